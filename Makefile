@@ -1,0 +1,56 @@
+# One command for each thing one does here. `make help` lists them.
+SHELL := /bin/bash
+PRESET ?= release
+JOBS ?= $(shell nproc)
+BUILD := build/$(PRESET)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo stop test test-all build deps bench lint format sanitize tsan fuzz clean configure
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+demo: deps  ## build, start railweaved, place jobs, ask what-ifs, restart: the whole main job in a minute
+	@$(MAKE) --no-print-directory build TARGETS="railweaved railweave"
+	@deploy/demo.sh $(BUILD)/bin
+
+stop:  ## stop the railweaved that `make demo` left running
+	@deploy/demo.sh --stop
+
+test: deps build  ## install, build, run all tests
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+build: configure  ## build everything (PRESET=release|debug|tsan|tidy|fuzz)
+	@cmake --build $(BUILD) -j $(JOBS) $(if $(TARGETS),--target $(TARGETS)) 
+
+configure: deps
+	@test -f $(BUILD)/build.ninja || cmake --preset $(PRESET) > $(BUILD).log 2>&1 || { mkdir -p build; cmake --preset $(PRESET); }
+
+deps:
+	@deploy/install-dependencies.sh
+
+bench: deps  ## run the benchmarks; JSON results in bench-results/ (FILTER=regex for some)
+	@$(MAKE) --no-print-directory build
+	@tests/bench/run.sh $(BUILD) "$(FILTER)"
+
+lint: deps  ## clang-format in check mode, layering, clang-tidy
+	@git ls-files '*.h' '*.cc' | xargs clang-format-19 --dry-run --Werror
+	@python3 tests/layering/layering.py .
+	@$(MAKE) --no-print-directory build PRESET=tidy
+
+format: deps  ## rewrite the sources as clang-format wants them
+	@git ls-files '*.h' '*.cc' | xargs clang-format-19 -i
+
+sanitize: deps  ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(MAKE) --no-print-directory test PRESET=debug
+
+tsan: deps  ## the threaded tests under ThreadSanitizer
+	@$(MAKE) --no-print-directory build PRESET=tsan
+	@ctest --test-dir build/tsan --output-on-failure -L threads -j $(JOBS)
+
+fuzz: deps  ## every fuzz target for FUZZ_SECONDS (60) with sanitizers
+	@$(MAKE) --no-print-directory build PRESET=fuzz TARGETS=fuzzers
+	@tests/fuzz/run.sh build/fuzz $${FUZZ_SECONDS:-60}
+
+clean:  ## remove what was built and the demo's state
+	rm -rf build var bench-results

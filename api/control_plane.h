@@ -1,0 +1,18 @@
+// All that the handlers know of the service: read the published state, ask the control loop, watch events. Thread-safe.
+#pragma once
+
+#include "db/journal.h"
+#include "services/control/control_loop.h"
+#include "services/control/event_catch_up.h"
+#include "services/control/event_feed.h"
+
+namespace railweave::api {
+
+struct ControlPlane {
+  control::ControlLoop& loop;
+  control::EventFeed& feed;
+  control::EventCatchUp& catch_up;
+  db::Journal& journal;  // for events older than the feed keeps
+};
+
+}  // namespace railweave::api

@@ -1,0 +1,31 @@
+// The physical fabric as JSON: one function per resource, each item a JSON object.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fabric/topology/checks.h"
+#include "services/control/cluster_state.h"
+
+namespace railweave::api {
+
+using control::ClusterState;
+
+std::string write_fabric(const ClusterState& state);  // summary, where it came from, GPUs free
+std::string write_findings(const std::vector<fabric::Finding>& findings);
+std::string write_node(const ClusterState& state, fabric::HostId host, bool with_devices);  // its GPUs and adapters
+std::string write_switch(const ClusterState& state, fabric::SwitchId sw, bool with_ports);
+std::string write_link(const ClusterState& state, fabric::LinkId link);
+std::string write_nvlink_domain(const ClusterState& state, fabric::NvlinkDomainId domain);
+std::string write_rail(const ClusterState& state, fabric::RailId rail, std::size_t ports);
+std::string write_subnet(const ClusterState& state, fabric::SubnetId subnet, std::size_t switches, std::size_t host_ports);
+std::string write_rack(const ClusterState& state, fabric::RackId rack, std::size_t nodes);
+
+// What `railweave lab fabric -o json` prints.
+std::string write_lab_fabric(const fabric::FabricSummary& summary, const std::vector<fabric::Finding>& findings,
+                             double read_ms);
+
+std::string_view to_string(fabric::HostKind kind);
+std::string_view to_string(fabric::SubnetKind kind);
+
+}  // namespace railweave::api

@@ -1,0 +1,187 @@
+#include "api/dto/job_dto.h"
+
+#include <algorithm>
+
+#include "api/dto/job_spec_json.h"
+#include "api/dto/time_text.h"
+#include "scheduler/placement/rank_map.h"
+
+namespace railweave::api {
+namespace {
+
+using scheduler::JobSpec;
+using scheduler::Outcome;
+using scheduler::PlacementFabric;
+using scheduler::PlacementResult;
+using scheduler::Rank;
+using scheduler::RankMap;
+
+Out rank_json(const PlacementFabric& fabric, const Rank& rank) {
+  const auto& topology = fabric.topology();
+  Out nics = Out::array();
+  for (const auto& nic : rank.nics) {
+    nics.push_back({{"device", topology.device(nic.hca)},
+                    {"port", topology.port_text(nic.port)},
+                    {"rail", nic.rail ? Out(nic.rail.index()) : Out(nullptr)}});
+  }
+  Out value{{"rank", rank.rank}, {"node", topology.name(rank.host)}, {"gpu", rank.local_gpu}, {"nics", nics}};
+  if (rank.nics_assumed) value["nicsAssumed"] = true;
+  value["dp"] = rank.at.dp;
+  value["pp"] = rank.at.pp;
+  value["cp"] = rank.at.cp;
+  value["ep"] = rank.at.ep;
+  value["tp"] = rank.at.tp;
+  return value;
+}
+
+Out ranks_json(const RankMap& map, const PlacementFabric& fabric, std::uint64_t from, std::uint64_t count) {
+  Out list = Out::array();
+  const std::uint64_t end = std::min<std::uint64_t>(map.size(), from + count);
+  for (std::uint64_t rank = from; rank < end; ++rank) list.push_back(rank_json(fabric, map[rank]));
+  return list;
+}
+
+Out placement_json(const scheduler::Placement& placement) {
+  return {{"level", fabric::to_string(placement.level)},
+          {"nodesUsed", placement.nodes_used},
+          {"domainsUsed", placement.domains_used},
+          {"groupsAtLevel", placement.groups_at_level},
+          {"dataRingsOnRails", placement.data_rings_on_rails}};
+}
+
+Out explanation_json(const scheduler::Explanation& explanation) {
+  Out levels = Out::array();
+  for (const auto& level : explanation.levels) {
+    levels.push_back({{"level", fabric::to_string(level.level)},
+                      {"groups", level.groups},
+                      {"groupsThatFit", level.groups_fit},
+                      {"bestBlocks", level.best_blocks},
+                      {"bestBlocksWhenEmpty", level.best_blocks_empty}});
+  }
+  Out excluded = Out::array();
+  for (const auto& exclusion : explanation.excluded) {
+    excluded.push_back({{"reason", exclusion.reason}, {"nodes", exclusion.nodes}, {"examples", exclusion.examples}});
+  }
+  Out counterfactuals = Out::array();
+  for (const auto& counterfactual : explanation.counterfactuals) {
+    counterfactuals.push_back({{"change", counterfactual.change}, {"outcome", to_string(counterfactual.outcome)}});
+  }
+  return {{"level", fabric::to_string(explanation.level)},
+          {"blockGpus", explanation.block_gpus},
+          {"needed", explanation.blocks_needed},
+          {"fits", explanation.blocks_fit},
+          {"totalGpus", explanation.total_gpus},
+          {"freeGpus", explanation.free_gpus},
+          {"strandedGpus", explanation.stranded_gpus},
+          {"levels", levels},
+          {"excluded", excluded},
+          {"counterfactuals", counterfactuals}};
+}
+
+Out result_json(const PlacementResult& result) {
+  Out value{{"outcome", to_string(result.outcome)}};
+  if (result.outcome == Outcome::placed) {
+    value["placement"] = placement_json(result.placement);
+  } else {
+    value["code"] = result.explanation.code;
+    value["reason"] = result.explanation.message;
+    value["explanation"] = explanation_json(result.explanation);
+  }
+  return value;
+}
+
+Out job_line_json(const control::Job& job) {
+  Out value{{"id", control::to_string(job.id)},
+            {"name", job.spec.name},
+            {"tenant", job.spec.tenant},
+            {"state", control::to_string(job.state)},
+            {"priority", job.spec.priority},
+            {"gpus", scheduler::rank_count(job.spec.parallelism)},
+            {"nodes", job.nodes.size()},
+            {"level", fabric::to_string(job.placement.level)},
+            {"submittedAt", time_text(job.submitted_us)},
+            {"endedAt", job.ended_us == 0 ? Out(nullptr) : Out(time_text(job.ended_us))}};
+  return value;
+}
+
+}  // namespace
+
+std::string_view to_string(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::placed: return "placed";
+    case Outcome::not_now: return "notNow";
+    case Outcome::never: return "never";
+  }
+  return "";
+}
+
+std::string write_explanation(const scheduler::Explanation& explanation) { return dump(explanation_json(explanation)); }
+
+std::string write_placement(const JobSpec& spec, const PlacementResult& result, const PlacementFabric& fabric,
+                            bool with_ranks) {
+  Out value = result_json(result);
+  if (result.outcome == Outcome::placed) {
+    const RankMap map(fabric, spec.parallelism, result.placement.gpu_of_rank);
+    Out ranks{{"count", map.size()}};
+    if (with_ranks) ranks["items"] = ranks_json(map, fabric, 0, map.size());
+    value["ranks"] = std::move(ranks);
+  }
+  value["warnings"] = result.warnings;
+  return dump(value);
+}
+
+std::string write_job(const control::Job& job) {
+  const std::string id = control::to_string(job.id);
+  Out value = job_line_json(job);
+  value["job"] = id;
+  value["outcome"] = "placed";
+  value["spec"] = to_json(job.spec);
+  value["placement"] = placement_json(job.placement);
+  value["nodeList"] = job.nodes;
+  value["ranks"] = {{"count", job.placement.gpu_of_rank.size()}, {"href", "/v1/jobs/" + id + "/ranks"}};
+  Out history = Out::array();
+  for (const auto& change : job.history) {
+    history.push_back({{"time", time_text(change.time_us)},
+                       {"seq", change.seq},
+                       {"state", control::to_string(change.state)},
+                       {"reason", change.reason},
+                       {"actor", change.actor}});
+  }
+  value["history"] = std::move(history);
+  value["version"] = job.version;
+  return dump(value);
+}
+
+std::string write_job_line(const control::Job& job) { return dump(job_line_json(job)); }
+
+std::string write_ranks(const control::Job& job, const PlacementFabric& fabric, std::uint64_t from, std::uint64_t count,
+                        std::uint64_t seq) {
+  const RankMap map(fabric, job.spec.parallelism, job.placement.gpu_of_rank);
+  Out page{{"items", ranks_json(map, fabric, from, count)}};
+  const bool more = from + count < map.size();
+  page["nextCursor"] = more ? Out(std::to_string(from + count)) : Out(nullptr);
+  page["seq"] = seq;
+  return dump(page);
+}
+
+std::string write_lab_placement(const JobSpec& spec, const PlacementResult& result, const PlacementFabric& fabric,
+                                double place_us) {
+  Out value{{"outcome", to_string(result.outcome)}};
+  const bool placed = result.outcome == Outcome::placed;
+  value["reason"] = placed ? std::string() : result.explanation.message;
+  if (placed) {
+    const RankMap map(fabric, spec.parallelism, result.placement.gpu_of_rank);
+    value["ranks"] = ranks_json(map, fabric, 0, map.size());
+    value.update(placement_json(result.placement));
+  } else {
+    value["ranks"] = Out::array();
+    value["domainsUsed"] = 0;
+    value["level"] = nullptr;
+    value["code"] = result.explanation.code;
+    value["explanation"] = explanation_json(result.explanation);
+  }
+  value["placeUs"] = place_us;
+  return dump(value);
+}
+
+}  // namespace railweave::api

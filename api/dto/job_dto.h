@@ -1,0 +1,35 @@
+// Jobs, placements and rank maps as JSON.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "scheduler/job/job_spec.h"
+#include "scheduler/placement/placement.h"
+#include "scheduler/placement/placement_fabric.h"
+#include "services/control/job.h"
+
+namespace railweave::api {
+
+// The answer to a what-if: outcome, and groups or explanation. with_ranks: the rank map too.
+std::string write_placement(const scheduler::JobSpec& spec, const scheduler::PlacementResult& result,
+                            const scheduler::PlacementFabric& fabric, bool with_ranks);
+
+// The explanation alone, as problem details carry it ("explanation" member).
+std::string write_explanation(const scheduler::Explanation& explanation);
+std::string_view to_string(scheduler::Outcome outcome);  // "placed", "notNow", "never"
+
+// A job as POST /v1/jobs and GET /v1/jobs/{id} answer it.
+std::string write_job(const control::Job& job);
+// ... as one line of a list.
+std::string write_job_line(const control::Job& job);
+
+// Ranks [from, from + count) as a page: {"items": [...], "nextCursor", "seq"}.
+std::string write_ranks(const control::Job& job, const scheduler::PlacementFabric& fabric, std::uint64_t from,
+                        std::uint64_t count, std::uint64_t seq);
+
+// What `railweave lab place -o json` prints.
+std::string write_lab_placement(const scheduler::JobSpec& spec, const scheduler::PlacementResult& result,
+                                const scheduler::PlacementFabric& fabric, double place_us);
+
+}  // namespace railweave::api

@@ -1,0 +1,168 @@
+#include "api/dto/job_spec_dto.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/dto/job_json.h"
+#include "api/dto/job_spec_json.h"
+#include "api/dto/time_text.h"
+
+namespace railweave::api {
+namespace {
+
+using fabric::LevelKind;
+using scheduler::JobSpec;
+using scheduler::LevelRequest;
+
+constexpr std::string_view kLevels = "nvlinkDomain, node, rack, leafGroup, pod, cluster";
+
+void read_level(ObjectReader& reader, std::string_view field, std::optional<LevelKind>& into) {
+  std::optional<std::string> name;
+  reader.read(field, name);
+  if (!name) return;
+  into = level_named(*name);
+  if (!into) {
+    reader.set_error(field, "there is no level " + shown(*name), "the levels are " + std::string(kLevels));
+  }
+}
+
+void read_request(ObjectReader& topology, std::string_view field, LevelRequest& into) {
+  const Json* value = topology.take(field);
+  if (value == nullptr) return;
+  ObjectReader reader(*value, topology.pointer(field));
+  read_level(reader, "required", into.required);
+  read_level(reader, "preferred", into.preferred);
+  if (auto done = reader.finish(); !done) topology.set_error(done.error());
+}
+
+void read_parallelism(ObjectReader& reader, JobSpec& spec) {
+  const Json* value = reader.take("parallelism");
+  if (value == nullptr) return;
+  ObjectReader fields(*value, reader.pointer("parallelism"));
+  fields.read("tensor", spec.parallelism.tensor);
+  fields.read("pipeline", spec.parallelism.pipeline);
+  fields.read("data", spec.parallelism.data);
+  fields.read("context", spec.parallelism.context);
+  fields.read("expert", spec.parallelism.expert);
+  if (auto done = fields.finish(); !done) reader.set_error(done.error());
+}
+
+void read_topology(ObjectReader& reader, JobSpec& spec) {
+  const Json* value = reader.take("topology");
+  if (value == nullptr) return;
+  ObjectReader fields(*value, reader.pointer("topology"));
+  read_request(fields, "tensor", spec.tensor);
+  read_request(fields, "context", spec.context);
+  read_request(fields, "expert", spec.expert);
+  read_request(fields, "pipeline", spec.stage);
+  read_request(fields, "job", spec.job);
+  if (auto done = fields.finish(); !done) reader.set_error(done.error());
+}
+
+void read_external(ObjectReader& reader, JobSpec& spec) {
+  const Json* value = reader.take("external");
+  if (value == nullptr) return;
+  ObjectReader fields(*value, reader.pointer("external"));
+  fields.read("scheduler", spec.external_scheduler);
+  fields.read("id", spec.external_id);
+  if (auto done = fields.finish(); !done) reader.set_error(done.error());
+}
+
+void read_gpus(ObjectReader& reader, JobSpec& spec) {
+  std::optional<std::uint64_t> gpus;
+  reader.read("gpus", gpus);
+  if (reader.failed()) return;
+  if (!gpus) {
+    if (reader.has("parallelism")) return;
+    return reader.set_error({ErrorKind::invalid, "body.missingField",
+                             "say how many GPUs: 'parallelism' or 'gpus' is missing", reader.pointer("parallelism"), {}});
+  }
+  if (reader.has("parallelism")) {
+    if (scheduler::rank_count(spec.parallelism) == *gpus) return;
+    return reader.set_error("gpus", "the parallelism makes " + std::to_string(scheduler::rank_count(spec.parallelism)) +
+                                        " ranks, not " + std::to_string(*gpus),
+                            "give one of the two, or make them agree");
+  }
+  if (*gpus == 0 || *gpus > JobSpec::kMaxRanks) {
+    return reader.set_error("gpus", std::to_string(*gpus) + " GPUs cannot be asked for",
+                            "1 to " + std::to_string(JobSpec::kMaxRanks));
+  }
+  spec.parallelism.data = static_cast<std::uint32_t>(*gpus);
+}
+
+Out to_json(const LevelRequest& request) {
+  Out value = Out::object();
+  if (request.required) value["required"] = fabric::to_string(*request.required);
+  if (request.preferred) value["preferred"] = fabric::to_string(*request.preferred);
+  return value;
+}
+
+}  // namespace
+
+Result<JobSpec> job_spec_from_json(const Json& value, const std::string& pointer) {
+  JobSpec spec;
+  ObjectReader reader(value, pointer);
+  reader.read("name", spec.name);
+  reader.read("tenant", spec.tenant);
+  reader.read("priority", spec.priority);
+  read_parallelism(reader, spec);
+  read_gpus(reader, spec);
+  reader.read("gpusPerNode", spec.gpus_per_node);
+  read_topology(reader, spec);
+  reader.read("excludeNodes", spec.exclude_nodes, 100'000);
+  reader.read("nodeSelector", spec.node_selector, 64);
+  std::optional<std::string> duration;
+  reader.read("expectedDuration", duration);
+  if (duration) {
+    spec.expected_duration_s = parse_duration_s(*duration);
+    if (!spec.expected_duration_s) {
+      reader.set_error("expectedDuration", shown(*duration) + " is no duration", "like PT36H or P1DT12H (ISO 8601)");
+    }
+  }
+  read_external(reader, spec);
+  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+  return spec;
+}
+
+Out to_json(const JobSpec& spec) {
+  Out value;
+  value["name"] = spec.name;
+  value["tenant"] = spec.tenant;
+  value["priority"] = spec.priority;
+  value["parallelism"] = {{"tensor", spec.parallelism.tensor},
+                          {"pipeline", spec.parallelism.pipeline},
+                          {"data", spec.parallelism.data},
+                          {"context", spec.parallelism.context},
+                          {"expert", spec.parallelism.expert}};
+  if (spec.gpus_per_node) value["gpusPerNode"] = *spec.gpus_per_node;
+  Out topology = Out::object();
+  const auto put = [&](const char* name, const LevelRequest& request) {
+    if (request.required || request.preferred) topology[name] = to_json(request);
+  };
+  put("tensor", spec.tensor);
+  put("context", spec.context);
+  put("expert", spec.expert);
+  put("pipeline", spec.stage);
+  put("job", spec.job);
+  if (!topology.empty()) value["topology"] = topology;
+  if (!spec.exclude_nodes.empty()) value["excludeNodes"] = spec.exclude_nodes;
+  if (!spec.node_selector.empty()) value["nodeSelector"] = spec.node_selector;
+  if (spec.expected_duration_s) value["expectedDuration"] = duration_text(*spec.expected_duration_s);
+  if (!spec.external_scheduler.empty() || !spec.external_id.empty()) {
+    value["external"] = {{"scheduler", spec.external_scheduler}, {"id", spec.external_id}};
+  }
+  return value;
+}
+
+Result<JobSpec> read_job_spec(std::string_view body) {
+  auto value = parse_json(body);
+  if (!value) return std::unexpected(value.error());
+  auto spec = job_spec_from_json(*value, "");
+  if (!spec) return spec;
+  if (auto checked = scheduler::check_job_spec(*spec); !checked) return std::unexpected(checked.error());
+  return spec;
+}
+
+std::string write_job_spec(const JobSpec& spec) { return dump(to_json(spec)); }
+
+}  // namespace railweave::api

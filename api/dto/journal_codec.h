@@ -1,0 +1,25 @@
+// Events and states as the JSON that the journal keeps. Payloads carry names, never dense ids, so they outlive the topology
+// they were written under. Versioned by kind (db::Record::version); a reader keeps reading every version ever written.
+//
+// An event's payload is {"summary", "severity", "data"}, so that it can be shown without being understood.
+#pragma once
+
+#include "services/control/event_codec.h"
+
+namespace railweave::api {
+
+class JournalCodec final : public control::EventCodec {
+ public:
+  [[nodiscard]] control::EncodedEvent encode(const control::Event& event,
+                                             const control::ClusterState& after) const override;
+  [[nodiscard]] Result<control::Event> decode(const db::Record& record, const control::ClusterState& before,
+                                              const control::BlobReader& blobs) const override;
+  [[nodiscard]] std::string encode_state(const control::ClusterState& state) const override;
+  [[nodiscard]] Result<control::ClusterState> decode_state(const db::Snapshot& snapshot,
+                                                           const control::BlobReader& blobs) const override;
+};
+
+// One record as GET /v1/events shows it.
+std::string write_event(const db::Record& record);
+
+}  // namespace railweave::api

@@ -1,0 +1,14 @@
+// Writing JSON that goes outside: fields in the order they are set, text that is not UTF-8 replaced rather than refused.
+// Private to api/dto.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace railweave::api {
+
+using Out = nlohmann::ordered_json;
+
+inline std::string dump(const Out& value) { return value.dump(-1, ' ', false, Out::error_handler_t::replace); }
+
+}  // namespace railweave::api

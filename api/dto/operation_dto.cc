@@ -1,0 +1,27 @@
+#include "api/dto/operation_dto.h"
+
+#include "api/dto/json_out.h"
+#include "api/dto/time_text.h"
+
+namespace railweave::api {
+
+std::string write_operation(const Operation& operation) {
+  static constexpr const char* states[] = {"running", "succeeded", "failed"};
+  Out value{{"id", operation.id},
+            {"kind", operation.kind},
+            {"state", states[static_cast<int>(operation.state)]},
+            {"progress", {{"done", operation.done}, {"total", operation.total}, {"unit", operation.unit}}},
+            {"startedAt", time_text(operation.started_us)},
+            {"endedAt", operation.ended_us == 0 ? Out(nullptr) : Out(time_text(operation.ended_us))}};
+  value["result"] = operation.result_json.empty() ? Out(nullptr) : Out::parse(operation.result_json);
+  value["error"] = nullptr;
+  if (operation.error) {
+    value["error"] = {{"code", operation.error->code},
+                      {"detail", operation.error->location.empty() ? operation.error->message
+                                                                   : operation.error->location + ": " + operation.error->message},
+                      {"hint", operation.error->hint}};
+  }
+  return dump(value);
+}
+
+}  // namespace railweave::api

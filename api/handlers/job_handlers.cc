@@ -1,0 +1,175 @@
+#include <algorithm>
+
+#include "api/dto/digest.h"
+#include "api/dto/job_dto.h"
+#include "api/dto/job_spec_dto.h"
+#include "api/dto/page.h"
+#include "api/handlers/list_query.h"
+#include "api/handlers/reply.h"
+#include "api/handlers/routes.h"
+#include "services/control/placer_cache.h"
+
+namespace railweave::api {
+namespace {
+
+using control::JobId;
+using control::JobPtr;
+
+constexpr std::size_t kMaxKeyBytes = 200;
+
+Result<JobPtr> find_job(const control::ClusterState& state, const std::string& id) {
+  const auto parsed = control::parse_job_id(id);
+  JobPtr job = parsed ? state.jobs.find(*parsed) : nullptr;
+  if (job != nullptr) return job;
+  return fail(ErrorKind::notFound, "jobs.notFound", "there is no job '" + id + "'", {},
+              "GET /v1/jobs lists them; long ended ones are in the store's job_history");
+}
+
+std::string version_etag(const control::Job& job) { return etag_of(control::to_string(job.id), job.version); }
+
+void list_jobs(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  const auto query = read_list_query(request, {"tenant", "state", "name"});
+  if (!query) return void(respond(query.error()));
+  std::optional<control::JobState> wanted;
+  if (const auto* text = request.query("state")) {
+    wanted = control::parse_job_state(*text);
+    if (!wanted) {
+      return void(respond(Error{ErrorKind::invalid, "query.invalidState", "there is no job state '" + *text + "'", {},
+                                "placed, completed, cancelled or lost"}));
+    }
+  }
+  JobId after;
+  if (!query->cursor.empty()) {
+    const auto parsed = control::parse_job_id(query->cursor);
+    if (!parsed) {
+      return void(respond(Error{ErrorKind::invalid, "query.invalidCursor", "'" + query->cursor + "' is no cursor of this list", {}, {}}));
+    }
+    after = *parsed;
+  }
+  const auto* tenant = request.query("tenant");
+  const auto* name = request.query("name");
+  const auto state = plane.loop.state();
+  PageWriter page(query->limit, query->fields);
+  std::string next;
+  JobId last;
+  state->jobs.visit_after(after, [&](const JobPtr& job) {
+    if (wanted && job->state != *wanted) return true;
+    if (tenant != nullptr && job->spec.tenant != *tenant) return true;
+    if (name != nullptr && job->spec.name != *name) return true;
+    if (page.full()) {
+      next = control::to_string(last);
+      return false;
+    }
+    page.add(write_job_line(*job));
+    last = job->id;
+    return true;
+  });
+  respond(Response::json(std::move(page).finish(next, state->seq)));
+}
+
+void post_job(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
+  auto spec = read_job_spec(request.body);
+  if (!spec) return void(respond(spec.error()));
+  const std::string key(request.headers.value("Idempotency-Key"));
+  const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
+  if (key.size() > kMaxKeyBytes || !std::ranges::all_of(key, printable)) {
+    return void(respond(
+        Error{ErrorKind::invalid,
+              "idempotency.badKey",
+              "the Idempotency-Key is no text of up to " + std::to_string(kMaxKeyBytes) + " printable ASCII characters",
+              {},
+              {}}));
+  }
+  control::SubmitJob command{std::move(*spec), key, key.empty() ? std::string() : sha256_hex(request.body)};
+  submit(plane, {actor_of(request), std::move(command)}, respond, [](const control::Accepted& accepted) {
+    const JobPtr job = accepted.state->jobs.find(accepted.job);
+    Response response = Response::json(write_job(*job), accepted.replayed ? 200 : 201);
+    response.headers.set("Location", "/v1/jobs/" + control::to_string(accepted.job));
+    response.headers.set("ETag", version_etag(*job));
+    return response;
+  });
+}
+
+void get_job(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
+  const auto state = plane.loop.state();
+  auto job = find_job(*state, request.param("id"));
+  if (!job) return void(respond(job.error()));
+  respond(with_etag(request, Response::json(write_job(**job)), version_etag(**job)));
+}
+
+void get_ranks(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  if (auto checked = check_query(request, {"limit", "cursor"}); !checked) return void(respond(checked.error()));
+  const auto state = plane.loop.state();
+  auto job = find_job(*state, request.param("id"));
+  if (!job) return void(respond(job.error()));
+  std::uint64_t limit = 1000;
+  std::uint64_t from = 0;
+  if (const auto* text = request.query("limit")) {
+    auto number = parse_number("limit", *text, 100'000);
+    if (!number) return void(respond(number.error()));
+    if (*number == 0) {
+      return void(respond(Error{ErrorKind::invalid, "query.invalidNumber", "limit must be at least 1", {}, {}}));
+    }
+    limit = *number;
+  }
+  if (const auto* text = request.query("cursor")) {
+    auto number = parse_number("cursor", *text, scheduler::JobSpec::kMaxRanks);
+    if (!number) return void(respond(number.error()));
+    from = *number;
+  }
+  respond(with_etag(request, Response::json(write_ranks(**job, *state->placement_fabric, from, limit, state->seq)),
+                    etag_of(control::to_string((*job)->id) + ".ranks." + std::to_string(from) + "." + std::to_string(limit),
+                            std::max((*job)->version, state->accepted.version))));
+}
+
+void end_job(const ControlPlane& plane, const Request& request, const Responder& respond, control::JobState end_state) {
+  if (auto checked = check_query(request, {"reason"}); !checked) return void(respond(checked.error()));
+  const auto state = plane.loop.state();
+  auto job = find_job(*state, request.param("id"));
+  if (!job) return void(respond(job.error()));
+  auto version = wanted_version(request, control::to_string((*job)->id), (*job)->version);
+  if (!version) return void(respond(version.error()));
+  const auto* reason = request.query("reason");
+  if (reason != nullptr && reason->size() > 500) {
+    return void(respond(Error{ErrorKind::invalid, "query.tooLong", "the reason is longer than 500 bytes", {}, {}}));
+  }
+  control::EndJob command{(*job)->id, end_state, reason == nullptr ? std::string() : *reason, *version};
+  submit(plane, {actor_of(request), std::move(command)}, respond, [](const control::Accepted& accepted) {
+    const JobPtr ended = accepted.state->jobs.find(accepted.job);
+    if (ended == nullptr) return Response::empty();
+    return Response::json(write_job(*ended)).with("ETag", version_etag(*ended));
+  });
+}
+
+void query_placement(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  if (auto checked = check_query(request, {"ranks"}); !checked) return void(respond(checked.error()));
+  auto spec = read_job_spec(request.body);
+  if (!spec) return void(respond(spec.error()));
+  const auto ranks = read_flag(request, "ranks");
+  if (!ranks) return void(respond(ranks.error()));
+  // Each worker thread keeps a placer of its own, brought to the newest state by what changed since its last question.
+  thread_local control::PlacerCache placers;
+  const auto state = plane.loop.state();
+  const auto result = placers.at(*state).place(*spec);
+  respond(Response::json(write_placement(*spec, result, *state->placement_fabric, *ranks)));
+}
+
+}  // namespace
+
+void add_job_routes(Router& router, const ControlPlane& plane) {
+  const RouteOptions compute{.compute = true, .consumes = {"application/json"}};
+  const RouteOptions body{.consumes = {"application/json"}};
+  router.get("/v1/jobs", [&plane](const Request& q, Responder r) { list_jobs(plane, q, r); }, {.compute = true});
+  router.post("/v1/jobs", [&plane](const Request& q, Responder r) { post_job(plane, q, r); }, body);
+  router.get("/v1/jobs/{id}", [&plane](const Request& q, Responder r) { get_job(plane, q, r); });
+  router.get("/v1/jobs/{id}/ranks", [&plane](const Request& q, Responder r) { get_ranks(plane, q, r); }, {.compute = true});
+  router.del("/v1/jobs/{id}",
+             [&plane](const Request& q, Responder r) { end_job(plane, q, r, control::JobState::cancelled); });
+  router.post("/v1/jobs/{id}/complete",
+              [&plane](const Request& q, Responder r) { end_job(plane, q, r, control::JobState::completed); });
+  router.post("/v1/placements/query", [&plane](const Request& q, Responder r) { query_placement(plane, q, r); }, compute);
+}
+
+}  // namespace railweave::api

@@ -1,0 +1,63 @@
+#include "api/handlers/reply.h"
+
+#include <utility>
+
+#include "api/dto/job_dto.h"
+#include "api/http/etag.h"
+#include "api/http/problem.h"
+
+namespace railweave::api {
+
+void reply(const Responder& respond, const control::Rejection& rejection) {
+  Problem problem = to_problem(rejection.error);
+  if (rejection.placement != nullptr) {
+    problem.members.emplace_back("outcome", "\"" + std::string(to_string(rejection.placement->outcome)) + "\"");
+    problem.members.emplace_back("explanation", write_explanation(rejection.placement->explanation));
+  }
+  respond(std::move(problem));
+}
+
+void submit(const ControlPlane& plane, control::Command command, const Responder& respond,
+            std::function<Response(const control::Accepted&)> on_accepted) {
+  const bool queued = plane.loop.submit(
+      std::move(command), [respond, on_accepted = std::move(on_accepted)](const control::CommandResult& result) {
+        if (result) {
+          respond(on_accepted(*result));
+        } else {
+          reply(respond, result.error());
+        }
+      });
+  if (!queued) {
+    respond(Error{ErrorKind::busy, "service.busy", "too many changes are waiting", {}, "try again in a second"});
+  }
+}
+
+std::string actor_of(const Request& request) {
+  (void)request;
+  return "local";
+}
+
+std::string etag_of(const std::string& id, std::uint64_t version) {
+  return strong_etag(id + "." + std::to_string(version));
+}
+
+Result<std::optional<std::uint64_t>> wanted_version(const Request& request, const std::string& id,
+                                                    std::uint64_t version) {
+  const std::string etag = version == 0 ? std::string() : etag_of(id, version);
+  switch (if_match(request.headers, etag)) {
+    case Precondition::absent: return std::nullopt;
+    case Precondition::holds: return version;
+    case Precondition::fails: break;
+  }
+  return fail(ErrorKind::precondition, "precondition.versionDiffers",
+              version == 0 ? id + " does not exist" : id + " is at version " + std::to_string(version) + " now", {},
+              "read it again, then repeat the change");
+}
+
+Response with_etag(const Request& request, Response response, const std::string& etag) {
+  if (!matched_if_none_match(request.headers, etag).empty()) return Response::empty(304).with("ETag", etag);
+  response.headers.set("ETag", etag);
+  return response;
+}
+
+}  // namespace railweave::api

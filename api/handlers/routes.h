@@ -1,0 +1,22 @@
+// Everything under /v1, and the service's own endpoints: which path is answered by which handler. The contract is
+// api/openapi.yaml; a test holds the two together.
+#pragma once
+
+#include <functional>
+
+#include "api/control_plane.h"
+#include "api/operations/operations.h"
+#include "api/http/metrics.h"
+#include "api/http/router.h"
+
+namespace railweave::api {
+
+// The plane and operations must outlive the router's server.
+void add_fabric_routes(Router& router, const ControlPlane& plane, Operations& operations);
+void add_job_routes(Router& router, const ControlPlane& plane);
+void add_tenant_routes(Router& router, const ControlPlane& plane);
+void add_event_routes(Router& router, const ControlPlane& plane);
+void add_operation_routes(Router& router, Operations& operations);
+void add_service_routes(Router& router, const ControlPlane& plane, std::function<HttpMetrics()> http_metrics);
+
+}  // namespace railweave::api

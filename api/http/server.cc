@@ -1,0 +1,192 @@
+#include "api/http/server.h"
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "api/http/asio.h"
+#include "api/http/connection.h"
+#include "api/http/io_thread.h"
+#include "api/http/server_core.h"
+
+namespace railweave::api {
+namespace {
+
+constexpr int kListenBacklog = 1024;
+constexpr std::size_t kMaxBeingTurnedAway = 64;  // beyond that, connections are closed without a word
+constexpr std::chrono::milliseconds kAcceptPause{100};
+
+ServerOptions workable(ServerOptions options) {
+  options.io_threads = std::max<std::size_t>(1, options.io_threads);
+  options.compute_threads = std::max<std::size_t>(1, options.compute_threads);
+  options.min_body_rate_bytes_per_s = std::max<std::size_t>(1, options.min_body_rate_bytes_per_s);
+  options.max_header_bytes = std::max<std::size_t>(1024, options.max_header_bytes);
+  return options;
+}
+
+// Fine enough that no timeout lasts much more than a quarter longer than it was set.
+Clock::duration sweep_interval(const ServerOptions& options) {
+  using std::chrono::milliseconds;
+  const milliseconds shortest = std::min({options.idle_timeout, options.header_timeout, options.body_timeout,
+                                          options.answer_timeout, options.write_timeout});
+  return std::clamp(shortest / 4, milliseconds(5), milliseconds(250));
+}
+
+}  // namespace
+
+struct Server::Impl {
+  explicit Impl(ServerOptions options) : core(workable(std::move(options))) {}
+
+  Result<void> listen();
+  Task<void> accept_all();
+  void admit(Socket socket, IoThread& where);
+
+  ServerCore core;  // before, so it outlives, the loops and what is on them
+  std::vector<std::unique_ptr<IoThread>> io;
+  std::optional<Acceptor> acceptor;  // on the first loop
+  std::string url;
+  std::uint16_t port = 0;
+  bool started = false;
+  bool stopped = false;
+};
+
+Result<void> Server::Impl::listen() {
+  const std::string& wanted = core.options.address;
+  ErrorCode error;
+  const asio::ip::address address = asio::ip::make_address(wanted == "localhost" ? "127.0.0.1" : wanted, error);
+  if (error) {
+    return fail(ErrorKind::invalid, "http.badAddress", "\"" + wanted + "\" is not an IP address to listen on");
+  }
+  if (!address.is_loopback()) {
+    return fail(ErrorKind::invalid, "http.notLoopback",
+                "refusing to listen on " + wanted + ": without authentication only this machine may call", "",
+                "use 127.0.0.1 or ::1");
+  }
+  const Tcp::endpoint endpoint(address, core.options.port);
+  acceptor.emplace(io.front()->context);
+  acceptor->open(endpoint.protocol(), error);
+  if (!error) acceptor->set_option(Acceptor::reuse_address(true), error);
+  if (!error) acceptor->bind(endpoint, error);
+  if (!error) acceptor->listen(kListenBacklog, error);
+  if (error) {
+    acceptor.reset();
+    return fail(ErrorKind::unavailable, "http.cannotListen",
+                "cannot listen on " + wanted + " port " + std::to_string(core.options.port) + ": " + error.message(),
+                "", "is another instance running there?");
+  }
+  port = acceptor->local_endpoint().port();
+  url = "http://" + (address.is_v6() ? "[" + address.to_string() + "]" : address.to_string()) + ":" +
+        std::to_string(port);
+  return {};
+}
+
+Task<void> Server::Impl::accept_all() {
+  Timer pause(io.front()->context.get_executor());
+  for (std::size_t next = 0;; next = (next + 1) % io.size()) {
+    IoThread& where = *io[next];
+    Socket socket(where.context);
+    ErrorCode error;
+    co_await acceptor->async_accept(socket, into(error));
+    if (!acceptor->is_open()) co_return;
+    if (error) {
+      // Out of descriptors, or the client has gone already: neither ends the service.
+      core.log_error("cannot accept a connection: " + error.message());
+      pause.expires_after(kAcceptPause);
+      co_await pause.async_wait(into(error));
+      continue;
+    }
+    try {
+      admit(std::move(socket), where);
+    } catch (const std::exception& failure) {
+      core.log_error(std::string("cannot take a connection: ") + failure.what());
+    }
+  }
+}
+
+void Server::Impl::admit(Socket socket, IoThread& where) {
+  ErrorCode error;
+  const Tcp::endpoint peer = socket.remote_endpoint(error);
+  if (error) return;
+  socket.set_option(Tcp::no_delay(true), error);
+  std::string address = peer.address().to_string();
+  const char* limit = core.slots.take(address);
+  if (limit == nullptr) {
+    where.metrics.count_accepted();
+  } else {
+    where.metrics.count_refused_connection(limit);
+    if (++core.refusing > kMaxBeingTurnedAway) {
+      --core.refusing;
+      return;
+    }
+  }
+  auto connection =
+      std::make_shared<Connection>(core, where, std::move(socket), std::move(address), peer.port(), limit == nullptr);
+  asio::post(where.context, [connection = std::move(connection)] { connection->start(); });
+}
+
+Server::Server(ServerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+
+Server::~Server() { stop(std::chrono::milliseconds(0)); }
+
+Router& Server::router() { return impl_->core.router; }
+
+Result<void> Server::start() {
+  RAILWEAVE_CHECK(!impl_->started, "a server starts once");
+  impl_->started = true;
+  Impl& impl = *impl_;
+  try {
+    impl.core.request_id_prefix = std::random_device()();
+    const Clock::duration interval = sweep_interval(impl.core.options);
+    for (std::size_t i = 0; i < impl.core.options.io_threads; ++i)
+      impl.io.push_back(std::make_unique<IoThread>(interval));
+    if (Result<void> listening = impl.listen(); !listening) {
+      impl.stopped = true;
+      return listening;
+    }
+    impl.core.pool.start(impl.core.options.compute_threads);
+    asio::co_spawn(impl.io.front()->context, impl.accept_all(), asio::detached);
+    for (const auto& thread : impl.io) thread->start();
+  } catch (const std::exception& failure) {
+    stop(std::chrono::milliseconds(0));
+    return fail(ErrorKind::internal, "http.cannotStart", std::string("cannot start the HTTP server: ") + failure.what(),
+                "", "are there descriptors and threads left?");
+  }
+  return {};
+}
+
+std::uint16_t Server::port() const { return impl_->port; }
+
+std::string Server::url() const { return impl_->url; }
+
+HttpMetrics Server::metrics() const {
+  HttpMetrics metrics;
+  for (const auto& thread : impl_->io) metrics.add(thread->metrics.snapshot());
+  metrics.open_connections = impl_->core.slots.open();
+  metrics.requests_in_flight = impl_->core.in_flight;
+  metrics.open_streams = impl_->core.streams;
+  const ComputePool::Load load = impl_->core.pool.load();
+  metrics.compute_queued = load.queued;
+  metrics.compute_running = load.running;
+  return metrics;
+}
+
+void Server::stop(std::chrono::milliseconds grace) {
+  if (!impl_->started || impl_->stopped) return;
+  impl_->stopped = true;
+  Impl& impl = *impl_;
+  if (impl.acceptor) {
+    asio::post(impl.io.front()->context, [&impl] {
+      ErrorCode ignored;
+      impl.acceptor->close(ignored);
+    });
+  }
+  const Clock::time_point deadline = Clock::now() + grace;
+  for (const auto& thread : impl.io) thread->stop(deadline);
+  for (const auto& thread : impl.io) thread->join();
+  impl.core.pool.stop();
+}
+
+}  // namespace railweave::api

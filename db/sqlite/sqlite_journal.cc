@@ -1,0 +1,307 @@
+#include "db/sqlite/sqlite_journal.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "db/checksum.h"
+#include "db/compression.h"
+#include "db/journal_rules.h"
+#include "db/sqlite/connection.h"
+#include "db/sqlite/migration.h"
+#include "db/sqlite/report_tables.h"
+#include "db/sqlite/rows.h"
+#include "db/sqlite/store_file.h"
+#include "db/sqlite/store_lock.h"
+#include "db/sqlite/transaction.h"
+
+namespace railweave::db {
+namespace {
+
+using sqlite::Connection;
+
+// The writer copies the WAL into the file when it has this many pages (16 MB), and cuts it to the limit after a large
+// blob.
+constexpr const char* kWriterSettings =
+    "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON; PRAGMA cache_size = -16000;"
+    "PRAGMA wal_autocheckpoint = 4096; PRAGMA journal_size_limit = 67108864";
+constexpr const char* kReaderSettings =
+    "PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA cache_size = -16000";
+
+std::int64_t now_us() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+}
+
+// A batch's parts as they go into rows; borrows from the batch.
+struct PackedBatch {
+  explicit PackedBatch(const Batch& batch) {
+    payloads.reserve(batch.records.size());
+    for (const Record& record : batch.records) {
+      payloads.emplace_back(record.payload);
+      record_checksums.push_back(checksum(record));
+    }
+    for (const Blob& blob : batch.blobs) {
+      blobs.push_back(compress(blob.bytes));
+      blob_checksums.push_back(checksum(blob));
+    }
+  }
+  std::vector<PackedText> payloads;
+  std::vector<std::uint32_t> record_checksums;
+  std::vector<std::string> blobs;
+  std::vector<std::uint32_t> blob_checksums;
+};
+
+class SqliteJournal final : public Journal {
+ public:
+  SqliteJournal(sqlite::StoreLock lock, Connection writer, Connection reader, sqlite::ReportTables reports,
+                std::uint64_t last_seq, std::uint64_t last_term, std::function<void(const Error&)> on_warning)
+      : lock_(std::move(lock)),
+        report_tables_(std::move(reports)),
+        on_warning_(std::move(on_warning)),
+        writer_(std::move(writer)),
+        last_seq_(last_seq),
+        last_term_(last_term),
+        visible_seq_(last_seq),
+        reader_(std::move(reader)) {}
+
+  Result<void> append(const Batch& batch) override;
+  Result<std::vector<Record>> read(const ReadFilter& filter) override;
+  Result<std::uint64_t> last_seq() override { return visible_seq_.load(); }
+  Result<void> save_snapshot(const Snapshot& snapshot) override;
+  Result<std::optional<Snapshot>> latest_snapshot() override;
+  Result<std::optional<std::string>> blob(const std::string& digest) override;
+
+ private:
+  void make_visible(std::uint64_t seq);
+  // These two with write_mutex_ held.
+  Result<void> write(const Batch& batch, const PackedBatch& packed);
+  template <class Write>
+  Result<void> in_transaction(Write write);
+
+  // Constant after construction.
+  sqlite::StoreLock lock_;  // given back last, after the connections are closed
+  sqlite::ReportTables report_tables_;
+  std::function<void(const Error&)> on_warning_;
+
+  std::mutex write_mutex_;  // guards the next four
+  Connection writer_;
+  std::uint64_t last_seq_;
+  std::uint64_t last_term_;
+  bool failed_ = false;  // the disk failed under a write; see db.failed
+
+  // The newest record that append has acknowledged or read has returned: a reader may see a commit before append is
+  // back.
+  std::atomic<std::uint64_t> visible_seq_;
+
+  std::mutex read_mutex_;  // guards reader_
+  Connection reader_;
+};
+
+void SqliteJournal::make_visible(std::uint64_t seq) {
+  std::uint64_t known = visible_seq_.load();
+  while (known < seq && !visible_seq_.compare_exchange_weak(known, seq)) {
+  }
+}
+
+template <class Write>
+Result<void> SqliteJournal::in_transaction(Write write) {
+  if (failed_) {
+    return fail(ErrorKind::unavailable, "db.failed",
+                "the disk failed under an earlier write, so nothing is written any more", writer_.location(),
+                "check the disk and the system log, then restart the service");
+  }
+  Result<void> outcome = [&]() -> Result<void> {
+    auto transaction = sqlite::Transaction::begin(writer_);
+    if (!transaction) return std::unexpected(transaction.error());
+    if (auto written = write(); !written) return written;
+    return transaction->commit();
+  }();
+  if (!outcome && outcome.error().code == "db.io") failed_ = true;
+  return outcome;
+}
+
+Result<void> SqliteJournal::write(const Batch& batch, const PackedBatch& packed) {
+  for (std::size_t i = 0; i < batch.blobs.size(); ++i) {
+    auto written = sqlite::insert_blob(writer_, batch.blobs[i], packed.blobs[i], packed.blob_checksums[i]);
+    if (!written) return written;
+  }
+  for (std::size_t i = 0; i < batch.records.size(); ++i) {
+    auto written = sqlite::insert_record(writer_, batch.records[i], packed.payloads[i], packed.record_checksums[i]);
+    if (!written) return written;
+  }
+  for (const ReportRow& row : batch.reports) {
+    if (auto written = report_tables_.upsert(writer_, row); !written) return written;
+  }
+  return {};
+}
+
+Result<void> SqliteJournal::append(const Batch& batch) {
+  if (auto checked = check_batch(batch); !checked) return checked;
+  for (const ReportRow& row : batch.reports) {
+    if (auto checked = report_tables_.check(row); !checked) return checked;
+  }
+  if (batch.records.empty() && batch.blobs.empty() && batch.reports.empty()) return {};
+  const PackedBatch packed(batch);
+
+  const std::lock_guard guard(write_mutex_);
+  if (!batch.records.empty()) {
+    if (auto checked = check_continues(batch.records, last_seq_, last_term_); !checked) return checked;
+  }
+  if (auto written = in_transaction([&] { return write(batch, packed); }); !written) return written;
+  if (!batch.records.empty()) {
+    last_seq_ = batch.records.back().seq;
+    last_term_ = batch.records.back().term;
+    make_visible(last_seq_);
+  }
+  return {};
+}
+
+Result<std::vector<Record>> SqliteJournal::read(const ReadFilter& filter) {
+  if (auto checked = check_filter(filter); !checked) return std::unexpected(checked.error());
+  const std::uint64_t end = visible_seq_.load();
+  auto fetched = [&] {
+    const std::lock_guard guard(read_mutex_);
+    return sqlite::fetch_records(reader_, filter);
+  }();
+  if (!fetched) return std::unexpected(fetched.error());
+  std::vector<Record> records;
+  records.reserve(fetched->records.size());
+  for (auto& stored : fetched->records) {
+    auto record = sqlite::unpack(std::move(stored));
+    if (!record) return std::unexpected(record.error());
+    records.push_back(std::move(*record));
+  }
+  if (filter.kinds.empty() && filter.subject_kind.empty()) {
+    auto checked = check_complete(filter, records, fetched->cut_short, end);
+    if (!checked) return std::unexpected(checked.error());
+  }
+  if (!records.empty()) make_visible(records.back().seq);
+  return records;
+}
+
+Result<void> SqliteJournal::save_snapshot(const Snapshot& snapshot) {
+  if (auto checked = check_snapshot(snapshot); !checked) return checked;
+  const PackedText payload(snapshot.payload);
+  const std::uint32_t crc32 = checksum(snapshot);
+  const std::string location = "snapshot " + std::to_string(snapshot.seq);
+
+  const std::lock_guard guard(write_mutex_);
+  if (snapshot.seq > last_seq_) {
+    return fail(ErrorKind::conflict, "db.snapshotAhead",
+                "the journal ends at " + std::to_string(last_seq_) + ", before the snapshot", location,
+                "append the records first");
+  }
+  const auto kept = sqlite::fetch_snapshot_seqs(writer_);
+  if (!kept) return std::unexpected(kept.error());
+  if (!kept->empty() && snapshot.seq < kept->front()) {
+    return fail(ErrorKind::conflict, "db.snapshotBehind",
+                "a newer snapshot, " + std::to_string(kept->front()) + ", is stored already", location);
+  }
+  return in_transaction([&] { return sqlite::insert_snapshot(writer_, snapshot, payload, crc32); });
+}
+
+Result<std::optional<Snapshot>> SqliteJournal::latest_snapshot() {
+  std::vector<std::uint64_t> seqs;
+  {
+    const std::lock_guard guard(read_mutex_);
+    auto found = sqlite::fetch_snapshot_seqs(reader_);
+    if (!found) return std::unexpected(found.error());
+    seqs = std::move(*found);
+  }
+  for (const std::uint64_t seq : seqs) {
+    auto stored = [&] {
+      const std::lock_guard guard(read_mutex_);
+      return sqlite::fetch_snapshot(reader_, seq);
+    }();
+    if (stored && !*stored) continue;  // replaced by newer ones meanwhile
+    auto snapshot = stored ? sqlite::unpack(std::move(**stored)) : Result<Snapshot>(std::unexpected(stored.error()));
+    if (snapshot) return std::move(*snapshot);
+    if (snapshot.error().code != "db.damaged") return std::unexpected(snapshot.error());
+    if (on_warning_) on_warning_(snapshot.error());
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<std::string>> SqliteJournal::blob(const std::string& digest) {
+  if (!is_digest(digest)) return std::nullopt;
+  auto stored = [&] {
+    const std::lock_guard guard(read_mutex_);
+    return sqlite::fetch_blob(reader_, digest);
+  }();
+  if (!stored) return std::unexpected(stored.error());
+  if (!*stored) return std::nullopt;
+  auto blob = sqlite::unpack(digest, std::move(**stored));
+  if (!blob) return std::unexpected(blob.error());
+  return std::move(blob->bytes);
+}
+
+// Opens the writing connection and brings the schema up to date; nothing is changed in a file that is not ours.
+Result<Connection> open_writer(const std::filesystem::path& path, const SqliteOptions& options) {
+  auto writer = Connection::open(path, options.busy_timeout_ms);
+  if (!writer) return writer;
+  const auto version = sqlite::schema_version(*writer, sqlite::embedded_migrations());
+  if (!version) return std::unexpected(version.error());
+  if (writer->read_only()) {
+    return fail(ErrorKind::unavailable, "db.readOnly", "the store cannot be written", path.string(),
+                "give the service's user write permission on the file and its directory, on a writable file system");
+  }
+  const auto mode = writer->text("PRAGMA journal_mode = WAL");
+  if (!mode) return std::unexpected(mode.error());
+  if (*mode != "wal") {
+    return fail(ErrorKind::unavailable, "db.cannotOpen",
+                "SQLite cannot use a write-ahead log here (mode " + *mode + ")", path.string(),
+                "keep the store on a local file system that supports shared memory maps");
+  }
+  if (auto set = writer->execute(kWriterSettings, "configure the store"); !set) return std::unexpected(set.error());
+  if (options.max_bytes != 0) {
+    const auto page_bytes = writer->integer("PRAGMA page_size");
+    if (!page_bytes) return std::unexpected(page_bytes.error());
+    const std::uint64_t pages = std::max<std::uint64_t>(1, options.max_bytes / static_cast<std::uint64_t>(*page_bytes));
+    auto set = writer->execute("PRAGMA max_page_count = " + std::to_string(pages), "limit the store's size");
+    if (!set) return std::unexpected(set.error());
+  }
+  auto migrated = sqlite::migrate(*writer, sqlite::embedded_migrations(), *version, now_us());
+  if (!migrated) return std::unexpected(migrated.error());
+  return writer;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Journal>> open_sqlite_journal(const std::filesystem::path& path, SqliteOptions options) {
+  const auto file = sqlite::find_store_file(path, options.create);
+  if (!file) return std::unexpected(file.error());
+  auto lock = sqlite::StoreLock::acquire(*file);
+  if (!lock) return std::unexpected(lock.error());
+  if (auto created = sqlite::create_store_file(*file); !created) return std::unexpected(created.error());
+
+  auto writer = open_writer(*file, options);
+  if (!writer) return std::unexpected(writer.error());
+  auto reader = Connection::open(*file, options.busy_timeout_ms);
+  if (!reader) return std::unexpected(reader.error());
+  if (auto set = reader->execute(kReaderSettings, "configure the store"); !set) return std::unexpected(set.error());
+
+  auto reports = sqlite::ReportTables::load(*writer);
+  if (!reports) return std::unexpected(reports.error());
+  const auto last_seq = writer->integer("SELECT max(seq) FROM journal");
+  if (!last_seq) return std::unexpected(last_seq.error());
+  const auto last_term = writer->integer("SELECT term FROM journal ORDER BY seq DESC LIMIT 1");
+  if (!last_term) return std::unexpected(last_term.error());
+  const auto snapshot = sqlite::fetch_snapshot_seqs(*writer);
+  if (!snapshot) return std::unexpected(snapshot.error());
+  if (!snapshot->empty() && snapshot->front() > static_cast<std::uint64_t>(*last_seq)) {
+    return fail(ErrorKind::internal, "db.damaged",
+                "the journal ends at record " + std::to_string(*last_seq) + ", but there is a snapshot of record " +
+                    std::to_string(snapshot->front()) + ": records are lost",
+                file->string(), "check the disk and restore the store from a backup");
+  }
+  return std::make_unique<SqliteJournal>(std::move(*lock), std::move(*writer), std::move(*reader), std::move(*reports),
+                                         static_cast<std::uint64_t>(*last_seq), static_cast<std::uint64_t>(*last_term),
+                                         std::move(options.on_warning));
+}
+
+}  // namespace railweave::db

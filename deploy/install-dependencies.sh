@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Installs what Railweave builds, tests and runs with, from Debian 12's own packages. The one list of dependencies:
+# `make demo`, `make test` and .ci/run all call it. Does nothing, quickly, when everything is already there.
+set -euo pipefail
+
+packages=(
+  # build
+  g++ cmake make ninja-build ccache mold pkg-config git
+  # libraries
+  libboost1.81-dev nlohmann-json3-dev libpqxx-dev libssl-dev libspdlog-dev libfmt-dev libsqlite3-dev libcli11-dev
+  libtomlplusplus-dev libpugixml-dev libyaml-cpp-dev zlib1g-dev
+  # tests, benchmarks, static analysis, fuzzing
+  libgtest-dev libgmock-dev libbenchmark-dev clang-19 libclang-rt-19-dev clang-format-19 clang-tidy-19 sqlite3
+  # demo and checks of the contract
+  curl jq python3 python3-yaml python3-jsonschema
+)
+
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+if [ "$(id -u)" -ne 0 ]; then
+  echo "Railweave needs these Debian packages: ${missing[*]}" >&2
+  echo "Install them as root: apt-get install ${missing[*]}" >&2
+  sudo=sudo
+  command -v sudo >/dev/null || exit 1
+else
+  sudo=
+fi
+echo "installing ${#missing[@]} Debian packages: ${missing[*]}" >&2
+$sudo apt-get update -qq
+DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

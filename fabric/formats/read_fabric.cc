@@ -1,0 +1,42 @@
+#include "fabric/formats/read_fabric.h"
+
+#include <string>
+#include <utility>
+
+#include "fabric/formats/ibnetdiscover.h"
+#include "fabric/formats/ibsim.h"
+#include "fabric/formats/native_json.h"
+
+namespace railweave::fabric {
+
+Result<void> read_into(std::string_view text, Format format, const ReadOptions& options, TopologyBuilder& builder) {
+  if (format == Format::unknown) format = detect_format(text);
+  switch (format) {
+    case Format::ibnetdiscover:
+      return read_ibnetdiscover(text, options, builder);
+    case Format::ibsim:
+      return read_ibsim(text, options, builder);
+    case Format::native:
+      return read_native_json(text, options, builder);
+    case Format::unknown:
+      return fail(ErrorKind::malformed, "input.format",
+                  "this looks like no fabric description that is known: output of ibnetdiscover, an ibsim netlist or "
+                  "Railweave's native JSON",
+                  location_text(options.source, 1, 1), "name its format if it is one of these");
+    case Format::nccl_topology:
+    case Format::nvidia_smi_topo:
+    case Format::nvlink_cliques:
+      break;
+  }
+  return fail(ErrorKind::invalid, "input.notAFabric",
+              "a file of format " + std::string(to_string(format)) + " describes machines, not a fabric",
+              options.source, "give it together with a fabric");
+}
+
+Result<Topology> read_fabric(std::string_view text, Format format, const ReadOptions& options) {
+  TopologyBuilder builder;
+  if (auto read = read_into(text, format, options, builder); !read) return std::unexpected(std::move(read.error()));
+  return std::move(builder).build();
+}
+
+}  // namespace railweave::fabric

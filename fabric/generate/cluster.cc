@@ -1,0 +1,144 @@
+#include "fabric/generate/cluster.h"
+
+#include <algorithm>
+
+#include "fabric/base/check.h"
+
+namespace railweave::fabric {
+namespace {
+
+constexpr std::uint32_t kMostHosts = 1U << 18U;
+constexpr std::uint32_t kGpusPerRack = 72;  // of a platform whose NVLink leaves the host
+
+std::unexpected<Error> contradiction(std::string message, std::string hint) {
+  return fail(ErrorKind::impossible, "generate.impossible", std::move(message), {}, std::move(hint));
+}
+
+// Looks like what a fabric manager reports; the same for the same cluster every time.
+std::string cluster_uuid(std::size_t n) {
+  std::string digits = to_string(Guid(n + 1));
+  return "52570000-0000-4000-8000-" + digits.substr(4);
+}
+
+}  // namespace
+
+std::uint32_t HostsSpec::rack_size() const {
+  if (hosts_per_rack > 0 || hosts_per_domain() == 1) return hosts_per_rack;
+  return std::min(hosts_per_domain(), std::max(1U, kGpusPerRack / gpus_per_host));
+}
+
+Result<void> check_cluster(const ClusterSpec& spec) {
+  const HostsSpec& hosts = spec.hosts;
+  if (hosts.hosts == 0 || hosts.hosts > kMostHosts) {
+    return contradiction("the cluster has " + std::to_string(hosts.hosts) + " hosts",
+                         "1 to " + std::to_string(kMostHosts) + " are possible");
+  }
+  if (hosts.gpus_per_host > TopologyBuilder::kMaxGpusPerHost || hosts.nics_per_host == 0 || hosts.nics_per_host > 64) {
+    return contradiction("a host has " + std::to_string(hosts.gpus_per_host) + " GPUs and " +
+                             std::to_string(hosts.nics_per_host) + " adapters",
+                         "up to 64 GPUs and 1 to 64 adapters are possible");
+  }
+  if (hosts.nvlink_domain > 1 && hosts.gpus_per_host == 0) {
+    return contradiction("NVLink domains without GPUs", "set gpus-per-host, or nvlink-domain 1 for none");
+  }
+  const bool within = hosts.nvlink_domain <= hosts.gpus_per_host;
+  if (hosts.nvlink_domain > 1 &&
+      (within ? hosts.gpus_per_host % hosts.nvlink_domain : hosts.nvlink_domain % hosts.gpus_per_host) != 0) {
+    return contradiction("NVLink domains of " + std::to_string(hosts.nvlink_domain) + " GPUs do not fit hosts of " +
+                             std::to_string(hosts.gpus_per_host),
+                         "one must be a multiple of the other");
+  }
+  const std::uint32_t domain_hosts = hosts.hosts_per_domain();
+  if (hosts.hosts % domain_hosts != 0) {
+    return contradiction(std::to_string(hosts.hosts) + " hosts are no whole number of NVLink domains of " +
+                             std::to_string(domain_hosts) + " hosts",
+                         "take " + std::to_string((hosts.hosts / domain_hosts + 1) * domain_hosts) + " hosts");
+  }
+  const std::uint32_t rack = hosts.rack_size();
+  if (rack > 0 && domain_hosts > 1 && domain_hosts % rack != 0 && rack % domain_hosts != 0) {
+    return contradiction("racks of " + std::to_string(rack) + " hosts cut through NVLink domains of " +
+                             std::to_string(domain_hosts) + " hosts",
+                         "one must be a multiple of the other");
+  }
+  if (spec.planes == 0 || hosts.nics_per_host % spec.planes != 0) {
+    return contradiction(std::to_string(hosts.nics_per_host) + " adapters per host do not spread evenly over " +
+                             std::to_string(spec.planes) + " planes",
+                         "planes must divide the adapters per host");
+  }
+  if (spec.storage_servers > kMostHosts) {
+    return contradiction(std::to_string(spec.storage_servers) + " storage servers",
+                         "up to " + std::to_string(kMostHosts) + " are possible");
+  }
+  return {};
+}
+
+Result<HostBlock> add_hosts(const HostsSpec& spec, TopologyBuilder& builder) {
+  HostBlock block;
+  block.nics_per_host = spec.nics_per_host;
+  const std::uint32_t domain_hosts = spec.hosts_per_domain();
+  const std::uint32_t rack_hosts = spec.rack_size();
+  const RateMbps rate = spec.nvlink_rate != RateMbps() ? spec.nvlink_rate : from_gbps(domain_hosts > 1 ? 7200 : 3600);
+  const bool nvlink = spec.nvlink_domain > 1;
+  const std::string domain_stem = spec.prefix + "nvl" + std::to_string(spec.nvlink_domain) + "-";
+  std::vector<std::string> devices;
+  for (std::uint32_t n = 0; n < spec.nics_per_host; ++n) devices.push_back("mlx5_" + std::to_string(n));
+
+  for (std::uint32_t h = 0; h < spec.hosts; ++h) {
+    const std::string name = numbered(spec.prefix + "node-", h, spec.hosts);
+    if (builder.find_host(name)) {
+      return fail(ErrorKind::conflict, "generate.nameTaken", "the fabric already has a host called " + name, {},
+                  "give each cluster in it a prefix of its own");
+    }
+    const HostDraft host = builder.host(name);
+    block.hosts.push_back(host);
+    if (rack_hosts > 0) {
+      const std::uint32_t racks = (spec.hosts + rack_hosts - 1) / rack_hosts;
+      builder.set_rack(host, builder.rack(numbered(spec.prefix + "rack-", h / rack_hosts, racks)));
+    }
+    for (std::uint32_t n = 0; n < spec.nics_per_host; ++n) {
+      const Guid guid = generated_hca_guid(builder.hca_count());
+      const std::string description = name + " " + devices[n];
+      const HcaDraft hca =
+          builder.add_hca({.guid = guid, .host = host, .device = devices[n], .description = description, .ports = 1});
+      block.nics.push_back(hca);
+    }
+    for (std::uint32_t g = 0; g < spec.gpus_per_host; ++g) {
+      const GpuDraft gpu = builder.add_gpu(host);
+      const std::uint32_t first = g * spec.nics_per_host / spec.gpus_per_host;
+      const std::uint32_t end = std::max(first + 1, (g + 1) * spec.nics_per_host / spec.gpus_per_host);
+      for (std::uint32_t n = first; n < end; ++n) builder.add_nic(gpu, block.nic(h, n));
+      if (!nvlink) continue;
+      if (domain_hosts > 1) {
+        const std::uint32_t d = h / domain_hosts;
+        const std::string domain = numbered(domain_stem, d, spec.hosts / domain_hosts);
+        // Several clusters in one builder: the first host's place makes the identifier unique.
+        const std::size_t first_host = builder.host_count() - 1 - h % domain_hosts;
+        builder.set_nvlink_domain(gpu, builder.nvlink_domain(domain, cluster_uuid(first_host), rate), 0);
+      } else {
+        const std::uint32_t part = g / spec.nvlink_domain;
+        const bool whole = spec.nvlink_domain == spec.gpus_per_host;
+        const std::string domain = "nvl-" + name + (whole ? "" : "-" + std::to_string(part));
+        builder.set_nvlink_domain(gpu, builder.nvlink_domain(domain, "", rate));
+      }
+    }
+  }
+  return block;
+}
+
+PlaneAdapters plane_adapters(const HostBlock& block, std::uint32_t plane, std::uint32_t planes) {
+  RAILWEAVE_CHECK(planes > 0 && plane < planes && block.nics_per_host % planes == 0, "check_cluster() saw it");
+  const std::uint32_t per_host = block.nics_per_host / planes;
+  return {&block, plane * per_host, per_host};
+}
+
+std::string numbered(std::string_view stem, std::size_t index, std::size_t count) {
+  const std::string number = std::to_string(index + 1);
+  const std::size_t width = std::to_string(count).size();
+  return std::string(stem) + std::string(width > number.size() ? width - number.size() : 0, '0') + number;
+}
+
+// 0x02 as the first byte is the "locally administered" bit of an EUI-64; 0x5257 is "RW".
+Guid generated_switch_guid(std::size_t n) { return Guid(0x0252'5701'0000'0000ULL + ((n + 1) << 4U)); }
+Guid generated_hca_guid(std::size_t n) { return Guid(0x0252'5702'0000'0000ULL + ((n + 1) << 4U)); }
+
+}  // namespace railweave::fabric

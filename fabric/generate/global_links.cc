@@ -1,0 +1,51 @@
+#include "fabric/generate/global_links.h"
+
+#include <algorithm>
+#include <string>
+
+#include "fabric/base/check.h"
+
+namespace railweave::fabric {
+
+Result<std::uint32_t> plan_groups(std::uint32_t asked, const GlobalPorts& ports, std::uint32_t hosts_per_group,
+                                  HostsSpec& hosts) {
+  const std::uint64_t most = std::uint64_t{ports.switches_per_group} * ports.links_per_switch + 1;
+  std::uint64_t groups = asked;
+  if (groups == 0) groups = hosts.hosts == 0 ? most : (hosts.hosts + hosts_per_group - 1) / hosts_per_group;
+  if (groups > most) {
+    return fail(
+        ErrorKind::impossible, "generate.impossible",
+        std::to_string(groups) + " groups, but a group has only " + std::to_string(most - 1) + " links to others", {},
+        "take larger groups, more global links per switch or at most " + std::to_string(most) + " groups");
+  }
+  const std::uint64_t capacity = groups * hosts_per_group;
+  if (hosts.hosts > capacity) {
+    return fail(ErrorKind::impossible, "generate.impossible",
+                std::to_string(hosts.hosts) + " hosts in a dragonfly that holds " + std::to_string(capacity), {},
+                "take more groups, or more hosts per switch");
+  }
+  if (hosts.hosts == 0) hosts.hosts = static_cast<std::uint32_t>(std::min<std::uint64_t>(capacity, UINT32_MAX));
+  return static_cast<std::uint32_t>(groups);
+}
+
+void join_groups(const GlobalPorts& ports, const std::vector<SwitchDraft>& switches, NetworkDraft& network) {
+  RAILWEAVE_CHECK(switches.size() == std::size_t{ports.groups} * ports.switches_per_group, "all switches are given");
+  if (ports.groups < 2) return;
+  const std::uint32_t others = ports.groups - 1;
+  const std::uint32_t per_pair = ports.switches_per_group * ports.links_per_switch / others;
+  const auto place = [&](std::uint32_t group, std::uint32_t link) {
+    return switches[std::size_t{group} * ports.switches_per_group + link / ports.links_per_switch];
+  };
+  const auto port = [&](std::uint32_t link) { return ports.first_port + link % ports.links_per_switch; };
+  for (std::uint32_t a = 0; a < ports.groups; ++a) {
+    for (std::uint32_t b = a + 1; b < ports.groups; ++b) {
+      for (std::uint32_t k = 0; k < per_pair; ++k) {
+        const std::uint32_t from = k * others + (b - a - 1);
+        const std::uint32_t to = k * others + (a + ports.groups - b - 1);
+        network.join(place(a, from), port(from), place(b, to), port(to));
+      }
+    }
+  }
+}
+
+}  // namespace railweave::fabric

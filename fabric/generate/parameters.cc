@@ -1,0 +1,141 @@
+#include "fabric/generate/parameters.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace railweave::fabric {
+namespace {
+
+std::optional<std::uint32_t> parse_number(std::string_view text) {
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+bool is_word(std::string_view text) {
+  return text.size() <= 64 && std::ranges::all_of(text, [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+                  c == '.';
+         });
+}
+
+// As an error message may show it: short and without control characters.
+std::string shown(std::string_view text) {
+  static constexpr std::size_t kShown = 40;
+  std::string result(text.substr(0, kShown));
+  std::ranges::replace_if(result, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return result;
+}
+
+}  // namespace
+
+std::optional<Ratio> parse_ratio(std::string_view text) {
+  static constexpr std::uint32_t kMost = 1000;
+  Ratio ratio;
+  if (const auto colon = text.find(':'); colon != std::string_view::npos) {
+    const auto over = parse_number(text.substr(0, colon));
+    const auto under = parse_number(text.substr(colon + 1));
+    if (!over || !under) return std::nullopt;
+    ratio = {*over, *under};
+  } else if (const auto dot = text.find('.'); dot != std::string_view::npos) {
+    const auto whole = parse_number(text.substr(0, dot));
+    const auto tenths = parse_number(text.substr(dot + 1));
+    if (!whole || !tenths || text.size() - dot != 2 || *whole > kMost) return std::nullopt;
+    ratio = {*whole * 10 + *tenths, 10};
+  } else {
+    const auto whole = parse_number(text);
+    if (!whole) return std::nullopt;
+    ratio = {*whole, 1};
+  }
+  if (ratio.over == 0 || ratio.under == 0 || ratio.over > kMost * 10 || ratio.under > kMost) return std::nullopt;
+  return ratio;
+}
+
+std::optional<LinkSpec> parse_link_choice(std::string_view text) {
+  if (const auto speed = parse_link_speed(text); speed && lane_rate(*speed) != RateMbps()) {
+    return infiniband_link(4, *speed);
+  }
+  if (!text.ends_with('G')) return std::nullopt;
+  const auto gbps = parse_number(text.substr(0, text.size() - 1));
+  if (!gbps || *gbps == 0 || *gbps > 3200) return std::nullopt;
+  return ethernet_link(from_gbps(*gbps));
+}
+
+std::optional<std::string_view> ParameterReader::declare(std::string_view name, std::string_view meaning,
+                                                         std::string_view fallback) {
+  declared_.push_back({std::string(name), std::string(meaning), std::string(fallback)});
+  const auto found = given_.find(name);
+  return found == given_.end() ? std::nullopt : std::optional<std::string_view>(found->second);
+}
+
+void ParameterReader::refuse(std::string_view name, std::string_view value, const std::string& wanted) {
+  if (error_) return;
+  error_ = Error{
+      ErrorKind::invalid, "generate.badParameter", "'" + shown(value) + "' is not " + wanted, std::string(name), {}};
+}
+
+std::uint32_t ParameterReader::number(std::string_view name, std::string_view meaning, std::uint32_t fallback,
+                                      std::uint32_t least, std::uint32_t most) {
+  const auto text = declare(name, meaning, std::to_string(fallback));
+  if (!text) return fallback;
+  const auto value = parse_number(*text);
+  if (value && *value >= least && *value <= most) return *value;
+  refuse(name, *text, "a number from " + std::to_string(least) + " to " + std::to_string(most));
+  return fallback;
+}
+
+std::optional<std::uint32_t> ParameterReader::number_or_auto(std::string_view name, std::string_view meaning,
+                                                             std::uint32_t least, std::uint32_t most) {
+  const auto text = declare(name, meaning, "auto");
+  if (!text || *text == "auto") return std::nullopt;
+  const auto value = parse_number(*text);
+  if (value && *value >= least && *value <= most) return value;
+  refuse(name, *text, "'auto' or a number from " + std::to_string(least) + " to " + std::to_string(most));
+  return std::nullopt;
+}
+
+Ratio ParameterReader::ratio(std::string_view name, std::string_view meaning) {
+  const auto text = declare(name, meaning, "1");
+  if (!text) return {};
+  if (const auto value = parse_ratio(*text)) return *value;
+  refuse(name, *text, "a ratio such as 2, 1.5 or 3:1");
+  return {};
+}
+
+LinkSpec ParameterReader::link(std::string_view name, std::string_view meaning, std::string_view fallback) {
+  const std::string_view text = declare(name, meaning, fallback).value_or(fallback);
+  if (const auto value = parse_link_choice(text)) return *value;
+  refuse(name, text, "an InfiniBand speed (EDR, HDR, NDR, XDR) or an Ethernet rate such as 400G");
+  return infiniband_link(4, LinkSpeed::ndr);
+}
+
+LinkSpec ParameterReader::link_or(std::string_view name, std::string_view meaning, const LinkSpec& otherwise) {
+  const std::string_view text = declare(name, meaning, "auto").value_or("auto");
+  if (text == "auto") return otherwise;
+  if (const auto value = parse_link_choice(text)) return *value;
+  refuse(name, text, "'auto', an InfiniBand speed (EDR, HDR, NDR, XDR) or an Ethernet rate such as 400G");
+  return otherwise;
+}
+
+std::string ParameterReader::word(std::string_view name, std::string_view meaning, std::string_view fallback) {
+  const std::string_view text = declare(name, meaning, fallback).value_or(fallback);
+  if (is_word(text)) return std::string(text);
+  refuse(name, text, "at most 64 letters, digits, '-', '_' or '.'");
+  return std::string(fallback);
+}
+
+Result<void> ParameterReader::finish() const {
+  if (error_) return std::unexpected(*error_);
+  for (const auto& [name, value] : given_) {
+    if (std::ranges::find(declared_, name, &GenerateParameter::name) != declared_.end()) continue;
+    std::string known;
+    for (const auto& parameter : declared_) known += (known.empty() ? "" : ", ") + parameter.name;
+    return fail(ErrorKind::invalid, "generate.unknownParameter", "no parameter is called '" + shown(name) + "'", {},
+                "there are " + known);
+  }
+  return {};
+}
+
+}  // namespace railweave::fabric

@@ -1,0 +1,66 @@
+// Parameters of a generator as name and text ("hosts" = "128"), as a command line gives them. Each is declared once,
+// where it is read; reading without values lists the parameters for help texts.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fabric/base/error.h"
+#include "fabric/topology/link.h"
+
+namespace railweave::fabric {
+
+using GenerateParameters = std::map<std::string, std::string, std::less<>>;
+
+struct GenerateParameter {
+  std::string name;      // "hosts-per-rack"
+  std::string meaning;   // one line, for people
+  std::string fallback;  // the value where none is given
+};
+
+// A ratio as people write it: "2", "1.5" or "3:1".
+struct Ratio {
+  std::uint32_t over = 1;
+  std::uint32_t under = 1;
+};
+std::optional<Ratio> parse_ratio(std::string_view text);
+
+// "NDR" (InfiniBand, four lanes) or "400G" (Ethernet, Gb/s).
+std::optional<LinkSpec> parse_link_choice(std::string_view text);
+
+// Reads parameters by name. The first error is kept and later reads give their fallback.
+class ParameterReader {
+ public:
+  explicit ParameterReader(const GenerateParameters& given) : given_(given) {}
+
+  std::uint32_t number(std::string_view name, std::string_view meaning, std::uint32_t fallback, std::uint32_t least,
+                       std::uint32_t most);
+  // None, written "auto", lets the generator choose.
+  std::optional<std::uint32_t> number_or_auto(std::string_view name, std::string_view meaning, std::uint32_t least,
+                                              std::uint32_t most);
+  Ratio ratio(std::string_view name, std::string_view meaning);
+  LinkSpec link(std::string_view name, std::string_view meaning, std::string_view fallback);
+  // The same, with "auto" for `otherwise`.
+  LinkSpec link_or(std::string_view name, std::string_view meaning, const LinkSpec& otherwise);
+  // Letters, digits, '-', '_' and '.', at most 64.
+  std::string word(std::string_view name, std::string_view meaning, std::string_view fallback);
+
+  // The first error met, or the first given parameter that nobody read.
+  [[nodiscard]] Result<void> finish() const;
+  [[nodiscard]] const std::vector<GenerateParameter>& declared() const { return declared_; }
+
+ private:
+  [[nodiscard]] std::optional<std::string_view> declare(std::string_view name, std::string_view meaning,
+                                                        std::string_view fallback);
+  void refuse(std::string_view name, std::string_view value, const std::string& wanted);
+
+  const GenerateParameters& given_;
+  std::vector<GenerateParameter> declared_;
+  std::optional<Error> error_;
+};
+
+}  // namespace railweave::fabric

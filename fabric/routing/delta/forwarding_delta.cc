@@ -1,0 +1,199 @@
+#include "fabric/routing/delta/forwarding_delta.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "fabric/base/check.h"
+#include "fabric/routing/audit/transition.h"
+#include "fabric/routing/delta/update_order.h"
+
+namespace railweave::fabric {
+
+namespace {
+
+class PlaneDelta {
+ public:
+  PlaneDelta(const RoutingScope& scope, const Plane& plane, const PlaneTables& before, const PlaneTables& after,
+             const DeltaOptions& options)
+      : scope_(scope), plane_(plane), before_(before), after_(after), options_(options) {
+    for (std::size_t d = 0; d < plane.destination_count(); ++d) {
+      const Lid lid = scope.lid(plane.destination(d));
+      if (lid != 0) lids_[{subnet_of(d), static_cast<std::uint16_t>(lid / kLidsPerBlock)}].emplace_back(lid % kLidsPerBlock, d);
+    }
+    arc_of_port_.resize(plane.switch_count());
+  }
+
+  void find_changes() {
+    std::vector<std::uint16_t> then, now;
+    for (std::uint32_t s = 0; s < plane_.switch_count(); ++s) {
+      for (std::size_t tile = 0; tile < after_.tiles_per_row(); ++tile) {
+        if (after_.shares_tile(before_, s, tile)) continue;
+        const std::size_t first = tile * after_.tile_entries();
+        const std::size_t count = std::min(after_.tile_entries(), after_.destinations() - first);
+        then.resize(count);
+        now.resize(count);
+        before_.read(s, first, count, then.data());
+        after_.read(s, first, count, now.data());
+        for (std::size_t i = 0; i < count; ++i) {
+          if (then[i] != now[i]) add_change(s, static_cast<std::uint32_t>(first + i));
+        }
+      }
+    }
+  }
+
+  void write(bool drop_first, ForwardingDelta& delta) {
+    delta.changed_entries += changed_entries_;
+    without_lid(delta);
+    for (auto& [block, changes] : changes_) {
+      std::vector<ChangedEntry> entries;
+      std::map<std::uint32_t, std::uint64_t> places_of;  // by switch
+      std::uint64_t urgent = 0;
+      for (const auto& [s, d] : changes) {
+        const auto place = static_cast<std::uint32_t>(scope_.lid(plane_.destination(d)) % kLidsPerBlock);
+        entries.push_back({s, place, ChangedEntry::kNone});
+        places_of[s] |= std::uint64_t{1} << place;
+        if (is_urgent(d)) urgent |= std::uint64_t{1} << place;
+      }
+      delta.changed_blocks += places_of.size();
+      std::vector<BlockWrite> writes;
+      if (drop_first) {
+        for (const auto& [s, places] : places_of) writes.push_back({s, 0, places});
+        for (const auto& [s, places] : places_of) writes.push_back({s, 1, places});
+      } else {
+        for (std::size_t i = 0; i < entries.size(); ++i) entries[i].after = next_changed(changes[i], places_of);
+        writes = order_updates(entries);
+      }
+      std::map<std::uint32_t, std::uint64_t> turned;  // by switch: places that are new by now
+      for (const BlockWrite& w : writes) {
+        const bool drops = drop_first && w.stage == 0;
+        if (!drops) turned[w.sw] |= w.places;
+        LftBlock out{.sw = plane_.switches[w.sw], .number = block.second, .stage = w.stage};
+        out.changed = static_cast<std::uint16_t>(__builtin_popcountll(w.places));
+        out.urgent = (w.places & urgent) != 0;
+        fill(block, w.sw, turned[w.sw], drops ? w.places : 0, out.ports);
+        delta.stages = std::max<std::uint16_t>(delta.stages, static_cast<std::uint16_t>(w.stage + 1));
+        delta.blocks.push_back(out);
+      }
+    }
+  }
+  [[nodiscard]] bool changed() const { return !changes_.empty(); }
+
+ private:
+  using Block = std::pair<std::size_t, std::uint16_t>;  // subnet, number
+
+  [[nodiscard]] std::size_t subnet_of(std::size_t d) const {
+    const SubnetId subnet = scope_.topology().subnet(plane_.switches[plane_.homes[plane_.destination_home[d]].sw]);
+    return subnet ? subnet.index() : SIZE_MAX;
+  }
+  [[nodiscard]] bool is_urgent(std::uint32_t d) const {
+    const std::size_t i = plane_.destination(d).index();
+    return i < options_.urgent.size() && options_.urgent[i] != 0;
+  }
+  void add_change(std::uint32_t s, std::uint32_t d) {
+    ++changed_entries_;
+    const Lid lid = scope_.lid(plane_.destination(d));
+    if (lid == 0) {
+      ++without_lid_;
+      return;
+    }
+    changes_[{subnet_of(d), static_cast<std::uint16_t>(lid / kLidsPerBlock)}].emplace_back(s, d);
+  }
+  void without_lid(ForwardingDelta& delta) const {
+    if (without_lid_ == 0) return;
+    delta.findings.push_back({"noLid", Severity::warning,
+                              std::to_string(without_lid_) + " changed entries are for ports without a LID and cannot be "
+                                                             "programmed into InfiniBand switches",
+                              {}});
+  }
+
+  // The first switch after s on the new way to d whose entry for d changes.
+  [[nodiscard]] std::uint32_t next_changed(std::pair<std::uint32_t, std::uint32_t> change,
+                                           const std::map<std::uint32_t, std::uint64_t>& places_of) {
+    const auto [s, d] = change;
+    const std::uint64_t bit = std::uint64_t{1} << (scope_.lid(plane_.destination(d)) % kLidsPerBlock);
+    const std::uint32_t end = plane_.homes[plane_.destination_home[d]].sw;
+    std::uint32_t at = s;
+    for (std::size_t steps = 0; at != end && steps < plane_.switch_count(); ++steps) {
+      const std::uint32_t arc = arc_of(at, after_.at(at, d));
+      if (arc == Plane::kNone) break;
+      at = plane_.arcs[arc].to;
+      const auto found = places_of.find(at);
+      if (at != s && found != places_of.end() && (found->second & bit) != 0) return at;
+    }
+    return ChangedEntry::kNone;
+  }
+  [[nodiscard]] std::uint32_t arc_of(std::uint32_t s, std::uint16_t port) {
+    auto& arcs = arc_of_port_[s];
+    if (arcs.empty()) {
+      arcs.assign(plane_.port_count[s] + 1U, Plane::kNone);
+      for (std::uint32_t a = plane_.first_arc[s]; a < plane_.first_arc[s + 1]; ++a) arcs[plane_.arcs[a].port] = a;
+    }
+    return port < arcs.size() ? arcs[port] : Plane::kNone;
+  }
+
+  // What a block of switch s holds when the entries in `turned` are new, those in `dropped` drop and the others are old.
+  void fill(const Block& block, std::uint32_t s, std::uint64_t turned, std::uint64_t dropped,
+            std::array<std::uint16_t, kLidsPerBlock>& ports) const {
+    ports.fill(kNoPort);
+    const auto members = lids_.find(block);
+    if (members == lids_.end()) return;
+    for (const auto& [place, d] : members->second) {
+      const std::uint64_t bit = std::uint64_t{1} << place;
+      if ((dropped & bit) != 0) continue;
+      ports[place] = ((turned & bit) != 0 ? after_ : before_).at(s, d);
+    }
+  }
+
+  const RoutingScope& scope_;
+  const Plane& plane_;
+  const PlaneTables& before_;
+  const PlaneTables& after_;
+  const DeltaOptions& options_;
+  std::map<Block, std::vector<std::pair<std::uint32_t, std::uint32_t>>> lids_;     // (place, destination)
+  std::map<Block, std::vector<std::pair<std::uint32_t, std::uint32_t>>> changes_;  // (switch, destination)
+  std::size_t changed_entries_ = 0, without_lid_ = 0;
+  std::vector<std::vector<std::uint32_t>> arc_of_port_;
+};
+
+}  // namespace
+
+ForwardingDelta compute_delta(const FabricView& view, const Routing& before, const Routing& after,
+                              const DeltaOptions& options) {
+  const RoutingScope& scope = after.tables.scope();
+  RAILWEAVE_CHECK(&before.tables.scope() == &scope, "a delta is between tables of one scope");
+  ForwardingDelta delta;
+  for (const PlaneId id : scope.planes()) {
+    const Plane& plane = scope.plane(id);
+    if (plane.destination_count() == 0 || after.tables.shares_plane(before.tables, id)) continue;
+    const PlaneTables &then = before.tables.plane(id), &now = after.tables.plane(id);
+    RAILWEAVE_CHECK(then.same_shape(now), "tables of one scope have one shape");
+    PlaneDelta changes(scope, plane, then, now, options);
+    changes.find_changes();
+    if (!changes.changed()) continue;
+    const bool drop_first = may_deadlock_between(view, id, before, after);
+    delta.drops_first = delta.drops_first || drop_first;
+    changes.write(drop_first, delta);
+  }
+  if (delta.drops_first) {
+    delta.findings.push_back({"dropsFirst", Severity::warning,
+                              "old and new routes together could deadlock; changed entries drop packets until the old "
+                              "ones are gone",
+                              {}});
+  }
+  // Where any LID of a block is urgent, all stages of the block go first.
+  std::map<std::pair<SubnetId, std::uint16_t>, bool> urgent;
+  const auto key = [&](const LftBlock& block) { return std::pair(scope.topology().subnet(block.sw), block.number); };
+  for (const LftBlock& block : delta.blocks) {
+    bool& any = urgent[key(block)];
+    any = any || block.urgent;
+  }
+  std::ranges::stable_sort(delta.blocks, {}, [&](const LftBlock& block) {
+    return std::tuple(!urgent[key(block)], block.stage, !block.urgent, block.number, block.sw);
+  });
+  return delta;
+}
+
+}  // namespace railweave::fabric

@@ -1,0 +1,272 @@
+#include "fabric/routing/up_down_engine.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "fabric/routing/live_plane.h"
+#include "fabric/routing/plane_plan.h"
+#include "fabric/routing/reach.h"
+#include "fabric/routing/switch_order.h"
+#include "fabric/routing/table_fill.h"
+
+namespace railweave::fabric {
+
+namespace {
+
+struct PlaneState {
+  std::shared_ptr<const PlanePlan> plan;
+  LivePlane live;
+  std::shared_ptr<const SwitchOrder> order;
+  bool flooded = false;  // for want of a way that the plan's order has none for
+  std::vector<ArcWay> ways;
+  Reach reach;
+};
+using PlaneStatePtr = std::shared_ptr<const PlaneState>;
+
+class UpDownState final : public EngineState {
+ public:
+  UpDownEngine::Flavor flavor = UpDownEngine::Flavor::fat_tree;
+  RoutingInput input;
+  std::vector<PlaneStatePtr> planes;
+};
+
+// Distances on an order.
+void follow(const Plane& plane, PlaneState& state, SwitchOrder order) {
+  state.order = std::make_shared<const SwitchOrder>(std::move(order));
+  state.ways = arc_ways(plane, state.live, *state.order);
+  state.reach = Reach(plane, state.ways, *state.order);
+}
+
+PlaneState fresh_state(const Plane& plane, std::shared_ptr<const PlanePlan> plan, LivePlane live) {
+  PlaneState state;
+  state.plan = std::move(plan);
+  state.live = std::move(live);
+  follow(plane, state, lower_drained(state.plan->order, state.live));
+  return state;
+}
+
+// Where the plan's order leaves pairs without a way that links connect, another order.
+void complete(const Plane& plane, PlaneState& state) {
+  if (all_reached(plane, state.reach) || !misses_connected(plane, state.live, state.reach)) return;
+  follow(plane, state, flooded(plane, state.live, *state.order));
+  state.flooded = true;
+}
+
+PlaneTables fill(const Plane& plane, const PlaneState& state) {
+  return TableFill(plane, state.live, state.ways, state.reach, state.plan->nominal).all();
+}
+
+void add_findings(const RoutingScope& scope, const Plane& plane, const PlaneState& state,
+                  std::vector<Finding>& findings) {
+  findings.insert(findings.end(), state.plan->findings.begin(), state.plan->findings.end());
+  if (state.flooded) {
+    findings.push_back({"orderLowered",
+                        Severity::info,
+                        "links that failed leave pairs without a way up and down; peaks were lowered so that all that "
+                        "is connected is routed on one lane",
+                        {std::string(scope.topology().name(plane.switches[state.order->ascending.back()]))}});
+  }
+}
+
+// (switch, home) pairs whose entries may change, each once.
+class AffectedBlocks {
+ public:
+  AffectedBlocks(std::size_t switches, std::size_t homes) : homes_(homes), seen_(switches * homes, false) {}
+  void add(std::uint32_t s, std::uint32_t home) {
+    if (seen_[s * homes_ + home]) return;
+    seen_[s * homes_ + home] = true;
+    blocks_.emplace_back(s, home);
+  }
+  [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> sorted() && {
+    std::ranges::sort(blocks_);
+    return std::move(blocks_);
+  }
+
+ private:
+  std::size_t homes_;
+  std::vector<bool> seen_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> blocks_;
+};
+
+// From the state `before`, on the same order, to `after`; returns the number of entries that changed.
+std::size_t update_plane(const Plane& plane, const PlaneState& before, PlaneState& after,
+                         const std::vector<std::uint32_t>& changed_arcs, const std::vector<Reach::Change>& moved,
+                         PlaneTables& tables) {
+  AffectedBlocks affected(plane.switch_count(), plane.homes.size());
+  for (const auto [s, home] : moved) {
+    affected.add(s, home);
+    for (std::uint32_t a = plane.first_arc[s]; a < plane.first_arc[s + 1]; ++a) {
+      if (before.ways[a] != ArcWay::none || after.ways[a] != ArcWay::none) affected.add(plane.arcs[a].to, home);
+    }
+  }
+  for (const std::uint32_t a : changed_arcs) {
+    const std::uint32_t s = plane.arcs[plane.arcs[a].reverse].to;
+    for (std::uint32_t home = 0; home < plane.homes.size(); ++home) {
+      if (before.reach.leads(plane, before.ways, s, a, home) || after.reach.leads(plane, after.ways, s, a, home)) {
+        affected.add(s, home);
+      }
+    }
+  }
+  std::size_t changed = 0;
+  TableFill fill(plane, after.live, after.ways, after.reach, after.plan->nominal);
+  PlaneTables::Editor editor(tables);
+  std::vector<std::uint16_t> ports, old;
+  for (const auto& [s, h] : std::move(affected).sorted()) {
+    const Home& home = plane.homes[h];
+    fill.block(s, h, ports);
+    old.resize(home.count);
+    tables.read(s, home.first, home.count, old.data());
+    for (std::uint32_t i = 0; i < home.count; ++i) {
+      if (ports[i] == old[i]) continue;
+      editor.set(s, home.first + i, ports[i]);
+      ++changed;
+    }
+  }
+  return changed;
+}
+
+// The arcs of each plane that differ between two inputs, found by looking at what was touched in between.
+struct Touched {
+  std::vector<std::vector<std::uint32_t>> arcs;  // by plane, both arcs of a link
+  std::vector<bool> drains;                      // by plane: a switch was drained or undrained
+};
+
+Touched find_touched(const UpDownState& before, const RoutingInput& input) {
+  const RoutingScope& scope = *input.scope;
+  Touched touched{std::vector<std::vector<std::uint32_t>>(scope.planes().size()),
+                  std::vector<bool>(scope.planes().size(), false)};
+  input.view.for_each_touched_switch(before.input.view, [&](SwitchId sw) {
+    if (input.view.drained(sw) != before.input.view.drained(sw)) touched.drains[scope.plane_of(sw).index()] = true;
+  });
+  input.view.for_each_touched_link(before.input.view, [&](LinkId link) {
+    const auto [plane, arc] = scope.arc_of(link);
+    if (arc == Plane::kNone) return;
+    const LinkLife now = link_life(input, link), then = link_life(before.input, link);
+    if (now.usable == then.usable && now.cost == then.cost) return;
+    touched.arcs[plane.index()].push_back(arc);
+    touched.arcs[plane.index()].push_back(scope.plane(plane).arcs[arc].reverse);
+  });
+  return touched;
+}
+
+// `live` after the arcs listed changed and no drain did. Keeps of them those that really carry something else now.
+LivePlane next_live(const Plane& plane, const RoutingInput& input, const LivePlane& before,
+                    std::vector<std::uint32_t>& arcs) {
+  LivePlane live = before;
+  std::erase_if(arcs, [&](std::uint32_t a) {
+    const Arc& arc = plane.arcs[a];
+    const LinkLife link = link_life(input, arc.link);
+    const bool both_drained = live.drained[arc.to] != 0 && live.drained[plane.arcs[arc.reverse].to] != 0;
+    const std::uint8_t usable = link.usable && !both_drained ? 1 : 0;
+    if (usable != 0 && link.cost != 1.0F && live.cost.empty()) live.cost.assign(plane.arcs.size(), 1.0F);
+    const float cost = usable != 0 ? link.cost : 1.0F;
+    const bool same = live.usable[a] == usable && live.cost_of(a) == cost;
+    live.usable[a] = usable;
+    if (!live.cost.empty()) live.cost[a] = cost;
+    return same;
+  });
+  if (std::ranges::all_of(live.cost, [](float cost) { return cost == 1.0F; })) live.cost.clear();
+  return live;
+}
+
+}  // namespace
+
+EngineFit UpDownEngine::fit(const RoutingScope& scope) const {
+  std::uint32_t tiers = 0;
+  bool layered = true;
+  for (const PlaneId id : scope.planes()) {
+    const Plane& plane = scope.plane(id);
+    const Ranking ranking = tier_ranking(plane);
+    tiers = std::max(tiers, std::ranges::max(ranking) + 1);
+    layered = layered && is_layered(plane, ranking);
+  }
+  if (flavor_ == Flavor::up_down) return {50, "works on any fabric, on one lane"};
+  if (!layered) return {30, "some links join switches of one tier: no tree"};
+  return {90, "a tree of " + std::to_string(tiers) + " tiers: links join neighbouring tiers only"};
+}
+
+Result<Routing> UpDownEngine::route(const RoutingInput& input) const {
+  const RoutingScope& scope = *input.scope;
+  Routing routing{.engine = name(), .tables = ForwardingTables(input.scope)};
+  routing.lanes.planes.resize(scope.planes().size());
+  auto state = std::make_shared<UpDownState>();
+  state->flavor = flavor_;
+  state->input = input;
+  for (const PlaneId id : scope.planes()) {
+    const Plane& plane = scope.plane(id);
+    auto plan = std::make_shared<PlanePlan>(
+        plan_plane(scope, plane, local_weights(input, plane), {.trees_only = flavor_ == Flavor::fat_tree}));
+    PlaneState fresh = fresh_state(plane, std::move(plan), live_plane(plane, input));
+    complete(plane, fresh);
+    routing.tables.set_plane(id, fill(plane, fresh));
+    add_findings(scope, plane, fresh, routing.findings);
+    routing.orders.push_back(fresh.order);
+    state->planes.push_back(std::make_shared<PlaneState>(std::move(fresh)));
+  }
+  routing.state = std::move(state);
+  return routing;
+}
+
+Result<Routing> UpDownEngine::reroute(const Routing& before, const RoutingInput& input) const {
+  const auto* old = dynamic_cast<const UpDownState*>(before.state.get());
+  if (old == nullptr || old->flavor != flavor_ || old->input.scope != input.scope ||
+      old->input.link_cost != input.link_cost || old->input.destination_weight != input.destination_weight) {
+    return route(input);
+  }
+  const RoutingScope& scope = *input.scope;
+  Touched touched = find_touched(*old, input);
+  Routing routing{.engine = name(), .tables = before.tables, .incremental = true};
+  routing.lanes.planes.resize(scope.planes().size());
+  auto state = std::make_shared<UpDownState>();
+  state->flavor = flavor_;
+  state->input = input;
+  for (const PlaneId id : scope.planes()) {
+    const Plane& plane = scope.plane(id);
+    const PlaneState& then = *old->planes[id.index()];
+    auto& arcs = touched.arcs[id.index()];
+    const bool drains = touched.drains[id.index()];
+    PlaneState now;
+    if (!drains) {
+      if (!arcs.empty()) now.live = next_live(plane, input, then.live, arcs);
+      if (arcs.empty()) {
+        state->planes.push_back(old->planes[id.index()]);
+        add_findings(scope, plane, then, routing.findings);
+        routing.orders.push_back(then.order);
+        continue;
+      }
+    }
+    std::vector<Reach::Change> moved;
+    bool same_order = !drains && !then.flooded;
+    if (same_order) {
+      now.plan = then.plan;
+      now.order = then.order;
+      now.ways = then.ways;
+      for (const std::uint32_t a : arcs) {
+        const std::uint32_t s = plane.arcs[plane.arcs[a].reverse].to;
+        const bool up = now.order->position[plane.arcs[a].to] > now.order->position[s];
+        now.ways[a] = now.live.usable[a] == 0 ? ArcWay::none : up ? ArcWay::up : ArcWay::down;
+      }
+      now.reach = then.reach;
+      moved = now.reach.update(plane, now.ways, *now.order, arcs);
+    } else {
+      now = fresh_state(plane, then.plan, live_plane(plane, input));
+    }
+    complete(plane, now);
+    PlaneTables tables = routing.tables.plane(id);
+    if (same_order && !now.flooded) {
+      routing.changed_entries += update_plane(plane, then, now, arcs, moved, tables);
+      routing.tables.set_plane(id, std::move(tables));
+    } else {
+      routing.incremental = false;
+      routing.tables.set_plane(id, fill(plane, now));
+    }
+    add_findings(scope, plane, now, routing.findings);
+    routing.orders.push_back(now.order);
+    state->planes.push_back(std::make_shared<PlaneState>(std::move(now)));
+  }
+  routing.state = std::move(state);
+  return routing;
+}
+
+}  // namespace railweave::fabric

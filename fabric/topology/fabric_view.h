@@ -1,0 +1,59 @@
+// A Topology with what changes on it: link states and drains. A value: copying costs one pointer per 256 links, a change
+// copies one chunk. Published copies are const and may be read by any number of threads.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "fabric/base/chunked_vector.h"
+#include "fabric/topology/topology.h"
+
+namespace railweave::fabric {
+
+enum class LinkState : std::uint8_t { up, degraded, down };
+
+class FabricView {
+ public:
+  FabricView() = default;
+  explicit FabricView(TopologyPtr topology);
+
+  [[nodiscard]] const Topology& topology() const { return *topology_; }
+  [[nodiscard]] const TopologyPtr& topology_ptr() const { return topology_; }
+
+  [[nodiscard]] LinkState state(LinkId link) const { return static_cast<LinkState>(links_[link.index()].state); }
+  [[nodiscard]] bool drained(LinkId link) const { return links_[link.index()].drained; }
+  [[nodiscard]] bool drained(SwitchId sw) const { return switch_drained_[sw.index()] != 0; }
+  [[nodiscard]] bool drained(HostId host) const { return host_drained_[host.index()] != 0; }
+  // May carry traffic between other devices: up or degraded, and neither it nor a switch at its ends is drained.
+  [[nodiscard]] bool carries_transit(LinkId link) const;
+  // Is there at all, drained or not.
+  [[nodiscard]] bool alive(LinkId link) const { return state(link) != LinkState::down; }
+
+  void set_state(LinkId link, LinkState state);
+  void set_drained(LinkId link, bool drained);
+  void set_drained(SwitchId sw, bool drained);
+  void set_drained(HostId host, bool drained);
+
+  // Calls visit(LinkId), visit(SwitchId) for a superset of the links and switches whose overlay differs from that of an
+  // earlier view of the same topology: those in chunks that were written since.
+  template <class Visit>
+  void for_each_touched_link(const FabricView& before, Visit visit) const {
+    links_.for_each_unshared(before.links_, [&](std::size_t i) { visit(LinkId(i)); });
+  }
+  template <class Visit>
+  void for_each_touched_switch(const FabricView& before, Visit visit) const {
+    switch_drained_.for_each_unshared(before.switch_drained_, [&](std::size_t i) { visit(SwitchId(i)); });
+  }
+
+ private:
+  struct LinkOverlay {
+    std::uint8_t state = 0;
+    bool drained = false;
+  };
+  TopologyPtr topology_;
+  ChunkedVector<LinkOverlay> links_;
+  ChunkedVector<std::uint8_t> switch_drained_;
+  ChunkedVector<std::uint8_t> host_drained_;
+};
+
+}  // namespace railweave::fabric

@@ -1,0 +1,201 @@
+#include "fabric/topology/locality.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "fabric/topology/cabling_groups.h"
+
+namespace railweave::fabric {
+namespace {
+
+// Numbers the groups densely in order of their first host and names them.
+template <class NameOf>
+Level make_level(LevelKind kind, const std::vector<std::uint32_t>& key_of_host, NameOf name_of) {
+  Level level;
+  level.kind = kind;
+  std::unordered_map<std::uint32_t, std::uint32_t> number;
+  level.group_of_host.reserve(key_of_host.size());
+  for (std::size_t h = 0; h < key_of_host.size(); ++h) {
+    const auto [at, added] = number.try_emplace(key_of_host[h], static_cast<std::uint32_t>(number.size()));
+    if (added) level.group_names.push_back(name_of(HostId(h), at->second));
+    level.group_of_host.push_back(at->second);
+  }
+  level.group_count = static_cast<std::uint32_t>(number.size());
+  return level;
+}
+
+// A counted host in whose group of `inner` others stand in another group of `outer`; none: each group of `inner` lies
+// within one of `outer`.
+std::optional<HostId> first_cut(const Level& inner, const Level& outer, const std::vector<bool>& counted) {
+  std::vector<std::uint32_t> outer_of(inner.group_count, UINT32_MAX);
+  for (std::size_t h = 0; h < counted.size(); ++h) {
+    if (!counted[h]) continue;
+    auto& group = outer_of[inner.group_of_host[h]];
+    if (group != UINT32_MAX && group != outer.group_of_host[h]) return HostId(h);
+    group = outer.group_of_host[h];
+  }
+  return std::nullopt;
+}
+
+std::string_view plural(LevelKind kind) {
+  switch (kind) {
+    case LevelKind::nvlink_domain:
+      return "NVLink domains";
+    case LevelKind::node:
+      return "nodes";
+    case LevelKind::rack:
+      return "racks";
+    case LevelKind::leaf_group:
+      return "leaf groups";
+    case LevelKind::pod:
+      return "pods";
+    case LevelKind::cluster:
+      return "separate parts of the cluster";
+  }
+  return "";
+}
+
+class LevelChain {
+ public:
+  LevelChain(Level node, Level cluster, const std::vector<bool>& counted, std::vector<Finding>* findings)
+      : counted_(counted), findings_(findings) {
+    levels_.push_back(std::move(node));
+    levels_.push_back(std::move(cluster));
+  }
+
+  // Puts the level between those it nests with, joins it with one it coincides with, or leaves it out.
+  void add(Level level) {
+    for (std::size_t i = 0; i < levels_.size(); ++i) {
+      const auto cut_above = first_cut(level, levels_[i], counted_);
+      const auto cut_below = first_cut(levels_[i], level, counted_);
+      if (!cut_above && !cut_below) return join(levels_[i], std::move(level));
+      if (cut_above && cut_below) return leave_out(level, levels_[i], *cut_above);
+      if (!cut_above) {
+        levels_.insert(levels_.begin() + static_cast<std::ptrdiff_t>(i), std::move(level));
+        return;
+      }
+    }
+    if (const auto cut = first_cut(level, levels_.back(), counted_)) leave_out(level, levels_.back(), *cut);
+  }
+
+  std::vector<Level> take() && { return std::move(levels_); }
+
+ private:
+  static void join(Level& there, Level level) {
+    const bool fixed = there.kind == LevelKind::node || there.kind == LevelKind::cluster;
+    if (!fixed && level.kind < there.kind) std::swap(there, level);
+    there.also.push_back(level.kind);
+    there.also.insert(there.also.end(), level.also.begin(), level.also.end());
+    std::ranges::sort(there.also);
+  }
+
+  void leave_out(const Level& level, const Level& other, HostId host) const {
+    if (findings_ == nullptr) return;
+    const std::string& name = level.group_names[level.group_of_host[host.index()]];
+    findings_->push_back({"levelsNotNested",
+                          Severity::warning,
+                          std::string(plural(level.kind)) + " cut across " + std::string(plural(other.kind)) + ", " +
+                              name + " for one; placement goes without the " + std::string(plural(level.kind)),
+                          {name}});
+  }
+
+  const std::vector<bool>& counted_;
+  std::vector<Finding>* findings_;
+  std::vector<Level> levels_;
+};
+
+std::optional<Level> nvlink_level(const Topology& topology) {
+  std::vector<std::uint32_t> domain_of_host;
+  std::vector<HostId> only_host(topology.nvlink_domains().size());
+  bool spans = false;
+  for (const auto host : topology.hosts()) {
+    auto key = static_cast<std::uint32_t>(topology.nvlink_domains().size()) + host.value();
+    for (const auto gpu : topology.gpus(host)) {
+      const NvlinkDomainId domain = topology.nvlink_domain(gpu);
+      if (!domain) continue;
+      key = std::min(key, domain.value());
+      auto& only = only_host[domain.index()];
+      if (!only) only = host;
+      spans = spans || only != host;
+    }
+    domain_of_host.push_back(key);
+  }
+  if (!spans) return std::nullopt;
+  const auto name = [&](HostId host, std::uint32_t) {
+    const std::uint32_t key = domain_of_host[host.index()];
+    const bool in_domain = key < topology.nvlink_domains().size();
+    return std::string(in_domain ? topology.name(NvlinkDomainId(key)) : topology.name(host));
+  };
+  return make_level(LevelKind::nvlink_domain, domain_of_host, name);
+}
+
+std::optional<Level> rack_level(const Topology& topology) {
+  std::vector<std::uint32_t> rack_of_host;
+  bool any = false;
+  for (const auto host : topology.hosts()) {
+    const RackId rack = topology.rack(host);
+    any = any || rack.valid();
+    rack_of_host.push_back(rack ? rack.value() : static_cast<std::uint32_t>(topology.racks().size()) + host.value());
+  }
+  if (!any) return std::nullopt;
+  return make_level(LevelKind::rack, rack_of_host, [&](HostId host, std::uint32_t) {
+    return std::string(topology.rack(host) ? topology.name(topology.rack(host)) : topology.name(host));
+  });
+}
+
+}  // namespace
+
+std::string_view to_string(LevelKind kind) {
+  switch (kind) {
+    case LevelKind::nvlink_domain:
+      return "nvlinkDomain";
+    case LevelKind::node:
+      return "node";
+    case LevelKind::rack:
+      return "rack";
+    case LevelKind::leaf_group:
+      return "leafGroup";
+    case LevelKind::pod:
+      return "pod";
+    case LevelKind::cluster:
+      return "cluster";
+  }
+  return "";
+}
+
+const Level* Locality::find(LevelKind kind) const {
+  for (const auto& level : levels) {
+    if (level.kind == kind || std::ranges::find(level.also, kind) != level.also.end()) return &level;
+  }
+  return nullptr;
+}
+
+Locality derive_locality(const Topology& topology, std::vector<Finding>* findings) {
+  const std::vector<bool> counted = counted_hosts(topology);
+  const CablingGroups cabling = derive_cabling_groups(topology, counted);
+  const auto numbered = [](std::string_view stem) {
+    return [stem](HostId, std::uint32_t group) { return std::string(stem) + "-" + std::to_string(group); };
+  };
+  std::vector<std::uint32_t> each(topology.hosts().size());
+  for (std::size_t h = 0; h < each.size(); ++h) each[h] = static_cast<std::uint32_t>(h);
+  Level node =
+      make_level(LevelKind::node, each, [&](HostId host, std::uint32_t) { return std::string(topology.name(host)); });
+  Level cluster = make_level(LevelKind::cluster, cabling.component, numbered("component"));
+  if (cluster.group_count == 1) cluster.group_names.front() = "cluster";
+
+  LevelChain chain(std::move(node), std::move(cluster), counted, findings);
+  if (auto level = nvlink_level(topology)) chain.add(std::move(*level));
+  if (cabling.has_leaf_groups) {
+    chain.add(make_level(LevelKind::leaf_group, cabling.leaf_group, numbered("leafGroup")));
+    chain.add(make_level(LevelKind::pod, cabling.pod, [&](HostId host, std::uint32_t group) {
+      const bool named = !cabling.named_pod_of.empty() && !cabling.named_pod_of[host.index()].empty();
+      return named ? std::string(cabling.named_pod_of[host.index()]) : "pod-" + std::to_string(group);
+    }));
+  }
+  if (auto level = rack_level(topology)) chain.add(std::move(*level));
+  return {std::move(chain).take()};
+}
+
+}  // namespace railweave::fabric

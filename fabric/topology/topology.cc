@@ -1,0 +1,200 @@
+#include "fabric/topology/topology.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "fabric/base/natural_order.h"
+
+namespace railweave::fabric {
+namespace {
+
+std::optional<unsigned> parse_count(std::string_view text) {
+  unsigned value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+unsigned Topology::tier_count() const {
+  unsigned count = 0;
+  for (const auto tier : switch_tier_) {
+    if (tier != kNoTier) count = std::max(count, tier + 1U);
+  }
+  return count;
+}
+
+PortOwner Topology::owner(PortId port) const {
+  const std::uint32_t index = port_owner_[port.index()];
+  if (port.index() < hca_ports_begin()) return {DeviceKind::network_switch, index};
+  if (port.index() < gpu_ports_begin()) return {DeviceKind::hca, index};
+  if (port.index() < domain_ports_begin()) return {DeviceKind::gpu, index};
+  return {DeviceKind::nvlink_domain, index};
+}
+
+unsigned Topology::number(PortId port) const {
+  const PortOwner device = owner(port);
+  const Offsets* first = nullptr;
+  switch (device.kind) {
+    case DeviceKind::network_switch: first = &switch_first_port_; break;
+    case DeviceKind::hca: first = &hca_first_port_; break;
+    case DeviceKind::gpu: first = &gpu_first_port_; break;
+    case DeviceKind::nvlink_domain: first = &domain_first_port_; break;
+  }
+  return static_cast<unsigned>(port.index() - (*first)[device.index] + 1);
+}
+
+SubnetId Topology::subnet(PortId port) const {
+  if (const SwitchId sw = switch_of(port)) return subnet(sw);
+  if (const PortId other = peer(port)) {
+    if (const SwitchId sw = switch_of(other)) return subnet(sw);
+  }
+  return {};
+}
+
+LinkSpec Topology::spec(LinkId link) const {
+  const std::size_t i = link.index();
+  return {link_kind_[i], link_speed_[i], link_width_[i], RateMbps(link_rate_mbps_[i]), link_cable_length_m_[i]};
+}
+
+HostId Topology::find_host(std::string_view name_wanted) const {
+  const auto found = std::ranges::lower_bound(hosts_by_name_, name_wanted, {}, [&](HostId host) { return name(host); });
+  return found != hosts_by_name_.end() && name(*found) == name_wanted ? *found : HostId();
+}
+
+SwitchId Topology::find_switch(std::string_view name_wanted) const {
+  const auto found =
+      std::ranges::lower_bound(switches_by_name_, name_wanted, {}, [&](SwitchId sw) { return name(sw); });
+  if (found != switches_by_name_.end() && name(*found) == name_wanted) return *found;
+  if (const auto guid = parse_guid(name_wanted)) return find_switch(*guid);
+  return {};
+}
+
+SwitchId Topology::find_switch(Guid guid_wanted) const {  // switches are in GUID order
+  if (!guid_wanted.known()) return {};
+  const auto found = std::ranges::lower_bound(switch_guid_, guid_wanted);
+  return found != switch_guid_.end() && *found == guid_wanted
+             ? SwitchId(static_cast<std::size_t>(found - switch_guid_.begin()))
+             : SwitchId();
+}
+
+HcaId Topology::find_hca(Guid guid_wanted) const {
+  const auto found = std::ranges::lower_bound(hcas_by_guid_, guid_wanted, {}, [](const auto& e) { return e.first; });
+  return found != hcas_by_guid_.end() && found->first == guid_wanted ? found->second : HcaId();
+}
+
+HcaId Topology::find_host_hca(std::string_view text_wanted) const {
+  const auto slash = text_wanted.rfind('/');
+  if (slash == std::string_view::npos) return {};
+  const HostId h = find_host(text_wanted.substr(0, slash));
+  const std::string_view device_wanted = text_wanted.substr(slash + 1);
+  if (!h || device_wanted.empty()) return {};
+  for (const auto hca : hcas(h)) {
+    if (device(hca) == device_wanted) return hca;
+  }
+  const auto nth = device_wanted.front() == '#' ? parse_count(device_wanted.substr(1)) : std::nullopt;
+  return nth && *nth < hcas(h).size() ? hcas(h)[*nth] : HcaId();
+}
+
+NvlinkDomainId Topology::find_domain(std::string_view name_wanted) const {  // domains are in natural order
+  const auto found =
+      std::ranges::lower_bound(domain_name_, name_wanted, NaturalLess{}, [&](NameRef ref) { return names_[ref]; });
+  return found != domain_name_.end() && names_[*found] == name_wanted
+             ? NvlinkDomainId(static_cast<std::size_t>(found - domain_name_.begin()))
+             : NvlinkDomainId();
+}
+
+PortId Topology::find_port(std::string_view text_wanted) const {
+  const auto slash = text_wanted.rfind('/');
+  if (slash == std::string_view::npos) return {};
+  const std::string_view device_wanted = text_wanted.substr(0, slash);
+  std::string_view number_wanted = text_wanted.substr(slash + 1);
+  const bool is_gpu = number_wanted.starts_with("gpu");
+  if (is_gpu) number_wanted.remove_prefix(3);
+  const auto n = parse_count(number_wanted);
+  if (!n) return {};
+  if (is_gpu) {
+    const HostId h = find_host(device_wanted);
+    if (!h || *n >= gpus(h).size()) return {};
+    const auto range = ports(gpus(h)[*n]);
+    return range.empty() ? PortId() : range.front();
+  }
+  const auto nth = [&](IdRange<PortId> range) { return *n >= 1 && *n <= range.size() ? range[*n - 1] : PortId(); };
+  // What is written as port_text() writes a GUID is one, even where a switch has such a name.
+  const auto guid_wanted = parse_guid(device_wanted);
+  const bool certainly_guid = guid_wanted && device_wanted.size() == 16;
+  if (const SwitchId sw = certainly_guid ? find_switch(*guid_wanted) : SwitchId()) return nth(ports(sw));
+  if (const HcaId hca = certainly_guid ? find_hca(*guid_wanted) : HcaId()) return nth(ports(hca));
+  if (const SwitchId sw = find_switch(device_wanted)) return nth(ports(sw));
+  if (const HcaId hca = guid_wanted ? find_hca(*guid_wanted) : HcaId()) return nth(ports(hca));
+  if (const HcaId hca = find_host_hca(device_wanted)) return nth(ports(hca));
+  if (const NvlinkDomainId domain_wanted = find_domain(device_wanted)) return nth(ports(domain_wanted));
+  return {};
+}
+
+LinkId Topology::find_link(std::string_view text_wanted) const {
+  // "--" may occur within a name, so try every place it stands.
+  for (auto at = text_wanted.find("--"); at != std::string_view::npos; at = text_wanted.find("--", at + 1)) {
+    const PortId first = find_port(text_wanted.substr(0, at));
+    const PortId second = find_port(text_wanted.substr(at + 2));
+    if (first && second && peer(first) == second) return link(first);
+  }
+  return {};
+}
+
+std::string Topology::device_text(SwitchId sw) const {
+  return find_switch(guid(sw)) == sw ? to_string(guid(sw)) : std::string(name(sw));
+}
+
+std::string Topology::device_text(HcaId hca) const {
+  const bool own_guid = guid(hca).known() && find_hca(guid(hca)) == hca && !find_switch(guid(hca));
+  const HostId h = host(hca);
+  if (own_guid || !h) return to_string(guid(hca));
+  std::string by_device = std::string(name(h)) + "/" + std::string(device(hca));
+  return find_host_hca(by_device) == hca ? by_device
+                                         : std::string(name(h)) + "/#" + std::to_string(hca.index() - hcas(h).front().index());
+}
+
+std::string Topology::port_text(PortId port) const {
+  const PortOwner owned_by = owner(port);
+  switch (owned_by.kind) {
+    case DeviceKind::network_switch:
+      return device_text(SwitchId(owned_by.index)) + "/" + std::to_string(number(port));
+    case DeviceKind::hca: return device_text(HcaId(owned_by.index)) + "/" + std::to_string(number(port));
+    case DeviceKind::gpu: {
+      const GpuId gpu(owned_by.index);
+      return std::string(name(host(gpu))) + "/gpu" + std::to_string(local_index(gpu));
+    }
+    case DeviceKind::nvlink_domain:
+      return std::string(name(NvlinkDomainId(owned_by.index))) + "/" + std::to_string(number(port));
+  }
+  return {};
+}
+
+std::string Topology::link_text(LinkId link) const {
+  std::string first = port_text(a(link));
+  std::string second = port_text(b(link));
+  if (second < first) first.swap(second);
+  return first + "--" + second;
+}
+
+std::size_t Topology::memory_bytes() const {
+  const auto bytes = [](const auto&... columns) {
+    return ((columns.capacity() * sizeof(typename std::decay_t<decltype(columns)>::value_type)) + ...);
+  };
+  std::size_t total =
+      bytes(host_name_, host_kind_, host_rack_, host_first_hca_, host_first_gpu_, host_first_label_, host_labels_,
+            gpu_host_, gpu_domain_, gpu_clique_, gpu_first_nic_, gpu_first_port_, gpu_nics_, hca_guid_, hca_kind_,
+            hca_host_, hca_device_, hca_description_, hca_first_port_, switch_guid_, switch_name_, switch_description_,
+            switch_group_, switch_subnet_, switch_rack_, switch_lid_, switch_lmc_, switch_tier_, switch_first_port_,
+            port_owner_, port_peer_, port_link_, hca_port_guid_, hca_port_lid_, hca_port_lmc_, hca_port_rail_, link_a_,
+            link_b_, link_kind_, link_speed_, link_width_, link_rate_mbps_, link_cable_length_m_, rack_name_, rail_name_,
+            subnet_name_, subnet_kind_, domain_name_, domain_cluster_uuid_, domain_rate_mbps_, domain_first_gpu_,
+            domain_first_port_, domain_gpus_, clique_domain_, clique_number_, hosts_by_name_, switches_by_name_,
+            hcas_by_guid_);
+  total += names_.memory_bytes();
+  return total;
+}
+
+}  // namespace railweave::fabric

@@ -1,0 +1,278 @@
+// The physical fabric as it is plugged: hosts, GPUs, adapters, switches, ports, links, racks, rails, subnets and NVLink
+// domains. Immutable after TopologyBuilder::build(), so any number of threads may read one; shared by every snapshot. What
+// changes (link states, drains, allocations) lives beside it: FabricView, scheduler.
+//
+// Layout: one column per attribute, indexed by dense ids (ids.h). The ports of a device are consecutive and port number n
+// (1-based, as on the label) is at ports(device)[n - 1], so (ports, peer) is the adjacency in CSR form.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fabric/base/guid.h"
+#include "fabric/base/id.h"
+#include "fabric/topology/finding.h"
+#include "fabric/topology/ids.h"
+#include "fabric/topology/link.h"
+#include "fabric/topology/string_pool.h"
+
+namespace railweave::fabric {
+
+enum class HostKind : std::uint8_t {
+  compute,
+  storage,
+  management,
+  unnamed,  // an adapter whose description names no host ("MT4129 ConnectX7 Mellanox Technologies", "localhost")
+};
+enum class HcaKind : std::uint8_t { host, aggregation, router };  // aggregation: SHARP node inside a switch; no host
+enum class SubnetKind : std::uint8_t { unknown, compute, storage, management };
+enum class DeviceKind : std::uint8_t { network_switch, hca, gpu, nvlink_domain };
+
+// Which device a port belongs to; index is that of SwitchId, HcaId, GpuId or NvlinkDomainId.
+struct PortOwner {
+  DeviceKind kind = DeviceKind::network_switch;
+  std::uint32_t index = 0;
+  friend bool operator==(PortOwner, PortOwner) = default;
+};
+
+class Topology {
+ public:
+  static constexpr std::uint8_t kNoTier = 255;  // a switch from which no host is reached
+
+  // --- sizes and ranges -----------------------------------------------------------------------------------------------
+  [[nodiscard]] IdRange<HostId> hosts() const { return {0, host_name_.size()}; }
+  [[nodiscard]] IdRange<GpuId> gpus() const { return {0, gpu_host_.size()}; }
+  [[nodiscard]] IdRange<HcaId> hcas() const { return {0, hca_guid_.size()}; }
+  [[nodiscard]] IdRange<SwitchId> switches() const { return {0, switch_guid_.size()}; }
+  [[nodiscard]] IdRange<PortId> all_ports() const { return {0, port_peer_.size()}; }
+  [[nodiscard]] IdRange<LinkId> links() const { return {0, link_a_.size()}; }
+  [[nodiscard]] IdRange<RackId> racks() const { return {0, rack_name_.size()}; }
+  [[nodiscard]] IdRange<RailId> rails() const { return {0, rail_name_.size()}; }
+  [[nodiscard]] IdRange<SubnetId> subnets() const { return {0, subnet_name_.size()}; }
+  [[nodiscard]] IdRange<NvlinkDomainId> nvlink_domains() const { return {0, domain_name_.size()}; }
+  [[nodiscard]] IdRange<CliqueId> cliques() const { return {0, clique_domain_.size()}; }
+
+  // --- hosts ----------------------------------------------------------------------------------------------------------
+  [[nodiscard]] std::string_view name(HostId host) const { return names_[host_name_[host.index()]]; }
+  [[nodiscard]] HostKind kind(HostId host) const { return host_kind_[host.index()]; }
+  [[nodiscard]] RackId rack(HostId host) const { return host_rack_[host.index()]; }
+  [[nodiscard]] IdRange<HcaId> hcas(HostId host) const {
+    return {host_first_hca_[host.index()], host_first_hca_[host.index() + 1]};
+  }
+  [[nodiscard]] IdRange<GpuId> gpus(HostId host) const {
+    return {host_first_gpu_[host.index()], host_first_gpu_[host.index() + 1]};
+  }
+  struct Label {
+    NameRef key;
+    NameRef value;
+  };
+  [[nodiscard]] std::span<const Label> labels(HostId host) const {
+    return std::span(host_labels_)
+        .subspan(host_first_label_[host.index()], host_first_label_[host.index() + 1] - host_first_label_[host.index()]);
+  }
+  [[nodiscard]] std::string_view text(NameRef ref) const { return names_[ref]; }
+
+  // --- GPUs -----------------------------------------------------------------------------------------------------------
+  [[nodiscard]] HostId host(GpuId gpu) const { return gpu_host_[gpu.index()]; }
+  [[nodiscard]] unsigned local_index(GpuId gpu) const {
+    return static_cast<unsigned>(gpu.index() - host_first_gpu_[gpu_host_[gpu.index()].index()]);
+  }
+  [[nodiscard]] NvlinkDomainId nvlink_domain(GpuId gpu) const { return gpu_domain_[gpu.index()]; }  // none: no NVLink
+  [[nodiscard]] CliqueId clique(GpuId gpu) const { return gpu_clique_[gpu.index()]; }                // none: not known
+  // The adapters nearest to the GPU by real affinity (same PCIe switch, else same NUMA node), best first.
+  [[nodiscard]] std::span<const HcaId> nics(GpuId gpu) const {
+    return std::span(gpu_nics_).subspan(gpu_first_nic_[gpu.index()],
+                                        gpu_first_nic_[gpu.index() + 1] - gpu_first_nic_[gpu.index()]);
+  }
+  [[nodiscard]] IdRange<PortId> ports(GpuId gpu) const {  // its NVLink port; empty without NVLink
+    return {gpu_first_port_[gpu.index()], gpu_first_port_[gpu.index() + 1]};
+  }
+
+  // --- adapters -------------------------------------------------------------------------------------------------------
+  [[nodiscard]] Guid guid(HcaId hca) const { return hca_guid_[hca.index()]; }
+  [[nodiscard]] HcaKind kind(HcaId hca) const { return hca_kind_[hca.index()]; }
+  [[nodiscard]] HostId host(HcaId hca) const { return hca_host_[hca.index()]; }  // none: aggregation node, router
+  [[nodiscard]] std::string_view device(HcaId hca) const { return names_[hca_device_[hca.index()]]; }  // "mlx5_0"
+  [[nodiscard]] std::string_view description(HcaId hca) const { return names_[hca_description_[hca.index()]]; }
+  [[nodiscard]] IdRange<PortId> ports(HcaId hca) const {
+    return {hca_first_port_[hca.index()], hca_first_port_[hca.index() + 1]};
+  }
+
+  // --- switches -------------------------------------------------------------------------------------------------------
+  [[nodiscard]] Guid guid(SwitchId sw) const { return switch_guid_[sw.index()]; }
+  [[nodiscard]] std::string_view name(SwitchId sw) const { return names_[switch_name_[sw.index()]]; }
+  [[nodiscard]] std::string_view description(SwitchId sw) const { return names_[switch_description_[sw.index()]]; }
+  [[nodiscard]] SubnetId subnet(SwitchId sw) const { return switch_subnet_[sw.index()]; }
+  [[nodiscard]] RackId rack(SwitchId sw) const { return switch_rack_[sw.index()]; }
+  [[nodiscard]] std::string_view group(SwitchId sw) const {  // dragonfly group or pod, where it is known; else ""
+    return names_[switch_group_[sw.index()]];
+  }
+  [[nodiscard]] Lid lid(SwitchId sw) const { return switch_lid_[sw.index()]; }
+  [[nodiscard]] std::uint8_t lmc(SwitchId sw) const { return switch_lmc_[sw.index()]; }
+  // 0 nearest the hosts; links between switches to the nearest switch with host ports. kNoTier: none reachable.
+  [[nodiscard]] std::uint8_t tier(SwitchId sw) const { return switch_tier_[sw.index()]; }
+  [[nodiscard]] bool is_leaf(SwitchId sw) const { return tier(sw) == 0; }
+  [[nodiscard]] IdRange<PortId> ports(SwitchId sw) const {
+    return {switch_first_port_[sw.index()], switch_first_port_[sw.index() + 1]};
+  }
+  [[nodiscard]] unsigned tier_count() const;  // of the switches that have a tier
+
+  // --- ports ----------------------------------------------------------------------------------------------------------
+  [[nodiscard]] PortOwner owner(PortId port) const;
+  [[nodiscard]] unsigned number(PortId port) const;  // 1-based, as on the label
+  [[nodiscard]] PortId peer(PortId port) const { return port_peer_[port.index()]; }  // none: no cable
+  [[nodiscard]] LinkId link(PortId port) const { return port_link_[port.index()]; }
+  [[nodiscard]] bool is_switch_port(PortId port) const { return port.index() < hca_ports_begin(); }
+  [[nodiscard]] bool is_hca_port(PortId port) const {
+    return port.index() >= hca_ports_begin() && port.index() < gpu_ports_begin();
+  }
+  [[nodiscard]] SwitchId switch_of(PortId port) const {  // none: not a switch port
+    return is_switch_port(port) ? SwitchId(port_owner_[port.index()]) : SwitchId();
+  }
+  [[nodiscard]] HcaId hca_of(PortId port) const {  // none: not an adapter's port
+    return is_hca_port(port) ? HcaId(port_owner_[port.index()]) : HcaId();
+  }
+  // Of adapter ports only:
+  [[nodiscard]] Guid port_guid(PortId port) const { return hca_port_guid_[port.index() - hca_ports_begin()]; }
+  [[nodiscard]] Lid lid(PortId port) const { return hca_port_lid_[port.index() - hca_ports_begin()]; }
+  [[nodiscard]] std::uint8_t lmc(PortId port) const { return hca_port_lmc_[port.index() - hca_ports_begin()]; }
+  [[nodiscard]] RailId rail(PortId port) const { return hca_port_rail_[port.index() - hca_ports_begin()]; }
+  [[nodiscard]] SubnetId subnet(PortId port) const;  // of adapter and switch ports; none where it has no cable
+  [[nodiscard]] IdRange<PortId> hca_ports() const { return {hca_ports_begin(), gpu_ports_begin()}; }
+  [[nodiscard]] IdRange<PortId> switch_ports() const { return {0, hca_ports_begin()}; }
+
+  // --- links: a is the port with the smaller id -------------------------------------------------------------------------
+  [[nodiscard]] PortId a(LinkId link) const { return link_a_[link.index()]; }
+  [[nodiscard]] PortId b(LinkId link) const { return link_b_[link.index()]; }
+  [[nodiscard]] LinkSpec spec(LinkId link) const;
+  [[nodiscard]] LinkKind kind(LinkId link) const { return link_kind_[link.index()]; }
+  [[nodiscard]] RateMbps rate(LinkId link) const { return RateMbps(link_rate_mbps_[link.index()]); }
+  [[nodiscard]] bool joins_switches(LinkId link) const { return is_switch_port(a(link)) && is_switch_port(b(link)); }
+
+  // --- racks, rails, subnets, NVLink domains ------------------------------------------------------------------------------
+  [[nodiscard]] std::string_view name(RackId rack) const { return names_[rack_name_[rack.index()]]; }
+  [[nodiscard]] std::string_view name(RailId rail) const { return names_[rail_name_[rail.index()]]; }
+  [[nodiscard]] bool rails_inferred() const { return rails_inferred_; }  // else named by the source, or there are none
+  // 0 to 1: see rails.h; 1 when named by the source, 0 without rails.
+  [[nodiscard]] double rail_confidence() const { return rail_confidence_; }
+  [[nodiscard]] std::string_view name(SubnetId subnet) const { return names_[subnet_name_[subnet.index()]]; }
+  [[nodiscard]] SubnetKind kind(SubnetId subnet) const { return subnet_kind_[subnet.index()]; }
+  [[nodiscard]] std::string_view name(NvlinkDomainId domain) const { return names_[domain_name_[domain.index()]]; }
+  [[nodiscard]] std::string_view cluster_uuid(NvlinkDomainId domain) const {
+    return names_[domain_cluster_uuid_[domain.index()]];
+  }
+  [[nodiscard]] RateMbps rate_per_gpu(NvlinkDomainId domain) const {  // one direction, into the domain
+    return RateMbps(domain_rate_mbps_[domain.index()]);
+  }
+  [[nodiscard]] std::span<const GpuId> gpus(NvlinkDomainId domain) const {
+    return std::span(domain_gpus_)
+        .subspan(domain_first_gpu_[domain.index()], domain_first_gpu_[domain.index() + 1] - domain_first_gpu_[domain.index()]);
+  }
+  [[nodiscard]] IdRange<PortId> ports(NvlinkDomainId domain) const {
+    return {domain_first_port_[domain.index()], domain_first_port_[domain.index() + 1]};
+  }
+  [[nodiscard]] NvlinkDomainId domain(CliqueId clique) const { return clique_domain_[clique.index()]; }
+  [[nodiscard]] std::uint32_t number(CliqueId clique) const { return clique_number_[clique.index()]; }
+
+  // --- lookups: O(log n) --------------------------------------------------------------------------------------------------
+  [[nodiscard]] HostId find_host(std::string_view name) const;
+  [[nodiscard]] SwitchId find_switch(std::string_view name) const;  // the name or the GUID, 0x allowed
+  [[nodiscard]] HcaId find_hca(Guid guid) const;                    // node GUID or port GUID
+  [[nodiscard]] SwitchId find_switch(Guid guid) const;
+  [[nodiscard]] PortId find_port(std::string_view text) const;      // "<guid>/<port>", see port_text()
+  [[nodiscard]] LinkId find_link(std::string_view text) const;      // "<port>--<port>", either way round
+
+  // "<guid>/<port>" for switches and adapters, "<host>/gpu<i>" for a GPU's NVLink port, "<domain>/<port>" for a domain's.
+  // Where the GUID is not known or another device has it: "<switch>/<port>", "<host>/<device>/<port>" or, where the device
+  // has no name of its own either, "<host>/#<n>/<port>" for the host's n-th adapter from 0. find_port() reads all of these.
+  [[nodiscard]] std::string port_text(PortId port) const;
+  // "<port>--<port>", the smaller text first.
+  [[nodiscard]] std::string link_text(LinkId link) const;
+
+  // What reading and building came across: what was skipped, guessed or contradictory. checks.h adds what the fabric shows.
+  [[nodiscard]] const std::vector<Finding>& source_findings() const { return source_findings_; }
+
+  [[nodiscard]] std::size_t memory_bytes() const;  // of all columns
+
+ private:
+  friend class TopologyLayout;
+  [[nodiscard]] std::size_t hca_ports_begin() const { return switch_first_port_.back(); }
+  [[nodiscard]] std::size_t gpu_ports_begin() const { return hca_first_port_.back(); }
+  [[nodiscard]] std::size_t domain_ports_begin() const { return gpu_first_port_.back(); }
+  [[nodiscard]] std::string device_text(SwitchId sw) const;
+  [[nodiscard]] std::string device_text(HcaId hca) const;
+  [[nodiscard]] HcaId find_host_hca(std::string_view text) const;  // "<host>/<device>", "<host>/#<n>"
+  [[nodiscard]] NvlinkDomainId find_domain(std::string_view name) const;
+
+  using Offsets = std::vector<std::uint32_t>;  // n + 1 entries
+
+  StringPool names_;
+
+  std::vector<NameRef> host_name_;
+  std::vector<HostKind> host_kind_;
+  std::vector<RackId> host_rack_;
+  Offsets host_first_hca_, host_first_gpu_, host_first_label_;
+  std::vector<Label> host_labels_;
+
+  std::vector<HostId> gpu_host_;
+  std::vector<NvlinkDomainId> gpu_domain_;
+  std::vector<CliqueId> gpu_clique_;
+  Offsets gpu_first_nic_, gpu_first_port_;
+  std::vector<HcaId> gpu_nics_;
+
+  std::vector<Guid> hca_guid_;
+  std::vector<HcaKind> hca_kind_;
+  std::vector<HostId> hca_host_;
+  std::vector<NameRef> hca_device_, hca_description_;
+  Offsets hca_first_port_;
+
+  std::vector<Guid> switch_guid_;
+  std::vector<NameRef> switch_name_, switch_description_, switch_group_;
+  std::vector<SubnetId> switch_subnet_;
+  std::vector<RackId> switch_rack_;
+  std::vector<Lid> switch_lid_;
+  std::vector<std::uint8_t> switch_lmc_, switch_tier_;
+  Offsets switch_first_port_;
+
+  std::vector<std::uint32_t> port_owner_;
+  std::vector<PortId> port_peer_;
+  std::vector<LinkId> port_link_;
+  std::vector<Guid> hca_port_guid_;
+  std::vector<Lid> hca_port_lid_;
+  std::vector<std::uint8_t> hca_port_lmc_;
+  std::vector<RailId> hca_port_rail_;
+
+  std::vector<PortId> link_a_, link_b_;
+  std::vector<LinkKind> link_kind_;
+  std::vector<LinkSpeed> link_speed_;
+  std::vector<std::uint16_t> link_width_;
+  std::vector<std::uint32_t> link_rate_mbps_;
+  std::vector<float> link_cable_length_m_;
+
+  std::vector<NameRef> rack_name_, rail_name_, subnet_name_;
+  std::vector<SubnetKind> subnet_kind_;
+  bool rails_inferred_ = false;
+  double rail_confidence_ = 1;
+
+  std::vector<NameRef> domain_name_, domain_cluster_uuid_;
+  std::vector<std::uint32_t> domain_rate_mbps_;
+  Offsets domain_first_gpu_, domain_first_port_;
+  std::vector<GpuId> domain_gpus_;
+  std::vector<NvlinkDomainId> clique_domain_;
+  std::vector<std::uint32_t> clique_number_;
+
+  std::vector<HostId> hosts_by_name_;        // sorted by bytes of the name
+  std::vector<SwitchId> switches_by_name_;   // likewise
+  std::vector<std::pair<Guid, HcaId>> hcas_by_guid_;  // node and port GUIDs, sorted
+  std::vector<Finding> source_findings_;
+};
+
+using TopologyPtr = std::shared_ptr<const Topology>;
+
+}  // namespace railweave::fabric

@@ -1,0 +1,189 @@
+#include "scheduler/job/job_spec.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "scheduler/job/printable.h"
+
+namespace railweave::scheduler {
+namespace {
+
+using fabric::LevelKind;
+
+std::unexpected<Error> invalid(std::string message, std::string location, std::string hint = {}) {
+  return fail(ErrorKind::invalid, "jobs.invalid", std::move(message), std::move(location), std::move(hint));
+}
+
+std::string too_many_ranks() {
+  return "a job has at most " + std::to_string(JobSpec::kMaxRanks) + " ranks, one GPU each";
+}
+
+struct Factor {
+  std::string_view name;
+  std::uint32_t value;
+};
+std::array<Factor, 5> factors(const Parallelism& p) {
+  return {{{"tensor", p.tensor}, {"pipeline", p.pipeline}, {"data", p.data}, {"context", p.context}, {"expert", p.expert}}};
+}
+
+Result<void> check_parallelism(const Parallelism& parallelism) {
+  std::uint64_t product = 1;
+  for (const auto& [name, value] : factors(parallelism)) {
+    const std::string at = "/parallelism/" + std::string(name);
+    if (value == 0) return invalid(std::string(name) + " parallelism must be at least 1", at, "1 turns it off");
+    // The product so far is at most kMaxRanks and a factor below 2^32, so this cannot overflow.
+    product *= value;
+    if (product > JobSpec::kMaxRanks) return invalid(too_many_ranks(), at, "reduce a factor");
+  }
+  return {};
+}
+
+Result<void> check_gpus_per_node(const JobSpec& spec) {
+  if (!spec.gpus_per_node) return {};
+  const std::uint32_t per_node = *spec.gpus_per_node;
+  const std::string at = "/gpusPerNode";
+  if (per_node == 0 || per_node > JobSpec::kMaxGpusPerNode) {
+    return invalid("gpusPerNode must be between 1 and " + std::to_string(JobSpec::kMaxGpusPerNode), at);
+  }
+  const std::uint64_t ranks = rank_count(spec.parallelism);
+  if (ranks % per_node != 0) {
+    return invalid(std::to_string(ranks) + " ranks cannot be spread with exactly " + std::to_string(per_node) +
+                       " on each node",
+                   at, "use a divisor of the number of ranks");
+  }
+  const std::uint32_t tensor = spec.parallelism.tensor;
+  if (per_node % tensor != 0 && tensor % per_node != 0) {
+    return invalid("with " + std::to_string(per_node) + " GPUs on each node, tensor groups of " + std::to_string(tensor) +
+                       " would be cut unevenly",
+                   at, "use a multiple or a divisor of the tensor parallelism");
+  }
+  return {};
+}
+
+Result<void> check_name(const std::string& name, std::string at, bool may_be_empty) {
+  if (name.empty() && !may_be_empty) return invalid("must not be empty", std::move(at));
+  if (name.size() > JobSpec::kMaxNameBytes) {
+    return invalid("is " + std::to_string(name.size()) + " bytes long; at most " + std::to_string(JobSpec::kMaxNameBytes) +
+                       " are allowed",
+                   std::move(at));
+  }
+  if (!is_printable_utf8(name)) {
+    return invalid("must be printable UTF-8, without control characters", std::move(at));
+  }
+  return {};
+}
+
+// RFC 6901: "~" is written "~0" and "/" is written "~1".
+std::string pointer_token(std::string_view text) {
+  std::string token;
+  for (const char c : text) {
+    if (c == '~') token += "~0";
+    else if (c == '/') token += "~1";
+    else token += c;
+  }
+  return token;
+}
+
+Result<void> check_names(const JobSpec& spec) {
+  using Named = std::pair<const std::string*, std::string_view>;
+  for (const auto& [name, at] : {Named{&spec.name, "/name"}, Named{&spec.tenant, "/tenant"},
+                                 Named{&spec.priority, "/priority"}, Named{&spec.external_scheduler, "/external/scheduler"},
+                                 Named{&spec.external_id, "/external/id"}}) {
+    if (auto checked = check_name(*name, std::string(at), true); !checked) return checked;
+  }
+  if (spec.exclude_nodes.size() > JobSpec::kMaxExcludeNodes) {
+    return invalid("at most " + std::to_string(JobSpec::kMaxExcludeNodes) + " nodes can be excluded", "/excludeNodes",
+                   "drain nodes that no job should use, or select by label");
+  }
+  for (std::size_t i = 0; i < spec.exclude_nodes.size(); ++i) {
+    if (auto checked = check_name(spec.exclude_nodes[i], "/excludeNodes/" + std::to_string(i), false); !checked) {
+      return checked;
+    }
+  }
+  if (spec.node_selector.size() > JobSpec::kMaxSelectors) {
+    return invalid("at most " + std::to_string(JobSpec::kMaxSelectors) + " labels can be selected by", "/nodeSelector");
+  }
+  for (const auto& [key, value] : spec.node_selector) {
+    // An unprintable key is not repeated in the answer.
+    if (!check_name(key, "", false)) return invalid("has a label name that is empty, too long or unprintable", "/nodeSelector");
+    if (auto checked = check_name(value, "/nodeSelector/" + pointer_token(key), true); !checked) return checked;
+  }
+  return {};
+}
+
+// Between node and cluster it depends on the fabric which level is the larger.
+int least_distance(LevelKind kind) { return kind == LevelKind::cluster ? 2 : kind <= LevelKind::node ? 0 : 1; }
+int most_distance(LevelKind kind) { return kind == LevelKind::node ? 0 : kind == LevelKind::cluster ? 2 : 1; }
+
+Result<void> check_levels(const JobSpec& spec) {
+  using Asked = std::pair<const LevelRequest*, std::string_view>;
+  for (const auto& [request, group] :
+       {Asked{&spec.tensor, "tensor"}, Asked{&spec.context, "context"}, Asked{&spec.expert, "expert"},
+        Asked{&spec.stage, "pipeline"}, Asked{&spec.job, "job"}}) {
+    if (!request->required || !request->preferred) continue;
+    const LevelKind required = *request->required;
+    const LevelKind preferred = *request->preferred;
+    if (least_distance(preferred) > most_distance(required)) {
+      return invalid("prefers " + std::string(fabric::to_string(preferred)) + " but requires " +
+                         std::string(fabric::to_string(required)) + ", which is nearer",
+                     "/topology/" + std::string(group) + "/preferred", "leave the preferred level out");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+RankCoordinates coordinates_of(const Parallelism& parallelism, std::uint64_t rank) {
+  RankCoordinates at;
+  const auto digit = [&rank](std::uint32_t base) {
+    const auto value = static_cast<std::uint32_t>(rank % base);
+    rank /= base;
+    return value;
+  };
+  at.tp = digit(parallelism.tensor);
+  at.cp = digit(parallelism.context);
+  at.ep = digit(parallelism.expert);
+  at.dp = digit(parallelism.data);
+  at.pp = static_cast<std::uint32_t>(rank);
+  return at;
+}
+
+std::uint64_t rank_of(const Parallelism& parallelism, const RankCoordinates& at) {
+  std::uint64_t rank = at.pp;
+  rank = rank * parallelism.data + at.dp;
+  rank = rank * parallelism.expert + at.ep;
+  rank = rank * parallelism.context + at.cp;
+  return rank * parallelism.tensor + at.tp;
+}
+
+std::uint64_t rank_count(const Parallelism& parallelism) {
+  std::uint64_t product = 1;
+  for (const auto& [name, value] : factors(parallelism)) {
+    product *= value;
+    if (product > JobSpec::kMaxRanks) return 0;
+  }
+  return product;
+}
+
+Result<Parallelism> plain_parallelism(std::uint64_t gpus) {
+  if (gpus == 0) return invalid("a job needs at least one GPU", "/gpus");
+  if (gpus > JobSpec::kMaxRanks) return invalid(too_many_ranks(), "/gpus", "ask for fewer GPUs");
+  Parallelism parallelism;
+  parallelism.data = static_cast<std::uint32_t>(gpus);
+  return parallelism;
+}
+
+Result<void> check_job_spec(const JobSpec& spec) {
+  if (auto checked = check_parallelism(spec.parallelism); !checked) return checked;
+  if (auto checked = check_gpus_per_node(spec); !checked) return checked;
+  if (auto checked = check_names(spec); !checked) return checked;
+  if (auto checked = check_levels(spec); !checked) return checked;
+  if (spec.expected_duration_s && (*spec.expected_duration_s <= 0 || *spec.expected_duration_s > JobSpec::kMaxDurationS)) {
+    return invalid("must be longer than zero and at most ten years", "/expectedDuration");
+  }
+  return {};
+}
+
+}  // namespace railweave::scheduler

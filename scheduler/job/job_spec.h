@@ -1,0 +1,81 @@
+// What a tenant asks for: how many GPUs, in which parallel groups, how near each other. Validated by check_job_spec().
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabric/base/error.h"
+#include "fabric/topology/locality.h"
+
+namespace railweave::scheduler {
+
+// DP x PP x CP x EP x TP. Rank order is Megatron's default, tensor fastest, then context, expert, data, and pipeline slowest:
+//   rank = tp + TP * (cp + CP * (ep + EP * (dp + DP * pp)))
+// so that consecutive ranks are the ones that talk most, and one pipeline stage is one run of consecutive ranks.
+struct Parallelism {
+  std::uint32_t tensor = 1;
+  std::uint32_t context = 1;
+  std::uint32_t expert = 1;
+  std::uint32_t data = 1;
+  std::uint32_t pipeline = 1;
+  friend bool operator==(const Parallelism&, const Parallelism&) = default;
+};
+
+struct RankCoordinates {
+  std::uint32_t tp = 0, cp = 0, ep = 0, dp = 0, pp = 0;
+  friend bool operator==(const RankCoordinates&, const RankCoordinates&) = default;
+};
+RankCoordinates coordinates_of(const Parallelism& parallelism, std::uint64_t rank);
+std::uint64_t rank_of(const Parallelism& parallelism, const RankCoordinates& at);
+
+// How near the members of a group must (required) or should (preferred) be.
+struct LevelRequest {
+  std::optional<fabric::LevelKind> required;
+  std::optional<fabric::LevelKind> preferred;
+  friend bool operator==(const LevelRequest&, const LevelRequest&) = default;
+};
+
+struct JobSpec {
+  static constexpr std::uint64_t kMaxRanks = 1U << 20U;
+  static constexpr std::uint32_t kMaxGpusPerNode = 64;  // as fabric::TopologyBuilder::kMaxGpusPerHost
+  static constexpr std::size_t kMaxNameBytes = 253;     // of every name here; as DNS and Kubernetes have it
+  static constexpr std::size_t kMaxExcludeNodes = 4096;
+  static constexpr std::size_t kMaxSelectors = 32;
+  static constexpr std::int64_t kMaxDurationS = 10LL * 366 * 24 * 3600;
+
+  std::string name;
+  std::string tenant;
+  std::string priority = "normal";
+  Parallelism parallelism;
+  std::optional<std::uint32_t> gpus_per_node;  // exactly so many of each node used; none: as many as fit
+
+  // How near the ranks of one piece of the job are to be:
+  //   tensor   that differ in tp alone; they always share an NVLink domain where TP > 1, whatever is asked here
+  //   context  that differ in tp and cp; without a preference, an NVLink domain is preferred
+  //   expert   that differ in tp and ep; likewise
+  //   stage    of one pipeline stage      job  all
+  LevelRequest tensor, context, expert, stage, job;
+
+  std::vector<std::string> exclude_nodes;
+  std::map<std::string, std::string> node_selector;  // labels a node must carry
+  std::optional<std::int64_t> expected_duration_s;
+  std::string external_scheduler, external_id;  // of the scheduler it came from: "slurm", "48213_7"
+
+  friend bool operator==(const JobSpec&, const JobSpec&) = default;
+};
+
+// Number of ranks, one GPU each; 0 where a factor is 0, or the product is over JobSpec::kMaxRanks.
+std::uint64_t rank_count(const Parallelism& parallelism);
+
+// A plain job of so many GPUs ({"gpus": 64}): all of them data-parallel. Errors: 0, or over JobSpec::kMaxRanks.
+Result<Parallelism> plain_parallelism(std::uint64_t gpus);
+
+// Rules that hold on any fabric: factors of at least 1, at most kMaxRanks ranks, gpus_per_node that divides the job and is a
+// multiple or a divisor of TP, names in printable UTF-8 and bounded, preferred levels no farther than required ones. Errors
+// are of kind invalid with code "jobs.invalid", location a JSON pointer into the request ("/parallelism/tensor").
+Result<void> check_job_spec(const JobSpec& spec);
+
+}  // namespace railweave::scheduler

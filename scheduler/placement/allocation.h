@@ -1,0 +1,28 @@
+// Which GPUs of each host are taken: the part of the state that placement reads and changes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "fabric/base/chunked_vector.h"
+#include "fabric/topology/topology.h"
+
+namespace railweave::scheduler {
+
+struct HostAllocation {
+  std::uint64_t used = 0;   // bit i: local GPU i belongs to a job
+  bool unavailable = false;  // drained or down: what runs stays, nothing new comes
+  friend bool operator==(const HostAllocation&, const HostAllocation&) = default;
+};
+
+using Allocations = ChunkedVector<HostAllocation>;  // indexed by HostId
+
+inline Allocations no_allocations(const fabric::Topology& topology) { return Allocations(topology.hosts().size()); }
+
+// Marks a job's GPUs as taken. False, and nothing changed, when one of them is taken already, named twice or not in the
+// fabric; an unavailable host is no obstacle (what was placed before the drain is replayed after it). O(GPUs).
+[[nodiscard]] bool take(Allocations& allocations, const fabric::Topology& topology, std::span<const fabric::GpuId> gpus);
+// Gives them back. False, and nothing changed, when one of them is not taken, named twice or not in the fabric.
+[[nodiscard]] bool release(Allocations& allocations, const fabric::Topology& topology, std::span<const fabric::GpuId> gpus);
+
+}  // namespace railweave::scheduler

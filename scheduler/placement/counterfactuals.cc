@@ -1,0 +1,129 @@
+#include "scheduler/placement/counterfactuals.h"
+
+#include <string>
+#include <utility>
+
+#include "scheduler/placement/placement_transaction.h"
+
+namespace railweave::scheduler {
+namespace {
+
+using fabric::HostId;
+using fabric::LevelKind;
+
+class Trial {
+ public:
+  Trial(const PlacementFabric& fabric, JobSearch& search, const Refusal& refusal)
+      : fabric_(fabric), search_(search), refusal_(refusal) {}
+
+  void fewer(std::string_view name, std::uint32_t Parallelism::*factor);
+  void farther(std::string_view name, LevelRequest JobSpec::*group);
+  void without_gpus_per_node();
+  void with_excluded_hosts();
+  void with_drained_hosts();
+  std::vector<Counterfactual> take() { return std::move(found_); }
+
+ private:
+  [[nodiscard]] Outcome outcome_of(const JobSpec& spec) {
+    if (!check_job_spec(spec)) return Outcome::never;
+    if (search_.fits(spec, *refusal_.now, refusal_.filter)) return Outcome::placed;
+    return search_.fits(spec, *refusal_.empty, refusal_.filter) ? Outcome::not_now : Outcome::never;
+  }
+  // Adds it where the job would fare better than it does.
+  void add(std::string change, Outcome outcome) {
+    if (outcome != Outcome::never && !(outcome == Outcome::not_now && fits_empty())) {
+      found_.push_back({std::move(change), outcome});
+    }
+  }
+  bool fits_empty() { return search_.fits(*refusal_.spec, *refusal_.empty, refusal_.filter); }
+
+  const PlacementFabric& fabric_;
+  JobSearch& search_;
+  const Refusal& refusal_;
+  std::vector<Counterfactual> found_;
+};
+
+// The largest smaller factor with which the job fits: what fits with n fits with fewer, too.
+void Trial::fewer(std::string_view name, std::uint32_t Parallelism::*factor) {
+  const std::uint32_t asked = refusal_.spec->parallelism.*factor;
+  for (const Outcome wanted : {Outcome::placed, Outcome::not_now}) {
+    std::uint32_t fits = 0;
+    std::uint32_t fails = asked;
+    JobSpec spec = *refusal_.spec;
+    while (fails - fits > 1) {
+      const std::uint32_t middle = fits + (fails - fits) / 2;
+      spec.parallelism.*factor = middle;
+      const Outcome outcome = outcome_of(spec);
+      (outcome == Outcome::placed || outcome == wanted ? fits : fails) = middle;
+    }
+    if (fits == 0) continue;
+    spec.parallelism.*factor = fits;
+    add(std::string(name) + " " + std::to_string(asked) + " -> " + std::to_string(fits), outcome_of(spec));
+    return;
+  }
+}
+
+void Trial::farther(std::string_view name, LevelRequest JobSpec::*group) {
+  const auto required = (refusal_.spec->*group).required;
+  if (!required) return;
+  const Hierarchy& hierarchy = fabric_.hierarchy();
+  const unsigned from = hierarchy.level_of(*required);
+  JobSpec spec = *refusal_.spec;
+  (spec.*group).preferred.reset();
+  for (unsigned level = from == Hierarchy::kNoLevel ? 0 : from + 1; level < hierarchy.level_count(); ++level) {
+    (spec.*group).required = hierarchy.kind(level);
+    const Outcome outcome = outcome_of(spec);
+    if (outcome == Outcome::never) continue;
+    add(std::string(name) + " within one " + std::string(to_string(hierarchy.kind(level))) + " instead of one " +
+            std::string(to_string(*required)),
+        outcome);
+    if (outcome == Outcome::placed) return;
+  }
+}
+
+void Trial::without_gpus_per_node() {
+  if (!refusal_.spec->gpus_per_node) return;
+  JobSpec spec = *refusal_.spec;
+  spec.gpus_per_node.reset();
+  add("without gpusPerNode", outcome_of(spec));
+}
+
+void Trial::with_excluded_hosts() {
+  if (refusal_.excluded.empty()) return;
+  PlacementTransaction now(*refusal_.now, fabric_.topology());
+  PlacementTransaction empty(*refusal_.empty, fabric_.topology());
+  for (const HostId host : refusal_.excluded) {
+    now.set_available(host, true);
+    empty.set_available(host, true);
+  }
+  add("without excludeNodes", outcome_of(*refusal_.spec));
+}
+
+void Trial::with_drained_hosts() {
+  PlacementTransaction now(*refusal_.now, fabric_.topology());
+  for (const HostId host : fabric_.topology().hosts()) now.set_available(host, true);
+  for (const HostId host : refusal_.excluded) now.set_available(host, false);
+  const auto back = now.checkpoint();
+  if (back > 2 * refusal_.excluded.size() && search_.fits(*refusal_.spec, *refusal_.now, refusal_.filter)) {
+    const auto drained = back - 2 * refusal_.excluded.size();
+    add("with " + std::to_string(drained) + (drained == 1 ? " drained node back" : " drained nodes back"), Outcome::placed);
+  }
+}
+
+}  // namespace
+
+std::vector<Counterfactual> counterfactuals(const PlacementFabric& fabric, JobSearch& search, const Refusal& refusal) {
+  Trial trial(fabric, search, refusal);
+  trial.fewer("pipeline", &Parallelism::pipeline);
+  trial.fewer("data", &Parallelism::data);
+  trial.farther("context", &JobSpec::context);
+  trial.farther("expert", &JobSpec::expert);
+  trial.farther("pipeline", &JobSpec::stage);
+  trial.farther("job", &JobSpec::job);
+  trial.without_gpus_per_node();
+  trial.with_excluded_hosts();
+  trial.with_drained_hosts();
+  return trial.take();
+}
+
+}  // namespace railweave::scheduler

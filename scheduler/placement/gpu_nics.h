@@ -1,0 +1,47 @@
+// Which adapter ports each GPU sends through, nearest first, and on which rail: by the affinity that the fabric's source
+// states (Topology::nics), never by equal numbers. Where it states none, the host's adapters are dealt evenly over its GPUs
+// in order of rails and the answer is marked as assumed. Immutable.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "fabric/topology/topology.h"
+
+namespace railweave::scheduler {
+
+struct GpuNic {
+  fabric::HcaId hca;
+  fabric::PortId port;
+  fabric::RailId rail;  // none: the port is on no rail
+};
+
+class GpuNics {
+ public:
+  // O(GPUs + adapter ports). Uncabled ports are left out. A GPU with ports on rails of compute (or unknown) subnets uses
+  // those alone; another one what it has.
+  explicit GpuNics(const fabric::Topology& topology);
+
+  [[nodiscard]] std::span<const GpuNic> nics(fabric::GpuId gpu) const {
+    return std::span(nics_).subspan(first_[gpu.index()], first_[gpu.index() + 1] - first_[gpu.index()]);
+  }
+  // Rail of the nearest adapter; none where it has none or is on no rail.
+  [[nodiscard]] fabric::RailId rail(fabric::GpuId gpu) const { return rail_[gpu.index()]; }
+  // Local GPU indices of a host by rail, then by index: equal positions of two hosts are on the same rail where they can be.
+  [[nodiscard]] std::span<const std::uint8_t> by_rail(fabric::HostId host) const {
+    return std::span(by_rail_).subspan(host_first_gpu_[host.index()],
+                                       host_first_gpu_[host.index() + 1] - host_first_gpu_[host.index()]);
+  }
+  [[nodiscard]] bool assumed(fabric::HostId host) const { return assumed_[host.index()] != 0; }
+
+ private:
+  std::vector<std::uint32_t> first_;
+  std::vector<GpuNic> nics_;
+  std::vector<fabric::RailId> rail_;
+  std::vector<std::uint8_t> assumed_;
+  std::vector<std::uint32_t> host_first_gpu_;
+  std::vector<std::uint8_t> by_rail_;
+};
+
+}  // namespace railweave::scheduler

@@ -1,0 +1,106 @@
+// Nested groups of places where work can go, from leaves to the whole: the static shape that every PlacementTree over it
+// shares. Immutable after construction; any number of threads may read it.
+//
+// A leaf is the part of one host's GPUs that shares an NVLink domain (an "island"): the whole host on most machines, half of
+// it on some. A group is *pooled* when all of its GPUs share one NVLink domain, so that a tensor group may straddle its
+// hosts. Leaves are numbered so that every group of every level is one run of consecutive leaves and of child groups.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fabric/topology/locality.h"
+#include "fabric/topology/topology.h"
+
+namespace railweave::scheduler {
+
+using LeafIndex = std::uint32_t;
+using GroupIndex = std::uint32_t;
+
+class Hierarchy {
+ public:
+  static constexpr unsigned kNoLevel = UINT32_MAX;
+
+  // Of a real fabric.
+  Hierarchy(const fabric::Topology& topology, const fabric::Locality& locality);
+
+  // Of leaves that are just numbers of places: one level per entry, each mapping every leaf to a group, from near to far and
+  // each a union of groups of the one before. Level 0, the leaves themselves, is implied. Not for Placer; for BestFit alone.
+  struct PlainLevel {
+    std::vector<std::uint32_t> group_of_leaf;
+  };
+  Hierarchy(std::span<const std::uint32_t> leaf_capacity, std::span<const PlainLevel> levels);
+
+  [[nodiscard]] unsigned level_count() const { return static_cast<unsigned>(levels_.size()); }
+  [[nodiscard]] unsigned top() const { return level_count() - 1; }
+  [[nodiscard]] std::uint32_t group_count(unsigned level) const {
+    return static_cast<std::uint32_t>(levels_[level].first_leaf.size() - 1);
+  }
+  [[nodiscard]] std::uint32_t leaf_count() const { return group_count(0); }
+  [[nodiscard]] fabric::LevelKind kind(unsigned level) const { return levels_[level].kind; }
+  // Children of a group of level >= 1 are groups [first_child(level, g), first_child(level, g + 1)) of level - 1.
+  [[nodiscard]] GroupIndex first_child(unsigned level, GroupIndex group) const { return levels_[level].first_child[group]; }
+  [[nodiscard]] LeafIndex first_leaf(unsigned level, GroupIndex group) const { return levels_[level].first_leaf[group]; }
+  [[nodiscard]] GroupIndex parent(unsigned level, GroupIndex group) const { return levels_[level].parent[group]; }
+  [[nodiscard]] GroupIndex group_of_leaf(unsigned level, LeafIndex leaf) const { return levels_[level].group_of_leaf[leaf]; }
+  [[nodiscard]] bool pooled(unsigned level, GroupIndex group) const { return levels_[level].pooled[group] != 0; }
+  [[nodiscard]] std::uint32_t capacity(unsigned level, GroupIndex group) const { return levels_[level].capacity[group]; }
+  [[nodiscard]] std::uint32_t max_capacity(unsigned level) const { return levels_[level].max_capacity; }
+
+  [[nodiscard]] std::uint64_t total_capacity() const { return total_capacity_; }
+
+  // The level whose groups are hosts, and the level that an asked-for kind means here; kNoLevel: this fabric has none.
+  [[nodiscard]] unsigned host_level() const { return host_level_; }
+  [[nodiscard]] unsigned level_of(fabric::LevelKind kind) const { return level_of_kind_[static_cast<std::size_t>(kind)]; }
+
+  // Every leaf has NVLink and level_of(nvlink_domain) is a level: being in one group of it is being in one domain.
+  [[nodiscard]] bool domains_are_a_level() const { return domains_are_a_level_; }
+
+  // --- of a plain hierarchy only: the leaf as it was given ---------------------------------------------------------------
+  [[nodiscard]] std::uint32_t given_leaf(LeafIndex leaf) const { return plain_leaf_[leaf]; }
+
+  // --- of a real fabric only ----------------------------------------------------------------------------------------------
+  [[nodiscard]] fabric::HostId host(LeafIndex leaf) const { return fabric::HostId(leaf_host_[leaf]); }
+  [[nodiscard]] std::uint64_t gpu_mask(LeafIndex leaf) const { return leaf_mask_[leaf]; }
+  [[nodiscard]] bool has_nvlink(LeafIndex leaf) const { return leaf_nvlink_[leaf] != 0; }
+  // Leaves of a host: consecutive.
+  [[nodiscard]] LeafIndex host_first_leaf(fabric::HostId host) const { return host_first_leaf_[host.index()]; }
+  [[nodiscard]] std::uint32_t host_leaf_count(fabric::HostId host) const { return host_leaf_count_[host.index()]; }
+  [[nodiscard]] std::size_t host_count() const { return host_first_leaf_.size(); }
+
+ private:
+  struct LevelColumns {
+    fabric::LevelKind kind = fabric::LevelKind::node;
+    std::vector<GroupIndex> first_child;    // n + 1; empty at level 0
+    std::vector<LeafIndex> first_leaf;      // n + 1
+    std::vector<GroupIndex> parent;         // empty at the top
+    std::vector<GroupIndex> group_of_leaf;
+    std::vector<std::uint32_t> capacity;
+    std::vector<std::uint8_t> pooled;
+    std::uint32_t max_capacity = 0;
+  };
+
+  std::vector<std::uint32_t> lay_out(std::span<const std::uint32_t> capacity,
+                                     std::span<const std::vector<std::uint32_t>> grouping);
+  [[nodiscard]] unsigned level_with_groups(std::span<const std::uint32_t> key_of_leaf) const;
+  void name_kinds(const fabric::Topology& topology, const fabric::Locality& locality);
+
+  std::vector<LevelColumns> levels_;
+  std::uint64_t total_capacity_ = 0;
+  unsigned host_level_ = 0;
+  std::vector<unsigned> level_of_kind_;
+  bool domains_are_a_level_ = false;
+  std::vector<std::uint32_t> leaf_host_;
+  std::vector<std::uint64_t> leaf_mask_;
+  std::vector<std::uint8_t> leaf_nvlink_;
+  std::vector<LeafIndex> host_first_leaf_;
+  std::vector<std::uint32_t> host_leaf_count_;
+  std::vector<std::uint32_t> plain_leaf_;
+};
+
+using HierarchyPtr = std::shared_ptr<const Hierarchy>;
+
+}  // namespace railweave::scheduler

@@ -1,0 +1,36 @@
+// Everything placement needs to know of one topology, derived once and shared: levels of locality as a nested hierarchy,
+// NVLink domains inside hosts, and which adapters each GPU uses. Immutable; any number of threads may read it.
+#pragma once
+
+#include <memory>
+
+#include "fabric/topology/locality.h"
+#include "fabric/topology/topology.h"
+#include "scheduler/placement/gpu_nics.h"
+#include "scheduler/placement/hierarchy.h"
+
+namespace railweave::scheduler {
+
+class PlacementFabric {
+ public:
+  // O(hosts x levels + GPUs). The second form takes a locality that was derived elsewhere, or by hand in tests.
+  explicit PlacementFabric(fabric::TopologyPtr topology);
+  PlacementFabric(fabric::TopologyPtr topology, fabric::Locality locality);
+
+  [[nodiscard]] const fabric::Topology& topology() const { return *topology_; }
+  [[nodiscard]] const fabric::TopologyPtr& topology_ptr() const { return topology_; }
+  [[nodiscard]] const fabric::Locality& locality() const { return locality_; }
+  [[nodiscard]] const Hierarchy& hierarchy() const { return *hierarchy_; }
+  [[nodiscard]] const HierarchyPtr& hierarchy_ptr() const { return hierarchy_; }
+  [[nodiscard]] const GpuNics& gpu_nics() const { return gpu_nics_; }
+
+ private:
+  fabric::TopologyPtr topology_;
+  fabric::Locality locality_;
+  HierarchyPtr hierarchy_;
+  GpuNics gpu_nics_;
+};
+
+using PlacementFabricPtr = std::shared_ptr<const PlacementFabric>;
+
+}  // namespace railweave::scheduler

@@ -1,0 +1,132 @@
+#include "services/control/apply.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "fabric/base/check.h"
+
+namespace railweave::control {
+namespace {
+
+template <class T, class Change>
+void change(std::shared_ptr<const T>& table, Change apply_change) {
+  auto changed = std::make_shared<T>(*table);
+  apply_change(*changed);
+  table = std::move(changed);
+}
+
+void forget_oldest_ended(ClusterState& state) {
+  if (state.ended->size() <= ClusterState::kMaxEndedJobs) return;
+  change(state.ended, [&](auto& ended) {
+    const JobPtr oldest = state.jobs.find(ended.front());
+    if (!oldest->idempotency_key.empty()) state.idempotency.erase(oldest->idempotency_key);
+    state.jobs.erase(oldest->id);
+    ended.pop_front();
+  });
+}
+
+struct Apply {
+  ClusterState& state;
+  const Event& event;
+
+  void operator()(const TopologyAccepted& body) const {
+    const fabric::TopologyPtr before = state.accepted.topology;
+    state.accepted = {before, body.digest, body.source, event.seq};
+    state.set_topology(body.topology);
+    // Jobs keep their nodes and GPUs by name; decide() has ended those that the new fabric cannot hold.
+    std::vector<JobPtr> moved;
+    state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
+      auto renamed = std::make_shared<Job>(*job);
+      if (job->holds_gpus()) {
+        const auto gpus = map_gpus(*before, *body.topology, job->placement.gpu_of_rank);
+        RAILWEAVE_CHECK(gpus.has_value(), "decide() ends the jobs that a new fabric cannot hold");
+        renamed->placement.gpu_of_rank = *gpus;
+      } else {
+        renamed->placement.gpu_of_rank.clear();
+      }
+      moved.push_back(std::move(renamed));
+      return true;
+    });
+    for (const auto& job : moved) {
+      state.jobs.put(job);
+      if (job->holds_gpus()) state.hold_gpus(*job, true);
+    }
+  }
+
+  void operator()(const TenantPut& body) const {
+    change(state.tenants, [&](auto& tenants) {
+      Tenant tenant = body.tenant;
+      tenant.version = event.seq;
+      tenants.insert_or_assign(tenant.name, std::move(tenant));
+    });
+  }
+
+  void operator()(const TenantRemoved& body) const {
+    change(state.tenants, [&](auto& tenants) { tenants.erase(body.name); });
+  }
+
+  void operator()(const JobPlaced& body) const {
+    auto job = std::make_shared<Job>(*body.job);
+    job->version = event.seq;
+    job->history = {{event.time_us, event.seq, JobState::placed, "", event.actor}};
+    state.next_job = std::max(state.next_job, job->id.number() + 1);
+    state.restore(std::move(job));
+  }
+
+  void operator()(const JobEnded& body) const {
+    const JobPtr before = state.jobs.find(body.id);
+    RAILWEAVE_CHECK(before != nullptr && before->holds_gpus(), "only placed jobs end");
+    auto job = std::make_shared<Job>(*before);
+    state.hold_gpus(*job, false);
+    job->state = body.state;
+    job->ended_us = event.time_us;
+    job->version = event.seq;
+    job->history.push_back({event.time_us, event.seq, body.state, body.reason, event.actor});
+    state.jobs.put(std::move(job));
+    change(state.ended, [&](auto& ended) { ended.push_back(body.id); });
+    forget_oldest_ended(state);
+  }
+};
+
+}  // namespace
+
+std::optional<std::vector<fabric::GpuId>> map_gpus(const fabric::Topology& from, const fabric::Topology& to,
+                                                   const std::vector<fabric::GpuId>& gpus) {
+  std::vector<fabric::GpuId> mapped;
+  mapped.reserve(gpus.size());
+  fabric::HostId last_from;
+  fabric::HostId last_to;
+  for (const auto gpu : gpus) {
+    if (const auto host = from.host(gpu); host != last_from) {
+      last_from = host;
+      last_to = to.find_host(from.name(host));
+    }
+    const unsigned local = from.local_index(gpu);
+    if (!last_to || local >= to.gpus(last_to).size()) return std::nullopt;
+    mapped.push_back(to.gpus(last_to)[local]);
+  }
+  return mapped;
+}
+
+std::vector<std::string> node_names(const fabric::Topology& topology, const std::vector<fabric::GpuId>& gpus) {
+  std::vector<std::string> names;
+  std::set<fabric::HostId> seen;
+  fabric::HostId last;
+  for (const auto gpu : gpus) {
+    const auto host = topology.host(gpu);
+    if (host == last) continue;
+    last = host;
+    if (seen.insert(host).second) names.emplace_back(topology.name(host));
+  }
+  return names;
+}
+
+void apply(ClusterState& state, const Event& event) {
+  RAILWEAVE_CHECK(event.seq == state.seq + 1, "events apply in sequence");
+  std::visit(Apply{state, event}, event.body);
+  state.seq = event.seq;
+  state.term = event.term;
+}
+
+}  // namespace railweave::control

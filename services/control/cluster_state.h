@@ -1,0 +1,58 @@
+// Everything Railweave decides on, as one immutable value per version. Copying is cheap (shared tables); only apply() makes
+// new versions; the control loop publishes them as shared_ptr<const ClusterState>.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "fabric/topology/fabric_view.h"
+#include "scheduler/placement/allocation.h"
+#include "scheduler/placement/placement_fabric.h"
+#include "services/control/idempotency_table.h"
+#include "services/control/job_table.h"
+#include "services/control/tenant.h"
+
+namespace railweave::control {
+
+// The accepted topology: durable intent, by digest of its native form.
+struct AcceptedTopology {
+  fabric::TopologyPtr topology;  // never null; empty before the first import
+  std::string digest;            // sha256 of the native JSON; "" before the first import
+  std::string source;            // where it came from, for people
+  std::uint64_t version = 0;     // seq of the event
+};
+
+struct ClusterState {
+  // Ended jobs are kept for questions about them; beyond this many the oldest go (job_history in the store keeps all).
+  static constexpr std::size_t kMaxEndedJobs = 2'000;
+
+  ClusterState();
+
+  std::uint64_t seq = 0;  // of the last event applied
+  std::uint64_t term = 0;
+  AcceptedTopology accepted;
+  scheduler::PlacementFabricPtr placement_fabric;  // derived from it
+  fabric::FabricView view;
+  scheduler::Allocations allocations;
+  std::shared_ptr<const TenantTable> tenants;
+  JobTable jobs;
+  IdempotencyTable idempotency;
+  std::shared_ptr<const std::map<std::string, std::uint64_t>> gpus_held;  // by tenant, of placed jobs
+  std::shared_ptr<const std::deque<JobId>> ended;                         // oldest first
+  std::uint64_t next_job = 1;
+  std::uint64_t free_gpus = 0;
+
+  [[nodiscard]] const fabric::Topology& topology() const { return *accepted.topology; }
+
+  // For apply() and for reading a snapshot back:
+  void set_topology(fabric::TopologyPtr topology);  // nothing on it is allocated, drained or down
+  void hold_gpus(const Job& job, bool hold);        // takes or frees its GPUs
+  void restore(JobPtr job);                         // as it was, with its GPUs and its key
+};
+
+using ClusterStatePtr = std::shared_ptr<const ClusterState>;
+
+}  // namespace railweave::control

@@ -1,0 +1,66 @@
+// What callers ask for. A command may be refused; what is accepted becomes events.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "fabric/base/error.h"
+#include "scheduler/job/job_spec.h"
+#include "scheduler/placement/placement.h"
+#include "services/control/event.h"
+
+namespace railweave::control {
+
+struct SubmitJob {
+  scheduler::JobSpec spec;
+  std::string idempotency_key;  // "": none
+  std::string request_digest;   // of the request the key came with
+};
+struct EndJob {
+  JobId id;
+  JobState state = JobState::cancelled;  // or completed
+  std::string reason;
+  std::optional<std::uint64_t> if_version;
+};
+struct PutTenant {
+  Tenant tenant;
+  std::optional<std::uint64_t> if_version;  // 0: only if there is none yet
+};
+struct RemoveTenant {
+  std::string name;
+  std::optional<std::uint64_t> if_version;
+};
+struct AcceptTopology {
+  fabric::TopologyPtr topology;
+  std::shared_ptr<const std::string> document;  // its native form
+  std::string digest;                           // of the document
+  std::string source;
+  bool force = false;  // ends the jobs whose nodes are not in it
+  std::optional<std::uint64_t> if_version;
+};
+
+struct Command {
+  std::string actor;
+  std::variant<SubmitJob, EndJob, PutTenant, RemoveTenant, AcceptTopology> body;
+};
+
+// Why a command was refused; for jobs, with the placement's explanation.
+struct Rejection {
+  Error error;
+  std::shared_ptr<const scheduler::PlacementResult> placement;
+};
+
+// What came of an accepted command.
+struct Accepted {
+  ClusterStatePtr state;  // the state that holds it; durable
+  JobId job;              // of SubmitJob and EndJob
+  bool replayed = false;  // an earlier request with the same Idempotency-Key had done it already
+};
+
+using CommandResult = std::expected<Accepted, Rejection>;
+
+}  // namespace railweave::control

@@ -1,0 +1,62 @@
+// A job that Railweave has placed, while it holds GPUs and for some time after it ended.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scheduler/job/job_spec.h"
+#include "scheduler/placement/placement.h"
+
+namespace railweave::control {
+
+class JobId {
+ public:
+  constexpr JobId() = default;
+  constexpr explicit JobId(std::uint64_t number) : number_(number) {}
+  [[nodiscard]] constexpr std::uint64_t number() const { return number_; }
+  friend constexpr auto operator<=>(JobId, JobId) = default;
+
+ private:
+  std::uint64_t number_ = 0;
+};
+std::string to_string(JobId id);                          // "job-000123"
+std::optional<JobId> parse_job_id(std::string_view text);
+
+enum class JobState : std::uint8_t {
+  placed,     // holds its GPUs
+  completed,  // ended by itself
+  cancelled,
+  lost,       // its nodes left the fabric
+};
+std::string_view to_string(JobState state);
+std::optional<JobState> parse_job_state(std::string_view text);
+
+struct JobChange {  // one line of its history
+  std::int64_t time_us = 0;
+  std::uint64_t seq = 0;
+  JobState state = JobState::placed;
+  std::string reason;
+  std::string actor;
+};
+
+struct Job {
+  JobId id;
+  scheduler::JobSpec spec;
+  JobState state = JobState::placed;
+  std::int64_t submitted_us = 0;
+  std::int64_t ended_us = 0;  // 0: has not
+  std::string idempotency_key;
+  std::string request_digest;  // of what came with the key
+  scheduler::Placement placement;  // ids of the topology of the state it is in
+  std::vector<std::string> nodes;  // names, in the order their first rank comes; outlives the topology
+  std::vector<JobChange> history;
+  std::uint64_t version = 0;  // seq of the event that last changed it: its ETag
+
+  [[nodiscard]] bool holds_gpus() const { return state == JobState::placed; }
+};
+
+}  // namespace railweave::control

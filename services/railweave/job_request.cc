@@ -1,0 +1,152 @@
+#include "services/railweave/job_request.h"
+
+#include <utility>
+
+#include "services/railweave/command_failure.h"
+#include "services/railweave/input_file.h"
+#include "services/railweave/number_option.h"
+
+namespace railweave::cli {
+namespace {
+
+constexpr const char* kPlacementGroup = "Where it may go";
+constexpr const char* kGroups = "tensor, context, expert, pipeline (the ranks of a stage) or job";
+
+// The contract's name for a group, which may be given by its usual abbreviation.
+std::string group_name(const std::string& text) {
+  for (const auto& [name, abbreviation] :
+       {std::pair("tensor", "tp"), std::pair("context", "cp"), std::pair("expert", "ep"), std::pair("pipeline", "pp"),
+        std::pair("pipeline", "stage"), std::pair("job", "job")}) {
+    if (text == name || text == abbreviation) return name;
+  }
+  fail_usage("there is no group '" + text + "' of ranks", std::string("the groups are ") + kGroups);
+}
+
+// "leaf-group" -> "leafGroup".
+std::string level_name(const std::string& text) {
+  std::string name;
+  bool capital = false;
+  for (const char c : text) {
+    if (c == '-') {
+      capital = true;
+      continue;
+    }
+    name += capital && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    capital = false;
+  }
+  return name;
+}
+
+std::pair<std::string, std::string> split(const std::string& text, const char* option, const char* form) {
+  const auto equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos) {
+    fail_usage(std::string(option) + " takes " + form + ", not '" + text + "'");
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+void put_levels(Json& body, const std::vector<std::string>& wishes, const char* option, const char* member) {
+  for (const auto& wish : wishes) {
+    const auto [group, level] = split(wish, option, "GROUP=LEVEL");
+    body["topology"][group_name(group)][member] = level_name(level);
+  }
+}
+
+// Fields that options are about to set must be objects, or stay for the reader of the body to refuse.
+void expect_object(Json& body, const char* name) {
+  const Json& value = field(body, name);
+  if (value.is_null() || value.is_object()) return;
+  throw CommandFailure({ErrorKind::invalid, "cli.badJobFile", "must be an object", std::string("/") + name, {}});
+}
+
+Json read_body(const std::string& path) {
+  if (path.empty()) return Json::object();
+  const std::string text = value_or_fail(read_input(path, kMaxJobFileBytes));
+  Json body = value_or_fail(parse_json(text, source_name(path)));
+  if (!body.is_object()) {
+    throw CommandFailure({ErrorKind::invalid, "cli.badJobFile", "a job is a JSON object", source_name(path), {}});
+  }
+  for (const char* name : {"parallelism", "topology", "nodeSelector"}) expect_object(body, name);
+  if (body.contains("topology")) {
+    for (const auto& [group, request] : body["topology"].items()) {
+      if (request.is_object()) continue;
+      throw CommandFailure({ErrorKind::invalid, "cli.badJobFile", "must be an object", "/topology/" + group, {}});
+    }
+  }
+  return body;
+}
+
+}  // namespace
+
+void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning) {
+  const auto number = [&](const char* name, std::optional<std::uint64_t>& into, const char* description) {
+    return add_number_option(command, name, into, description);
+  };
+  number("--tp", options.tensor, "Tensor parallelism: ranks that share an NVLink domain");
+  number("--pp", options.pipeline, "Pipeline parallelism: stages");
+  number("--dp", options.data, "Data parallelism: replicas");
+  number("--cp", options.context, "Context parallelism");
+  number("--ep", options.expert, "Expert parallelism");
+  number("--gpus", options.gpus, "So many GPUs, instead of the factors above");
+  command.add_option("--tenant", options.tenant, "Whose job it is")->type_name("NAME");
+  command.add_option("--name", options.name, "What to call it")->type_name("NAME");
+  command.add_option("--priority", options.priority, "Its priority")->type_name("NAME");
+  command.add_option("--duration", options.duration, "How long it will run, as PT36H or P1DT12H")
+      ->type_name("DURATION");
+  command.add_option("-f,--file", options.file, "A job as JSON, - for stdin; other options override its fields")
+      ->type_name("FILE");
+  if (meaning == GpusPerNode::of_the_job) {
+    number("--gpus-per-node", options.gpus_per_node, "Exactly so many GPUs on each node used")->group(kPlacementGroup);
+  }
+  const auto repeated = [&](const char* name, std::vector<std::string>& into, const char* type,
+                            const char* description) {
+    command.add_option(name, into, description)->type_name(type)->allow_extra_args(false)->group(kPlacementGroup);
+  };
+  repeated(
+      "--require", options.require, "GROUP=LEVEL",
+      "Each tensor, context or expert group, each pipeline stage or the whole job within one nvlinkDomain, node, rack, "
+      "leafGroup, pod or cluster");
+  repeated("--prefer", options.prefer, "GROUP=LEVEL", "The same as a wish");
+  repeated("--exclude", options.exclude, "NODE", "Not on this node");
+  repeated("--select", options.select, "KEY=VALUE", "Only on nodes with this label");
+}
+
+Json job_request(const JobOptions& options) {
+  Json body = read_body(options.file);
+  const bool factors = options.tensor || options.pipeline || options.data || options.context || options.expert;
+  if (options.gpus && factors) {
+    fail_usage("--gpus says how many GPUs, and so do --tp, --pp, --dp, --cp and --ep", "give one or the other");
+  }
+  if (factors) {
+    body.erase("gpus");
+    Json& parallelism = body["parallelism"];
+    for (const auto& [name, value] :
+         {std::pair("tensor", options.tensor), std::pair("pipeline", options.pipeline), std::pair("data", options.data),
+          std::pair("context", options.context), std::pair("expert", options.expert)}) {
+      if (value) parallelism[name] = *value;
+    }
+  }
+  if (options.gpus) {
+    body.erase("parallelism");
+    body["gpus"] = *options.gpus;
+  }
+  if (options.file.empty() && !factors && !options.gpus) {
+    fail_usage("how many GPUs does the job need?", "give --tp, --pp and --dp, or --gpus, or a file with -f");
+  }
+  for (const auto& [name, value] :
+       {std::pair("tenant", &options.tenant), std::pair("name", &options.name),
+        std::pair("priority", &options.priority), std::pair("expectedDuration", &options.duration)}) {
+    if (!value->empty()) body[name] = *value;
+  }
+  if (options.gpus_per_node) body["gpusPerNode"] = *options.gpus_per_node;
+  put_levels(body, options.require, "--require", "required");
+  put_levels(body, options.prefer, "--prefer", "preferred");
+  if (!options.exclude.empty()) body["excludeNodes"] = options.exclude;
+  for (const auto& selection : options.select) {
+    const auto [key, value] = split(selection, "--select", "KEY=VALUE");
+    body["nodeSelector"][key] = value;
+  }
+  return body;
+}
+
+}  // namespace railweave::cli

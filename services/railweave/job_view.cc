@@ -1,0 +1,56 @@
+#include "services/railweave/job_view.h"
+
+#include <utility>
+
+#include "services/railweave/placement_view.h"
+
+namespace railweave::cli {
+namespace {
+
+std::string parallelism_text(const Json& parallelism) {
+  std::string text;
+  for (const auto& [name, label] : {std::pair("tensor", "TP"), std::pair("pipeline", "PP"), std::pair("data", "DP"),
+                                    std::pair("context", "CP"), std::pair("expert", "EP")}) {
+    const auto factor = count_of(parallelism, name);
+    const bool always = std::string_view(label) != "CP" && std::string_view(label) != "EP";
+    if (factor > 1 || (always && factor == 1)) {
+      text += (text.empty() ? "" : " x ") + std::string(label) + " " + std::to_string(factor);
+    }
+  }
+  return text.empty() ? "-" : text;
+}
+
+void print_history(Output& output, const Json& job) {
+  Table table({{"TIME"}, {"STATE"}, {"BY"}, {"REASON"}});
+  for (const auto& change : list(job, "history")) {
+    table.add({time_of(change, "time"), job_state_cell(change), text_of(change, "actor"), text_of(change, "reason")});
+  }
+  if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
+}
+
+}  // namespace
+
+Cell job_state_cell(const Json& job) {
+  const std::string state = text_of(job, "state");
+  if (state == "placed") return {state, Tone::good};
+  if (state == "lost") return {state, Tone::bad};
+  return {state, Tone::faint};
+}
+
+void print_job(Output& output, const Json& job) {
+  constexpr std::size_t kNodesShown = 6;
+  Sheet sheet;
+  sheet.add("Job", text_of(job, "id"));
+  sheet.add("Name", text_of(job, "name"));
+  sheet.add("Tenant", text_of(job, "tenant"));
+  sheet.add("State", job_state_cell(job));
+  sheet.add("GPUs", text_of(job, "gpus") + ", " + parallelism_text(field(field(job, "spec"), "parallelism")));
+  add_placement(sheet, field(job, "placement"));
+  sheet.add("On", joined(list(job, "nodeList"), output.is_wide() ? SIZE_MAX : kNodesShown));
+  sheet.add("Submitted", time_of(job, "submittedAt"));
+  if (field(job, "endedAt").is_string()) sheet.add("Ended", time_of(job, "endedAt"));
+  output.text(sheet.text(output.terminal()));
+  print_history(output, job);
+}
+
+}  // namespace railweave::cli

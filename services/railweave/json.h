@@ -1,0 +1,36 @@
+// JSON as it comes from the service and from files, its fields in their order; and reading fields of answers without
+// trusting them: what is missing or of another type reads as "-", 0 or an empty list.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "fabric/base/error.h"
+
+namespace railweave::cli {
+
+using Json = nlohmann::ordered_json;
+
+// At most kMaxJsonDepth levels deep. The error's location is "line L, column C", after `source` where there is one.
+inline constexpr int kMaxJsonDepth = 64;
+Result<Json> parse_json(std::string_view text, std::string_view source = {});
+
+// Indented, ready to print (printable.h); ends with a newline.
+std::string json_text(const Json& value);
+
+const Json& field(const Json& object, std::string_view name);  // null where there is none
+const Json& list(const Json& object, std::string_view name);   // an empty array where there is none
+// A string as it is, a number in digits, true and false as "yes" and "no"; "-" for null, missing and anything else.
+std::string text_of(const Json& value);
+std::string text_of(const Json& object, std::string_view name);
+// A time of the contract without its fraction: "2026-11-21T09:00:00Z".
+std::string time_of(const Json& object, std::string_view name);
+std::uint64_t count_of(const Json& object, std::string_view name);  // whole and not negative, else 0
+bool flag_of(const Json& object, std::string_view name);
+// Strings of a list joined by ", ", at most `most` of them ("a, b +3").
+std::string joined(const Json& strings, std::size_t most = SIZE_MAX);
+
+}  // namespace railweave::cli

@@ -1,0 +1,64 @@
+#include "services/railweave/lab/fabric_file.h"
+
+#include <chrono>
+#include <utility>
+
+#include "fabric/formats/attach_gpus.h"
+#include "fabric/formats/read_fabric.h"
+#include "services/railweave/command_failure.h"
+#include "services/railweave/input_file.h"
+#include "services/railweave/number_option.h"
+
+namespace railweave::cli {
+namespace {
+
+fabric::Format format_named(const std::string& name) {
+  if (name == "auto") return fabric::Format::unknown;
+  if (const auto format = fabric::parse_format(name)) return *format;
+  std::string names = "auto";
+  for (const auto format : fabric::all_formats()) names += ", " + std::string(fabric::to_string(format));
+  fail_usage("there is no format '" + name + "'", "the formats are " + names);
+}
+
+}  // namespace
+
+void add_fabric_file_options(CLI::App& command, FabricFileOptions& options) {
+  command.add_option("FILE", options.path, "What to read, - for stdin")->type_name("FILE")->required();
+  command.add_option("--format", options.format, "Of the file; auto finds out")
+      ->type_name("auto|ibnetdiscover|ibsim|native")
+      ->capture_default_str();
+  command.add_option("--subnet", options.subnet, "What to call the subnet that a dump describes")
+      ->type_name("NAME")
+      ->capture_default_str();
+  add_number_option(command, "--gpus-per-node", options.gpus_per_node,
+                    "Give every compute host so many GPUs, for dumps that know none", {1, 64});
+  add_number_option(command, "--nvlink-domain", options.nvlink_domain,
+                    "GPUs in one NVLink domain, 0 for none; as --gpus-per-node if not given", {0, 100'000});
+}
+
+FabricFile read_fabric_file(const FabricFileOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  if (options.nvlink_domain && !options.gpus_per_node) {
+    fail_usage("--nvlink-domain says how GPUs are joined that --gpus-per-node adds", "give both");
+  }
+  const fabric::Format format = format_named(options.format);
+  const auto started = Clock::now();
+  const std::string text = value_or_fail(read_input(options.path, kMaxFabricFileBytes));
+  fabric::ReadOptions read;
+  read.source = source_name(options.path);
+  read.subnet = options.subnet;
+  fabric::TopologyBuilder builder;
+  value_or_fail(fabric::read_into(text, format, read, builder));
+  if (options.gpus_per_node) {
+    fabric::GpuAttachment attachment;
+    attachment.gpus_per_node = static_cast<unsigned>(*options.gpus_per_node);
+    attachment.nvlink_domain_gpus = static_cast<unsigned>(options.nvlink_domain.value_or(*options.gpus_per_node));
+    value_or_fail(fabric::attach_gpus(builder, attachment));
+  }
+  FabricFile file;
+  file.topology = std::make_shared<const fabric::Topology>(value_or_fail(std::move(builder).build()));
+  file.read_ms = std::chrono::duration<double, std::milli>(Clock::now() - started).count();
+  return file;
+}
+
+}  // namespace railweave::cli

@@ -1,0 +1,13 @@
+// The commands below `railweave lab`, each in its own file.
+#pragma once
+
+#include "services/railweave/command_tree.h"
+
+namespace railweave::cli {
+
+void add_lab_fabric_command(CLI::App& lab, Session& session);
+void add_lab_place_command(CLI::App& lab, Session& session);
+void add_lab_generate_commands(CLI::App& lab, Session& session);
+void add_lab_convert_command(CLI::App& lab, Session& session);
+
+}  // namespace railweave::cli

@@ -1,0 +1,86 @@
+// railweave lab place: where a job would go on the empty fabric of a file.
+#include <chrono>
+#include <cstdio>
+
+#include "api/dto/job_dto.h"
+#include "api/dto/job_spec_dto.h"
+#include "scheduler/placement/placer.h"
+#include "services/railweave/command_failure.h"
+#include "services/railweave/job_request.h"
+#include "services/railweave/lab/fabric_file.h"
+#include "services/railweave/lab/lab_commands.h"
+#include "services/railweave/placement_view.h"
+#include "services/railweave/ranks_view.h"
+
+namespace railweave::cli {
+namespace {
+
+struct LabPlaceOptions {
+  FabricFileOptions fabric;
+  JobOptions job;
+  RankOptions ranks;
+};
+
+struct TimedPlacement {
+  scheduler::PlacementResult result;
+  double place_us = 0;
+};
+
+// A service keeps its indexes from one placement to the next, so the time is that of a placement which finds them
+// built.
+TimedPlacement place(scheduler::Placer& placer, const scheduler::JobSpec& spec) {
+  using Clock = std::chrono::steady_clock;
+  static_cast<void>(placer.place(spec));
+  const auto started = Clock::now();
+  TimedPlacement placement{placer.place(spec), 0};
+  placement.place_us = std::chrono::duration<double, std::micro>(Clock::now() - started).count();
+  return placement;
+}
+
+void print(Output& output, const Json& answer, const Json& parallelism, const RankOptions& options) {
+  if (text_of(answer, "outcome") != "placed") return print_explanation(output, answer);
+  const Json& ranks = list(answer, "ranks");
+  Sheet sheet;
+  sheet.add("Outcome", {"placed", Tone::good});
+  sheet.add("GPUs", std::to_string(ranks.size()));
+  add_placement(sheet, answer);
+  char took[32];
+  std::snprintf(took, sizeof took, "%.1f us", field(answer, "placeUs").get<double>());
+  sheet.add("Placed in", took);
+  output.text(sheet.text(output.terminal()) + "\n");
+  print_ranks(output, ranks, ranks.size(), parallelism, options);
+}
+
+void run(Session& session, const LabPlaceOptions& options) {
+  Output& output = session.output;
+  const Json body = job_request(options.job);
+  auto spec = value_or_fail(api::read_job_spec(body.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  const FabricFile file = read_fabric_file(options.fabric);
+  const auto fabric = std::make_shared<const scheduler::PlacementFabric>(file.topology);
+  scheduler::Placer placer(fabric);
+  const auto [result, place_us] = place(placer, spec);
+  session.exit_code = exit_code_of_outcome(api::to_string(result.outcome));
+  const Json answer = value_or_fail(parse_json(api::write_lab_placement(spec, result, *fabric, place_us)));
+  if (output.is_document()) {
+    output.document(answer);
+  } else {
+    print(output, answer, field(body, "parallelism"), options.ranks);
+  }
+  for (const auto& warning : result.warnings) output.note("railweave: note: " + warning);
+}
+
+}  // namespace
+
+void add_lab_place_command(CLI::App& lab, Session& session) {
+  auto options = std::make_shared<LabPlaceOptions>();
+  CLI::App& command = add_command(
+      lab, "place", "Where a job would go on a fabric file, with nothing else running",
+      {"railweave lab place fabric.json --tp 8 --pp 4 --dp 3",
+       "railweave lab place dump.ibnetdiscover --gpus-per-node 8 --nvlink-domain 8 --tp 8 --dp 14 -o json"});
+  add_fabric_file_options(command, options->fabric);
+  add_job_options(command, options->job, GpusPerNode::of_the_fabric);
+  add_rank_options(command, options->ranks);
+  on_run(command, session, [&session, options] { run(session, *options); });
+}
+
+}  // namespace railweave::cli

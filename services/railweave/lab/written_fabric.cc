@@ -1,0 +1,34 @@
+#include "services/railweave/lab/written_fabric.h"
+
+#include "api/dto/fabric_dto.h"
+#include "fabric/formats/ibsim.h"
+#include "fabric/formats/native_json.h"
+#include "fabric/topology/checks.h"
+#include "services/railweave/command_failure.h"
+#include "services/railweave/fabric_view.h"
+#include "services/railweave/output_file.h"
+
+namespace railweave::cli {
+
+void add_written_fabric_options(CLI::App& command, WrittenFabricOptions& options, const std::string& format_option) {
+  command.add_option(format_option, options.format, "To write; ibsim holds the InfiniBand part only")
+      ->type_name("native|ibsim")
+      ->capture_default_str()
+      ->check([](const std::string& text) {
+        return text == "native" || text == "ibsim" ? std::string() : "'" + text + "' is none of native|ibsim";
+      });
+  add_output_file_option(command, options.path);
+}
+
+void write_fabric_file(Output& output, const fabric::Topology& topology, const WrittenFabricOptions& options) {
+  write_file_or_stdout(output, options.path,
+                       options.format == "ibsim" ? fabric::write_ibsim(topology) : fabric::write_native_json(topology));
+  if (options.path.empty() || options.path == "-") return;
+  Json summary = value_or_fail(parse_json(api::write_lab_fabric(fabric::summarize(topology), {}, 0)));
+  summary.erase("findings");
+  summary.erase("readMs");
+  if (output.is_document()) return output.document(summary);
+  print_fabric_summary(output, summary);
+}
+
+}  // namespace railweave::cli

@@ -1,0 +1,89 @@
+// railweave: the command line of Railweave. It knows the service's REST contract only, except `railweave lab`, which
+// works offline on files. Exit codes: exit_code.h.
+#include <csignal>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include "services/railweave/command_failure.h"
+#include "services/railweave/command_tree.h"
+#include "services/railweave/completion.h"
+#include "services/railweave/help_text.h"
+
+namespace {
+
+using namespace railweave;
+using namespace railweave::cli;
+
+void build_tree(CLI::App& root, Session& session) {
+  root.formatter(std::make_shared<HelpText>());
+  root.set_help_flag("-h,--help", "Print this text");
+  root.set_version_flag("--version", "railweave " RAILWEAVE_VERSION, "Print the version");
+  root.footer(root_footer());
+  add_fabric_commands(root, session);
+  add_node_commands(root, session);
+  add_switch_commands(root, session);
+  add_link_commands(root, session);
+  add_rail_commands(root, session);
+  add_rack_commands(root, session);
+  add_subnet_commands(root, session);
+  add_nvlink_domain_commands(root, session);
+  add_place_command(root, session);
+  add_job_commands(root, session);
+  add_tenant_commands(root, session);
+  add_status_command(root, session);
+  add_event_commands(root, session);
+  add_operation_commands(root, session);
+  add_completion_commands(root, session);
+  add_lab_commands(root, session);
+  finish_tree(root, session);
+}
+
+int number_of(ExitCode code) { return static_cast<int>(code); }
+
+int run(Session& session, int argc, const char* const* argv) {
+  try {
+    CLI::App root("Fabric manager and job-aware scheduler for AI clusters", "railweave");
+    build_tree(root, session);
+    if (argc > 1 && std::string_view(argv[1]) == "__complete") {
+      const std::vector<std::string> words(argv + 2, argv + argc);
+      session.output.text(completion_text(complete(root, words)));
+    } else {
+      const ExitCode read = read_command_line(root, session, argc, argv);
+      if (read != ExitCode::ok) return number_of(read);
+      if (session.command) {
+        session.output.begin_progress("working");
+        session.command();
+      }
+    }
+    session.output.end_progress();
+    session.output.flush();
+    return number_of(session.exit_code);
+  } catch (const CommandFailure& failure) {
+    try {
+      session.output.flush();  // what was answered before it failed
+    } catch (...) {            // NOLINT(bugprone-empty-catch): there is a worse thing to say
+    }
+    session.output.note("railweave: " + failure.error().text());
+    return number_of(failure.code());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that has seen enough shows as EPIPE
+  Session session(Terminal::of(STDOUT_FILENO), Terminal::of(STDERR_FILENO));
+  try {
+    return run(session, argc, argv);
+  } catch (const OutputClosed&) {
+    return number_of(session.exit_code);
+  } catch (const std::bad_alloc&) {
+    session.output.note("railweave: out of memory");
+  } catch (const std::exception& error) {
+    session.output.note(std::string("railweave: internal error: ") + error.what());
+  }
+  return number_of(ExitCode::internal);
+}

@@ -1,0 +1,59 @@
+// railweave place: where would a job go? Changes nothing.
+#include "services/railweave/command_tree.h"
+#include "services/railweave/job_request.h"
+#include "services/railweave/placement_view.h"
+#include "services/railweave/ranks_view.h"
+
+namespace railweave::cli {
+namespace {
+
+struct PlaceOptions {
+  JobOptions job;
+  bool ranks = false;
+  RankOptions shown;
+};
+
+void place(Session& session, const PlaceOptions& options) {
+  Output& output = session.output;
+  const Json body = job_request(options.job);
+  Target target("/v1/placements/query");
+  if (options.ranks) target.query("ranks", "true");
+  api::ClientRequest request;
+  request.method = api::Method::post;
+  request.target = target.text();
+  request.content_type = "application/json";
+  request.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const Json answer = session.service().send(std::move(request)).body;
+  const std::string outcome = text_of(answer, "outcome");
+  session.exit_code = exit_code_of_outcome(outcome);
+  if (output.is_document()) return output.document(answer);
+  note_warnings(output, answer);
+  if (outcome != "placed") return print_explanation(output, answer);
+  const Json& ranks = field(answer, "ranks");
+  Sheet sheet;
+  sheet.add("Outcome", {"placed; this was a question, nothing has changed", Tone::good});
+  sheet.add("GPUs", text_of(ranks, "count"));
+  add_placement(sheet, field(answer, "placement"));
+  output.text(sheet.text(output.terminal()));
+  if (!options.ranks) return;
+  output.text("\n");
+  print_ranks(output, list(ranks, "items"), count_of(ranks, "count"), field(body, "parallelism"), options.shown);
+}
+
+}  // namespace
+
+void add_place_command(CLI::App& root, Session& session) {
+  auto options = std::make_shared<PlaceOptions>();
+  CLI::App& command =
+      add_command(root, "place", "Ask where a job would go, or why it would not; changes nothing",
+                  {"railweave place --tp 8 --pp 4 --dp 3", "railweave place --tp 8 --dp 16 --ranks -o wide",
+                   "railweave place --tp 8 --pp 4 --dp 2 --require pipeline=rack --exclude dgx-044",
+                   "railweave place -f job.json -o json"});
+  command.group("Jobs");
+  add_job_options(command, options->job);
+  command.add_flag("--ranks", options->ranks, "Print where each rank would run");
+  add_rank_options(command, options->shown);
+  on_run(command, session, [&session, options] { place(session, *options); });
+}
+
+}  // namespace railweave::cli

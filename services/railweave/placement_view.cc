@@ -1,0 +1,99 @@
+#include "services/railweave/placement_view.h"
+
+namespace railweave::cli {
+namespace {
+
+std::string blocks(std::uint64_t count, std::uint64_t gpus) {
+  if (gpus <= 1) return std::to_string(count) + (count == 1 ? " GPU" : " GPUs");
+  return std::to_string(count) + (count == 1 ? " block of " : " blocks of ") + std::to_string(gpus) + " GPUs";
+}
+
+// reason codes of the contract, as people say them
+std::string reason_text(const std::string& reason) {
+  if (reason == "drained") return "drained";
+  if (reason == "excludedByJob") return "excluded by the job";
+  if (reason == "labelsDiffer") return "without the labels asked for";
+  if (reason == "noGpus") return "without GPUs";
+  if (reason == "noNvlinkDomain") return "without NVLink";
+  return reason;
+}
+
+void print_levels(Output& output, const Json& explanation) {
+  Table table({{"LEVEL"},
+               {"GROUPS", Align::right},
+               {"FIT THE JOB NOW", Align::right},
+               {"BLOCKS IN THE BEST", Align::right},
+               {"IF EMPTY", Align::right}});
+  for (const auto& level : list(explanation, "levels")) {
+    table.add({text_of(level, "level"), text_of(level, "groups"), text_of(level, "groupsThatFit"),
+               text_of(level, "bestBlocks"), text_of(level, "bestBlocksWhenEmpty")});
+  }
+  if (table.rows() > 0) output.text("\nWhat fits\n" + table.text(output.terminal(), 2));
+}
+
+void print_excluded(Output& output, const Json& explanation) {
+  Table table({{"NODES", Align::right}, {"LEFT OUT"}, {"FOR EXAMPLE"}});
+  for (const auto& exclusion : list(explanation, "excluded")) {
+    table.add({text_of(exclusion, "nodes"), reason_text(text_of(exclusion, "reason")),
+               joined(list(exclusion, "examples"), output.is_wide() ? SIZE_MAX : 3)});
+  }
+  if (table.rows() > 0) output.text("\nNodes left out\n" + table.text(output.terminal(), 2));
+}
+
+void print_counterfactuals(Output& output, const Json& explanation) {
+  Table table({{"CHANGE"}, {"THEN"}});
+  for (const auto& change : list(explanation, "counterfactuals")) {
+    const std::string outcome = text_of(change, "outcome");
+    table.add({text_of(change, "change"),
+               outcome == "placed" ? Cell("is placed", Tone::good) : Cell(outcome_text(outcome), Tone::warning)});
+  }
+  if (table.rows() > 0) output.text("\nWhat would change the answer\n" + table.text(output.terminal(), 2));
+}
+
+}  // namespace
+
+std::string outcome_text(const std::string& outcome) {
+  if (outcome == "placed") return "placed";
+  if (outcome == "notNow") return "cannot be placed now";
+  if (outcome == "never") return "can never be placed";
+  return "has the outcome '" + outcome + "'";
+}
+
+void add_placement(Sheet& sheet, const Json& placement) {
+  sheet.add("Within one", text_of(placement, "level"));
+  sheet.add("Nodes", text_of(placement, "nodesUsed"));
+  sheet.add("NVLink domains", text_of(placement, "domainsUsed"));
+  sheet.add("Data rings on rails", text_of(placement, "dataRingsOnRails"));
+}
+
+void print_explanation(Output& output, const Json& answer) {
+  const Json& explanation = field(answer, "explanation");
+  const std::string outcome = text_of(answer, "outcome");
+  const Json& reason = field(answer, field(answer, "reason").is_string() ? "reason" : "detail");
+  Sheet sheet;
+  sheet.add("Outcome", {outcome_text(outcome), outcome == "never" ? Tone::bad : Tone::warning});
+  if (reason.is_string()) sheet.add("Reason", text_of(reason));
+  if (explanation.is_object()) {
+    const auto block_gpus = count_of(explanation, "blockGpus");
+    const auto needed = count_of(explanation, "needed");
+    std::string needs = blocks(needed, block_gpus);
+    if (block_gpus > 1) needs += ", " + std::to_string(needed * block_gpus) + " GPUs in all";
+    sheet.add("Needed", needs);
+    sheet.add("Fits", blocks(count_of(explanation, "fits"), block_gpus) + " at level " + text_of(explanation, "level"));
+    std::string gpus = text_of(explanation, "freeGpus") + " of " + text_of(explanation, "totalGpus") + " GPUs";
+    if (const auto stranded = count_of(explanation, "strandedGpus"); stranded > 0) {
+      gpus += ", " + std::to_string(stranded) + " of them in pieces smaller than a block";
+    }
+    sheet.add("Free", gpus);
+  }
+  output.text(sheet.text(output.terminal()));
+  print_levels(output, explanation);
+  print_excluded(output, explanation);
+  print_counterfactuals(output, explanation);
+}
+
+void note_warnings(Output& output, const Json& answer) {
+  for (const auto& warning : list(answer, "warnings")) output.note("railweave: note: " + text_of(warning));
+}
+
+}  // namespace railweave::cli

@@ -1,0 +1,165 @@
+#include "services/railweaved/config.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <optional>
+#include <toml++/toml.h>
+
+namespace railweave {
+namespace {
+
+constexpr std::array<std::string_view, 5> kLogLevels = {"trace", "debug", "info", "warn", "error"};
+
+std::string where(const std::filesystem::path& file, const toml::source_region& source) {
+  return file.string() + ": line " + std::to_string(source.begin.line) + ", column " +
+         std::to_string(source.begin.column);
+}
+
+class ConfigFile {
+ public:
+  ConfigFile(const std::filesystem::path& file, const toml::table& table) : file_(file), table_(table) {}
+
+  void read(std::string_view key, std::string& into) {
+    if (const auto* node = take(key)) {
+      if (const auto value = node->value_exact<std::string>()) {
+        into = *value;
+      } else {
+        wrong(key, *node, "a string");
+      }
+    }
+  }
+  void read(std::string_view key, bool& into) {
+    if (const auto* node = take(key)) {
+      if (const auto value = node->value_exact<bool>()) {
+        into = *value;
+      } else {
+        wrong(key, *node, "true or false");
+      }
+    }
+  }
+  template <class Number>
+  void read(std::string_view key, Number& into, std::int64_t min, std::int64_t max) {
+    if (const auto* node = take(key)) {
+      const auto value = node->value_exact<std::int64_t>();
+      if (value && *value >= min && *value <= max) {
+        into = static_cast<Number>(*value);
+      } else {
+        wrong(key, *node, "a whole number from " + std::to_string(min) + " to " + std::to_string(max));
+      }
+    }
+  }
+
+  Result<void> finish() {
+    if (error_) return std::unexpected(*error_);
+    for (const auto& [key, node] : table_) {
+      if (std::ranges::find(known_, key.str()) != known_.end()) continue;
+      std::string keys;
+      for (const auto known : known_) keys += (keys.empty() ? "" : ", ") + std::string(known);
+      return fail(ErrorKind::invalid, "config.unknownKey", "there is no key '" + std::string(key.str()) + "'",
+                  where(file_, node.source()), "the keys are " + keys);
+    }
+    return {};
+  }
+
+ private:
+  const toml::node* take(std::string_view key) {
+    known_.push_back(key);
+    return table_.get(key);
+  }
+  void wrong(std::string_view key, const toml::node& node, const std::string& wanted) {
+    if (!error_) {
+      error_ = Error{ErrorKind::invalid, "config.wrongValue", "'" + std::string(key) + "' must be " + wanted,
+                     where(file_, node.source()), {}};
+    }
+  }
+
+  const std::filesystem::path& file_;
+  const toml::table& table_;
+  std::vector<std::string_view> known_;
+  std::optional<Error> error_;
+};
+
+Result<void> read_file(const std::filesystem::path& file, Config& config) {
+  toml::table table;
+  try {
+    table = toml::parse_file(file.string());
+  } catch (const toml::parse_error& error) {
+    return fail(ErrorKind::malformed, "config.unreadable", std::string(error.description()), where(file, error.source()),
+                "the file is TOML; see config.toml.example");
+  }
+  ConfigFile keys(file, table);
+  std::string store = config.store.string();
+  keys.read("listen_address", config.listen_address);
+  keys.read("listen_port", config.listen_port, 0, 65'535);
+  keys.read("store", store);
+  keys.read("log_level", config.log_level);
+  keys.read("log_requests", config.log_requests);
+  keys.read("queue_limit", config.queue_limit, 1, 1'000'000);
+  keys.read("snapshot_every", config.snapshot_every, 1, 100'000'000);
+  keys.read("max_connections", config.max_connections, 1, 100'000);
+  keys.read("compute_threads", config.compute_threads, 1, 256);
+  config.store = store;
+  return keys.finish();
+}
+
+}  // namespace
+
+Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
+  CommandLine line;
+  CLI::App app("railweaved: the Railweave service. Models the fabric, places jobs on it, answers over REST.", "railweaved");
+  app.set_version_flag("--version", "railweaved " RAILWEAVE_VERSION);
+  std::optional<std::string> file;
+  std::optional<std::string> listen;
+  std::optional<std::string> store;
+  std::optional<std::string> level;
+  bool log_requests = false;
+  app.add_option("-c,--config", file, "TOML file with any of the keys of config.toml.example");
+  app.add_option("-l,--listen", listen, "Address and port, like 127.0.0.1:7470; port 0 takes a free one");
+  app.add_option("-s,--store", store, "SQLite file that holds all state [var/railweave.db]");
+  app.add_option("--log-level", level, "trace, debug, info, warn or error [info]");
+  app.add_flag("--log-requests", log_requests, "Log every request");
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {
+      app.exit(error, std::cout, std::cerr);
+      line.exit = true;
+      return line;
+    }
+    return fail(ErrorKind::invalid, "config.badArguments", error.what(), "command line", "see railweaved --help");
+  }
+  if (file) {
+    if (auto read = read_file(*file, line.config); !read) return std::unexpected(read.error());
+  }
+  if (store) line.config.store = *store;
+  if (level) line.config.log_level = *level;
+  line.config.log_requests = line.config.log_requests || log_requests;
+  if (listen) {
+    const auto colon = listen->rfind(':');
+    unsigned long port = 65'536;
+    try {
+      std::size_t used = 0;
+      const std::string text = colon == std::string::npos ? "" : listen->substr(colon + 1);
+      port = std::stoul(text, &used);
+      if (used != text.size()) port = 65'536;
+    } catch (const std::exception&) {
+      port = 65'536;
+    }
+    if (port > 65'535) {
+      return fail(ErrorKind::invalid, "config.badListen", "'" + *listen + "' is no address and port", "--listen",
+                  "like 127.0.0.1:7470");
+    }
+    line.config.listen_address = listen->substr(0, colon);
+    line.config.listen_port = static_cast<std::uint16_t>(port);
+  }
+  if (std::ranges::find(kLogLevels, line.config.log_level) == kLogLevels.end()) {
+    return fail(ErrorKind::invalid, "config.badLogLevel", "'" + line.config.log_level + "' is no log level", "log_level",
+                "trace, debug, info, warn or error");
+  }
+  return line;
+}
+
+}  // namespace railweave

@@ -1,0 +1,33 @@
+// What railweaved can be told: defaults, then a TOML file, then the command line. Every key is in config.toml.example.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "fabric/base/error.h"
+
+namespace railweave {
+
+struct Config {
+  std::string listen_address = "127.0.0.1";  // loopback only, until there is authentication
+  std::uint16_t listen_port = 7470;          // 0: a free one, which is printed
+  std::filesystem::path store = "var/railweave.db";
+  std::string log_level = "info";            // trace, debug, info, warn, error
+  bool log_requests = false;
+  std::uint64_t queue_limit = 1024;      // changes waiting; more are answered 429
+  std::uint64_t snapshot_every = 5'000;  // events
+  std::uint64_t max_connections = 1024;
+  std::uint64_t compute_threads = 2;     // for what-ifs, imports and large answers
+};
+
+struct CommandLine {
+  Config config;
+  bool exit = false;  // help or version was asked for and printed
+};
+
+// Errors name the file, line and key. argv as main() gets it.
+Result<CommandLine> read_config(const std::vector<std::string>& arguments);
+
+}  // namespace railweave

@@ -1,0 +1,87 @@
+#include "services/railweaved/service.h"
+
+#include <chrono>
+#include <filesystem>
+#include <spdlog/spdlog.h>
+#include <utility>
+
+#include "api/handlers/routes.h"
+#include "db/sqlite/sqlite_journal.h"
+
+namespace railweave {
+namespace {
+
+std::int64_t now_us() {
+  using namespace std::chrono;
+  return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+Service::Service(Config config) : config_(std::move(config)) {}
+
+Service::~Service() { stop(); }
+
+Result<void> Service::start() {
+  // 1. The store.
+  db::SqliteOptions store_options;
+  store_options.on_warning = [](const Error& warning) { spdlog::warn("store: {}", warning.text()); };
+  auto journal = db::open_sqlite_journal(config_.store, store_options);
+  if (!journal) return std::unexpected(journal.error());
+  journal_ = std::move(*journal);
+
+  // 2. The control loop, on the state the store holds.
+  control::ControlOptions control_options;
+  control_options.queue_limit = config_.queue_limit;
+  control_options.snapshot_every = config_.snapshot_every;
+  control_options.now_us = now_us;
+  control_options.warn = [](const std::string& text) { spdlog::warn("{}", text); };
+  control_options.on_published = [this](const std::vector<db::Record>& records) { feed_.publish(records); };
+  loop_ = std::make_unique<control::ControlLoop>(*journal_, codec_, control_options);
+  const auto started = std::chrono::steady_clock::now();
+  if (auto recovered = loop_->recover(); !recovered) return recovered;
+  const auto state = loop_->state();
+  feed_.start_at(state->seq);
+  spdlog::info("store {}: {} events, {} jobs, {} hosts, {} GPUs, read in {:.0f} ms", config_.store.string(), state->seq,
+               state->jobs.size(), state->topology().hosts().size(), state->topology().gpus().size(),
+               std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started).count());
+  loop_->start();
+  catch_up_ = std::make_unique<control::EventCatchUp>(*journal_, feed_);
+
+  // 3. The API.
+  operations_ = std::make_unique<api::Operations>(now_us);
+  plane_ = std::make_unique<api::ControlPlane>(api::ControlPlane{*loop_, feed_, *catch_up_, *journal_});
+  api::ServerOptions http;
+  http.address = config_.listen_address;
+  http.port = config_.listen_port;
+  http.max_connections = config_.max_connections;
+  http.compute_threads = config_.compute_threads;
+  http.error_log = [](std::string_view text) { spdlog::warn("http: {}", text); };
+  if (config_.log_requests) {
+    http.access_log = [](const api::AccessRecord& record) {
+      spdlog::info("{} {} {} {} {} B {} us", record.remote_address, to_string(record.method), record.path, record.status,
+                   record.sent_bytes, record.duration_us);
+    };
+  }
+  server_ = std::make_unique<api::Server>(http);
+  auto& router = server_->router();
+  api::add_fabric_routes(router, *plane_, *operations_);
+  api::add_job_routes(router, *plane_);
+  api::add_tenant_routes(router, *plane_);
+  api::add_event_routes(router, *plane_);
+  api::add_operation_routes(router, *operations_);
+  api::add_service_routes(router, *plane_, [this] { return server_->metrics(); });
+  if (auto listening = server_->start(); !listening) return listening;
+  spdlog::info("listening at {}", server_->url());
+  return {};
+}
+
+void Service::stop() {
+  if (server_) server_->stop(std::chrono::seconds(5));
+  if (catch_up_) catch_up_->stop();
+  if (loop_) loop_->stop();
+  server_.reset();
+  journal_.reset();
+}
+
+}  // namespace railweave

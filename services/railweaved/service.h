@@ -1,0 +1,46 @@
+// Every part of railweaved and who feeds whom; started in this order, stopped in reverse.
+//
+//   HTTP request -> api handlers -> [queue: commands, bounded] -> ControlLoop -> journal (SQLite)
+//                        ^                                            |
+//                        '---------- published ClusterState ----------'-> [kept events] EventFeed -> event streams
+#pragma once
+
+#include <memory>
+
+#include "api/control_plane.h"
+#include "api/dto/journal_codec.h"
+#include "api/http/server.h"
+#include "api/operations/operations.h"
+#include "db/journal.h"
+#include "services/control/control_loop.h"
+#include "services/control/event_catch_up.h"
+#include "services/control/event_feed.h"
+#include "services/railweaved/config.h"
+
+namespace railweave {
+
+class Service {
+ public:
+  explicit Service(Config config);
+  ~Service();
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  // Opens the store, replays it, listens.
+  [[nodiscard]] Result<void> start();
+  [[nodiscard]] std::string url() const { return server_->url(); }
+  void stop();
+
+ private:
+  const Config config_;
+  std::unique_ptr<db::Journal> journal_;
+  api::JournalCodec codec_;
+  control::EventFeed feed_;
+  std::unique_ptr<control::ControlLoop> loop_;
+  std::unique_ptr<control::EventCatchUp> catch_up_;
+  std::unique_ptr<api::Operations> operations_;
+  std::unique_ptr<api::ControlPlane> plane_;
+  std::unique_ptr<api::Server> server_;
+};
+
+}  // namespace railweave

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Holds a real railweaved to openapi.yaml: every operation, every status and every code that the contract lists is provoked,
+and every answer must be as it says. Fails too when something the contract lists was never seen, when what is served differs
+from the file, or when hostile requests get anything but a documented refusal.
+
+contract_test.py RAILWEAVED OPENAPI_YAML [--seed 1] [--hostile 1.0] [--only WORD]
+"""
+import argparse
+import fnmatch
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+import event_cases  # noqa: E402
+import fabric_cases  # noqa: E402
+import failure_cases  # noqa: E402
+import hostile  # noqa: E402
+import http_cases  # noqa: E402
+import job_cases  # noqa: E402
+import service_cases  # noqa: E402
+import tenant_cases  # noqa: E402
+from contract import Contract  # noqa: E402
+from service import Service  # noqa: E402
+from session import Session  # noqa: E402
+
+# What the contract lists and this test cannot provoke: (operation, status, code) and why. Each must still be unseen, so that
+# the list does not outlive its reasons.
+EXCUSED = [
+    ("everywhere", 408, "*", "takes ten seconds of silence; tests/unit/http has it"),
+    ("everywhere", 500, "*", "needs a fault of ours"),
+    ("everywhere", 503, "http.bodiesInFlight", "needs a GiB of bodies at once; tests/unit/http has it"),
+    ("everywhere", 503, "http.noAnswerInTime", "takes two minutes; tests/unit/http has it"),
+    ("*", 503, "service.notReady", "the service listens only once it is ready, and says so only while it stops"),
+    ("putTopology", 413, "input.tooLarge", "the server's own limit on the body is the same"),
+]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("railweaved")
+    parser.add_argument("openapi")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--hostile", type=float, default=1.0, help="how many hostile requests, 1.0 as usual")
+    parser.add_argument("--only", help="cases whose name has this in it; what is never seen is not counted then")
+    options = parser.parse_args()
+    contract = Contract(Path(options.openapi).read_text(encoding="utf-8"))
+    started = time.monotonic()
+    run = Run(contract, options)
+    run.one_service()
+    run.troubled_services()
+    unseen = [] if options.only or run.failed else never_seen(contract)
+    for line in unseen:
+        print(line)
+    listed = sum(len(operation.responses) for operation in contract.operations.values())
+    print(f"{run.passed} of {run.passed + len(run.failed)} cases pass; {contract.answers} answers held to the contract's "
+          f"{len(contract.operations)} operations and {listed} statuses, {len(contract.seen_codes)} codes seen, "
+          f"{len(unseen)} promises never seen, {len(EXCUSED)} excused; {run.hostile_summary}; {time.monotonic() - started:.1f} s")
+    return 1 if run.failed or unseen else 0
+
+
+class Run:
+    def __init__(self, contract, options):
+        self.contract, self.options = contract, options
+        self.passed, self.failed = 0, []
+        self.hostile_summary = "no hostile requests"
+
+    def wanted(self, name):
+        return not self.options.only or self.options.only in name
+
+    def attempt(self, name, case, *arguments):
+        try:
+            result = case(*arguments)
+            self.passed += 1
+            return result
+        except Exception as error:  # noqa: BLE001: whatever it is, the other cases run too
+            self.failed.append(name)
+            print(f"FAILED {name}: {type(error).__name__}: {error}")
+            if not isinstance(error, Exception) or type(error).__name__ not in ("ContractBroken", "Unexpected"):
+                traceback.print_exc(file=sys.stdout)
+            return None
+
+    def one_service(self):
+        modules = (fabric_cases, tenant_cases, job_cases, event_cases, service_cases, http_cases)
+        with Service(self.options.railweaved) as service:
+            session = Session(service.start(), self.contract)
+            for module in modules:
+                for case in module.CASES:
+                    name = f"{module.__name__}.{case.__name__}"
+                    if self.wanted(name) or name in NEEDED:
+                        self.attempt(name, case, session)
+            if self.wanted("hostile"):
+                summary = self.attempt("hostile", hostile.run, session, self.options.seed, self.options.hostile)
+                self.hostile_summary = summary or self.hostile_summary
+            session.close()
+            if service.stop() != 0:
+                self.failed.append("stop")
+                print(f"FAILED stop: railweaved did not end well\n{service.log_text()[-3000:]}")
+
+    def troubled_services(self):
+        for case, settings in failure_cases.CASES:
+            name = f"failure_cases.{case.__name__}"
+            if not self.wanted(name):
+                continue
+            with tempfile.TemporaryDirectory(prefix="railweave-contract-") as folder:
+                config = Path(folder) / "config.toml"
+                config.write_text("".join(f"{key} = {value}\n" for key, value in settings.items()))
+                with Service(self.options.railweaved, folder) as service:
+                    session = Session(service.start("--config", str(config)), self.contract)
+                    self.attempt(name, case, session)
+                    session.close()
+
+
+# Those that the others build on.
+NEEDED = {"fabric_cases.import_it", "tenant_cases.tenants"}
+
+
+def never_seen(contract):
+    lines, used = [], set()
+    for holder, status, code in contract.unseen():
+        reasons = [entry for entry in EXCUSED if fnmatch.fnmatch(holder, entry[0]) and status == entry[1] and
+                   (code is None and entry[2] == "*" or code is not None and fnmatch.fnmatch(code, entry[2]))]
+        used.update(reasons)
+        if not reasons:
+            lines.append(f"NEVER SEEN {holder} {status} {code or ''}: provoke it, or take it out of the contract")
+    lines += [f"EXCUSED FOR NOTHING {entry}: it was seen, or is not in the contract" for entry in EXCUSED if entry not in used]
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,185 @@
+"""The fabric: what is in it, its lists, its import."""
+import json
+
+from small_fabric import LINK, NETLIST, fabric, guid
+
+LISTS = ("listNodes", "listSwitches", "listLinks", "listNvlinkDomains", "listRails", "listRacks", "listSubnets")
+
+
+def before_any_import(session):
+    summary = session.call("getFabric", 200).json
+    assert summary["digest"] == "" and summary["hosts"] == 0, summary
+    session.call("getFindings", 200)
+    topology = session.call("getTopology", 200)
+    session.call("getTopology", 304, headers={"If-None-Match": topology.header("ETag")})
+    for operation in LISTS:
+        page = session.call(operation, 200).json
+        assert page == {"items": [], "nextCursor": None, "seq": page["seq"]}, page
+    session.call("putTopology", 412, "precondition.versionDiffers", query={"format": "native"}, body=fabric(),
+                 headers={"If-Match": "*"})  # there is none yet
+
+
+def refused_imports(session):
+    def refuse(code, body, status=400, **query):
+        answer = session.call("putTopology", status, code, query=query, body=body, sound=None,
+                              headers={"Content-Type": "text/plain"})
+        assert answer.json["detail"], answer.json
+
+    refuse("input.format", "neither of these\n")
+    refuse("input.format", b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 20)
+    refuse("input.encoding", "\ufeff".encode("utf-16-le") + NETLIST.encode("utf-16-le"), format="ibsim")
+    refuse("input.notAFabric", "x", format="nvlinkCliques")
+    refuse("input.noDevice", "# nothing\n", format="ibsim")
+    refuse("input.unreadable", "Switch 4 \"edge-1\n]]\n", format="ibsim")
+    refuse("ibsim.include", 'include "/etc/passwd"\n' + NETLIST, format="ibsim")
+    refuse("topology.unknownFormat", NETLIST, format="visio")
+    refuse("query.invalidFlag", NETLIST, merge="perhaps")
+    refuse("query.invalidNumber", NETLIST, gpusPerNode="eight")
+    refuse("query.unknownParameter", NETLIST, formt="ibsim")
+    refuse("gpus.perNode", NETLIST, format="ibsim", gpusPerNode="65")
+    refuse("gpus.nvlinkDomain", NETLIST, format="ibsim", gpusPerNode="8", nvlinkDomain="3")
+    refuse("gpus.noHost", json.dumps(fabric()), gpusPerNode="8")
+    refuse("fabric.empty", '{"railweave":"fabric","version":1}')
+    refuse("native.kind", '{"version":1}', format="native")
+    refuse("native.version", '{"railweave":"fabric","version":2}')
+    refuse("json.syntax", '{"railweave":"fabric","version":1,')
+    refuse("json.unknownField", '{"railweave":"fabric","version":1,"hots":[]}')
+    refuse("native.reference", json.dumps({**fabric(), "racks": []}))
+    refuse("fabric.tooLarge", json.dumps({**fabric(), "hosts": [{"name": "n", "gpus": [{}] * 65}], "links": []}), 413)
+
+
+def import_it(session):
+    """The small fabric, accepted; the lists and things of it."""
+    answer = session.call("putTopology", 200, query={"source": "by hand"}, body=fabric())
+    assert answer.json["hosts"] == 5 and answer.json["gpus"] == 16 and answer.json["source"] == "by hand", answer.json
+    again = session.call("putTopology", 200, query={"format": "native"}, body=fabric())
+    assert again.json["version"] == answer.json["version"], "the same topology is no change"
+    assert again.header("ETag") == answer.header("ETag")
+    summary = session.call("getFabric", 200)
+    assert {**summary.json, "seq": 0} == {**again.json, "seq": 0}
+    session.call("getFabric", 304, headers={"If-None-Match": summary.header("ETag")})
+
+    topology = session.call("getTopology", 200)
+    assert topology.header("ETag") == answer.header("ETag")
+    assert len(topology.json["hosts"]) == 5
+    back = session.call("putTopology", 200, body=topology.body, headers={"If-Match": topology.header("ETag")})
+    assert back.json["digest"] == answer.json["digest"], "what is told can be sent back"
+    session.call("putTopology", 412, "precondition.versionDiffers", body=fabric(), headers={"If-Match": '"topology.999"'})
+
+
+def things(session):
+    for name in ("node-1", "node-4", "storage-1"):
+        node = session.call("getNode", 200, path={"id": name}).json
+        assert node["id"] == name
+    assert [gpu["nics"] for gpu in session.call("getNode", 200, path={"id": "node-1"}).json["gpuList"]][0] == ["mlx5_0", "mlx5_1"]
+    for text in ("leaf-1", guid(1), "0x" + guid(1), "lid:1"):
+        switch = session.call("getSwitch", 200, path={"id": text}).json
+        assert switch["id"] == "leaf-1" and switch["lid"] == 1, switch
+    link = session.call("getLink", 200, path={"id": LINK}).json
+    assert link["id"] == LINK and link["rateGbps"] == 400, link
+    turned = "--".join(reversed(LINK.split("--")))
+    assert session.call("getLink", 200, path={"id": turned}).json == link
+    assert session.call("getLink", 200, path={"id": LINK.replace(guid(1), "leaf-1")}).json == link
+    escaped = session.exchange("GET", "/v1/links/" + LINK.replace("/", "%2F"), {}, None)
+    assert escaped.status == 200, "the / may be sent as %2F"
+    nvlink = session.call("listLinks", 200, query={"kind": "nvlink", "limit": "1"}).json["items"][0]
+    assert session.call("getLink", 200, path={"id": nvlink["id"]}).json == nvlink
+    domain = session.call("getNvlinkDomain", 200, path={"id": "nv-1"}).json
+    assert domain["gpus"] == 4 and domain["nodes"] == ["node-1"] and domain["clusterUuid"] == "7a5b", domain
+    session.call("getFindings", 200)
+
+    for operation, code, thing in (("getNode", "nodes.notFound", "node-99"), ("getSwitch", "switches.notFound", "lid:77"),
+                                   ("getSwitch", "switches.notFound", "lid:"), ("getLink", "links.notFound", "a/1--b/2"),
+                                   ("getNvlinkDomain", "nvlinkDomains.notFound", "nv-99"),
+                                   ("getNode", "nodes.notFound", "a/b"), ("getNode", "nodes.notFound", "\u00fc \u4e2d'\"")):
+        answer = session.call(operation, 404, code, path={"id": thing})
+        assert thing in answer.json["detail"], answer.json
+        session.call(operation, 400, "query.unknownParameter", path={"id": thing}, query={"verbose": "1"})
+    for operation in ("getFabric", "getFindings", "getTopology"):
+        session.call(operation, 400, "query.unknownParameter", query={"verbose": "1"})
+
+
+def lists(session):
+    """Page by page is the same as at once; filters keep what they say; anything else is refused by name."""
+    for operation in LISTS:
+        whole = session.call(operation, 200, query={"limit": "10000"}).json
+        assert whole["items"] and whole["nextCursor"] is None
+        items, cursor = [], None
+        while True:
+            query = {"limit": "2", **({"cursor": cursor} if cursor else {})}
+            page = session.call(operation, 200, query=query).json
+            assert 1 <= len(page["items"]) <= 2
+            items += page["items"]
+            cursor = page["nextCursor"]
+            if cursor is None:
+                break
+        assert items == whole["items"], f"{operation}: paging shows something else"
+        some = session.call(operation, 200, query={"fields": "id"}).json
+        assert some["items"] == [{"id": item["id"]} for item in whole["items"]]
+        session.call(operation, 200, query={"fields": "id,nothing"})
+        for query, code in (({"limit": "0"}, "query.invalidNumber"), ({"limit": "10001"}, "query.invalidNumber"),
+                            ({"limit": "-1"}, "query.invalidNumber"), ({"limit": "2x"}, "query.invalidNumber"),
+                            ({"cursor": "soon"}, "query.invalidCursor"), ({"page": "2"}, "query.unknownParameter")):
+            session.call(operation, 400, code, query=query)
+        session.call(operation, 409, "query.cursorExpired", query={"cursor": "v0.1"})
+
+    def ids(operation, **query):
+        return [item["id"] for item in session.call(operation, 200, query=query).json["items"]]
+
+    assert ids("listNodes", rack="A") == ["node-1", "node-2"]
+    assert ids("listNodes", kind="storage") == ["storage-1"]
+    assert ids("listNodes", name="de-3") == ["node-3"]
+    assert ids("listNodes", rack="Z") == []
+    assert sorted(ids("listSwitches", tier="0")) == ["leaf-1", "leaf-2"]
+    assert ids("listSwitches", subnet="storage") == ["spare"]
+    assert len(ids("listLinks", switch="leaf-1")) == 6 and len(ids("listLinks", node="node-2")) == 2 + 4
+    assert len(ids("listLinks", kind="nvlink")) == 16
+    session.call("listNodes", 400, "query.invalidKind", query={"kind": "toaster"})
+    session.call("listLinks", 400, "query.invalidKind", query={"kind": "string"})
+    session.call("listLinks", 404, "switches.notFound", query={"switch": "leaf-99"})
+    session.call("listLinks", 404, "nodes.notFound", query={"node": "node-99"})
+    session.call("listSwitches", 400, "query.invalidNumber", query={"tier": "top"})
+
+
+def merge(session):
+    """A netlist in addition, with GPUs given to its nodes; then the small fabric alone again."""
+    present = session.call("getFabric", 200).json
+    cursor = session.call("listNodes", 200, query={"limit": "1"}).json["nextCursor"]
+    answer = session.call("putTopology", 200, body=NETLIST, headers={"Content-Type": "text/plain"},
+                          query={"merge": "", "format": "ibsim", "subnet": "edge", "gpusPerNode": "2"})
+    assert answer.json["hosts"] == 7 and answer.json["gpus"] == 20, answer.json
+    session.call("listNodes", 409, "query.cursorExpired", query={"cursor": cursor})
+    restored = session.call("putTopology", 200, body=fabric(), query={"source": present["source"]})
+    assert restored.json["digest"] == present["digest"]
+
+
+def asynchronously(session):
+    """Prefer: respond-async answers at once; the operation tells the rest."""
+    answer = session.call("putTopology", 202, body=fabric(), headers={"Prefer": "respond-async"})
+    assert answer.header("Location") == "/v1/operations/" + answer.json["operation"]
+    operation = finished(session, answer.json["operation"])
+    assert operation["state"] == "succeeded" and operation["result"]["hosts"] == 5, operation
+    answer = session.call("putTopology", 202, body="nothing", headers={"Prefer": "respond-async", "Content-Type": "text/plain"})
+    operation = finished(session, answer.json["operation"])
+    assert operation["state"] == "failed" and operation["error"]["code"] == "input.format", operation
+
+    newest = session.call("listOperations", 200, query={"limit": "1"}).json
+    assert newest["items"] == [operation] and newest["nextCursor"], newest
+    older = session.call("listOperations", 200, query={"cursor": newest["nextCursor"], "fields": "id,state"}).json
+    assert older["items"] and older["items"][0]["id"] < operation["id"], older
+    session.call("listOperations", 400, "query.invalidCursor", query={"cursor": "soon"})
+    session.call("listOperations", 400, "query.invalidNumber", query={"limit": "0"})
+    session.call("listOperations", 400, "query.unknownParameter", query={"state": "running"})
+    session.call("getOperation", 404, "operations.notFound", path={"id": "op-999999"})
+    session.call("getOperation", 400, "query.unknownParameter", path={"id": operation["id"]}, query={"wait": "1"})
+
+
+def finished(session, operation):
+    for _ in range(2000):
+        answer = session.call("getOperation", 200, path={"id": operation}).json
+        if answer["state"] != "running":
+            return answer
+    raise AssertionError(f"{operation} does not end")
+
+
+CASES = [before_any_import, refused_imports, import_it, things, lists, merge, asynchronously]

@@ -1,0 +1,141 @@
+"""What the contract promises for a service in trouble: too much waiting, too many callers, a store that cannot be written.
+
+Each case gets a railweaved of its own, small enough to be overwhelmed.
+"""
+import http.client
+import json
+import resource
+import socket
+
+from session import TIMEOUT_S, Answer
+from small_fabric import fabric
+
+# Every operation that changes something, as a request that could succeed.
+WRITES = {
+    "submitJob": {"body": {"gpus": 1, "tenant": "a"}},
+    "cancelJob": {"path": {"id": "job-000001"}},
+    "completeJob": {"path": {"id": "job-000001"}},
+    "putTenant": {"path": {"name": "b"}, "body": {"maxGpus": 7}},
+    "removeTenant": {"path": {"name": "spare"}},
+    "putTopology": {"body": fabric()},
+}
+# Every operation that may take its time, and so waits for a worker.
+COMPUTED = {
+    "getFabric": {}, "getFindings": {}, "getTopology": {}, "putTopology": {"body": fabric()}, "listNodes": {},
+    "getNode": {"path": {"id": "node-1"}}, "listSwitches": {}, "getSwitch": {"path": {"id": "leaf-1"}}, "listLinks": {},
+    "getLink": {"path": {"id": "a/1--b/1"}}, "listNvlinkDomains": {}, "getNvlinkDomain": {"path": {"id": "nv-1"}},
+    "listRails": {}, "listRacks": {}, "listSubnets": {}, "queryPlacement": {"body": {"gpus": 1}}, "listJobs": {},
+    "listRanks": {"path": {"id": "job-000001"}}, "listEvents": {},
+}
+
+
+class Pending:
+    """A request that has been sent, on a connection of its own; its answer is read when it is asked for."""
+
+    def __init__(self, session, operation_id, path=None, body=None, headers=None):
+        self.session, self.operation = session, session.contract.operations[operation_id]
+        self.connection = socket.create_connection(("127.0.0.1", session.service.port), timeout=TIMEOUT_S)
+        data = b"" if body is None else json.dumps(body).encode()
+        head = f"{self.operation.method} {session.target(self.operation, path or {}, [])} HTTP/1.1\r\nHost: localhost\r\n"
+        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(data)), **(headers or {})}.items():
+            head += f"{name}: {value}\r\n"
+        self.connection.sendall(head.encode() + b"\r\n" + data)
+
+    def answer(self):
+        """Held to the contract."""
+        with self.connection:
+            response = http.client.HTTPResponse(self.connection, method=self.operation.method)
+            response.begin()
+            answer = Answer(response.status, response.getheaders(), response.read())
+        self.session.contract.judge(self.operation, answer)
+        return answer
+
+
+def fill(session):
+    session.call("putTopology", 200, body=fabric())
+    session.call("putTenant", 200, path={"name": "a"}, body={})
+    session.call("putTenant", 200, path={"name": "spare"}, body={})
+    session.call("submitJob", 201, body={"gpus": 1, "tenant": "a"})
+
+
+def full_queue(session):
+    """Room for one waiting change: when many come at once, some are answered 429 with Retry-After, the rest as ever."""
+    fill(session)
+    statuses = set()
+    for operation, request in WRITES.items():
+        for attempt in range(100):
+            pending = []
+            for i in range(16):  # those of the tenants keep the loop busy
+                pending.append(Pending(session, "putTenant", {"name": f"t{i}"}, {"description": f"{operation} {attempt}"}))
+                pending.append(Pending(session, operation, **request))
+            answers = [(one.operation.id, one.answer()) for one in pending]
+            statuses |= {answer.status for _, answer in answers}
+            refused = [answer for id_, answer in answers if id_ == operation and answer.status == 429]
+            if refused:
+                assert refused[0].code() == "service.busy" and int(refused[0].header("Retry-After")) >= 1
+                break
+        else:
+            raise AssertionError(f"the queue was never full for {operation}")
+    assert statuses <= {200, 201, 204, 404, 409, 429}, statuses
+    session.call("putTenant", 200, path={"name": "after"}, body={})
+
+
+def busy_workers(session):
+    """One worker, held by long imports, and 256 requests waiting for it: every further one is answered 429."""
+    fill(session)
+    # Each takes some 0.2 s, and is refused at its end: it lacks the running job's node.
+    large = {"railweave": "fabric", "version": 1, "switches": [{"name": f"s{i}", "ports": 1024} for i in range(2000)]}
+    for imports in (4, 8, 16, 32):
+        slow = [Pending(session, "putTopology", body=large) for _ in range(imports)]
+        waiting = [Pending(session, "getFabric") for _ in range(260)]
+        refused = [Pending(session, operation, **request) for operation, request in COMPUTED.items()]
+        answers = [one.answer() for one in refused]
+        for one in waiting + slow:
+            one.answer()
+        if all(answer.status == 429 for answer in answers):
+            break
+    assert {answer.code() for answer in answers} == {"http.computeBusy"}, [answer.status for answer in answers]
+    session.call("getFabric", 200)
+
+
+def too_many_connections(session):
+    with_room = [socket.create_connection(("127.0.0.1", session.service.port), timeout=TIMEOUT_S) for _ in range(8)]
+    try:
+        answer = Pending(session, "getHealth").answer()
+        assert (answer.status, answer.code()) == (503, "http.tooManyConnections"), answer.body
+    finally:
+        for connection in with_room:
+            connection.close()
+
+
+def unwritable_store(session):
+    """Nothing is acknowledged that is not stored: 503 for every change, reads as ever; a restart finds what there was."""
+    fill(session)
+    before = {operation: session.call(operation, 200).json for operation in ("getFabric", "listJobs", "listTenants", "listEvents")}
+    process = session.service.process.pid
+    largest = max(file.stat().st_size for file in session.service.folder.iterdir())
+    unlimited = resource.prlimit(process, resource.RLIMIT_FSIZE)
+    resource.prlimit(process, resource.RLIMIT_FSIZE, (min(4096, largest), unlimited[1]))
+    try:
+        for operation, request in WRITES.items():
+            request = dict(request, body=fabric(3)) if operation == "putTopology" else request
+            query = {"force": "true"} if operation == "putTopology" else {}
+            answer = session.call(operation, 503, query=query, **request)
+            assert int(answer.header("Retry-After")) >= 1
+        assert session.call("getReadiness", 503).json["phase"] == "storeFailed"
+        for operation, was in before.items():
+            assert session.call(operation, 200).json == was, f"{operation} shows what is not stored"
+    finally:
+        resource.prlimit(process, resource.RLIMIT_FSIZE, unlimited)
+    session.close()
+    session.service.stop()  # after an I/O error the store stays closed to writes
+    session.service.start()
+    for operation, was in before.items():
+        assert session.call(operation, 200).json == was, f"{operation} shows something else after a restart"
+    session.call("putTenant", 200, path={"name": "b"}, body={"maxGpus": 7})
+    assert session.call("getReadiness", 200).json["phase"] == "ready"
+
+
+# Each with the configuration of its service.
+CASES = [(full_queue, {"queue_limit": 1}), (busy_workers, {"compute_threads": 1}), (too_many_connections, {"max_connections": 8}),
+         (unwritable_store, {})]

@@ -1,0 +1,255 @@
+"""Jobs: what-ifs, submission, what is refused and why, ranks, ends."""
+from small_fabric import fabric
+
+TENANT = "research"
+
+
+def job(**fields):
+    return {"name": "test", "tenant": TENANT, "parallelism": {"tensor": 4}, **fields}
+
+
+def what_ifs(session):
+    def ask(outcome, body, code=None, **query):
+        answer = session.call("queryPlacement", 200, body=body, query=query).json
+        assert answer["outcome"] == outcome and answer.get("code") == code, answer
+        return answer
+
+    answer = ask("placed", {"parallelism": {"tensor": 4, "data": 4}})
+    assert answer["ranks"] == {"count": 16} and answer["warnings"] == [], answer
+    answer = ask("placed", {"parallelism": {"tensor": 4, "data": 4}}, ranks="true")
+    assert [rank["rank"] for rank in answer["ranks"]["items"]] == list(range(16))
+    assert {rank["node"] for rank in answer["ranks"]["items"]} == {f"node-{n}" for n in range(1, 5)}
+    assert any(rank.get("nicsAssumed") for rank in answer["ranks"]["items"]), "node-4 tells no affinity"
+    ask("placed", {"gpus": 3}, ranks="")
+    ask("placed", {"gpus": 3, "parallelism": {"data": 3}}, ranks="false")
+    ask("placed", everything())
+    answer = ask("placed", {"gpus": 1, "excludeNodes": ["node-77"]})
+    assert "node-77" in answer["warnings"][0], answer
+    answer = ask("never", {"parallelism": {"tensor": 8}}, "jobs.neverFits")
+    assert answer["explanation"]["fits"] == 0, answer
+    answer = ask("never", {"gpus": 1048576}, "jobs.neverFits")
+    answer = ask("never", {"gpus": 4, "nodeSelector": {"gpu": "b200"}}, "jobs.neverFits")
+    assert answer["explanation"]["excluded"][0]["reason"] == "labelsDiffer", answer
+    answer = ask("never", {"gpus": 16, "topology": {"job": {"required": "rack"}}}, "jobs.neverFits")
+    assert answer["explanation"]["counterfactuals"], answer
+    for query, code in (({"ranks": "yes"}, "query.invalidFlag"), ({"rank": "true"}, "query.unknownParameter")):
+        session.call("queryPlacement", 400, code, query=query, body={"gpus": 1})
+
+
+def everything():
+    """Every field there is."""
+    return job(priority="high", parallelism={"tensor": 2, "pipeline": 2, "data": 2, "context": 1, "expert": 1}, gpus=8,
+               gpusPerNode=4, excludeNodes=["node-4"], nodeSelector={"gpu": "h100"}, expectedDuration="P1DT12H",
+               external={"scheduler": "slurm", "id": "48213_7"},
+               topology={"tensor": {"required": "nvlinkDomain"}, "context": {}, "expert": {"preferred": None},
+                         "pipeline": {"required": "cluster", "preferred": "node"}, "job": {"preferred": "rack"}})
+
+
+def bad_bodies(session):
+    """The same body for both; each breach is answered by its name and place, and changes nothing."""
+    def refuse(code, body, pointer=None, words=""):
+        for operation in ("queryPlacement", "submitJob"):
+            problem = session.call(operation, 400, code, body=body).json
+            assert pointer is None or problem["errors"][0]["pointer"] == pointer, problem
+            assert words in problem["detail"], problem
+
+    refuse("body.notJson", "", words="not JSON")
+    refuse("body.notJson", '{"gpus": 1', words="line 1, column")
+    refuse("body.notJson", '{"gpus": 1}}')
+    refuse("body.notJson", '{"gpus": NaN}')
+    refuse("body.notJson", '{"gpus": 1e999}')
+    refuse("body.notJson", b'{"name": "\xff\xfe"}')
+    refuse("body.notJson", bytes(range(256)))
+    refuse("body.notJson", "[" * 100_000)
+    refuse("body.tooDeep", "[" * 100_000 + "]" * 100_000)
+    refuse("body.tooDeep", '{"a":' * 20 + "1" + "}" * 20)
+    refuse("body.duplicateField", '{"gpus": 1, "gpus": 2}', words="'gpus'")
+    refuse("body.wrongType", "[]")
+    refuse("body.wrongType", "null")
+    refuse("body.wrongType", '"gpus"')
+    refuse("body.wrongType", {"parallelism": 8}, "/parallelism")
+    refuse("body.wrongType", {"gpus": 1, "topology": {"tensor": "node"}}, "/topology/tensor")
+    refuse("body.missingField", {})
+    refuse("body.missingField", {"gpus": None})
+    refuse("body.unknownField", {"gpus": 1, "gpu": 1}, "/gpu", "'gpu'")
+    refuse("body.unknownField", {"parallelism": {"tensors": 1}}, "/parallelism/tensors", "'tensors'")
+    refuse("body.unknownField", {"gpus": 1, "a/b~c": 1}, "/a~1b~0c")
+    refuse("body.unknownField", {"gpus": 1, "x" * 500_000: 1}, words="xxx...'")
+    refuse("body.invalidField", {"gpus": "eight"}, "/gpus")
+    refuse("body.invalidField", {"gpus": 1.5}, "/gpus")
+    refuse("body.invalidField", {"gpus": -1}, "/gpus")
+    refuse("body.invalidField", {"gpus": 0}, "/gpus")
+    refuse("body.invalidField", {"gpus": 10**12}, "/gpus", "1000000000000")
+    refuse("body.invalidField", {"gpus": 10**30}, "/gpus")
+    refuse("body.invalidField", {"parallelism": {"tensor": 10**12}}, "/parallelism/tensor")
+    refuse("body.invalidField", {"gpus": 7, "parallelism": {"tensor": 2}}, "/gpus")
+    refuse("body.invalidField", {"gpus": 1, "name": None}, "/name")
+    refuse("body.invalidField", {"gpus": 1, "name": ["a"] * 200_000}, "/name")
+    refuse("body.invalidField", {"gpus": 1, "expectedDuration": "two days"}, "/expectedDuration")
+    refuse("body.invalidField", {"gpus": 1, "topology": {"job": {"required": "planet"}}}, "/topology/job/required")
+    refuse("body.invalidField", {"gpus": 1, "excludeNodes": "node-1"}, "/excludeNodes")
+    refuse("body.invalidField", {"gpus": 1, "excludeNodes": [1]}, "/excludeNodes")
+    refuse("body.invalidField", {"gpus": 1, "nodeSelector": {"gpu": 1}}, "/nodeSelector")
+    refuse("jobs.invalid", {"parallelism": {"tensor": 0}}, "/parallelism/tensor")
+    refuse("jobs.invalid", {"parallelism": {"tensor": 65536, "data": 65536}}, "/parallelism/data")
+    refuse("jobs.invalid", {"parallelism": {name: 4294967295 for name in ("tensor", "pipeline", "data", "context", "expert")}})
+    refuse("jobs.invalid", {"gpus": 1, "name": "evil\u0007name"}, "/name")
+    refuse("jobs.invalid", {"gpus": 1, "name": "nul\u0000"}, "/name")
+    refuse("jobs.invalid", {"gpus": 1, "name": "n" * 254}, "/name")
+    refuse("jobs.invalid", {"gpus": 1, "excludeNodes": ["node-1\n"]}, "/excludeNodes/0")
+    refuse("jobs.invalid", {"gpus": 8, "gpusPerNode": 3}, "/gpusPerNode")
+    refuse("jobs.invalid", {"gpus": 1, "expectedDuration": "P9999W"}, "/expectedDuration")
+    refuse("jobs.invalid", {"gpus": 4, "topology": {"job": {"required": "node", "preferred": "rack"}}}, "/topology/job/preferred")
+
+    for operation in ("queryPlacement", "submitJob"):
+        session.call(operation, 415, "http.mediaType", body="gpus: 1", headers={"Content-Type": "application/yaml"})
+        session.call(operation, 415, "http.mediaType", body="{}", headers={"Content-Type": "text/plain"})
+        session.call(operation, 415, "http.contentEncoding", body="{}", headers={"Content-Encoding": "br"})
+        session.call(operation, 413, "http.bodyTooLarge", body=b"[" + b" " * (1 << 20) + b"]")
+    session.call("submitJob", 400, "query.unknownParameter", query={"dryRun": "true"}, body=job())
+    session.call("submitJob", 400, "tenants.unknown", body=job(tenant="nobody"))
+    session.call("submitJob", 400, "tenants.unknown", body={"gpus": 1})
+    session.call("submitJob", 400, "idempotency.badKey", body=job(), headers={"Idempotency-Key": "k" * 201})
+    session.call("submitJob", 400, "idempotency.badKey", body=job(), headers={"Idempotency-Key": b"caf\xe9".decode("latin-1")})
+    assert session.call("listJobs", 200).json["items"] == [], "none of these made a job"
+
+
+def submission(session):
+    """Placed, looked at from every side, repeated, and ended."""
+    key = {"Idempotency-Key": "4f3a 1/~"}
+    answer = session.call("submitJob", 201, body=everything(), headers=key)
+    name = answer.json["id"]
+    assert answer.header("Location") == f"/v1/jobs/{name}" and answer.json["job"] == name
+    assert answer.json["gpus"] == 8 and answer.json["ranks"] == {"count": 8, "href": f"/v1/jobs/{name}/ranks"}
+    spec = answer.json["spec"]
+    assert spec["expectedDuration"] == "PT36H" and spec["external"]["id"] == "48213_7", spec
+    assert spec["topology"]["pipeline"] == {"required": "cluster", "preferred": "node"}, spec
+
+    again = session.call("submitJob", 200, body=everything(), headers=key)
+    assert again.json == answer.json and again.header("ETag") == answer.header("ETag")
+    session.call("submitJob", 422, "idempotency.keyReused", body=job(name="another"), headers=key)
+
+    shown = session.call("getJob", 200, path={"id": name})
+    assert shown.json == answer.json
+    session.call("getJob", 304, path={"id": name}, headers={"If-None-Match": f'"x", {shown.header("ETag")}'})
+    session.call("getJob", 400, "query.unknownParameter", path={"id": name}, query={"wide": "1"})
+    line = session.call("listJobs", 200, query={"state": "placed", "tenant": TENANT, "name": "test"}).json["items"]
+    assert line == [{field: answer.json[field] for field in line[0]}], line
+
+    ranks = session.call("listRanks", 200, path={"id": name})
+    session.call("listRanks", 304, path={"id": name}, headers={"If-None-Match": ranks.header("ETag")})
+    assert [rank["tp"] for rank in ranks.json["items"]] == [0, 1] * 4
+    items, cursor = [], None
+    while True:
+        page = session.call("listRanks", 200, path={"id": name},
+                            query={"limit": "3", **({"cursor": cursor} if cursor else {})}).json
+        items += page["items"]
+        cursor = page["nextCursor"]
+        if cursor is None:
+            break
+    assert items == ranks.json["items"]
+    for query, code in (({"limit": "0"}, "query.invalidNumber"), ({"cursor": "x"}, "query.invalidNumber"),
+                        ({"limit": "100001"}, "query.invalidNumber"), ({"format": "hostfile"}, "query.unknownParameter")):
+        session.call("listRanks", 400, code, path={"id": name}, query=query)
+    assert session.call("listRanks", 200, path={"id": name}, query={"cursor": "1048576"}).json["items"] == []
+
+    used = session.call("getNode", 200, path={"id": answer.json["nodeList"][0]}).json
+    assert used["freeGpus"] == 0 and not used["gpuList"][0]["free"], used
+    assert session.call("getFabric", 200).json["freeGpus"] == 8
+
+    for operation in ("cancelJob", "completeJob"):
+        session.call(operation, 412, "precondition.versionDiffers", path={"id": name}, headers={"If-Match": '"job-000001.999"'})
+        session.call(operation, 412, "precondition.versionDiffers", path={"id": name},
+                     headers={"If-Match": "W/" + shown.header("ETag")})
+        session.call(operation, 400, "query.tooLong", path={"id": name}, query={"reason": "r" * 501})
+        session.call(operation, 400, "query.unknownParameter", path={"id": name}, query={"why": "r"})
+    ended = session.call("completeJob", 200, path={"id": name}, query={"reason": "converged"},
+                         headers={"If-Match": shown.header("ETag")})
+    assert ended.json["state"] == "completed" and ended.json["history"][-1]["reason"] == "converged", ended.json
+    assert ended.header("ETag") != shown.header("ETag")
+    session.call("completeJob", 200, path={"id": name}, headers={"If-Match": "*"})
+    assert session.call("cancelJob", 200, path={"id": name}).json["state"] == "completed", "ended is ended"
+    assert session.call("submitJob", 200, body=everything(), headers=key).json["state"] == "completed"
+    assert session.call("getFabric", 200).json["freeGpus"] == 16
+
+    other = session.call("submitJob", 201, body=job()).json["id"]
+    assert session.call("cancelJob", 200, path={"id": other}, query={"reason": "diverged"}).json["state"] == "cancelled"
+
+    for name in ("job-999999", "job-0", "job-", "7", "job-99999999999999999999999"):
+        for operation in ("getJob", "listRanks", "cancelJob", "completeJob"):
+            session.call(operation, 404, "jobs.notFound", path={"id": name})
+
+
+def job_lists(session):
+    made = [session.call("submitJob", 201, body=job(name=f"n{i}", gpus=1, parallelism={})).json["id"] for i in range(5)]
+    items, cursor = [], None
+    while True:
+        query = {"limit": "2", "state": "placed", **({"cursor": cursor} if cursor else {})}
+        page = session.call("listJobs", 200, query=query).json
+        items += page["items"]
+        cursor = page["nextCursor"]
+        if cursor is None:
+            break
+    assert [item["id"] for item in items] == made
+    assert session.call("listJobs", 200, query={"fields": "id,state", "name": "n3"}).json["items"] == [
+        {"id": made[3], "state": "placed"}]
+    for query, code in (({"state": "running"}, "query.invalidState"), ({"cursor": "job"}, "query.invalidCursor"),
+                        ({"limit": "none"}, "query.invalidNumber"), ({"user": "me"}, "query.unknownParameter")):
+        session.call("listJobs", 400, code, query=query)
+    for name in made:
+        session.call("cancelJob", 200, path={"id": name})
+
+
+def refused_placements(session):
+    """Not now and never, with the explanation; a refused request may be repeated with its key."""
+    holder = session.call("submitJob", 201, body=job(parallelism={"tensor": 4, "data": 3})).json["id"]
+    key = {"Idempotency-Key": "later"}
+    wanted = job(parallelism={"tensor": 4, "data": 2})
+    problem = session.call("submitJob", 409, "jobs.noCapacityAtLevel", body=wanted, headers=key).json
+    assert problem["outcome"] == "notNow" and problem["explanation"]["freeGpus"] == 4, problem
+    what_if = session.call("queryPlacement", 200, body=wanted).json
+    assert what_if["outcome"] == "notNow" and what_if["explanation"] == problem["explanation"], what_if
+    session.call("cancelJob", 200, path={"id": holder})
+    again = session.call("submitJob", 201, body=wanted, headers=key).json["id"]
+    session.call("cancelJob", 200, path={"id": again})
+
+    problem = session.call("submitJob", 422, "jobs.neverFits", body=job(parallelism={"tensor": 16})).json
+    assert problem["outcome"] == "never", problem
+
+    session.call("putTenant", 200, path={"name": "small"}, body={"maxGpus": 8})
+    session.call("submitJob", 422, "tenants.gpuLimit", body=job(tenant="small", parallelism={"data": 9}))
+    first = session.call("submitJob", 201, body=job(tenant="small", parallelism={"data": 8})).json["id"]
+    session.call("submitJob", 409, "tenants.gpuLimit", body=job(tenant="small", parallelism={"data": 1}))
+    session.call("removeTenant", 409, "tenants.holdsGpus", path={"name": "small"})
+    session.call("cancelJob", 200, path={"id": first})
+    session.call("removeTenant", 204, path={"name": "small"})
+
+
+def unknown_level(session):
+    """A level that the fabric does not have: racks, where none are told."""
+    without = fabric()
+    for thing in [without] + without["switches"] + without["hosts"]:
+        thing.pop("racks", None)
+        thing.pop("rack", None)
+    session.call("putTopology", 200, body=without)
+    wanted = job(topology={"job": {"required": "rack"}})
+    assert session.call("queryPlacement", 200, body=wanted).json["code"] == "jobs.unknownLevel"
+    session.call("submitJob", 422, "jobs.unknownLevel", body=wanted)
+    session.call("putTopology", 200, body=fabric(), query={"source": "by hand"})
+
+
+def lost_jobs(session):
+    """A topology without a running job's nodes is refused, or ends the job as lost."""
+    name = session.call("submitJob", 201, body=job(parallelism={"tensor": 4, "data": 4})).json["id"]
+    problem = session.call("putTopology", 409, "topology.losesJobs", body=fabric(3)).json
+    assert name in problem["detail"], problem
+    assert session.call("getJob", 200, path={"id": name}).json["state"] == "placed"
+    answer = session.call("putTopology", 200, body=fabric(3), query={"force": "true"}).json
+    assert answer["gpus"] == answer["freeGpus"] == 12, answer
+    lost = session.call("getJob", 200, path={"id": name}).json
+    assert lost["state"] == "lost" and lost["nodeList"][-1] == "node-4", lost
+    assert session.call("listRanks", 200, path={"id": name}).json["items"] == []
+    session.call("putTopology", 200, body=fabric(), query={"source": "by hand"})
+
+
+CASES = [what_ifs, bad_bodies, submission, job_lists, refused_placements, unknown_level, lost_jobs]

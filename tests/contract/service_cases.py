@@ -1,0 +1,98 @@
+"""The service's own endpoints, and what holds for every answer: HEAD, OPTIONS, gzip, request ids."""
+import gzip
+import json
+
+from job_cases import job
+
+
+def endpoints(session):
+    session.call("getHealth", 200)
+    assert session.call("getReadiness", 200).json["phase"] == "ready"
+    metrics = session.call("getMetrics", 200)
+    text = metrics.body.decode()
+    assert "railweave_ready 1\n" in text and text.count("# TYPE") == text.count("# HELP") > 20
+    assert metrics.header("Content-Type").startswith("text/plain; version=0.0.4")
+
+
+def contract_is_served(session):
+    served = session.call("getContract", 200).body
+    assert served == session.contract.text.encode(), "what /openapi.yaml serves is not api/openapi.yaml of this tree"
+
+
+def compressed(session):
+    """Large answers come compressed to those who can read that, under a tag of their own that is known again."""
+    plain = session.call("getTopology", 200)
+    packed = session.exchange("GET", "/v1/fabric/topology", {"Accept-Encoding": "gzip"}, None)
+    assert packed.header("Content-Encoding") == "gzip" and packed.body == plain.body
+    assert "Accept-Encoding" in packed.header("Vary") and "Accept-Encoding" in plain.header("Vary")
+    tag = packed.header("ETag")
+    assert tag == plain.header("ETag")[:-1] + '-gzip"', tag
+    for known in (tag, plain.header("ETag")):
+        session.call("getTopology", 304, headers={"If-None-Match": known, "Accept-Encoding": "gzip"})
+        session.call("putTopology", 200, body=plain.body, headers={"If-Match": known})
+    small = session.exchange("GET", "/healthz", {"Accept-Encoding": "gzip"}, None)
+    assert small.header("Content-Encoding") is None
+
+    body = json.dumps({"gpus": 2}).encode()
+    session.call("queryPlacement", 200, body=gzip.compress(body), headers={"Content-Encoding": "gzip"})
+    session.call("queryPlacement", 400, "http.badGzip", body=body, headers={"Content-Encoding": "gzip"})
+    session.call("queryPlacement", 413, "http.bodyTooLarge", body=gzip.compress(b'{"gpus": 2' + b" " * (64 << 20) + b"}"),
+                 headers={"Content-Encoding": "gzip"}, sound=True)  # 64 KiB that would become 64 MiB
+    session.call("putTopology", 415, "http.contentEncoding", body=b"x", headers={"Content-Encoding": "deflate", "Content-Type": "text/plain"})
+
+
+def head_and_options(session):
+    """Every path: HEAD is GET without the body, OPTIONS tells the methods, any other method is 405 and tells them too."""
+    contract = session.contract
+    methods = {}
+    for operation in contract.operations.values():
+        methods.setdefault(operation.path, set()).add(operation.method)
+    values = {"id": "job-000001", "name": "research"}
+    for path, has in methods.items():
+        target = path
+        for name, value in values.items():
+            target = target.replace("{" + name + "}", value)
+        answer = session.exchange("OPTIONS", target, {}, None)
+        allowed = {method.strip() for method in answer.header("Allow").split(",")}
+        expected = has | {"OPTIONS"} | ({"HEAD"} if "GET" in has else set())
+        assert answer.status == 204 and allowed == expected, f"{path} has {sorted(allowed)}, the contract says {sorted(expected)}"
+        for method in {"GET", "PUT", "POST", "DELETE", "PATCH"} - has:
+            answer = session.exchange(method, target, {}, None)
+            assert answer.status == 405, f"{method} {path}: {answer.status}"
+            contract.judge(None, answer)
+        if "GET" in has and path != "/v1/events/stream":
+            get = session.exchange("GET", target, {}, None)
+            head = session.exchange("HEAD", target, {}, None)
+            assert head.status == get.status and head.body == b"", f"HEAD {path}"
+            for name in ("Content-Type", "ETag"):
+                assert head.header(name) == get.header(name), f"HEAD {path}: {name}"
+
+
+def request_ids(session):
+    answer = session.exchange("GET", "/healthz", {"X-Request-Id": "trace-7.b"}, None)
+    assert answer.header("X-Request-Id") == "trace-7.b"
+    made = [session.exchange("GET", "/healthz", {"X-Request-Id": bad} if bad else {}, None).header("X-Request-Id")
+            for bad in (None, "x" * 5000, "a b\"<>")]
+    assert all(made) and len(set(made)) == 3 and "x" * 100 not in made[1] and " " not in made[2], made
+
+
+def nothing_is_lost_by_a_restart(session):
+    """Everything the API tells of the durable state is the same afterwards, and the Idempotency-Key still holds."""
+    key = {"Idempotency-Key": "across a restart"}
+    name = session.call("submitJob", 201, body=job(), headers=key).json["id"]
+    reads = [("getFabric", {}), ("getTopology", {}), ("listNodes", {}), ("listLinks", {}), ("listJobs", {}), ("listTenants", {}),
+             ("listEvents", {}), ("getJob", {"id": name}), ("listRanks", {"id": name})]
+    before = [(answer.body, answer.header("ETag")) for answer in
+              (session.call(operation, 200, path=path) for operation, path in reads)]
+    session.close()
+    assert session.service.stop() == 0
+    session.service.start()
+    after = [(answer.body, answer.header("ETag")) for answer in
+             (session.call(operation, 200, path=path) for operation, path in reads)]
+    for (operation, _), was, is_now in zip(reads, before, after):
+        assert was == is_now, f"{operation} differs after a restart: {was} {is_now}"
+    assert session.call("submitJob", 200, body=job(), headers=key).json["id"] == name
+    session.call("cancelJob", 200, path={"id": name})
+
+
+CASES = [endpoints, contract_is_served, compressed, head_and_options, request_ids, nothing_is_lost_by_a_restart]

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Runs the demo as `make demo` does, in a folder of its own, and holds what it prints to what the README promises.
+
+demo_test.py BIN_FOLDER
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+PROMISES = [
+    (r"GPUs:\s+1600, 1600 free, in 136 NVLink domains", "the fabric is loaded"),
+    (r"(?s)jobs submit --tenant research --name llama-70b.*?Data rings on rails:\s+yes", "rings stay on their rail"),
+    (r"RANK\s+NODE\s+GPU\s+NIC\s+RAIL\s+TP\s+PP\s+DP", "placements are tables"),
+    (r"(?s)--tp 36 --dp 2.*?NVLink domains:\s+1\b", "two groups of 36 share an NVL72 domain"),
+    (r"placed; this was a question, nothing has changed", "a what-if changes nothing"),
+    (r"can never be placed", "a job that cannot fit is told so"),
+    (r"tenant research may hold 512 GPUs", "a tenant's limit holds"),
+    (r"(?s)# Restarted.*job-000001\s+llama-70b.*job-000002\s+mixture.*job-000003\s+long-context", "jobs survive a restart"),
+    (r"The API listens at http://127\.0\.0\.1:\d+", "it says where the API listens"),
+]
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="railweave-demo-") as folder:
+        environment = dict(os.environ, RAILWEAVE_VAR=folder, RAILWEAVE_PORT="0", NO_COLOR="1")
+        demo = [str(ROOT / "deploy/demo.sh")]
+        try:
+            done = subprocess.run(demo + [sys.argv[1]], env=environment, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, timeout=120)
+            missing = [why for pattern, why in PROMISES if not re.search(pattern, done.stdout)]
+            if done.returncode != 0 or missing or "bug of the service" in done.stdout:
+                print(done.stdout)
+                print(f"exit code {done.returncode}; not kept: {missing}")
+                return 1
+            url = re.search(r"The API listens at (\S+)", done.stdout).group(1)
+            with urllib.request.urlopen(url + "/readyz", timeout=10) as answer:
+                assert answer.status == 200
+        finally:
+            subprocess.run(demo + ["--stop"], env=environment, timeout=60, check=True)
+    print(f"{len(PROMISES)} promises of the demo kept")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Kills railweaved with SIGKILL again and again under a load of submissions and cancellations, and checks after every
+restart that everything acknowledged is there, that nothing is there twice, and that no GPU has two jobs.
+
+kill_nine_test.py RAILWEAVED [--rounds 12] [--seed 1]
+"""
+import argparse
+import random
+import sys
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from service import Service, star_netlist  # noqa: E402
+
+NODES = 64
+GPUS = 8
+
+
+class Client(threading.Thread):
+    """Submits with idempotency keys, cancels some of its own; remembers what was acknowledged and what was left open."""
+
+    def __init__(self, service, name, seed):
+        super().__init__()
+        self.service, self.name, self.random = service, name, random.Random(seed)
+        self.acknowledged, self.unanswered, self.cancelled, self.maybe_cancelled = {}, [], set(), set()
+        self.halt = False
+
+    def body(self):
+        return {"name": self.name, "tenant": "load", "parallelism": {"tensor": self.random.choice([1, 2, 4, 8])}}
+
+    def run(self):
+        connection = self.service.connect()
+        number = 0
+        while not self.halt:
+            number += 1
+            try:
+                if self.acknowledged.keys() - self.cancelled and self.random.random() < 0.4:
+                    job = self.random.choice(sorted(self.acknowledged.keys() - self.cancelled - self.maybe_cancelled) or [None])
+                    if job is None:
+                        continue
+                    self.maybe_cancelled.add(job)
+                    status, _, _ = self.service.request("DELETE", f"/v1/jobs/{job}", connection=connection)
+                    if status == 200:
+                        self.cancelled.add(job)
+                    continue
+                key, body = f"{self.name}-{number}-{self.random.random()}", self.body()
+                self.unanswered.append((key, body))
+                status, _, answer = self.service.request("POST", "/v1/jobs", body, {"Idempotency-Key": key}, connection)
+                if status == 201:
+                    self.acknowledged[answer["id"]] = (key, body)
+                self.unanswered.pop()
+            except OSError:
+                return
+            except Exception as error:  # the connection broke in the middle of an answer
+                if not self.halt and "HTTP" not in type(error).__module__ and "http" not in type(error).__module__:
+                    raise
+                return
+
+
+def all_jobs(service):
+    jobs, cursor = {}, ""
+    while True:
+        status, _, page = service.request("GET", f"/v1/jobs?limit=1000{cursor}")
+        assert status == 200, page
+        jobs.update({job["id"]: job for job in page["items"]})
+        if page["nextCursor"] is None:
+            return jobs
+        cursor = f"&cursor={page['nextCursor']}"
+
+
+def check_no_double_allocation(service, jobs):
+    taken = {}
+    for job in jobs.values():
+        if job["state"] != "placed":
+            continue
+        _, _, ranks = service.request("GET", f"/v1/jobs/{job['id']}/ranks?limit=100000")
+        assert len(ranks["items"]) == job["gpus"], f"{job['id']} lacks ranks"
+        for rank in ranks["items"]:
+            place = (rank["node"], rank["gpu"])
+            assert place not in taken, f"{place} belongs to {taken[place]} and {job['id']}"
+            taken[place] = job["id"]
+    _, _, fabric = service.request("GET", "/v1/fabric")
+    assert fabric["freeGpus"] == NODES * GPUS - len(taken), "free GPUs do not add up"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("railweaved")
+    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    chance = random.Random(options.seed)
+    acknowledged, cancelled, maybe = {}, set(), set()
+    with Service(options.railweaved) as service:
+        service.start()
+        status, _, answer = service.request("PUT", f"/v1/fabric/topology?format=ibsim&gpusPerNode={GPUS}",
+                                            star_netlist(NODES), {"Content-Type": "text/plain"})
+        assert status == 200, answer
+        status, _, answer = service.request("PUT", "/v1/tenants/load", {})
+        assert status == 200, answer
+        for round_number in range(options.rounds):
+            clients = [Client(service, f"c{round_number}-{i}", chance.random()) for i in range(4)]
+            for client in clients:
+                client.start()
+            time.sleep(chance.uniform(0.05, 0.6))
+            service.kill()
+            for client in clients:
+                client.halt = True
+            for client in clients:
+                client.join()
+                acknowledged.update(client.acknowledged)
+                cancelled |= client.cancelled
+                maybe |= client.maybe_cancelled
+            service.start()
+            jobs = all_jobs(service)
+            forgotten = [job for job in acknowledged if job not in jobs]
+            for job in forgotten:  # long ended jobs leave the service's memory, as documented, never its journal
+                assert job in cancelled | maybe, f"round {round_number}: acknowledged {job} is lost"
+            assert not forgotten or sum(job["state"] != "placed" for job in jobs.values()) >= 2000, "forgotten too early"
+            for job in chance.sample(forgotten, k=min(10, len(forgotten))):
+                _, _, events = service.request("GET", f"/v1/events?subject=job/{job}")
+                assert [event["type"] for event in events["items"]] == ["job.placed", "job.ended"], f"{job} left no trace"
+            for job, (key, body) in acknowledged.items():
+                if job in forgotten:
+                    continue
+                if job in cancelled:
+                    assert jobs[job]["state"] == "cancelled", f"acknowledged cancellation of {job} is lost"
+                elif job not in maybe:
+                    assert jobs[job]["state"] == "placed", f"{job} is {jobs[job]['state']} though nobody ended it"
+            check_no_double_allocation(service, jobs)
+            # What was not answered is repeated with its key: it exists once, whether it had been stored or not.
+            for client in clients:
+                for key, body in client.unanswered:
+                    first = service.request("POST", "/v1/jobs", body, {"Idempotency-Key": key})
+                    again = service.request("POST", "/v1/jobs", body, {"Idempotency-Key": key})
+                    if first[0] in (200, 201):
+                        assert again[0] == 200 and again[2]["id"] == first[2]["id"], "a repeated request made two jobs"
+                        acknowledged[first[2]["id"]] = (key, body)
+            # Room for the next round.
+            for job in chance.sample(sorted(acknowledged.keys() - cancelled - maybe),
+                                     k=len(acknowledged.keys() - cancelled - maybe) * 2 // 3):
+                assert service.request("DELETE", f"/v1/jobs/{job}")[0] == 200
+                cancelled.add(job)
+        code = service.stop()
+        assert code == 0, f"exit code {code}"
+        print(f"{options.rounds} kills, {len(acknowledged)} acknowledged jobs, {len(cancelled)} acknowledged "
+              f"cancellations: none lost, none doubled")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

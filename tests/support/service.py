@@ -1,0 +1,94 @@
+"""A real railweaved on a free loopback port with a store of its own, for tests that talk to it over HTTP."""
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import urllib.parse
+from pathlib import Path
+
+
+class Service:
+    """Starts in start(); kill() is SIGKILL, stop() is SIGTERM; both wait. The store outlives restarts."""
+
+    def __init__(self, binary, folder=None):
+        self.binary = str(binary)
+        self._temporary = None if folder else tempfile.TemporaryDirectory(prefix="railweave-test-")
+        self.folder = Path(folder or self._temporary.name)
+        self.process = None
+        self.port = None
+
+    def start(self, *arguments):
+        self.log = open(self.folder / "railweaved.log", "ab")
+        self.process = subprocess.Popen(
+            [self.binary, "--listen", "127.0.0.1:0", "--store", str(self.folder / "store.db"), *arguments],
+            stdout=subprocess.PIPE, stderr=self.log, text=True)
+        line = self.process.stdout.readline()
+        match = re.search(r"listens at http://127\.0\.0\.1:(\d+)", line)
+        if not match:
+            self.process.kill()
+            self.process.wait()
+            raise RuntimeError(f"railweaved did not start: {line!r}\n{self.log_text()}")
+        self.port = int(match.group(1))
+        return self
+
+    def log_text(self):
+        return (self.folder / "railweaved.log").read_text(errors="replace")
+
+    def kill(self):
+        self._end(signal.SIGKILL)
+
+    def stop(self):
+        return self._end(signal.SIGTERM)
+
+    def _end(self, how):
+        if self.process is None:
+            return None
+        self.process.send_signal(how)
+        code = self.process.wait(timeout=60)
+        self.process.stdout.close()
+        self.log.close()
+        self.process = None
+        return code
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process is not None:
+            self.kill()
+        if self._temporary:
+            self._temporary.cleanup()
+
+    def connect(self, timeout=30):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+
+    def request(self, method, path, body=None, headers=None, connection=None):
+        """(status, headers, parsed JSON or text)"""
+        own = connection or self.connect()
+        data = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
+        sent = dict(headers or {})
+        if data is not None and "Content-Type" not in sent:
+            sent["Content-Type"] = "application/json"
+        own.request(method, path, data, sent)
+        answer = own.getresponse()
+        text = answer.read().decode()
+        if connection is None:
+            own.close()
+        is_json = "json" in (answer.getheader("Content-Type") or "")
+        return answer.status, dict(answer.getheaders()), json.loads(text) if is_json and text else text
+
+
+def quote(text):
+    return urllib.parse.quote(text, safe="")
+
+
+def star_netlist(hosts, first=1):
+    """An ibsim netlist: hosts on one switch."""
+    lines = [f'Switch {hosts + 1} "leaf-0"']
+    lines += [f'[{i + 1}] "node-{first + i}"[1]' for i in range(hosts)]
+    for i in range(hosts):
+        lines += ["", f'Hca 1 "node-{first + i}"', f'[1] "leaf-0"[{i + 1}]']
+    return "\n".join(lines) + "\n"

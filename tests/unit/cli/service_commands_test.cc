@@ -1,0 +1,534 @@
+// The commands that talk to a service, against canned answers: what they ask, what they print, how they end.
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/http/event_stream.h"
+#include "services/railweave/json.h"
+#include "tests/unit/cli/stub_service.h"
+
+namespace railweave::cli {
+namespace {
+
+using api::Method;
+using api::Request;
+using api::Response;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+std::string node(int number) {
+  return R"({"id":"dgx-)" + std::to_string(number) +
+         R"(","kind":"compute","rack":"rack-1","gpus":8,"freeGpus":8,"drained":false,"labels":{"gpu":"h100"}})";
+}
+
+// Two items a page, cursors by position.
+Response page_of_nodes(const Request& request, int count) {
+  const auto* cursor = request.query("cursor");
+  const int from = cursor == nullptr ? 0 : std::stoi(*cursor);
+  std::string items;
+  for (int i = from; i < std::min(from + 2, count); ++i) items += (items.empty() ? "" : ",") + node(i);
+  const std::string next = from + 2 < count ? "\"" + std::to_string(from + 2) + "\"" : "null";
+  return Response::json(R"({"items":[)" + items + R"(],"nextCursor":)" + next + R"(,"seq":7})");
+}
+
+TEST(Lists, FollowEveryPageAndPrintATable) {
+  StubService service;
+  service.on(Method::get, "/v1/nodes", [](const Request& request) { return page_of_nodes(request, 5); });
+  const Finished finished = service.run({"nodes", "list", "--rack", "rack 1&x"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(finished.err, "");
+  EXPECT_THAT(finished.out, StartsWith("NODE   KIND     RACK    GPUS  FREE  STATE\n"
+                                       "dgx-0  compute  rack-1     8     8  ready\n"));
+  EXPECT_EQ(std::ranges::count(finished.out, '\n'), 6);
+  const auto asked = service.asked();
+  ASSERT_EQ(asked.size(), 3U);
+  EXPECT_EQ(asked[0].target, "/v1/nodes?rack=rack 1&x&limit=1000");
+  EXPECT_EQ(asked[2].target, "/v1/nodes?rack=rack 1&x&limit=1000&cursor=4");
+}
+
+TEST(Lists, PrintOneJsonOrYamlDocumentOfAllPages) {
+  StubService service;
+  service.on(Method::get, "/v1/nodes", [](const Request& request) { return page_of_nodes(request, 3); });
+  const Finished finished = service.run({"-o", "json", "nodes", "list"});
+  const Json document = Json::parse(finished.out);
+  EXPECT_EQ(document["items"].size(), 3U);
+  EXPECT_EQ(document["items"][2], Json::parse(node(2)));
+  EXPECT_TRUE(document["nextCursor"].is_null());
+  EXPECT_EQ(document["seq"], 7);
+  EXPECT_THAT(service.run({"nodes", "list", "-o", "yaml"}).out, StartsWith("items:\n  - id: dgx-0\n"));
+}
+
+TEST(Lists, StopAtTheLimitAndSaySo) {
+  StubService service;
+  service.on(Method::get, "/v1/nodes", [](const Request& request) { return page_of_nodes(request, 9); });
+  const Finished finished = service.run({"nodes", "list", "--limit", "3"});
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_EQ(std::ranges::count(finished.out, '\n'), 4);
+  EXPECT_THAT(finished.err, HasSubstr("the first 3; there are more"));
+}
+
+TEST(Lists, BeginAgainWhenTheFabricChangesUnderTheCursor) {
+  StubService service;
+  int requests = 0;
+  service.on(Method::get, "/v1/nodes", [&requests](const Request& request) {
+    if (++requests == 2) {
+      return Response::json(R"({"status":409,"code":"query.cursorExpired","detail":"the topology changed"})", 409);
+    }
+    return page_of_nodes(request, 3);
+  });
+  const Finished finished = service.run({"nodes", "list"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(std::ranges::count(finished.out, '\n'), 4) << finished.out;
+}
+
+TEST(Lists, DoNotGoOnForEverWithAServerThatDoes) {
+  StubService service;
+  service.get("/v1/nodes", R"({"items":[)" + node(1) + R"(],"nextCursor":"same","seq":1})");
+  EXPECT_EQ(service.run({"nodes", "list"}).exit_code, 0);
+  EXPECT_EQ(service.asked().size(), 2U);
+}
+
+TEST(Lists, SayOnStderrThatThereIsNothing) {
+  StubService service;
+  service.get("/v1/jobs", R"({"items":[],"nextCursor":null,"seq":1})");
+  const Finished finished = service.run({"jobs", "list"});
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_EQ(finished.out, "");
+  EXPECT_EQ(finished.err, "no jobs\n");
+}
+
+TEST(Answers, ThatAreGarbageAreRefusedWithoutRepeatingThem) {
+  for (const char* body :
+       {"", "<html>hello</html>", "[]", "7", "{", "{\"items\":7}", "\x1b[2J\x1b[31m", "{\"items\":{}}"}) {
+    StubService service;
+    service.get("/v1/nodes", body);
+    const Finished finished = service.run({"nodes", "list"});
+    EXPECT_EQ(finished.exit_code, 3) << body;
+    EXPECT_EQ(finished.out, "");
+    EXPECT_THAT(finished.err, AllOf(StartsWith("railweave: "), HasSubstr("is it railweaved"), Not(HasSubstr("\x1b"))));
+  }
+}
+
+TEST(Answers, OfOtherShapesArePrintedAsFarAsTheyGo) {
+  StubService service;
+  service.get("/v1/nodes", R"({"items":[7,null,{"id":["x"]},{"id":"ok","gpus":"many","labels":3}]})");
+  const Finished finished = service.run({"nodes", "list", "-o", "wide"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("ok"));
+  StubService other;
+  other.get("/v1/jobs/{id}", R"({"id":1,"nodeList":"x","history":{},"placement":[],"spec":null})");
+  EXPECT_EQ(other.run({"jobs", "show", "job-000001"}).exit_code, 0);
+}
+
+TEST(Answers, CannotSteerTheTerminal) {
+  StubService service;
+  service.get("/v1/nodes",
+              R"({"items":[{"id":"a\u001b[31m\u009b\u202ez\nb","rack":"\u007f"}],"nextCursor":null,"seq":1})");
+  for (const char* format : {"table", "wide", "json", "yaml"}) {
+    const Finished finished = service.run({"nodes", "list", "-o", format});
+    EXPECT_EQ(finished.exit_code, 0);
+    for (const char c : finished.out) {
+      ASSERT_TRUE((static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) || c == '\n') << format << "\n" << finished.out;
+    }
+    EXPECT_EQ(finished.out.find("\xe2\x80\xae"), std::string::npos) << format;
+    EXPECT_EQ(finished.out.find("\xc2\x9b"), std::string::npos) << format;
+  }
+}
+
+TEST(Answers, ProblemsBecomeOneLineAndAnExitCode) {
+  struct Case {
+    int status, exit_code;
+  };
+  for (const auto& [status, exit_code] : {Case{400, 8}, Case{404, 4}, Case{409, 5}, Case{412, 5}, Case{413, 8},
+                                          Case{422, 7}, Case{429, 9}, Case{503, 9}, Case{500, 1}}) {
+    StubService service;
+    service.get("/v1/nodes/{id}", R"({"code":"x.y","detail":"no such\u001b[31m thing","hint":"look elsewhere"})",
+                status);
+    const Finished finished = service.run({"nodes", "show", "dgx/1"});
+    EXPECT_EQ(finished.exit_code, exit_code) << status;
+    EXPECT_EQ(finished.out, "");
+    EXPECT_EQ(finished.err, "railweave: no such\\x1b[31m thing (look elsewhere)\n");
+    EXPECT_EQ(service.asked().at(0).target, "/v1/nodes/dgx%2F1");
+  }
+}
+
+TEST(Answers, ThatTakeTooLongEndTheCommand) {
+  StubService service;
+  service.on(Method::get, "/v1/fabric", [](const Request&) {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    return Response::json("{}");
+  });
+  const Finished finished = service.run({"fabric", "show", "--timeout", "0.2"});
+  EXPECT_EQ(finished.exit_code, 3);
+  EXPECT_THAT(finished.err, HasSubstr("did not answer within 200 ms"));
+}
+
+constexpr const char* kExplanation =
+    R"("explanation":{"level":"nvlinkDomain","blockGpus":8,"needed":64,"fits":61,"totalGpus":1024,"freeGpus":540,"strandedGpus":28,
+       "levels":[{"level":"node","groups":128,"groupsThatFit":0,"bestBlocks":1,"bestBlocksWhenEmpty":1}],
+       "excluded":[{"reason":"drained","nodes":2,"examples":["dgx-7","dgx-9"]}],
+       "counterfactuals":[{"change":"pipeline 4 -> 3","outcome":"placed"},{"change":"tensor 8 -> 4","outcome":"never"}]})";
+
+std::string not_now() {
+  return std::string(R"({"outcome":"notNow","code":"jobs.noCapacityAtLevel","reason":"61 of 64 blocks fit",)") +
+         kExplanation + "}";
+}
+
+TEST(Place, ExplainsWhyNotReadablyAndEndsWithSix) {
+  StubService service;
+  service.on(Method::post, "/v1/placements/query", [](const Request&) { return Response::json(not_now()); });
+  const Finished finished = service.run({"place", "--tp", "8", "--pp", "4", "--dp", "16"});
+  EXPECT_EQ(finished.exit_code, 6);
+  EXPECT_EQ(finished.err, "");
+  EXPECT_EQ(finished.out,
+            "Outcome:  cannot be placed now\n"
+            "Reason:   61 of 64 blocks fit\n"
+            "Needed:   64 blocks of 8 GPUs, 512 GPUs in all\n"
+            "Fits:     61 blocks of 8 GPUs at level nvlinkDomain\n"
+            "Free:     540 of 1024 GPUs, 28 of them in pieces smaller than a block\n"
+            "\n"
+            "What fits\n"
+            "  LEVEL  GROUPS  FIT THE JOB NOW  BLOCKS IN THE BEST  IF EMPTY\n"
+            "  node      128                0                   1         1\n"
+            "\n"
+            "Nodes left out\n"
+            "  NODES  LEFT OUT  FOR EXAMPLE\n"
+            "      2  drained   dgx-7, dgx-9\n"
+            "\n"
+            "What would change the answer\n"
+            "  CHANGE           THEN\n"
+            "  pipeline 4 -> 3  is placed\n"
+            "  tensor 8 -> 4    can never be placed\n");
+  const auto asked = service.asked();
+  EXPECT_EQ(asked.at(0).target, "/v1/placements/query");
+  EXPECT_EQ(Json::parse(asked.at(0).body), Json::parse(R"({"parallelism":{"tensor":8,"pipeline":4,"data":16}})"));
+  EXPECT_EQ(asked.at(0).headers.value("Content-Type"), "application/json");
+}
+
+TEST(Place, NeverEndsWithSevenAndPlacedWithNought) {
+  StubService service;
+  int asked = 0;
+  service.on(Method::post, "/v1/placements/query", [&asked](const Request&) {
+    if (++asked == 1) return Response::json(R"({"outcome":"never","code":"jobs.neverFits","reason":"too big"})");
+    return Response::json(
+        R"({"outcome":"placed","placement":{"level":"leafGroup","nodesUsed":12},"ranks":{"count":96}})");
+  });
+  EXPECT_EQ(service.run({"place", "--gpus", "9"}).exit_code, 7);
+  const Finished placed = service.run({"place", "--gpus", "96"});
+  EXPECT_EQ(placed.exit_code, 0);
+  EXPECT_THAT(placed.out, AllOf(HasSubstr("nothing has changed"), HasSubstr("leafGroup"), HasSubstr("96")));
+}
+
+std::string rank(int number) {
+  const std::string n = std::to_string(number);
+  return R"({"rank":)" + n + R"(,"node":"dgx-1","gpu":)" + std::to_string(number % 8) +
+         R"(,"nics":[{"device":"mlx5_4","port":"0c42a10300280050/1","rail":3}],"dp":0,"pp":0,"cp":0,"ep":0,"tp":)" + n +
+         "}";
+}
+
+StubService::Answerer ranks_answer(int count) {
+  return [count](const Request& request) {
+    const auto* limit = request.query("limit");
+    const int shown = std::min(count, limit == nullptr ? count : std::stoi(*limit));
+    std::string items;
+    for (int i = 0; i < shown; ++i) items += (items.empty() ? "" : ",") + rank(i);
+    return Response::json(R"({"items":[)" + items + R"(],"nextCursor":null,"seq":1})");
+  };
+}
+
+std::string job(int ranks) {
+  return R"({"id":"job-000001","name":"llama","tenant":"research","state":"placed","gpus":)" + std::to_string(ranks) +
+         R"(,"spec":{"parallelism":{"tensor":8,"pipeline":1,"data":1,"context":1,"expert":1}},"ranks":{"count":)" +
+         std::to_string(ranks) + R"(},"placement":{"level":"node"},"nodeList":["dgx-1"],"history":[]})";
+}
+
+TEST(Ranks, AreATableOfNodeGpuNicRailAndCoordinates) {
+  StubService service;
+  service.get("/v1/jobs/{id}", job(64));
+  service.on(Method::get, "/v1/jobs/{id}/ranks", ranks_answer(64));
+  const Finished finished = service.run({"jobs", "ranks", "job-000001"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, StartsWith("RANK  NODE   GPU  NIC     RAIL  TP  PP  DP\n"
+                                       "   0  dgx-1    0  mlx5_4  3      0   0   0\n"));
+  EXPECT_EQ(std::ranges::count(finished.out, '\n'), 65) << "all of them where there is no terminal";
+  const Finished wide = service.run({"jobs", "ranks", "job-000001", "-o", "wide", "--limit", "2"});
+  EXPECT_EQ(wide.out,
+            "RANK  NODE   GPU  NIC     RAIL  NIC PORT            TP  PP  DP  CP  EP\n"
+            "   0  dgx-1    0  mlx5_4  3     0c42a10300280050/1   0   0   0   0   0\n"
+            "   1  dgx-1    1  mlx5_4  3     0c42a10300280050/1   1   0   0   0   0\n"
+            "and 62 ranks more (--all shows them)\n");
+}
+
+TEST(Ranks, AreCutOnATerminalUnlessAllAreAskedFor) {
+  StubService service;
+  service.get("/v1/jobs/{id}", job(64));
+  service.on(Method::get, "/v1/jobs/{id}/ranks", ranks_answer(64));
+  const RunOptions terminal{.environment = {"TERM=xterm", "NO_COLOR=1"}, .terminal = true};
+  const Finished finished = service.run({"jobs", "ranks", "job-000001"}, terminal);
+  EXPECT_EQ(std::ranges::count(finished.out, '\n'), 34);
+  EXPECT_THAT(finished.out, HasSubstr("and 32 ranks more (--all shows them)\n"));
+  EXPECT_EQ(std::ranges::count(service.run({"jobs", "ranks", "job-000001", "--all"}, terminal).out, '\n'), 65);
+  EXPECT_EQ(Json::parse(service.run({"jobs", "ranks", "job-000001", "-o", "json"}, terminal).out)["items"].size(), 64U);
+}
+
+TEST(Terminal, GetsColorsUnlessNoColor) {
+  StubService service;
+  service.get("/v1/jobs/{id}", job(8));
+  const std::vector<std::string> show{"jobs", "show", "job-000001"};
+  EXPECT_THAT(service.run(show, {.environment = {"TERM=xterm"}, .terminal = true}).out,
+              HasSubstr("\x1b[32mplaced\x1b[0m"));
+  EXPECT_THAT(service.run(show, {.environment = {"TERM=xterm", "NO_COLOR=1"}, .terminal = true}).out,
+              Not(HasSubstr("\x1b")));
+  EXPECT_THAT(service.run(show, {.environment = {"TERM=dumb"}, .terminal = true}).out, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(service.run(show, {.environment = {"TERM=xterm"}}).out, Not(HasSubstr("\x1b")));
+}
+
+TEST(Submit, SendsTheKeyAndPrintsTheJob) {
+  StubService service;
+  service.on(Method::post, "/v1/jobs", [](const Request&) { return Response::json(job(8), 201); });
+  const Finished finished =
+      service.run({"jobs", "submit", "--tenant", "research", "--tp", "8", "--idempotency-key", "k-1", "-o", "json"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(Json::parse(finished.out), Json::parse(job(8)));
+  EXPECT_EQ(service.asked().at(0).headers.value("Idempotency-Key"), "k-1");
+}
+
+TEST(Submit, AJobThatIsNotPlacedIsExplainedOnStdout) {
+  StubService service;
+  service.on(Method::post, "/v1/jobs", [](const Request&) {
+    std::string body =
+        R"({"status":409,"code":"jobs.noCapacityAtLevel","detail":"61 of 64 blocks fit","outcome":"notNow",)";
+    return Response::json(body + kExplanation + "}", 409);
+  });
+  const Finished finished = service.run({"jobs", "submit", "--tp", "8"});
+  EXPECT_EQ(finished.exit_code, 6);
+  EXPECT_THAT(finished.out, HasSubstr("Reason:   61 of 64 blocks fit\n"));
+  const Finished document = service.run({"jobs", "submit", "--tp", "8", "-o", "json"});
+  EXPECT_EQ(document.exit_code, 6);
+  EXPECT_EQ(Json::parse(document.out)["outcome"], "notNow");
+}
+
+TEST(Submit, AConflictThatIsNoPlacementIsAnError) {
+  StubService service;
+  service.on(Method::post, "/v1/jobs", [](const Request&) {
+    return Response::json(R"({"status":409,"code":"tenants.gpuLimit","detail":"holds too many","hint":"wait"})", 409);
+  });
+  const Finished finished = service.run({"jobs", "submit", "--tp", "8"});
+  EXPECT_EQ(finished.exit_code, 5);
+  EXPECT_EQ(finished.err, "railweave: holds too many (wait)\n");
+}
+
+TEST(Jobs, CancelAndCompleteSayWhatTheJobIsNow) {
+  StubService service;
+  service.on(Method::del, "/v1/jobs/{id}",
+             [](const Request&) { return Response::json(R"({"id":"job-000001","state":"cancelled"})"); });
+  service.on(Method::post, "/v1/jobs/{id}/complete",
+             [](const Request&) { return Response::json(R"({"id":"job-000001","state":"cancelled"})"); });
+  EXPECT_EQ(service.run({"jobs", "cancel", "job-000001", "--reason", "wrong branch"}).out, "job-000001:  cancelled\n");
+  EXPECT_EQ(service.run({"jobs", "complete", "job-000001"}).out, "job-000001:  cancelled already\n");
+  EXPECT_EQ(service.asked().at(0).target, "/v1/jobs/job-000001?reason=wrong branch");
+}
+
+TEST(Tenants, PutChangesOnlyWhatIsGiven) {
+  StubService service;
+  service.on(Method::get, "/v1/tenants/{name}", [](const Request&) {
+    return Response::json(R"({"id":"research","description":"pre-training","maxGpus":64,"gpusHeld":8,"version":3})")
+        .with("ETag", "\"research.3\"");
+  });
+  service.on(Method::put, "/v1/tenants/{name}", [](const Request& request) { return Response::json(request.body); });
+  EXPECT_EQ(service.run({"tenants", "put", "research", "--max-gpus", "128"}).exit_code, 0);
+  EXPECT_EQ(service.run({"tenants", "put", "research", "--no-limit", "--description", ""}).exit_code, 0);
+  const auto asked = service.asked();
+  EXPECT_EQ(Json::parse(asked.at(1).body), Json::parse(R"({"description":"pre-training","maxGpus":128})"));
+  EXPECT_EQ(asked.at(1).headers.value("If-Match"), "\"research.3\"");
+  EXPECT_EQ(Json::parse(asked.at(3).body), Json::parse(R"({"description":"","maxGpus":null})"));
+}
+
+TEST(Import, UploadsWatchesTheOperationAndPrintsTheFabric) {
+  StubService service;
+  service.on(Method::put, "/v1/fabric/topology", [](const Request&) {
+    return Response::json(R"({"operation":"op-000001"})", 202).with("Location", "/v1/operations/op-000001");
+  });
+  int polls = 0;
+  service.on(Method::get, "/v1/operations/{id}", [&polls](const Request&) {
+    if (++polls < 3) return Response::json(R"({"state":"running","progress":{"done":1,"total":2,"unit":"bytes"}})");
+    return Response::json(R"({"state":"succeeded","result":{"hosts":3,"switches":1,"gpus":24,"source":"x"}})");
+  });
+  const std::string file = scratch_file("fabric.txt", "hello");
+  const Finished finished =
+      service.run({"fabric", "import", file, "--gpus-per-node", "8", "--subnet", "a b", "--force"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("Hosts:              3\n"));
+  const auto put = service.asked().at(0);
+  EXPECT_EQ(put.body, "hello");
+  EXPECT_EQ(put.headers.value("Prefer"), "respond-async");
+  EXPECT_EQ(put.target, "/v1/fabric/topology?format=auto&source=" + file + "&subnet=a b&gpusPerNode=8&force=true");
+  EXPECT_EQ(polls, 3);
+}
+
+TEST(Import, ReportsWhyTheOperationFailed) {
+  StubService service;
+  service.on(Method::put, "/v1/fabric/topology",
+             [](const Request&) { return Response::json("{}", 202).with("Location", "/v1/operations/op-000001"); });
+  int asked = 0;
+  service.on(Method::get, "/v1/operations/{id}", [&asked](const Request&) {
+    const char* code = ++asked == 1 ? "ibnetdiscover.unreadable" : "topology.losesJobs";
+    return Response::json(R"({"state":"failed","error":{"code":")" + std::string(code) +
+                          R"(","detail":"dump.txt: line 3, column 1: no","hint":"see"}})");
+  });
+  const std::string file = scratch_file("fabric.txt", "hello");
+  const Finished unreadable = service.run({"fabric", "import", file});
+  EXPECT_EQ(unreadable.exit_code, 8);
+  EXPECT_EQ(unreadable.err, "railweave: dump.txt: line 3, column 1: no (see)\n");
+  EXPECT_EQ(service.run({"fabric", "import", file}).exit_code, 5);
+}
+
+TEST(Import, ReadsStdinAndMergesFurtherFiles) {
+  StubService service;
+  service.on(Method::put, "/v1/fabric/topology",
+             [](const Request&) { return Response::json(R"({"hosts":1,"switches":1})"); });
+  const std::string file = scratch_file("second.txt", "second");
+  EXPECT_EQ(service.run({"fabric", "import", "-", file}, {.input = "first"}).exit_code, 0);
+  const auto asked = service.asked();
+  ASSERT_EQ(asked.size(), 2U);
+  EXPECT_EQ(asked[0].body, "first");
+  EXPECT_EQ(asked[0].target, "/v1/fabric/topology?format=auto&source=stdin");
+  EXPECT_EQ(asked[1].body, "second");
+  EXPECT_THAT(asked[1].target, HasSubstr("merge=true"));
+}
+
+TEST(Import, AFileThatCannotBeReadSendsNothing) {
+  StubService service;
+  service.on(Method::put, "/v1/fabric/topology", [](const Request&) { return Response::json("{}"); });
+  const std::string file = scratch_file("good.txt", "good");
+  EXPECT_EQ(service.run({"fabric", "import", file, scratch_path("absent.txt")}).exit_code, 4);
+  EXPECT_EQ(service.run({"fabric", "import", file, "/"}).exit_code, 8);
+  EXPECT_EQ(service.run({"fabric", "import", "/dev/zero"}).exit_code, 8);
+  EXPECT_THAT(service.asked(), testing::IsEmpty());
+}
+
+TEST(Check, FailsOnlyWhenAsked) {
+  StubService service;
+  service.get(
+      "/v1/fabric/findings",
+      R"({"findings":[{"code":"hostShortOfRail","severity":"warning","message":"m","objects":["a","b","c","d"]}]})");
+  const Finished finished = service.run({"fabric", "check"});
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_EQ(finished.out,
+            "SEVERITY  CODE             MESSAGE  OBJECTS\n"
+            "warning   hostShortOfRail  m        a, b, c +1\n"
+            "\n0 errors, 1 warning, 0 notes\n");
+  EXPECT_EQ(service.run({"fabric", "check", "--fail-on", "error"}).exit_code, 0);
+  EXPECT_EQ(service.run({"fabric", "check", "--fail-on", "warning"}).exit_code, 10);
+  EXPECT_EQ(service.run({"fabric", "check", "--fail-on", "info", "-o", "json"}).exit_code, 10);
+}
+
+std::string event(int seq) {
+  return R"({"seq":)" + std::to_string(seq) +
+         R"(,"time":"2026-11-21T09:00:00Z","type":"job.placed","subject":{"kind":"job","id":"job-000001"},"actor":"local",)"
+         R"("summary":"placed","severity":"info","data":{}})";
+}
+
+TEST(Events, ShowTheNewestByDefault) {
+  StubService service;
+  service.on(Method::get, "/v1/events", [](const Request& request) {
+    const std::uint64_t after = std::stoull(*request.query("after"));
+    std::string items;
+    for (std::uint64_t seq = after + 1; seq <= 200 && seq > after; ++seq) {
+      items += (items.empty() ? "" : ",") + event(static_cast<int>(seq));
+    }
+    return Response::json(R"({"items":[)" + items + R"(],"nextCursor":null,"seq":200})");
+  });
+  const Finished finished = service.run({"events", "--last", "3"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(std::ranges::count(finished.out, '\n'), 4);
+  EXPECT_THAT(finished.out, HasSubstr("\n198  2026"));
+  EXPECT_EQ(Json::parse(service.run({"events", "--after", "190", "-o", "json"}).out)["items"].size(), 10U);
+}
+
+TEST(Events, FollowPrintsEachEventAndResumesWhereTheStreamBroke) {
+  for (const bool document : {false, true}) {
+    StubService service;
+    int streams = 0;
+    service.on(Method::get, "/v1/events/stream", [&streams](const Request&) {
+      if (++streams > 1) return Response::json(R"({"code":"x","detail":"gone"})", 404);
+      return Response::events([](const std::shared_ptr<api::StreamSink>& sink) {
+        sink->send(api::format_event("6", "job.placed", event(6)));
+        sink->send(api::format_event("7", "job.placed", "not JSON\x1b[31m"));
+        sink->send(api::format_event("8", "job.placed", event(8)));
+        sink->close("restarting");
+      });
+    });
+    std::vector<std::string> line{"events", "--follow", "--after", "5", "--type", "job.placed"};
+    if (document) line.insert(line.end(), {"-o", "json"});
+    const Finished finished = service.run(line);
+    EXPECT_EQ(finished.exit_code, 4) << finished.err;
+    EXPECT_THAT(finished.err,
+                AllOf(HasSubstr("an event that is not JSON"), HasSubstr("restarting"), HasSubstr("gone")));
+    ASSERT_EQ(std::ranges::count(finished.out, '\n'), 2) << finished.out;
+    if (document) {
+      EXPECT_EQ(Json::parse(finished.out.substr(0, finished.out.find('\n'))), Json::parse(event(6)));
+    } else {
+      EXPECT_THAT(finished.out, StartsWith("6        2026-11-21T09:00:00Z  job.placed          placed\n8 "));
+    }
+    EXPECT_EQ(service.asked().at(1).headers.value("Last-Event-ID"), "8");
+  }
+}
+
+TEST(Events, FollowEndsQuietlyWhenNobodyReads) {
+  StubService service;
+  service.on(Method::get, "/v1/events/stream", [](const Request&) {
+    return Response::events([](const std::shared_ptr<api::StreamSink>& sink) {
+      sink->send(api::format_event("6", "job.placed", event(6)));
+    });
+  });
+  const Finished finished = service.run({"events", "--follow", "--after", "5"}, {.closed_stdout = true});
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_EQ(finished.err, "");
+}
+
+TEST(Progress, IsShownAfterASecondAndOnATerminalOnly) {
+  StubService service;
+  service.on(Method::get, "/v1/fabric", [](const Request&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1600));
+    return Response::json(R"({"hosts":1,"switches":1})");
+  });
+  const Finished shown =
+      service.run({"fabric", "show"}, {.environment = {"TERM=xterm", "NO_COLOR=1"}, .terminal = true});
+  EXPECT_THAT(shown.out, HasSubstr("\x1b[Kworking ... 1 s"));
+  EXPECT_THAT(shown.out, HasSubstr("\x1b[KHosts:")) << "and wiped before the answer";
+  const Finished piped = service.run({"fabric", "show"});
+  EXPECT_EQ(piped.err, "");
+  EXPECT_THAT(piped.out, StartsWith("Hosts:"));
+}
+
+TEST(Events, FollowEndsWhenTheStreamIsRefused) {
+  StubService service;
+  service.get("/v1/events/stream", R"({"code":"query.invalidNumber","detail":"no"})", 400);
+  const Finished finished = service.run({"events", "--follow", "--after", "5"});
+  EXPECT_EQ(finished.exit_code, 8);
+  EXPECT_EQ(service.asked().at(0).headers.value("Last-Event-ID"), "5");
+}
+
+TEST(Status, IsReadyOrNine) {
+  for (const bool ready : {true, false}) {
+    StubService service;
+    service.get("/readyz", ready ? R"({"phase":"ready","seq":1})" : R"({"phase":"replaying","seq":1})",
+                ready ? 200 : 503);
+    service.get("/v1/fabric",
+                R"({"source":"demo.json","hosts":128,"switches":20,"gpus":1024,"freeGpus":256,"interSwitchLinks":3})");
+    service.get("/v1/jobs", R"({"items":[{"id":"job-000001"},{"id":"job-000002"}],"nextCursor":null,"seq":1})");
+    service.get("/v1/tenants",
+                R"({"items":[{"id":"research","gpusHeld":768,"maxGpus":null}],"nextCursor":null,"seq":1})");
+    const Finished finished = service.run({"status"});
+    EXPECT_EQ(finished.exit_code, ready ? 0 : 9);
+    EXPECT_THAT(finished.out, AllOf(HasSubstr("1024, 256 free (25%)"), HasSubstr("2 placed"), HasSubstr("research")));
+  }
+}
+
+}  // namespace
+}  // namespace railweave::cli

@@ -1,0 +1,288 @@
+// The control loop on a real store: what is answered is durable, what is refused changes nothing, restarts lose nothing.
+#include "services/control/control_loop.h"
+
+#include <atomic>
+#include <map>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "tests/unit/control/control_fixture.h"
+
+namespace railweave::control {
+namespace {
+
+TEST_F(ControlTest, places_a_job_and_frees_its_gpus_when_it_ends) {
+  start();
+  must(accept(star_of_hosts(2, 8)));
+  must(PutTenant{{.name = "research", .description = {}, .max_gpus = {}}, {}});
+  const auto placed = ask(submit_job("research", 8, 1));
+  ASSERT_TRUE(placed) << placed.error().error.text();
+  EXPECT_EQ(to_string(placed->job), "job-000001");
+  EXPECT_EQ(placed->state->free_gpus, 8U);
+  must(EndJob{placed->job, JobState::completed, "done", {}});
+  EXPECT_EQ(loop_->state()->free_gpus, 16U);
+  EXPECT_EQ(loop_->state()->jobs.find(placed->job)->state, JobState::completed);
+  EXPECT_EQ(loop_->state()->jobs.find(placed->job)->history.size(), 2U);
+}
+
+TEST_F(ControlTest, a_published_state_never_changes) {
+  start();
+  must(accept(star_of_hosts(2, 8)));
+  must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}}, {}});
+  const auto before = loop_->state();
+  const std::string text = codec_.encode_state(*before);
+  for (int i = 0; i < 4; ++i) must(submit_job("t", 4, 1));
+  EXPECT_EQ(codec_.encode_state(*before), text);
+  EXPECT_EQ(before->free_gpus, 16U);
+  EXPECT_EQ(loop_->state()->free_gpus, 0U);
+}
+
+TEST_F(ControlTest, refuses_with_a_reason_and_changes_nothing) {
+  start();
+  must(accept(star_of_hosts(2, 8)));
+  must(PutTenant{{.name = "small", .description = {}, .max_gpus = 8}, {}});
+  must(PutTenant{{.name = "big", .description = {}, .max_gpus = {}}, {}});
+  const std::string before = state_text();
+  const std::map<std::string, SubmitJob> commands{{"tenants.unknown", submit_job("nobody", 1, 1)},
+                                                  {"tenants.gpuLimit", submit_job("small", 8, 2)},
+                                                  {"jobs.neverFits", submit_job("big", 16, 1)},
+                                                  {"jobs.invalid", submit_job("big", 0, 1)}};
+  for (const auto& [code, command] : commands) {
+    const auto result = ask(command);
+    ASSERT_FALSE(result) << code;
+    EXPECT_EQ(result.error().error.code, code);
+    EXPECT_FALSE(result.error().error.message.empty());
+  }
+  must(submit_job("big", 8, 2));
+  const auto full = ask(submit_job("big", 8, 1));
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().error.kind, ErrorKind::conflict);
+  ASSERT_NE(full.error().placement, nullptr);
+  EXPECT_EQ(full.error().placement->outcome, scheduler::Outcome::not_now);
+  must(EndJob{JobId(1), JobState::cancelled, "", {}});
+  EXPECT_NE(state_text(), before);  // the job is remembered
+  EXPECT_EQ(loop_->state()->free_gpus, 16U);
+}
+
+TEST_F(ControlTest, the_same_idempotency_key_makes_one_job) {
+  start();
+  must(accept(star_of_hosts(2, 8)));
+  must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}}, {}});
+  const auto first = ask(submit_job("t", 8, 1, "key-1"));
+  const auto again = ask(submit_job("t", 8, 1, "key-1"));
+  ASSERT_TRUE(first && again);
+  EXPECT_FALSE(first->replayed);
+  EXPECT_TRUE(again->replayed);
+  EXPECT_EQ(first->job, again->job);
+  EXPECT_EQ(loop_->state()->jobs.size(), 1U);
+  const auto other = ask(submit_job("t", 4, 1, "key-1"));
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().error.code, "idempotency.keyReused");
+  stop();
+  start();
+  const auto after_restart = ask(submit_job("t", 8, 1, "key-1"));
+  ASSERT_TRUE(after_restart);
+  EXPECT_EQ(after_restart->job, first->job);
+}
+
+TEST_F(ControlTest, a_new_topology_keeps_jobs_by_node_name_and_refuses_to_lose_them) {
+  start();
+  must(accept(star_of_hosts(4, 8)));
+  must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}}, {}});
+  must(submit_job("t", 8, 4));
+  const auto smaller = ask(accept(star_of_hosts(3, 8)));
+  ASSERT_FALSE(smaller);
+  EXPECT_EQ(smaller.error().error.code, "topology.losesJobs");
+  must(accept(star_of_hosts(6, 8)));
+  EXPECT_EQ(loop_->state()->free_gpus, 16U);
+  const auto job = loop_->state()->jobs.find(JobId(1));
+  for (const auto gpu : job->placement.gpu_of_rank) {
+    EXPECT_NE(std::ranges::find(job->nodes, loop_->state()->topology().name(loop_->state()->topology().host(gpu))),
+              job->nodes.end());
+  }
+  must(accept(star_of_hosts(3, 8), true));
+  EXPECT_EQ(loop_->state()->jobs.find(JobId(1))->state, JobState::lost);
+  EXPECT_EQ(loop_->state()->free_gpus, 24U);
+  const std::string text = state_text();
+  stop();
+  start();
+  EXPECT_EQ(state_text(), text);
+}
+
+TEST_F(ControlTest, versions_guard_changes) {
+  start();
+  must(PutTenant{{.name = "t", .description = {}, .max_gpus = 5}, 0});
+  const auto version = loop_->state()->tenants->at("t").version;
+  const auto stale = ask(PutTenant{{.name = "t", .description = {}, .max_gpus = 6}, 0});
+  ASSERT_FALSE(stale);
+  EXPECT_EQ(stale.error().error.kind, ErrorKind::precondition);
+  must(PutTenant{{.name = "t", .description = {}, .max_gpus = 6}, version});
+  EXPECT_EQ(loop_->state()->tenants->at("t").max_gpus, 6U);
+}
+
+TEST_F(ControlTest, a_full_queue_says_busy_and_every_accepted_command_is_answered_once) {
+  start({.queue_limit = 4, .batch_limit = 2});
+  must(accept(star_of_hosts(1, 8)));
+  std::atomic<int> answered = 0;
+  int accepted = 0;
+  int busy = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const bool queued = loop_->submit({"tester", PutTenant{{.name = "t" + std::to_string(i), .description = {}, .max_gpus = {}}, {}}},
+                                      [&](const CommandResult&) { ++answered; });
+    ++(queued ? accepted : busy);
+  }
+  EXPECT_GT(busy, 0);
+  stop();
+  EXPECT_EQ(answered, accepted);
+}
+
+// Random commands by seed, against a model that knows only which job holds how many GPUs.
+class ControlRandomTest : public ControlTest, public testing::WithParamInterface<unsigned> {};
+
+TEST_P(ControlRandomTest, holds_exactly_the_gpus_of_placed_jobs_and_survives_restarts) {
+  std::mt19937 random(GetParam());
+  start({.snapshot_every = 1 + random() % 40});
+  unsigned hosts = 6;
+  must(accept(star_of_hosts(hosts, 8)));
+  for (const auto* name : {"a", "b", "c"}) must(PutTenant{{.name = name, .description = {}, .max_gpus = 20 + random() % 30}, {}});
+  std::map<JobId, std::uint64_t> held;
+  for (int step = 0; step < 120; ++step) {
+    const auto state = loop_->state();
+    switch (random() % 8) {
+      case 0:
+      case 1:
+      case 2: {
+        const auto command = submit_job(std::string(1, static_cast<char>('a' + random() % 3)), 1U << random() % 4, 1 + random() % 3);
+        const auto result = ask(command);
+        if (result) held[result->job] = std::uint64_t{command.spec.parallelism.tensor} * command.spec.parallelism.data;
+        break;
+      }
+      case 3:
+      case 4:
+        if (!held.empty()) {
+          const auto job = std::next(held.begin(), static_cast<long>(random() % held.size()));
+          must(EndJob{job->first, random() % 2 != 0 ? JobState::completed : JobState::cancelled, "", {}});
+          held.erase(job);
+        }
+        break;
+      case 5: {
+        hosts = 4 + random() % 5;
+        const bool force = random() % 2 != 0;
+        if (ask(accept(star_of_hosts(hosts, 8), force)) && force) {
+          std::erase_if(held, [&](const auto& entry) { return !loop_->state()->jobs.find(entry.first)->holds_gpus(); });
+        }
+        break;
+      }
+      case 6: {
+        const std::string text = state_text();
+        stop();
+        start({.snapshot_every = 1 + random() % 40});
+        ASSERT_EQ(state_text(), text) << "after a restart at step " << step;
+        break;
+      }
+      default: {
+        const auto name = std::string(1, static_cast<char>('a' + random() % 3));
+        must(PutTenant{{.name = name, .description = {}, .max_gpus = 20 + random() % 30}, {}});
+      }
+    }
+    const auto now = loop_->state();
+    std::uint64_t total = 0;
+    std::set<fabric::GpuId> taken;
+    for (const auto& [id, gpus] : held) {
+      const auto job = now->jobs.find(id);
+      ASSERT_NE(job, nullptr);
+      ASSERT_EQ(job->placement.gpu_of_rank.size(), gpus);
+      for (const auto gpu : job->placement.gpu_of_rank) {
+        ASSERT_TRUE(taken.insert(gpu).second) << "a GPU is given twice";
+        ASSERT_TRUE(now->allocations[now->topology().host(gpu).index()].used >> now->topology().local_index(gpu) & 1U);
+      }
+      total += gpus;
+    }
+    ASSERT_EQ(now->free_gpus, now->topology().gpus().size() - total);
+    std::uint64_t held_by_tenants = 0;
+    for (const auto& [tenant, gpus] : *now->gpus_held) held_by_tenants += gpus;
+    ASSERT_EQ(held_by_tenants, total);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, ControlRandomTest, testing::Range(1U, 21U));
+
+// A store that fails when told to, before or after the real append.
+class FailingJournal final : public db::Journal {
+ public:
+  explicit FailingJournal(std::unique_ptr<db::Journal> real) : real_(std::move(real)) {}
+
+  std::atomic<int> fail_before{0};  // appends that fail without writing
+  std::atomic<int> fail_after{0};   // appends that fail although they were written
+
+  Result<void> append(const db::Batch& batch) override {
+    if (fail_before > 0) {
+      --fail_before;
+      return fail(ErrorKind::unavailable, "db.full", "planted: disk full");
+    }
+    auto result = real_->append(batch);
+    if (result && fail_after > 0) {
+      --fail_after;
+      return fail(ErrorKind::internal, "db.io", "planted: fsync failed");
+    }
+    return result;
+  }
+  Result<std::vector<db::Record>> read(const db::ReadFilter& filter) override { return real_->read(filter); }
+  Result<std::uint64_t> last_seq() override { return real_->last_seq(); }
+  Result<void> save_snapshot(const db::Snapshot& snapshot) override { return real_->save_snapshot(snapshot); }
+  Result<std::optional<db::Snapshot>> latest_snapshot() override { return real_->latest_snapshot(); }
+  Result<std::optional<std::string>> blob(const std::string& digest) override { return real_->blob(digest); }
+
+ private:
+  std::unique_ptr<db::Journal> real_;
+};
+
+class FailingStoreTest : public ControlTest {
+ protected:
+  std::unique_ptr<db::Journal> wrap(std::unique_ptr<db::Journal> journal) override {
+    auto failing = std::make_unique<FailingJournal>(std::move(journal));
+    failing_ = failing.get();
+    return failing;
+  }
+  FailingJournal* failing_ = nullptr;
+};
+
+TEST_F(FailingStoreTest, a_failed_append_is_answered_as_unavailable_and_changes_nothing) {
+  start();
+  must(accept(star_of_hosts(2, 8)));
+  must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}}, {}});
+  const std::string before = state_text();
+  failing_->fail_before = 1;
+  const auto result = ask(submit_job("t", 8, 1));
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().error.kind, ErrorKind::unavailable);
+  EXPECT_EQ(state_text(), before);
+  EXPECT_EQ(loop_->phase(), Phase::store_failed);
+  must(submit_job("t", 8, 1));
+  EXPECT_EQ(loop_->phase(), Phase::ready);
+  EXPECT_EQ(loop_->state()->jobs.size(), 1U);
+}
+
+TEST_F(FailingStoreTest, an_append_that_failed_after_writing_is_found_again) {
+  std::vector<std::uint64_t> published;
+  ControlOptions options;
+  options.on_published = [&](const std::vector<db::Record>& records) {
+    for (const auto& record : records) published.push_back(record.seq);
+  };
+  start(options);
+  must(accept(star_of_hosts(2, 8)));
+  must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}}, {}});
+  failing_->fail_after = 1;
+  EXPECT_FALSE(ask(submit_job("t", 8, 1, "once")));
+  const auto again = ask(submit_job("t", 8, 1, "once"));  // the same request, repeated as the answer said
+  ASSERT_TRUE(again) << again.error().error.text();
+  EXPECT_TRUE(again->replayed);
+  EXPECT_EQ(loop_->state()->jobs.size(), 1U);
+  EXPECT_EQ(loop_->state()->free_gpus, 8U);
+  for (std::size_t i = 0; i < published.size(); ++i) EXPECT_EQ(published[i], i + 1) << "watchers miss nothing";
+  EXPECT_EQ(published.size(), loop_->state()->seq);
+}
+
+}  // namespace
+}  // namespace railweave::control

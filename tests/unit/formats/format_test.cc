@@ -1,0 +1,60 @@
+#include "fabric/formats/format.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/formats/fixtures.h"
+
+namespace railweave::fabric {
+namespace {
+
+TEST(Format, IsToldByWhatTheTextLooksLike) {
+  EXPECT_EQ(detect_format("#\n# Topology file\n\nvendid=0x2c9\nSwitch\t36 \"S-0002c90300000001\"\t\t# \"x\"\n"),
+            Format::ibnetdiscover);
+  EXPECT_EQ(detect_format("Ca 1 \"H-0002c90300000001\" # \"x\"\r\n"), Format::ibnetdiscover);
+  EXPECT_EQ(detect_format("Switch 36 \"S-0002c90300000001\"\n\nHca 1 \"H-0002c90300000001\"\n"), Format::ibsim);
+  EXPECT_EQ(detect_format("Switch 36 \"leaf\"\n"), Format::ibsim);
+  EXPECT_EQ(detect_format("# ibsim netlist written by Railweave\n\nSwitch 36 \"S-0002c90300000001\"\n"), Format::ibsim);
+  EXPECT_EQ(detect_format(" \n{\"railweave\":\"fabric\"}"), Format::native);
+  EXPECT_EQ(detect_format("{\"nodes\":[]}"), Format::nvlink_cliques);
+  EXPECT_EQ(detect_format("<system version=\"1\"/>"), Format::nccl_topology);
+  EXPECT_EQ(detect_format("<!-- x -->\n<system/>"), Format::nccl_topology);
+  EXPECT_EQ(detect_format("\t\x1b[4mGPU0\tGPU1\tCPU Affinity\x1b[0m\nGPU0\t X \n"), Format::nvidia_smi_topo);
+  EXPECT_EQ(detect_format("node,clusterUuid,cliqueId\n"), Format::nvlink_cliques);
+  EXPECT_EQ(detect_format("# list\nn1 61248eac-4785-4fbf-9cbd-231635e37e9d 20663\n"), Format::nvlink_cliques);
+  for (const char* text : {"", "   \n", "hello\nworld", "[1,2]", "Switch"})
+    EXPECT_EQ(detect_format(text), Format::unknown) << text;
+}
+
+TEST(Format, OfEveryRealFile) {
+  const auto files = shared_files("gpu");
+  if (files.empty()) GTEST_SKIP() << "the real files gpu/* are not on this machine";
+  for (const auto& file : files) {
+    const Format format = detect_format(shared_file(file).value());
+    const Format expected = file.ends_with(".xml")    ? Format::nccl_topology
+                            : file.ends_with(".json") ? Format::nvlink_cliques
+                                                      : Format::nvidia_smi_topo;
+    EXPECT_EQ(format, expected) << file;
+  }
+  for (const auto& file : shared_files("ibsim"))
+    EXPECT_EQ(detect_format(shared_file(file).value()), Format::ibsim) << file;
+}
+
+TEST(Format, NamesAreReadBack) {
+  EXPECT_EQ(all_formats().size(), 6U);
+  for (const auto format : all_formats()) EXPECT_EQ(parse_format(to_string(format)), format);
+  EXPECT_FALSE(parse_format("unknown"));
+  EXPECT_FALSE(parse_format(""));
+}
+
+TEST(ReadFabric, SaysWhatItTakes) {
+  auto unknown = read_fabric("hello", Format::unknown, {.source = "f"});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, "input.format");
+  EXPECT_EQ(unknown.error().location, "f: line 1, column 1");
+  auto machine = read_fabric("<system/>");
+  ASSERT_FALSE(machine);
+  EXPECT_EQ(machine.error().code, "input.notAFabric");
+}
+
+}  // namespace
+}  // namespace railweave::fabric

@@ -1,0 +1,300 @@
+// Every bound: sizes, times, connections, memory.
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <zlib.h>
+
+#include "tests/unit/http/raw_socket.h"
+#include "tests/unit/http/test_server.h"
+
+namespace railweave::api {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string code_of(const RawAnswer& answer) { return nlohmann::json::parse(answer.body)["code"]; }
+
+// By zlib directly.
+std::string gzipped(const std::string& text) {
+  z_stream stream{};
+  EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, 31, 9, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string out(text.size() + 128, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+TEST(ServerLimits, HeadersAreBoundedInSizeAndNumber) {
+  ServerOptions options;
+  options.max_header_bytes = 4096;
+  options.max_header_count = 20;
+  options.max_target_bytes = 1000;
+  const TestServer server(options);
+  const auto answer_to = [&](const std::string& request) {
+    RawSocket socket(server.port());
+    socket.send(request);
+    return socket.read_answer();
+  };
+  EXPECT_EQ(answer_to(get_request("/hello", "X: " + std::string(3000, 'x') + "\r\n")).status, 200);
+  EXPECT_EQ(code_of(answer_to(get_request("/hello", "X: " + std::string(5000, 'x') + "\r\n"))), "http.headersTooLarge");
+  EXPECT_EQ(answer_to(get_request("/hello", "X: " + std::string(3'000'000, 'x') + "\r\n")).status, 431);
+  std::string many;
+  for (int i = 0; i < 30; ++i) many += "X: 1\r\n";
+  EXPECT_EQ(code_of(answer_to(get_request("/hello", many))), "http.tooManyHeaders");
+  EXPECT_EQ(answer_to(get_request("/things/" + std::string(900, 'x'))).status, 200);
+  EXPECT_EQ(answer_to(get_request("/things/" + std::string(1100, 'x'))).status, 414);
+  EXPECT_EQ(answer_to(get_request("/things/" + std::string(50'000, 'x'))).status, 414);
+  EXPECT_EQ(answer_to(std::string(50'000, 'x')).status, 414);
+}
+
+TEST(ServerLimits, BodiesAreBoundedByRoute) {
+  ServerOptions options;
+  options.body_limit_bytes = 1000;
+  const TestServer server(options, [](Router& router) {
+    router.put("/large",
+               [](const Request& request, const Responder& answer) {
+                 answer(Response::text(std::to_string(request.body.size())));
+               },
+               {.body_limit_bytes = 3'000'000});
+  });
+  RawSocket socket(server.port());
+  socket.send(post_request("/echo", std::string(1000, 'x')));
+  EXPECT_EQ(socket.read_answer().status, 200);
+  socket.send("PUT /large HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3000000\r\n\r\n" +
+              std::string(3'000'000, 'x'));
+  EXPECT_EQ(socket.read_answer().body, "3000000");
+  socket.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1001\r\n\r\n");
+  EXPECT_EQ(code_of(socket.read_answer()), "http.bodyTooLarge");
+  RawSocket chunked(server.port());
+  chunked.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
+  for (int i = 0; i < 3; ++i) chunked.send("190\r\n" + std::string(400, 'x') + "\r\n");
+  EXPECT_EQ(chunked.read_answer().status, 413);
+}
+
+// The answer arrives although the client is still sending what nobody reads.
+TEST(ServerLimits, ARefusedUploadLearnsWhy) {
+  const TestServer server;
+  RawSocket socket(server.port());
+  std::thread sender([&] {
+    socket.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 30000000\r\n\r\n");
+    socket.send(std::string(30'000'000, 'x'));
+  });
+  const RawAnswer answer = socket.read_answer();
+  EXPECT_EQ(answer.status, 413);
+  sender.join();
+}
+
+TEST(ServerLimits, CompressedBodiesAreInflatedWithinTheLimit) {
+  ServerOptions options;
+  options.body_limit_bytes = 100'000;
+  const TestServer server(options);
+  RawSocket socket(server.port());
+  socket.send(post_request("/echo", gzipped("some text"), "Content-Encoding: gzip\r\n"));
+  EXPECT_EQ(socket.read_answer().body, "some text");
+  socket.send(post_request("/echo", gzipped("two ") + gzipped("members"), "Content-Encoding: gzip\r\n"));
+  EXPECT_EQ(socket.read_answer().body, "two members");
+  socket.send(post_request("/echo", gzipped(std::string(100'000, 'x')), "Content-Encoding: gzip\r\n"));
+  EXPECT_EQ(socket.read_answer().body.size(), 100'000U);
+  socket.send(post_request("/echo", "plain", "Content-Encoding: br\r\n"));
+  const RawAnswer other = socket.read_answer();
+  EXPECT_EQ(other.status, 415);
+  EXPECT_EQ(other.headers.at("accept-encoding"), "gzip");
+  const std::string bomb = gzipped(std::string(50'000'000, '\0'));
+  ASSERT_LT(bomb.size(), 100'000U);
+  for (const std::string& body : {bomb, gzipped(std::string(100'001, 'x'))}) {
+    RawSocket bombed(server.port());
+    bombed.send(post_request("/echo", body, "Content-Encoding: gzip\r\n"));
+    EXPECT_EQ(bombed.read_answer().status, 413);
+  }
+  std::string truncated = gzipped("some text");
+  truncated.pop_back();
+  std::string wrong_sum = gzipped("some text");
+  wrong_sum[wrong_sum.size() - 6] ^= 1;
+  for (const std::string& body : {truncated, wrong_sum, std::string("not gzip"), gzipped("a") + "trailing"}) {
+    RawSocket broken(server.port());
+    broken.send(post_request("/echo", body, "Content-Encoding: gzip\r\n"));
+    EXPECT_EQ(code_of(broken.read_answer()), "http.badGzip");
+  }
+}
+
+TEST(ServerLimits, AllBodiesTogetherAreBounded) {
+  ServerOptions options;
+  options.bodies_in_flight_bytes = 100'000;
+  Gate gate;
+  std::vector<Responder> held;
+  std::mutex mutex;
+  const TestServer server(options, [&](Router& router) {
+    router.post("/hold", [&](const Request&, const Responder& answer) {
+      const std::lock_guard lock(mutex);
+      held.push_back(answer);
+    });
+  });
+  RawSocket first(server.port());
+  first.send(post_request("/hold", std::string(80'000, 'x')));
+  for (bool waiting = true; waiting;) {
+    std::this_thread::sleep_for(milliseconds(1));
+    const std::lock_guard lock(mutex);
+    waiting = held.empty();
+  }
+  RawSocket second(server.port());
+  second.send(post_request("/echo", std::string(80'000, 'x')));
+  const RawAnswer refused = second.read_answer();
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_TRUE(refused.headers.contains("retry-after"));
+  held.front()(Response::empty());
+  EXPECT_EQ(first.read_answer().status, 204);
+  held.clear();
+  RawSocket third(server.port());
+  third.send(post_request("/echo", std::string(80'000, 'x')));
+  EXPECT_EQ(third.read_answer().status, 200);
+}
+
+TEST(ServerLimits, SlowClientsAreLetGo) {
+  ServerOptions impatient;
+  impatient.idle_timeout = milliseconds(50);
+  const TestServer other(impatient);
+  RawSocket idle(other.port());
+  EXPECT_TRUE(idle.ends());
+  ServerOptions options;
+  options.header_timeout = milliseconds(100);
+  options.body_timeout = milliseconds(100);
+  const TestServer server(options);
+  RawSocket slow_head(server.port());
+  slow_head.send("GET /hello HTTP/1.1\r\n");
+  // Slowloris: a header now and then never completes the head, and buys no time.
+  std::thread dripping([&] {
+    for (int i = 0; i < 200 && slow_head.send("X: 1\r\n"); ++i) std::this_thread::sleep_for(milliseconds(10));
+  });
+  const RawAnswer head_answer = slow_head.read_answer();
+  EXPECT_EQ(head_answer.status, 408);
+  dripping.join();
+  RawSocket slow_body(server.port());
+  slow_body.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nabc");
+  EXPECT_EQ(slow_body.read_answer().status, 408);
+  EXPECT_TRUE(slow_body.ends());
+  const HttpMetrics metrics = server->metrics();
+  EXPECT_EQ(metrics.timeouts.at("head"), 1U);
+  EXPECT_EQ(metrics.timeouts.at("body"), 1U);
+}
+
+TEST(ServerLimits, AClientThatDoesNotReadIsLetGo) {
+  ServerOptions options;
+  options.write_timeout = milliseconds(150);
+  const auto large = std::make_shared<const std::string>(std::string(64 << 20, 'x'));
+  const auto add_large = [&](Router& router) {
+    router.get("/large", [&](const Request&, const Responder& answer) {
+      Response response;
+      response.content_type = "application/octet-stream";
+      response.shared_body = large;
+      answer(std::move(response));
+    });
+  };
+  const TestServer server(options, add_large);
+  RawSocket socket(server.port(), 4096);
+  socket.send(get_request("/large"));
+  for (int i = 0; i < 500 && server->metrics().timeouts.empty(); ++i) std::this_thread::sleep_for(milliseconds(10));
+  EXPECT_EQ(server->metrics().timeouts["write"], 1U);
+  const TestServer patient({}, add_large);
+  RawSocket reader(patient.port());
+  reader.send(get_request("/large"));
+  EXPECT_EQ(reader.read_answer().body.size(), large->size());
+}
+
+TEST(ServerLimits, AHandlerThatNeverAnswersIsGivenUp) {
+  ServerOptions options;
+  options.answer_timeout = milliseconds(50);
+  std::vector<Responder> kept;
+  const TestServer server(options, [&](Router& router) {
+    router.get("/never", [&](const Request&, const Responder& answer) { kept.push_back(answer); });
+  });
+  RawSocket socket(server.port());
+  socket.send(get_request("/never"));
+  EXPECT_EQ(code_of(socket.read_answer()), "http.noAnswerInTime");
+  socket.send(get_request("/hello"));
+  EXPECT_EQ(socket.read_answer().body, "hello\n");
+  EXPECT_TRUE(kept.front()(Response::text("late: goes nowhere")));
+  socket.send(get_request("/hello"));
+  EXPECT_EQ(socket.read_answer().body, "hello\n");
+}
+
+TEST(ServerLimits, ConnectionsBeyondTheLimitAreToldSo) {
+  ServerOptions options;
+  options.max_connections = 2;
+  const TestServer server(options);
+  RawSocket first(server.port());
+  first.send(get_request("/hello"));
+  EXPECT_EQ(first.read_answer().status, 200);
+  {
+    RawSocket second(server.port());
+    second.send(get_request("/hello"));
+    EXPECT_EQ(second.read_answer().status, 200);
+    RawSocket third(server.port());
+    third.send(get_request("/hello"));
+    const RawAnswer refused = third.read_answer();
+    EXPECT_EQ(refused.status, 503);
+    EXPECT_EQ(refused.headers.at("connection"), "close");
+    EXPECT_TRUE(refused.headers.contains("retry-after"));
+    EXPECT_EQ(server->metrics().refused_connections.at("limit"), 1U);
+  }
+  for (int i = 0; i < 500 && server->metrics().open_connections > 1; ++i) std::this_thread::sleep_for(milliseconds(10));
+  RawSocket fourth(server.port());
+  fourth.send(get_request("/hello"));
+  EXPECT_EQ(fourth.read_answer().status, 200);
+}
+
+TEST(ServerLimits, ConnectionsOfOneAddressCanBeBounded) {
+  ServerOptions options;
+  options.max_connections_per_address = 1;
+  const TestServer server(options);
+  RawSocket first(server.port());
+  first.send(get_request("/hello"));
+  EXPECT_EQ(first.read_answer().status, 200);
+  RawSocket second(server.port());
+  EXPECT_EQ(second.read_answer().status, 503);
+  EXPECT_EQ(server->metrics().refused_connections.at("address"), 1U);
+}
+
+TEST(ServerCompute, RunsBesideTheIoThreadsAndRefusesWhatIsTooMuch) {
+  ServerOptions options;
+  options.io_threads = 1;
+  options.compute_threads = 1;
+  options.compute_queue = 1;
+  Gate gate;
+  const TestServer server(options, [&](Router& router) {
+    router.post("/compute",
+                [&](const Request& request, const Responder& answer) {
+                  gate.pass();
+                  answer(Response::text("computed " + request.body));
+                },
+                {.compute = true});
+  });
+  RawSocket running(server.port());
+  running.send(post_request("/compute", "a"));
+  gate.await_arrivals(1);
+  RawSocket queued(server.port());
+  queued.send(post_request("/compute", "b"));
+  while (server->metrics().compute_queued == 0) std::this_thread::sleep_for(milliseconds(1));
+  RawSocket refused(server.port());
+  refused.send(post_request("/compute", "c"));
+  const RawAnswer answer = refused.read_answer();
+  EXPECT_EQ(answer.status, 429);
+  EXPECT_TRUE(answer.headers.contains("retry-after"));
+  refused.send(get_request("/hello"));
+  EXPECT_EQ(refused.read_answer().body, "hello\n");
+  while (server->metrics().requests_in_flight != 2) std::this_thread::sleep_for(milliseconds(1));
+  gate.open();
+  EXPECT_EQ(running.read_answer().body, "computed a");
+  EXPECT_EQ(queued.read_answer().body, "computed b");
+}
+
+}  // namespace
+}  // namespace railweave::api

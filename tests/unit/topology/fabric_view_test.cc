@@ -1,0 +1,108 @@
+#include "fabric/topology/fabric_view.h"
+
+#include <memory>
+#include <random>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fabric/generate/generate.h"
+
+namespace railweave::fabric {
+namespace {
+
+TopologyPtr small_tree() {
+  auto topology = generate("fat-tree", {{"hosts", "32"}, {"gpus-per-host", "1"}, {"radix", "8"}, {"tiers", "3"}});
+  EXPECT_TRUE(topology.has_value());
+  return std::make_shared<const Topology>(std::move(topology).value());
+}
+
+LinkId uplink(const Topology& topology) {
+  for (const auto link : topology.links()) {
+    if (topology.joins_switches(link)) return link;
+  }
+  return {};
+}
+
+TEST(FabricView, EverythingIsUpAtFirst) {
+  const FabricView view(small_tree());
+  for (const auto link : view.topology().links()) {
+    EXPECT_EQ(view.state(link), LinkState::up);
+    EXPECT_TRUE(view.carries_transit(link));
+    EXPECT_TRUE(view.alive(link));
+    EXPECT_FALSE(view.drained(link));
+  }
+}
+
+TEST(FabricView, DownAndDrainedLinksCarryNothingThrough) {
+  FabricView view(small_tree());
+  const LinkId link = uplink(view.topology());
+  view.set_state(link, LinkState::degraded);
+  EXPECT_TRUE(view.carries_transit(link));
+  view.set_state(link, LinkState::down);
+  EXPECT_FALSE(view.alive(link));
+  EXPECT_FALSE(view.carries_transit(link));
+  view.set_state(link, LinkState::up);
+  view.set_drained(link, true);
+  EXPECT_TRUE(view.alive(link));
+  EXPECT_FALSE(view.carries_transit(link));
+  view.set_drained(link, false);
+  EXPECT_TRUE(view.carries_transit(link));
+}
+
+TEST(FabricView, ADrainedSwitchClosesItsLinksOnly) {
+  FabricView view(small_tree());
+  const Topology& topology = view.topology();
+  const SwitchId sw = topology.switch_of(topology.a(uplink(topology)));
+  view.set_drained(sw, true);
+  for (const auto link : topology.links()) {
+    const bool touches = topology.switch_of(topology.a(link)) == sw || topology.switch_of(topology.b(link)) == sw;
+    EXPECT_EQ(view.carries_transit(link), !touches);
+    EXPECT_TRUE(view.alive(link));
+  }
+}
+
+TEST(FabricView, ADrainedHostIsRemembered) {
+  FabricView view(small_tree());
+  view.set_drained(HostId(3), true);
+  EXPECT_TRUE(view.drained(HostId(3)));
+  EXPECT_FALSE(view.drained(HostId(2)));
+}
+
+TEST(FabricView, EarlierViewsKeepWhatTheySaw) {
+  std::mt19937 random(4);
+  const TopologyPtr topology = small_tree();
+  FabricView view(topology);
+  std::vector<std::pair<FabricView, std::vector<LinkState>>> published;
+  std::vector<LinkState> states(topology->links().size(), LinkState::up);
+  for (int step = 0; step < 300; ++step) {
+    const LinkId link(random() % states.size());
+    states[link.index()] = static_cast<LinkState>(random() % 3);
+    view.set_state(link, states[link.index()]);
+    if (step % 10 == 0) published.emplace_back(view, states);
+  }
+  for (const auto& [old, seen] : published) {
+    for (const auto link : topology->links()) ASSERT_EQ(old.state(link), seen[link.index()]);
+  }
+}
+
+TEST(FabricView, WhatWasTouchedSinceAnEarlierViewIsVisited) {
+  FabricView view(small_tree());
+  const FabricView before = view;
+  const LinkId link = uplink(view.topology());
+  view.set_state(link, LinkState::down);
+  view.set_drained(SwitchId(2), true);
+  std::set<LinkId> links;
+  std::set<SwitchId> switches;
+  view.for_each_touched_link(before, [&](LinkId touched) { links.insert(touched); });
+  view.for_each_touched_switch(before, [&](SwitchId touched) { switches.insert(touched); });
+  EXPECT_TRUE(links.contains(link));
+  EXPECT_TRUE(switches.contains(SwitchId(2)));
+  links.clear();
+  before.for_each_touched_link(before, [&](LinkId touched) { links.insert(touched); });
+  EXPECT_TRUE(links.empty());
+}
+
+}  // namespace
+}  // namespace railweave::fabric
