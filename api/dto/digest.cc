@@ -1,6 +1,7 @@
 #include "api/dto/digest.h"
 
 #include <array>
+
 #include <openssl/evp.h>
 
 #include "fabric/base/check.h"

@@ -16,9 +16,12 @@ Out name_or_null(const Topology& topology, IdType id) {
 
 std::string_view to_string(LinkState state) {
   switch (state) {
-    case LinkState::up: return "up";
-    case LinkState::degraded: return "degraded";
-    case LinkState::down: return "down";
+    case LinkState::up:
+      return "up";
+    case LinkState::degraded:
+      return "degraded";
+    case LinkState::down:
+      return "down";
   }
   return "";
 }
@@ -70,7 +73,9 @@ Out end_json(const Topology& topology, PortId port) {
   Out value{{"port", topology.port_text(port)}};
   const PortOwner owner = topology.owner(port);
   switch (owner.kind) {
-    case DeviceKind::network_switch: value["switch"] = topology.name(SwitchId(owner.index)); break;
+    case DeviceKind::network_switch:
+      value["switch"] = topology.name(SwitchId(owner.index));
+      break;
     case DeviceKind::hca: {
       const HcaId hca(owner.index);
       if (const HostId host = topology.host(hca)) value["node"] = topology.name(host);
@@ -83,7 +88,9 @@ Out end_json(const Topology& topology, PortId port) {
       value["gpu"] = topology.local_index(gpu);
       break;
     }
-    case DeviceKind::nvlink_domain: value["nvlinkDomain"] = topology.name(NvlinkDomainId(owner.index)); break;
+    case DeviceKind::nvlink_domain:
+      value["nvlinkDomain"] = topology.name(NvlinkDomainId(owner.index));
+      break;
   }
   return value;
 }
@@ -92,20 +99,28 @@ Out end_json(const Topology& topology, PortId port) {
 
 std::string_view to_string(HostKind kind) {
   switch (kind) {
-    case HostKind::compute: return "compute";
-    case HostKind::storage: return "storage";
-    case HostKind::management: return "management";
-    case HostKind::unnamed: return "unnamed";
+    case HostKind::compute:
+      return "compute";
+    case HostKind::storage:
+      return "storage";
+    case HostKind::management:
+      return "management";
+    case HostKind::unnamed:
+      return "unnamed";
   }
   return "";
 }
 
 std::string_view to_string(SubnetKind kind) {
   switch (kind) {
-    case SubnetKind::unknown: return "unknown";
-    case SubnetKind::compute: return "compute";
-    case SubnetKind::storage: return "storage";
-    case SubnetKind::management: return "management";
+    case SubnetKind::unknown:
+      return "unknown";
+    case SubnetKind::compute:
+      return "compute";
+    case SubnetKind::storage:
+      return "storage";
+    case SubnetKind::management:
+      return "management";
   }
   return "";
 }
@@ -136,7 +151,8 @@ std::string write_node(const ClusterState& state, HostId host, bool with_devices
   const auto& allocation = state.allocations[host.index()];
   const std::size_t gpus = topology.gpus(host).size();
   Out labels = Out::object();
-  for (const auto& label : topology.labels(host)) labels[std::string(topology.text(label.key))] = topology.text(label.value);
+  for (const auto& label : topology.labels(host))
+    labels[std::string(topology.text(label.key))] = topology.text(label.value);
   Out value{{"id", topology.name(host)},
             {"kind", to_string(topology.kind(host))},
             {"rack", name_or_null(topology, topology.rack(host))},

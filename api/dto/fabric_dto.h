@@ -18,7 +18,8 @@ std::string write_switch(const ClusterState& state, fabric::SwitchId sw, bool wi
 std::string write_link(const ClusterState& state, fabric::LinkId link);
 std::string write_nvlink_domain(const ClusterState& state, fabric::NvlinkDomainId domain);
 std::string write_rail(const ClusterState& state, fabric::RailId rail, std::size_t ports);
-std::string write_subnet(const ClusterState& state, fabric::SubnetId subnet, std::size_t switches, std::size_t host_ports);
+std::string write_subnet(const ClusterState& state, fabric::SubnetId subnet, std::size_t switches,
+                         std::size_t host_ports);
 std::string write_rack(const ClusterState& state, fabric::RackId rack, std::size_t nodes);
 
 // What `railweave lab fabric -o json` prints.

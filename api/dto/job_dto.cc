@@ -108,9 +108,12 @@ Out job_line_json(const control::Job& job) {
 
 std::string_view to_string(Outcome outcome) {
   switch (outcome) {
-    case Outcome::placed: return "placed";
-    case Outcome::not_now: return "notNow";
-    case Outcome::never: return "never";
+    case Outcome::placed:
+      return "placed";
+    case Outcome::not_now:
+      return "notNow";
+    case Outcome::never:
+      return "never";
   }
   return "";
 }

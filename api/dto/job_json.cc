@@ -62,7 +62,8 @@ Result<std::vector<fabric::GpuId>> ranks_from_json(const fabric::Topology& topol
   if (!value.is_array()) return unreadable("not a list");
   std::vector<fabric::GpuId> gpus;
   for (const auto& run : value) {
-    if (!run.is_array() || run.size() != 2 || !run[0].is_string() || !run[1].is_array()) return unreadable("not [node, gpus]");
+    if (!run.is_array() || run.size() != 2 || !run[0].is_string() || !run[1].is_array())
+      return unreadable("not [node, gpus]");
     const auto host = topology.find_host(run[0].get_ref<const std::string&>());
     if (!host) return unreadable("no node " + run[0].dump());
     for (const auto& gpu : run[1]) {

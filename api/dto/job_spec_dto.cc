@@ -74,13 +74,17 @@ void read_gpus(ObjectReader& reader, JobSpec& spec) {
   if (reader.failed()) return;
   if (!gpus) {
     if (reader.has("parallelism")) return;
-    return reader.set_error({ErrorKind::invalid, "body.missingField",
-                             "say how many GPUs: 'parallelism' or 'gpus' is missing", reader.pointer("parallelism"), {}});
+    return reader.set_error({ErrorKind::invalid,
+                             "body.missingField",
+                             "say how many GPUs: 'parallelism' or 'gpus' is missing",
+                             reader.pointer("parallelism"),
+                             {}});
   }
   if (reader.has("parallelism")) {
     if (scheduler::rank_count(spec.parallelism) == *gpus) return;
-    return reader.set_error("gpus", "the parallelism makes " + std::to_string(scheduler::rank_count(spec.parallelism)) +
-                                        " ranks, not " + std::to_string(*gpus),
+    return reader.set_error("gpus",
+                            "the parallelism makes " + std::to_string(scheduler::rank_count(spec.parallelism)) +
+                                " ranks, not " + std::to_string(*gpus),
                             "give one of the two, or make them agree");
   }
   if (*gpus == 0 || *gpus > JobSpec::kMaxRanks) {

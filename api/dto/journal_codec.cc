@@ -18,9 +18,12 @@ constexpr std::uint32_t kVersion = 1;
 
 std::string_view to_string(EventSeverity severity) {
   switch (severity) {
-    case EventSeverity::info: return "info";
-    case EventSeverity::warning: return "warning";
-    case EventSeverity::error: return "error";
+    case EventSeverity::info:
+      return "info";
+    case EventSeverity::warning:
+      return "warning";
+    case EventSeverity::error:
+      return "error";
   }
   return "";
 }
@@ -140,8 +143,8 @@ EncodedEvent JournalCodec::encode(const Event& event, const ClusterState& after)
   const EventHeading head = heading(event.body);
   Out payload{{"summary", head.summary}, {"severity", to_string(head.severity)}};
   payload["data"] = std::visit(Encode{after, out}, event.body);
-  out.record = {event.seq,        event.term,        event.time_us,   event.actor,  std::string(head.type), kVersion,
-                head.subject_kind, head.subject_id, dump(payload)};
+  out.record = {event.seq, event.term,        event.time_us,   event.actor,  std::string(head.type),
+                kVersion,  head.subject_kind, head.subject_id, dump(payload)};
   out.reports.push_back({"audit_trail",
                          {{"seq", static_cast<std::int64_t>(event.seq)},
                           {"time_us", event.time_us},
@@ -152,7 +155,8 @@ EncodedEvent JournalCodec::encode(const Event& event, const ClusterState& after)
   return out;
 }
 
-Result<Event> JournalCodec::decode(const db::Record& record, const ClusterState& before, const BlobReader& blobs) const {
+Result<Event> JournalCodec::decode(const db::Record& record, const ClusterState& before,
+                                   const BlobReader& blobs) const {
   if (record.version != kVersion) {
     return unreadable(record, "version " + std::to_string(record.version) + " of '" + record.kind + "' is not known");
   }
@@ -172,12 +176,11 @@ std::string JournalCodec::encode_state(const ClusterState& state) const {
     item["version"] = tenant.version;
     tenants.push_back(std::move(item));
   }
-  Out value{{"topology",
-             {{"digest", state.accepted.digest},
-              {"source", state.accepted.source},
-              {"version", state.accepted.version}}},
-            {"nextJob", state.next_job},
-            {"tenants", std::move(tenants)}};
+  Out value{
+      {"topology",
+       {{"digest", state.accepted.digest}, {"source", state.accepted.source}, {"version", state.accepted.version}}},
+      {"nextJob", state.next_job},
+      {"tenants", std::move(tenants)}};
   Out ended = Out::array();
   for (const auto id : *state.ended) ended.push_back(id.number());
   value["ended"] = std::move(ended);

@@ -1,5 +1,6 @@
-// Events and states as the JSON that the journal keeps. Payloads carry names, never dense ids, so they outlive the topology
-// they were written under. Versioned by kind (db::Record::version); a reader keeps reading every version ever written.
+// Events and states as the JSON that the journal keeps. Payloads carry names, never dense ids, so they outlive the
+// topology they were written under. Versioned by kind (db::Record::version); a reader keeps reading every version ever
+// written.
 //
 // An event's payload is {"summary", "severity", "data"}, so that it can be shown without being understood.
 #pragma once

@@ -1,9 +1,10 @@
-// Writing JSON that goes outside: fields in the order they are set, text that is not UTF-8 replaced rather than refused.
-// Private to api/dto.
+// Writing JSON that goes outside: fields in the order they are set, text that is not UTF-8 replaced rather than
+// refused. Private to api/dto.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include <nlohmann/json.hpp>
 
 namespace railweave::api {
 

@@ -5,7 +5,7 @@
 
 namespace railweave::api {
 
-std::string write_operation(const Operation& operation) {
+std::string write_operation(const Operation& operation, const std::function<int(ErrorKind)>& http_status) {
   static constexpr const char* states[] = {"running", "succeeded", "failed"};
   Out value{{"id", operation.id},
             {"kind", operation.kind},
@@ -16,10 +16,12 @@ std::string write_operation(const Operation& operation) {
   value["result"] = operation.result_json.empty() ? Out(nullptr) : Out::parse(operation.result_json);
   value["error"] = nullptr;
   if (operation.error) {
-    value["error"] = {{"code", operation.error->code},
-                      {"detail", operation.error->location.empty() ? operation.error->message
-                                                                   : operation.error->location + ": " + operation.error->message},
-                      {"hint", operation.error->hint}};
+    value["error"] = {
+        {"code", operation.error->code},
+        {"status", http_status(operation.error->kind)},
+        {"detail", operation.error->location.empty() ? operation.error->message
+                                                     : operation.error->location + ": " + operation.error->message},
+        {"hint", operation.error->hint}};
   }
   return dump(value);
 }

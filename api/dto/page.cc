@@ -1,6 +1,7 @@
 #include "api/dto/page.h"
 
 #include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 namespace railweave::api {

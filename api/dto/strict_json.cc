@@ -127,8 +127,11 @@ const Json* ObjectReader::take(std::string_view field) {
 
 void ObjectReader::require(std::string_view field) {
   if (object_ != nullptr && !has(field)) {
-    set_error({ErrorKind::invalid, "body.missingField", "the field '" + std::string(field) + "' is missing",
-               pointer(field), {}});
+    set_error({ErrorKind::invalid,
+               "body.missingField",
+               "the field '" + std::string(field) + "' is missing",
+               pointer(field),
+               {}});
   }
 }
 
@@ -187,10 +190,12 @@ void ObjectReader::read(std::string_view field, std::optional<std::uint32_t>& in
 void ObjectReader::read(std::string_view field, std::vector<std::string>& into, std::size_t max_items) {
   const Json* value = take(field);
   if (value == nullptr) return;
-  if (!value->is_array()) return set_error(field, std::string("a list of strings is wanted, not ") + value->type_name());
+  if (!value->is_array())
+    return set_error(field, std::string("a list of strings is wanted, not ") + value->type_name());
   if (value->size() > max_items) return set_error(field, "at most " + std::to_string(max_items) + " entries are taken");
   for (const auto& item : *value) {
-    if (!item.is_string()) return set_error(field, std::string("a list of strings is wanted; it holds ") + item.type_name());
+    if (!item.is_string())
+      return set_error(field, std::string("a list of strings is wanted; it holds ") + item.type_name());
     into.push_back(item.get<std::string>());
   }
 }
@@ -198,7 +203,8 @@ void ObjectReader::read(std::string_view field, std::vector<std::string>& into, 
 void ObjectReader::read(std::string_view field, std::map<std::string, std::string>& into, std::size_t max_items) {
   const Json* value = take(field);
   if (value == nullptr) return;
-  if (!value->is_object()) return set_error(field, std::string("an object of strings is wanted, not ") + value->type_name());
+  if (!value->is_object())
+    return set_error(field, std::string("an object of strings is wanted, not ") + value->type_name());
   if (value->size() > max_items) return set_error(field, "at most " + std::to_string(max_items) + " entries are taken");
   for (const auto& [key, item] : value->items()) {
     if (!item.is_string()) return set_error(field, "the value of " + shown(key) + " must be a string");

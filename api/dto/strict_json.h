@@ -1,15 +1,17 @@
-// Reading JSON that comes from outside: bounded depth, no duplicate or unknown fields, numbers that fit. Every error names
-// the place by JSON pointer (RFC 6901), or by line and column where the text is not JSON at all. Private to api/dto.
+// Reading JSON that comes from outside: bounded depth, no duplicate or unknown fields, numbers that fit. Every error
+// names the place by JSON pointer (RFC 6901), or by line and column where the text is not JSON at all. Private to
+// api/dto.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "fabric/base/error.h"
 

@@ -24,9 +24,9 @@ Out to_json(const control::Tenant& tenant) {
 }
 
 Result<control::Tenant> read_tenant(const std::string& name, std::string_view body) {
-  const bool plain = !name.empty() && name.size() <= 63 &&
-                     name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
-                         std::string::npos;
+  const bool plain =
+      !name.empty() && name.size() <= 63 &&
+      name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == std::string::npos;
   if (!plain) {
     return fail(ErrorKind::invalid, "tenants.badName", "a tenant cannot be called that", {},
                 "1 to 63 letters, digits, '-', '_' or '.'");

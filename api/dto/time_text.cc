@@ -49,12 +49,28 @@ std::optional<std::int64_t> parse_duration_s(std::string_view text) {
     std::int64_t unit = 0;
     int rank = 0;
     switch (text[digits]) {
-      case 'W': unit = 7 * 86'400; rank = 0; break;
-      case 'D': unit = 86'400; rank = 1; break;
-      case 'H': unit = 3'600; rank = 2; break;
-      case 'M': unit = 60; rank = 3; break;
-      case 'S': unit = 1; rank = 4; break;
-      default: return std::nullopt;
+      case 'W':
+        unit = 7 * 86'400;
+        rank = 0;
+        break;
+      case 'D':
+        unit = 86'400;
+        rank = 1;
+        break;
+      case 'H':
+        unit = 3'600;
+        rank = 2;
+        break;
+      case 'M':
+        unit = 60;
+        rank = 3;
+        break;
+      case 'S':
+        unit = 1;
+        rank = 4;
+        break;
+      default:
+        return std::nullopt;
     }
     if ((rank >= 2) != in_time || rank <= last_rank) return std::nullopt;
     last_rank = rank;

@@ -11,7 +11,8 @@ namespace railweave::api {
 // 1700000000000000 -> "2023-11-14T22:13:20.000000Z"; whole seconds without a fraction.
 std::string time_text(std::int64_t unix_us);
 
-// "PT36H", "P1DT12H30M", "PT90S" -> seconds. Weeks, days, hours, minutes, seconds; no months or years, whose length differs.
+// "PT36H", "P1DT12H30M", "PT90S" -> seconds. Weeks, days, hours, minutes, seconds; no months or years, whose length
+// differs.
 std::optional<std::int64_t> parse_duration_s(std::string_view text);
 std::string duration_text(std::int64_t seconds);  // "PT36H"
 

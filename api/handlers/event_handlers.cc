@@ -74,7 +74,8 @@ void list_events(const ControlPlane& plane, const Request& request, const Respon
 
 class StreamWatcher final : public control::EventWatcher {
  public:
-  StreamWatcher(std::shared_ptr<StreamSink> sink, EventQuery query) : sink_(std::move(sink)), query_(std::move(query)) {}
+  StreamWatcher(std::shared_ptr<StreamSink> sink, EventQuery query)
+      : sink_(std::move(sink)), query_(std::move(query)) {}
 
   bool take(const db::Record& record) override {
     if (!query_.wants(record)) return !sink_->closed();
@@ -90,7 +91,8 @@ class StreamWatcher final : public control::EventWatcher {
 };
 
 void stream_events(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {"after", "type", "subject"}); !checked) return void(respond(checked.error()));
+  if (auto checked = check_query(request, {"after", "type", "subject"}); !checked)
+    return void(respond(checked.error()));
   auto query = read_event_query(request);
   if (!query) return void(respond(query.error()));
   if (request.query("after") == nullptr) query->after = plane.loop.state()->seq;  // from now on
@@ -99,10 +101,9 @@ void stream_events(const ControlPlane& plane, const Request& request, const Resp
     if (!number) return void(respond(number.error()));
     query->after = *number;
   }
-  respond(Response::events(
-      [&plane, query = std::move(*query)](const std::shared_ptr<StreamSink>& sink) {
-        plane.catch_up.follow(query.after, std::make_shared<StreamWatcher>(sink, query));
-      }));
+  respond(Response::events([&plane, query = std::move(*query)](const std::shared_ptr<StreamSink>& sink) {
+    plane.catch_up.follow(query.after, std::make_shared<StreamWatcher>(sink, query));
+  }));
 }
 
 }  // namespace

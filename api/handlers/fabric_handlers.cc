@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t kMaxTopologyBytes = std::size_t{256} << 20U;
 
 Result<TopologyImport> read_import(const Request& request) {
-  if (auto checked = check_query(
-          request, {"format", "source", "subnet", "gpusPerNode", "nvlinkDomain", "merge", "force"});
+  if (auto checked =
+          check_query(request, {"format", "source", "subnet", "gpusPerNode", "nvlinkDomain", "merge", "force"});
       !checked) {
     return std::unexpected(checked.error());
   }
@@ -34,8 +34,8 @@ Result<TopologyImport> read_import(const Request& request) {
   }
   if (const auto* source = request.query("source")) import.source = source->substr(0, 200);
   if (const auto* subnet = request.query("subnet")) import.subnet = subnet->substr(0, 100);
-  for (const auto& [name, into] : {std::pair("gpusPerNode", &import.gpus_per_node),
-                                   std::pair("nvlinkDomain", &import.nvlink_domain_gpus)}) {
+  for (const auto& [name, into] :
+       {std::pair("gpusPerNode", &import.gpus_per_node), std::pair("nvlinkDomain", &import.nvlink_domain_gpus)}) {
     if (const auto* text = request.query(name)) {
       auto number = parse_number(name, *text, 100'000);
       if (!number) return std::unexpected(number.error());
@@ -62,8 +62,8 @@ void put_topology(const ControlPlane& plane, Operations& operations, const Reque
   const std::string operation = async ? operations.begin("topology.import") : std::string();
   if (async) {
     operations.progress(operation, 0, request.body.size(), "bytes");
-    respond(Response::json(R"({"operation":")" + operation + R"("})", 202)
-                .with("Location", "/v1/operations/" + operation));
+    respond(
+        Response::json(R"({"operation":")" + operation + R"("})", 202).with("Location", "/v1/operations/" + operation));
   }
   import->text = request.body;
   auto imported = import_topology(*import, state->topology());
@@ -72,8 +72,12 @@ void put_topology(const ControlPlane& plane, Operations& operations, const Reque
     return void(respond(imported.error()));
   }
   if (async) operations.progress(operation, request.body.size(), request.body.size(), "bytes");
-  control::AcceptTopology command{std::move(imported->topology), std::move(imported->document),
-                                  std::move(imported->digest), import->source, *force, *version};
+  control::AcceptTopology command{std::move(imported->topology),
+                                  std::move(imported->document),
+                                  std::move(imported->digest),
+                                  import->source,
+                                  *force,
+                                  *version};
   const bool queued = plane.loop.submit(
       {actor_of(request), std::move(command)},
       [respond, async, operation, &operations](const control::CommandResult& result) {
@@ -114,7 +118,10 @@ void get_node(const ControlPlane& plane, const Request& request, const Responder
   const auto state = plane.loop.state();
   const auto host = state->topology().find_host(request.param("id"));
   if (!host) {
-    return void(respond(Error{ErrorKind::notFound, "nodes.notFound", "there is no node '" + request.param("id") + "'", {},
+    return void(respond(Error{ErrorKind::notFound,
+                              "nodes.notFound",
+                              "there is no node '" + request.param("id") + "'",
+                              {},
                               "GET /v1/nodes lists them"}));
   }
   respond(Response::json(write_node(*state, host, true)));
@@ -125,8 +132,10 @@ void get_switch(const ControlPlane& plane, const Request& request, const Respond
   const auto state = plane.loop.state();
   const auto sw = find_switch(state->topology(), request.param("id"));
   if (!sw) {
-    return void(respond(Error{ErrorKind::notFound, "switches.notFound",
-                              "there is no switch '" + request.param("id") + "'", {},
+    return void(respond(Error{ErrorKind::notFound,
+                              "switches.notFound",
+                              "there is no switch '" + request.param("id") + "'",
+                              {},
                               "a name, a GUID or lid:N; GET /v1/switches lists them"}));
   }
   respond(Response::json(write_switch(*state, sw, true)));
@@ -137,7 +146,10 @@ void get_link(const ControlPlane& plane, const Request& request, const Responder
   const auto state = plane.loop.state();
   const auto link = state->topology().find_link(request.param("id"));
   if (!link) {
-    return void(respond(Error{ErrorKind::notFound, "links.notFound", "there is no link '" + request.param("id") + "'", {},
+    return void(respond(Error{ErrorKind::notFound,
+                              "links.notFound",
+                              "there is no link '" + request.param("id") + "'",
+                              {},
                               "<guid>/<port>--<guid>/<port>; GET /v1/links lists them"}));
   }
   respond(Response::json(write_link(*state, link)));
@@ -151,8 +163,11 @@ void get_domain(const ControlPlane& plane, const Request& request, const Respond
       return void(respond(Response::json(write_nvlink_domain(*state, domain))));
     }
   }
-  respond(Error{ErrorKind::notFound, "nvlinkDomains.notFound", "there is no NVLink domain '" + request.param("id") + "'",
-                {}, "GET /v1/nvlink-domains lists them"});
+  respond(Error{ErrorKind::notFound,
+                "nvlinkDomains.notFound",
+                "there is no NVLink domain '" + request.param("id") + "'",
+                {},
+                "GET /v1/nvlink-domains lists them"});
 }
 
 }  // namespace
@@ -165,10 +180,9 @@ void add_fabric_routes(Router& router, const ControlPlane& plane, Operations& op
   get("/v1/fabric", get_fabric);
   get("/v1/fabric/findings", get_findings);
   get("/v1/fabric/topology", get_topology);
-  router.put(
-      "/v1/fabric/topology",
-      [&plane, &operations](const Request& q, Responder r) { put_topology(plane, operations, q, r); },
-      {.compute = true, .body_limit_bytes = kMaxTopologyBytes, .consumes = {}});
+  router.put("/v1/fabric/topology",
+             [&plane, &operations](const Request& q, Responder r) { put_topology(plane, operations, q, r); },
+             {.compute = true, .body_limit_bytes = kMaxTopologyBytes, .consumes = {}});
   get("/v1/nodes", list_nodes);
   get("/v1/nodes/{id}", get_node);
   get("/v1/switches", list_switches);

@@ -115,7 +115,10 @@ void list_links(const ControlPlane& plane, const Request& request, const Respond
   if (const auto* text = request.query("kind")) {
     kind = fabric::parse_link_kind(*text);
     if (!kind) {
-      return void(respond(Error{ErrorKind::invalid, "query.invalidKind", "there is no link kind '" + *text + "'", {},
+      return void(respond(Error{ErrorKind::invalid,
+                                "query.invalidKind",
+                                "there is no link kind '" + *text + "'",
+                                {},
                                 "infiniband, ethernet or nvlink"}));
     }
   }
@@ -123,16 +126,19 @@ void list_links(const ControlPlane& plane, const Request& request, const Respond
   if (const auto* text = request.query("switch")) {
     sw = find_switch(topology, *text);
     if (!sw) {
-      return void(respond(
-          Error{ErrorKind::notFound, "switches.notFound", "there is no switch '" + *text + "'", {}, "GET /v1/switches lists them"}));
+      return void(respond(Error{ErrorKind::notFound,
+                                "switches.notFound",
+                                "there is no switch '" + *text + "'",
+                                {},
+                                "GET /v1/switches lists them"}));
     }
   }
   fabric::HostId host;
   if (const auto* text = request.query("node")) {
     host = topology.find_host(*text);
     if (!host) {
-      return void(respond(
-          Error{ErrorKind::notFound, "nodes.notFound", "there is no node '" + *text + "'", {}, "GET /v1/nodes lists them"}));
+      return void(respond(Error{
+          ErrorKind::notFound, "nodes.notFound", "there is no node '" + *text + "'", {}, "GET /v1/nodes lists them"}));
     }
   }
   list_ids(

@@ -10,7 +10,7 @@
 
 namespace railweave::api {
 
-void list_nodes(const ControlPlane& plane, const Request& request, const Responder& respond);     // ?rack= ?kind= ?name=
+void list_nodes(const ControlPlane& plane, const Request& request, const Responder& respond);  // ?rack= ?kind= ?name=
 void list_switches(const ControlPlane& plane, const Request& request, const Responder& respond);  // ?tier= ?subnet=
 void list_links(const ControlPlane& plane, const Request& request, const Responder& respond);  // ?kind= ?switch= ?node=
 void list_nvlink_domains(const ControlPlane& plane, const Request& request, const Responder& respond);

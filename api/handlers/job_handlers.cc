@@ -34,7 +34,10 @@ void list_jobs(const ControlPlane& plane, const Request& request, const Responde
   if (const auto* text = request.query("state")) {
     wanted = control::parse_job_state(*text);
     if (!wanted) {
-      return void(respond(Error{ErrorKind::invalid, "query.invalidState", "there is no job state '" + *text + "'", {},
+      return void(respond(Error{ErrorKind::invalid,
+                                "query.invalidState",
+                                "there is no job state '" + *text + "'",
+                                {},
                                 "placed, completed, cancelled or lost"}));
     }
   }
@@ -42,7 +45,8 @@ void list_jobs(const ControlPlane& plane, const Request& request, const Responde
   if (!query->cursor.empty()) {
     const auto parsed = control::parse_job_id(query->cursor);
     if (!parsed) {
-      return void(respond(Error{ErrorKind::invalid, "query.invalidCursor", "'" + query->cursor + "' is no cursor of this list", {}, {}}));
+      return void(respond(Error{
+          ErrorKind::invalid, "query.invalidCursor", "'" + query->cursor + "' is no cursor of this list", {}, {}}));
     }
     after = *parsed;
   }
@@ -119,9 +123,10 @@ void get_ranks(const ControlPlane& plane, const Request& request, const Responde
     if (!number) return void(respond(number.error()));
     from = *number;
   }
-  respond(with_etag(request, Response::json(write_ranks(**job, *state->placement_fabric, from, limit, state->seq)),
-                    etag_of(control::to_string((*job)->id) + ".ranks." + std::to_string(from) + "." + std::to_string(limit),
-                            std::max((*job)->version, state->accepted.version))));
+  respond(
+      with_etag(request, Response::json(write_ranks(**job, *state->placement_fabric, from, limit, state->seq)),
+                etag_of(control::to_string((*job)->id) + ".ranks." + std::to_string(from) + "." + std::to_string(limit),
+                        std::max((*job)->version, state->accepted.version))));
 }
 
 void end_job(const ControlPlane& plane, const Request& request, const Responder& respond, control::JobState end_state) {
@@ -164,12 +169,14 @@ void add_job_routes(Router& router, const ControlPlane& plane) {
   router.get("/v1/jobs", [&plane](const Request& q, Responder r) { list_jobs(plane, q, r); }, {.compute = true});
   router.post("/v1/jobs", [&plane](const Request& q, Responder r) { post_job(plane, q, r); }, body);
   router.get("/v1/jobs/{id}", [&plane](const Request& q, Responder r) { get_job(plane, q, r); });
-  router.get("/v1/jobs/{id}/ranks", [&plane](const Request& q, Responder r) { get_ranks(plane, q, r); }, {.compute = true});
+  router.get("/v1/jobs/{id}/ranks", [&plane](const Request& q, Responder r) { get_ranks(plane, q, r); },
+             {.compute = true});
   router.del("/v1/jobs/{id}",
              [&plane](const Request& q, Responder r) { end_job(plane, q, r, control::JobState::cancelled); });
   router.post("/v1/jobs/{id}/complete",
               [&plane](const Request& q, Responder r) { end_job(plane, q, r, control::JobState::completed); });
-  router.post("/v1/placements/query", [&plane](const Request& q, Responder r) { query_placement(plane, q, r); }, compute);
+  router.post(
+      "/v1/placements/query", [&plane](const Request& q, Responder r) { query_placement(plane, q, r); }, compute);
 }
 
 }  // namespace railweave::api

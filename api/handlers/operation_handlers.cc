@@ -26,7 +26,7 @@ void add_operation_routes(Router& router, Operations& operations) {
         next = last;
         break;
       }
-      page.add(write_operation(operation));
+      page.add(write_operation(operation, http_status));
       last = id;
     }
     respond(Response::json(std::move(page).finish(next, 0)));
@@ -35,11 +35,13 @@ void add_operation_routes(Router& router, Operations& operations) {
     if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
     const auto operation = operations.find(request.param("id"));
     if (!operation) {
-      return void(respond(Error{ErrorKind::notFound, "operations.notFound",
-                                "there is no operation '" + request.param("id") + "'", {},
+      return void(respond(Error{ErrorKind::notFound,
+                                "operations.notFound",
+                                "there is no operation '" + request.param("id") + "'",
+                                {},
                                 "operations are forgotten at a restart; look at the resource itself"}));
     }
-    respond(Response::json(write_operation(*operation)));
+    respond(Response::json(write_operation(*operation, http_status)));
   });
 }
 

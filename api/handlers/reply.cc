@@ -45,9 +45,12 @@ Result<std::optional<std::uint64_t>> wanted_version(const Request& request, cons
                                                     std::uint64_t version) {
   const std::string etag = version == 0 ? std::string() : etag_of(id, version);
   switch (if_match(request.headers, etag)) {
-    case Precondition::absent: return std::nullopt;
-    case Precondition::holds: return version;
-    case Precondition::fails: break;
+    case Precondition::absent:
+      return std::nullopt;
+    case Precondition::holds:
+      return version;
+    case Precondition::fails:
+      break;
   }
   return fail(ErrorKind::precondition, "precondition.versionDiffers",
               version == 0 ? id + " does not exist" : id + " is at version " + std::to_string(version) + " now", {},

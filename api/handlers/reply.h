@@ -12,8 +12,8 @@ namespace railweave::api {
 
 void reply(const Responder& respond, const control::Rejection& rejection);
 
-// Hands the command to the control loop and answers from there: busy and rejections as problems, else what `on_accepted`
-// makes of it (on the control thread: quick).
+// Hands the command to the control loop and answers from there: busy and rejections as problems, else what
+// `on_accepted` makes of it (on the control thread: quick).
 void submit(const ControlPlane& plane, control::Command command, const Responder& respond,
             std::function<Response(const control::Accepted&)> on_accepted);
 
@@ -22,7 +22,8 @@ std::string actor_of(const Request& request);
 
 // If-Match against a thing of that kind, id and version ("job-000001" and 17: "job-000001.17"): the version to hold the
 // command to; none without If-Match; an error when it names another version.
-Result<std::optional<std::uint64_t>> wanted_version(const Request& request, const std::string& id, std::uint64_t version);
+Result<std::optional<std::uint64_t>> wanted_version(const Request& request, const std::string& id,
+                                                    std::uint64_t version);
 std::string etag_of(const std::string& id, std::uint64_t version);
 
 // 304 when the caller has this version already, else the answer with its ETag.

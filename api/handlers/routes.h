@@ -5,9 +5,9 @@
 #include <functional>
 
 #include "api/control_plane.h"
-#include "api/operations/operations.h"
 #include "api/http/metrics.h"
 #include "api/http/router.h"
+#include "api/operations/operations.h"
 
 namespace railweave::api {
 

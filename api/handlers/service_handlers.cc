@@ -47,9 +47,8 @@ void render_control(const ControlPlane& plane, PrometheusText& text) {
 }  // namespace
 
 void add_service_routes(Router& router, const ControlPlane& plane, std::function<HttpMetrics()> http_metrics) {
-  router.get("/healthz", [](const Request&, const Responder& respond) {
-    respond(Response::json(R"({"status":"alive"})"));
-  });
+  router.get("/healthz",
+             [](const Request&, const Responder& respond) { respond(Response::json(R"({"status":"alive"})")); });
   router.get("/readyz", [&plane](const Request&, const Responder& respond) {
     const auto phase = plane.loop.phase();
     respond(Response::json(json_phase(phase, plane.loop.state()->seq), phase == control::Phase::ready ? 200 : 503));

@@ -15,7 +15,8 @@ std::string tenant_json(const ClusterStatePtr& state, const control::Tenant& ten
 }
 
 Error no_tenant(const std::string& name) {
-  return {ErrorKind::notFound, "tenants.notFound", "there is no tenant '" + name + "'", {}, "GET /v1/tenants lists them"};
+  return {
+      ErrorKind::notFound, "tenants.notFound", "there is no tenant '" + name + "'", {}, "GET /v1/tenants lists them"};
 }
 
 void list_tenants(const ControlPlane& plane, const Request& request, const Responder& respond) {

@@ -1,5 +1,5 @@
-// Turning an uploaded file into a topology that can be accepted: read, merge with what is there, give GPUs to hosts of a
-// dump that knows none, bring into the native form.
+// Turning an uploaded file into a topology that can be accepted: read, merge with what is there, give GPUs to hosts of
+// a dump that knows none, bring into the native form.
 #pragma once
 
 #include <memory>

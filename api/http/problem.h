@@ -38,8 +38,8 @@ struct Problem {
 // unavailable 503; internal 500.
 int http_status(ErrorKind kind);
 
-// A location that is a JSON pointer becomes an entry of `errors`; any other goes before the detail. Those of internal and
-// unavailable errors are left out: they are files of this machine, for its log.
+// A location that is a JSON pointer becomes an entry of `errors`; any other goes before the detail. Those of internal
+// and unavailable errors are left out: they are files of this machine, for its log.
 Problem to_problem(const Error& error);
 
 Response to_response(const Problem& problem);

@@ -1,5 +1,5 @@
-// Long work that was answered with 202: how far it is and how it ended. In memory: an operation that a restart interrupts
-// is gone, and what it was to do has either happened or not (the resource itself tells). Thread-safe.
+// Long work that was answered with 202: how far it is and how it ended. In memory: an operation that a restart
+// interrupts is gone, and what it was to do has either happened or not (the resource itself tells). Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -50,8 +50,8 @@ Meaning meaning(int primary_code) {
   }
 }
 
-// A full disk (or a file size limit) that SQLite calls an I/O error, as when it cannot enlarge the shared memory. Not when syncing: then the
-// kernel may have dropped pages.
+// A full disk (or a file size limit) that SQLite calls an I/O error, as when it cannot enlarge the shared memory. Not
+// when syncing: then the kernel may have dropped pages.
 bool is_full(int code, int system_error) {
   return (code & 0xFF) == SQLITE_IOERR && code != SQLITE_IOERR_FSYNC && code != SQLITE_IOERR_DIR_FSYNC &&
          (system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG);

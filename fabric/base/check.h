@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define RAILWEAVE_CHECK(condition, message)                                                                    \
-  do {                                                                                                         \
-    if (!(condition)) [[unlikely]] {                                                                           \
+#define RAILWEAVE_CHECK(condition, message)                                                                \
+  do {                                                                                                     \
+    if (!(condition)) [[unlikely]] {                                                                       \
       std::fprintf(stderr, "%s:%d: broken invariant: %s (%s)\n", __FILE__, __LINE__, message, #condition); \
-      std::abort();                                                                                            \
-    }                                                                                                          \
+      std::abort();                                                                                        \
+    }                                                                                                      \
   } while (false)

@@ -1,5 +1,6 @@
-// A persistent array for snapshots: copying it copies one pointer per chunk; writing one element copies at most one chunk.
-// Other copies never see the write. Copying a const vector from several threads is safe; writing needs one owner.
+// A persistent array for snapshots: copying it copies one pointer per chunk; writing one element copies at most one
+// chunk. Other copies never see the write. Copying a const vector from several threads is safe; writing needs one
+// owner.
 #pragma once
 
 #include <algorithm>

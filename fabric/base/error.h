@@ -1,5 +1,5 @@
-// What went wrong, where, and what to do: the outcome a caller must handle. Protocol-neutral; mapped to HTTP status codes
-// and to exit codes in exactly one place each (api/http/problem.cc, services/railweave/exit_code.cc).
+// What went wrong, where, and what to do: the outcome a caller must handle. Protocol-neutral; mapped to HTTP status
+// codes and to exit codes in exactly one place each (api/http/problem.cc, services/railweave/exit_code.cc).
 #pragma once
 
 #include <expected>
@@ -41,8 +41,7 @@ using Result = std::expected<T, Error>;
 
 inline std::unexpected<Error> fail(ErrorKind kind, std::string code, std::string message, std::string location = {},
                                    std::string hint = {}) {
-  return std::unexpected(
-      Error{kind, std::move(code), std::move(message), std::move(location), std::move(hint)});
+  return std::unexpected(Error{kind, std::move(code), std::move(message), std::move(location), std::move(hint)});
 }
 
 }  // namespace railweave

@@ -6,7 +6,10 @@
 namespace railweave::fabric {
 
 AcyclicTurns::AcyclicTurns(const Plane& plane)
-    : next_(plane.arcs.size()), previous_(plane.arcs.size()), place_(plane.arcs.size()), seen_(plane.arcs.size(), false) {
+    : next_(plane.arcs.size()),
+      previous_(plane.arcs.size()),
+      place_(plane.arcs.size()),
+      seen_(plane.arcs.size(), false) {
   std::iota(place_.begin(), place_.end(), 0U);
 }
 

@@ -1,5 +1,5 @@
-// The turns (from arc to arc) of one virtual lane, kept free of circles while turns are added: a dynamic topological order
-// (Pearce and Kelly 2006). What layered routing decides with which paths may share a lane.
+// The turns (from arc to arc) of one virtual lane, kept free of circles while turns are added: a dynamic topological
+// order (Pearce and Kelly 2006). What layered routing decides with which paths may share a lane.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ class AcyclicTurns {
  public:
   explicit AcyclicTurns(const Plane& plane);
 
-  // All turns of a path: arcs in the order they are passed. False, and nothing is added, where that would close a circle.
+  // All turns of a path: arcs in the order they are passed. False, and nothing is added, where that would close a
+  // circle.
   bool add_path(const std::vector<std::uint32_t>& arcs);
 
  private:
@@ -24,7 +25,7 @@ class AcyclicTurns {
   void reorder();
 
   std::vector<std::vector<std::uint32_t>> next_, previous_;  // by arc
-  std::vector<std::uint32_t> place_;                          // of every arc in an order that all turns follow
+  std::vector<std::uint32_t> place_;                         // of every arc in an order that all turns follow
   std::vector<bool> seen_;
   std::vector<std::uint32_t> later_, earlier_, stack_, places_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> added_;

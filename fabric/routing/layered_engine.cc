@@ -22,11 +22,15 @@ namespace {
 class LaneAssignment {
  public:
   LaneAssignment(const Plane& plane, const std::vector<ArcWay>& ways, unsigned max_lanes)
-      : plane_(plane), ways_(ways), max_lanes_(std::clamp(max_lanes, 1U, kMaxDataLanes)),
-        level_(plane.homes.size() * plane.destination_count(), 0), arc_of_port_(plane.switch_count()) {
+      : plane_(plane),
+        ways_(ways),
+        max_lanes_(std::clamp(max_lanes, 1U, kMaxDataLanes)),
+        level_(plane.homes.size() * plane.destination_count(), 0),
+        arc_of_port_(plane.switch_count()) {
     for (std::size_t s = 0; s < plane.switch_count(); ++s) {
       arc_of_port_[s].assign(plane.port_count[s] + 1U, Plane::kNone);
-      for (std::uint32_t a = plane.first_arc[s]; a < plane.first_arc[s + 1]; ++a) arc_of_port_[s][plane.arcs[a].port] = a;
+      for (std::uint32_t a = plane.first_arc[s]; a < plane.first_arc[s + 1]; ++a)
+        arc_of_port_[s][plane.arcs[a].port] = a;
     }
   }
 
@@ -132,7 +136,8 @@ EngineFit LayeredEngine::fit(const RoutingScope& scope) const {
     const auto gain = gain_of_free_paths(plane);
     if (gain > 1.25) {
       char text[96];
-      std::snprintf(text, sizeof text, "shortest paths of any kind fill the fullest link %.1f times less than up and down", gain);
+      std::snprintf(text, sizeof text,
+                    "shortest paths of any kind fill the fullest link %.1f times less than up and down", gain);
       return {60, text};
     }
   }
@@ -149,7 +154,8 @@ Result<Routing> LayeredEngine::route(const RoutingInput& input) const {
     up_and_down += result.up_and_down;
   }
   if (up_and_down > 0) {
-    routing.findings.push_back({"lanesShort", Severity::info,
+    routing.findings.push_back({"lanesShort",
+                                Severity::info,
                                 "shortest paths to " + std::to_string(up_and_down) +
                                     " destinations would need more than " + std::to_string(input.max_lanes) +
                                     " lanes; they are routed up and down instead",

@@ -1,7 +1,7 @@
-// Balanced shortest paths on any fabric, spread over virtual lanes so that no lane holds a circle of turns (after DFSSSP,
-// Domke et al. 2011). Lane 0 takes the paths that go up and then down; the others take what closes no circle, first come
-// first served. Where lanes run out, a destination is routed up and down, on lane 0: so any number of lanes will do, and the
-// more there are, the better traffic spreads. Not incremental.
+// Balanced shortest paths on any fabric, spread over virtual lanes so that no lane holds a circle of turns (after
+// DFSSSP, Domke et al. 2011). Lane 0 takes the paths that go up and then down; the others take what closes no circle,
+// first come first served. Where lanes run out, a destination is routed up and down, on lane 0: so any number of lanes
+// will do, and the more there are, the better traffic spreads. Not incremental.
 #pragma once
 
 #include "fabric/routing/routing_engine.h"

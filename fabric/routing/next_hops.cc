@@ -91,7 +91,7 @@ std::uint64_t NextHops::even_split_load(const Plane& plane) const {
       const std::uint32_t s = order[i];
       if (flow[s] == 0) continue;
       const auto out = arcs(home, s);
-      std::uint64_t share = 0;  // of all arcs: in proportion to rate
+      std::uint64_t share = 0;                                      // of all arcs: in proportion to rate
       for (const std::uint32_t a : out) share += 4096 / weight[a];  // weights are 1 to 64 here
       for (const std::uint32_t a : out) {
         const std::uint64_t part = flow[s] * (4096 / weight[a]) / share;

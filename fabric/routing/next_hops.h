@@ -1,5 +1,5 @@
-// For every home and switch of a plane the arcs that packets may leave by, all of them nearer to the home: the room that
-// balancing has. Immutable once made.
+// For every home and switch of a plane the arcs that packets may leave by, all of them nearer to the home: the room
+// that balancing has. Immutable once made.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,8 @@ class NextHops {
   }
   [[nodiscard]] std::size_t arc_count() const { return arcs_.size(); }
 
-  // The load of the fullest arc if every host port sent the same to every other and every switch split evenly over its arcs,
-  // in 2^-20 of a pair of host ports, over arcs of the slowest rate.
+  // The load of the fullest arc if every host port sent the same to every other and every switch split evenly over its
+  // arcs, in 2^-20 of a pair of host ports, over arcs of the slowest rate.
   [[nodiscard]] std::uint64_t even_split_load(const Plane& plane) const;
 
  private:
@@ -39,7 +39,7 @@ class NextHops {
   static NextHops make(const Plane& plane, Distance distance, Leads leads);
 
   std::size_t switches_ = 0;
-  std::vector<std::size_t> first_;           // by home x switch
+  std::vector<std::size_t> first_;  // by home x switch
   std::vector<std::uint32_t> arcs_;
   std::vector<std::size_t> first_in_order_;  // by home
   std::vector<std::uint32_t> order_;

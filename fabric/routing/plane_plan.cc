@@ -117,15 +117,17 @@ Ranked best_ranked(const Plane& plane, const LivePlane& cabled, const PlanChoice
     best = std::move(ranked);
     best_load = load;
   }
-  plan.findings.push_back({"notLayered", Severity::info,
-                           "links join switches of one rank or skip ranks; switches were ranked so that traffic spreads best",
-                           {}});
+  plan.findings.push_back(
+      {"notLayered",
+       Severity::info,
+       "links join switches of one rank or skip ranks; switches were ranked so that traffic spreads best",
+       {}});
   return *std::move(best);
 }
 
 // Ports from the closed form where they spread traffic as well as any; else balanced ones.
-void choose_ports(const Plane& plane, const LivePlane& cabled, const Ranked& ranked, std::span<const std::uint32_t> weights,
-                  PlanePlan& plan) {
+void choose_ports(const Plane& plane, const LivePlane& cabled, const Ranked& ranked,
+                  std::span<const std::uint32_t> weights, PlanePlan& plan) {
   const std::uint64_t entries = std::uint64_t{plane.switch_count()} * plane.destination_count();
   if (entries > kMostEntries) return;
   const bool small = entries <= kMostEntries / 16;

@@ -32,8 +32,8 @@ PlanePlan plan_plane(const RoutingScope& scope, const Plane& plane, std::span<co
 
 // RoutingInput::destination_weight for the destinations of a plane; empty: all alike.
 std::vector<std::uint32_t> local_weights(const RoutingInput& input, const Plane& plane);
-// How many times fuller the fullest link gets going up and down than on shortest paths of any kind, both split evenly; 1
-// where that would take too long to find out.
+// How many times fuller the fullest link gets going up and down than on shortest paths of any kind, both split evenly;
+// 1 where that would take too long to find out.
 double gain_of_free_paths(const Plane& plane);
 
 // Does every end port have a way to every destination?

@@ -16,8 +16,12 @@ class Balance {
  public:
   Balance(const Plane& plane, const NextHops& hops, std::vector<std::uint32_t> pair_weight,
           std::span<const std::uint32_t> weights)
-      : plane_(plane), hops_(hops), pair_weight_(std::move(pair_weight)), load_(plane.arcs.size(), 0),
-        choice_(plane.destination_count() * plane.switch_count(), kNoArc), flow_(plane.switch_count()),
+      : plane_(plane),
+        hops_(hops),
+        pair_weight_(std::move(pair_weight)),
+        load_(plane.arcs.size(), 0),
+        choice_(plane.destination_count() * plane.switch_count(), kNoArc),
+        flow_(plane.switch_count()),
         cost_(plane.switch_count()) {
     const std::uint64_t heaviest = weights.empty() ? 1 : std::max<std::uint64_t>(1, std::ranges::max(weights));
     for (std::size_t d = 0; d < plane.destination_count(); ++d) {
@@ -38,8 +42,8 @@ class Balance {
     }
   }
 
-  // Puts the destinations of hosts, or the others, where they cost least, again and again. Loads of the others are laid on
-  // top of those of hosts, which do not move any more.
+  // Puts the destinations of hosts, or the others, where they cost least, again and again. Loads of the others are laid
+  // on top of those of hosts, which do not move any more.
   void settle(bool hosts, unsigned rounds, std::uint64_t least) {
     to_hosts_ = hosts;
     const auto& list = hosts ? to_host_ : to_other_;
@@ -92,7 +96,8 @@ class Balance {
     for (std::size_t h = 0; h < plane_.homes.size(); ++h) {
       const Home& home = plane_.homes[h];
       std::uint64_t room = 0;  // pairs at one load unit of 1/64 each, times 1024
-      for (std::uint32_t a = plane_.first_arc[home.sw]; a < plane_.first_arc[home.sw + 1]; ++a) room += 65536 / pair_weight_[a];
+      for (std::uint32_t a = plane_.first_arc[home.sw]; a < plane_.first_arc[home.sw + 1]; ++a)
+        room += 65536 / pair_weight_[a];
       if (room == 0) continue;
       const std::uint64_t out = home.host_ports * (all_weight - weight_of[h]);
       const std::uint64_t in = (all - home.host_ports) * weight_of[h];
@@ -133,7 +138,8 @@ class Balance {
     for (const Home& home : plane_.homes) {
       for (const Segment& segment : plane_.segments_of(home)) {
         auto& list = segment.kind == DestinationKind::host ? hosts : others;
-        for (std::uint32_t i = 0; i < segment.count; ++i) list.emplace_back(segment.first + i - home.first, segment.first + i);
+        for (std::uint32_t i = 0; i < segment.count; ++i)
+          list.emplace_back(segment.first + i - home.first, segment.first + i);
       }
     }
     std::ranges::sort(hosts);
@@ -169,7 +175,7 @@ class Balance {
   [[nodiscard]] std::uint64_t price(std::uint64_t load) const {
     std::uint64_t x = std::min<std::uint64_t>((load << 12U) / ceiling_, 16U << 12U);  // 4.12 bits
     x = x * x >> 12U;
-    x = x * x >> 12U;                      // below 2^28
+    x = x * x >> 12U;                                          // below 2^28
     const std::uint64_t eighth = (x >> 2U) * (x >> 2U) >> 8U;  // of 12 binary places
     return eighth + (load << 12U) / ceiling_ + 1;
   }
@@ -220,9 +226,9 @@ class Balance {
   const Plane& plane_;
   const NextHops& hops_;
   std::vector<std::uint32_t> pair_weight_;
-  std::vector<std::uint64_t> weight_;     // by destination
-  std::vector<std::uint64_t> load_;       // by arc, in 1/64 pairs
-  std::vector<std::uint32_t> choice_;     // destination x switch -> arc
+  std::vector<std::uint64_t> weight_;       // by destination
+  std::vector<std::uint64_t> load_;         // by arc, in 1/64 pairs
+  std::vector<std::uint32_t> choice_;       // destination x switch -> arc
   std::vector<std::uint64_t> flow_, cost_;  // by switch
   std::vector<std::uint32_t> to_host_, to_other_;
   bool to_hosts_ = true;

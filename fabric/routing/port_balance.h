@@ -1,6 +1,6 @@
-// Chooses, for fabrics too irregular for the closed form, one of the possible ports per switch and destination so that the
-// fullest link is as empty as can be: destinations are taken out and put back one after another, each on the way of least
-// cost, where an arc costs the eighth power of its load. Deterministic: integers and fixed orders only.
+// Chooses, for fabrics too irregular for the closed form, one of the possible ports per switch and destination so that
+// the fullest link is as empty as can be: destinations are taken out and put back one after another, each on the way of
+// least cost, where an arc costs the eighth power of its load. Deterministic: integers and fixed orders only.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 namespace railweave::fabric {
 
 struct BalanceResult {
-  PlaneTables tables;             // of the next hops; kNoPort where there are none
-  std::uint64_t max_load = 0;     // pairs of host ports on the fullest arc, weighted as they are, in 1/64
-  std::uint64_t start_load = 0;   // with the tables it began from
-  std::uint64_t least_load = 0;   // what leaves' own uplinks make unavoidable
+  PlaneTables tables;            // of the next hops; kNoPort where there are none
+  std::uint64_t max_load = 0;    // pairs of host ports on the fullest arc, weighted as they are, in 1/64
+  std::uint64_t start_load = 0;  // with the tables it began from
+  std::uint64_t least_load = 0;  // what leaves' own uplinks make unavoidable
 };
 
 struct BalanceEffort {

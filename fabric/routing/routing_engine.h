@@ -45,8 +45,8 @@ struct Routing {
   Lanes lanes{};
   std::vector<Finding> findings{};
   std::shared_ptr<const EngineState> state{};
-  // By plane; null: none. All routes of the plane go up and then down on this order of its switches, which proves them free
-  // of credit loops on one lane; so do, mixed, the routes of any two tables on the same order.
+  // By plane; null: none. All routes of the plane go up and then down on this order of its switches, which proves them
+  // free of credit loops on one lane; so do, mixed, the routes of any two tables on the same order.
   std::vector<std::shared_ptr<const SwitchOrder>> orders{};
   // Of the reroute that made it; route() leaves them 0.
   bool incremental = false;         // only what the change touches was computed

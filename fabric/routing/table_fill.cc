@@ -173,7 +173,8 @@ class TableFill::Row {
     const std::uint32_t arcs = plan.complete_arcs(s);
     if (arcs == 0) return 0;
     // The arcs up as the order has it now must be those in the slots.
-    const auto ways = std::span(fill_.ways_).subspan(plane_.first_arc[s], plane_.first_arc[s + 1] - plane_.first_arc[s]);
+    const auto ways =
+        std::span(fill_.ways_).subspan(plane_.first_arc[s], plane_.first_arc[s + 1] - plane_.first_arc[s]);
     if (std::ranges::count(ways, ArcWay::up) != arcs) return 0;
     if (std::ranges::any_of(slots, [&](std::uint32_t arc) { return fill_.ways_[arc] != ArcWay::up; })) return 0;
     wheel_.resize(slots.size() + (plan.divisor(s) == 1 ? longest_ : 0));

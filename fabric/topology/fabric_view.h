@@ -1,5 +1,5 @@
-// A Topology with what changes on it: link states and drains. A value: copying costs one pointer per 256 links, a change
-// copies one chunk. Published copies are const and may be read by any number of threads.
+// A Topology with what changes on it: link states and drains. A value: copying costs one pointer per 256 links, a
+// change copies one chunk. Published copies are const and may be read by any number of threads.
 #pragma once
 
 #include <cstdint>

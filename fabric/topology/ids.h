@@ -1,5 +1,5 @@
-// Ids of the things in one Topology. Dense from 0, in a canonical order: hosts and racks by natural name order, switches by
-// GUID, adapters by host and device, so that the same fabric gets the same ids however it was read.
+// Ids of the things in one Topology. Dense from 0, in a canonical order: hosts and racks by natural name order,
+// switches by GUID, adapters by host and device, so that the same fabric gets the same ids however it was read.
 #pragma once
 
 #include "fabric/base/id.h"

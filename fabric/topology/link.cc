@@ -8,15 +8,15 @@ namespace railweave::fabric {
 namespace {
 
 constexpr std::array<std::pair<LinkSpeed, std::string_view>, 10> kSpeeds{{{LinkSpeed::sdr, "SDR"},
-                                                                         {LinkSpeed::ddr, "DDR"},
-                                                                         {LinkSpeed::qdr, "QDR"},
-                                                                         {LinkSpeed::fdr10, "FDR10"},
-                                                                         {LinkSpeed::fdr, "FDR"},
-                                                                         {LinkSpeed::edr, "EDR"},
-                                                                         {LinkSpeed::hdr, "HDR"},
-                                                                         {LinkSpeed::ndr, "NDR"},
-                                                                         {LinkSpeed::xdr, "XDR"},
-                                                                         {LinkSpeed::other, "other"}}};
+                                                                          {LinkSpeed::ddr, "DDR"},
+                                                                          {LinkSpeed::qdr, "QDR"},
+                                                                          {LinkSpeed::fdr10, "FDR10"},
+                                                                          {LinkSpeed::fdr, "FDR"},
+                                                                          {LinkSpeed::edr, "EDR"},
+                                                                          {LinkSpeed::hdr, "HDR"},
+                                                                          {LinkSpeed::ndr, "NDR"},
+                                                                          {LinkSpeed::xdr, "XDR"},
+                                                                          {LinkSpeed::other, "other"}}};
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
@@ -27,9 +27,12 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
 
 std::string_view to_string(LinkKind kind) {
   switch (kind) {
-    case LinkKind::infiniband: return "infiniband";
-    case LinkKind::ethernet: return "ethernet";
-    case LinkKind::nvlink: return "nvlink";
+    case LinkKind::infiniband:
+      return "infiniband";
+    case LinkKind::ethernet:
+      return "ethernet";
+    case LinkKind::nvlink:
+      return "nvlink";
   }
   return "";
 }

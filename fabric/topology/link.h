@@ -18,25 +18,35 @@ enum class LinkSpeed : std::uint8_t { unknown, sdr, ddr, qdr, fdr10, fdr, edr, h
 struct LinkSpec {
   LinkKind kind = LinkKind::infiniband;
   LinkSpeed speed = LinkSpeed::unknown;
-  std::uint16_t width = 0;        // lanes; 0: not known
-  RateMbps rate;                  // of all lanes, one direction; 0: not known
-  float cable_length_m = 0;       // 0: not known
+  std::uint16_t width = 0;   // lanes; 0: not known
+  RateMbps rate;             // of all lanes, one direction; 0: not known
+  float cable_length_m = 0;  // 0: not known
   friend bool operator==(const LinkSpec&, const LinkSpec&) = default;
 };
 
 constexpr RateMbps lane_rate(LinkSpeed speed) {
   switch (speed) {
-    case LinkSpeed::sdr: return RateMbps(2'500);
-    case LinkSpeed::ddr: return RateMbps(5'000);
-    case LinkSpeed::qdr: return RateMbps(10'000);
-    case LinkSpeed::fdr10: return RateMbps(10'000);
-    case LinkSpeed::fdr: return RateMbps(14'000);
-    case LinkSpeed::edr: return RateMbps(25'000);
-    case LinkSpeed::hdr: return RateMbps(50'000);
-    case LinkSpeed::ndr: return RateMbps(100'000);
-    case LinkSpeed::xdr: return RateMbps(200'000);
+    case LinkSpeed::sdr:
+      return RateMbps(2'500);
+    case LinkSpeed::ddr:
+      return RateMbps(5'000);
+    case LinkSpeed::qdr:
+      return RateMbps(10'000);
+    case LinkSpeed::fdr10:
+      return RateMbps(10'000);
+    case LinkSpeed::fdr:
+      return RateMbps(14'000);
+    case LinkSpeed::edr:
+      return RateMbps(25'000);
+    case LinkSpeed::hdr:
+      return RateMbps(50'000);
+    case LinkSpeed::ndr:
+      return RateMbps(100'000);
+    case LinkSpeed::xdr:
+      return RateMbps(200'000);
     case LinkSpeed::unknown:
-    case LinkSpeed::other: return RateMbps(0);
+    case LinkSpeed::other:
+      return RateMbps(0);
   }
   return RateMbps(0);
 }
@@ -50,9 +60,9 @@ constexpr LinkSpec nvlink_link(std::uint16_t width, RateMbps rate) {
   return {LinkKind::nvlink, LinkSpeed::other, width, rate, 0};
 }
 
-std::string_view to_string(LinkKind kind);                          // "infiniband", "ethernet", "nvlink"
-std::string_view to_string(LinkSpeed speed);                        // "NDR"; "" when unknown
+std::string_view to_string(LinkKind kind);    // "infiniband", "ethernet", "nvlink"
+std::string_view to_string(LinkSpeed speed);  // "NDR"; "" when unknown
 std::optional<LinkKind> parse_link_kind(std::string_view text);
-std::optional<LinkSpeed> parse_link_speed(std::string_view text);   // any case; FDR10 included
+std::optional<LinkSpeed> parse_link_speed(std::string_view text);  // any case; FDR10 included
 
 }  // namespace railweave::fabric

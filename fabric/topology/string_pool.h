@@ -21,7 +21,9 @@ class StringPool {
     return std::string_view(bytes_).substr(offsets_[ref], offsets_[ref + 1] - offsets_[ref]);
   }
   [[nodiscard]] std::size_t size() const { return offsets_.size() - 1; }
-  [[nodiscard]] std::size_t memory_bytes() const { return bytes_.capacity() + offsets_.capacity() * sizeof(offsets_[0]); }
+  [[nodiscard]] std::size_t memory_bytes() const {
+    return bytes_.capacity() + offsets_.capacity() * sizeof(offsets_[0]);
+  }
 
  private:
   friend class StringInterner;

@@ -1,9 +1,9 @@
 // The physical fabric as it is plugged: hosts, GPUs, adapters, switches, ports, links, racks, rails, subnets and NVLink
-// domains. Immutable after TopologyBuilder::build(), so any number of threads may read one; shared by every snapshot. What
-// changes (link states, drains, allocations) lives beside it: FabricView, scheduler.
+// domains. Immutable after TopologyBuilder::build(), so any number of threads may read one; shared by every snapshot.
+// What changes (link states, drains, allocations) lives beside it: FabricView, scheduler.
 //
-// Layout: one column per attribute, indexed by dense ids (ids.h). The ports of a device are consecutive and port number n
-// (1-based, as on the label) is at ports(device)[n - 1], so (ports, peer) is the adjacency in CSR form.
+// Layout: one column per attribute, indexed by dense ids (ids.h). The ports of a device are consecutive and port number
+// n (1-based, as on the label) is at ports(device)[n - 1], so (ports, peer) is the adjacency in CSR form.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,8 @@ class Topology {
  public:
   static constexpr std::uint8_t kNoTier = 255;  // a switch from which no host is reached
 
-  // --- sizes and ranges -----------------------------------------------------------------------------------------------
+  // --- sizes and ranges
+  // -----------------------------------------------------------------------------------------------
   [[nodiscard]] IdRange<HostId> hosts() const { return {0, host_name_.size()}; }
   [[nodiscard]] IdRange<GpuId> gpus() const { return {0, gpu_host_.size()}; }
   [[nodiscard]] IdRange<HcaId> hcas() const { return {0, hca_guid_.size()}; }
@@ -58,7 +59,8 @@ class Topology {
   [[nodiscard]] IdRange<NvlinkDomainId> nvlink_domains() const { return {0, domain_name_.size()}; }
   [[nodiscard]] IdRange<CliqueId> cliques() const { return {0, clique_domain_.size()}; }
 
-  // --- hosts ----------------------------------------------------------------------------------------------------------
+  // --- hosts
+  // ----------------------------------------------------------------------------------------------------------
   [[nodiscard]] std::string_view name(HostId host) const { return names_[host_name_[host.index()]]; }
   [[nodiscard]] HostKind kind(HostId host) const { return host_kind_[host.index()]; }
   [[nodiscard]] RackId rack(HostId host) const { return host_rack_[host.index()]; }
@@ -74,17 +76,19 @@ class Topology {
   };
   [[nodiscard]] std::span<const Label> labels(HostId host) const {
     return std::span(host_labels_)
-        .subspan(host_first_label_[host.index()], host_first_label_[host.index() + 1] - host_first_label_[host.index()]);
+        .subspan(host_first_label_[host.index()],
+                 host_first_label_[host.index() + 1] - host_first_label_[host.index()]);
   }
   [[nodiscard]] std::string_view text(NameRef ref) const { return names_[ref]; }
 
-  // --- GPUs -----------------------------------------------------------------------------------------------------------
+  // --- GPUs
+  // -----------------------------------------------------------------------------------------------------------
   [[nodiscard]] HostId host(GpuId gpu) const { return gpu_host_[gpu.index()]; }
   [[nodiscard]] unsigned local_index(GpuId gpu) const {
     return static_cast<unsigned>(gpu.index() - host_first_gpu_[gpu_host_[gpu.index()].index()]);
   }
   [[nodiscard]] NvlinkDomainId nvlink_domain(GpuId gpu) const { return gpu_domain_[gpu.index()]; }  // none: no NVLink
-  [[nodiscard]] CliqueId clique(GpuId gpu) const { return gpu_clique_[gpu.index()]; }                // none: not known
+  [[nodiscard]] CliqueId clique(GpuId gpu) const { return gpu_clique_[gpu.index()]; }               // none: not known
   // The adapters nearest to the GPU by real affinity (same PCIe switch, else same NUMA node), best first.
   [[nodiscard]] std::span<const HcaId> nics(GpuId gpu) const {
     return std::span(gpu_nics_).subspan(gpu_first_nic_[gpu.index()],
@@ -94,7 +98,8 @@ class Topology {
     return {gpu_first_port_[gpu.index()], gpu_first_port_[gpu.index() + 1]};
   }
 
-  // --- adapters -------------------------------------------------------------------------------------------------------
+  // --- adapters
+  // -------------------------------------------------------------------------------------------------------
   [[nodiscard]] Guid guid(HcaId hca) const { return hca_guid_[hca.index()]; }
   [[nodiscard]] HcaKind kind(HcaId hca) const { return hca_kind_[hca.index()]; }
   [[nodiscard]] HostId host(HcaId hca) const { return hca_host_[hca.index()]; }  // none: aggregation node, router
@@ -104,7 +109,8 @@ class Topology {
     return {hca_first_port_[hca.index()], hca_first_port_[hca.index() + 1]};
   }
 
-  // --- switches -------------------------------------------------------------------------------------------------------
+  // --- switches
+  // -------------------------------------------------------------------------------------------------------
   [[nodiscard]] Guid guid(SwitchId sw) const { return switch_guid_[sw.index()]; }
   [[nodiscard]] std::string_view name(SwitchId sw) const { return names_[switch_name_[sw.index()]]; }
   [[nodiscard]] std::string_view description(SwitchId sw) const { return names_[switch_description_[sw.index()]]; }
@@ -123,9 +129,10 @@ class Topology {
   }
   [[nodiscard]] unsigned tier_count() const;  // of the switches that have a tier
 
-  // --- ports ----------------------------------------------------------------------------------------------------------
+  // --- ports
+  // ----------------------------------------------------------------------------------------------------------
   [[nodiscard]] PortOwner owner(PortId port) const;
-  [[nodiscard]] unsigned number(PortId port) const;  // 1-based, as on the label
+  [[nodiscard]] unsigned number(PortId port) const;                                  // 1-based, as on the label
   [[nodiscard]] PortId peer(PortId port) const { return port_peer_[port.index()]; }  // none: no cable
   [[nodiscard]] LinkId link(PortId port) const { return port_link_[port.index()]; }
   [[nodiscard]] bool is_switch_port(PortId port) const { return port.index() < hca_ports_begin(); }
@@ -147,7 +154,8 @@ class Topology {
   [[nodiscard]] IdRange<PortId> hca_ports() const { return {hca_ports_begin(), gpu_ports_begin()}; }
   [[nodiscard]] IdRange<PortId> switch_ports() const { return {0, hca_ports_begin()}; }
 
-  // --- links: a is the port with the smaller id -------------------------------------------------------------------------
+  // --- links: a is the port with the smaller id
+  // -------------------------------------------------------------------------
   [[nodiscard]] PortId a(LinkId link) const { return link_a_[link.index()]; }
   [[nodiscard]] PortId b(LinkId link) const { return link_b_[link.index()]; }
   [[nodiscard]] LinkSpec spec(LinkId link) const;
@@ -155,7 +163,8 @@ class Topology {
   [[nodiscard]] RateMbps rate(LinkId link) const { return RateMbps(link_rate_mbps_[link.index()]); }
   [[nodiscard]] bool joins_switches(LinkId link) const { return is_switch_port(a(link)) && is_switch_port(b(link)); }
 
-  // --- racks, rails, subnets, NVLink domains ------------------------------------------------------------------------------
+  // --- racks, rails, subnets, NVLink domains
+  // ------------------------------------------------------------------------------
   [[nodiscard]] std::string_view name(RackId rack) const { return names_[rack_name_[rack.index()]]; }
   [[nodiscard]] std::string_view name(RailId rail) const { return names_[rail_name_[rail.index()]]; }
   [[nodiscard]] bool rails_inferred() const { return rails_inferred_; }  // else named by the source, or there are none
@@ -172,7 +181,8 @@ class Topology {
   }
   [[nodiscard]] std::span<const GpuId> gpus(NvlinkDomainId domain) const {
     return std::span(domain_gpus_)
-        .subspan(domain_first_gpu_[domain.index()], domain_first_gpu_[domain.index() + 1] - domain_first_gpu_[domain.index()]);
+        .subspan(domain_first_gpu_[domain.index()],
+                 domain_first_gpu_[domain.index() + 1] - domain_first_gpu_[domain.index()]);
   }
   [[nodiscard]] IdRange<PortId> ports(NvlinkDomainId domain) const {
     return {domain_first_port_[domain.index()], domain_first_port_[domain.index() + 1]};
@@ -180,22 +190,25 @@ class Topology {
   [[nodiscard]] NvlinkDomainId domain(CliqueId clique) const { return clique_domain_[clique.index()]; }
   [[nodiscard]] std::uint32_t number(CliqueId clique) const { return clique_number_[clique.index()]; }
 
-  // --- lookups: O(log n) --------------------------------------------------------------------------------------------------
+  // --- lookups: O(log n)
+  // --------------------------------------------------------------------------------------------------
   [[nodiscard]] HostId find_host(std::string_view name) const;
   [[nodiscard]] SwitchId find_switch(std::string_view name) const;  // the name or the GUID, 0x allowed
   [[nodiscard]] HcaId find_hca(Guid guid) const;                    // node GUID or port GUID
   [[nodiscard]] SwitchId find_switch(Guid guid) const;
-  [[nodiscard]] PortId find_port(std::string_view text) const;      // "<guid>/<port>", see port_text()
-  [[nodiscard]] LinkId find_link(std::string_view text) const;      // "<port>--<port>", either way round
+  [[nodiscard]] PortId find_port(std::string_view text) const;  // "<guid>/<port>", see port_text()
+  [[nodiscard]] LinkId find_link(std::string_view text) const;  // "<port>--<port>", either way round
 
-  // "<guid>/<port>" for switches and adapters, "<host>/gpu<i>" for a GPU's NVLink port, "<domain>/<port>" for a domain's.
-  // Where the GUID is not known or another device has it: "<switch>/<port>", "<host>/<device>/<port>" or, where the device
-  // has no name of its own either, "<host>/#<n>/<port>" for the host's n-th adapter from 0. find_port() reads all of these.
+  // "<guid>/<port>" for switches and adapters, "<host>/gpu<i>" for a GPU's NVLink port, "<domain>/<port>" for a
+  // domain's. Where the GUID is not known or another device has it: "<switch>/<port>", "<host>/<device>/<port>" or,
+  // where the device has no name of its own either, "<host>/#<n>/<port>" for the host's n-th adapter from 0.
+  // find_port() reads all of these.
   [[nodiscard]] std::string port_text(PortId port) const;
   // "<port>--<port>", the smaller text first.
   [[nodiscard]] std::string link_text(LinkId link) const;
 
-  // What reading and building came across: what was skipped, guessed or contradictory. checks.h adds what the fabric shows.
+  // What reading and building came across: what was skipped, guessed or contradictory. checks.h adds what the fabric
+  // shows.
   [[nodiscard]] const std::vector<Finding>& source_findings() const { return source_findings_; }
 
   [[nodiscard]] std::size_t memory_bytes() const;  // of all columns
@@ -267,8 +280,8 @@ class Topology {
   std::vector<NvlinkDomainId> clique_domain_;
   std::vector<std::uint32_t> clique_number_;
 
-  std::vector<HostId> hosts_by_name_;        // sorted by bytes of the name
-  std::vector<SwitchId> switches_by_name_;   // likewise
+  std::vector<HostId> hosts_by_name_;                 // sorted by bytes of the name
+  std::vector<SwitchId> switches_by_name_;            // likewise
   std::vector<std::pair<Guid, HcaId>> hcas_by_guid_;  // node and port GUIDs, sorted
   std::vector<Finding> source_findings_;
 };

@@ -127,9 +127,8 @@ void TopologyBuilder::set_port(HcaDraft hca, unsigned port, const HcaPortSpec& s
 DomainDraft TopologyBuilder::nvlink_domain(std::string_view name, std::string_view cluster_uuid,
                                            RateMbps rate_per_gpu) {
   const NameRef ref = names_.intern(name);
-  return DomainDraft(by_name(domain_by_name_, ref, domains_.size(), [&] {
-    domains_.push_back({ref, names_.intern(cluster_uuid), rate_per_gpu});
-  }));
+  return DomainDraft(by_name(domain_by_name_, ref, domains_.size(),
+                             [&] { domains_.push_back({ref, names_.intern(cluster_uuid), rate_per_gpu}); }));
 }
 
 GpuDraft TopologyBuilder::add_gpu(HostDraft host) {
@@ -162,7 +161,8 @@ void TopologyBuilder::add_nic(GpuDraft gpu, HcaDraft nic) {
   RAILWEAVE_CHECK(nic.index() < hcas_.size(), "a draft is used with the builder that gave it");
   if (hcas_[nic.index()].host != draft.host) {
     const std::string host(names_[hosts_[draft.host.index()].name]);
-    add_finding({"nicOfAnotherHost", Severity::error,
+    add_finding({"nicOfAnotherHost",
+                 Severity::error,
                  "a GPU of " + host + " is said to be near adapter " + to_string(hcas_[nic.index()].guid) +
                      ", which is in another host; it is left out",
                  {host}});
@@ -190,11 +190,11 @@ std::string TopologyBuilder::draft_port_text(std::uint32_t port) const {
 std::uint32_t TopologyBuilder::port_index(CableEnd end) {
   RAILWEAVE_CHECK(end.device < (end.is_switch ? switches_.size() : hcas_.size()),
                   "a draft is used with the builder that gave it");
-  const auto [first, count] = end.is_switch
-                                  ? std::pair(switches_[end.device].first_port, switches_[end.device].ports)
-                                  : std::pair(hcas_[end.device].first_port, hcas_[end.device].ports);
+  const auto [first, count] = end.is_switch ? std::pair(switches_[end.device].first_port, switches_[end.device].ports)
+                                            : std::pair(hcas_[end.device].first_port, hcas_[end.device].ports);
   if (end.port < 1 || end.port > count) {
-    add_finding({"portOutOfRange", Severity::error,
+    add_finding({"portOutOfRange",
+                 Severity::error,
                  "port " + end_text(end) + " is named, but the device has " + std::to_string(count) + " ports",
                  {end_text(end)}});
     return UINT32_MAX;
@@ -213,13 +213,16 @@ void TopologyBuilder::declare_peer(CableEnd from, CableEnd to, const LinkSpec& s
   const std::uint32_t to_port = port_index(to);
   if (from_port == UINT32_MAX || to_port == UINT32_MAX) return;
   if (from_port == to_port) {
-    add_finding({"linkToItself", Severity::error, "port " + end_text(from) + " is said to be cabled to itself",
+    add_finding({"linkToItself",
+                 Severity::error,
+                 "port " + end_text(from) + " is said to be cabled to itself",
                  {end_text(from)}});
     return;
   }
   auto& claim = ports_[from_port];
   if (claim.peer != UINT32_MAX && claim.peer != to_port) {
-    add_finding({"portUsedTwice", Severity::error,
+    add_finding({"portUsedTwice",
+                 Severity::error,
                  "port " + end_text(from) + " is said to be cabled to " + draft_port_text(claim.peer) + " and to " +
                      end_text(to) + "; the first is kept",
                  {end_text(from), draft_port_text(claim.peer), end_text(to)}});
@@ -244,8 +247,8 @@ void TopologyBuilder::refuse(std::string_view limit) {
 
 Result<Topology> TopologyBuilder::build() && {
   if (!over_limit_.empty()) {
-    return fail(ErrorKind::tooLarge, "fabric.tooLarge", "the fabric has more " + over_limit_ + " than are supported", {},
-                "see the limits in topology_builder.h");
+    return fail(ErrorKind::tooLarge, "fabric.tooLarge", "the fabric has more " + over_limit_ + " than are supported",
+                {}, "see the limits in topology_builder.h");
   }
   if (switches_.empty() && hosts_.empty()) {
     return fail(ErrorKind::invalid, "fabric.empty", "no switch and no host in the input", {},

@@ -1,5 +1,6 @@
-// Collects what a reader or generator knows of a fabric, in any order, and lays it out as an immutable Topology. Forgiving:
-// contradictions become findings, never a crash, because real dumps contain them. Not thread-safe; used once.
+// Collects what a reader or generator knows of a fabric, in any order, and lays it out as an immutable Topology.
+// Forgiving: contradictions become findings, never a crash, because real dumps contain them. Not thread-safe; used
+// once.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,7 @@ struct SwitchSpec {
   Guid guid{};
   std::string_view name{};         // what people call it; made unique with the GUID where two share it
   std::string_view description{};  // as on the wire; empty: the same as the name
-  unsigned ports = 0;            // external ones, without the management port 0
+  unsigned ports = 0;              // external ones, without the management port 0
   SubnetId subnet{};
   RackId rack{};
   std::string_view group{};  // dragonfly group or pod
@@ -73,8 +74,8 @@ class TopologyBuilder {
 
   // Gets or creates, by name; a kind given later fills in an unknown one.
   SubnetId subnet(std::string_view name, SubnetKind kind = SubnetKind::unknown);
-  RackId rack(std::string_view name);                                             // likewise
-  RailId rail(std::string_view name);                                             // likewise; rails keep this order
+  RackId rack(std::string_view name);  // likewise
+  RailId rail(std::string_view name);  // likewise; rails keep this order
 
   HostDraft host(std::string_view name, HostKind kind = HostKind::compute);  // gets or creates, by name
   [[nodiscard]] HostDraft find_host(std::string_view name) const;
@@ -102,8 +103,8 @@ class TopologyBuilder {
   void declare_peer(CableEnd from, CableEnd to, const LinkSpec& spec);
   void add_finding(Finding finding);
 
-  // What is there so far, for readers that complete what others read. Drafts count from 0; names are valid until the next
-  // name is added.
+  // What is there so far, for readers that complete what others read. Drafts count from 0; names are valid until the
+  // next name is added.
   [[nodiscard]] std::string_view name(HostDraft host) const { return names_[hosts_[host.index()].name]; }
   [[nodiscard]] HostKind kind(HostDraft host) const { return hosts_[host.index()].kind; }
   [[nodiscard]] HostDraft host_of(HcaDraft hca) const { return hcas_[hca.index()].host; }
@@ -181,7 +182,8 @@ class TopologyBuilder {
   std::vector<NameRef> racks_, rails_;
   std::vector<DraftPort> ports_;
   std::vector<std::pair<std::uint32_t, bool>> port_devices_;  // (device, is_switch) of every draft port
-  std::unordered_map<NameRef, std::uint32_t> host_by_name_, subnet_by_name_, rack_by_name_, rail_by_name_, domain_by_name_;
+  std::unordered_map<NameRef, std::uint32_t> host_by_name_, subnet_by_name_, rack_by_name_, rail_by_name_,
+      domain_by_name_;
   std::vector<Finding> findings_;
   std::string over_limit_;
 };

@@ -147,7 +147,8 @@ void TopologyLayout::make_switch_names_unique() {
     std::string unique = plain + "@" + to_string(sw.guid);
     const int nth = ++renamed[draft_.names_.intern(unique)];
     if (nth > 1) unique += "#" + std::to_string(nth);  // the GUID is shared as well
-    draft_.add_finding({"duplicateName", Severity::warning,
+    draft_.add_finding({"duplicateName",
+                        Severity::warning,
                         "several switches are called '" + plain + "'; this one is called '" + unique + "' here",
                         {unique}});
     sw.name = draft_.names_.intern(unique);
@@ -164,7 +165,8 @@ void TopologyLayout::lay_out_switches() {
   for (const auto i : switches_) {
     const auto& sw = draft_.switches_[i];
     if (sw.guid.known() && sw.guid == last) {
-      draft_.add_finding({"duplicateGuid", Severity::error,
+      draft_.add_finding({"duplicateGuid",
+                          Severity::error,
                           "two switches have the GUID " + to_string(sw.guid) + "; one of them must be replaced",
                           {to_string(sw.guid)}});
     }
@@ -262,8 +264,8 @@ void TopologyLayout::lay_out_domains() {
   for (std::uint32_t g = 0; g < gpus_.size(); ++g) {
     const auto& gpu = draft_.gpus_[gpus_[g]];
     const bool known = gpu.domain && gpu.clique != TopologyBuilder::kNoClique;
-    topology_.gpu_clique_.push_back(
-        known ? CliqueId(cliques.at({domain_of_[gpu.domain.index()], gpu.clique})) : CliqueId());
+    topology_.gpu_clique_.push_back(known ? CliqueId(cliques.at({domain_of_[gpu.domain.index()], gpu.clique}))
+                                          : CliqueId());
   }
   topology_.domain_first_gpu_.push_back(0);
   for (const auto& gpus : members) {
@@ -342,18 +344,21 @@ void TopologyLayout::lay_out_links() {
       const PortId from(port_of_[p]);
       const PortId to(port_of_[q]);
       if (!both && (ports[q].peer != UINT32_MAX || topology_.port_link_[to.index()].valid())) {
-        draft_.add_finding({"asymmetricLink", Severity::error,
+        draft_.add_finding({"asymmetricLink",
+                            Severity::error,
                             draft_text(p) + " names " + draft_text(q) +
                                 " as its peer, but that port is cabled elsewhere; the link is left out",
                             {draft_text(p), draft_text(q)}});
         continue;
       }
       if (!both) {
-        draft_.add_finding({"danglingLink", Severity::warning,
+        draft_.add_finding({"danglingLink",
+                            Severity::warning,
                             "the link " + draft_text(p) + "--" + draft_text(q) + " is known from its first end only",
                             {draft_text(p), draft_text(q)}});
       } else if (differ(ports[p].link, ports[q].link)) {
-        draft_.add_finding({"linkEndsDiffer", Severity::warning,
+        draft_.add_finding({"linkEndsDiffer",
+                            Severity::warning,
                             "the ends of the link " + draft_text(p) + "--" + draft_text(q) +
                                 " report different kinds, widths or speeds; the slower is taken",
                             {draft_text(p), draft_text(q)}});
@@ -371,7 +376,8 @@ void TopologyLayout::lay_out_links() {
   }
 }
 
-// By their smaller port. One-sided links came last so far; a source that knows both ends would have them in their place.
+// By their smaller port. One-sided links came last so far; a source that knows both ends would have them in their
+// place.
 void TopologyLayout::order_links() {
   if (std::ranges::is_sorted(topology_.link_a_)) return;
   auto order = identity(topology_.link_a_.size());
@@ -412,13 +418,17 @@ void TopologyLayout::lay_out_lookups() {
   for (std::size_t i = 0; i < by_guid.size(); ++i) {
     const Guid guid = by_guid[i].first;
     if (i > 0 && guid == by_guid[i - 1].first) {
-      draft_.add_finding({"duplicateGuid", Severity::error,
-                          "two adapters or their ports share the GUID " + to_string(guid) + "; one of them must be replaced",
-                          {to_string(guid)}});
+      draft_.add_finding(
+          {"duplicateGuid",
+           Severity::error,
+           "two adapters or their ports share the GUID " + to_string(guid) + "; one of them must be replaced",
+           {to_string(guid)}});
     } else if (topology.find_switch(guid)) {
-      draft_.add_finding({"duplicateGuid", Severity::error,
-                          "a switch and an adapter share the GUID " + to_string(guid) + "; one of them must be replaced",
-                          {to_string(guid)}});
+      draft_.add_finding(
+          {"duplicateGuid",
+           Severity::error,
+           "a switch and an adapter share the GUID " + to_string(guid) + "; one of them must be replaced",
+           {to_string(guid)}});
     }
   }
 }

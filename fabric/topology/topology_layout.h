@@ -1,5 +1,5 @@
-// The last step of TopologyBuilder: orders what was collected canonically, numbers it densely and fills the columns of a
-// Topology. Internal to fabric/topology.
+// The last step of TopologyBuilder: orders what was collected canonically, numbers it densely and fills the columns of
+// a Topology. Internal to fabric/topology.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class TopologyLayout {
  private:
   using Order = std::vector<std::uint32_t>;  // draft indices in their final order
 
-  void lay_out_names();     // racks, rails, subnets
+  void lay_out_names();  // racks, rails, subnets
   void lay_out_hosts();
   void sort_switches();
   void make_switch_names_unique();
@@ -30,8 +30,8 @@ class TopologyLayout {
   void order_links();
   void add_link(PortId a, PortId b, const LinkSpec& spec);
   void lay_out_lookups();
-  void derive();            // tiers and rails, from what is laid out
-  void name_subnets();      // switches without one: that of a switch they are connected to, else "default"
+  void derive();        // tiers and rails, from what is laid out
+  void name_subnets();  // switches without one: that of a switch they are connected to, else "default"
   [[nodiscard]] std::string draft_text(std::uint32_t draft_port) const { return draft_.draft_port_text(draft_port); }
 
   TopologyBuilder draft_;

@@ -24,7 +24,8 @@ struct Factor {
   std::uint32_t value;
 };
 std::array<Factor, 5> factors(const Parallelism& p) {
-  return {{{"tensor", p.tensor}, {"pipeline", p.pipeline}, {"data", p.data}, {"context", p.context}, {"expert", p.expert}}};
+  return {
+      {{"tensor", p.tensor}, {"pipeline", p.pipeline}, {"data", p.data}, {"context", p.context}, {"expert", p.expert}}};
 }
 
 Result<void> check_parallelism(const Parallelism& parallelism) {
@@ -48,14 +49,14 @@ Result<void> check_gpus_per_node(const JobSpec& spec) {
   }
   const std::uint64_t ranks = rank_count(spec.parallelism);
   if (ranks % per_node != 0) {
-    return invalid(std::to_string(ranks) + " ranks cannot be spread with exactly " + std::to_string(per_node) +
-                       " on each node",
-                   at, "use a divisor of the number of ranks");
+    return invalid(
+        std::to_string(ranks) + " ranks cannot be spread with exactly " + std::to_string(per_node) + " on each node",
+        at, "use a divisor of the number of ranks");
   }
   const std::uint32_t tensor = spec.parallelism.tensor;
   if (per_node % tensor != 0 && tensor % per_node != 0) {
-    return invalid("with " + std::to_string(per_node) + " GPUs on each node, tensor groups of " + std::to_string(tensor) +
-                       " would be cut unevenly",
+    return invalid("with " + std::to_string(per_node) + " GPUs on each node, tensor groups of " +
+                       std::to_string(tensor) + " would be cut unevenly",
                    at, "use a multiple or a divisor of the tensor parallelism");
   }
   return {};
@@ -64,8 +65,8 @@ Result<void> check_gpus_per_node(const JobSpec& spec) {
 Result<void> check_name(const std::string& name, std::string at, bool may_be_empty) {
   if (name.empty() && !may_be_empty) return invalid("must not be empty", std::move(at));
   if (name.size() > JobSpec::kMaxNameBytes) {
-    return invalid("is " + std::to_string(name.size()) + " bytes long; at most " + std::to_string(JobSpec::kMaxNameBytes) +
-                       " are allowed",
+    return invalid("is " + std::to_string(name.size()) + " bytes long; at most " +
+                       std::to_string(JobSpec::kMaxNameBytes) + " are allowed",
                    std::move(at));
   }
   if (!is_printable_utf8(name)) {
@@ -78,18 +79,21 @@ Result<void> check_name(const std::string& name, std::string at, bool may_be_emp
 std::string pointer_token(std::string_view text) {
   std::string token;
   for (const char c : text) {
-    if (c == '~') token += "~0";
-    else if (c == '/') token += "~1";
-    else token += c;
+    if (c == '~')
+      token += "~0";
+    else if (c == '/')
+      token += "~1";
+    else
+      token += c;
   }
   return token;
 }
 
 Result<void> check_names(const JobSpec& spec) {
   using Named = std::pair<const std::string*, std::string_view>;
-  for (const auto& [name, at] : {Named{&spec.name, "/name"}, Named{&spec.tenant, "/tenant"},
-                                 Named{&spec.priority, "/priority"}, Named{&spec.external_scheduler, "/external/scheduler"},
-                                 Named{&spec.external_id, "/external/id"}}) {
+  for (const auto& [name, at] :
+       {Named{&spec.name, "/name"}, Named{&spec.tenant, "/tenant"}, Named{&spec.priority, "/priority"},
+        Named{&spec.external_scheduler, "/external/scheduler"}, Named{&spec.external_id, "/external/id"}}) {
     if (auto checked = check_name(*name, std::string(at), true); !checked) return checked;
   }
   if (spec.exclude_nodes.size() > JobSpec::kMaxExcludeNodes) {
@@ -106,7 +110,8 @@ Result<void> check_names(const JobSpec& spec) {
   }
   for (const auto& [key, value] : spec.node_selector) {
     // An unprintable key is not repeated in the answer.
-    if (!check_name(key, "", false)) return invalid("has a label name that is empty, too long or unprintable", "/nodeSelector");
+    if (!check_name(key, "", false))
+      return invalid("has a label name that is empty, too long or unprintable", "/nodeSelector");
     if (auto checked = check_name(value, "/nodeSelector/" + pointer_token(key), true); !checked) return checked;
   }
   return {};
@@ -180,7 +185,8 @@ Result<void> check_job_spec(const JobSpec& spec) {
   if (auto checked = check_gpus_per_node(spec); !checked) return checked;
   if (auto checked = check_names(spec); !checked) return checked;
   if (auto checked = check_levels(spec); !checked) return checked;
-  if (spec.expected_duration_s && (*spec.expected_duration_s <= 0 || *spec.expected_duration_s > JobSpec::kMaxDurationS)) {
+  if (spec.expected_duration_s &&
+      (*spec.expected_duration_s <= 0 || *spec.expected_duration_s > JobSpec::kMaxDurationS)) {
     return invalid("must be longer than zero and at most ten years", "/expectedDuration");
   }
   return {};

@@ -12,7 +12,8 @@
 
 namespace railweave::scheduler {
 
-// DP x PP x CP x EP x TP. Rank order is Megatron's default, tensor fastest, then context, expert, data, and pipeline slowest:
+// DP x PP x CP x EP x TP. Rank order is Megatron's default, tensor fastest, then context, expert, data, and pipeline
+// slowest:
 //   rank = tp + TP * (cp + CP * (ep + EP * (dp + DP * pp)))
 // so that consecutive ranks are the ones that talk most, and one pipeline stage is one run of consecutive ranks.
 struct Parallelism {
@@ -73,9 +74,10 @@ std::uint64_t rank_count(const Parallelism& parallelism);
 // A plain job of so many GPUs ({"gpus": 64}): all of them data-parallel. Errors: 0, or over JobSpec::kMaxRanks.
 Result<Parallelism> plain_parallelism(std::uint64_t gpus);
 
-// Rules that hold on any fabric: factors of at least 1, at most kMaxRanks ranks, gpus_per_node that divides the job and is a
-// multiple or a divisor of TP, names in printable UTF-8 and bounded, preferred levels no farther than required ones. Errors
-// are of kind invalid with code "jobs.invalid", location a JSON pointer into the request ("/parallelism/tensor").
+// Rules that hold on any fabric: factors of at least 1, at most kMaxRanks ranks, gpus_per_node that divides the job and
+// is a multiple or a divisor of TP, names in printable UTF-8 and bounded, preferred levels no farther than required
+// ones. Errors are of kind invalid with code "jobs.invalid", location a JSON pointer into the request
+// ("/parallelism/tensor").
 Result<void> check_job_spec(const JobSpec& spec);
 
 }  // namespace railweave::scheduler

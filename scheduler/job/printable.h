@@ -5,8 +5,9 @@
 
 namespace railweave::scheduler {
 
-// Well-formed UTF-8 (RFC 3629: shortest form, no surrogates) without control characters (C0, DEL, C1), line and paragraph
-// separators, bidirectional controls (which can make text read as something else) and noncharacters. Empty text is.
+// Well-formed UTF-8 (RFC 3629: shortest form, no surrogates) without control characters (C0, DEL, C1), line and
+// paragraph separators, bidirectional controls (which can make text read as something else) and noncharacters. Empty
+// text is.
 bool is_printable_utf8(std::string_view text);
 
 }  // namespace railweave::scheduler

@@ -10,7 +10,7 @@
 namespace railweave::scheduler {
 
 struct HostAllocation {
-  std::uint64_t used = 0;   // bit i: local GPU i belongs to a job
+  std::uint64_t used = 0;    // bit i: local GPU i belongs to a job
   bool unavailable = false;  // drained or down: what runs stays, nothing new comes
   friend bool operator==(const HostAllocation&, const HostAllocation&) = default;
 };
@@ -21,8 +21,10 @@ inline Allocations no_allocations(const fabric::Topology& topology) { return All
 
 // Marks a job's GPUs as taken. False, and nothing changed, when one of them is taken already, named twice or not in the
 // fabric; an unavailable host is no obstacle (what was placed before the drain is replayed after it). O(GPUs).
-[[nodiscard]] bool take(Allocations& allocations, const fabric::Topology& topology, std::span<const fabric::GpuId> gpus);
+[[nodiscard]] bool take(Allocations& allocations, const fabric::Topology& topology,
+                        std::span<const fabric::GpuId> gpus);
 // Gives them back. False, and nothing changed, when one of them is not taken, named twice or not in the fabric.
-[[nodiscard]] bool release(Allocations& allocations, const fabric::Topology& topology, std::span<const fabric::GpuId> gpus);
+[[nodiscard]] bool release(Allocations& allocations, const fabric::Topology& topology,
+                           std::span<const fabric::GpuId> gpus);
 
 }  // namespace railweave::scheduler

@@ -40,7 +40,8 @@ void BestFit::count_pieces(const FitIndex& index, std::span<const Rung> rungs, u
   }
   const auto rung = std::ranges::find(rungs, level, &Rung::level);
   if (rung == rungs.end()) return;
-  for (GroupIndex group = first; group < end; ++group) here[group] = static_cast<std::uint32_t>(here[group] / rung->factor);
+  for (GroupIndex group = first; group < end; ++group)
+    here[group] = static_cast<std::uint32_t>(here[group] / rung->factor);
 }
 
 // In the unit of that level: pieces of the last rung at or below it.
@@ -91,7 +92,8 @@ std::span<const Share> BestFit::distribute(const FitIndex& index, const FitReque
     for (unsigned level = rungs_.front().level; level <= fit.level; ++level) {
       pieces_[level].resize(hierarchy_->group_count(level));
       const auto group_at = [&](LeafIndex leaf) {
-        return leaf == hierarchy_->leaf_count() ? hierarchy_->group_count(level) : hierarchy_->group_of_leaf(level, leaf);
+        return leaf == hierarchy_->leaf_count() ? hierarchy_->group_count(level)
+                                                : hierarchy_->group_of_leaf(level, leaf);
       };
       count_pieces(index, rungs_, level, group_at(hierarchy_->first_leaf(fit.level, fit.group)),
                    group_at(hierarchy_->first_leaf(fit.level, fit.group + 1)));
@@ -137,11 +139,13 @@ void BestFit::give(const FitIndex& index, unsigned level, GroupIndex group, std:
     }
     choose(candidates, amount);
   }
-  for (std::size_t i = portions; i < portions_.size(); ++i) give(index, level - 1, portions_[i].child, portions_[i].amount);
+  for (std::size_t i = portions; i < portions_.size(); ++i)
+    give(index, level - 1, portions_[i].child, portions_[i].amount);
   portions_.resize(portions);
 }
 
-// Whole units in single children where that is enough; else whatever is there, so that the fewest children share a unit.
+// Whole units in single children where that is enough; else whatever is there, so that the fewest children share a
+// unit.
 void BestFit::give_straddling(const FitIndex& index, unsigned level, GroupIndex group, std::uint64_t units) {
   const GroupIndex first = hierarchy_->first_child(level, group);
   const GroupIndex end = hierarchy_->first_child(level, group + 1);
@@ -156,7 +160,8 @@ void BestFit::give_straddling(const FitIndex& index, unsigned level, GroupIndex 
       if (value >= per_unit) candidates_.push_back({child, value / per_unit, value});
     }
     choose(candidates, units);
-    for (std::size_t i = portions; i < portions_.size(); ++i) give(index, level - 1, portions_[i].child, portions_[i].amount);
+    for (std::size_t i = portions; i < portions_.size(); ++i)
+      give(index, level - 1, portions_[i].child, portions_[i].amount);
   } else {
     for (GroupIndex child = first; child < end; ++child) {
       const std::uint32_t value = index.value(level - 1, child);
@@ -243,7 +248,8 @@ void BestFit::choose(std::size_t from, std::uint64_t amount) {
       for (std::size_t i = from; i < candidates_.size(); ++i) {
         const Candidate& c = candidates_[i];
         if (c.units < amount) continue;
-        if (best == nullptr || std::tuple(c.units, c.left_over, c.child) < std::tuple(best->units, best->left_over, best->child)) {
+        if (best == nullptr ||
+            std::tuple(c.units, c.left_over, c.child) < std::tuple(best->units, best->left_over, best->child)) {
           best = &c;
         }
       }

@@ -1,11 +1,11 @@
 // BestFit on nested groups: the nearest level one group of which holds everything asked for; of the groups that do, the
-// fullest; inside it, level by level, the children that hold most first, and for what is left the fullest child that holds
-// it. After "BestFit" of Kueue's topology-aware scheduling (KEP-2724, findLevelWithFitDomains), which counts every node for
-// every decision; here counts are kept by FitIndex, so a decision costs what it touches.
+// fullest; inside it, level by level, the children that hold most first, and for what is left the fullest child that
+// holds it. After "BestFit" of Kueue's topology-aware scheduling (KEP-2724, findLevelWithFitDomains), which counts
+// every node for every decision; here counts are kept by FitIndex, so a decision costs what it touches.
 //
 // Ties go to the group with less left over, then to the lowest number: the answer depends on the state alone.
-// Exact: slices of one size that must each stay inside one group of a level are counted by flooring in every such group,
-// which is the true maximum because groups are nested. One per thread: it owns scratch memory.
+// Exact: slices of one size that must each stay inside one group of a level are counted by flooring in every such
+// group, which is the true maximum because groups are nested. One per thread: it owns scratch memory.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 
 namespace railweave::scheduler {
 
-// `factor` pieces of the rung below (units of the FitIndex below the first) that must share one group of `level`. Levels
-// and sizes rise from rung to rung.
+// `factor` pieces of the rung below (units of the FitIndex below the first) that must share one group of `level`.
+// Levels and sizes rise from rung to rung.
 struct Rung {
   unsigned level = 0;
   std::uint64_t factor = 1;
@@ -51,11 +51,12 @@ class BestFit {
  public:
   explicit BestFit(const Hierarchy& hierarchy);
 
-  // None where no group of max_level holds the request. O(levels) without rungs, and with them O(groups of the levels from
-  // the first rung up).
+  // None where no group of max_level holds the request. O(levels) without rungs, and with them O(groups of the levels
+  // from the first rung up).
   std::optional<Fit> find(const FitIndex& index, const FitRequest& request, unsigned min_level = 0);
 
-  // For explanations: counts pieces without looking for a group. For the rungs so far, at levels from the first rung up.
+  // For explanations: counts pieces without looking for a group. For the rungs so far, at levels from the first rung
+  // up.
   void count_pieces(const FitIndex& index, std::span<const Rung> rungs, unsigned max_level);
   [[nodiscard]] std::uint32_t pieces(unsigned level, GroupIndex group) const { return pieces_[level][group]; }
 
@@ -73,7 +74,8 @@ class BestFit {
     std::uint32_t amount;
   };
 
-  void count_pieces(const FitIndex& index, std::span<const Rung> rungs, unsigned level, GroupIndex first, GroupIndex end);
+  void count_pieces(const FitIndex& index, std::span<const Rung> rungs, unsigned level, GroupIndex first,
+                    GroupIndex end);
   [[nodiscard]] std::uint32_t holds(const FitIndex& index, unsigned level, GroupIndex group) const;
   void give(const FitIndex& index, unsigned level, GroupIndex group, std::uint64_t amount);
   void give_straddling(const FitIndex& index, unsigned level, GroupIndex group, std::uint64_t units);

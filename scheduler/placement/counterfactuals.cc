@@ -16,8 +16,8 @@ class Trial {
   Trial(const PlacementFabric& fabric, JobSearch& search, const Refusal& refusal)
       : fabric_(fabric), search_(search), refusal_(refusal) {}
 
-  void fewer(std::string_view name, std::uint32_t Parallelism::*factor);
-  void farther(std::string_view name, LevelRequest JobSpec::*group);
+  void fewer(std::string_view name, std::uint32_t Parallelism::* factor);
+  void farther(std::string_view name, LevelRequest JobSpec::* group);
   void without_gpus_per_node();
   void with_excluded_hosts();
   void with_drained_hosts();
@@ -44,7 +44,7 @@ class Trial {
 };
 
 // The largest smaller factor with which the job fits: what fits with n fits with fewer, too.
-void Trial::fewer(std::string_view name, std::uint32_t Parallelism::*factor) {
+void Trial::fewer(std::string_view name, std::uint32_t Parallelism::* factor) {
   const std::uint32_t asked = refusal_.spec->parallelism.*factor;
   for (const Outcome wanted : {Outcome::placed, Outcome::not_now}) {
     std::uint32_t fits = 0;
@@ -63,7 +63,7 @@ void Trial::fewer(std::string_view name, std::uint32_t Parallelism::*factor) {
   }
 }
 
-void Trial::farther(std::string_view name, LevelRequest JobSpec::*group) {
+void Trial::farther(std::string_view name, LevelRequest JobSpec::* group) {
   const auto required = (refusal_.spec->*group).required;
   if (!required) return;
   const Hierarchy& hierarchy = fabric_.hierarchy();
@@ -106,7 +106,8 @@ void Trial::with_drained_hosts() {
   const auto back = now.checkpoint();
   if (back > 2 * refusal_.excluded.size() && search_.fits(*refusal_.spec, *refusal_.now, refusal_.filter)) {
     const auto drained = back - 2 * refusal_.excluded.size();
-    add("with " + std::to_string(drained) + (drained == 1 ? " drained node back" : " drained nodes back"), Outcome::placed);
+    add("with " + std::to_string(drained) + (drained == 1 ? " drained node back" : " drained nodes back"),
+        Outcome::placed);
   }
 }
 

@@ -8,7 +8,8 @@
 namespace railweave::scheduler {
 
 // Changes after which the job would be placed now, or failing that, at some other time: the most pipeline stages, the
-// largest data parallelism, the next farther level for what a group requires, hosts back that the job or a drain excludes.
+// largest data parallelism, the next farther level for what a group requires, hosts back that the job or a drain
+// excludes.
 std::vector<Counterfactual> counterfactuals(const PlacementFabric& fabric, JobSearch& search, const Refusal& refusal);
 
 }  // namespace railweave::scheduler

@@ -14,7 +14,7 @@ using Member = std::pair<HostId, RailId>;
 
 bool on_one_rail(std::vector<Member>& members) {
   if (!std::ranges::is_sorted(members)) std::ranges::sort(members);  // mostly they come in order of hosts
-  if (members.front().first == members.back().first) return true;  // inside one node
+  if (members.front().first == members.back().first) return true;    // inside one node
   std::vector<RailId> common;
   std::vector<RailId> rails;
   for (std::size_t i = 0; i < members.size();) {

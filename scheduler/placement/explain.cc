@@ -93,7 +93,8 @@ Account::Failure Account::failure_in(PlacementTree& tree) {
             unit_blocks, 0};
   }
   if (shape_.rungs.empty()) {
-    return {hierarchy_.kind(shape_.max_level), shape_.units() * unit_blocks, index.most_units(shape_.max_level) * unit_blocks};
+    return {hierarchy_.kind(shape_.max_level), shape_.units() * unit_blocks,
+            index.most_units(shape_.max_level) * unit_blocks};
   }
   BestFit& best_fit = search_.best_fit();
   for (std::size_t i = 0; i < shape_.rungs.size(); ++i) {
@@ -101,7 +102,8 @@ Account::Failure Account::failure_in(PlacementTree& tree) {
     const unsigned level = rungs.back().level;
     best_fit.count_pieces(index, rungs, level);
     bool any = false;
-    for (GroupIndex group = 0; group < hierarchy_.group_count(level); ++group) any = any || best_fit.pieces(level, group) > 0;
+    for (GroupIndex group = 0; group < hierarchy_.group_count(level); ++group)
+      any = any || best_fit.pieces(level, group) > 0;
     const std::uint64_t piece_blocks = unit_blocks * rungs.back().factor;
     if (!any) {
       best_fit.count_pieces(index, rungs.first(i), level);  // of what it is made of
@@ -141,10 +143,14 @@ void Account::list_excluded(Explanation& why) {
     const auto has_nvlink = [&](LeafIndex leaf) { return hierarchy_.has_nvlink(leaf); };
     bool nvlink = false;
     for (LeafIndex leaf = first; leaf < first + leaves; ++leaf) nvlink = nvlink || has_nvlink(leaf);
-    if (excluded[host.index()] != 0) count("excludedByJob", host);
-    else if (!allowed(refusal_.filter, first)) count("labelsDiffer", host);
-    else if (refusal_.now->allocation(host).unavailable) count("drained", host);
-    else if (shape_.fit.nvlink && !nvlink) count("noNvlinkDomain", host);
+    if (excluded[host.index()] != 0)
+      count("excludedByJob", host);
+    else if (!allowed(refusal_.filter, first))
+      count("labelsDiffer", host);
+    else if (refusal_.now->allocation(host).unavailable)
+      count("drained", host);
+    else if (shape_.fit.nvlink && !nvlink)
+      count("noNvlinkDomain", host);
   }
 }
 
@@ -161,8 +167,9 @@ Explanation Account::write(Outcome outcome) {
   why.blocks_needed = failure.needed;
   why.blocks_fit = failure.fit;
   const std::string level(to_string(failure.level));
-  const std::string blocks = shape_.fit.block == 1 ? (failure.needed == 1 ? "GPU" : "GPUs")
-                                                   : (failure.needed == 1 ? "group of " : "groups of ") + gpus_text(shape_.fit.block);
+  const std::string blocks = shape_.fit.block == 1
+                                 ? (failure.needed == 1 ? "GPU" : "GPUs")
+                                 : (failure.needed == 1 ? "group of " : "groups of ") + gpus_text(shape_.fit.block);
   const std::string needs = std::to_string(failure.needed) + " " + blocks + " must share one " + level;
   if (outcome == Outcome::never) {
     why.code = "jobs.neverFits";

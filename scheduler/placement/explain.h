@@ -16,7 +16,7 @@ struct Refusal {
   JobSearch::Filter filter;
   std::vector<fabric::HostId> excluded;  // by the job; unavailable in both trees while this is explained
   PlacementTree* now;
-  PlacementTree* empty;                  // the same fabric with no job and no drain
+  PlacementTree* empty;  // the same fabric with no job and no drain
 };
 
 // For a job whose required levels and sizes do not fit `now`. Both trees are as they were when it returns.

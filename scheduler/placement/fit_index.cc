@@ -33,7 +33,8 @@ FitIndex::FitIndex(const Hierarchy& hierarchy, FitShape shape, std::span<const s
         values[group] += contribution(level - 1, child, group, below[child]);
       }
     }
-    // The bitmaps take about a bit per key and group; a level with few huge groups among many small ones is not worth it.
+    // The bitmaps take about a bit per key and group; a level with few huge groups among many small ones is not worth
+    // it.
     const std::uint32_t groups = hierarchy.group_count(level);
     const std::size_t words = (std::size_t{hierarchy.max_capacity(level)} + 1) * (groups / 64 + 1);
     if (groups < kLeastGroupsForBuckets || levels_[level].uniform_divisor == 0) continue;

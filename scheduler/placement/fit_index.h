@@ -1,8 +1,9 @@
-// How many blocks of one shape every group of a hierarchy holds now, ordered for best-fit. Kept by PlacementTree, one per
-// shape in use, and brought up to date from the tree's log of changed leaves: O(levels) per changed leaf.
+// How many blocks of one shape every group of a hierarchy holds now, ordered for best-fit. Kept by PlacementTree, one
+// per shape in use, and brought up to date from the tree's log of changed leaves: O(levels) per changed leaf.
 //
-// A block is what must stay whole: `block` GPUs inside one NVLink domain (a tensor group), straddling its hosts up to level
-// `straddle_top`. With `per_node` = k every host used gives exactly k of its GPUs; then what is counted (the *unit*) is
+// A block is what must stay whole: `block` GPUs inside one NVLink domain (a tensor group), straddling its hosts up to
+// level `straddle_top`. With `per_node` = k every host used gives exactly k of its GPUs; then what is counted (the
+// *unit*) is
 //   k a multiple of the block: k GPUs of one host, made of whole blocks, at most one unit per host;
 //   the block a multiple of k: the block, made of k GPUs from each of block / k hosts of one NVLink domain.
 #pragma once
@@ -40,10 +41,12 @@ class FitIndex {
   [[nodiscard]] std::uint32_t units(unsigned level, GroupIndex group) const {
     return units_of(level, group, levels_[level].value[group]);
   }
-  // What units are made of and counted down from: free GPUs in a group where blocks may straddle, hosts with k free GPUs,
-  // or units themselves. Among groups of as many units, less value is less left over.
+  // What units are made of and counted down from: free GPUs in a group where blocks may straddle, hosts with k free
+  // GPUs, or units themselves. Among groups of as many units, less value is less left over.
   [[nodiscard]] std::uint32_t value(unsigned level, GroupIndex group) const { return levels_[level].value[group]; }
-  [[nodiscard]] std::uint32_t value_per_unit(unsigned level, GroupIndex group) const { return levels_[level].divisor[group]; }
+  [[nodiscard]] std::uint32_t value_per_unit(unsigned level, GroupIndex group) const {
+    return levels_[level].divisor[group];
+  }
   // May a unit straddle the children of this group?
   [[nodiscard]] bool straddles(unsigned level, GroupIndex group) const { return levels_[level].raw[group] != 0; }
 
@@ -79,7 +82,8 @@ class FitIndex {
     const std::uint32_t units = divisor == 1 ? value : value / divisor;
     return units < levels_[level].unit_cap ? units : levels_[level].unit_cap;
   }
-  [[nodiscard]] std::uint32_t contribution(unsigned level, GroupIndex group, GroupIndex parent, std::uint32_t value) const;
+  [[nodiscard]] std::uint32_t contribution(unsigned level, GroupIndex group, GroupIndex parent,
+                                           std::uint32_t value) const;
 
   const Hierarchy* hierarchy_;
   FitShape shape_;

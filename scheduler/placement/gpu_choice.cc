@@ -12,9 +12,13 @@ constexpr unsigned kSizes = 7;  // runs of 1, 2, 4, ... 64
 using Runs = std::array<std::uint64_t, kSizes>;
 
 Runs free_runs(std::uint64_t free) {
-  static constexpr std::array<std::uint64_t, kSizes> kAligned = {
-      ~std::uint64_t{0},     0x5555555555555555ULL, 0x1111111111111111ULL, 0x0101010101010101ULL,
-      0x0001000100010001ULL, 0x0000000100000001ULL, 1ULL};
+  static constexpr std::array<std::uint64_t, kSizes> kAligned = {~std::uint64_t{0},
+                                                                 0x5555555555555555ULL,
+                                                                 0x1111111111111111ULL,
+                                                                 0x0101010101010101ULL,
+                                                                 0x0001000100010001ULL,
+                                                                 0x0000000100000001ULL,
+                                                                 1ULL};
   Runs runs{free};
   for (unsigned s = 1; s < kSizes; ++s) runs[s] = runs[s - 1] & (runs[s - 1] >> (1U << (s - 1))) & kAligned[s];
   return runs;
@@ -36,7 +40,8 @@ std::uint64_t choose(std::uint64_t free, unsigned count) {
     const Runs runs = free_runs(free);
     unsigned size = 0;
     std::uint64_t candidates = 0;
-    for (unsigned s = static_cast<unsigned>(std::countr_zero(std::bit_ceil(count))); s < kSizes && candidates == 0; ++s) {
+    for (unsigned s = static_cast<unsigned>(std::countr_zero(std::bit_ceil(count))); s < kSizes && candidates == 0;
+         ++s) {
       candidates = maximal(runs, s);
       size = count;
     }

@@ -58,7 +58,8 @@ GpuNics::GpuNics(const Topology& topology) {
       } else if (!of_host.empty()) {
         const std::size_t begin = i * of_host.size() / gpus.size();
         const std::size_t end = std::max(begin + 1, (i + 1) * of_host.size() / gpus.size());
-        nics.assign(of_host.begin() + static_cast<std::ptrdiff_t>(begin), of_host.begin() + static_cast<std::ptrdiff_t>(end));
+        nics.assign(of_host.begin() + static_cast<std::ptrdiff_t>(begin),
+                    of_host.begin() + static_cast<std::ptrdiff_t>(end));
       }
       rail_.push_back(nics.empty() ? fabric::RailId() : nics.front().rail);
       nics_.insert(nics_.end(), nics.begin(), nics.end());

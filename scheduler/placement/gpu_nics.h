@@ -1,6 +1,6 @@
-// Which adapter ports each GPU sends through, nearest first, and on which rail: by the affinity that the fabric's source
-// states (Topology::nics), never by equal numbers. Where it states none, the host's adapters are dealt evenly over its GPUs
-// in order of rails and the answer is marked as assumed. Immutable.
+// Which adapter ports each GPU sends through, nearest first, and on which rail: by the affinity that the fabric's
+// source states (Topology::nics), never by equal numbers. Where it states none, the host's adapters are dealt evenly
+// over its GPUs in order of rails and the answer is marked as assumed. Immutable.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct GpuNic {
 
 class GpuNics {
  public:
-  // O(GPUs + adapter ports). Uncabled ports are left out. A GPU with ports on rails of compute (or unknown) subnets uses
-  // those alone; another one what it has.
+  // O(GPUs + adapter ports). Uncabled ports are left out. A GPU with ports on rails of compute (or unknown) subnets
+  // uses those alone; another one what it has.
   explicit GpuNics(const fabric::Topology& topology);
 
   [[nodiscard]] std::span<const GpuNic> nics(fabric::GpuId gpu) const {
@@ -28,7 +28,8 @@ class GpuNics {
   }
   // Rail of the nearest adapter; none where it has none or is on no rail.
   [[nodiscard]] fabric::RailId rail(fabric::GpuId gpu) const { return rail_[gpu.index()]; }
-  // Local GPU indices of a host by rail, then by index: equal positions of two hosts are on the same rail where they can be.
+  // Local GPU indices of a host by rail, then by index: equal positions of two hosts are on the same rail where they
+  // can be.
   [[nodiscard]] std::span<const std::uint8_t> by_rail(fabric::HostId host) const {
     return std::span(by_rail_).subspan(host_first_gpu_[host.index()],
                                        host_first_gpu_[host.index() + 1] - host_first_gpu_[host.index()]);

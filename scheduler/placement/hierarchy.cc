@@ -39,8 +39,8 @@ std::vector<Island> islands_of(const fabric::Topology& topology) {
 
 }  // namespace
 
-// Numbers leaves so that every group is a run, and fills the columns. `grouping[l]` maps each leaf, in the order given, to
-// its group of level l + 1. Returns the order: new leaf number -> given leaf.
+// Numbers leaves so that every group is a run, and fills the columns. `grouping[l]` maps each leaf, in the order given,
+// to its group of level l + 1. Returns the order: new leaf number -> given leaf.
 std::vector<std::uint32_t> Hierarchy::lay_out(std::span<const std::uint32_t> capacity,
                                               std::span<const std::vector<std::uint32_t>> grouping) {
   std::vector<std::uint32_t> order(capacity.size());
@@ -191,8 +191,8 @@ void Hierarchy::name_kinds(const fabric::Topology& topology, const fabric::Local
     named(LevelKind::nvlink_domain) = level_with_groups(domain);
   }
   const unsigned domain_level = named(LevelKind::nvlink_domain);
-  domains_are_a_level_ =
-      domain_level != kNoLevel && std::ranges::all_of(levels_[domain_level].pooled, [](auto pooled) { return pooled != 0; });
+  domains_are_a_level_ = domain_level != kNoLevel &&
+                         std::ranges::all_of(levels_[domain_level].pooled, [](auto pooled) { return pooled != 0; });
 }
 
 }  // namespace railweave::scheduler

@@ -1,9 +1,10 @@
-// Nested groups of places where work can go, from leaves to the whole: the static shape that every PlacementTree over it
-// shares. Immutable after construction; any number of threads may read it.
+// Nested groups of places where work can go, from leaves to the whole: the static shape that every PlacementTree over
+// it shares. Immutable after construction; any number of threads may read it.
 //
-// A leaf is the part of one host's GPUs that shares an NVLink domain (an "island"): the whole host on most machines, half of
-// it on some. A group is *pooled* when all of its GPUs share one NVLink domain, so that a tensor group may straddle its
-// hosts. Leaves are numbered so that every group of every level is one run of consecutive leaves and of child groups.
+// A leaf is the part of one host's GPUs that shares an NVLink domain (an "island"): the whole host on most machines,
+// half of it on some. A group is *pooled* when all of its GPUs share one NVLink domain, so that a tensor group may
+// straddle its hosts. Leaves are numbered so that every group of every level is one run of consecutive leaves and of
+// child groups.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,9 @@ class Hierarchy {
   // Of a real fabric.
   Hierarchy(const fabric::Topology& topology, const fabric::Locality& locality);
 
-  // Of leaves that are just numbers of places: one level per entry, each mapping every leaf to a group, from near to far and
-  // each a union of groups of the one before. Level 0, the leaves themselves, is implied. Not for Placer; for BestFit alone.
+  // Of leaves that are just numbers of places: one level per entry, each mapping every leaf to a group, from near to
+  // far and each a union of groups of the one before. Level 0, the leaves themselves, is implied. Not for Placer; for
+  // BestFit alone.
   struct PlainLevel {
     std::vector<std::uint32_t> group_of_leaf;
   };
@@ -42,27 +44,39 @@ class Hierarchy {
   [[nodiscard]] std::uint32_t leaf_count() const { return group_count(0); }
   [[nodiscard]] fabric::LevelKind kind(unsigned level) const { return levels_[level].kind; }
   // Children of a group of level >= 1 are groups [first_child(level, g), first_child(level, g + 1)) of level - 1.
-  [[nodiscard]] GroupIndex first_child(unsigned level, GroupIndex group) const { return levels_[level].first_child[group]; }
-  [[nodiscard]] LeafIndex first_leaf(unsigned level, GroupIndex group) const { return levels_[level].first_leaf[group]; }
+  [[nodiscard]] GroupIndex first_child(unsigned level, GroupIndex group) const {
+    return levels_[level].first_child[group];
+  }
+  [[nodiscard]] LeafIndex first_leaf(unsigned level, GroupIndex group) const {
+    return levels_[level].first_leaf[group];
+  }
   [[nodiscard]] GroupIndex parent(unsigned level, GroupIndex group) const { return levels_[level].parent[group]; }
-  [[nodiscard]] GroupIndex group_of_leaf(unsigned level, LeafIndex leaf) const { return levels_[level].group_of_leaf[leaf]; }
+  [[nodiscard]] GroupIndex group_of_leaf(unsigned level, LeafIndex leaf) const {
+    return levels_[level].group_of_leaf[leaf];
+  }
   [[nodiscard]] bool pooled(unsigned level, GroupIndex group) const { return levels_[level].pooled[group] != 0; }
-  [[nodiscard]] std::uint32_t capacity(unsigned level, GroupIndex group) const { return levels_[level].capacity[group]; }
+  [[nodiscard]] std::uint32_t capacity(unsigned level, GroupIndex group) const {
+    return levels_[level].capacity[group];
+  }
   [[nodiscard]] std::uint32_t max_capacity(unsigned level) const { return levels_[level].max_capacity; }
 
   [[nodiscard]] std::uint64_t total_capacity() const { return total_capacity_; }
 
   // The level whose groups are hosts, and the level that an asked-for kind means here; kNoLevel: this fabric has none.
   [[nodiscard]] unsigned host_level() const { return host_level_; }
-  [[nodiscard]] unsigned level_of(fabric::LevelKind kind) const { return level_of_kind_[static_cast<std::size_t>(kind)]; }
+  [[nodiscard]] unsigned level_of(fabric::LevelKind kind) const {
+    return level_of_kind_[static_cast<std::size_t>(kind)];
+  }
 
   // Every leaf has NVLink and level_of(nvlink_domain) is a level: being in one group of it is being in one domain.
   [[nodiscard]] bool domains_are_a_level() const { return domains_are_a_level_; }
 
-  // --- of a plain hierarchy only: the leaf as it was given ---------------------------------------------------------------
+  // --- of a plain hierarchy only: the leaf as it was given
+  // ---------------------------------------------------------------
   [[nodiscard]] std::uint32_t given_leaf(LeafIndex leaf) const { return plain_leaf_[leaf]; }
 
-  // --- of a real fabric only ----------------------------------------------------------------------------------------------
+  // --- of a real fabric only
+  // ----------------------------------------------------------------------------------------------
   [[nodiscard]] fabric::HostId host(LeafIndex leaf) const { return fabric::HostId(leaf_host_[leaf]); }
   [[nodiscard]] std::uint64_t gpu_mask(LeafIndex leaf) const { return leaf_mask_[leaf]; }
   [[nodiscard]] bool has_nvlink(LeafIndex leaf) const { return leaf_nvlink_[leaf] != 0; }
@@ -74,9 +88,9 @@ class Hierarchy {
  private:
   struct LevelColumns {
     fabric::LevelKind kind = fabric::LevelKind::node;
-    std::vector<GroupIndex> first_child;    // n + 1; empty at level 0
-    std::vector<LeafIndex> first_leaf;      // n + 1
-    std::vector<GroupIndex> parent;         // empty at the top
+    std::vector<GroupIndex> first_child;  // n + 1; empty at level 0
+    std::vector<LeafIndex> first_leaf;    // n + 1
+    std::vector<GroupIndex> parent;       // empty at the top
     std::vector<GroupIndex> group_of_leaf;
     std::vector<std::uint32_t> capacity;
     std::vector<std::uint8_t> pooled;

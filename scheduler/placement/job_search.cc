@@ -39,8 +39,8 @@ Result<std::optional<Found>> JobSearch::find(const JobSpec& spec, PlacementTree&
   return best;
 }
 
-// Stages that nobody asked to keep together are kept in groups of the lowest level that can take them all, without moving
-// the job to a farther level for it.
+// Stages that nobody asked to keep together are kept in groups of the lowest level that can take them all, without
+// moving the job to a farther level for it.
 void JobSearch::align_stages(const JobSpec& spec, PlacementTree& tree, Found& found) {
   const std::uint64_t stage = found.shape.nested_gpus.back() / spec.parallelism.pipeline;
   for (unsigned level = 0; level < found.fit.level; ++level) {

@@ -1,5 +1,5 @@
-// Finds where a job fits, honouring its preferences as far as they go: first whether it fits at all, then each preference in
-// order of importance as near as possible without giving up a more important one. One per thread.
+// Finds where a job fits, honouring its preferences as far as they go: first whether it fits at all, then each
+// preference in order of importance as near as possible without giving up a more important one. One per thread.
 #pragma once
 
 #include <memory>

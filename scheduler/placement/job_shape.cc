@@ -19,11 +19,15 @@ struct Piece {
 
 std::uint64_t size_of(const Parallelism& p, JobGroup group) {
   switch (group) {
-    case JobGroup::tensor: return p.tensor;
-    case JobGroup::context: return p.context;
-    case JobGroup::expert: return p.expert;
+    case JobGroup::tensor:
+      return p.tensor;
+    case JobGroup::context:
+      return p.context;
+    case JobGroup::expert:
+      return p.expert;
     case JobGroup::stage:
-    case JobGroup::job: return rank_count(p);
+    case JobGroup::job:
+      return rank_count(p);
   }
   return 1;
 }
@@ -81,8 +85,10 @@ Result<Wishes> wishes_of(const JobSpec& spec, const Hierarchy& hierarchy) {
     const LevelRequest* request;
     std::string_view where;
   };
-  const Asked asked[] = {{JobGroup::tensor, &spec.tensor, "tensor"},   {JobGroup::context, &spec.context, "context"},
-                         {JobGroup::expert, &spec.expert, "expert"}, {JobGroup::stage, &spec.stage, "pipeline"},
+  const Asked asked[] = {{JobGroup::tensor, &spec.tensor, "tensor"},
+                         {JobGroup::context, &spec.context, "context"},
+                         {JobGroup::expert, &spec.expert, "expert"},
+                         {JobGroup::stage, &spec.stage, "pipeline"},
                          {JobGroup::job, &spec.job, "job"}};
   Wishes wishes;
   for (const auto& [group, request, where] : asked) {
@@ -94,7 +100,8 @@ Result<Wishes> wishes_of(const JobSpec& spec, const Hierarchy& hierarchy) {
   }
   for (const bool explicitly : {true, false}) {
     for (const auto& [group, request, where] : asked) {
-      if (wishes.chain[at(group)].size() > 1 && request->preferred.has_value() == explicitly) wishes.order.push_back(group);
+      if (wishes.chain[at(group)].size() > 1 && request->preferred.has_value() == explicitly)
+        wishes.order.push_back(group);
     }
   }
   return wishes;
@@ -116,10 +123,11 @@ Result<JobShape> shape_of(const JobSpec& spec, const Hierarchy& hierarchy, const
     const std::uint64_t by_domain = domain_level == Hierarchy::kNoLevel ? 0 : std::uint64_t{domain_level} * 2;
     return near.domain ? std::min(by_level_alone, by_domain) : by_level_alone;
   };
-  // Where NVLink domains are exactly the groups of a level, stages and jobs inside one are a matter of that level; but not
-  // of a level below hosts where what is counted is whole hosts' shares.
-  const bool levels_do = hierarchy.domains_are_a_level() &&
-                         (!spec.gpus_per_node || hierarchy.level_of(LevelKind::nvlink_domain) >= hierarchy.host_level());
+  // Where NVLink domains are exactly the groups of a level, stages and jobs inside one are a matter of that level; but
+  // not of a level below hosts where what is counted is whole hosts' shares.
+  const bool levels_do =
+      hierarchy.domains_are_a_level() &&
+      (!spec.gpus_per_node || hierarchy.level_of(LevelKind::nvlink_domain) >= hierarchy.host_level());
   const auto by_level = [&](Near near) {
     if (near.domain && levels_do) {
       near = {false, std::min(near.level, hierarchy.level_of(LevelKind::nvlink_domain))};
@@ -176,8 +184,8 @@ Result<JobShape> shape_of(const JobSpec& spec, const Hierarchy& hierarchy, const
     const std::uint32_t k = *spec.gpus_per_node;
     if (k < shape.fit.block && k % shape.fit.grain != 0) {
       return fail(ErrorKind::impossible, "jobs.neverFits",
-                  "groups of " + std::to_string(shape.fit.grain) + " GPUs cannot each stay on one node where every node gives " +
-                      std::to_string(k),
+                  "groups of " + std::to_string(shape.fit.grain) +
+                      " GPUs cannot each stay on one node where every node gives " + std::to_string(k),
                   {}, "use a multiple for gpusPerNode");
     }
     shape.fit.per_node = k;
@@ -189,7 +197,8 @@ Result<JobShape> shape_of(const JobSpec& spec, const Hierarchy& hierarchy, const
     if (pieces[i].gpus > shape.nested_gpus.back()) shape.nested_gpus.push_back(pieces[i].gpus);
     const unsigned level = pieces[i].near.level;
     // A piece as near as a larger one around it follows from that one.
-    if (level == Hierarchy::kNoLevel || level == pieces[i + 1].near.level || pieces[i].gpus == pieces[i + 1].gpus) continue;
+    if (level == Hierarchy::kNoLevel || level == pieces[i + 1].near.level || pieces[i].gpus == pieces[i + 1].gpus)
+      continue;
     if (size % pieces[i].gpus == 0) continue;  // inside one unit
     // Pieces that share nodes lie in the same group, so it is the fewest that fill whole nodes together that matter.
     const std::uint64_t whole = std::lcm(size, pieces[i].gpus);

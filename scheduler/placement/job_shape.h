@@ -1,5 +1,5 @@
-// What a job asks for, compiled to nested pieces that must stay together: first what it wishes, group by group from most to
-// least (Wishes), then for one choice of wishes the shape that placement counts and cuts (JobShape).
+// What a job asks for, compiled to nested pieces that must stay together: first what it wishes, group by group from
+// most to least (Wishes), then for one choice of wishes the shape that placement counts and cuts (JobShape).
 #pragma once
 
 #include <array>
@@ -14,7 +14,8 @@
 
 namespace railweave::scheduler {
 
-// How near the members of one group are to be: inside one NVLink domain, inside one group of a level, both, or anywhere.
+// How near the members of one group are to be: inside one NVLink domain, inside one group of a level, both, or
+// anywhere.
 struct Near {
   bool domain = false;
   unsigned level = Hierarchy::kNoLevel;
@@ -41,16 +42,17 @@ Result<Wishes> wishes_of(const JobSpec& spec, const Hierarchy& hierarchy);
 struct JobShape {
   FitShape fit;
   std::vector<Rung> rungs;
-  std::uint64_t count = 1;        // pieces of the last rung
-  unsigned max_level = 0;         // of the whole job
-  bool expert_inside = false;     // expert groups are nested inside context groups; otherwise the other way round
+  std::uint64_t count = 1;     // pieces of the last rung
+  unsigned max_level = 0;      // of the whole job
+  bool expert_inside = false;  // expert groups are nested inside context groups; otherwise the other way round
   std::vector<std::uint64_t> nested_gpus;  // sizes of pieces to keep near each other, rising; the last is the job
 
   // What the job would hold of the level's pieces: blocks, before rungs.
   [[nodiscard]] std::uint64_t units() const;
 };
 
-// Errors of kind impossible, code "jobs.neverFits", where levels and gpus_per_node contradict each other on this fabric.
+// Errors of kind impossible, code "jobs.neverFits", where levels and gpus_per_node contradict each other on this
+// fabric.
 Result<JobShape> shape_of(const JobSpec& spec, const Hierarchy& hierarchy, const Nearness& nearness,
                           std::shared_ptr<const LeafFilter> filter);
 

@@ -1,7 +1,7 @@
-// Items 0..n-1, each with a small key, found by key and then by number: for best-fit, the least key that suffices and the
-// lowest item that has it. One bitmap of items per key with a summary above it, and one bitmap of the keys in use, so that
-// every operation takes a few words whatever n is. Bitmaps rather than linked lists per key, because the lowest item wins:
-// what is found depends on the keys alone, not on the order in which they came about.
+// Items 0..n-1, each with a small key, found by key and then by number: for best-fit, the least key that suffices and
+// the lowest item that has it. One bitmap of items per key with a summary above it, and one bitmap of the keys in use,
+// so that every operation takes a few words whatever n is. Bitmaps rather than linked lists per key, because the lowest
+// item wins: what is found depends on the keys alone, not on the order in which they came about.
 #pragma once
 
 #include <bit>

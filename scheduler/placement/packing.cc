@@ -8,7 +8,8 @@
 
 namespace railweave::scheduler {
 
-void Packing::pack(const PlacementTree& tree, std::span<const Share> shares, std::span<const std::uint64_t> nested_gpus) {
+void Packing::pack(const PlacementTree& tree, std::span<const Share> shares,
+                   std::span<const std::uint64_t> nested_gpus) {
   const auto block = static_cast<std::uint32_t>(nested_gpus.front());
   gpus_.clear();
   leaves_.clear();
@@ -23,11 +24,13 @@ void Packing::pack(const PlacementTree& tree, std::span<const Share> shares, std
   if (nested_gpus.size() < 3 && parts_.empty()) return;  // nothing to group: in order of leaves already
 
   make_blocks(block);
-  for (std::size_t i = 1; i < nested_gpus.size(); ++i) group(nested_gpus[i] / nested_gpus[i - 1], nested_gpus[i] / block);
+  for (std::size_t i = 1; i < nested_gpus.size(); ++i)
+    group(nested_gpus[i] / nested_gpus[i - 1], nested_gpus[i] / block);
   whole_.assign(gpus_.begin(), gpus_.end());
   whole_leaves_.assign(leaves_.begin(), leaves_.end());
   for (std::size_t i = 0; i < order_.size(); ++i) {
-    std::copy_n(whole_.begin() + std::ptrdiff_t{order_[i]} * block, block, gpus_.begin() + static_cast<std::ptrdiff_t>(i * block));
+    std::copy_n(whole_.begin() + std::ptrdiff_t{order_[i]} * block, block,
+                gpus_.begin() + static_cast<std::ptrdiff_t>(i * block));
     std::copy_n(whole_leaves_.begin() + std::ptrdiff_t{order_[i]} * block, block,
                 leaves_.begin() + static_cast<std::ptrdiff_t>(i * block));
   }
@@ -121,8 +124,10 @@ void Packing::group(std::uint64_t factor, std::uint64_t blocks_per_piece) {
           }
         }
         make();
-        for (std::size_t left = run_.size() / factor * factor; left < run_.size(); ++left) pending_[kept++] = run_[left];
-        std::sort(pending_.begin() + static_cast<std::ptrdiff_t>(kept_before), pending_.begin() + static_cast<std::ptrdiff_t>(kept));
+        for (std::size_t left = run_.size() / factor * factor; left < run_.size(); ++left)
+          pending_[kept++] = run_[left];
+        std::sort(pending_.begin() + static_cast<std::ptrdiff_t>(kept_before),
+                  pending_.begin() + static_cast<std::ptrdiff_t>(kept));
       }
       pending_.resize(kept);
     }
@@ -130,7 +135,8 @@ void Packing::group(std::uint64_t factor, std::uint64_t blocks_per_piece) {
   RAILWEAVE_CHECK(next_order_.size() == order_.size(), "pieces add up at the level that holds the job");
   order_.swap(next_order_);
   // In order of leaves again, so that neighbours in the next larger piece are near.
-  std::ranges::sort(made_, [](const Piece& a, const Piece& b) { return std::pair(a.first, a.begin) < std::pair(b.first, b.begin); });
+  std::ranges::sort(
+      made_, [](const Piece& a, const Piece& b) { return std::pair(a.first, a.begin) < std::pair(b.first, b.begin); });
   pieces_.swap(made_);
 }
 

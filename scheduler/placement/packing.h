@@ -1,6 +1,6 @@
-// From "so many GPUs of these leaves" to an order of GPUs in which the pieces of a job are consecutive: blocks, groups of
-// blocks, pipeline stages. A piece is made of the nearest parts there are: first those of one leaf, then those of one group
-// of the next level, and so on. One per thread: it owns scratch memory.
+// From "so many GPUs of these leaves" to an order of GPUs in which the pieces of a job are consecutive: blocks, groups
+// of blocks, pipeline stages. A piece is made of the nearest parts there are: first those of one leaf, then those of
+// one group of the next level, and so on. One per thread: it owns scratch memory.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ class Packing {
  public:
   explicit Packing(const PlacementFabric& fabric) : fabric_(&fabric) {}
 
-  // `shares` in order of leaves, each at most what is free there; `nested_gpus` rising, each a multiple of the one before
-  // (the first is the block, the last everything). Within a block GPUs are ordered by leaf, then by rail.
+  // `shares` in order of leaves, each at most what is free there; `nested_gpus` rising, each a multiple of the one
+  // before (the first is the block, the last everything). Within a block GPUs are ordered by leaf, then by rail.
   void pack(const PlacementTree& tree, std::span<const Share> shares, std::span<const std::uint64_t> nested_gpus);
 
   // In packing order, and the leaf of each.
@@ -41,10 +41,10 @@ class Packing {
   const PlacementFabric* fabric_;
   std::vector<fabric::GpuId> gpus_;
   std::vector<LeafIndex> leaves_;
-  std::vector<fabric::GpuId> whole_, parts_;         // taken: whole blocks, and what is less than one
+  std::vector<fabric::GpuId> whole_, parts_;  // taken: whole blocks, and what is less than one
   std::vector<LeafIndex> whole_leaves_, part_leaves_;
   std::vector<Piece> pieces_, made_;
-  std::vector<std::uint32_t> order_, next_order_;    // of blocks
+  std::vector<std::uint32_t> order_, next_order_;  // of blocks
   std::vector<std::uint32_t> pending_, run_;
 };
 

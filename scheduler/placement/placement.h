@@ -17,25 +17,25 @@ enum class Outcome : std::uint8_t {
 };
 
 struct Placement {
-  std::vector<fabric::GpuId> gpu_of_rank;  // one per rank, in rank order
-  fabric::LevelKind level = fabric::LevelKind::node;  // the nearest level one group of which holds the whole job
+  std::vector<fabric::GpuId> gpu_of_rank;                   // one per rank, in rank order
+  fabric::LevelKind level = fabric::LevelKind::node;        // the nearest level one group of which holds the whole job
   fabric::LevelKind stage_level = fabric::LevelKind::node;  // ... each pipeline stage: the farthest of them
-  std::uint32_t block_gpus = 1;        // the piece kept inside one NVLink domain: TP, times CP and EP where they fit
+  std::uint32_t block_gpus = 1;  // the piece kept inside one NVLink domain: TP, times CP and EP where they fit
   std::uint32_t nodes_used = 0;
-  std::uint32_t domains_used = 0;      // NVLink domains (a GPU without NVLink counts as one of its own host)
-  std::uint32_t groups_at_level = 0;   // groups used at the level below `level`: racks, leaf groups...
-  // For every data-parallel group that spans nodes there is a rail on which each of its nodes has a member, so its ring can
-  // cross nodes on that rail alone. False where the fabric has no rails; true where no group spans nodes.
+  std::uint32_t domains_used = 0;     // NVLink domains (a GPU without NVLink counts as one of its own host)
+  std::uint32_t groups_at_level = 0;  // groups used at the level below `level`: racks, leaf groups...
+  // For every data-parallel group that spans nodes there is a rail on which each of its nodes has a member, so its ring
+  // can cross nodes on that rail alone. False where the fabric has no rails; true where no group spans nodes.
   bool data_rings_on_rails = false;
-  bool nics_assumed = false;           // some host used has no known GPU-to-adapter affinity; rails are then a guess too
+  bool nics_assumed = false;  // some host used has no known GPU-to-adapter affinity; rails are then a guess too
 };
 
 // How much fits at one level, for "why not": blocks are the smallest pieces that must stay whole (tensor groups).
 struct LevelFit {
   fabric::LevelKind level = fabric::LevelKind::node;
-  std::uint64_t groups = 0;         // in the fabric
-  std::uint64_t groups_fit = 0;     // that could hold the whole job now
-  std::uint64_t best_blocks = 0;    // blocks the best single group holds now
+  std::uint64_t groups = 0;             // in the fabric
+  std::uint64_t groups_fit = 0;         // that could hold the whole job now
+  std::uint64_t best_blocks = 0;        // blocks the best single group holds now
   std::uint64_t best_blocks_empty = 0;  // ... if no job ran
 };
 
@@ -67,8 +67,8 @@ struct Explanation {
 
 struct PlacementResult {
   Outcome outcome = Outcome::never;
-  Placement placement;      // when placed
-  Explanation explanation;  // otherwise
+  Placement placement;                // when placed
+  Explanation explanation;            // otherwise
   std::vector<std::string> warnings;  // "excluded node 'dgx-9' is not in the fabric"
 };
 

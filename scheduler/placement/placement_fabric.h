@@ -1,5 +1,6 @@
-// Everything placement needs to know of one topology, derived once and shared: levels of locality as a nested hierarchy,
-// NVLink domains inside hosts, and which adapters each GPU uses. Immutable; any number of threads may read it.
+// Everything placement needs to know of one topology, derived once and shared: levels of locality as a nested
+// hierarchy, NVLink domains inside hosts, and which adapters each GPU uses. Immutable; any number of threads may read
+// it.
 #pragma once
 
 #include <memory>

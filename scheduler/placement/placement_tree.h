@@ -1,8 +1,8 @@
-// How much is free in every group of a Hierarchy, kept while GPUs are taken and given back. Mutable; one per thread. Copies
-// nothing of a snapshot but what changed: sync() visits only the chunks that differ from the snapshot before.
+// How much is free in every group of a Hierarchy, kept while GPUs are taken and given back. Mutable; one per thread.
+// Copies nothing of a snapshot but what changed: sync() visits only the chunks that differ from the snapshot before.
 //
-// For each shape of block asked for (FitShape, fit_index.h) it keeps counts of how many blocks every group holds, ordered
-// for best-fit, built at first use and brought up to date when used again.
+// For each shape of block asked for (FitShape, fit_index.h) it keeps counts of how many blocks every group holds,
+// ordered for best-fit, built at first use and brought up to date when used again.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,16 @@ class PlacementTree {
   [[nodiscard]] std::uint32_t free(unsigned level, GroupIndex group) const { return free_[level][group]; }
   [[nodiscard]] std::uint64_t total_free() const { return total_free_; }
 
-  // --- of a real fabric ---------------------------------------------------------------------------------------------------
-  // To a snapshot of the same fabric. O(hosts in chunks that differ).
+  // --- of a real fabric
+  // --------------------------------------------------------------------------------------------------- To a snapshot
+  // of the same fabric. O(hosts in chunks that differ).
   void sync(const Allocations& allocations);
   void set(fabric::HostId host, HostAllocation allocation);
   [[nodiscard]] const HostAllocation& allocation(fabric::HostId host) const { return hosts_[host.index()]; }
   [[nodiscard]] std::uint64_t free_mask(LeafIndex leaf) const;
 
-  // --- of a plain hierarchy -----------------------------------------------------------------------------------------------
+  // --- of a plain hierarchy
+  // -----------------------------------------------------------------------------------------------
   void set_free(LeafIndex leaf, std::uint32_t free);  // at most the leaf's capacity
 
   static constexpr std::size_t kMaxIndices = 12;
@@ -58,8 +60,8 @@ class PlacementTree {
 
   std::vector<HostAllocation> hosts_;
   Allocations synced_;
-  std::vector<fabric::HostId> touched_;    // hosts changed by set() since the last sync, once each
-  std::vector<std::uint8_t> is_touched_;   // by host
+  std::vector<fabric::HostId> touched_;   // hosts changed by set() since the last sync, once each
+  std::vector<std::uint8_t> is_touched_;  // by host
 
   // Leaves changed, for indices that lag behind. Bounded: an index that lags too far is built anew.
   std::vector<LeafIndex> log_;

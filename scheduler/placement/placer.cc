@@ -20,14 +20,18 @@ using fabric::NvlinkDomainId;
 class Placer::Impl {
  public:
   explicit Impl(PlacementFabricPtr fabric)
-      : fabric_(std::move(fabric)), tree_(fabric_->hierarchy_ptr()), search_(fabric_->hierarchy_ptr()), packing_(*fabric_) {}
+      : fabric_(std::move(fabric)),
+        tree_(fabric_->hierarchy_ptr()),
+        search_(fabric_->hierarchy_ptr()),
+        packing_(*fabric_) {}
 
   [[nodiscard]] const PlacementFabric& fabric() const { return *fabric_; }
   [[nodiscard]] PlacementTree& tree() { return tree_; }
   [[nodiscard]] PlacementResult place(const JobSpec& spec);
 
  private:
-  [[nodiscard]] PlacementResult refuse(const JobSpec& spec, const JobSearch::Filter& filter, std::vector<HostId> excluded);
+  [[nodiscard]] PlacementResult refuse(const JobSpec& spec, const JobSearch::Filter& filter,
+                                       std::vector<HostId> excluded);
   [[nodiscard]] Placement placement_of(const JobSpec& spec, const Found& found);
   void describe(std::span<const Share> shares, const JobSpec& spec, const Found& found, Placement& placement);
   [[nodiscard]] std::vector<HostId> excluded_by(const JobSpec& spec, std::vector<std::string>& warnings) const;
@@ -74,7 +78,8 @@ PlacementResult Placer::Impl::place(const JobSpec& spec) {
   return result;
 }
 
-PlacementResult Placer::Impl::refuse(const JobSpec& spec, const JobSearch::Filter& filter, std::vector<HostId> excluded) {
+PlacementResult Placer::Impl::refuse(const JobSpec& spec, const JobSearch::Filter& filter,
+                                     std::vector<HostId> excluded) {
   if (!empty_) empty_.emplace(fabric_->hierarchy_ptr());
   PlacementTransaction exclusion(*empty_, fabric_->topology());
   for (const HostId host : excluded) exclusion.set_available(host, false);
@@ -138,7 +143,8 @@ Placement Placer::Impl::placement_of(const JobSpec& spec, const Found& found) {
   return placement;
 }
 
-void Placer::Impl::describe(std::span<const Share> shares, const JobSpec& spec, const Found& found, Placement& placement) {
+void Placer::Impl::describe(std::span<const Share> shares, const JobSpec& spec, const Found& found,
+                            Placement& placement) {
   const Hierarchy& hierarchy = fabric_->hierarchy();
   const auto& topology = fabric_->topology();
   placement.level = hierarchy.kind(found.fit.level);
@@ -154,10 +160,13 @@ void Placer::Impl::describe(std::span<const Share> shares, const JobSpec& spec, 
       ++placement.nodes_used;
       placement.nics_assumed = placement.nics_assumed || fabric_->gpu_nics().assumed(host);
     }
-    const auto first_gpu = topology.gpus(host)[static_cast<std::size_t>(std::countr_zero(hierarchy.gpu_mask(share.leaf)))];
+    const auto first_gpu =
+        topology.gpus(host)[static_cast<std::size_t>(std::countr_zero(hierarchy.gpu_mask(share.leaf)))];
     const NvlinkDomainId domain = topology.nvlink_domain(first_gpu);
-    if (!domain) ++without_nvlink;
-    else if (domains_.empty() || domains_.back() != domain) domains_.push_back(domain);
+    if (!domain)
+      ++without_nvlink;
+    else if (domains_.empty() || domains_.back() != domain)
+      domains_.push_back(domain);
     if (found.fit.level == 0) continue;
     const GroupIndex below = hierarchy.group_of_leaf(found.fit.level - 1, share.leaf);
     if (below != group) ++placement.groups_at_level;

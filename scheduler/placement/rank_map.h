@@ -15,9 +15,9 @@ struct Rank {
   RankCoordinates at;
   fabric::HostId host;
   fabric::GpuId gpu;
-  unsigned local_gpu = 0;          // index on its host
-  std::span<const GpuNic> nics;    // nearest first; valid as long as the PlacementFabric
-  bool nics_assumed = false;       // no affinity is known for this host: adapters dealt evenly
+  unsigned local_gpu = 0;        // index on its host
+  std::span<const GpuNic> nics;  // nearest first; valid as long as the PlacementFabric
+  bool nics_assumed = false;     // no affinity is known for this host: adapters dealt evenly
 };
 
 class RankMap {

@@ -1,4 +1,5 @@
-// The state after an event. Total: any event of the journal applies to the state it was decided on, without I/O or clock.
+// The state after an event. Total: any event of the journal applies to the state it was decided on, without I/O or
+// clock.
 #pragma once
 
 #include <optional>

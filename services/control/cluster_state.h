@@ -1,5 +1,5 @@
-// Everything Railweave decides on, as one immutable value per version. Copying is cheap (shared tables); only apply() makes
-// new versions; the control loop publishes them as shared_ptr<const ClusterState>.
+// Everything Railweave decides on, as one immutable value per version. Copying is cheap (shared tables); only apply()
+// makes new versions; the control loop publishes them as shared_ptr<const ClusterState>.
 #pragma once
 
 #include <cstdint>

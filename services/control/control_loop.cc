@@ -22,7 +22,8 @@ ControlOptions with_defaults(ControlOptions options) {
 }
 
 Rejection unavailable(Phase phase) {
-  return {{ErrorKind::unavailable, "service.notReady",
+  return {{ErrorKind::unavailable,
+           "service.notReady",
            "the service does not take changes now: it is " + std::string(to_string(phase)),
            {},
            "try again shortly; GET /readyz says when"},
@@ -82,7 +83,8 @@ Result<void> ControlLoop::catch_up() {
   const std::uint64_t from = working->seq;
   std::vector<db::Record> found_again;  // an append that failed had been stored after all: watchers are told late
   for (;;) {
-    auto records = journal_.read({.after_seq = working->seq, .limit = 1000, .kinds = {}, .subject_kind = {}, .subject_id = {}});
+    auto records =
+        journal_.read({.after_seq = working->seq, .limit = 1000, .kinds = {}, .subject_kind = {}, .subject_id = {}});
     if (!records) return std::unexpected(records.error());
     if (records->empty()) break;
     for (const auto& record : *records) {
@@ -114,7 +116,8 @@ void ControlLoop::stop() {
   {
     const std::lock_guard lock(snapshot_mutex_);
     snapshots_stopping_ = true;
-    if (const auto last = state(); thread_.get_id() == std::thread::id() && last->seq > snapshot_seq_) to_snapshot_ = last;
+    if (const auto last = state(); thread_.get_id() == std::thread::id() && last->seq > snapshot_seq_)
+      to_snapshot_ = last;
   }
   snapshot_wanted_.notify_all();
   if (snapshot_thread_.joinable()) snapshot_thread_.join();

@@ -1,8 +1,9 @@
-// The only writer. Takes a bounded batch of commands, decides them on a working copy of the state, appends their events in
-// one transaction, publishes the new state, then answers the callers. If the append fails, the working copy is dropped and
-// every caller of the batch hears so: nothing is acknowledged that is not durable.
+// The only writer. Takes a bounded batch of commands, decides them on a working copy of the state, appends their events
+// in one transaction, publishes the new state, then answers the callers. If the append fails, the working copy is
+// dropped and every caller of the batch hears so: nothing is acknowledged that is not durable.
 //
-// Thread-safety: submit(), state(), phase() and figures() from any thread; recover(), start() and stop() from the owner's.
+// Thread-safety: submit(), state(), phase() and figures() from any thread; recover(), start() and stop() from the
+// owner's.
 #pragma once
 
 #include <atomic>
@@ -24,12 +25,12 @@
 namespace railweave::control {
 
 struct ControlOptions {
-  std::size_t queue_limit = 1024;        // commands waiting; more are refused as busy
-  std::size_t batch_limit = 128;         // commands per transaction
-  std::uint64_t snapshot_every = 5'000;  // events
-  std::function<std::int64_t()> now_us;  // unix, UTC; default: the system clock
+  std::size_t queue_limit = 1024;                                    // commands waiting; more are refused as busy
+  std::size_t batch_limit = 128;                                     // commands per transaction
+  std::uint64_t snapshot_every = 5'000;                              // events
+  std::function<std::int64_t()> now_us;                              // unix, UTC; default: the system clock
   std::function<void(const std::vector<db::Record>&)> on_published;  // on the control thread; must not block
-  std::function<void(const std::string&)> warn;                     // for the log
+  std::function<void(const std::string&)> warn;                      // for the log
 };
 
 struct ControlFigures {

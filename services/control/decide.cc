@@ -13,10 +13,10 @@ std::unexpected<Rejection> refuse(ErrorKind kind, std::string code, std::string 
 }
 
 std::unexpected<Rejection> refuse_version(const char* what, std::uint64_t asked, std::uint64_t present) {
-  return refuse(ErrorKind::precondition, "precondition.versionDiffers",
-                std::string(what) + " has changed: its version is " + std::to_string(present) + ", not " +
-                    std::to_string(asked),
-                "read it again, then repeat the change");
+  return refuse(
+      ErrorKind::precondition, "precondition.versionDiffers",
+      std::string(what) + " has changed: its version is " + std::to_string(present) + ", not " + std::to_string(asked),
+      "read it again, then repeat the change");
 }
 
 struct Decide {
@@ -60,8 +60,11 @@ struct Decide {
     auto result = placers.at(state).place(command.spec);
     if (result.outcome != scheduler::Outcome::placed) {
       const bool never = result.outcome == scheduler::Outcome::never;
-      Rejection rejection{{never ? ErrorKind::impossible : ErrorKind::conflict, result.explanation.code,
-                           result.explanation.message, {}, {}},
+      Rejection rejection{{never ? ErrorKind::impossible : ErrorKind::conflict,
+                           result.explanation.code,
+                           result.explanation.message,
+                           {},
+                           {}},
                           nullptr};
       rejection.placement = std::make_shared<const scheduler::PlacementResult>(std::move(result));
       return std::unexpected(std::move(rejection));

@@ -1,5 +1,5 @@
-// What a command would do to a state: the events it becomes, or why it is refused. Pure but for the placer, which is a cache
-// of the state's free GPUs.
+// What a command would do to a state: the events it becomes, or why it is refused. Pure but for the placer, which is a
+// cache of the state's free GPUs.
 #pragma once
 
 #include <expected>

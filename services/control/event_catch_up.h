@@ -1,5 +1,5 @@
-// Brings watchers who are behind up to the live feed: reads old events from the journal on a thread of its own, no faster
-// than the watcher takes them. Thread-safe.
+// Brings watchers who are behind up to the live feed: reads old events from the journal on a thread of its own, no
+// faster than the watcher takes them. Thread-safe.
 #pragma once
 
 #include <condition_variable>

@@ -33,7 +33,8 @@ class EventCodec {
   [[nodiscard]] virtual Result<Event> decode(const db::Record& record, const ClusterState& before,
                                              const BlobReader& blobs) const = 0;
   [[nodiscard]] virtual std::string encode_state(const ClusterState& state) const = 0;
-  [[nodiscard]] virtual Result<ClusterState> decode_state(const db::Snapshot& snapshot, const BlobReader& blobs) const = 0;
+  [[nodiscard]] virtual Result<ClusterState> decode_state(const db::Snapshot& snapshot,
+                                                          const BlobReader& blobs) const = 0;
 };
 
 }  // namespace railweave::control

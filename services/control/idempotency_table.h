@@ -1,5 +1,5 @@
-// Which job an Idempotency-Key made, for as long as that job is kept. Hash shards behind shared pointers: copying costs a
-// few pointers, a change copies one shard.
+// Which job an Idempotency-Key made, for as long as that job is kept. Hash shards behind shared pointers: copying costs
+// a few pointers, a change copies one shard.
 #pragma once
 
 #include <functional>

@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::string_view kPrefix = "job-";
 constexpr std::array<std::pair<JobState, std::string_view>, 4> kStates{{{JobState::placed, "placed"},
-                                                                       {JobState::completed, "completed"},
-                                                                       {JobState::cancelled, "cancelled"},
-                                                                       {JobState::lost, "lost"}}};
+                                                                        {JobState::completed, "completed"},
+                                                                        {JobState::cancelled, "cancelled"},
+                                                                        {JobState::lost, "lost"}}};
 
 }  // namespace
 

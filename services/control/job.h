@@ -23,14 +23,14 @@ class JobId {
  private:
   std::uint64_t number_ = 0;
 };
-std::string to_string(JobId id);                          // "job-000123"
+std::string to_string(JobId id);  // "job-000123"
 std::optional<JobId> parse_job_id(std::string_view text);
 
 enum class JobState : std::uint8_t {
   placed,     // holds its GPUs
   completed,  // ended by itself
   cancelled,
-  lost,       // its nodes left the fabric
+  lost,  // its nodes left the fabric
 };
 std::string_view to_string(JobState state);
 std::optional<JobState> parse_job_state(std::string_view text);
@@ -50,7 +50,7 @@ struct Job {
   std::int64_t submitted_us = 0;
   std::int64_t ended_us = 0;  // 0: has not
   std::string idempotency_key;
-  std::string request_digest;  // of what came with the key
+  std::string request_digest;      // of what came with the key
   scheduler::Placement placement;  // ids of the topology of the state it is in
   std::vector<std::string> nodes;  // names, in the order their first rank comes; outlives the topology
   std::vector<JobChange> history;

@@ -1,5 +1,5 @@
-// Jobs by id, in blocks of consecutive numbers behind shared pointers: copying the table costs a pointer per block, changing
-// a job copies one block. Ordered, so that lists and cursors follow the order of submission.
+// Jobs by id, in blocks of consecutive numbers behind shared pointers: copying the table costs a pointer per block,
+// changing a job copies one block. Ordered, so that lists and cursors follow the order of submission.
 #pragma once
 
 #include <array>

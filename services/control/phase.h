@@ -16,11 +16,16 @@ enum class Phase : std::uint8_t {
 
 constexpr std::string_view to_string(Phase phase) {
   switch (phase) {
-    case Phase::starting: return "starting";
-    case Phase::replaying: return "replaying";
-    case Phase::ready: return "ready";
-    case Phase::store_failed: return "storeFailed";
-    case Phase::stopping: return "stopping";
+    case Phase::starting:
+      return "starting";
+    case Phase::replaying:
+      return "replaying";
+    case Phase::ready:
+      return "ready";
+    case Phase::store_failed:
+      return "storeFailed";
+    case Phase::stopping:
+      return "stopping";
   }
   return "";
 }

@@ -1,5 +1,5 @@
-// A placer brought up to date with whatever state it is asked about: rebuilt when the topology changed, else synchronised
-// with the few allocations that differ. One per thread.
+// A placer brought up to date with whatever state it is asked about: rebuilt when the topology changed, else
+// synchronised with the few allocations that differ. One per thread.
 #pragma once
 
 #include <memory>

@@ -31,17 +31,6 @@ std::string megabytes(std::uint64_t bytes) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MB";
 }
 
-// An operation's error says its code but no kind of its own.
-ErrorKind kind_of_code(const std::string& code) {
-  if (code.ends_with(".losesJobs")) return ErrorKind::conflict;
-  if (code.starts_with("precondition.")) return ErrorKind::precondition;
-  if (code == "service.busy") return ErrorKind::busy;
-  if (code.starts_with("service.") || code.starts_with("store.") || code.starts_with("journal.")) {
-    return ErrorKind::unavailable;
-  }
-  return ErrorKind::invalid;
-}
-
 // What the operation came to.
 Json wait_for(Session& session, const std::string& location, const std::string& name) {
   auto pause = kFirstPoll;
@@ -54,7 +43,7 @@ Json wait_for(Session& session, const std::string& location, const std::string& 
       const std::string code = text_of(why, "code");
       const Json& hint = field(why, "hint");
       throw CommandFailure(
-          {kind_of_code(code), code, text_of(why, "detail"), {}, hint.is_string() ? text_of(hint) : std::string()});
+          {kind_of_status(static_cast<int>(count_of(why, "status"))), code, text_of(why, "detail"), {}, hint.is_string() ? text_of(hint) : std::string()});
     }
     if (state != "running") {
       throw CommandFailure({ErrorKind::malformed,

@@ -18,7 +18,7 @@ std::uint64_t read(const std::string& name, const std::string& text, NumberRange
   } else if (range.least > 0) {
     wanted += " of at least " + std::to_string(range.least);
   }
-  throw CLI::ValidationError(name, wanted + ", not '" + text + "'");
+  throw CLI::ValidationError(name + " " + wanted + ", not '" + text + "'");
 }
 
 CLI::Option* add(CLI::App& command, const std::string& name, const std::string& description, NumberRange range,

@@ -1,10 +1,11 @@
 #include "services/railweaved/config.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <iostream>
 #include <optional>
+
+#include <CLI/CLI.hpp>
 #include <toml++/toml.h>
 
 namespace railweave {
@@ -70,8 +71,11 @@ class ConfigFile {
   }
   void wrong(std::string_view key, const toml::node& node, const std::string& wanted) {
     if (!error_) {
-      error_ = Error{ErrorKind::invalid, "config.wrongValue", "'" + std::string(key) + "' must be " + wanted,
-                     where(file_, node.source()), {}};
+      error_ = Error{ErrorKind::invalid,
+                     "config.wrongValue",
+                     "'" + std::string(key) + "' must be " + wanted,
+                     where(file_, node.source()),
+                     {}};
     }
   }
 
@@ -86,8 +90,8 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   try {
     table = toml::parse_file(file.string());
   } catch (const toml::parse_error& error) {
-    return fail(ErrorKind::malformed, "config.unreadable", std::string(error.description()), where(file, error.source()),
-                "the file is TOML; see config.toml.example");
+    return fail(ErrorKind::malformed, "config.unreadable", std::string(error.description()),
+                where(file, error.source()), "the file is TOML; see config.toml.example");
   }
   ConfigFile keys(file, table);
   std::string store = config.store.string();
@@ -108,7 +112,8 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
 
 Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   CommandLine line;
-  CLI::App app("railweaved: the Railweave service. Models the fabric, places jobs on it, answers over REST.", "railweaved");
+  CLI::App app("railweaved: the Railweave service. Models the fabric, places jobs on it, answers over REST.",
+               "railweaved");
   app.set_version_flag("--version", "railweaved " RAILWEAVE_VERSION);
   std::optional<std::string> file;
   std::optional<std::string> listen;
@@ -156,8 +161,8 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
     line.config.listen_port = static_cast<std::uint16_t>(port);
   }
   if (std::ranges::find(kLogLevels, line.config.log_level) == kLogLevels.end()) {
-    return fail(ErrorKind::invalid, "config.badLogLevel", "'" + line.config.log_level + "' is no log level", "log_level",
-                "trace, debug, info, warn or error");
+    return fail(ErrorKind::invalid, "config.badLogLevel", "'" + line.config.log_level + "' is no log level",
+                "log_level", "trace, debug, info, warn or error");
   }
   return line;
 }

@@ -14,12 +14,12 @@ struct Config {
   std::string listen_address = "127.0.0.1";  // loopback only, until there is authentication
   std::uint16_t listen_port = 7470;          // 0: a free one, which is printed
   std::filesystem::path store = "var/railweave.db";
-  std::string log_level = "info";            // trace, debug, info, warn, error
+  std::string log_level = "info";  // trace, debug, info, warn, error
   bool log_requests = false;
   std::uint64_t queue_limit = 1024;      // changes waiting; more are answered 429
   std::uint64_t snapshot_every = 5'000;  // events
   std::uint64_t max_connections = 1024;
-  std::uint64_t compute_threads = 2;     // for what-ifs, imports and large answers
+  std::uint64_t compute_threads = 2;  // for what-ifs, imports and large answers
 };
 
 struct CommandLine {

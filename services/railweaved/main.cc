@@ -1,10 +1,11 @@
 // railweaved: the service. Exit codes: 0 stopped by a signal, 2 bad arguments or configuration, 1 anything else.
 #include <csignal>
 #include <cstdio>
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
 #include <string>
 #include <vector>
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
 
 #include "services/railweaved/config.h"
 #include "services/railweaved/service.h"

@@ -2,8 +2,9 @@
 
 #include <chrono>
 #include <filesystem>
-#include <spdlog/spdlog.h>
 #include <utility>
+
+#include <spdlog/spdlog.h>
 
 #include "api/handlers/routes.h"
 #include "db/sqlite/sqlite_journal.h"
@@ -59,8 +60,8 @@ Result<void> Service::start() {
   http.error_log = [](std::string_view text) { spdlog::warn("http: {}", text); };
   if (config_.log_requests) {
     http.access_log = [](const api::AccessRecord& record) {
-      spdlog::info("{} {} {} {} {} B {} us", record.remote_address, to_string(record.method), record.path, record.status,
-                   record.sent_bytes, record.duration_us);
+      spdlog::info("{} {} {} {} {} B {} us", record.remote_address, to_string(record.method), record.path,
+                   record.status, record.sent_bytes, record.duration_us);
     };
   }
   server_ = std::make_unique<api::Server>(http);

@@ -1,5 +1,5 @@
-// The JSON decoder of the API: any body gives a job or an error that names a place and a reason; what is read is written
-// and read again the same.
+// The JSON decoder of the API: any body gives a job or an error that names a place and a reason; what is read is
+// written and read again the same.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

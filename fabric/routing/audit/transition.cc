@@ -28,8 +28,12 @@ const PlaneLanes& lanes_of(const Routing& routing, PlaneId plane) {
 class Mixture {
  public:
   Mixture(const Plane& plane, const PortMap& ports, const PlaneLanes& old_lanes, const PlaneLanes& new_lanes)
-      : plane_(plane), ports_(ports), old_lanes_(old_lanes), new_lanes_(new_lanes),
-        arcs_(plane.switch_count()), levels_(plane.switch_count(), 0) {}
+      : plane_(plane),
+        ports_(ports),
+        old_lanes_(old_lanes),
+        new_lanes_(new_lanes),
+        arcs_(plane.switch_count()),
+        levels_(plane.switch_count(), 0) {}
 
   void set(std::size_t s, std::uint16_t old_port, std::uint16_t new_port) {
     arcs_[s] = {arc(s, old_port), arc(s, new_port)};
@@ -111,7 +115,8 @@ bool may_deadlock_between(const FabricView& view, PlaneId id, const Routing& bef
       now.read(s, first, here, new_block.data() + s * kColumns);
     }
     for (std::uint32_t i = 0; i < here; ++i) {
-      for (std::size_t s = 0; s < switches; ++s) mixture.set(s, old_block[s * kColumns + i], new_block[s * kColumns + i]);
+      for (std::size_t s = 0; s < switches; ++s)
+        mixture.set(s, old_block[s * kColumns + i], new_block[s * kColumns + i]);
       mixture.add_turns(first + i, channels);
     }
   }

@@ -1,5 +1,5 @@
-// Tables are not replaced in one instant: while some switches have the new ones and others the old, packets meet any mixture
-// of both. What that mixture can do.
+// Tables are not replaced in one instant: while some switches have the new ones and others the old, packets meet any
+// mixture of both. What that mixture can do.
 #pragma once
 
 #include "fabric/routing/routing_engine.h"
@@ -7,8 +7,8 @@
 
 namespace railweave::fabric {
 
-// Can packets wait for each other in a circle while switches change, entry by entry and in any order, from one routing to the
-// other? False at once where both go up and down on the same order. Otherwise O(switches x destinations).
+// Can packets wait for each other in a circle while switches change, entry by entry and in any order, from one routing
+// to the other? False at once where both go up and down on the same order. Otherwise O(switches x destinations).
 bool may_deadlock_between(const FabricView& view, PlaneId plane, const Routing& before, const Routing& after);
 
 }  // namespace railweave::fabric

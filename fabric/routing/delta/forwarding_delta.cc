@@ -21,7 +21,8 @@ class PlaneDelta {
       : scope_(scope), plane_(plane), before_(before), after_(after), options_(options) {
     for (std::size_t d = 0; d < plane.destination_count(); ++d) {
       const Lid lid = scope.lid(plane.destination(d));
-      if (lid != 0) lids_[{subnet_of(d), static_cast<std::uint16_t>(lid / kLidsPerBlock)}].emplace_back(lid % kLidsPerBlock, d);
+      if (lid != 0)
+        lids_[{subnet_of(d), static_cast<std::uint16_t>(lid / kLidsPerBlock)}].emplace_back(lid % kLidsPerBlock, d);
     }
     arc_of_port_.resize(plane.switch_count());
   }
@@ -103,9 +104,11 @@ class PlaneDelta {
   }
   void without_lid(ForwardingDelta& delta) const {
     if (without_lid_ == 0) return;
-    delta.findings.push_back({"noLid", Severity::warning,
-                              std::to_string(without_lid_) + " changed entries are for ports without a LID and cannot be "
-                                                             "programmed into InfiniBand switches",
+    delta.findings.push_back({"noLid",
+                              Severity::warning,
+                              std::to_string(without_lid_) +
+                                  " changed entries are for ports without a LID and cannot be "
+                                  "programmed into InfiniBand switches",
                               {}});
   }
 
@@ -134,7 +137,8 @@ class PlaneDelta {
     return port < arcs.size() ? arcs[port] : Plane::kNone;
   }
 
-  // What a block of switch s holds when the entries in `turned` are new, those in `dropped` drop and the others are old.
+  // What a block of switch s holds when the entries in `turned` are new, those in `dropped` drop and the others are
+  // old.
   void fill(const Block& block, std::uint32_t s, std::uint64_t turned, std::uint64_t dropped,
             std::array<std::uint16_t, kLidsPerBlock>& ports) const {
     ports.fill(kNoPort);
@@ -178,7 +182,8 @@ ForwardingDelta compute_delta(const FabricView& view, const Routing& before, con
     changes.write(drop_first, delta);
   }
   if (delta.drops_first) {
-    delta.findings.push_back({"dropsFirst", Severity::warning,
+    delta.findings.push_back({"dropsFirst",
+                              Severity::warning,
                               "old and new routes together could deadlock; changed entries drop packets until the old "
                               "ones are gone",
                               {}});

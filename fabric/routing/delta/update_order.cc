@@ -14,7 +14,8 @@ class Stages {
  public:
   explicit Stages(const std::vector<ChangedEntry>& entries) {
     for (const ChangedEntry& entry : entries) {
-      if (numbers_.emplace(entry.sw, static_cast<std::uint32_t>(switches_.size())).second) switches_.push_back(entry.sw);
+      if (numbers_.emplace(entry.sw, static_cast<std::uint32_t>(switches_.size())).second)
+        switches_.push_back(entry.sw);
     }
     waiters_.resize(switches_.size());
     for (const ChangedEntry& entry : entries) {

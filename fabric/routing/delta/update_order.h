@@ -7,8 +7,8 @@
 
 namespace railweave::fabric {
 
-// An entry that changes: the switch, the destination's place in the block, and the first switch further along the new way
-// whose entry for it changes too (kNone: there is none).
+// An entry that changes: the switch, the destination's place in the block, and the first switch further along the new
+// way whose entry for it changes too (kNone: there is none).
 struct ChangedEntry {
   static constexpr std::uint32_t kNone = UINT32_MAX;
   std::uint32_t sw = 0;
@@ -23,8 +23,8 @@ struct BlockWrite {
   std::uint64_t places = 0;  // bits: the entries that turn new with this write
 };
 
-// Writes in order of stages: when all writes of lower stages are applied, those of a stage may be made in any order. A switch
-// occurs once per stage at most, and more than once where its entries need different orders.
+// Writes in order of stages: when all writes of lower stages are applied, those of a stage may be made in any order. A
+// switch occurs once per stage at most, and more than once where its entries need different orders.
 std::vector<BlockWrite> order_updates(const std::vector<ChangedEntry>& entries);
 
 }  // namespace railweave::fabric

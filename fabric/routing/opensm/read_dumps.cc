@@ -97,7 +97,8 @@ class Finder {
     const std::uint32_t home = plane.home_of[scope_.local(sw)];
     if (home == Plane::kNone) return {};
     for (const Segment& segment : plane.segments_of(plane.homes[home])) {
-      if (segment.kind == DestinationKind::switch_management && segment.lid_offset == 0) return plane.destination(segment.first);
+      if (segment.kind == DestinationKind::switch_management && segment.lid_offset == 0)
+        return plane.destination(segment.first);
     }
     return {};
   }
@@ -131,7 +132,9 @@ struct SubnetList {
         const bool is_switch = end.find("SW Ports:") != std::string_view::npos;
         if (is_switch) switch_names.emplace(*guid, own);
         const SwitchId sw = is_switch ? finder.network_switch(*guid, own) : SwitchId();
-        const DestinationId id = !is_switch ? finder.end_port(*guid, own) : sw ? finder.management(sw) : DestinationId();
+        const DestinationId id = !is_switch ? finder.end_port(*guid, own)
+                                 : sw       ? finder.management(sw)
+                                            : DestinationId();
         if (id) lids.emplace(static_cast<std::uint16_t>(*lid), id);
       }
       return {};
@@ -151,7 +154,8 @@ Result<ReadTables> read_tables(const RoutingScopePtr& scope, std::string_view te
     return id ? static_cast<std::uint32_t>(id.index()) : UINT16_MAX;
   };
   for (const DestinationId id : scope->destinations()) {
-    if (const Lid lid = scope->lid(id); lid != 0) scope_lids.emplace(subnet_of(scope->destination(id).home) << 16U | lid, id);
+    if (const Lid lid = scope->lid(id); lid != 0)
+      scope_lids.emplace(subnet_of(scope->destination(id).home) << 16U | lid, id);
   }
 
   ReadTables read{ForwardingTables(scope), 0, 0, 0};

@@ -23,7 +23,8 @@ class Hops {
   explicit Hops(const Plane& plane) : plane_(plane), arc_of_port_(plane.switch_count()) {
     for (std::size_t s = 0; s < plane.switch_count(); ++s) {
       arc_of_port_[s].assign(plane.port_count[s] + 1U, Plane::kNone);
-      for (std::uint32_t a = plane.first_arc[s]; a < plane.first_arc[s + 1]; ++a) arc_of_port_[s][plane.arcs[a].port] = a;
+      for (std::uint32_t a = plane.first_arc[s]; a < plane.first_arc[s + 1]; ++a)
+        arc_of_port_[s][plane.arcs[a].port] = a;
     }
   }
   // From s, without the link to an end port.
@@ -47,17 +48,26 @@ class Hops {
 
 const char* speed_text(LinkSpeed speed) {
   switch (speed) {
-    case LinkSpeed::sdr: return "2.5";
-    case LinkSpeed::ddr: return "5";
+    case LinkSpeed::sdr:
+      return "2.5";
+    case LinkSpeed::ddr:
+      return "5";
     case LinkSpeed::qdr:
-    case LinkSpeed::fdr10: return "10";
-    case LinkSpeed::fdr: return "14";
-    case LinkSpeed::edr: return "25";
-    case LinkSpeed::hdr: return "50";
-    case LinkSpeed::ndr: return "100";
-    case LinkSpeed::xdr: return "200";
+    case LinkSpeed::fdr10:
+      return "10";
+    case LinkSpeed::fdr:
+      return "14";
+    case LinkSpeed::edr:
+      return "25";
+    case LinkSpeed::hdr:
+      return "50";
+    case LinkSpeed::ndr:
+      return "100";
+    case LinkSpeed::xdr:
+      return "200";
     case LinkSpeed::unknown:
-    case LinkSpeed::other: return "2.5";
+    case LinkSpeed::other:
+      return "2.5";
   }
   return "2.5";
 }

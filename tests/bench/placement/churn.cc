@@ -37,8 +37,8 @@ JobSpec bench_job(std::uint64_t gpus) {
 
 JobMix::JobMix(std::uint64_t fabric_gpus) {
   static constexpr std::pair<std::uint64_t, double> kMix[] = {
-      {1, 8},    {2, 7},    {4, 10},  {8, 25},   {16, 14},   {32, 11},   {64, 9},
-      {128, 7},  {256, 4},  {512, 2.5}, {1024, 1.5}, {2048, 0.6}, {4096, 0.3}, {8192, 0.1}};
+      {1, 8},   {2, 7},   {4, 10},    {8, 25},     {16, 14},    {32, 11},    {64, 9},
+      {128, 7}, {256, 4}, {512, 2.5}, {1024, 1.5}, {2048, 0.6}, {4096, 0.3}, {8192, 0.1}};
   double sum = 0;
   for (const auto& [size, weight] : kMix) {
     if (size > std::max<std::uint64_t>(8, fabric_gpus / 16)) break;

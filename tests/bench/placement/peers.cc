@@ -11,13 +11,15 @@ Peer::Peer(const PlacementFabric& fabric) : fabric_(fabric), hierarchy_(fabric.h
 
 void Peer::take(const std::vector<fabric::GpuId>& gpus) {
   for (const auto gpu : gpus) {
-    free_[hierarchy_.host_first_leaf(fabric_.topology().host(gpu))] &= ~(std::uint64_t{1} << fabric_.topology().local_index(gpu));
+    free_[hierarchy_.host_first_leaf(fabric_.topology().host(gpu))] &=
+        ~(std::uint64_t{1} << fabric_.topology().local_index(gpu));
   }
 }
 
 void Peer::release(const std::vector<fabric::GpuId>& gpus) {
   for (const auto gpu : gpus) {
-    free_[hierarchy_.host_first_leaf(fabric_.topology().host(gpu))] |= std::uint64_t{1} << fabric_.topology().local_index(gpu);
+    free_[hierarchy_.host_first_leaf(fabric_.topology().host(gpu))] |= std::uint64_t{1}
+                                                                       << fabric_.topology().local_index(gpu);
   }
 }
 
@@ -41,7 +43,8 @@ std::vector<fabric::GpuId> FirstFit::place(std::uint32_t block, std::uint64_t bl
 }
 
 CountingBestFit::CountingBestFit(const PlacementFabric& fabric) : Peer(fabric), blocks_(hierarchy_.level_count()) {
-  for (unsigned level = 0; level < hierarchy_.level_count(); ++level) blocks_[level].resize(hierarchy_.group_count(level));
+  for (unsigned level = 0; level < hierarchy_.level_count(); ++level)
+    blocks_[level].resize(hierarchy_.group_count(level));
 }
 
 std::vector<fabric::GpuId> CountingBestFit::place(std::uint32_t block, std::uint64_t blocks) {
@@ -74,7 +77,8 @@ std::vector<fabric::GpuId> CountingBestFit::place(std::uint32_t block, std::uint
     std::vector<Group> next;
     for (const Group& parent : chosen) {
       std::vector<Group> children;
-      for (GroupIndex child = hierarchy_.first_child(level, parent.number); child < hierarchy_.first_child(level, parent.number + 1); ++child) {
+      for (GroupIndex child = hierarchy_.first_child(level, parent.number);
+           child < hierarchy_.first_child(level, parent.number + 1); ++child) {
         if (blocks_[level - 1][child] > 0) children.push_back({blocks_[level - 1][child], child});
       }
       std::ranges::sort(children, most_first);

@@ -1,5 +1,5 @@
-// Placements on fabrics of 1,000 to 100,000 GPUs at 90% fill under churn, beside first-fit and a BestFit that counts every
-// node. Aim: a job of 1,024 GPUs on 100k GPUs in under 100 us, its rank list included.
+// Placements on fabrics of 1,000 to 100,000 GPUs at 90% fill under churn, beside first-fit and a BestFit that counts
+// every node. Aim: a job of 1,024 GPUs on 100k GPUs in under 100 us, its rank list included.
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -29,7 +29,10 @@ class Latencies {
   void report(benchmark::State& state) {
     std::ranges::sort(all_);
     const auto at = [&](double share) {
-      return all_.empty() ? 0 : all_[std::min(all_.size() - 1, static_cast<std::size_t>(share * static_cast<double>(all_.size())))] * 1e6;
+      return all_.empty()
+                 ? 0
+                 : all_[std::min(all_.size() - 1, static_cast<std::size_t>(share * static_cast<double>(all_.size())))] *
+                       1e6;
     };
     state.counters["p50_us"] = at(0.5);
     state.counters["p99_us"] = at(0.99);
@@ -121,7 +124,8 @@ void BM_Churn(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
   latencies.report(state);
 }
-BENCHMARK(BM_Churn)->ArgName("gpus")->Arg(1024)->Arg(8192)->Arg(25600)->Arg(51200)->Arg(102400)->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_Churn)->ArgName("gpus")->Arg(1024)->Arg(8192)->Arg(25600)->Arg(51200)->Arg(102400)->Unit(
+    benchmark::kMicrosecond);
 
 // Only jobs of at most 64 GPUs placed and ended, on a fabric that the mix filled.
 void BM_ChurnOfSmallJobs(benchmark::State& state) {
@@ -139,7 +143,8 @@ void BM_WhatIfOnNewSnapshot(benchmark::State& state) {
   Loaded loaded(fabric, 4);
   Placer asking(fabric);
   Allocations published = no_allocations(fabric->topology());
-  for (const auto host : fabric->topology().hosts()) published.write(host.index()) = loaded.placer.tree().allocation(host);
+  for (const auto host : fabric->topology().hosts())
+    published.write(host.index()) = loaded.placer.tree().allocation(host);
   const JobSpec spec = bench_job(64);
   std::mt19937_64 random(5);
   for (auto _ : state) {
@@ -169,11 +174,13 @@ class Spans {
       : fabric_(fabric), level_(fabric.hierarchy().level_of(kind)), blocks_(fabric.hierarchy().group_count(level_)) {}
 
   // The state before the job was taken.
-  void add(const std::vector<std::uint64_t>& free_of_leaf, const std::vector<fabric::GpuId>& gpus, std::uint32_t block) {
+  void add(const std::vector<std::uint64_t>& free_of_leaf, const std::vector<fabric::GpuId>& gpus,
+           std::uint32_t block) {
     const Hierarchy& hierarchy = fabric_.hierarchy();
     std::ranges::fill(blocks_, 0U);
     for (LeafIndex leaf = 0; leaf < hierarchy.leaf_count(); ++leaf) {
-      blocks_[hierarchy.group_of_leaf(level_, leaf)] += static_cast<std::uint32_t>(std::popcount(free_of_leaf[leaf])) / block;
+      blocks_[hierarchy.group_of_leaf(level_, leaf)] +=
+          static_cast<std::uint32_t>(std::popcount(free_of_leaf[leaf])) / block;
     }
     std::ranges::sort(blocks_, std::greater{});
     std::uint64_t rest = gpus.size() / block;
@@ -184,11 +191,14 @@ class Spans {
       ++least;
     }
     std::set<GroupIndex> used;
-    for (const auto gpu : gpus) used.insert(hierarchy.group_of_leaf(level_, hierarchy.host_first_leaf(fabric_.topology().host(gpu))));
+    for (const auto gpu : gpus)
+      used.insert(hierarchy.group_of_leaf(level_, hierarchy.host_first_leaf(fabric_.topology().host(gpu))));
     used_ += used.size();
     least_ += least;
   }
-  [[nodiscard]] double ratio() const { return static_cast<double>(used_) / static_cast<double>(std::max<std::uint64_t>(1, least_)); }
+  [[nodiscard]] double ratio() const {
+    return static_cast<double>(used_) / static_cast<double>(std::max<std::uint64_t>(1, least_));
+  }
 
  private:
   const PlacementFabric& fabric_;
@@ -198,10 +208,11 @@ class Spans {
   std::uint64_t least_ = 0;
 };
 
-// The same stream of jobs under one policy after the other: time per decision, and groups spanned over the fewest possible
-// at each decision. Multi-node jobs alone count for spans.
+// The same stream of jobs under one policy after the other: time per decision, and groups spanned over the fewest
+// possible at each decision. Multi-node jobs alone count for spans.
 template <class Decide, class Take, class Release, class Free>
-void run_policy(benchmark::State& state, const PlacementFabric& fabric, Decide decide, Take take, Release release, Free free) {
+void run_policy(benchmark::State& state, const PlacementFabric& fabric, Decide decide, Take take, Release release,
+                Free free) {
   Churn churn(fabric.hierarchy().total_capacity(), 7);
   Spans leaf_groups(fabric, fabric::LevelKind::leaf_group);
   Spans racks(fabric, fabric::LevelKind::rack);
@@ -247,7 +258,8 @@ void BM_PolicyRailweave(benchmark::State& state) {
   };
   const auto free = [&] {
     std::vector<std::uint64_t> masks;
-    for (LeafIndex leaf = 0; leaf < fabric->hierarchy().leaf_count(); ++leaf) masks.push_back(placer.tree().free_mask(leaf));
+    for (LeafIndex leaf = 0; leaf < fabric->hierarchy().leaf_count(); ++leaf)
+      masks.push_back(placer.tree().free_mask(leaf));
     return masks;
   };
   run_policy(
@@ -258,17 +270,38 @@ template <class Policy>
 void BM_Policy(benchmark::State& state) {
   const auto fabric = bench_fabric(FabricKind::rails, static_cast<std::uint64_t>(state.range(0)));
   struct Open : Policy {
-    using Policy::Policy;
     using Policy::free_;
+    using Policy::Policy;
   } policy(*fabric);
   run_policy(
       state, *fabric,
-      [&](const JobSpec& spec) { return policy.place(spec.parallelism.tensor, rank_count(spec.parallelism) / spec.parallelism.tensor); },
-      [&](const auto& gpus) { policy.take(gpus); }, [&](const auto& gpus) { policy.release(gpus); }, [&] { return policy.free_; });
+      [&](const JobSpec& spec) {
+        return policy.place(spec.parallelism.tensor, rank_count(spec.parallelism) / spec.parallelism.tensor);
+      },
+      [&](const auto& gpus) { policy.take(gpus); }, [&](const auto& gpus) { policy.release(gpus); },
+      [&] { return policy.free_; });
 }
-BENCHMARK(BM_PolicyRailweave)->ArgName("gpus")->Arg(8192)->Arg(102400)->Iterations(4000)->UseManualTime()->Unit(benchmark::kMicrosecond);
-BENCHMARK(BM_Policy<CountingBestFit>)->ArgName("gpus")->Arg(8192)->Arg(102400)->Iterations(4000)->UseManualTime()->Unit(benchmark::kMicrosecond);
-BENCHMARK(BM_Policy<FirstFit>)->ArgName("gpus")->Arg(8192)->Arg(102400)->Iterations(4000)->UseManualTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_PolicyRailweave)
+    ->ArgName("gpus")
+    ->Arg(8192)
+    ->Arg(102400)
+    ->Iterations(4000)
+    ->UseManualTime()
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_Policy<CountingBestFit>)
+    ->ArgName("gpus")
+    ->Arg(8192)
+    ->Arg(102400)
+    ->Iterations(4000)
+    ->UseManualTime()
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_Policy<FirstFit>)
+    ->ArgName("gpus")
+    ->Arg(8192)
+    ->Arg(102400)
+    ->Iterations(4000)
+    ->UseManualTime()
+    ->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace railweave::scheduler::bench

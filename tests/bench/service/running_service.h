@@ -18,8 +18,8 @@ class RunningService {
   RunningService(const RunningService&) = delete;
   RunningService& operator=(const RunningService&) = delete;
 
-  void start();             // returns when it listens; aborts the benchmark with the log when it does not
-  void end(int signal);     // and waits
+  void start();          // returns when it listens; aborts the benchmark with the log when it does not
+  void end(int signal);  // and waits
   [[nodiscard]] api::Client client() const;
   // Answers of 2xx only; anything else ends the benchmark with the answer.
   std::string must(const Result<api::ClientResponse>& answer) const;

@@ -1,14 +1,15 @@
-// What a caller of railweaved gets over HTTP on loopback, with its SQLite store on this disk and 100,000 GPUs (12,800 hosts):
-// what-if queries and durable submissions per second by number of callers, and a restart with 10,000 jobs.
+// What a caller of railweaved gets over HTTP on loopback, with its SQLite store on this disk and 100,000 GPUs (12,800
+// hosts): what-if queries and durable submissions per second by number of callers, and a restart with 10,000 jobs.
 #include <atomic>
-#include <benchmark/benchmark.h>
 #include <csignal>
 #include <thread>
 #include <vector>
 
+#include <benchmark/benchmark.h>
+
+#include "fabric/base/check.h"
 #include "fabric/formats/native_json.h"
 #include "fabric/generate/generate.h"
-#include "fabric/base/check.h"
 #include "tests/bench/service/running_service.h"
 
 namespace railweave {
@@ -84,7 +85,8 @@ void what_if(benchmark::State& state) {
       service.must(clients.clients[static_cast<std::size_t>(c)].post("/v1/placements/query", body));
     });
   }
-  state.counters["queries/s"] = benchmark::Counter(static_cast<double>(state.iterations() * kQuestions), benchmark::Counter::kIsRate);
+  state.counters["queries/s"] =
+      benchmark::Counter(static_cast<double>(state.iterations() * kQuestions), benchmark::Counter::kIsRate);
 }
 BENCHMARK(what_if)
     ->ArgNames({"gpus", "callers"})
@@ -101,13 +103,20 @@ void durable_submission(benchmark::State& state) {
   const std::string body = job(8, 1);
   constexpr std::int64_t kJobs = 2000;
   for (auto _ : state) {
-    in_parallel(callers, kJobs, [&](int c) {
-      service.must(clients.clients[static_cast<std::size_t>(c)].post("/v1/jobs", body));
-    });
+    in_parallel(callers, kJobs,
+                [&](int c) { service.must(clients.clients[static_cast<std::size_t>(c)].post("/v1/jobs", body)); });
   }
-  state.counters["jobs/s"] = benchmark::Counter(static_cast<double>(state.iterations() * kJobs), benchmark::Counter::kIsRate);
+  state.counters["jobs/s"] =
+      benchmark::Counter(static_cast<double>(state.iterations() * kJobs), benchmark::Counter::kIsRate);
 }
-BENCHMARK(durable_submission)->ArgName("callers")->Arg(1)->Arg(8)->Arg(64)->Unit(benchmark::kMillisecond)->Iterations(2)->UseRealTime();
+BENCHMARK(durable_submission)
+    ->ArgName("callers")
+    ->Arg(1)
+    ->Arg(8)
+    ->Arg(64)
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(2)
+    ->UseRealTime();
 
 // From the start of the process until it listens, everything read back: after a clean stop (snapshot) and after a kill.
 void restart(benchmark::State& state) {
@@ -116,7 +125,8 @@ void restart(benchmark::State& state) {
   load(service);
   const auto jobs = state.range(0);
   Callers clients(service, 32);
-  in_parallel(32, jobs, [&](int c) { service.must(clients.clients[static_cast<std::size_t>(c)].post("/v1/jobs", job(8, 1))); });
+  in_parallel(32, jobs,
+              [&](int c) { service.must(clients.clients[static_cast<std::size_t>(c)].post("/v1/jobs", job(8, 1))); });
   const int signal = state.range(1) != 0 ? SIGKILL : SIGTERM;
   for (auto _ : state) {
     state.PauseTiming();

@@ -186,7 +186,8 @@ TEST(LabGenerate, SaysWhichParameterIsWrong) {
   const Finished bad = run_railweave({"lab", "generate", "fat-tree", "--radix", "many"});
   EXPECT_EQ(bad.exit_code, 8);
   EXPECT_THAT(bad.err, HasSubstr("radix"));
-  EXPECT_EQ(run_railweave({"lab", "generate", "torus", "--x", "1000", "--y", "1000", "--z", "1000"}).exit_code, 7);  // no such fabric
+  EXPECT_EQ(run_railweave({"lab", "generate", "torus", "--x", "1000", "--y", "1000", "--z", "1000"}).exit_code,
+            7);  // no such fabric
   EXPECT_EQ(bad.out, "");
 }
 

@@ -78,7 +78,8 @@ class ControlTest : public testing::Test {
   CommandResult ask(decltype(Command::body) body) {
     std::promise<CommandResult> answer;
     auto future = answer.get_future();
-    EXPECT_TRUE(loop_->submit({"tester", std::move(body)}, [&](CommandResult result) { answer.set_value(std::move(result)); }));
+    EXPECT_TRUE(
+        loop_->submit({"tester", std::move(body)}, [&](CommandResult result) { answer.set_value(std::move(result)); }));
     return future.get();
   }
   void must(decltype(Command::body) body) {

@@ -1,4 +1,5 @@
-// The control loop on a real store: what is answered is durable, what is refused changes nothing, restarts lose nothing.
+// The control loop on a real store: what is answered is durable, what is refused changes nothing, restarts lose
+// nothing.
 #include "services/control/control_loop.h"
 
 #include <atomic>
@@ -128,8 +129,9 @@ TEST_F(ControlTest, a_full_queue_says_busy_and_every_accepted_command_is_answere
   int accepted = 0;
   int busy = 0;
   for (int i = 0; i < 2000; ++i) {
-    const bool queued = loop_->submit({"tester", PutTenant{{.name = "t" + std::to_string(i), .description = {}, .max_gpus = {}}, {}}},
-                                      [&](const CommandResult&) { ++answered; });
+    const bool queued =
+        loop_->submit({"tester", PutTenant{{.name = "t" + std::to_string(i), .description = {}, .max_gpus = {}}, {}}},
+                      [&](const CommandResult&) { ++answered; });
     ++(queued ? accepted : busy);
   }
   EXPECT_GT(busy, 0);
@@ -145,7 +147,8 @@ TEST_P(ControlRandomTest, holds_exactly_the_gpus_of_placed_jobs_and_survives_res
   start({.snapshot_every = 1 + random() % 40});
   unsigned hosts = 6;
   must(accept(star_of_hosts(hosts, 8)));
-  for (const auto* name : {"a", "b", "c"}) must(PutTenant{{.name = name, .description = {}, .max_gpus = 20 + random() % 30}, {}});
+  for (const auto* name : {"a", "b", "c"})
+    must(PutTenant{{.name = name, .description = {}, .max_gpus = 20 + random() % 30}, {}});
   std::map<JobId, std::uint64_t> held;
   for (int step = 0; step < 120; ++step) {
     const auto state = loop_->state();
@@ -153,7 +156,8 @@ TEST_P(ControlRandomTest, holds_exactly_the_gpus_of_placed_jobs_and_survives_res
       case 0:
       case 1:
       case 2: {
-        const auto command = submit_job(std::string(1, static_cast<char>('a' + random() % 3)), 1U << random() % 4, 1 + random() % 3);
+        const auto command =
+            submit_job(std::string(1, static_cast<char>('a' + random() % 3)), 1U << random() % 4, 1 + random() % 3);
         const auto result = ask(command);
         if (result) held[result->job] = std::uint64_t{command.spec.parallelism.tensor} * command.spec.parallelism.data;
         break;

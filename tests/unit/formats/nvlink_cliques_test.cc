@@ -54,10 +54,10 @@ TEST(NvlinkCliques, TwoCliquesOfOneDomainStayApart) {
 TEST(NvlinkCliques, ReadTablesInEveryForm) {
   const std::string uuid(kUuid);
   for (const std::string& text : {"n1 " + uuid + " 5\nn2\t" + uuid + "\t5\n",
-                                 "node,clusterUuid,cliqueId\nn1," + uuid + ",5\nn2, " + uuid + ", 5\n",
-                                 "# list\r\ncliqueId CLUSTER_UUID name\r\n5 " + uuid + " n1\r\n5 " + uuid + " n2\r\n",
-                                 "\"n1\",\"" + uuid + "\",\"5\"\nn2," + uuid + ",5",
-                                 "n1 61248EAC-4785-4FBF-9CBD-231635E37E9D 5\nn2 " + uuid + " 5"}) {
+                                  "node,clusterUuid,cliqueId\nn1," + uuid + ",5\nn2, " + uuid + ", 5\n",
+                                  "# list\r\ncliqueId CLUSTER_UUID name\r\n5 " + uuid + " n1\r\n5 " + uuid + " n2\r\n",
+                                  "\"n1\",\"" + uuid + "\",\"5\"\nn2," + uuid + ",5",
+                                  "n1 61248EAC-4785-4FBF-9CBD-231635E37E9D 5\nn2 " + uuid + " 5"}) {
     const Topology topology = with_cliques({"n1", "n2"}, text, "NVL72");
     EXPECT_EQ(domain_of(topology, "n1"), kUuid) << text;
     EXPECT_EQ(domain_of(topology, "n2"), kUuid) << text;

@@ -1,8 +1,8 @@
 #include "scheduler/job/job_spec.h"
 
-#include <gtest/gtest.h>
-
 #include <functional>
+
+#include <gtest/gtest.h>
 
 #include "scheduler/job/printable.h"
 
@@ -101,8 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"no pipeline", [](JobSpec& s) { s.parallelism.pipeline = 0; }, "/parallelism/pipeline"},
         Refused{"no expert", [](JobSpec& s) { s.parallelism.expert = 0; }, "/parallelism/expert"},
         Refused{"too many", [](JobSpec& s) { s.parallelism.data = UINT32_MAX; }, "/parallelism/data"},
-        Refused{"overflow",
-                [](JobSpec& s) { s.parallelism = {65536, 65536, 65536, 65536, 1}; }, "/parallelism/data"},
+        Refused{"overflow", [](JobSpec& s) { s.parallelism = {65536, 65536, 65536, 65536, 1}; }, "/parallelism/data"},
         Refused{"no GPUs per node", [](JobSpec& s) { s.gpus_per_node = 0; }, "/gpusPerNode"},
         Refused{"too many per node", [](JobSpec& s) { s.gpus_per_node = 65; }, "/gpusPerNode"},
         Refused{"does not divide", [](JobSpec& s) { s.gpus_per_node = 7; }, "/gpusPerNode"},
@@ -122,11 +121,12 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"nameless node", [](JobSpec& s) { s.exclude_nodes = {"a", ""}; }, "/excludeNodes/1"},
         Refused{"too many nodes", [](JobSpec& s) { s.exclude_nodes.assign(4097, "a"); }, "/excludeNodes"},
         Refused{"unprintable label", [](JobSpec& s) { s.node_selector = {{"a\nb", "c"}}; }, "/nodeSelector"},
-        Refused{"unprintable value", [](JobSpec& s) { s.node_selector = {{"a/b~c", "\x7f"}}; }, "/nodeSelector/a~1b~0c"},
-        Refused{"preferred beyond required",
-                [](JobSpec& s) { s.stage = {LevelKind::rack, LevelKind::cluster}; }, "/topology/pipeline/preferred"},
-        Refused{"preferred beyond the node",
-                [](JobSpec& s) { s.tensor = {LevelKind::node, LevelKind::rack}; }, "/topology/tensor/preferred"},
+        Refused{"unprintable value", [](JobSpec& s) { s.node_selector = {{"a/b~c", "\x7f"}}; },
+                "/nodeSelector/a~1b~0c"},
+        Refused{"preferred beyond required", [](JobSpec& s) { s.stage = {LevelKind::rack, LevelKind::cluster}; },
+                "/topology/pipeline/preferred"},
+        Refused{"preferred beyond the node", [](JobSpec& s) { s.tensor = {LevelKind::node, LevelKind::rack}; },
+                "/topology/tensor/preferred"},
         Refused{"no duration", [](JobSpec& s) { s.expected_duration_s = 0; }, "/expectedDuration"},
         Refused{"endless", [](JobSpec& s) { s.expected_duration_s = INT64_MAX; }, "/expectedDuration"}));
 
@@ -151,8 +151,8 @@ TEST(PrintableText, is_well_formed_utf8_that_shows_what_it_says) {
   for (const auto* good : {"", "a", "gpu-017", "Köln", "日本", "\xf0\x9f\x9a\x82", "two words"}) {
     EXPECT_TRUE(is_printable_utf8(good)) << good;
   }
-  for (const auto* bad : {"\n", "\x7f", "\xc2\x85", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc3",
-                          "\xe2\x80\xa8", "\xef\xbb\xbf", "\xef\xbf\xbf", "\x80", "\xf8\x88\x80\x80\x80"}) {
+  for (const auto* bad : {"\n", "\x7f", "\xc2\x85", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                          "\xc3", "\xe2\x80\xa8", "\xef\xbb\xbf", "\xef\xbf\xbf", "\x80", "\xf8\x88\x80\x80\x80"}) {
     EXPECT_FALSE(is_printable_utf8(bad));
   }
 }

@@ -1,10 +1,10 @@
 // BestFit with counts kept up to date against BestFit that counts everything anew: identical assignments.
 #include "scheduler/placement/best_fit.h"
 
-#include <gtest/gtest.h>
-
 #include <bit>
 #include <map>
+
+#include <gtest/gtest.h>
 
 #include "naive_best_fit.h"
 #include "planned_fabric.h"

@@ -1,7 +1,7 @@
 // Placements on fabrics small enough to try every placement there is.
-#include <gtest/gtest.h>
-
 #include <algorithm>
+
+#include <gtest/gtest.h>
 
 #include "job_oracle.h"
 #include "planned_fabric.h"
@@ -51,11 +51,12 @@ JobSpec random_spec(Random& random, const PlannedFabric& plan, std::uint64_t mos
 
 std::string text(const JobSpec& spec) {
   const auto& p = spec.parallelism;
-  std::string text = "tp " + std::to_string(p.tensor) + " cp " + std::to_string(p.context) + " ep " + std::to_string(p.expert) +
-                     " dp " + std::to_string(p.data) + " pp " + std::to_string(p.pipeline);
+  std::string text = "tp " + std::to_string(p.tensor) + " cp " + std::to_string(p.context) + " ep " +
+                     std::to_string(p.expert) + " dp " + std::to_string(p.data) + " pp " + std::to_string(p.pipeline);
   const auto add = [&](const char* name, const LevelRequest& request) {
     if (request.required) text += std::string(", ") + name + " required " + std::string(to_string(*request.required));
-    if (request.preferred) text += std::string(", ") + name + " preferred " + std::string(to_string(*request.preferred));
+    if (request.preferred)
+      text += std::string(", ") + name + " preferred " + std::string(to_string(*request.preferred));
   };
   add("tensor", spec.tensor);
   add("context", spec.context);
@@ -75,7 +76,8 @@ std::vector<LevelKind> levels_from_node(const PlannedFabric& plan) {
   return levels;
 }
 
-// The rules that the best placement keeps: the required ones, and preferences in order of importance as near as they go.
+// The rules that the best placement keeps: the required ones, and preferences in order of importance as near as they
+// go.
 std::vector<Rule> best_rules(const PlannedFabric& plan, const JobSpec& spec, const JobOracle& oracle) {
   std::vector<Rule> rules = oracle.required_rules();
   const auto prefer = [&](Rule rule) {
@@ -148,7 +150,8 @@ TEST(PlacementOnTinyFabrics, is_found_where_one_exists_at_the_nearest_level_and_
         auto stages = nearer;
         stages.push_back(oracle.stage_rule(stage_level));
         const bool aligned = oracle.violation(*fabric, result.placement, {oracle.stage_rule(stage_level)}).empty();
-        ASSERT_EQ(oracle.feasible(stages), aligned) << "stages at " << (stage_level ? to_string(*stage_level) : "island");
+        ASSERT_EQ(oracle.feasible(stages), aligned)
+            << "stages at " << (stage_level ? to_string(*stage_level) : "island");
         if (aligned) break;
       }
       break;

@@ -1,7 +1,7 @@
 // Why a job does not fit, and what would help: each claim is checked by trying it.
-#include <gtest/gtest.h>
-
 #include <algorithm>
+
+#include <gtest/gtest.h>
 
 #include "planned_fabric.h"
 #include "scheduler/placement/placer.h"
@@ -164,7 +164,8 @@ TEST(Explanation, of_impossible_parallelism_is_an_answer_not_a_crash) {
   for (const Parallelism& parallelism :
        {Parallelism{.tensor = 0}, Parallelism{.data = UINT32_MAX}, Parallelism{65536, 65536, 65536, 65536, 1},
         Parallelism{.data = 1U << 20U}, Parallelism{.tensor = 1U << 20U}, Parallelism{.pipeline = 1U << 20U},
-        Parallelism{.context = 1U << 19U, .expert = 2}, Parallelism{.tensor = 9}, Parallelism{.tensor = 16, .pipeline = 7}}) {
+        Parallelism{.context = 1U << 19U, .expert = 2}, Parallelism{.tensor = 9},
+        Parallelism{.tensor = 16, .pipeline = 7}}) {
     const auto result = placer.place(job(parallelism));
     EXPECT_EQ(result.outcome, Outcome::never);
     EXPECT_FALSE(result.explanation.code.empty());

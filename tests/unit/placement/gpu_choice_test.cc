@@ -1,10 +1,10 @@
 #include "scheduler/placement/gpu_choice.h"
 
-#include <gtest/gtest.h>
-
 #include <bit>
 #include <random>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace railweave::scheduler {
 namespace {

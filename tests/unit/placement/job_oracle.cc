@@ -15,7 +15,8 @@ JobOracle::JobOracle(const PlannedFabric& plan, const JobSpec& spec, const Alloc
     for (const auto& name : spec.exclude_nodes) open = open && name != "node-" + std::to_string(h);
     for (const auto& wanted : spec.node_selector) {
       bool carried = false;
-      for (const auto& label : host.labels) carried = carried || (label.first == wanted.first && label.second == wanted.second);
+      for (const auto& label : host.labels)
+        carried = carried || (label.first == wanted.first && label.second == wanted.second);
       open = open && carried;
     }
     if (allocations != nullptr) open = open && !(*allocations)[h].unavailable;
@@ -37,7 +38,8 @@ std::vector<int> JobOracle::parts(std::optional<LevelKind> kind) const {
       continue;
     }
     const auto at = std::ranges::find(plan_.levels, *kind) - plan_.levels.begin();
-    parts.push_back(static_cast<int>(plan_.hosts[static_cast<std::size_t>(host_of_gpu_[gpu])].groups[static_cast<std::size_t>(at)]));
+    parts.push_back(static_cast<int>(
+        plan_.hosts[static_cast<std::size_t>(host_of_gpu_[gpu])].groups[static_cast<std::size_t>(at)]));
   }
   return parts;
 }
@@ -57,7 +59,9 @@ std::uint64_t JobOracle::expert_class(const Parallelism& p, RankCoordinates at) 
 std::uint64_t JobOracle::stage_class(const Parallelism&, RankCoordinates at) { return at.pp; }
 
 Rule JobOracle::rule(std::string name, std::optional<LevelKind> kind, Class class_of) const {
-  Rule rule{.class_of_rank = {}, .part_of_gpu = parts(kind), .name = std::move(name) + " in " + std::string(kind ? to_string(*kind) : "island")};
+  Rule rule{.class_of_rank = {},
+            .part_of_gpu = parts(kind),
+            .name = std::move(name) + " in " + std::string(kind ? to_string(*kind) : "island")};
   for (std::uint64_t rank = 0; rank < ranks_; ++rank) {
     rule.class_of_rank.push_back(class_of(spec_.parallelism, coordinates_of(spec_.parallelism, rank)));
   }
@@ -103,7 +107,8 @@ bool JobOracle::assign(std::uint64_t rank, const std::vector<Rule>& rules, std::
                        std::vector<std::map<std::uint64_t, int>>& part_of_class, std::vector<unsigned>& on_host) const {
   const unsigned per_node = spec_.gpus_per_node.value_or(0);
   if (rank == ranks_) {
-    return per_node == 0 || std::ranges::all_of(on_host, [&](unsigned count) { return count == 0 || count == per_node; });
+    return per_node == 0 ||
+           std::ranges::all_of(on_host, [&](unsigned count) { return count == 0 || count == per_node; });
   }
   for (auto& spot : spots) {
     auto& here = on_host[static_cast<std::size_t>(spot.host)];
@@ -157,7 +162,8 @@ std::string JobOracle::violation(const PlacementFabric& fabric, const Placement&
       const int part = rule.part_of_gpu[at[rank]];
       const auto members = std::ranges::count(rule.class_of_rank, rule.class_of_rank[rank]);
       const auto [known, added] = part_of_class.try_emplace(rule.class_of_rank[rank], part);
-      if (known->second != part || (part < 0 && members > 1)) return rule.name + " broken by rank " + std::to_string(rank);
+      if (known->second != part || (part < 0 && members > 1))
+        return rule.name + " broken by rank " + std::to_string(rank);
     }
   }
   for (const auto& [host, count] : on_host) {

@@ -1,5 +1,5 @@
-// What a placement must satisfy, said rank by rank from the plan of the fabric, and whether any exists, by trying them all.
-// Shares no code with the scheduler beyond JobSpec and its rank order.
+// What a placement must satisfy, said rank by rank from the plan of the fabric, and whether any exists, by trying them
+// all. Shares no code with the scheduler beyond JobSpec and its rank order.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,9 @@ class JobOracle {
   [[nodiscard]] Rule tensor_rule(fabric::LevelKind kind) const { return rule("tensor", kind, &tensor_class); }
   [[nodiscard]] Rule context_rule(fabric::LevelKind kind) const { return rule("context", kind, &context_class); }
   [[nodiscard]] Rule expert_rule(fabric::LevelKind kind) const { return rule("expert", kind, &expert_class); }
-  [[nodiscard]] Rule stage_rule(std::optional<fabric::LevelKind> kind) const { return rule("stage", kind, &stage_class); }
+  [[nodiscard]] Rule stage_rule(std::optional<fabric::LevelKind> kind) const {
+    return rule("stage", kind, &stage_class);
+  }
   [[nodiscard]] Rule job_rule(std::optional<fabric::LevelKind> kind) const;
 
   // Is there any placement that keeps the rules (and gpus_per_node)?
@@ -57,7 +59,8 @@ class JobOracle {
     unsigned free;
   };
   [[nodiscard]] bool assign(std::uint64_t rank, const std::vector<Rule>& rules, std::vector<Spot>& spots,
-                            std::vector<std::map<std::uint64_t, int>>& part_of_class, std::vector<unsigned>& on_host) const;
+                            std::vector<std::map<std::uint64_t, int>>& part_of_class,
+                            std::vector<unsigned>& on_host) const;
 
   const PlannedFabric& plan_;
   const JobSpec& spec_;

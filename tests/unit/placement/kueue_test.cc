@@ -1,16 +1,16 @@
-// The topology placement cases of Kueue's own unit tests (kubernetes-sigs/kueue, tas_cache_test.go), read from shared data.
-// What is refused, how many would have fitted, the level that fits and the number of domains used must agree; which of
-// several equally good domains is taken need not, and each such case is listed with its reason.
-#include <gtest/gtest.h>
-
+// The topology placement cases of Kueue's own unit tests (kubernetes-sigs/kueue, tas_cache_test.go), read from shared
+// data. What is refused, how many would have fitted, the level that fits and the number of domains used must agree;
+// which of several equally good domains is taken need not, and each such case is listed with its reason.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "scheduler/placement/best_fit.h"
 #include "scheduler/placement/placement_tree.h"
@@ -19,18 +19,20 @@ namespace railweave::scheduler {
 namespace {
 
 using nlohmann::json;
-using Values = std::vector<std::string>;             // of the levels, from far to near
+using Values = std::vector<std::string>;              // of the levels, from far to near
 using Amounts = std::map<std::string, std::int64_t>;  // by resource: cpu in thousandths, others in units
 
 // Equally good as Kueue's choice, but another one.
 const std::map<std::string, std::string> kOtherTies = {
     {"block required; single Pod fits in a block and a single rack; BestFit",
-     "Kueue takes the fullest block, then the fullest rack in it; here the fullest rack of all is taken, and of equals the "
+     "Kueue takes the fullest block, then the fullest rack in it; here the fullest rack of all is taken, and of equals "
+     "the "
      "first by name"},
 };
 
 std::int64_t quantity(const std::string& resource, const std::string& text) {
-  static const std::map<std::string, double> kSuffixes = {{"m", 1e-3}, {"", 1}, {"Ki", 1024.0}, {"Mi", 1024.0 * 1024}, {"Gi", 1024.0 * 1024 * 1024}};
+  static const std::map<std::string, double> kSuffixes = {
+      {"m", 1e-3}, {"", 1}, {"Ki", 1024.0}, {"Mi", 1024.0 * 1024}, {"Gi", 1024.0 * 1024 * 1024}};
   std::size_t digits = 0;
   const double value = std::stod(text, &digits);
   const double factor = resource == "cpu" ? 1000 : 1;
@@ -134,7 +136,8 @@ class KueueCase {
       std::map<Values, std::uint32_t> groups;
       for (const auto& domain : domains_) {
         const Values prefix(domain.values.begin(), domain.values.begin() + static_cast<std::ptrdiff_t>(depth));
-        level.group_of_leaf.push_back(groups.try_emplace(prefix, static_cast<std::uint32_t>(groups.size())).first->second);
+        level.group_of_leaf.push_back(
+            groups.try_emplace(prefix, static_cast<std::uint32_t>(groups.size())).first->second);
       }
       levels.push_back(std::move(level));
     }
@@ -181,7 +184,8 @@ class KueueCase {
     EXPECT_EQ(got.size(), wanted.size()) << "as many domains";
     std::set<Values> wanted_values;
     for (const auto& domain : domains_) {
-      if (wanted.contains(host_alone ? Values{domain.values.back()} : domain.values)) wanted_values.insert(domain.values);
+      if (wanted.contains(host_alone ? Values{domain.values.back()} : domain.values))
+        wanted_values.insert(domain.values);
     }
     EXPECT_EQ(shared_levels(used), shared_levels(wanted_values)) << "the same level";
     const auto name = text_.at("name").get<std::string>();

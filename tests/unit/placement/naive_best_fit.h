@@ -35,9 +35,8 @@ class NaiveBestFit {
       std::vector<Child> groups = children_like(level, 0, hierarchy_.group_count(level));
       std::erase_if(groups, [&](const Child& group) { return group.pieces < needed; });
       if (groups.empty()) continue;
-      const Child best = *std::ranges::min_element(groups, {}, [](const Child& c) {
-        return std::tuple(c.pieces, c.units, c.value, c.number);
-      });
+      const Child best = *std::ranges::min_element(
+          groups, {}, [](const Child& c) { return std::tuple(c.pieces, c.units, c.value, c.number); });
       Answer answer{level, best.number, std::vector<std::uint32_t>(hierarchy_.leaf_count(), 0)};
       give(level, best.number, needed, answer.gpus_of_leaf);
       return answer;
@@ -56,9 +55,12 @@ class NaiveBestFit {
     }
     std::uint64_t sum = 0;
     for_children(level, group, [&](GroupIndex child) {
-      if (straddles(level, group)) sum += value(level - 1, child);
-      else if (level == 1 && hierarchy_.host_level() == 1 && k >= b) sum += usable(child) ? value(0, child) / b * b : 0;
-      else sum += units(level - 1, child);
+      if (straddles(level, group))
+        sum += value(level - 1, child);
+      else if (level == 1 && hierarchy_.host_level() == 1 && k >= b)
+        sum += usable(child) ? value(0, child) / b * b : 0;
+      else
+        sum += units(level - 1, child);
     });
     return sum;
   }
@@ -83,14 +85,18 @@ class NaiveBestFit {
 
   template <class Visit>
   void for_children(unsigned level, GroupIndex group, Visit visit) const {
-    for (GroupIndex child = hierarchy_.first_child(level, group); child < hierarchy_.first_child(level, group + 1); ++child) {
+    for (GroupIndex child = hierarchy_.first_child(level, group); child < hierarchy_.first_child(level, group + 1);
+         ++child) {
       visit(child);
     }
   }
-  [[nodiscard]] bool usable(LeafIndex leaf) const { return shape_.block == 1 || !shape_.nvlink || hierarchy_.pooled(0, leaf); }
+  [[nodiscard]] bool usable(LeafIndex leaf) const {
+    return shape_.block == 1 || !shape_.nvlink || hierarchy_.pooled(0, leaf);
+  }
   [[nodiscard]] bool straddles(unsigned level, GroupIndex group) const {
     const bool whole_on_nodes = shape_.per_node != 0 && shape_.per_node >= shape_.block;
-    return level > 0 && shape_.block > 1 && !whole_on_nodes && level <= shape_.straddle_top && hierarchy_.pooled(level, group);
+    return level > 0 && shape_.block > 1 && !whole_on_nodes && level <= shape_.straddle_top &&
+           hierarchy_.pooled(level, group);
   }
   [[nodiscard]] std::uint64_t per_unit() const {
     return shape_.per_node != 0 && shape_.per_node < shape_.block ? shape_.block / shape_.per_node : shape_.block;
@@ -100,8 +106,10 @@ class NaiveBestFit {
   [[nodiscard]] std::uint64_t pieces(unsigned level, GroupIndex group) const {
     if (rungs_.empty() || level < rungs_.front().level) return units(level, group);
     std::uint64_t sum = 0;
-    if (level == rungs_.front().level) sum = units(level, group);
-    else for_children(level, group, [&](GroupIndex child) { sum += pieces(level - 1, child); });
+    if (level == rungs_.front().level)
+      sum = units(level, group);
+    else
+      for_children(level, group, [&](GroupIndex child) { sum += pieces(level - 1, child); });
     for (const auto& rung : rungs_) {
       if (rung.level == level) sum /= rung.factor;
     }
@@ -126,7 +134,9 @@ class NaiveBestFit {
       if (held(children[i]) >= amount) {
         std::vector<Child> fitting(children.begin() + static_cast<std::ptrdiff_t>(i), children.end());
         std::erase_if(fitting, [&](const Child& c) { return held(c) < amount; });
-        give(*std::ranges::min_element(fitting, {}, [&](const Child& c) { return std::tuple(held(c), c.value, c.number); }), amount);
+        give(*std::ranges::min_element(fitting, {},
+                                       [&](const Child& c) { return std::tuple(held(c), c.value, c.number); }),
+             amount);
         return;
       }
       give(children[i], held(children[i]));
@@ -143,7 +153,8 @@ class NaiveBestFit {
       out[group] += static_cast<std::uint32_t>(amount * std::max<std::uint64_t>(b, shape_.per_node));
       return;
     }
-    auto children = children_like(level - 1, hierarchy_.first_child(level, group), hierarchy_.first_child(level, group + 1));
+    auto children =
+        children_like(level - 1, hierarchy_.first_child(level, group), hierarchy_.first_child(level, group + 1));
     if (straddles(level, group)) {
       const auto whole = [&](const Child& c) { return c.value / per_unit(); };
       std::uint64_t sum = 0;
@@ -154,18 +165,21 @@ class NaiveBestFit {
       }
       std::vector<std::uint64_t> raw;
       for (const auto& child : children) raw.push_back(whole(child) * per_unit());
-      choose(children, (amount - sum) * per_unit(), [&](const Child& c) { return c.value % per_unit(); },
-             [&](const Child& c, std::uint64_t n) { raw[c.number - children.front().number] += n; });
+      choose(
+          children, (amount - sum) * per_unit(), [&](const Child& c) { return c.value % per_unit(); },
+          [&](const Child& c, std::uint64_t n) { raw[c.number - children.front().number] += n; });
       for (std::size_t i = 0; i < children.size(); ++i) give_raw(level - 1, children[i].number, raw[i], out);
       return;
     }
     if (level == hierarchy_.host_level() && shape_.per_node != 0 && shape_.per_node >= b) {
-      choose(children, shape_.per_node / b, [&](const Child& c) { return usable(c.number) ? c.value / b : 0; },
-             [&](const Child& c, std::uint64_t n) { out[c.number] += static_cast<std::uint32_t>(n * b); });
+      choose(
+          children, shape_.per_node / b, [&](const Child& c) { return usable(c.number) ? c.value / b : 0; },
+          [&](const Child& c, std::uint64_t n) { out[c.number] += static_cast<std::uint32_t>(n * b); });
       return;
     }
-    choose(children, amount, [](const Child& c) { return c.pieces; },
-           [&](const Child& c, std::uint64_t n) { give(level - 1, c.number, n, out); });
+    choose(
+        children, amount, [](const Child& c) { return c.pieces; },
+        [&](const Child& c, std::uint64_t n) { give(level - 1, c.number, n, out); });
   }
 
   void give_raw(unsigned level, GroupIndex group, std::uint64_t amount, std::vector<std::uint32_t>& out) const {
@@ -174,9 +188,10 @@ class NaiveBestFit {
       out[group] += static_cast<std::uint32_t>(amount * std::max<std::uint32_t>(1, shape_.per_node));
       return;
     }
-    choose(children_like(level - 1, hierarchy_.first_child(level, group), hierarchy_.first_child(level, group + 1)), amount,
-           [](const Child& c) { return c.value; },
-           [&](const Child& c, std::uint64_t n) { give_raw(level - 1, c.number, n, out); });
+    choose(
+        children_like(level - 1, hierarchy_.first_child(level, group), hierarchy_.first_child(level, group + 1)),
+        amount, [](const Child& c) { return c.value; },
+        [&](const Child& c, std::uint64_t n) { give_raw(level - 1, c.number, n, out); });
   }
 
   const Hierarchy& hierarchy_;

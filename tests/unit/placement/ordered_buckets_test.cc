@@ -1,9 +1,9 @@
 #include "scheduler/placement/ordered_buckets.h"
 
-#include <gtest/gtest.h>
-
 #include <random>
 #include <set>
+
+#include <gtest/gtest.h>
 
 namespace railweave::scheduler {
 namespace {
@@ -36,7 +36,8 @@ TEST(OrderedBuckets, answer_as_a_sorted_set_does) {
       const auto end = from + static_cast<std::uint32_t>(random() % (items - from + 1));
       const auto found = oracle.lower_bound({asked, from});
       const bool there = found != oracle.end() && found->first == asked && found->second < end;
-      ASSERT_EQ(buckets.item_from(asked, from, end), there ? found->second : end) << "seed " << seed << " step " << step;
+      ASSERT_EQ(buckets.item_from(asked, from, end), there ? found->second : end)
+          << "seed " << seed << " step " << step;
     }
   }
 }

@@ -1,9 +1,9 @@
 #include "scheduler/placement/placement_tree.h"
 
-#include <gtest/gtest.h>
-
 #include <bit>
 #include <deque>
+
+#include <gtest/gtest.h>
 
 #include "planned_fabric.h"
 #include "scheduler/placement/fit_index.h"
@@ -17,7 +17,8 @@ using testing_support::below;
 using testing_support::Random;
 
 // Free GPUs of every group, counted GPU by GPU from what is known to be taken.
-std::string conservation(const PlacementTree& tree, const PlacementFabric& fabric, const std::vector<HostAllocation>& hosts) {
+std::string conservation(const PlacementTree& tree, const PlacementFabric& fabric,
+                         const std::vector<HostAllocation>& hosts) {
   const Hierarchy& hierarchy = tree.hierarchy();
   std::uint64_t total = 0;
   for (unsigned level = 0; level < hierarchy.level_count(); ++level) {
@@ -26,7 +27,8 @@ std::string conservation(const PlacementTree& tree, const PlacementFabric& fabri
       const HostAllocation& host = hosts[hierarchy.host(leaf).index()];
       for (unsigned gpu = 0; gpu < fabric.topology().gpus(hierarchy.host(leaf)).size(); ++gpu) {
         const bool in_leaf = (hierarchy.gpu_mask(leaf) >> gpu) & 1U;
-        if (in_leaf && !host.unavailable && ((host.used >> gpu) & 1U) == 0) ++free[hierarchy.group_of_leaf(level, leaf)];
+        if (in_leaf && !host.unavailable && ((host.used >> gpu) & 1U) == 0)
+          ++free[hierarchy.group_of_leaf(level, leaf)];
       }
     }
     total = 0;
@@ -70,7 +72,8 @@ TEST(PlacementTree, no_gpu_is_lost_or_invented_at_any_level_in_a_hundred_thousan
         PlacementTransaction transaction(placer.tree(), topology);
         ASSERT_TRUE(transaction.release(running[at]));
         transaction.commit();
-        for (const auto gpu : running[at]) model[topology.host(gpu).index()].used &= ~(std::uint64_t{1} << topology.local_index(gpu));
+        for (const auto gpu : running[at])
+          model[topology.host(gpu).index()].used &= ~(std::uint64_t{1} << topology.local_index(gpu));
         running.erase(running.begin() + static_cast<std::ptrdiff_t>(at));
       } else {
         const auto result = placer.place(random_job(random));
@@ -102,7 +105,8 @@ void expect_same(PlacementTree& a, PlacementTree& b, Random& random, const std::
   for (std::size_t host = 0; host < hierarchy.host_count(); ++host) {
     ASSERT_EQ(a.allocation(fabric::HostId(host)), b.allocation(fabric::HostId(host)));
   }
-  const FitShape shape{.block = static_cast<std::uint32_t>(1 + below(random, 8)), .nvlink = true, .straddle_top = hierarchy.top()};
+  const FitShape shape{
+      .block = static_cast<std::uint32_t>(1 + below(random, 8)), .nvlink = true, .straddle_top = hierarchy.top()};
   const FitIndex& of_a = a.fit_index(shape);
   const FitIndex& of_b = b.fit_index(shape);
   for (unsigned level = 0; level < hierarchy.level_count(); ++level) {
@@ -110,7 +114,8 @@ void expect_same(PlacementTree& a, PlacementTree& b, Random& random, const std::
       ASSERT_EQ(a.free(level, group), b.free(level, group));
       ASSERT_EQ(of_a.units(level, group), of_b.units(level, group));
     }
-    for (std::uint64_t units = 1; units < 20; ++units) ASSERT_EQ(of_a.best_fit(level, units), of_b.best_fit(level, units));
+    for (std::uint64_t units = 1; units < 20; ++units)
+      ASSERT_EQ(of_a.best_fit(level, units), of_b.best_fit(level, units));
   }
 }
 
@@ -118,7 +123,8 @@ TEST(PlacementTree, sync_to_any_snapshot_equals_a_new_tree) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     Random random(seed);
     // More hosts than one chunk of a snapshot holds.
-    const auto fabric = testing_support::regular_fabric(700, 4, {{fabric::LevelKind::rack, 8}, {fabric::LevelKind::pod, 64}}).build();
+    const auto fabric =
+        testing_support::regular_fabric(700, 4, {{fabric::LevelKind::rack, 8}, {fabric::LevelKind::pod, 64}}).build();
     PlacementTree tree(fabric->hierarchy_ptr());
     std::vector<Allocations> snapshots{no_allocations(fabric->topology())};
     for (int step = 0; step < 40; ++step) {
@@ -158,9 +164,12 @@ TEST(PlacementTransaction, rollback_restores_the_tree_exactly) {
     const auto change = [&](PlacementTransaction& transaction) {
       std::vector<fabric::GpuId> gpus;
       for (std::uint64_t n = below(random, 12); n > 0; --n) gpus.emplace_back(below(random, topology.gpus().size()));
-      if (below(random, 4) == 0) transaction.set_available(fabric::HostId(below(random, topology.hosts().size())), below(random, 2) == 0);
-      else if (below(random, 2) == 0) (void)transaction.take(gpus);
-      else (void)transaction.release(gpus);
+      if (below(random, 4) == 0)
+        transaction.set_available(fabric::HostId(below(random, topology.hosts().size())), below(random, 2) == 0);
+      else if (below(random, 2) == 0)
+        (void)transaction.take(gpus);
+      else
+        (void)transaction.release(gpus);
     };
     {
       PlacementTransaction transaction(tree, topology);

@@ -1,10 +1,10 @@
 // What a placement looks like: validity on middling fabrics, whole domains kept whole, rails, and rank maps.
 #include "scheduler/placement/placer.h"
 
-#include <gtest/gtest.h>
-
 #include <bit>
 #include <set>
+
+#include <gtest/gtest.h>
 
 #include "fabric/generate/generate.h"
 #include "job_oracle.h"
@@ -67,9 +67,12 @@ TEST(Placement, keeps_every_rule_on_irregular_fabrics) {
       if (result.outcome != Outcome::placed) continue;
       ++placed;
       const JobOracle oracle(plan, spec, &allocations);
-      ASSERT_EQ(oracle.violation(*fabric, result.placement, oracle.required_rules()), "") << "seed " << seed << " job " << i;
-      ASSERT_EQ(oracle.violation(*fabric, result.placement, {oracle.job_rule(result.placement.level),
-                                                             oracle.stage_rule(result.placement.stage_level)}), "");
+      ASSERT_EQ(oracle.violation(*fabric, result.placement, oracle.required_rules()), "")
+          << "seed " << seed << " job " << i;
+      ASSERT_EQ(
+          oracle.violation(*fabric, result.placement,
+                           {oracle.job_rule(result.placement.level), oracle.stage_rule(result.placement.stage_level)}),
+          "");
       ASSERT_EQ(result.placement.nodes_used, nodes_of(*fabric, result.placement).size());
     }
   }
@@ -108,7 +111,8 @@ TEST(Placement, uses_as_few_racks_as_hold_the_job) {
   for (const std::size_t host : {5, 6, 7, 8, 12, 13}) allocations.write(host).used = 0xff;
   placer.sync(allocations);
   const auto two = placer.place(job({.tensor = 8, .data = 2}));
-  EXPECT_EQ(nodes_of(*fabric, two.placement), (std::vector<std::string>{"node-14", "node-15"})) << "the fullest rack that fits";
+  EXPECT_EQ(nodes_of(*fabric, two.placement), (std::vector<std::string>{"node-14", "node-15"}))
+      << "the fullest rack that fits";
   EXPECT_EQ(two.placement.level, LevelKind::rack);
   EXPECT_EQ(two.placement.groups_at_level, 2U);
   const auto six = placer.place(job({.tensor = 8, .data = 6}));

@@ -1,9 +1,9 @@
 #include "planned_fabric.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <map>
+
+#include <gtest/gtest.h>
 
 namespace railweave::scheduler::testing_support {
 
@@ -29,7 +29,8 @@ PlacementFabricPtr PlannedFabric::build() const {
     for (std::size_t n = 0; n < plan.rail_of_nic.size(); ++n) {
       const unsigned rail = plan.rail_of_nic[n];
       const std::string device = "mlx5_" + std::to_string(n);
-      const auto nic = builder.add_hca({.guid = Guid(0x100000 + guid++), .host = host, .device = device, .description = device});
+      const auto nic =
+          builder.add_hca({.guid = Guid(0x100000 + guid++), .host = host, .device = device, .description = device});
       fabric::HcaPortSpec port;
       port.guid = Guid(0x200000 + guid++);
       port.rail = builder.rail("rail-" + std::to_string(rail));
@@ -77,7 +78,8 @@ PlacementFabricPtr PlannedFabric::build() const {
                                                  std::move(locality));
 }
 
-PlannedFabric regular_fabric(std::size_t hosts, unsigned gpus, const std::vector<std::pair<LevelKind, unsigned>>& sizes) {
+PlannedFabric regular_fabric(std::size_t hosts, unsigned gpus,
+                             const std::vector<std::pair<LevelKind, unsigned>>& sizes) {
   PlannedFabric plan;
   for (const auto& [kind, size] : sizes) plan.levels.push_back(kind);
   plan.levels.push_back(LevelKind::cluster);
@@ -113,7 +115,8 @@ PlannedFabric random_fabric(Random& random, std::size_t most_hosts, unsigned mos
     // A group ends with about its usual size, and only where the one inside it ends, so that they nest.
     bool ends = h > 0;
     for (std::size_t l = 0; l < sizes.size(); ++l) {
-      const std::uint64_t share = l == 0 ? sizes[0].second : std::max<std::uint64_t>(1, sizes[l].second / sizes[l - 1].second);
+      const std::uint64_t share =
+          l == 0 ? sizes[0].second : std::max<std::uint64_t>(1, sizes[l].second / sizes[l - 1].second);
       ends = ends && below(random, share) == 0;
       if (ends) ++group[l];
     }
@@ -121,10 +124,14 @@ PlannedFabric random_fabric(Random& random, std::size_t most_hosts, unsigned mos
     const auto gpus = uniform ? usual : static_cast<unsigned>(below(random, most_gpus + 1));
     for (unsigned g = 0; g < gpus; ++g) {
       int domain = static_cast<int>(h) * 8;
-      if (domains_span_hosts) domain = static_cast<int>(group[0]);
-      else if (domain_style == 1) domain += static_cast<int>(g * 2 / gpus);
-      else if (domain_style == 2 && h % 3 == 0) domain = -1;
-      else if (domain_style == 3) domain += static_cast<int>(g % 2);
+      if (domains_span_hosts)
+        domain = static_cast<int>(group[0]);
+      else if (domain_style == 1)
+        domain += static_cast<int>(g * 2 / gpus);
+      else if (domain_style == 2 && h % 3 == 0)
+        domain = -1;
+      else if (domain_style == 3)
+        domain += static_cast<int>(g % 2);
       host.domain_of_gpu.push_back(domain);
     }
     host.groups = group;
@@ -141,7 +148,8 @@ Allocations random_allocations(Random& random, const PlacementFabric& fabric, do
   Allocations allocations = no_allocations(topology);
   for (const auto host : topology.hosts()) {
     for (std::size_t g = 0; g < topology.gpus(host).size(); ++g) {
-      if (static_cast<double>(below(random, 1000)) < fill * 1000) allocations.write(host.index()).used |= std::uint64_t{1} << g;
+      if (static_cast<double>(below(random, 1000)) < fill * 1000)
+        allocations.write(host.index()).used |= std::uint64_t{1} << g;
     }
     if (below(random, 20) == 0) allocations.write(host.index()).unavailable = true;
   }

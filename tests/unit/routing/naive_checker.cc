@@ -150,8 +150,7 @@ NaiveReport check_naively(const FabricView& view, const Routing& routing) {
         }
         return Plane::kNone;
       };
-      const unsigned level =
-          lanes.level(plane.home_of[scope.local(first)], scope.local(id), plane.destination_count());
+      const unsigned level = lanes.level(plane.home_of[scope.local(first)], scope.local(id), plane.destination_count());
       std::uint32_t in = PlaneLanes::kFromEndPort;
       std::vector<Channel> channels;
       for (const PortId out : way) {

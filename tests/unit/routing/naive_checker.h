@@ -1,5 +1,5 @@
-// What tables do, found in the plainest way there is: from every end port to every destination, one packet at a time, over
-// the topology itself. Shares no code with the engines or the audit.
+// What tables do, found in the plainest way there is: from every end port to every destination, one packet at a time,
+// over the topology itself. Shares no code with the engines or the audit.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace railweave::fabric::testing {
 
 struct NaiveReport {
   std::uint64_t pairs = 0;
-  std::uint64_t unreachable = 0;    // pairs that the tables do not bring together
-  std::uint64_t disconnected = 0;   // pairs that no live, undrained links join, or whose own cables are down
-  std::uint64_t failed = 0;         // unreachable, though not disconnected
+  std::uint64_t unreachable = 0;   // pairs that the tables do not bring together
+  std::uint64_t disconnected = 0;  // pairs that no live, undrained links join, or whose own cables are down
+  std::uint64_t failed = 0;        // unreachable, though not disconnected
   std::uint64_t nonminimal = 0;
   unsigned longest = 0;
   bool credit_loop = false;

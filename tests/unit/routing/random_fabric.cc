@@ -21,15 +21,19 @@ TopologyPtr build(const FabricSketch& sketch) {
   unsigned host_count = 0;
   for (unsigned i = 0; i < sketch.switches.size(); ++i) {
     const auto& sw = sketch.switches[i];
-    switches.push_back(builder.add_switch({.guid = Guid(guids[i]), .name = "sw-" + std::to_string(i), .description = {},
-                                           .ports = ports[i] + sw.hosts + sw.aggregation_nodes, .subnet = {}, .rack = {},
+    switches.push_back(builder.add_switch({.guid = Guid(guids[i]),
+                                           .name = "sw-" + std::to_string(i),
+                                           .description = {},
+                                           .ports = ports[i] + sw.hosts + sw.aggregation_nodes,
+                                           .subnet = {},
+                                           .rack = {},
                                            .group = {}}));
   }
   std::vector<unsigned> next(sketch.switches.size(), 0);
   for (unsigned i = 0; i < sketch.switches.size(); ++i) {
     const auto add = [&](HcaKind kind, HostDraft host, std::uint8_t lmc) {
-      const HcaDraft hca = builder.add_hca({.guid = Guid(hca_guid), .kind = kind, .host = host, .device = {},
-                                            .description = {}, .ports = 1});
+      const HcaDraft hca = builder.add_hca(
+          {.guid = Guid(hca_guid), .kind = kind, .host = host, .device = {}, .description = {}, .ports = 1});
       builder.set_port(hca, 1, {.guid = Guid(hca_guid++), .lmc = lmc, .rail = {}});
       builder.connect(CableEnd(switches[i], ++next[i]), CableEnd(hca, 1), ndr);
     };
@@ -81,7 +85,8 @@ std::vector<std::vector<unsigned>> add_tree(FabricSketch& sketch, Random& random
     std::vector<unsigned> spines;
     for (unsigned plane = 0; plane < planes; ++plane) {
       spines.push_back(add(1, 0));
-      for (unsigned c = 0; three && c < cores; ++c) sketch.cables.emplace_back(spines.back(), tiers[2][plane * cores + c]);
+      for (unsigned c = 0; three && c < cores; ++c)
+        sketch.cables.emplace_back(spines.back(), tiers[2][plane * cores + c]);
     }
     for (unsigned i = 0; i < leaves; ++i) {
       const unsigned leaf = add(0, random.between(1, 4));

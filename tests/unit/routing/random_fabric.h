@@ -1,5 +1,6 @@
 // Random fabrics, small and untidy, by seed: trees with cables missing, same-rank links, parallel links, end ports on
-// spines, aggregation nodes, leaves chained to leaves or cabled straight to the top, halves of different size, several parts.
+// spines, aggregation nodes, leaves chained to leaves or cabled straight to the top, halves of different size, several
+// parts.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +22,14 @@ struct FabricSketch {
   };
   std::vector<Switch> switches;
   std::vector<std::pair<unsigned, unsigned>> cables;
-  std::vector<LinkSpec> cable_specs;     // same length as cables; missing ones: 4x NDR
-  std::vector<unsigned> lmc_of_hosts{0}; // hosts take these in turn
+  std::vector<LinkSpec> cable_specs;      // same length as cables; missing ones: 4x NDR
+  std::vector<unsigned> lmc_of_hosts{0};  // hosts take these in turn
   std::uint64_t guid_seed = 0;
 };
 
 TopologyPtr build(const FabricSketch& sketch);
 
-FabricSketch random_tree(std::uint64_t seed);  // untidy, mostly connected
-FabricSketch random_graph(std::uint64_t seed); // switches cabled at random
+FabricSketch random_tree(std::uint64_t seed);   // untidy, mostly connected
+FabricSketch random_graph(std::uint64_t seed);  // switches cabled at random
 
 }  // namespace railweave::fabric::testing

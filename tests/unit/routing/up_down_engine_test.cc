@@ -1,8 +1,8 @@
 #include "fabric/routing/up_down_engine.h"
 
-#include <gtest/gtest.h>
-
 #include <random>
+
+#include <gtest/gtest.h>
 
 #include "fabric/routing/audit/audit.h"
 #include "tests/support/fat_trees.h"
@@ -39,8 +39,12 @@ void change(FabricView& view, std::mt19937_64& random) {
   for (std::size_t n = 1 + random() % 3; n > 0; --n) {
     const LinkId link(random() % t.links().size());
     switch (random() % 8) {
-      case 0: view.set_state(link, LinkState::degraded); break;
-      case 1: view.set_drained(link, !view.drained(link)); break;
+      case 0:
+        view.set_state(link, LinkState::degraded);
+        break;
+      case 1:
+        view.set_drained(link, !view.drained(link));
+        break;
       case 2: {
         const SwitchId sw(random() % t.switches().size());
         view.set_drained(sw, !view.drained(sw));
@@ -48,8 +52,12 @@ void change(FabricView& view, std::mt19937_64& random) {
       }
       case 3:
       case 4:
-      case 5: view.set_state(link, LinkState::down); break;
-      default: view.set_state(link, LinkState::up); break;
+      case 5:
+        view.set_state(link, LinkState::down);
+        break;
+      default:
+        view.set_state(link, LinkState::up);
+        break;
     }
   }
 }
