@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <unordered_set>
@@ -64,7 +65,7 @@ class IbsimWriter {
     text_ += '\n';
     text_ += type;
     text_ += '\t';
-    number(ports);
+    number(std::max<std::size_t>(ports, 1));  // a netlist knows no device without ports
     text_ += " \"";
     text_ += id;
     text_ += "\"\t\t# \"";

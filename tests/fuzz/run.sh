@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs every fuzz target of a build for some seconds each, two at a time, from its corpus: run.sh BUILD SECONDS
-# A finding ends it with exit code 1 and leaves the input in BUILD/fuzz/findings.
+# A finding ends it with exit code 1 and leaves the input in BUILD/fuzz/findings. FUZZ_SEED (1) makes a run repeatable;
+# another number, or 0 for one by the clock, looks elsewhere.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=$1
@@ -11,9 +12,9 @@ run_one() {
   local target=$1 name
   name=$(basename "$target" _fuzz)
   local work=$build/fuzz/corpus-$name
-  mkdir -p "$work"
+  rm -rf "$work" && mkdir -p "$work"
   local seeds=tests/fuzz/corpus/$name
-  if "$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
+  if "$target" -seed="${FUZZ_SEED:-1}" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
     -artifact_prefix="$findings/$name-" "$work" $([ -d "$seeds" ] && echo "$seeds") > "$work.log" 2>&1; then
     echo "$name: $(grep -oE 'number_of_executed_units: [0-9]+' "$work.log"), nothing found"
   else

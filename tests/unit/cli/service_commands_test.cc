@@ -376,9 +376,10 @@ TEST(Import, ReportsWhyTheOperationFailed) {
              [](const Request&) { return Response::json("{}", 202).with("Location", "/v1/operations/op-000001"); });
   int asked = 0;
   service.on(Method::get, "/v1/operations/{id}", [&asked](const Request&) {
-    const char* code = ++asked == 1 ? "ibnetdiscover.unreadable" : "topology.losesJobs";
-    return Response::json(R"({"state":"failed","error":{"code":")" + std::string(code) +
-                          R"(","detail":"dump.txt: line 3, column 1: no","hint":"see"}})");
+    const bool first = ++asked == 1;
+    const std::string code = first ? "ibnetdiscover.unreadable" : "topology.losesJobs";
+    return Response::json(R"({"state":"failed","error":{"code":")" + code + R"(","status":)" + (first ? "400" : "409") +
+                          R"(,"detail":"dump.txt: line 3, column 1: no","hint":"see"}})");
   });
   const std::string file = scratch_file("fabric.txt", "hello");
   const Finished unreadable = service.run({"fabric", "import", file});

@@ -196,6 +196,18 @@ TEST(IbsimWriter, RealFabricsComeBackEqual) {
   }
 }
 
+TEST(IbsimWriter, DevicesWithoutPortsComeBackWithOne) {
+  TopologyBuilder builder;
+  builder.add_switch({.name = "spine", .ports = 4});
+  builder.add_switch({.name = "bare", .ports = 0});
+  const auto topology = std::move(builder).build();
+  ASSERT_TRUE(topology);
+  const auto again = read_fabric(write_ibsim(*topology), Format::ibsim);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->switches().size(), 2U);
+  EXPECT_EQ(again->ports(SwitchId(0)).size() + again->ports(SwitchId(1)).size(), 4U + 1U);
+}
+
 TEST(IbsimWriter, NamesCannotBreakOutOfTheirLine) {
   TopologyBuilder builder;
   builder.add_switch({.guid = Guid(1),
