@@ -21,9 +21,9 @@ GPUS = 8
 class Client(threading.Thread):
     """Submits with idempotency keys, cancels some of its own; remembers what was acknowledged and what was left open."""
 
-    def __init__(self, service, name, seed):
+    def __init__(self, service, name, seed, strike):
         super().__init__()
-        self.service, self.name, self.random = service, name, random.Random(seed)
+        self.service, self.name, self.random, self.strike = service, name, random.Random(seed), strike
         self.acknowledged, self.unanswered, self.cancelled, self.maybe_cancelled = {}, [], set(), set()
         self.halt = False
 
@@ -50,6 +50,8 @@ class Client(threading.Thread):
                 status, _, answer = self.service.request("POST", "/v1/jobs", body, {"Idempotency-Key": key}, connection)
                 if status == 201:
                     self.acknowledged[answer["id"]] = (key, body)
+                    if self.strike.is_set():  # the worst moment for a service that answers before it has stored
+                        self.service.process.kill()
                 self.unanswered.pop()
             except OSError:
                 return
@@ -101,10 +103,14 @@ def main():
         status, _, answer = service.request("PUT", "/v1/tenants/load", {})
         assert status == 200, answer
         for round_number in range(options.rounds):
-            clients = [Client(service, f"c{round_number}-{i}", chance.random()) for i in range(4)]
+            strike = threading.Event()
+            clients = [Client(service, f"c{round_number}-{i}", chance.random(), strike) for i in range(4)]
             for client in clients:
                 client.start()
             time.sleep(chance.uniform(0.05, 0.6))
+            if round_number % 2:
+                strike.set()
+                time.sleep(0.1)
             service.kill()
             for client in clients:
                 client.halt = True
