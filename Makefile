@@ -45,7 +45,7 @@ sanitize: deps  ## all tests under AddressSanitizer and UndefinedBehaviorSanitiz
 	@$(MAKE) --no-print-directory test PRESET=debug
 
 tsan: deps  ## the threaded tests under ThreadSanitizer
-	@$(MAKE) --no-print-directory build PRESET=tsan
+	@$(MAKE) --no-print-directory build PRESET=tsan TARGETS="unit_control unit_db unit_http"
 	@ctest --test-dir build/tsan --output-on-failure -L threads -j $(JOBS)
 
 fuzz: deps  ## every fuzz target for FUZZ_SECONDS (60) with sanitizers
