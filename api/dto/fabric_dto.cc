@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "api/dto/findings_json.h"
 #include "api/dto/json_out.h"
 
 namespace railweave::api {
@@ -45,17 +46,6 @@ Out summary_json(const FabricSummary& summary) {
           {"racks", summary.racks},
           {"subnets", summary.subnets},
           {"nvlinkDomains", summary.nvlink_domains}};
-}
-
-Out findings_json(const std::vector<Finding>& findings) {
-  Out list = Out::array();
-  for (const auto& finding : findings) {
-    list.push_back({{"code", finding.code},
-                    {"severity", fabric::to_string(finding.severity)},
-                    {"message", finding.message},
-                    {"objects", finding.objects}});
-  }
-  return list;
 }
 
 Out port_json(const Topology& topology, PortId port) {

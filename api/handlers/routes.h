@@ -13,6 +13,7 @@ namespace railweave::api {
 
 // The plane and operations must outlive the router's server.
 void add_fabric_routes(Router& router, const ControlPlane& plane, Operations& operations);
+void add_routing_routes(Router& router, const ControlPlane& plane);
 void add_job_routes(Router& router, const ControlPlane& plane);
 void add_tenant_routes(Router& router, const ControlPlane& plane);
 void add_event_routes(Router& router, const ControlPlane& plane);

@@ -16,6 +16,7 @@ void add_fabric_import_command(CLI::App& fabric, Session& session);
 void add_node_commands(CLI::App& root, Session& session);
 void add_switch_commands(CLI::App& root, Session& session);
 void add_link_commands(CLI::App& root, Session& session);
+void add_route_commands(CLI::App& root, Session& session);
 void add_rail_commands(CLI::App& root, Session& session);
 void add_rack_commands(CLI::App& root, Session& session);
 void add_subnet_commands(CLI::App& root, Session& session);

@@ -29,6 +29,7 @@ void build_tree(CLI::App& root, Session& session) {
   add_rail_commands(root, session);
   add_rack_commands(root, session);
   add_subnet_commands(root, session);
+  add_route_commands(root, session);
   add_nvlink_domain_commands(root, session);
   add_place_command(root, session);
   add_job_commands(root, session);

@@ -67,6 +67,7 @@ Result<void> Service::start() {
   server_ = std::make_unique<api::Server>(http);
   auto& router = server_->router();
   api::add_fabric_routes(router, *plane_, *operations_);
+  api::add_routing_routes(router, *plane_);
   api::add_job_routes(router, *plane_);
   api::add_tenant_routes(router, *plane_);
   api::add_event_routes(router, *plane_);

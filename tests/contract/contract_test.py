@@ -20,6 +20,7 @@ import failure_cases  # noqa: E402
 import hostile  # noqa: E402
 import http_cases  # noqa: E402
 import job_cases  # noqa: E402
+import route_cases  # noqa: E402
 import service_cases  # noqa: E402
 import tenant_cases  # noqa: E402
 from contract import Contract  # noqa: E402
@@ -83,7 +84,7 @@ class Run:
             return None
 
     def one_service(self):
-        modules = (fabric_cases, tenant_cases, job_cases, event_cases, service_cases, http_cases)
+        modules = (fabric_cases, route_cases, tenant_cases, job_cases, event_cases, service_cases, http_cases)
         with Service(self.options.railweaved) as service:
             session = Session(service.start(), self.contract)
             for module in modules:

@@ -10,6 +10,9 @@ def before_any_import(session):
     summary = session.call("getFabric", 200).json
     assert summary["digest"] == "" and summary["hosts"] == 0, summary
     session.call("getFindings", 200)
+    for operation, request in (("getRoutes", {}), ("auditRoutes", {}), ("getPath", {"query": {"from": "a", "to": "b"}}),
+                               ("diffRoutes", {"body": {"failLinks": [LINK]}})):
+        session.call(operation, 409, "routes.noFabric", **request)
     topology = session.call("getTopology", 200)
     session.call("getTopology", 304, headers={"If-None-Match": topology.header("ETag")})
     for operation in LISTS:

@@ -25,7 +25,7 @@ COMPUTED = {
     "getNode": {"path": {"id": "node-1"}}, "listSwitches": {}, "getSwitch": {"path": {"id": "leaf-1"}}, "listLinks": {},
     "getLink": {"path": {"id": "a/1--b/1"}}, "listNvlinkDomains": {}, "getNvlinkDomain": {"path": {"id": "nv-1"}},
     "listRails": {}, "listRacks": {}, "listSubnets": {}, "queryPlacement": {"body": {"gpus": 1}}, "listJobs": {},
-    "listRanks": {"path": {"id": "job-000001"}}, "listEvents": {},
+    "listRanks": {"path": {"id": "job-000001"}}, "listEvents": {}, "getRoutes": {}, "auditRoutes": {}, "getPath": {}, "diffRoutes": {"body": {}},
 }
 
 

@@ -18,7 +18,7 @@ MAY_INCLUDE = {
     "fabric/routing": ["fabric/base", "fabric/topology"],
     "scheduler": ["fabric/base", "fabric/topology"],
     "db": ["fabric/base"],
-    "services/control": ["fabric/base", "fabric/topology", "scheduler", "db"],
+    "services/control": ["fabric/base", "fabric/topology", "fabric/routing", "scheduler", "db"],
     "api/http": ["fabric/base"],
     "api/client": ["fabric/base", "api/http"],
     "api/operations": ["fabric/base"],

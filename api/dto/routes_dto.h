@@ -1,0 +1,33 @@
+// Routes, their audit, single paths and what-if changes as JSON.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fabric/base/error.h"
+#include "fabric/routing/delta/forwarding_delta.h"
+#include "fabric/routing/route_trace.h"
+#include "services/control/routing_cache.h"
+
+namespace railweave::api {
+
+// What is to be down or drained in a what-if, as the caller names it.
+struct RouteChange {
+  std::vector<std::string> fail_links, fail_switches, drain_links, drain_switches;
+};
+Result<RouteChange> read_route_change(std::string_view body);
+
+struct NamedTrace {
+  fabric::PortId from, to;
+  fabric::RouteTrace trace;
+};
+
+std::string write_routes(const control::FabricRoutes& routes, std::uint64_t version);
+std::string write_routes_audit(const control::FabricRoutes& routes);
+std::string write_paths(const fabric::Topology& topology, std::string_view from, std::string_view to,
+                        const std::vector<NamedTrace>& traces);
+std::string write_routes_diff(const control::FabricRoutes& before, const control::FabricRoutes& after,
+                              const fabric::ForwardingDelta& delta);
+
+}  // namespace railweave::api

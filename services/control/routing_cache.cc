@@ -1,0 +1,56 @@
+#include "services/control/routing_cache.h"
+
+#include <utility>
+
+namespace railweave::control {
+namespace {
+
+using fabric::FabricView;
+
+bool same_overlay(const FabricView& a, const FabricView& b) {
+  bool same = true;
+  a.for_each_touched_link(b, [&](fabric::LinkId link) {
+    same = same && a.state(link) == b.state(link) && a.drained(link) == b.drained(link);
+  });
+  a.for_each_touched_switch(b, [&](fabric::SwitchId sw) { same = same && a.drained(sw) == b.drained(sw); });
+  return same;
+}
+
+}  // namespace
+
+const fabric::AuditReport& FabricRoutes::audit() const {
+  std::call_once(audited_, [this] { report_ = fabric::audit(input.view, routing.tables, routing.lanes); });
+  return report_;
+}
+
+Result<FabricRoutesPtr> reroute(const FabricRoutes& before, FabricView view) {
+  fabric::RoutingInput input = before.input;
+  input.view = std::move(view);
+  auto routing = before.choice.engine->reroute(before.routing, input);
+  if (!routing) return std::unexpected(std::move(routing.error()));
+  return std::make_shared<const FabricRoutes>(std::move(input), before.choice, std::move(*routing));
+}
+
+Result<FabricRoutesPtr> RoutingCache::at(const ClusterState& state) {
+  if (state.accepted.digest.empty()) {
+    return fail(ErrorKind::conflict, "routes.noFabric", "there is no fabric to route yet", {},
+                "import one: railweave fabric import FILE, or PUT /v1/fabric/topology");
+  }
+  const std::lock_guard lock(mutex_);
+  if (latest_ && latest_->input.view.topology_ptr() == state.view.topology_ptr()) {
+    if (same_overlay(state.view, latest_->input.view)) return latest_;
+    auto rerouted = reroute(*latest_, state.view);
+    if (rerouted) latest_ = *rerouted;
+    return rerouted;
+  }
+  auto scope = fabric::RoutingScope::make(state.view.topology_ptr());
+  if (!scope) return std::unexpected(std::move(scope.error()));
+  fabric::EngineChoice choice = fabric::choose_engine(**scope);
+  fabric::RoutingInput input{.view = state.view, .scope = std::move(*scope)};
+  auto routing = choice.engine->route(input);
+  if (!routing) return std::unexpected(std::move(routing.error()));
+  latest_ = std::make_shared<const FabricRoutes>(std::move(input), std::move(choice), std::move(*routing));
+  return latest_;
+}
+
+}  // namespace railweave::control

@@ -1,0 +1,48 @@
+// The routes of whatever state is asked about: computed when first asked for, rerouted where only link states or drains
+// changed, and audited once. Thread-safe; who asks while another computes waits for that.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "fabric/routing/audit/audit.h"
+#include "fabric/routing/engine_registry.h"
+#include "services/control/cluster_state.h"
+
+namespace railweave::control {
+
+// Immutable but for the audit, which is made when first asked for.
+class FabricRoutes {
+ public:
+  FabricRoutes(fabric::RoutingInput in, fabric::EngineChoice chosen, fabric::Routing made)
+      : input(std::move(in)), choice(std::move(chosen)), routing(std::move(made)) {}
+
+  const fabric::RoutingInput input;
+  const fabric::EngineChoice choice;
+  const fabric::Routing routing;
+
+  [[nodiscard]] const fabric::RoutingScope& scope() const { return *input.scope; }
+  [[nodiscard]] const fabric::AuditReport& audit() const;
+
+ private:
+  mutable std::once_flag audited_;
+  mutable fabric::AuditReport report_;
+};
+using FabricRoutesPtr = std::shared_ptr<const FabricRoutes>;
+
+// As `before`, with another view of the same topology: what it would be like if.
+Result<FabricRoutesPtr> reroute(const FabricRoutes& before, fabric::FabricView view);
+
+class RoutingCache {
+ public:
+  // Errors: fabrics that cannot be routed (more than RoutingScope::kMaxDestinations), or none was imported yet.
+  Result<FabricRoutesPtr> at(const ClusterState& state);
+
+ private:
+  std::mutex mutex_;
+  FabricRoutesPtr latest_;
+};
+
+}  // namespace railweave::control
