@@ -66,6 +66,9 @@ void run(Session& session, const LabPlaceOptions& options) {
   } else {
     print(output, answer, field(body, "parallelism"), options.ranks);
   }
+  if (file.topology->gpus().empty()) {
+    output.note("railweave: note: the file names no GPUs; --gpus-per-node N gives every compute host some");
+  }
   for (const auto& warning : result.warnings) output.note("railweave: note: " + warning);
 }
 
