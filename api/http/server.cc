@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <future>
 #include <optional>
 #include <random>
 #include <utility>
@@ -51,6 +52,8 @@ struct Server::Impl {
   std::uint16_t port = 0;
   bool started = false;
   bool stopped = false;
+  bool accepting = false;  // the accepting loop runs, and will set:
+  std::promise<void> accepting_ended;
 };
 
 Result<void> Server::Impl::listen() {
@@ -90,7 +93,7 @@ Task<void> Server::Impl::accept_all() {
     Socket socket(where.context);
     ErrorCode error;
     co_await acceptor->async_accept(socket, into(error));
-    if (!acceptor->is_open()) co_return;
+    if (!acceptor->is_open()) break;
     if (error) {
       // Out of descriptors, or the client has gone already: neither ends the service.
       core.log_error("cannot accept a connection: " + error.message());
@@ -104,6 +107,7 @@ Task<void> Server::Impl::accept_all() {
       core.log_error(std::string("cannot take a connection: ") + failure.what());
     }
   }
+  accepting_ended.set_value();
 }
 
 void Server::Impl::admit(Socket socket, IoThread& where) {
@@ -148,7 +152,10 @@ Result<void> Server::start() {
     }
     impl.core.pool.start(impl.core.options.compute_threads);
     asio::co_spawn(impl.io.front()->context, impl.accept_all(), asio::detached);
-    for (const auto& thread : impl.io) thread->start();
+    for (const auto& thread : impl.io) {
+      thread->start();
+      impl.accepting = true;
+    }
   } catch (const std::exception& failure) {
     stop(std::chrono::milliseconds(0));
     return fail(ErrorKind::internal, "http.cannotStart", std::string("cannot start the HTTP server: ") + failure.what(),
@@ -182,6 +189,8 @@ void Server::stop(std::chrono::milliseconds grace) {
       ErrorCode ignored;
       impl.acceptor->close(ignored);
     });
+    // A connection taken after its loop has ended would stay open, unanswered.
+    if (impl.accepting) impl.accepting_ended.get_future().wait();
   }
   const Clock::time_point deadline = Clock::now() + grace;
   for (const auto& thread : impl.io) thread->stop(deadline);

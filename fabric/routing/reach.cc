@@ -1,7 +1,6 @@
 #include "fabric/routing/reach.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace railweave::fabric {
 
@@ -47,7 +46,7 @@ class Reach::Rows {
         must_(reach.row_bytes_) {}
 
   void down(std::size_t s, Columns c, std::uint8_t* to) const {
-    std::memset(to + c.first, kUnreachable, c.size());
+    std::fill_n(to + c.first, c.size(), kUnreachable);
     if (const std::uint32_t home = plane_.home_of[s]; home != Plane::kNone && home >= c.first && home < c.last) {
       to[home] = 0;
     }
@@ -65,12 +64,12 @@ class Reach::Rows {
   }
   void total(std::size_t s, Columns c, std::uint8_t* to, std::uint8_t* no_up, std::uint8_t* any_child) {
     go_up(s, c, reach_.total_);
-    std::memset(natural_down_.data() + c.first, kUnreachable, c.size());
+    std::fill_n(natural_down_.data() + c.first, c.size(), kUnreachable);
     for_arcs(s, ArcWay::down, [&](std::uint32_t child) {
       take_shorter_by_one_where(natural_down_.data() + c.first, reach_.down(child) + c.first,
                                 row(reach_.natural_, child) + c.first, c.size());
     });
-    std::memcpy(must_.data() + c.first, row(reach_.natural_, s) + c.first, c.size());
+    std::copy_n(row(reach_.natural_, s) + c.first, c.size(), must_.data() + c.first);
     for_arcs(s, ArcWay::up, [&](std::uint32_t parent) {
       flag_next_where(must_.data() + c.first, reach_.down(s) + c.first, reach_.total(parent) + c.first,
                       row(reach_.any_child_, parent) + c.first, c.size());
@@ -89,7 +88,7 @@ class Reach::Rows {
 
  private:
   void go_up(std::size_t s, Columns c, const SharedTiles& rows) {
-    std::memset(by_up_.data() + c.first, kUnreachable, c.size());
+    std::fill_n(by_up_.data() + c.first, c.size(), kUnreachable);
     for_arcs(s, ArcWay::up, [&](std::uint32_t parent) {
       take_shorter_by_one(by_up_.data() + c.first, row(rows, parent) + c.first, c.size());
     });
@@ -163,7 +162,7 @@ class Renewal {
       const std::size_t block = home / kRowBlock * kRowBlock;
       differing.add({block, block + kRowBlock});
     }
-    std::memcpy(reinterpret_cast<std::uint8_t*>(editor.write(s)) + c.first, fresh_.data() + c.first, c.size());
+    std::copy_n(fresh_.data() + c.first, c.size(), reinterpret_cast<std::uint8_t*>(editor.write(s)) + c.first);
     return differing;
   }
 

@@ -190,8 +190,8 @@ class Inspection:
         self.keys("parameter", parameter, where)
         if parameter.get("in") not in ("path", "query", "header"):
             self.say(where, "is neither in path, query nor header")
-        if (parameter.get("in") == "path") != (parameter.get("required") is True):
-            self.say(where, "path parameters are required, and only they")
+        if parameter.get("in") == "path" and parameter.get("required") is not True:
+            self.say(where, "path parameters are required")
         self.schema(parameter["schema"], f"{where}/schema")
         if "example" in parameter:
             self.example(parameter["schema"], parameter["example"], where)
