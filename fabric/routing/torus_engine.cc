@@ -27,6 +27,9 @@ Filled fill(const Plane& plane, const LivePlane& live, const TorusGrid& grid, co
   const auto weight = pair_weights(plane, &live);
   filled.path_level.assign(plane.homes.size() * destinations, 0);
   ColumnWriter writer(plane, filled.tables);
+  constexpr std::size_t kColumns = 64;  // levels are gathered by destination and written by home
+  std::vector<std::uint8_t> level_columns(kColumns * plane.homes.size());
+  std::size_t column_count = 0;
   std::vector<TorusRoutes::Route> ways[2];
   for (std::uint32_t h = 0; h < plane.homes.size(); ++h) {
     const Home& home = plane.homes[h];
@@ -50,10 +53,19 @@ Filled fill(const Plane& plane, const LivePlane& live, const TorusGrid& grid, co
           column[s] = plane.arcs[arc].port;
         }
       }
+      std::uint8_t* levels = level_columns.data() + column_count++ * plane.homes.size();
       for (std::uint32_t from = 0; from < plane.homes.size(); ++from) {
         const TorusRoutes::Route& route = way[plane.homes[from].sw];
-        filled.path_level[from * destinations + destination] = route.level;
+        levels[from] = route.level;
         if (route.detour && plane.homes[from].end_ports > 0) filled.detours.push_back({from, destination});
+      }
+      if (column_count == kColumns || destination + 1 == destinations) {
+        const std::size_t first = destination + 1 - column_count;
+        for (std::size_t from = 0; from < plane.homes.size(); ++from) {
+          std::uint8_t* row = filled.path_level.data() + from * destinations + first;
+          for (std::size_t c = 0; c < column_count; ++c) row[c] = level_columns[c * plane.homes.size() + from];
+        }
+        column_count = 0;
       }
     }
   }

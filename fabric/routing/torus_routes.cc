@@ -85,14 +85,16 @@ void TorusRoutes::compute(std::uint32_t home, unsigned parity, std::vector<Route
   routes.assign(n, Route());
   const unsigned dimensions = grid_.dimensions();
   bool complete = true;
-  // Those that are wrong in fewer dimensions first: the corner at which a route turns is one of them.
+  // By the first dimension that is wrong, the last one first: the corner at which a route turns is wrong in a later one.
+  std::vector<std::vector<std::uint32_t>> wrong_in(dimensions);
+  for (std::uint32_t s = 0; s < n; ++s) {
+    unsigned d = 0;
+    while (d < dimensions && grid_.coordinate(s, d) == grid_.coordinate(home, d)) ++d;
+    if (d < dimensions) wrong_in[d].push_back(s);
+  }
   for (unsigned d = dimensions; d-- > 0;) {
     const std::uint32_t target = grid_.coordinate(home, d);
-    for (std::uint32_t s = 0; s < n; ++s) {
-      if (grid_.coordinate(s, d) == target) continue;
-      bool first = true;
-      for (unsigned k = 0; first && k < d; ++k) first = grid_.coordinate(s, k) == grid_.coordinate(home, k);
-      if (!first) continue;
+    for (const std::uint32_t s : wrong_in[d]) {
       Route route;
       const std::uint32_t corner = grid_.moved(s, d, target);
       bool ok = corner != Plane::kNone && along(s, d, target, parity, route);

@@ -227,8 +227,8 @@ TEST(DragonflyEngine, SaysWhatItNeeds) {
 
 TEST(EngineChoice, PicksTheEngineMadeForTheShape) {
   const std::vector<std::tuple<std::string, GenerateParameters, std::string>> expected{
-      {"fat-tree", {{"hosts", "64"}, {"radix", "16"}}, "fat-tree"},
-      {"fat-tree", {{"hosts", "128"}, {"tiers", "3"}, {"radix", "8"}}, "fat-tree"},
+      {"fat-tree", {{"arity", "8"}, {"tiers", "2"}}, "fat-tree"},
+      {"fat-tree", {{"arity", "4"}, {"tiers", "3"}}, "fat-tree"},
       {"rail-optimized", {{"hosts", "16"}, {"radix", "16"}}, "fat-tree"},
       {"dragonfly", {}, "dragonfly"},
       {"dragonfly", {{"switches-per-group", "2"}, {"global-links", "2"}}, "dragonfly"},
@@ -242,7 +242,9 @@ TEST(EngineChoice, PicksTheEngineMadeForTheShape) {
       {"torus", {{"x", "2"}, {"y", "2"}, {"z", "3"}}, "torus-3d"},
   };
   for (const auto& [kind, parameters, engine] : expected) {
-    const auto topology = std::make_shared<const Topology>(generate(kind, parameters).value());
+    auto generated = generate(kind, parameters);
+    ASSERT_TRUE(generated) << kind << ": " << generated.error().message;
+    const auto topology = std::make_shared<const Topology>(*std::move(generated));
     const RoutingInput input = shape_input(topology);
     const auto choice = choose_engine(*input.scope);
     std::string what = kind;
