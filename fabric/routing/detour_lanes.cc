@@ -36,7 +36,8 @@ class Packing {
         lanes_(lanes),
         most_lanes_(most_lanes),
         scheme_levels_(scheme.lanes.levels),
-        turns_(scheme.turns(lanes.lanes)) {
+        turns_(scheme.turns(lanes.lanes)),
+        last_placed_(plane.homes.size()) {
     if (lanes_.path_level.empty()) lanes_.path_level.assign(plane.homes.size() * plane.destination_count(), 0);
     arc_of_port_.assign(plane.switch_count() * stride(), Plane::kNone);
     for (std::size_t s = 0; s < plane.switch_count(); ++s) {
@@ -48,6 +49,13 @@ class Packing {
 
   bool place(const PlaneTables& tables, const Detour& detour) {
     walk(tables, detour);
+    // Destinations of one switch mostly share their paths.
+    Placed& last = last_placed_[detour.home];
+    std::uint8_t& path_level = lanes_.path_level[detour.home * plane_.destination_count() + detour.destination];
+    if (last.path == path_) {
+      path_level = last.level;
+      return true;
+    }
     for (unsigned level = 0; level < lanes_.levels; ++level) {
       if (level >= scheme_levels_ && lanes_.lane_table[level] >= most_lanes_) continue;
       channels_.clear();
@@ -57,8 +65,8 @@ class Packing {
         in = arc;
       }
       if (!turns_.add_path(channels_)) continue;
-      lanes_.path_level[detour.home * plane_.destination_count() + detour.destination] =
-          static_cast<std::uint8_t>(level);
+      path_level = static_cast<std::uint8_t>(level);
+      last = {path_, path_level};
       return true;
     }
     return false;
@@ -83,6 +91,11 @@ class Packing {
   unsigned most_lanes_;
   unsigned scheme_levels_;
   AcyclicTurns turns_;
+  struct Placed {
+    std::vector<std::uint32_t> path;
+    std::uint8_t level = 0;
+  };
+  std::vector<Placed> last_placed_;  // by home it begins at
   std::vector<std::uint32_t> arc_of_port_, path_, channels_;
 };
 

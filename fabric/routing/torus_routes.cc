@@ -85,7 +85,8 @@ void TorusRoutes::compute(std::uint32_t home, unsigned parity, std::vector<Route
   routes.assign(n, Route());
   const unsigned dimensions = grid_.dimensions();
   bool complete = true;
-  // By the first dimension that is wrong, the last one first: the corner at which a route turns is wrong in a later one.
+  // By the first dimension that is wrong, the last one first: the corner at which a route turns is wrong in a later
+  // one.
   std::vector<std::vector<std::uint32_t>> wrong_in(dimensions);
   for (std::uint32_t s = 0; s < n; ++s) {
     unsigned d = 0;
@@ -126,7 +127,12 @@ void TorusRoutes::add_detours(std::uint32_t home, std::vector<Route>& routes) co
     }
   };
   for (std::uint32_t s = 0; s < plane_.switch_count(); ++s) {
-    if (s == home || routes[s].next != Plane::kNone) spread(s);
+    if (s == home || routes[s].next != Plane::kNone) continue;
+    for (std::uint32_t a = plane_.first_arc[s]; a < plane_.first_arc[s + 1]; ++a) {
+      const std::uint32_t to = plane_.arcs[a].to;
+      const bool has_way = to == home || (routes[to].next != Plane::kNone && live_.drained[to] == 0);
+      if (live_.usable[a] != 0 && has_way) queue.emplace(static_cast<std::uint16_t>(routes[to].length + 1), s, a);
+    }
   }
   while (!queue.empty()) {
     const auto [length, s, arc] = queue.top();
