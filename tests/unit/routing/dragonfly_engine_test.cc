@@ -229,7 +229,7 @@ TEST(EngineChoice, PicksTheEngineMadeForTheShape) {
   const std::vector<std::tuple<std::string, GenerateParameters, std::string>> expected{
       {"fat-tree", {{"arity", "8"}, {"tiers", "2"}}, "fat-tree"},
       {"fat-tree", {{"arity", "4"}, {"tiers", "3"}}, "fat-tree"},
-      {"rail-optimized", {{"hosts", "16"}, {"radix", "16"}}, "fat-tree"},
+      {"rail-optimized", {{"hosts", "16"}, {"rails", "4"}, {"radix", "16"}}, "fat-tree"},
       {"dragonfly", {}, "dragonfly"},
       {"dragonfly", {{"switches-per-group", "2"}, {"global-links", "2"}}, "dragonfly"},
       {"dragonfly", {{"switches-per-group", "8"}, {"groups", "5"}}, "dragonfly"},
@@ -242,7 +242,9 @@ TEST(EngineChoice, PicksTheEngineMadeForTheShape) {
       {"torus", {{"x", "2"}, {"y", "2"}, {"z", "3"}}, "torus-3d"},
   };
   for (const auto& [kind, parameters, engine] : expected) {
-    auto generated = generate(kind, parameters);
+    GenerateParameters all = parameters;
+    if (kind != "rail-optimized") all.try_emplace("nics-per-host", "1");
+    auto generated = generate(kind, all);
     ASSERT_TRUE(generated) << kind << ": " << generated.error().message;
     const auto topology = std::make_shared<const Topology>(*std::move(generated));
     const RoutingInput input = shape_input(topology);
