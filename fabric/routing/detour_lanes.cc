@@ -1,6 +1,7 @@
 #include "fabric/routing/detour_lanes.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -11,6 +12,9 @@
 namespace railweave::fabric {
 
 namespace {
+
+// Circles are looked for in some 20 us per path and lane where the scheme's turns are about.
+constexpr std::size_t kMany = 300'000;
 
 // The scheme's lanes with single lanes [first, last) as further levels.
 PlaneLanes with_single_lanes(const PlaneLanes& scheme, unsigned first, unsigned last) {
@@ -30,14 +34,17 @@ PlaneLanes with_single_lanes(const PlaneLanes& scheme, unsigned first, unsigned 
 
 class Packing {
  public:
-  // Lanes and levels as in `lanes`, of which paths may use those below `most_lanes`.
-  Packing(const Plane& plane, const LaneScheme& scheme, PlaneLanes& lanes, unsigned most_lanes)
-      : plane_(plane),
-        lanes_(lanes),
-        most_lanes_(most_lanes),
-        scheme_levels_(scheme.lanes.levels),
-        turns_(scheme.turns(lanes.lanes)),
-        last_placed_(plane.homes.size()) {
+  // Lanes and levels as in `lanes`, of which paths may use those below `most_lanes`. Few paths are tried on the
+  // scheme's own lanes first, to save lanes; many on the others, where they meet only each other, to save time.
+  Packing(const Plane& plane, const LaneScheme& scheme, PlaneLanes& lanes, unsigned most_lanes, bool many)
+      : plane_(plane), lanes_(lanes), turns_(scheme.turns(lanes.lanes)), last_placed_(plane.homes.size()) {
+    const auto is_own = [&](unsigned level) {  // paths on it meet no path of the scheme
+      return level >= scheme.lanes.levels && lanes.lane_table[level] >= scheme.lanes.lanes;
+    };
+    for (unsigned level = 0; level < lanes.levels; ++level) {
+      if (level < scheme.lanes.levels || lanes.lane_table[level] < most_lanes) order_.push_back(level);
+    }
+    if (many) std::ranges::stable_partition(order_, is_own);
     if (lanes_.path_level.empty()) lanes_.path_level.assign(plane.homes.size() * plane.destination_count(), 0);
     arc_of_port_.assign(plane.switch_count() * stride(), Plane::kNone);
     for (std::size_t s = 0; s < plane.switch_count(); ++s) {
@@ -50,14 +57,14 @@ class Packing {
   bool place(const PlaneTables& tables, const Detour& detour) {
     walk(tables, detour);
     // Destinations of one switch mostly share their paths.
-    Placed& last = last_placed_[detour.home];
+    auto& last = last_placed_[detour.home];
     std::uint8_t& path_level = lanes_.path_level[detour.home * plane_.destination_count() + detour.destination];
-    if (last.path == path_) {
-      path_level = last.level;
+    for (const Placed& placed : last) {
+      if (placed.path != path_) continue;
+      path_level = placed.level;
       return true;
     }
-    for (unsigned level = 0; level < lanes_.levels; ++level) {
-      if (level >= scheme_levels_ && lanes_.lane_table[level] >= most_lanes_) continue;
+    for (const unsigned level : order_) {
       channels_.clear();
       std::uint32_t in = PlaneLanes::kFromEndPort;
       for (const std::uint32_t arc : path_) {
@@ -66,7 +73,7 @@ class Packing {
       }
       if (!turns_.add_path(channels_)) continue;
       path_level = static_cast<std::uint8_t>(level);
-      last = {path_, path_level};
+      last = {Placed{path_, path_level}, std::move(last[0])};
       return true;
     }
     return false;
@@ -88,14 +95,13 @@ class Packing {
 
   const Plane& plane_;
   PlaneLanes& lanes_;
-  unsigned most_lanes_;
-  unsigned scheme_levels_;
   AcyclicTurns turns_;
   struct Placed {
     std::vector<std::uint32_t> path;
     std::uint8_t level = 0;
   };
-  std::vector<Placed> last_placed_;  // by home it begins at
+  std::vector<std::array<Placed, 2>> last_placed_;  // by home they begin at
+  std::vector<unsigned> order_;                     // levels, as they are tried
   std::vector<std::uint32_t> arc_of_port_, path_, channels_;
 };
 
@@ -129,7 +135,7 @@ DetourOutcome place_detours(const RoutingInput& input, const Plane& plane, const
   PlaneLanes lanes = with_single_lanes(scheme.lanes, scheme.first_single_lane, most);
   std::vector<std::uint32_t> failed;
   {
-    Packing packing(plane, scheme, lanes, lanes.lanes);
+    Packing packing(plane, scheme, lanes, lanes.lanes, detours.size() > kMany);
     failed = place_all(packing, tables, detours);
   }
   if (!failed.empty()) {
@@ -144,7 +150,7 @@ DetourOutcome place_detours(const RoutingInput& input, const Plane& plane, const
       outcome.order = std::move(fallback.order);
       return outcome;
     }
-    Packing packing(plane, scheme, lanes, last_lane);
+    Packing packing(plane, scheme, lanes, last_lane, detours.size() > kMany);
     failed = place_all(packing, tables, detours);
     PlaneTables::Editor editor(tables);
     for (const std::uint32_t d : failed) {

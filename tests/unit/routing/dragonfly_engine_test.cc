@@ -201,20 +201,29 @@ TEST(DragonflyEngine, GoesThroughAThirdGroupWhereTwoAreCutApart) {
 }
 
 TEST(DragonflyEngine, StaysSoundWhateverLanesThereAre) {
-  std::map<unsigned, unsigned> abandoned;
-  for (std::uint64_t seed = 1; seed <= 90; ++seed) {
+  std::map<bool, unsigned> abandoned, up_and_down;  // by whether it is a dragonfly+
+  for (std::uint64_t seed = 1; seed <= 160; ++seed) {
     std::mt19937_64 random(seed);
     const bool plus = seed % 2 == 0;
     RoutingInput input =
         shape_input(build(dragonfly(plus ? kPlus[2] : DragonflyShape{.switches = 3, .hosts = 1, .groups = 7}, seed)));
-    input.max_lanes = plus ? 1 : 2 + seed % 2;
-    for (std::uint64_t n = 4 + random() % 12; n > 0; --n) fail_at_random(input.view, random);
+    input.max_lanes = (plus ? 1 : 2) + static_cast<unsigned>(seed / 2 % 2);
+    for (std::uint64_t n = 4 + random() % 20; n > 0; --n) fail_at_random(input.view, random);
     const auto routing = kDragonfly.route(input).value();
     expect_sound(input, routing, "seed " + std::to_string(seed));
-    if (has_finding(routing, "shapeAbandoned")) ++abandoned[plus ? 1 : 2];
+    abandoned[plus] += has_finding(routing, "shapeAbandoned") ? 1 : 0;
+    for (const Finding& finding : routing.findings) {
+      up_and_down[plus] +=
+          finding.code == "detours" && finding.message.find(" and 0 dest") == std::string::npos ? 1 : 0;
+    }
   }
-  std::printf("  routed up and down for want of lanes: dragonfly on 2 or 3 %u of 45, dragonfly+ on 1 %u of 45\n",
-              abandoned[2], abandoned[1]);
+  for (const bool plus : {false, true}) {
+    std::printf(
+        "  of 80 %s on %u or %u lanes: %u wholly up and down, %u with some destinations on a lane of their own\n",
+        plus ? "dragonfly+" : "dragonflies", plus ? 1U : 2U, plus ? 2U : 3U, abandoned[plus], up_and_down[plus]);
+  }
+  EXPECT_GT(abandoned[true], 0U);
+  EXPECT_GT(up_and_down[true], 0U);
 }
 
 TEST(DragonflyEngine, SaysWhatItNeeds) {

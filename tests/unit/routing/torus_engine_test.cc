@@ -189,18 +189,20 @@ TEST(TorusEngine, SaysWhatItNeeds) {
   EXPECT_EQ(kTorus.route(tree).error().code, "routing.notTheShape");
 }
 
-TEST(TorusEngine, StaysSoundOnTwoLanesWhateverFails) {
+TEST(TorusEngine, StaysSoundOnFewLanesWhateverFails) {
   unsigned abandoned = 0;
-  for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 240; ++seed) {
     std::mt19937_64 random(seed);
-    RoutingInput input = shape_input(build(torus({{5, 4}}, seed)));
-    input.max_lanes = 2;
-    for (std::uint64_t n = 2 + random() % 8; n > 0; --n) fail_at_random(input.view, random);
+    RoutingInput input =
+        shape_input(build(torus({seed % 4 == 0 ? std::vector{4U, 3U, 3U} : std::vector{5U, 5U}}, seed)));
+    input.max_lanes = 2 + seed % 2;
+    for (std::uint64_t n = 2 + random() % 16; n > 0; --n) fail_at_random(input.view, random);
     const auto routing = kTorus.route(input).value();
     expect_sound(input, routing, "seed " + std::to_string(seed));
     abandoned += has_finding(routing, "shapeAbandoned") ? 1 : 0;
   }
-  std::printf("  routed up and down, for want of a third lane: %u of 120\n", abandoned);
+  std::printf("  of 240, half of them on 2 lanes and half on 3: %u wholly up and down\n", abandoned);
+  EXPECT_GT(abandoned, 0U);
 }
 
 TEST(TorusEngine, IsChosenForTori) {
