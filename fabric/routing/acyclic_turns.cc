@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
+
+#include "fabric/base/check.h"
 
 namespace railweave::fabric {
 
@@ -11,6 +14,26 @@ AcyclicTurns::AcyclicTurns(const Plane& plane)
       place_(plane.arcs.size()),
       seen_(plane.arcs.size(), false) {
   std::iota(place_.begin(), place_.end(), 0U);
+}
+
+AcyclicTurns::AcyclicTurns(std::vector<std::vector<std::uint32_t>> next)
+    : next_(std::move(next)), previous_(next_.size()), place_(next_.size()), seen_(next_.size(), false) {
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t from = 0; from < next_.size(); ++from) {
+    for (const std::uint32_t to : next_[from]) previous_[to].push_back(from);
+  }
+  std::vector<std::size_t> waiting;
+  for (std::uint32_t node = 0; node < next_.size(); ++node) {
+    waiting.push_back(previous_[node].size());
+    if (waiting.back() == 0) order.push_back(node);
+  }
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    place_[order[i]] = static_cast<std::uint32_t>(i);
+    for (const std::uint32_t to : next_[order[i]]) {
+      if (--waiting[to] == 0) order.push_back(to);
+    }
+  }
+  RAILWEAVE_CHECK(order.size() == next_.size(), "the turns given hold no circle");
 }
 
 bool AcyclicTurns::add_path(const std::vector<std::uint32_t>& arcs) {

@@ -13,6 +13,9 @@ namespace railweave::fabric {
 class AcyclicTurns {
  public:
   explicit AcyclicTurns(const Plane& plane);
+  // Begins with turns that hold no circle: by node, the nodes that follow it. Nodes are what paths are made of: arcs,
+  // or channels (an arc and a lane).
+  explicit AcyclicTurns(std::vector<std::vector<std::uint32_t>> next);
 
   // All turns of a path: arcs in the order they are passed. False, and nothing is added, where that would close a
   // circle.

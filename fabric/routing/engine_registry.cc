@@ -3,16 +3,28 @@
 #include <array>
 #include <utility>
 
+#include "fabric/routing/dragonfly_engine.h"
 #include "fabric/routing/layered_engine.h"
+#include "fabric/routing/torus_engine.h"
 #include "fabric/routing/up_down_engine.h"
 
 namespace railweave::fabric {
 
+namespace {
+
+// An engine that fits so well was made for the shape; engines for any shape, which take long to say how well they would
+// do, need not be asked.
+constexpr int kMadeForIt = 80;
+
+}  // namespace
+
 std::span<const RoutingEngine* const> routing_engines() {
   static const UpDownEngine fat_tree(UpDownEngine::Flavor::fat_tree);
+  static const TorusEngine torus;
+  static const DragonflyEngine dragonfly;
   static const UpDownEngine up_down(UpDownEngine::Flavor::up_down);
   static const LayeredEngine layered;
-  static const std::array<const RoutingEngine*, 3> engines{&fat_tree, &up_down, &layered};
+  static const std::array<const RoutingEngine*, 5> engines{&fat_tree, &torus, &dragonfly, &up_down, &layered};
   return engines;
 }
 
@@ -31,6 +43,7 @@ EngineChoice choose_engine(const RoutingScope& scope) {
     if (fit.score <= best) continue;
     best = fit.score;
     choice = {engine, std::move(fit.reason)};
+    if (best >= kMadeForIt) break;
   }
   return choice;
 }

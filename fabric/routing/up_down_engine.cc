@@ -9,6 +9,7 @@
 #include "fabric/routing/reach.h"
 #include "fabric/routing/switch_order.h"
 #include "fabric/routing/table_fill.h"
+#include "fabric/routing/up_down_paths.h"
 
 namespace railweave::fabric {
 
@@ -267,6 +268,13 @@ Result<Routing> UpDownEngine::reroute(const Routing& before, const RoutingInput&
   }
   routing.state = std::move(state);
   return routing;
+}
+
+std::optional<UpDownPaths> up_down_paths(const Routing& routing, PlaneId plane) {
+  const auto* state = dynamic_cast<const UpDownState*>(routing.state.get());
+  if (state == nullptr) return std::nullopt;
+  const PlaneState& here = *state->planes[plane.index()];
+  return UpDownPaths{NextHops::up_down(routing.tables.scope().plane(plane), here.ways, here.reach), here.live};
 }
 
 }  // namespace railweave::fabric

@@ -132,6 +132,8 @@ NaiveReport check_naively(const FabricView& view, const Routing& routing) {
       }
       report.longest = std::max(report.longest, static_cast<unsigned>(way.size()));
       if (way.size() > distance) ++report.nonminimal;
+      unsigned& length = report.way_length[{first, to.home}];
+      length = std::max(length, static_cast<unsigned>(way.size()));
       if (to.lid_offset == 0 && to.port) {
         const bool hosts = t.kind(t.hca_of(source)) == HcaKind::host && t.kind(t.hca_of(to.port)) == HcaKind::host;
         for (const PortId out : way) {
@@ -156,6 +158,7 @@ NaiveReport check_naively(const FabricView& view, const Routing& routing) {
       for (const PortId out : way) {
         const std::uint32_t arc = arc_of(out);
         channels.emplace_back(out, lanes.lane(in, arc, level));
+        report.lanes = std::max(report.lanes, channels.back().second + 1);
         in = arc;
       }
       for (std::size_t i = 1; i < channels.size(); ++i) waits_for[channels[i - 1]].insert(channels[i]);

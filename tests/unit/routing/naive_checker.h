@@ -22,7 +22,9 @@ struct NaiveReport {
   std::uint64_t nonminimal = 0;
   unsigned longest = 0;
   bool credit_loop = false;
-  std::map<PortId, std::uint64_t> load, host_load;  // by the port that packets leave by
+  unsigned lanes = 0;  // of links between switches; one more than the highest that a packet is ever on
+  std::map<std::pair<SwitchId, SwitchId>, unsigned> way_length;  // of what arrives; the most links
+  std::map<PortId, std::uint64_t> load, host_load;               // by the port that packets leave by
   std::uint64_t max_load = 0, max_host_load = 0;
   std::vector<std::string> failures;  // the first few
 

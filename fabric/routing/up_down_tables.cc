@@ -1,0 +1,25 @@
+#include "fabric/routing/up_down_tables.h"
+
+#include <utility>
+
+#include "fabric/routing/plane_plan.h"
+#include "fabric/routing/reach.h"
+#include "fabric/routing/table_fill.h"
+
+namespace railweave::fabric {
+
+UpDownTables up_down_tables(const RoutingInput& input, const Plane& plane, const LivePlane& live, bool balance) {
+  PlanePlan plan = plan_plane(*input.scope, plane, local_weights(input, plane), {.balance = balance});
+  SwitchOrder order = lower_drained(plan.order, live);
+  std::vector<ArcWay> ways = arc_ways(plane, live, order);
+  Reach reach(plane, ways, order);
+  if (!all_reached(plane, reach) && misses_connected(plane, live, reach)) {
+    order = flooded(plane, live, order);
+    ways = arc_ways(plane, live, order);
+    reach = Reach(plane, ways, order);
+  }
+  return {TableFill(plane, live, ways, reach, plan.nominal).all(),
+          std::make_shared<const SwitchOrder>(std::move(order)), std::move(plan.findings)};
+}
+
+}  // namespace railweave::fabric
