@@ -180,6 +180,16 @@ class Balance {
     return eighth + (load << 12U) / ceiling_ + 1;
   }
 
+  // What s costs with the traffic that comes by so far, so that not all traffic to a destination takes the same way.
+  void reprice(std::size_t home, std::uint32_t s, std::uint64_t weight) {
+    if (s == plane_.homes[home].sw) return;
+    std::uint64_t least = UINT64_MAX;
+    for (const std::uint32_t a : hops_.arcs(home, s)) {
+      least = std::min(least, cost_[plane_.arcs[a].to] + price(load_[a] + flow_[s] * pair_weight_[a] * weight));
+    }
+    cost_[s] = least;
+  }
+
   void route(std::uint32_t d) {
     const std::size_t home = plane_.destination_home[d];
     const auto order = hops_.nearest_first(home);
@@ -207,7 +217,9 @@ class Balance {
       }
       choice(d, s) = best;
       if (flow_[s] == 0) continue;
-      flow_[plane_.arcs[best].to] += flow_[s];
+      const std::uint32_t next = plane_.arcs[best].to;
+      flow_[next] += flow_[s];
+      reprice(home, next, weight_[d]);
       fullest_so_far_ = std::max(fullest_so_far_, load_[best] + flow_[s] * pair_weight_[best] * weight_[d]);
     }
   }
