@@ -160,7 +160,7 @@ TEST_F(LabRoute, WhatItWritesItReadsBack) {
   EXPECT_GE(other["unreachablePairs"], 1);
   const Finished garbage = run_railweave({"lab", "route", fabric(), "--against", scratch_file("no.fdbs", "hello\n")});
   EXPECT_EQ(garbage.exit_code, 8);
-  EXPECT_THAT(garbage.err, AllOf(HasSubstr("no.fdbs"), HasSubstr("opensm.fdbs")));
+  EXPECT_THAT(garbage.err, AllOf(HasSubstr("no.fdbs"), HasSubstr("opensm-lfts.dump")));
 }
 
 TEST_F(LabRoute, MoreLidsPerPort) {
