@@ -11,6 +11,7 @@ packages=(
   libtomlplusplus-dev libpugixml-dev libyaml-cpp-dev zlib1g-dev
   # tests, benchmarks, static analysis, fuzzing
   libgtest-dev libgmock-dev libbenchmark-dev clang-19 libclang-rt-19-dev clang-format-19 clang-tidy-19 sqlite3
+  ibutils  # ibdmchk
   # demo and checks of the contract
   curl jq python3 python3-yaml python3-jsonschema
 )
