@@ -17,6 +17,8 @@ constexpr unsigned kPatience = 3;  // rounds without gain before giving up
 constexpr std::uint64_t kCheapSteps = 300'000;
 constexpr unsigned kMostRounds = 60;
 
+__extension__ using Wide = unsigned __int128;
+
 class Balance {
  public:
   Balance(const Plane& plane, const NextHops& hops, std::vector<std::uint32_t> pair_weight,
@@ -187,13 +189,15 @@ class Balance {
     }
   }
 
-  // The eighth power of load / ceiling_, times 2^32; saturates at 16 times the ceiling.
+  // The eighth power of load / ceiling, times 2^12, the ceiling being the fullest arc so far; saturates at 16 times it.
   [[nodiscard]] std::uint64_t price(std::uint64_t load) const {
-    std::uint64_t x = std::min<std::uint64_t>((load << 12U) / ceiling_, 16U << 12U);  // 4.12 bits
+    // (load << 12) / ceiling_, by its inverse: most of the time would go into dividing.
+    const auto share = static_cast<std::uint64_t>((Wide{load << 12U} * inverse_ceiling_) >> 64U);
+    std::uint64_t x = std::min<std::uint64_t>(share, 16U << 12U);  // 4.12 bits
     x = x * x >> 12U;
     x = x * x >> 12U;                                          // below 2^28
     const std::uint64_t eighth = (x >> 2U) * (x >> 2U) >> 8U;  // of 12 binary places
-    return eighth + (load << 12U) / ceiling_ + 1;
+    return eighth + share + 1;
   }
 
   // What s costs whoever comes next, on top of what comes by already: so that not all traffic to a destination takes
@@ -212,7 +216,7 @@ class Balance {
     const std::size_t home = plane_.destination_home[d];
     const auto order = hops_.nearest_first(home);
     set_flows();
-    ceiling_ = std::max<std::uint64_t>(64, fullest_so_far_);
+    inverse_ceiling_ = UINT64_MAX / std::max<std::uint64_t>(64, fullest_so_far_);
     // From near to far: what the way costs as loads are. From far to near: with the traffic that really comes by.
     cost_[order.front()] = 0;
     for (const std::uint32_t s : order.subspan(1)) {
@@ -264,7 +268,7 @@ class Balance {
   std::vector<std::uint32_t> to_host_, to_other_;
   std::uint64_t typical_hosts_ = 1, typical_ports_ = 1, typical_flow_ = 1;  // of a switch that end ports send from
   bool to_hosts_ = true;
-  std::uint64_t ceiling_ = 64, fullest_so_far_ = 0, start_ = UINT64_MAX;
+  std::uint64_t inverse_ceiling_ = UINT64_MAX / 64, fullest_so_far_ = 0, start_ = UINT64_MAX;
 };
 
 BalanceResult run(Balance& balance, const Plane& plane, const NextHops& hops, const BalanceEffort& effort) {
