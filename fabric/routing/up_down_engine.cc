@@ -126,6 +126,9 @@ std::size_t update_plane(const Plane& plane, const PlaneState& before, PlaneStat
   return changed;
 }
 
+// Where more arcs than this change at once, filling everything is faster than finding out what changes.
+std::size_t most_incremental(const Plane& plane) { return std::max<std::size_t>(64, plane.arcs.size() / 512); }
+
 // The arcs of each plane that differ between two inputs, found by looking at what was touched in between.
 struct Touched {
   std::vector<std::vector<std::uint32_t>> arcs;  // by plane, both arcs of a link
@@ -237,7 +240,7 @@ Result<Routing> UpDownEngine::reroute(const Routing& before, const RoutingInput&
       }
     }
     std::vector<Reach::Change> moved;
-    bool same_order = !drains && !then.flooded;
+    bool same_order = !drains && !then.flooded && arcs.size() <= most_incremental(plane);
     if (same_order) {
       now.plan = then.plan;
       now.order = then.order;

@@ -112,6 +112,7 @@ TEST(Balance, OnePercentOfLinksDownFillsTheRestALittleMore) {
     const auto report = audit(input.view, after.tables, {}, {.shift_samples = 0});
     EXPECT_TRUE(report.sound()) << "seed " << seed;
     EXPECT_EQ(report.unreachable_pairs, 0U) << "seed " << seed;
+    EXPECT_TRUE(after.tables == engine.route(input).value().tables) << "seed " << seed;
     EXPECT_LE(static_cast<double>(report.max_link_load_hosts), 1.5 * static_cast<double>(before.max_link_load_hosts))
         << "seed " << seed;
   }
