@@ -158,6 +158,8 @@ PlanePlan plan_plane(const RoutingScope& scope, const Plane& plane, std::span<co
   PlanePlan plan;
   const LivePlane cabled = cabled_plane(plane);
   const Ranked ranked = best_ranked(plane, cabled, choice, plan);
+  plan.ways = ranked.ways;
+  plan.reach = ranked.reach;
   plan.ranking = ranked.ranking;
   plan.order = ranked.order;
   plan.nominal.slots = SlotPlan(plane, plan.ranking, weights);

@@ -42,7 +42,14 @@ PlaneState fresh_state(const Plane& plane, std::shared_ptr<const PlanePlan> plan
   PlaneState state;
   state.plan = std::move(plan);
   state.live = std::move(live);
-  follow(plane, state, lower_drained(state.plan->order, state.live));
+  if (state.live.drained_count == 0 &&
+      std::ranges::all_of(state.live.usable, [](std::uint8_t up) { return up != 0; })) {
+    state.order = std::shared_ptr<const SwitchOrder>(state.plan, &state.plan->order);
+    state.ways = state.plan->ways;
+    state.reach = state.plan->reach;
+  } else {
+    follow(plane, state, lower_drained(state.plan->order, state.live));
+  }
   return state;
 }
 

@@ -45,9 +45,11 @@ run_opensm() {
     sleep 0.05
   done
   sleep "$(awk "BEGIN { print 0.3 + $ports / 50000 }")"
+  pushd "$folder/out" >/dev/null  # the simulator's client leaves a folder where it runs
   OSM_CACHE_DIR=$folder/out/cache OSM_TMP_DIR=$folder/out/dumps SIM_HOST=$from \
     timeout -k 5 "${OPENSM_SECONDS:-500}" env LD_PRELOAD="$simulator" \
     opensm -o -e -f "$folder/out/osm.log" -D 0x47 -d 2 -R "$engine" >"$folder/out/opensm.out" 2>&1 || up=0
+  popd >/dev/null
   kill "$sim" 2>/dev/null || true
   wait "$sim" 2>/dev/null || true
   sim=
