@@ -5,10 +5,10 @@ JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo stop test test-all build deps bench lint format sanitize tsan fuzz clean configure
+.PHONY: help demo stop test test-all build deps bench bench-opensm lint format sanitize tsan fuzz clean configure
 
 help:  ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 demo: deps  ## build, start railweaved, place jobs, ask what-ifs, restart: the whole main job in a minute
 	@$(MAKE) --no-print-directory build TARGETS="railweaved railweave"
@@ -32,6 +32,11 @@ deps:
 bench: deps  ## run the benchmarks; JSON results in bench-results/ (FILTER=regex for some)
 	@$(MAKE) --no-print-directory build
 	@tests/bench/run.sh $(BUILD) "$(FILTER)"
+
+# OpenSM and ibsim are not among the dependencies: Debian's opensm package starts a subnet manager where there is a port.
+bench-opensm: deps  ## lab route beside Debian's OpenSM on ibsim (packages opensm, ibsim-utils; SIZES="1728 3456")
+	@$(MAKE) --no-print-directory build TARGETS=railweave
+	@tests/bench/opensm.sh $(BUILD)/bin/railweave $(or $(SIZES),1728 3456); status=$$?; [ $$status -eq 77 ] || exit $$status
 
 lint: deps  ## clang-format in check mode, layering, clang-tidy
 	@git ls-files '*.h' '*.cc' | xargs clang-format-19 --dry-run --Werror

@@ -74,7 +74,7 @@ void RoutingScope::assign_lids() {
     for (const SwitchId sw : switches[subnet]) keep(t.lid(sw), block(t.lmc(sw)), switch_lids_[sw.index()]);
     for (const DestinationId id : ports[subnet]) {
       const PortId port = destination(id).port;
-      keep(t.lid(port), block(t.lmc(port)), base_of(port));
+      if (!lmc_) keep(t.lid(port), block(t.lmc(port)), base_of(port));
     }
     const auto give = [&](Lid& lid, std::size_t count) {
       if (lid == 0) lid = space->lowest(count);
@@ -82,7 +82,7 @@ void RoutingScope::assign_lids() {
     };
     for (const DestinationId id : ports[subnet]) {
       const PortId port = destination(id).port;
-      give(base_of(port), block(t.lmc(port)));
+      give(base_of(port), block(lmc(port)));
     }
     for (const SwitchId sw : switches[subnet]) give(switch_lids_[sw.index()], block(t.lmc(sw)));
   }

@@ -1,6 +1,7 @@
 #include "fabric/routing/plane_plan.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -25,7 +26,7 @@ bool all_reached(const Plane& plane, const Reach& reach) {
   for (const Home& home : plane.homes) {
     if (home.end_ports == 0) continue;
     const std::uint8_t* total = reach.total(home.sw);
-    if (std::find(total, total + plane.homes.size(), kUnreachable) != total + plane.homes.size()) return false;
+    if (std::memchr(total, kUnreachable, plane.homes.size()) != nullptr) return false;
   }
   return true;
 }
@@ -157,6 +158,8 @@ PlanePlan plan_plane(const RoutingScope& scope, const Plane& plane, std::span<co
   PlanePlan plan;
   const LivePlane cabled = cabled_plane(plane);
   const Ranked ranked = best_ranked(plane, cabled, choice, plan);
+  plan.ways = ranked.ways;
+  plan.reach = ranked.reach;
   plan.ranking = ranked.ranking;
   plan.order = ranked.order;
   plan.nominal.slots = SlotPlan(plane, plan.ranking, weights);

@@ -18,6 +18,9 @@ struct PlanePlan {
   Ranking ranking;
   SwitchOrder order;
   NominalPlan nominal;
+  // With all links up and nothing drained.
+  std::vector<ArcWay> ways;
+  Reach reach;
   std::vector<Finding> findings;
 };
 

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "fabric/routing/mix.h"
+
 namespace railweave::fabric {
 
 namespace {
@@ -11,6 +13,11 @@ namespace {
 constexpr std::uint32_t kNoArc = UINT32_MAX;
 constexpr std::uint64_t kLargestWeight = 1024;
 constexpr unsigned kPatience = 3;  // rounds without gain before giving up
+// Small fabrics get more rounds, as long as all of them together stay below so many steps.
+constexpr std::uint64_t kCheapSteps = 300'000;
+constexpr unsigned kMostRounds = 60;
+
+__extension__ using Wide = unsigned __int128;
 
 class Balance {
  public:
@@ -29,6 +36,14 @@ class Balance {
       weight_.push_back(std::max<std::uint64_t>(1, weight));
     }
     list_destinations();
+    std::uint64_t hosts = 0, ports = 0, senders = 0;
+    for (const Home& home : plane.homes) {
+      hosts += home.host_ports;
+      ports += home.end_ports;
+      senders += home.host_ports > 0 ? 1 : 0;
+    }
+    typical_hosts_ = std::max<std::uint64_t>(1, hosts / std::max<std::uint64_t>(1, senders));
+    typical_ports_ = std::max<std::uint64_t>(1, ports / std::max<std::size_t>(1, plane.homes.size()));
   }
 
   void start_from(const PlaneTables& tables) {
@@ -46,7 +61,7 @@ class Balance {
   // on top of those of hosts, which do not move any more.
   void settle(bool hosts, unsigned rounds, std::uint64_t least) {
     to_hosts_ = hosts;
-    const auto& list = hosts ? to_host_ : to_other_;
+    auto list = hosts ? to_host_ : to_other_;
     bool complete = true;
     for (const std::uint32_t d : list) complete = complete && is_routed(d);
     if (complete) {
@@ -65,7 +80,9 @@ class Balance {
     };
     if (complete) keep_best();
     unsigned without_gain = 0;
-    for (unsigned round = 0; round < rounds && without_gain < kPatience; ++round) {
+    for (unsigned round = 0; round < rounds && without_gain < std::max(kPatience, rounds / 3); ++round) {
+      // Stuck: another order may lead on. The same one every time, for tables must not depend on chance.
+      if (without_gain > 0) std::ranges::sort(list, {}, [&](std::uint32_t d) { return mix(d, round); });
       for (const std::uint32_t d : list) {
         if (complete) add(d, -1);
         route(d);
@@ -157,6 +174,7 @@ class Balance {
 
   void set_flows() {
     std::ranges::fill(flow_, 0);
+    typical_flow_ = to_hosts_ ? typical_hosts_ : typical_ports_;
     for (const Home& home : plane_.homes) flow_[home.sw] = to_hosts_ ? home.host_ports : home.end_ports;
   }
 
@@ -171,29 +189,44 @@ class Balance {
     }
   }
 
-  // The eighth power of load / ceiling_, times 2^32; saturates at 16 times the ceiling.
+  // The eighth power of load / ceiling, times 2^12, the ceiling being the fullest arc so far; saturates at 16 times it.
   [[nodiscard]] std::uint64_t price(std::uint64_t load) const {
-    std::uint64_t x = std::min<std::uint64_t>((load << 12U) / ceiling_, 16U << 12U);  // 4.12 bits
+    // (load << 12) / ceiling_, by its inverse: most of the time would go into dividing.
+    const auto share = static_cast<std::uint64_t>((Wide{load << 12U} * inverse_ceiling_) >> 64U);
+    std::uint64_t x = std::min<std::uint64_t>(share, 16U << 12U);  // 4.12 bits
     x = x * x >> 12U;
     x = x * x >> 12U;                                          // below 2^28
     const std::uint64_t eighth = (x >> 2U) * (x >> 2U) >> 8U;  // of 12 binary places
-    return eighth + (load << 12U) / ceiling_ + 1;
+    return eighth + share + 1;
+  }
+
+  // What s costs whoever comes next, on top of what comes by already: so that not all traffic to a destination takes
+  // the same way.
+  void reprice(std::size_t home, std::uint32_t s, std::uint64_t weight) {
+    if (s == plane_.homes[home].sw) return;
+    std::uint64_t least = UINT64_MAX;
+    for (const std::uint32_t a : hops_.arcs(home, s)) {
+      least = std::min(
+          least, cost_[plane_.arcs[a].to] + price(load_[a] + (flow_[s] + typical_flow_) * pair_weight_[a] * weight));
+    }
+    cost_[s] = least;
   }
 
   void route(std::uint32_t d) {
     const std::size_t home = plane_.destination_home[d];
     const auto order = hops_.nearest_first(home);
-    ceiling_ = std::max<std::uint64_t>(64, fullest_so_far_);
+    set_flows();
+    inverse_ceiling_ = UINT64_MAX / std::max<std::uint64_t>(64, fullest_so_far_);
     // From near to far: what the way costs as loads are. From far to near: with the traffic that really comes by.
     cost_[order.front()] = 0;
     for (const std::uint32_t s : order.subspan(1)) {
       std::uint64_t least = UINT64_MAX;
       for (const std::uint32_t a : hops_.arcs(home, s)) {
-        least = std::min(least, cost_[plane_.arcs[a].to] + price(load_[a] + pair_weight_[a] * weight_[d]));
+        least =
+            std::min(least, cost_[plane_.arcs[a].to] + price(load_[a] + typical_flow_ * pair_weight_[a] * weight_[d]));
       }
       cost_[s] = least;
     }
-    set_flows();
     for (std::size_t i = order.size(); i-- > 1;) {
       const std::uint32_t s = order[i];
       std::uint64_t least = UINT64_MAX;
@@ -207,7 +240,9 @@ class Balance {
       }
       choice(d, s) = best;
       if (flow_[s] == 0) continue;
-      flow_[plane_.arcs[best].to] += flow_[s];
+      const std::uint32_t next = plane_.arcs[best].to;
+      flow_[next] += flow_[s];
+      reprice(home, next, weight_[d]);
       fullest_so_far_ = std::max(fullest_so_far_, load_[best] + flow_[s] * pair_weight_[best] * weight_[d]);
     }
   }
@@ -231,14 +266,19 @@ class Balance {
   std::vector<std::uint32_t> choice_;       // destination x switch -> arc
   std::vector<std::uint64_t> flow_, cost_;  // by switch
   std::vector<std::uint32_t> to_host_, to_other_;
+  std::uint64_t typical_hosts_ = 1, typical_ports_ = 1, typical_flow_ = 1;  // of a switch that end ports send from
   bool to_hosts_ = true;
-  std::uint64_t ceiling_ = 64, fullest_so_far_ = 0, start_ = UINT64_MAX;
+  std::uint64_t inverse_ceiling_ = UINT64_MAX / 64, fullest_so_far_ = 0, start_ = UINT64_MAX;
 };
 
-BalanceResult run(Balance& balance, const BalanceEffort& effort) {
+BalanceResult run(Balance& balance, const Plane& plane, const NextHops& hops, const BalanceEffort& effort) {
   BalanceResult result;
+  const std::uint64_t steps =
+      1 + hops.arc_count() / std::max<std::size_t>(1, plane.homes.size()) * plane.destination_count();
+  const auto rounds = static_cast<unsigned>(
+      std::max<std::uint64_t>(effort.rounds, std::min<std::uint64_t>(kMostRounds, kCheapSteps / steps)));
   result.least_load = balance.least_possible();
-  balance.settle(true, effort.rounds, result.least_load);
+  balance.settle(true, rounds, result.least_load);
   result.start_load = balance.start_load();
   result.max_load = balance.fullest();
   balance.settle(false, std::min(effort.rounds, 2U), 0);
@@ -253,13 +293,13 @@ BalanceResult balance_ports(const Plane& plane, const NextHops& hops, std::vecto
                             const BalanceEffort& effort) {
   Balance balance(plane, hops, std::move(pair_weight), weights);
   balance.start_from(start);
-  return run(balance, effort);
+  return run(balance, plane, hops, effort);
 }
 
 BalanceResult balance_ports(const Plane& plane, const NextHops& hops, std::vector<std::uint32_t> pair_weight,
                             std::span<const std::uint32_t> weights, const BalanceEffort& effort) {
   Balance balance(plane, hops, std::move(pair_weight), weights);
-  return run(balance, effort);
+  return run(balance, plane, hops, effort);
 }
 
 }  // namespace railweave::fabric

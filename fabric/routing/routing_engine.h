@@ -46,7 +46,7 @@ struct Routing {
   std::vector<Finding> findings{};
   std::shared_ptr<const EngineState> state{};
   // By plane; null: none. All routes of the plane go up and then down on this order of its switches, which proves them
-  // free of credit loops on one lane; so do, mixed, the routes of any two tables on the same order.
+  // free of credit loops on one lane.
   std::vector<std::shared_ptr<const SwitchOrder>> orders{};
   // Of the reroute that made it; route() leaves them 0.
   bool incremental = false;         // only what the change touches was computed

@@ -26,6 +26,7 @@ DestinationKind kind_of(HcaKind kind) {
 Result<RoutingScopePtr> RoutingScope::make(TopologyPtr topology, const ScopeOptions& options) {
   std::shared_ptr<RoutingScope> scope(new RoutingScope());
   scope->topology_ = std::move(topology);
+  scope->lmc_ = options.lmc;
   scope->number_planes();
   if (auto numbered = scope->number_destinations(options); !numbered) return std::unexpected(numbered.error());
   scope->lay_out_planes();
@@ -74,8 +75,8 @@ Result<void> RoutingScope::number_destinations(const ScopeOptions& options) {
     plane.first_destination = static_cast<std::uint32_t>(destinations_.size());
     for (const SwitchId sw : plane.switches) {
       here.clear();
-      const auto add = [&](Destination destination, std::uint8_t lmc) {
-        for (unsigned offset = 0; offset < 1U << std::min<std::size_t>(lmc, kMaxLmc); ++offset) {
+      const auto add = [&](Destination destination, std::size_t lmc_bits) {
+        for (unsigned offset = 0; offset < 1U << std::min(lmc_bits, kMaxLmc); ++offset) {
           destination.lid_offset = static_cast<std::uint8_t>(offset);
           here.push_back(destination);
         }
@@ -89,7 +90,7 @@ Result<void> RoutingScope::number_destinations(const ScopeOptions& options) {
         if (!hca) continue;
         const DestinationKind kind = kind_of(t.kind(hca));
         if (kind == DestinationKind::aggregation && !options.aggregation_nodes) continue;
-        add({peer, sw, number, 0, kind}, t.lmc(peer));
+        add({peer, sw, number, 0, kind}, lmc(peer));
       }
       std::ranges::sort(here, {}, [](const Destination& d) { return std::tuple(d.kind, d.lid_offset, d.out_port); });
       if (destinations_.size() + here.size() > kMaxDestinations) return too_many();
@@ -166,6 +167,11 @@ void RoutingScope::lay_out_planes() {
       }
     }
   }
+}
+
+std::size_t RoutingScope::lmc(PortId end_port) const {
+  if (lmc_ && topology_->kind(topology_->hca_of(end_port)) == HcaKind::host) return *lmc_;
+  return topology_->lmc(end_port);
 }
 
 DestinationId RoutingScope::find(PortId end_port) const {

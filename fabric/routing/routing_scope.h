@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "fabric/base/error.h"
@@ -18,6 +19,8 @@ namespace railweave::fabric {
 struct ScopeOptions {
   bool aggregation_nodes = true;   // SHARP nodes; without them collectives in the network have no routes
   bool switch_management = false;  // port 0 of every switch, for in-band management by LID
+  // Of every host port, instead of what the topology says; end ports then get LIDs anew.
+  std::optional<std::uint8_t> lmc{};
 };
 
 class RoutingScope {
@@ -70,8 +73,10 @@ class RoutingScope {
   Result<void> number_destinations(const ScopeOptions& options);
   void lay_out_planes();
   void assign_lids();
+  [[nodiscard]] std::size_t lmc(PortId end_port) const;
 
   TopologyPtr topology_;
+  std::optional<std::uint8_t> lmc_;
   std::vector<Plane> planes_;
   std::vector<PlaneId> plane_of_switch_;
   std::vector<std::uint32_t> local_switch_;

@@ -31,7 +31,6 @@ bool TableFill::takes(std::uint32_t arc, std::uint64_t key) const {
 
 std::uint16_t TableFill::pick(std::uint32_t s, std::uint32_t destination) const {
   const std::uint32_t first = plane_.first_arc[s];
-  const std::uint64_t key = mix(plan_.switch_key[s] ^ plan_.destination_key[destination]);
   std::uint32_t nominal = SlotPlan::kEmpty;
   if (plan_.table.destinations() > 0) {
     const std::uint16_t port = plan_.table.at(s, destination);
@@ -50,6 +49,8 @@ std::uint16_t TableFill::pick(std::uint32_t s, std::uint32_t destination) const 
       }
     }
   }
+  if (nominal != SlotPlan::kEmpty && live_.cost.empty()) return plane_.arcs[nominal].port;  // most by far: no hashing
+  const std::uint64_t key = mix(plan_.switch_key[s] ^ plan_.destination_key[destination]);
   if (nominal != SlotPlan::kEmpty && takes(nominal, key)) return plane_.arcs[nominal].port;
   std::uint64_t best = 0;
   std::uint16_t port = kNoPort;

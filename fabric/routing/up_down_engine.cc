@@ -43,7 +43,14 @@ PlaneState fresh_state(const Plane& plane, std::shared_ptr<const PlanePlan> plan
   PlaneState state;
   state.plan = std::move(plan);
   state.live = std::move(live);
-  follow(plane, state, lower_drained(state.plan->order, state.live));
+  if (state.live.drained_count == 0 &&
+      std::ranges::all_of(state.live.usable, [](std::uint8_t up) { return up != 0; })) {
+    state.order = std::shared_ptr<const SwitchOrder>(state.plan, &state.plan->order);
+    state.ways = state.plan->ways;
+    state.reach = state.plan->reach;
+  } else {
+    follow(plane, state, lower_drained(state.plan->order, state.live));
+  }
   return state;
 }
 
@@ -126,6 +133,9 @@ std::size_t update_plane(const Plane& plane, const PlaneState& before, PlaneStat
   }
   return changed;
 }
+
+// Where more arcs than this change at once, filling everything is faster than finding out what changes.
+std::size_t most_incremental(const Plane& plane) { return std::max<std::size_t>(64, plane.arcs.size() / 512); }
 
 // The arcs of each plane that differ between two inputs, found by looking at what was touched in between.
 struct Touched {
@@ -238,7 +248,7 @@ Result<Routing> UpDownEngine::reroute(const Routing& before, const RoutingInput&
       }
     }
     std::vector<Reach::Change> moved;
-    bool same_order = !drains && !then.flooded;
+    bool same_order = !drains && !then.flooded && arcs.size() <= most_incremental(plane);
     if (same_order) {
       now.plan = then.plan;
       now.order = then.order;

@@ -19,6 +19,55 @@ bool same_order(PlaneId plane, const Routing& before, const Routing& after) {
   return a && b && (a == b || a->position == b->position);
 }
 
+// On one order, tables by themselves only go up and then down. Mixed, a packet may come down by the one and find itself
+// sent up by the other: where an entry changes and somebody above sends packets for the destination down to it. Is
+// there such an entry? Without one, the mixture goes up and then down as well.
+class Bends {
+ public:
+  Bends(const Plane& plane, const PortMap& ports, const SwitchOrder& order, const PlaneTables& before,
+        const PlaneTables& after)
+      : plane_(plane), ports_(ports), order_(order), before_(before), after_(after) {}
+
+  [[nodiscard]] bool any() const {
+    std::vector<std::uint16_t> then, now;
+    for (std::uint32_t s = 0; s < plane_.switch_count(); ++s) {
+      for (std::size_t tile = 0; tile < after_.tiles_per_row(); ++tile) {
+        if (after_.shares_tile(before_, s, tile)) continue;
+        const std::size_t first = tile * after_.tile_entries();
+        then.resize(std::min(after_.tile_entries(), after_.destinations() - first));
+        now.resize(then.size());
+        before_.read(s, first, then.size(), then.data());
+        after_.read(s, first, now.size(), now.data());
+        for (std::size_t i = 0; i < now.size(); ++i) {
+          if (then[i] != now[i] && (goes_up(s, then[i]) || goes_up(s, now[i])) && is_entered_from_above(s, first + i))
+            return true;
+        }
+      }
+    }
+    return false;
+  }
+
+ private:
+  [[nodiscard]] bool goes_up(std::uint32_t s, std::uint16_t port) const {
+    const std::uint32_t arc = port < ports_.stride ? ports_.arc(s, port) : PortMap::kNothing;
+    return arc < PortMap::kDead && order_.position[plane_.arcs[arc].to] > order_.position[s];
+  }
+  [[nodiscard]] bool is_entered_from_above(std::uint32_t s, std::size_t destination) const {
+    for (const Arc& arc : plane_.arcs_of(s)) {
+      if (order_.position[arc.to] < order_.position[s]) continue;
+      if (ports_.arc(arc.to, arc.to_port) >= PortMap::kDead) continue;
+      if (before_.at(arc.to, destination) == arc.to_port || after_.at(arc.to, destination) == arc.to_port) return true;
+    }
+    return false;
+  }
+
+  const Plane& plane_;
+  const PortMap& ports_;
+  const SwitchOrder& order_;
+  const PlaneTables& before_;
+  const PlaneTables& after_;
+};
+
 const PlaneLanes& lanes_of(const Routing& routing, PlaneId plane) {
   static const PlaneLanes one_lane;
   return plane.index() < routing.lanes.planes.size() ? routing.lanes.planes[plane.index()] : one_lane;
@@ -95,13 +144,13 @@ class Mixture {
 }  // namespace
 
 bool may_deadlock_between(const FabricView& view, PlaneId id, const Routing& before, const Routing& after) {
-  if (same_order(id, before, after)) return false;
   const Plane& plane = after.tables.scope().plane(id);
   const PlaneTables &then = before.tables.plane(id), &now = after.tables.plane(id);
+  const PortMap ports(plane, view);
+  if (same_order(id, before, after) && !Bends(plane, ports, *after.orders[id.index()], then, now).any()) return false;
   const PlaneLanes &old_lanes = lanes_of(before, id), &new_lanes = lanes_of(after, id);
   // Maps from ports to lanes, changing at the same time, are beyond what is looked at here.
   if (!old_lanes.arc_class.empty() || !new_lanes.arc_class.empty()) return true;
-  const PortMap ports(plane, view);
   ChannelGraph channels(plane, std::max<unsigned>({1, old_lanes.lanes, new_lanes.lanes}));
   Mixture mixture(plane, ports, old_lanes, new_lanes);
   constexpr std::uint32_t kColumns = 64;

@@ -64,8 +64,7 @@ class PlaneDelta {
         for (const auto& [s, places] : places_of) writes.push_back({s, 0, places});
         for (const auto& [s, places] : places_of) writes.push_back({s, 1, places});
       } else {
-        for (std::size_t i = 0; i < entries.size(); ++i) entries[i].after = next_changed(changes[i], places_of);
-        writes = order_updates(entries);
+        writes = ordered(changes, entries, places_of);
       }
       std::map<std::uint32_t, std::uint64_t> turned;  // by switch: places that are new by now
       for (const BlockWrite& w : writes) {
@@ -112,6 +111,38 @@ class PlaneDelta {
                               {}});
   }
 
+  // Entries without a new way turn last, all of them: until then others may still send there.
+  [[nodiscard]] std::vector<BlockWrite> ordered(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& changes,
+                                                std::vector<ChangedEntry>& entries,
+                                                const std::map<std::uint32_t, std::uint64_t>& places_of) {
+    std::vector<ChangedEntry> leading;
+    std::map<std::uint32_t, std::uint64_t> ending;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (arrives(changes[i])) {
+        entries[i].after = next_changed(changes[i], places_of);
+        leading.push_back(entries[i]);
+      } else {
+        ending[entries[i].sw] |= std::uint64_t{1} << entries[i].place;
+      }
+    }
+    std::vector<BlockWrite> writes = order_updates(leading);
+    std::uint16_t stage = 0;
+    for (const BlockWrite& w : writes) stage = std::max(stage, static_cast<std::uint16_t>(w.stage + 1));
+    for (const auto& [s, places] : ending) writes.push_back({s, stage, places});
+    return writes;
+  }
+  // Does the new way of s lead to d?
+  [[nodiscard]] bool arrives(std::pair<std::uint32_t, std::uint32_t> change) {
+    const auto [s, d] = change;
+    const std::uint32_t end = plane_.homes[plane_.destination_home[d]].sw;
+    std::uint32_t at = s;
+    for (std::size_t steps = 0; at != end; ++steps) {
+      const std::uint32_t arc = arc_of(at, after_.at(at, d));
+      if (arc == Plane::kNone || steps > plane_.switch_count()) return false;
+      at = plane_.arcs[arc].to;
+    }
+    return true;
+  }
   // The first switch after s on the new way to d whose entry for d changes.
   [[nodiscard]] std::uint32_t next_changed(std::pair<std::uint32_t, std::uint32_t> change,
                                            const std::map<std::uint32_t, std::uint64_t>& places_of) {

@@ -3,9 +3,10 @@
 //
 // A switch turns to its new way for a destination only after every switch further along that way has turned. A packet
 // then follows old entries until it meets a switch that has turned, and new ones from there, so it arrives at any
-// moment in between (or is lost where the old way is dead, as it was). Where destinations that share a block want
-// opposite orders, the block is written more than once. Where mixed old and new routes could wait for each other in a
-// circle, what changes is first set to drop, and the new entries follow when all packets of old are gone.
+// moment in between (or is lost where the old way is dead, as it was). Entries that end in nothing turn last. Where
+// destinations that share a block want opposite orders, the block is written more than once. Where mixed old and new
+// routes could wait for each other in a circle, what changes is first set to drop, and the new entries follow when all
+// packets of old are gone.
 #pragma once
 
 #include <array>

@@ -7,6 +7,7 @@ void add_lab_commands(CLI::App& root, Session& session) {
   CLI::App& lab = add_noun(root, "lab", "Offline, on files, without a service: try changes on your fabric", "Offline");
   add_lab_fabric_command(lab, session);
   add_lab_place_command(lab, session);
+  add_lab_route_command(lab, session);
   add_lab_generate_commands(lab, session);
   add_lab_convert_command(lab, session);
 }

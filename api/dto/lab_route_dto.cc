@@ -1,0 +1,92 @@
+#include "api/dto/lab_route_dto.h"
+
+#include "api/dto/json_out.h"
+
+namespace railweave::api {
+
+namespace {
+
+using fabric::AuditReport;
+using fabric::Topology;
+
+// A directed link by the port that packets leave by, with the names of the switches at its ends.
+Out link_json(const Topology& topology, fabric::PortId port) {
+  if (!port) return nullptr;
+  const auto name = [&](fabric::PortId end) { return topology.name(topology.switch_of(end)); };
+  return {{"from", name(port)},
+          {"to", name(topology.peer(port))},
+          {"port", topology.port_text(port)},
+          {"link", topology.link_text(topology.link(port))}};
+}
+
+void add_audit(Out& value, const AuditReport& audit, const Topology& topology) {
+  value["unreachablePairs"] = audit.unreachable_pairs;
+  value["creditLoops"] = audit.credit_loops;
+  value["maxLinkLoad"] = audit.max_link_load;
+  value["maxLink"] = link_json(topology, audit.max_link);
+  value["maxLinkLoadHosts"] = audit.max_link_load_hosts;
+  value["maxLinkHosts"] = link_json(topology, audit.max_link_hosts);
+}
+
+Out findings_json(const std::vector<fabric::Finding>& findings) {
+  Out list = Out::array();
+  for (const auto& finding : findings) {
+    list.push_back({{"code", finding.code},
+                    {"severity", fabric::to_string(finding.severity)},
+                    {"message", finding.message},
+                    {"objects", finding.objects}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string write_lab_route(const LabRoute& route, const Topology& topology) {
+  Out value{{"engine", route.engine},
+            {"engineReason", route.engine_reason},
+            {"switches", route.switches},
+            {"endPorts", route.end_ports},
+            {"hostPorts", route.host_ports},
+            {"planes", route.planes},
+            {"destinations", route.destinations},
+            {"pairs", route.audit.pairs}};
+  add_audit(value, route.audit, topology);
+  value["cutOffPairs"] = route.audit.cut_off_pairs;
+  value["loopingPairs"] = route.audit.looping_pairs;
+  value["nonminimalPairs"] = route.audit.nonminimal_pairs;
+  value["longestRoute"] = route.audit.longest_route;
+  value["worstShiftLoad"] = route.audit.worst_shift_load;
+  value["meanShiftLoad"] = route.audit.mean_shift_load;
+  value["lanesUsed"] = route.lanes_used;
+  value["sound"] = route.audit.sound();
+  value["failedLinks"] = route.failed_links;
+  value["healthy"] = nullptr;
+  if (route.healthy) add_audit(value["healthy"] = Out::object(), *route.healthy, topology);
+  value["incremental"] = route.incremental;
+  value["changedEntries"] = route.changed_entries;
+  value["changedBlocks"] = route.changed_blocks;
+  value["stages"] = route.stages;
+  value["dropsFirst"] = route.drops_first;
+  value["scopeMs"] = route.scope_ms;
+  value["routeMs"] = route.route_ms;
+  value["rerouteMs"] = route.reroute_ms;
+  value["deltaMs"] = route.delta_ms;
+  value["auditMs"] = route.audit_ms;
+  value["peakMiB"] = route.peak_mib;
+  value["tablesMiB"] = route.tables_mib;
+  value["tablesDigest"] = route.digest;
+  value["against"] = nullptr;
+  if (route.against) {
+    Out other{{"source", route.against->source},
+              {"entries", route.against->entries},
+              {"differingEntries", route.against->differing_entries},
+              {"unknownSwitches", route.against->unknown_switches},
+              {"unknownLids", route.against->unknown_lids}};
+    add_audit(other, route.against->audit, topology);
+    value["against"] = std::move(other);
+  }
+  value["findings"] = findings_json(route.findings);
+  return dump(value);
+}
+
+}  // namespace railweave::api

@@ -1,0 +1,178 @@
+// railweave lab route: forwarding tables for the fabric of a file, and what becomes of them when links fail.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "fabric/routing/engine_registry.h"
+#include "fabric/routing/opensm/opensm_dumps.h"
+#include "services/railweave/command_failure.h"
+#include "services/railweave/fabric_view.h"
+#include "services/railweave/lab/fabric_file.h"
+#include "services/railweave/lab/failures.h"
+#include "services/railweave/lab/lab_commands.h"
+#include "services/railweave/lab/routed_fabric.h"
+#include "services/railweave/number_option.h"
+#include "services/railweave/output_file.h"
+#include "services/railweave/table.h"
+
+namespace railweave::cli {
+namespace {
+
+struct LabRouteOptions {
+  FabricFileOptions fabric;
+  FailureOptions failures;
+  RouteRequest request;
+  std::string fdbs, subnet, fail_on = "error";
+};
+
+std::string milliseconds(const Json& answer, std::string_view name) {
+  const Json& value = field(answer, name);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f ms", value.is_number() ? value.get<double>() : 0.0);
+  return text;
+}
+
+Cell count_cell(const Json& answer, std::string_view name) {
+  return {std::to_string(count_of(answer, name)), count_of(answer, name) > 0 ? Tone::bad : Tone::good};
+}
+
+std::string load_text(const Json& audit, std::string_view load, std::string_view link) {
+  std::string text = std::to_string(count_of(audit, load)) + " pairs";
+  const Json& where = field(audit, link);
+  if (!where.is_object()) return text;
+  return text + ", from " + text_of(where, "from") + " (" + text_of(where, "port") + ") to " + text_of(where, "to");
+}
+
+void add_failures(Sheet& sheet, const Output& output, const Json& answer) {
+  const Json& failed = list(answer, "failedLinks");
+  if (failed.empty()) return;
+  sheet.add("Failed links", std::to_string(failed.size()) + ": " + joined(failed, output.is_wide() ? SIZE_MAX : 2));
+  sheet.add("Rerouted in", milliseconds(answer, "rerouteMs") +
+                               (flag_of(answer, "incremental") ? ", only what the failures touch" : ", computed anew"));
+  std::string changed = std::to_string(count_of(answer, "changedEntries")) + " entries in " +
+                        std::to_string(count_of(answer, "changedBlocks")) + " blocks of 64";
+  if (count_of(answer, "changedBlocks") > 0) {
+    changed += ", to be written in " + std::to_string(count_of(answer, "stages")) +
+               (count_of(answer, "stages") == 1 ? " stage" : " stages");
+    if (flag_of(answer, "dropsFirst")) changed += ", dropping first";
+  }
+  sheet.add("Changed", changed);
+  const Json& healthy = field(answer, "healthy");
+  sheet.add("Before", std::to_string(count_of(healthy, "maxLinkLoadHosts")) + " pairs of hosts on the fullest link");
+}
+
+void add_comparison(Sheet& sheet, const Json& answer) {
+  const Json& other = field(answer, "against");
+  if (!other.is_object()) return;
+  sheet.add("Compared with", text_of(other, "source"));
+  sheet.add("  differing", std::to_string(count_of(other, "differingEntries")) + " entries; " +
+                               std::to_string(count_of(other, "entries")) + " were read");
+  sheet.add("  its pairs unreachable", count_cell(other, "unreachablePairs"));
+  sheet.add("  its credit loops", {text_of(other, "creditLoops") + ", if all its routes share one lane",
+                                   count_of(other, "creditLoops") > 0 ? Tone::warning : Tone::plain});
+  sheet.add("  its fullest link", load_text(other, "maxLinkLoadHosts", "maxLinkHosts"));
+}
+
+void print(Output& output, const Json& answer) {
+  Sheet sheet;
+  sheet.add("Engine", text_of(answer, "engine") + ": " + text_of(answer, "engineReason"));
+  sheet.add("Routed", text_of(answer, "switches") + " switches, " + text_of(answer, "endPorts") + " end ports (" +
+                          text_of(answer, "hostPorts") + " of hosts) in " + milliseconds(answer, "routeMs"));
+  add_failures(sheet, output, answer);
+  sheet.add("Pairs unreachable", count_cell(answer, "unreachablePairs"));
+  sheet.add("Credit loops", count_cell(answer, "creditLoops"));
+  sheet.add("Lanes", text_of(answer, "lanesUsed"));
+  sheet.add("Fullest link", load_text(answer, "maxLinkLoadHosts", "maxLinkHosts"));
+  if (output.is_wide()) {
+    sheet.add("  aggregation too", load_text(answer, "maxLinkLoad", "maxLink"));
+    sheet.add("Longest route", text_of(answer, "longestRoute") + " links; " + text_of(answer, "nonminimalPairs") +
+                                   " pairs take more links than they need");
+    sheet.add("Sampled shifts", text_of(answer, "worstShiftLoad") + " flows on the fullest link");
+    sheet.add("Tables", text_of(answer, "tablesDigest"));
+  }
+  char memory[48];
+  const Json& peak = field(answer, "peakMiB");
+  std::snprintf(memory, sizeof memory, ", %.0f MiB at most", peak.is_number() ? peak.get<double>() : 0.0);
+  sheet.add("Audited in", milliseconds(answer, "auditMs") + memory);
+  add_comparison(sheet, answer);
+  output.text(sheet.text(output.terminal()) + "\n");
+  print_findings(output, list(answer, "findings"));
+}
+
+void check(const LabRouteOptions& options) {
+  if (!options.request.against_subnet.empty() && options.request.against.empty()) {
+    fail_usage("--against-subnet says what the LIDs of --against mean", "give both");
+  }
+  const auto is_stdin = [](const std::string& path) { return path == "-" ? 1 : 0; };
+  if (is_stdin(options.fabric.path) + is_stdin(options.request.against) + is_stdin(options.request.against_subnet) >
+      1) {
+    fail_usage("only one file can come from stdin");
+  }
+  if (options.fdbs == "-" || options.subnet == "-") {
+    fail_usage("--write-fdbs and --write-subnet need a file: stdout has the report");
+  }
+}
+
+void run(Session& session, const LabRouteOptions& options) {
+  Output& output = session.output;
+  check(options);
+  const FabricFile file = read_fabric_file(options.fabric);
+  RouteRequest request = options.request;
+  request.failures = choose_failures(*file.topology, options.failures);
+  const RoutedFabric routed = route_fabric(file.topology, request);
+  if (!options.fdbs.empty()) write_file_or_stdout(output, options.fdbs, fabric::write_fdbs(routed.routing.tables));
+  if (!options.subnet.empty()) {
+    write_file_or_stdout(output, options.subnet, fabric::write_subnet_list(routed.view, routed.routing.tables.scope()));
+  }
+  const Json answer = value_or_fail(parse_json(api::write_lab_route(routed.report, *file.topology)));
+  session.exit_code = exit_code_of_findings(list(answer, "findings"), options.fail_on);
+  if (output.is_document()) return output.document(answer);
+  print(output, answer);
+}
+
+void add_engine_option(CLI::App& command, std::string& engine) {
+  std::string names = "auto";
+  for (const auto* known : fabric::routing_engines()) names += "|" + std::string(known->name());
+  command.add_option("--engine", engine, "How to route; auto takes what suits the fabric, and says why")
+      ->type_name(names)
+      ->capture_default_str()
+      ->check([names](const std::string& text) {
+        const bool known = text == "auto" || fabric::find_engine(text) != nullptr;
+        return known ? std::string() : "'" + text + "' is none of " + names;
+      });
+}
+
+}  // namespace
+
+void add_lab_route_command(CLI::App& lab, Session& session) {
+  auto options = std::make_shared<LabRouteOptions>();
+  CLI::App& command = add_command(
+      lab, "route",
+      "Forwarding tables for a fabric file: are they sound, how full do links get, what do failures change",
+      {"railweave lab route dump.ibnetdiscover", "railweave lab route fabric.json --fail-random 1% --seed 7 -o json",
+       "railweave lab route dump.ibnetdiscover --fail 0x248a070300f0e1d0/1 --fail leaf-7",
+       "railweave lab route fabric.net --against opensm-lfts.dump",
+       "railweave lab route fabric.net --write-fdbs opensm.fdbs --write-subnet opensm-subnet.lst"});
+  add_fabric_file_options(command, options->fabric);
+  add_engine_option(command, options->request.engine);
+  add_number_option(command, "--lmc", options->request.lmc,
+                    "Give every host port 2^N LIDs, instead of what the file says", {0, 7});
+  add_number_option(command, "--max-lanes", options->request.max_lanes, "Virtual lanes that routes may take", {1, 15});
+  add_failure_options(command, options->failures);
+  command
+      .add_option("--against", options->request.against,
+                  "Compare with tables that OpenSM dumped: opensm-lfts.dump or opensm.fdbs")
+      ->type_name("FILE");
+  command
+      .add_option("--against-subnet", options->request.against_subnet,
+                  "OpenSM's opensm-subnet.lst: says what LIDs of an opensm.fdbs mean where the fabric file does not")
+      ->type_name("FILE");
+  command.add_option("--write-fdbs", options->fdbs, "Write the tables as OpenSM dumps them (opensm.fdbs)")
+      ->type_name("FILE");
+  command.add_option("--write-subnet", options->subnet, "Write the links as OpenSM dumps them (opensm-subnet.lst)")
+      ->type_name("FILE");
+  add_fail_on_option(command, options->fail_on);
+  on_run(command, session, [&session, options] { run(session, *options); });
+}
+
+}  // namespace railweave::cli

@@ -1,0 +1,34 @@
+// What `railweave lab route` does: tables for a fabric as cabled, again after links failed, what changed, and whether
+// the result is sound.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/dto/lab_route_dto.h"
+#include "fabric/routing/routing_engine.h"
+#include "fabric/topology/topology.h"
+
+namespace railweave::cli {
+
+struct RouteRequest {
+  std::string engine = "auto";
+  std::vector<fabric::LinkId> failures;
+  std::optional<std::uint64_t> lmc;
+  std::uint64_t max_lanes = 8;
+  std::string against, against_subnet;  // paths; empty: none
+};
+
+struct RoutedFabric {
+  fabric::FabricView view;  // after the failures
+  fabric::Routing routing;
+  api::LabRoute report;
+};
+
+// Throws CommandFailure.
+RoutedFabric route_fabric(const fabric::TopologyPtr& topology, const RouteRequest& request);
+
+}  // namespace railweave::cli

@@ -1,0 +1,159 @@
+// Routing at the sizes the issue names, on generated three-tier fat trees: full tables, reroute after one link, many
+// links, audit, delta. One thread unless the name says otherwise. `ratio` is the time of writing as many bytes as the
+// tables have (memset), measured in the same run: how far the algorithm is from the memory it must touch.
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <random>
+#include <thread>
+
+#include <benchmark/benchmark.h>
+
+#include "fabric/routing/audit/audit.h"
+#include "fabric/routing/delta/forwarding_delta.h"
+#include "fabric/routing/engine_registry.h"
+#include "tests/support/fat_trees.h"
+
+namespace railweave::fabric {
+namespace {
+
+using testing::FatTreeShape;
+
+FatTreeShape shape_of(std::int64_t hosts) {
+  switch (hosts) {
+    case 648:
+      return testing::tree_of_648();
+    case 1728:
+      return testing::tree_of_1728();
+    case 11664:
+      return testing::tree_of_11664();
+    default:
+      return testing::tree_of_65536();
+  }
+}
+
+struct Fabric {
+  RoutingInput input;
+  const RoutingEngine* engine = nullptr;
+  Routing routing;
+  std::vector<LinkId> switch_links;
+};
+
+Fabric& fabric_of(std::int64_t hosts) {
+  static std::map<std::int64_t, Fabric> fabrics;
+  const auto [at, is_new] = fabrics.try_emplace(hosts);
+  Fabric& fabric = at->second;
+  if (is_new) {
+    const TopologyPtr topology = testing::make_fat_tree(shape_of(hosts));
+    fabric.input = {.view = FabricView(topology), .scope = RoutingScope::make(topology).value()};
+    fabric.engine = choose_engine(*fabric.input.scope).engine;
+    fabric.routing = fabric.engine->route(fabric.input).value();
+    for (const LinkId link : topology->links()) {
+      if (topology->joins_switches(link)) fabric.switch_links.push_back(link);
+    }
+  }
+  return fabric;
+}
+
+double memset_ms(std::size_t bytes) {
+  using Clock = std::chrono::steady_clock;
+  const auto memory = std::make_unique_for_overwrite<char[]>(bytes);
+  const auto started = Clock::now();
+  std::memset(memory.get(), 1, bytes);
+  benchmark::DoNotOptimize(memory.get());
+  return std::chrono::duration<double, std::milli>(Clock::now() - started).count();
+}
+
+void FullTables(benchmark::State& state) {
+  Fabric& fabric = fabric_of(state.range(0));
+  for (auto _ : state) benchmark::DoNotOptimize(fabric.engine->route(fabric.input));
+  const std::size_t bytes = fabric.routing.tables.memory_bytes();
+  state.counters["switches"] = static_cast<double>(fabric.input.scope->topology().switches().size());
+  state.counters["tables_MiB"] = static_cast<double>(bytes) / (1U << 20U);
+  state.counters["memset_ms"] = memset_ms(bytes);
+}
+
+void Scope(benchmark::State& state) {
+  Fabric& fabric = fabric_of(state.range(0));
+  for (auto _ : state) benchmark::DoNotOptimize(RoutingScope::make(fabric.input.scope->topology_ptr()));
+}
+
+// Another link fails in every iteration, from the same healthy tables.
+void RerouteOneLink(benchmark::State& state) {
+  Fabric& fabric = fabric_of(state.range(0));
+  std::size_t next = 0, changed = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    RoutingInput broken = fabric.input;
+    broken.view.set_state(fabric.switch_links[next = (next + 7919) % fabric.switch_links.size()], LinkState::down);
+    state.ResumeTiming();
+    Routing after = fabric.engine->reroute(fabric.routing, broken).value();
+    benchmark::DoNotOptimize(after);
+    state.PauseTiming();
+    changed += after.changed_entries;
+    after = {};
+    state.ResumeTiming();
+  }
+  state.counters["entries"] = benchmark::Counter(static_cast<double>(changed), benchmark::Counter::kAvgIterations);
+}
+
+RoutingInput with_failures(const Fabric& fabric, double share) {
+  RoutingInput broken = fabric.input;
+  auto links = fabric.switch_links;
+  std::mt19937_64 random(7);
+  std::shuffle(links.begin(), links.end(), random);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(share * static_cast<double>(links.size())); ++i)
+    broken.view.set_state(links[i], LinkState::down);
+  return broken;
+}
+
+void RerouteOnePercent(benchmark::State& state) {
+  Fabric& fabric = fabric_of(state.range(0));
+  const RoutingInput broken = with_failures(fabric, 0.01);
+  for (auto _ : state) benchmark::DoNotOptimize(fabric.engine->reroute(fabric.routing, broken));
+  const Routing after = fabric.engine->reroute(fabric.routing, broken).value();
+  AuditOptions options;
+  options.shift_samples = 0;
+  const auto worst = [&](const FabricView& view, const Routing& routing) {
+    return static_cast<double>(audit(view, routing.tables, routing.lanes, options).max_link_load_hosts);
+  };
+  if (state.range(0) > 20000) return;
+  state.counters["healthy"] = worst(fabric.input.view, fabric.routing);
+  state.counters["worst"] = worst(broken.view, after);
+  state.counters["same_as_full"] = after.tables == fabric.engine->route(broken).value().tables ? 1 : 0;
+}
+
+void Audit(benchmark::State& state) {
+  Fabric& fabric = fabric_of(state.range(0));
+  AuditOptions options;
+  options.parts = static_cast<std::size_t>(state.range(1));
+  options.run = [](std::size_t parts, const std::function<void(std::size_t)>& part) {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 1; i < parts; ++i) threads.emplace_back([&part, i] { part(i); });
+    part(0);
+  };
+  bool sound = true;
+  for (auto _ : state) sound = sound && audit(fabric.input.view, fabric.routing.tables, {}, options).sound();
+  state.counters["sound"] = sound ? 1 : 0;
+}
+
+void DeltaOneLink(benchmark::State& state) {
+  Fabric& fabric = fabric_of(state.range(0));
+  RoutingInput broken = fabric.input;
+  broken.view.set_state(fabric.switch_links[fabric.switch_links.size() / 3], LinkState::down);
+  const Routing after = fabric.engine->reroute(fabric.routing, broken).value();
+  ForwardingDelta delta;
+  for (auto _ : state) delta = compute_delta(broken.view, fabric.routing, after);
+  state.counters["blocks"] = static_cast<double>(delta.changed_blocks);
+  state.counters["drops"] = delta.drops_first ? 1 : 0;
+}
+
+BENCHMARK(Scope)->Arg(11664)->Unit(benchmark::kMillisecond);
+BENCHMARK(FullTables)->Arg(648)->Arg(1728)->Arg(11664)->Arg(65536)->Unit(benchmark::kMillisecond);
+BENCHMARK(RerouteOneLink)->Arg(648)->Arg(1728)->Arg(11664)->Arg(65536)->Unit(benchmark::kMillisecond)->Iterations(60);
+BENCHMARK(RerouteOnePercent)->Arg(1728)->Arg(11664)->Unit(benchmark::kMillisecond);
+BENCHMARK(Audit)->Args({1728, 1})->Args({11664, 1})->Args({11664, 2})->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(DeltaOneLink)->Arg(1728)->Arg(11664)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace railweave::fabric

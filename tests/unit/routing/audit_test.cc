@@ -1,0 +1,199 @@
+// The audit against the naive checker, and whether it finds what is planted: a wrong entry, a wrong lane, a dead link.
+#include "fabric/routing/audit/audit.h"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "fabric/routing/engine_registry.h"
+#include "fabric/routing/layered_engine.h"
+#include "tests/support/fat_trees.h"
+#include "tests/unit/routing/naive_checker.h"
+#include "tests/unit/routing/random_fabric.h"
+
+namespace railweave::fabric {
+namespace {
+
+using testing::build;
+using testing::check_naively;
+using testing::random_graph;
+using testing::random_tree;
+
+RoutingInput input_of(const TopologyPtr& topology) {
+  return {.view = FabricView(topology), .scope = RoutingScope::make(topology).value()};
+}
+
+std::uint64_t load_of(const std::map<PortId, std::uint64_t>& loads, PortId port) {
+  const auto found = loads.find(port);
+  return found == loads.end() ? 0 : found->second;
+}
+
+void expect_as_naive(const FabricView& view, const Routing& routing, const std::string& what) {
+  const auto naive = check_naively(view, routing);
+  const AuditReport report = audit(view, routing.tables, routing.lanes);
+  EXPECT_EQ(report.pairs, naive.pairs) << what;
+  EXPECT_EQ(report.unreachable_pairs, naive.unreachable) << what;
+  EXPECT_EQ(report.unreachable_pairs - report.cut_off_pairs, naive.failed) << what << ": " << naive.text();
+  EXPECT_EQ(report.credit_loops > 0, naive.credit_loop) << what;
+  EXPECT_EQ(report.max_link_load, naive.max_load) << what;
+  EXPECT_EQ(report.max_link_load_hosts, naive.max_host_load) << what;
+  EXPECT_EQ(load_of(naive.load, report.max_link), naive.max_load) << what;
+  EXPECT_EQ(load_of(naive.host_load, report.max_link_hosts), naive.max_host_load) << what;
+  EXPECT_EQ(report.longest_route, naive.longest) << what;
+  EXPECT_EQ(report.nonminimal_pairs, naive.nonminimal) << what;
+  // Cut into parts, run in another order: the same.
+  AuditOptions options;
+  options.parts = 5;
+  options.run = [](std::size_t parts, const std::function<void(std::size_t)>& part) {
+    for (std::size_t i = parts; i-- > 0;) part(i);
+  };
+  const AuditReport parted = audit(view, routing.tables, routing.lanes, options);
+  EXPECT_EQ(parted.unreachable_pairs, report.unreachable_pairs) << what;
+  EXPECT_EQ(parted.credit_loops, report.credit_loops) << what;
+  EXPECT_EQ(parted.max_link_load, report.max_link_load) << what;
+  EXPECT_EQ(parted.max_link, report.max_link) << what;
+  EXPECT_EQ(parted.unreached.size(), report.unreached.size()) << what;
+  EXPECT_EQ(parted.findings.size(), report.findings.size()) << what;
+}
+
+// Tables of any content, most of them wrong.
+TEST(Audit, CountsWhatTheNaiveCheckerCountsOnCorruptTables) {
+  std::size_t loops = 0, credit_loops = 0, failures = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    const auto topology = build(seed % 2 == 0 ? random_graph(seed) : random_tree(seed));
+    RoutingInput input = input_of(topology);
+    const LayeredEngine layered;
+    Routing routing = (seed % 5 == 0 ? &layered : choose_engine(*input.scope).engine)->route(input).value();
+    if (seed % 5 == 0) routing.lanes = {};  // shortest ways all on one lane
+    routing.lanes.planes.resize(input.scope->planes().size());
+    std::mt19937_64 random(seed);
+    if (seed % 3 == 0) input.view.set_state(LinkId(random() % topology->links().size()), LinkState::down);
+    for (const PlaneId id : input.scope->planes()) {
+      const Plane& plane = input.scope->plane(id);
+      if (plane.destination_count() == 0) continue;
+      PlaneTables tables = routing.tables.plane(id);
+      {
+        PlaneTables::Editor editor(tables);
+        const std::size_t wrong = seed % 4 == 0 ? tables.switches() * tables.destinations() : random() % 4;
+        for (std::size_t i = 0; i < wrong; ++i) {
+          const std::size_t s = random() % tables.switches(), d = random() % tables.destinations();
+          const auto port = static_cast<std::uint16_t>(random() % (plane.port_count[s] + 1U));
+          editor.set(s, d, random() % 8 == 0 ? kNoPort : port);
+        }
+      }
+      routing.tables.set_plane(id, std::move(tables));
+    }
+    expect_as_naive(input.view, routing, "seed " + std::to_string(seed));
+    const AuditReport report = audit(input.view, routing.tables, routing.lanes);
+    loops += report.looping_pairs > 0 ? 1 : 0;
+    credit_loops += report.credit_loops > 0 ? 1 : 0;
+    failures += report.sound() ? 0 : 1;
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(loops, 30U);
+  EXPECT_GT(credit_loops, 5U);
+  EXPECT_GT(failures, 60U);
+}
+
+TEST(Audit, AgreesWithTheNaiveCheckerOnTablesOfEveryEngine) {
+  for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+    const auto topology = build(seed % 2 == 0 ? random_graph(seed) : random_tree(seed));
+    const RoutingInput input = input_of(topology);
+    for (const RoutingEngine* engine : routing_engines()) {
+      const auto routing = engine->route(input);
+      if (!routing) continue;  // an engine for other topologies
+      expect_as_naive(input.view, *routing, std::string(engine->name()) + ", seed " + std::to_string(seed));
+    }
+    if (HasFailure()) break;
+  }
+}
+
+// On a sound routing every single wrong entry that traffic meets is found: what it breaks, or what it makes longer.
+TEST(Audit, OneWrongEntryIsFound) {
+  const auto topology = testing::make_fat_tree(
+      {.hosts_per_leaf = 2, .leaves_per_pod = 2, .spines_per_pod = 2, .pods = 2, .cores_per_spine = 2});
+  const RoutingInput input = input_of(topology);
+  const Routing routing = choose_engine(*input.scope).engine->route(input).value();
+  const AuditReport healthy = audit(input.view, routing.tables, routing.lanes);
+  ASSERT_TRUE(healthy.sound());
+  const Plane& plane = input.scope->plane(PlaneId(0));
+  std::size_t planted = 0, harmless = 0;
+  for (std::uint32_t s = 0; s < plane.switch_count(); ++s) {
+    for (std::uint32_t d = 0; d < plane.destination_count(); ++d) {
+      const std::uint16_t right = routing.tables.plane(PlaneId(0)).at(s, d);
+      for (std::uint16_t port = 0; port <= plane.port_count[s]; ++port) {
+        if (port == right) continue;
+        Routing wrong = routing;
+        PlaneTables tables = routing.tables.plane(PlaneId(0));
+        PlaneTables::Editor(tables).set(s, d, port);
+        wrong.tables.set_plane(PlaneId(0), std::move(tables));
+        const AuditReport report = audit(input.view, wrong.tables, wrong.lanes);
+        const auto naive = check_naively(input.view, wrong);
+        ++planted;
+        EXPECT_EQ(report.sound(), naive.failed == 0 && !naive.credit_loop) << "switch " << s << " destination " << d;
+        EXPECT_EQ(report.nonminimal_pairs, naive.nonminimal);
+        if (report.sound() && report.nonminimal_pairs == 0) ++harmless;  // another way up, or nobody comes by
+      }
+    }
+  }
+  EXPECT_GT(planted, 300U);
+  EXPECT_LT(harmless, planted / 2);
+}
+
+TEST(Audit, ALinkThatDiedAfterwardsIsFound) {
+  std::size_t found = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    testing::FabricSketch sketch = random_tree(seed);
+    sketch.lmc_of_hosts = {0};  // loads count the first LID of a port only
+    const auto topology = build(sketch);
+    RoutingInput input = input_of(topology);
+    const Routing routing = choose_engine(*input.scope).engine->route(input).value();
+    const auto used = check_naively(input.view, routing).load;
+    for (const LinkId link : topology->links()) {
+      if (!topology->joins_switches(link)) continue;
+      FabricView view = input.view;
+      view.set_state(link, LinkState::down);
+      const AuditReport report = audit(view, routing.tables, routing.lanes);
+      const bool in_use = used.contains(topology->a(link)) || used.contains(topology->b(link));
+      EXPECT_EQ(report.unreachable_pairs > 0, in_use) << "seed " << seed;
+      found += report.sound() ? 0 : 1;
+    }
+  }
+  EXPECT_GT(found, 100U);
+}
+
+// A ring of five, routed by shortest ways: without the second lane its channels wait for each other in a circle.
+TEST(Audit, AWrongLaneIsFound) {
+  testing::FabricSketch ring;
+  for (unsigned i = 0; i < 5; ++i) {
+    ring.switches.push_back({2, 0});
+    ring.cables.emplace_back(i, (i + 1) % 5);
+  }
+  const RoutingInput input = input_of(build(ring));
+  const LayeredEngine engine;
+  Routing routing = engine.route(input).value();
+  ASSERT_GE(routing.lanes.used(), 2U);
+  const AuditReport healthy = audit(input.view, routing.tables, routing.lanes);
+  EXPECT_TRUE(healthy.sound());
+  EXPECT_EQ(healthy.lanes, routing.lanes.used());
+  Routing one_lane = routing;
+  one_lane.lanes = {};
+  EXPECT_EQ(audit(input.view, one_lane.tables, one_lane.lanes).credit_loops, 1U);
+  // Single paths moved to another lane: whatever the naive checker says of it, the audit says.
+  std::size_t circles = 0;
+  PlaneLanes& lanes = routing.lanes.planes.front();
+  const auto levels = lanes.path_level;
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (levels[i] == 0) continue;
+    lanes.path_level[i] = 0;
+    const bool circle = check_naively(input.view, routing).credit_loop;
+    const AuditReport report = audit(input.view, routing.tables, routing.lanes);
+    EXPECT_EQ(report.credit_loops > 0, circle);
+    EXPECT_EQ(report.credit_loop.empty(), !circle);
+    circles += circle ? 1 : 0;
+  }
+  EXPECT_GT(circles, 0U);
+}
+
+}  // namespace
+}  // namespace railweave::fabric
