@@ -25,10 +25,10 @@
 namespace railweave::control {
 
 struct ControlOptions {
-  std::size_t queue_limit = 1024;                                    // commands waiting; more are refused as busy
-  std::size_t batch_limit = 128;                                     // commands per transaction
-  std::uint64_t snapshot_every = 5'000;                              // events
-  std::function<std::int64_t()> now_us;                              // unix, UTC; default: the system clock
+  std::size_t queue_limit = 1024;        // commands waiting; more are refused as busy
+  std::size_t batch_limit = 128;         // commands per transaction
+  std::uint64_t snapshot_every = 5'000;  // events
+  std::function<std::int64_t()> now_us;  // unix, UTC; from any thread; default: the system clock
   std::function<void(const std::vector<db::Record>&)> on_published;  // on the control thread; must not block
   std::function<void(const std::string&)> warn;                      // for the log
 };

@@ -1,6 +1,7 @@
 // A control loop on a real SQLite store in a temporary folder, and a small fabric to place jobs on.
 #pragma once
 
+#include <atomic>
 #include <future>
 #include <memory>
 #include <string>
@@ -92,7 +93,7 @@ class ControlTest : public testing::Test {
   api::JournalCodec codec_;
   std::unique_ptr<db::Journal> journal_;
   std::unique_ptr<ControlLoop> loop_;
-  std::int64_t clock_us_ = 1'700'000'000'000'000;
+  std::atomic<std::int64_t> clock_us_ = 1'700'000'000'000'000;
 };
 
 }  // namespace railweave::control
