@@ -1,5 +1,6 @@
 #include "api/dto/lab_route_dto.h"
 
+#include "api/dto/findings_json.h"
 #include "api/dto/json_out.h"
 
 namespace railweave::api {
@@ -28,15 +29,22 @@ void add_audit(Out& value, const AuditReport& audit, const Topology& topology) {
   value["maxLinkHosts"] = link_json(topology, audit.max_link_hosts);
 }
 
-Out findings_json(const std::vector<fabric::Finding>& findings) {
-  Out list = Out::array();
-  for (const auto& finding : findings) {
-    list.push_back({{"code", finding.code},
-                    {"severity", fabric::to_string(finding.severity)},
-                    {"message", finding.message},
-                    {"objects", finding.objects}});
-  }
-  return list;
+Out multipath_json(const LabMultipath& multipath, const Topology& topology) {
+  const auto& report = multipath.report;
+  return {{"sound", report.sound()},
+          {"pairs", report.pairs},
+          {"unreachable", report.unreachable},
+          {"cutOff", report.cut_off},
+          {"looping", report.looping},
+          {"creditLoop", report.credit_loop},
+          {"mostMembers", report.most_members},
+          {"maxLinkLoadHosts", report.max_link_load_hosts},
+          {"maxLinkHosts", link_json(topology, report.max_link_hosts)},
+          {"hashedFlows", multipath.flows},
+          {"hashedMembers", multipath.members},
+          {"collisionFactor", multipath.collision_factor},
+          {"makeMs", multipath.make_ms},
+          {"auditMs", multipath.audit_ms}};
 }
 
 }  // namespace
@@ -85,6 +93,8 @@ std::string write_lab_route(const LabRoute& route, const Topology& topology) {
     add_audit(other, route.against->audit, topology);
     value["against"] = std::move(other);
   }
+  value["multipath"] = nullptr;
+  if (route.multipath) value["multipath"] = multipath_json(*route.multipath, topology);
   value["findings"] = findings_json(route.findings);
   return dump(value);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fabric/routing/audit/audit.h"
+#include "fabric/routing/multipath/path_sets_audit.h"
 #include "fabric/topology/finding.h"
 
 namespace railweave::api {
@@ -18,6 +19,15 @@ struct LabComparison {
   std::size_t differing_entries = 0;  // of switch and destination; where only one of both has a port, too
   std::size_t unknown_switches = 0, unknown_lids = 0;
   fabric::AuditReport audit;
+};
+
+// All nearest links at once, as ECMP, spraying or adaptive routing use them.
+struct LabMultipath {
+  fabric::PathSetsReport report;
+  std::uint32_t flows = 0;      // one from every host port of the leaf that has most of them, hashed onto
+  unsigned members = 0;         // so many links
+  double collision_factor = 1;  // makes the fullest link this much slower than an even split
+  double make_ms = 0, audit_ms = 0;
 };
 
 struct LabRoute {
@@ -34,6 +44,7 @@ struct LabRoute {
   double peak_mib = 0, tables_mib = 0;
   std::string digest;
   std::optional<LabComparison> against;
+  std::optional<LabMultipath> multipath;
   std::vector<fabric::Finding> findings;
 };
 

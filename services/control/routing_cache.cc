@@ -19,7 +19,12 @@ bool same_overlay(const FabricView& a, const FabricView& b) {
 }  // namespace
 
 const fabric::AuditReport& FabricRoutes::audit() const {
-  std::call_once(audited_, [this] { report_ = fabric::audit(input.view, routing.tables, routing.lanes); });
+  std::call_once(audited_, [this] {
+    fabric::AuditOptions options;
+    options.parts = fabric::part_count();
+    options.run = fabric::on_threads();
+    report_ = fabric::audit(input.view, routing.tables, routing.lanes, options);
+  });
   return report_;
 }
 

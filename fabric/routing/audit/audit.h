@@ -5,19 +5,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "fabric/routing/forwarding_tables.h"
 #include "fabric/routing/lanes.h"
+#include "fabric/routing/parallel_for.h"
 #include "fabric/topology/fabric_view.h"
 #include "fabric/topology/finding.h"
 
 namespace railweave::fabric {
-
-// Runs part(0) ... part(parts - 1), in any order and on any threads, and returns when all are done.
-using ParallelFor = std::function<void(std::size_t parts, const std::function<void(std::size_t)>& part)>;
 
 struct AuditOptions {
   unsigned shift_samples = 4;     // shift permutations of the host ports to walk; 0: none

@@ -73,6 +73,22 @@ void add_comparison(Sheet& sheet, const Json& answer) {
   sheet.add("  its fullest link", load_text(other, "maxLinkLoadHosts", "maxLinkHosts"));
 }
 
+void add_multipath(Sheet& sheet, const Json& answer) {
+  const Json& spread = field(answer, "multipath");
+  if (!spread.is_object()) return;
+  const bool sound = flag_of(spread, "sound");
+  sheet.add("All nearest ways",
+            {sound ? "sound, at most " + text_of(spread, "mostMembers") + " links in a set" : "not sound",
+             sound ? Tone::good : Tone::bad});
+  char text[64];
+  const auto number = [](const Json& value) { return value.is_number() ? value.get<double>() : 0.0; };
+  std::snprintf(text, sizeof text, "%.1f pairs, split evenly", number(field(spread, "maxLinkLoadHosts")));
+  sheet.add("  fullest link", text);
+  std::snprintf(text, sizeof text, "%.2f x as full as split evenly (", number(field(spread, "collisionFactor")));
+  sheet.add("  if hashed",
+            text + text_of(spread, "hashedFlows") + " flows on " + text_of(spread, "hashedMembers") + " links)");
+}
+
 void print(Output& output, const Json& answer) {
   Sheet sheet;
   sheet.add("Engine", text_of(answer, "engine") + ": " + text_of(answer, "engineReason"));
@@ -94,6 +110,7 @@ void print(Output& output, const Json& answer) {
   const Json& peak = field(answer, "peakMiB");
   std::snprintf(memory, sizeof memory, ", %.0f MiB at most", peak.is_number() ? peak.get<double>() : 0.0);
   sheet.add("Audited in", milliseconds(answer, "auditMs") + memory);
+  add_multipath(sheet, answer);
   add_comparison(sheet, answer);
   output.text(sheet.text(output.terminal()) + "\n");
   print_findings(output, list(answer, "findings"));
@@ -159,6 +176,9 @@ void add_lab_route_command(CLI::App& lab, Session& session) {
                     "Give every host port 2^N LIDs, instead of what the file says", {0, 7});
   add_number_option(command, "--max-lanes", options->request.max_lanes, "Virtual lanes that routes may take", {1, 15});
   add_failure_options(command, options->failures);
+  command.add_flag(
+      "--multipath", options->request.multipath,
+      "Path sets too, as ECMP, spraying and adaptive routing use them: sound? how full, how many collisions?");
   command
       .add_option("--against", options->request.against,
                   "Compare with tables that OpenSM dumped: opensm-lfts.dump or opensm.fdbs")

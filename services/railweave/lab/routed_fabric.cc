@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <functional>
-#include <thread>
 #include <utility>
 
 #include <sys/resource.h>
 
 #include "fabric/routing/delta/forwarding_delta.h"
 #include "fabric/routing/engine_registry.h"
+#include "fabric/routing/multipath/hash_collisions.h"
+#include "fabric/routing/multipath/path_sets.h"
 #include "fabric/routing/opensm/opensm_dumps.h"
 #include "services/railweave/command_failure.h"
 #include "services/railweave/input_file.h"
@@ -23,7 +23,6 @@ using fabric::Routing;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxTablesFileBytes = std::size_t{1} << 30U;  // 11,664 hosts: about 600 MiB of opensm.fdbs
-constexpr unsigned kMostThreads = 8;
 
 class Stopwatch {
  public:
@@ -42,12 +41,8 @@ double peak_mib() {
 fabric::AuditReport audited(const FabricView& view, const fabric::ForwardingTables& tables,
                             const fabric::Lanes& lanes) {
   fabric::AuditOptions options;
-  options.parts = std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
-  options.run = [](std::size_t parts, const std::function<void(std::size_t)>& part) {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < parts; ++i) threads.emplace_back([&part, i] { part(i); });
-    part(0);
-  };
+  options.parts = fabric::part_count();
+  options.run = fabric::on_threads();
   return fabric::audit(view, tables, lanes, options);
 }
 
@@ -92,6 +87,24 @@ api::LabComparison compare(const RouteRequest& request, const FabricView& view, 
   other.differing_entries = differing_entries(routing.tables, read->tables);
   other.audit = audited(view, read->tables, {});
   return other;
+}
+
+api::LabMultipath spread(const FabricView& view, const Routing& routing) {
+  api::LabMultipath multipath;
+  const Stopwatch make_watch;
+  const fabric::PathSets sets = value_or_fail(fabric::make_path_sets(routing));
+  multipath.make_ms = make_watch.ms();
+  const Stopwatch audit_watch;
+  multipath.report = fabric::audit(view, sets);
+  multipath.audit_ms = audit_watch.ms();
+  multipath.members = multipath.report.most_members;
+  for (const fabric::PlaneId id : sets.scope->planes()) {
+    for (const fabric::Home& home : sets.scope->plane(id).homes) {
+      multipath.flows = std::max(multipath.flows, home.host_ports);
+    }
+  }
+  multipath.collision_factor = fabric::expected_collision_factor(multipath.flows, multipath.members);
+  return multipath;
 }
 
 void add_counts(const fabric::RoutingScope& scope, api::LabRoute& report) {
@@ -173,6 +186,7 @@ RoutedFabric route_fabric(const fabric::TopologyPtr& topology, const RouteReques
   append(report.findings, routed.routing.findings);
   append(report.findings, report.audit.findings);
   report.peak_mib = peak_mib();
+  if (request.multipath) report.multipath = spread(routed.view, routed.routing);
   if (!request.against.empty()) report.against = compare(request, routed.view, routed.routing);
   return routed;
 }

@@ -20,6 +20,7 @@ struct RouteRequest {
   std::optional<std::uint64_t> lmc;
   std::uint64_t max_lanes = 8;
   std::string against, against_subnet;  // paths; empty: none
+  bool multipath = false;               // path sets too; fails for engines whose routes allow one way only
 };
 
 struct RoutedFabric {

@@ -194,6 +194,20 @@ TEST_F(LabRoute, RefusesWhatMakesNoSense) {
   EXPECT_EQ(run_railweave({"lab", "route", scratch_file("empty", "")}).exit_code, 8);
 }
 
+TEST_F(LabRoute, MultipathSpreadsOverAllNearestLinks) {
+  EXPECT_TRUE(routed({fabric()})["multipath"].is_null());
+  const Json spread = routed({fabric(), "--multipath"})["multipath"];
+  EXPECT_EQ(spread["sound"], true);
+  EXPECT_EQ(spread["mostMembers"], 4);
+  // 4 hosts of a leaf send to the 28 of the others, over 4 uplinks.
+  EXPECT_DOUBLE_EQ(spread["maxLinkLoadHosts"].get<double>(), 4 * 28 / 4.0);
+  // 4 flows on 4 links: the mean of the fullest is 544/256 by counting all 256 ways.
+  EXPECT_NEAR(spread["collisionFactor"].get<double>(), 544.0 / 256, 1e-9);
+  const Finished refused = run_railweave({"lab", "route", fabric(), "--engine", "layered", "--multipath"});
+  EXPECT_EQ(refused.exit_code, 7) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("gives one path per pair"));
+}
+
 TEST(LabRouteReal, EveryRealFileIsRoutedSoundly) {
   int files = 0;
   for (const char* folder : {"ib", "ibsim"}) {
