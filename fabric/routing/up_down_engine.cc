@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fabric/routing/live_plane.h"
+#include "fabric/routing/parallel_for.h"
 #include "fabric/routing/plane_plan.h"
 #include "fabric/routing/reach.h"
 #include "fabric/routing/switch_order.h"
@@ -199,21 +200,33 @@ EngineFit UpDownEngine::fit(const RoutingScope& scope) const {
 
 Result<Routing> UpDownEngine::route(const RoutingInput& input) const {
   const RoutingScope& scope = *input.scope;
+  struct RoutedPlane {
+    PlaneState state;
+    PlaneTables tables;
+  };
+  std::vector<RoutedPlane> planes(scope.planes().size());
+  const std::size_t parts = std::clamp<std::size_t>(planes.size(), 1, std::max<std::size_t>(1, input.threads));
+  on_threads()(parts, [&](std::size_t part) {
+    for (std::size_t i = part; i < planes.size(); i += parts) {
+      const Plane& plane = scope.plane(PlaneId(i));
+      auto plan = std::make_shared<PlanePlan>(
+          plan_plane(scope, plane, local_weights(input, plane), {.trees_only = flavor_ == Flavor::fat_tree}));
+      planes[i].state = fresh_state(plane, std::move(plan), live_plane(plane, input));
+      complete(plane, planes[i].state);
+      planes[i].tables = fill(plane, planes[i].state);
+    }
+  });
   Routing routing{.engine = name(), .tables = ForwardingTables(input.scope)};
-  routing.lanes.planes.resize(scope.planes().size());
+  routing.lanes.planes.resize(planes.size());
   auto state = std::make_shared<UpDownState>();
   state->flavor = flavor_;
   state->input = input;
   for (const PlaneId id : scope.planes()) {
-    const Plane& plane = scope.plane(id);
-    auto plan = std::make_shared<PlanePlan>(
-        plan_plane(scope, plane, local_weights(input, plane), {.trees_only = flavor_ == Flavor::fat_tree}));
-    PlaneState fresh = fresh_state(plane, std::move(plan), live_plane(plane, input));
-    complete(plane, fresh);
-    routing.tables.set_plane(id, fill(plane, fresh));
-    add_findings(scope, plane, fresh, routing.findings);
-    routing.orders.push_back(fresh.order);
-    state->planes.push_back(std::make_shared<PlaneState>(std::move(fresh)));
+    RoutedPlane& routed = planes[id.index()];
+    routing.tables.set_plane(id, std::move(routed.tables));
+    add_findings(scope, scope.plane(id), routed.state, routing.findings);
+    routing.orders.push_back(routed.state.order);
+    state->planes.push_back(std::make_shared<PlaneState>(std::move(routed.state)));
   }
   routing.state = std::move(state);
   return routing;

@@ -51,7 +51,7 @@ Result<FabricRoutesPtr> RoutingCache::at(const ClusterState& state) {
   auto scope = fabric::RoutingScope::make(state.view.topology_ptr());
   if (!scope) return std::unexpected(std::move(scope.error()));
   fabric::EngineChoice choice = fabric::choose_engine(**scope);
-  fabric::RoutingInput input{.view = state.view, .scope = std::move(*scope)};
+  fabric::RoutingInput input{.view = state.view, .scope = std::move(*scope), .threads = fabric::part_count()};
   auto routing = choice.engine->route(input);
   if (!routing) return std::unexpected(std::move(routing.error()));
   latest_ = std::make_shared<const FabricRoutes>(std::move(input), std::move(choice), std::move(*routing));

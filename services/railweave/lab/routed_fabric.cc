@@ -148,6 +148,7 @@ RoutedFabric route_fabric(const fabric::TopologyPtr& topology, const RouteReques
 
   fabric::RoutingInput input{.view = routed.view, .scope = scope};
   input.max_lanes = static_cast<unsigned>(request.max_lanes);
+  input.threads = fabric::part_count();
   const Stopwatch route_watch;
   routed.routing = value_or_fail(choice.engine->route(input));
   report.route_ms = route_watch.ms();

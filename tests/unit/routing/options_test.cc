@@ -20,6 +20,7 @@ using testing::check_naively;
 using testing::FatTreeShape;
 using testing::make_fat_tree;
 using testing::random_graph;
+using testing::random_tree;
 
 RoutingInput input_of(const TopologyPtr& topology, const ScopeOptions& options = {}) {
   return {.view = FabricView(topology), .scope = RoutingScope::make(topology, options).value()};
@@ -150,6 +151,32 @@ TEST(RoutingOptions, HeavyDestinationsAreSpread) {
   EXPECT_EQ(check_naively(input.view, weighted).failed, 0U);
   EXPECT_LE(heaviest(weighted), 3 * 101U);
   EXPECT_LT(heaviest(weighted), alike);
+}
+
+TEST(RoutingOptions, ResultsDoNotDependOnThreads) {
+  std::size_t several = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const TopologyPtr topology = build(random_tree(seed));
+    RoutingInput input{.view = FabricView(topology), .scope = RoutingScope::make(topology).value()};
+    several += input.scope->planes().size() > 1 ? 1 : 0;
+    const RoutingEngine& engine = *find_engine(seed % 2 == 0 ? "fat-tree" : "up-down");
+    const Routing alone = engine.route(input).value();
+    const AuditReport report = audit(input.view, alone.tables, alone.lanes);
+    for (const std::size_t threads : {2, 5}) {
+      input.threads = threads;
+      const Routing together = engine.route(input).value();
+      ASSERT_TRUE(together.tables == alone.tables) << "seed " << seed;
+      AuditOptions options;
+      options.parts = threads;
+      options.run = on_threads();
+      const AuditReport again = audit(input.view, alone.tables, alone.lanes, options);
+      ASSERT_EQ(again.max_link, report.max_link) << "seed " << seed;
+      ASSERT_EQ(again.max_link_load_hosts, report.max_link_load_hosts);
+      ASSERT_EQ(again.unreachable_pairs, report.unreachable_pairs);
+      ASSERT_EQ(again.credit_loops, report.credit_loops);
+    }
+  }
+  EXPECT_GT(several, 5U);
 }
 
 TEST(RoutingOptions, LayeredDoesWithAnyNumberOfLanes) {
