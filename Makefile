@@ -20,7 +20,7 @@ stop:  ## stop the railweaved that `make demo` left running
 test: deps build  ## install, build, run all tests
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
-build: configure  ## build everything (PRESET=release|debug|tsan|tidy|fuzz)
+build: configure  ## build everything (PRESET=release|debug|tsan|fuzz)
 	@cmake --build $(BUILD) -j $(JOBS) $(if $(TARGETS),--target $(TARGETS)) 
 
 configure: deps
@@ -38,10 +38,11 @@ bench-opensm: deps  ## lab route beside Debian's OpenSM on ibsim (packages opens
 	@$(MAKE) --no-print-directory build TARGETS=railweave
 	@tests/bench/opensm.sh $(BUILD)/bin/railweave $(or $(SIZES),1728 3456); status=$$?; [ $$status -eq 77 ] || exit $$status
 
-lint: deps  ## clang-format in check mode, layering, clang-tidy
+lint: deps  ## clang-format in check mode, layering, clang-tidy (FILES=regex for some)
 	@git ls-files '*.h' '*.cc' | xargs clang-format-19 --dry-run --Werror
 	@python3 tests/layering/layering.py .
-	@$(MAKE) --no-print-directory build PRESET=tidy
+	@$(MAKE) --no-print-directory configure PRESET=tidy
+	@run-clang-tidy-19 -quiet -p build/tidy -j $(JOBS) '$(CURDIR)/$(or $(FILES),(fabric|scheduler|db|api|services)/)'
 
 format: deps  ## rewrite the sources as clang-format wants them
 	@git ls-files '*.h' '*.cc' | xargs clang-format-19 -i

@@ -42,8 +42,11 @@ Json wait_for(Session& session, const std::string& location, const std::string& 
       const Json& why = field(operation, "error");
       const std::string code = text_of(why, "code");
       const Json& hint = field(why, "hint");
-      throw CommandFailure(
-          {kind_of_status(static_cast<int>(count_of(why, "status"))), code, text_of(why, "detail"), {}, hint.is_string() ? text_of(hint) : std::string()});
+      throw CommandFailure({kind_of_status(static_cast<int>(count_of(why, "status"))),
+                            code,
+                            text_of(why, "detail"),
+                            {},
+                            hint.is_string() ? text_of(hint) : std::string()});
     }
     if (state != "running") {
       throw CommandFailure({ErrorKind::malformed,

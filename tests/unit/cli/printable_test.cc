@@ -18,7 +18,7 @@ TEST(Printable, EscapesWhatCouldSteerATerminal) {
             "\\x9b31m");  // C1 control sequence introducer, in UTF-8
   EXPECT_EQ(printable("safe\xe2\x80\xae"
                       "gnp.exe"),
-            "safe\\u202egnp.exe");  // right-to-left override
+            "safe\\u202egnp.exe");                    // right-to-left override
   EXPECT_EQ(printable("\xe2\x81\xa6x"), "\\u2066x");  // left-to-right isolate
   EXPECT_EQ(printable("a\xe2\x80\xa8"
                       "b"),
@@ -28,7 +28,7 @@ TEST(Printable, EscapesWhatCouldSteerATerminal) {
 TEST(Printable, EscapesBytesThatAreNotUtf8) {
   EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3");
   EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");                    // overlong
-  EXPECT_EQ(printable("\xe0\x82\xaf"), "\\xe0\\x82\\xaf");        // overlong, of three bytes
+  EXPECT_EQ(printable("\xe0\x82\xaf"), "\\xe0\\x82\\xaf");           // overlong, of three bytes
   EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // surrogate
   EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // above U+10FFFF
 }
