@@ -29,7 +29,7 @@ struct RoutingInput {
   // By DestinationId: expected bytes, relative to each other. None: all alike.
   std::shared_ptr<const std::vector<std::uint32_t>> destination_weight{};
   unsigned max_lanes = 8;  // virtual lanes that deadlock freedom may take
-  // Planes may be computed side by side, on so many threads; no result depends on it.
+  // Planes, or the rows of one, may be computed side by side on so many threads; no result depends on it.
   std::size_t threads = 1;
 
   static constexpr float kDegradedCost = 4;

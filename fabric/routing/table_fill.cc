@@ -5,12 +5,14 @@
 #include <span>
 
 #include "fabric/routing/mix.h"
+#include "fabric/routing/parallel_for.h"
 
 namespace railweave::fabric {
 
 namespace {
 
 constexpr float kMostDraws = 64;
+constexpr std::uint32_t kLeastRowsPerThread = 128;
 
 }  // namespace
 
@@ -215,12 +217,18 @@ class TableFill::Row {
   std::size_t longest_ = 0;
 };
 
-PlaneTables TableFill::all() const {
+PlaneTables TableFill::all(std::size_t threads) const {
   PlaneTables tables(plane_.switch_count(), plane_.destination_count(), plane_.max_ports);
-  TableFill fill(plane_, live_, ways_, reach_, plan_);
+  const auto switches = static_cast<std::uint32_t>(plane_.switch_count());
+  const std::size_t parts =
+      std::clamp<std::size_t>(switches / kLeastRowsPerThread, 1, std::max<std::size_t>(1, threads));
   const auto fill_rows = [&]<class Entry>(Entry) {
-    Row<Entry> row(fill, tables);
-    for (std::uint32_t s = 0; s < plane_.switch_count(); ++s) row.fill(s);
+    on_threads()(parts, [&](std::size_t part) {
+      TableFill fill(plane_, live_, ways_, reach_, plan_);
+      Row<Entry> row(fill, tables);
+      const auto until = static_cast<std::uint32_t>(switches * (part + 1) / parts);
+      for (auto s = static_cast<std::uint32_t>(switches * part / parts); s < until; ++s) row.fill(s);
+    });
   };
   if (tables.wide()) {
     fill_rows(std::uint16_t{});

@@ -35,7 +35,8 @@ class TableFill {
             const NominalPlan& plan)
       : plane_(plane), live_(live), ways_(ways), reach_(reach), plan_(plan) {}
 
-  [[nodiscard]] PlaneTables all() const;
+  // Rows side by side on so many threads; no entry depends on it.
+  [[nodiscard]] PlaneTables all(std::size_t threads = 1) const;
   // The entries of switch s for the destinations of a home, in their order.
   void block(std::uint32_t s, std::uint32_t home, std::vector<std::uint16_t>& ports);
 

@@ -62,8 +62,8 @@ void complete(const Plane& plane, PlaneState& state) {
   state.flooded = true;
 }
 
-PlaneTables fill(const Plane& plane, const PlaneState& state) {
-  return TableFill(plane, state.live, state.ways, state.reach, state.plan->nominal).all();
+PlaneTables fill(const Plane& plane, const PlaneState& state, std::size_t threads) {
+  return TableFill(plane, state.live, state.ways, state.reach, state.plan->nominal).all(threads);
 }
 
 void add_findings(const RoutingScope& scope, const Plane& plane, const PlaneState& state,
@@ -213,7 +213,7 @@ Result<Routing> UpDownEngine::route(const RoutingInput& input) const {
           plan_plane(scope, plane, local_weights(input, plane), {.trees_only = flavor_ == Flavor::fat_tree}));
       planes[i].state = fresh_state(plane, std::move(plan), live_plane(plane, input));
       complete(plane, planes[i].state);
-      planes[i].tables = fill(plane, planes[i].state);
+      planes[i].tables = fill(plane, planes[i].state, input.threads / parts);
     }
   });
   Routing routing{.engine = name(), .tables = ForwardingTables(input.scope)};
@@ -283,7 +283,7 @@ Result<Routing> UpDownEngine::reroute(const Routing& before, const RoutingInput&
       routing.tables.set_plane(id, std::move(tables));
     } else {
       routing.incremental = false;
-      routing.tables.set_plane(id, fill(plane, now));
+      routing.tables.set_plane(id, fill(plane, now, input.threads));
     }
     add_findings(scope, plane, now, routing.findings);
     routing.orders.push_back(now.order);

@@ -66,7 +66,9 @@ double memset_ms(std::size_t bytes) {
 
 void FullTables(benchmark::State& state) {
   Fabric& fabric = fabric_of(state.range(0));
-  for (auto _ : state) benchmark::DoNotOptimize(fabric.engine->route(fabric.input));
+  RoutingInput input = fabric.input;
+  input.threads = static_cast<std::size_t>(state.range(1));
+  for (auto _ : state) benchmark::DoNotOptimize(fabric.engine->route(input));
   const std::size_t bytes = fabric.routing.tables.memory_bytes();
   state.counters["switches"] = static_cast<double>(fabric.input.scope->topology().switches().size());
   state.counters["tables_MiB"] = static_cast<double>(bytes) / (1U << 20U);
@@ -149,7 +151,16 @@ void DeltaOneLink(benchmark::State& state) {
 }
 
 BENCHMARK(Scope)->Arg(11664)->Unit(benchmark::kMillisecond);
-BENCHMARK(FullTables)->Arg(648)->Arg(1728)->Arg(11664)->Arg(65536)->Unit(benchmark::kMillisecond);
+BENCHMARK(FullTables)
+    ->ArgNames({"hosts", "threads"})
+    ->Args({648, 1})
+    ->Args({1728, 1})
+    ->Args({11664, 1})
+    ->Args({11664, 2})
+    ->Args({65536, 1})
+    ->Args({65536, 2})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 BENCHMARK(RerouteOneLink)->Arg(648)->Arg(1728)->Arg(11664)->Arg(65536)->Unit(benchmark::kMillisecond)->Iterations(60);
 BENCHMARK(RerouteOnePercent)->Arg(1728)->Arg(11664)->Unit(benchmark::kMillisecond);
 BENCHMARK(Audit)->Args({1728, 1})->Args({11664, 1})->Args({11664, 2})->Unit(benchmark::kMillisecond)->UseRealTime();

@@ -177,6 +177,15 @@ TEST(RoutingOptions, ResultsDoNotDependOnThreads) {
     }
   }
   EXPECT_GT(several, 5U);
+  // Rows of one plane.
+  const TopologyPtr topology = make_fat_tree(testing::tree_of_1728());
+  RoutingInput input = input_of(topology);
+  const Routing alone = routed(input);
+  ASSERT_GT(topology->switches().size(), 400U);
+  for (const std::size_t threads : {2, 3}) {
+    input.threads = threads;
+    ASSERT_TRUE(routed(input).tables == alone.tables) << threads;
+  }
 }
 
 TEST(RoutingOptions, LayeredDoesWithAnyNumberOfLanes) {
