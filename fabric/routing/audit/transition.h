@@ -10,6 +10,6 @@ namespace railweave::fabric {
 // Can packets wait for each other in a circle while switches change, entry by entry and in any order, from one routing
 // to the other? Where both go up and down on the same order, O(changed entries) as a rule; otherwise, and where a
 // change sends up what still comes down, O(switches x destinations).
-bool may_deadlock_between(const FabricView& view, PlaneId plane, const Routing& before, const Routing& after);
+bool may_deadlock_between(const FabricView& view, PlaneId id, const Routing& before, const Routing& after);
 
 }  // namespace railweave::fabric
