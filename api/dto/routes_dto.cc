@@ -191,10 +191,12 @@ std::string write_routes_diff(const control::FabricRoutes& before, const control
     std::size_t entries = 0, blocks = 0;
   };
   std::map<fabric::SwitchId, Changed> by_switch;
+  std::size_t urgent = 0;
   for (const auto& block : delta.blocks) {
     auto& changed = by_switch[block.sw];
     changed.entries += block.changed;
     ++changed.blocks;
+    urgent += block.urgent ? 1 : 0;
   }
   Out switches = Out::array();
   for (const auto& [sw, changed] : by_switch) {
@@ -206,6 +208,7 @@ std::string write_routes_diff(const control::FabricRoutes& before, const control
                   {"changedEntries", delta.changed_entries},
                   {"changedBlocks", delta.changed_blocks},
                   {"changedSwitches", by_switch.size()},
+                  {"urgentWrites", urgent},
                   {"stages", delta.stages},
                   {"dropsFirst", delta.drops_first},
                   {"switches", std::move(switches)},

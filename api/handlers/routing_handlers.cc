@@ -111,6 +111,18 @@ Result<fabric::FabricView> changed_view(const control::ClusterState& state, cons
   return view;
 }
 
+// The end ports of nodes that jobs run on: what changes for them is written first.
+std::vector<std::uint8_t> ports_of_jobs(const control::ClusterState& state, const fabric::RoutingScope& scope) {
+  const auto& topology = state.topology();
+  std::vector<std::uint8_t> urgent(scope.destinations().size(), 0);
+  for (const auto id : scope.destinations()) {
+    const auto& port = scope.destination(id).port;
+    const auto host = port ? topology.host(topology.hca_of(port)) : fabric::HostId();
+    if (host && state.allocations[host.index()].used != 0) urgent[id.index()] = 1;
+  }
+  return urgent;
+}
+
 void post_diff(const ControlPlane& plane, RoutingCache& cache, const Request& request, const Responder& respond) {
   if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
   const auto change = read_route_change(request.body);
@@ -122,7 +134,8 @@ void post_diff(const ControlPlane& plane, RoutingCache& cache, const Request& re
   if (!view) return void(respond(view.error()));
   const auto after = control::reroute(**before, std::move(*view));
   if (!after) return void(respond(after.error()));
-  const auto delta = compute_delta((*after)->input.view, (*before)->routing, (*after)->routing);
+  const auto delta = compute_delta((*after)->input.view, (*before)->routing, (*after)->routing,
+                                   {.urgent = ports_of_jobs(*state, (*before)->scope())});
   respond(Response::json(write_routes_diff(**before, **after, delta)));
 }
 

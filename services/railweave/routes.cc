@@ -142,6 +142,9 @@ void diff(Session& session, const ChangeOptions& options) {
   Sheet sheet;
   sheet.add("Changes", text_of(answer, "changedEntries") + " entries in " + text_of(answer, "changedBlocks") +
                            " blocks of " + text_of(answer, "changedSwitches") + " switches");
+  if (count_of(answer, "urgentWrites") > 0) {
+    sheet.add("For running jobs", text_of(answer, "urgentWrites") + " of the blocks, written first");
+  }
   sheet.add("Written in", text_of(answer, "stages") + " stages" +
                               (flag_of(answer, "dropsFirst") ? ", dropping what changes first" : ""));
   const Json& before = field(answer, "before");

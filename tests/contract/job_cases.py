@@ -1,5 +1,5 @@
 """Jobs: what-ifs, submission, what is refused and why, ranks, ends."""
-from small_fabric import fabric
+from small_fabric import UPLINK, fabric
 
 TENANT = "research"
 
@@ -252,4 +252,13 @@ def lost_jobs(session):
     session.call("putTopology", 200, body=fabric(), query={"source": "by hand"})
 
 
-CASES = [what_ifs, bad_bodies, submission, job_lists, refused_placements, unknown_level, lost_jobs]
+def routes_of_running_jobs(session):
+    """Blocks with changes for a running job's nodes are urgent; without jobs none are."""
+    cut = {"failLinks": [UPLINK]}
+    assert session.call("diffRoutes", 200, body=cut).json["urgentWrites"] == 0
+    placed = session.call("submitJob", 201, body=job(name="traffic")).json["id"]
+    assert session.call("diffRoutes", 200, body=cut).json["urgentWrites"] > 0
+    session.call("cancelJob", 200, path={"id": placed})
+
+
+CASES = [what_ifs, bad_bodies, routes_of_running_jobs, submission, job_lists, refused_placements, unknown_level, lost_jobs]

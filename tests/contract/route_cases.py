@@ -1,8 +1,5 @@
 """Routes: the tables, their audit, single paths, and what failures would change."""
-from small_fabric import LINK, guid
-
-
-UPLINK = f"{guid(1)}/16--{guid(3)}/1"  # leaf-1 to spine-1
+from small_fabric import LINK, UPLINK, guid
 
 
 def tables(session):

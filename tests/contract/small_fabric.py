@@ -73,3 +73,4 @@ Hca 1 "box-1"
 Hca 1 "box-2"
 [1] "edge-1"[2]
 """
+UPLINK = f"{guid(1)}/16--{guid(3)}/1"  # leaf-1 to spine-1
