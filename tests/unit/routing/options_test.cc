@@ -153,6 +153,30 @@ TEST(RoutingOptions, HeavyDestinationsAreSpread) {
   EXPECT_LT(heaviest(weighted), alike);
 }
 
+TEST(RoutingOptions, FasterLinksCarryMoreInProportion) {
+  testing::FabricSketch sketch;
+  constexpr unsigned kLeaves = 6, kHosts = 10;
+  sketch.switches.assign(kLeaves + 3, {});
+  for (unsigned leaf = 0; leaf < kLeaves; ++leaf) {
+    sketch.switches[leaf].hosts = kHosts;
+    for (unsigned spine = 0; spine < 3; ++spine) {
+      sketch.cables.emplace_back(leaf, kLeaves + spine);
+      sketch.cable_specs.push_back(infiniband_link(4, spine < 2 ? LinkSpeed::ndr : LinkSpeed::hdr));
+    }
+  }
+  const RoutingInput input = input_of(build(sketch));
+  const Topology& topology = input.scope->topology();
+  for (const char* engine : {"fat-tree", "up-down"}) {
+    const auto naive = check_naively(input.view, find_engine(engine)->route(input).value());
+    for (const auto& [port, load] : naive.host_load) {
+      // 10 hosts send to the 50 of other leaves over 400 + 400 + 200 Gb/s: 200, 200 and 100 pairs.
+      const std::uint64_t share = topology.rate(topology.link(port)).gbps() == 400 ? 200 : 100;
+      EXPECT_EQ(load, share) << engine << " " << topology.port_text(port);
+    }
+    EXPECT_EQ(naive.host_load.size(), 2U * 3 * kLeaves) << engine;
+  }
+}
+
 TEST(RoutingOptions, ResultsDoNotDependOnThreads) {
   std::size_t several = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
