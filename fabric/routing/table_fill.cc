@@ -69,13 +69,7 @@ std::uint16_t TableFill::pick(std::uint32_t s, std::uint32_t destination) const 
   return port;
 }
 
-void TableFill::block(std::uint32_t s, std::uint32_t home, std::vector<std::uint16_t>& ports) {
-  const Home& to = plane_.homes[home];
-  ports.resize(to.count);
-  if (to.sw == s) {
-    std::copy_n(plane_.destination_port.begin() + to.first, to.count, ports.begin());
-    return;
-  }
+void TableFill::gather_candidates(std::uint32_t s, std::uint32_t home) {
   const std::uint32_t first = plane_.first_arc[s];
   candidates_.clear();
   is_candidate_.assign(plane_.first_arc[s + 1] - first, 0);
@@ -84,6 +78,27 @@ void TableFill::block(std::uint32_t s, std::uint32_t home, std::vector<std::uint
     candidates_.push_back(a);
     is_candidate_[a - first] = 1;
   }
+}
+
+void TableFill::without(std::uint32_t s, std::uint32_t home, std::uint16_t gone, std::vector<std::uint16_t>& ports) {
+  const Home& to = plane_.homes[home];
+  bool gathered = false;
+  for (std::uint32_t i = 0; i < to.count; ++i) {
+    if (ports[i] != gone) continue;
+    if (!gathered) gather_candidates(s, home);
+    gathered = true;
+    ports[i] = candidates_.empty() ? kNoPort : pick(s, to.first + i);
+  }
+}
+
+void TableFill::block(std::uint32_t s, std::uint32_t home, std::vector<std::uint16_t>& ports) {
+  const Home& to = plane_.homes[home];
+  ports.resize(to.count);
+  if (to.sw == s) {
+    std::copy_n(plane_.destination_port.begin() + to.first, to.count, ports.begin());
+    return;
+  }
+  gather_candidates(s, home);
   if (candidates_.size() <= 1) {
     std::ranges::fill(ports, candidates_.empty() ? kNoPort : plane_.arcs[candidates_.front()].port);
     return;

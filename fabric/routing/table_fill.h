@@ -39,10 +39,14 @@ class TableFill {
   [[nodiscard]] PlaneTables all(std::size_t threads = 1) const;
   // The entries of switch s for the destinations of a home, in their order.
   void block(std::uint32_t s, std::uint32_t home, std::vector<std::uint16_t>& ports);
+  // The same where all that differs from what `ports` came from is that switch s, all of whose ways to the home go up,
+  // has lost its port `gone`: whatever another port was drawn for keeps it.
+  void without(std::uint32_t s, std::uint32_t home, std::uint16_t gone, std::vector<std::uint16_t>& ports);
 
  private:
   template <class Entry>
   class Row;
+  void gather_candidates(std::uint32_t s, std::uint32_t home);
   [[nodiscard]] std::uint16_t pick(std::uint32_t s, std::uint32_t destination) const;
   [[nodiscard]] bool takes(std::uint32_t arc, std::uint64_t key) const;
 

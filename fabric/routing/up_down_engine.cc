@@ -82,6 +82,7 @@ void add_findings(const RoutingScope& scope, const Plane& plane, const PlaneStat
 class AffectedBlocks {
  public:
   AffectedBlocks(std::size_t switches, std::size_t homes) : homes_(homes), seen_(switches * homes, false) {}
+  [[nodiscard]] bool has(std::uint32_t s, std::uint32_t home) const { return seen_[s * homes_ + home]; }
   void add(std::uint32_t s, std::uint32_t home) {
     if (seen_[s * homes_ + home]) return;
     seen_[s * homes_ + home] = true;
@@ -109,10 +110,26 @@ std::size_t update_plane(const Plane& plane, const PlaneState& before, PlaneStat
       if (before.ways[a] != ArcWay::none || after.ways[a] != ArcWay::none) affected.add(plane.arcs[a].to, home);
     }
   }
+  // Where one arc up is gone and nothing else is different, only its own destinations move.
+  struct Lost {
+    std::uint32_t s, home;
+    std::uint16_t port;
+  };
+  std::vector<Lost> lost;
+  std::vector<std::uint32_t> losers;
+  for (const std::uint32_t a : changed_arcs) losers.push_back(plane.arcs[plane.arcs[a].reverse].to);
+  std::ranges::sort(losers);
+  const auto loses_one = [&](std::uint32_t s) { return std::ranges::equal_range(losers, s).size() == 1; };
   for (const std::uint32_t a : changed_arcs) {
     const std::uint32_t s = plane.arcs[plane.arcs[a].reverse].to;
+    const bool gone = before.ways[a] == ArcWay::up && after.ways[a] == ArcWay::none && before.reach.layered() &&
+                      after.reach.layered() && loses_one(s);
     for (std::uint32_t home = 0; home < plane.homes.size(); ++home) {
-      if (before.reach.leads(plane, before.ways, s, a, home) || after.reach.leads(plane, after.ways, s, a, home)) {
+      if (affected.has(s, home)) continue;
+      const bool led = before.reach.leads(plane, before.ways, s, a, home);
+      if (led && gone) {
+        lost.push_back({s, home, plane.arcs[a].port});
+      } else if (led || after.reach.leads(plane, after.ways, s, a, home)) {
         affected.add(s, home);
       }
     }
@@ -121,16 +138,27 @@ std::size_t update_plane(const Plane& plane, const PlaneState& before, PlaneStat
   TableFill fill(plane, after.live, after.ways, after.reach, after.plan->nominal);
   PlaneTables::Editor editor(tables);
   std::vector<std::uint16_t> ports, old;
-  for (const auto& [s, h] : std::move(affected).sorted()) {
-    const Home& home = plane.homes[h];
-    fill.block(s, h, ports);
-    old.resize(home.count);
-    tables.read(s, home.first, home.count, old.data());
+  const auto put = [&](std::uint32_t s, const Home& home) {
     for (std::uint32_t i = 0; i < home.count; ++i) {
       if (ports[i] == old[i]) continue;
       editor.set(s, home.first + i, ports[i]);
       ++changed;
     }
+  };
+  const auto read = [&](std::uint32_t s, const Home& home) {
+    old.resize(home.count);
+    tables.read(s, home.first, home.count, old.data());
+  };
+  for (const auto& [s, h] : std::move(affected).sorted()) {
+    fill.block(s, h, ports);
+    read(s, plane.homes[h]);
+    put(s, plane.homes[h]);
+  }
+  for (const Lost& one : lost) {
+    read(one.s, plane.homes[one.home]);
+    ports = old;
+    fill.without(one.s, one.home, one.port, ports);
+    put(one.s, plane.homes[one.home]);
   }
   return changed;
 }
