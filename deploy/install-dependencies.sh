@@ -12,7 +12,7 @@ packages=(
   # tests, benchmarks, static analysis, fuzzing
   libgtest-dev libgmock-dev libbenchmark-dev clang-19 libclang-rt-19-dev clang-format-19 clang-tidy-19 sqlite3
   # simulated subnets
-  ibsim-utils opensm infiniband-diags ibutils
+  ibsim-utils opensm infiniband-diags ibutils libibumad-dev libibmad-dev
   # demo and checks of the contract
   curl jq python3 python3-yaml python3-jsonschema
 )
