@@ -38,6 +38,9 @@ struct SubnetNode {
 
   [[nodiscard]] bool is_switch() const { return info.type == NodeType::networkSwitch; }
   [[nodiscard]] Guid guid() const { return info.node_guid; }
+  [[nodiscard]] LinkSpec link(std::size_t port) const {
+    return ports[port].info.link(ports[is_switch() ? 0 : port].info.has_extended_speeds());
+  }
   // The LID by which its management answers: port 0 of a switch, the first port with one of an adapter.
   [[nodiscard]] Lid lid() const {
     if (is_switch()) return ports.empty() ? Lid{0} : ports[0].info.lid;

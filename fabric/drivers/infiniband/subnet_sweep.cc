@@ -9,10 +9,6 @@ namespace {
 // Devices in the exchange's books: nodes count from 1.
 MadExchange::DeviceKey device_key(std::uint32_t node) { return node + std::uint64_t{1}; }
 
-bool same_link(const PortInfo& a, const PortInfo& b) {
-  return a.state == b.state && a.physical_state == b.physical_state && a.link() == b.link();
-}
-
 }  // namespace
 
 SubnetSweep::SubnetSweep(MadPort& port, SubnetMap& map, const SweepOptions& options)
@@ -178,7 +174,7 @@ void SubnetSweep::read_port(std::uint32_t node, std::uint8_t port) {
 
 void SubnetSweep::took_port(std::uint32_t node, std::uint8_t port, const PortInfo& info) {
   SubnetPort& at = map_.nodes[node].ports[port];
-  const bool same = at.read && same_link(at.info, info);
+  const bool same = at.read && at.info.same_link(info);
   changed_ = changed_ || !at.read || at.info != info;
   at.info = info;
   at.read = true;

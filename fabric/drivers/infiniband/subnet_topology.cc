@@ -75,7 +75,7 @@ Result<Topology> to_topology(const SubnetMap& map, const ReadOptions& options) {
                            .lid = node.is_switch() ? 0U : port.info.lid,
                            .lmc = node.is_switch() ? 0U : port.info.lmc,
                            .peer_lid = port_lid(port.peer, port.peer_port),
-                           .link = port.info.link()});
+                           .link = node.link(p)});
     }
   }
   if (draft.over_limit()) return std::unexpected(SubnetDraft::over_limit_error(options));

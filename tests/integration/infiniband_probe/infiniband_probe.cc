@@ -49,7 +49,7 @@ void print_node(const SubnetMap& map, const SubnetNode& node) {
   for (std::size_t p = 1; p < node.ports.size(); ++p) {
     const SubnetPort& port = node.ports[p];
     if (port.peer == kNoNode) continue;
-    const LinkSpec link = port.info.link();
+    const LinkSpec link = node.link(p);
     std::printf(
         "%s{\"port\":%zu,\"guid\":\"%s\",\"lid\":%u,\"lmc\":%u,\"state\":%u,\"peer\":\"%s\",\"peerPort\":%u,"
         "\"width\":%u,\"speed\":\"%s\"}",

@@ -50,11 +50,9 @@ LinkSpeed active_speed(std::uint8_t code, std::uint8_t extended) {
 
 }  // namespace
 
-LinkSpec PortInfo::link() const {
-  // Extended speeds count only where the port says that it has them.
-  const bool extended = (capabilities & kExtendedSpeeds) != 0;
+LinkSpec PortInfo::link(bool extended_speeds) const {
   return infiniband_link(active_width(width_active),
-                         active_speed(speed_active, extended ? extended_speed_active : std::uint8_t{0}));
+                         active_speed(speed_active, extended_speeds ? extended_speed_active : std::uint8_t{0}));
 }
 
 PortInfo read_port_info(AttributeBytes data) {

@@ -50,8 +50,15 @@ struct PortInfo {
     return state == PortState::initialize || state == PortState::armed || state == PortState::active;
   }
   [[nodiscard]] bool is_sm() const { return (capabilities & kIsSm) != 0; }
-  // Width and speed as active; unknown where the port does not say.
-  [[nodiscard]] LinkSpec link() const;
+  [[nodiscard]] bool has_extended_speeds() const { return (capabilities & kExtendedSpeeds) != 0; }
+  // Width and speed as active; unknown where the port does not say. Extended speeds count only where there are such: an
+  // adapter's port says so itself, of a switch only port 0 does.
+  [[nodiscard]] LinkSpec link(bool extended_speeds) const;
+  // The same width and speed, in the same state.
+  [[nodiscard]] bool same_link(const PortInfo& other) const {
+    return state == other.state && physical_state == other.physical_state && width_active == other.width_active &&
+           speed_active == other.speed_active && extended_speed_active == other.extended_speed_active;
+  }
 };
 
 PortInfo read_port_info(AttributeBytes data);
