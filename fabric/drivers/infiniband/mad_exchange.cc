@@ -71,6 +71,17 @@ Result<void> MadExchange::run() {
   }
 }
 
+Result<void> MadExchange::listen(TimePoint until, bool until_something) {
+  const std::uint64_t before = counts_.unasked;
+  for (TimePoint now = port_.now(); now < until; now = port_.now()) {
+    auto received = port_.receive(std::max(Milliseconds(1), std::chrono::floor<Milliseconds>(until - now)));
+    if (!received) return std::unexpected(received.error());
+    if (*received) take(**received);
+    if (until_something && counts_.unasked != before) break;
+  }
+  return {};
+}
+
 Result<void> MadExchange::send_ready() {
   while (!ready_.empty() && !free_slots_.empty()) {
     Question question = std::move(ready_.front());

@@ -54,6 +54,9 @@ class MadExchange {
   // Until every question is answered or given up. Error: the port failed; what was asked is forgotten, uncompleted.
   Result<void> run();
 
+  // Takes what comes in unasked, until then or until something did. Between runs.
+  Result<void> listen(TimePoint until, bool until_something = false);
+
   [[nodiscard]] bool given_up(DeviceKey device) const;
   void forgive(DeviceKey device);  // ask it again from now on
   // Traps and other datagrams that nobody asked for, as they come in between answers.

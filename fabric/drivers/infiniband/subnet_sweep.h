@@ -37,6 +37,7 @@ class SubnetSweep {
   // Error: the local port fails, or the local node does not answer ("ib.nobodyHere"). The map is then as far as it got
   // and the next sweep must be a full one.
   Result<void> run();
+  void on_unasked(std::function<void(const ReceivedMad&)> take) { exchange_.on_unasked(std::move(take)); }
   [[nodiscard]] const MadExchange::Counts& counts() const { return exchange_.counts(); }
   // Whether nodes, cables or port states differ from those before the sweep.
   [[nodiscard]] bool changed() const { return changed_; }
