@@ -4,7 +4,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include <fcntl.h>
 #include <infiniband/umad.h>
+#include <unistd.h>
 
 namespace railweave::fabric::infiniband {
 
@@ -28,6 +30,7 @@ UmadPort::~UmadPort() {
   for (const int agent : {directed_agent_, lid_routed_agent_, performance_agent_}) {
     if (agent >= 0) umad_unregister(handle_, agent);
   }
+  if (sm_handle_ >= 0) ::close(sm_handle_);
   umad_close_port(handle_);
 }
 
@@ -57,6 +60,16 @@ Result<std::unique_ptr<UmadPort>> UmadPort::open(const UmadOptions& options) {
   if (port->directed_agent_ < 0 || port->lid_routed_agent_ < 0 || port->performance_agent_ < 0) {
     return fail(ErrorKind::unavailable, "ib.cannotRegister", "management classes cannot be registered", name,
                 options.take_traps ? "does another subnet manager run on this port?" : "");
+  }
+  if (options.is_sm) {
+    char path[256] = {};
+    if (umad_get_issm_path(adapter, static_cast<int>(options.port), path, sizeof path) >= 0) {
+      port->sm_handle_ = ::open(path, O_NONBLOCK);
+    }
+    if (port->sm_handle_ < 0) {
+      return fail(ErrorKind::unavailable, "ib.cannotBeSm", "cannot be made known as a subnet manager", name,
+                  "does another subnet manager run on this port?");
+    }
   }
   return port;
 }

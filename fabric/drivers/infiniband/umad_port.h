@@ -15,6 +15,7 @@ struct UmadOptions {
   std::string adapter;      // "mlx5_0"; empty: the first with an active or initialized port
   unsigned port = 0;        // 0: the first
   bool take_traps = false;  // traps and unasked notices come to this port; one program per port may do so
+  bool is_sm = false;       // says so in the port's capabilities for as long as it is open, as subnet managers do
 };
 
 class UmadPort final : public MadPort {
@@ -32,6 +33,7 @@ class UmadPort final : public MadPort {
   [[nodiscard]] int agent_of(MadClass management_class) const;
 
   int handle_;
+  int sm_handle_ = -1;
   std::string name_;  // "mlx5_0", for messages
   int directed_agent_ = -1, lid_routed_agent_ = -1, performance_agent_ = -1;
   // umad's header and one datagram each.

@@ -2,16 +2,22 @@
 //   Sweeps the subnet of the first port and prints what each device said, as JSON lines; times go to stderr.
 // infiniband_probe light [--window N]
 //   One full sweep, then one light sweep per line of stdin, answered with one JSON line.
+// infiniband_probe program [--window N]
+//   As the only subnet manager: LIDs, links, forwarding tables. Then per line of stdin: waits for a trap, sweeps,
+//   writes what a new routing changes. One JSON line each.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <map>
 #include <string>
 
+#include "fabric/drivers/infiniband/infiniband_driver.h"
 #include "fabric/drivers/infiniband/subnet_sweep.h"
 #include "fabric/drivers/infiniband/subnet_topology.h"
 #include "fabric/drivers/infiniband/umad_port.h"
+#include "fabric/routing/engine_registry.h"
 
 using namespace railweave;
 using namespace railweave::fabric;
@@ -119,6 +125,99 @@ int light(MadPort& port, const Arguments& arguments) {
   return 0;
 }
 
+ForwardingDelta everything(const Routing& routing) {
+  const RoutingScope& scope = routing.tables.scope();
+  ForwardingDelta delta;
+  delta.stages = 1;
+  for (const SwitchId sw : scope.topology().switches()) {
+    std::map<std::uint16_t, LftBlock> blocks;
+    for (const DestinationId d : scope.destinations()) {
+      const Lid lid = scope.lid(d);
+      const auto number = static_cast<std::uint16_t>(lid / kLidsPerBlock);
+      auto [at, is_new] = blocks.try_emplace(number, LftBlock{.sw = sw, .number = number});
+      if (is_new) at->second.ports.fill(kNoPort);
+      at->second.ports[lid % kLidsPerBlock] = routing.tables.out_port(sw, d);
+    }
+    for (auto& [number, block] : blocks) delta.blocks.push_back(block);
+  }
+  return delta;
+}
+
+double since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void print_program(const ProgramReport& report, const char* head) {
+  std::printf("%s\"blocks\":%zu,\"isolated\":%zu,\"asked\":%llu}\n", head, report.blocks.size(), report.isolated.size(),
+              static_cast<unsigned long long>(report.asked));
+  std::fflush(stdout);
+}
+
+int program(std::unique_ptr<MadPort> port, const Arguments& arguments) {
+  InfinibandDriver driver(std::move(port), {.mode = SubnetMode::direct, .exchange = {.window = arguments.window}});
+  auto start = std::chrono::steady_clock::now();
+  auto found = driver.discover();
+  if (!found) return fail_with(found.error());
+  const TopologyPtr topology = found->topology;
+  auto scope = RoutingScope::make(topology, {.switch_management = true});
+  if (!scope) return fail_with(scope.error());
+  const RoutingEngine& engine = *choose_engine(**scope).engine;
+  FabricView view(topology);
+  auto routing = engine.route({.view = view, .scope = *scope});
+  if (!routing) return fail_with(routing.error());
+  std::vector<LidAssignment> lids;
+  for (const SwitchId sw : topology->switches()) lids.push_back({topology->guid(sw), 0, (*scope)->lid(sw), 0});
+  Lid ours = 0;
+  for (const PortId end : topology->hca_ports()) {
+    const DestinationId d = (*scope)->find(end);
+    if (!d) continue;
+    const Guid guid = topology->guid(topology->hca_of(end));
+    lids.push_back({guid, static_cast<std::uint8_t>(topology->number(end)), (*scope)->lid(d), 0});
+    if (guid == driver.map().nodes[driver.map().here].guid()) ours = (*scope)->lid(d);
+  }
+  const auto up = driver.bring_up(lids, ours);
+  if (!up) return fail_with(up.error());
+  for (const auto& failed : up->failed) std::fprintf(stderr, "bring up: %s\n", failed.c_str());
+  const auto bring_up_s = since(start);
+  start = std::chrono::steady_clock::now();
+  const auto report = driver.program(*topology, everything(*routing));
+  if (!report) return fail_with(report.error());
+  for (const auto& isolated : report->isolated) std::fprintf(stderr, "isolated: %s\n", isolated.reason.c_str());
+  char head[400];
+  std::snprintf(head, sizeof head,
+                "{\"engine\":\"%s\",\"lids\":%zu,\"active\":%zu,\"failed\":%zu,\"bringUpS\":%.4f,\"programS\":%.4f,",
+                std::string(engine.name()).c_str(), up->lids_set, up->ports_activated, up->failed.size(), bring_up_s,
+                since(start));
+  print_program(*report, head);
+  // Each line: something was cut or joined at the simulator's console.
+  for (std::string line; std::getline(std::cin, line);) {
+    auto observed = driver.observe(Milliseconds(2000));
+    if (!observed) return fail_with(observed.error());
+    start = std::chrono::steady_clock::now();
+    found = driver.discover();
+    if (!found) return fail_with(found.error());
+    const double sweep_s = since(start);
+    for (const LinkId link : topology->links()) {
+      const bool up_now = found->topology->find_link(topology->link_text(link)).valid();
+      view.set_state(link, up_now ? LinkState::up : LinkState::down);
+    }
+    auto after = engine.reroute(*routing, {.view = view, .scope = *scope});
+    if (!after) return fail_with(after.error());
+    const ForwardingDelta delta = compute_delta(view, *routing, *after);
+    const double computed_s = since(start);
+    const auto activated = driver.bring_up({}, ours);  // what came back starts in state initialize
+    const auto written = driver.program(*topology, delta);
+    if (!written) return fail_with(written.error());
+    std::snprintf(head, sizeof head,
+                  "{\"traps\":%zu,\"sweepS\":%.5f,\"computedS\":%.5f,\"allS\":%.5f,\"changed\":%zu,\"activated\":%zu,",
+                  observed->size(), sweep_s, computed_s, since(start), delta.changed_entries,
+                  activated ? activated->ports_activated : 0);
+    print_program(*written, head);
+    routing = std::move(after);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -133,10 +232,12 @@ int main(int argc, char** argv) {
       arguments.rounds = static_cast<unsigned>(std::atoi(argv[++i]));
     }
   }
-  auto port = UmadPort::open({});
+  const bool manages = command == "program";
+  auto port = UmadPort::open({.take_traps = manages, .is_sm = manages});
   if (!port) return fail_with(port.error());
   if (command == "discover") return discover(**port, arguments);
   if (command == "light") return light(**port, arguments);
-  std::fprintf(stderr, "infiniband_probe discover|light [--window N] [--rounds N] [--quiet]\n");
+  if (manages) return program(std::move(*port), arguments);
+  std::fprintf(stderr, "infiniband_probe discover|light|program [--window N] [--rounds N] [--quiet]\n");
   return 2;
 }
