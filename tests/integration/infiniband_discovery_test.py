@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-from ibsim import Ibsim, missing  # noqa: E402
+from ibsim import Ibsim, missing, stop  # noqa: E402
 
 NETLISTS = ["12-ary-2-tree.net", "12-node-spaced.net", "2-ary-4-tree.net", "32nodes-3lvl-is1.net", "4-ary-3-tree.net",
             "4-ary-4-tree.net", "IS3-128.net", "part-4-ary-3-tree.net"]
@@ -108,9 +108,7 @@ def rediscovery(netlist, probe):
             assert (again["nodes"], again["cableEnds"]) == (back["nodes"], back["cableEnds"]), f"{sign}: {again}"
             print(f"re-discovery by {sign}: {idle['sent']} datagrams when idle, {cut['sent']} after a cut, "
                   f"{whole['sent']} for everything")
-        client.stdin.close()
-        client.kill()
-        client.wait()
+        stop(client)
 
 
 def wait_for(ask, accept, tries=50):

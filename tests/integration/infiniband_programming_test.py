@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Brings up and programs a simulated subnet, cuts and joins links, and has ibtracert walk the tables each time.
+"""Brings up and programs a simulated subnet, cuts and joins links, and has ibtracert walk the tables each time; refuses
+to where OpenSM is master.
 
 infiniband_programming_test.py PROBE RAILWEAVE
 Exit code 77 (skipped) where ibsim is absent.
@@ -11,10 +12,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-from ibsim import Ibsim, missing  # noqa: E402
+from ibsim import Ibsim, missing, stop  # noqa: E402
 
 PAIRS = 12
 
@@ -40,6 +42,19 @@ def walk(sim, pairs, host):
     return paths
 
 
+def refuses_beside_another_master(netlist, hosts, probe, folder):
+    with Ibsim(netlist) as sim:
+        opensm = sim.open(["opensm", "-e", "-f", f"{folder}/osm.log", "-D", "0x43", "-d", "2"], host=hosts[-1])
+        deadline = time.monotonic() + 40
+        while not Path(f"{folder}/osm.log").exists() or "SUBNET UP" not in Path(f"{folder}/osm.log").read_text():
+            assert time.monotonic() < deadline and opensm.poll() is None, "OpenSM does not come up"
+            time.sleep(0.05)
+        done = sim.run([probe, "program"], seconds=30)
+        stop(opensm)
+        assert done.returncode == 1 and "another subnet manager is master" in done.stderr, (done.stdout, done.stderr)
+        print("refused beside OpenSM:", done.stderr.strip())
+
+
 def main():
     probe, railweave = sys.argv[1:3]
     lacking = missing() or (None if shutil.which("ibtracert") else "ibtracert")
@@ -55,7 +70,7 @@ def main():
         text = netlist.read_text()
         hosts = re.findall(r'^Ca\s+\d+\s+"([^"]+)"', text, re.MULTILINE)
         with Ibsim(netlist) as sim:
-            client = sim.open([probe, "program"], seconds=120)
+            client = sim.open([probe, "program", "--no-switch-lids"], seconds=120)
 
             def answer():
                 line = client.stdout.readline()
@@ -87,9 +102,8 @@ def main():
                         assert all(cut not in path for path in moved), "a path still crosses the cut link"
                     else:
                         assert moved == paths, "with the link back, the tables are as they were"
-            client.stdin.close()
-            client.kill()
-            client.wait()
+            stop(client)
+        refuses_beside_another_master(netlist, hosts, probe, folder)
     print(f"{PAIRS} pairs walked by ibtracert after each of 8 changes")
     return 0
 

@@ -25,11 +25,17 @@ def missing():
     return None if PRELOAD else "libumad2sim.so"
 
 
+def stop(client):
+    """Ends what open() started. SIGTERM, which timeout hands on; SIGKILL would leave the client behind."""
+    client.terminate()
+    client.communicate()
+
+
 class Ibsim:
     def __init__(self, netlist, host=None):
         text = Path(netlist).read_text(encoding="utf-8", errors="replace")
         devices = re.findall(r'^(Switch|Ca|Hca|Rt)\s+(\d+)\s+"([^"]+)"', text, re.MULTILINE)
-        self.netlist = str(netlist)
+        self.netlist = str(Path(netlist).resolve())
         self.switches = sum(kind == "Switch" for kind, _, _ in devices)
         self.nodes = len(devices)
         self.ports = sum(int(ports) + 1 for _, ports, _ in devices)
@@ -67,16 +73,17 @@ class Ibsim:
         os.write(self.console_end, (command + "\n").encode())
 
 
-    # Preloaded clients may hang when they exit: always under timeout.
+    # Preloaded clients may hang when they exit: always under timeout. env preloads after timeout, which is no client.
+    # They leave folders of their own where they run ("sys-<pid>"): in ours.
+    def _started(self, command, seconds, host):
+        program = str(Path(command[0]).resolve()) if "/" in str(command[0]) else command[0]
+        return dict(args=["timeout", "-k", "2", str(seconds), "env", f"LD_PRELOAD={PRELOAD}", program, *command[1:]],
+                    env=dict(os.environ, IBSIM_SOCKNAME=self.name, SIM_HOST=host or self.host), cwd=self.folder.name,
+                    text=True, errors="replace")
+
     def run(self, command, seconds=60, host=None):
-        # env sets LD_PRELOAD after timeout, which is no client.
-        preload = ["env", f"LD_PRELOAD={PRELOAD}"]
-        environment = dict(os.environ, IBSIM_SOCKNAME=self.name, SIM_HOST=host or self.host)
-        return subprocess.run(["timeout", "-k", "2", str(seconds), *preload, *command], capture_output=True, text=True,
-                              env=environment, errors="replace")
+        return subprocess.run(**self._started(command, seconds, host), capture_output=True)
 
     def open(self, command, seconds=60, host=None):
-        environment = dict(os.environ, IBSIM_SOCKNAME=self.name, SIM_HOST=host or self.host)
-        return subprocess.Popen(["timeout", "-k", "2", str(seconds), "env", f"LD_PRELOAD={PRELOAD}", *command],
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                env=environment)
+        return subprocess.Popen(**self._started(command, seconds, host), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE)

@@ -69,7 +69,7 @@ void print_node(const SubnetMap& map, const SubnetNode& node) {
 
 struct Arguments {
   unsigned window = 32, rounds = 1;
-  bool quiet = false;
+  bool quiet = false, switch_lids = true;
 };
 
 int fail_with(const Error& error) {
@@ -159,7 +159,7 @@ int program(std::unique_ptr<MadPort> port, const Arguments& arguments) {
   auto found = driver.discover();
   if (!found) return fail_with(found.error());
   const TopologyPtr topology = found->topology;
-  auto scope = RoutingScope::make(topology, {.switch_management = true});
+  auto scope = RoutingScope::make(topology, {.switch_management = arguments.switch_lids});
   if (!scope) return fail_with(scope.error());
   const RoutingEngine& engine = *choose_engine(**scope).engine;
   FabricView view(topology);
@@ -209,9 +209,10 @@ int program(std::unique_ptr<MadPort> port, const Arguments& arguments) {
     const auto written = driver.program(*topology, delta);
     if (!written) return fail_with(written.error());
     std::snprintf(head, sizeof head,
-                  "{\"traps\":%zu,\"sweepS\":%.5f,\"computedS\":%.5f,\"allS\":%.5f,\"changed\":%zu,\"activated\":%zu,",
+                  "{\"traps\":%zu,\"sweepS\":%.5f,\"computedS\":%.5f,\"allS\":%.5f,\"changed\":%zu,\"drops\":%s,"
+                  "\"activated\":%zu,",
                   observed->size(), sweep_s, computed_s, since(start), delta.changed_entries,
-                  activated ? activated->ports_activated : 0);
+                  delta.drops_first ? "true" : "false", activated ? activated->ports_activated : 0);
     print_program(*written, head);
     routing = std::move(after);
   }
@@ -226,6 +227,8 @@ int main(int argc, char** argv) {
   for (int i = 2; i < argc; ++i) {
     if (std::strcmp(argv[i], "--quiet") == 0) {
       arguments.quiet = true;
+    } else if (std::strcmp(argv[i], "--no-switch-lids") == 0) {
+      arguments.switch_lids = false;
     } else if (std::strcmp(argv[i], "--window") == 0 && i + 1 < argc) {
       arguments.window = static_cast<unsigned>(std::atoi(argv[++i]));
     } else if (std::strcmp(argv[i], "--rounds") == 0 && i + 1 < argc) {

@@ -96,6 +96,23 @@ TEST_F(InfinibandDriverTest, RediscoveryFindsACutCableAndReachesTheRestAnotherWa
   EXPECT_EQ(driver().discover()->topology->links().size(), 8U);
 }
 
+TEST_F(InfinibandDriverTest, RediscoveryMissesWhatIsGoneAndFindsWhatIsNew) {
+  discover();
+  subnet_->cut(kSpine2, 1);
+  subnet_->cut(kSpine2, 2);
+  subnet_->cut(3, 1);
+  const auto less = driver().discover();
+  ASSERT_TRUE(less);
+  EXPECT_EQ(less->topology->switches().size(), 3U);
+  EXPECT_EQ(less->topology->hosts().size(), 3U);
+  EXPECT_EQ(less->topology->links().size(), 5U);
+  subnet_->cable(subnet_->add_adapter(0x9000, 1, "node-9 mlx5_0"), 1, kLeaf2, 2);
+  const auto more = driver().discover();
+  ASSERT_TRUE(more);
+  EXPECT_TRUE(more->topology->find_host("node-9").valid());
+  EXPECT_EQ(more->topology->hosts().size(), 4U);
+}
+
 TEST_F(InfinibandDriverTest, ASilentSwitchIsNamedByItsNeighbourAndTheRestIsFound) {
   subnet_->node(kSpine1).silent = true;
   const auto found = driver().discover();
