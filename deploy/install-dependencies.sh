@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Installs what Railweave builds, tests and runs with, from Debian 12's own packages. The one list of dependencies:
 # `make demo`, `make test` and .ci/run all call it. Does nothing, quickly, when everything is already there.
+#   --with-opensm   OpenSM too, which some tests and benchmarks compare with. Not by default: on a machine with an
+#                   InfiniBand adapter Debian's package starts a subnet manager.
 set -euo pipefail
 
 packages=(
@@ -12,10 +14,12 @@ packages=(
   # tests, benchmarks, static analysis, fuzzing
   libgtest-dev libgmock-dev libbenchmark-dev clang-19 libclang-rt-19-dev clang-format-19 clang-tidy-19 sqlite3
   # simulated subnets
-  ibsim-utils infiniband-diags ibutils
+  ibsim-utils infiniband-diags ibutils libibumad-dev libibmad-dev
   # demo and checks of the contract
   curl jq python3 python3-yaml python3-jsonschema
 )
+
+[ "${1:-}" = --with-opensm ] && packages+=(opensm)
 
 missing=()
 for package in "${packages[@]}"; do

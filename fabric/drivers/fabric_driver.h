@@ -1,0 +1,99 @@
+// The port to a live fabric, or to a simulated one: everything that reads or writes switches goes through it. One
+// driver stands for one subnet. Used by one thread, which it may block for as long as its bounded retries take.
+//
+// Desired and applied state are two things: whatever writes returns what was applied, switch by switch; a switch that
+// does not answer is named and left out, and nobody waits for it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fabric/base/error.h"
+#include "fabric/base/guid.h"
+#include "fabric/routing/delta/forwarding_delta.h"
+#include "fabric/topology/topology.h"
+
+namespace railweave::fabric {
+
+struct DiscoveredFabric {
+  TopologyPtr topology;
+  bool changed = true;       // since the discovery before; false: the same topology object as then
+  std::uint64_t asked = 0;   // datagrams that it took
+  std::vector<Guid> silent;  // devices that are there but did not answer everything
+};
+
+// What devices report unasked, or a poll finds.
+struct Observation {
+  enum class Kind : std::uint8_t {
+    linkStateChange,   // a port of the switch went up or down
+    capabilityChange,  // of an adapter: capabilities or description
+    lost,              // reports may have been missed; discover again
+  };
+  Kind kind = Kind::linkStateChange;
+  Guid device;
+};
+
+enum class WriteOutcome : std::uint8_t {
+  applied,   // written, and read back as written
+  mismatch,  // reads back differently
+  refused,   // the switch said no
+  silent,    // the switch does not answer, or is not in the subnet
+  held,      // not written: it had to come after a write that was not applied
+};
+
+struct IsolatedSwitch {
+  SwitchId sw;
+  std::string reason;  // "does not answer", "refused LinearForwardingTable 3: invalid value"
+};
+
+struct ProgramReport {
+  std::vector<WriteOutcome> blocks;  // as delta.blocks
+  std::vector<IsolatedSwitch> isolated;
+  std::uint64_t asked = 0;
+  [[nodiscard]] bool complete() const { return isolated.empty(); }
+};
+
+struct TableReading {
+  SwitchId sw;
+  bool answered = false;
+  std::vector<std::uint16_t> ports;  // by LID, from 0 to `top`; kNoPort: dropped
+};
+
+struct LidAssignment {
+  Guid device;            // node GUID of a switch or an adapter
+  std::uint8_t port = 0;  // of an adapter; 0 for switches
+  Lid lid = 0;
+  std::uint8_t lmc = 0;
+};
+
+struct BringUpReport {
+  std::size_t lids_set = 0, ports_activated = 0;  // what was as wanted before is not counted
+  std::vector<std::string> failed;                // "<guid>/<port>: reason"
+  std::uint64_t asked = 0;
+};
+
+class FabricDriver {
+ public:
+  FabricDriver() = default;
+  FabricDriver(const FabricDriver&) = delete;
+  FabricDriver& operator=(const FabricDriver&) = delete;
+  virtual ~FabricDriver() = default;
+
+  // What is there. Incremental after the first time, unless `everything`.
+  virtual Result<DiscoveredFabric> discover(bool everything = false) = 0;
+  // Waits at most so long for something to be reported.
+  virtual Result<std::vector<Observation>> observe(std::chrono::milliseconds wait) = 0;
+  // Ids are those of the topology given, which need not be the one discovered last: devices are found by GUID.
+  virtual Result<std::vector<TableReading>> read_tables(const Topology& topology, std::span<const SwitchId> switches,
+                                                        Lid top) = 0;
+  // Writes the delta's blocks in its order of stages and reads back what was written. Error only where nothing can be
+  // written at all.
+  virtual Result<ProgramReport> program(const Topology& topology, const ForwardingDelta& delta) = 0;
+  // Gives LIDs, and brings every cabled port to active. sm_lid: whom devices report to.
+  virtual Result<BringUpReport> bring_up(std::span<const LidAssignment> lids, Lid sm_lid) = 0;
+};
+
+}  // namespace railweave::fabric

@@ -1,0 +1,184 @@
+#include "fabric/drivers/infiniband/infiniband_driver.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "fabric/drivers/infiniband/mad/notice.h"
+#include "fabric/drivers/infiniband/mad/smp.h"
+#include "fabric/drivers/infiniband/port_writer.h"
+#include "fabric/drivers/infiniband/subnet_topology.h"
+#include "fabric/routing/plane_tables.h"
+
+namespace railweave::fabric::infiniband {
+
+namespace {
+
+constexpr std::size_t kMaxObservations = 4096;  // kept until somebody asks; then "lost" says that there were more
+constexpr unsigned kSmMaster = 3;               // SMInfo.SMState
+
+}  // namespace
+
+InfinibandDriver::InfinibandDriver(std::unique_ptr<MadPort> port, const InfinibandOptions& options)
+    : port_(std::move(port)), options_(options), exchange_(*port_, options.exchange) {
+  exchange_.on_unasked([this](const ReceivedMad& received) { take_trap(received); });
+}
+
+Result<DiscoveredFabric> InfinibandDriver::discover(bool everything) {
+  const bool direct = options_.mode == SubnetMode::direct;
+  SweepOptions options{.clear_changes = direct, .exchange = options_.exchange};
+  if (!everything && swept_) options.sign = direct ? ChangeSign::portStateChange : ChangeSign::portInfo;
+  swept_ = false;
+  SubnetSweep sweep(*port_, map_, options);
+  sweep.on_unasked([this](const ReceivedMad& received) { take_trap(received); });
+  if (auto ran = sweep.run(); !ran) return std::unexpected(ran.error());
+  swept_ = true;
+  index_lids();
+  DiscoveredFabric found{.changed = sweep.changed() || !topology_, .asked = sweep.counts().sent};
+  if (found.changed) {
+    auto topology = to_topology(map_, options_.naming);
+    if (!topology) return std::unexpected(topology.error());
+    topology_ = std::make_shared<const Topology>(std::move(*topology));
+  }
+  found.topology = topology_;
+  for (const auto& device : map_.silent) {
+    const Guid named = device.guid.known() ? device.guid : device.behind;
+    if (std::ranges::find(found.silent, named) == found.silent.end()) found.silent.push_back(named);
+  }
+  return found;
+}
+
+void InfinibandDriver::index_lids() {
+  device_of_lid_.clear();
+  for (const auto& node : map_.nodes) {
+    if (!node.present) continue;
+    for (const auto& port : node.ports) {
+      if (port.read && port.info.lid != 0) device_of_lid_[port.info.lid] = node.guid();
+      if (node.is_switch()) break;
+    }
+  }
+}
+
+void InfinibandDriver::take_trap(const ReceivedMad& received) {
+  const MadHeader header = read_header(received.mad);
+  if (header.method != MadMethod::trap || header.attribute != Attribute::notice) return;
+  const Notice notice = read_notice(attribute_bytes(received.mad));
+  if (options_.mode == SubnetMode::direct) {
+    Mad repress = received.mad;
+    repress[3] = static_cast<std::uint8_t>(MadMethod::trapRepress);
+    // Not answered, and a lost one is repeated: an error here shows at the next question.
+    (void)port_->send(MadAddress::to(received.source), repress, Milliseconds(0));
+  }
+  if (!notice.generic || (notice.trap != kTrapLinkStateChange && notice.trap != kTrapCapabilityChange)) return;
+  if (observed_.size() > kMaxObservations) return;
+  const auto device = device_of_lid_.find(notice.about_lid);
+  if (observed_.size() == kMaxObservations || device == device_of_lid_.end()) {
+    observed_.push_back({Observation::Kind::lost, Guid()});
+    return;
+  }
+  observed_.push_back(
+      {notice.trap == kTrapLinkStateChange ? Observation::Kind::linkStateChange : Observation::Kind::capabilityChange,
+       device->second});
+}
+
+Result<std::vector<Observation>> InfinibandDriver::observe(std::chrono::milliseconds wait) {
+  // What has come in is taken first, at no wait.
+  const TimePoint now = port_->now();
+  const TimePoint until = observed_.empty() ? now + wait : now + Milliseconds(1);
+  if (auto listened = exchange_.listen(until, true); !listened) return std::unexpected(listened.error());
+  return std::exchange(observed_, {});
+}
+
+Result<void> InfinibandDriver::ensure_swept() {
+  if (swept_) return {};
+  auto found = discover(true);
+  if (!found) return std::unexpected(found.error());
+  return {};
+}
+
+// What was silent once is asked again by the next operation.
+void InfinibandDriver::forgive_all() {
+  for (std::size_t n = 0; n < map_.nodes.size(); ++n) exchange_.forgive(n + 1);
+}
+
+Result<std::vector<TableReading>> InfinibandDriver::read_tables(const Topology& topology,
+                                                                std::span<const SwitchId> switches, Lid top) {
+  if (auto swept = ensure_swept(); !swept) return std::unexpected(swept.error());
+  forgive_all();
+  std::vector<TableReading> readings;
+  for (const SwitchId sw : switches) {
+    readings.push_back({sw, map_.find(topology.guid(sw)) != nullptr, {}});
+    readings.back().ports.assign(top + std::size_t{1}, kNoPort);
+  }
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    if (!readings[i].answered) continue;
+    const std::uint32_t node = map_.by_guid.at(topology.guid(readings[i].sw));
+    for (std::uint32_t block = 0; block <= top / kLftBlockEntries; ++block) {
+      exchange_.submit(node + std::uint64_t{1}, MadAddress::directed(),
+                       directed_smp(map_.nodes[node].route, MadMethod::get, Attribute::linearForwardingTable, block),
+                       [&readings, i, block, top](const MadReply& reply) {
+                         if (!reply.ok()) {
+                           readings[i].answered = false;
+                           return;
+                         }
+                         const LftEntries entries = read_lft_block(attribute_bytes(*reply.mad));
+                         for (std::size_t e = 0; e < entries.size(); ++e) {
+                           const std::size_t lid = block * kLftBlockEntries + e;
+                           if (lid <= top && entries[e] != kLftDropsPacket) readings[i].ports[lid] = entries[e];
+                         }
+                       });
+    }
+  }
+  if (auto ran = exchange_.run(); !ran) return std::unexpected(ran.error());
+  return readings;
+}
+
+Result<void> InfinibandDriver::may_write() {
+  if (options_.mode != SubnetMode::direct) {
+    return fail(ErrorKind::conflict, "ib.observeOnly", "the subnet is observed only; nothing is written",
+                options_.naming.subnet, "switch it to direct mode");
+  }
+  if (auto swept = ensure_swept(); !swept) return swept;
+  forgive_all();
+  Guid master;
+  for (std::uint32_t n = 0; n < map_.nodes.size(); ++n) {
+    const SubnetNode& node = map_.nodes[n];
+    if (!node.present || n == map_.here) continue;
+    for (std::size_t p = node.is_switch() ? 0 : 1; p < (node.is_switch() ? 1 : node.ports.size()); ++p) {
+      if (!node.ports[p].read || !node.ports[p].info.is_sm()) continue;
+      const DirectedRoute route = route_to_port(map_, n, static_cast<std::uint8_t>(p));
+      exchange_.submit(n + std::uint64_t{1}, MadAddress::directed(),
+                       directed_smp(route, MadMethod::get, Attribute::smInfo, 0),
+                       [this, n, &master](const MadReply& reply) {
+                         if (!reply.ok()) return;
+                         if (read_bits(attribute_bytes(*reply.mad), 20, 0, 4) == kSmMaster) {
+                           master = map_.nodes[n].guid();
+                         }
+                       });
+    }
+  }
+  if (auto ran = exchange_.run(); !ran) return ran;
+  if (!master.known()) return {};
+  return fail(ErrorKind::conflict, "ib.otherMaster",
+              "another subnet manager is master of this subnet; nothing is written", to_string(master),
+              "stop it, or switch the subnet to observe or opensm mode");
+}
+
+Result<ProgramReport> InfinibandDriver::program(const Topology& topology, const ForwardingDelta& delta) {
+  if (auto allowed = may_write(); !allowed) return std::unexpected(allowed.error());
+  return LftWriter(exchange_, map_, topology, delta, options_.writing).run();
+}
+
+Result<BringUpReport> InfinibandDriver::bring_up(std::span<const LidAssignment> lids, Lid sm_lid) {
+  if (auto allowed = may_write(); !allowed) return std::unexpected(allowed.error());
+  const std::uint64_t before = exchange_.counts().sent;
+  PortWriter writer(exchange_, map_);
+  if (auto set = writer.set_lids(lids, sm_lid); !set) return std::unexpected(set.error());
+  if (auto activated = writer.activate_links(); !activated) return std::unexpected(activated.error());
+  index_lids();
+  BringUpReport report = writer.take_report();
+  report.asked = exchange_.counts().sent - before;
+  return report;
+}
+
+}  // namespace railweave::fabric::infiniband

@@ -1,0 +1,60 @@
+// The FabricDriver of an InfiniBand subnet, over one local port.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include "fabric/drivers/fabric_driver.h"
+#include "fabric/drivers/infiniband/lft_writer.h"
+#include "fabric/drivers/infiniband/mad_exchange.h"
+#include "fabric/drivers/infiniband/subnet_map.h"
+#include "fabric/drivers/infiniband/subnet_sweep.h"
+#include "fabric/formats/read_options.h"
+
+namespace railweave::fabric::infiniband {
+
+enum class SubnetMode : std::uint8_t {
+  observe,  // nothing is written
+  direct,   // we are the only subnet manager
+};
+
+struct InfinibandOptions {
+  SubnetMode mode = SubnetMode::observe;
+  ReadOptions naming;  // what the subnet is called
+  ExchangeOptions exchange;
+  LftWriterOptions writing;
+};
+
+class InfinibandDriver final : public FabricDriver {
+ public:
+  InfinibandDriver(std::unique_ptr<MadPort> port, const InfinibandOptions& options);
+
+  Result<DiscoveredFabric> discover(bool everything = false) override;
+  // Answers traps (TrapRepress) in direct mode, so that devices stop repeating them.
+  Result<std::vector<Observation>> observe(std::chrono::milliseconds wait) override;
+  Result<std::vector<TableReading>> read_tables(const Topology& topology, std::span<const SwitchId> switches,
+                                                Lid top) override;
+  // Errors of both: "ib.observeOnly", and "ib.otherMaster" where another subnet manager is master.
+  Result<ProgramReport> program(const Topology& topology, const ForwardingDelta& delta) override;
+  Result<BringUpReport> bring_up(std::span<const LidAssignment> lids, Lid sm_lid) override;
+
+  [[nodiscard]] const SubnetMap& map() const { return map_; }
+
+ private:
+  Result<void> may_write();
+  Result<void> ensure_swept();
+  void forgive_all();
+  void index_lids();
+  void take_trap(const ReceivedMad& received);
+
+  std::unique_ptr<MadPort> port_;
+  const InfinibandOptions options_;
+  MadExchange exchange_;
+  SubnetMap map_;
+  bool swept_ = false;
+  TopologyPtr topology_;
+  std::unordered_map<Lid, Guid> device_of_lid_;
+  std::vector<Observation> observed_;
+};
+
+}  // namespace railweave::fabric::infiniband

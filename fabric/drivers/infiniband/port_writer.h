@@ -1,0 +1,38 @@
+// Gives ports their LIDs and brings links from initialize over armed to active (IBA 14.4.4). Only what differs is
+// written. Everything is read before it is written: Set replaces the whole attribute.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+
+#include "fabric/drivers/fabric_driver.h"
+#include "fabric/drivers/infiniband/mad_exchange.h"
+#include "fabric/drivers/infiniband/subnet_map.h"
+
+namespace railweave::fabric::infiniband {
+
+class PortWriter {
+ public:
+  PortWriter(MadExchange& exchange, SubnetMap& map) : exchange_(exchange), map_(map) {}
+
+  // Each returns when everything is answered; what failed is in the report.
+  Result<void> set_lids(std::span<const LidAssignment> lids, Lid sm_lid);
+  Result<void> activate_links();
+  [[nodiscard]] BringUpReport take_report() { return std::move(report_); }
+
+ private:
+  using Done = std::function<void(const PortInfo&)>;
+  void change(std::uint32_t node, std::uint8_t port, const PortSetting& setting, Done done);
+  void failed(std::uint32_t node, std::uint8_t port, const std::string& reason);
+  void advance(std::uint32_t node, std::uint8_t port, PortState to);
+
+  MadExchange& exchange_;
+  SubnetMap& map_;
+  BringUpReport report_;
+};
+
+// The way to one port: adapters are asked through the port itself, switches through any.
+DirectedRoute route_to_port(const SubnetMap& map, std::uint32_t node, std::uint8_t port);
+
+}  // namespace railweave::fabric::infiniband

@@ -1,0 +1,135 @@
+#include "fabric/drivers/simulated/simulated_driver.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "fabric/drivers/staged_writes.h"
+#include "fabric/routing/plane_tables.h"
+
+namespace railweave::fabric {
+
+SimulatedDriver::SimulatedDriver(TopologyPtr topology) : topology_(std::move(topology)) {}
+
+Result<DiscoveredFabric> SimulatedDriver::discover(bool everything) {
+  if (failure_) return std::unexpected(*failure_);
+  DiscoveredFabric found{.topology = topology_,
+                         .changed = everything || std::exchange(changed_, false),
+                         .asked = topology_->switches().size()};
+  changed_ = false;
+  for (const SwitchId sw : topology_->switches()) {
+    if (silent_.contains(topology_->guid(sw))) found.silent.push_back(topology_->guid(sw));
+  }
+  return found;
+}
+
+Result<std::vector<Observation>> SimulatedDriver::observe(std::chrono::milliseconds) {
+  if (failure_) return std::unexpected(*failure_);
+  return std::exchange(observed_, {});
+}
+
+Result<std::vector<TableReading>> SimulatedDriver::read_tables(const Topology& topology,
+                                                               std::span<const SwitchId> switches, Lid top) {
+  if (failure_) return std::unexpected(*failure_);
+  std::vector<TableReading> readings;
+  for (const SwitchId sw : switches) {
+    const Guid guid = topology.guid(sw);
+    TableReading reading{sw, topology_->find_switch(guid).valid() && !silent_.contains(guid), {}};
+    reading.ports.assign(top + std::size_t{1}, kNoPort);
+    for (std::size_t lid = 0; reading.answered && lid <= top; ++lid) {
+      reading.ports[lid] = out_port(guid, static_cast<Lid>(lid));
+    }
+    readings.push_back(std::move(reading));
+  }
+  return readings;
+}
+
+WriteOutcome SimulatedDriver::write(Guid sw, const LftBlock& block) {
+  if (!topology_->find_switch(sw).valid() || silent_.contains(sw)) return WriteOutcome::silent;
+  if (refusing_.contains(sw)) return WriteOutcome::refused;
+  if (auto& garbled = garbled_[sw]; garbled > 0) {
+    --garbled;
+    return WriteOutcome::mismatch;
+  }
+  auto& table = tables_[sw];
+  const std::size_t first = block.number * kLidsPerBlock;
+  if (table.size() < first + kLidsPerBlock) table.resize(first + kLidsPerBlock, kNoPort);
+  std::ranges::copy(block.ports, table.begin() + static_cast<std::ptrdiff_t>(first));
+  return WriteOutcome::applied;
+}
+
+Result<ProgramReport> SimulatedDriver::program(const Topology& topology, const ForwardingDelta& delta) {
+  if (failure_) return std::unexpected(*failure_);
+  ProgramReport report;
+  report.blocks.assign(delta.blocks.size(), WriteOutcome::held);
+  StagedWrites stages(delta);
+  std::set<SwitchId> isolated;
+  for (;;) {
+    const auto ready = stages.take_ready();
+    if (ready.empty()) {
+      if (!stages.waits_for_packets()) break;
+      stages.packets_gone();
+      continue;
+    }
+    for (const std::size_t i : ready) {
+      const LftBlock& block = delta.blocks[i];
+      const Guid guid = topology.guid(block.sw);
+      // A switch that failed once is left out of the rest.
+      const WriteOutcome outcome = isolated.contains(block.sw) ? WriteOutcome::silent : write(guid, block);
+      report.blocks[i] = outcome;
+      ++report.asked;
+      writes_.push_back({guid, block.number, block.stage, outcome});
+      if (outcome == WriteOutcome::applied) {
+        stages.applied(i);
+        continue;
+      }
+      stages.failed(i);
+      if (!isolated.insert(block.sw).second) continue;
+      const std::string name = "LinearForwardingTable " + std::to_string(block.number);
+      report.isolated.push_back({block.sw, outcome == WriteOutcome::silent    ? "does not answer"
+                                           : outcome == WriteOutcome::refused ? "refused " + name
+                                                                              : name + " reads back differently"});
+    }
+  }
+  return report;
+}
+
+Result<BringUpReport> SimulatedDriver::bring_up(std::span<const LidAssignment> lids, Lid) {
+  if (failure_) return std::unexpected(*failure_);
+  BringUpReport report;
+  for (const LidAssignment& wanted : lids) {
+    if (silent_.contains(wanted.device)) {
+      report.failed.push_back(to_string(wanted.device) + "/" + std::to_string(wanted.port) + ": does not answer");
+      continue;
+    }
+    Lid& lid = lids_[{wanted.device, wanted.port}];
+    report.lids_set += lid != wanted.lid ? 1 : 0;
+    lid = wanted.lid;
+    ++report.asked;
+  }
+  return report;
+}
+
+void SimulatedDriver::become(TopologyPtr topology, std::span<const Guid> reporting) {
+  topology_ = std::move(topology);
+  changed_ = true;
+  for (const Guid guid : reporting) observed_.push_back({Observation::Kind::linkStateChange, guid});
+}
+
+void SimulatedDriver::silence(Guid sw, bool silent) { silent ? (void)silent_.insert(sw) : (void)silent_.erase(sw); }
+void SimulatedDriver::refuse(Guid sw, bool refuses) {
+  refuses ? (void)refusing_.insert(sw) : (void)refusing_.erase(sw);
+}
+void SimulatedDriver::garble(Guid sw, std::size_t writes) { garbled_[sw] = writes; }
+
+std::uint16_t SimulatedDriver::out_port(Guid sw, Lid lid) const {
+  const auto table = tables_.find(sw);
+  return table == tables_.end() || lid >= table->second.size() ? kNoPort : table->second[lid];
+}
+
+Lid SimulatedDriver::lid(Guid device, std::uint8_t port) const {
+  const auto found = lids_.find({device, port});
+  return found == lids_.end() ? Lid{0} : found->second;
+}
+
+}  // namespace railweave::fabric

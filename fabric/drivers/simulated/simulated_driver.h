@@ -1,0 +1,58 @@
+// A FabricDriver without a network: the switches are tables in memory. For deterministic tests of what drives drivers:
+// cut links, silence switches, make them forget or refuse, see every write in order.
+#pragma once
+
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "fabric/drivers/fabric_driver.h"
+#include "fabric/topology/fabric_view.h"
+
+namespace railweave::fabric {
+
+class SimulatedDriver final : public FabricDriver {
+ public:
+  explicit SimulatedDriver(TopologyPtr topology);
+
+  Result<DiscoveredFabric> discover(bool everything = false) override;
+  Result<std::vector<Observation>> observe(std::chrono::milliseconds wait) override;
+  Result<std::vector<TableReading>> read_tables(const Topology& topology, std::span<const SwitchId> switches,
+                                                Lid top) override;
+  Result<ProgramReport> program(const Topology& topology, const ForwardingDelta& delta) override;
+  Result<BringUpReport> bring_up(std::span<const LidAssignment> lids, Lid sm_lid) override;
+
+  // --- what tests do to it
+  // The fabric as it is from now on; the switches that lost or gained a link report it, unless reports are lost.
+  void become(TopologyPtr topology, std::span<const Guid> reporting);
+  void silence(Guid sw, bool silent = true);
+  void refuse(Guid sw, bool refuses = true);
+  void garble(Guid sw, std::size_t writes);  // the next so many writes to it are not kept
+  void fail_with(Error error) { failure_ = std::move(error); }
+  void heal() { failure_.reset(); }
+
+  struct Write {
+    Guid sw;
+    std::uint16_t number, stage;
+    WriteOutcome outcome;
+  };
+  [[nodiscard]] const std::vector<Write>& writes() const { return writes_; }
+  [[nodiscard]] std::uint16_t out_port(Guid sw, Lid lid) const;  // kNoPort: dropped
+  [[nodiscard]] Lid lid(Guid device, std::uint8_t port) const;
+
+ private:
+  WriteOutcome write(Guid sw, const LftBlock& block);
+
+  TopologyPtr topology_;
+  bool changed_ = true;
+  std::unordered_map<Guid, std::vector<std::uint16_t>> tables_;  // by LID
+  std::map<std::pair<Guid, std::uint8_t>, Lid> lids_;
+  std::set<Guid> silent_, refusing_;
+  std::unordered_map<Guid, std::size_t> garbled_;
+  std::vector<Observation> observed_;
+  std::vector<Write> writes_;
+  std::optional<Error> failure_;
+};
+
+}  // namespace railweave::fabric
