@@ -75,7 +75,8 @@ void ColumnWalk::walk(std::uint32_t destination, const std::uint16_t* entries) {
     // Lost where it stops without a port, or comes back to where it has been.
     std::uint32_t depth = depth_[at] == kOnStack ? std::uint32_t{kLost} : depth_[at];
     while (!stack_.empty()) {
-      if (depth != kLost && ++depth >= kOnStack) depth = kLost;
+      if (depth != kLost) ++depth;
+      if (depth >= kOnStack) depth = kLost;
       depth_[stack_.back()] = static_cast<std::uint16_t>(depth);
       stack_.pop_back();
     }

@@ -38,8 +38,8 @@ class ColumnWalk {
 
   ColumnWalk(const Plane& plane, const PortMap& ports);
 
-  // ports: what every switch does with the destination.
-  void walk(std::uint32_t destination, const std::uint16_t* ports);
+  // entries: what every switch does with the destination.
+  void walk(std::uint32_t destination, const std::uint16_t* entries);
 
   // Links to the destination's switch; kLost: packets never get there.
   [[nodiscard]] std::uint16_t depth(std::size_t s) const { return depth_[s]; }
