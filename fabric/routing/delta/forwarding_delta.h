@@ -45,6 +45,9 @@ struct DeltaOptions {
   std::vector<std::uint8_t> urgent;
 };
 
+// Every block of every switch, for a subnet whose switches hold nothing yet: no traffic flows, so one stage does.
+ForwardingDelta first_delta(const Routing& after);
+
 // Both of the same scope. view: the fabric as it is now.
 ForwardingDelta compute_delta(const FabricView& view, const Routing& before, const Routing& after,
                               const DeltaOptions& options = {});

@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
-#include <map>
 #include <string>
 
 #include "fabric/drivers/infiniband/infiniband_driver.h"
@@ -125,24 +124,6 @@ int light(MadPort& port, const Arguments& arguments) {
   return 0;
 }
 
-ForwardingDelta everything(const Routing& routing) {
-  const RoutingScope& scope = routing.tables.scope();
-  ForwardingDelta delta;
-  delta.stages = 1;
-  for (const SwitchId sw : scope.topology().switches()) {
-    std::map<std::uint16_t, LftBlock> blocks;
-    for (const DestinationId d : scope.destinations()) {
-      const Lid lid = scope.lid(d);
-      const auto number = static_cast<std::uint16_t>(lid / kLidsPerBlock);
-      auto [at, is_new] = blocks.try_emplace(number, LftBlock{.sw = sw, .number = number});
-      if (is_new) at->second.ports.fill(kNoPort);
-      at->second.ports[lid % kLidsPerBlock] = routing.tables.out_port(sw, d);
-    }
-    for (auto& [number, block] : blocks) delta.blocks.push_back(block);
-  }
-  return delta;
-}
-
 double since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -180,7 +161,7 @@ int program(std::unique_ptr<MadPort> port, const Arguments& arguments) {
   for (const auto& failed : up->failed) std::fprintf(stderr, "bring up: %s\n", failed.c_str());
   const auto bring_up_s = since(start);
   start = std::chrono::steady_clock::now();
-  const auto report = driver.program(*topology, everything(*routing));
+  const auto report = driver.program(*topology, first_delta(*routing));
   if (!report) return fail_with(report.error());
   for (const auto& isolated : report->isolated) std::fprintf(stderr, "isolated: %s\n", isolated.reason.c_str());
   char head[400];

@@ -230,6 +230,34 @@ TEST(Delta, BetweenEnginesToo) {
   EXPECT_GT(smooth, 0U);
 }
 
+TEST(Delta, TheFirstHoldsEveryEntryOnce) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const TopologyPtr topology = build(random_tree(seed));
+    const RoutingInput input{.view = FabricView(topology), .scope = RoutingScope::make(topology).value()};
+    const Routing routing = choose_engine(*input.scope).engine->route(input).value();
+    const ForwardingDelta delta = first_delta(routing);
+    EXPECT_EQ(delta.stages, 1);
+    EXPECT_FALSE(delta.drops_first);
+    std::map<std::pair<SwitchId, std::uint16_t>, const LftBlock*> blocks;
+    for (const LftBlock& block : delta.blocks) {
+      EXPECT_TRUE(blocks.emplace(std::pair(block.sw, block.number), &block).second) << "written twice";
+    }
+    std::size_t entries = 0;
+    for (const SwitchId sw : topology->switches()) {
+      for (const DestinationId d : input.scope->destinations()) {
+        const std::uint16_t port = routing.tables.out_port(sw, d);
+        const Lid lid = input.scope->lid(d);
+        if (input.scope->plane_of(sw) != input.scope->plane_of(d)) continue;
+        entries += port == kNoPort ? 0 : 1;
+        const auto block = blocks.find({sw, static_cast<std::uint16_t>(lid / kLidsPerBlock)});
+        ASSERT_NE(block, blocks.end());
+        ASSERT_EQ(block->second->ports[lid % kLidsPerBlock], port);
+      }
+    }
+    EXPECT_EQ(delta.changed_entries, entries);
+  }
+}
+
 TEST(Delta, OneCableOfAFatTreeTouchesFewBlocks) {
   const auto topology = testing::make_fat_tree(testing::tree_of_648());
   RoutingInput input = input_of(topology);
