@@ -73,8 +73,11 @@ void TableFill::gather_candidates(std::uint32_t s, std::uint32_t home) {
   const std::uint32_t first = plane_.first_arc[s];
   candidates_.clear();
   is_candidate_.assign(plane_.first_arc[s + 1] - first, 0);
+  // On a layered order all ways of a switch to a home go down, or all go up.
+  const bool layered = reach_.layered();
+  const ArcWay way = layered && reach_.down(s)[home] != kUnreachable ? ArcWay::down : ArcWay::up;
   for (std::uint32_t a = first; a < plane_.first_arc[s + 1]; ++a) {
-    if (!reach_.leads(plane_, ways_, s, a, home)) continue;
+    if ((layered && ways_[a] != way) || !reach_.leads(plane_, ways_, s, a, home)) continue;
     candidates_.push_back(a);
     is_candidate_[a - first] = 1;
   }

@@ -88,9 +88,9 @@ class AffectedBlocks {
     seen_[s * homes_ + home] = true;
     blocks_.emplace_back(s, home);
   }
-  [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> sorted() && {
+  [[nodiscard]] const std::vector<std::pair<std::uint32_t, std::uint32_t>>& sorted() {
     std::ranges::sort(blocks_);
-    return std::move(blocks_);
+    return blocks_;
   }
 
  private:
@@ -104,35 +104,42 @@ std::size_t update_plane(const Plane& plane, const PlaneState& before, PlaneStat
                          const std::vector<std::uint32_t>& changed_arcs, const std::vector<Reach::Change>& moved,
                          PlaneTables& tables) {
   AffectedBlocks affected(plane.switch_count(), plane.homes.size());
-  for (const auto [s, home] : moved) {
-    affected.add(s, home);
-    for (std::uint32_t a = plane.first_arc[s]; a < plane.first_arc[s + 1]; ++a) {
-      if (before.ways[a] != ArcWay::none || after.ways[a] != ArcWay::none) affected.add(plane.arcs[a].to, home);
-    }
-  }
-  // Where one arc up is gone and nothing else is different, only its own destinations move.
+  // Where one arc up no longer leads and nothing else is different, only its own destinations move.
   struct Lost {
     std::uint32_t s, home;
     std::uint16_t port;
   };
   std::vector<Lost> lost;
-  std::vector<std::uint32_t> losers;
-  for (const std::uint32_t a : changed_arcs) losers.push_back(plane.arcs[plane.arcs[a].reverse].to);
-  std::ranges::sort(losers);
-  const auto loses_one = [&](std::uint32_t s) { return std::ranges::equal_range(losers, s).size() == 1; };
-  for (const std::uint32_t a : changed_arcs) {
-    const std::uint32_t s = plane.arcs[plane.arcs[a].reverse].to;
-    const bool gone = before.ways[a] == ArcWay::up && after.ways[a] == ArcWay::none && before.reach.layered() &&
-                      after.reach.layered() && loses_one(s);
-    for (std::uint32_t home = 0; home < plane.homes.size(); ++home) {
-      if (affected.has(s, home)) continue;
-      const bool led = before.reach.leads(plane, before.ways, s, a, home);
-      if (led && gone) {
-        lost.push_back({s, home, plane.arcs[a].port});
-      } else if (led || after.reach.leads(plane, after.ways, s, a, home)) {
-        affected.add(s, home);
+  AffectedBlocks losing(plane.switch_count(), plane.homes.size());
+  const bool layered = before.reach.layered() && after.reach.layered();
+  // What becomes of the way from switch s by arc a to a home, if anything.
+  const auto look = [&](std::uint32_t s, std::uint32_t a, std::uint32_t home) {
+    const bool led = before.reach.leads(plane, before.ways, s, a, home);
+    const bool leads = after.reach.leads(plane, after.ways, s, a, home);
+    if (!led && !leads) return;
+    if (layered && led && !leads && before.ways[a] == ArcWay::up && !losing.has(s, home)) {
+      losing.add(s, home);
+      lost.push_back({s, home, plane.arcs[a].port});
+    } else {
+      affected.add(s, home);
+    }
+  };
+  for (const auto [s, home] : moved) {
+    affected.add(s, home);
+    for (std::uint32_t a = plane.first_arc[s]; a < plane.first_arc[s + 1]; ++a) {
+      const std::uint32_t back = plane.arcs[a].reverse;
+      if (before.ways[back] == ArcWay::none && after.ways[back] == ArcWay::none) continue;
+      if (!layered) {
+        affected.add(plane.arcs[a].to, home);
+      } else if (before.reach.leads(plane, before.ways, plane.arcs[a].to, back, home) !=
+                 after.reach.leads(plane, after.ways, plane.arcs[a].to, back, home)) {
+        look(plane.arcs[a].to, back, home);
       }
     }
+  }
+  for (const std::uint32_t a : changed_arcs) {
+    const std::uint32_t s = plane.arcs[plane.arcs[a].reverse].to;
+    for (std::uint32_t home = 0; home < plane.homes.size(); ++home) look(s, a, home);
   }
   std::size_t changed = 0;
   TableFill fill(plane, after.live, after.ways, after.reach, after.plan->nominal);
@@ -149,12 +156,13 @@ std::size_t update_plane(const Plane& plane, const PlaneState& before, PlaneStat
     old.resize(home.count);
     tables.read(s, home.first, home.count, old.data());
   };
-  for (const auto& [s, h] : std::move(affected).sorted()) {
+  for (const auto& [s, h] : affected.sorted()) {
     fill.block(s, h, ports);
     read(s, plane.homes[h]);
     put(s, plane.homes[h]);
   }
   for (const Lost& one : lost) {
+    if (affected.has(one.s, one.home)) continue;
     read(one.s, plane.homes[one.home]);
     ports = old;
     fill.without(one.s, one.home, one.port, ports);
