@@ -2,6 +2,7 @@
 
 #include "api/dto/findings_json.h"
 #include "api/dto/json_out.h"
+#include "api/dto/routing_json.h"
 
 namespace railweave::api {
 
@@ -10,23 +11,13 @@ namespace {
 using fabric::AuditReport;
 using fabric::Topology;
 
-// A directed link by the port that packets leave by, with the names of the switches at its ends.
-Out link_json(const Topology& topology, fabric::PortId port) {
-  if (!port) return nullptr;
-  const auto name = [&](fabric::PortId end) { return topology.name(topology.switch_of(end)); };
-  return {{"from", name(port)},
-          {"to", name(topology.peer(port))},
-          {"port", topology.port_text(port)},
-          {"link", topology.link_text(topology.link(port))}};
-}
-
 void add_audit(Out& value, const AuditReport& audit, const Topology& topology) {
   value["unreachablePairs"] = audit.unreachable_pairs;
   value["creditLoops"] = audit.credit_loops;
   value["maxLinkLoad"] = audit.max_link_load;
-  value["maxLink"] = link_json(topology, audit.max_link);
+  value["maxLink"] = directed_link_json(topology, audit.max_link);
   value["maxLinkLoadHosts"] = audit.max_link_load_hosts;
-  value["maxLinkHosts"] = link_json(topology, audit.max_link_hosts);
+  value["maxLinkHosts"] = directed_link_json(topology, audit.max_link_hosts);
 }
 
 Out multipath_json(const LabMultipath& multipath, const Topology& topology) {
@@ -39,7 +30,7 @@ Out multipath_json(const LabMultipath& multipath, const Topology& topology) {
           {"creditLoop", report.credit_loop},
           {"mostMembers", report.most_members},
           {"maxLinkLoadHosts", report.max_link_load_hosts},
-          {"maxLinkHosts", link_json(topology, report.max_link_hosts)},
+          {"maxLinkHosts", directed_link_json(topology, report.max_link_hosts)},
           {"hashedFlows", multipath.flows},
           {"hashedMembers", multipath.members},
           {"collisionFactor", multipath.collision_factor},
@@ -82,7 +73,7 @@ std::string write_lab_route(const LabRoute& route, const Topology& topology) {
   value["auditMs"] = route.audit_ms;
   value["peakMiB"] = route.peak_mib;
   value["tablesMiB"] = route.tables_mib;
-  value["tablesDigest"] = route.digest;
+  value["tablesDigest"] = digest_text(route.digest);
   value["against"] = nullptr;
   if (route.against) {
     Out other{{"source", route.against->source},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,7 +43,7 @@ struct LabRoute {
   bool drops_first = false;
   double scope_ms = 0, route_ms = 0, reroute_ms = 0, delta_ms = 0, audit_ms = 0;
   double peak_mib = 0, tables_mib = 0;
-  std::string digest;
+  std::uint64_t digest = 0;  // of the tables
   std::optional<LabComparison> against;
   std::optional<LabMultipath> multipath;
   std::vector<fabric::Finding> findings;

@@ -1,11 +1,10 @@
 #include "api/dto/routes_dto.h"
 
-#include <algorithm>
-#include <cstdio>
 #include <map>
 
 #include "api/dto/findings_json.h"
 #include "api/dto/json_out.h"
+#include "api/dto/routing_json.h"
 #include "api/dto/strict_json.h"
 
 namespace railweave::api {
@@ -17,12 +16,6 @@ using fabric::Topology;
 
 constexpr std::size_t kMaxChanged = 10'000;  // links or switches in one what-if
 constexpr std::size_t kMaxSwitchesListed = 1'000;
-
-std::string hex(std::uint64_t digest) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(digest));
-  return text;
-}
 
 std::string_view reason_text(fabric::UnreachedPair::Reason reason) {
   using Reason = fabric::UnreachedPair::Reason;
@@ -45,24 +38,6 @@ std::string_view reason_text(fabric::UnreachedPair::Reason reason) {
       return "loop";
   }
   return "";
-}
-
-// A device as people know it: a switch by its name, an adapter by its host and device.
-std::string device_text(const Topology& topology, PortId port) {
-  if (const auto sw = topology.switch_of(port)) return std::string(topology.name(sw));
-  const auto hca = topology.hca_of(port);
-  if (!hca) return topology.port_text(port);
-  if (!topology.host(hca)) return std::string(topology.description(hca));
-  return std::string(topology.name(topology.host(hca))) + "/" + std::string(topology.device(hca));
-}
-
-// A directed link by the port that packets leave by.
-Out link_json(const Topology& topology, PortId port) {
-  if (!port) return nullptr;
-  return {{"from", device_text(topology, port)},
-          {"to", device_text(topology, topology.peer(port))},
-          {"port", topology.port_text(port)},
-          {"link", topology.link_text(topology.link(port))}};
 }
 
 std::string destination_text(const fabric::RoutingScope& scope, fabric::DestinationId id) {
@@ -97,9 +72,9 @@ Out audit_json(const control::FabricRoutes& routes) {
           {"creditLoops", report.credit_loops},
           {"creditLoop", std::move(circle)},
           {"maxLinkLoad", report.max_link_load},
-          {"maxLink", link_json(topology, report.max_link)},
+          {"maxLink", directed_link_json(topology, report.max_link)},
           {"maxLinkLoadHosts", report.max_link_load_hosts},
-          {"maxLinkHosts", link_json(topology, report.max_link_hosts)},
+          {"maxLinkHosts", directed_link_json(topology, report.max_link_hosts)},
           {"worstShiftLoad", report.worst_shift_load},
           {"meanShiftLoad", report.mean_shift_load},
           {"drainedEntries", report.drained_entries},
@@ -167,7 +142,7 @@ std::string write_routes(const control::FabricRoutes& routes, std::uint64_t vers
   return dump(Out{{"engine", routes.routing.engine},
                   {"engineReason", routes.choice.reason},
                   {"topologyVersion", version},
-                  {"tablesDigest", hex(routes.routing.tables.digest())},
+                  {"tablesDigest", digest_text(routes.routing.tables.digest())},
                   {"switches", topology.switches().size()},
                   {"endPorts", end_ports},
                   {"lanesUsed", routes.routing.lanes.used()},

@@ -98,14 +98,7 @@ PlaneResult route_plane(const RoutingInput& input, const Plane& plane) {
   const LivePlane live = live_plane(plane, input);
   const auto weights = local_weights(input, plane);
   const PlanePlan plan = plan_plane(*input.scope, plane, weights, {.balance = false});
-  SwitchOrder order = lower_drained(plan.order, live);
-  std::vector<ArcWay> ways = arc_ways(plane, live, order);
-  Reach reach(plane, ways, order);
-  if (!all_reached(plane, reach) && misses_connected(plane, live, reach)) {
-    order = flooded(plane, live, order);
-    ways = arc_ways(plane, live, order);
-    reach = Reach(plane, ways, order);
-  }
+  const auto [order, ways, reach] = reach_all(plane, live, lower_drained(plan.order, live));
   PlaneResult result;
   const NextHops hops = NextHops::shortest(plane, live);
   result.tables = balance_ports(plane, hops, pair_weights(plane, &live), weights).tables;

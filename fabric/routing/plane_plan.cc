@@ -143,6 +143,20 @@ void choose_ports(const Plane& plane, const LivePlane& cabled, const Ranked& ran
 
 }  // namespace
 
+OrderedReach reach_all(const Plane& plane, const LivePlane& live, SwitchOrder order) {
+  OrderedReach found{std::move(order), {}, {}};
+  const auto follow = [&] {
+    found.ways = arc_ways(plane, live, found.order);
+    found.reach = Reach(plane, found.ways, found.order);
+  };
+  follow();
+  if (!all_reached(plane, found.reach) && misses_connected(plane, live, found.reach)) {
+    found.order = flooded(plane, live, found.order);
+    follow();
+  }
+  return found;
+}
+
 double gain_of_free_paths(const Plane& plane) {
   if (std::uint64_t{plane.homes.size()} * plane.arcs.size() > kMostRankingWork) return 1;
   const LivePlane cabled = cabled_plane(plane);

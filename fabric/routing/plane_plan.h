@@ -39,6 +39,14 @@ std::vector<std::uint32_t> local_weights(const RoutingInput& input, const Plane&
 // 1 where that would take too long to find out.
 double gain_of_free_paths(const Plane& plane);
 
+// Ways on an order, and on another one where it leaves pairs without a way that links connect.
+struct OrderedReach {
+  SwitchOrder order;
+  std::vector<ArcWay> ways;
+  Reach reach;
+};
+OrderedReach reach_all(const Plane& plane, const LivePlane& live, SwitchOrder order);
+
 // Does every end port have a way to every destination?
 bool all_reached(const Plane& plane, const Reach& reach);
 // Is there a pair that has no way up and down, though links connect it?

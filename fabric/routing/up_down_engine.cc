@@ -110,15 +110,16 @@ std::size_t update_plane(const Plane& plane, const PlaneState& before, PlaneStat
     std::uint16_t port;
   };
   std::vector<Lost> lost;
-  AffectedBlocks losing(plane.switch_count(), plane.homes.size());
+  std::vector<bool> losing(plane.switch_count() * plane.homes.size(), false);
   const bool layered = before.reach.layered() && after.reach.layered();
-  // What becomes of the way from switch s by arc a to a home, if anything.
-  const auto look = [&](std::uint32_t s, std::uint32_t a, std::uint32_t home) {
+  // What becomes of the way from switch s by arc a to a home. While the arc itself is as it was, nothing does where it
+  // leads there as before.
+  const auto look = [&](std::uint32_t s, std::uint32_t a, std::uint32_t home, bool same_arc) {
     const bool led = before.reach.leads(plane, before.ways, s, a, home);
     const bool leads = after.reach.leads(plane, after.ways, s, a, home);
-    if (!led && !leads) return;
-    if (layered && led && !leads && before.ways[a] == ArcWay::up && !losing.has(s, home)) {
-      losing.add(s, home);
+    if (led == leads && (same_arc || !led)) return;
+    if (layered && led && !leads && before.ways[a] == ArcWay::up && !losing[s * plane.homes.size() + home]) {
+      losing[s * plane.homes.size() + home] = true;
       lost.push_back({s, home, plane.arcs[a].port});
     } else {
       affected.add(s, home);
@@ -129,17 +130,16 @@ std::size_t update_plane(const Plane& plane, const PlaneState& before, PlaneStat
     for (std::uint32_t a = plane.first_arc[s]; a < plane.first_arc[s + 1]; ++a) {
       const std::uint32_t back = plane.arcs[a].reverse;
       if (before.ways[back] == ArcWay::none && after.ways[back] == ArcWay::none) continue;
-      if (!layered) {
+      if (layered) {
+        look(plane.arcs[a].to, back, home, true);
+      } else {
         affected.add(plane.arcs[a].to, home);
-      } else if (before.reach.leads(plane, before.ways, plane.arcs[a].to, back, home) !=
-                 after.reach.leads(plane, after.ways, plane.arcs[a].to, back, home)) {
-        look(plane.arcs[a].to, back, home);
       }
     }
   }
   for (const std::uint32_t a : changed_arcs) {
     const std::uint32_t s = plane.arcs[plane.arcs[a].reverse].to;
-    for (std::uint32_t home = 0; home < plane.homes.size(); ++home) look(s, a, home);
+    for (std::uint32_t home = 0; home < plane.homes.size(); ++home) look(s, a, home, false);
   }
   std::size_t changed = 0;
   TableFill fill(plane, after.live, after.ways, after.reach, after.plan->nominal);

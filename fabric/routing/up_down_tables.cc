@@ -10,14 +10,7 @@ namespace railweave::fabric {
 
 UpDownTables up_down_tables(const RoutingInput& input, const Plane& plane, const LivePlane& live, bool balance) {
   PlanePlan plan = plan_plane(*input.scope, plane, local_weights(input, plane), {.balance = balance});
-  SwitchOrder order = lower_drained(plan.order, live);
-  std::vector<ArcWay> ways = arc_ways(plane, live, order);
-  Reach reach(plane, ways, order);
-  if (!all_reached(plane, reach) && misses_connected(plane, live, reach)) {
-    order = flooded(plane, live, order);
-    ways = arc_ways(plane, live, order);
-    reach = Reach(plane, ways, order);
-  }
+  auto [order, ways, reach] = reach_all(plane, live, lower_drained(plan.order, live));
   return {TableFill(plane, live, ways, reach, plan.nominal).all(),
           std::make_shared<const SwitchOrder>(std::move(order)), std::move(plan.findings)};
 }

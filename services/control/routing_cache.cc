@@ -20,10 +20,7 @@ bool same_overlay(const FabricView& a, const FabricView& b) {
 
 const fabric::AuditReport& FabricRoutes::audit() const {
   std::call_once(audited_, [this] {
-    fabric::AuditOptions options;
-    options.parts = fabric::part_count();
-    options.run = fabric::on_threads();
-    report_ = fabric::audit(input.view, routing.tables, routing.lanes, options);
+    report_ = fabric::audit(input.view, routing.tables, routing.lanes, fabric::AuditOptions::on_all_cores());
   });
   return report_;
 }

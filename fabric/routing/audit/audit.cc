@@ -108,6 +108,13 @@ std::string_view to_string(UnreachedPair::Reason reason) {
   return "";
 }
 
+AuditOptions AuditOptions::on_all_cores() {
+  AuditOptions options;
+  options.parts = part_count();
+  options.run = on_threads();
+  return options;
+}
+
 AuditReport audit(const FabricView& view, const ForwardingTables& tables, const Lanes& lanes,
                   const AuditOptions& options) {
   const RoutingScope& scope = tables.scope();

@@ -21,6 +21,8 @@ struct AuditOptions {
   std::size_t max_examples = 16;  // pairs named in findings
   std::size_t parts = 1;          // to cut the work into
   ParallelFor run;                // none: one part after the other
+
+  [[nodiscard]] static AuditOptions on_all_cores();
 };
 
 // An ordered pair of an end port and a destination that it cannot send to.

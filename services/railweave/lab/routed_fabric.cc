@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <utility>
 
 #include <sys/resource.h>
@@ -40,10 +39,7 @@ double peak_mib() {
 
 fabric::AuditReport audited(const FabricView& view, const fabric::ForwardingTables& tables,
                             const fabric::Lanes& lanes) {
-  fabric::AuditOptions options;
-  options.parts = fabric::part_count();
-  options.run = fabric::on_threads();
-  return fabric::audit(view, tables, lanes, options);
+  return fabric::audit(view, tables, lanes, fabric::AuditOptions::on_all_cores());
 }
 
 fabric::EngineChoice choose(const fabric::RoutingScope& scope, const std::string& name) {
@@ -180,10 +176,7 @@ RoutedFabric route_fabric(const fabric::TopologyPtr& topology, const RouteReques
   report.audit_ms = audit_watch.ms();
   report.lanes_used = routed.routing.lanes.used();
   report.tables_mib = static_cast<double>(routed.routing.tables.memory_bytes()) / (1U << 20U);
-  char digest[17];
-  std::snprintf(digest, sizeof digest, "%016llx",
-                static_cast<unsigned long long>(routed.routing.tables.digest()));  // NOLINT(google-runtime-int)
-  report.digest = digest;
+  report.digest = routed.routing.tables.digest();
   append(report.findings, routed.routing.findings);
   append(report.findings, report.audit.findings);
   report.peak_mib = peak_mib();

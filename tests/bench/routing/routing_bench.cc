@@ -5,7 +5,6 @@
 #include <cstring>
 #include <map>
 #include <random>
-#include <thread>
 
 #include <benchmark/benchmark.h>
 
@@ -129,11 +128,7 @@ void Audit(benchmark::State& state) {
   Fabric& fabric = fabric_of(state.range(0));
   AuditOptions options;
   options.parts = static_cast<std::size_t>(state.range(1));
-  options.run = [](std::size_t parts, const std::function<void(std::size_t)>& part) {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < parts; ++i) threads.emplace_back([&part, i] { part(i); });
-    part(0);
-  };
+  options.run = on_threads();
   bool sound = true;
   for (auto _ : state) sound = sound && audit(fabric.input.view, fabric.routing.tables, {}, options).sound();
   state.counters["sound"] = sound ? 1 : 0;

@@ -10,18 +10,16 @@
 #include "tests/support/fat_trees.h"
 #include "tests/unit/routing/naive_checker.h"
 #include "tests/unit/routing/random_fabric.h"
+#include "tests/unit/routing/routed.h"
 
 namespace railweave::fabric {
 namespace {
 
 using testing::build;
 using testing::check_naively;
+using testing::input_of;
 using testing::random_graph;
 using testing::random_tree;
-
-RoutingInput input_of(const TopologyPtr& topology) {
-  return {.view = FabricView(topology), .scope = RoutingScope::make(topology).value()};
-}
 
 std::uint64_t load_of(const std::map<PortId, std::uint64_t>& loads, PortId port) {
   const auto found = loads.find(port);

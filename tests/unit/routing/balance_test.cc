@@ -13,6 +13,7 @@
 #include "tests/support/fat_trees.h"
 #include "tests/unit/routing/naive_checker.h"
 #include "tests/unit/routing/random_fabric.h"
+#include "tests/unit/routing/routed.h"
 
 namespace railweave::fabric {
 namespace {
@@ -21,13 +22,9 @@ using testing::build;
 using testing::check_naively;
 using testing::FabricSketch;
 using testing::FatTreeShape;
+using testing::input_of;
 using testing::make_fat_tree;
-
-RoutingInput input_of(const TopologyPtr& topology, const ScopeOptions& options = {}) {
-  return {.view = FabricView(topology), .scope = RoutingScope::make(topology, options).value()};
-}
-
-Routing routed(const RoutingInput& input) { return choose_engine(*input.scope).engine->route(input).value(); }
+using testing::routed;
 
 // Of a whole fat tree, by hand: what leaves a leaf, over its cables; what leaves a pod, over the cables of its spines.
 std::uint64_t ideal(const FatTreeShape& shape) {

@@ -15,18 +15,16 @@
 #include "tests/support/fat_trees.h"
 #include "tests/unit/routing/naive_checker.h"
 #include "tests/unit/routing/random_fabric.h"
+#include "tests/unit/routing/routed.h"
 
 namespace railweave::fabric {
 namespace {
 
 using testing::build;
 using testing::check_naively;
+using testing::input_of;
 using testing::random_graph;
 using testing::random_tree;
-
-RoutingInput input_of(const TopologyPtr& topology) {
-  return {.view = FabricView(topology), .scope = RoutingScope::make(topology).value()};
-}
 
 // What switches may do with a destination at a moment: one port, or two while a block is on its way.
 using Ports = std::map<SwitchId, std::set<std::uint16_t>>;

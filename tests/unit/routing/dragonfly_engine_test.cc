@@ -19,7 +19,7 @@ using testing::DragonflyShape;
 using testing::expect_sound;
 using testing::fail_at_random;
 using testing::has_finding;
-using testing::shape_input;
+using testing::input_of;
 
 const DragonflyEngine kDragonfly;
 
@@ -128,7 +128,7 @@ TEST(DragonflyEngine, RoutesHealthyOnesMinimallyOnFewLanes) {
     for (const DragonflyShape& shape : *shapes) {
       std::vector<unsigned> group;
       const auto topology = build(dragonfly(shape, 3, &group));
-      const RoutingInput input = shape_input(topology);
+      const RoutingInput input = input_of(topology);
       const auto routing = kDragonfly.route(input);
       ASSERT_TRUE(routing) << text(shape) << ": " << routing.error().message;
       const auto naive = expect_sound(input, *routing, text(shape));
@@ -152,7 +152,7 @@ TEST(DragonflyEngine, RoutesAroundFailuresMinimally) {
         std::mt19937_64 random(seed);
         std::vector<unsigned> group;
         const auto topology = build(dragonfly(shape, seed, &group));
-        RoutingInput input = shape_input(topology, {.switch_management = seed % 4 == 0});
+        RoutingInput input = input_of(topology, {.switch_management = seed % 4 == 0});
         const bool drains = seed % 2 == 0;
         for (std::uint64_t n = 1 + random() % 5; n > 0; --n) {
           if (drains) {
@@ -183,7 +183,7 @@ TEST(DragonflyEngine, GoesThroughAThirdGroupWhereTwoAreCutApart) {
   for (const DragonflyShape& shape : {kMeshes[1], kPlus[1]}) {
     std::vector<unsigned> group;
     const auto topology = build(dragonfly(shape, 9, &group));
-    RoutingInput input = shape_input(topology);
+    RoutingInput input = input_of(topology);
     const auto group_of = [&](PortId port) {
       return group[std::stoul(std::string(topology->name(topology->switch_of(port))).substr(3))];
     };
@@ -206,7 +206,7 @@ TEST(DragonflyEngine, StaysSoundWhateverLanesThereAre) {
     std::mt19937_64 random(seed);
     const bool plus = seed % 2 == 0;
     RoutingInput input =
-        shape_input(build(dragonfly(plus ? kPlus[2] : DragonflyShape{.switches = 3, .hosts = 1, .groups = 7}, seed)));
+        input_of(build(dragonfly(plus ? kPlus[2] : DragonflyShape{.switches = 3, .hosts = 1, .groups = 7}, seed)));
     input.max_lanes = (plus ? 1 : 2) + static_cast<unsigned>(seed / 2 % 2);
     for (std::uint64_t n = 4 + random() % 20; n > 0; --n) fail_at_random(input.view, random);
     const auto routing = kDragonfly.route(input).value();
@@ -227,10 +227,10 @@ TEST(DragonflyEngine, StaysSoundWhateverLanesThereAre) {
 }
 
 TEST(DragonflyEngine, SaysWhatItNeeds) {
-  RoutingInput input = shape_input(build(dragonfly(kMeshes[1], 3)));
+  RoutingInput input = input_of(build(dragonfly(kMeshes[1], 3)));
   input.max_lanes = 1;
   EXPECT_EQ(kDragonfly.route(input).error().code, "routing.lanesNeeded");
-  const auto tree = shape_input(build(testing::random_tree(4)));
+  const auto tree = input_of(build(testing::random_tree(4)));
   EXPECT_EQ(kDragonfly.route(tree).error().code, "routing.notTheShape");
 }
 
@@ -256,7 +256,7 @@ TEST(EngineChoice, PicksTheEngineMadeForTheShape) {
     auto generated = generate(kind, all);
     ASSERT_TRUE(generated) << kind << ": " << generated.error().message;
     const auto topology = std::make_shared<const Topology>(*std::move(generated));
-    const RoutingInput input = shape_input(topology);
+    const RoutingInput input = input_of(topology);
     const auto choice = choose_engine(*input.scope);
     std::string what = kind;
     for (const auto& [key, value] : parameters) what += " " + key + "=" + value;
@@ -273,7 +273,7 @@ TEST(EngineChoice, IsSoundOnAnyFabricWhateverFails) {
   for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     for (const bool tree : {true, false}) {
       std::mt19937_64 random(seed);
-      RoutingInput input = shape_input(build(tree ? testing::random_tree(seed) : testing::random_graph(seed)));
+      RoutingInput input = input_of(build(tree ? testing::random_tree(seed) : testing::random_graph(seed)));
       const auto choice = choose_engine(*input.scope);
       for (std::uint64_t n = random() % 4; n > 0; --n) fail_at_random(input.view, random);
       const auto routing = choice.engine->route(input);

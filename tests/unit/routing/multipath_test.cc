@@ -15,7 +15,7 @@ namespace {
 
 using testing::build;
 using testing::fail_at_random;
-using testing::shape_input;
+using testing::input_of;
 
 Routing route_with(std::string_view engine, const RoutingInput& input) {
   return find_engine(engine)->route(input).value();
@@ -25,7 +25,7 @@ TEST(PathSets, AreSoundWhateverTheFabric) {
   for (std::uint64_t seed = 1; seed <= 250; ++seed) {
     for (const bool tree : {true, false}) {
       std::mt19937_64 random(seed);
-      RoutingInput input = shape_input(build(tree ? testing::random_tree(seed) : testing::random_graph(seed)));
+      RoutingInput input = input_of(build(tree ? testing::random_tree(seed) : testing::random_graph(seed)));
       for (std::uint64_t n = random() % 4; n > 0; --n) fail_at_random(input.view, random);
       const auto routing = route_with(tree ? "fat-tree" : "up-down", input);
       const auto sets = make_path_sets(routing).value();
@@ -39,7 +39,7 @@ TEST(PathSets, AreSoundWhateverTheFabric) {
 TEST(PathSets, HoldTheTablesAndBringRandomPacketsThere) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     std::mt19937_64 random(seed);
-    RoutingInput input = shape_input(build(testing::random_tree(seed)));
+    RoutingInput input = input_of(build(testing::random_tree(seed)));
     const auto routing = route_with("up-down", input);
     const auto sets = make_path_sets(routing).value();
     const RoutingScope& scope = *input.scope;
@@ -76,7 +76,7 @@ TEST(PathSets, SplitAFatTreeEvenly) {
   for (unsigned l = 0; l < 8; ++l) {
     for (unsigned s = 8; s < 12; ++s) sketch.cables.emplace_back(l, s);
   }
-  const RoutingInput input = shape_input(build(sketch));
+  const RoutingInput input = input_of(build(sketch));
   const auto report = audit(input.view, make_path_sets(route_with("fat-tree", input)).value());
   EXPECT_TRUE(report.sound());
   EXPECT_EQ(report.most_members, 4U);
@@ -84,7 +84,7 @@ TEST(PathSets, SplitAFatTreeEvenly) {
   // One uplink at half the rate takes a seventh of its leaf's traffic instead of a quarter.
   sketch.cable_specs.assign(sketch.cables.size(), infiniband_link(4, LinkSpeed::ndr));
   sketch.cable_specs.front() = infiniband_link(4, LinkSpeed::hdr);
-  const RoutingInput slow = shape_input(build(sketch));
+  const RoutingInput slow = input_of(build(sketch));
   const auto sets = make_path_sets(route_with("fat-tree", slow)).value();
   const Plane& plane = slow.scope->plane(PlaneId(0));
   const std::uint32_t leaf = slow.scope->local(slow.view.topology().find_switch("sw-0"));
@@ -97,13 +97,13 @@ TEST(PathSets, SplitAFatTreeEvenly) {
 }
 
 TEST(PathSets, AreRefusedWhereOnePathIsAllThatIsProven) {
-  const RoutingInput input = shape_input(build(testing::torus({{5, 4}}, 1)));
+  const RoutingInput input = input_of(build(testing::torus({{5, 4}}, 1)));
   EXPECT_EQ(make_path_sets(route_with("torus-3d", input)).error().code, "routing.singlePath");
   EXPECT_EQ(make_path_sets(route_with("layered", input)).error().code, "routing.singlePath");
 }
 
 TEST(PathSetsAudit, FindsWhatIsPlanted) {
-  const RoutingInput input = shape_input(build(testing::torus({{5, 4}}, 1)));
+  const RoutingInput input = input_of(build(testing::torus({{5, 4}}, 1)));
   const auto good = make_path_sets(route_with("up-down", input)).value();
   ASSERT_TRUE(audit(input.view, good).sound());
   const Plane& plane = input.scope->plane(PlaneId(0));

@@ -11,6 +11,7 @@
 #include "tests/support/fat_trees.h"
 #include "tests/unit/routing/naive_checker.h"
 #include "tests/unit/routing/random_fabric.h"
+#include "tests/unit/routing/routed.h"
 
 namespace railweave::fabric {
 namespace {
@@ -18,14 +19,11 @@ namespace {
 using testing::build;
 using testing::check_naively;
 using testing::FatTreeShape;
+using testing::input_of;
 using testing::make_fat_tree;
 using testing::random_graph;
 using testing::random_tree;
-
-RoutingInput input_of(const TopologyPtr& topology, const ScopeOptions& options = {}) {
-  return {.view = FabricView(topology), .scope = RoutingScope::make(topology, options).value()};
-}
-Routing routed(const RoutingInput& input) { return choose_engine(*input.scope).engine->route(input).value(); }
+using testing::routed;
 
 constexpr FatTreeShape kSmall{
     .hosts_per_leaf = 4, .leaves_per_pod = 4, .spines_per_pod = 4, .pods = 1, .cores_per_spine = 0};

@@ -9,19 +9,16 @@
 #include "fabric/routing/engine_registry.h"
 #include "tests/unit/routing/naive_checker.h"
 #include "tests/unit/routing/random_fabric.h"
+#include "tests/unit/routing/routed.h"
 
 namespace railweave::fabric {
 namespace {
 
 using testing::build;
+using testing::input_of;
 using testing::random_graph;
 using testing::random_tree;
-
-RoutingInput input_of(const TopologyPtr& topology) {
-  return {.view = FabricView(topology), .scope = RoutingScope::make(topology).value()};
-}
-
-Routing routed(const RoutingInput& input) { return choose_engine(*input.scope).engine->route(input).value(); }
+using testing::routed;
 
 TEST(RouteTrace, AllTracesTogetherCrossWhatTheNaiveCheckerCounts) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {

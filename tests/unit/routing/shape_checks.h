@@ -8,12 +8,9 @@
 #include "fabric/routing/audit/audit.h"
 #include "fabric/routing/engine_registry.h"
 #include "tests/unit/routing/naive_checker.h"
+#include "tests/unit/routing/routed.h"
 
 namespace railweave::fabric::testing {
-
-inline RoutingInput shape_input(const TopologyPtr& topology, const ScopeOptions& options = {}) {
-  return {.view = FabricView(topology), .scope = RoutingScope::make(topology, options).value()};
-}
 
 // Complete and without credit loops, says the naive checker, and the audit says the same.
 inline NaiveReport expect_sound(const RoutingInput& input, const Routing& routing, const std::string& what) {

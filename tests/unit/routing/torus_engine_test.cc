@@ -17,7 +17,7 @@ using testing::check_naively;
 using testing::expect_sound;
 using testing::fail_at_random;
 using testing::has_finding;
-using testing::shape_input;
+using testing::input_of;
 using testing::torus;
 using testing::TorusShape;
 
@@ -81,7 +81,7 @@ TEST(TorusGrid, IsSeenWithCablesAndSwitchesMissing) {
     ++seen;
     EXPECT_EQ(sorted_sizes(*grid), (std::vector<unsigned>{6, 5, 4})) << seed;
     if (seed > 3) continue;  // the naive checker takes its time
-    const RoutingInput input = shape_input(scope->topology_ptr());
+    const RoutingInput input = input_of(scope->topology_ptr());
     expect_sound(input, kTorus.route(input).value(), "seed " + std::to_string(seed));
   }
   EXPECT_EQ(seen, tried);
@@ -113,7 +113,7 @@ TEST(TorusGrid, SeesNoTorusElsewhere) {
 TEST(TorusEngine, RoutesHealthyToriMinimallyOnTwoLanes) {
   for (const TorusShape& shape : kShapes) {
     const auto topology = build(torus(shape, 11));
-    const RoutingInput input = shape_input(topology, {.switch_management = shape.sizes.size() == 2});
+    const RoutingInput input = input_of(topology, {.switch_management = shape.sizes.size() == 2});
     const auto routing = kTorus.route(input);
     ASSERT_TRUE(routing) << text(shape) << ": " << routing.error().message;
     const auto naive = expect_sound(input, *routing, text(shape));
@@ -128,7 +128,7 @@ TEST(TorusEngine, RoutesHealthyToriMinimallyOnTwoLanes) {
 TEST(TorusEngine, SpreadsAsEvenlyAsSymmetryAllows) {
   // Along a ring of n, n * n / 8 pairs of switches pass a link in one direction where n is even.
   const auto topology = build(torus({{8, 8}, 2}, 5));
-  const RoutingInput input = shape_input(topology);
+  const RoutingInput input = input_of(topology);
   const auto naive = check_naively(input.view, kTorus.route(input).value());
   EXPECT_EQ(naive.max_host_load, 8U * 8 / 8 * 8 * 4);
 }
@@ -142,7 +142,7 @@ TEST(TorusEngine, RoutesAroundFailures) {
     for (std::uint64_t seed = 1; seed <= (count > 40 ? 4 : 25); ++seed) {
       std::mt19937_64 random(seed);
       const auto topology = build(torus(shape, seed));
-      RoutingInput input = shape_input(topology);
+      RoutingInput input = input_of(topology);
       for (std::uint64_t n = 1 + random() % (seed % 3 == 0 ? 6 : 3); n > 0; --n) fail_at_random(input.view, random);
       const auto routing = kTorus.route(input);
       ASSERT_TRUE(routing) << text(shape);
@@ -160,7 +160,7 @@ TEST(TorusEngine, GoesTheOtherWayRoundABrokenRingOnTwoLanes) {
   // No two of these failures are on one ring: dimension order itself still has a way for every pair.
   const auto topology = std::make_shared<const Topology>(
       generate("torus", {{"x", "5"}, {"y", "4"}, {"z", "4"}, {"hosts-per-switch", "1"}}).value());
-  RoutingInput input = shape_input(topology);
+  RoutingInput input = input_of(topology);
   input.max_lanes = 2;
   const auto down = [&](std::string_view a, std::string_view b) {
     for (const PortId port : topology->ports(topology->find_switch(a))) {
@@ -182,10 +182,10 @@ TEST(TorusEngine, GoesTheOtherWayRoundABrokenRingOnTwoLanes) {
 }
 
 TEST(TorusEngine, SaysWhatItNeeds) {
-  RoutingInput input = shape_input(build(torus({{5, 5}}, 3)));
+  RoutingInput input = input_of(build(torus({{5, 5}}, 3)));
   input.max_lanes = 1;
   EXPECT_EQ(kTorus.route(input).error().code, "routing.lanesNeeded");
-  const auto tree = shape_input(build(testing::random_tree(4)));
+  const auto tree = input_of(build(testing::random_tree(4)));
   EXPECT_EQ(kTorus.route(tree).error().code, "routing.notTheShape");
 }
 
@@ -193,8 +193,7 @@ TEST(TorusEngine, StaysSoundOnFewLanesWhateverFails) {
   unsigned abandoned = 0;
   for (std::uint64_t seed = 1; seed <= 80; ++seed) {
     std::mt19937_64 random(seed);
-    RoutingInput input =
-        shape_input(build(torus({seed % 4 == 0 ? std::vector{4U, 3U, 3U} : std::vector{5U, 5U}}, seed)));
+    RoutingInput input = input_of(build(torus({seed % 4 == 0 ? std::vector{4U, 3U, 3U} : std::vector{5U, 5U}}, seed)));
     input.max_lanes = 2 + seed % 2;
     for (std::uint64_t n = 2 + random() % 16; n > 0; --n) fail_at_random(input.view, random);
     const auto routing = kTorus.route(input).value();
@@ -216,7 +215,7 @@ TEST(TorusEngine, IsChosenForTori) {
   // With a storage network beside it: that is a tree, and is routed as one.
   const auto topology = std::make_shared<const Topology>(
       generate("torus", {{"x", "4"}, {"y", "3"}, {"z", "3"}, {"storage-servers", "4"}}).value());
-  const RoutingInput input = shape_input(topology);
+  const RoutingInput input = input_of(topology);
   const auto choice = choose_engine(*input.scope);
   EXPECT_EQ(choice.engine->name(), "torus-3d");
   expect_sound(input, choice.engine->route(input).value(), "torus and storage");

@@ -8,6 +8,7 @@
 #include "tests/support/fat_trees.h"
 #include "tests/unit/routing/naive_checker.h"
 #include "tests/unit/routing/random_fabric.h"
+#include "tests/unit/routing/routed.h"
 
 namespace railweave::fabric {
 namespace {
@@ -15,13 +16,10 @@ namespace {
 using testing::build;
 using testing::check_naively;
 using testing::FatTreeShape;
+using testing::input_of;
 using testing::make_fat_tree;
 using testing::random_graph;
 using testing::random_tree;
-
-RoutingInput input_of(const TopologyPtr& topology, const ScopeOptions& options = {}) {
-  return {.view = FabricView(topology), .scope = RoutingScope::make(topology, options).value()};
-}
 
 const UpDownEngine kFatTree(UpDownEngine::Flavor::fat_tree);
 const UpDownEngine kUpDown(UpDownEngine::Flavor::up_down);

@@ -1,0 +1,14 @@
+// A topology as routing takes it, and routed by the engine that suits it.
+#pragma once
+
+#include "fabric/routing/engine_registry.h"
+#include "fabric/routing/routing_engine.h"
+
+namespace railweave::fabric::testing {
+
+inline RoutingInput input_of(const TopologyPtr& topology, const ScopeOptions& options = {}) {
+  return {.view = FabricView(topology), .scope = RoutingScope::make(topology, options).value()};
+}
+inline Routing routed(const RoutingInput& input) { return choose_engine(*input.scope).engine->route(input).value(); }
+
+}  // namespace railweave::fabric::testing
