@@ -5,6 +5,7 @@
 #include "services/control/control_loop.h"
 #include "services/control/event_catch_up.h"
 #include "services/control/event_feed.h"
+#include "services/control/live/live_fabric.h"
 
 namespace railweave::api {
 
@@ -12,7 +13,8 @@ struct ControlPlane {
   control::ControlLoop& loop;
   control::EventFeed& feed;
   control::EventCatchUp& catch_up;
-  db::Journal& journal;  // for events older than the feed keeps
+  db::Journal& journal;       // for events older than the feed keeps
+  control::LiveFabric& live;  // what is observed of the fabric and written to it
 };
 
 }  // namespace railweave::api

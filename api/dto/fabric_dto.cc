@@ -4,6 +4,7 @@
 
 #include "api/dto/findings_json.h"
 #include "api/dto/json_out.h"
+#include "services/control/link_state.h"
 
 namespace railweave::api {
 namespace {
@@ -13,18 +14,6 @@ using namespace fabric;  // NOLINT: every name here is the fabric's
 template <class IdType>
 Out name_or_null(const Topology& topology, IdType id) {
   return id ? Out(topology.name(id)) : Out(nullptr);
-}
-
-std::string_view to_string(LinkState state) {
-  switch (state) {
-    case LinkState::up:
-      return "up";
-    case LinkState::degraded:
-      return "degraded";
-    case LinkState::down:
-      return "down";
-  }
-  return "";
 }
 
 Out summary_json(const FabricSummary& summary) {
@@ -220,7 +209,7 @@ std::string write_link(const ClusterState& state, LinkId link) {
             {"width", spec.width},
             {"rateGbps", spec.rate.gbps()}};
   if (spec.cable_length_m > 0) value["cableLengthM"] = spec.cable_length_m;
-  value["state"] = to_string(state.view.state(link));
+  value["state"] = control::to_string(state.view.state(link));
   value["drained"] = state.view.drained(link);
   value["ends"] = Out::array({end_json(topology, topology.a(link)), end_json(topology, topology.b(link))});
   return dump(value);

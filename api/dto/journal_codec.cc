@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/dto/fabric_event_json.h"
 #include "api/dto/job_json.h"
 #include "api/dto/job_spec_json.h"
 #include "api/dto/tenant_json.h"
@@ -71,6 +72,10 @@ struct Encode {
                             {"reason", body.reason}}});
     return {{"number", body.id.number()}, {"state", control::to_string(body.state)}, {"reason", body.reason}};
   }
+  template <class FabricEvent>
+  Out operator()(const FabricEvent& body) const {
+    return to_json(body);
+  }
 };
 
 Result<fabric::TopologyPtr> read_topology(const std::string& digest, const BlobReader& blobs) {
@@ -84,6 +89,7 @@ Result<fabric::TopologyPtr> read_topology(const std::string& digest, const BlobR
 
 Result<EventBody> decode_body(const db::Record& record, const Json& data, const ClusterState& before,
                               const BlobReader& blobs) {
+  if (auto event = fabric_event_from_json(record.kind, data)) return std::move(*event);
   ObjectReader reader(data, "/data");
   if (record.kind == "topology.accepted") {
     TopologyAccepted body;
@@ -180,7 +186,8 @@ std::string JournalCodec::encode_state(const ClusterState& state) const {
       {"topology",
        {{"digest", state.accepted.digest}, {"source", state.accepted.source}, {"version", state.accepted.version}}},
       {"nextJob", state.next_job},
-      {"tenants", std::move(tenants)}};
+      {"tenants", std::move(tenants)},
+      {"fabric", fabric_state_to_json(state)}};
   Out ended = Out::array();
   for (const auto id : *state.ended) ended.push_back(id.number());
   value["ended"] = std::move(ended);
@@ -212,6 +219,7 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
   const Json* tenants = reader.take("tenants");
   const Json* jobs = reader.take("jobs");
   const Json* ended = reader.take("ended");
+  const Json* fabric = reader.take("fabric");  // not in the snapshots of the first versions
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   if (topology == nullptr || tenants == nullptr || jobs == nullptr || ended == nullptr) {
     return fail(ErrorKind::internal, "journal.unreadable", "the snapshot lacks a part");
@@ -225,6 +233,9 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
     auto read = read_topology(state.accepted.digest, blobs);
     if (!read) return std::unexpected(read.error());
     state.set_topology(std::move(*read));
+  }
+  if (fabric != nullptr) {
+    if (auto read = read_fabric_state(*fabric, state); !read) return std::unexpected(read.error());
   }
   TenantTable table;
   for (const auto& item : *tenants) {

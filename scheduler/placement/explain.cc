@@ -148,7 +148,7 @@ void Account::list_excluded(Explanation& why) {
     else if (!allowed(refusal_.filter, first))
       count("labelsDiffer", host);
     else if (refusal_.now->allocation(host).unavailable)
-      count("drained", host);
+      count(refusal_.now->allocation(host).short_of_link ? "linkDown" : "drained", host);
     else if (shape_.fit.nvlink && !nvlink)
       count("noNvlinkDomain", host);
   }

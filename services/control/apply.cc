@@ -34,6 +34,7 @@ struct Apply {
     const fabric::TopologyPtr before = state.accepted.topology;
     state.accepted = {before, body.digest, body.source, event.seq};
     state.set_topology(body.topology);
+    state.view_version = event.seq;
     // Jobs keep their nodes and GPUs by name; decide() has ended those that the new fabric cannot hold.
     std::vector<JobPtr> moved;
     state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
@@ -87,6 +88,60 @@ struct Apply {
     change(state.ended, [&](auto& ended) { ended.push_back(body.id); });
     forget_oldest_ended(state);
   }
+
+  void operator()(const SubnetModeSet& body) const {
+    change(state.subnet_policies, [&](auto& policies) {
+      policies.insert_or_assign(body.subnet, SubnetPolicy{body.mode, body.reason, event.seq});
+    });
+  }
+
+  void operator()(const DrainRequested& body) const {
+    change(state.drains, [&](auto& drains) {
+      drains.insert_or_assign(body.target, Drain{body.target, DrainState::requested, body.reason, event.actor,
+                                                 body.forced, event.time_us, event.time_us, event.seq});
+    });
+    state.mark(body.target, true);
+    state.view_version = event.seq;
+  }
+
+  void operator()(const DrainAdvanced& body) const {
+    change(state.drains, [&](auto& drains) {
+      Drain& drain = drains.at(body.target);
+      drain.state = body.state;
+      drain.changed_us = event.time_us;
+      drain.version = event.seq;
+    });
+  }
+
+  void operator()(const DrainCleared& body) const {
+    change(state.drains, [&](auto& drains) { drains.erase(body.target); });
+    state.mark(body.target, false);
+    state.view_version = event.seq;
+  }
+
+  void operator()(const LinksChanged& body) const {
+    for (const auto& report : body.links) {
+      if (const auto link = state.topology().find_link(report.link)) state.set_link(link, report.state);
+    }
+    state.view_version = event.seq;
+  }
+
+  void operator()(const AlarmRaised& body) const {
+    change(state.alarms, [&](auto& alarms) {
+      const auto present = alarms.find(body.alarm.id());
+      if (present == alarms.end() && alarms.size() >= kMaxAlarms) return;
+      Alarm alarm = body.alarm;
+      alarm.raised_us = present == alarms.end() ? event.time_us : present->second.raised_us;
+      alarm.version = event.seq;
+      alarms.insert_or_assign(alarm.id(), std::move(alarm));
+    });
+  }
+
+  void operator()(const AlarmCleared& body) const {
+    change(state.alarms, [&](auto& alarms) { alarms.erase(body.id); });
+  }
+
+  void operator()(const RoutesProgrammed&) const {}  // what switches hold is observed, not kept
 };
 
 }  // namespace

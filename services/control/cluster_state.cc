@@ -8,7 +8,11 @@
 namespace railweave::control {
 
 ClusterState::ClusterState()
-    : tenants(std::make_shared<const TenantTable>()), ended(std::make_shared<const std::deque<JobId>>()) {
+    : tenants(std::make_shared<const TenantTable>()),
+      subnet_policies(std::make_shared<const SubnetPolicyTable>()),
+      drains(std::make_shared<const DrainTable>()),
+      alarms(std::make_shared<const AlarmTable>()),
+      ended(std::make_shared<const std::deque<JobId>>()) {
   set_topology(std::make_shared<const fabric::Topology>(fabric::empty_topology()));
 }
 
@@ -19,6 +23,40 @@ void ClusterState::set_topology(fabric::TopologyPtr topology) {
   gpus_held = std::make_shared<const std::map<std::string, std::uint64_t>>();
   placement_fabric = std::make_shared<const scheduler::PlacementFabric>(topology);
   accepted.topology = std::move(topology);
+  for (const auto& [target, drain] : *drains) mark(target, true);
+}
+
+void ClusterState::refresh_availability(fabric::HostId host) {
+  const auto unusable = [&](fabric::LinkId link) { return link && (!view.alive(link) || view.drained(link)); };
+  bool cut_off = false;
+  for (const auto gpu : topology().gpus(host)) {
+    for (const auto hca : topology().nics(gpu)) {
+      for (const auto port : topology().ports(hca)) cut_off = cut_off || unusable(topology().link(port));
+    }
+  }
+  const bool unavailable = view.drained(host) || cut_off;
+  const bool short_of_link = cut_off && !view.drained(host);
+  const auto& before = allocations[host.index()];
+  if (before.unavailable == unavailable && before.short_of_link == short_of_link) return;
+  auto& after = allocations.write(host.index());
+  after.unavailable = unavailable;
+  after.short_of_link = short_of_link;
+}
+
+void ClusterState::set_link(fabric::LinkId link, fabric::LinkState state) {
+  view.set_state(link, state);
+  for (const auto port : {topology().a(link), topology().b(link)}) {
+    if (const auto hca = topology().hca_of(port); hca && topology().host(hca))
+      refresh_availability(topology().host(hca));
+  }
+}
+
+void ClusterState::mark(const DrainTarget& target, bool drained) {
+  if (!mark_drained(view, target, drained)) return;
+  if (target.kind == DrainKind::node) return refresh_availability(topology().find_host(target.id));
+  if (target.kind != DrainKind::link) return;
+  const auto link = topology().find_link(target.id);
+  set_link(link, view.state(link));
 }
 
 void ClusterState::hold_gpus(const Job& job, bool hold) {

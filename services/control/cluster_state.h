@@ -11,8 +11,11 @@
 #include "fabric/topology/fabric_view.h"
 #include "scheduler/placement/allocation.h"
 #include "scheduler/placement/placement_fabric.h"
+#include "services/control/alarm.h"
+#include "services/control/drain.h"
 #include "services/control/idempotency_table.h"
 #include "services/control/job_table.h"
+#include "services/control/subnet_mode.h"
 #include "services/control/tenant.h"
 
 namespace railweave::control {
@@ -35,11 +38,15 @@ struct ClusterState {
   std::uint64_t term = 0;
   AcceptedTopology accepted;
   scheduler::PlacementFabricPtr placement_fabric;  // derived from it
-  fabric::FabricView view;
+  fabric::FabricView view;                         // link states as last reported, drains
+  std::uint64_t view_version = 0;                  // seq of the event that last changed it or the topology
   scheduler::Allocations allocations;
   std::shared_ptr<const TenantTable> tenants;
   JobTable jobs;
   IdempotencyTable idempotency;
+  std::shared_ptr<const SubnetPolicyTable> subnet_policies;
+  std::shared_ptr<const DrainTable> drains;
+  std::shared_ptr<const AlarmTable> alarms;
   std::shared_ptr<const std::map<std::string, std::uint64_t>> gpus_held;  // by tenant, of placed jobs
   std::shared_ptr<const std::deque<JobId>> ended;                         // oldest first
   std::uint64_t next_job = 1;
@@ -48,9 +55,18 @@ struct ClusterState {
   [[nodiscard]] const fabric::Topology& topology() const { return *accepted.topology; }
 
   // For apply() and for reading a snapshot back:
-  void set_topology(fabric::TopologyPtr topology);  // nothing on it is allocated, drained or down
+  void set_topology(fabric::TopologyPtr topology);  // nothing on it is allocated or down; drains stay
   void hold_gpus(const Job& job, bool hold);        // takes or frees its GPUs
   void restore(JobPtr job);                         // as it was, with its GPUs and its key
+  void set_link(fabric::LinkId link, fabric::LinkState state);
+  void mark(const DrainTarget& target, bool drained);  // nothing where the topology has no such thing
+  // No new jobs for nodes that are drained, or where an adapter that a GPU uses has no working link.
+  void refresh_availability(fabric::HostId host);
+
+  [[nodiscard]] SubnetMode mode(std::string_view subnet) const {
+    const auto policy = subnet_policies->find(subnet);
+    return policy == subnet_policies->end() ? SubnetMode::observe : policy->second.mode;
+  }
 };
 
 using ClusterStatePtr = std::shared_ptr<const ClusterState>;

@@ -43,9 +43,47 @@ struct AcceptTopology {
   std::optional<std::uint64_t> if_version;
 };
 
+struct SetSubnetMode {
+  std::string subnet;
+  SubnetMode mode = SubnetMode::observe;
+  std::string reason;
+  std::optional<std::uint64_t> if_version;
+};
+struct RequestDrain {
+  DrainTarget target;  // resolved
+  std::string reason;
+  bool force = false;
+  // What speaks against it, found on the view of that version (ClusterState::view_version): refused if the view has
+  // changed since, so that two drains that are harmless alone do not cut something off together.
+  std::vector<std::string> objections;
+  std::uint64_t view_version = 0;
+};
+struct ClearDrain {
+  DrainTarget target;
+  std::string reason;
+};
+
+// What those who watch the fabric report. Reports of what is known already change nothing.
+struct ReportLinks {
+  std::string subnet;
+  std::vector<LinkReport> links;
+};
+struct ReportDrains {
+  std::vector<DrainAdvanced> drains;  // those that are not requested any more are passed over
+};
+struct ReportAlarms {
+  std::vector<Alarm> raised;
+  std::vector<std::string> cleared;  // ids
+};
+struct ReportProgramming {
+  RoutesProgrammed report;
+};
+
 struct Command {
   std::string actor;
-  std::variant<SubmitJob, EndJob, PutTenant, RemoveTenant, AcceptTopology> body;
+  std::variant<SubmitJob, EndJob, PutTenant, RemoveTenant, AcceptTopology, SetSubnetMode, RequestDrain, ClearDrain,
+               ReportLinks, ReportDrains, ReportAlarms, ReportProgramming>
+      body;
 };
 
 // Why a command was refused; for jobs, with the placement's explanation.

@@ -1,6 +1,8 @@
 #include "services/control/decide.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "services/control/apply.h"
@@ -88,7 +90,9 @@ struct Decide {
       return refuse_version("the job", *command.if_version, job->version);
     }
     if (!job->holds_gpus()) return Decision{{}, command.id, true};  // ending twice is ending once
-    return Decision{{JobEnded{command.id, command.state, command.reason}}, command.id, false};
+    std::vector<EventBody> events{JobEnded{command.id, command.state, command.reason}};
+    add_emptied_nodes(*job, events);
+    return Decision{std::move(events), command.id, false};
   }
 
   Outcome operator()(const PutTenant& command) const {
@@ -142,6 +146,112 @@ struct Decide {
     }
     events.emplace_back(TopologyAccepted{command.topology, command.document, command.digest, command.source});
     return Decision{std::move(events), {}, false};
+  }
+
+  Outcome operator()(const SetSubnetMode& command) const {
+    const auto present = state.subnet_policies->find(command.subnet);
+    const bool known = present != state.subnet_policies->end();
+    const std::uint64_t version = known ? present->second.version : 0;
+    if (command.if_version && *command.if_version != version) {
+      return refuse_version("the subnet's mode", *command.if_version, version);
+    }
+    if (state.mode(command.subnet) == command.mode) return Decision{};
+    return Decision{{SubnetModeSet{command.subnet, command.mode, command.reason}}, {}, false};
+  }
+
+  Outcome operator()(const RequestDrain& command) const {
+    if (state.drains->contains(command.target)) return Decision{};
+    if (command.view_version != state.view_version) {
+      return refuse(ErrorKind::conflict, "drains.viewChanged",
+                    "the fabric changed while the drain of " + to_string(command.target) + " was looked at",
+                    "ask again");
+    }
+    if (!command.objections.empty() && !command.force) {
+      std::string all;
+      for (const auto& objection : command.objections) all += (all.empty() ? "" : "; ") + objection;
+      return refuse(ErrorKind::conflict, std::string(drain_area(command.target.kind)) + ".drainRefused",
+                    "draining " + to_string(command.target) + " is not safe: " + all,
+                    "mend that first, or repeat it with force");
+    }
+    std::vector<EventBody> events{DrainRequested{command.target, command.reason, command.force}};
+    if (command.target.kind == DrainKind::node && is_empty(command.target.id, nullptr)) {
+      events.emplace_back(DrainAdvanced{command.target, DrainState::drained});
+    }
+    return Decision{std::move(events), {}, false};
+  }
+
+  Outcome operator()(const ClearDrain& command) const {
+    if (!state.drains->contains(command.target)) {
+      return refuse(ErrorKind::notFound, "drains.notFound", to_string(command.target) + " is not drained",
+                    "GET /v1/drains lists the drains");
+    }
+    return Decision{{DrainCleared{command.target, command.reason}}, {}, false};
+  }
+
+  Outcome operator()(const ReportLinks& command) const {
+    std::vector<EventBody> events;
+    LinksChanged changed{command.subnet, {}};
+    for (const auto& report : command.links) {
+      const auto link = state.topology().find_link(report.link);
+      if (!link || state.view.state(link) == report.state) continue;
+      changed.links.push_back(report);
+      if (changed.links.size() < LinksChanged::kMaxLinks) continue;
+      events.emplace_back(std::exchange(changed, {command.subnet, {}}));
+    }
+    if (!changed.links.empty()) events.emplace_back(std::move(changed));
+    return Decision{std::move(events), {}, false};
+  }
+
+  Outcome operator()(const ReportDrains& command) const {
+    std::vector<EventBody> events;
+    for (const auto& report : command.drains) {
+      const auto drain = state.drains->find(report.target);
+      if (drain != state.drains->end() && drain->second.state != report.state) events.emplace_back(report);
+    }
+    return Decision{std::move(events), {}, false};
+  }
+
+  Outcome operator()(const ReportAlarms& command) const {
+    std::vector<EventBody> events;
+    for (const auto& alarm : command.raised) {
+      const auto present = state.alarms->find(alarm.id());
+      const bool same = present != state.alarms->end() && present->second.severity == alarm.severity &&
+                        present->second.text == alarm.text;
+      if (!same) events.emplace_back(AlarmRaised{alarm});
+    }
+    for (const auto& id : command.cleared) {
+      if (state.alarms->contains(id)) events.emplace_back(AlarmCleared{id});
+    }
+    return Decision{std::move(events), {}, false};
+  }
+
+  Outcome operator()(const ReportProgramming& command) const { return Decision{{command.report}, {}, false}; }
+
+  static std::string_view drain_area(DrainKind kind) {
+    constexpr std::array<std::string_view, 3> areas = {"links", "switches", "nodes"};
+    return areas[static_cast<std::size_t>(kind)];
+  }
+
+  // No job holds a GPU of the node, not counting `ending`.
+  [[nodiscard]] bool is_empty(const std::string& node, const Job* ending) const {
+    const auto host = state.topology().find_host(node);
+    if (!host) return true;
+    std::uint64_t used = state.allocations[host.index()].used;
+    if (ending != nullptr) {
+      for (const auto gpu : ending->placement.gpu_of_rank) {
+        if (state.topology().host(gpu) == host) used &= ~(std::uint64_t{1} << state.topology().local_index(gpu));
+      }
+    }
+    return used == 0;
+  }
+
+  // Nodes that wait for their last job to end are drained with it.
+  void add_emptied_nodes(const Job& ending, std::vector<EventBody>& events) const {
+    for (const auto& [target, drain] : *state.drains) {
+      if (target.kind == DrainKind::node && drain.state != DrainState::drained && is_empty(target.id, &ending)) {
+        events.emplace_back(DrainAdvanced{target, DrainState::drained});
+      }
+    }
   }
 };
 

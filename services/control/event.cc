@@ -1,5 +1,7 @@
 #include "services/control/event.h"
 
+#include "services/control/link_state.h"
+
 namespace railweave::control {
 namespace {
 
@@ -33,6 +35,62 @@ struct MakeHeading {
             to_string(event.id) + " " + std::string(to_string(event.state)) +
                 (event.reason.empty() ? "" : ": " + event.reason)};
   }
+  EventHeading operator()(const SubnetModeSet& event) const {
+    return {
+        "subnet.modeSet", "subnet", event.subnet,
+        event.mode == SubnetMode::observe ? EventSeverity::info : EventSeverity::warning,
+        "subnet " + event.subnet + " is in " + std::string(to_string(event.mode)) + " mode" + because(event.reason)};
+  }
+  EventHeading operator()(const DrainRequested& event) const {
+    return {"drain.requested", std::string(to_string(event.target.kind)), event.target.id, EventSeverity::info,
+            "drain of " + to_string(event.target) + (event.forced ? " forced" : " requested") + because(event.reason)};
+  }
+  EventHeading operator()(const DrainAdvanced& event) const {
+    const bool done = event.state == DrainState::drained;
+    return {done ? "drain.completed" : "drain.advanced", std::string(to_string(event.target.kind)), event.target.id,
+            EventSeverity::info,
+            to_string(event.target) +
+                (done ? " is drained: safe to unplug" : ": drain is " + std::string(to_string(event.state)))};
+  }
+  EventHeading operator()(const DrainCleared& event) const {
+    return {"drain.cleared", std::string(to_string(event.target.kind)), event.target.id, EventSeverity::info,
+            to_string(event.target) + " is back in use" + because(event.reason)};
+  }
+  EventHeading operator()(const LinksChanged& event) const {
+    std::size_t down = 0;
+    for (const auto& link : event.links) down += link.state == fabric::LinkState::down ? 1 : 0;
+    const std::size_t back = event.links.size() - down;
+    std::string text;
+    if (event.links.size() == 1) {
+      const auto& link = event.links.front();
+      text = "link " + link.link + " is " + std::string(to_string(link.state)) +
+             (link.damped ? ": it flaps and is held down until it is calm" : "");
+    } else {
+      text = std::to_string(event.links.size()) + " links of " + event.subnet + " changed: " + std::to_string(down) +
+             " down, " + std::to_string(back) + " up or degraded";
+    }
+    const bool one = event.links.size() == 1;
+    return {back == 0 ? "link.down" : (down == 0 ? "link.up" : "link.changed"), one ? "link" : "subnet",
+            one ? event.links.front().link : event.subnet, down == 0 ? EventSeverity::info : EventSeverity::warning,
+            text};
+  }
+  EventHeading operator()(const AlarmRaised& event) const {
+    return {"alarm.raised", event.alarm.subject_kind, event.alarm.subject_id,
+            event.alarm.severity == AlarmSeverity::critical ? EventSeverity::error : EventSeverity::warning,
+            event.alarm.text};
+  }
+  EventHeading operator()(const AlarmCleared& event) const {
+    return {"alarm.cleared", "alarm", event.id, EventSeverity::info, event.id + " is over"};
+  }
+  EventHeading operator()(const RoutesProgrammed& event) const {
+    return {"route.programmed", "subnet", event.subnet,
+            event.isolated == 0 ? EventSeverity::info : EventSeverity::warning,
+            event.cause + ": " + std::to_string(event.entries) + " entries in " + std::to_string(event.blocks) +
+                " blocks written in " + std::to_string(event.total_us) + " us" +
+                (event.isolated == 0 ? "" : ", " + std::to_string(event.isolated) + " switches do not answer")};
+  }
+
+  static std::string because(const std::string& reason) { return reason.empty() ? "" : ": " + reason; }
 };
 
 }  // namespace

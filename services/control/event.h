@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "services/control/cluster_state.h"
 
@@ -32,7 +33,57 @@ struct JobEnded {
   std::string reason;
 };
 
-using EventBody = std::variant<TopologyAccepted, TenantPut, TenantRemoved, JobPlaced, JobEnded>;
+struct SubnetModeSet {
+  std::string subnet;
+  SubnetMode mode = SubnetMode::observe;
+  std::string reason;
+};
+struct DrainRequested {
+  DrainTarget target;
+  std::string reason;
+  bool forced = false;
+};
+struct DrainAdvanced {
+  DrainTarget target;
+  DrainState state = DrainState::requested;
+};
+struct DrainCleared {
+  DrainTarget target;
+  std::string reason;
+};
+struct LinkReport {
+  std::string link;  // Topology::link_text()
+  fabric::LinkState state = fabric::LinkState::up;
+  bool damped = false;  // it flaps: held down until it is calm
+};
+struct LinksChanged {
+  static constexpr std::size_t kMaxLinks = 5'000;  // of one event; more changes are more events
+  std::string subnet;
+  std::vector<LinkReport> links;
+};
+struct AlarmRaised {
+  Alarm alarm;
+};
+struct AlarmCleared {
+  std::string id;
+};
+// New tables are on the switches.
+struct RoutesProgrammed {
+  std::string subnet;
+  std::string cause;          // "2 links down", "drain of link ...", "first programming"
+  std::uint64_t digest = 0;   // of the tables
+  std::uint64_t entries = 0;  // that changed
+  std::uint64_t blocks = 0;   // written
+  std::uint64_t mads = 0;
+  std::uint64_t isolated = 0;           // switches that do not answer
+  std::uint64_t unreachable_pairs = 0;  // with the new tables
+  std::int64_t compute_us = 0;
+  std::int64_t total_us = 0;  // from the report (or the wish) to the last block read back
+};
+
+using EventBody =
+    std::variant<TopologyAccepted, TenantPut, TenantRemoved, JobPlaced, JobEnded, SubnetModeSet, DrainRequested,
+                 DrainAdvanced, DrainCleared, LinksChanged, AlarmRaised, AlarmCleared, RoutesProgrammed>;
 
 struct Event {
   std::uint64_t seq = 0;

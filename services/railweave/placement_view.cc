@@ -12,6 +12,7 @@ std::string blocks(std::uint64_t count, std::uint64_t gpus) {
 std::string reason_text(const std::string& reason) {
   if (reason == "drained") return "drained";
   if (reason == "excludedByJob") return "excluded by the job";
+  if (reason == "linkDown") return "a link is down";
   if (reason == "labelsDiffer") return "without the labels asked for";
   if (reason == "noGpus") return "without GPUs";
   if (reason == "noNvlinkDomain") return "without NVLink";

@@ -8,6 +8,7 @@
 
 #include "api/handlers/routes.h"
 #include "db/sqlite/sqlite_journal.h"
+#include "services/control/live/no_live_fabric.h"
 
 namespace railweave {
 namespace {
@@ -49,9 +50,12 @@ Result<void> Service::start() {
   loop_->start();
   catch_up_ = std::make_unique<control::EventCatchUp>(*journal_, feed_);
 
-  // 3. The API.
+  // 3. The live subnets.
+  live_ = std::make_unique<control::NoLiveFabric>();
+
+  // 4. The API.
   operations_ = std::make_unique<api::Operations>(now_us);
-  plane_ = std::make_unique<api::ControlPlane>(api::ControlPlane{*loop_, feed_, *catch_up_, *journal_});
+  plane_ = std::make_unique<api::ControlPlane>(api::ControlPlane{*loop_, feed_, *catch_up_, *journal_, *live_});
   api::ServerOptions http;
   http.address = config_.listen_address;
   http.port = config_.listen_port;

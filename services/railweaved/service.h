@@ -38,6 +38,7 @@ class Service {
   control::EventFeed feed_;
   std::unique_ptr<control::ControlLoop> loop_;
   std::unique_ptr<control::EventCatchUp> catch_up_;
+  std::unique_ptr<control::LiveFabric> live_;
   std::unique_ptr<api::Operations> operations_;
   std::unique_ptr<api::ControlPlane> plane_;
   std::unique_ptr<api::Server> server_;

@@ -24,6 +24,7 @@ MAY_INCLUDE = {
     "scheduler": ["fabric/base", "fabric/topology"],
     "db": ["fabric/base"],
     "services/control": ["fabric/base", "fabric/topology", "fabric/routing", "scheduler", "db"],
+    "services/control/live": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/drivers", "fabric/health", "scheduler", "db", "services/control"],
     "api/http": ["fabric/base"],
     "api/client": ["fabric/base", "api/http"],
     "api/operations": ["fabric/base"],

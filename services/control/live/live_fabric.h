@@ -1,0 +1,52 @@
+// The live subnets as the API sees them: their published status, and what may be asked of them. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fabric/base/error.h"
+#include "fabric/topology/topology.h"
+#include "services/control/live/subnet_status.h"
+
+namespace railweave::control {
+
+// Counters of one port as last read, and what they come to. Ports are the accepted topology's.
+struct PortCounters {
+  std::int64_t read_us = 0;  // unix; 0: never read
+  std::uint64_t sent_bytes = 0, received_bytes = 0, sent_packets = 0, received_packets = 0;
+  std::uint64_t symbol_errors = 0, link_recoveries = 0, link_downed = 0, receive_errors = 0, discards = 0;
+  std::uint64_t wait_ticks = 0;
+  // Of the last interval; none before the second reading.
+  std::optional<double> sent_gbps, received_gbps, utilisation, average_utilisation, peak_utilisation;
+};
+
+class LiveFabric {
+ public:
+  LiveFabric() = default;
+  LiveFabric(const LiveFabric&) = delete;
+  LiveFabric& operator=(const LiveFabric&) = delete;
+  virtual ~LiveFabric() = default;
+
+  // Subnets that have a connection configured, by name.
+  [[nodiscard]] virtual std::vector<SubnetStatusPtr> subnets() const = 0;
+  [[nodiscard]] virtual SubnetStatusPtr subnet(std::string_view name) const = 0;  // null: not configured
+
+  enum class Request : std::uint8_t {
+    discover,  // read everything again, links and devices
+    sync,      // discover, read all tables back and, where the mode allows it, write what differs
+  };
+  // Calls back once, with the status after it or the error; on a thread of the fabric's, must not block. At once with
+  // "subnets.notLive" where no connection is configured, "subnets.busy" where too many wait.
+  using Completion = std::function<void(Result<SubnetStatusPtr>)>;
+  virtual void ask(std::string_view subnet, Request request, Completion done) = 0;
+
+  // None: not read yet, or the port is of no live subnet. Of the accepted topology given.
+  [[nodiscard]] virtual std::optional<PortCounters> counters(const fabric::Topology& topology,
+                                                             fabric::PortId port) const = 0;
+};
+
+}  // namespace railweave::control

@@ -1,0 +1,102 @@
+// How far one live subnet is from what Railweave wants of it: published whole by the thread that watches it, read by
+// anyone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fabric/base/guid.h"
+#include "fabric/routing/routing_engine.h"
+#include "services/control/subnet_mode.h"
+
+namespace railweave::control {
+
+enum class SubnetPhase : std::uint8_t {
+  offline,      // no way to it, or not tried yet; `problem` says why
+  discovering,  // reading what is there
+  unaccepted,   // read, but the accepted topology has no such subnet
+  watching,     // observe mode: links and counters are followed, nothing is written
+  programming,  // tables are being written, or differ and will be
+  synced,       // tables read back are those wanted
+};
+constexpr std::string_view to_string(SubnetPhase phase) {
+  constexpr std::string_view names[] = {"offline", "discovering", "unaccepted", "watching", "programming", "synced"};
+  return names[static_cast<std::size_t>(phase)];
+}
+
+// A way in which what was found differs from the accepted topology.
+struct FabricDifference {
+  enum class Kind : std::uint8_t {
+    missing_device,  // accepted, not found
+    unknown_device,  // found, not accepted
+    missing_link,    // accepted, not found or not active
+    other_link,      // found between ports that the accepted topology joins otherwise, or not at all
+    other_rate,      // slower or faster than accepted
+    other_lid,       // the device has another LID than the accepted topology says
+  };
+  Kind kind = Kind::missing_device;
+  std::string subject;  // link or device, as the topology writes it
+  std::string text;
+};
+constexpr std::string_view to_string(FabricDifference::Kind kind) {
+  constexpr std::string_view names[] = {"missingDevice", "unknownDevice", "missingLink",
+                                        "otherLink",     "otherRate",     "otherLid"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+struct IsolatedDevice {
+  Guid guid;
+  std::string name;
+  std::string reason;  // "does not answer"
+  std::int64_t since_us = 0;
+};
+
+// One programming, from the first report of what caused it.
+struct Repair {
+  std::string cause;
+  std::int64_t at_us = 0;          // unix
+  std::int64_t noticed_us = 0;     // durations from the report: until it was taken up,
+  std::int64_t swept_us = 0;       // until the fabric was read,
+  std::int64_t computed_us = 0;    // until the new tables were computed and checked,
+  std::int64_t programmed_us = 0;  // until the last block was written and read back
+  std::uint64_t changed_entries = 0, blocks = 0, mads = 0, isolated = 0;
+  std::uint64_t unreachable_pairs = 0;  // after it: pairs of end ports that want a route and have none
+};
+
+struct SubnetStatus {
+  std::string subnet;
+  SubnetMode mode = SubnetMode::observe;
+  SubnetPhase phase = SubnetPhase::offline;
+  std::string problem;  // what keeps it from being synced, for people; "" nothing
+
+  // What was found.
+  std::string port;  // through which we look: "mlx5_0/1"
+  std::uint64_t switches = 0, adapters = 0, links_up = 0, links_down = 0, links_damped = 0;
+  std::int64_t discovered_us = 0;  // unix, last full or light sweep; 0: never
+  std::int64_t discovery_took_us = 0;
+  std::uint64_t discovery_mads = 0;
+  std::vector<FabricDifference> differences;  // the first kMaxDifferences
+  std::uint64_t difference_count = 0;
+  fabric::TopologyPtr discovered;  // null: not yet
+
+  // What switches hold.
+  std::uint64_t blocks_wanted = 0, blocks_differing = 0;  // 64-entry blocks of tables; as last read or written
+  std::optional<std::uint64_t> wanted_digest;
+  std::optional<std::uint64_t> applied_digest;  // equal to the wanted one when synced
+  std::shared_ptr<const fabric::Routing> wanted, applied;
+  std::int64_t read_back_us = 0;  // unix: when all tables were last read
+  std::vector<IsolatedDevice> isolated;
+  std::vector<Repair> repairs;  // newest last, at most kMaxRepairs
+  std::uint64_t repairs_total = 0;
+  std::uint64_t version = 0;  // grows with each publication
+
+  static constexpr std::size_t kMaxDifferences = 1000;
+  static constexpr std::size_t kMaxRepairs = 32;
+};
+using SubnetStatusPtr = std::shared_ptr<const SubnetStatus>;
+
+}  // namespace railweave::control
