@@ -22,11 +22,15 @@ std::vector<std::uint32_t> local_weights(const RoutingInput& input, const Plane&
   return weights;
 }
 
-bool all_reached(const Plane& plane, const Reach& reach) {
+bool all_reached(const Plane& plane, const Reach& reach, bool end_ports_only) {
   for (const Home& home : plane.homes) {
     if (home.end_ports == 0) continue;
     const std::uint8_t* total = reach.total(home.sw);
-    if (std::memchr(total, kUnreachable, plane.homes.size()) != nullptr) return false;
+    if (std::memchr(total, kUnreachable, plane.homes.size()) == nullptr) continue;
+    if (!end_ports_only) return false;
+    for (std::size_t to = 0; to < plane.homes.size(); ++to) {
+      if (total[to] == kUnreachable && plane.homes[to].end_ports > 0) return false;
+    }
   }
   return true;
 }
@@ -62,7 +66,7 @@ bool misses_connected(const Plane& plane, const LivePlane& live, const Reach& re
     if (plane.homes[from].end_ports == 0) continue;
     const std::uint8_t* total = reach.total(plane.homes[from].sw);
     for (std::size_t to = 0; to < plane.homes.size(); ++to) {
-      if (total[to] != kUnreachable) continue;
+      if (total[to] != kUnreachable || plane.homes[to].end_ports == 0) continue;
       for (const std::uint32_t p : parts[from]) {
         if (std::ranges::binary_search(parts[to], p)) return true;
       }
@@ -93,7 +97,7 @@ Ranked rank(const Plane& plane, const LivePlane& cabled, Ranking ranking) {
   };
   ranked.order = order_by(plane, ranked.ranking);
   follow();
-  if (!all_reached(plane, ranked.reach)) {
+  if (!all_reached(plane, ranked.reach, false)) {
     ranked.order = flooded(plane, cabled, ranked.order);
     follow();
   }
@@ -150,7 +154,7 @@ OrderedReach reach_all(const Plane& plane, const LivePlane& live, SwitchOrder or
     found.reach = Reach(plane, found.ways, found.order);
   };
   follow();
-  if (!all_reached(plane, found.reach) && misses_connected(plane, live, found.reach)) {
+  if (!all_reached(plane, found.reach, true) && misses_connected(plane, live, found.reach)) {
     found.order = flooded(plane, live, found.order);
     follow();
   }

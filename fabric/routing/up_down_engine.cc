@@ -57,7 +57,7 @@ PlaneState fresh_state(const Plane& plane, std::shared_ptr<const PlanePlan> plan
 
 // Where the plan's order leaves pairs without a way that links connect, another order.
 void complete(const Plane& plane, PlaneState& state) {
-  if (all_reached(plane, state.reach) || !misses_connected(plane, state.live, state.reach)) return;
+  if (all_reached(plane, state.reach, true) || !misses_connected(plane, state.live, state.reach)) return;
   follow(plane, state, flooded(plane, state.live, *state.order));
   state.flooded = true;
 }

@@ -67,6 +67,14 @@ void add_findings(const FabricView& view, const ForwardingTables& tables, AuditR
                                plural(report.cut_off_pairs, "pair is", "pairs are") + " cut off by failures or drains",
                                describe(true)});
   }
+  if (report.unmanaged_pairs > 0) {
+    report.findings.push_back(
+        {"unmanaged",
+         Severity::info,
+         plural(report.unmanaged_pairs, "pair", "pairs") +
+             " of an end port and a switch have no route: it would lead down and up again, which could deadlock",
+         {}});
+  }
   if (report.credit_loops > 0) {
     std::vector<std::string> ports;
     for (const PortId port : report.credit_loop) ports.push_back(topology.port_text(port));
@@ -153,6 +161,7 @@ AuditReport audit(const FabricView& view, const ForwardingTables& tables, const 
     report.pairs += whole.pairs;
     report.unreachable_pairs += whole.unreachable;
     report.cut_off_pairs += whole.cut_off;
+    report.unmanaged_pairs += whole.unmanaged;
     report.looping_pairs += whole.looping;
     report.nonminimal_pairs += whole.nonminimal;
     report.drained_entries += whole.drained_entries;

@@ -52,6 +52,7 @@ void PlaneAudit::add(const PlaneAudit& other) {
   pairs += other.pairs;
   unreachable += other.unreachable;
   cut_off += other.cut_off;
+  unmanaged += other.unmanaged;
   looping += other.looping;
   nonminimal += other.nonminimal;
   drained_entries += other.drained_entries;
@@ -135,7 +136,11 @@ void PlaneAudit::count_lost(std::uint32_t destination) {
       add(s, Plane::kNone, sources, UnreachedPair::Reason::drained);
     } else {
       const auto loss = walk_.loss(s);
-      add(s, loss.at, sources, loss.reason);
+      if (!is_end_port && loss.reason == UnreachedPair::Reason::no_entry) {
+        unmanaged += sources;
+      } else {
+        add(s, loss.at, sources, loss.reason);
+      }
     }
   }
 }

@@ -119,6 +119,10 @@ NaiveReport check_naively(const FabricView& view, const Routing& routing) {
         way.push_back(out);
         at = next;
       }
+      if (!arrived && !to.port && !disconnected && problem.starts_with("no entry")) {
+        ++report.unmanaged;
+        continue;
+      }
       if (!arrived) {
         ++report.unreachable;
         if (!disconnected) {

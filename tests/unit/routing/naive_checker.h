@@ -19,6 +19,7 @@ struct NaiveReport {
   std::uint64_t unreachable = 0;   // pairs that the tables do not bring together
   std::uint64_t disconnected = 0;  // pairs that no live, undrained links join, or whose own cables are down
   std::uint64_t failed = 0;        // unreachable, though not disconnected
+  std::uint64_t unmanaged = 0;     // not counted above: no entry for a switch's management port
   std::uint64_t nonminimal = 0;
   unsigned longest = 0;
   bool credit_loop = false;

@@ -28,6 +28,7 @@ void expect_sound(const FabricView& view, const Routing& routing, const std::str
   const auto naive = check_naively(view, routing);
   EXPECT_EQ(naive.failed, 0U) << what << ": " << naive.text();
   EXPECT_EQ(naive.unreachable, naive.disconnected) << what;
+  EXPECT_EQ(naive.unmanaged, 0U) << what << ": nothing has failed";
   EXPECT_FALSE(naive.credit_loop) << what;
 }
 
@@ -83,6 +84,30 @@ TEST(UpDownEngine, RoutesRandomGraphsCompletelyAndWithoutCreditLoops) {
     }
     if (HasFailure()) break;
   }
+}
+
+// A leaf that loses a cable to a spine cannot manage it any more; the routes of others stay where they were.
+TEST(UpDownEngine, SwitchesAsDestinationsMoveNobodyElse) {
+  const auto topology = make_fat_tree({.hosts_per_leaf = 6, .leaves_per_pod = 6, .spines_per_pod = 6});
+  RoutingInput input = input_of(topology, {.switch_management = true}), hosts = input_of(topology);
+  const Routing healthy = kFatTree.route(input).value(), healthy_hosts = kFatTree.route(hosts).value();
+  std::size_t unmanaged = 0;
+  for (const LinkId link : topology->links()) {
+    if (!topology->joins_switches(link)) continue;
+    input.view.set_state(link, LinkState::down);
+    hosts.view.set_state(link, LinkState::down);
+    const Routing routing = kFatTree.reroute(healthy, input).value();
+    EXPECT_TRUE(routing.incremental);
+    EXPECT_LE(routing.changed_entries,
+              kFatTree.reroute(healthy_hosts, hosts).value().changed_entries + 2 * topology->switches().size());
+    const auto naive = check_naively(input.view, routing);
+    EXPECT_EQ(naive.failed, 0U);
+    EXPECT_FALSE(naive.credit_loop);
+    unmanaged += naive.unmanaged;
+    input.view.set_state(link, LinkState::up);
+    hosts.view.set_state(link, LinkState::up);
+  }
+  EXPECT_GT(unmanaged, 0U);
 }
 
 TEST(UpDownEngine, ReroutesByteForByteAsItRoutes) {
