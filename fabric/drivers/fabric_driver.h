@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,11 +19,26 @@
 
 namespace railweave::fabric {
 
+struct Sweep {
+  bool changed = true;       // since the one before
+  std::uint64_t asked = 0;   // datagrams that it took
+  std::vector<Guid> silent;  // devices that are there but did not answer everything
+};
+
 struct DiscoveredFabric {
   TopologyPtr topology;
   bool changed = true;       // since the discovery before; false: the same topology object as then
   std::uint64_t asked = 0;   // datagrams that it took
   std::vector<Guid> silent;  // devices that are there but did not answer everything
+};
+
+// The cable at a port as last read.
+struct LinkReading {
+  bool up = false;  // a peer can be asked; whether packets pass is `active`
+  bool active = false;
+  Guid peer;
+  unsigned peer_port = 0;
+  LinkSpec spec;
 };
 
 // What devices report unasked, or a poll finds.
@@ -84,6 +100,16 @@ class FabricDriver {
 
   // What is there. Incremental after the first time, unless `everything`.
   virtual Result<DiscoveredFabric> discover(bool everything = false) = 0;
+  // The same without building a Topology: a fraction of the time on large fabrics. read_link() then says what it found.
+  virtual Result<Sweep> sweep(bool everything = false) = 0;
+  // Only the ports of these switches. None: it takes a sweep to find out what changed.
+  virtual Result<std::optional<Sweep>> recheck(std::span<const Guid> switches) = 0;
+
+  // As of the last discovery, sweep or recheck; asks nobody.
+  [[nodiscard]] virtual bool is_present(Guid device) const = 0;
+  [[nodiscard]] virtual LinkReading read_link(Guid device, unsigned port) const = 0;
+  [[nodiscard]] virtual Lid read_lid(Guid device,
+                                     unsigned port) const = 0;  // 0: none, or not known; port 0: a switch's
   // Waits at most so long for something to be reported.
   virtual Result<std::vector<Observation>> observe(std::chrono::milliseconds wait) = 0;
   // Ids are those of the topology given, which need not be the one discovered last: devices are found by GUID.

@@ -6,6 +6,7 @@
 
 #include "fabric/drivers/infiniband/mad/notice.h"
 #include "fabric/drivers/infiniband/mad/smp.h"
+#include "fabric/drivers/infiniband/port_recheck.h"
 #include "fabric/drivers/infiniband/port_writer.h"
 #include "fabric/drivers/infiniband/subnet_topology.h"
 #include "fabric/routing/plane_tables.h"
@@ -24,7 +25,7 @@ InfinibandDriver::InfinibandDriver(std::unique_ptr<MadPort> port, const Infiniba
   exchange_.on_unasked([this](const ReceivedMad& received) { take_trap(received); });
 }
 
-Result<DiscoveredFabric> InfinibandDriver::discover(bool everything) {
+Result<Sweep> InfinibandDriver::sweep(bool everything) {
   const bool direct = options_.mode == SubnetMode::direct;
   SweepOptions options{.clear_changes = direct, .exchange = options_.exchange};
   if (!everything && swept_) options.sign = direct ? ChangeSign::portStateChange : ChangeSign::portInfo;
@@ -34,18 +35,58 @@ Result<DiscoveredFabric> InfinibandDriver::discover(bool everything) {
   if (auto ran = sweep.run(); !ran) return std::unexpected(ran.error());
   swept_ = true;
   index_lids();
-  DiscoveredFabric found{.changed = sweep.changed() || !topology_, .asked = sweep.counts().sent};
-  if (found.changed) {
-    auto topology = to_topology(map_, options_.naming);
-    if (!topology) return std::unexpected(topology.error());
-    topology_ = std::make_shared<const Topology>(std::move(*topology));
-  }
-  found.topology = topology_;
+  topology_stale_ = topology_stale_ || sweep.changed();
+  Sweep found{.changed = sweep.changed(), .asked = sweep.counts().sent};
   for (const auto& device : map_.silent) {
     const Guid named = device.guid.known() ? device.guid : device.behind;
     if (std::ranges::find(found.silent, named) == found.silent.end()) found.silent.push_back(named);
   }
   return found;
+}
+
+Result<DiscoveredFabric> InfinibandDriver::discover(bool everything) {
+  auto swept = sweep(everything);
+  if (!swept) return std::unexpected(swept.error());
+  DiscoveredFabric found{.changed = topology_stale_ || !topology_, .asked = swept->asked, .silent = swept->silent};
+  if (found.changed) {
+    auto topology = to_topology(map_, options_.naming);
+    if (!topology) return std::unexpected(topology.error());
+    topology_ = std::make_shared<const Topology>(std::move(*topology));
+    topology_stale_ = false;
+  }
+  found.topology = topology_;
+  return found;
+}
+
+Result<std::optional<Sweep>> InfinibandDriver::recheck(std::span<const Guid> switches) {
+  if (!swept_) return std::nullopt;
+  PortRecheck recheck(*port_, map_, options_.exchange);
+  recheck.on_unasked([this](const ReceivedMad& received) { take_trap(received); });
+  auto enough = recheck.run(switches);
+  if (!enough) return std::unexpected(enough.error());
+  topology_stale_ = topology_stale_ || recheck.changed();
+  if (!*enough) return std::nullopt;
+  return Sweep{.changed = recheck.changed(), .asked = recheck.sent()};
+}
+
+LinkReading InfinibandDriver::read_link(Guid device, unsigned port) const {
+  const SubnetNode* node = map_.find(device);
+  if (node == nullptr || port >= node->ports.size() || node->ports[port].peer == kNoNode) return {};
+  const SubnetPort& at = node->ports[port];
+  const SubnetNode& peer = map_.nodes[at.peer];
+  const auto active = [](const SubnetPort& end) { return !end.read || end.info.state == PortState::active; };
+  return {.up = true,
+          .active = active(at) && active(peer.ports[at.peer_port]),
+          .peer = peer.guid(),
+          .peer_port = at.peer_port,
+          .spec = node->link(port)};
+}
+
+Lid InfinibandDriver::read_lid(Guid device, unsigned port) const {
+  const SubnetNode* node = map_.find(device);
+  if (node == nullptr) return 0;
+  const std::size_t at = node->is_switch() ? 0 : port;
+  return at < node->ports.size() && node->ports[at].read ? node->ports[at].info.lid : Lid{0};
 }
 
 void InfinibandDriver::index_lids() {
@@ -134,12 +175,13 @@ Result<std::vector<TableReading>> InfinibandDriver::read_tables(const Topology& 
 }
 
 Result<void> InfinibandDriver::may_write() {
-  if (options_.mode != SubnetMode::direct) {
+  if (options_.mode == SubnetMode::observe) {
     return fail(ErrorKind::conflict, "ib.observeOnly", "the subnet is observed only; nothing is written",
                 options_.naming.subnet, "switch it to direct mode");
   }
   if (auto swept = ensure_swept(); !swept) return swept;
   forgive_all();
+  if (options_.mode == SubnetMode::beside) return {};
   Guid master;
   for (std::uint32_t n = 0; n < map_.nodes.size(); ++n) {
     const SubnetNode& node = map_.nodes[n];

@@ -16,6 +16,7 @@ namespace railweave::fabric::infiniband {
 enum class SubnetMode : std::uint8_t {
   observe,  // nothing is written
   direct,   // we are the only subnet manager
+  beside,   // another one is master, and computes the tables that we do: changes are written ahead of it
 };
 
 struct InfinibandOptions {
@@ -30,6 +31,11 @@ class InfinibandDriver final : public FabricDriver {
   InfinibandDriver(std::unique_ptr<MadPort> port, const InfinibandOptions& options);
 
   Result<DiscoveredFabric> discover(bool everything = false) override;
+  Result<Sweep> sweep(bool everything = false) override;
+  Result<std::optional<Sweep>> recheck(std::span<const Guid> switches) override;
+  [[nodiscard]] bool is_present(Guid device) const override { return map_.find(device) != nullptr; }
+  [[nodiscard]] LinkReading read_link(Guid device, unsigned port) const override;
+  [[nodiscard]] Lid read_lid(Guid device, unsigned port) const override;
   // Answers traps (TrapRepress) in direct mode, so that devices stop repeating them.
   Result<std::vector<Observation>> observe(std::chrono::milliseconds wait) override;
   Result<std::vector<TableReading>> read_tables(const Topology& topology, std::span<const SwitchId> switches,
@@ -53,6 +59,7 @@ class InfinibandDriver final : public FabricDriver {
   SubnetMap map_;
   bool swept_ = false;
   TopologyPtr topology_;
+  bool topology_stale_ = true;  // the map has changed since it was built
   std::unordered_map<Lid, Guid> device_of_lid_;
   std::vector<Observation> observed_;
 };

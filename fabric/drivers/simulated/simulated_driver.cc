@@ -23,6 +23,34 @@ Result<DiscoveredFabric> SimulatedDriver::discover(bool everything) {
   return found;
 }
 
+Result<Sweep> SimulatedDriver::sweep(bool everything) {
+  auto found = discover(everything);
+  if (!found) return std::unexpected(found.error());
+  return Sweep{found->changed, found->asked, std::move(found->silent)};
+}
+
+Result<std::optional<Sweep>> SimulatedDriver::recheck(std::span<const Guid>) { return std::nullopt; }
+
+bool SimulatedDriver::is_present(Guid device) const {
+  return topology_->find_switch(device).valid() || topology_->find_hca(device).valid();
+}
+
+LinkReading SimulatedDriver::read_link(Guid device, unsigned port) const {
+  const SwitchId sw = topology_->find_switch(device);
+  const HcaId hca = sw ? HcaId() : topology_->find_hca(device);
+  if (!sw && !hca) return {};
+  const auto ports = sw ? topology_->ports(sw) : topology_->ports(hca);
+  if (port == 0 || port > ports.size()) return {};
+  const PortId peer = topology_->peer(ports[port - 1U]);
+  if (!peer) return {};
+  const SwitchId peer_switch = topology_->switch_of(peer);
+  return {.up = true,
+          .active = true,
+          .peer = peer_switch ? topology_->guid(peer_switch) : topology_->guid(topology_->hca_of(peer)),
+          .peer_port = topology_->number(peer),
+          .spec = topology_->spec(topology_->link(peer))};
+}
+
 Result<std::vector<Observation>> SimulatedDriver::observe(std::chrono::milliseconds) {
   if (failure_) return std::unexpected(*failure_);
   return std::exchange(observed_, {});

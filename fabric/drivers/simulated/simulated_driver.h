@@ -17,6 +17,13 @@ class SimulatedDriver final : public FabricDriver {
   explicit SimulatedDriver(TopologyPtr topology);
 
   Result<DiscoveredFabric> discover(bool everything = false) override;
+  Result<Sweep> sweep(bool everything = false) override;
+  Result<std::optional<Sweep>> recheck(std::span<const Guid> switches) override;
+  [[nodiscard]] bool is_present(Guid device) const override;
+  [[nodiscard]] LinkReading read_link(Guid device, unsigned port) const override;
+  [[nodiscard]] Lid read_lid(Guid device, unsigned port) const override {
+    return lid(device, static_cast<std::uint8_t>(port));
+  }
   Result<std::vector<Observation>> observe(std::chrono::milliseconds wait) override;
   Result<std::vector<TableReading>> read_tables(const Topology& topology, std::span<const SwitchId> switches,
                                                 Lid top) override;
