@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "api/dto/digest.h"
-#include "api/dto/routing_json.h"
 #include "services/control/link_state.h"
 
 namespace railweave::api {
@@ -93,12 +91,10 @@ Result<EventBody> read_links(const Json& data) {
 
 Result<EventBody> read_programmed(ObjectReader& reader) {
   RoutesProgrammed body;
-  std::string digest;
   std::uint64_t compute_us = 0;
   std::uint64_t total_us = 0;
   reader.read("subnet", body.subnet);
   reader.read("cause", body.cause);
-  reader.read("digest", digest);
   reader.read("entries", body.entries);
   reader.read("blocks", body.blocks);
   reader.read("mads", body.mads);
@@ -108,7 +104,6 @@ Result<EventBody> read_programmed(ObjectReader& reader) {
   reader.read("totalUs", total_us);
   body.compute_us = static_cast<std::int64_t>(compute_us);
   body.total_us = static_cast<std::int64_t>(total_us);
-  body.digest = std::strtoull(digest.c_str(), nullptr, 16);
   return finished(reader, std::move(body));
 }
 
@@ -162,7 +157,6 @@ Out to_json(const AlarmCleared& event) { return {{"alarm", event.id}}; }
 Out to_json(const RoutesProgrammed& event) {
   return {{"subnet", event.subnet},
           {"cause", event.cause},
-          {"digest", digest_text(event.digest)},
           {"entries", event.entries},
           {"blocks", event.blocks},
           {"mads", event.mads},

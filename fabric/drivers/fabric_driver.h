@@ -118,7 +118,7 @@ class FabricDriver {
   // Writes the delta's blocks in its order of stages and reads back what was written. Error only where nothing can be
   // written at all.
   virtual Result<ProgramReport> program(const Topology& topology, const ForwardingDelta& delta) = 0;
-  // Gives LIDs, and brings every cabled port to active. sm_lid: whom devices report to.
+  // Gives LIDs, and brings every cabled port to active. sm_lid: whom devices report to; 0: the port we look through.
   virtual Result<BringUpReport> bring_up(std::span<const LidAssignment> lids, Lid sm_lid) = 0;
 };
 

@@ -71,7 +71,6 @@ struct AlarmCleared {
 struct RoutesProgrammed {
   std::string subnet;
   std::string cause;          // "2 links down", "drain of link ...", "first programming"
-  std::uint64_t digest = 0;   // of the tables
   std::uint64_t entries = 0;  // that changed
   std::uint64_t blocks = 0;   // written
   std::uint64_t mads = 0;

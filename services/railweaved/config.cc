@@ -4,6 +4,7 @@
 #include <array>
 #include <iostream>
 #include <optional>
+#include <set>
 
 #include <CLI/CLI.hpp>
 #include <toml++/toml.h>
@@ -49,6 +50,22 @@ class ConfigFile {
       } else {
         wrong(key, *node, "a whole number from " + std::to_string(min) + " to " + std::to_string(max));
       }
+    }
+  }
+
+  // Arrays of tables, each read by `take`.
+  template <class Take>
+  void read_tables(std::string_view key, std::size_t most, Take take_table) {
+    const auto* node = take(key);
+    if (node == nullptr) return;
+    const auto* array = node->as_array();
+    if (array == nullptr || !array->is_array_of_tables() || array->size() > most) {
+      return wrong(key, *node, "up to " + std::to_string(most) + " tables, [[" + std::string(key) + "]]");
+    }
+    for (const auto& item : *array) {
+      ConfigFile entry(file_, *item.as_table());
+      take_table(entry);
+      if (auto done = entry.finish(); !done && !error_) error_ = done.error();
     }
   }
 
@@ -105,7 +122,24 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   keys.read("max_connections", config.max_connections, 1, 100'000);
   keys.read("compute_threads", config.compute_threads, 1, 256);
   config.store = store;
-  return keys.finish();
+  keys.read_tables("subnet", 64, [&config](ConfigFile& entry) {
+    SubnetConfig subnet;
+    entry.read("name", subnet.name);
+    entry.read("adapter", subnet.adapter);
+    entry.read("port", subnet.port, 0, 254);
+    entry.read("sweep_seconds", subnet.sweep_seconds, 1, 86'400);
+    entry.read("window", subnet.window, 1, 64);
+    config.subnets.push_back(std::move(subnet));
+  });
+  if (auto done = keys.finish(); !done) return done;
+  std::set<std::string> names;
+  for (const auto& subnet : config.subnets) {
+    if (!subnet.name.empty() && names.insert(subnet.name).second) continue;
+    return fail(ErrorKind::invalid, "config.subnetName",
+                subnet.name.empty() ? "a [[subnet]] has no name" : "there are two subnets '" + subnet.name + "'",
+                file.string(), "name = \"compute\", as the accepted topology calls it");
+  }
+  return {};
 }
 
 }  // namespace

@@ -10,6 +10,15 @@
 
 namespace railweave {
 
+// A live subnet: [[subnet]] in the file.
+struct SubnetConfig {
+  std::string name;                  // as the accepted topology calls it
+  std::string adapter;               // "mlx5_0"; "": the first with a link
+  std::uint64_t port = 0;            // 0: the first with a link
+  std::uint64_t sweep_seconds = 10;  // between light sweeps, which catch lost traps
+  std::uint64_t window = 32;         // management datagrams under way, at most 64
+};
+
 struct Config {
   std::string listen_address = "127.0.0.1";  // loopback only, until there is authentication
   std::uint16_t listen_port = 7470;          // 0: a free one, which is printed
@@ -20,6 +29,7 @@ struct Config {
   std::uint64_t snapshot_every = 5'000;  // events
   std::uint64_t max_connections = 1024;
   std::uint64_t compute_threads = 2;  // for what-ifs, imports and large answers
+  std::vector<SubnetConfig> subnets;
 };
 
 struct CommandLine {

@@ -8,7 +8,7 @@
 
 #include "api/handlers/routes.h"
 #include "db/sqlite/sqlite_journal.h"
-#include "services/control/live/no_live_fabric.h"
+#include "services/railweaved/live_subnet.h"
 
 namespace railweave {
 namespace {
@@ -51,7 +51,11 @@ Result<void> Service::start() {
   catch_up_ = std::make_unique<control::EventCatchUp>(*journal_, feed_);
 
   // 3. The live subnets.
-  live_ = std::make_unique<control::NoLiveFabric>();
+  std::vector<control::LiveSubnets::Subnet> subnets;
+  for (const auto& subnet : config_.subnets) subnets.push_back(live_subnet(subnet));
+  live_ = std::make_unique<control::LiveSubnets>(*loop_, std::move(subnets),
+                                                 [](const std::string& text) { spdlog::warn("{}", text); });
+  live_->start();
 
   // 4. The API.
   operations_ = std::make_unique<api::Operations>(now_us);
@@ -84,6 +88,7 @@ Result<void> Service::start() {
 
 void Service::stop() {
   if (server_) server_->stop(std::chrono::seconds(5));
+  if (live_) live_->stop();
   if (catch_up_) catch_up_->stop();
   if (loop_) loop_->stop();
   server_.reset();

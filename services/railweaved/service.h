@@ -2,7 +2,10 @@
 //
 //   HTTP request -> api handlers -> [queue: commands, bounded] -> ControlLoop -> journal (SQLite)
 //                        ^                                            |
-//                        '---------- published ClusterState ----------'-> [kept events] EventFeed -> event streams
+//                        ^---------- published ClusterState ----------'-> [kept events] EventFeed -> event streams
+//                        |                    |                       ^
+//                        '-- SubnetStatus -- LiveSubnets -- reports --'
+//                                              '-> one thread per subnet: FabricDriver -> switches
 #pragma once
 
 #include <memory>
@@ -15,6 +18,7 @@
 #include "services/control/control_loop.h"
 #include "services/control/event_catch_up.h"
 #include "services/control/event_feed.h"
+#include "services/control/live/live_subnets.h"
 #include "services/railweaved/config.h"
 
 namespace railweave {
@@ -38,7 +42,7 @@ class Service {
   control::EventFeed feed_;
   std::unique_ptr<control::ControlLoop> loop_;
   std::unique_ptr<control::EventCatchUp> catch_up_;
-  std::unique_ptr<control::LiveFabric> live_;
+  std::unique_ptr<control::LiveSubnets> live_;
   std::unique_ptr<api::Operations> operations_;
   std::unique_ptr<api::ControlPlane> plane_;
   std::unique_ptr<api::Server> server_;

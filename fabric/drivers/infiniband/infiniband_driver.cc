@@ -213,6 +213,14 @@ Result<ProgramReport> InfinibandDriver::program(const Topology& topology, const 
 
 Result<BringUpReport> InfinibandDriver::bring_up(std::span<const LidAssignment> lids, Lid sm_lid) {
   if (auto allowed = may_write(); !allowed) return std::unexpected(allowed.error());
+  if (sm_lid == 0 && map_.here != kNoNode) {
+    const SubnetNode& here = map_.nodes[map_.here];
+    const std::uint8_t port = here.is_switch() ? 0 : map_.here_port;
+    sm_lid = read_lid(here.guid(), port);
+    for (const LidAssignment& wanted : lids) {
+      if (wanted.device == here.guid() && wanted.port == port) sm_lid = wanted.lid;
+    }
+  }
   const std::uint64_t before = exchange_.counts().sent;
   PortWriter writer(exchange_, map_);
   if (auto set = writer.set_lids(lids, sm_lid); !set) return std::unexpected(set.error());

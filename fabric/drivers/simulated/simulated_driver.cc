@@ -29,27 +29,53 @@ Result<Sweep> SimulatedDriver::sweep(bool everything) {
   return Sweep{found->changed, found->asked, std::move(found->silent)};
 }
 
-Result<std::optional<Sweep>> SimulatedDriver::recheck(std::span<const Guid>) { return std::nullopt; }
-
-bool SimulatedDriver::is_present(Guid device) const {
-  return topology_->find_switch(device).valid() || topology_->find_hca(device).valid();
+Result<std::optional<Sweep>> SimulatedDriver::recheck(std::span<const Guid> switches) {
+  if (failure_) return std::unexpected(*failure_);
+  return Sweep{.changed = std::exchange(changed_, false), .asked = switches.size()};
 }
 
-LinkReading SimulatedDriver::read_link(Guid device, unsigned port) const {
+PortId SimulatedDriver::find_port(Guid device, unsigned port) const {
   const SwitchId sw = topology_->find_switch(device);
   const HcaId hca = sw ? HcaId() : topology_->find_hca(device);
   if (!sw && !hca) return {};
   const auto ports = sw ? topology_->ports(sw) : topology_->ports(hca);
-  if (port == 0 || port > ports.size()) return {};
-  const PortId peer = topology_->peer(ports[port - 1U]);
-  if (!peer) return {};
+  return port == 0 || port > ports.size() ? PortId() : ports[port - 1U];
+}
+
+// A switch that no cable leads to any more is gone.
+bool SimulatedDriver::is_present(Guid device) const {
+  if (topology_->find_hca(device)) return true;
+  const SwitchId sw = topology_->find_switch(device);
+  if (!sw) return false;
+  return std::ranges::any_of(topology_->ports(sw), [this](PortId port) {
+    return topology_->peer(port) && !cut_.contains(topology_->link(port));
+  });
+}
+
+LinkReading SimulatedDriver::read_link(Guid device, unsigned port) const {
+  const PortId at = find_port(device, port);
+  const PortId peer = at ? topology_->peer(at) : PortId();
+  if (!peer || cut_.contains(topology_->link(at))) return {};
   const SwitchId peer_switch = topology_->switch_of(peer);
   return {.up = true,
           .active = true,
           .peer = peer_switch ? topology_->guid(peer_switch) : topology_->guid(topology_->hca_of(peer)),
           .peer_port = topology_->number(peer),
-          .spec = topology_->spec(topology_->link(peer))};
+          .spec = topology_->spec(topology_->link(at))};
 }
+
+void SimulatedDriver::set_cut(Guid sw, unsigned port, bool cut, bool reports) {
+  const PortId at = find_port(sw, port);
+  const LinkId link = topology_->link(at);
+  cut ? (void)cut_.insert(link) : (void)cut_.erase(link);
+  changed_ = true;
+  for (const PortId end : {at, topology_->peer(at)}) {
+    const SwitchId reporter = topology_->switch_of(end);
+    if (reports && reporter) observed_.push_back({Observation::Kind::linkStateChange, topology_->guid(reporter)});
+  }
+}
+void SimulatedDriver::cut(Guid sw, unsigned port, bool reports) { set_cut(sw, port, true, reports); }
+void SimulatedDriver::join(Guid sw, unsigned port, bool reports) { set_cut(sw, port, false, reports); }
 
 Result<std::vector<Observation>> SimulatedDriver::observe(std::chrono::milliseconds) {
   if (failure_) return std::unexpected(*failure_);
@@ -62,7 +88,7 @@ Result<std::vector<TableReading>> SimulatedDriver::read_tables(const Topology& t
   std::vector<TableReading> readings;
   for (const SwitchId sw : switches) {
     const Guid guid = topology.guid(sw);
-    TableReading reading{sw, topology_->find_switch(guid).valid() && !silent_.contains(guid), {}};
+    TableReading reading{sw, is_present(guid) && !silent_.contains(guid), {}};
     reading.ports.assign(top + std::size_t{1}, kNoPort);
     for (std::size_t lid = 0; reading.answered && lid <= top; ++lid) {
       reading.ports[lid] = out_port(guid, static_cast<Lid>(lid));
@@ -73,7 +99,7 @@ Result<std::vector<TableReading>> SimulatedDriver::read_tables(const Topology& t
 }
 
 WriteOutcome SimulatedDriver::write(Guid sw, const LftBlock& block) {
-  if (!topology_->find_switch(sw).valid() || silent_.contains(sw)) return WriteOutcome::silent;
+  if (!is_present(sw) || silent_.contains(sw)) return WriteOutcome::silent;
   if (refusing_.contains(sw)) return WriteOutcome::refused;
   if (auto& garbled = garbled_[sw]; garbled > 0) {
     --garbled;
@@ -140,6 +166,7 @@ Result<BringUpReport> SimulatedDriver::bring_up(std::span<const LidAssignment> l
 
 void SimulatedDriver::become(TopologyPtr topology, std::span<const Guid> reporting) {
   topology_ = std::move(topology);
+  cut_.clear();
   changed_ = true;
   for (const Guid guid : reporting) observed_.push_back({Observation::Kind::linkStateChange, guid});
 }

@@ -33,6 +33,9 @@ class SimulatedDriver final : public FabricDriver {
   // --- what tests do to it
   // The fabric as it is from now on; the switches that lost or gained a link report it, unless reports are lost.
   void become(TopologyPtr topology, std::span<const Guid> reporting);
+  // Cuts the cable at a switch's port, or joins it; both ends report it, unless reports are lost.
+  void cut(Guid sw, unsigned port, bool reports = true);
+  void join(Guid sw, unsigned port, bool reports = true);
   void silence(Guid sw, bool silent = true);
   void refuse(Guid sw, bool refuses = true);
   void garble(Guid sw, std::size_t writes);  // the next so many writes to it are not kept
@@ -50,11 +53,14 @@ class SimulatedDriver final : public FabricDriver {
 
  private:
   WriteOutcome write(Guid sw, const LftBlock& block);
+  void set_cut(Guid sw, unsigned port, bool cut, bool reports);
+  [[nodiscard]] PortId find_port(Guid device, unsigned port) const;
 
   TopologyPtr topology_;
   bool changed_ = true;
   std::unordered_map<Guid, std::vector<std::uint16_t>> tables_;  // by LID
   std::map<std::pair<Guid, std::uint8_t>, Lid> lids_;
+  std::set<LinkId> cut_;  // of topology_
   std::set<Guid> silent_, refusing_;
   std::unordered_map<Guid, std::size_t> garbled_;
   std::vector<Observation> observed_;

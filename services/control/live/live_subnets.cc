@@ -1,0 +1,86 @@
+#include "services/control/live/live_subnets.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace railweave::control {
+namespace {
+
+constexpr std::chrono::milliseconds kListen{50};  // how late a drain or a change of mode may be taken up
+constexpr std::chrono::milliseconds kOffline{100};
+
+template <class Clock>
+std::int64_t clock_us() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+LiveSubnets::LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, std::function<void(const std::string&)> warn)
+    : loop_(loop), warn_(std::move(warn)) {
+  for (auto& subnet : subnets) {
+    const std::string name = subnet.options.subnet;
+    SubnetSurroundings with{.connect = std::move(subnet.connect),
+                            .monotonic_us = clock_us<std::chrono::steady_clock>,
+                            .unix_us = clock_us<std::chrono::system_clock>,
+                            .report = [this](auto body) { report(std::move(body)); },
+                            .routes = &routes_};
+    running_.push_back({name, std::make_unique<SubnetController>(std::move(subnet.options), std::move(with)), {}});
+  }
+}
+
+LiveSubnets::~LiveSubnets() { stop(); }
+
+void LiveSubnets::start() {
+  for (auto& running : running_) {
+    running.thread = std::thread([this, &controller = *running.controller] { run(controller); });
+  }
+}
+
+void LiveSubnets::stop() {
+  stopping_ = true;
+  for (auto& running : running_) {
+    if (running.thread.joinable()) running.thread.join();
+  }
+}
+
+void LiveSubnets::run(SubnetController& controller) {
+  while (!stopping_) {
+    controller.step(loop_.state(), kListen);
+    if (controller.status()->phase == SubnetPhase::offline) std::this_thread::sleep_for(kOffline);
+  }
+}
+
+void LiveSubnets::report(decltype(Command::body) body) {
+  // A full queue: what is observed will be observed again; the next report has it.
+  const bool queued = loop_.submit({"fabric", std::move(body)}, [this](const CommandResult& result) {
+    if (!result) warn_("a report from the fabric was not recorded: " + result.error().error.text());
+  });
+  if (!queued) warn_("a report from the fabric was not recorded: too many changes are waiting");
+}
+
+std::vector<SubnetStatusPtr> LiveSubnets::subnets() const {
+  std::vector<SubnetStatusPtr> all;
+  for (const auto& running : running_) all.push_back(running.controller->status());
+  return all;
+}
+
+SubnetStatusPtr LiveSubnets::subnet(std::string_view name) const {
+  const auto found = std::ranges::find(running_, name, &Running::name);
+  return found == running_.end() ? nullptr : found->controller->status();
+}
+
+void LiveSubnets::ask(std::string_view subnet, Request request, Completion done) {
+  const auto found = std::ranges::find(running_, subnet, &Running::name);
+  if (found != running_.end()) return found->controller->ask(request, std::move(done));
+  done(fail(ErrorKind::conflict, "subnets.notLive",
+            "there is no live connection to subnet '" + std::string(subnet) + "'", {},
+            "configure one: [[subnet]] in railweaved's configuration"));
+}
+
+std::optional<PortCounters> LiveSubnets::counters(const fabric::Topology&, fabric::PortId) const {
+  return std::nullopt;
+}
+
+}  // namespace railweave::control

@@ -1,0 +1,55 @@
+// All live subnets, one thread each, so that a subnet that does not answer holds up no other. Follows the published
+// state of the control loop and hands it what was observed.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "services/control/control_loop.h"
+#include "services/control/live/live_fabric.h"
+#include "services/control/live/subnet_controller.h"
+
+namespace railweave::control {
+
+class LiveSubnets final : public LiveFabric {
+ public:
+  using Connect = std::function<Result<std::unique_ptr<fabric::FabricDriver>>(SubnetMode)>;
+  struct Subnet {
+    SubnetOptions options;
+    Connect connect;
+  };
+
+  // loop must outlive it, and be started before start().
+  LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, std::function<void(const std::string&)> warn);
+  ~LiveSubnets() override;
+
+  void start();
+  // Ends the threads. What switches hold stays. May be called twice.
+  void stop();
+
+  [[nodiscard]] std::vector<SubnetStatusPtr> subnets() const override;
+  [[nodiscard]] SubnetStatusPtr subnet(std::string_view name) const override;
+  void ask(std::string_view subnet, Request request, Completion done) override;
+  [[nodiscard]] std::optional<PortCounters> counters(const fabric::Topology& topology,
+                                                     fabric::PortId port) const override;
+
+ private:
+  struct Running {
+    std::string name;
+    std::unique_ptr<SubnetController> controller;
+    std::thread thread;
+  };
+  void run(SubnetController& controller);
+  void report(decltype(Command::body) body);
+
+  ControlLoop& loop_;
+  std::function<void(const std::string&)> warn_;
+  RoutingCache routes_;
+  std::vector<Running> running_;
+  std::atomic<bool> stopping_ = false;
+};
+
+}  // namespace railweave::control

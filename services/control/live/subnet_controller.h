@@ -1,0 +1,129 @@
+// Keeps one subnet as Railweave wants it: reads what is there, follows what changes, computes routes for it, programs
+// the difference, reads it back, and reports. One step() after the other by one thread, which the driver may block for
+// as long as its bounded retries take; status() from any thread.
+//
+//   trap or poll -> recheck or sweep -> link states -> reroute -> check what changed -> delta -> program -> read back
+//
+// What was observed is reported to the control loop afterwards: repairing never waits for the store.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fabric/drivers/fabric_driver.h"
+#include "services/control/command.h"
+#include "services/control/live/live_fabric.h"
+#include "services/control/live/subnet_alarms.h"
+#include "services/control/live/subnet_links.h"
+#include "services/control/live/subnet_status.h"
+#include "services/control/routing_cache.h"
+
+namespace railweave::control {
+
+struct SubnetOptions {
+  using Milliseconds = std::chrono::milliseconds;
+  std::string subnet;
+  std::string port;                       // through which it is looked at, for people
+  Milliseconds sweep_every{10'000};       // the light sweep that catches lost traps
+  Milliseconds read_back_every{600'000};  // all tables, in case somebody else wrote
+  Milliseconds coalesce{2};               // after a trap, for others to come with it
+  Milliseconds coalesce_most{20};
+  Milliseconds retry_first{1'000}, retry_most{30'000};  // of a connection that fails, of switches that do not answer
+};
+
+// What a controller needs of the rest; all outlive it.
+struct SubnetSurroundings {
+  std::function<Result<std::unique_ptr<fabric::FabricDriver>>(SubnetMode)> connect;
+  std::function<std::int64_t()> monotonic_us, unix_us;
+  std::function<void(decltype(Command::body))> report;  // to the control loop; must not block
+  RoutingCache* routes = nullptr;
+};
+
+class SubnetController {
+ public:
+  SubnetController(SubnetOptions options, SubnetSurroundings surroundings);
+
+  // One round: takes up what the state wants and what was asked, listens for at most `wait`, repairs what changed.
+  void step(const ClusterStatePtr& state, std::chrono::milliseconds wait);
+
+  [[nodiscard]] SubnetStatusPtr status() const;
+  // Thread-safe; see LiveFabric::ask.
+  void ask(LiveFabric::Request request, LiveFabric::Completion done);
+  // Somebody else saw links change (OpenSM's plugin): as if the switches had reported it. Thread-safe.
+  void notice(std::vector<Guid> switches);
+
+ private:
+  struct Asked {
+    LiveFabric::Request request;
+    LiveFabric::Completion done;
+  };
+  // What a round is about, and its clock.
+  struct Cause {
+    std::string text;
+    std::int64_t noticed_us = 0, swept_us = 0;  // monotonic; from the first report
+    std::int64_t start_us = 0;
+    std::uint64_t mads = 0;
+  };
+
+  void connect();
+  void disconnect(const Error& error);
+  void take_topology(const ClusterState& state);
+  void look_everywhere(const ClusterState& state);
+  void listen(const ClusterState& state, std::chrono::milliseconds wait);
+  void sweep(const ClusterState& state, Cause cause);
+  void took_sweep(const ClusterState& state, const fabric::Sweep& swept, Cause cause);
+  void follow_links(const ClusterState& state, Cause cause);
+  void bring_to_wanted(const ClusterState& state, Cause cause);
+  void bring_up();
+  bool read_back(std::span<const fabric::SwitchId> switches);
+  void program(const ClusterState& state, const Cause& cause, std::int64_t computed_us);
+  void advance_drains(const ClusterState& state);
+  void answer_requests(const ClusterState& state);
+  void keep_in_mind_isolated(fabric::SwitchId sw, const std::string& reason);
+  void check_idle(const ClusterState& state);
+  void report_links(const ClusterState& state);
+  void find_differences(const ClusterState& state);
+  [[nodiscard]] bool writes() const { return mode_ != SubnetMode::observe; }
+  [[nodiscard]] std::vector<std::uint8_t> urgent(const ClusterState& state) const;
+  [[nodiscard]] bool in_use(const ClusterState& state, const Drain& drain) const;
+  [[nodiscard]] std::int64_t now() const { return with_.monotonic_us(); }
+  void publish();
+
+  const SubnetOptions options_;
+  const SubnetSurroundings with_;
+
+  mutable std::mutex mutex_;  // guards published_, asked_, noticed_
+  SubnetStatusPtr published_;
+  std::deque<Asked> asked_;
+  std::vector<Guid> noticed_;
+
+  // The stepping thread's own.
+  std::unique_ptr<fabric::FabricDriver> driver_;
+  SubnetMode mode_ = SubnetMode::observe;
+  SubnetStatus status_;
+  SubnetLinks links_;
+  std::uint64_t topology_version_ = 0, view_version_ = 0, seq_ = 0;
+  std::vector<fabric::LinkState> link_states_;  // as links_.cables()
+  FabricRoutesPtr base_;                        // of the accepted topology, made when it was accepted
+  std::optional<fabric::Routing> wanted_;       // of view_
+  fabric::FabricView view_;
+  std::optional<fabric::Routing> applied_;  // what switches hold, but for those in unsynced_; none: not read yet
+  std::set<fabric::SwitchId> unsynced_;     // whose tables are not known
+  std::map<fabric::SwitchId, std::string> isolated_;
+  std::set<Guid> silent_;
+  SubnetAlarms alarms_;
+  std::int64_t retry_at_us_ = 0, retry_wait_us_ = 0, swept_at_us_ = 0, read_back_at_us_ = 0, retry_isolated_us_ = 0;
+  std::int64_t quiet_since_us_ = 0;
+  bool audited_ = false, brought_up_ = false, ports_left_ = false, rediscover_ = false;
+};
+
+}  // namespace railweave::control

@@ -1,0 +1,127 @@
+#include "services/control/live/subnet_links.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "fabric/topology/link.h"
+
+namespace railweave::control {
+namespace {
+
+using namespace fabric;  // NOLINT: this file is about its types
+
+std::string device_name(const Topology& topology, Guid guid) {
+  if (const auto sw = topology.find_switch(guid)) return std::string(topology.name(sw));
+  if (const auto hca = topology.find_hca(guid)) return std::string(topology.description(hca));
+  return to_string(guid);
+}
+
+}  // namespace
+
+SubnetLinks::SubnetLinks(TopologyPtr topology, std::string_view subnet) : topology_(std::move(topology)) {
+  const Topology& t = *topology_;
+  for (const SubnetId id : t.subnets()) {
+    if (t.name(id) == subnet) subnet_ = id;
+  }
+  if (!subnet_) return;
+  for (const SwitchId sw : t.switches()) {
+    if (t.subnet(sw) == subnet_) switches_.push_back(sw);
+  }
+  for (const LinkId link : t.links()) {
+    PortId a = t.a(link);
+    PortId b = t.b(link);
+    if (!t.is_switch_port(a)) std::swap(a, b);
+    if (!t.is_switch_port(a) || t.subnet(t.switch_of(a)) != subnet_) continue;
+    Cable cable{.link = link, .a = t.guid(t.switch_of(a)), .a_port = t.number(a), .b_port = t.number(b)};
+    if (t.is_switch_port(b)) {
+      cable.b = t.guid(t.switch_of(b));
+    } else if (const HcaId hca = t.hca_of(b)) {
+      cable.b = t.guid(hca);
+      adapters_.push_back(hca);
+    }
+    cables_.push_back(cable);
+  }
+  std::ranges::sort(adapters_);
+  adapters_.erase(std::ranges::unique(adapters_).begin(), adapters_.end());
+}
+
+LinkState SubnetLinks::state(const Cable& cable, const FabricDriver& driver, bool bringing_up) const {
+  const LinkReading reading = driver.read_link(cable.a, cable.a_port);
+  if (!reading.up || reading.peer != cable.b || reading.peer_port != cable.b_port) return LinkState::down;
+  if (!reading.active && !bringing_up) return LinkState::down;
+  const RateMbps rate = reading.spec.rate;
+  // What simulators and old firmware do not say is not held against the link.
+  const bool slower = rate.value() > 0 && topology_->rate(cable.link).value() > 0 && rate < topology_->rate(cable.link);
+  return slower ? LinkState::degraded : LinkState::up;
+}
+
+std::vector<LinkState> SubnetLinks::states(const FabricDriver& driver, bool bringing_up) const {
+  std::vector<LinkState> states;
+  states.reserve(cables_.size());
+  for (const Cable& cable : cables_) states.push_back(state(cable, driver, bringing_up));
+  return states;
+}
+
+std::vector<FabricDifference> SubnetLinks::differences(const FabricDriver& driver, const Topology& discovered,
+                                                       bool lids, std::uint64_t& count) const {
+  using Kind = FabricDifference::Kind;
+  std::vector<FabricDifference> found;
+  count = 0;
+  const auto add = [&](Kind kind, std::string subject, std::string text) {
+    ++count;
+    if (found.size() < SubnetStatus::kMaxDifferences) found.push_back({kind, std::move(subject), std::move(text)});
+  };
+  const Topology& t = *topology_;
+  for (const SwitchId sw : switches_) {
+    const std::string name(t.name(sw));
+    if (!driver.is_present(t.guid(sw))) {
+      add(Kind::missing_device, name, "switch " + name + " is accepted but was not found");
+    } else if (const Lid lid = driver.read_lid(t.guid(sw), 0); lids && t.lid(sw) != 0 && lid != t.lid(sw)) {
+      add(Kind::other_lid, name,
+          "switch " + name + " has LID " + std::to_string(lid) + ", accepted is " + std::to_string(t.lid(sw)));
+    }
+  }
+  for (const HcaId hca : adapters_) {
+    if (driver.is_present(t.guid(hca))) continue;
+    const std::string name(t.description(hca));
+    add(Kind::missing_device, to_string(t.guid(hca)), "adapter '" + name + "' is accepted but was not found");
+  }
+  for (const SwitchId sw : discovered.switches()) {
+    if (t.find_switch(discovered.guid(sw))) continue;
+    add(Kind::unknown_device, std::string(discovered.name(sw)),
+        "switch " + std::string(discovered.name(sw)) + " was found but is not accepted");
+  }
+  for (const HcaId hca : discovered.hcas()) {
+    if (t.find_hca(discovered.guid(hca))) continue;
+    add(Kind::unknown_device, to_string(discovered.guid(hca)),
+        "adapter '" + std::string(discovered.description(hca)) + "' was found but is not accepted");
+  }
+  for (const Cable& cable : cables_) {
+    const LinkReading reading = driver.read_link(cable.a, cable.a_port);
+    const std::string name = t.link_text(cable.link);
+    if (!reading.up) {
+      add(Kind::missing_link, name, "link " + name + " is accepted but down");
+    } else if (reading.peer != cable.b || reading.peer_port != cable.b_port) {
+      add(Kind::other_link, name,
+          device_name(t, cable.a) + " port " + std::to_string(cable.a_port) + " leads to " +
+              device_name(discovered, reading.peer) + " port " + std::to_string(reading.peer_port) + ", accepted is " +
+              device_name(t, cable.b) + " port " + std::to_string(cable.b_port));
+    } else if (reading.spec.rate.value() > 0 && reading.spec.rate != t.rate(cable.link)) {
+      add(Kind::other_rate, name,
+          "link " + name + " runs at " + std::to_string(reading.spec.rate.value() / 1000) + " Gb/s, accepted is " +
+              std::to_string(t.rate(cable.link).value() / 1000));
+    }
+  }
+  for (const LinkId link : discovered.links()) {
+    const PortId a = discovered.is_switch_port(discovered.a(link)) ? discovered.a(link) : discovered.b(link);
+    const SwitchId sw = discovered.switch_of(a);
+    const SwitchId known = sw ? t.find_switch(discovered.guid(sw)) : SwitchId();
+    if (!known || discovered.number(a) > t.ports(known).size()) continue;
+    if (t.link(t.ports(known)[discovered.number(a) - 1U])) continue;
+    add(Kind::other_link, discovered.link_text(link),
+        "link " + discovered.link_text(link) + " was found but is not accepted");
+  }
+  return found;
+}
+
+}  // namespace railweave::control

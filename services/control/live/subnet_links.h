@@ -1,0 +1,50 @@
+// The cables of one subnet as the accepted topology has them, and how those that a driver found differ. Built once per
+// topology; immutable.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fabric/drivers/fabric_driver.h"
+#include "fabric/topology/fabric_view.h"
+#include "services/control/live/subnet_status.h"
+
+namespace railweave::control {
+
+class SubnetLinks {
+ public:
+  SubnetLinks() = default;
+  SubnetLinks(fabric::TopologyPtr topology, std::string_view subnet);
+
+  [[nodiscard]] bool found() const { return subnet_.valid(); }  // the topology has such a subnet
+  [[nodiscard]] const fabric::TopologyPtr& topology() const { return topology_; }
+  [[nodiscard]] const std::vector<fabric::SwitchId>& switches() const { return switches_; }
+
+  struct Cable {
+    fabric::LinkId link;
+    Guid a, b;  // devices; a is a switch
+    unsigned a_port = 0, b_port = 0;
+  };
+  [[nodiscard]] const std::vector<Cable>& cables() const { return cables_; }
+
+  // As cables(): up where both ends are what they should be and packets pass; degraded where they pass more slowly.
+  // 'bringing_up': up as soon as the peer can be asked, for whoever makes ports active.
+  [[nodiscard]] std::vector<fabric::LinkState> states(const fabric::FabricDriver& driver, bool bringing_up) const;
+
+  // lids: compares LIDs too. At most SubnetStatus::kMaxDifferences; `count` is of all.
+  [[nodiscard]] std::vector<FabricDifference> differences(const fabric::FabricDriver& driver,
+                                                          const fabric::Topology& discovered, bool lids,
+                                                          std::uint64_t& count) const;
+
+ private:
+  [[nodiscard]] fabric::LinkState state(const Cable& cable, const fabric::FabricDriver& driver, bool bringing_up) const;
+
+  fabric::TopologyPtr topology_;
+  fabric::SubnetId subnet_;
+  std::vector<fabric::SwitchId> switches_;
+  std::vector<fabric::HcaId> adapters_;
+  std::vector<Cable> cables_;
+};
+
+}  // namespace railweave::control

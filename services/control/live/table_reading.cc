@@ -1,0 +1,137 @@
+#include "services/control/live/table_reading.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace railweave::control {
+
+using namespace fabric;  // NOLINT: this file is about its types
+
+Lid top_lid(const RoutingScope& scope) {
+  Lid top = 0;
+  for (const DestinationId id : scope.destinations()) top = std::max(top, scope.lid(id));
+  return top;
+}
+
+Routing with_readings(const Routing& like, std::span<const TableReading> readings) {
+  Routing routing = like;
+  const RoutingScope& scope = like.tables.scope();
+  std::map<PlaneId, PlaneTables> changed;
+  for (const TableReading& reading : readings) {
+    if (!reading.answered) continue;
+    const PlaneId id = scope.plane_of(reading.sw);
+    const Plane& plane = scope.plane(id);
+    const std::uint32_t s = scope.local(reading.sw);
+    const auto found = changed.find(id);
+    PlaneTables tables = found == changed.end() ? like.tables.plane(id) : found->second;
+    bool differs = false;
+    {
+      PlaneTables::Editor editor(tables);
+      for (std::size_t d = 0; d < plane.destination_count(); ++d) {
+        const Lid lid = scope.lid(plane.destination(d));
+        if (lid == 0 || lid >= reading.ports.size() || tables.at(s, d) == reading.ports[lid]) continue;
+        editor.set(s, d, reading.ports[lid]);
+        differs = true;
+      }
+    }
+    if (differs) changed.insert_or_assign(id, std::move(tables));
+  }
+  for (auto& [id, tables] : changed) {
+    routing.tables.set_plane(id, std::move(tables));
+    if (id.index() < routing.orders.size()) routing.orders[id.index()] = nullptr;
+  }
+  routing.state = nullptr;
+  return routing;
+}
+
+std::uint64_t entries_by_port(const ForwardingTables& tables, SwitchId sw, unsigned port, SwitchId but_home) {
+  const RoutingScope& scope = tables.scope();
+  const PlaneId id = scope.plane_of(sw);
+  const Plane& plane = scope.plane(id);
+  std::vector<std::uint16_t> row(plane.destination_count());
+  if (row.empty()) return 0;
+  tables.plane(id).read(scope.local(sw), 0, row.size(), row.data());
+  std::uint64_t count = 0;
+  for (std::size_t d = 0; d < row.size(); ++d) {
+    if (row[d] == port && scope.destination(plane.destination(d)).home != but_home) ++count;
+  }
+  return count;
+}
+
+namespace {
+
+std::set<std::uint16_t> blocks_of(const RoutingScope& scope, PlaneId id) {
+  std::set<std::uint16_t> blocks;
+  const Plane& plane = scope.plane(id);
+  for (std::size_t d = 0; d < plane.destination_count(); ++d) {
+    if (const Lid lid = scope.lid(plane.destination(d)); lid != 0) blocks.insert(lid / kLidsPerBlock);
+  }
+  return blocks;
+}
+
+}  // namespace
+
+std::uint64_t block_count(const RoutingScope& scope, std::span<const SwitchId> switches) {
+  std::map<PlaneId, std::uint64_t> of_plane;
+  std::uint64_t count = 0;
+  for (const SwitchId sw : switches) {
+    const PlaneId id = scope.plane_of(sw);
+    const auto [found, is_new] = of_plane.try_emplace(id, 0);
+    if (is_new) found->second = blocks_of(scope, id).size();
+    count += found->second;
+  }
+  return count;
+}
+
+std::uint64_t differing_blocks(const ForwardingTables& a, const ForwardingTables& b,
+                               std::span<const SwitchId> switches) {
+  const RoutingScope& scope = a.scope();
+  std::uint64_t count = 0;
+  std::vector<std::uint16_t> one;
+  std::vector<std::uint16_t> other;
+  for (const SwitchId sw : switches) {
+    const PlaneId id = scope.plane_of(sw);
+    if (a.shares_plane(b, id)) continue;
+    const Plane& plane = scope.plane(id);
+    one.resize(plane.destination_count());
+    other.resize(plane.destination_count());
+    a.plane(id).read(scope.local(sw), 0, one.size(), one.data());
+    b.plane(id).read(scope.local(sw), 0, other.size(), other.data());
+    std::set<std::uint16_t> blocks;
+    for (std::size_t d = 0; d < one.size(); ++d) {
+      if (one[d] != other[d]) blocks.insert(scope.lid(plane.destination(d)) / kLidsPerBlock);
+    }
+    count += blocks.size();
+  }
+  return count;
+}
+
+bool same_tables(const ForwardingTables& a, const ForwardingTables& b) {
+  if (&a.scope() != &b.scope()) return false;
+  return std::ranges::all_of(a.scope().planes(), [&](PlaneId id) { return a.shares_plane(b, id); });
+}
+
+std::uint64_t digest_of(const ForwardingTables& tables, std::span<const SwitchId> switches) {
+  // FNV-1a over (switch GUID, LID, port), in the order of the scope.
+  std::uint64_t hash = 0xcbf29ce484222325;
+  const auto add = [&hash](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };
+  const RoutingScope& scope = tables.scope();
+  std::vector<std::uint16_t> row;
+  for (const SwitchId sw : switches) {
+    const PlaneId id = scope.plane_of(sw);
+    const Plane& plane = scope.plane(id);
+    row.resize(plane.destination_count());
+    if (row.empty()) continue;
+    tables.plane(id).read(scope.local(sw), 0, row.size(), row.data());
+    add(scope.topology().guid(sw).value());
+    for (std::size_t d = 0; d < row.size(); ++d) {
+      add(std::uint64_t{scope.lid(plane.destination(d))} << 16U | row[d]);
+    }
+  }
+  return hash;
+}
+
+}  // namespace railweave::control

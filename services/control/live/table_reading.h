@@ -1,0 +1,34 @@
+// Forwarding tables as read from switches, in the form that engines make them in, so that they can be compared with
+// wanted ones and led over to them safely.
+#pragma once
+
+#include <span>
+
+#include "fabric/drivers/fabric_driver.h"
+#include "fabric/routing/routing_engine.h"
+
+namespace railweave::control {
+
+// The highest LID that tables of the scope have an entry for.
+fabric::Lid top_lid(const fabric::RoutingScope& scope);
+
+// `like` with the rows of the switches that answered replaced by what they said. Without orders and lanes where rows
+// differ: nothing is known of how they were made.
+fabric::Routing with_readings(const fabric::Routing& like, std::span<const fabric::TableReading> readings);
+
+// Entries of the switch, for destinations of the scope, whose port is `port` and that are not for `but_home`'s own end
+// ports (none: any).
+std::uint64_t entries_by_port(const fabric::ForwardingTables& tables, fabric::SwitchId sw, unsigned port,
+                              fabric::SwitchId but_home);
+
+// 64-entry blocks of the switches given: how many the scope's destinations fill.
+std::uint64_t block_count(const fabric::RoutingScope& scope, std::span<const fabric::SwitchId> switches);
+// Of these, in how many the two tables differ.
+std::uint64_t differing_blocks(const fabric::ForwardingTables& a, const fabric::ForwardingTables& b,
+                               std::span<const fabric::SwitchId> switches);
+// Nothing was written since the one was copied from the other.
+bool same_tables(const fabric::ForwardingTables& a, const fabric::ForwardingTables& b);
+// Of the planes that the switches are in.
+std::uint64_t digest_of(const fabric::ForwardingTables& tables, std::span<const fabric::SwitchId> switches);
+
+}  // namespace railweave::control

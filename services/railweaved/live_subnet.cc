@@ -1,0 +1,47 @@
+#include "services/railweaved/live_subnet.h"
+
+#include <utility>
+
+#include "fabric/drivers/infiniband/infiniband_driver.h"
+#include "fabric/drivers/infiniband/umad_port.h"
+
+namespace railweave {
+namespace {
+
+namespace ib = fabric::infiniband;
+
+ib::SubnetMode driver_mode(control::SubnetMode mode) {
+  switch (mode) {
+    case control::SubnetMode::observe:
+      return ib::SubnetMode::observe;
+    case control::SubnetMode::direct:
+      return ib::SubnetMode::direct;
+    case control::SubnetMode::opensm:
+      return ib::SubnetMode::beside;
+  }
+  return ib::SubnetMode::observe;
+}
+
+Result<std::unique_ptr<fabric::FabricDriver>> connect(const SubnetConfig& config, control::SubnetMode mode) {
+  const bool manages = mode == control::SubnetMode::direct;
+  auto port = ib::UmadPort::open(
+      {.adapter = config.adapter, .port = static_cast<unsigned>(config.port), .take_traps = manages, .is_sm = manages});
+  if (!port) return std::unexpected(port.error());
+  ib::InfinibandOptions options{
+      .mode = driver_mode(mode),
+      .naming = {.source = "subnet " + config.name, .subnet = config.name, .subnet_kind = fabric::SubnetKind::unknown}};
+  options.exchange.window = static_cast<unsigned>(config.window);
+  return std::make_unique<ib::InfinibandDriver>(std::move(*port), options);
+}
+
+}  // namespace
+
+control::LiveSubnets::Subnet live_subnet(const SubnetConfig& config) {
+  control::SubnetOptions options{.subnet = config.name};
+  options.port = config.adapter.empty() ? "first with a link" : config.adapter;
+  if (config.port != 0) options.port += "/" + std::to_string(config.port);
+  options.sweep_every = std::chrono::seconds(config.sweep_seconds);
+  return {std::move(options), [config](control::SubnetMode mode) { return connect(config, mode); }};
+}
+
+}  // namespace railweave

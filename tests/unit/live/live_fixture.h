@@ -1,0 +1,142 @@
+// A SubnetController on a simulated subnet and a real control loop, stepped by hand on a clock of its own.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "fabric/drivers/simulated/simulated_driver.h"
+#include "fabric/routing/audit/audit.h"
+#include "services/control/live/subnet_controller.h"
+#include "services/control/live/table_reading.h"
+#include "tests/support/fat_trees.h"
+#include "tests/unit/control/control_fixture.h"
+
+namespace railweave::control {
+
+// The driver outlives connections, as the fabric does.
+class SharedDriver final : public fabric::FabricDriver {
+ public:
+  explicit SharedDriver(std::shared_ptr<fabric::SimulatedDriver> driver) : driver_(std::move(driver)) {}
+  Result<fabric::DiscoveredFabric> discover(bool everything) override { return driver_->discover(everything); }
+  Result<fabric::Sweep> sweep(bool everything) override { return driver_->sweep(everything); }
+  Result<std::optional<fabric::Sweep>> recheck(std::span<const Guid> switches) override {
+    return driver_->recheck(switches);
+  }
+  [[nodiscard]] bool is_present(Guid device) const override { return driver_->is_present(device); }
+  [[nodiscard]] fabric::LinkReading read_link(Guid device, unsigned port) const override {
+    return driver_->read_link(device, port);
+  }
+  [[nodiscard]] fabric::Lid read_lid(Guid device, unsigned port) const override {
+    return driver_->read_lid(device, port);
+  }
+  Result<std::vector<fabric::Observation>> observe(std::chrono::milliseconds wait) override {
+    return driver_->observe(wait);
+  }
+  Result<std::vector<fabric::TableReading>> read_tables(const fabric::Topology& topology,
+                                                        std::span<const fabric::SwitchId> switches,
+                                                        fabric::Lid top) override {
+    return driver_->read_tables(topology, switches, top);
+  }
+  Result<fabric::ProgramReport> program(const fabric::Topology& topology,
+                                        const fabric::ForwardingDelta& delta) override {
+    return driver_->program(topology, delta);
+  }
+  Result<fabric::BringUpReport> bring_up(std::span<const fabric::LidAssignment> lids, fabric::Lid sm_lid) override {
+    return driver_->bring_up(lids, sm_lid);
+  }
+
+ private:
+  std::shared_ptr<fabric::SimulatedDriver> driver_;
+};
+
+class LiveTest : public ControlTest {
+ protected:
+  void start_live(const fabric::testing::FatTreeShape& shape = {}, SubnetMode mode = SubnetMode::direct) {
+    start();
+    topology_ = fabric::testing::make_fat_tree(shape);
+    switches_ = std::make_shared<fabric::SimulatedDriver>(topology_);
+    must(accept(topology_));
+    if (mode != SubnetMode::observe) must(SetSubnetMode{"plane-0", mode, "", {}});
+    make_controller();
+  }
+  void make_controller() {
+    SubnetOptions options{.subnet = "plane-0", .port = "simulated"};
+    options.sweep_every = std::chrono::seconds(10);
+    SubnetSurroundings with{.connect = [this](SubnetMode) -> Result<std::unique_ptr<fabric::FabricDriver>> {
+                              ++connections_;
+                              if (refused_) return std::unexpected(*refused_);
+                              return std::make_unique<SharedDriver>(switches_);
+                            },
+                            .monotonic_us = [this] { return now_us_ += 10; },
+                            .unix_us = [this] { return 1'800'000'000'000'000 + now_us_; },
+                            .report = [this](auto body) { reports_.push_back(std::move(body)); },
+                            .routes = &routes_};
+    controller_ = std::make_unique<SubnetController>(options, with);
+  }
+  // One step, `later_ms` after the one before; what it reports becomes state.
+  void step(std::int64_t later_ms = 0) {
+    now_us_ += later_ms * 1000;
+    controller_->step(loop_->state(), std::chrono::milliseconds(0));
+    record();
+  }
+  void record() {
+    for (auto& report : std::exchange(reports_, {})) must(std::move(report));
+  }
+  // Until nothing happens any more.
+  void settle() {
+    for (int i = 0; i < 6; ++i) step(400);
+  }
+  [[nodiscard]] SubnetStatusPtr status() const { return controller_->status(); }
+  [[nodiscard]] std::size_t alarms(const std::string& kind) const {
+    std::size_t count = 0;
+    for (const auto& [id, alarm] : *loop_->state()->alarms) count += alarm.kind == kind ? 1 : 0;
+    return count;
+  }
+
+  struct Cable {
+    Guid sw;
+    unsigned port;
+    fabric::LinkId link;
+  };
+  // The n-th cable between two switches.
+  [[nodiscard]] Cable uplink(std::size_t n) const {
+    for (const auto link : topology_->links()) {
+      if (!topology_->joins_switches(link) || n-- > 0) continue;
+      const auto port = topology_->a(link);
+      return {topology_->guid(topology_->switch_of(port)), topology_->number(port), link};
+    }
+    return {};
+  }
+  void cut(const Cable& cable, bool reports = true) { switches_->cut(cable.sw, cable.port, reports); }
+  void join(const Cable& cable, bool reports = true) { switches_->join(cable.sw, cable.port, reports); }
+
+  // What switches hold, walked on the cables that are there: the count of pairs that are not brought together though
+  // cables connect them, and whether there are credit loops. By the audit, which knows nothing of controllers.
+  [[nodiscard]] fabric::AuditReport walk() {
+    const auto routes = routes_.at(*loop_->state());
+    EXPECT_TRUE(routes);
+    fabric::FabricView view(topology_);
+    for (const auto link : topology_->links()) {
+      const auto port = topology_->is_switch_port(topology_->a(link)) ? topology_->a(link) : topology_->b(link);
+      if (!topology_->switch_of(port)) continue;
+      const Guid guid = topology_->guid(topology_->switch_of(port));
+      if (!switches_->read_link(guid, topology_->number(port)).up) view.set_state(link, fabric::LinkState::down);
+    }
+    const auto& scope = (*routes)->scope();
+    std::vector<fabric::SwitchId> all(topology_->switches().begin(), topology_->switches().end());
+    const auto readings = switches_->read_tables(*topology_, all, top_lid(scope));
+    return fabric::audit(view, with_readings((*routes)->routing, *readings).tables, {});
+  }
+
+  fabric::TopologyPtr topology_;
+  std::shared_ptr<fabric::SimulatedDriver> switches_;
+  RoutingCache routes_;
+  std::unique_ptr<SubnetController> controller_;
+  std::vector<decltype(Command::body)> reports_;
+  std::optional<Error> refused_;
+  std::size_t connections_ = 0;
+  std::int64_t now_us_ = 1'000'000;
+};
+
+}  // namespace railweave::control

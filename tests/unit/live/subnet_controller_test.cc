@@ -1,0 +1,310 @@
+#include "services/control/live/subnet_controller.h"
+
+#include <random>
+
+#include "tests/unit/live/live_fixture.h"
+
+namespace railweave::control {
+namespace {
+
+using fabric::LinkState;
+
+TEST_F(LiveTest, ObservesWithoutWritingUntilTold) {
+  start_live({}, SubnetMode::observe);
+  settle();
+  EXPECT_EQ(status()->phase, SubnetPhase::watching);
+  EXPECT_EQ(status()->problem, "");
+  EXPECT_TRUE(switches_->writes().empty());
+  EXPECT_EQ(switches_->lid(topology_->guid(topology_->switches()[0]), 0), 0) << "no LIDs either";
+  cut(uplink(0));
+  step();
+  EXPECT_TRUE(switches_->writes().empty());
+  EXPECT_EQ(loop_->state()->view.state(uplink(0).link), LinkState::down);
+  EXPECT_EQ(alarms("link.down"), 1U);
+}
+
+TEST_F(LiveTest, ProgramsWhatItTakesOver) {
+  start_live();
+  settle();
+  EXPECT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
+  EXPECT_EQ(status()->blocks_differing, 0U);
+  ASSERT_TRUE(status()->wanted_digest && status()->applied_digest);
+  EXPECT_EQ(*status()->wanted_digest, *status()->applied_digest);
+  const auto report = walk();
+  EXPECT_TRUE(report.sound());
+  EXPECT_EQ(report.unreachable_pairs, 0U);
+  // What is programmed already is not written again by the next run.
+  const auto writes = switches_->writes().size();
+  EXPECT_GT(writes, 0U);
+  make_controller();
+  settle();
+  EXPECT_EQ(status()->phase, SubnetPhase::synced);
+  EXPECT_EQ(switches_->writes().size(), writes);
+}
+
+TEST_F(LiveTest, ModeIsAnOperatorsAct) {
+  start_live({}, SubnetMode::observe);
+  settle();
+  EXPECT_TRUE(switches_->writes().empty());
+  must(SetSubnetMode{"plane-0", SubnetMode::direct, "maintenance over", {}});
+  settle();
+  EXPECT_EQ(status()->phase, SubnetPhase::synced);
+  const auto writes = switches_->writes().size();
+  EXPECT_GT(writes, 0U);
+  must(SetSubnetMode{"plane-0", SubnetMode::observe, "", {}});
+  settle();
+  cut(uplink(1));
+  settle();
+  EXPECT_EQ(switches_->writes().size(), writes);
+}
+
+TEST_F(LiveTest, RepairsACutLinkInOneStepAndRecordsItAfterwards) {
+  start_live({.hosts_per_leaf = 4, .leaves_per_pod = 4, .spines_per_pod = 4});
+  settle();
+  const auto before = switches_->writes().size();
+  cut(uplink(3));
+  now_us_ += 1000;
+  controller_->step(loop_->state(), std::chrono::milliseconds(0));
+  EXPECT_GT(switches_->writes().size(), before);
+  EXPECT_EQ(loop_->state()->view.state(uplink(3).link), LinkState::up) << "not recorded yet";
+  EXPECT_TRUE(walk().sound());
+  record();
+  EXPECT_EQ(loop_->state()->view.state(uplink(3).link), LinkState::down);
+  ASSERT_FALSE(status()->repairs.empty());
+  const Repair& repair = status()->repairs.back();
+  EXPECT_EQ(repair.cause, "1 link down");
+  EXPECT_LE(repair.noticed_us, repair.swept_us);
+  EXPECT_LE(repair.swept_us, repair.computed_us);
+  EXPECT_LE(repair.computed_us, repair.programmed_us);
+  EXPECT_EQ(alarms("link.down"), 1U);
+  join(uplink(3));
+  settle();
+  EXPECT_EQ(alarms("link.down"), 0U);
+  EXPECT_EQ(loop_->state()->view.state(uplink(3).link), LinkState::up);
+  EXPECT_EQ(status()->phase, SubnetPhase::synced);
+}
+
+TEST_F(LiveTest, LostTrapsAreCaughtByTheNextSweep) {
+  start_live();
+  settle();
+  cut(uplink(0), false);
+  step(1000);
+  EXPECT_FALSE(walk().sound());
+  step(10'000);
+  EXPECT_TRUE(walk().sound());
+  EXPECT_EQ(status()->phase, SubnetPhase::synced);
+}
+
+TEST_F(LiveTest, ASilentSwitchIsLeftOutAndMendedWhenItIsBack) {
+  start_live({.hosts_per_leaf = 3, .leaves_per_pod = 3, .spines_per_pod = 3});
+  settle();
+  const auto cable = uplink(0);
+  const Guid silent = topology_->guid(topology_->switch_of(topology_->b(cable.link)));
+  switches_->silence(silent);
+  cut(cable);
+  settle();
+  EXPECT_EQ(status()->phase, SubnetPhase::programming);
+  ASSERT_EQ(status()->isolated.size(), 1U);
+  EXPECT_EQ(status()->isolated[0].guid, silent);
+  EXPECT_EQ(alarms("switch.isolated"), 1U);
+  // The others go on meanwhile.
+  const auto writes = switches_->writes().size();
+  cut(uplink(4));
+  step();
+  for (std::size_t i = writes; i < switches_->writes().size(); ++i) {
+    EXPECT_NE(switches_->writes()[i].sw, silent) << "nobody waits for it";
+  }
+  switches_->silence(silent, false);
+  step(11'000);
+  settle();
+  step(11'000);
+  EXPECT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
+  EXPECT_TRUE(status()->isolated.empty());
+  EXPECT_EQ(alarms("switch.isolated"), 0U);
+  EXPECT_TRUE(walk().sound());
+}
+
+TEST_F(LiveTest, WhatReadsBackDifferentlyIsWrittenAgain) {
+  start_live();
+  settle();
+  const auto cable = uplink(0);
+  switches_->garble(cable.sw, 1);
+  cut(cable);
+  step();
+  EXPECT_NE(status()->phase, SubnetPhase::synced);
+  step(11'000);
+  settle();
+  EXPECT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
+  EXPECT_TRUE(walk().sound());
+}
+
+TEST_F(LiveTest, AWholeSpineLostAndBack) {
+  start_live({.hosts_per_leaf = 3, .leaves_per_pod = 3, .spines_per_pod = 3});
+  settle();
+  const auto spine = topology_->switch_of(topology_->b(uplink(0).link));
+  std::vector<Cable> cables;
+  for (const auto port : topology_->ports(spine)) {
+    if (!topology_->peer(port)) continue;
+    cables.push_back({topology_->guid(spine), topology_->number(port), topology_->link(port)});
+  }
+  for (const auto& cable : cables) cut(cable);
+  settle();
+  const auto report = walk();
+  EXPECT_EQ(report.unreachable_pairs, report.cut_off_pairs);
+  EXPECT_EQ(report.credit_loops, 0U);
+  EXPECT_EQ(status()->isolated.size(), 1U);
+  for (const auto& cable : cables) join(cable);
+  settle();
+  step(11'000);
+  EXPECT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
+  const auto healed = walk();
+  EXPECT_TRUE(healed.sound());
+  EXPECT_EQ(healed.unreachable_pairs, 0U);
+  EXPECT_TRUE(loop_->state()->alarms->empty());
+}
+
+TEST_F(LiveTest, AConnectionThatFailsIsTriedAgainLaterAndLater) {
+  start();
+  topology_ = fabric::testing::make_fat_tree({});
+  switches_ = std::make_shared<fabric::SimulatedDriver>(topology_);
+  must(accept(topology_));
+  refused_ = Error{ErrorKind::unavailable, "ib.noPort", "there is no port", {}, {}};
+  make_controller();
+  step();
+  EXPECT_EQ(status()->phase, SubnetPhase::offline);
+  EXPECT_NE(status()->problem.find("no port"), std::string::npos);
+  EXPECT_EQ(alarms("subnet.offline"), 1U);
+  for (int i = 0; i < 100; ++i) step(1000);
+  EXPECT_GT(connections_, 4U);
+  EXPECT_LT(connections_, 12U);
+  refused_.reset();
+  step(31'000);
+  settle();
+  EXPECT_EQ(status()->phase, SubnetPhase::watching);
+  EXPECT_EQ(alarms("subnet.offline"), 0U);
+}
+
+TEST_F(LiveTest, APortThatFailsIsOpenedAnew) {
+  start_live();
+  settle();
+  switches_->fail_with({ErrorKind::unavailable, "ib.portFailed", "the port is gone", {}, {}});
+  step();
+  EXPECT_EQ(status()->phase, SubnetPhase::offline);
+  cut(uplink(2));  // while nobody looks
+  switches_->heal();
+  step(2'000);
+  settle();
+  EXPECT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
+  EXPECT_TRUE(walk().sound());
+}
+
+TEST_F(LiveTest, ADrainEndsWhenNothingUsesTheLinkAnyMore) {
+  start_live({.hosts_per_leaf = 3, .leaves_per_pod = 3, .spines_per_pod = 3});
+  settle();
+  const auto cable = uplink(2);
+  const DrainTarget target{DrainKind::link, topology_->link_text(cable.link)};
+  must(RequestDrain{target, "replace the cable", false, {}, loop_->state()->view_version});
+  EXPECT_EQ(loop_->state()->drains->at(target).state, DrainState::requested);
+  settle();
+  EXPECT_EQ(loop_->state()->drains->at(target).state, DrainState::drained);
+  // By the tables of the switches themselves.
+  for (const auto port : {topology_->a(cable.link), topology_->b(cable.link)}) {
+    const Guid sw = topology_->guid(topology_->switch_of(port));
+    const auto routes = routes_.at(*loop_->state());
+    for (const auto id : (*routes)->scope().destinations()) {
+      EXPECT_NE(switches_->out_port(sw, (*routes)->scope().lid(id)), topology_->number(port));
+    }
+  }
+  EXPECT_TRUE(walk().sound());
+  must(ClearDrain{target, ""});
+  settle();
+  EXPECT_EQ(status()->phase, SubnetPhase::synced);
+}
+
+TEST_F(LiveTest, ADrainWaitsForASwitchThatDoesNotAnswer) {
+  start_live({.hosts_per_leaf = 3, .leaves_per_pod = 3, .spines_per_pod = 3});
+  settle();
+  const auto cable = uplink(2);
+  switches_->silence(cable.sw);
+  const DrainTarget target{DrainKind::link, topology_->link_text(cable.link)};
+  must(RequestDrain{target, "", false, {}, loop_->state()->view_version});
+  settle();
+  EXPECT_EQ(loop_->state()->drains->at(target).state, DrainState::rerouting);
+  // The service goes and comes back in the middle.
+  stop();
+  start();
+  make_controller();
+  settle();
+  EXPECT_EQ(loop_->state()->drains->at(target).state, DrainState::rerouting);
+  switches_->silence(cable.sw, false);
+  step(11'000);
+  settle();
+  step(11'000);
+  settle();
+  EXPECT_EQ(loop_->state()->drains->at(target).state, DrainState::drained);
+}
+
+TEST_F(LiveTest, TablesThatSomebodyElseWroteAreSeenAndMended) {
+  start_live();
+  settle();
+  // Another program clears a switch.
+  fabric::ForwardingDelta foreign;
+  fabric::LftBlock block{.sw = topology_->switches()[0], .number = 0};
+  block.ports.fill(fabric::kNoPort);
+  foreign.blocks.push_back(block);
+  ASSERT_TRUE(switches_->program(*topology_, foreign));
+  EXPECT_FALSE(walk().sound());
+  step(600'000);
+  settle();
+  EXPECT_TRUE(walk().sound());
+}
+
+// Any mixture of faults, by seed: nothing wrong is ever programmed, and when they are over everything is as wanted.
+TEST_F(LiveTest, ComesBackFromAnyMixtureOfFaults) {
+  start_live({.hosts_per_leaf = 2, .leaves_per_pod = 3, .spines_per_pod = 3, .pods = 3, .cores_per_spine = 2});
+  settle();
+  std::size_t cables = 0;
+  for (const auto link : topology_->links()) cables += topology_->joins_switches(link) ? 1 : 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    std::mt19937_64 random(seed);
+    std::set<std::size_t> down;
+    std::set<Guid> silent;
+    for (int round = 0; round < 6; ++round) {
+      const auto n = random() % cables;
+      switch (random() % 6) {
+        case 0:
+        case 1:
+        case 2:
+          cut(uplink(n), random() % 4 != 0);
+          down.insert(n);
+          break;
+        case 3:
+          if (!down.empty()) {
+            join(uplink(*down.begin()), random() % 4 != 0);
+            down.erase(down.begin());
+          }
+          break;
+        case 4:
+          silent.insert(uplink(n).sw);
+          switches_->silence(uplink(n).sw);
+          break;
+        default:
+          switches_->garble(uplink(n).sw, random() % 3);
+      }
+      step(static_cast<std::int64_t>(random() % 12'000));
+    }
+    for (const auto n : down) join(uplink(n), random() % 2 == 0);
+    for (const auto guid : silent) switches_->silence(guid, false);
+    for (int i = 0; i < 4; ++i) step(11'000);
+    settle();
+    ASSERT_EQ(status()->phase, SubnetPhase::synced) << "seed " << seed << ": " << status()->problem;
+    const auto report = walk();
+    ASSERT_TRUE(report.sound()) << "seed " << seed;
+    ASSERT_EQ(report.unreachable_pairs, 0U) << "seed " << seed;
+    ASSERT_TRUE(loop_->state()->alarms->empty()) << "seed " << seed << ": " << loop_->state()->alarms->begin()->first;
+    ASSERT_EQ(*status()->wanted_digest, *status()->applied_digest) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace railweave::control
