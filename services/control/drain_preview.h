@@ -16,8 +16,8 @@ namespace railweave::control {
 struct AffectedJob {
   JobId id;
   std::string name, tenant;
-  bool on_it = false;    // of a node's drain: it runs there, and the drain waits for it
-  bool cut_off = false;  // an adapter port of one of its nodes is cut off
+  bool on_it = false;     // of a node's drain: it runs there, and the drain waits for it
+  bool cut_off = false;   // an adapter port of one of its nodes is cut off
   bool rerouted = false;  // packets between two of its nodes would take another way
 };
 
