@@ -1,11 +1,14 @@
 // All that the handlers know of the service: read the published state, ask the control loop, watch events. Thread-safe.
 #pragma once
 
+#include <memory>
+
 #include "db/journal.h"
 #include "services/control/control_loop.h"
 #include "services/control/event_catch_up.h"
 #include "services/control/event_feed.h"
 #include "services/control/live/live_fabric.h"
+#include "services/control/routing_cache.h"
 
 namespace railweave::api {
 
@@ -15,6 +18,8 @@ struct ControlPlane {
   control::EventCatchUp& catch_up;
   db::Journal& journal;       // for events older than the feed keeps
   control::LiveFabric& live;  // what is observed of the fabric and written to it
+  // The routes of the published state, computed when first asked for.
+  std::shared_ptr<control::RoutingCache> routes = std::make_shared<control::RoutingCache>();
 };
 
 }  // namespace railweave::api

@@ -2,9 +2,9 @@
 
 #include <bit>
 
+#include "api/dto/drain_json.h"
 #include "api/dto/findings_json.h"
-#include "api/dto/json_out.h"
-#include "services/control/link_state.h"
+#include "api/dto/link_json.h"
 
 namespace railweave::api {
 namespace {
@@ -44,32 +44,6 @@ Out port_json(const Topology& topology, PortId port) {
     value["rateGbps"] = topology.rate(link).gbps();
   } else {
     value["link"] = nullptr;
-  }
-  return value;
-}
-
-Out end_json(const Topology& topology, PortId port) {
-  Out value{{"port", topology.port_text(port)}};
-  const PortOwner owner = topology.owner(port);
-  switch (owner.kind) {
-    case DeviceKind::network_switch:
-      value["switch"] = topology.name(SwitchId(owner.index));
-      break;
-    case DeviceKind::hca: {
-      const HcaId hca(owner.index);
-      if (const HostId host = topology.host(hca)) value["node"] = topology.name(host);
-      value["device"] = topology.device(hca);
-      break;
-    }
-    case DeviceKind::gpu: {
-      const GpuId gpu(owner.index);
-      value["node"] = topology.name(topology.host(gpu));
-      value["gpu"] = topology.local_index(gpu);
-      break;
-    }
-    case DeviceKind::nvlink_domain:
-      value["nvlinkDomain"] = topology.name(NvlinkDomainId(owner.index));
-      break;
   }
   return value;
 }
@@ -125,21 +99,33 @@ std::string write_lab_fabric(const FabricSummary& summary, const std::vector<Fin
   return dump(value);
 }
 
-std::string write_node(const ClusterState& state, HostId host, bool with_devices) {
+namespace {
+
+Out node_json(const ClusterState& state, HostId host) {
   const Topology& topology = state.topology();
   const auto& allocation = state.allocations[host.index()];
   const std::size_t gpus = topology.gpus(host).size();
   Out labels = Out::object();
   for (const auto& label : topology.labels(host))
     labels[std::string(topology.text(label.key))] = topology.text(label.value);
-  Out value{{"id", topology.name(host)},
-            {"kind", to_string(topology.kind(host))},
-            {"rack", name_or_null(topology, topology.rack(host))},
-            {"gpus", gpus},
-            {"freeGpus", gpus - static_cast<std::size_t>(std::popcount(allocation.used))},
-            {"drained", state.view.drained(host)},
-            {"labels", labels}};
-  if (!with_devices) return dump(value);
+  return {{"id", topology.name(host)},
+          {"kind", to_string(topology.kind(host))},
+          {"rack", name_or_null(topology, topology.rack(host))},
+          {"gpus", gpus},
+          {"freeGpus", gpus - static_cast<std::size_t>(std::popcount(allocation.used))},
+          {"drained", state.view.drained(host)},
+          {"labels", labels}};
+}
+
+}  // namespace
+
+std::string write_node(const ClusterState& state, HostId host) { return dump(node_json(state, host)); }
+
+std::string write_node(const ClusterState& state, HostId host, const ShownDrain& drain) {
+  const Topology& topology = state.topology();
+  const auto& allocation = state.allocations[host.index()];
+  Out value = node_json(state, host);
+  value["drain"] = drain_json(drain);
   Out gpu_list = Out::array();
   for (const auto gpu : topology.gpus(host)) {
     Out nics = Out::array();
@@ -173,45 +159,40 @@ std::string write_node(const ClusterState& state, HostId host, bool with_devices
   return dump(value);
 }
 
-std::string write_switch(const ClusterState& state, SwitchId sw, bool with_ports) {
+namespace {
+
+Out switch_json(const ClusterState& state, SwitchId sw) {
   const Topology& topology = state.topology();
   const auto tier = topology.tier(sw);
   std::size_t cabled = 0;
   for (const auto port : topology.ports(sw)) cabled += topology.link(port) ? 1 : 0;
-  Out value{{"id", topology.name(sw)},
-            {"guid", railweave::to_string(topology.guid(sw))},
-            {"description", topology.description(sw)},
-            {"subnet", name_or_null(topology, topology.subnet(sw))},
-            {"rack", name_or_null(topology, topology.rack(sw))},
-            {"tier", tier == Topology::kNoTier ? Out(nullptr) : Out(tier)},
-            {"lid", topology.lid(sw)},
-            {"ports", topology.ports(sw).size()},
-            {"cabledPorts", cabled},
-            {"drained", state.view.drained(sw)}};
-  if (with_ports) {
-    Out ports = Out::array();
-    for (const auto port : topology.ports(sw)) {
-      Out item = port_json(topology, port);
-      if (const PortId peer = topology.peer(port)) item["peer"] = end_json(topology, peer);
-      ports.push_back(std::move(item));
-    }
-    value["portList"] = ports;
-  }
-  return dump(value);
+  return {{"id", topology.name(sw)},
+          {"guid", railweave::to_string(topology.guid(sw))},
+          {"description", topology.description(sw)},
+          {"subnet", name_or_null(topology, topology.subnet(sw))},
+          {"rack", name_or_null(topology, topology.rack(sw))},
+          {"tier", tier == Topology::kNoTier ? Out(nullptr) : Out(tier)},
+          {"lid", topology.lid(sw)},
+          {"ports", topology.ports(sw).size()},
+          {"cabledPorts", cabled},
+          {"drained", state.view.drained(sw)}};
 }
 
-std::string write_link(const ClusterState& state, LinkId link) {
+}  // namespace
+
+std::string write_switch(const ClusterState& state, SwitchId sw) { return dump(switch_json(state, sw)); }
+
+std::string write_switch(const ClusterState& state, SwitchId sw, const ShownDrain& drain) {
   const Topology& topology = state.topology();
-  const LinkSpec spec = topology.spec(link);
-  Out value{{"id", topology.link_text(link)},
-            {"kind", fabric::to_string(spec.kind)},
-            {"speed", fabric::to_string(spec.speed)},
-            {"width", spec.width},
-            {"rateGbps", spec.rate.gbps()}};
-  if (spec.cable_length_m > 0) value["cableLengthM"] = spec.cable_length_m;
-  value["state"] = control::to_string(state.view.state(link));
-  value["drained"] = state.view.drained(link);
-  value["ends"] = Out::array({end_json(topology, topology.a(link)), end_json(topology, topology.b(link))});
+  Out value = switch_json(state, sw);
+  value["drain"] = drain_json(drain);
+  Out ports = Out::array();
+  for (const auto port : topology.ports(sw)) {
+    Out item = port_json(topology, port);
+    if (const PortId peer = topology.peer(port)) item["peer"] = link_end_json(topology, peer);
+    ports.push_back(std::move(item));
+  }
+  value["portList"] = ports;
   return dump(value);
 }
 
@@ -240,14 +221,6 @@ std::string write_rail(const ClusterState& state, RailId rail, std::size_t ports
                   {"hostPorts", ports},
                   {"inferred", topology.rails_inferred()},
                   {"confidence", topology.rail_confidence()}});
-}
-
-std::string write_subnet(const ClusterState& state, SubnetId subnet, std::size_t switches, std::size_t host_ports) {
-  const Topology& topology = state.topology();
-  return dump(Out{{"id", topology.name(subnet)},
-                  {"kind", to_string(topology.kind(subnet))},
-                  {"switches", switches},
-                  {"hostPorts", host_ports}});
 }
 
 std::string write_rack(const ClusterState& state, RackId rack, std::size_t nodes) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "api/dto/drain_dto.h"
 #include "fabric/topology/checks.h"
 #include "services/control/cluster_state.h"
 
@@ -13,13 +14,13 @@ using control::ClusterState;
 
 std::string write_fabric(const ClusterState& state);  // summary, where it came from, GPUs free
 std::string write_findings(const std::vector<fabric::Finding>& findings);
-std::string write_node(const ClusterState& state, fabric::HostId host, bool with_devices);  // its GPUs and adapters
-std::string write_switch(const ClusterState& state, fabric::SwitchId sw, bool with_ports);
-std::string write_link(const ClusterState& state, fabric::LinkId link);
+// As lists have it; and with its GPUs and adapters, or ports, and its drain.
+std::string write_node(const ClusterState& state, fabric::HostId host);
+std::string write_node(const ClusterState& state, fabric::HostId host, const ShownDrain& drain);
+std::string write_switch(const ClusterState& state, fabric::SwitchId sw);
+std::string write_switch(const ClusterState& state, fabric::SwitchId sw, const ShownDrain& drain);
 std::string write_nvlink_domain(const ClusterState& state, fabric::NvlinkDomainId domain);
 std::string write_rail(const ClusterState& state, fabric::RailId rail, std::size_t ports);
-std::string write_subnet(const ClusterState& state, fabric::SubnetId subnet, std::size_t switches,
-                         std::size_t host_ports);
 std::string write_rack(const ClusterState& state, fabric::RackId rack, std::size_t nodes);
 
 // What `railweave lab fabric -o json` prints.

@@ -1,7 +1,9 @@
 #include <utility>
 
 #include "api/dto/fabric_dto.h"
+#include "api/dto/link_dto.h"
 #include "api/dto/page.h"
+#include "api/handlers/drain_state.h"
 #include "api/handlers/fabric_lists.h"
 #include "api/handlers/list_query.h"
 #include "api/handlers/reply.h"
@@ -11,6 +13,8 @@
 
 namespace railweave::api {
 namespace {
+
+using control::DrainKind;
 
 constexpr std::size_t kMaxTopologyBytes = std::size_t{256} << 20U;
 
@@ -124,7 +128,7 @@ void get_node(const ControlPlane& plane, const Request& request, const Responder
                               {},
                               "GET /v1/nodes lists them"}));
   }
-  respond(Response::json(write_node(*state, host, true)));
+  respond(Response::json(write_node(*state, host, shown_drain(plane, *state, DrainKind::node, request.param("id")))));
 }
 
 void get_switch(const ControlPlane& plane, const Request& request, const Responder& respond) {
@@ -138,7 +142,8 @@ void get_switch(const ControlPlane& plane, const Request& request, const Respond
                               {},
                               "a name, a GUID or lid:N; GET /v1/switches lists them"}));
   }
-  respond(Response::json(write_switch(*state, sw, true)));
+  const std::string name(state->topology().name(sw));
+  respond(Response::json(write_switch(*state, sw, shown_drain(plane, *state, DrainKind::network_switch, name))));
 }
 
 void get_link(const ControlPlane& plane, const Request& request, const Responder& respond) {
@@ -152,7 +157,15 @@ void get_link(const ControlPlane& plane, const Request& request, const Responder
                               {},
                               "<guid>/<port>--<guid>/<port>; GET /v1/links lists them"}));
   }
-  respond(Response::json(write_link(*state, link)));
+  LinkDetails details;
+  const auto& topology = state->topology();
+  const std::string id = topology.link_text(link);
+  details.drain = shown_drain(plane, *state, DrainKind::link, id);
+  details.counters = {plane.live.counters(topology, topology.a(link)), plane.live.counters(topology, topology.b(link))};
+  for (const auto& [key, alarm] : *state->alarms) {
+    if (alarm.subject_kind == "link" && alarm.subject_id == id) details.alarms.push_back(&alarm);
+  }
+  respond(Response::json(write_link(*state, link, details)));
 }
 
 void get_domain(const ControlPlane& plane, const Request& request, const Responder& respond) {
@@ -193,7 +206,9 @@ void add_fabric_routes(Router& router, const ControlPlane& plane, Operations& op
   get("/v1/nvlink-domains/{id}", get_domain);
   get("/v1/rails", list_rails);
   get("/v1/racks", list_racks);
-  get("/v1/subnets", list_subnets);
+  add_live_routes(router, plane, operations);
+  add_drain_routes(router, plane);
+  add_alarm_routes(router, plane);
 }
 
 }  // namespace railweave::api

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "api/dto/fabric_dto.h"
+#include "api/dto/link_dto.h"
 #include "api/dto/page.h"
 #include "api/handlers/list_query.h"
 
@@ -82,7 +83,7 @@ void list_nodes(const ControlPlane& plane, const Request& request, const Respond
         if (kind != nullptr && to_string(topology.kind(host)) != *kind) return false;
         return name == nullptr || topology.name(host).find(*name) != std::string_view::npos;
       },
-      [&](fabric::HostId host) { return write_node(*state, host, false); });
+      [&](fabric::HostId host) { return write_node(*state, host); });
 }
 
 void list_switches(const ControlPlane& plane, const Request& request, const Responder& respond) {
@@ -103,7 +104,7 @@ void list_switches(const ControlPlane& plane, const Request& request, const Resp
         if (tier != UINT64_MAX && topology.tier(sw) != tier) return false;
         return subnet == nullptr || topology.name(topology.subnet(sw)) == *subnet;
       },
-      [&](fabric::SwitchId sw) { return write_switch(*state, sw, false); });
+      [&](fabric::SwitchId sw) { return write_switch(*state, sw); });
 }
 
 void list_links(const ControlPlane& plane, const Request& request, const Responder& respond) {
@@ -183,22 +184,6 @@ void list_racks(const ControlPlane& plane, const Request& request, const Respond
   }
   list_ids(*state, topology.racks(), *query, respond, all,
            [&](fabric::RackId rack) { return write_rack(*state, rack, nodes[rack.index()]); });
-}
-
-void list_subnets(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  const auto query = read_list_query(request, {});
-  if (!query) return void(respond(query.error()));
-  const auto state = plane.loop.state();
-  const auto& topology = state->topology();
-  std::vector<std::size_t> switches(topology.subnets().size());
-  std::vector<std::size_t> host_ports(topology.subnets().size());
-  for (const auto sw : topology.switches()) ++switches[topology.subnet(sw).index()];
-  for (const auto port : topology.hca_ports()) {
-    if (const auto subnet = topology.subnet(port)) ++host_ports[subnet.index()];
-  }
-  list_ids(*state, topology.subnets(), *query, respond, all, [&](fabric::SubnetId subnet) {
-    return write_subnet(*state, subnet, switches[subnet.index()], host_ports[subnet.index()]);
-  });
 }
 
 }  // namespace railweave::api

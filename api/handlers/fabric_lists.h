@@ -16,7 +16,6 @@ void list_links(const ControlPlane& plane, const Request& request, const Respond
 void list_nvlink_domains(const ControlPlane& plane, const Request& request, const Responder& respond);
 void list_rails(const ControlPlane& plane, const Request& request, const Responder& respond);
 void list_racks(const ControlPlane& plane, const Request& request, const Responder& respond);
-void list_subnets(const ControlPlane& plane, const Request& request, const Responder& respond);
 
 // By name, GUID (0x allowed) or "lid:1380" where that LID is unambiguous.
 fabric::SwitchId find_switch(const fabric::Topology& topology, const std::string& text);

@@ -12,7 +12,10 @@
 namespace railweave::api {
 
 // The plane and operations must outlive the router's server.
-void add_fabric_routes(Router& router, const ControlPlane& plane, Operations& operations);
+void add_fabric_routes(Router& router, const ControlPlane& plane, Operations& operations);  // and the next three
+void add_live_routes(Router& router, const ControlPlane& plane, Operations& operations);    // subnets, sync, discovery
+void add_drain_routes(Router& router, const ControlPlane& plane);
+void add_alarm_routes(Router& router, const ControlPlane& plane);
 void add_routing_routes(Router& router, const ControlPlane& plane);
 void add_job_routes(Router& router, const ControlPlane& plane);
 void add_tenant_routes(Router& router, const ControlPlane& plane);

@@ -143,7 +143,7 @@ void post_diff(const ControlPlane& plane, RoutingCache& cache, const Request& re
 
 void add_routing_routes(Router& router, const ControlPlane& plane) {
   const RouteOptions compute{.compute = true};
-  const auto cache = std::make_shared<RoutingCache>();
+  const auto cache = plane.routes;
   router.get(
       "/v1/routes",
       [&plane, cache](const Request& request, const Responder& respond) {

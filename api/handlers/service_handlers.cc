@@ -1,3 +1,5 @@
+#include "api/handlers/list_query.h"
+#include "api/handlers/live_metrics.h"
 #include "api/handlers/routes.h"
 #include "api/http/prometheus_text.h"
 #include "api/openapi_document.h"
@@ -53,14 +55,20 @@ void add_service_routes(Router& router, const ControlPlane& plane, std::function
     const auto phase = plane.loop.phase();
     respond(Response::json(json_phase(phase, plane.loop.state()->seq), phase == control::Phase::ready ? 200 : 503));
   });
-  router.get("/metrics", [&plane, http_metrics = std::move(http_metrics)](const Request&, const Responder& respond) {
-    PrometheusText text;
-    render_control(plane, text);
-    render(http_metrics(), text);
-    Response response = Response::text(text.take());
-    response.content_type = PrometheusText::kContentType;
-    respond(std::move(response));
-  });
+  router.get("/metrics",
+             [&plane, http_metrics = std::move(http_metrics)](const Request& request, const Responder& respond) {
+               if (auto checked = check_query(request, {"links"}); !checked) return void(respond(checked.error()));
+               const auto links = read_flag(request, "links");
+               if (!links) return void(respond(links.error()));
+               PrometheusText text;
+               render_control(plane, text);
+               render_live(plane, text);
+               if (*links) render_links(plane, text);
+               render(http_metrics(), text);
+               Response response = Response::text(text.take());
+               response.content_type = PrometheusText::kContentType;
+               respond(std::move(response));
+             });
   router.get("/openapi.yaml", [](const Request&, const Responder& respond) {
     static const auto document = std::make_shared<const std::string>(openapi_document());
     Response response = Response::json(document);

@@ -29,4 +29,14 @@ struct ImportedTopology {
 
 Result<ImportedTopology> import_topology(const TopologyImport& import, const fabric::Topology& present);
 
+struct DiscoveredSubnet {
+  fabric::TopologyPtr found;
+  std::string subnet;
+  unsigned gpus_per_node = 0;  // for hosts that the present topology gives no GPUs; 0: they get none
+  unsigned nvlink_domain_gpus = 0;
+};
+// The present topology with that subnet as found. Errors: "topology.losesGpus" where hosts with GPUs are not found and
+// gpus_per_node is not given.
+Result<ImportedTopology> import_discovered(const DiscoveredSubnet& discovered, const fabric::Topology& present);
+
 }  // namespace railweave::api

@@ -1,0 +1,17 @@
+// Alarms as JSON.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "services/control/alarm.h"
+
+namespace railweave::api {
+
+std::string write_alarm(const control::Alarm& alarm);
+
+std::string_view to_string(control::AlarmSeverity severity);  // "warning", "critical"
+std::optional<control::AlarmSeverity> parse_alarm_severity(std::string_view text);
+
+}  // namespace railweave::api

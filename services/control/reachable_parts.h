@@ -1,0 +1,30 @@
+// Which end ports of a fabric can reach each other over what is neither down nor drained.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fabric/topology/fabric_view.h"
+
+namespace railweave::control {
+
+class ReachableParts {
+ public:
+  explicit ReachableParts(const fabric::FabricView& view);
+
+  // The port's own cable carries traffic.
+  [[nodiscard]] bool usable(fabric::PortId end_port) const;
+  // The same number for end ports that reach each other; usable ones only.
+  [[nodiscard]] std::uint32_t part(fabric::PortId end_port) const;
+
+ private:
+  std::uint32_t root(std::uint32_t sw) const;
+
+  const fabric::FabricView& view_;
+  mutable std::vector<std::uint32_t> parent_;  // by switch
+};
+
+// See DrainPreview::cut_off; `after` has more drained than `before`.
+std::vector<fabric::PortId> find_cut_off(const fabric::FabricView& before, const fabric::FabricView& after);
+
+}  // namespace railweave::control
