@@ -35,7 +35,7 @@ struct SubnetOptions {
   std::string port;                       // through which it is looked at, for people
   Milliseconds sweep_every{10'000};       // the light sweep that catches lost traps
   Milliseconds read_back_every{600'000};  // all tables, in case somebody else wrote
-  Milliseconds coalesce{2};               // after a trap, for others to come with it
+  Milliseconds coalesce{1};               // after a trap, for others to come with it
   Milliseconds coalesce_most{20};
   Milliseconds retry_first{1'000}, retry_most{30'000};  // of a connection that fails, of switches that do not answer
 };
