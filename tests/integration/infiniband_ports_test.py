@@ -68,10 +68,10 @@ def by_smpquery(sim, host, lid, port):
     """A port's tables: {in port: [VL by SL]}, ([(VL, weight)] low, high), [PKey]."""
     maps = {int(inward): [int(vl) for vl in re.findall(r"\d+", rest)] for inward, rest in
             re.findall(r"^ports: in\s+(\d+), out\s+\d+:(.*)$", query(sim, host, "smpquery", "sl2vl", lid, port), re.MULTILINE)}
-    rows = [[int(number, 16) for number in re.findall(r"0x([0-9a-f]+)", row)]
+    rows = [[int(number, 16) for number in re.findall(r"0x([0-9a-fA-F]+)", row)]
             for row in re.findall(r"^(?:VL    |WEIGHT):(.*)$", query(sim, host, "smpquery", "vlarb", lid, port), re.MULTILINE)]
     pkeys = [int(key, 16) for row in re.findall(r"^\s*\d+:(.*)$", query(sim, host, "smpquery", "pkeys", lid, port), re.MULTILINE)
-             for key in re.findall(r"0x([0-9a-f]{4})", row)]
+             for key in re.findall(r"0x([0-9a-fA-F]{4})", row)]
     return maps, list(zip(rows[0], rows[1])), list(zip(rows[2], rows[3])), pkeys
 
 
@@ -107,7 +107,8 @@ def everything(sim, host, probe, switches, adapters):
     with Probe(sim, probe, "tables") as client:
         done = client.ask(lines)
         assert done["complete"] and not done["isolated"], done["outcomes"]
-        assert all(port[table] == "applied" for port in done["outcomes"] for table in ("slToVl", "arbitration", "pkeys"))
+        assert all(port[table] == "applied" for port in done["outcomes"] for table in ("slToVl", "arbitration"))
+        assert all(port["pkeys"] in ("applied", "unchanged") for port in done["outcomes"])  # 0xffff alone was there before
         print(f"{len(lines)} ports: {done['written']} blocks written and read back, {done['asked']} datagrams in {done['writeS']:.3f} s")
         for place in random.sample(sorted(set(places) - left_alone), SAMPLES):
             hold_to_smpquery(sim, host, place, drawn[place][1])
@@ -138,7 +139,7 @@ def everything(sim, host, probe, switches, adapters):
 
         # A lossy switch takes longer; a silent one is named, and the others are as wanted.
         lossy, silent = random.sample(sorted(switches), 2)
-        sim.console(f'Error "{switches[lossy][2]}" 5')
+        sim.console(f'Error "{switches[lossy][2]}" 2')
         sim.console(f'Error "{switches[silent][2]}" 100')
         time.sleep(0.2)
         drawn = {place: draw(*place[:2]) for place in places if place[3]}
@@ -147,10 +148,9 @@ def everything(sim, host, probe, switches, adapters):
         sim.console(f'Error "{switches[lossy][2]}" 0')
         sim.console(f'Error "{switches[silent][2]}" 0')
         time.sleep(0.2)
-        # Directed routes through the silent switch are dead, too: whoever is behind it is named, not half done.
         for place, outcome in zip(drawn, done["outcomes"]):
             expected = {"silent"} if place[0] in done["isolated"] else {"applied", "unchanged"}
-            assert {outcome["slToVl"], outcome["arbitration"], outcome["pkeys"]} - expected <= {"applied", "unchanged"}, (place, outcome)
+            assert {outcome["slToVl"], outcome["arbitration"], outcome["pkeys"]} <= expected, (place, outcome)
         for place in random.sample([place for place in drawn if place[0] not in done["isolated"]], SAMPLES // 2):
             hold_to_smpquery(sim, host, place, drawn[place][1])
         print(f"with a lossy and a silent switch: {len(done['isolated'])} of {len(switches)} isolated in {done['writeS']:.2f} s")
