@@ -13,6 +13,7 @@ from pathlib import Path
 MAY_INCLUDE = {
     "fabric/base": [],
     "fabric/topology": ["fabric/base"],
+    "fabric/health": ["fabric/base", "fabric/topology"],
     "fabric/generate": ["fabric/base", "fabric/topology"],
     "fabric/formats": ["fabric/base", "fabric/topology"],
     "fabric/routing": ["fabric/base", "fabric/topology"],
@@ -23,7 +24,7 @@ MAY_INCLUDE = {
     "fabric/drivers/simulated": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/drivers"],
     "scheduler": ["fabric/base", "fabric/topology"],
     "db": ["fabric/base"],
-    "services/control": ["fabric/base", "fabric/topology", "fabric/routing", "scheduler", "db"],
+    "services/control": ["fabric/base", "fabric/topology", "fabric/health", "fabric/routing", "scheduler", "db"],
     "api/http": ["fabric/base"],
     "api/client": ["fabric/base", "api/http"],
     "api/operations": ["fabric/base"],
