@@ -155,9 +155,9 @@ bool active_by_history(const std::vector<std::pair<std::int64_t, double>>& read,
   return active;
 }
 
-class Sequence : public testing::TestWithParam<std::uint32_t> {};
+class AlarmSequence : public testing::TestWithParam<std::uint32_t> {};
 
-TEST_P(Sequence, RaisesWhatTheWholeHistoryRaises) {
+TEST_P(AlarmSequence, RaisesWhatTheWholeHistoryRaises) {
   std::mt19937 random(GetParam());
   Thresholds thresholds = one_rule();
   AlarmRule& rule = thresholds[AlarmKind::symbolErrors];
@@ -192,7 +192,7 @@ TEST_P(Sequence, RaisesWhatTheWholeHistoryRaises) {
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(Seeds, Sequence, testing::Range(0U, 40U));
+INSTANTIATE_TEST_SUITE_P(Seeds, AlarmSequence, testing::Range(0U, 40U));
 
 }  // namespace
 }  // namespace railweave::fabric::health

@@ -80,9 +80,9 @@ struct Oracle {
   }
 };
 
-class Sequence : public testing::TestWithParam<std::uint32_t> {};
+class DampingSequence : public testing::TestWithParam<std::uint32_t> {};
 
-TEST_P(Sequence, SuppressesWhatTheWholeHistorySuppresses) {
+TEST_P(DampingSequence, SuppressesWhatTheWholeHistorySuppresses) {
   std::mt19937 random(GetParam());
   DampingOptions options;
   // Odd numbers, so that no decay ends at a whole second.
@@ -113,7 +113,7 @@ TEST_P(Sequence, SuppressesWhatTheWholeHistorySuppresses) {
   }
   EXPECT_GT(ever, 20U);
 }
-INSTANTIATE_TEST_SUITE_P(Seeds, Sequence, testing::Range(0U, 20U));
+INSTANTIATE_TEST_SUITE_P(Seeds, DampingSequence, testing::Range(0U, 20U));
 
 }  // namespace
 }  // namespace railweave::fabric::health
