@@ -92,7 +92,7 @@ TEST(SimulatedDriver, ReportsChangesOnce) {
 PortTables tables_of(std::uint64_t guid, std::uint8_t port) {
   PortTables tables{.port = {Guid(guid), port}};
   tables.sl_to_vl.emplace().fill(3);
-  tables.arbitration = VlArbitration{{{3, 10}}, {{0, 1}}, std::uint8_t{5}};
+  tables.arbitration = VlArbitration{{{3, 10}}, {{0, 2}}, std::uint8_t{5}};
   tables.pkeys = std::vector<std::uint16_t>{0xffff, 0x8001};
   return tables;
 }
