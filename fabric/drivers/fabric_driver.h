@@ -14,6 +14,7 @@
 
 #include "fabric/base/error.h"
 #include "fabric/base/guid.h"
+#include "fabric/drivers/port_tables.h"
 #include "fabric/routing/delta/forwarding_delta.h"
 #include "fabric/topology/topology.h"
 
@@ -120,6 +121,11 @@ class FabricDriver {
   virtual Result<ProgramReport> program(const Topology& topology, const ForwardingDelta& delta) = 0;
   // Gives LIDs, and brings every cabled port to active. sm_lid: whom devices report to; 0: the port we look through.
   virtual Result<BringUpReport> bring_up(std::span<const LidAssignment> lids, Lid sm_lid) = 0;
+  // Writes what differs of the tables and reads it back, port by port. Error only where nothing can be written at all.
+  virtual Result<PortTablesReport> program_ports(std::span<const PortTables> wanted) = 0;
+  // Answers in the order of the ports.
+  virtual Result<std::vector<PortTablesReading>> read_port_tables(std::span<const PortRef> ports) = 0;
+  virtual Result<std::vector<CounterReading>> read_counters(std::span<const PortRef> ports) = 0;
 };
 
 }  // namespace railweave::fabric

@@ -12,11 +12,12 @@ namespace railweave {
 
 // A live subnet: [[subnet]] in the file.
 struct SubnetConfig {
-  std::string name;                  // as the accepted topology calls it
-  std::string adapter;               // "mlx5_0"; "": the first with a link
-  std::uint64_t port = 0;            // 0: the first with a link
-  std::uint64_t sweep_seconds = 10;  // between light sweeps, which catch lost traps
-  std::uint64_t window = 32;         // management datagrams under way, at most 64
+  std::string name;                    // as the accepted topology calls it
+  std::string adapter;                 // "mlx5_0"; "": the first with a link
+  std::uint64_t port = 0;              // 0: the first with a link
+  std::uint64_t sweep_seconds = 10;    // between light sweeps, which catch lost traps
+  std::uint64_t counter_seconds = 10;  // between readings of a port\'s counters
+  std::uint64_t window = 32;           // management datagrams under way, at most 64
 };
 
 struct Config {

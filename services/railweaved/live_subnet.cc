@@ -40,6 +40,7 @@ control::LiveSubnets::Subnet live_subnet(const SubnetConfig& config) {
   control::SubnetOptions options{.subnet = config.name};
   options.port = config.adapter.empty() ? "first with a link" : config.adapter;
   if (config.port != 0) options.port += "/" + std::to_string(config.port);
+  options.counters_every = std::chrono::seconds(config.counter_seconds);
   options.sweep_every = std::chrono::seconds(config.sweep_seconds);
   return {std::move(options), [config](control::SubnetMode mode) { return connect(config, mode); }};
 }

@@ -13,6 +13,7 @@ from pathlib import Path
 MAY_INCLUDE = {
     "fabric/base": [],
     "fabric/topology": ["fabric/base"],
+    "fabric/health": ["fabric/base", "fabric/topology"],
     "fabric/generate": ["fabric/base", "fabric/topology"],
     "fabric/formats": ["fabric/base", "fabric/topology"],
     "fabric/routing": ["fabric/base", "fabric/topology"],

@@ -7,6 +7,7 @@
 #include "fabric/drivers/infiniband/mad/notice.h"
 #include "fabric/drivers/infiniband/mad/smp.h"
 #include "fabric/drivers/infiniband/port_recheck.h"
+#include "fabric/drivers/infiniband/port_table_reader.h"
 #include "fabric/drivers/infiniband/port_writer.h"
 #include "fabric/drivers/infiniband/subnet_topology.h"
 #include "fabric/routing/plane_tables.h"
@@ -229,6 +230,23 @@ Result<BringUpReport> InfinibandDriver::bring_up(std::span<const LidAssignment> 
   BringUpReport report = writer.take_report();
   report.asked = exchange_.counts().sent - before;
   return report;
+}
+
+Result<PortTablesReport> InfinibandDriver::program_ports(std::span<const PortTables> wanted) {
+  if (auto allowed = may_write(); !allowed) return std::unexpected(allowed.error());
+  return PortTableWriter(exchange_, map_, wanted, options_.tables).run();
+}
+
+Result<std::vector<PortTablesReading>> InfinibandDriver::read_port_tables(std::span<const PortRef> ports) {
+  if (auto swept = ensure_swept(); !swept) return std::unexpected(swept.error());
+  forgive_all();
+  return PortTableReader(exchange_, map_, ports).run();
+}
+
+Result<std::vector<CounterReading>> InfinibandDriver::read_counters(std::span<const PortRef> ports) {
+  if (auto swept = ensure_swept(); !swept) return std::unexpected(swept.error());
+  forgive_all();
+  return CounterReader(exchange_, map_, counter_abilities_, options_.counters).read(ports);
 }
 
 }  // namespace railweave::fabric::infiniband

@@ -5,8 +5,10 @@
 #include <unordered_map>
 
 #include "fabric/drivers/fabric_driver.h"
+#include "fabric/drivers/infiniband/counter_reader.h"
 #include "fabric/drivers/infiniband/lft_writer.h"
 #include "fabric/drivers/infiniband/mad_exchange.h"
+#include "fabric/drivers/infiniband/port_table_writer.h"
 #include "fabric/drivers/infiniband/subnet_map.h"
 #include "fabric/drivers/infiniband/subnet_sweep.h"
 #include "fabric/formats/read_options.h"
@@ -24,6 +26,8 @@ struct InfinibandOptions {
   ReadOptions naming;  // what the subnet is called
   ExchangeOptions exchange;
   LftWriterOptions writing;
+  PortTableWriterOptions tables;
+  CounterReaderOptions counters;
 };
 
 class InfinibandDriver final : public FabricDriver {
@@ -40,9 +44,13 @@ class InfinibandDriver final : public FabricDriver {
   Result<std::vector<Observation>> observe(std::chrono::milliseconds wait) override;
   Result<std::vector<TableReading>> read_tables(const Topology& topology, std::span<const SwitchId> switches,
                                                 Lid top) override;
-  // Errors of both: "ib.observeOnly", and "ib.otherMaster" where another subnet manager is master.
+  // Errors of these three: "ib.observeOnly", and "ib.otherMaster" where another subnet manager is master.
   Result<ProgramReport> program(const Topology& topology, const ForwardingDelta& delta) override;
   Result<BringUpReport> bring_up(std::span<const LidAssignment> lids, Lid sm_lid) override;
+  Result<PortTablesReport> program_ports(std::span<const PortTables> wanted) override;
+
+  Result<std::vector<PortTablesReading>> read_port_tables(std::span<const PortRef> ports) override;
+  Result<std::vector<CounterReading>> read_counters(std::span<const PortRef> ports) override;
 
   [[nodiscard]] const SubnetMap& map() const { return map_; }
 
@@ -62,6 +70,7 @@ class InfinibandDriver final : public FabricDriver {
   bool topology_stale_ = true;  // the map has changed since it was built
   std::unordered_map<Lid, Guid> device_of_lid_;
   std::vector<Observation> observed_;
+  CounterAbilitiesByNode counter_abilities_;
 };
 
 }  // namespace railweave::fabric::infiniband

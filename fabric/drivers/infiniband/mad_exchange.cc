@@ -17,6 +17,8 @@ static_assert(ExchangeOptions::kMaxWindow == 1U << kSlotBits);
 // The port reports timeouts itself; where it does not, we do so a little later.
 constexpr Milliseconds kGrace{50};
 constexpr Milliseconds kLongestWait{1000};
+// With a limited rate, waits are of whole milliseconds: what they leave unsent is caught up with.
+constexpr Milliseconds kCatchUp{5};
 
 }  // namespace
 
@@ -84,6 +86,7 @@ Result<void> MadExchange::listen(TimePoint until, bool until_something) {
 
 Result<void> MadExchange::send_ready() {
   while (!ready_.empty() && !free_slots_.empty()) {
+    if (send_interval_.count() > 0 && next_send_ > port_.now()) return {};
     Question question = std::move(ready_.front());
     ready_.pop_front();
     if (given_up(question.device)) {
@@ -101,8 +104,14 @@ Result<void> MadExchange::send_ready() {
     write_be(slot.question.mad, 8, 8, slot.transaction);
     if (auto sent = port_.send(slot.question.to, slot.question.mad, options_.timeout); !sent) return sent;
     ++counts_.sent;
+    if (send_interval_.count() > 0) next_send_ = std::max(next_send_, port_.now() - kCatchUp) + send_interval_;
   }
   return {};
+}
+
+void MadExchange::limit_rate(unsigned per_second) {
+  send_interval_ = per_second == 0 ? std::chrono::nanoseconds(0) : std::chrono::nanoseconds(1'000'000'000 / per_second);
+  next_send_ = port_.now();
 }
 
 void MadExchange::take(const ReceivedMad& received) {
@@ -219,6 +228,8 @@ Milliseconds MadExchange::wait_time(TimePoint now) const {
     if (slot.busy) until = std::min(until, slot.deadline);
   }
   if (!later_.empty()) until = std::min(until, later_.top().due);
+  // Where send_ready() left something for later, only the rate can have held it back.
+  if (!ready_.empty() && !free_slots_.empty()) until = std::min(until, next_send_);
   return std::max(Milliseconds(0), std::chrono::ceil<Milliseconds>(until - now));
 }
 

@@ -57,6 +57,9 @@ class MadExchange {
   // Takes what comes in unasked, until then or until something did. Between runs.
   Result<void> listen(TimePoint until, bool until_something = false);
 
+  // At most so many datagrams a second from now on, repeated ones included; 0: as fast as they are answered.
+  void limit_rate(unsigned per_second);
+
   [[nodiscard]] bool given_up(DeviceKey device) const;
   void forgive(DeviceKey device);  // ask it again from now on
   // Traps and other datagrams that nobody asked for, as they come in between answers.
@@ -114,6 +117,8 @@ class MadExchange {
   std::vector<std::size_t> free_later_;
   std::priority_queue<Later, std::vector<Later>, std::greater<>> later_;
   std::uint64_t later_order_ = 0;
+  std::chrono::nanoseconds send_interval_{0};
+  TimePoint next_send_{};
   Counts counts_;
 };
 

@@ -29,6 +29,10 @@ class SimulatedDriver final : public FabricDriver {
                                                 Lid top) override;
   Result<ProgramReport> program(const Topology& topology, const ForwardingDelta& delta) override;
   Result<BringUpReport> bring_up(std::span<const LidAssignment> lids, Lid sm_lid) override;
+  // Every port has 8 data VLs, 8 and 8 arbitration entries and 32 PKeys, of which the first is 0xffff.
+  Result<PortTablesReport> program_ports(std::span<const PortTables> wanted) override;
+  Result<std::vector<PortTablesReading>> read_port_tables(std::span<const PortRef> ports) override;
+  Result<std::vector<CounterReading>> read_counters(std::span<const PortRef> ports) override;
 
   // --- what tests do to it
   // The fabric as it is from now on; the switches that lost or gained a link report it, unless reports are lost.
@@ -39,6 +43,10 @@ class SimulatedDriver final : public FabricDriver {
   void silence(Guid sw, bool silent = true);
   void refuse(Guid sw, bool refuses = true);
   void garble(Guid sw, std::size_t writes);  // the next so many writes to it are not kept
+  void keep_high_limits(bool keeps) { keeps_high_limits_ = keeps; }
+  // What the port has counted from now on, read at that time. A port never set has counted nothing.
+  void set_counts(PortRef port, const PortCounts& counts) { counts_[port] = counts; }
+  void set_time_us(std::int64_t now_us) { now_us_ = now_us; }
   void fail_with(Error error) { failure_ = std::move(error); }
   void heal() { failure_.reset(); }
 
@@ -55,6 +63,9 @@ class SimulatedDriver final : public FabricDriver {
   WriteOutcome write(Guid sw, const LftBlock& block);
   void set_cut(Guid sw, unsigned port, bool cut, bool reports);
   [[nodiscard]] PortId find_port(Guid device, unsigned port) const;
+  [[nodiscard]] std::string absence(PortRef port) const;  // why it does not answer; "" where it does
+  PortTables& present_tables(PortRef port);
+  void write_tables(const PortTables& wanted, PortTablesReport& report);
 
   TopologyPtr topology_;
   bool changed_ = true;
@@ -63,6 +74,10 @@ class SimulatedDriver final : public FabricDriver {
   std::set<LinkId> cut_;  // of topology_
   std::set<Guid> silent_, refusing_;
   std::unordered_map<Guid, std::size_t> garbled_;
+  std::map<PortRef, PortTables> port_tables_;
+  std::map<PortRef, PortCounts> counts_;
+  std::int64_t now_us_ = 0;
+  bool keeps_high_limits_ = true;
   std::vector<Observation> observed_;
   std::vector<Write> writes_;
   std::optional<Error> failure_;

@@ -79,7 +79,10 @@ void LiveSubnets::ask(std::string_view subnet, Request request, Completion done)
             "configure one: [[subnet]] in railweaved's configuration"));
 }
 
-std::optional<PortCounters> LiveSubnets::counters(const fabric::Topology&, fabric::PortId) const {
+std::optional<PortCounters> LiveSubnets::counters(const fabric::Topology& topology, fabric::PortId port) const {
+  for (const auto& running : running_) {
+    if (auto counters = running.controller->counters(topology, port)) return counters;
+  }
   return std::nullopt;
 }
 

@@ -77,9 +77,13 @@ void SubnetController::step(const ClusterStatePtr& state, std::chrono::milliseco
     const std::int64_t start = now();
     bring_to_wanted(*state, {.text = "drains or link states changed", .start_us = start});
   }
+  if (driver_ && damping_ && !link_states_.empty() && !damping_->take_reusable(now()).empty()) {
+    follow_links(*state, {.text = "links are calm again", .start_us = now()});
+  }
   if (driver_ && state->seq != seq_) advance_drains(*state);
   seq_ = state->seq;
   if (driver_) check_idle(*state);
+  if (driver_) poll_counters(*state);
   answer_requests(*state);
 }
 
@@ -120,7 +124,18 @@ void SubnetController::take_topology(const ClusterState& state) {
   unsynced_.clear();
   isolated_.clear();
   link_states_.clear();
+  found_states_.clear();
+  damping_.reset();
   brought_up_ = false;
+  std::shared_ptr<SubnetHealth> health;
+  if (links_.found()) {
+    damping_.emplace(links_.topology()->links().size(), options_.damping);
+    health = std::make_shared<SubnetHealth>(links_);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    health_ = std::move(health);
+  }
   if (swept_at_us_ != 0) find_differences(state);
 }
 
@@ -209,7 +224,8 @@ void SubnetController::took_sweep(const ClusterState& state, const Sweep& swept,
 
 // New link states: repaired first, reported after it.
 void SubnetController::follow_links(const ClusterState& state, Cause cause) {
-  const auto states = links_.states(*driver_, writes());
+  auto states = links_.states(*driver_, writes());
+  damp(states);
   std::size_t lost = 0;
   std::size_t back = 0;
   status_.links_up = status_.links_down = 0;
@@ -258,6 +274,65 @@ void SubnetController::report_links(const ClusterState& state) {
   if (!report.links.empty()) with_.report(std::move(report));
 }
 
+std::vector<std::string> SubnetController::jobs_at(const ClusterState& state, LinkId link) const {
+  std::vector<std::string> jobs;
+  const Topology& t = *links_.topology();
+  for (const PortId port : {t.a(link), t.b(link)}) {
+    const HcaId hca = t.hca_of(port);
+    const HostId host = hca ? t.host(hca) : HostId();
+    if (!host || state.view.topology_ptr() != links_.topology() || state.allocations[host.index()].used == 0) continue;
+    const std::string name(t.name(host));
+    state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
+      if (job->holds_gpus() && std::ranges::find(job->nodes, name) != job->nodes.end()) {
+        jobs.push_back(to_string(job->id));
+      }
+      return jobs.size() < Alarm::kMaxJobs;
+    });
+  }
+  return jobs;
+}
+
+std::optional<PortCounters> SubnetController::counters(const Topology& topology, PortId port) const {
+  std::shared_ptr<SubnetHealth> health;
+  {
+    const std::lock_guard lock(mutex_);
+    health = health_;
+  }
+  return health ? health->counters(topology, port) : std::nullopt;
+}
+
+void SubnetController::poll_counters(const ClusterState& state) {
+  if (!health_) return;
+  auto polled = health_->poll(*driver_, now(), with_.unix_us(), us(options_.counters_every));
+  if (!polled) return disconnect(polled.error());
+  if (!*polled) return;
+  auto alarms = health_->alarms([&](LinkId link) { return jobs_at(state, link); });
+  for (auto& [kind, list] : alarms) alarms_.set(kind, std::move(list));
+}
+
+// Links that flap stay down until they are calm.
+void SubnetController::damp(std::vector<LinkState>& states) {
+  std::vector<Alarm> flapping;
+  status_.links_damped = 0;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const LinkId link = links_.cables()[i].link;
+    const bool was_up = i < found_states_.size() && found_states_[i] != LinkState::down;
+    if (was_up && states[i] == LinkState::down) damping_->flap(link, now());
+  }
+  found_states_ = states;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const LinkId link = links_.cables()[i].link;
+    if (!damping_->suppressed(link, now())) continue;
+    states[i] = LinkState::down;
+    ++status_.links_damped;
+    const std::string name = links_.topology()->link_text(link);
+    flapping.push_back({.subject_kind = "link",
+                        .subject_id = name,
+                        .text = "link " + name + " goes up and down; it is not used until it is calm"});
+  }
+  alarms_.set("link.flapping", std::move(flapping));
+}
+
 void SubnetController::find_differences(const ClusterState& state) {
   const Topology& found = status_.discovered ? *status_.discovered : *links_.topology();
   status_.switches = found.switches().size();
@@ -266,28 +341,12 @@ void SubnetController::find_differences(const ClusterState& state) {
   status_.differences = links_.differences(*driver_, found, !writes(), status_.difference_count);
   std::vector<Alarm> down;
   std::vector<Alarm> missing;
-  const auto jobs_at = [&](LinkId link) {
-    std::vector<std::string> jobs;
-    for (const PortId port : {links_.topology()->a(link), links_.topology()->b(link)}) {
-      const HcaId hca = links_.topology()->hca_of(port);
-      const HostId host = hca ? links_.topology()->host(hca) : HostId();
-      if (!host || state.allocations[host.index()].used == 0) continue;
-      const std::string name(links_.topology()->name(host));
-      state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
-        if (job->holds_gpus() && std::ranges::find(job->nodes, name) != job->nodes.end()) {
-          jobs.push_back(to_string(job->id));
-        }
-        return jobs.size() < Alarm::kMaxJobs;
-      });
-    }
-    return jobs;
-  };
   for (std::size_t i = 0; i < link_states_.size(); ++i) {
-    if (link_states_[i] != LinkState::down) continue;
+    if (found_states_[i] != LinkState::down) continue;
     const std::string name = links_.topology()->link_text(links_.cables()[i].link);
     down.push_back({.subject_kind = "link", .subject_id = name, .text = "link " + name + " is down"});
     if (down.size() > kMostLinkAlarms) continue;
-    down.back().jobs = jobs_at(links_.cables()[i].link);
+    down.back().jobs = jobs_at(state, links_.cables()[i].link);
     if (!down.back().jobs.empty()) down.back().severity = AlarmSeverity::critical;
   }
   if (down.size() > kMostLinkAlarms) {

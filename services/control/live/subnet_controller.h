@@ -20,9 +20,11 @@
 #include <vector>
 
 #include "fabric/drivers/fabric_driver.h"
+#include "fabric/health/link_damping.h"
 #include "services/control/command.h"
 #include "services/control/live/live_fabric.h"
 #include "services/control/live/subnet_alarms.h"
+#include "services/control/live/subnet_health.h"
 #include "services/control/live/subnet_links.h"
 #include "services/control/live/subnet_status.h"
 #include "services/control/routing_cache.h"
@@ -35,7 +37,9 @@ struct SubnetOptions {
   std::string port;                       // through which it is looked at, for people
   Milliseconds sweep_every{10'000};       // the light sweep that catches lost traps
   Milliseconds read_back_every{600'000};  // all tables, in case somebody else wrote
-  Milliseconds coalesce{1};               // after a trap, for others to come with it
+  Milliseconds counters_every{10'000};    // of every port, as fast as the driver's limit allows
+  fabric::health::DampingOptions damping;
+  Milliseconds coalesce{1};  // after a trap, for others to come with it
   Milliseconds coalesce_most{20};
   Milliseconds retry_first{1'000}, retry_most{30'000};  // of a connection that fails, of switches that do not answer
 };
@@ -58,6 +62,8 @@ class SubnetController {
   [[nodiscard]] SubnetStatusPtr status() const;
   // Thread-safe; see LiveFabric::ask.
   void ask(LiveFabric::Request request, LiveFabric::Completion done);
+  // Thread-safe; none: not read, or of another topology.
+  [[nodiscard]] std::optional<PortCounters> counters(const fabric::Topology& topology, fabric::PortId port) const;
   // Somebody else saw links change (OpenSM's plugin): as if the switches had reported it. Thread-safe.
   void notice(std::vector<Guid> switches);
 
@@ -90,6 +96,9 @@ class SubnetController {
   void answer_requests(const ClusterState& state);
   void keep_in_mind_isolated(fabric::SwitchId sw, const std::string& reason);
   void check_idle(const ClusterState& state);
+  void poll_counters(const ClusterState& state);
+  void damp(std::vector<fabric::LinkState>& states);
+  [[nodiscard]] std::vector<std::string> jobs_at(const ClusterState& state, fabric::LinkId link) const;
   void report_links(const ClusterState& state);
   void find_differences(const ClusterState& state);
   [[nodiscard]] bool writes() const { return mode_ != SubnetMode::observe; }
@@ -101,10 +110,11 @@ class SubnetController {
   const SubnetOptions options_;
   const SubnetSurroundings with_;
 
-  mutable std::mutex mutex_;  // guards published_, asked_, noticed_
+  mutable std::mutex mutex_;  // guards published_, asked_, noticed_, health_
   SubnetStatusPtr published_;
   std::deque<Asked> asked_;
   std::vector<Guid> noticed_;
+  std::shared_ptr<SubnetHealth> health_;
 
   // The stepping thread's own.
   std::unique_ptr<fabric::FabricDriver> driver_;
@@ -112,9 +122,11 @@ class SubnetController {
   SubnetStatus status_;
   SubnetLinks links_;
   std::uint64_t topology_version_ = 0, view_version_ = 0, seq_ = 0;
-  std::vector<fabric::LinkState> link_states_;  // as links_.cables()
-  FabricRoutesPtr base_;                        // of the accepted topology, made when it was accepted
-  std::optional<fabric::Routing> wanted_;       // of view_
+  std::vector<fabric::LinkState> link_states_;   // as links_.cables(); links that flap are down
+  std::vector<fabric::LinkState> found_states_;  // as found
+  std::optional<fabric::health::LinkDamping> damping_;
+  FabricRoutesPtr base_;                   // of the accepted topology, made when it was accepted
+  std::optional<fabric::Routing> wanted_;  // of view_
   fabric::FabricView view_;
   std::optional<fabric::Routing> applied_;  // what switches hold, but for those in unsynced_; none: not read yet
   std::set<fabric::SwitchId> unsynced_;     // whose tables are not known

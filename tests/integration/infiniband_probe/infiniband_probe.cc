@@ -5,6 +5,8 @@
 // infiniband_probe program [--window N]
 //   As the only subnet manager: LIDs, links, forwarding tables. Then per line of stdin: waits for a trap, sweeps,
 //   writes what a new routing changes. One JSON line each.
+// infiniband_probe tables|counters [--window N] [--rate N]
+//   Port tables written and read, counters read, of the ports that stdin names: see port_commands.h.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +19,7 @@
 #include "fabric/drivers/infiniband/subnet_topology.h"
 #include "fabric/drivers/infiniband/umad_port.h"
 #include "fabric/routing/engine_registry.h"
+#include "tests/integration/infiniband_probe/port_commands.h"
 
 using namespace railweave;
 using namespace railweave::fabric;
@@ -67,7 +70,7 @@ void print_node(const SubnetMap& map, const SubnetNode& node) {
 }
 
 struct Arguments {
-  unsigned window = 32, rounds = 1;
+  unsigned window = 32, rounds = 1, rate = 20'000;
   bool quiet = false, switch_lids = true;
 };
 
@@ -212,16 +215,24 @@ int main(int argc, char** argv) {
       arguments.switch_lids = false;
     } else if (std::strcmp(argv[i], "--window") == 0 && i + 1 < argc) {
       arguments.window = static_cast<unsigned>(std::atoi(argv[++i]));
+    } else if (std::strcmp(argv[i], "--rate") == 0 && i + 1 < argc) {
+      arguments.rate = static_cast<unsigned>(std::atoi(argv[++i]));
     } else if (std::strcmp(argv[i], "--rounds") == 0 && i + 1 < argc) {
       arguments.rounds = static_cast<unsigned>(std::atoi(argv[++i]));
     }
   }
-  const bool manages = command == "program";
+  const bool manages = command == "program", writes_tables = command == "tables";
   auto port = UmadPort::open({.take_traps = manages, .is_sm = manages});
   if (!port) return fail_with(port.error());
   if (command == "discover") return discover(**port, arguments);
   if (command == "light") return light(**port, arguments);
   if (manages) return program(std::move(*port), arguments);
-  std::fprintf(stderr, "infiniband_probe discover|light|program [--window N] [--rounds N] [--quiet]\n");
+  if (writes_tables || command == "counters") {
+    InfinibandDriver driver(std::move(*port), {.mode = writes_tables ? SubnetMode::direct : SubnetMode::observe,
+                                               .exchange = {.window = arguments.window},
+                                               .counters = {.mads_per_second = arguments.rate}});
+    return writes_tables ? tables(driver) : counters(driver);
+  }
+  std::fprintf(stderr, "infiniband_probe discover|light|program|tables|counters [--window N] [--rounds N] [--quiet]\n");
   return 2;
 }

@@ -89,5 +89,74 @@ TEST(SimulatedDriver, ReportsChangesOnce) {
   EXPECT_TRUE(driver.discover()->changed);
 }
 
+PortTables tables_of(std::uint64_t guid, std::uint8_t port) {
+  PortTables tables{.port = {Guid(guid), port}};
+  tables.sl_to_vl.emplace().fill(3);
+  tables.arbitration = VlArbitration{{{3, 10}}, {{0, 2}}, std::uint8_t{5}};
+  tables.pkeys = std::vector<std::uint16_t>{0xffff, 0x8001};
+  return tables;
+}
+
+TEST(SimulatedDriver, KeepsPortTables) {
+  SimulatedDriver driver(three_switches());
+  const std::vector<PortTables> wanted{tables_of(0x10, 1), tables_of(0x11, 2)};
+  const auto report = driver.program_ports(wanted);
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(report->complete());
+  EXPECT_EQ(report->written, 10U);
+  EXPECT_EQ(report->ports[1].sl_to_vl, TableOutcome::applied);
+  const auto again = driver.program_ports(wanted);
+  EXPECT_EQ(again->written, 0U);
+  EXPECT_EQ(again->ports[0].arbitration, TableOutcome::unchanged);
+  const auto read = driver.read_port_tables(std::vector<PortRef>{{Guid(0x11), 2}, {Guid(0x10), 2}, {Guid(0x10), 9}});
+  ASSERT_TRUE(read);
+  EXPECT_EQ((*read)[0].tables, wanted[1]);
+  EXPECT_EQ(*(*read)[1].tables.pkeys, std::vector<std::uint16_t>{0xffff}) << "what it started with";
+  EXPECT_FALSE((*read)[2].answered);
+}
+
+TEST(SimulatedDriver, PortTablesFailPortByPort) {
+  SimulatedDriver driver(three_switches());
+  driver.silence(Guid(0x10));
+  driver.refuse(Guid(0x11));
+  driver.keep_high_limits(false);
+  PortTables bad = tables_of(0x12, 2);
+  bad.pkeys = std::vector<std::uint16_t>{0x8001};
+  bad.arbitration->high[0].vl = 8;
+  const std::vector<PortTables> wanted{
+      tables_of(0x10, 1), tables_of(0x10, 2), tables_of(0x11, 1), tables_of(0x12, 1), bad,
+      tables_of(0x12, 1), tables_of(0x12, 5)};
+  const auto report = driver.program_ports(wanted);
+  ASSERT_TRUE(report);
+  ASSERT_EQ(report->isolated.size(), 1U);
+  EXPECT_EQ(report->isolated[0].device, Guid(0x10));
+  EXPECT_EQ(report->ports[1].pkeys, TableOutcome::silent);
+  EXPECT_EQ(report->ports[2].sl_to_vl, TableOutcome::refused);
+  EXPECT_TRUE(report->ports[3].complete());
+  EXPECT_EQ(report->ports[3].high_limit, TableOutcome::notKept);
+  EXPECT_EQ(report->ports[4].pkeys, TableOutcome::invalid);
+  EXPECT_EQ(report->ports[4].arbitration, TableOutcome::invalid);
+  EXPECT_EQ(report->ports[5].reason, "is given twice");
+  EXPECT_EQ(report->ports[6].reason, "has no such port");
+}
+
+TEST(SimulatedDriver, ReadsTheCountersThatAreSet) {
+  SimulatedDriver driver(three_switches());
+  const PortRef port{Guid(0x10), 1};
+  PortCounts counts{.transmit_bytes = 1000};
+  counts[ErrorCounter::symbolErrors] = 5;
+  driver.set_counts(port, counts);
+  driver.set_time_us(77);
+  driver.silence(Guid(0x12));
+  const auto read = driver.read_counters(std::vector<PortRef>{port, {Guid(0x11), 1}, {Guid(0x12), 1}});
+  ASSERT_TRUE(read);
+  EXPECT_EQ((*read)[0].counts, counts);
+  EXPECT_EQ((*read)[0].at_us, 77);
+  EXPECT_EQ((*read)[1].counts, PortCounts{});
+  EXPECT_FALSE((*read)[2].answered);
+  driver.fail_with({.code = "test.gone"});
+  EXPECT_FALSE(driver.read_counters({}));
+}
+
 }  // namespace
 }  // namespace railweave::fabric

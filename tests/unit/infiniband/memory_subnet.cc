@@ -93,10 +93,12 @@ Result<void> MemorySubnet::send(const MadAddress& to, const Mad& mad, Millisecon
   auto* bytes = back.mad.data();
   if (at >= 0 && !lost()) {
     const Asked what{at, mad_get_field(bytes, 0, IB_MAD_METHOD_F), mad_get_field(bytes, 0, IB_MAD_ATTRID_F),
-                     mad_get_field(bytes, 0, IB_MAD_ATTRMOD_F)};
+                     mad_get_field(bytes, 0, IB_MAD_ATTRMOD_F), mad_get_field(bytes, 0, IB_MAD_MGMTCLASS_F)};
     asked.push_back(what);
     if (before_answer) before_answer(what);
-    const unsigned status = answer(node(at), port, what.method, what.attribute, what.modifier, bytes + 64);
+    const unsigned status = what.management_class == 4
+                                ? answer_performance(node(at), what.attribute, bytes + 64)
+                                : answer(node(at), port, what.method, what.attribute, what.modifier, bytes + 64);
     if (!lost()) {
       back.timed_out = false;
       when = now_ + kThereAndBack;
@@ -128,6 +130,7 @@ Result<std::optional<ReceivedMad>> MemorySubnet::receive(Milliseconds wait) {
 unsigned MemorySubnet::answer(Node& node, unsigned port, unsigned method, unsigned attribute, unsigned modifier,
                               std::uint8_t* data) {
   const bool set = method == IB_MAD_METHOD_SET;
+  if (set && attribute == node.refuses) return kInvalid;
   switch (attribute) {
     case IB_ATTR_NODE_INFO: {
       std::memset(data, 0, 64);
@@ -155,13 +158,39 @@ unsigned MemorySubnet::answer(Node& node, unsigned port, unsigned method, unsign
       mad_set_field(data, 0, IB_SW_LINEAR_FDB_CAP_F, 49152);
       mad_set_field(data, 0, IB_SW_LINEAR_FDB_TOP_F, node.linear_top);
       mad_set_field(data, 0, IB_SW_STATE_CHANGE_F, node.changed ? 1 : 0);
-      mad_set_field(data, 0, IB_SW_PARTITION_ENFORCE_CAP_F, 32);
+      mad_set_field(data, 0, IB_SW_PARTITION_ENFORCE_CAP_F, 40);
+      mad_set_field(data, 0, IB_SW_ENHANCED_PORT0_F, node.enhanced_port_zero ? 1 : 0);
       return 0;
     case IB_ATTR_PORT_INFO:
       return answer_port_info(node, port, set, modifier, data);
     default:
       return answer_table(node, port, set, attribute, modifier, data);
   }
+}
+
+unsigned MemorySubnet::answer_performance(Node& node, unsigned attribute, std::uint8_t* data) {
+  const unsigned number = mad_get_field(data, 0, IB_PC_PORT_SELECT_F);
+  if (attribute == CLASS_PORT_INFO) {
+    if (node.performance_abilities == 0) return kAttributeUnsupported;
+    std::memset(data, 0, 192);
+    mad_set_field(data, 0, IB_CPI_CAPMASK_F, node.performance_abilities);
+    return 0;
+  }
+  const bool extended = attribute == IB_GSI_PORT_COUNTERS_EXT;
+  if (attribute != IB_GSI_PORT_COUNTERS && !extended) return kAttributeUnsupported;
+  if (extended && (node.performance_abilities & 0x600U) == 0) return kAttributeUnsupported;
+  if (number >= node.ports.size()) return kInvalid;
+  std::memset(data, 0, 192);
+  for (const auto& [field, value] : node.ports[number].counters) {
+    const bool of_extended = field >= IB_PC_EXT_FIRST_F && field < IB_PC_EXT_LAST_F;
+    if (of_extended != extended) continue;
+    if (extended) {
+      mad_set_field64(data, 0, static_cast<MAD_FIELDS>(field), value);
+    } else {
+      mad_set_field(data, 0, static_cast<MAD_FIELDS>(field), static_cast<std::uint32_t>(value));
+    }
+  }
+  return 0;
 }
 
 unsigned MemorySubnet::answer_port_info(Node& node, unsigned at, bool set, unsigned modifier, std::uint8_t* data) {
@@ -172,7 +201,7 @@ unsigned MemorySubnet::answer_port_info(Node& node, unsigned at, bool set, unsig
     port.lid = mad_get_field(data, 0, IB_PORT_LID_F);
     port.lmc = mad_get_field(data, 0, IB_PORT_LMC_F);
     port.sm_lid = mad_get_field(data, 0, IB_PORT_SMLID_F);
-    port.high_limit = mad_get_field(data, 0, IB_PORT_VL_HIGH_LIMIT_F);
+    if (port.keeps_high_limit) port.high_limit = mad_get_field(data, 0, IB_PORT_VL_HIGH_LIMIT_F);
     port.mtu = mad_get_field(data, 0, IB_PORT_NEIGHBOR_MTU_F);
     const unsigned state = mad_get_field(data, 0, IB_PORT_STATE_F);
     if (state > 2) {
@@ -193,7 +222,8 @@ unsigned MemorySubnet::answer_port_info(Node& node, unsigned at, bool set, unsig
   mad_set_field(data, 0, IB_PORT_LINK_SPEED_EXT_ACTIVE_F, port.extended_speed);
   mad_set_field(data, 0, IB_PORT_VL_HIGH_LIMIT_F, port.high_limit);
   mad_set_field(data, 0, IB_PORT_NEIGHBOR_MTU_F, port.mtu);
-  mad_set_field(data, 0, IB_PORT_VL_CAP_F, 4);
+  mad_set_field(data, 0, IB_PORT_VL_CAP_F, port.vl_capacity);
+  mad_set_field(data, 0, IB_PORT_OPER_VLS_F, port.operational_vls);
   mad_set_field(data, 0, IB_PORT_VL_ARBITRATION_LOW_CAP_F, 8);
   mad_set_field(data, 0, IB_PORT_VL_ARBITRATION_HIGH_CAP_F, 8);
   return 0;

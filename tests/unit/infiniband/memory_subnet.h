@@ -23,6 +23,9 @@ class MemorySubnet final : public MadPort {
     std::vector<std::uint16_t> pkeys = std::vector<std::uint16_t>(64);
     std::map<unsigned, std::array<std::uint8_t, 8>> sl_to_vl;      // by in port
     std::map<unsigned, std::array<std::uint8_t, 64>> arbitration;  // by part
+    unsigned vl_capacity = 4, operational_vls = 0;                 // codes
+    bool keeps_high_limit = true;
+    std::map<unsigned, std::uint64_t> counters;  // by libibmad's field, of PortCounters and PortCountersExtended
   };
   struct Node {
     bool is_switch = false;
@@ -32,6 +35,9 @@ class MemorySubnet final : public MadPort {
     bool changed = false;     // PortStateChange
     bool silent = false;
     unsigned linear_top = 0;
+    bool enhanced_port_zero = false;
+    unsigned performance_abilities = 0x1200;  // 0: does not even know ClassPortInfo
+    unsigned refuses = 0;                     // Set of this attribute
     std::vector<std::uint8_t> lft = std::vector<std::uint8_t>(49152, 255);
   };
 
@@ -47,7 +53,7 @@ class MemorySubnet final : public MadPort {
   // Everything that was asked, in order.
   struct Asked {
     int node;
-    unsigned method, attribute, modifier;
+    unsigned method, attribute, modifier, management_class;
   };
   std::vector<Asked> asked;
   std::function<void(const Asked&)> before_answer;
@@ -63,6 +69,7 @@ class MemorySubnet final : public MadPort {
   [[nodiscard]] int arrive_at(const Mad& mad, Lid lid, unsigned& port);
   [[nodiscard]] unsigned answer(Node& node, unsigned port, unsigned method, unsigned attribute, unsigned modifier,
                                 std::uint8_t* data);
+  [[nodiscard]] static unsigned answer_performance(Node& node, unsigned attribute, std::uint8_t* data);
   [[nodiscard]] unsigned answer_port_info(Node& node, unsigned at, bool set, unsigned modifier, std::uint8_t* data);
   [[nodiscard]] unsigned answer_table(Node& node, unsigned at, bool set, unsigned attribute, unsigned modifier,
                                       std::uint8_t* data);

@@ -45,6 +45,15 @@ class SharedDriver final : public fabric::FabricDriver {
   Result<fabric::BringUpReport> bring_up(std::span<const fabric::LidAssignment> lids, fabric::Lid sm_lid) override {
     return driver_->bring_up(lids, sm_lid);
   }
+  Result<fabric::PortTablesReport> program_ports(std::span<const fabric::PortTables> wanted) override {
+    return driver_->program_ports(wanted);
+  }
+  Result<std::vector<fabric::PortTablesReading>> read_port_tables(std::span<const fabric::PortRef> ports) override {
+    return driver_->read_port_tables(ports);
+  }
+  Result<std::vector<fabric::CounterReading>> read_counters(std::span<const fabric::PortRef> ports) override {
+    return driver_->read_counters(ports);
+  }
 
  private:
   std::shared_ptr<fabric::SimulatedDriver> driver_;

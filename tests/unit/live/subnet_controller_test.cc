@@ -259,6 +259,56 @@ TEST_F(LiveTest, TablesThatSomebodyElseWroteAreSeenAndMended) {
   EXPECT_TRUE(walk().sound());
 }
 
+TEST_F(LiveTest, ALinkThatFlapsIsNotUsedUntilItIsCalm) {
+  start_live({.hosts_per_leaf = 3, .leaves_per_pod = 3, .spines_per_pod = 3});
+  settle();
+  const auto cable = uplink(1);
+  for (int i = 0; i < 3; ++i) {
+    cut(cable);
+    step(1000);
+    join(cable);
+    step(1000);
+  }
+  settle();
+  EXPECT_EQ(loop_->state()->view.state(cable.link), LinkState::down);
+  EXPECT_EQ(status()->links_damped, 1U);
+  EXPECT_EQ(alarms("link.flapping"), 1U);
+  EXPECT_EQ(alarms("link.down"), 0U) << "it is not down";
+  const auto repairs = status()->repairs_total;
+  cut(cable);
+  step(1000);
+  join(cable);
+  settle();
+  EXPECT_EQ(status()->repairs_total, repairs) << "no rerouting for a link that is not used";
+  step(31 * 60'000);
+  settle();
+  EXPECT_EQ(loop_->state()->view.state(cable.link), LinkState::up);
+  EXPECT_EQ(alarms("link.flapping"), 0U);
+  EXPECT_EQ(status()->phase, SubnetPhase::synced);
+}
+
+TEST_F(LiveTest, CountersBecomeRatesAndAlarmsThatNameTheJobs) {
+  start_live({.hosts_per_leaf = 3, .leaves_per_pod = 3, .spines_per_pod = 3});
+  settle();
+  const auto cable = uplink(0);
+  const fabric::PortRef ref{cable.sw, static_cast<std::uint8_t>(cable.port)};
+  fabric::PortCounts counts;
+  for (int i = 0; i < 150; ++i) {                     // load has to last a quarter of an hour
+    counts.transmit_bytes += 10ULL * 48'000'000'000;  // 48 GB/s of 50
+    counts[fabric::ErrorCounter::symbolErrors] += 100;
+    switches_->set_counts(ref, counts);
+    switches_->set_time_us(1'000'000 + i * 10'000'000LL);
+    for (int slice = 0; slice < 3; ++slice) step(3'400);
+  }
+  EXPECT_EQ(alarms("link.symbolErrors"), 1U);
+  EXPECT_EQ(alarms("link.peakLoad") + alarms("link.sustainedLoad"), 2U);
+  const auto port = topology_->a(cable.link);
+  const auto read = controller_->counters(*loop_->state()->accepted.topology, port);
+  ASSERT_TRUE(read && read->utilisation);
+  EXPECT_EQ(read->sent_bytes, counts.transmit_bytes);
+  EXPECT_NEAR(*read->utilisation, 0.96, 0.01);
+}
+
 // Any mixture of faults, by seed: nothing wrong is ever programmed, and when they are over everything is as wanted.
 TEST_F(LiveTest, ComesBackFromAnyMixtureOfFaults) {
   start_live({.hosts_per_leaf = 2, .leaves_per_pod = 3, .spines_per_pod = 3, .pods = 3, .cores_per_spine = 2});
@@ -296,6 +346,7 @@ TEST_F(LiveTest, ComesBackFromAnyMixtureOfFaults) {
     for (const auto n : down) join(uplink(n), random() % 2 == 0);
     for (const auto guid : silent) switches_->silence(guid, false);
     for (int i = 0; i < 4; ++i) step(11'000);
+    step(31 * 60'000);  // whatever flapped is calm
     settle();
     ASSERT_EQ(status()->phase, SubnetPhase::synced) << "seed " << seed << ": " << status()->problem;
     const auto report = walk();

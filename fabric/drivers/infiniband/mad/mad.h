@@ -40,6 +40,7 @@ enum class Attribute : std::uint16_t {
   linearForwardingTable = 0x0019,
   smInfo = 0x0020,
   // of class performance
+  classPortInfo = 0x0001,
   portCounters = 0x0012,
   portCountersExtended = 0x001D,
 };

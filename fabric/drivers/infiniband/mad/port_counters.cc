@@ -49,6 +49,12 @@ ExtendedPortCounters read_extended_port_counters(const Mad& mad) {
   return counters;
 }
 
+CounterAbilities read_counter_abilities(const Mad& mad) {
+  const std::uint16_t mask = read_16(performance_data(mad), 2);
+  constexpr unsigned kExtended = 3U << 9U, kTransmitWait = 1U << 12U;
+  return {.extended = (mask & kExtended) != 0, .transmit_wait = (mask & kTransmitWait) != 0};
+}
+
 Mad counters_request(Attribute attribute, std::uint8_t port) {
   Mad mad{};
   write_header(mad, {.management_class = MadClass::performance,
@@ -57,7 +63,7 @@ Mad counters_request(Attribute attribute, std::uint8_t port) {
                      .transaction = 0,
                      .attribute = attribute,
                      .modifier = 0});
-  mad[kMadDataOffset + 1] = port;
+  if (attribute != Attribute::classPortInfo) mad[kMadDataOffset + 1] = port;
   return mad;
 }
 

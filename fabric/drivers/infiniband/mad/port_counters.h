@@ -27,10 +27,18 @@ struct ExtendedPortCounters {
   std::uint64_t unicast_transmitted = 0, unicast_received = 0, multicast_transmitted = 0, multicast_received = 0;
 };
 
+// What a node's performance management can do: CapabilityMask of ClassPortInfo (16.1.3.1).
+struct CounterAbilities {
+  bool extended = false;       // PortCountersExtended, with or without the counts of unicast and multicast packets
+  bool transmit_wait = false;  // PortCounters has it
+};
+
 PortCounters read_port_counters(const Mad& mad);
 ExtendedPortCounters read_extended_port_counters(const Mad& mad);
 
-// Get for one port of the node it is sent to. Either attribute.
+CounterAbilities read_counter_abilities(const Mad& mad);
+
+// Get for one port of the node it is sent to. Either attribute; of ClassPortInfo the port is not looked at.
 Mad counters_request(Attribute attribute, std::uint8_t port);
 
 }  // namespace railweave::fabric::infiniband

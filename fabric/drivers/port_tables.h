@@ -1,0 +1,103 @@
+// What each port does with service levels and partitions: SL to VL, VL arbitration, PKeys. Plain values; drivers write
+// and read them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabric/base/guid.h"
+#include "fabric/topology/port_counts.h"
+
+namespace railweave::fabric {
+
+struct PortRef {
+  Guid device;            // node GUID of a switch or an adapter
+  std::uint8_t port = 0;  // 0: the management port of a switch
+  friend auto operator<=>(PortRef, PortRef) = default;
+};
+
+struct VlWeight {
+  std::uint8_t vl = 0;
+  std::uint8_t weight = 0;  // in units of 64 bytes; 0: skipped
+  friend bool operator==(VlWeight, VlWeight) = default;
+};
+
+struct VlArbitration {
+  std::vector<VlWeight> high, low;         // the whole tables; the rest of the port's entries get weight 0
+  std::optional<std::uint8_t> high_limit;  // in units of 4 KiB before low gets a turn; 255: never; absent: as it is
+  friend bool operator==(const VlArbitration&, const VlArbitration&) = default;
+};
+
+// What is not given stays as it is.
+struct PortTables {
+  PortRef port;
+  std::optional<std::array<std::uint8_t, 16>> sl_to_vl;  // VL by SL; 15 drops. Of a switch: from whichever port
+  std::optional<VlArbitration> arbitration;
+  std::optional<std::vector<std::uint16_t>> pkeys;  // the whole table, by index; bit 15: full member; 0: none
+  // Without the default partition a device can no longer talk to the subnet's administration.
+  bool may_remove_default_pkey = false;
+  friend bool operator==(const PortTables&, const PortTables&) = default;
+};
+
+enum class TableOutcome : std::uint8_t {
+  notAsked,
+  unchanged,  // was as wanted before
+  applied,    // written, and read back as written
+  notKept,    // accepted, but reads back as before: the device does not have it (VLHighLimit only)
+  mismatch,   // reads back differently
+  refused,    // the device said no
+  invalid,    // breaks a rule or a limit of the port; nothing was sent
+  silent,     // the device does not answer, or is not in the subnet
+};
+
+struct PortTablesOutcome {
+  PortRef port;
+  TableOutcome sl_to_vl = TableOutcome::notAsked, arbitration = TableOutcome::notAsked,
+               high_limit = TableOutcome::notAsked, pkeys = TableOutcome::notAsked;
+  std::string reason;  // of the first that is neither unchanged nor applied
+
+  [[nodiscard]] bool complete() const {
+    for (const TableOutcome outcome : {sl_to_vl, arbitration, high_limit, pkeys}) {
+      if (outcome >= TableOutcome::mismatch) return false;
+    }
+    return true;
+  }
+};
+
+struct IsolatedDevice {
+  Guid device;
+  std::string reason;  // "does not answer"
+};
+
+struct PortTablesReport {
+  std::vector<PortTablesOutcome> ports;  // as given
+  std::vector<IsolatedDevice> isolated;  // each named once
+  std::size_t written = 0;               // blocks that differed
+  std::uint64_t asked = 0;
+  [[nodiscard]] bool complete() const {
+    for (const auto& port : ports) {
+      if (!port.complete()) return false;
+    }
+    return true;
+  }
+};
+
+struct PortTablesReading {
+  PortTables tables;             // what the port has; without trailing PKeys of 0 and entries of weight 0
+  bool answered = false;         // everything was
+  bool in_ports_differ = false;  // of a switch: sl_to_vl is that of its lowest input port, others have another
+  std::string reason;            // why not everything was answered
+};
+
+struct CounterReading {
+  PortRef port;
+  bool answered = false;
+  PortCounts counts;
+  std::int64_t at_us = 0;  // on the driver's own clock: only differences between readings mean something
+  std::string reason;      // why it was not answered
+};
+
+}  // namespace railweave::fabric

@@ -1,0 +1,130 @@
+// The ports of the SimulatedDriver: their tables and counters.
+#include <algorithm>
+
+#include "fabric/drivers/port_table_rules.h"
+#include "fabric/drivers/simulated/simulated_driver.h"
+
+namespace railweave::fabric {
+
+namespace {
+
+constexpr PortTableLimits kLimits{.data_vls = 8, .high_entries = 8, .low_entries = 8, .pkeys = 32};
+
+}  // namespace
+
+std::string SimulatedDriver::absence(PortRef port) const {
+  if (silent_.contains(port.device)) return "does not answer";
+  std::size_t ports = 0;
+  if (const SwitchId sw = topology_->find_switch(port.device); sw.valid()) {
+    ports = topology_->ports(sw).size() + 1;
+  } else if (const HcaId hca = topology_->find_hca(port.device); hca.valid()) {
+    ports = port.port == 0 ? 0 : topology_->ports(hca).size() + 1;
+  } else {
+    return "is not in the subnet";
+  }
+  return port.port < ports ? "" : "has no such port";
+}
+
+PortTables& SimulatedDriver::present_tables(PortRef port) {
+  const auto [found, is_new] = port_tables_.try_emplace(port);
+  PortTables& tables = found->second;
+  if (!is_new) return tables;
+  tables.port = port;
+  for (std::uint8_t sl = 0; sl < 16; ++sl) {
+    if (!tables.sl_to_vl) tables.sl_to_vl.emplace();
+    (*tables.sl_to_vl)[sl] = static_cast<std::uint8_t>(sl % kLimits.data_vls);
+  }
+  tables.arbitration = VlArbitration{.high = {}, .low = {{0, 1}}, .high_limit = 0};
+  tables.pkeys = std::vector<std::uint16_t>{0xffff};
+  return tables;
+}
+
+void SimulatedDriver::write_tables(const PortTables& wanted, PortTablesReport& report) {
+  PortTablesOutcome& outcome = report.ports.emplace_back();
+  outcome.port = wanted.port;
+  if (const auto reason = absence(wanted.port); !reason.empty()) {
+    note_all(outcome, wanted, TableOutcome::silent, reason);
+    const bool named =
+        std::ranges::any_of(report.isolated, [&](const auto& i) { return i.device == wanted.port.device; });
+    if (!named && silent_.contains(wanted.port.device)) report.isolated.push_back({wanted.port.device, reason});
+    return;
+  }
+  if (const auto fault = pkey_fault(wanted, kLimits); !fault.empty()) {
+    note_outcome(outcome, TableKind::pkeys, TableOutcome::invalid, fault);
+  }
+  PortTables lanes = wanted;
+  lanes.pkeys.reset();
+  if (const auto fault = lane_fault(lanes, kLimits); !fault.empty()) {
+    note_all(outcome, lanes, TableOutcome::invalid, fault);
+  }
+  PortTables& present = present_tables(wanted.port);
+  const auto write = [&](TableKind kind, auto& to, const auto& from) {
+    if (outcome_of(outcome, kind) == TableOutcome::invalid) return;
+    ++report.asked;
+    if (to == from) return note_outcome(outcome, kind, TableOutcome::unchanged);
+    if (refusing_.contains(wanted.port.device)) return note_outcome(outcome, kind, TableOutcome::refused, "refused");
+    ++report.written;
+    if (auto& garbled = garbled_[wanted.port.device]; garbled > 0) {
+      --garbled;
+      return note_outcome(outcome, kind, TableOutcome::mismatch, "reads back differently");
+    }
+    to = from;
+    note_outcome(outcome, kind, TableOutcome::applied);
+  };
+  if (wanted.pkeys) write(TableKind::pkeys, *present.pkeys, *wanted.pkeys);
+  if (wanted.sl_to_vl) write(TableKind::slToVl, *present.sl_to_vl, *wanted.sl_to_vl);
+  if (!wanted.arbitration) return;
+  write(TableKind::arbitrationHigh, present.arbitration->high, wanted.arbitration->high);
+  write(TableKind::arbitrationLow, present.arbitration->low, wanted.arbitration->low);
+  if (!wanted.arbitration->high_limit) return;
+  if (keeps_high_limits_ || present.arbitration->high_limit == wanted.arbitration->high_limit) {
+    write(TableKind::highLimit, present.arbitration->high_limit, wanted.arbitration->high_limit);
+  } else {
+    note_outcome(outcome, TableKind::highLimit, TableOutcome::notKept, "VLHighLimit is accepted and not kept");
+  }
+}
+
+Result<PortTablesReport> SimulatedDriver::program_ports(std::span<const PortTables> wanted) {
+  if (failure_) return std::unexpected(*failure_);
+  PortTablesReport report;
+  std::set<PortRef> seen;
+  for (const PortTables& tables : wanted) {
+    if (seen.insert(tables.port).second) {
+      write_tables(tables, report);
+      continue;
+    }
+    report.ports.emplace_back().port = tables.port;
+    note_all(report.ports.back(), tables, TableOutcome::invalid, "is given twice");
+  }
+  return report;
+}
+
+Result<std::vector<PortTablesReading>> SimulatedDriver::read_port_tables(std::span<const PortRef> ports) {
+  if (failure_) return std::unexpected(*failure_);
+  std::vector<PortTablesReading> readings;
+  for (const PortRef port : ports) {
+    PortTablesReading& reading = readings.emplace_back();
+    reading.tables.port = port;
+    reading.reason = absence(port);
+    reading.answered = reading.reason.empty();
+    if (reading.answered) reading.tables = present_tables(port);
+  }
+  return readings;
+}
+
+Result<std::vector<CounterReading>> SimulatedDriver::read_counters(std::span<const PortRef> ports) {
+  if (failure_) return std::unexpected(*failure_);
+  std::vector<CounterReading> readings;
+  for (const PortRef port : ports) {
+    CounterReading& reading = readings.emplace_back();
+    reading.port = port;
+    reading.at_us = now_us_;
+    reading.reason = absence(port);
+    reading.answered = reading.reason.empty();
+    const auto found = counts_.find(port);
+    if (reading.answered && found != counts_.end()) reading.counts = found->second;
+  }
+  return readings;
+}
+
+}  // namespace railweave::fabric

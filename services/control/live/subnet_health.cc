@@ -1,0 +1,140 @@
+#include "services/control/live/subnet_health.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <span>
+#include <utility>
+
+namespace railweave::control {
+namespace {
+
+using namespace fabric;  // NOLINT: this file is about its types
+using health::AlarmKind;
+
+struct KindText {
+  std::string_view kind, what;
+  bool load;
+};
+constexpr std::array<KindText, health::kAlarmKinds> kKinds = {{
+    {"link.symbolErrors", "symbol errors an hour", false},
+    {"link.recoveries", "link error recoveries an hour", false},
+    {"link.downed", "times down an hour", false},
+    {"link.receiveErrors", "receive errors an hour", false},
+    {"link.discards", "packets discarded an hour", false},
+    {"link.vl15Dropped", "management packets dropped an hour", false},
+    {"link.sustainedLoad", "average load: this link needs capacity", true},
+    {"link.peakLoad", "peak load", true},
+    {"link.waiting", "of the time without credit to send", true},
+}};
+
+std::string amount(double value, bool load) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), load ? "%.0f%%" : "%.4g", load ? value * 100 : value);
+  return text.data();
+}
+
+}  // namespace
+
+SubnetHealth::SubnetHealth(const SubnetLinks& links) : topology_(links.topology()), history_(*links.topology()) {
+  const Topology& t = *topology_;
+  for (const auto& cable : links.cables()) {
+    for (const PortId port : {t.a(cable.link), t.b(cable.link)}) {
+      const bool is_a = t.switch_of(port) && t.guid(t.switch_of(port)) == cable.a && t.number(port) == cable.a_port;
+      const PortRef ref{is_a ? cable.a : cable.b, static_cast<std::uint8_t>(is_a ? cable.a_port : cable.b_port)};
+      if (ref.device.known()) ports_.push_back({ref, port, cable.link});
+    }
+  }
+  // By device, as devices answer several questions at once.
+  std::ranges::sort(ports_, {}, &Watched::ref);
+}
+
+Result<bool> SubnetHealth::poll(FabricDriver& driver, std::int64_t now_us, std::int64_t unix_us,
+                                std::int64_t every_us) {
+  if (next_ == 0) {
+    if (ports_.empty() || (round_at_us_ != 0 && now_us - round_at_us_ < every_us)) return false;
+    round_at_us_ = now_us;
+    unanswered_now_ = 0;
+  }
+  const auto slice = std::span(ports_).subspan(next_, std::min(kSlice, ports_.size() - next_));
+  next_ = next_ + slice.size() == ports_.size() ? 0 : next_ + slice.size();
+  std::vector<PortRef> asked;
+  std::vector<const Watched*> who;
+  for (const Watched& watched : slice) {
+    if (!driver.read_link(watched.ref.device, watched.ref.port).active) continue;
+    asked.push_back(watched.ref);
+    who.push_back(&watched);
+  }
+  std::vector<health::AlarmChange> changes;
+  if (!asked.empty()) {
+    auto readings = driver.read_counters(asked);
+    if (!readings) return std::unexpected(readings.error());
+    for (std::size_t i = 0; i < readings->size(); ++i) took(*who[i], (*readings)[i], unix_us, changes);
+  }
+  if (next_ == 0) unanswered_ = unanswered_now_;
+  return !changes.empty() || next_ == 0;
+}
+
+void SubnetHealth::took(const Watched& watched, const CounterReading& reading, std::int64_t unix_us,
+                        std::vector<health::AlarmChange>& changes) {
+  if (!reading.answered) {
+    ++unanswered_now_;
+    return;
+  }
+  const auto taken = history_.take(watched.port, reading.counts, reading.at_us);
+  if (taken == health::CounterHistory::Taken::outdated) return;
+  const auto trend = history_.trend(watched.port);
+  if (taken == health::CounterHistory::Taken::rated) {
+    rules_.judge(watched.port, watched.link, trend, reading.at_us, changes);
+  }
+  const PortCounts& counts = reading.counts;
+  PortCounters out{.read_us = unix_us,
+                   .sent_bytes = counts.transmit_bytes,
+                   .received_bytes = counts.receive_bytes,
+                   .sent_packets = counts.transmit_packets,
+                   .received_packets = counts.receive_packets,
+                   .symbol_errors = counts[ErrorCounter::symbolErrors],
+                   .link_recoveries = counts[ErrorCounter::linkRecoveries],
+                   .link_downed = counts[ErrorCounter::linkDowned],
+                   .receive_errors = counts[ErrorCounter::receiveErrors],
+                   .discards = counts[ErrorCounter::transmitDiscards],
+                   .wait_ticks = counts.transmit_wait};
+  if (taken == health::CounterHistory::Taken::rated) {
+    const auto& rates = history_.rates(watched.port);
+    out.sent_gbps = rates.transmit_bytes_per_s * 8e-9;
+    out.received_gbps = rates.receive_bytes_per_s * 8e-9;
+    out.utilisation = rates.transmit_utilisation;
+    out.average_utilisation = trend.transmit_average;
+    out.peak_utilisation = trend.transmit_peak;
+  }
+  const std::lock_guard lock(mutex_);
+  latest_.insert_or_assign(watched.port, out);
+}
+
+std::map<std::string, std::vector<Alarm>> SubnetHealth::alarms(
+    const std::function<std::vector<std::string>(LinkId)>& jobs) const {
+  std::map<std::string, std::vector<Alarm>> all;
+  for (const KindText& kind : kKinds) all[std::string(kind.kind)];  // none: those that stand are over
+  for (const health::Alarm& raised : rules_.raised()) {
+    const KindText& kind = kKinds[static_cast<std::size_t>(raised.kind)];
+    const std::string port = topology_->port_text(raised.port);
+    Alarm alarm{.subject_kind = "port", .subject_id = port};
+    alarm.severity =
+        raised.severity == health::AlarmSeverity::critical ? AlarmSeverity::critical : AlarmSeverity::warning;
+    // The level, not the value: an alarm is told anew when it changes, not with every reading.
+    alarm.text = "port " + port + " of link " + (raised.link ? topology_->link_text(raised.link) : "none") +
+                 ": more than " + amount(raised.limit, kind.load) + " " + std::string(kind.what);
+    if (raised.link) alarm.jobs = jobs(raised.link);
+    all[std::string(kind.kind)].push_back(std::move(alarm));
+  }
+  return all;
+}
+
+std::optional<PortCounters> SubnetHealth::counters(const Topology& topology, PortId port) const {
+  if (&topology != topology_.get()) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  const auto found = latest_.find(port);
+  return found == latest_.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace railweave::control

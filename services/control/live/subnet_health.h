@@ -1,0 +1,60 @@
+// Counters of a subnet's ports, read in turn a few at a time, so that a repair never waits for them; what they come to
+// as rates, and the alarms they raise.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabric/drivers/fabric_driver.h"
+#include "fabric/health/alarm_rules.h"
+#include "fabric/health/counter_history.h"
+#include "services/control/alarm.h"
+#include "services/control/live/live_fabric.h"
+#include "services/control/live/subnet_links.h"
+
+namespace railweave::control {
+
+class SubnetHealth {
+ public:
+  static constexpr std::size_t kSlice = 48;  // ports per poll: some milliseconds
+
+  explicit SubnetHealth(const SubnetLinks& links);
+
+  // Reads the next ports of this round, a new one every `every_us`. Error: the driver's. True: alarms may have changed.
+  Result<bool> poll(fabric::FabricDriver& driver, std::int64_t now_us, std::int64_t unix_us, std::int64_t every_us);
+
+  // By kind: the alarms that stand. jobs: those that use a link.
+  [[nodiscard]] std::map<std::string, std::vector<Alarm>> alarms(
+      const std::function<std::vector<std::string>(fabric::LinkId)>& jobs) const;
+  [[nodiscard]] std::uint64_t unanswered() const { return unanswered_; }
+
+  // Thread-safe.
+  [[nodiscard]] std::optional<PortCounters> counters(const fabric::Topology& topology, fabric::PortId port) const;
+
+ private:
+  struct Watched {
+    fabric::PortRef ref;
+    fabric::PortId port;
+    fabric::LinkId link;
+  };
+  void took(const Watched& watched, const fabric::CounterReading& reading, std::int64_t unix_us,
+            std::vector<fabric::health::AlarmChange>& changes);
+
+  fabric::TopologyPtr topology_;
+  std::vector<Watched> ports_;
+  fabric::health::CounterHistory history_;
+  fabric::health::AlarmRules rules_;
+  std::size_t next_ = 0;
+  std::int64_t round_at_us_ = 0;
+  std::uint64_t unanswered_ = 0, unanswered_now_ = 0;  // of the last whole round, of this one
+
+  mutable std::mutex mutex_;  // guards latest_
+  std::map<fabric::PortId, PortCounters> latest_;
+};
+
+}  // namespace railweave::control
