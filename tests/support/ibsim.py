@@ -49,6 +49,15 @@ class Ibsim:
         os.mkfifo(fifo)
         self.console_end = os.open(fifo, os.O_RDWR)
         self.log = open(Path(self.folder.name) / "ibsim.log", "wb")
+        self._launch()
+        return self
+
+    def restart(self):
+        """After the simulator was killed: anew, from the netlist."""
+        self.log.truncate(0)
+        self._launch()
+
+    def _launch(self):
         self.process = subprocess.Popen(
             ["ibsim", "-s", "-N", str(self.nodes + 16), "-S", str(self.switches + 16), "-P", str(self.ports + 64), self.netlist],
             stdin=self.console_end, stdout=self.log, stderr=self.log, env=dict(os.environ, IBSIM_SOCKNAME=self.name))
@@ -57,7 +66,6 @@ class Ibsim:
             assert self.process.poll() is None, f"ibsim ended: {self.said()[-2000:]}"
             assert time.monotonic() < deadline, f"ibsim does not start: {self.said()[-2000:]}"
             time.sleep(0.02)
-        return self
 
     def said(self):
         return (Path(self.folder.name) / "ibsim.log").read_text(errors="replace")

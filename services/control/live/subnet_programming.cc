@@ -156,7 +156,8 @@ std::vector<std::uint8_t> SubnetController::urgent(const ClusterState& state) co
 
 void SubnetController::program(const ClusterState& state, const Cause& cause, std::int64_t computed_us) {
   const Topology& t = *links_.topology();
-  if (!applied_) {
+  const bool took_over = !applied_;
+  if (took_over) {
     unsynced_.clear();
     isolated_.clear();
     if (!read_back(links_.switches())) return;
@@ -171,7 +172,9 @@ void SubnetController::program(const ClusterState& state, const Cause& cause, st
     retry_isolated_us_ = now() + options_.retry_first.count() * 1000;
   }
   const std::int64_t began = now();
-  ForwardingDelta delta = compute_delta(view_, *applied_, *wanted_, {.urgent = urgent(state)});
+  const bool empty = took_over && carry_nothing(applied_->tables, links_.switches());
+  ForwardingDelta delta =
+      empty ? first_delta(*wanted_) : compute_delta(view_, *applied_, *wanted_, {.urgent = urgent(state)});
   // Switches that are gone or do not answer are not waited for; their tables are read and mended when they are back.
   std::set<SwitchId> left_out;
   std::erase_if(delta.blocks, [&](const LftBlock& block) {

@@ -109,6 +109,22 @@ std::uint64_t differing_blocks(const ForwardingTables& a, const ForwardingTables
   return count;
 }
 
+bool carry_nothing(const ForwardingTables& tables, std::span<const SwitchId> switches) {
+  const RoutingScope& scope = tables.scope();
+  std::vector<std::uint16_t> row;
+  for (const SwitchId sw : switches) {
+    const PlaneId id = scope.plane_of(sw);
+    const Plane& plane = scope.plane(id);
+    row.resize(plane.destination_count());
+    if (row.empty()) continue;
+    tables.plane(id).read(scope.local(sw), 0, row.size(), row.data());
+    for (std::size_t d = 0; d < row.size(); ++d) {
+      if (row[d] != kNoPort && scope.destination(plane.destination(d)).port) return false;
+    }
+  }
+  return true;
+}
+
 bool same_tables(const ForwardingTables& a, const ForwardingTables& b) {
   if (&a.scope() != &b.scope()) return false;
   return std::ranges::all_of(a.scope().planes(), [&](PlaneId id) { return a.shares_plane(b, id); });

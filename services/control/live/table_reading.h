@@ -26,6 +26,8 @@ std::uint64_t block_count(const fabric::RoutingScope& scope, std::span<const fab
 // Of these, in how many the two tables differ.
 std::uint64_t differing_blocks(const fabric::ForwardingTables& a, const fabric::ForwardingTables& b,
                                std::span<const fabric::SwitchId> switches);
+// The switches hold nothing for end ports: there is no traffic that mixed tables could lead astray.
+bool carry_nothing(const fabric::ForwardingTables& tables, std::span<const fabric::SwitchId> switches);
 // Nothing was written since the one was copied from the other.
 bool same_tables(const fabric::ForwardingTables& a, const fabric::ForwardingTables& b);
 // Of the planes that the switches are in.

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""railweaved on a simulated subnet where things go wrong: datagrams lost, a switch that does not answer, another subnet
+manager, a simulator that dies, many clients. The service stays up, says what is wrong, and heals.
+
+live_faults_test.py BIN_FOLDER        exit code 77: skipped, and why
+"""
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from ibsim import Ibsim, missing, stop  # noqa: E402
+from live import LiveService, generate  # noqa: E402
+from live_subnet_test import cables, judge  # noqa: E402
+
+SHAPE = ["fat-tree", "--hosts", "64", "--radix", "16", "--nics-per-host", "1", "--gpus-per-host", "1", "--speed", "HDR"]
+
+
+class Subnet:
+    """A programmed subnet with a service, for one fault."""
+
+    def __init__(self, binaries, keys="sweep_seconds = 1\ncounter_seconds = 1"):
+        self.binaries, self.keys = binaries, keys
+
+    def __enter__(self):
+        self.temporary = tempfile.TemporaryDirectory(prefix="railweave-faults-")
+        self.folder = self.temporary.name
+        self.railweave = str(self.binaries / "railweave")
+        self.native, self.netlist, self.name = generate(self.railweave, SHAPE, self.folder)
+        self.sim = Ibsim(self.netlist).__enter__()
+        self.service = LiveService(self.sim, self.binaries, self.folder, self.name, self.keys).start()
+        self.service.import_fabric(self.native)
+        self.service.mode("direct")
+        self.service.synced()
+        return self
+
+    def __exit__(self, *_):
+        self.service.__exit__()
+        self.sim.__exit__()
+        self.temporary.cleanup()
+
+    def cut_and_wait(self, cable, seconds=20):
+        before = self.service.live()["repairsTotal"]
+        self.sim.console(f'Unlink "{cable[0]}"[{cable[1]}]')
+        return self.service.wait("a repair", lambda s: s["repairsTotal"] > before and s["phase"] == "synced", seconds)
+
+    def check(self, cut):
+        problem = judge(self.sim, self.service, self.railweave, self.netlist, cut)
+        assert not problem, problem
+
+
+def datagrams_are_lost(binaries):
+    with Subnet(binaries) as subnet:
+        uplinks = cables(subnet.netlist)
+        switches = {switch for switch, _ in uplinks}
+        for switch in switches:
+            subnet.sim.console(f'Error "{switch}" 20')  # one in five of what it should answer
+        started = time.monotonic()
+        status = subnet.cut_and_wait(uplinks[3], 60)
+        took = time.monotonic() - started
+        for switch in switches:
+            subnet.sim.console(f'Error "{switch}" 0')
+        subnet.service.synced(30)
+        subnet.check([uplinks[3]])
+        print(f"one datagram in five lost: repaired after {took:.2f} s, {status['repairs'][0]['mads']} MADs")
+
+
+def a_switch_is_silent(binaries):
+    with Subnet(binaries) as subnet:
+        uplinks = cables(subnet.netlist)
+        silent = uplinks[-1][0]
+        subnet.sim.console(f'Error "{silent}" 100')
+        cut = next(cable for cable in uplinks if cable[0] != silent)
+        before = subnet.service.live()["repairsTotal"]
+        subnet.sim.console(f'Unlink "{cut[0]}"[{cut[1]}]')
+        subnet.service.wait("the others repaired", lambda s: s["repairsTotal"] > before, 30)
+        subnet.service.wait_alarm("switch.isolated", seconds=30)
+        subnet.sim.console(f'Error "{silent}" 0')
+        subnet.service.synced(40)
+        subnet.service.wait_alarm("switch.isolated", there=False, seconds=30)
+        subnet.check([cut])
+        print("a silent switch: left out and alarmed, mended when it answered")
+
+
+def another_subnet_manager(binaries):
+    if not shutil.which("opensm"):
+        print("skipped: opensm is absent")
+        return
+    with Subnet(binaries) as subnet:
+        subnet.service.mode("observe")
+        subnet.service.wait("observing", lambda s: s["phase"] == "watching")
+        hosts = re.findall(r'^(?:Ca|Hca)\s+\d+\s+"([^"]+)"', Path(subnet.netlist).read_text(), re.MULTILINE)
+        log = Path(subnet.folder) / "osm.log"
+        opensm = subnet.sim.open(["opensm", "-e", "-f", str(log), "-D", "0x43", "-d", "2"], host=hosts[-1])
+        deadline = time.monotonic() + 40
+        while not log.exists() or "SUBNET UP" not in log.read_text(errors="replace"):
+            assert time.monotonic() < deadline and opensm.poll() is None, "OpenSM does not come up"
+            time.sleep(0.05)
+        written = subnet.service.events("route.programmed")
+        subnet.service.mode("direct")
+        subnet.service.wait_alarm("subnet.notWritable", seconds=20)
+        problem = subnet.service.live()["problem"]
+        assert "another subnet manager is master" in problem, problem
+        assert subnet.service.events("route.programmed") == written, "nothing is written beside another master"
+        stop(opensm)
+        subnet.service.wait_alarm("subnet.notWritable", there=False, seconds=40)
+        subnet.service.synced(30)  # what OpenSM wrote meanwhile is mended
+        subnet.check([])
+        print("another subnet manager: nothing written beside it, taken over when it had gone")
+
+
+def the_simulator_hangs(binaries):
+    with Subnet(binaries) as subnet:
+        subnet.sim.process.send_signal(signal.SIGSTOP)
+        try:
+            subnet.service.wait_alarm("subnet.offline", seconds=60)
+            assert subnet.service.request("GET", "/readyz")[0] == 200, "the service stays up"
+            status = subnet.service.live()
+            assert status["phase"] == "offline" and status["problem"], status
+        finally:
+            subnet.sim.process.send_signal(signal.SIGCONT)
+        subnet.service.synced(60)
+        subnet.service.wait_alarm("subnet.offline", there=False)
+        subnet.cut_and_wait(cables(subnet.netlist)[0])
+        print(f"nobody answers: offline ({status['problem'][:80]}), then back by itself")
+
+
+def the_simulator_dies(binaries):
+    with Subnet(binaries) as subnet:
+        subnet.sim.process.kill()
+        subnet.sim.process.wait()
+        subnet.service.wait_alarm("subnet.offline", seconds=60)
+        assert subnet.service.request("GET", "/readyz")[0] == 200, "the service stays up"
+        subnet.sim.restart()
+        # The simulator's client library connects once per process: here a restart stands for a port that comes back.
+        subnet.service.restart()
+        subnet.service.synced(60)  # the new simulator's switches hold nothing: all is written again
+        subnet.service.wait_alarm("subnet.offline", there=False)
+        subnet.check([])
+        print("the simulator died and came back empty: offline, then programmed anew")
+
+
+def ten_clients(binaries):
+    with Subnet(binaries) as subnet:
+        uplinks = cables(subnet.netlist)
+        readers = [subnet.sim.open(["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do ibnetdiscover > /dev/null; done"]) for _ in range(8)]
+        for cable in uplinks[:4]:
+            subnet.cut_and_wait(cable, 30)
+        for reader in readers:
+            stop(reader)
+        subnet.check(uplinks[:4])
+        print("eight other clients reading all the time: four cuts repaired")
+
+
+def main():
+    binaries = Path(sys.argv[1]).resolve()
+    lacking = missing() or next((tool for tool in ("dump_fts", "ibdmchk") if not shutil.which(tool)), None)
+    if lacking:
+        print(f"skipped: {lacking} is absent")
+        return 77
+    only = sys.argv[2:]
+    for fault in (datagrams_are_lost, a_switch_is_silent, another_subnet_manager, the_simulator_hangs,
+                  the_simulator_dies, ten_clients):
+        if not only or fault.__name__ in only:
+            fault(binaries)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
