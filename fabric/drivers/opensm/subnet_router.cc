@@ -48,8 +48,7 @@ std::string unsound(const AuditReport& report) {
 Result<void> SubnetRouter::renew_scope() {
   auto topology = cabling_.topology({.source = "OpenSM"});
   if (!topology) return std::unexpected(topology.error());
-  // In-band management of switches by LID needs routes, too.
-  auto scope = RoutingScope::make(std::make_shared<const Topology>(std::move(*topology)), {.switch_management = true});
+  auto scope = RoutingScope::make(std::make_shared<const Topology>(std::move(*topology)));
   if (!scope) return std::unexpected(scope.error());
   EngineChoice choice = choose_engine(**scope);
   if (choice.engine == nullptr) {
@@ -141,6 +140,7 @@ Result<RoutedSubnet> SubnetRouter::route(const Cabling& seen, const RoutingPolic
   }
   routed.cut_off_pairs = report.cut_off_pairs;
   routed.routing = std::make_shared<const Routing>(std::move(*routing));
+  routed.switches = std::make_shared<const SwitchWays>(*routed.routing, input.view);
   last_ = routed.routing;
   last_max_lanes_ = input.max_lanes;
   return routed;

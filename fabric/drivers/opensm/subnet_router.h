@@ -11,6 +11,7 @@
 #include "fabric/base/error.h"
 #include "fabric/drivers/opensm/cabling.h"
 #include "fabric/drivers/opensm/routing_policy.h"
+#include "fabric/drivers/opensm/switch_ways.h"
 #include "fabric/routing/routing_engine.h"
 #include "fabric/topology/fabric_view.h"
 
@@ -23,10 +24,11 @@ struct RouterLimits {
 
 struct RoutedSubnet {
   std::shared_ptr<const Routing> routing;
-  std::string engine, reason;       // which one was chosen, and why
-  bool new_cabling = false;         // the cabling is not the one of the routing before
-  std::size_t broken_links = 0;     // remembered, but not up
-  std::size_t unknown_names = 0;    // of the policy, that the fabric does not have
+  std::shared_ptr<const SwitchWays> switches;  // of routing
+  std::string engine, reason;                  // which one was chosen, and why
+  bool new_cabling = false;                    // the cabling is not the one of the routing before
+  std::size_t broken_links = 0;                // remembered, but not up
+  std::size_t unknown_names = 0;               // of the policy, that the fabric does not have
   std::uint64_t cut_off_pairs = 0;  // ordered pairs of end ports without a way, for want of links or by drains
   double route_ms = 0, audit_ms = 0;
 };

@@ -20,7 +20,7 @@ std::uint32_t arc_by_port(const Plane& plane, std::size_t s, unsigned port) {
 
 }  // namespace
 
-PathLanes::PathLanes(std::shared_ptr<const Routing> routing) : routing_(std::move(routing)) {
+PathLanes::PathLanes(const RoutedSubnet& routed) : routing_(routed.routing) {
   for (const PlaneLanes& lanes : routing_->lanes.planes) {
     if (!lanes.single()) levels_ = std::max<unsigned>(levels_, lanes.levels);
   }
@@ -29,6 +29,10 @@ PathLanes::PathLanes(std::shared_ptr<const Routing> routing) : routing_(std::mov
   destination_of_lid_.assign(RoutingScope::kLastLid + 1U, kNone);
   for (const DestinationId id : scope.destinations()) {
     if (has_own_lid(scope, id)) destination_of_lid_[scope.lid(id)] = static_cast<std::uint32_t>(id.index());
+  }
+  for (const SwitchId sw : scope.topology().switches()) {
+    const DestinationId like = routed.switches->like(sw);
+    if (like && has_own_lid(scope, sw)) destination_of_lid_[scope.lid(sw)] = static_cast<std::uint32_t>(like.index());
   }
 }
 

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "fabric/base/guid.h"
-#include "fabric/routing/routing_engine.h"
+#include "fabric/drivers/opensm/subnet_router.h"
 
 namespace railweave::fabric::opensm {
 
 class PathLanes {
  public:
-  explicit PathLanes(std::shared_ptr<const Routing> routing);
+  explicit PathLanes(const RoutedSubnet& routed);
 
   // None: the engine does not mind.
   [[nodiscard]] std::optional<std::uint8_t> level(Lid from, Lid to) const;
@@ -26,8 +26,8 @@ class PathLanes {
 
  private:
   std::shared_ptr<const Routing> routing_;
-  std::vector<std::uint32_t> destination_of_lid_;
-  unsigned levels_ = 0;  // the most of any plane; 0: none uses several lanes
+  std::vector<std::uint32_t> destination_of_lid_;  // of a switch: one that is reached by the same ways
+  unsigned levels_ = 0;                            // the most of any plane; 0: none uses several lanes
 };
 
 }  // namespace railweave::fabric::opensm

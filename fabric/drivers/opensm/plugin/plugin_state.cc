@@ -88,8 +88,8 @@ bool PluginState::build_tables() {
     refuse(routed.error().text());
     return false;
   }
-  write_tables(*routed->routing, osm_.subn);
-  lanes_ = std::make_unique<const PathLanes>(routed->routing);
+  write_tables(*routed, osm_.subn);
+  lanes_ = std::make_unique<const PathLanes>(*routed);
   digest_ = routed->routing->tables.digest();
   revision_ = policy->revision;
   routed_ = true;
@@ -101,6 +101,9 @@ bool PluginState::build_tables() {
   if (routed->routing->lanes.used() > 1) text += ", " + std::to_string(routed->routing->lanes.used()) + " lanes";
   if (routed->new_cabling) text += ", new cabling";
   if (routed->broken_links > 0) text += ", " + std::to_string(routed->broken_links) + " links are not up";
+  if (routed->switches->unreached() > 0) {
+    text += ", " + std::to_string(routed->switches->unreached()) + " switches cannot be reached by LID from everywhere";
+  }
   if (routed->unknown_names > 0) {
     text += ", " + std::to_string(routed->unknown_names) + " names of the policy are not in this subnet";
   }
