@@ -219,6 +219,59 @@ def routes_as_the_lab(plugin, railweave, name, netlist, *options, judged=True):
             print(f"{name}: {compared} entries alike; {said}")
 
 
+def has_circle(after):
+    """Whether channels wait for each other in a circle; after: {channel: channels that its packets go on to}."""
+    waits = {channel: set(further) for channel, further in after.items()}
+    while True:
+        free = [channel for channel, further in waits.items() if not further & waits.keys()]
+        if not free:
+            return bool(waits)
+        for channel in free:
+            del waits[channel]
+
+
+def takes_lanes(plugin, railweave, folder):
+    """A ring, which deadlocks on one lane: service levels as SA says them, lanes as the switches hold them."""
+    netlist = generate(railweave, folder, "ring", "torus", "--x", "5", "--y", "1", "--z", "1", "--nics-per-host", "1",
+                       "--speed", "EDR")
+    host = hosts_of(netlist)[-1]
+    with tempfile.TemporaryDirectory() as run, Ibsim(netlist) as sim:
+        with OpenSm(sim, run, plugin, host=host) as opensm:  # without QoS OpenSM programs no lanes
+            opensm.wait_for("No routing engine able")
+            assert "not routed" in opensm.said() and "set 'qos TRUE'" in opensm.said(), opensm.said()
+            assert "minhop tables" not in opensm.said()
+        with OpenSm(sim, run, plugin, "qos TRUE", host=host) as opensm:
+            assert "2 lanes" in came_up(opensm, "ring")
+            dump, tables = sim.run(["ibnetdiscover"]).stdout, tables_of_switches(sim)
+            path = Path(run) / "dump.ibnetdiscover"
+            path.write_text(dump)
+            check_same("ring", tables, tables_of_lab(railweave, path), dump)
+            links, lanes, homes = {}, {}, {}
+            for guid, lid, ports in re.findall(r'^Switch\s+\d+ "S-([0-9a-f]+)".* lid (\d+) lmc.*\n((?:\[.*\n)+)', dump,
+                                               re.MULTILINE):
+                for port, peer, peer_port in re.findall(r'^\[(\d+)\]\s+"S-([0-9a-f]+)"\[(\d+)\]', ports, re.MULTILINE):
+                    links[int(guid, 16), int(port)] = int(peer, 16), int(peer_port)
+                    for entry in re.findall(r"in +(\d+), out +\d+: \|(.*)\|", sim.run(["smpquery", "sl2vl", lid, port]).stdout):
+                        lanes[int(guid, 16), int(entry[0]), int(port)] = [int(lane) for lane in entry[1].split("|")]
+                for port, lid in re.findall(r'^\[(\d+)\]\s+"H-.* lid (\d+) ', ports, re.MULTILINE):
+                    homes[int(lid)] = int(guid, 16), int(port)
+            after, on_one = {}, {}
+            for source, (start, entry) in homes.items():
+                for target in homes.keys() - {source}:
+                    answer = sim.run(["saquery", "PR", "--src-to-dst", f"{source}:{target}"]).stdout
+                    level = int(re.search(r"\bsl\.+0x([0-9a-f]+)", answer)[1], 16)
+                    at, come_by, channels = start, entry, []
+                    while at != homes[target][0]:
+                        leave_by = tables[at][target]
+                        channels.append((at, leave_by, lanes[at, come_by, leave_by][level]))
+                        at, come_by = links[at, leave_by]
+                    for channel, further in zip(channels, channels[1:] + [None]):
+                        after.setdefault(channel, set()).update({further} - {None})
+                        on_one.setdefault(channel[:2], set()).update({further[:2]} if further else ())
+            assert has_circle(on_one) and not has_circle(after), (on_one, after)
+            print(f"ring: a circle on one lane, none on the {len({lane for *_, lane in after})} lanes that are set")
+
+
 def lives_through_changes(plugin, railweave, folder):
     netlist = generate(railweave, folder, "changes", "fat-tree", "--radix", "8", "--hosts", "32", "--nics-per-host", "1",
                        "--speed", "EDR")
@@ -326,6 +379,7 @@ def main():
             else:
                 print(f"skipped: {shared / 'ibsim' / file} is not there")
         lives_through_changes(plugin, railweave, folder)
+        takes_lanes(plugin, railweave, folder)
     print(f"all in {time.monotonic() - started:.1f} s")
     return 0
 
