@@ -3,8 +3,9 @@
 ones that `railweave lab route` computes from ibnetdiscover's output, entry by entry; after a cut, after a restart, under
 drains that come over the policy socket; with torn documents and without the service. ibdmchk judges them, too.
 
-opensm_plugin_test.py PLUGIN RAILWEAVE SHARED_DATA     exit code 77: skipped, and why. PLUGIN may be "": not built
+opensm_plugin_test.py PLUGIN RAILWEAVE PROBE SHARED_DATA     exit code 77: skipped, and why. PLUGIN may be "": not built
 """
+import json
 import os
 import re
 import shutil
@@ -20,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from ibsim import Ibsim, missing, stop  # noqa: E402
 
 ROUTED = "railweave: engine "
+DIGESTS = {}  # of the lab's tables, by dump and options
 
 
 class PolicyService:
@@ -140,9 +142,11 @@ def tables_of_lab(railweave, dump, *options):
     """The same by `railweave lab route`; unreachable LIDs are left out."""
     with tempfile.TemporaryDirectory() as folder:
         fdbs = Path(folder) / "fdbs"
-        done = subprocess.run([railweave, "lab", "route", dump, "--write-fdbs", fdbs, "--fail-on", "never", *options],
+        done = subprocess.run([railweave, "lab", "route", dump, "--write-fdbs", fdbs, "--fail-on", "never", "-o", "json",
+                               *options],
                               capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
+        DIGESTS[str(dump), options] = json.loads(done.stdout)["tablesDigest"]
         tables, table = {}, None
         for line in fdbs.read_text().splitlines():
             if heading := re.search(r"Switch 0x([0-9a-f]+)", line):
@@ -216,6 +220,7 @@ def routes_as_the_lab(plugin, railweave, name, netlist, *options, judged=True):
             compared = check_same(name, tables_of_switches(sim), tables_of_lab(railweave, path), dump)
             if judged:
                 check_ibdmchk(name, Path(folder))
+            assert DIGESTS[str(path), ()] in said, f"{name}: the lab's digest is {DIGESTS[str(path), ()]}; {said}"
             print(f"{name}: {compared} entries alike; {said}")
 
 
@@ -272,7 +277,7 @@ def takes_lanes(plugin, railweave, folder):
             print(f"ring: a circle on one lane, none on the {len({lane for *_, lane in after})} lanes that are set")
 
 
-def lives_through_changes(plugin, railweave, folder):
+def lives_through_changes(plugin, railweave, probe, folder):
     netlist = generate(railweave, folder, "changes", "fat-tree", "--radix", "8", "--hosts", "32", "--nics-per-host", "1",
                        "--speed", "EDR")
     host = hosts_of(netlist)[-1]
@@ -323,6 +328,7 @@ def lives_through_changes(plugin, railweave, folder):
             took = time.monotonic() - started
             drained = tables_of_switches(sim)
             check_same("drained", drained, tables_of_lab(railweave, path, "--fail", link), dump, unreached=1)
+            assert digest == DIGESTS[str(path), ("--fail", link)]  # a drained link carries what a failed one does
             print(f"drained {link}: tables {digest} after {took * 1e3:.0f} ms")
 
             # What is torn or wrong is refused whole, and said.
@@ -361,9 +367,19 @@ def lives_through_changes(plugin, railweave, folder):
             print("without the service: the last policy; with it again: tables as at first")
             service.close()
 
+            # Our own end of the socket.
+            server = subprocess.Popen([probe, "serve", f"{run}/policy.sock"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                      text=True)
+            server.stdin.write(f"drain-link {link}\n.\n")
+            server.stdin.flush()
+            said = next(line.split() for line in server.stdout if line.startswith("event routed 1 "))
+            assert said[-1] == digest and tables_of_switches(sim) == drained, said
+            server.stdin.close()
+            assert server.wait(10) == 0
+
 
 def main():
-    plugin, railweave, shared = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    plugin, railweave, probe, shared = *sys.argv[1:4], Path(sys.argv[4])
     lacking = missing() or next((tool for tool in ("opensm", "dump_fts") if not shutil.which(tool)), None)
     if lacking or not plugin:
         print(f"skipped: {lacking} is not there" if lacking else "skipped: the plugin was not built: no libopensm-dev")
@@ -378,7 +394,7 @@ def main():
                 routes_as_the_lab(plugin, railweave, file, shared / "ibsim" / file)
             else:
                 print(f"skipped: {shared / 'ibsim' / file} is not there")
-        lives_through_changes(plugin, railweave, folder)
+        lives_through_changes(plugin, railweave, probe, folder)
         takes_lanes(plugin, railweave, folder)
     print(f"all in {time.monotonic() - started:.1f} s")
     return 0
