@@ -3,6 +3,8 @@
 //
 // A switch that end ports hang on is reached as they are. Others are reached up and then down on the order that the
 // plane's routes follow, so that no circle of waiting packets can come of it; without such an order they are not.
+// Leaves that have no such way, as to a spine that they are not cabled to, may turn up once more where that, with all
+// there is, closes no circle either.
 #pragma once
 
 #include <cstddef>
