@@ -1,6 +1,7 @@
 #include "fabric/drivers/opensm/plugin/plugin_state.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -77,6 +78,7 @@ void PluginState::warn_of_options() {
 }
 
 bool PluginState::build_tables() {
+  const auto start = std::chrono::steady_clock::now();
   warn_of_options();
   lanes_.reset();
   const RoutingPolicyPtr policy = client_ ? client_->policy() : std::make_shared<const RoutingPolicy>();
@@ -95,9 +97,11 @@ bool PluginState::build_tables() {
   routed_ = true;
   if (routed->new_cabling && !options_.cache.empty()) cabling_to_keep_ = write_cabling(router_.cabling());
 
+  const double all_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   std::string text = "engine " + routed->engine + " (" + routed->reason + "), tables " + hex64(digest_) + " in " +
                      milliseconds(routed->route_ms) + (routed->routing->incremental ? " incrementally" : "") +
-                     ", audited in " + milliseconds(routed->audit_ms) + ", policy " + std::to_string(policy->revision);
+                     ", audited in " + milliseconds(routed->audit_ms) + ", all in " + milliseconds(all_ms) +
+                     ", policy " + std::to_string(policy->revision);
   if (routed->routing->lanes.used() > 1) text += ", " + std::to_string(routed->routing->lanes.used()) + " lanes";
   if (routed->new_cabling) text += ", new cabling";
   if (routed->broken_links > 0) text += ", " + std::to_string(routed->broken_links) + " links are not up";
