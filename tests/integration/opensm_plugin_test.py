@@ -209,7 +209,7 @@ def came_up(opensm, name):
 
 
 def routes_as_the_lab(plugin, railweave, name, netlist, *options, judged=True):
-    """One fabric, once up."""
+    """One fabric, once up. judged: by ibdmchk too, which takes one LID for each port and one lane."""
     with tempfile.TemporaryDirectory() as folder, Ibsim(netlist) as sim:
         with OpenSm(sim, folder, plugin, *options, host=hosts_of(netlist)[-1]) as opensm:
             said = came_up(opensm, name)
@@ -388,6 +388,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         routes_as_the_lab(plugin, railweave, "rails", generate(
             railweave, folder, "rails", "rail-optimized", "--hosts", "32", "--rails", "4", "--speed", "HDR"))
+        routes_as_the_lab(plugin, railweave, "four LIDs", generate(
+            railweave, folder, "lmc", "fat-tree", "--radix", "8", "--hosts", "16", "--nics-per-host", "1", "--speed", "EDR"),
+            "lmc 2", judged=False)
+        routes_as_the_lab(plugin, railweave, "dragonfly", generate(
+            railweave, folder, "dragonfly", "dragonfly", "--nics-per-host", "1", "--speed", "EDR"), "qos TRUE", judged=False)
         for file in ("part-4-ary-3-tree.net", "12-node-spaced.net"):
             if (shared / "ibsim" / file).exists():
                 routes_as_the_lab(plugin, railweave, file, shared / "ibsim" / file)
