@@ -36,7 +36,8 @@ void read_events(std::string_view text) {
   LineSplitter lines;
   lines.feed(text, [](std::string_view line, bool whole) {
     if (!whole) return;
-    if (const auto subnet = read_hello(line)) require(read_hello(write_hello(*subnet).substr(0, 28)) == subnet);
+    if (const auto subnet = read_hello(line))
+      require(read_hello(write_hello(*subnet).substr(0, 28)).value() == *subnet);
     const auto event = read_event(line);
     if (!event) return;
     const std::string written = write_event(*event);
