@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what Railweave builds, tests and runs with, from Debian 12's own packages. The one list of dependencies:
 # `make demo`, `make test` and .ci/run all call it. Does nothing, quickly, when everything is already there.
-#   --with-opensm   OpenSM too, which some tests and benchmarks compare with. Not by default: on a machine with an
-#                   InfiniBand adapter Debian's package starts a subnet manager.
+#   --with-opensm   OpenSM too, and what its plugin is built with; some tests and benchmarks compare with it. Not by
+#                   default: on a machine with an InfiniBand adapter Debian's package starts a subnet manager.
 set -euo pipefail
 
 packages=(
@@ -19,7 +19,7 @@ packages=(
   curl jq python3 python3-yaml python3-jsonschema
 )
 
-[ "${1:-}" = --with-opensm ] && packages+=(opensm)
+[ "${1:-}" = --with-opensm ] && packages+=(opensm libopensm-dev)
 
 missing=()
 for package in "${packages[@]}"; do

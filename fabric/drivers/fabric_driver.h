@@ -35,6 +35,7 @@ struct DiscoveredFabric {
 
 // The cable at a port as last read.
 struct LinkReading {
+  bool known = false;  // an end of it could be asked; else it is as it was, for all one knows
   bool up = false;  // a peer can be asked; whether packets pass is `active`
   bool active = false;
   Guid peer;

@@ -82,7 +82,12 @@ class Balance {
     unsigned without_gain = 0;
     for (unsigned round = 0; round < rounds && without_gain < std::max(kPatience, rounds / 3); ++round) {
       // Stuck: another order may lead on. The same one every time, for tables must not depend on chance.
-      if (without_gain > 0) std::ranges::sort(list, {}, [&](std::uint32_t d) { return mix(d, round); });
+      if (without_gain > 0)
+        std::ranges::sort(list, {}, [&](std::uint32_t d) {
+          // Not by number: that depends on what else is a destination.
+          const Home& home = plane_.homes[plane_.destination_home[d]];
+          return mix(std::uint64_t{home.sw} << 32U | (d - home.first), round);
+        });
       for (const std::uint32_t d : list) {
         if (complete) add(d, -1);
         route(d);

@@ -21,6 +21,8 @@ MAY_INCLUDE = {
     # What a node's description says of its host is read as the file formats read it.
     "fabric/drivers/infiniband": ["fabric/base", "fabric/topology", "fabric/formats", "fabric/routing", "fabric/drivers"],
     "fabric/drivers/infiniband/mad": ["fabric/base", "fabric/topology"],
+    # OpenSM's picture of the subnet is raw attributes, and becomes a Topology as dumps do.
+    "fabric/drivers/opensm": ["fabric/base", "fabric/topology", "fabric/formats", "fabric/routing", "fabric/drivers"],
     "fabric/drivers/simulated": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/drivers"],
     "scheduler": ["fabric/base", "fabric/topology"],
     "db": ["fabric/base"],

@@ -72,11 +72,14 @@ Result<std::optional<Sweep>> InfinibandDriver::recheck(std::span<const Guid> swi
 
 LinkReading InfinibandDriver::read_link(Guid device, unsigned port) const {
   const SubnetNode* node = map_.find(device);
-  if (node == nullptr || port >= node->ports.size() || node->ports[port].peer == kNoNode) return {};
+  if (node == nullptr || port >= node->ports.size()) return {};
+  // A port that is up with nobody behind it: whoever is there does not answer.
+  if (node->ports[port].peer == kNoNode) return {.known = node->ports[port].read && !node->ports[port].info.link_up()};
   const SubnetPort& at = node->ports[port];
   const SubnetNode& peer = map_.nodes[at.peer];
   const auto active = [](const SubnetPort& end) { return !end.read || end.info.state == PortState::active; };
-  return {.up = true,
+  return {.known = true,
+          .up = true,
           .active = active(at) && active(peer.ports[at.peer_port]),
           .peer = peer.guid(),
           .peer_port = at.peer_port,

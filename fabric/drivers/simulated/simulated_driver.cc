@@ -55,9 +55,10 @@ bool SimulatedDriver::is_present(Guid device) const {
 LinkReading SimulatedDriver::read_link(Guid device, unsigned port) const {
   const PortId at = find_port(device, port);
   const PortId peer = at ? topology_->peer(at) : PortId();
-  if (!peer || cut_.contains(topology_->link(at))) return {};
+  if (!peer || cut_.contains(topology_->link(at))) return {.known = true};
   const SwitchId peer_switch = topology_->switch_of(peer);
-  return {.up = true,
+  return {.known = true,
+          .up = true,
           .active = true,
           .peer = peer_switch ? topology_->guid(peer_switch) : topology_->guid(topology_->hca_of(peer)),
           .peer_port = topology_->number(peer),

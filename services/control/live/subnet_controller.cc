@@ -224,7 +224,7 @@ void SubnetController::took_sweep(const ClusterState& state, const Sweep& swept,
 
 // New link states: repaired first, reported after it.
 void SubnetController::follow_links(const ClusterState& state, Cause cause) {
-  auto states = links_.states(*driver_, writes());
+  auto states = links_.states(*driver_, writes(), found_states_);
   damp(states);
   std::size_t lost = 0;
   std::size_t back = 0;

@@ -45,8 +45,9 @@ SubnetLinks::SubnetLinks(TopologyPtr topology, std::string_view subnet) : topolo
   adapters_.erase(std::ranges::unique(adapters_).begin(), adapters_.end());
 }
 
-LinkState SubnetLinks::state(const Cable& cable, const FabricDriver& driver, bool bringing_up) const {
+LinkState SubnetLinks::state(const Cable& cable, const FabricDriver& driver, bool bringing_up, LinkState before) const {
   const LinkReading reading = driver.read_link(cable.a, cable.a_port);
+  if (!reading.known && !driver.read_link(cable.b, cable.b_port).known) return before;
   if (!reading.up || reading.peer != cable.b || reading.peer_port != cable.b_port) return LinkState::down;
   if (!reading.active && !bringing_up) return LinkState::down;
   const RateMbps rate = reading.spec.rate;
@@ -55,10 +56,13 @@ LinkState SubnetLinks::state(const Cable& cable, const FabricDriver& driver, boo
   return slower ? LinkState::degraded : LinkState::up;
 }
 
-std::vector<LinkState> SubnetLinks::states(const FabricDriver& driver, bool bringing_up) const {
+std::vector<LinkState> SubnetLinks::states(const FabricDriver& driver, bool bringing_up,
+                                           const std::vector<LinkState>& before) const {
   std::vector<LinkState> states;
   states.reserve(cables_.size());
-  for (const Cable& cable : cables_) states.push_back(state(cable, driver, bringing_up));
+  for (std::size_t i = 0; i < cables_.size(); ++i) {
+    states.push_back(state(cables_[i], driver, bringing_up, before.empty() ? LinkState::down : before[i]));
+  }
   return states;
 }
 

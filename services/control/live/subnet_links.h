@@ -30,7 +30,9 @@ class SubnetLinks {
 
   // As cables(): up where both ends are what they should be and packets pass; degraded where they pass more slowly.
   // 'bringing_up': up as soon as the peer can be asked, for whoever makes ports active.
-  [[nodiscard]] std::vector<fabric::LinkState> states(const fabric::FabricDriver& driver, bool bringing_up) const;
+  // Where neither end can be asked it is as it was in `before` (empty: down): silence is no reason to reroute.
+  [[nodiscard]] std::vector<fabric::LinkState> states(const fabric::FabricDriver& driver, bool bringing_up,
+                                                      const std::vector<fabric::LinkState>& before) const;
 
   // lids: compares LIDs too. At most SubnetStatus::kMaxDifferences; `count` is of all.
   [[nodiscard]] std::vector<FabricDifference> differences(const fabric::FabricDriver& driver,
@@ -38,7 +40,8 @@ class SubnetLinks {
                                                           std::uint64_t& count) const;
 
  private:
-  [[nodiscard]] fabric::LinkState state(const Cable& cable, const fabric::FabricDriver& driver, bool bringing_up) const;
+  [[nodiscard]] fabric::LinkState state(const Cable& cable, const fabric::FabricDriver& driver, bool bringing_up,
+                                        fabric::LinkState before) const;
 
   fabric::TopologyPtr topology_;
   fabric::SubnetId subnet_;

@@ -1,0 +1,215 @@
+#include "fabric/drivers/opensm/plugin/plugin_state.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "fabric/drivers/opensm/kept_file.h"
+#include "fabric/drivers/opensm/plugin/seen_subnet.h"
+#include "fabric/drivers/opensm/plugin/table_writer.h"
+
+namespace railweave::fabric::opensm {
+namespace {
+
+constexpr std::size_t kMaxCablingBytes = std::size_t{1} << 27U;
+
+std::string milliseconds(double ms) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f ms", ms);
+  return text;
+}
+
+}  // namespace
+
+PluginState::PluginState(osm_opensm_t& osm, PluginOptions options) : osm_(osm), options_(std::move(options)) {
+  if (!options_.cache.empty()) restore_cabling();
+  if (options_.socket.empty()) return;
+  PolicyClientOptions client;
+  client.socket_path = options_.socket;
+  if (!options_.cache.empty()) client.cache_path = file("railweave-policy");
+  PolicyClientHooks hooks;
+  hooks.received = [this](const RoutingPolicyPtr& policy, bool differs) { on_policy(policy, differs); };
+  hooks.problem = [this](const Error& error) { log(OSM_LOG_ERROR, "policy: " + error.text()); };
+  hooks.changed = [this](bool connected) {
+    log(OSM_LOG_INFO, connected ? "policy: connected to " + options_.socket
+                                : "policy: the service is away; the last policy stays in force");
+  };
+  client_ = std::make_unique<PolicyClient>(std::move(client), std::move(hooks));
+  revision_ = client_->policy()->revision;
+}
+
+std::string PluginState::file(const char* name) const { return options_.cache + "/" + name; }
+
+void PluginState::log(osm_log_level_t level, const std::string& text) const {
+  osm_log(&osm_.log, level, "railweave: %s\n", text.c_str());
+}
+
+void PluginState::restore_cabling() {
+  const auto text = read_kept_file(file("railweave-cabling"), kMaxCablingBytes);
+  if (!text) return log(OSM_LOG_ERROR, "cabling: " + text.error().text());
+  if (text->empty()) return;
+  auto cabling = read_cabling(*text);
+  if (!cabling) {
+    return log(OSM_LOG_ERROR, "cabling: " + file("railweave-cabling") + ", " + cabling.error().text());
+  }
+  log(OSM_LOG_INFO, "cabling: remembering " + std::to_string(cabling->devices.size()) + " devices");
+  router_.remember(std::move(*cabling));
+}
+
+void PluginState::keep_cabling() {
+  if (cabling_to_keep_.empty()) return;
+  const auto kept = write_kept_file(file("railweave-cabling"), std::exchange(cabling_to_keep_, {}));
+  if (!kept) log(OSM_LOG_ERROR, "cabling: " + kept.error().text());
+}
+
+void PluginState::warn_of_options() {
+  if (osm_.subn.opt.use_ucast_cache != FALSE) {
+    osm_.subn.opt.use_ucast_cache = FALSE;
+    log(OSM_LOG_ERROR, "use_ucast_cache is switched off: it would program tables that nobody computed");
+  }
+  if (std::exchange(warned_, true)) return;
+  if (osm_.no_fallback_routing_engine == FALSE) {
+    log(OSM_LOG_ERROR,
+        "OpenSM falls back to minhop where all routing engines fail, which may deadlock; 'routing_engine "
+        "railweave,updn,no_fallback' prevents that");
+  }
+}
+
+bool PluginState::build_tables() {
+  const auto start = std::chrono::steady_clock::now();
+  warn_of_options();
+  lanes_.reset();
+  const RoutingPolicyPtr policy = client_ ? client_->policy() : std::make_shared<const RoutingPolicy>();
+  RouterLimits limits;
+  limits.lanes_can_be_set = osm_.subn.opt.qos != FALSE;
+  limits.max_lanes = std::min<unsigned>(limits.max_lanes, osm_.subn.min_sw_data_vls);
+  auto routed = router_.route(seen_subnet(osm_.subn), *policy, limits);
+  if (!routed) {
+    refuse(routed.error().text());
+    return false;
+  }
+  write_tables(*routed, osm_.subn);
+  lanes_ = std::make_unique<const PathLanes>(*routed);
+  digest_ = routed->routing->tables.digest();
+  revision_ = policy->revision;
+  routed_ = true;
+  if (routed->new_cabling && !options_.cache.empty()) cabling_to_keep_ = write_cabling(router_.cabling());
+
+  const double all_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  std::string text = "engine " + routed->engine + " (" + routed->reason + "), tables " + hex64(digest_) + " in " +
+                     milliseconds(routed->route_ms) + (routed->routing->incremental ? " incrementally" : "") +
+                     ", audited in " + milliseconds(routed->audit_ms) + ", all in " + milliseconds(all_ms) +
+                     ", policy " + std::to_string(policy->revision);
+  if (routed->routing->lanes.used() > 1) text += ", " + std::to_string(routed->routing->lanes.used()) + " lanes";
+  if (routed->new_cabling) text += ", new cabling";
+  if (routed->broken_links > 0) text += ", " + std::to_string(routed->broken_links) + " links are not up";
+  if (routed->switches->unreached() > 0) {
+    text += ", " + std::to_string(routed->switches->unreached()) + " switches cannot be reached by LID from everywhere";
+  }
+  if (routed->unknown_names > 0) {
+    text += ", " + std::to_string(routed->unknown_names) + " names of the policy are not in this subnet";
+  }
+  if (routed->cut_off_pairs > 0) text += ", " + std::to_string(routed->cut_off_pairs) + " pairs of ports are cut off";
+  log(OSM_LOG_INFO, text);
+  return true;
+}
+
+void PluginState::refuse(const std::string& why) {
+  log(OSM_LOG_ERROR, "not routed, OpenSM's next engine takes over: " + why);
+  if (client_ == nullptr) return;
+  PolicyEvent event;
+  event.kind = PolicyEvent::Kind::refused;
+  event.text = "routing: " + why;
+  client_->report(event);
+}
+
+void PluginState::on_policy(const RoutingPolicyPtr& policy, bool differs) {
+  log(OSM_LOG_INFO, "policy " + std::to_string(policy->revision) + ": " +
+                        std::to_string(policy->drained_switches.size()) + " switches and " +
+                        std::to_string(policy->drained_links.size()) + " links drained, " +
+                        std::to_string(policy->weights.size()) + " weights" + (differs ? "" : ", as before"));
+  if (!routed_) return;  // it will be taken when there is something to route
+  if (!differs) {
+    revision_ = policy->revision;
+    return report_tables(PolicyEvent::Kind::routed);
+  }
+  if (osm_exit_flag != 0) return;
+  // As OpenSM's own console does it: no rediscovery, new tables.
+  osm_.subn.force_reroute = TRUE;
+  osm_sm_signal(&osm_.sm, OSM_SIGNAL_SWEEP);
+}
+
+bool PluginState::in_use() const {
+  const osm_routing_engine_t* used = osm_.routing_engine_used;
+  return routed_ && used != nullptr && used->name != nullptr && std::strcmp(used->name, kEngineName) == 0;
+}
+
+void PluginState::report_tables(PolicyEvent::Kind kind) {
+  if (client_ == nullptr || !in_use()) return;
+  PolicyEvent event;
+  event.kind = kind;
+  event.revision = revision_;
+  event.digest = digest_;
+  client_->report(event);
+}
+
+void PluginState::on_tables_written() {
+  keep_cabling();
+  std::map<Guid, std::uint64_t> written;
+  {
+    const std::lock_guard lock(mutex_);
+    written.swap(written_blocks_);
+  }
+  if (client_ == nullptr) return;
+  for (const auto& [guid, blocks] : written) {
+    PolicyEvent event;
+    event.kind = PolicyEvent::Kind::written;
+    event.device = guid;
+    event.number = blocks;
+    client_->report(event);
+  }
+  report_tables(PolicyEvent::Kind::routed);
+}
+
+void PluginState::on_event(osm_epi_event_id_t id, const void* data) {
+  // The port is bound by the first of these, so that it is known who we are.
+  if (client_) client_->start(guid_of(osm_.subn.sm_port_guid));
+  switch (id) {
+    case OSM_EVENT_ID_TRAP: {
+      const auto* notice = static_cast<const ib_mad_notice_attr_t*>(data);
+      if (client_ == nullptr || notice == nullptr || !ib_notice_is_generic(notice)) return;
+      PolicyEvent event;
+      event.kind = PolicyEvent::Kind::trap;
+      event.number = cl_ntoh16(notice->g_or_v.generic.trap_num);
+      event.device = guid_of(notice->issuer_gid.unicast.interface_id);
+      if (event.number >= 64 && event.number <= 67) {  // about another device than the issuer
+        event.device = guid_of(notice->data_details.ntc_64_67.gid.unicast.interface_id);
+      }
+      if (event.number >= 129 && event.number <= 131) event.port = notice->data_details.ntc_129_131.port_num;
+      return client_->report(event);
+    }
+    case OSM_EVENT_ID_LFT_CHANGE: {
+      const auto* change = static_cast<const osm_epi_lft_change_event_t*>(data);
+      if (change == nullptr || (change->flags & LFT_CHANGED_BLOCK) == 0) return;
+      const std::lock_guard lock(mutex_);
+      ++written_blocks_[guid_of(osm_node_get_node_guid(change->p_sw->p_node))];
+      return;
+    }
+    case OSM_EVENT_ID_UCAST_ROUTING_DONE:
+      return on_tables_written();
+    case OSM_EVENT_ID_SUBNET_UP:
+      if (osm_.subn.subnet_initialization_error == FALSE) return report_tables(PolicyEvent::Kind::subnetUp);
+      if (client_) {
+        PolicyEvent event;
+        event.kind = PolicyEvent::Kind::subnetError;
+        client_->report(event);
+      }
+      return;
+    default:
+      return;
+  }
+}
+
+}  // namespace railweave::fabric::opensm

@@ -1,0 +1,37 @@
+// Reads policy documents from a stream of bytes that may be anything. A document that breaks a rule is refused whole;
+// reading goes on behind its `end` line. See protocol.md.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "fabric/drivers/opensm/protocol_line.h"
+#include "fabric/drivers/opensm/routing_policy.h"
+
+namespace railweave::fabric::opensm {
+
+class PolicyReader {
+ public:
+  // Every document that ends in the bytes is added to `done`: the policy, or why it is refused, naming the line. false:
+  // a document beyond all limits is being sent, and what follows cannot be read; nothing more must be fed.
+  [[nodiscard]] bool feed(std::string_view bytes, std::vector<Result<RoutingPolicy>>& done);
+  // Between two documents.
+  [[nodiscard]] bool idle() const { return line_ == 0 && splitter_.empty(); }
+
+ private:
+  void take(std::string_view line, bool whole, std::vector<Result<RoutingPolicy>>& done);
+  void finish(std::string_view line, std::vector<Result<RoutingPolicy>>& done);
+  void refuse(std::string what, std::string_view line);
+
+  LineSplitter splitter_;
+  RoutingPolicy policy_;
+  std::uint64_t digest_ = text_digest({});
+  std::size_t line_ = 0;  // of the document
+  std::optional<Error> refusal_;
+};
+
+// One document that is all of the text.
+Result<RoutingPolicy> read_policy(std::string_view text);
+
+}  // namespace railweave::fabric::opensm

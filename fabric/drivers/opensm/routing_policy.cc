@@ -1,0 +1,72 @@
+#include "fabric/drivers/opensm/routing_policy.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace railweave::fabric::opensm {
+namespace {
+
+std::unexpected<Error> refused(std::string what, std::string where) {
+  return fail(ErrorKind::invalid, "policy.invalid", std::move(what), std::move(where));
+}
+
+bool is_port(const PortName& name) { return name.device.known() && name.port >= 1 && name.port <= 254; }
+
+}  // namespace
+
+std::string to_string(const PortName& name) { return to_string(name.device) + "/" + std::to_string(name.port); }
+std::string to_string(const LinkName& name) { return to_string(name.a) + "--" + to_string(name.b); }
+std::string hex64(std::uint64_t value) { return to_string(Guid(value)); }
+
+std::uint64_t text_digest(std::string_view text, std::uint64_t so_far) {
+  for (const char c : text) so_far = (so_far ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return so_far;
+}
+
+Result<RoutingPolicy> canonical(RoutingPolicy policy) {
+  const std::size_t lines = policy.drained_links.size() + policy.drained_switches.size() + policy.weights.size();
+  if (lines > kMaxPolicyLines) {
+    return fail(
+        ErrorKind::tooLarge, "policy.tooLarge",
+        std::to_string(lines) + " drains and weights; at most " + std::to_string(kMaxPolicyLines) + " are taken");
+  }
+  for (LinkName& link : policy.drained_links) {
+    if (!is_port(link.a) || !is_port(link.b)) {
+      return refused("a link's ends are GUID/PORT, the GUID not 0, the port from 1 to 254", to_string(link));
+    }
+    if (link.a == link.b) return refused("a link joins two ports", to_string(link));
+    if (link.b < link.a) std::swap(link.a, link.b);
+  }
+  for (const Guid sw : policy.drained_switches) {
+    if (!sw.known()) return refused("no switch has the GUID 0", to_string(sw));
+  }
+  for (const PortWeight& weight : policy.weights) {
+    if (!weight.port.known()) return refused("no port has the GUID 0", to_string(weight.port));
+    if (weight.weight == 0) return refused("weights start at 1", to_string(weight.port));
+  }
+  std::ranges::sort(policy.drained_links);
+  std::ranges::sort(policy.drained_switches);
+  std::ranges::sort(policy.weights);
+  if (const auto twice = std::ranges::adjacent_find(policy.drained_links); twice != policy.drained_links.end()) {
+    return refused("the link is named twice", to_string(*twice));
+  }
+  if (const auto twice = std::ranges::adjacent_find(policy.drained_switches); twice != policy.drained_switches.end()) {
+    return refused("the switch is named twice", to_string(*twice));
+  }
+  const auto twice = std::ranges::adjacent_find(policy.weights, {}, &PortWeight::port);
+  if (twice != policy.weights.end()) return refused("the port has two weights", to_string(twice->port));
+  return policy;
+}
+
+std::string write_policy(const RoutingPolicy& policy) {
+  std::string text;
+  for (const LinkName& link : policy.drained_links) text += "drain-link " + to_string(link) + "\n";
+  for (const Guid sw : policy.drained_switches) text += "drain-switch " + to_string(sw) + "\n";
+  for (const PortWeight& weight : policy.weights) {
+    text += "weight " + to_string(weight.port) + " " + std::to_string(weight.weight) + "\n";
+  }
+  return text + "end " + std::to_string(policy.revision) + " " + hex64(text_digest(text)) + "\n";
+}
+
+}  // namespace railweave::fabric::opensm

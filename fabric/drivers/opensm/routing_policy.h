@@ -1,0 +1,62 @@
+// What railweaved wants of routing, as it goes to the plugin: links and switches to keep traffic off, and how much
+// traffic ports expect. A value; devices are named by GUID, so that it does not depend on anybody's numbering.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fabric/base/error.h"
+#include "fabric/base/guid.h"
+
+namespace railweave::fabric::opensm {
+
+// "248a070300f0e1d0/12": of a switch or an adapter, by node GUID.
+struct PortName {
+  Guid device;
+  unsigned port = 0;  // 1 to 254
+  friend auto operator<=>(const PortName&, const PortName&) = default;
+};
+
+struct LinkName {
+  PortName a, b;  // a < b
+  friend auto operator<=>(const LinkName&, const LinkName&) = default;
+};
+
+struct PortWeight {
+  Guid port;                 // port GUID of an adapter
+  std::uint32_t weight = 1;  // from 1; relative to each other, ports not named have 1
+  friend auto operator<=>(const PortWeight&, const PortWeight&) = default;
+};
+
+struct RoutingPolicy {
+  std::uint64_t revision = 0;  // the service's own number; says nothing about the content
+  std::vector<LinkName> drained_links;
+  std::vector<Guid> drained_switches;
+  std::vector<PortWeight> weights;
+
+  [[nodiscard]] bool same_content(const RoutingPolicy& other) const {
+    return drained_links == other.drained_links && drained_switches == other.drained_switches &&
+           weights == other.weights;
+  }
+  friend bool operator==(const RoutingPolicy&, const RoutingPolicy&) = default;
+};
+
+// Sorted, link ends the smaller first. Errors: a GUID of 0, a port or a weight out of range, a link of a port with
+// itself, something named twice, more than kMaxPolicyLines things.
+Result<RoutingPolicy> canonical(RoutingPolicy policy);
+
+inline constexpr std::size_t kMaxPolicyLines = std::size_t{1} << 18U;
+
+std::string to_string(const PortName& name);
+std::string to_string(const LinkName& name);  // "<port>--<port>"
+
+// The document of protocol.md, its `end` line included. The policy is canonical.
+std::string write_policy(const RoutingPolicy& policy);
+
+// FNV-1a of bytes (Fowler, Noll, Vo), 64 bits: the digest in `end` lines.
+std::uint64_t text_digest(std::string_view text, std::uint64_t so_far = 0xcbf29ce484222325U);
+std::string hex64(std::uint64_t value);  // 16 digits
+
+}  // namespace railweave::fabric::opensm
