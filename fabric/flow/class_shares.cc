@@ -9,6 +9,7 @@ namespace railweave::fabric {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kRounding = 1 + 1e-12;  // sums of loads differ so much, and no flow is to be held back by that
 
 // What each class would take of a link: its load where it is satisfied there, all it can get where it is hungry.
 struct Demand {
@@ -19,9 +20,10 @@ struct Demand {
 
 // The level per unit of class weight at which the classes fill the link: hungry ones take weight x level, the others
 // their load where that is less. Infinite where they do not fill it.
-double fill_level(double capacity, const std::vector<Demand>& demand, const std::vector<double>& weight) {
+double fill_level(double capacity, const std::vector<Demand>& demand, const std::vector<double>& weight,
+                  std::vector<std::size_t>& satisfied) {
   double left = capacity, open = 0;
-  std::vector<std::size_t> satisfied;
+  satisfied.clear();
   for (std::size_t c = 0; c < demand.size(); ++c) {
     if (!demand[c].present) continue;
     open += weight[c];
@@ -49,6 +51,10 @@ class Budgets {
         present_[links_of_flows_[i]] = 1;
       }
     }
+    for (std::size_t l = 0; l < flows.capacity.size(); ++l) {
+      const auto own = std::span(present_).subspan(l * classes_, classes_);
+      if (std::ranges::count(own, 1) > 0) used_.push_back(static_cast<std::uint32_t>(l));
+    }
     hungry_.assign(present_.size(), 1);
     load_.assign(present_.size(), 0);
     budget_.assign(present_.size(), 0);
@@ -69,7 +75,8 @@ class Budgets {
 
   // New budgets from what the last solution left over; how far they moved, as a part of the link's capacity.
   double move(double damping) {
-    std::vector<double> wanted(budget_.size());
+    std::vector<double>& wanted = wanted_;
+    wanted.resize(budget_.size());
     target(wanted, false);
     double most = 0;
     for (std::size_t i = 0; i < budget_.size(); ++i) {
@@ -89,19 +96,27 @@ class Budgets {
 
  private:
   void target(std::vector<double>& budget, bool feasible) {
-    for (std::size_t l = 0; l < problem_.flows.capacity.size(); ++l) {
+    for (const std::uint32_t l : used_) {
       const double capacity = problem_.flows.capacity[l];
       for (std::size_t c = 0; c < classes_; ++c) {
         const std::size_t i = l * classes_ + c;
         demand_[c] = {load_[i], hungry_[i] != 0, present_[i] != 0};
         weight_[c] = problem_.weight(l, c);
       }
-      const double level = std::isfinite(capacity) ? fill_level(capacity, demand_, weight_) : kInfinity;
+      const double level = std::isfinite(capacity) ? fill_level(capacity, demand_, weight_, satisfied_) : kInfinity;
+      double spare = capacity, open = 0;
       for (std::size_t c = 0; c < classes_; ++c) {
         if (!demand_[c].present) continue;
-        const double share = std::min(capacity, level * weight_[c]);
-        const bool satisfied = feasible && !demand_[c].hungry && demand_[c].load <= share;
-        budget[l * classes_ + c] = satisfied ? demand_[c].load : share;
+        double& own = budget[l * classes_ + c];
+        own = std::min(capacity, level * weight_[c]);
+        if (feasible && !demand_[c].hungry) own = std::min(own, demand_[c].load * kRounding);
+        spare -= own;
+        open += weight_[c];
+      }
+      if (!feasible || !(spare > 0) || !std::isfinite(capacity)) continue;
+      // Nobody is to be held back by the last bit of a link that is not full.
+      for (std::size_t c = 0; c < classes_; ++c) {
+        if (demand_[c].present) budget[l * classes_ + c] += spare * weight_[c] / open;
       }
     }
   }
@@ -111,9 +126,11 @@ class Budgets {
   MaxMinSolver solver_;
   std::vector<std::uint32_t> links_of_flows_;  // each link split into one per class
   std::vector<std::uint8_t> present_, hungry_;
-  std::vector<double> load_, budget_;
+  std::vector<std::uint32_t> used_;  // links that flows cross
+  std::vector<double> load_, budget_, wanted_;
   std::vector<Demand> demand_;
   std::vector<double> weight_;
+  std::vector<std::size_t> satisfied_;
 };
 
 }  // namespace

@@ -39,10 +39,10 @@ struct ClassRates {
 
 struct ClassOptions {
   unsigned max_rounds = 200;
-  double tolerance = 1e-9;  // of a link's capacity
+  double tolerance = 1e-6;  // of a link's capacity: 0.4 Mb/s of NDR
 };
 
-// No link is ever over its capacity, settled or not.
+// No link is ever over its capacity (but for 1e-12 of it), settled or not.
 ClassRates class_shared_rates(const ClassProblem& problem, const ClassOptions& options = {});
 
 }  // namespace railweave::fabric

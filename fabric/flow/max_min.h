@@ -32,11 +32,11 @@ struct FlowProblem {
 };
 
 struct FlowRates {
-  static constexpr std::uint32_t kOwnCap = UINT32_MAX;        // held back by nothing but its cap
+  static constexpr std::uint32_t kOwnCap = UINT32_MAX;         // held back by nothing but its cap
   static constexpr std::uint32_t kUnbounded = UINT32_MAX - 1;  // crosses no link of finite capacity: infinite rate
-  std::vector<double> rate;               // by flow, of one member
-  std::vector<std::uint32_t> bottleneck;  // by flow: the link that holds it back
-  std::vector<double> load;               // by link
+  std::vector<double> rate;                                    // by flow, of one member
+  std::vector<std::uint32_t> bottleneck;                       // by flow: the link that holds it back
+  std::vector<double> load;                                    // by link
 };
 
 class MaxMinSolver {

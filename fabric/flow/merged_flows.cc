@@ -12,8 +12,8 @@ MergedFlows merge_flows(std::span<const std::uint32_t> first, std::span<const st
   const std::size_t flows = first.empty() ? 0 : first.size() - 1;
   merged.merged_of.reserve(flows);
   const std::size_t slots = std::bit_ceil(std::max<std::size_t>(flows * 2, 16));
-  std::vector<std::uint32_t> slot(slots, kFree);       // merged flow
-  std::vector<std::uint32_t> kind_of;                  // by merged flow
+  std::vector<std::uint32_t> slot(slots, kFree);  // merged flow
+  std::vector<std::uint32_t> kind_of;             // by merged flow
   for (std::size_t f = 0; f < flows; ++f) {
     const auto path = links.subspan(first[f], first[f + 1] - first[f]);
     const std::uint32_t own_kind = kind.empty() ? 0 : kind[f];

@@ -14,6 +14,8 @@ namespace {
 using testing::OwnedFlows;
 using testing::random_flows;
 
+constexpr ClassOptions kExact{.max_rounds = 200, .tolerance = 1e-9};
+
 struct Classes {
   OwnedFlows flows;
   std::vector<std::uint8_t> class_of;
@@ -39,7 +41,7 @@ TEST(ClassShares, SharesByClassFirstThenInside) {
   Classes c{.flows = {}, .class_of = {0, 1, 1, 1, 1}, .weight = {3, 1}, .count = 2};
   c.flows.capacity = {100};
   for (int f = 0; f < 5; ++f) c.flows.add({0});
-  const ClassRates rates = class_shared_rates(c.problem());
+  const ClassRates rates = class_shared_rates(c.problem(), kExact);
   EXPECT_TRUE(rates.settled);
   EXPECT_NEAR(rates.flows.rate[0], 75, 1e-9);
   EXPECT_NEAR(rates.flows.rate[1], 6.25, 1e-9);
@@ -52,7 +54,7 @@ TEST(ClassShares, WhatAClassLeavesOverGoesToTheOthersByWeight) {
   c.flows.add({0}, 1, 6);
   c.flows.add({0});
   c.flows.add({0});
-  const ClassRates rates = class_shared_rates(c.problem());
+  const ClassRates rates = class_shared_rates(c.problem(), kExact);
   EXPECT_NEAR(rates.flows.rate[0], 6, 1e-9);
   EXPECT_NEAR(rates.flows.rate[1], 18, 1e-9);
   EXPECT_NEAR(rates.flows.rate[2], 36, 1e-9);
@@ -65,7 +67,7 @@ TEST(ClassShares, SettlesWhereClassesWaitForEachOther) {
   c.flows.capacity = {4, 4};
   c.flows.add({0, 1});
   c.flows.add({0, 1});
-  const ClassRates rates = class_shared_rates(c.problem());
+  const ClassRates rates = class_shared_rates(c.problem(), kExact);
   EXPECT_TRUE(rates.settled);
   EXPECT_NEAR(rates.flows.load[0], 4, 1e-6);
 }
@@ -75,7 +77,7 @@ TEST(ClassShares, OneClassIsPlainMaxMin) {
     Classes c = random_classes(seed);
     std::ranges::fill(c.class_of, 0);
     const auto expected = testing::naive_water_filling(c.flows.problem());
-    const ClassRates rates = class_shared_rates(c.problem());
+    const ClassRates rates = class_shared_rates(c.problem(), kExact);
     for (std::size_t f = 0; f < expected.size(); ++f) {
       ASSERT_NEAR(rates.flows.rate[f], expected[f], 1e-8 * (1 + expected[f])) << "seed " << seed;
     }
@@ -100,7 +102,7 @@ TEST(ClassShares, AFlowPerClassIsWeightedMaxMin) {
       c.weight.push_back(w);
     }
     const auto expected = testing::naive_water_filling(plain.problem());
-    const ClassRates rates = class_shared_rates(c.problem());
+    const ClassRates rates = class_shared_rates(c.problem(), kExact);
     ASSERT_TRUE(rates.settled) << "seed " << seed;
     for (std::size_t f = 0; f < expected.size(); ++f) {
       ASSERT_NEAR(rates.flows.rate[f], expected[f], 1e-6 * (1 + expected[f])) << "seed " << seed << " flow " << f;
@@ -116,7 +118,7 @@ TEST(ClassShares, EveryFlowIsBottleneckedTwice) {
   for (std::uint64_t seed = 0; seed < kCases; ++seed) {
     const Classes c = random_classes(seed);
     const FlowProblem p = c.flows.problem();
-    const ClassRates rates = class_shared_rates(c.problem());
+    const ClassRates rates = class_shared_rates(c.problem(), kExact);
     std::vector<double> load(p.capacity.size(), 0), by_class(p.capacity.size() * c.count, 0), most(by_class.size(), 0);
     for (std::size_t f = 0; f < c.flows.size(); ++f) {
       for (const auto l : p.path(f)) {
@@ -130,7 +132,8 @@ TEST(ClassShares, EveryFlowIsBottleneckedTwice) {
     if (!rates.settled) continue;
     ++settled;
     for (std::size_t f = 0; f < c.flows.size(); ++f) {
-      if (rates.flows.rate[f] >= c.flows.cap[f] * (1 - 1e-9)) continue;
+      // Budgets settle to 1e-9 of a link's capacity: so near to its cap may a capped flow end.
+      if (rates.flows.rate[f] >= c.flows.cap[f] - 1e-6) continue;
       const bool bottlenecked = std::ranges::any_of(p.path(f), [&](std::uint32_t l) {
         const std::size_t own = l * c.count + c.class_of[f];
         const double scale = 1e-6 * (1 + p.capacity[l]);
