@@ -86,6 +86,8 @@ FabricBundles::FabricBundles(const Topology& topology, const fabric::Locality& l
     of_pair.emplace_back();
     return static_cast<BundlePair>(of_pair.size() - 1);
   };
+  unit_count_ = topology.nvlink_domains().size() + topology.hosts().size();
+  if (leaf_groups != nullptr) leaf_group_count_ = leaf_groups->group_count;
   places_.resize(topology.gpus().size());
   for (const GpuId gpu : topology.gpus()) {
     Place& place = places_[gpu.index()];
@@ -93,7 +95,8 @@ FabricBundles::FabricBundles(const Topology& topology, const fabric::Locality& l
     place.host = host.value();
     place.leaf_group = leaf_groups != nullptr ? leaf_groups->group_of_host[host.index()] : 0;
     place.nvlink = new_pair();
-    if (topology.nvlink_domain(gpu)) place.domain = topology.nvlink_domain(gpu).value();
+    place.unit = static_cast<std::uint32_t>(topology.nvlink_domains().size() + host.index());
+    if (topology.nvlink_domain(gpu)) place.unit = place.domain = topology.nvlink_domain(gpu).value();
     for (const PortId port : topology.ports(gpu)) {
       if (topology.peer(port)) of_pair[place.nvlink].push_back(fabric::directed_link(topology, port));
     }

@@ -25,6 +25,7 @@ class FabricBundles {
   struct Place {
     std::uint32_t host = 0;
     std::uint32_t domain = kNone;  // NVLink domain
+    std::uint32_t unit = 0;        // dense: NVLink domains, then the hosts of GPUs without NVLink
     BundlePair nvlink = kNone;
     BundlePair nic = kNone;   // its nearest port, with the others of that GPU; shared by GPUs with the same nearest port
     BundlePair leaf = kNone;  // uplinks of the leaf that the port hangs on
@@ -35,6 +36,8 @@ class FabricBundles {
   };
   [[nodiscard]] const Place& place(fabric::GpuId gpu) const { return places_[gpu.index()]; }
   [[nodiscard]] std::size_t bundle_count() const { return first_link_.size() - 1; }
+  [[nodiscard]] std::size_t unit_count() const { return unit_count_; }
+  [[nodiscard]] std::size_t leaf_group_count() const { return leaf_group_count_; }
 
   enum class Kind : std::uint8_t { nvlink, adapter, leaf, pod };
   [[nodiscard]] Kind kind(std::uint32_t bundle) const;
@@ -50,6 +53,7 @@ class FabricBundles {
   std::vector<Place> places_;              // by GpuId
   std::vector<std::uint32_t> first_link_;  // by bundle, and the end
   std::vector<fabric::DirectedLink> links_;
+  std::size_t unit_count_ = 0, leaf_group_count_ = 1;
   std::uint32_t first_nic_ = 0, first_leaf_ = 0, first_pod_ = 0;  // pairs; those of NVLink come first
 };
 
