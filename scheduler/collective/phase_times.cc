@@ -102,7 +102,8 @@ class PhaseClock {
     PathShape whole;
     std::vector<std::uint32_t> between;
     const bool inside = paths_.append(gpus_.front(), gpus_.back(), between, whole) && !whole.network;
-    shape = {.switches = inside ? 0U : 1U, .cable_m = 0, .network = !inside};
+    const double cable_m = inside ? 0 : options_.latency.default_cable_m;
+    shape = {.switches = inside ? 0U : 1U, .cable_m = cable_m, .network = !inside};
     return paths_.append_end(gpus_[outward ? flow.from : flow.to], outward, inside, links_);
   }
 
