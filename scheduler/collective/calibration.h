@@ -3,10 +3,10 @@
 //
 // An all-reduce of S bytes over k NVLink domains of m ranks takes the least over protocols of
 //   latency_scale x L(m, k, protocol) + T / efficiency(protocol) + fill
-//   L     NCCL's tuning latencies of a tree (latency.h); of Simple inside switches that reduce (NVLS), one step each way
-//   T     the transfer time of the most loaded link, all stages at once: NCCL pipelines them. NVLink carries
-//         (1 + 1/m) S where the switches reduce, else 2(m-1)/m S; each adapter 2(k-1)/(k m) S along trees and 2(n-1)/(n m) S
-//         along flat rings
+//   L     NCCL's tuning latencies of a tree (latency.h); of Simple inside switches that reduce (NVLS), one step each
+//   way T     the transfer time of the most loaded link, all stages at once: NCCL pipelines them. NVLink carries
+//         (1 + 1/m) S where the switches reduce, else 2(m-1)/m S; each adapter 2(k-1)/(k m) S along trees and 2(n-1)/(n
+//         m) S along flat rings
 //   fill  of Simple: a pipeline that fills with chunks that grow with S, fill_us (1 + log2 k) S / (S + fill_half_bytes)
 #pragma once
 
@@ -32,8 +32,8 @@ struct CollectiveConstants {
 
 struct GpuGeneration {
   std::string_view name;
-  double nvlink_mbps = 0;  // per GPU and direction, nominal
-  bool nvls = false;       // NVLink switches reduce
+  double nvlink_mbps = 0;                                                  // per GPU and direction, nominal
+  bool nvls = false;                                                       // NVLink switches reduce
   double peak_bf16_tflops = 0, peak_fp8_tflops = 0, peak_fp32_tflops = 0;  // dense
   double compute_efficiency = 0.45;  // of the peak, while it computes: an assumption, to be replaced by a measurement
   CollectiveConstants constants;
@@ -45,8 +45,8 @@ const GpuGeneration* find_generation(std::string_view name);
 std::span<const GpuGeneration> generations();
 
 // Of one call. transfer_us: T divided by the efficiency of its link. passes: 2 for an all-reduce, 1 for half of one.
-double call_us(const CollectiveConstants& constants, bool nvls, std::uint64_t members, std::uint64_t domains, double bytes,
-               double transfer_us, double passes = 2);
+double call_us(const CollectiveConstants& constants, bool nvls, std::uint64_t members, std::uint64_t domains,
+               double bytes, double transfer_us, double passes = 2);
 
 // What NVLink carries per byte of an all-reduce inside one domain, divided by the efficiency of the better way.
 double nvlink_all_reduce_load(const CollectiveConstants& constants, bool nvls, double members);
@@ -69,7 +69,8 @@ struct MeasuredTime {
 };
 
 // The constants with the least sum of |log(predicted / measured)|, which no single odd row can pull far, by a pattern
-// search from `start`. Constants that rows say little of stay near it. Deterministic; milliseconds for tables of this size.
+// search from `start`. Constants that rows say little of stay near it. Deterministic; milliseconds for tables of this
+// size.
 CollectiveConstants fit_constants(std::span<const MeasuredTime> rows, const CollectiveConstants& start = {});
 
 struct FitError {

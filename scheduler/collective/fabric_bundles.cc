@@ -164,7 +164,10 @@ FabricBundles::FabricBundles(const Topology& topology, const fabric::Locality& l
 
 FabricBundles::Kind FabricBundles::kind(std::uint32_t bundle) const {
   const BundlePair pair = bundle / 2;
-  return pair < first_nic_ ? Kind::nvlink : pair < first_leaf_ ? Kind::adapter : pair < first_pod_ ? Kind::leaf : Kind::pod;
+  return pair < first_nic_    ? Kind::nvlink
+         : pair < first_leaf_ ? Kind::adapter
+         : pair < first_pod_  ? Kind::leaf
+                              : Kind::pod;
 }
 
 std::vector<double> FabricBundles::capacities(std::span<const double> link_mbps) const {

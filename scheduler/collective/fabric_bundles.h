@@ -1,6 +1,7 @@
 // A fabric as few bundles of links with what they have together: each GPU's NVLink, each adapter, each leaf's uplinks,
 // each pod's. What a placement costs on it is a sum over bundles, without a single route: that holds as far as routing
-// spreads traffic evenly over the links of a bundle, which is what routing is for. Derived once per topology; immutable.
+// spreads traffic evenly over the links of a bundle, which is what routing is for. Derived once per topology;
+// immutable.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +28,9 @@ class FabricBundles {
     std::uint32_t domain = kNone;  // NVLink domain
     std::uint32_t unit = 0;        // dense: NVLink domains, then the hosts of GPUs without NVLink
     BundlePair nvlink = kNone;
-    BundlePair nic = kNone;   // its nearest port, with the others of that GPU; shared by GPUs with the same nearest port
-    BundlePair leaf = kNone;  // uplinks of the leaf that the port hangs on
-    BundlePair pod = kNone;   // links of its pod to the rest, in the same network; none: no pods
+    BundlePair nic = kNone;  // its nearest port, with the others of that GPU; shared by GPUs with the same nearest port
+    BundlePair leaf = kNone;       // uplinks of the leaf that the port hangs on
+    BundlePair pod = kNone;        // links of its pod to the rest, in the same network; none: no pods
     std::uint32_t leaf_group = 0;  // leaves of the same hosts
     std::uint32_t rail = kNone;
     std::uint32_t network = kNone;  // connected part: between two of them there is no path

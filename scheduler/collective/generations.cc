@@ -8,8 +8,11 @@ namespace {
 // says nothing of stays at the defaults of CollectiveConstants. bench_collective fits again and prints how far off
 // these are.
 constexpr CollectiveConstants kAmpere{.network_efficiency = 0.951, .latency_scale = 0.954, .fill_us = 106};
-constexpr CollectiveConstants kHopper{
-    .nvls_efficiency = 0.650, .latency_scale = 1.11, .ll_efficiency = 0.062, .fill_us = 74.3, .fill_half_bytes = 14.4e6};
+constexpr CollectiveConstants kHopper{.nvls_efficiency = 0.650,
+                                      .latency_scale = 1.11,
+                                      .ll_efficiency = 0.062,
+                                      .fill_us = 74.3,
+                                      .fill_half_bytes = 14.4e6};
 constexpr CollectiveConstants kBlackwell{.nvls_efficiency = 0.447,
                                          .ring_efficiency = 0.788,
                                          .latency_scale = 0.869,

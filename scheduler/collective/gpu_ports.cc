@@ -9,7 +9,8 @@ GpuPorts nearest_ports(const fabric::Topology& topology) {
   for (const fabric::HostId host : topology.hosts()) {
     std::vector<fabric::HcaId> cabled;
     for (const fabric::HcaId hca : topology.hcas(host)) {
-      const bool joined = std::ranges::any_of(topology.ports(hca), [&](auto port) { return topology.peer(port).valid(); });
+      const bool joined =
+          std::ranges::any_of(topology.ports(hca), [&](auto port) { return topology.peer(port).valid(); });
       if (joined && topology.kind(hca) == fabric::HcaKind::host) cabled.push_back(hca);
     }
     const auto gpus = topology.gpus(host);

@@ -6,7 +6,8 @@
 
 namespace railweave::scheduler {
 
-// NCCL's protocols: LL sends 4 bytes of flag with every 4 of data, LL128 8 with every 120, Simple synchronises by chunk.
+// NCCL's protocols: LL sends 4 bytes of flag with every 4 of data, LL128 8 with every 120, Simple synchronises by
+// chunk.
 enum class Protocol : std::uint8_t { ll, ll128, simple };
 inline constexpr std::array kProtocols{Protocol::ll, Protocol::ll128, Protocol::simple};
 

@@ -73,9 +73,9 @@ class PhaseClock {
     add_background(merged, cap);
     std::vector<double> capacity;
     for (const std::uint32_t l : local_.links()) capacity.push_back(paths_.capacity_mbps()[l] * options_.efficiency);
-    solver_.solve({.capacity = capacity, .first = merged.first, .links = merged.links, .cap = cap,
-                   .members = merged.members},
-                  rates_);
+    solver_.solve(
+        {.capacity = capacity, .first = merged.first, .links = merged.links, .cap = cap, .members = merged.members},
+        rates_);
     double slowest = -1;
     for (std::size_t f = 0; f < phase.flows.size(); ++f) {
       const std::uint32_t m = merged.merged_of[f];

@@ -28,9 +28,9 @@ struct PhaseOptions {
 };
 
 struct PhaseTime {
-  double latency_us = 0;    // of all repeats
-  double transfer_us = 0;   // likewise
-  double rate_mbps = 0;     // of the flow that ends last
+  double latency_us = 0;                                     // of all repeats
+  double transfer_us = 0;                                    // likewise
+  double rate_mbps = 0;                                      // of the flow that ends last
   std::uint32_t bottleneck = fabric::FlowRates::kUnbounded;  // what holds it back
   std::size_t flows = 0, merged = 0;
 };

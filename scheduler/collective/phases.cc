@@ -12,8 +12,9 @@ using Kind = CollectiveKind;
 using Algorithm = CollectiveAlgorithm;
 
 std::unexpected<Error> unsupported(const CollectiveRequest& request, const std::string& why) {
-  return fail(ErrorKind::invalid, "collectives.unsupported",
-              std::string(to_string(request.algorithm)) + " cannot do " + std::string(to_string(request.kind)) + ": " + why);
+  return fail(
+      ErrorKind::invalid, "collectives.unsupported",
+      std::string(to_string(request.algorithm)) + " cannot do " + std::string(to_string(request.kind)) + ": " + why);
 }
 
 // How often the whole vector passes a rank: reduce-scatter and all-gather once, all-reduce twice.

@@ -41,8 +41,8 @@ struct CollectiveRequest {
   std::uint32_t switch_depth = 1;  // in_network: switches between a rank and the one that reduces last
 };
 
-// Errors, code "collectives.unsupported": an algorithm that does not do that kind, halving_doubling of a number of ranks
-// that is no power of two, domains of different size. direct makes n(n-1) flows: at most kMaxDirectRanks.
+// Errors, code "collectives.unsupported": an algorithm that does not do that kind, halving_doubling of a number of
+// ranks that is no power of two, domains of different size. direct makes n(n-1) flows: at most kMaxDirectRanks.
 inline constexpr std::uint32_t kMaxDirectRanks = 2048;
 Result<PhasePlan> plan_phases(const CollectiveRequest& request);
 

@@ -158,13 +158,13 @@ void PlacementCostModel::add_ring(std::span<const Place* const> members, double 
   if (domains < members.size()) {
     for (std::uint32_t s = 0; s < domains; ++s) {
       const double m = first_of_slot_[s + 1] - first_of_slot_[s];
-      const double load = passes == 2 ? nvlink_all_reduce_load(c, generation_.nvls, m) : (m - 1) / m / c.ring_efficiency;
+      const double load =
+          passes == 2 ? nvlink_all_reduce_load(c, generation_.nvls, m) : (m - 1) / m / c.ring_efficiency;
       for (std::uint32_t i = first_of_slot_[s]; i < first_of_slot_[s + 1]; ++i) add_inside(*sorted_[i], bytes * load);
     }
   }
   if (domains < 2) return;
-  const double hop =
-      bytes * network_all_reduce_load(c, generation_.nvls, least_members_, domains) * passes / 2;
+  const double hop = bytes * network_all_reduce_load(c, generation_.nvls, least_members_, domains) * passes / 2;
   for (std::uint32_t ring = 0; ring < least_members_; ++ring) {
     for (std::uint32_t s = 0; s < domains; ++s) {
       const std::uint32_t to = s + 1 == domains ? 0 : s + 1;

@@ -26,8 +26,8 @@ inline constexpr std::size_t kCommGroups = 6;
 std::string_view to_string(CommGroup group);  // "tensor", "expertData"
 
 struct GroupCost {
-  double time_us = 0;      // per step: all calls
-  double transfer_us = 0;  // of it: bytes on the most loaded bundle
+  double time_us = 0;                           // per step: all calls
+  double transfer_us = 0;                       // of it: bytes on the most loaded bundle
   std::uint32_t bundle = FabricBundles::kNone;  // that bundle
   FabricBundles::Kind bundle_kind = FabricBundles::Kind::nvlink;
   std::uint32_t domains = 0;  // NVLink domains that the widest group of the kind spans
@@ -40,13 +40,13 @@ struct PlacementCost {
   [[nodiscard]] const GroupCost& of(CommGroup group) const { return groups[static_cast<std::size_t>(group)]; }
 };
 
-// Keeps its memory between calls: one per thread. Borrows bundles and generation.
+// Keeps its memory between calls: one per thread. Borrows bundles.
 class PlacementCostModel {
  public:
   PlacementCostModel(const FabricBundles& bundles, const GpuGeneration& generation);
 
-  // gpu_of_rank: as many as the parallelism has ranks. capacity_mbps: FabricBundles::capacities() of the whole fabric or
-  // of what other jobs leave of it.
+  // gpu_of_rank: as many as the parallelism has ranks. capacity_mbps: FabricBundles::capacities() of the whole fabric
+  // or of what other jobs leave of it.
   PlacementCost predict(std::span<const fabric::GpuId> gpu_of_rank, const Parallelism& parallelism,
                         const TrafficSpec& traffic, std::span<const double> capacity_mbps);
 
@@ -73,7 +73,7 @@ class PlacementCostModel {
   GroupCost cost_of(CommGroup group, const GroupTraffic& traffic, std::span<const double> capacity);
 
   const FabricBundles& bundles_;
-  const GpuGeneration& generation_;
+  GpuGeneration generation_;
   Parallelism parallelism_;
   std::vector<const Place*> places_;  // by rank
   Loads loads_;

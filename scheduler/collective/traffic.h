@@ -8,15 +8,19 @@
 //                Clusters Using Megatron-LM", SC 2021, section 3.2. Sequence parallelism moves as much (Korthikanti et
 //                al., "Reducing Activation Recomputation in Large Transformer Models", MLSys 2023, section 4.2.2).
 //   context      keys and values, 2 b s h (kv heads / heads) B / TP: all-gathered forward, gathered again and their
-//                gradients reduce-scattered backward: 3 per layer and micro-batch, one more with recomputation. Llama Team,
-//                "The Llama 3 Herd of Models", 2024, section 3.3.2; ring attention (Liu et al., 2023) moves as much.
-//   expert       4 all-to-all of b (s/CP) h top-k B / TP per expert layer and micro-batch: dispatch and combine, forward
+//                gradients reduce-scattered backward: 3 per layer and micro-batch, one more with recomputation. Llama
+//                Team, "The Llama 3 Herd of Models", 2024, section 3.3.2; ring attention (Liu et al., 2023) moves as
+//                much.
+//   expert       4 all-to-all of b (s/CP) h top-k B / TP per expert layer and micro-batch: dispatch and combine,
+//   forward
 //                and backward. Rajbhandari et al., "DeepSpeed-MoE", ICML 2022, section 5.
-//   pipeline     b (s/CP) h B / TP to the next stage per micro-batch and model chunk, the scatter/gather optimization of
+//   pipeline     b (s/CP) h B / TP to the next stage per micro-batch and model chunk, the scatter/gather optimization
+//   of
 //                Narayanan et al., section 4.1, included.
 //   data         dense parameters / (TP PP) as gradients, all-reduced: as bytes of an all-reduce also where it is a
-//                reduce-scatter of gradients and an all-gather of parameters (ZeRO-1 and 2) or, ZeRO-3, one all-gather per
-//                pass and micro-batch and a reduce-scatter per step. Rajbhandari et al., "ZeRO", SC 2020, section 7.
+//                reduce-scatter of gradients and an all-gather of parameters (ZeRO-1 and 2) or, ZeRO-3, one all-gather
+//                per pass and micro-batch and a reduce-scatter per step. Rajbhandari et al., "ZeRO", SC 2020,
+//                section 7.
 //   expert_data  expert parameters / (TP PP EP), likewise, among ranks with the same experts.
 // Gradients are divided by gradient_compression, and exchanges of data and expert_data by synchronise_every (local SGD:
 // Stich, ICLR 2019), as a mean over steps.

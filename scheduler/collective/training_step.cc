@@ -18,9 +18,7 @@ double peak_flops(const GpuGeneration& generation, Precision precision) {
   return generation.peak_bf16_tflops * 1e12;
 }
 
-double step_tokens(const ModelSpec& model) {
-  return static_cast<double>(model.global_batch) * model.sequence_length;
-}
+double step_tokens(const ModelSpec& model) { return static_cast<double>(model.global_batch) * model.sequence_length; }
 
 }  // namespace
 
@@ -50,8 +48,7 @@ StepTime training_step(const ModelSpec& model, const Parallelism& parallelism, c
   const auto exposed = [&](CommGroup group) { return step.exposed_us[static_cast<std::size_t>(group)]; };
   const double steady =
       step.compute_us + exposed(CommGroup::tensor) + exposed(CommGroup::context) + exposed(CommGroup::expert);
-  step.bubble_us =
-      steady * (parallelism.pipeline - 1) / (model.virtual_stages * micro_batches(model, parallelism));
+  step.bubble_us = steady * (parallelism.pipeline - 1) / (model.virtual_stages * micro_batches(model, parallelism));
   step.step_us = steady + step.bubble_us + exposed(CommGroup::pipeline) + exposed(CommGroup::data) +
                  exposed(CommGroup::expert_data);
   step.tokens_per_s = step_tokens(model) / step.step_us * 1e6;

@@ -21,7 +21,8 @@ constexpr double bytes_of(Precision precision) {
   return 2;
 }
 
-// How optimizer state, gradients and parameters are spread over data-parallel ranks (Rajbhandari et al., ZeRO, SC 2020).
+// How optimizer state, gradients and parameters are spread over data-parallel ranks (Rajbhandari et al., ZeRO, SC
+// 2020).
 enum class Sharding : std::uint8_t {
   none,        // every rank has all: gradients are all-reduced
   optimizer,   // ZeRO-1 and 2: gradients are reduce-scattered, parameters all-gathered once a step
@@ -29,10 +30,10 @@ enum class Sharding : std::uint8_t {
 };
 
 struct MixtureOfExperts {
-  std::uint32_t experts = 8;           // of a layer
+  std::uint32_t experts = 8;            // of a layer
   std::uint32_t experts_per_token = 2;  // top-k
-  double expert_parameters = 0;        // of all experts of all layers; the rest is dense
-  std::uint32_t every = 1;             // one layer in so many has experts
+  double expert_parameters = 0;         // of all experts of all layers; the rest is dense
+  std::uint32_t every = 1;              // one layer in so many has experts
   friend bool operator==(const MixtureOfExperts&, const MixtureOfExperts&) = default;
 };
 
@@ -43,17 +44,17 @@ struct ModelSpec {
   std::uint32_t layers = 0;
   std::uint32_t hidden_size = 0;
   std::uint32_t sequence_length = 0;
-  std::uint32_t micro_batch = 1;   // sequences
-  std::uint32_t global_batch = 1;  // sequences per step, over all data-parallel ranks
-  double kv_fraction = 1;          // key and value heads by query heads (grouped-query attention)
+  std::uint32_t micro_batch = 1;                   // sequences
+  std::uint32_t global_batch = 1;                  // sequences per step, over all data-parallel ranks
+  double kv_fraction = 1;                          // key and value heads by query heads (grouped-query attention)
   Precision precision = Precision::bf16;           // of parameters and activations
   Precision gradient_precision = Precision::fp32;  // as reduced
   std::optional<MixtureOfExperts> experts;
 
   Sharding sharding = Sharding::none;
-  std::uint32_t virtual_stages = 1;    // model chunks of a pipeline stage (interleaved schedule)
-  bool recompute = false;              // activations are computed again in the backward pass
-  double gradient_compression = 1;     // bytes of gradients are divided by it; at least 1
+  std::uint32_t virtual_stages = 1;     // model chunks of a pipeline stage (interleaved schedule)
+  bool recompute = false;               // activations are computed again in the backward pass
+  double gradient_compression = 1;      // bytes of gradients are divided by it; at least 1
   std::uint32_t synchronise_every = 1;  // steps between gradient (local SGD: parameter) exchanges
   // Of each group's communication, how much hides behind computation, 0 to 1.
   double overlap_tensor = 0, overlap_context = 0.9, overlap_expert = 0, overlap_data = 0.8, overlap_pipeline = 0.5;
@@ -70,7 +71,8 @@ struct GroupTraffic {
   friend bool operator==(const GroupTraffic&, const GroupTraffic&) = default;
 };
 struct TrafficSpec {
-  GroupTraffic tensor;       // all-reduce (or reduce-scatter and all-gather, which move as much) among ranks that differ in tp
+  GroupTraffic
+      tensor;  // all-reduce (or reduce-scatter and all-gather, which move as much) among ranks that differ in tp
   GroupTraffic context;      // all-gather and reduce-scatter of keys and values among those that differ in cp
   GroupTraffic expert;       // all-to-all among those that differ in ep
   GroupTraffic data;         // all-reduce of dense gradients among those that differ in cp, ep and dp

@@ -70,7 +70,8 @@ TEST(PhaseTimes, AreTheClosedFormsOnOneSwitch) {
       EXPECT_NEAR(time(Kind::all_reduce, Algorithm::halving_doubling),
                   cf::halving_doubling_all_reduce_us(n, bytes, kPort), close);
       EXPECT_NEAR(time(Kind::all_to_all, Algorithm::direct), cf::direct_all_to_all_us(n, bytes, kPort), close);
-      EXPECT_NEAR(time(Kind::all_reduce, Algorithm::in_network), cf::in_network_all_reduce_us(bytes, 1, kToSwitch), close);
+      EXPECT_NEAR(time(Kind::all_reduce, Algorithm::in_network), cf::in_network_all_reduce_us(bytes, 1, kToSwitch),
+                  close);
       EXPECT_NEAR(time(Kind::point_to_point, Algorithm::direct), cf::point_to_point_us(bytes, kPort), close);
       EXPECT_NEAR(time(Kind::all_reduce, Algorithm::parameter_server), cf::parameter_server_us(n, 1, bytes, kPort),
                   close);
@@ -105,10 +106,12 @@ TEST(PhaseTimes, OfTheHierarchyAreTheClosedFormOnRails) {
   const auto gpus = rails().gpus(64);  // of one unit: every ring stays on its leaf
   const double nvlink_mbps = static_cast<double>(rails().topology->rate_per_gpu(fabric::NvlinkDomainId(0)).value());
   for (const double bytes : {1e5, 1e9}) {
-    const double time = time_of(
-        rails(),
-        {.algorithm = Algorithm::hierarchical, .ranks = 64, .bytes = bytes, .domain_of_rank = std::span(domain).first(64)},
-        gpus);
+    const double time = time_of(rails(),
+                                {.algorithm = Algorithm::hierarchical,
+                                 .ranks = 64,
+                                 .bytes = bytes,
+                                 .domain_of_rank = std::span(domain).first(64)},
+                                gpus);
     const double expected =
         cf::hierarchical_all_reduce_us(8, 8, bytes, {.rate_mbps = nvlink_mbps, .alpha_us = 3.4}, kPort);
     EXPECT_NEAR(time, expected, 1e-9 * expected);
@@ -165,8 +168,7 @@ TEST(PhaseTimes, OthersOnTheSameLinksSlowOneDown) {
   ASSERT_TRUE(paths.append(fabric::GpuId(0), fabric::GpuId(20), background.links, shape));
   background.first.push_back(static_cast<std::uint32_t>(background.links.size()));
   background.members = {3};
-  const double beside =
-      collective_time(*plan, paths, gpus, {.background = &background, .latency_off = true})->total_us;
+  const double beside = collective_time(*plan, paths, gpus, {.background = &background, .latency_off = true})->total_us;
   EXPECT_NEAR(beside, 4 * alone, 1e-6 * alone);
   // At 10 Gb/s each they leave 370.
   background.cap_mbps = {10'000};

@@ -37,7 +37,8 @@ std::vector<std::set<std::uint32_t>> known_after(const PhasePlan& plan) {
     const auto rounds = static_cast<unsigned>(std::lround(phase.repeats * phase.steps));
     for (unsigned round = 0; round < rounds; ++round) {
       const auto before = known;
-      for (const RankFlow& flow : phase.flows) known[flow.to].insert(before[flow.from].begin(), before[flow.from].end());
+      for (const RankFlow& flow : phase.flows)
+        known[flow.to].insert(before[flow.from].begin(), before[flow.from].end());
     }
   }
   return known;
@@ -45,12 +46,11 @@ std::vector<std::set<std::uint32_t>> known_after(const PhasePlan& plan) {
 
 TEST(Phases, AfterAnAllReduceEveryRankKnowsOfEveryOther) {
   for (const std::uint32_t n : {2U, 3U, 4U, 8U, 12U, 16U, 31U, 64U}) {
-    for (const Algorithm algorithm :
-         {Algorithm::ring, Algorithm::tree, Algorithm::halving_doubling, Algorithm::hierarchical, Algorithm::direct,
-          Algorithm::parameter_server}) {
+    for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::halving_doubling,
+                                      Algorithm::hierarchical, Algorithm::direct, Algorithm::parameter_server}) {
       const auto domain = domains(n, n % 4 == 0 ? 4 : 1);
-      const auto plan = plan_phases(
-          {.algorithm = algorithm, .ranks = n, .bytes = kBytes, .domain_of_rank = domain, .servers = 2});
+      const auto plan =
+          plan_phases({.algorithm = algorithm, .ranks = n, .bytes = kBytes, .domain_of_rank = domain, .servers = 2});
       if (algorithm == Algorithm::halving_doubling && (n & (n - 1)) != 0) {
         EXPECT_FALSE(plan);
         continue;
@@ -95,7 +95,7 @@ TEST(Phases, TheServersTakeAndGiveEverything) {
   const auto plan = plan_phases({.algorithm = Algorithm::parameter_server, .ranks = 10, .bytes = 100, .servers = 2});
   ASSERT_EQ(plan->phases.size(), 2U);
   const auto sent = sent_by_rank(*plan);
-  EXPECT_DOUBLE_EQ(sent.at(9), 100);           // half to each server
+  EXPECT_DOUBLE_EQ(sent.at(9), 100);            // half to each server
   EXPECT_DOUBLE_EQ(sent.at(0), 50 + 50.0 * 9);  // half to the other server, then its half to everybody
 }
 
