@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "fabric/base/check.h"
 #include "scheduler/collective/collective.h"
@@ -11,12 +12,15 @@ namespace railweave::scheduler {
 
 namespace {
 constexpr std::uint32_t kNone = FabricBundles::kNone;
+constexpr BundlePair kNowhere = 0;     // carries what nothing joins
+constexpr double kNoCapacity = 1e250;  // microseconds a byte; infinity times no bytes would be no number
+constexpr double kUnreachable = 1e200;
+}  // namespace
 
 // NCCL's channels enter and leave a domain rail by rail, whatever the order of ranks.
-bool by_rail(const FabricBundles::Place* a, const FabricBundles::Place* b) {
+bool PlacementCostModel::by_rail(const Spot* a, const Spot* b) {
   return a->rail != b->rail ? a->rail < b->rail : a->nic < b->nic;
 }
-}  // namespace
 
 std::string_view to_string(CommGroup group) {
   switch (group) {
@@ -38,11 +42,52 @@ std::string_view to_string(CommGroup group) {
 
 PlacementCostModel::PlacementCostModel(const FabricBundles& bundles, const GpuGeneration& generation)
     : bundles_(bundles), generation_(generation) {
-  loads_.sum.assign(bundles.bundle_count(), 0);
+  local_pair_.resize(bundles.bundle_count() / 2);
+  pair_stamp_.assign(bundles.bundle_count() / 2, 0);
+  local_unit_.resize(bundles.unit_count());
   unit_stamp_.assign(bundles.unit_count(), 0);
-  unit_slot_.assign(bundles.unit_count(), 0);
   leaf_group_count_.assign(bundles.leaf_group_count(), 0);
-  pod_count_.assign(bundles.bundle_count() / 2, 0);
+}
+
+BundlePair PlacementCostModel::local_pair(BundlePair pair, std::span<const double> capacity_mbps) {
+  if (pair == kNone) return kNone;
+  if (pair_stamp_[pair] == job_) return local_pair_[pair];
+  pair_stamp_[pair] = job_;
+  const auto local = local_pair_[pair] = static_cast<BundlePair>(pair_of_.size());
+  pair_of_.push_back(pair);
+  for (const double mbps : {capacity_mbps[2 * pair], capacity_mbps[2 * pair + 1]}) {
+    us_per_byte_.push_back(mbps > 0 ? 8 / mbps : kNoCapacity);
+  }
+  return local;
+}
+
+void PlacementCostModel::number(std::span<const fabric::GpuId> gpu_of_rank, std::span<const double> capacity_mbps) {
+  ++job_;
+  units_ = 0;
+  pair_of_.assign(1, kNone);
+  us_per_byte_.assign(2, kNoCapacity);
+  spots_.resize(gpu_of_rank.size());
+  for (std::size_t r = 0; r < spots_.size(); ++r) {
+    const FabricBundles::Place& place = bundles_.place(gpu_of_rank[r]);
+    if (unit_stamp_[place.unit] != job_) {
+      unit_stamp_[place.unit] = job_;
+      local_unit_[place.unit] = units_++;
+    }
+    spots_[r] = {.unit = local_unit_[place.unit],
+                 .nvlink = place.domain == kNone ? kNone : local_pair(place.nvlink, capacity_mbps),
+                 .nic = local_pair(place.nic, capacity_mbps),
+                 .leaf = local_pair(place.leaf, capacity_mbps),
+                 .pod = local_pair(place.pod, capacity_mbps),
+                 .host = place.host,
+                 .leaf_group = place.leaf_group,
+                 .rail = place.rail,
+                 .network = place.network};
+  }
+  load_.assign(us_per_byte_.size(), 0);
+  pod_count_.assign(pair_of_.size(), 0);
+  slot_stamp_.assign(units_, 0);
+  slot_of_unit_.resize(units_);
+  stamp_ = 0;
 }
 
 // Calls visit(members) for every group of the kind. Ranks count tensor fastest, then context, expert, data, pipeline
@@ -85,54 +130,45 @@ void PlacementCostModel::for_each_group(CommGroup group, Visit visit) {
   if (offsets.size() < 2) return;
   group_.resize(offsets.size());
   for (const std::uint64_t base : bases) {
-    for (std::size_t i = 0; i < offsets.size(); ++i) group_[i] = places_[base + offsets[i]];
-    visit(std::span<const Place* const>(group_));
+    for (std::size_t i = 0; i < offsets.size(); ++i) group_[i] = &spots_[base + offsets[i]];
+    visit(Members(group_));
   }
-}
-
-void PlacementCostModel::add_inside(const Place& place, double bytes) {
-  if (place.domain == kNone) return;  // through PCIe or memory, which has no bundle
-  loads_.add(2 * place.nvlink, bytes);
-  loads_.add(2 * place.nvlink + 1, bytes);
 }
 
 // One flow: `bytes` of network load or `nvlink_bytes` of NVLink load. The way of BundledPaths.
-void PlacementCostModel::add_hop(const Place& from, const Place& to, double bytes, double nvlink_bytes) {
+void PlacementCostModel::add_hop(const Spot& from, const Spot& to, double bytes, double nvlink_bytes) {
   if (from.unit == to.unit) {
-    if (from.domain == kNone || &from == &to) return;
-    loads_.add(2 * from.nvlink, nvlink_bytes);
-    loads_.add(2 * to.nvlink + 1, nvlink_bytes);
+    if (from.nvlink == kNone || &from == &to) return;  // PCIe and memory have no bundle
+    add(from.nvlink, 0, nvlink_bytes);
+    add(to.nvlink, 1, nvlink_bytes);
     return;
   }
   if (from.host == to.host) return;
-  if (from.nic == kNone || to.nic == kNone || from.leaf == kNone || to.leaf == kNone) {
-    loads_.add(2 * from.nvlink, std::numeric_limits<double>::infinity());  // nothing joins them
-    return;
-  }
-  loads_.add(2 * from.nic, bytes);
-  loads_.add(2 * to.nic + 1, bytes);
+  if (from.leaf == kNone || to.leaf == kNone) return add(kNowhere, 0, bytes);
+  add(from.nic, 0, bytes);
+  add(to.nic, 1, bytes);
   if (from.leaf == to.leaf || (from.network != to.network && from.leaf_group == to.leaf_group)) return;
-  loads_.add(2 * from.leaf, bytes);
-  loads_.add(2 * to.leaf + 1, bytes);
+  add(from.leaf, 0, bytes);
+  add(to.leaf, 1, bytes);
   if (from.pod == kNone || to.pod == kNone || from.pod == to.pod) return;
-  loads_.add(2 * from.pod, bytes);
-  loads_.add(2 * to.pod + 1, bytes);
+  add(from.pod, 0, bytes);
+  add(to.pod, 1, bytes);
 }
 
 // Members of each NVLink domain together, domains in order of their first rank, members by rail: sorted_,
 // first_of_slot_. Returns the number of domains.
-std::uint32_t PlacementCostModel::sort_by_unit(std::span<const Place* const> members) {
+std::uint32_t PlacementCostModel::sort_by_unit(Members members) {
   ++stamp_;
   first_of_slot_.clear();
   slot_of_member_.resize(members.size());
   for (std::size_t i = 0; i < members.size(); ++i) {
     const std::uint32_t unit = members[i]->unit;
-    if (unit_stamp_[unit] != stamp_) {
-      unit_stamp_[unit] = stamp_;
-      unit_slot_[unit] = static_cast<std::uint32_t>(first_of_slot_.size());
+    if (slot_stamp_[unit] != stamp_) {
+      slot_stamp_[unit] = stamp_;
+      slot_of_unit_[unit] = static_cast<std::uint32_t>(first_of_slot_.size());
       first_of_slot_.push_back(0);
     }
-    ++first_of_slot_[slot_of_member_[i] = unit_slot_[unit]];
+    ++first_of_slot_[slot_of_member_[i] = slot_of_unit_[unit]];
   }
   const auto domains = static_cast<std::uint32_t>(first_of_slot_.size());
   least_members_ = *std::ranges::min_element(first_of_slot_);
@@ -142,88 +178,102 @@ std::uint32_t PlacementCostModel::sort_by_unit(std::span<const Place* const> mem
   for (std::size_t i = 0; i < members.size(); ++i) sorted_[first_of_slot_[slot_of_member_[i]]++] = members[i];
   for (std::size_t s = domains; s > 0; --s) first_of_slot_[s - 1] = s > 1 ? first_of_slot_[s - 2] : 0;
   first_of_slot_.push_back(static_cast<std::uint32_t>(members.size()));
+  if (domains == members.size() || domains == 1) return domains;
+  for (std::uint32_t s = 0; s < domains; ++s) {
+    const auto from = sorted_.begin() + first_of_slot_[s], to = sorted_.begin() + first_of_slot_[s + 1];
+    if (!std::is_sorted(from, to, by_rail)) std::sort(from, to, by_rail);
+  }
+  return domains;
+}
+
+// passes 2: all-reduce; 1: reduce-scatter or all-gather. Returns the domains it spans; so does the next.
+std::uint32_t PlacementCostModel::add_ring(Members members, double bytes, double passes) {
+  const CollectiveConstants& c = generation_.constants;
+  const auto inside = [&](double m) {
+    return bytes * (passes == 2 ? nvlink_all_reduce_load(c, generation_.nvls, m) : (m - 1) / m / c.ring_efficiency);
+  };
+  const std::uint32_t first_unit = members.front()->unit;
+  if (std::ranges::all_of(members, [&](const Spot* spot) { return spot->unit == first_unit; })) {
+    if (members.front()->nvlink == kNone) return 1;
+    const double load = inside(static_cast<double>(members.size()));
+    for (const Spot* spot : members) add_both(spot->nvlink, load);
+    return 1;
+  }
+  const std::uint32_t domains = sort_by_unit(members);
   if (domains < members.size()) {
+    std::uint32_t size = 0;
+    double load = 0;
     for (std::uint32_t s = 0; s < domains; ++s) {
-      const auto from = sorted_.begin() + first_of_slot_[s], to = sorted_.begin() + first_of_slot_[s + 1];
-      if (!std::is_sorted(from, to, by_rail)) std::sort(from, to, by_rail);
+      const std::uint32_t own = first_of_slot_[s + 1] - first_of_slot_[s];
+      if (own != size) load = inside(size = own);
+      if (sorted_[first_of_slot_[s]]->nvlink == kNone || load == 0) continue;
+      for (std::uint32_t i = first_of_slot_[s]; i < first_of_slot_[s + 1]; ++i) add_both(sorted_[i]->nvlink, load);
+    }
+  }
+  const double hop = bytes * network_all_reduce_load(c, generation_.nvls, least_members_, domains) * passes / 2;
+  for (std::uint32_t s = 0; s < domains; ++s) {
+    const std::uint32_t to = s + 1 == domains ? 0 : s + 1;
+    for (std::uint32_t ring = 0; ring < least_members_; ++ring) {
+      add_hop(*sorted_[first_of_slot_[s] + ring], *sorted_[first_of_slot_[to] + ring], hop, 0);
     }
   }
   return domains;
 }
 
-// passes 2: all-reduce; 1: reduce-scatter or all-gather.
-void PlacementCostModel::add_ring(std::span<const Place* const> members, double bytes, double passes) {
-  const std::uint32_t domains = sort_by_unit(members);
-  const CollectiveConstants& c = generation_.constants;
-  if (domains < members.size()) {
-    for (std::uint32_t s = 0; s < domains; ++s) {
-      const double m = first_of_slot_[s + 1] - first_of_slot_[s];
-      const double load =
-          passes == 2 ? nvlink_all_reduce_load(c, generation_.nvls, m) : (m - 1) / m / c.ring_efficiency;
-      for (std::uint32_t i = first_of_slot_[s]; i < first_of_slot_[s + 1]; ++i) add_inside(*sorted_[i], bytes * load);
-    }
-  }
-  if (domains < 2) return;
-  const double hop = bytes * network_all_reduce_load(c, generation_.nvls, least_members_, domains) * passes / 2;
-  for (std::uint32_t ring = 0; ring < least_members_; ++ring) {
-    for (std::uint32_t s = 0; s < domains; ++s) {
-      const std::uint32_t to = s + 1 == domains ? 0 : s + 1;
-      add_hop(*sorted_[first_of_slot_[s] + ring], *sorted_[first_of_slot_[to] + ring], hop, 0);
-    }
-  }
-}
-
 // Every member sends bytes / n to every member. What is bound for another rail crosses NVLink first (NCCL's PXN), so
 // that a leaf's uplinks carry what leaves its leaf group alone.
-void PlacementCostModel::add_all_to_all(std::span<const Place* const> members, double bytes) {
+std::uint32_t PlacementCostModel::add_all_to_all(Members members, double bytes) {
   const CollectiveConstants& c = generation_.constants;
-  sort_by_unit(members);
-  for (const Place* place : members) {
-    ++leaf_group_count_[place->leaf_group];
-    if (place->pod != kNone) ++pod_count_[place->pod];
+  const std::uint32_t domains = sort_by_unit(members);
+  for (const Spot* spot : members) {
+    ++leaf_group_count_[spot->leaf_group];
+    if (spot->pod != kNone) ++pod_count_[spot->pod];
   }
   const auto n = static_cast<double>(members.size());
-  const double each = bytes / n, on_network = each / c.network_efficiency;
+  const double each = bytes / n, on_network = each / c.network_efficiency, on_nvlink = each / c.ring_efficiency;
   for (std::size_t i = 0; i < members.size(); ++i) {
-    const Place& place = *members[i];
+    const Spot& spot = *members[i];
     const std::uint32_t slot = slot_of_member_[i];
     const double near = first_of_slot_[slot + 1] - first_of_slot_[slot];
-    if (near > 1) add_inside(place, (near - 1) * each / c.ring_efficiency);
+    if (near > 1 && spot.nvlink != kNone) add_both(spot.nvlink, (near - 1) * on_nvlink);
     if (near == n) continue;
-    if (place.nic == kNone || place.leaf == kNone) {
-      loads_.add(2 * place.nvlink, std::numeric_limits<double>::infinity());
+    if (spot.leaf == kNone) {
+      add(kNowhere, 0, each);
       continue;
     }
-    const auto both_ways = [&](BundlePair pair, double load) {
-      loads_.add(2 * pair, load);
-      loads_.add(2 * pair + 1, load);
-    };
-    both_ways(place.nic, (n - near) * on_network);
-    const double beyond_leaf = n - std::max<double>(near, leaf_group_count_[place.leaf_group]);
-    if (beyond_leaf > 0) both_ways(place.leaf, beyond_leaf * on_network);
-    const double beyond_pod = place.pod == kNone ? 0 : n - std::max<double>(near, pod_count_[place.pod]);
-    if (beyond_pod > 0) both_ways(place.pod, beyond_pod * on_network);
+    add_both(spot.nic, (n - near) * on_network);
+    const double beyond_leaf = n - std::max<double>(near, leaf_group_count_[spot.leaf_group]);
+    if (beyond_leaf > 0) add_both(spot.leaf, beyond_leaf * on_network);
+    const double beyond_pod = spot.pod == kNone ? 0 : n - std::max<double>(near, pod_count_[spot.pod]);
+    if (beyond_pod > 0) add_both(spot.pod, beyond_pod * on_network);
   }
-  for (const Place* place : members) {
-    leaf_group_count_[place->leaf_group] = 0;
-    if (place->pod != kNone) pod_count_[place->pod] = 0;
+  for (const Spot* spot : members) {
+    leaf_group_count_[spot->leaf_group] = 0;
+    if (spot->pod != kNone) pod_count_[spot->pod] = 0;
   }
+  return domains;
 }
 
 GroupCost PlacementCostModel::finish(const GroupTraffic& traffic, std::uint64_t members, double passes,
-                                     std::uint32_t domains, std::span<const double> capacity) {
+                                     std::uint32_t domains) {
   GroupCost cost{.domains = domains};
-  for (const std::uint32_t bundle : loads_.touched) {
-    const double us = transfer_us(loads_.sum[bundle], capacity[bundle]);
-    loads_.sum[bundle] = 0;
+  std::size_t worst = 0;
+  for (std::size_t b = 0; b < load_.size(); ++b) {
+    const double us = load_[b] * us_per_byte_[b];
     if (us > cost.transfer_us) {
       cost.transfer_us = us;
-      cost.bundle = bundle;
+      worst = b;
     }
   }
-  loads_.touched.clear();
-  if (cost.bundle != kNone) cost.bundle_kind = bundles_.kind(cost.bundle);
-  cost.reachable = std::isfinite(cost.transfer_us);
+  std::ranges::fill(load_, 0);
+  if (cost.transfer_us > kUnreachable) {
+    cost.transfer_us = std::numeric_limits<double>::infinity();
+    cost.reachable = false;
+  }
+  if (worst / 2 != kNowhere) {
+    cost.bundle = 2 * pair_of_[worst / 2] + worst % 2;
+    cost.bundle_kind = bundles_.kind(cost.bundle);
+  }
   const double calls = std::max(traffic.calls, 1.0);
   const std::uint64_t inside = (members + domains - 1) / domains;
   cost.time_us = calls * call_us(generation_.constants, generation_.nvls, inside, domains, traffic.bytes / calls,
@@ -231,12 +281,12 @@ GroupCost PlacementCostModel::finish(const GroupTraffic& traffic, std::uint64_t 
   return cost;
 }
 
-GroupCost PlacementCostModel::cost_of(CommGroup group, const GroupTraffic& traffic, std::span<const double> capacity) {
+GroupCost PlacementCostModel::cost_of(CommGroup group, const GroupTraffic& traffic) {
   if (traffic.bytes <= 0) return {};
   std::uint32_t domains = 0;
   std::uint64_t members = 0;
   const double passes = group == CommGroup::context || group == CommGroup::expert ? 1 : 2;
-  for_each_group(group, [&](std::span<const Place* const> all) {
+  for_each_group(group, [&](Members all) {
     members = all.size();
     if (group == CommGroup::pipeline) {
       const CollectiveConstants& c = generation_.constants;
@@ -246,17 +296,13 @@ GroupCost PlacementCostModel::cost_of(CommGroup group, const GroupTraffic& traff
       }
       return;
     }
-    if (group == CommGroup::expert) {
-      add_all_to_all(all, traffic.bytes);
-    } else {
-      add_ring(all, traffic.bytes, passes);
-    }
-    domains = std::max(domains, static_cast<std::uint32_t>(first_of_slot_.size() - 1));
+    domains = std::max(domains, group == CommGroup::expert ? add_all_to_all(all, traffic.bytes)
+                                                           : add_ring(all, traffic.bytes, passes));
   });
   if (domains == 0) return {};
-  if (group != CommGroup::pipeline) return finish(traffic, members, passes, domains, capacity);
+  if (group != CommGroup::pipeline) return finish(traffic, members, passes, domains);
   // Forth and back, each a message between two.
-  GroupCost cost = finish(traffic, domains, 1, domains, capacity);
+  GroupCost cost = finish(traffic, domains, 1, domains);
   cost.transfer_us *= 2;
   cost.time_us *= 2;
   return cost;
@@ -267,13 +313,12 @@ PlacementCost PlacementCostModel::predict(std::span<const fabric::GpuId> gpu_of_
   RAILWEAVE_CHECK(gpu_of_rank.size() == rank_count(parallelism), "every rank has a GPU");
   RAILWEAVE_CHECK(capacity_mbps.size() == bundles_.bundle_count(), "capacities are by bundle");
   parallelism_ = parallelism;
-  places_.clear();
-  for (const fabric::GpuId gpu : gpu_of_rank) places_.push_back(&bundles_.place(gpu));
+  number(gpu_of_rank, capacity_mbps);
   const std::array<const GroupTraffic*, kCommGroups> by_group{&traffic.tensor, &traffic.context,     &traffic.expert,
                                                               &traffic.data,   &traffic.expert_data, &traffic.pipeline};
   PlacementCost cost;
   for (std::size_t g = 0; g < kCommGroups; ++g) {
-    cost.groups[g] = cost_of(static_cast<CommGroup>(g), *by_group[g], capacity_mbps);
+    cost.groups[g] = cost_of(static_cast<CommGroup>(g), *by_group[g]);
     cost.total_us += cost.groups[g].time_us;
   }
   return cost;

@@ -45,47 +45,60 @@ class PlacementCostModel {
  public:
   PlacementCostModel(const FabricBundles& bundles, const GpuGeneration& generation);
 
-  // gpu_of_rank: as many as the parallelism has ranks. capacity_mbps: FabricBundles::capacities() of the whole fabric
-  // or of what other jobs leave of it.
+  // gpu_of_rank: a GPU of its own for each rank of the parallelism. capacity_mbps: FabricBundles::capacities() of the
+  // whole fabric or of what other jobs leave of it.
   PlacementCost predict(std::span<const fabric::GpuId> gpu_of_rank, const Parallelism& parallelism,
                         const TrafficSpec& traffic, std::span<const double> capacity_mbps);
 
  private:
-  using Place = FabricBundles::Place;
-  struct Loads {  // divided by the efficiency of what carries them
-    std::vector<double> sum;
-    std::vector<std::uint32_t> touched;
-    void add(std::uint32_t bundle, double bytes) {
-      if (sum[bundle] == 0) touched.push_back(bundle);
-      sum[bundle] += bytes;
-    }
+  // A rank's place with bundles and domains numbered anew over the job: what 4,096 ranks touch fits into a cache, where
+  // the fabric's own numbers spread it over megabytes.
+  struct Spot {
+    std::uint32_t unit = 0;
+    BundlePair nvlink = FabricBundles::kNone;  // none: no NVLink
+    BundlePair nic = FabricBundles::kNone;
+    BundlePair leaf = FabricBundles::kNone;
+    BundlePair pod = FabricBundles::kNone;
+    std::uint32_t host = 0, leaf_group = 0, rail = 0, network = 0;
   };
+  using Members = std::span<const Spot* const>;
+  static bool by_rail(const Spot* a, const Spot* b);
 
+  void number(std::span<const fabric::GpuId> gpu_of_rank, std::span<const double> capacity_mbps);
+  BundlePair local_pair(BundlePair pair, std::span<const double> capacity_mbps);
   template <class Visit>
   void for_each_group(CommGroup group, Visit visit);
-  void add_hop(const Place& from, const Place& to, double bytes, double nvlink_bytes);
-  void add_inside(const Place& place, double bytes);
-  void add_ring(std::span<const Place* const> members, double bytes, double passes);
-  void add_all_to_all(std::span<const Place* const> members, double bytes);
-  std::uint32_t sort_by_unit(std::span<const Place* const> members);
-  GroupCost finish(const GroupTraffic& traffic, std::uint64_t members, double passes, std::uint32_t domains,
-                   std::span<const double> capacity);
-  GroupCost cost_of(CommGroup group, const GroupTraffic& traffic, std::span<const double> capacity);
+  void add(BundlePair pair, unsigned inwards, double bytes) { load_[2 * pair + inwards] += bytes; }
+  void add_both(BundlePair pair, double bytes) {
+    load_[2 * pair] += bytes;
+    load_[2 * pair + 1] += bytes;
+  }
+  void add_hop(const Spot& from, const Spot& to, double bytes, double nvlink_bytes);
+  std::uint32_t sort_by_unit(Members members);
+  std::uint32_t add_ring(Members members, double bytes, double passes);
+  std::uint32_t add_all_to_all(Members members, double bytes);
+  GroupCost finish(const GroupTraffic& traffic, std::uint64_t members, double passes, std::uint32_t domains);
+  GroupCost cost_of(CommGroup group, const GroupTraffic& traffic);
 
   const FabricBundles& bundles_;
   GpuGeneration generation_;
   Parallelism parallelism_;
-  std::vector<const Place*> places_;  // by rank
-  Loads loads_;
+
+  // Of one job.
+  std::vector<Spot> spots_;                             // by rank
+  std::vector<BundlePair> pair_of_;                     // local pair -> the fabric's
+  std::vector<double> us_per_byte_, load_;              // by local bundle; loads divided by what their carriers reach
+  std::vector<std::uint32_t> local_pair_, local_unit_;  // the fabric's -> local
+  std::vector<std::uint32_t> pair_stamp_, unit_stamp_;  // of the job that the numbers above are of
+  std::uint32_t job_ = 0, units_ = 0;
 
   // Of one group at a time.
-  std::vector<const Place*> group_, sorted_;
-  std::vector<std::uint32_t> unit_stamp_, unit_slot_;  // by unit
-  std::vector<std::uint32_t> first_of_slot_;           // by domain of the group, in order of first rank
+  std::vector<const Spot*> group_, sorted_;
+  std::vector<std::uint32_t> slot_stamp_, slot_of_unit_;  // by local unit
+  std::vector<std::uint32_t> first_of_slot_;              // by domain of the group, in order of first rank; and the end
   std::vector<std::uint32_t> slot_of_member_;
   std::vector<std::uint32_t> leaf_group_count_, pod_count_;
-  std::uint32_t stamp_ = 0;
-  std::uint32_t least_members_ = 0;
+  std::uint32_t stamp_ = 0, least_members_ = 0;
 };
 
 }  // namespace railweave::scheduler
