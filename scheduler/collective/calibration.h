@@ -43,6 +43,8 @@ struct GpuGeneration {
 // "A100", "H100", "H200", "B200", "GB200", "GB300"; null: not known.
 const GpuGeneration* find_generation(std::string_view name);
 std::span<const GpuGeneration> generations();
+// The oldest whose NVLink is as fast, by rate_per_gpu() of a domain; the nearest rate where none is.
+const GpuGeneration& generation_by_nvlink(double nvlink_mbps);
 
 // Of one call. transfer_us: T divided by the efficiency of its link. passes: 2 for an all-reduce, 1 for half of one.
 double call_us(const CollectiveConstants& constants, bool nvls, std::uint64_t members, std::uint64_t domains,

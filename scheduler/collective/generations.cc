@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include "scheduler/collective/calibration.h"
 
 namespace railweave::scheduler {
@@ -44,6 +47,12 @@ const GpuGeneration* find_generation(std::string_view name) {
     if (generation.name == name) return &generation;
   }
   return nullptr;
+}
+
+const GpuGeneration& generation_by_nvlink(double nvlink_mbps) {
+  return *std::ranges::min_element(kGenerations, {}, [&](const GpuGeneration& generation) {
+    return std::abs(generation.nvlink_mbps - nvlink_mbps);
+  });
 }
 
 }  // namespace railweave::scheduler

@@ -324,4 +324,14 @@ PlacementCost PlacementCostModel::predict(std::span<const fabric::GpuId> gpu_of_
   return cost;
 }
 
+PlacementCost placement_cost(const fabric::FabricView& view, const fabric::Locality& locality, const GpuPorts& ports,
+                             const GpuGeneration& generation, std::span<const fabric::GpuId> gpu_of_rank,
+                             const Parallelism& parallelism, const TrafficSpec& traffic,
+                             std::span<const double> residual_mbps) {
+  const FabricBundles bundles(view.topology(), locality, ports);
+  const auto capacities = residual_mbps.empty() ? bundles.capacities(fabric::link_capacities_mbps(view))
+                                                : bundles.capacities(residual_mbps);
+  return PlacementCostModel(bundles, generation).predict(gpu_of_rank, parallelism, traffic, capacities);
+}
+
 }  // namespace railweave::scheduler

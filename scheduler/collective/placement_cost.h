@@ -101,4 +101,11 @@ class PlacementCostModel {
   std::uint32_t stamp_ = 0, least_members_ = 0;
 };
 
+// One prediction from scratch, for a command line or a test: what takes time, tens of milliseconds at 100,000 GPUs, is
+// deriving the bundles. residual_mbps: by fabric::DirectedLink, what others leave of each; empty: nothing else runs.
+PlacementCost placement_cost(const fabric::FabricView& view, const fabric::Locality& locality, const GpuPorts& ports,
+                             const GpuGeneration& generation, std::span<const fabric::GpuId> gpu_of_rank,
+                             const Parallelism& parallelism, const TrafficSpec& traffic,
+                             std::span<const double> residual_mbps = {});
+
 }  // namespace railweave::scheduler

@@ -59,6 +59,23 @@ double gradient_bytes(const ModelSpec& model, double parameters, double batches)
 
 }  // namespace
 
+ModelSpec assumed_model(const Parallelism& p) {
+  constexpr double kLayerParameters = 12.0 * 8192 * 8192;  // attention 4 h^2, feed-forward 8 h^2
+  ModelSpec model{.name = "assumed",
+                  .parameters = 2e9 * p.tensor * p.pipeline,
+                  .hidden_size = 8192,
+                  .sequence_length = 4096 * p.context,
+                  .micro_batch = 1,
+                  .global_batch = 16 * p.data * p.expert,
+                  .kv_fraction = 0.125};
+  model.layers = std::max(p.pipeline, static_cast<std::uint32_t>(model.parameters / kLayerParameters));
+  if (p.expert > 1) {
+    model.experts = MixtureOfExperts{
+        .experts = p.expert, .experts_per_token = 2, .expert_parameters = model.parameters / 2, .every = 1};
+  }
+  return model;
+}
+
 TrafficSpec traffic_of(const ModelSpec& model, const Parallelism& p) {
   TrafficSpec traffic;
   const double layers = static_cast<double>(model.layers) / p.pipeline, batches = micro_batches(model, p);

@@ -38,6 +38,11 @@ Result<void> check_model(const ModelSpec& model, const Parallelism& parallelism)
 
 double micro_batches(const ModelSpec& model, const Parallelism& parallelism);
 
+// For jobs that say nothing of their model, so that their placements can be compared: a transformer that fills the GPUs
+// as usual. 2e9 parameters per GPU of a model replica (TP x PP), half of them experts where EP > 1, hidden size 8,192,
+// sequences of 4,096 per context rank, 16 micro-batches. An assumption; always passes check_model().
+ModelSpec assumed_model(const Parallelism& parallelism);
+
 // Of a checked model.
 TrafficSpec traffic_of(const ModelSpec& model, const Parallelism& parallelism);
 

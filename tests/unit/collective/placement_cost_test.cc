@@ -230,6 +230,23 @@ TEST(PlacementCost, KnowsWhatCannotBeReached) {
   EXPECT_TRUE(model.predict(tree().gpus(16), {.data = 16}, traffic, capacity).of(CommGroup::data).reachable);
 }
 
+TEST(PlacementCost, FromScratchIsTheSameAndTakesWhatOthersLeave) {
+  const Parallelism p{.tensor = 4, .data = 16};
+  const TrafficSpec traffic{.tensor = {kBytes, 10}, .data = {kBytes, 1}};
+  const GpuGeneration& h100 = *find_generation("H100");
+  const auto gpus = tree().shuffled(64, 9);
+  PlacementCostModel model(tree().bundles, h100);
+  const double expected = model.predict(gpus, p, traffic, tree().bundle_capacity).total_us;
+  const auto cost = [&](std::span<const double> residual) {
+    return placement_cost(tree().view, tree().locality, tree().ports, h100, gpus, p, traffic, residual).total_us;
+  };
+  EXPECT_EQ(cost({}), expected);
+  EXPECT_EQ(cost(tree().capacity), expected);
+  std::vector<double> half = tree().capacity;
+  for (double& mbps : half) mbps /= 2;
+  EXPECT_GT(cost(half), 1.5 * expected);
+}
+
 TEST(PlacementCost, IsNothingWithoutTraffic) {
   PlacementCostModel model(tree().bundles, ideal());
   EXPECT_EQ(model.predict(tree().gpus(1), {}, {.data = {kBytes, 1}}, tree().bundle_capacity).total_us, 0);

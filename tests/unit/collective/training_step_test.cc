@@ -81,6 +81,21 @@ TEST(Traffic, RefusesModelsThatCannotBe) {
           "/model/experts/expertParameters");
 }
 
+TEST(Traffic, OfJobsThatSayNothingIsAlwaysThere) {
+  for (const Parallelism& p :
+       {Parallelism{.data = 4}, Parallelism{.tensor = 8, .data = 2, .pipeline = 16},
+        Parallelism{.tensor = 2, .context = 4, .expert = 8, .data = 3, .pipeline = 60}, Parallelism{.pipeline = 3}}) {
+    const ModelSpec model = assumed_model(p);
+    ASSERT_TRUE(check_model(model, p)) << check_model(model, p).error().text();
+    const TrafficSpec traffic = traffic_of(model, p);
+    EXPECT_EQ(traffic.tensor.bytes > 0, p.tensor > 1);
+    EXPECT_EQ(traffic.context.bytes > 0, p.context > 1);
+    EXPECT_EQ(traffic.expert.bytes > 0, p.expert > 1);
+    EXPECT_EQ(traffic.data.bytes > 0, p.data * p.context * p.expert > 1);
+    EXPECT_EQ(traffic.pipeline.bytes > 0, p.pipeline > 1);
+  }
+}
+
 TEST(TrainingStep, IsComputationBubbleAndWhatIsNotHidden) {
   ModelSpec model = gpt3();
   const GpuGeneration& a100 = *find_generation("A100");
