@@ -55,7 +55,20 @@ struct Flow {
   double bytes;
 };
 
-double slowest_us(const RoutedFabric& fabric, const std::vector<Flow>& flows) {
+// Rates at random, a kind of bundle narrower than the others by turns, so that each bundle is once the fullest. Seed 0:
+// as built.
+std::vector<double> uneven_capacity(const RoutedFabric& fabric, std::uint64_t seed) {
+  std::vector<double> capacity = fabric.bundle_capacity;
+  if (seed == 0) return capacity;
+  std::mt19937_64 random(seed);
+  for (std::uint32_t b = 0; b < capacity.size(); ++b) {
+    if (static_cast<std::uint64_t>(fabric.bundles.kind(b)) == seed % 4) capacity[b] /= 50;
+    capacity[b] *= 1 + static_cast<double>(random() % 100);
+  }
+  return capacity;
+}
+
+double slowest_us(const RoutedFabric& fabric, const std::vector<double>& capacity, const std::vector<Flow>& flows) {
   const BundledPaths paths = fabric.bundled();
   std::map<std::uint32_t, double> load;
   for (const Flow& flow : flows) {
@@ -65,7 +78,7 @@ double slowest_us(const RoutedFabric& fabric, const std::vector<Flow>& flows) {
     for (const auto link : links) load[link] += flow.bytes;
   }
   double most = 0;
-  for (const auto& [link, bytes] : load) most = std::max(most, bytes * 8 / fabric.bundle_capacity[link]);
+  for (const auto& [link, bytes] : load) most = std::max(most, bytes * 8 / capacity[link]);
   return most;
 }
 
@@ -101,7 +114,8 @@ TEST(PlacementCost, OfRingsIsThatOfTheirFlows) {
     const auto per_host = static_cast<std::uint32_t>(fabric->topology->gpus().size() / hosts);
     // TP = the GPUs of a host; data rings of one member per host, hosts in random order.
     const Parallelism p{.tensor = per_host, .data = hosts / 2, .pipeline = 2};
-    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      const auto capacity = uneven_capacity(*fabric, seed);
       std::vector<std::uint32_t> order(hosts);
       for (std::uint32_t h = 0; h < hosts; ++h) order[h] = h;
       std::mt19937_64 random(seed);
@@ -111,7 +125,7 @@ TEST(PlacementCost, OfRingsIsThatOfTheirFlows) {
         for (std::uint32_t g = 0; g < per_host; ++g) gpus.emplace_back(h * per_host + g);
       }
       const TrafficSpec traffic{.tensor = {kBytes, 1}, .data = {kBytes, 1}, .pipeline = {kBytes, 1}};
-      const PlacementCost cost = model.predict(gpus, p, traffic, fabric->bundle_capacity);
+      const PlacementCost cost = model.predict(gpus, p, traffic, capacity);
       std::vector<Flow> tensor, data, pipeline;
       const double ring = 2.0 * (p.data - 1) / p.data * kBytes, inside = 2.0 * (per_host - 1) / per_host * kBytes;
       for (std::uint64_t r = 0; r < gpus.size(); ++r) {
@@ -127,7 +141,8 @@ TEST(PlacementCost, OfRingsIsThatOfTheirFlows) {
         if (next.pp < p.pipeline) pipeline.push_back({gpus[r], gpus[rank_of(p, next)], kBytes});
       }
       const auto close = [](double us) { return 1e-9 * us; };
-      const double d = slowest_us(*fabric, data), t = slowest_us(*fabric, tensor), s = slowest_us(*fabric, pipeline);
+      const double d = slowest_us(*fabric, capacity, data), t = slowest_us(*fabric, capacity, tensor),
+                   s = slowest_us(*fabric, capacity, pipeline);
       EXPECT_NEAR(cost.of(CommGroup::data).transfer_us, d, close(d)) << "seed " << seed;
       EXPECT_NEAR(cost.of(CommGroup::tensor).transfer_us, t, close(t));
       EXPECT_NEAR(cost.of(CommGroup::pipeline).transfer_us, 2 * s, close(s));
@@ -141,16 +156,17 @@ TEST(PlacementCost, OfRingsIsThatOfTheirFlows) {
 // Where all adapters of a host share a leaf, the flows of an all-to-all go straight: one by one they give the same.
 TEST(PlacementCost, OfAllToAllIsThatOfItsFlows) {
   PlacementCostModel model(tree().bundles, ideal());
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const auto capacity = uneven_capacity(tree(), seed);
     const Parallelism p{.tensor = 1U << (seed % 3), .expert = 16, .data = 2};
     const auto gpus = seed < 3 ? tree().gpus(rank_count(p)) : tree().shuffled(rank_count(p), seed);
-    const PlacementCost cost = model.predict(gpus, p, {.expert = {kBytes, 1}}, tree().bundle_capacity);
+    const PlacementCost cost = model.predict(gpus, p, {.expert = {kBytes, 1}}, capacity);
     std::vector<Flow> flows;
     for (std::uint64_t r = 0; r < gpus.size(); ++r) {
       RankCoordinates to = coordinates_of(p, r);
       for (to.ep = 0; to.ep < p.expert; ++to.ep) flows.push_back({gpus[r], gpus[rank_of(p, to)], kBytes / p.expert});
     }
-    const double expected = slowest_us(tree(), flows);
+    const double expected = slowest_us(tree(), capacity, flows);
     EXPECT_NEAR(cost.of(CommGroup::expert).transfer_us, expected, 1e-9 * expected) << "seed " << seed;
   }
 }
