@@ -15,6 +15,7 @@ constexpr std::uint32_t kNone = FabricBundles::kNone;
 constexpr BundlePair kNowhere = 0;     // carries what nothing joins
 constexpr double kNoCapacity = 1e250;  // microseconds a byte; infinity times no bytes would be no number
 constexpr double kUnreachable = 1e200;
+constexpr std::size_t kLanes = 4;
 }  // namespace
 
 // NCCL's channels enter and leave a domain rail by rail, whatever the order of ranks.
@@ -83,6 +84,7 @@ void PlacementCostModel::number(std::span<const fabric::GpuId> gpu_of_rank, std:
                  .rail = place.rail,
                  .network = place.network};
   }
+  us_per_byte_.resize((us_per_byte_.size() + kLanes - 1) / kLanes * kLanes, 0);
   load_.assign(us_per_byte_.size(), 0);
   pod_count_.assign(pair_of_.size(), 0);
   slot_stamp_.assign(units_, 0);
@@ -257,20 +259,23 @@ std::uint32_t PlacementCostModel::add_all_to_all(Members members, double bytes) 
 GroupCost PlacementCostModel::finish(const GroupTraffic& traffic, std::uint64_t members, double passes,
                                      std::uint32_t domains) {
   GroupCost cost{.domains = domains};
-  std::size_t worst = 0;
-  for (std::size_t b = 0; b < load_.size(); ++b) {
-    const double us = load_[b] * us_per_byte_[b];
-    if (us > cost.transfer_us) {
-      cost.transfer_us = us;
-      worst = b;
-    }
+  // Four maxima side by side: one would wait for itself at every step.
+  static_assert(kLanes == 4);
+  double a = 0, b = 0, c = 0, d = 0;
+  for (std::size_t i = 0; i < load_.size(); i += kLanes) {
+    a = std::max(a, load_[i] *= us_per_byte_[i]);
+    b = std::max(b, load_[i + 1] *= us_per_byte_[i + 1]);
+    c = std::max(c, load_[i + 2] *= us_per_byte_[i + 2]);
+    d = std::max(d, load_[i + 3] *= us_per_byte_[i + 3]);
   }
+  cost.transfer_us = std::max(std::max(a, b), std::max(c, d));
+  const auto worst = static_cast<std::size_t>(std::ranges::find(load_, cost.transfer_us) - load_.begin());
   std::ranges::fill(load_, 0);
   if (cost.transfer_us > kUnreachable) {
     cost.transfer_us = std::numeric_limits<double>::infinity();
     cost.reachable = false;
   }
-  if (worst / 2 != kNowhere) {
+  if (cost.transfer_us > 0 && worst / 2 != kNowhere) {
     cost.bundle = 2 * pair_of_[worst / 2] + worst % 2;
     cost.bundle_kind = bundles_.kind(cost.bundle);
   }
