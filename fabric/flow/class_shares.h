@@ -4,10 +4,9 @@
 //
 // A solution is one in which every flow crosses a full link where, of its class, no flow has more per unit of weight,
 // and where no class has more per unit of class weight than its own ("bottlenecked twice"). Such rates exist, but with
-// classes they need not be unique: two classes may each wait for the other on two links. Which of them one gets here
-// is deterministic: it is reached from every class holding its guaranteed share by
-// alternating max-min rates inside the classes' budgets with new budgets from what classes left over, and damped so
-// that it does not swing. `settled` says whether budgets stopped moving.
+// classes they need not be unique: two classes may each wait for the other on two links. Which one gets here is
+// deterministic: budgets start at every class's guaranteed share; max-min rates inside the budgets and new budgets from
+// what classes left over alternate, damped so that they do not swing. `settled` says whether budgets stopped moving.
 #pragma once
 
 #include <cstdint>

@@ -187,10 +187,9 @@ TEST(PhaseTimes, SayWhatIsNotJoined) {
   EXPECT_TRUE(collective_time(*plan, paths, star().gpus(2)));
 }
 
-TEST(PhaseTimes, MergeFlowsOfOnePath) {
+TEST(PhaseTimes, OfAllToAllAreThoseOfTheFullestUplinks) {
   const auto plan = plan_phases({.algorithm = Algorithm::direct, .ranks = 64, .bytes = 1e8});
   const BundledPaths paths = narrow().bundled();
-  // Every rank in the same place: all of a leaf's flows to another leaf still differ by their adapters.
   const auto time = collective_time(*plan, paths, narrow().gpus(64), {.latency_off = true});
   EXPECT_EQ(time->phases[0].flows, 64U * 63);
   // Uplinks of a leaf: 8 x 56 flows of 1e8/64 bytes over 2 x 400 Gb/s; the phase runs twice.
