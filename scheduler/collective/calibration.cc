@@ -94,7 +94,9 @@ CollectiveConstants fit_constants(std::span<const MeasuredTime> rows, const Coll
   CollectiveConstants best = start;
   double least = log_error(rows, best);  // and what pulls back to the start
   // Along one constant, then along two at once: their valleys are oblique.
-  for (double step = 0.5; step > 0.002; step /= 2) {
+  constexpr int kHalvings = 8;
+  for (int halving = 1; halving <= kHalvings; ++halving) {
+    const double step = std::ldexp(1.0, -halving);
     for (bool moved = true; moved;) {
       moved = false;
       const auto try_change = [&](std::size_t a, double by_a, std::size_t b, double by_b) {

@@ -148,7 +148,7 @@ FabricBundles::FabricBundles(const Topology& topology, const fabric::Locality& l
   }
   for (const GpuId gpu : topology.gpus()) {
     Place& place = places_[gpu.index()];
-    if (place.network == kNone || pod_pairs.empty()) continue;
+    if (pods == nullptr || place.network == kNone || pod_pairs.empty()) continue;
     const auto at = pod_pairs.find({pods->group_of_host[place.host], place.network});
     if (at != pod_pairs.end()) place.pod = at->second;
   }

@@ -56,7 +56,7 @@ BundlePair PlacementCostModel::local_pair(BundlePair pair, std::span<const doubl
   pair_stamp_[pair] = job_;
   const auto local = local_pair_[pair] = static_cast<BundlePair>(pair_of_.size());
   pair_of_.push_back(pair);
-  for (const double mbps : {capacity_mbps[2 * pair], capacity_mbps[2 * pair + 1]}) {
+  for (const double mbps : {capacity_mbps[std::size_t{2} * pair], capacity_mbps[std::size_t{2} * pair + 1]}) {
     us_per_byte_.push_back(mbps > 0 ? 8 / mbps : kNoCapacity);
   }
   return local;
@@ -276,7 +276,7 @@ GroupCost PlacementCostModel::finish(const GroupTraffic& traffic, std::uint64_t 
     cost.reachable = false;
   }
   if (cost.transfer_us > 0 && worst / 2 != kNowhere) {
-    cost.bundle = 2 * pair_of_[worst / 2] + worst % 2;
+    cost.bundle = 2 * pair_of_[worst / 2] + static_cast<std::uint32_t>(worst % 2);
     cost.bundle_kind = bundles_.kind(cost.bundle);
   }
   const double calls = std::max(traffic.calls, 1.0);

@@ -68,10 +68,10 @@ class PlacementCostModel {
   BundlePair local_pair(BundlePair pair, std::span<const double> capacity_mbps);
   template <class Visit>
   void for_each_group(CommGroup group, Visit visit);
-  void add(BundlePair pair, unsigned inwards, double bytes) { load_[2 * pair + inwards] += bytes; }
+  void add(BundlePair pair, unsigned inwards, double bytes) { load_[std::size_t{2} * pair + inwards] += bytes; }
   void add_both(BundlePair pair, double bytes) {
-    load_[2 * pair] += bytes;
-    load_[2 * pair + 1] += bytes;
+    load_[std::size_t{2} * pair] += bytes;
+    load_[std::size_t{2} * pair + 1] += bytes;
   }
   void add_hop(const Spot& from, const Spot& to, double bytes, double nvlink_bytes);
   std::uint32_t sort_by_unit(Members members);

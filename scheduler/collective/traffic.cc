@@ -6,7 +6,7 @@
 namespace railweave::scheduler {
 
 Result<void> check_model(const ModelSpec& model, const Parallelism& parallelism) {
-  const auto invalid = [](std::string what, std::string where) {
+  const auto invalid = [](std::string what, const std::string& where) {
     return fail(ErrorKind::invalid, "jobs.invalid", std::move(what), "/model/" + where);
   };
   if (!(model.parameters > 0)) return invalid("a model has parameters", "parameters");
