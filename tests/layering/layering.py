@@ -17,6 +17,7 @@ MAY_INCLUDE = {
     "fabric/generate": ["fabric/base", "fabric/topology"],
     "fabric/formats": ["fabric/base", "fabric/topology"],
     "fabric/routing": ["fabric/base", "fabric/topology"],
+    "fabric/flow": ["fabric/base", "fabric/topology", "fabric/routing"],
     "fabric/drivers": ["fabric/base", "fabric/topology", "fabric/routing"],
     # What a node's description says of its host is read as the file formats read it.
     "fabric/drivers/infiniband": ["fabric/base", "fabric/topology", "fabric/formats", "fabric/routing", "fabric/drivers"],
@@ -24,7 +25,10 @@ MAY_INCLUDE = {
     # OpenSM's picture of the subnet is raw attributes, and becomes a Topology as dumps do.
     "fabric/drivers/opensm": ["fabric/base", "fabric/topology", "fabric/formats", "fabric/routing", "fabric/drivers"],
     "fabric/drivers/simulated": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/drivers"],
-    "scheduler": ["fabric/base", "fabric/topology"],
+    # Placement scores candidates by what their collectives would take.
+    "scheduler": ["fabric/base", "fabric/topology", "scheduler/collective"],
+    # What a collective takes depends on the routes its flows follow and on who else is on their links.
+    "scheduler/collective": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/flow", "scheduler/job"],
     "db": ["fabric/base"],
     "services/control": ["fabric/base", "fabric/topology", "fabric/routing", "scheduler", "db"],
     "services/control/live": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/drivers", "fabric/health", "scheduler", "db", "services/control"],

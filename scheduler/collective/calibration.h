@@ -1,0 +1,85 @@
+// What real collectives reach of nominal rates, and what they wait for: a model of a few constants per hardware
+// generation, their values as fitted on published nccl-tests tables, and the fit itself.
+//
+// An all-reduce of S bytes over k NVLink domains of m ranks takes the least over protocols of
+//   latency_scale x L(m, k, protocol) + T / efficiency(protocol) + fill
+//   L     NCCL's tuning latencies of a tree (latency.h); of Simple inside switches that reduce (NVLS), one step each
+//   way T     the transfer time of the most loaded link, all stages at once: NCCL pipelines them. NVLink carries
+//         (1 + 1/m) S where the switches reduce, else 2(m-1)/m S; each adapter 2(k-1)/(k m) S along trees and 2(n-1)/(n
+//         m) S along flat rings
+//   fill  of Simple: a pipeline that fills with chunks that grow with S, fill_us (1 + log2 k) S / (S + fill_half_bytes)
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "scheduler/collective/latency.h"
+
+namespace railweave::scheduler {
+
+struct CollectiveConstants {
+  double nvls_efficiency = 0.7;  // of NVLink's nominal rate, where switches reduce
+  double ring_efficiency = 0.8;  // of NVLink's nominal rate otherwise
+  double network_efficiency = 0.9;
+  double latency_scale = 1;
+  double ll_efficiency = 0.3;  // of what Simple reaches
+  double fill_us = 100;
+  double fill_half_bytes = 16e6;
+  friend bool operator==(const CollectiveConstants&, const CollectiveConstants&) = default;
+};
+
+struct GpuGeneration {
+  std::string_view name;
+  double nvlink_mbps = 0;                                                  // per GPU and direction, nominal
+  bool nvls = false;                                                       // NVLink switches reduce
+  double peak_bf16_tflops = 0, peak_fp8_tflops = 0, peak_fp32_tflops = 0;  // dense
+  double compute_efficiency = 0.45;  // of the peak, while it computes: an assumption, to be replaced by a measurement
+  CollectiveConstants constants;
+  std::string_view source;  // of the constants
+};
+
+// "A100", "H100", "H200", "B200", "GB200", "GB300"; null: not known.
+const GpuGeneration* find_generation(std::string_view name);
+std::span<const GpuGeneration> generations();
+// The oldest whose NVLink is as fast, by rate_per_gpu() of a domain; the nearest rate where none is.
+const GpuGeneration& generation_by_nvlink(double nvlink_mbps);
+
+// Of one call. transfer_us: T divided by the efficiency of its link. passes: 2 for an all-reduce, 1 for half of one.
+double call_us(const CollectiveConstants& constants, bool nvls, std::uint64_t members, std::uint64_t domains,
+               double bytes, double transfer_us, double passes = 2);
+
+// What NVLink carries per byte of an all-reduce inside one domain, divided by the efficiency of the better way.
+double nvlink_all_reduce_load(const CollectiveConstants& constants, bool nvls, double members);
+// What one adapter of a domain carries per byte, divided by its efficiency.
+double network_all_reduce_load(const CollectiveConstants& constants, bool nvls, double members, double domains);
+
+struct AllReduceSetting {
+  double nvlink_mbps = 0;
+  double nic_mbps = 0;  // per GPU
+  bool nvls = false;
+  std::uint32_t members = 1;  // of a domain
+  std::uint32_t domains = 1;
+};
+double all_reduce_us(const AllReduceSetting& setting, const CollectiveConstants& constants, double bytes);
+
+struct MeasuredTime {
+  AllReduceSetting setting;
+  double bytes = 0;
+  double us = 0;
+};
+
+// The constants with the least sum of |log(predicted / measured)|, which no single odd row can pull far, by a pattern
+// search from `start`. Constants that rows say little of stay near it. Deterministic; milliseconds for tables of this
+// size.
+CollectiveConstants fit_constants(std::span<const MeasuredTime> rows, const CollectiveConstants& start = {});
+
+struct FitError {
+  double geometric_mean = 0;  // exp(mean |log(predicted / measured)|) - 1: 0.1 is 10%
+  double median = 0;          // of |predicted / measured - 1|
+  double worst = 0;
+};
+FitError fit_error(std::span<const MeasuredTime> rows, const CollectiveConstants& constants);
+
+}  // namespace railweave::scheduler

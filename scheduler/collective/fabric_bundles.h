@@ -1,0 +1,76 @@
+// A fabric as few bundles of links with what they have together: each GPU's NVLink, each adapter, each leaf's uplinks,
+// each pod's. What a placement costs on it is a sum over bundles, without a single route: that holds as far as routing
+// spreads traffic evenly over the links of a bundle, which is what routing is for. Derived once per topology;
+// immutable.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "fabric/topology/fabric_view.h"
+#include "fabric/topology/locality.h"
+#include "scheduler/collective/path_model.h"
+
+namespace railweave::scheduler {
+
+// Bundles come in pairs: 2i outwards (up), 2i + 1 inwards (down).
+using BundlePair = std::uint32_t;
+
+class FabricBundles {
+ public:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  FabricBundles(const fabric::Topology& topology, const fabric::Locality& locality, const GpuPorts& ports);
+
+  struct Place {
+    std::uint32_t host = 0;
+    std::uint32_t domain = kNone;  // NVLink domain
+    std::uint32_t unit = 0;        // dense: NVLink domains, then the hosts of GPUs without NVLink
+    BundlePair nvlink = kNone;
+    BundlePair nic = kNone;  // its nearest port, with the others of that GPU; shared by GPUs with the same nearest port
+    BundlePair leaf = kNone;       // uplinks of the leaf that the port hangs on
+    BundlePair pod = kNone;        // links of its pod to the rest, in the same network; none: no pods
+    std::uint32_t leaf_group = 0;  // leaves of the same hosts
+    std::uint32_t rail = kNone;
+    std::uint32_t network = kNone;  // connected part: between two of them there is no path
+  };
+  [[nodiscard]] const Place& place(fabric::GpuId gpu) const { return places_[gpu.index()]; }
+  [[nodiscard]] std::size_t bundle_count() const { return first_link_.size() - 1; }
+  [[nodiscard]] std::size_t unit_count() const { return unit_count_; }
+  [[nodiscard]] std::size_t leaf_group_count() const { return leaf_group_count_; }
+
+  enum class Kind : std::uint8_t { nvlink, adapter, leaf, pod };
+  [[nodiscard]] Kind kind(std::uint32_t bundle) const;
+  // The directed links of a bundle.
+  [[nodiscard]] std::span<const fabric::DirectedLink> links(std::uint32_t bundle) const {
+    return std::span(links_).subspan(first_link_[bundle], first_link_[bundle + 1] - first_link_[bundle]);
+  }
+
+  // Mb/s by bundle, from what each directed link has or has left. O(links).
+  [[nodiscard]] std::vector<double> capacities(std::span<const double> link_mbps) const;
+
+ private:
+  std::vector<Place> places_;              // by GpuId
+  std::vector<std::uint32_t> first_link_;  // by bundle, and the end
+  std::vector<fabric::DirectedLink> links_;
+  std::size_t unit_count_ = 0, leaf_group_count_ = 1;
+  std::uint32_t first_nic_ = 0, first_leaf_ = 0, first_pod_ = 0;  // pairs; those of NVLink come first
+};
+
+// Two GPUs of different networks talk by the NVLink neighbour that is on the right one (NCCL's PXN): counted as if they
+// were on the same.
+class BundledPaths final : public PathModel {
+ public:
+  BundledPaths(const FabricBundles& bundles, std::span<const double> capacity_mbps)
+      : bundles_(&bundles), capacity_(capacity_mbps) {}
+  [[nodiscard]] std::span<const double> capacity_mbps() const override { return capacity_; }
+  bool append(fabric::GpuId from, fabric::GpuId to, std::vector<std::uint32_t>& links, PathShape& shape) const override;
+  bool append_end(fabric::GpuId gpu, bool outward, bool inside, std::vector<std::uint32_t>& links) const override;
+
+ private:
+  const FabricBundles* bundles_;
+  std::span<const double> capacity_;
+};
+
+}  // namespace railweave::scheduler

@@ -1,0 +1,342 @@
+#include "scheduler/collective/placement_cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "fabric/base/check.h"
+#include "scheduler/collective/collective.h"
+
+namespace railweave::scheduler {
+
+namespace {
+constexpr std::uint32_t kNone = FabricBundles::kNone;
+constexpr BundlePair kNowhere = 0;     // carries what nothing joins
+constexpr double kNoCapacity = 1e250;  // microseconds a byte; infinity times no bytes would be no number
+constexpr double kUnreachable = 1e200;
+constexpr std::size_t kLanes = 4;
+}  // namespace
+
+// NCCL's channels enter and leave a domain rail by rail, whatever the order of ranks.
+bool PlacementCostModel::by_rail(const Spot* a, const Spot* b) {
+  return a->rail != b->rail ? a->rail < b->rail : a->nic < b->nic;
+}
+
+std::string_view to_string(CommGroup group) {
+  switch (group) {
+    case CommGroup::tensor:
+      return "tensor";
+    case CommGroup::context:
+      return "context";
+    case CommGroup::expert:
+      return "expert";
+    case CommGroup::data:
+      return "data";
+    case CommGroup::expert_data:
+      return "expertData";
+    case CommGroup::pipeline:
+      return "pipeline";
+  }
+  return "";
+}
+
+PlacementCostModel::PlacementCostModel(const FabricBundles& bundles, const GpuGeneration& generation)
+    : bundles_(bundles), generation_(generation) {
+  local_pair_.resize(bundles.bundle_count() / 2);
+  pair_stamp_.assign(bundles.bundle_count() / 2, 0);
+  local_unit_.resize(bundles.unit_count());
+  unit_stamp_.assign(bundles.unit_count(), 0);
+  leaf_group_count_.assign(bundles.leaf_group_count(), 0);
+}
+
+BundlePair PlacementCostModel::local_pair(BundlePair pair, std::span<const double> capacity_mbps) {
+  if (pair == kNone) return kNone;
+  if (pair_stamp_[pair] == job_) return local_pair_[pair];
+  pair_stamp_[pair] = job_;
+  const auto local = local_pair_[pair] = static_cast<BundlePair>(pair_of_.size());
+  pair_of_.push_back(pair);
+  for (const double mbps : {capacity_mbps[std::size_t{2} * pair], capacity_mbps[std::size_t{2} * pair + 1]}) {
+    us_per_byte_.push_back(mbps > 0 ? 8 / mbps : kNoCapacity);
+  }
+  return local;
+}
+
+void PlacementCostModel::number(std::span<const fabric::GpuId> gpu_of_rank, std::span<const double> capacity_mbps) {
+  ++job_;
+  units_ = 0;
+  pair_of_.assign(1, kNone);
+  us_per_byte_.assign(2, kNoCapacity);
+  spots_.resize(gpu_of_rank.size());
+  for (std::size_t r = 0; r < spots_.size(); ++r) {
+    const FabricBundles::Place& place = bundles_.place(gpu_of_rank[r]);
+    if (unit_stamp_[place.unit] != job_) {
+      unit_stamp_[place.unit] = job_;
+      local_unit_[place.unit] = units_++;
+    }
+    spots_[r] = {.unit = local_unit_[place.unit],
+                 .nvlink = place.domain == kNone ? kNone : local_pair(place.nvlink, capacity_mbps),
+                 .nic = local_pair(place.nic, capacity_mbps),
+                 .leaf = local_pair(place.leaf, capacity_mbps),
+                 .pod = local_pair(place.pod, capacity_mbps),
+                 .host = place.host,
+                 .leaf_group = place.leaf_group,
+                 .rail = place.rail,
+                 .network = place.network};
+  }
+  us_per_byte_.resize((us_per_byte_.size() + kLanes - 1) / kLanes * kLanes, 0);
+  load_.assign(us_per_byte_.size(), 0);
+  pod_count_.assign(pair_of_.size(), 0);
+  slot_stamp_.assign(units_, 0);
+  slot_of_unit_.resize(units_);
+  stamp_ = 0;
+}
+
+// Calls visit(members) for every group of the kind. Ranks count tensor fastest, then context, expert, data, pipeline
+// (job_spec.h); a group is all combinations of the coordinates it varies.
+template <class Visit>
+void PlacementCostModel::for_each_group(CommGroup group, Visit visit) {
+  const Parallelism& p = parallelism_;
+  const std::array<std::uint64_t, 5> size{p.tensor, p.context, p.expert, p.data, p.pipeline};
+  std::array<bool, 5> varied{};
+  switch (group) {
+    case CommGroup::tensor:
+      varied[0] = true;
+      break;
+    case CommGroup::context:
+      varied[1] = true;
+      break;
+    case CommGroup::expert:
+      varied[2] = true;
+      break;
+    case CommGroup::data:
+      varied[1] = varied[2] = varied[3] = true;
+      break;
+    case CommGroup::expert_data:
+      varied[1] = varied[3] = true;
+      break;
+    case CommGroup::pipeline:
+      varied[4] = true;
+      break;
+  }
+  std::vector<std::uint64_t> bases{0}, offsets{0};
+  std::uint64_t stride = 1;
+  for (std::size_t i = 0; i < size.size(); ++i) {
+    auto& list = varied[i] ? offsets : bases;
+    const std::size_t before = list.size();
+    for (std::uint64_t c = 1; c < size[i]; ++c) {
+      for (std::size_t j = 0; j < before; ++j) list.push_back(list[j] + c * stride);
+    }
+    stride *= size[i];
+  }
+  if (offsets.size() < 2) return;
+  group_.resize(offsets.size());
+  for (const std::uint64_t base : bases) {
+    for (std::size_t i = 0; i < offsets.size(); ++i) group_[i] = &spots_[base + offsets[i]];
+    visit(Members(group_));
+  }
+}
+
+// One flow: `bytes` of network load or `nvlink_bytes` of NVLink load. The way of BundledPaths.
+void PlacementCostModel::add_hop(const Spot& from, const Spot& to, double bytes, double nvlink_bytes) {
+  if (from.unit == to.unit) {
+    if (from.nvlink == kNone || &from == &to) return;  // PCIe and memory have no bundle
+    add(from.nvlink, 0, nvlink_bytes);
+    add(to.nvlink, 1, nvlink_bytes);
+    return;
+  }
+  if (from.host == to.host) return;
+  if (from.leaf == kNone || to.leaf == kNone) return add(kNowhere, 0, bytes);
+  add(from.nic, 0, bytes);
+  add(to.nic, 1, bytes);
+  if (from.leaf == to.leaf || (from.network != to.network && from.leaf_group == to.leaf_group)) return;
+  add(from.leaf, 0, bytes);
+  add(to.leaf, 1, bytes);
+  if (from.pod == kNone || to.pod == kNone || from.pod == to.pod) return;
+  add(from.pod, 0, bytes);
+  add(to.pod, 1, bytes);
+}
+
+// Members of each NVLink domain together, domains in order of their first rank, members by rail: sorted_,
+// first_of_slot_. Returns the number of domains.
+std::uint32_t PlacementCostModel::sort_by_unit(Members members) {
+  ++stamp_;
+  first_of_slot_.clear();
+  slot_of_member_.resize(members.size());
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const std::uint32_t unit = members[i]->unit;
+    if (slot_stamp_[unit] != stamp_) {
+      slot_stamp_[unit] = stamp_;
+      slot_of_unit_[unit] = static_cast<std::uint32_t>(first_of_slot_.size());
+      first_of_slot_.push_back(0);
+    }
+    ++first_of_slot_[slot_of_member_[i] = slot_of_unit_[unit]];
+  }
+  const auto domains = static_cast<std::uint32_t>(first_of_slot_.size());
+  least_members_ = *std::ranges::min_element(first_of_slot_);
+  std::uint32_t next = 0;
+  for (std::uint32_t& slot : first_of_slot_) next += std::exchange(slot, next);
+  sorted_.resize(members.size());
+  for (std::size_t i = 0; i < members.size(); ++i) sorted_[first_of_slot_[slot_of_member_[i]]++] = members[i];
+  for (std::size_t s = domains; s > 0; --s) first_of_slot_[s - 1] = s > 1 ? first_of_slot_[s - 2] : 0;
+  first_of_slot_.push_back(static_cast<std::uint32_t>(members.size()));
+  if (domains == members.size() || domains == 1) return domains;
+  for (std::uint32_t s = 0; s < domains; ++s) {
+    const auto from = sorted_.begin() + first_of_slot_[s], to = sorted_.begin() + first_of_slot_[s + 1];
+    if (!std::is_sorted(from, to, by_rail)) std::sort(from, to, by_rail);
+  }
+  return domains;
+}
+
+// passes 2: all-reduce; 1: reduce-scatter or all-gather. Returns the domains it spans; so does the next.
+std::uint32_t PlacementCostModel::add_ring(Members members, double bytes, double passes) {
+  const CollectiveConstants& c = generation_.constants;
+  const auto inside = [&](double m) {
+    return bytes * (passes == 2 ? nvlink_all_reduce_load(c, generation_.nvls, m) : (m - 1) / m / c.ring_efficiency);
+  };
+  const std::uint32_t first_unit = members.front()->unit;
+  if (std::ranges::all_of(members, [&](const Spot* spot) { return spot->unit == first_unit; })) {
+    if (members.front()->nvlink == kNone) return 1;
+    const double load = inside(static_cast<double>(members.size()));
+    for (const Spot* spot : members) add_both(spot->nvlink, load);
+    return 1;
+  }
+  const std::uint32_t domains = sort_by_unit(members);
+  if (domains < members.size()) {
+    std::uint32_t size = 0;
+    double load = 0;
+    for (std::uint32_t s = 0; s < domains; ++s) {
+      const std::uint32_t own = first_of_slot_[s + 1] - first_of_slot_[s];
+      if (own != size) load = inside(size = own);
+      if (sorted_[first_of_slot_[s]]->nvlink == kNone || load == 0) continue;
+      for (std::uint32_t i = first_of_slot_[s]; i < first_of_slot_[s + 1]; ++i) add_both(sorted_[i]->nvlink, load);
+    }
+  }
+  const double hop = bytes * network_all_reduce_load(c, generation_.nvls, least_members_, domains) * passes / 2;
+  for (std::uint32_t s = 0; s < domains; ++s) {
+    const std::uint32_t to = s + 1 == domains ? 0 : s + 1;
+    for (std::uint32_t ring = 0; ring < least_members_; ++ring) {
+      add_hop(*sorted_[first_of_slot_[s] + ring], *sorted_[first_of_slot_[to] + ring], hop, 0);
+    }
+  }
+  return domains;
+}
+
+// Every member sends bytes / n to every member. What is bound for another rail crosses NVLink first (NCCL's PXN), so
+// that a leaf's uplinks carry what leaves its leaf group alone.
+std::uint32_t PlacementCostModel::add_all_to_all(Members members, double bytes) {
+  const CollectiveConstants& c = generation_.constants;
+  const std::uint32_t domains = sort_by_unit(members);
+  for (const Spot* spot : members) {
+    ++leaf_group_count_[spot->leaf_group];
+    if (spot->pod != kNone) ++pod_count_[spot->pod];
+  }
+  const auto n = static_cast<double>(members.size());
+  const double each = bytes / n, on_network = each / c.network_efficiency, on_nvlink = each / c.ring_efficiency;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const Spot& spot = *members[i];
+    const std::uint32_t slot = slot_of_member_[i];
+    const double near = first_of_slot_[slot + 1] - first_of_slot_[slot];
+    if (near > 1 && spot.nvlink != kNone) add_both(spot.nvlink, (near - 1) * on_nvlink);
+    if (near == n) continue;
+    if (spot.leaf == kNone) {
+      add(kNowhere, 0, each);
+      continue;
+    }
+    add_both(spot.nic, (n - near) * on_network);
+    const double beyond_leaf = n - std::max<double>(near, leaf_group_count_[spot.leaf_group]);
+    if (beyond_leaf > 0) add_both(spot.leaf, beyond_leaf * on_network);
+    const double beyond_pod = spot.pod == kNone ? 0 : n - std::max<double>(near, pod_count_[spot.pod]);
+    if (beyond_pod > 0) add_both(spot.pod, beyond_pod * on_network);
+  }
+  for (const Spot* spot : members) {
+    leaf_group_count_[spot->leaf_group] = 0;
+    if (spot->pod != kNone) pod_count_[spot->pod] = 0;
+  }
+  return domains;
+}
+
+GroupCost PlacementCostModel::finish(const GroupTraffic& traffic, std::uint64_t members, double passes,
+                                     std::uint32_t domains) {
+  GroupCost cost{.domains = domains};
+  // Four maxima side by side: one would wait for itself at every step.
+  static_assert(kLanes == 4);
+  double a = 0, b = 0, c = 0, d = 0;
+  for (std::size_t i = 0; i < load_.size(); i += kLanes) {
+    a = std::max(a, load_[i] *= us_per_byte_[i]);
+    b = std::max(b, load_[i + 1] *= us_per_byte_[i + 1]);
+    c = std::max(c, load_[i + 2] *= us_per_byte_[i + 2]);
+    d = std::max(d, load_[i + 3] *= us_per_byte_[i + 3]);
+  }
+  cost.transfer_us = std::max(std::max(a, b), std::max(c, d));
+  const auto worst = static_cast<std::size_t>(std::ranges::find(load_, cost.transfer_us) - load_.begin());
+  std::ranges::fill(load_, 0);
+  if (cost.transfer_us > kUnreachable) {
+    cost.transfer_us = std::numeric_limits<double>::infinity();
+    cost.reachable = false;
+  }
+  if (cost.transfer_us > 0 && worst / 2 != kNowhere) {
+    cost.bundle = 2 * pair_of_[worst / 2] + static_cast<std::uint32_t>(worst % 2);
+    cost.bundle_kind = bundles_.kind(cost.bundle);
+  }
+  const double calls = std::max(traffic.calls, 1.0);
+  const std::uint64_t inside = (members + domains - 1) / domains;
+  cost.time_us = calls * call_us(generation_.constants, generation_.nvls, inside, domains, traffic.bytes / calls,
+                                 cost.transfer_us / calls, passes);
+  return cost;
+}
+
+GroupCost PlacementCostModel::cost_of(CommGroup group, const GroupTraffic& traffic) {
+  if (traffic.bytes <= 0) return {};
+  std::uint32_t domains = 0;
+  std::uint64_t members = 0;
+  const double passes = group == CommGroup::context || group == CommGroup::expert ? 1 : 2;
+  for_each_group(group, [&](Members all) {
+    members = all.size();
+    if (group == CommGroup::pipeline) {
+      const CollectiveConstants& c = generation_.constants;
+      for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+        domains = std::max(domains, all[i]->unit == all[i + 1]->unit ? 1U : 2U);
+        add_hop(*all[i], *all[i + 1], traffic.bytes / c.network_efficiency, traffic.bytes / c.ring_efficiency);
+      }
+      return;
+    }
+    domains = std::max(domains, group == CommGroup::expert ? add_all_to_all(all, traffic.bytes)
+                                                           : add_ring(all, traffic.bytes, passes));
+  });
+  if (domains == 0) return {};
+  if (group != CommGroup::pipeline) return finish(traffic, members, passes, domains);
+  // Forth and back, each a message between two.
+  GroupCost cost = finish(traffic, domains, 1, domains);
+  cost.transfer_us *= 2;
+  cost.time_us *= 2;
+  return cost;
+}
+
+PlacementCost PlacementCostModel::predict(std::span<const fabric::GpuId> gpu_of_rank, const Parallelism& parallelism,
+                                          const TrafficSpec& traffic, std::span<const double> capacity_mbps) {
+  RAILWEAVE_CHECK(gpu_of_rank.size() == rank_count(parallelism), "every rank has a GPU");
+  RAILWEAVE_CHECK(capacity_mbps.size() == bundles_.bundle_count(), "capacities are by bundle");
+  parallelism_ = parallelism;
+  number(gpu_of_rank, capacity_mbps);
+  const std::array<const GroupTraffic*, kCommGroups> by_group{&traffic.tensor, &traffic.context,     &traffic.expert,
+                                                              &traffic.data,   &traffic.expert_data, &traffic.pipeline};
+  PlacementCost cost;
+  for (std::size_t g = 0; g < kCommGroups; ++g) {
+    cost.groups[g] = cost_of(static_cast<CommGroup>(g), *by_group[g]);
+    cost.total_us += cost.groups[g].time_us;
+  }
+  return cost;
+}
+
+PlacementCost placement_cost(const fabric::FabricView& view, const fabric::Locality& locality, const GpuPorts& ports,
+                             const GpuGeneration& generation, std::span<const fabric::GpuId> gpu_of_rank,
+                             const Parallelism& parallelism, const TrafficSpec& traffic,
+                             std::span<const double> residual_mbps) {
+  const FabricBundles bundles(view.topology(), locality, ports);
+  const auto capacities = residual_mbps.empty() ? bundles.capacities(fabric::link_capacities_mbps(view))
+                                                : bundles.capacities(residual_mbps);
+  return PlacementCostModel(bundles, generation).predict(gpu_of_rank, parallelism, traffic, capacities);
+}
+
+}  // namespace railweave::scheduler

@@ -1,0 +1,111 @@
+// What a placement costs: the communication time per step of each of a job's groups, without routes and without a
+// solver, so that a placer can score several candidates of thousands of GPUs in milliseconds.
+//
+// How: a job's flows within one kind of group run at once and carry alike, so the slowest ends when the most loaded
+// bundle of links (fabric_bundles.h) is through: max over bundles of bytes / capacity, which is what max-min fair rates
+// give for flows weighted by their bytes. So flows are never listed: each rank adds what it sends to at most eight
+// sums. Rings are built domain by domain (one per rail of the domain with fewest members, as NCCL's channels are),
+// all-to-all by counting a group's members by domain, leaf group and pod. O(ranks) per kind of group.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "scheduler/collective/calibration.h"
+#include "scheduler/collective/fabric_bundles.h"
+#include "scheduler/job/job_spec.h"
+#include "scheduler/job/model.h"
+
+namespace railweave::scheduler {
+
+enum class CommGroup : std::uint8_t { tensor, context, expert, data, expert_data, pipeline };
+inline constexpr std::size_t kCommGroups = 6;
+std::string_view to_string(CommGroup group);  // "tensor", "expertData"
+
+struct GroupCost {
+  double time_us = 0;                           // per step: all calls
+  double transfer_us = 0;                       // of it: bytes on the most loaded bundle
+  std::uint32_t bundle = FabricBundles::kNone;  // that bundle
+  FabricBundles::Kind bundle_kind = FabricBundles::Kind::nvlink;
+  std::uint32_t domains = 0;  // NVLink domains that the widest group of the kind spans
+  bool reachable = true;      // false: bytes on a bundle without capacity; times are infinite
+};
+
+struct PlacementCost {
+  std::array<GroupCost, kCommGroups> groups;
+  double total_us = 0;  // of all groups, one after the other
+  [[nodiscard]] const GroupCost& of(CommGroup group) const { return groups[static_cast<std::size_t>(group)]; }
+};
+
+// Keeps its memory between calls: one per thread. Borrows bundles.
+class PlacementCostModel {
+ public:
+  PlacementCostModel(const FabricBundles& bundles, const GpuGeneration& generation);
+
+  // gpu_of_rank: a GPU of its own for each rank of the parallelism. capacity_mbps: FabricBundles::capacities() of the
+  // whole fabric or of what other jobs leave of it.
+  PlacementCost predict(std::span<const fabric::GpuId> gpu_of_rank, const Parallelism& parallelism,
+                        const TrafficSpec& traffic, std::span<const double> capacity_mbps);
+
+ private:
+  // A rank's place with bundles and domains numbered anew over the job: what 4,096 ranks touch fits into a cache, where
+  // the fabric's own numbers spread it over megabytes.
+  struct Spot {
+    std::uint32_t unit = 0;
+    BundlePair nvlink = FabricBundles::kNone;  // none: no NVLink
+    BundlePair nic = FabricBundles::kNone;
+    BundlePair leaf = FabricBundles::kNone;
+    BundlePair pod = FabricBundles::kNone;
+    std::uint32_t host = 0, leaf_group = 0, rail = 0, network = 0;
+  };
+  using Members = std::span<const Spot* const>;
+  static bool by_rail(const Spot* a, const Spot* b);
+
+  void number(std::span<const fabric::GpuId> gpu_of_rank, std::span<const double> capacity_mbps);
+  BundlePair local_pair(BundlePair pair, std::span<const double> capacity_mbps);
+  template <class Visit>
+  void for_each_group(CommGroup group, Visit visit);
+  void add(BundlePair pair, unsigned inwards, double bytes) { load_[std::size_t{2} * pair + inwards] += bytes; }
+  void add_both(BundlePair pair, double bytes) {
+    load_[std::size_t{2} * pair] += bytes;
+    load_[std::size_t{2} * pair + 1] += bytes;
+  }
+  void add_hop(const Spot& from, const Spot& to, double bytes, double nvlink_bytes);
+  std::uint32_t sort_by_unit(Members members);
+  std::uint32_t add_ring(Members members, double bytes, double passes);
+  std::uint32_t add_all_to_all(Members members, double bytes);
+  GroupCost finish(const GroupTraffic& traffic, std::uint64_t members, double passes, std::uint32_t domains);
+  GroupCost cost_of(CommGroup group, const GroupTraffic& traffic);
+
+  const FabricBundles& bundles_;
+  GpuGeneration generation_;
+  Parallelism parallelism_;
+
+  // Of one job.
+  std::vector<Spot> spots_;                             // by rank
+  std::vector<BundlePair> pair_of_;                     // local pair -> the fabric's
+  std::vector<double> us_per_byte_, load_;              // by local bundle; loads divided by what their carriers reach
+  std::vector<std::uint32_t> local_pair_, local_unit_;  // the fabric's -> local
+  std::vector<std::uint32_t> pair_stamp_, unit_stamp_;  // of the job that the numbers above are of
+  std::uint32_t job_ = 0, units_ = 0;
+
+  // Of one group at a time.
+  std::vector<const Spot*> group_, sorted_;
+  std::vector<std::uint32_t> slot_stamp_, slot_of_unit_;  // by local unit
+  std::vector<std::uint32_t> first_of_slot_;              // by domain of the group, in order of first rank; and the end
+  std::vector<std::uint32_t> slot_of_member_;
+  std::vector<std::uint32_t> leaf_group_count_, pod_count_;
+  std::uint32_t stamp_ = 0, least_members_ = 0;
+};
+
+// One prediction from scratch, for a command line or a test: what takes time, tens of milliseconds at 100,000 GPUs, is
+// deriving the bundles. residual_mbps: by fabric::DirectedLink, what others leave of each; empty: nothing else runs.
+PlacementCost placement_cost(const fabric::FabricView& view, const fabric::Locality& locality, const GpuPorts& ports,
+                             const GpuGeneration& generation, std::span<const fabric::GpuId> gpu_of_rank,
+                             const Parallelism& parallelism, const TrafficSpec& traffic,
+                             std::span<const double> residual_mbps = {});
+
+}  // namespace railweave::scheduler
