@@ -188,11 +188,18 @@ void SubnetSweep::took_port(std::uint32_t node, std::uint8_t port, const PortInf
   }
 }
 
-// A switch that says that nothing changed: its ports and cables are as they were.
+// A switch that says that nothing changed: its ports and cables are as they were. Behind a port that is up somebody may
+// have been silent the last time.
 void SubnetSweep::walk_known(std::uint32_t node) {
   for (std::size_t port = 0; port < map_.nodes[node].ports.size(); ++port) {
-    map_.nodes[node].ports[port].read_in = map_.sweep;
-    if (map_.nodes[node].ports[port].peer != kNoNode) follow({node, static_cast<std::uint8_t>(port)});
+    SubnetPort& at = map_.nodes[node].ports[port];
+    at.read_in = map_.sweep;
+    const Way way{node, static_cast<std::uint8_t>(port)};
+    if (at.peer != kNoNode) {
+      follow(way);
+    } else if (port != 0 && at.read && at.info.link_up()) {
+      probe(way);
+    }
   }
 }
 

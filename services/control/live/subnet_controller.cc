@@ -209,7 +209,7 @@ void SubnetController::took_sweep(const ClusterState& state, const Sweep& swept,
   alarms_.repeat_lost(*state.alarms);
   if (!link_states_.empty()) report_links(state);
   const bool settled = !writes() || (unsynced_.empty() && brought_up_ && !ports_left_);
-  if (!swept.changed && !link_states_.empty() && settled) return;
+  if (!swept.changed && !link_states_.empty() && settled) return publish();
   if (!links_.found()) {
     status_.phase = SubnetPhase::unaccepted;
     status_.problem = state.accepted.digest.empty()
