@@ -45,7 +45,7 @@ Result<FabricRoutesPtr> RoutingCache::at(const ClusterState& state) {
     if (rerouted) latest_ = *rerouted;
     return rerouted;
   }
-  auto scope = fabric::RoutingScope::make(state.view.topology_ptr(), {.switch_management = true});
+  auto scope = fabric::RoutingScope::make(state.view.topology_ptr(), {.switch_management = switch_management_});
   if (!scope) return std::unexpected(std::move(scope.error()));
   fabric::EngineChoice choice = fabric::choose_engine(**scope);
   fabric::RoutingInput input{.view = state.view, .scope = std::move(*scope), .threads = fabric::part_count()};

@@ -37,10 +37,14 @@ Result<FabricRoutesPtr> reroute(const FabricRoutes& before, fabric::FabricView v
 
 class RoutingCache {
  public:
+  // Whether switches' own LIDs are routed as well, for their management in band.
+  explicit RoutingCache(bool switch_management = true) : switch_management_(switch_management) {}
+
   // Errors: fabrics that cannot be routed (more than RoutingScope::kMaxDestinations), or none was imported yet.
   Result<FabricRoutesPtr> at(const ClusterState& state);
 
  private:
+  const bool switch_management_;
   std::mutex mutex_;
   FabricRoutesPtr latest_;
 };

@@ -42,7 +42,8 @@ control::LiveSubnets::Subnet live_subnet(const SubnetConfig& config) {
   if (config.port != 0) options.port += "/" + std::to_string(config.port);
   options.counters_every = std::chrono::seconds(config.counter_seconds);
   options.sweep_every = std::chrono::seconds(config.sweep_seconds);
-  return {std::move(options), [config](control::SubnetMode mode) { return connect(config, mode); }};
+  return {std::move(options), [config](control::SubnetMode mode) { return connect(config, mode); },
+          config.opensm_socket};
 }
 
 }  // namespace railweave

@@ -55,7 +55,7 @@ Result<void> Service::start() {
   for (const auto& subnet : config_.subnets) subnets.push_back(live_subnet(subnet));
   live_ = std::make_unique<control::LiveSubnets>(*loop_, std::move(subnets),
                                                  [](const std::string& text) { spdlog::warn("{}", text); });
-  live_->start();
+  if (auto live = live_->start(); !live) return live;
 
   // 4. The API.
   operations_ = std::make_unique<api::Operations>(now_us);

@@ -8,6 +8,7 @@ namespace railweave::control {
 namespace {
 
 constexpr std::chrono::milliseconds kListen{50};  // how late a drain or a change of mode may be taken up
+constexpr std::chrono::milliseconds kListenToOpensm{1};
 constexpr std::chrono::milliseconds kOffline{100};
 
 template <class Clock>
@@ -25,30 +26,46 @@ LiveSubnets::LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, std::fu
                             .monotonic_us = clock_us<std::chrono::steady_clock>,
                             .unix_us = clock_us<std::chrono::system_clock>,
                             .report = [this](auto body) { report(std::move(body)); },
-                            .routes = &routes_};
-    running_.push_back({name, std::make_unique<SubnetController>(std::move(subnet.options), std::move(with)), {}});
+                            .routes = &routes_,
+                            .host_routes = &host_routes_};
+    running_.push_back({name,
+                        std::make_unique<SubnetController>(std::move(subnet.options), std::move(with)),
+                        std::move(subnet.opensm_socket),
+                        nullptr,
+                        {}});
   }
 }
 
 LiveSubnets::~LiveSubnets() { stop(); }
 
-void LiveSubnets::start() {
+Result<void> LiveSubnets::start() {
   for (auto& running : running_) {
-    running.thread = std::thread([this, &controller = *running.controller] { run(controller); });
+    if (running.opensm_socket.empty()) continue;
+    auto link = OpensmLink::start(running.opensm_socket, *running.controller, warn_);
+    if (!link) return std::unexpected(link.error());
+    running.opensm = std::move(*link);
   }
+  for (auto& running : running_) {
+    running.thread = std::thread([this, &running] { run(running); });
+  }
+  return {};
 }
 
 void LiveSubnets::stop() {
   stopping_ = true;
   for (auto& running : running_) {
     if (running.thread.joinable()) running.thread.join();
+    running.opensm.reset();
   }
 }
 
-void LiveSubnets::run(SubnetController& controller) {
+void LiveSubnets::run(Running& running) {
   while (!stopping_) {
-    controller.step(loop_.state(), kListen);
-    if (controller.status()->phase == SubnetPhase::offline) std::this_thread::sleep_for(kOffline);
+    const ClusterStatePtr state = loop_.state();
+    if (running.opensm) running.opensm->follow(*state);
+    // OpenSM's reports come from its plugin's thread: a shorter wait takes them up sooner.
+    running.controller->step(state, running.opensm ? kListenToOpensm : kListen);
+    if (running.controller->status()->phase == SubnetPhase::offline) std::this_thread::sleep_for(kOffline);
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "services/control/control_loop.h"
 #include "services/control/live/live_fabric.h"
+#include "services/control/live/opensm_link.h"
 #include "services/control/live/subnet_controller.h"
 
 namespace railweave::control {
@@ -20,13 +21,15 @@ class LiveSubnets final : public LiveFabric {
   struct Subnet {
     SubnetOptions options;
     Connect connect;
+    std::string opensm_socket;  // where OpenSM's plugin connects to; "": nowhere
   };
 
   // loop must outlive it, and be started before start().
   LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, std::function<void(const std::string&)> warn);
   ~LiveSubnets() override;
 
-  void start();
+  // Errors: a socket that cannot be listened at.
+  [[nodiscard]] Result<void> start();
   // Ends the threads. What switches hold stays. May be called twice.
   void stop();
 
@@ -40,14 +43,16 @@ class LiveSubnets final : public LiveFabric {
   struct Running {
     std::string name;
     std::unique_ptr<SubnetController> controller;
+    std::string opensm_socket;
+    std::unique_ptr<OpensmLink> opensm;
     std::thread thread;
   };
-  void run(SubnetController& controller);
+  void run(Running& running);
   void report(decltype(Command::body) body);
 
   ControlLoop& loop_;
   std::function<void(const std::string&)> warn_;
-  RoutingCache routes_;
+  RoutingCache routes_{true}, host_routes_{false};
   std::vector<Running> running_;
   std::atomic<bool> stopping_ = false;
 };

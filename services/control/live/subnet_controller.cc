@@ -60,6 +60,22 @@ void SubnetController::notice(std::vector<Guid> switches) {
   if (noticed_.size() > kMaxNoticed) noticed_ = {Guid()};  // too many to name: sweep
 }
 
+void SubnetController::opensm_connected(bool connected) {
+  const std::lock_guard lock(mutex_);
+  opensm_is_there_ = connected;
+}
+
+void SubnetController::opensm_settled() {
+  const std::lock_guard lock(mutex_);
+  opensm_settled_ = true;
+  opensm_refusal_.clear();
+}
+
+void SubnetController::opensm_refused(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  opensm_refusal_ = why;
+}
+
 void SubnetController::step(const ClusterStatePtr& state, std::chrono::milliseconds wait) {
   if (state->mode(options_.subnet) != mode_) {
     mode_ = state->mode(options_.subnet);
@@ -121,6 +137,8 @@ void SubnetController::take_topology(const ClusterState& state) {
   base_.reset();
   wanted_.reset();
   applied_.reset();
+  raw_.clear();
+  matches_opensm_ = false;
   unsynced_.clear();
   isolated_.clear();
   link_states_.clear();

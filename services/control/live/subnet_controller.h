@@ -50,6 +50,7 @@ struct SubnetSurroundings {
   std::function<std::int64_t()> monotonic_us, unix_us;
   std::function<void(decltype(Command::body))> report;  // to the control loop; must not block
   RoutingCache* routes = nullptr;
+  RoutingCache* host_routes = nullptr;  // for opensm mode: OpenSM routes switches' own LIDs in its own way
 };
 
 class SubnetController {
@@ -66,6 +67,10 @@ class SubnetController {
   [[nodiscard]] std::optional<PortCounters> counters(const fabric::Topology& topology, fabric::PortId port) const;
   // Somebody else saw links change (OpenSM's plugin): as if the switches had reported it. Thread-safe.
   void notice(std::vector<Guid> switches);
+  // What OpenSM's plugin tells. Thread-safe.
+  void opensm_connected(bool connected);
+  void opensm_settled();  // a sweep is done: its tables are on the switches
+  void opensm_refused(const std::string& why);
 
  private:
   struct Asked {
@@ -90,6 +95,10 @@ class SubnetController {
   void follow_links(const ClusterState& state, Cause cause);
   void bring_to_wanted(const ClusterState& state, Cause cause);
   void bring_up();
+  void check_opensm(const ClusterState& state);
+  bool compare_with_opensm();
+  void keep_foreign_entries(fabric::ForwardingDelta& delta) const;
+  [[nodiscard]] std::string other_lids() const;
   bool read_back(std::span<const fabric::SwitchId> switches);
   void program(const ClusterState& state, const Cause& cause, std::int64_t computed_us);
   void advance_drains(const ClusterState& state);
@@ -114,6 +123,8 @@ class SubnetController {
   SubnetStatusPtr published_;
   std::deque<Asked> asked_;
   std::vector<Guid> noticed_;
+  bool opensm_is_there_ = false, opensm_settled_ = false;
+  std::string opensm_refusal_;
   std::shared_ptr<SubnetHealth> health_;
 
   // The stepping thread's own.
@@ -135,6 +146,9 @@ class SubnetController {
   SubnetAlarms alarms_;
   std::int64_t retry_at_us_ = 0, retry_wait_us_ = 0, swept_at_us_ = 0, read_back_at_us_ = 0, retry_isolated_us_ = 0;
   std::int64_t quiet_since_us_ = 0;
+  // In opensm mode: entries by LID as read, for LIDs that we do not route; whether OpenSM's tables are ours.
+  std::map<fabric::SwitchId, std::vector<std::uint16_t>> raw_;
+  bool matches_opensm_ = false;
   bool audited_ = false, brought_up_ = false, ports_left_ = false, rediscover_ = false;
 };
 

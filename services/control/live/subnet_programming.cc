@@ -57,7 +57,7 @@ void SubnetController::bring_to_wanted(const ClusterState& state, Cause cause) {
   const std::int64_t start = now();
   const bool first = !base_;
   if (first) {
-    auto routes = with_.routes->at(state);
+    auto routes = (mode_ == SubnetMode::opensm ? with_.host_routes : with_.routes)->at(state);
     if (!routes) {
       status_.problem = routes.error().text();
       status_.phase = SubnetPhase::watching;
@@ -120,7 +120,11 @@ void SubnetController::bring_to_wanted(const ClusterState& state, Cause cause) {
 }
 
 bool SubnetController::read_back(std::span<const SwitchId> switches) {
-  auto readings = driver_->read_tables(*links_.topology(), switches, top_lid(base_->scope()));
+  Lid top = top_lid(base_->scope());
+  if (mode_ == SubnetMode::opensm) {
+    for (const SwitchId sw : links_.switches()) top = std::max(top, driver_->read_lid(links_.topology()->guid(sw), 0));
+  }
+  auto readings = driver_->read_tables(*links_.topology(), switches, top);
   if (!readings) {
     disconnect(readings.error());
     return false;
@@ -134,6 +138,10 @@ bool SubnetController::read_back(std::span<const SwitchId> switches) {
     }
   }
   applied_ = with_readings(applied_ ? *applied_ : *wanted_, *readings);
+  if (mode_ != SubnetMode::opensm) return true;
+  for (TableReading& reading : *readings) {
+    if (reading.answered) raw_[reading.sw] = std::move(reading.ports);
+  }
   return true;
 }
 
@@ -171,6 +179,10 @@ void SubnetController::program(const ClusterState& state, const Cause& cause, st
     if (!back.empty() && !read_back(back)) return;
     retry_isolated_us_ = now() + options_.retry_first.count() * 1000;
   }
+  if (mode_ == SubnetMode::opensm) {
+    if (took_over && !compare_with_opensm()) return publish();
+    if (!matches_opensm_) return publish();  // until OpenSM has settled: check_opensm()
+  }
   const std::int64_t began = now();
   const bool empty = took_over && carry_nothing(applied_->tables, links_.switches());
   ForwardingDelta delta =
@@ -183,6 +195,7 @@ void SubnetController::program(const ClusterState& state, const Cause& cause, st
     return out || t.subnet(block.sw) != t.subnet(links_.switches().front());
   });
   unsynced_.insert(left_out.begin(), left_out.end());
+  if (mode_ == SubnetMode::opensm) keep_foreign_entries(delta);
   const std::int64_t delta_us = now() - began;
   if (!delta.blocks.empty()) {
     status_.phase = SubnetPhase::programming;
@@ -315,6 +328,10 @@ void SubnetController::check_idle(const ClusterState& state) {
     status_.discovered = found->topology;
     find_differences(state);
     publish();
+  }
+  if (mode_ == SubnetMode::opensm) {
+    check_opensm(state);
+    if (!driver_ || !matches_opensm_) return;
   }
   // Observers see a drain through by what switches hold; others read everything back now and then.
   const bool drains_wait = !writes() && std::ranges::any_of(*state.drains, [](const auto& entry) {

@@ -80,7 +80,8 @@ class LiveTest : public ControlTest {
                             .monotonic_us = [this] { return now_us_ += 10; },
                             .unix_us = [this] { return 1'800'000'000'000'000 + now_us_; },
                             .report = [this](auto body) { reports_.push_back(std::move(body)); },
-                            .routes = &routes_};
+                            .routes = &routes_,
+                            .host_routes = &routes_};
     controller_ = std::make_unique<SubnetController>(options, with);
   }
   // One step, `later_ms` after the one before; what it reports becomes state.

@@ -1,0 +1,71 @@
+#include "services/control/live/opensm_link.h"
+
+#include <utility>
+
+namespace railweave::control {
+namespace {
+
+using namespace fabric;  // NOLINT: this file is about its types
+
+constexpr std::uint64_t kLinkStateTrap = 128;
+
+std::optional<opensm::PortName> port_name(const Topology& t, PortId port) {
+  const SwitchId sw = t.switch_of(port);
+  const HcaId hca = t.hca_of(port);
+  const Guid device = sw ? t.guid(sw) : (hca ? t.guid(hca) : Guid());
+  if (!device.known()) return std::nullopt;
+  return opensm::PortName{device, t.number(port)};
+}
+
+// Devices of other subnets are named as well: a plugin passes over what its subnet does not have.
+opensm::RoutingPolicy policy_of(const ClusterState& state) {
+  opensm::RoutingPolicy policy{.revision = state.view_version};
+  const Topology& t = state.topology();
+  for (const auto& [target, drain] : *state.drains) {
+    if (target.kind == DrainKind::network_switch) {
+      const SwitchId sw = t.find_switch(target.id);
+      if (sw && t.guid(sw).known()) policy.drained_switches.push_back(t.guid(sw));
+    } else if (target.kind == DrainKind::link) {
+      const LinkId link = t.find_link(target.id);
+      if (!link) continue;
+      const auto a = port_name(t, t.a(link));
+      const auto b = port_name(t, t.b(link));
+      if (a && b) policy.drained_links.push_back({*a, *b});
+    }
+  }
+  return policy;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<OpensmLink>> OpensmLink::start(const std::string& socket_path, SubnetController& controller,
+                                                      std::function<void(const std::string&)> warn) {
+  std::unique_ptr<OpensmLink> link(new OpensmLink(warn));
+  opensm::PolicyServerHooks hooks;
+  hooks.event = [&controller](Guid, const opensm::PolicyEvent& event) {
+    using Kind = opensm::PolicyEvent::Kind;
+    if (event.kind == Kind::trap && event.number == kLinkStateTrap) controller.notice({event.device});
+    if (event.kind == Kind::subnetUp || event.kind == Kind::lost) controller.opensm_settled();
+    if (event.kind == Kind::refused) controller.opensm_refused(event.text);
+  };
+  hooks.changed = [&controller](Guid, bool connected) { controller.opensm_connected(connected); };
+  hooks.problem = [warn](const Error& error) { warn("OpenSM's plugin: " + error.text()); };
+  auto server = opensm::PolicyServer::start({.socket_path = socket_path}, std::move(hooks));
+  if (!server) return std::unexpected(server.error());
+  link->server_ = std::move(*server);
+  return link;
+}
+
+void OpensmLink::follow(const ClusterState& state) {
+  if (view_version_ == state.view_version) return;
+  opensm::RoutingPolicy policy = policy_of(state);
+  const bool first = !view_version_;
+  view_version_ = state.view_version;
+  if (!first && policy.same_content(published_)) return;
+  published_ = policy;
+  if (auto published = server_->publish(std::move(policy)); !published) {
+    warn_("drains were not passed on to OpenSM: " + published.error().text());
+  }
+}
+
+}  // namespace railweave::control

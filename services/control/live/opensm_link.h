@@ -1,0 +1,30 @@
+// The line to OpenSM's plugin for one subnet: tells it of drains, and the controller of what OpenSM sees and does.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "fabric/drivers/opensm/policy_server.h"
+#include "services/control/cluster_state.h"
+#include "services/control/live/subnet_controller.h"
+
+namespace railweave::control {
+
+class OpensmLink {
+ public:
+  // Listens when it returns. The controller must outlive it.
+  static Result<std::unique_ptr<OpensmLink>> start(const std::string& socket_path, SubnetController& controller,
+                                                   std::function<void(const std::string&)> warn);
+  // Publishes the state's drains where they are not published yet. Used by one thread.
+  void follow(const ClusterState& state);
+
+ private:
+  explicit OpensmLink(std::function<void(const std::string&)> warn) : warn_(std::move(warn)) {}
+
+  std::function<void(const std::string&)> warn_;
+  std::optional<std::uint64_t> view_version_;
+  fabric::opensm::RoutingPolicy published_;
+  std::unique_ptr<fabric::opensm::PolicyServer> server_;
+};
+
+}  // namespace railweave::control
