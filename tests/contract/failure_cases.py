@@ -20,7 +20,7 @@ WRITES = {
     "putTenant": {"path": {"name": "b"}, "body": {"maxGpus": 7}},
     "removeTenant": {"path": {"name": "spare"}},
     "putTopology": {"body": fabric()},
-    "drainLink": {"path": {"id": LINK}},
+    "drainLink": {"path": {"id": LINK}, "body": {"force": True}},
     "drainSwitch": {"path": {"id": "spine-1"}, "body": {"force": True}},
     "drainNode": {"path": {"id": "node-3"}},
     "undrainLink": {"path": {"id": OTHER_LINK}},

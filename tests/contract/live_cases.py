@@ -150,9 +150,9 @@ def discovery(session):
     find(4)
     session.call("putTopology", 200, query={"source": "by hand"}, body=fabric())
 
-    which = session.call("discoverFabric", 400, "body.missingField", body={}).json
+    which = session.call("discoverFabric", 400, "subnets.ambiguous", body={}).json
     assert which["errors"][0]["pointer"] == "/subnet" and "compute, edge" in which["hint"], which
-    session.call("discoverFabric", 400, "body.missingField")
+    session.call("discoverFabric", 400, "subnets.ambiguous")
     session.call("discoverFabric", 404, "subnets.notFound", body={"subnet": "nowhere"})
     session.call("discoverFabric", 409, "subnets.notLive", body={"subnet": "storage"})
     session.call("discoverFabric", 400, "body.invalidField", body={"subnet": "compute", "gpusPerNode": -1})
@@ -264,10 +264,10 @@ def what_happens(session):
     link = session.call("listLinks", 200, query={"switch": "leaf-1"}).json["items"][0]["id"]
     assert session.exchange("POST", "/test/happen", {}, link.encode()).status == 204
     with Stream(session, {"after": str(present)}) as live:
-        told = live.read(13)
+        told = live.read(1)
+        while told[-1]["type"] != "route.programmed":  # the last one reported
+            told += live.read(1)
     types = [event["type"] for event in told]
-    assert types == ["link.down", "link.up", "link.down", "link.changed", "link.changed", "alarm.raised", "alarm.raised",
-                     "alarm.raised", "alarm.cleared", "drain.advanced", "drain.advanced", "route.programmed"][:0] + types
     assert {"link.down", "link.up", "link.changed", "alarm.raised", "alarm.cleared", "drain.advanced",
             "route.programmed"} <= set(types), types
     assert session.exchange("POST", "/test/happen", {}, link.encode()).status == 204

@@ -122,7 +122,7 @@ Result<SubnetStatus> SmallLiveFabric::answer(const SubnetStatus& present, LiveFa
   route(state->view.topology_ptr(), status);
   if (request == LiveFabric::Request::sync) {
     status.repairs.push_back({.cause = "sync was asked for",
-                              .at_us = kSomeTimeUs + static_cast<std::int64_t>(status.repairs_total),
+                              .at_us = kSomeTimeUs + static_cast<std::int64_t>(status.repairs_total) * 1'000'000,
                               .noticed_us = 10,
                               .swept_us = 200,
                               .computed_us = 300,
