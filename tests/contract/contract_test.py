@@ -38,7 +38,7 @@ EXCUSED = [
     ("*", 503, "service.notReady", "the service listens only once it is ready, and says so only while it stops"),
     ("drainNode", 409, "*", "as the next"),
     ("drain*", 409, "drains.viewChanged", "needs the fabric to change three times, each while it is looked at"),
-    ("putSubnetMode", 503, "service.storeFailed", "without a connection only observe can be set, which stores nothing"),
+    ("putSubnetMode", 503, "*", "without a connection only observe can be set, which stores nothing"),
     ("putTopology", 413, "input.tooLarge", "the server's own limit on the body is the same"),
 ]
 

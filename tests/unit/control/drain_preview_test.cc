@@ -6,6 +6,8 @@
 #include <random>
 #include <set>
 
+#include "fabric/formats/attach_gpus.h"
+#include "fabric/routing/route_trace.h"
 #include "services/control/reachable_parts.h"
 #include "tests/support/fat_trees.h"
 #include "tests/unit/control/control_fixture.h"
@@ -217,6 +219,66 @@ TEST_F(PreviewTest, CountsTheEntriesThatChange) {
     }
     EXPECT_EQ(seen.tables->changed_entries, entries);
   }
+}
+
+// A job is rerouted exactly when the way of some packet between two of its nodes changes, as walked hop by hop.
+TEST(DrainPreview, JobsAreReroutedWhenAWayBetweenTheirNodesChanges) {
+  fabric::TopologyBuilder builder;
+  const auto tree = fabric::testing::make_fat_tree(
+      {.hosts_per_leaf = 2, .leaves_per_pod = 2, .spines_per_pod = 2, .pods = 2, .cores_per_spine = 2});
+  ASSERT_TRUE(fabric::read_native_json(fabric::write_native_json(*tree), {}, builder));
+  ASSERT_TRUE(fabric::attach_gpus(builder, {.gpus_per_node = 1, .nvlink_domain_gpus = 0}));
+  const auto topology = std::make_shared<const Topology>(std::move(builder).build().value());
+  ClusterState state = state_of(topology);
+  std::mt19937_64 random(7);
+  std::map<JobId, std::vector<fabric::HostId>> nodes;
+  for (std::uint64_t number = 1; number <= 3; ++number) {
+    auto job = std::make_shared<Job>();
+    job->id = JobId(number);
+    job->spec.name = "job";
+    job->spec.tenant = "research";
+    for (std::size_t i = number; i < topology->hosts().size() && job->nodes.size() < number; i += 3) {
+      const fabric::HostId host(i);
+      if (state.allocations[host.index()].used != 0) continue;
+      job->placement.gpu_of_rank.push_back(topology->gpus(host)[0]);
+      job->nodes.emplace_back(topology->name(host));
+      nodes[job->id].push_back(host);
+    }
+    state.restore(job);
+  }
+  RoutingCache cache;
+  const auto before = *cache.at(state);
+  std::size_t rerouted = 0;
+  std::size_t spared = 0;
+  for (const auto link : topology->links()) {
+    if (!topology->joins_switches(link)) continue;
+    const auto seen = preview_drain(state, *before, {DrainKind::link, topology->link_text(link)});
+    ASSERT_TRUE(seen);
+    FabricView view = state.view;
+    view.set_drained(link, true);
+    const auto after = *reroute(*before, view);
+    for (const auto& [id, hosts] : nodes) {
+      bool changes = false;
+      for (const auto a : hosts) {
+        for (const auto b : hosts) {
+          if (a == b) continue;
+          const PortId from = topology->ports(topology->hcas(a)[0])[0];
+          const auto to = before->scope().find(topology->ports(topology->hcas(b)[0])[0]);
+          const auto was = fabric::trace_route(state.view, before->routing.tables, before->routing.lanes, from, to);
+          const auto is = fabric::trace_route(view, after->routing.tables, after->routing.lanes, from, to);
+          for (std::size_t hop = 0; hop < std::max(was.hops.size(), is.hops.size()); ++hop) {
+            changes =
+                changes || hop >= was.hops.size() || hop >= is.hops.size() || was.hops[hop].out != is.hops[hop].out;
+          }
+        }
+      }
+      const bool told = std::ranges::any_of(seen->jobs, [&](const auto& job) { return job.id == id && job.rerouted; });
+      EXPECT_EQ(told, changes) << to_string(id) << " and " << topology->link_text(link);
+      ++(changes ? rerouted : spared);
+    }
+  }
+  EXPECT_GT(rerouted, 3U);
+  EXPECT_GT(spared, 3U);
 }
 
 }  // namespace
