@@ -157,7 +157,7 @@ void add_drain_line(Sheet& sheet, const Json& item) {
   const Json& drain = field(item, "drain");
   if (!drain.is_object()) return;
   std::string text = text_of(drain, "state") + " since " + time_of(drain, "changedAt");
-  if (!text_of(drain, "reason").empty()) text += ": " + text_of(drain, "reason");
+  if (text_of(drain, "reason") != "-") text += ": " + text_of(drain, "reason");
   if (field(drain, "waitsFor").is_string()) text += "; " + text_of(drain, "waitsFor");
   sheet.add("Drain", {text, Tone::warning});
 }

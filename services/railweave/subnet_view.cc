@@ -10,7 +10,7 @@ std::string milliseconds(const Json& object, const char* name) {
 
 void add_live(Sheet& sheet, const Json& live) {
   sheet.add("Phase", phase_cell(text_of(live, "phase")));
-  if (!text_of(live, "problem").empty()) sheet.add("Problem", {text_of(live, "problem"), Tone::warning});
+  if (text_of(live, "problem") != "-") sheet.add("Problem", {text_of(live, "problem"), Tone::warning});
   sheet.add("Through", text_of(live, "port"));
   sheet.add("Found", text_of(live, "switches") + " switches, " + text_of(live, "adapters") + " adapters, " +
                          text_of(live, "linksUp") + " links up, " + text_of(live, "linksDown") + " down, " +

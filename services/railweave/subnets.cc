@@ -51,7 +51,7 @@ void set_mode(Session& session, const ModeOptions& options) {
   Sheet sheet;
   sheet.add("Subnet", text_of(answer, "subnet"));
   sheet.add("Mode", text_of(answer, "mode"));
-  if (!text_of(answer, "reason").empty()) sheet.add("Reason", text_of(answer, "reason"));
+  if (text_of(answer, "reason") != "-") sheet.add("Reason", text_of(answer, "reason"));
   session.output.text(sheet.text(session.output.terminal()));
 }
 
@@ -81,8 +81,10 @@ void add_subnet_commands(CLI::App& root, Session& session) {
   mode_command.add_option("MODE", options->mode, "observe writes nothing")
       ->required()
       ->type_name("observe|direct|opensm")
-      ->check(CLI::IsMember({"observe", "direct", "opensm"}))
-      ->type_name("observe|direct|opensm");
+      ->check([](const std::string& text) {
+        const bool known = text == "observe" || text == "direct" || text == "opensm";
+        return known ? std::string() : "'" + text + "' is none of observe|direct|opensm";
+      });
   mode_command.add_option("--reason", options->reason, "For people")->type_name("TEXT");
   on_run(mode_command, session, [&session, options] { set_mode(session, *options); });
 }
