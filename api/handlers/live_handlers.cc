@@ -169,7 +169,7 @@ void post_discover(const ControlPlane& plane, LiveWork& work, const Request& req
   if (subnets->size() > 1) {
     std::string names;
     for (const auto& name : *subnets) names += (names.empty() ? "" : ", ") + name;
-    return void(respond(Error{ErrorKind::invalid, "body.missingField",
+    return void(respond(Error{ErrorKind::invalid, "subnets.ambiguous",
                               "several subnets have connections: which one is meant?", "/subnet", "one of " + names}));
   }
   wish->subnet = subnets->front();

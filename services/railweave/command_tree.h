@@ -13,6 +13,8 @@ namespace railweave::cli {
 
 void add_fabric_commands(CLI::App& root, Session& session);
 void add_fabric_import_command(CLI::App& fabric, Session& session);
+void add_fabric_live_commands(CLI::App& fabric, Session& session);  // discover, sync
+void add_fabric_watch_command(CLI::App& fabric, Session& session);
 void add_node_commands(CLI::App& root, Session& session);
 void add_switch_commands(CLI::App& root, Session& session);
 void add_link_commands(CLI::App& root, Session& session);
@@ -20,6 +22,8 @@ void add_route_commands(CLI::App& root, Session& session);
 void add_rail_commands(CLI::App& root, Session& session);
 void add_rack_commands(CLI::App& root, Session& session);
 void add_subnet_commands(CLI::App& root, Session& session);
+void add_alarm_command(CLI::App& root, Session& session);
+void add_drains_command(CLI::App& root, Session& session);
 void add_nvlink_domain_commands(CLI::App& root, Session& session);
 void add_place_command(CLI::App& root, Session& session);
 void add_job_commands(CLI::App& root, Session& session);

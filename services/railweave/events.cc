@@ -4,9 +4,8 @@
 #include <optional>
 
 #include "services/railweave/command_tree.h"
+#include "services/railweave/event_line.h"
 #include "services/railweave/number_option.h"
-#include "services/railweave/printable.h"
-#include "services/railweave/table.h"
 
 namespace railweave::cli {
 namespace {
@@ -26,27 +25,9 @@ Target events_target(const char* path, const EventOptions& options) {
   return target;
 }
 
-Tone tone_of(const std::string& severity) {
-  if (severity == "error") return Tone::bad;
-  return severity == "warning" ? Tone::warning : Tone::plain;
-}
-
 std::string subject_text(const Json& event) {
   const Json& subject = field(event, "subject");
   return text_of(subject, "kind") + "/" + text_of(subject, "id");
-}
-
-// One line, without knowing the ones to come.
-std::string event_line(const Json& event, const Terminal& terminal) {
-  const auto padded = [](std::string text, std::size_t width) {
-    const std::size_t used = display_width(text);
-    return used < width ? text + std::string(width - used, ' ') : text;
-  };
-  std::string line = padded(printable(text_of(event, "seq")), 7) + "  " +
-                     padded(printable(time_of(event, "time")), 20) + "  " +
-                     padded(printable(text_of(event, "type")), 18) + "  " + printable(text_of(event, "summary"));
-  if (terminal.columns > 0) line = shortened(line, terminal.columns);
-  return toned(line, tone_of(text_of(event, "severity")), terminal) + "\n";
 }
 
 void print_events(Output& output, const std::vector<Json>& events, std::uint64_t seq) {
@@ -56,7 +37,7 @@ void print_events(Output& output, const std::vector<Json>& events, std::uint64_t
   for (const auto& event : events) {
     table.add({text_of(event, "seq"),
                time_of(event, "time"),
-               {text_of(event, "type"), tone_of(text_of(event, "severity"))},
+               {text_of(event, "type"), tone_of_severity(text_of(event, "severity"))},
                subject_text(event),
                text_of(event, "actor"),
                text_of(event, "summary")});
@@ -96,20 +77,7 @@ Events last_events(Session& session, const EventOptions& options) {
 }
 
 void follow(Session& session, const EventOptions& options, std::uint64_t after) {
-  Output& output = session.output;
-  output.end_progress();
-  session.service().follow(
-      events_target("/v1/events/stream", options), std::to_string(after),
-      [&](const Json& event) {
-        if (output.is_document()) {
-          output.line_document(event);
-        } else {
-          output.text(event_line(event, output.terminal()));
-        }
-        output.flush();
-        return true;
-      },
-      [&](const std::string& trouble) { output.note("railweave: " + trouble + "; trying again"); });
+  follow_events(session, events_target("/v1/events/stream", options), std::to_string(after));
 }
 
 void run(Session& session, const EventOptions& options) {
@@ -121,13 +89,7 @@ void run(Session& session, const EventOptions& options) {
   }
   if (options.after) return follow(session, options, *options.after);
   const Events events = last_events(session, options);
-  for (const auto& event : events.items) {
-    if (output.is_document()) {
-      output.line_document(event);
-    } else {
-      output.text(event_line(event, output.terminal()));
-    }
-  }
+  for (const auto& event : events.items) print_event(output, event);
   output.flush();
   follow(session, options, events.seq);
 }
@@ -136,10 +98,10 @@ void run(Session& session, const EventOptions& options) {
 
 void add_event_commands(CLI::App& root, Session& session) {
   auto options = std::make_shared<EventOptions>();
-  CLI::App& command =
-      add_command(root, "events", "What happened to the fabric, to jobs and to tenants",
-                  {"railweave events --subject job/job-000001", "railweave events --follow --type job.placed",
-                   "railweave events --after 8812 -o json"});
+  CLI::App& command = add_command(
+      root, "events", "What happened to the fabric, to jobs and to tenants",
+      {"railweave events --subject job/job-000001", "railweave events --follow --type job.placed",
+       "railweave events --type link.down --type drain.completed", "railweave events --after 8812 -o json"});
   command.group("Service");
   add_number_option(command, "--after", options->after, "Everything after this sequence number")->type_name("SEQ");
   add_number_option(command, "--last", options->last, "Without --after: the newest so many; 0: all");

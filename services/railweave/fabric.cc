@@ -1,4 +1,4 @@
-// railweave fabric show|check|export (fabric import is in fabric_import.cc).
+// railweave fabric show|check|export (fabric_import.cc, fabric_live.cc and fabric_watch.cc have the others).
 #include "services/railweave/command_tree.h"
 #include "services/railweave/fabric_view.h"
 #include "services/railweave/output_file.h"
@@ -35,8 +35,10 @@ void export_topology(Session& session, const std::string& path) {
 }  // namespace
 
 void add_fabric_commands(CLI::App& root, Session& session) {
-  CLI::App& fabric = add_noun(root, "fabric", "The fabric as a whole: import, show, check, export", "Fabric");
+  CLI::App& fabric = add_noun(root, "fabric", "The fabric as a whole: import, discover, show, check, export", "Fabric");
   add_fabric_import_command(fabric, session);
+  add_fabric_live_commands(fabric, session);
+  add_fabric_watch_command(fabric, session);
 
   CLI::App& show_command = add_command(fabric, "show", "What the fabric consists of",
                                        {"railweave fabric show", "railweave fabric show -o json"});

@@ -1,20 +1,17 @@
 // railweave fabric import: uploads fabric files, each one operation that is watched until it ends.
 #include <algorithm>
-#include <chrono>
 #include <optional>
-#include <thread>
 
 #include "services/railweave/command_failure.h"
 #include "services/railweave/command_tree.h"
 #include "services/railweave/fabric_view.h"
 #include "services/railweave/input_file.h"
 #include "services/railweave/number_option.h"
+#include "services/railweave/operation_wait.h"
 
 namespace railweave::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kFirstPoll{20};
-constexpr std::chrono::milliseconds kSlowestPoll{500};
 constexpr std::size_t kMaxSourceBytes = 200;
 
 struct ImportOptions {
@@ -29,42 +26,6 @@ struct ImportOptions {
 std::string megabytes(std::uint64_t bytes) {
   const std::uint64_t tenths = (bytes * 10 + 500'000) / 1'000'000;
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MB";
-}
-
-// What the operation came to.
-Json wait_for(Session& session, const std::string& location, const std::string& name) {
-  auto pause = kFirstPoll;
-  for (;;) {
-    const Json operation = session.service().get(Target(location));
-    const std::string state = text_of(operation, "state");
-    if (state == "succeeded") return field(operation, "result");
-    if (state == "failed") {
-      const Json& why = field(operation, "error");
-      const std::string code = text_of(why, "code");
-      const Json& hint = field(why, "hint");
-      throw CommandFailure({kind_of_status(static_cast<int>(count_of(why, "status"))),
-                            code,
-                            text_of(why, "detail"),
-                            {},
-                            hint.is_string() ? text_of(hint) : std::string()});
-    }
-    if (state != "running") {
-      throw CommandFailure({ErrorKind::malformed,
-                            "client.notJson",
-                            session.service().url() + " does not say what became of " + location,
-                            {},
-                            {}});
-    }
-    const Json& progress = field(operation, "progress");
-    const auto total = count_of(progress, "total");
-    std::string text = "importing " + name;
-    if (text_of(progress, "unit") == "bytes" && total > 0) {
-      text += ", " + megabytes(count_of(progress, "done")) + " of " + megabytes(total);
-    }
-    session.output.say_progress(text);
-    std::this_thread::sleep_for(pause);
-    pause = std::min(pause * 2, kSlowestPoll);
-  }
 }
 
 Json import_file(Session& session, const ImportOptions& options, const std::string& path, std::string text,
@@ -86,15 +47,14 @@ Json import_file(Session& session, const ImportOptions& options, const std::stri
   request.body = std::move(text);
   Answer answer = session.service().send(std::move(request));
   if (answer.status != 202) return std::move(answer.body);  // it was quick
-  const std::string location(answer.headers.value("Location"));
-  if (!location.starts_with("/v1/operations/")) {
-    throw CommandFailure({ErrorKind::malformed,
-                          "client.notJson",
-                          session.service().url() + " took the fabric but does not say where to look for the outcome",
-                          {},
-                          {}});
-  }
-  return wait_for(session, location, source);
+  return wait_for_operation(session, operation_location(session, answer), [&](const Json& progress) {
+    const auto total = count_of(progress, "total");
+    std::string said = "importing " + source;
+    if (text_of(progress, "unit") == "bytes" && total > 0) {
+      said += ", " + megabytes(count_of(progress, "done")) + " of " + megabytes(total);
+    }
+    return said;
+  });
 }
 
 void import_files(Session& session, const ImportOptions& options) {

@@ -1,4 +1,5 @@
-// railweave links list|show.
+// railweave links list|show|drain|undrain.
+#include "services/railweave/drains.h"
 #include "services/railweave/listing.h"
 
 namespace railweave::cli {
@@ -45,6 +46,40 @@ ListView view() {
           "no links"};
 }
 
+std::string percent(const Json& object, const char* name) {
+  const Json& share = field(object, name);
+  if (!share.is_number()) return "-";
+  const auto tenths = static_cast<std::uint64_t>(share.get<double>() * 1000 + 0.5);
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
+}
+
+void print_counters(Output& output, const Json& link) {
+  Table table({{"COUNTERS OF"},
+               {"SENT Gb/s", Align::right},
+               {"RECEIVED", Align::right},
+               {"USED", Align::right},
+               {"AVERAGE", Align::right},
+               {"PEAK", Align::right},
+               {"SENT BYTES", Align::right},
+               {"RECEIVED BYTES", Align::right},
+               {"SYMBOL ERRORS", Align::right},
+               {"RECOVERIES", Align::right},
+               {"DOWNED", Align::right},
+               {"DISCARDS", Align::right},
+               {"READ"}});
+  std::size_t which = 0;
+  for (const auto& counters : list(link, "counters")) {
+    const Json& end = end_of(link, which++);
+    if (!counters.is_object()) continue;
+    table.add({text_of(end, "port"), text_of(counters, "sentGbps"), text_of(counters, "receivedGbps"),
+               percent(counters, "utilisation"), percent(counters, "averageUtilisation"),
+               percent(counters, "peakUtilisation"), text_of(counters, "sentBytes"), text_of(counters, "receivedBytes"),
+               text_of(counters, "symbolErrors"), text_of(counters, "linkRecoveries"), text_of(counters, "linkDowned"),
+               text_of(counters, "discards"), time_of(counters, "readAt")});
+  }
+  if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
+}
+
 void show(Session& session, const std::string& id) {
   Output& output = session.output;
   const Json link = session.service().get(Target("/v1/links").segment(id));
@@ -60,7 +95,11 @@ void show(Session& session, const std::string& id) {
     const Json& end = end_of(link, i);
     sheet.add(i == 0 ? "From" : "To", device_text(end) + ", port " + text_of(end, "port"));
   }
+  add_drain_line(sheet, link);
+  if (field(link, "utilisation").is_number()) sheet.add("Used", percent(link, "utilisation"));
+  for (const auto& alarm : list(link, "alarms")) sheet.add("Alarm", {text_of(alarm, "text"), Tone::bad});
   output.text(sheet.text(output.terminal()));
+  print_counters(output, link);
 }
 
 struct ListOptions {
@@ -88,10 +127,13 @@ void add_link_commands(CLI::App& root, Session& session) {
   });
 
   auto id = std::make_shared<std::string>();
-  CLI::App& show_command =
-      add_command(links, "show", "One link", {"railweave links show 0c42a10300280050/1--0c42a10300fe1200/4"});
+  CLI::App& show_command = add_command(links, "show", "One link, its counters, drain and alarms",
+                                       {"railweave links show 0c42a10300280050/1--0c42a10300fe1200/4"});
   show_command.add_option("LINK", *id, "Its two ports, <guid>/<port>--<guid>/<port>")->required();
   on_run(show_command, session, [&session, id] { show(session, *id); });
+  add_drain_commands(links, session,
+                     {"links", "link", "LINK", "Its two ports, <guid>/<port>--<guid>/<port>",
+                      "0c42a10300280050/1--0c42a10300fe1200/4"});
 }
 
 }  // namespace railweave::cli

@@ -31,6 +31,8 @@ void build_tree(CLI::App& root, Session& session) {
   add_subnet_commands(root, session);
   add_route_commands(root, session);
   add_nvlink_domain_commands(root, session);
+  add_drains_command(root, session);
+  add_alarm_command(root, session);
   add_place_command(root, session);
   add_job_commands(root, session);
   add_tenant_commands(root, session);

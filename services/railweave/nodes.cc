@@ -1,4 +1,5 @@
-// railweave nodes list|show.
+// railweave nodes list|show|drain|undrain.
+#include "services/railweave/drains.h"
 #include "services/railweave/listing.h"
 
 namespace railweave::cli {
@@ -59,6 +60,7 @@ void show(Session& session, const std::string& id) {
   sheet.add("Kind", text_of(node, "kind"));
   sheet.add("Rack", text_of(node, "rack"));
   sheet.add("State", drained_cell(node));
+  add_drain_line(sheet, node);
   sheet.add("GPUs", text_of(node, "gpus") + ", " + text_of(node, "freeGpus") + " free");
   sheet.add("Labels", labels_text(node));
   output.text(sheet.text(output.terminal()));
@@ -96,6 +98,7 @@ void add_node_commands(CLI::App& root, Session& session) {
       add_command(nodes, "show", "One host with its GPUs and adapters", {"railweave nodes show dgx-017"});
   show_command.add_option("NODE", *id, "Its name")->required();
   on_run(show_command, session, [&session, id] { show(session, *id); });
+  add_drain_commands(nodes, session, {"nodes", "node", "NODE", "Its name", "dgx-017"});
 }
 
 }  // namespace railweave::cli

@@ -1,5 +1,9 @@
-// railweave switches list|show.
+// railweave switches list|show|table|drain|undrain.
+#include <optional>
+
+#include "services/railweave/drains.h"
 #include "services/railweave/listing.h"
+#include "services/railweave/number_option.h"
 
 namespace railweave::cli {
 namespace {
@@ -41,6 +45,7 @@ void show(Session& session, const std::string& id) {
   sheet.add("Subnet", text_of(sw, "subnet") + ", LID " + text_of(sw, "lid"));
   sheet.add("Rack", text_of(sw, "rack"));
   sheet.add("Ports", text_of(sw, "ports") + ", " + text_of(sw, "cabledPorts") + " cabled");
+  add_drain_line(sheet, sw);
   output.text(sheet.text(output.terminal()));
   Table table({{"PORT", Align::right}, {"Gb/s", Align::right}, {"PEER"}, {"PEER PORT"}});
   for (const auto& port : list(sw, "portList")) {
@@ -52,6 +57,35 @@ void show(Session& session, const std::string& id) {
   }
   if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
 }
+
+// Of an entry's field that is null for "dropped", unless nothing is known.
+Cell port_cell(const Json& entry, const char* name, bool known) {
+  if (field(entry, name).is_number()) return text_of(entry, name);
+  return known ? Cell("dropped", Tone::warning) : Cell("-", Tone::faint);
+}
+
+ListView table_view() {
+  return {{number_column("LID", "lid"),
+           {"DESTINATION", [](const Json& entry) { return Cell(text_of(field(entry, "destination"), "device")); }},
+           {"KIND", [](const Json& entry) { return Cell(text_of(field(entry, "destination"), "kind")); }, Align::left,
+            true},
+           {"WANTED", [](const Json& entry) { return port_cell(entry, "wantedPort", true); }, Align::right},
+           text_column("TO", "wantedTo"),
+           {"APPLIED",
+            [](const Json& entry) { return port_cell(entry, "appliedPort", field(entry, "differs").is_boolean()); },
+            Align::right},
+           {"DIFFERS",
+            [](const Json& entry) {
+              return flag_of(entry, "differs") ? Cell("yes", Tone::bad) : Cell(text_of(entry, "differs"));
+            }}},
+          "no such LID is routed there"};
+}
+
+struct TableOptions {
+  std::string id;
+  std::optional<std::uint64_t> lid;
+  std::uint64_t limit = 0;
+};
 
 struct ListOptions {
   std::string tier, subnet;
@@ -83,6 +117,20 @@ void add_switch_commands(CLI::App& root, Session& session) {
                   {"railweave switches show leaf-07", "railweave switches show lid:1380"});
   show_command.add_option("SWITCH", *id, "Its name, its GUID, or lid:N")->required();
   on_run(show_command, session, [&session, id] { show(session, *id); });
+
+  auto wanted = std::make_shared<TableOptions>();
+  CLI::App& table_command = add_command(
+      switches, "table", "Where a switch sends each LID: the port wanted, and the one it holds where it is live",
+      {"railweave switches table leaf-07", "railweave switches table leaf-07 --lid 1380"});
+  table_command.add_option("SWITCH", wanted->id, "Its name, its GUID, or lid:N")->required();
+  add_number_option(table_command, "--lid", wanted->lid, "Only this LID", {1, 65'535})->type_name("LID");
+  add_limit_option(table_command, wanted->limit);
+  on_run(table_command, session, [&session, wanted] {
+    Target target = Target("/v1/switches").segment(wanted->id).path("/forwarding-table");
+    if (wanted->lid) target.query("lid", std::to_string(*wanted->lid));
+    print_list(session, target, table_view(), wanted->limit);
+  });
+  add_drain_commands(switches, session, {"switches", "switch", "SWITCH", "Its name, its GUID, or lid:N", "leaf-07"});
 }
 
 }  // namespace railweave::cli

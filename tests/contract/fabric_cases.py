@@ -86,7 +86,8 @@ def things(session):
     escaped = session.exchange("GET", "/v1/links/" + LINK.replace("/", "%2F"), {}, None)
     assert escaped.status == 200, "the / may be sent as %2F"
     nvlink = session.call("listLinks", 200, query={"kind": "nvlink", "limit": "1"}).json["items"][0]
-    assert session.call("getLink", 200, path={"id": nvlink["id"]}).json == nvlink
+    shown = session.call("getLink", 200, path={"id": nvlink["id"]}).json
+    assert {name: shown[name] for name in nvlink} == nvlink
     domain = session.call("getNvlinkDomain", 200, path={"id": "nv-1"}).json
     assert domain["gpus"] == 4 and domain["nodes"] == ["node-1"] and domain["clusterUuid"] == "7a5b", domain
     session.call("getFindings", 200)

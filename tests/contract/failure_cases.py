@@ -8,7 +8,9 @@ import resource
 import socket
 
 from session import TIMEOUT_S, Answer
-from small_fabric import fabric
+from small_fabric import LINK, fabric, guid
+
+OTHER_LINK = f"{guid(1)}/4--{guid(0x140)}/1"  # leaf-1 to node-4
 
 # Every operation that changes something, as a request that could succeed.
 WRITES = {
@@ -18,6 +20,12 @@ WRITES = {
     "putTenant": {"path": {"name": "b"}, "body": {"maxGpus": 7}},
     "removeTenant": {"path": {"name": "spare"}},
     "putTopology": {"body": fabric()},
+    "drainLink": {"path": {"id": LINK}, "body": {"force": True}},
+    "drainSwitch": {"path": {"id": "spine-1"}, "body": {"force": True}},
+    "drainNode": {"path": {"id": "node-3"}},
+    "undrainLink": {"path": {"id": OTHER_LINK}},
+    "undrainSwitch": {"path": {"id": "leaf-2"}},
+    "undrainNode": {"path": {"id": "node-4"}},
 }
 # Every operation that may take its time, and so waits for a worker.
 COMPUTED = {
@@ -25,6 +33,9 @@ COMPUTED = {
     "getNode": {"path": {"id": "node-1"}}, "listSwitches": {}, "getSwitch": {"path": {"id": "leaf-1"}}, "listLinks": {},
     "getLink": {"path": {"id": "a/1--b/1"}}, "listNvlinkDomains": {}, "getNvlinkDomain": {"path": {"id": "nv-1"}},
     "listRails": {}, "listRacks": {}, "listSubnets": {}, "queryPlacement": {"body": {"gpus": 1}}, "listJobs": {},
+    "getSubnet": {"path": {"id": "compute"}}, "getSync": {}, "getForwardingTable": {"path": {"id": "leaf-1"}}, "listAlarms": {},
+    "listDrains": {}, "drainLink": {"path": {"id": LINK}}, "drainSwitch": {"path": {"id": "leaf-1"}},
+    "drainNode": {"path": {"id": "node-1"}},
     "listRanks": {"path": {"id": "job-000001"}}, "listEvents": {}, "getRoutes": {}, "auditRoutes": {}, "getPath": {}, "diffRoutes": {"body": {}},
 }
 
@@ -56,13 +67,16 @@ def fill(session):
     session.call("putTenant", 200, path={"name": "a"}, body={})
     session.call("putTenant", 200, path={"name": "spare"}, body={})
     session.call("submitJob", 201, body={"gpus": 1, "tenant": "a"})
+    for operation, thing in (("drainLink", OTHER_LINK), ("drainSwitch", "leaf-2"), ("drainNode", "node-4")):
+        session.call(operation, 200, path={"id": thing}, body={"force": True})
 
 
 def full_queue(session):
     """Room for one waiting change: when many come at once, some are answered 429 with Retry-After, the rest as ever."""
     fill(session)
     statuses = set()
-    for operation, request in WRITES.items():
+    # A mode can only be set to what it is here, which the queue does not know.
+    for operation, request in {**WRITES, "putSubnetMode": {"path": {"id": "compute"}, "body": {"mode": "observe"}}}.items():
         for attempt in range(100):
             pending = []
             for i in range(16):  # those of the tenants keep the loop busy

@@ -180,7 +180,7 @@ class Hostile:
             try:
                 if answer.status >= 500:
                     raise ContractBroken(f"answered with {answer.status}: {answer.body!r:.300}")
-                fields = next((value.split(",") for name, value in query if name == "fields" and value), None)
+                fields = next(([part for part in value.split(",") if part] or None for name, value in query if name == "fields"), None)
                 self.session.contract.judge(operation, answer, fields)
             except ContractBroken as broken:
                 raise ContractBroken(f"{operation.method} {target[:300]} {headers}: {broken}") from broken

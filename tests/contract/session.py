@@ -59,7 +59,7 @@ class Session:
         if data is not None and "Content-Type" not in headers:
             headers["Content-Type"] = "application/json"
         answer = self.exchange(operation.method, target, headers, data)
-        fields = next((value.split(",") for name, value in query if name == "fields" and value), None)
+        fields = next(([part for part in value.split(",") if part] or None for name, value in query if name == "fields"), None)
         try:
             self.contract.judge(operation, answer, fields)
             self.judge_request(operation, query, headers, data, answer, sound)

@@ -1,0 +1,372 @@
+"""Live subnets: who programs them, what they hold, discovery, drains, alarms. On contract_live_service, whose subnets are in
+memory; `without_connections` on railweaved itself, where nothing is live.
+"""
+import json
+
+from event_cases import Stream
+from fabric_cases import finished
+from job_cases import job
+from small_fabric import LINK, UPLINK, fabric, guid
+
+OTHER_UPLINK = f"{guid(2)}/16--{guid(3)}/2"
+NVLINK = "node-1/gpu0--nv-1/1"
+DRAINS = {"drainLink": LINK, "drainSwitch": "spine-1", "drainNode": "node-3"}
+BODIES = {"putSubnetMode": "compute", "discoverFabric": None, **DRAINS, "undrainLink": LINK, "undrainSwitch": "spine-1",
+          "undrainNode": "node-3"}  # every operation with a body, and a thing it is about
+
+
+def path_of(thing):
+    return {"id": thing} if thing else {}
+
+
+def without_connections(session):
+    """On files alone: everything can be asked, nothing can be done to a subnet."""
+    subnets = session.call("listSubnets", 200).json["items"]
+    assert all(subnet["live"] is None and subnet["mode"] == "observe" and subnet["accepted"] for subnet in subnets), subnets
+    assert session.call("getSync", 200).json["subnets"] == []
+    session.call("syncFabric", 409, "subnets.notLive")
+    session.call("syncFabric", 409, "subnets.notLive", query={"subnet": "compute"})
+    session.call("discoverFabric", 409, "subnets.notLive", body={"accept": True})
+    for mode in ("direct", "opensm"):
+        session.call("putSubnetMode", 409, "subnets.notLive", path={"id": "compute"}, body={"mode": mode})
+    session.call("putSubnetMode", 200, path={"id": "compute"}, body={"mode": "observe", "reason": "it is"})
+    table = session.call("getForwardingTable", 200, path={"id": "leaf-1"}).json["items"]
+    assert len(table) >= 9 and all(entry["differs"] is None and entry["appliedPort"] is None for entry in table), table
+    link = session.call("getLink", 200, path={"id": LINK}).json
+    assert link["counters"] == [None, None] and link["utilisation"] is None and link["drain"] is None, link
+    answer = session.call("drainLink", 200, path={"id": UPLINK}, query={"dryRun": ""}).json
+    assert answer["state"] is None and answer["cutsOffCount"] == 4 and not answer["allowed"], answer
+
+
+def fill(session):
+    session.call("putTopology", 200, query={"source": "by hand"}, body=fabric())
+    session.call("putTenant", 200, path={"name": "research"}, body={})
+
+
+def subnets(session):
+    items = session.call("listSubnets", 200).json["items"]
+    assert [(item["id"], item["accepted"], item["live"] is not None) for item in items] == [
+        ("compute", True, True), ("storage", True, False), ("edge", False, True)], items
+    assert [session.call("getSubnet", 200, path={"id": item["id"]}).json for item in items] == items
+    first = session.call("listSubnets", 200, query={"limit": "2"}).json
+    rest = session.call("listSubnets", 200, query={"cursor": first["nextCursor"], "fields": "id,live"}).json
+    assert [item["id"] for item in rest["items"]] == ["edge"] and rest["items"][0]["live"]["phase"] == "offline", rest
+    session.call("getSubnet", 404, "subnets.notFound", path={"id": "nowhere"})
+    session.call("getSubnet", 400, "query.unknownParameter", path={"id": "edge"}, query={"live": ""})
+
+
+def modes(session):
+    def put(status, code, name, body, headers=None):
+        return session.call("putSubnetMode", status, code, path={"id": name}, body=body, headers=headers)
+
+    never = session.call("getSubnet", 200, path={"id": "compute"})
+    assert never.json["modeVersion"] == 0 and never.header("ETag") == '"mode.0"'
+    put(412, "precondition.versionDiffers", "compute", {"mode": "direct"}, {"If-Match": '"mode.7"'})
+    direct = put(200, None, "compute", {"mode": "direct", "reason": "handed over"}, {"If-Match": never.header("ETag")})
+    assert direct.json["mode"] == "direct" and direct.json["reason"] == "handed over", direct.json
+    shown = session.call("getSubnet", 200, path={"id": "compute"})
+    assert shown.json["mode"] == "direct" and shown.json["modeReason"] == "handed over"
+    assert shown.header("ETag") == direct.header("ETag") != never.header("ETag")
+    same = put(200, None, "compute", {"mode": "direct"})
+    assert same.header("ETag") == direct.header("ETag"), "the same again is no change"
+    put(412, "precondition.versionDiffers", "compute", {"mode": "observe"}, {"If-Match": never.header("ETag")})
+    put(200, None, "edge", {"mode": "opensm"})
+    put(200, None, "edge", {"mode": "observe"})
+    put(409, "subnets.notLive", "storage", {"mode": "direct"})
+    put(200, None, "storage", {"mode": "observe"})
+    put(404, "subnets.notFound", "nowhere", {"mode": "observe"})
+    put(400, "body.missingField", "compute", {"reason": "none"})
+    put(400, "body.invalidField", "compute", {"mode": "manual"})
+    put(400, "body.invalidField", "compute", {"mode": "direct", "reason": "r" * 501})
+    put(200, None, "compute", {"mode": "observe"}, {"If-Match": direct.header("ETag")})
+
+
+def sync(session):
+    def synced(status, query=None, **result):
+        answer = session.call("syncFabric", status, query=query or {})
+        assert answer.header("Location") == "/v1/operations/" + answer.json["operation"]
+        operation = finished(session, answer.json["operation"])
+        assert operation["kind"] == "fabric.sync", operation
+        return operation
+
+    operation = synced(202, {"subnet": "compute"})
+    assert operation["state"] == "succeeded" and operation["progress"] == {"done": 1, "total": 1, "unit": "subnets"}, operation
+    result = operation["result"]["subnets"]
+    assert [item["subnet"] for item in result] == ["compute"] and not result[0]["synced"] and result[0]["blocksDiffering"] == 2
+    both = synced(202)
+    assert both["state"] == "failed" and both["error"]["code"] == "subnets.offline" and both["error"]["status"] == 503, both
+    brief = session.call("getSync", 200).json
+    assert [item["subnet"] for item in brief["subnets"]] == ["compute", "edge"] and not brief["synced"], brief
+    live = session.call("getSubnet", 200, path={"id": "compute"}).json["live"]
+    assert live["repairsTotal"] == 2 and live["repairs"][0]["at"] > live["repairs"][1]["at"], "newest first"
+    assert live["sync"]["wantedDigest"] != live["sync"]["appliedDigest"], live["sync"]
+    session.call("getSync", 400, "query.unknownParameter", query={"verbose": ""})
+    session.call("syncFabric", 400, "query.unknownParameter", query={"force": ""})
+    session.call("syncFabric", 404, "subnets.notFound", query={"subnet": "nowhere"})
+    session.call("syncFabric", 409, "subnets.notLive", query={"subnet": "storage"})
+
+
+def discovery(session):
+    def find(nodes):
+        assert session.exchange("POST", f"/test/find/{nodes}", {}, None).status == 204
+
+    def discover(**body):
+        answer = session.call("discoverFabric", 202, body={"subnet": "compute", **body})
+        operation = finished(session, answer.json["operation"])
+        assert operation["kind"] == "fabric.discover", operation
+        return operation
+
+    before = session.call("getFabric", 200).json
+    looked = discover()["result"]
+    assert looked["accepted"] is False and looked["fabric"] is None and looked["differenceCount"] == 2, looked
+    assert looked["live"]["switches"] == 3 and looked["live"]["discoveryTookUs"] == 4711, looked
+    assert session.call("getFabric", 200).json["digest"] == before["digest"], "only looked"
+
+    find(5)
+    accepted = discover(accept=True)
+    fabric_now = accepted["result"]["fabric"]
+    assert accepted["result"]["accepted"] and fabric_now["hosts"] == 5, "node-5 came, storage-1 has no cable there: gone"
+    assert fabric_now["gpus"] == 16 and fabric_now["racks"] == 2 and fabric_now["subnets"] == 2, fabric_now
+    assert fabric_now["source"] == "discovery of subnet compute through mlx5_0/1", fabric_now
+    node = session.call("getNode", 200, path={"id": "node-1"}).json
+    assert node["rack"] == "A" and node["labels"]["zone"] == "east" and node["gpuList"][0]["cliqueId"] == 32766, node
+    assert session.call("getSwitch", 200, path={"id": "spine-1"}).json["description"] == "Quantum-2 spine 1"
+    assert [port["rail"] for adapter in session.call("getNode", 200, path={"id": "node-5"}).json["adapters"]
+            for port in adapter["ports"]] == ["rail-0", "rail-1"]
+    given = discover(accept=True, gpusPerNode=4, nvlinkDomain=4)["result"]["fabric"]
+    assert given["gpus"] == 20 and given["freeGpus"] == 20, given
+    assert discover(accept=True)["result"]["fabric"]["version"] == given["version"], "the same again is no change"
+
+    find(3)
+    lost = discover(accept=True)
+    assert lost["state"] == "failed" and lost["error"]["code"] == "topology.losesGpus" and lost["error"]["status"] == 409, lost
+    assert "node-4, node-5" in lost["error"]["detail"], lost
+    ran = session.call("submitJob", 201, body=job(parallelism={"tensor": 4, "data": 5})).json["id"]
+    assert discover(accept=True, gpusPerNode=4)["error"]["code"] == "topology.losesJobs"
+    forced = discover(accept=True, gpusPerNode=4, force=True)["result"]["fabric"]
+    assert forced["gpus"] == 12 and session.call("getJob", 200, path={"id": ran}).json["state"] == "lost", forced
+    offline = session.call("discoverFabric", 202, body={"subnet": "edge"}).json["operation"]
+    assert finished(session, offline)["error"]["code"] == "subnets.offline"
+    find(4)
+    session.call("putTopology", 200, query={"source": "by hand"}, body=fabric())
+
+    which = session.call("discoverFabric", 400, "subnets.ambiguous", body={}).json
+    assert which["errors"][0]["pointer"] == "/subnet" and "compute, edge" in which["hint"], which
+    session.call("discoverFabric", 400, "subnets.ambiguous")
+    session.call("discoverFabric", 404, "subnets.notFound", body={"subnet": "nowhere"})
+    session.call("discoverFabric", 409, "subnets.notLive", body={"subnet": "storage"})
+    session.call("discoverFabric", 400, "body.invalidField", body={"subnet": "compute", "gpusPerNode": -1})
+
+
+def tables(session):
+    def table(status=200, code=None, name="leaf-1", **query):
+        return session.call("getForwardingTable", status, code, path={"id": name}, query=query).json
+
+    finished(session, session.call("syncFabric", 202, query={"subnet": "compute"}).json["operation"])
+    whole = table(limit="1000")["items"]
+    lids = [entry["lid"] for entry in whole]
+    assert lids == sorted(set(lids)) and len(lids) >= 9, lids
+    by_lid = {entry["lid"]: entry for entry in whole}
+    assert by_lid[102]["destination"] == {"kind": "host", "node": "node-1", "device": "node-1/mlx5_0", "port": guid(0x110) + "/1"}
+    assert by_lid[102]["wantedPort"] == 1 and by_lid[102]["wantedTo"] == "node-1/mlx5_0", by_lid[102]
+    assert by_lid[103]["wantedTo"] == "spine-1", "the other rail is across the spine"
+    every = [entry for name in ("leaf-1", "leaf-2", "spine-1") for entry in table(name=name, limit="1000")["items"]]
+    assert {entry["differs"] for entry in every} == {True, False}, "a link was down when they were written"
+    assert all(entry["differs"] == (entry["wantedPort"] != entry["appliedPort"]) for entry in every)
+    items, cursor = [], {}
+    while True:
+        page = table(limit="2", **cursor)
+        items += page["items"]
+        if page["nextCursor"] is None:
+            break
+        cursor = {"cursor": page["nextCursor"]}
+    assert items == whole
+    assert table(lid="102")["items"] == [by_lid[102]] and table(lid="77")["items"] == []
+    assert table(name=guid(1))["items"] == table(name="lid:1")["items"] == table()["items"]
+    table(fields="lid,differs")
+    table(404, "switches.notFound", name="leaf-9")
+    table(400, "query.invalidNumber", lid="first")
+    table(400, "query.invalidCursor", cursor="soon")
+    table(400, "query.unknownParameter", port="1")
+    table(409, "query.cursorExpired", cursor="v0.1")
+
+
+def drains(session):
+    def drain(thing, status=200, code=None, operation="drainLink", body=None, **query):
+        return session.call(operation, status, code, path={"id": thing}, body=body, query=query).json
+
+    # What it would do. The uplink is all that joins leaf-1 to the rest.
+    looked = drain(UPLINK, dryRun="")
+    assert not looked["safe"] and not looked["allowed"] and looked["state"] is None and looked["waitsFor"] is None, looked
+    assert looked["cutsOffCount"] == 4 == len(looked["cutsOff"]) and "cuts off 4 end ports" in looked["objections"][0], looked
+    assert looked["changedEntries"] > 0 and looked["residualCapacity"] == 0.5, looked
+    assert looked["maxLinkLoadBefore"] > looked["maxLinkLoadAfter"], looked
+    assert drain(UPLINK, body={"force": True}, dryRun="true")["allowed"], "it would be, by force"
+    drain(UPLINK, 409, "links.drainRefused", body={"reason": "replace it"})
+    drain("spine-1", 409, "switches.drainRefused", operation="drainSwitch")
+    assert session.call("listDrains", 200).json["items"] == []
+
+    # A node's own cable may go while nothing runs there.
+    own = drain(LINK, dryRun="")
+    assert own["safe"] and [port["node"] for port in own["cutsOff"]] == ["node-1"] and own["changedEntries"] == 0, own
+    running = session.call("submitJob", 201, body=job(parallelism={"tensor": 4, "data": 4})).json["id"]
+    busy = drain(LINK, dryRun="")
+    assert busy["objections"] == ["jobs run on node-1, whose cable it is"], busy
+    assert [(item["job"], item["effect"]) for item in busy["jobsAffected"]] == [(running, "cutOff")], busy
+    drain(LINK, 409, "links.drainRefused", body={})
+    session.call("putSubnetMode", 200, path={"id": "compute"}, body={"mode": "direct"})
+    forced = drain(LINK, body={"reason": "ticket 8841", "force": True})
+    assert forced["state"] == "requested" and forced["waitsFor"] == "new tables are being written", forced
+    assert drain(LINK)["state"] == "requested", "twice is once"
+    shown = session.call("getLink", 200, path={"id": LINK}).json
+    assert shown["drained"] and shown["drain"]["forced"] and shown["drain"]["reason"] == "ticket 8841", shown
+    session.call("putSubnetMode", 200, path={"id": "compute"}, body={"mode": "observe"})
+    assert "observe mode" in session.call("getLink", 200, path={"id": LINK}).json["drain"]["waitsFor"]
+
+    # Nodes wait for their jobs.
+    node = drain("node-2", operation="drainNode", body={"reason": "fan"})
+    assert node["state"] == "requested" and running in node["waitsFor"], node
+    assert [item["effect"] for item in node["jobsAffected"]] == ["onNode"] and node["residualCapacity"] is None, node
+    session.call("cancelJob", 200, path={"id": running})
+    assert session.call("getNode", 200, path={"id": "node-2"}).json["drain"]["state"] == "drained"
+    alone = drain("lid:3", operation="drainSwitch", body={"force": True})
+    assert alone["id"] == guid(3) and session.call("getSwitch", 200, path={"id": "spine-1"}).json["drain"]["forced"], alone
+
+    items = session.call("listDrains", 200).json["items"]
+    assert [(item["kind"], item["id"], item["state"]) for item in items] == [
+        ("link", LINK, "requested"), ("switch", guid(3), "requested"), ("node", "node-2", "drained")], items
+    paged, cursor = [], {}
+    while True:
+        page = session.call("listDrains", 200, query={"limit": "1", **cursor}).json
+        paged += page["items"]
+        if page["nextCursor"] is None:
+            break
+        cursor = {"cursor": page["nextCursor"]}
+    assert paged == items
+    assert len(session.call("listDrains", 200, query={"kind": "node"}).json["items"]) == 1
+    assert len(session.call("listDrains", 200, query={"state": "requested", "fields": "id"}).json["items"]) == 2
+    for query, code in (({"kind": "rack"}, "query.invalidKind"), ({"state": "done"}, "query.invalidState"),
+                        ({"cursor": "x"}, "query.invalidCursor"), ({"limit": "0"}, "query.invalidNumber"),
+                        ({"reason": "x"}, "query.unknownParameter")):
+        session.call("listDrains", 400, code, query=query)
+
+    drain(NVLINK, 400, "links.notDrainable")
+    for operation, thing in (("drainLink", "a/1--b/2"), ("drainSwitch", "leaf-9"), ("drainNode", "node-9")):
+        code = {"drainLink": "links", "drainSwitch": "switches", "drainNode": "nodes"}[operation] + ".notFound"
+        for name in (operation, "un" + operation):
+            session.call(name, 404, code, path={"id": thing})
+        session.call(operation, 400, "query.invalidFlag", path={"id": thing}, query={"dryRun": "perhaps"})
+
+
+def what_happens(session):
+    """All that those who watch a fabric report, as events and alarms."""
+    present = session.call("listEvents", 200).json["seq"]
+    link = session.call("listLinks", 200, query={"switch": "leaf-1"}).json["items"][0]["id"]
+    assert session.exchange("POST", "/test/happen", {}, link.encode()).status == 204
+    with Stream(session, {"after": str(present)}) as live:
+        told = live.read(1)
+        while told[-1]["type"] != "route.programmed":  # the last one reported
+            told += live.read(1)
+    types = [event["type"] for event in told]
+    assert {"link.down", "link.up", "link.changed", "alarm.raised", "alarm.cleared", "drain.advanced",
+            "route.programmed"} <= set(types), types
+    assert session.exchange("POST", "/test/happen", {}, link.encode()).status == 204
+    for _ in range(1000):
+        every = session.call("listEvents", 200, query={"limit": "10000"}).json["items"]
+        if "drain.completed" in {event["type"] for event in every}:
+            break
+    for kind in ("subnet.modeSet", "drain.requested", "drain.completed", "route.programmed", "link.changed"):
+        some = session.call("listEvents", 200, query={"type": kind}).json["items"]
+        assert some and {event["type"] for event in some} == {kind}
+    assert session.call("listEvents", 200, query={"subject": f"link/{link}", "type": "link.down"}).json["items"]
+    states = {item["state"] for item in session.call("listDrains", 200).json["items"]}
+    assert states == {"drained"}, states
+
+    def alarms(**query):
+        return [item["id"] for item in session.call("listAlarms", 200, query=query).json["items"]]
+
+    ids = alarms()
+    assert ids == [f"link.down:{link}", "switch.silent:leaf-2"], ids
+    assert alarms(severity="critical") == alarms(kind="switch.silent") == alarms(subject="switch") == ids[1:]
+    assert alarms(subject=f"link/{link}") == ids[:1] and alarms(subnet="compute") == ids and alarms(subnet="storage") == []
+    first = session.call("listAlarms", 200, query={"limit": "1", "fields": "id,text"}).json
+    assert alarms(cursor=first["nextCursor"]) == ids[1:]
+    one = session.call("getAlarm", 200, path={"id": ids[0]}).json
+    assert one["jobs"] == ["job-000001"] and one["subject"] == {"kind": "link", "id": link}, one
+    assert session.exchange("GET", "/v1/alarms/" + ids[0], {}, None).status == 200, "the / may be sent as it is"
+    shown = session.call("getLink", 200, path={"id": link}).json
+    assert [alarm["id"] for alarm in shown["alarms"]] == ids[:1] and shown["utilisation"] == 0.25, shown
+    assert shown["counters"][0]["sentGbps"] == 100 and shown["counters"][1]["utilisation"] is None, shown["counters"]
+    for query, code in (({"severity": "info"}, "query.invalidSeverity"), ({"limit": "0"}, "query.invalidNumber"),
+                        ({"text": "x"}, "query.unknownParameter")):
+        session.call("listAlarms", 400, code, query=query)
+    session.call("getAlarm", 404, "alarms.notFound", path={"id": "link.down:a/1--b/2"})
+    session.call("getAlarm", 400, "query.unknownParameter", path={"id": ids[0]}, query={"jobs": ""})
+
+
+def metrics(session):
+    text = session.call("getMetrics", 200).body.decode()
+    for line in ('railweave_subnet_phase{subnet="edge",phase="offline"} 1', 'railweave_subnet_repairs_total{subnet="compute"} 3',
+                 'railweave_subnet_blocks_differing{subnet="compute"} 2', 'railweave_alarms{severity="critical"} 1',
+                 'railweave_drains{state="drained"} 3', 'railweave_subnet_links{subnet="compute",state="down"} 1',
+                 'railweave_subnet_last_repair_microseconds{subnet="compute"} 900'):
+        assert line + "\n" in text, line
+    assert "railweave_port_" not in text, "ports only when asked for"
+    links = session.call("getMetrics", 200, query={"links": "true"}).body.decode()
+    assert "railweave_links_left_out 0\n" in links and links.count("railweave_port_sent_bytes_total{") > 10
+    assert links.count("railweave_port_utilisation{") < links.count("railweave_port_sent_bytes_total{"), "read once: no share yet"
+    session.call("getMetrics", 400, "query.unknownParameter", query={"ports": ""})
+    session.call("getMetrics", 400, "query.invalidFlag", query={"links": "all"})
+
+
+def undrains(session):
+    for operation, thing in (("undrainLink", LINK), ("undrainSwitch", "spine-1"), ("undrainNode", "node-2")):
+        session.call(operation, 204, path={"id": thing}, body={"reason": "mended"})
+        session.call(operation, 404, "drains.notFound", path={"id": thing})
+    assert session.call("listDrains", 200).json["items"] == []
+    assert session.call("getNode", 200, path={"id": "node-2"}).json["drain"] is None
+
+    # What has left the topology can still be taken off the list, under its own name.
+    session.call("drainNode", 200, path={"id": "node-4"})
+    session.call("putTopology", 200, body=fabric(3))
+    assert session.call("listDrains", 200).json["items"][0]["id"] == "node-4"
+    session.call("undrainNode", 204, path={"id": "node-4"})
+    session.call("putTopology", 200, body=fabric())
+
+
+def bad_requests(session):
+    for operation, thing in BODIES.items():
+        def refuse(code, body, status=400, **headers):
+            session.call(operation, status, code, path=path_of(thing), body=body, headers=headers)
+
+        refuse("body.notJson", "{")
+        refuse("body.tooDeep", "[" * 1000 + "]" * 1000)
+        refuse("body.duplicateField", '{"reason": "a", "reason": "b"}')
+        refuse("body.wrongType", "[]")
+        refuse("body.unknownField", {"mode": "observe", "when": "now"})
+        refuse("body.invalidField", {"mode": "observe", "reason": 7} if operation != "discoverFabric" else {"accept": "yes"})
+        refuse("http.bodyTooLarge", b" " * (1 << 20) + b"{}", 413)
+        refuse("http.contentEncoding", "{}", 415, **{"Content-Encoding": "zstd"})
+        session.call(operation, 400, "query.unknownParameter", path=path_of(thing), query={"verbose": ""},
+                     body=json.dumps({"mode": "observe"}) if operation == "putSubnetMode" else None)
+    for operation, thing in DRAINS.items():
+        session.call(operation, 400, "body.invalidField", path={"id": thing}, body={"reason": "r" * 501})
+    session.call("undrainLink", 400, "links.notDrainable", path={"id": NVLINK})
+    assert session.call("listDrains", 200).json["items"] == []
+
+
+def after_a_restart(session):
+    """Modes, drains and alarms are durable."""
+    session.call("putSubnetMode", 200, path={"id": "compute"}, body={"mode": "opensm", "reason": "beside it"})
+    session.call("drainNode", 200, path={"id": "node-3"}, body={"reason": "memory"})
+    reads = [("listDrains", {}), ("listAlarms", {}), ("getNode", {"id": "node-3"}), ("listLinks", {})]
+    before = [session.call(operation, 200, path=path).body for operation, path in reads]
+    session.close()
+    assert session.service.stop() == 0
+    session.service.start()
+    assert before == [session.call(operation, 200, path=path).body for operation, path in reads]
+    subnet = session.call("getSubnet", 200, path={"id": "compute"}).json
+    assert subnet["mode"] == "opensm" and subnet["modeReason"] == "beside it", subnet
+
+
+CASES = [fill, subnets, modes, sync, discovery, tables, drains, what_happens, metrics, undrains, bad_requests, after_a_restart]

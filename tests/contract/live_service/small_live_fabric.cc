@@ -1,0 +1,138 @@
+#include "tests/contract/live_service/small_live_fabric.h"
+
+#include <string>
+#include <utility>
+
+#include "fabric/routing/engine_registry.h"
+#include "fabric/topology/topology_builder.h"
+
+namespace railweave::contract {
+namespace {
+
+using control::LiveFabric;
+using control::SubnetStatus;
+using fabric::Topology;
+
+constexpr std::int64_t kSomeTimeUs = 1'790'000'000'000'000;
+
+Guid guid(std::uint64_t number) { return Guid(0x0c42a10300280000 + number); }
+
+// Routes of the accepted topology; and the same with one link between switches down, as if a switch held old tables.
+void route(const fabric::TopologyPtr& topology, SubnetStatus& status) {
+  auto scope = fabric::RoutingScope::make(topology);
+  if (!scope || topology->switches().empty()) return;
+  const auto engine = fabric::choose_engine(**scope).engine;
+  fabric::RoutingInput input{.view = fabric::FabricView(topology), .scope = *scope};
+  auto wanted = engine->route(input);
+  if (!wanted) return;
+  for (const auto link : topology->links()) {
+    if (!topology->joins_switches(link)) continue;
+    input.view.set_state(link, fabric::LinkState::down);
+    break;
+  }
+  auto applied = engine->route(input);
+  if (!applied) return;
+  status.wanted_digest = wanted->tables.digest();
+  status.applied_digest = applied->tables.digest();
+  status.wanted = std::make_shared<const fabric::Routing>(std::move(*wanted));
+  status.applied = std::make_shared<const fabric::Routing>(std::move(*applied));
+  status.blocks_wanted = 3;
+  status.blocks_differing = 2;
+  status.read_back_us = kSomeTimeUs + 5;
+}
+
+std::optional<control::PortCounters> count(const Topology& topology, fabric::PortId port) {
+  if (topology.is_hca_port(port) && topology.number(port) == 1) {
+    return control::PortCounters{.read_us = kSomeTimeUs, .sent_bytes = 7};  // read once
+  }
+  if (!topology.is_switch_port(port)) return std::nullopt;
+  control::PortCounters counters{.read_us = kSomeTimeUs,
+                                 .sent_bytes = 5'000'000'000U + port.value(),
+                                 .received_bytes = 4'000'000'000,
+                                 .sent_packets = 2'000'000,
+                                 .symbol_errors = 3};
+  counters.sent_gbps = 100;
+  counters.received_gbps = 50.5;
+  counters.utilisation = 0.25;
+  counters.average_utilisation = 0.125;
+  counters.peak_utilisation = 0.5;
+  return counters;
+}
+
+}  // namespace
+
+fabric::TopologyPtr found_nodes(unsigned nodes) {
+  fabric::TopologyBuilder builder;
+  const auto subnet = builder.subnet("compute");
+  const auto add = [&](unsigned number, const char* name) {
+    return builder.add_switch(
+        {.guid = guid(number), .name = name, .ports = 16, .subnet = subnet, .lid = static_cast<fabric::Lid>(number)});
+  };
+  const fabric::SwitchDraft leaves[] = {add(1, "leaf-1"), add(2, "leaf-2")};
+  const auto spine = add(3, "Quantum-2 spine 1");
+  const auto cable = fabric::infiniband_link(4, fabric::LinkSpeed::ndr);
+  for (unsigned node = 1; node <= nodes; ++node) {
+    const auto host = builder.host("node-" + std::to_string(node));
+    for (unsigned rail = 0; rail < 2; ++rail) {
+      const Guid own = guid(0x100 + node * 16 + rail);
+      const auto hca = builder.add_hca({.guid = own, .host = host, .device = rail == 0 ? "mlx5_0" : "mlx5_1"});
+      builder.set_port(hca, 1, {.guid = own, .lid = static_cast<fabric::Lid>(100 + node * 2 + rail)});
+      builder.connect({leaves[rail], node}, {hca, 1}, cable);
+    }
+  }
+  for (unsigned i = 0; i < 2; ++i) builder.connect({leaves[i], 16}, {spine, i + 1}, cable);
+  return std::make_shared<const Topology>(std::move(builder).build().value());
+}
+
+SmallLiveFabric::SmallLiveFabric(const control::ControlLoop& loop) : loop_(loop) {
+  fabric.count_with(count);
+  fabric.answer_with(
+      [this](const SubnetStatus& present, LiveFabric::Request request) { return answer(present, request); });
+  SubnetStatus compute;
+  compute.subnet = "compute";
+  compute.port = "mlx5_0/1";
+  compute.phase = control::SubnetPhase::watching;
+  fabric.publish(std::move(compute));
+  SubnetStatus edge;
+  edge.subnet = "edge";
+  edge.problem = "mlx5_1/1 is down: cable it";
+  fabric.publish(std::move(edge));
+}
+
+Result<SubnetStatus> SmallLiveFabric::answer(const SubnetStatus& present, LiveFabric::Request request) const {
+  if (present.subnet == "edge") {
+    return fail(ErrorKind::unavailable, "subnets.offline", "mlx5_1/1 is down", {}, "cable it");
+  }
+  SubnetStatus status = present;
+  const auto state = loop_.state();
+  status.mode = state->mode(status.subnet);
+  status.switches = 3;
+  status.adapters = 8;
+  status.links_up = 9;
+  status.links_down = 1;
+  status.discovered_us = kSomeTimeUs;
+  status.discovery_took_us = 4711;
+  status.discovery_mads = 99;
+  status.discovered = found_nodes(nodes_);
+  using Kind = control::FabricDifference::Kind;
+  status.differences = {{Kind::missing_device, "storage-1", "storage-1 was not found"},
+                        {Kind::other_lid, "leaf-1", "leaf-1 has LID 1, accepted is 7"}};
+  status.difference_count = 2;
+  status.isolated = {{guid(2), "leaf-2", "does not answer", kSomeTimeUs}};
+  route(state->view.topology_ptr(), status);
+  if (request == LiveFabric::Request::sync) {
+    status.repairs.push_back({.cause = "sync was asked for",
+                              .at_us = kSomeTimeUs + static_cast<std::int64_t>(status.repairs_total) * 1'000'000,
+                              .noticed_us = 10,
+                              .swept_us = 200,
+                              .computed_us = 300,
+                              .programmed_us = 900,
+                              .changed_entries = 5,
+                              .blocks = 2,
+                              .mads = 4});
+    ++status.repairs_total;
+  }
+  return status;
+}
+
+}  // namespace railweave::contract

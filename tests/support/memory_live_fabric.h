@@ -1,0 +1,89 @@
+// Live subnets in memory: what is published is what a test sets, and what is asked is answered by a function of the
+// test's, on a thread of its own as a real fabric does. Thread-safe.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "services/control/live/live_fabric.h"
+
+namespace railweave::control {
+
+class MemoryLiveFabric final : public LiveFabric {
+ public:
+  // What becomes of a request; the status is published before the caller hears of it.
+  using Answerer = std::function<Result<SubnetStatus>(const SubnetStatus& present, Request request)>;
+  using Counting = std::function<std::optional<PortCounters>(const fabric::Topology&, fabric::PortId)>;
+
+  MemoryLiveFabric() = default;
+  ~MemoryLiveFabric() override { finish(); }
+
+  void publish(SubnetStatus status) {
+    const std::lock_guard lock(mutex_);
+    publish_locked(std::move(status));
+  }
+  void answer_with(Answerer answerer) { answerer_ = std::move(answerer); }  // before anything is asked
+  void count_with(Counting counting) { counting_ = std::move(counting); }
+
+  [[nodiscard]] std::vector<SubnetStatusPtr> subnets() const override {
+    const std::lock_guard lock(mutex_);
+    std::vector<SubnetStatusPtr> all;
+    for (const auto& [name, status] : subnets_) all.push_back(status);
+    return all;
+  }
+  [[nodiscard]] SubnetStatusPtr subnet(std::string_view name) const override {
+    const std::lock_guard lock(mutex_);
+    const auto found = subnets_.find(name);
+    return found == subnets_.end() ? nullptr : found->second;
+  }
+  void ask(std::string_view name, Request request, Completion done) override {
+    const auto present = subnet(name);
+    if (present == nullptr) {
+      return done(fail(ErrorKind::conflict, "subnets.notLive", "there is no live connection to that subnet"));
+    }
+    const std::lock_guard lock(threads_mutex_);
+    threads_.emplace_back([this, present, request, done = std::move(done)] {
+      auto outcome = answerer_(*present, request);
+      if (!outcome) return done(std::unexpected(outcome.error()));
+      const std::string subnet_name = outcome->subnet;
+      publish(std::move(*outcome));
+      done(subnet(subnet_name));
+    });
+  }
+  [[nodiscard]] std::optional<PortCounters> counters(const fabric::Topology& topology,
+                                                     fabric::PortId port) const override {
+    return counting_ ? counting_(topology, port) : std::nullopt;
+  }
+
+  // Every caller has its answer.
+  void finish() {
+    std::vector<std::thread> threads;
+    {
+      const std::lock_guard lock(threads_mutex_);
+      threads.swap(threads_);
+    }
+    for (auto& thread : threads) thread.join();
+  }
+
+ private:
+  void publish_locked(SubnetStatus status) {
+    auto& slot = subnets_[status.subnet];
+    status.version = slot == nullptr ? 1 : slot->version + 1;
+    slot = std::make_shared<const SubnetStatus>(std::move(status));
+  }
+
+  Answerer answerer_;
+  Counting counting_;
+  mutable std::mutex mutex_;
+  std::map<std::string, SubnetStatusPtr, std::less<>> subnets_;  // guarded by mutex_
+  std::mutex threads_mutex_;
+  std::vector<std::thread> threads_;  // guarded by threads_mutex_
+};
+
+}  // namespace railweave::control
