@@ -26,7 +26,7 @@ LiveSubnets::LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, std::fu
                             .monotonic_us = clock_us<std::chrono::steady_clock>,
                             .unix_us = clock_us<std::chrono::system_clock>,
                             .report = [this](auto body) { report(std::move(body)); },
-                            .routes = &routes_,
+                            .routes = routes_.get(),
                             .host_routes = &host_routes_};
     running_.push_back({name,
                         std::make_unique<SubnetController>(std::move(subnet.options), std::move(with)),
@@ -56,6 +56,7 @@ void LiveSubnets::stop() {
   for (auto& running : running_) {
     if (running.thread.joinable()) running.thread.join();
     running.opensm.reset();
+    running.controller->refuse_requests();
   }
 }
 

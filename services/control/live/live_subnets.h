@@ -30,7 +30,10 @@ class LiveSubnets final : public LiveFabric {
 
   // Errors: a socket that cannot be listened at.
   [[nodiscard]] Result<void> start();
-  // Ends the threads. What switches hold stays. May be called twice.
+  // Of the accepted topology; for whoever else asks for routes.
+  [[nodiscard]] const std::shared_ptr<RoutingCache>& routes() const { return routes_; }
+
+  // Ends the threads. What switches hold stays; what was asked is answered. May be called twice.
   void stop();
 
   [[nodiscard]] std::vector<SubnetStatusPtr> subnets() const override;
@@ -52,7 +55,8 @@ class LiveSubnets final : public LiveFabric {
 
   ControlLoop& loop_;
   std::function<void(const std::string&)> warn_;
-  RoutingCache routes_{true}, host_routes_{false};
+  const std::shared_ptr<RoutingCache> routes_ = std::make_shared<RoutingCache>();
+  RoutingCache host_routes_{false};
   std::vector<Running> running_;
   std::atomic<bool> stopping_ = false;
 };

@@ -54,6 +54,15 @@ void SubnetController::ask(LiveFabric::Request request, LiveFabric::Completion d
             "try again in a second"));
 }
 
+void SubnetController::refuse_requests() {
+  std::deque<Asked> asked;
+  {
+    const std::lock_guard lock(mutex_);
+    asked.swap(asked_);
+  }
+  for (auto& one : asked) one.done(fail(ErrorKind::unavailable, "service.stopping", "the service is stopping"));
+}
+
 void SubnetController::notice(std::vector<Guid> switches) {
   const std::lock_guard lock(mutex_);
   noticed_.insert(noticed_.end(), switches.begin(), switches.end());

@@ -65,6 +65,8 @@ class SubnetController {
   void ask(LiveFabric::Request request, LiveFabric::Completion done);
   // Thread-safe; none: not read, or of another topology.
   [[nodiscard]] std::optional<PortCounters> counters(const fabric::Topology& topology, fabric::PortId port) const;
+  // Nobody steps it any more: what was asked is answered so. Thread-safe.
+  void refuse_requests();
   // Somebody else saw links change (OpenSM's plugin): as if the switches had reported it. Thread-safe.
   void notice(std::vector<Guid> switches);
   // What OpenSM's plugin tells. Thread-safe.
