@@ -160,11 +160,16 @@ def drains_and_restarts(binaries):
             assert status in (200, 204), body
             service.wait("undrained", lambda s: s["phase"] == "synced" and not service.get("/v1/drains")["items"] and s["repairsTotal"] > 0)
             assert walk(sim, source, target) == path
-            # The only cable of a node's adapter: refused unless forced.
-            edge = next(item["id"] for item in service.get("/v1/links?limit=10000")["items"] if any("node" in end for end in item["ends"]))
-            status, refused = service.request("POST", f"/v1/links/{edge}/drain", {"reason": "cable"})
+            # The only cable of an adapter that a running job uses: refused unless forced.
+            edge = next(item for item in service.get("/v1/links?limit=10000")["items"] if any("node" in end for end in item["ends"]))
+            node = next(end["node"] for end in edge["ends"] if "node" in end)
+            service.request("PUT", "/v1/tenants/research", {})
+            nodes = [item["id"] for item in service.get("/v1/nodes?limit=100")["items"] if item["id"] != node]
+            status, placed = service.request("POST", "/v1/jobs", {"name": "train", "tenant": "research", "gpus": 8, "excludeNodes": nodes})
+            assert status == 201, placed
+            status, refused = service.request("POST", f"/v1/links/{edge['id']}/drain", {"reason": "cable"})
             assert status == 409 and refused["code"] == "links.drainRefused", (status, refused)
-            print(f"drained, restarted and undrained; draining a node's cable is refused: {refused['detail'][:120]}")
+            print(f"drained, restarted and undrained; draining a busy node's cable is refused: {refused['detail'][:120]}")
 
 
 def main():
