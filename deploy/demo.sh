@@ -1,46 +1,73 @@
 #!/usr/bin/env bash
-# The main job, end to end, as `make demo` shows it: a fabric goes in, placed jobs come out, a restart loses nothing.
-#   demo.sh BIN     runs it and leaves railweaved running
-#   demo.sh --stop  stops that railweaved
-# State lies in ./var (RAILWEAVE_VAR): railweaved.db, railweaved.log, railweaved.pid. RAILWEAVE_PORT chooses the port (7470).
+# The main job, end to end, as `make demo` shows it: a fabric goes in and is programmed, placed jobs come out, a cable is
+# cut and the routes move, a restart loses nothing. The InfiniBand subnet is simulated (ibsim); the service, the tools
+# that prove what it does (ibtracert) and everything they say to each other are real.
+#   demo.sh BIN     runs it and leaves railweaved and the simulator running
+#   demo.sh --stop  stops them
+# State lies in ./var (RAILWEAVE_VAR): railweaved.db, railweaved.log, *.pid. RAILWEAVE_PORT chooses the port (7470).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 var=${RAILWEAVE_VAR:-var}
-pid_file=$var/railweaved.pid
 
-stop_service() {
-  [ -f "$pid_file" ] || return 0
-  local pid
-  pid=$(cat "$pid_file")
-  if [ -r "/proc/$pid/comm" ] && [ "$(cat "/proc/$pid/comm")" = railweaved ]; then
-    kill -TERM "$pid"
+# stop_process NAME: what this script started, and nothing else.
+stop_process() {
+  local file=$var/$1.pid pid
+  [ -f "$file" ] || return 0
+  pid=$(cat "$file")
+  if [ -r "/proc/$pid/cmdline" ] && tr '\0' ' ' < "/proc/$pid/cmdline" | grep -q "$1"; then
+    kill -TERM "$pid" 2>/dev/null || true
     for _ in $(seq 100); do [ -d "/proc/$pid" ] || break; sleep 0.05; done
   fi
-  rm -f "$pid_file"
+  rm -f "$file"
+}
+stop_all() {
+  stop_process railweaved
+  stop_process ibsim
 }
 
 if [ "${1:-}" = --stop ]; then
-  stop_service
+  stop_all
   exit 0
 fi
 
-bin=$1
+bin=$(realpath "$1")
 port=${RAILWEAVE_PORT:-7470}
 railweave="$bin/railweave"
+simulator=$(ls /usr/lib/*/umad2sim/libumad2sim.so 2>/dev/null | head -1)
+
+start_simulator() {
+  local netlist=$1 devices ports
+  devices=$(grep -cE '^(Switch|Hca|Ca)' "$netlist")
+  ports=$(awk '/^(Switch|Hca|Ca)/ { sum += $2 + 1 } END { print sum }' "$netlist")
+  export IBSIM_SOCKNAME="railweave-demo-$$"
+  SIM_HOST=$(grep -m1 -E '^(Hca|Ca).*"hgx-node' "$netlist" | cut -d'"' -f2)
+  export SIM_HOST
+  rm -f "$var/console"
+  mkfifo "$var/console"
+  exec 4<> "$var/console"
+  setsid ibsim -s -N $((devices + 16)) -S $((devices + 16)) -P $((ports + 64)) "$netlist" \
+    <&4 > "$var/ibsim.log" 2>&1 &
+  echo $! > "$var/ibsim.pid"
+  for _ in $(seq 100); do grep -q 'sim>' "$var/ibsim.log" && return 0; sleep 0.05; done
+  echo "the simulator did not start: see $var/ibsim.log" >&2
+  exit 1
+}
+# Its clients may hang when they end, and leave folders where they run: under timeout, in the var folder.
+simulated() { (cd "$var" && timeout -k 2 60 env LD_PRELOAD="$simulator" "$@"); }
 
 start_service() {
   : > "$var"/railweaved.out
-  setsid "$bin/railweaved" --listen "127.0.0.1:$port" --store "$var"/railweaved.db \
-    > "$var"/railweaved.out 2>> "$var"/railweaved.log < /dev/null &
-  echo $! > "$pid_file"
+  (cd "$var" && exec setsid timeout -k 10 1d env LD_PRELOAD="$simulator" "$bin/railweaved" --config railweaved.toml \
+    > railweaved.out 2>> railweaved.log < /dev/null 4>&-) &
+  echo $! > "$var/railweaved.pid"
   for _ in $(seq 200); do
     if grep -q 'listens at' "$var"/railweaved.out; then
       RAILWEAVE_URL=$(sed -n 's/.*listens at //p' "$var"/railweaved.out)
       export RAILWEAVE_URL
       return 0
     fi
-    [ -d "/proc/$(cat "$pid_file")" ] || break
+    [ -d "/proc/$(cat "$var/railweaved.pid")" ] || break
     sleep 0.05
   done
   echo "railweaved did not start:" >&2
@@ -53,21 +80,49 @@ start_service() {
 
 title() { printf '\n\033[1m# %s\033[0m\n' "$*"; }
 # Shows a command as one would type it, then runs it. A refusal is part of the show.
+show() { printf '\033[36m$ %s\033[0m\n' "$*"; }
+[ -t 1 ] || { title() { printf '\n# %s\n' "$*"; }; show() { printf '$ %s\n' "$*"; }; }
 run() {
-  printf '\033[36m$ railweave %s\033[0m\n' "$*"
+  show "railweave $*"
   "$railweave" "$@" || printf '(exit code %s)\n' "$?"
 }
-[ -t 1 ] || { title() { printf '\n# %s\n' "$*"; }; run() { printf '$ railweave %s\n' "$*"; "$railweave" "$@" || printf '(exit code %s)\n' "$?"; }; }
+# wait_for FILTER SECONDS: until jq finds it true of the subnet's status.
+wait_for() {
+  for _ in $(seq $(($2 * 20))); do
+    "$railweave" subnets show hgx-compute -o json 2>/dev/null | jq -e "$1" > /dev/null && return 0
+    sleep 0.05
+  done
+  echo "not within $2 s: $1" >&2
+  exit 1
+}
 
 mkdir -p "$var"
-stop_service
+stop_all
 rm -f "$var"/railweaved.db "$var"/railweaved.db-* "$var"/railweaved.db.lock "$var"/railweaved.log
+rm -rf "$var"/sys-*
+cat > "$var/railweaved.toml" <<TOML
+listen_port = $port
+store = "railweaved.db"
+[[subnet]]
+name = "hgx-compute"
+sweep_seconds = 2
+TOML
+
+# HDR: the fastest that the simulator knows.
+"$railweave" lab generate demo --speed HDR --format ibsim -O "$var/demo.net" > /dev/null 2>&1
+start_simulator "$var/demo.net"
 start_service
 
 title "A fabric: 128 nodes x 8 GPUs on 8 rails, and racks of NVL72"
-run lab generate demo --output-file "$var/demo-fabric.json"
-run fabric import "$var/demo-fabric.json"
+run lab generate demo --speed HDR --output-file "$var/demo.json"
+run fabric import "$var/demo.json"
 run fabric check
+
+title "Its InfiniBand subnet is there (simulated), only watched so far. Railweave becomes its subnet manager"
+wait_for '.live.phase == "watching"' 10
+run subnets mode hgx-compute direct --reason "demo"
+wait_for '.live.phase == "synced" and .live.sync.wantedDigest != null' 20
+run subnets show hgx-compute
 
 title "Two tenants"
 run tenants put research --max-gpus 512 --description "pre-training"
@@ -91,10 +146,45 @@ run place --tenant research --tp 8 --pp 8 --dp 32
 run place --tenant research --tp 144
 run jobs submit --tenant research --name greedy --tp 8 --pp 8 --dp 7
 
-title "Restarted: the jobs are still there"
-stop_service
+title "A cable is cut: ibtracert walks the switches' own tables before and after"
+# Two adapters of one rail under different leaves, and the cable by which the first one's leaf sends to the second.
+path() { simulated ibtracert -n "$from" "$to" 2>/dev/null | tee "$var/path"; }
+hops() { sed -nE 's/^From \{0x([0-9a-f]+)\}.*/\1/p; s/^\[([0-9]+)\] -> \{0x([0-9a-f]+)\}.*/\1 \2/p' "$var/path"; }
+lid_of() { awk -v who="\"$1\"" '/^Ca/ { mine = index($0, who) } mine && match($0, /# lid [0-9]+/) { print substr($0, RSTART + 6, RLENGTH - 6); exit }' "$var/discovered"; }
+simulated ibnetdiscover > "$var/discovered" 2>/dev/null
+from=$(lid_of "hgx-node-001 mlx5_0")
+to=$(lid_of "hgx-node-128 mlx5_0")
+show "ibtracert -n $from $to"
+path
+leaf=$(hops | sed -n 2p | cut -d' ' -f2)
+uplink=$(hops | sed -n 3p | cut -d' ' -f1)
+show "ibsim> Unlink \"S-$leaf\"[$uplink]"
+echo "Unlink \"S-$leaf\"[$uplink]" >&4
+wait_for '.live.linksDown == 1 and .live.phase == "synced"' 20
+show "ibtracert -n $from $to"
+path
+if [ "$(hops | sed -n 3p | cut -d' ' -f1)" = "$uplink" ]; then
+  echo "the path did not move" >&2
+  exit 1
+fi
+echo "The path moved off port $uplink of leaf $leaf."
+run alarms
+run events --type route.programmed --last 1
+echo "ReLink \"S-$leaf\"[$uplink]" >&4
+wait_for '.live.linksDown == 0 and .live.phase == "synced"' 20
+
+title "A cable is to be replaced: what would that do? Then drained, until it is safe to unplug"
+link=$("$railweave" links list --switch "$leaf" --limit 1000 -o json | jq -r --arg port "$leaf/$uplink" '.items[] | select(.ends[].port == $port) | .id')
+run links drain "$link" --dry-run
+run links drain "$link" --reason "replace the cable" --wait
+run links undrain "$link"
+
+title "Restarted: jobs, mode and routes are still there, and nothing is written again"
+stop_process railweaved
 start_service
+wait_for '.live.phase == "synced"' 20
 run jobs list
+run subnets show hgx-compute
 run status
 
 printf '\nThe API listens at %s (contract: %s/openapi.yaml). `make stop` ends it.\n' "$RAILWEAVE_URL" "$RAILWEAVE_URL"

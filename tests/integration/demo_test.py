@@ -21,6 +21,12 @@ PROMISES = [
     (r"placed; this was a question, nothing has changed", "a what-if changes nothing"),
     (r"can never be placed", "a job that cannot fit is told so"),
     (r"tenant research may hold 512 GPUs", "a tenant's limit holds"),
+    (r"(?s)subnets show hgx-compute.*?Phase:\s+synced", "the subnet is programmed"),
+    (r"The path moved off port \d+ of leaf [0-9a-f]{16}", "ibtracert sees the routes move"),
+    (r"route\.programmed.*1 link down: \d+ entries in \d+ blocks written in \d+ us", "the repair is told"),
+    (r"(?s)links drain \S+ --dry-run.*?Safe:\s+yes", "a drain can be looked at first"),
+    (r"(?s)links drain \S+ --reason.*?State:\s+drained", "a drained cable is safe to unplug"),
+    (r"(?s)# Restarted.*Phase:\s+synced", "the subnet is still programmed"),
     (r"(?s)# Restarted.*job-000001\s+llama-70b.*job-000002\s+mixture.*job-000003\s+long-context", "jobs survive a restart"),
     (r"The API listens at http://127\.0\.0\.1:\d+", "it says where the API listens"),
 ]

@@ -109,6 +109,14 @@ void SubnetController::bring_to_wanted(const ClusterState& state, Cause cause) {
     return publish();
   }
   alarms_.set_subnet("routes.unsound", AlarmSeverity::critical, "");
+  // Packets need the service level of their path, which a subnet administration hands out: alone we have none.
+  const unsigned lanes = mode_ == SubnetMode::direct ? wanted_->lanes.used() : 1;
+  status_.problem = lanes <= 1 ? ""
+                               : std::string(wanted_->engine) + " routes need " + std::to_string(lanes) +
+                                     " lanes, and service levels from a subnet administration: use opensm mode";
+  alarms_.set_subnet("routes.needLanes", AlarmSeverity::critical,
+                     lanes <= 1 ? "" : "subnet " + options_.subnet + ": " + status_.problem);
+  if (lanes > 1) return publish();
   if (writes()) {
     if (brought_up_) program(state, cause, now() - start);
   } else {
@@ -190,9 +198,10 @@ void SubnetController::program(const ClusterState& state, const Cause& cause, st
   // Switches that are gone or do not answer are not waited for; their tables are read and mended when they are back.
   std::set<SwitchId> left_out;
   std::erase_if(delta.blocks, [&](const LftBlock& block) {
+    if (t.subnet(block.sw) != t.subnet(links_.switches().front())) return true;  // another subnet's
     const bool out = unsynced_.contains(block.sw) || !driver_->is_present(t.guid(block.sw));
     if (out) left_out.insert(block.sw);
-    return out || t.subnet(block.sw) != t.subnet(links_.switches().front());
+    return out;
   });
   unsynced_.insert(left_out.begin(), left_out.end());
   if (mode_ == SubnetMode::opensm) keep_foreign_entries(delta);

@@ -42,6 +42,17 @@ TEST_F(LiveTest, ProgramsWhatItTakesOver) {
   EXPECT_EQ(switches_->writes().size(), writes);
 }
 
+TEST_F(LiveTest, OtherSubnetsAreNotItsBusiness) {
+  start_live({.planes = 2});
+  settle();
+  EXPECT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
+  EXPECT_TRUE(status()->isolated.empty());
+  for (const auto& write : switches_->writes()) {
+    const auto sw = topology_->find_switch(write.sw);
+    EXPECT_EQ(topology_->name(topology_->subnet(sw)), "plane-0");
+  }
+}
+
 TEST_F(LiveTest, ModeIsAnOperatorsAct) {
   start_live({}, SubnetMode::observe);
   settle();
