@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo stop test test-all build deps bench bench-opensm lint format sanitize tsan fuzz clean configure
+.PHONY: help demo stop test test-all build deps bench bench-opensm bench-repair lint format sanitize tsan fuzz clean configure
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -37,6 +37,10 @@ bench: deps  ## run the benchmarks; JSON results in bench-results/ (FILTER=regex
 bench-opensm: deps  ## lab route beside Debian's OpenSM on ibsim (packages opensm, ibsim-utils; SIZES="1728 3456")
 	@$(MAKE) --no-print-directory build TARGETS=railweave
 	@tests/bench/opensm.sh $(BUILD)/bin/railweave $(or $(SIZES),1728 3456); status=$$?; [ $$status -eq 77 ] || exit $$status
+
+bench-repair: deps  ## a cable cut on ibsim: trap to last block written, beside OpenSM (FABRICS="648 1728")
+	@$(MAKE) --no-print-directory build TARGETS="railweaved railweave"
+	@python3 tests/bench/repair.py $(BUILD)/bin $(FABRICS); status=$$?; [ $$status -eq 77 ] || exit $$status
 
 lint: deps  ## clang-format in check mode, layering, clang-tidy (FILES=regex for some)
 	@git ls-files '*.h' '*.cc' | xargs clang-format-19 --dry-run --Werror
