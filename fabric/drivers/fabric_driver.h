@@ -36,7 +36,7 @@ struct DiscoveredFabric {
 // The cable at a port as last read.
 struct LinkReading {
   bool known = false;  // an end of it could be asked; else it is as it was, for all one knows
-  bool up = false;  // a peer can be asked; whether packets pass is `active`
+  bool up = false;     // a peer can be asked; whether packets pass is `active`
   bool active = false;
   Guid peer;
   unsigned peer_port = 0;
@@ -120,6 +120,8 @@ class FabricDriver {
   // Writes the delta's blocks in its order of stages and reads back what was written. Error only where nothing can be
   // written at all.
   virtual Result<ProgramReport> program(const Topology& topology, const ForwardingDelta& delta) = 0;
+  // Whether writing is in order now: the mode allows it, and nobody else is in charge. Asks.
+  virtual Result<void> may_write() = 0;
   // Gives LIDs, and brings every cabled port to active. sm_lid: whom devices report to; 0: the port we look through.
   virtual Result<BringUpReport> bring_up(std::span<const LidAssignment> lids, Lid sm_lid) = 0;
   // Writes what differs of the tables and reads it back, port by port. Error only where nothing can be written at all.

@@ -112,6 +112,25 @@ def another_subnet_manager(binaries):
         print("another subnet manager: nothing written beside it, taken over when it had gone")
 
 
+def one_started_by_mistake(binaries):
+    if not shutil.which("opensm"):
+        print("skipped: opensm is absent")
+        return
+    with Subnet(binaries) as subnet:
+        hosts = re.findall(r'^(?:Ca|Hca)\s+\d+\s+"([^"]+)"', Path(subnet.netlist).read_text(), re.MULTILINE)
+        log = Path(subnet.folder) / "osm.log"
+        opensm = subnet.sim.open(["opensm", "-e", "-f", str(log), "-D", "0x43", "-d", "2"], host=hosts[-1])
+        deadline = time.monotonic() + 40
+        while not log.exists() or "STANDBY state" not in log.read_text(errors="replace"):
+            assert time.monotonic() < deadline and opensm.poll() is None, log.read_text(errors="replace")[-2000:]
+            time.sleep(0.05)
+        subnet.cut_and_wait(cables(subnet.netlist)[1])
+        assert "SUBNET UP" not in log.read_text(errors="replace"), "it took over"
+        stop(opensm)
+        subnet.check([cables(subnet.netlist)[1]])
+        print("an OpenSM that is started beside us stands by")
+
+
 def nobody_answers(binaries):
     with Subnet(binaries) as subnet:
         subnet.sim.console(f'Error "{subnet.sim.host}" 100')  # our own port does not either
@@ -160,7 +179,7 @@ def main():
         print(f"skipped: {lacking} is absent")
         return 77
     only = sys.argv[2:]
-    for fault in (datagrams_are_lost, a_switch_is_silent, another_subnet_manager, nobody_answers,
+    for fault in (datagrams_are_lost, a_switch_is_silent, another_subnet_manager, one_started_by_mistake, nobody_answers,
                   the_simulator_dies, ten_clients):
         if not only or fault.__name__ in only:
             fault(binaries)

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fabric/drivers/infiniband/mad/notice.h"
+#include "fabric/drivers/infiniband/mad/sm_info.h"
 #include "fabric/drivers/infiniband/mad/smp.h"
 #include "fabric/drivers/infiniband/port_recheck.h"
 #include "fabric/drivers/infiniband/port_table_reader.h"
@@ -17,7 +18,6 @@ namespace railweave::fabric::infiniband {
 namespace {
 
 constexpr std::size_t kMaxObservations = 4096;  // kept until somebody asks; then "lost" says that there were more
-constexpr unsigned kSmMaster = 3;               // SMInfo.SMState
 
 }  // namespace
 
@@ -106,6 +106,7 @@ void InfinibandDriver::index_lids() {
 
 void InfinibandDriver::take_trap(const ReceivedMad& received) {
   const MadHeader header = read_header(received.mad);
+  if (header.attribute == Attribute::smInfo && header.method == MadMethod::get) return answer_sm_info(received);
   if (header.method != MadMethod::trap || header.attribute != Attribute::notice) return;
   const Notice notice = read_notice(attribute_bytes(received.mad));
   if (options_.mode == SubnetMode::direct) {
@@ -124,6 +125,20 @@ void InfinibandDriver::take_trap(const ReceivedMad& received) {
   observed_.push_back(
       {notice.trap == kTrapLinkStateChange ? Observation::Kind::linkStateChange : Observation::Kind::capabilityChange,
        device->second});
+}
+
+// Other subnet managers stand by for as long as we answer; those that outrank us take over, which may_write() sees.
+void InfinibandDriver::answer_sm_info(const ReceivedMad& received) {
+  if (options_.mode != SubnetMode::direct || map_.here == kNoNode) return;
+  const SubnetNode& here = map_.nodes[map_.here];
+  const Guid guid = here.is_switch() ? here.guid() : here.ports[map_.here_port].guid;
+  const Mad answer = sm_info_answer(received.mad, {.guid = guid,
+                                                   .key = options_.sm_key,
+                                                   .act_count = ++act_count_,
+                                                   .priority = options_.sm_priority,
+                                                   .state = SmState::master});
+  const bool directed = read_header(received.mad).management_class == MadClass::subnetDirected;
+  (void)port_->send(directed ? MadAddress::directed() : MadAddress::to(received.source), answer, Milliseconds(0));
 }
 
 Result<std::vector<Observation>> InfinibandDriver::observe(std::chrono::milliseconds wait) {
@@ -197,7 +212,7 @@ Result<void> InfinibandDriver::may_write() {
                        directed_smp(route, MadMethod::get, Attribute::smInfo, 0),
                        [this, n, &master](const MadReply& reply) {
                          if (!reply.ok()) return;
-                         if (read_bits(attribute_bytes(*reply.mad), 20, 0, 4) == kSmMaster) {
+                         if (read_sm_info(attribute_bytes(*reply.mad)).state == SmState::master) {
                            master = map_.nodes[n].guid();
                          }
                        });

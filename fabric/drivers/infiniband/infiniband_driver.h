@@ -26,6 +26,8 @@ struct InfinibandOptions {
   ReadOptions naming;  // what the subnet is called
   ExchangeOptions exchange;
   LftWriterOptions writing;
+  std::uint64_t sm_key = 1;       // OpenSM's default, so that one that is started by mistake stands by
+  std::uint8_t sm_priority = 14;  // told to other subnet managers in direct mode; 15 leaves them no choice
   PortTableWriterOptions tables;
   CounterReaderOptions counters;
 };
@@ -46,6 +48,8 @@ class InfinibandDriver final : public FabricDriver {
                                                 Lid top) override;
   // Errors of these three: "ib.observeOnly", and "ib.otherMaster" where another subnet manager is master.
   Result<ProgramReport> program(const Topology& topology, const ForwardingDelta& delta) override;
+  // Error "ib.otherMaster" or "ib.observeOnly".
+  Result<void> may_write() override;
   Result<BringUpReport> bring_up(std::span<const LidAssignment> lids, Lid sm_lid) override;
   Result<PortTablesReport> program_ports(std::span<const PortTables> wanted) override;
 
@@ -55,11 +59,11 @@ class InfinibandDriver final : public FabricDriver {
   [[nodiscard]] const SubnetMap& map() const { return map_; }
 
  private:
-  Result<void> may_write();
   Result<void> ensure_swept();
   void forgive_all();
   void index_lids();
   void take_trap(const ReceivedMad& received);
+  void answer_sm_info(const ReceivedMad& received);
 
   std::unique_ptr<MadPort> port_;
   const InfinibandOptions options_;
@@ -70,6 +74,7 @@ class InfinibandDriver final : public FabricDriver {
   bool topology_stale_ = true;  // the map has changed since it was built
   std::unordered_map<Lid, Guid> device_of_lid_;
   std::vector<Observation> observed_;
+  std::uint32_t act_count_ = 0;
   CounterAbilitiesByNode counter_abilities_;
 };
 

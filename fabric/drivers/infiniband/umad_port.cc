@@ -50,12 +50,20 @@ Result<std::unique_ptr<UmadPort>> UmadPort::open(const UmadOptions& options) {
   }
   std::unique_ptr<UmadPort> port(new UmadPort(handle, name));
   long traps[16 / sizeof(long)] = {};
+  long asked[16 / sizeof(long)] = {};
   if (options.take_traps) mark_method(traps, MadMethod::trap);
+  if (options.is_sm) {
+    // SMInfo: what other subnet managers ask. Everything else about the port is answered below us.
+    for (const auto method : {MadMethod::get, MadMethod::set}) {
+      mark_method(traps, method);
+      mark_method(asked, method);
+    }
+  }
   const auto agent = [&](MadClass management_class, long* methods) {
     return umad_register(handle, static_cast<int>(management_class), 1, 0, methods);
   };
-  port->directed_agent_ = agent(MadClass::subnetDirected, nullptr);
-  port->lid_routed_agent_ = agent(MadClass::subnetLidRouted, options.take_traps ? traps : nullptr);
+  port->directed_agent_ = agent(MadClass::subnetDirected, options.is_sm ? asked : nullptr);
+  port->lid_routed_agent_ = agent(MadClass::subnetLidRouted, options.take_traps || options.is_sm ? traps : nullptr);
   port->performance_agent_ = agent(MadClass::performance, nullptr);
   if (port->directed_agent_ < 0 || port->lid_routed_agent_ < 0 || port->performance_agent_ < 0) {
     return fail(ErrorKind::unavailable, "ib.cannotRegister", "management classes cannot be registered", name,

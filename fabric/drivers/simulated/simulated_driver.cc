@@ -114,7 +114,7 @@ WriteOutcome SimulatedDriver::write(Guid sw, const LftBlock& block) {
 }
 
 Result<ProgramReport> SimulatedDriver::program(const Topology& topology, const ForwardingDelta& delta) {
-  if (failure_) return std::unexpected(*failure_);
+  if (auto allowed = may_write(); !allowed) return std::unexpected(allowed.error());
   ProgramReport report;
   report.blocks.assign(delta.blocks.size(), WriteOutcome::held);
   StagedWrites stages(delta);
@@ -149,8 +149,14 @@ Result<ProgramReport> SimulatedDriver::program(const Topology& topology, const F
   return report;
 }
 
-Result<BringUpReport> SimulatedDriver::bring_up(std::span<const LidAssignment> lids, Lid) {
+Result<void> SimulatedDriver::may_write() {
   if (failure_) return std::unexpected(*failure_);
+  if (!other_master_) return {};
+  return fail(ErrorKind::conflict, "ib.otherMaster", "another subnet manager is master of this subnet");
+}
+
+Result<BringUpReport> SimulatedDriver::bring_up(std::span<const LidAssignment> lids, Lid) {
+  if (auto allowed = may_write(); !allowed) return std::unexpected(allowed.error());
   BringUpReport report;
   for (const LidAssignment& wanted : lids) {
     if (silent_.contains(wanted.device)) {

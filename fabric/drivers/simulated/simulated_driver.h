@@ -28,6 +28,7 @@ class SimulatedDriver final : public FabricDriver {
   Result<std::vector<TableReading>> read_tables(const Topology& topology, std::span<const SwitchId> switches,
                                                 Lid top) override;
   Result<ProgramReport> program(const Topology& topology, const ForwardingDelta& delta) override;
+  Result<void> may_write() override;
   Result<BringUpReport> bring_up(std::span<const LidAssignment> lids, Lid sm_lid) override;
   // Every port has 8 data VLs, 8 and 8 arbitration entries and 32 PKeys, of which the first is 0xffff.
   Result<PortTablesReport> program_ports(std::span<const PortTables> wanted) override;
@@ -40,6 +41,8 @@ class SimulatedDriver final : public FabricDriver {
   // Cuts the cable at a switch's port, or joins it; both ends report it, unless reports are lost.
   void cut(Guid sw, unsigned port, bool reports = true);
   void join(Guid sw, unsigned port, bool reports = true);
+  // Somebody else takes charge of the subnet, or leaves.
+  void set_master(bool other) { other_master_ = other; }
   void silence(Guid sw, bool silent = true);
   void refuse(Guid sw, bool refuses = true);
   void garble(Guid sw, std::size_t writes);  // the next so many writes to it are not kept
@@ -81,6 +84,7 @@ class SimulatedDriver final : public FabricDriver {
   std::vector<Observation> observed_;
   std::vector<Write> writes_;
   std::optional<Error> failure_;
+  bool other_master_ = false;
 };
 
 }  // namespace railweave::fabric

@@ -223,7 +223,24 @@ void SubnetController::sweep(const ClusterState& state, Cause cause) {
   auto swept = driver_->sweep();
   if (!swept) return disconnect(swept.error());
   swept_at_us_ = now();
+  // Another subnet manager may have taken over meanwhile: it is looked for even when there is nothing to write.
+  if (mode_ == SubnetMode::direct && brought_up_) {
+    if (auto allowed = driver_->may_write(); !allowed) {
+      if (allowed.error().kind != ErrorKind::conflict) return disconnect(allowed.error());
+      stop_writing(allowed.error());
+    }
+  }
   took_sweep(state, *swept, std::move(cause));
+}
+
+// Somebody else is in charge. What switches hold is theirs from now on, and read again when they have gone.
+void SubnetController::stop_writing(const Error& error) {
+  brought_up_ = false;
+  applied_.reset();
+  status_.phase = SubnetPhase::programming;
+  status_.problem = error.text();
+  alarms_.set_subnet("subnet.notWritable", AlarmSeverity::critical,
+                     "subnet " + options_.subnet + " cannot be programmed: " + error.text());
 }
 
 void SubnetController::took_sweep(const ClusterState& state, const Sweep& swept, Cause cause) {

@@ -97,6 +97,7 @@ class SubnetController {
   void follow_links(const ClusterState& state, Cause cause);
   void bring_to_wanted(const ClusterState& state, Cause cause);
   void bring_up();
+  void stop_writing(const Error& error);
   void check_opensm(const ClusterState& state);
   bool compare_with_opensm();
   void keep_foreign_entries(fabric::ForwardingDelta& delta) const;

@@ -31,10 +31,7 @@ void SubnetController::bring_up() {
   auto report = driver_->bring_up(lids, 0);
   if (!report) {
     // Another subnet manager, or no right to write: the fabric is left as it is, and we say so.
-    status_.problem = report.error().text();
-    alarms_.set_subnet("subnet.notWritable", AlarmSeverity::critical,
-                       "subnet " + options_.subnet + " cannot be programmed: " + report.error().text());
-    if (report.error().kind == ErrorKind::conflict) return;
+    if (report.error().kind == ErrorKind::conflict) return stop_writing(report.error());
     return disconnect(report.error());
   }
   alarms_.set_subnet("subnet.notWritable", AlarmSeverity::critical, "");
@@ -111,9 +108,12 @@ void SubnetController::bring_to_wanted(const ClusterState& state, Cause cause) {
   alarms_.set_subnet("routes.unsound", AlarmSeverity::critical, "");
   // Packets need the service level of their path, which a subnet administration hands out: alone we have none.
   const unsigned lanes = mode_ == SubnetMode::direct ? wanted_->lanes.used() : 1;
-  status_.problem = lanes <= 1 ? ""
-                               : std::string(wanted_->engine) + " routes need " + std::to_string(lanes) +
-                                     " lanes, and service levels from a subnet administration: use opensm mode";
+  if (lanes > 1) {
+    status_.problem = std::string(wanted_->engine) + " routes need " + std::to_string(lanes) +
+                      " lanes, and service levels from a subnet administration: use opensm mode";
+  } else if (brought_up_ || !writes()) {
+    status_.problem.clear();  // else it is why we may not write
+  }
   alarms_.set_subnet("routes.needLanes", AlarmSeverity::critical,
                      lanes <= 1 ? "" : "subnet " + options_.subnet + ": " + status_.problem);
   if (lanes > 1) return publish();
@@ -210,11 +210,8 @@ void SubnetController::program(const ClusterState& state, const Cause& cause, st
     status_.phase = SubnetPhase::programming;
     auto report = driver_->program(t, delta);
     if (!report) {
-      status_.problem = report.error().text();
       if (report.error().kind != ErrorKind::conflict) return disconnect(report.error());
-      brought_up_ = false;  // another subnet manager is master: we look again with the next sweep
-      alarms_.set_subnet("subnet.notWritable", AlarmSeverity::critical,
-                         "subnet " + options_.subnet + " cannot be programmed: " + report.error().text());
+      stop_writing(report.error());  // we look again with the next sweep
       return publish();
     }
     for (const auto& isolated : report->isolated) keep_in_mind_isolated(isolated.sw, isolated.reason);

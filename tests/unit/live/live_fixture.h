@@ -42,6 +42,7 @@ class SharedDriver final : public fabric::FabricDriver {
                                         const fabric::ForwardingDelta& delta) override {
     return driver_->program(topology, delta);
   }
+  Result<void> may_write() override { return driver_->may_write(); }
   Result<fabric::BringUpReport> bring_up(std::span<const fabric::LidAssignment> lids, fabric::Lid sm_lid) override {
     return driver_->bring_up(lids, sm_lid);
   }

@@ -255,6 +255,26 @@ TEST_F(LiveTest, ADrainWaitsForASwitchThatDoesNotAnswer) {
   EXPECT_EQ(loop_->state()->drains->at(target).state, DrainState::drained);
 }
 
+TEST_F(LiveTest, WhereSomebodyElseIsInChargeNothingIsWritten) {
+  start_live();
+  settle();
+  switches_->set_master(true);
+  step(11'000);
+  EXPECT_EQ(alarms("subnet.notWritable"), 1U) << "seen by the next sweep, with nothing to write";
+  EXPECT_NE(status()->problem.find("another subnet manager"), std::string::npos);
+  const auto writes = switches_->writes().size();
+  cut(uplink(0));
+  settle();
+  step(11'000);
+  EXPECT_EQ(switches_->writes().size(), writes);
+  switches_->set_master(false);
+  step(11'000);
+  settle();
+  EXPECT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
+  EXPECT_EQ(alarms("subnet.notWritable"), 0U);
+  EXPECT_TRUE(walk().sound());
+}
+
 TEST_F(LiveTest, TablesThatSomebodyElseWroteAreSeenAndMended) {
   start_live();
   settle();
