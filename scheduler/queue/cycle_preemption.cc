@@ -92,14 +92,14 @@ bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
   if (head_ && profile_) {
     // Behind a job that waits: its place and time are not to be lost. (The victims' GPUs could only help it.)
     const auto hold = profile_->hold(placement->gpu_of_rank, input_.now_us, input_.now_us + entry.duration_us);
-    const bool leaves_room =
-        policy_.backfill == Backfill::easy && profile_->fits(*head_->entry.job->spec);
+    auto beside = policy_.backfill == Backfill::easy ? later_placer_.try_place(*head_->entry.job->spec) : std::nullopt;
     profile_->drop(hold);
-    if (!leaves_room) {
+    if (!beside) {
       now_.rollback(before);
       forget_room();
       return false;
     }
+    head_->gpus = std::move(beside->gpu_of_rank);
   }
   std::vector<QueueJobId> evicted;
   for (const std::size_t i : plan->victims) {

@@ -153,10 +153,12 @@ void CycleRun::backfill_easy(const QueueEntry& entry) {
   if (!placement) return preempt(entry, true) ? void() : wait_behind(entry);
   if (!over_by_then) {
     const auto hold = profile_->hold(placement->gpu_of_rank, input_.now_us, input_.now_us + entry.duration_us);
-    const bool leaves_room = profile_->fits(*head_->entry.job->spec);
+    auto beside = later_placer_.try_place(*head_->entry.job->spec);
     profile_->drop(hold);
     ++result_.placements_tried;
-    if (!leaves_room) {
+    if (beside) {
+      head_->gpus = std::move(beside->gpu_of_rank);  // the candidate may sit where the head was to go before
+    } else {
       placement = place_now(entry, windows, head_->gpus);
       if (!placement) {
         knowledge.delays = true;

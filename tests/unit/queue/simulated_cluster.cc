@@ -5,11 +5,18 @@
 #include <cstdlib>
 #include <utility>
 
-#include "fabric/topology/topology_builder.h"
+#include "tests/unit/placement/planned_fabric.h"
 
 namespace railweave::scheduler::testing_support {
 
 using fabric::GpuId;
+
+PlacementFabricPtr small_fabric(std::size_t hosts, unsigned gpus_per_host, std::size_t hosts_per_rack) {
+  return regular_fabric(hosts, gpus_per_host,
+                        {{fabric::LevelKind::rack, static_cast<unsigned>(hosts_per_rack)},
+                         {fabric::LevelKind::cluster, static_cast<unsigned>(hosts)}})
+      .build();
+}
 
 SimulatedJob simulated_job(QueueJobId id, std::uint32_t tensor, std::uint32_t blocks, std::int64_t arrives_s,
                            std::int64_t runs_s) {
