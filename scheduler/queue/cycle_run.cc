@@ -183,11 +183,17 @@ void CycleRun::backfill_conservative(const QueueEntry& entry) {
       knowledge.no_time = true;
       return wait(entry, {.code = WaitCode::no_known_time});
     }
-  } else if (!knowledge.no_room) {
+    ++result_.placements_tried;
+  } else if (!knowledge.no_room && entry.duration_us < knowledge.too_long_us) {
+    knowledge.no_room = !room(entry, windows);
     profile_->show(input_.now_us, input_.now_us + entry.duration_us, exempt);
-    if (profile_->fits(*entry.job->spec)) earliest = TimeProfile::Earliest{input_.now_us, 0};
+    ++result_.placements_tried;
+    if (!knowledge.no_room && profile_->fits(*entry.job->spec)) {
+      earliest = TimeProfile::Earliest{input_.now_us, 0};
+    } else {
+      knowledge.too_long_us = entry.duration_us;
+    }
   }
-  ++result_.placements_tried;
   if (!earliest) return wait_behind(entry);
   auto placement = later_placer_.try_place(*entry.job->spec);
   RAILWEAVE_CHECK(placement, "what fits can be placed");
@@ -204,7 +210,10 @@ CycleRun::Knowledge& CycleRun::known(const QueueEntry& entry, std::uint64_t wind
 }
 
 void CycleRun::forget_room() {
-  for (auto& [jobs, knowledge] : known_) knowledge.no_room = knowledge.delays = false;
+  for (auto& [jobs, knowledge] : known_) {
+    knowledge.no_room = knowledge.delays = false;
+    knowledge.too_long_us = INT64_MAX;
+  }
 }
 
 std::uint64_t CycleRun::exempt_windows(TenantIndex tenant) const {

@@ -39,6 +39,7 @@ class CycleRun {
     bool no_room = false;  // does not fit now
     bool delays = false;   // fits, but not beside the head's place for longer than the head waits
     bool no_time = false;  // fits at no time
+    std::int64_t too_long_us = INT64_MAX;  // for so long, or longer, it runs into what is reserved
   };
   void forget_room();
   Knowledge& known(const QueueEntry& entry, std::uint64_t windows);

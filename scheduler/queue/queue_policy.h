@@ -74,7 +74,7 @@ struct QueuePolicy {
   std::int64_t least_run_us = 60LL * 1'000'000;  // nobody is evicted sooner after its start: work gets done between
   bool reclaim_any_priority = true;  // borrowed GPUs go back to their owner even from jobs of a higher class
   std::uint32_t reserved_jobs = 64;  // waiting jobs that conservative backfill keeps a place for
-  std::uint32_t preemption_plans = 8;  // attempts of one cycle: each simulates
+  std::uint32_t preemption_plans = 4;  // attempts of one cycle: each simulates
 };
 
 // Errors: kind invalid, code "queue.invalidPolicy", location a JSON pointer ("/tenants/3/weight").
