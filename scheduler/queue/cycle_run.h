@@ -35,10 +35,10 @@ class CycleRun {
   void backfill_conservative(const QueueEntry& entry);
 
   // --- what they share
-  struct Knowledge {  // of jobs of one shape, under one set of windows
-    bool no_room = false;  // does not fit now
-    bool delays = false;   // fits, but not beside the head's place for longer than the head waits
-    bool no_time = false;  // fits at no time
+  struct Knowledge {                       // of jobs of one shape, under one set of windows
+    bool no_room = false;                  // does not fit now
+    bool delays = false;                   // fits, but not beside the head's place for longer than the head waits
+    bool no_time = false;                  // fits at no time
     std::int64_t too_long_us = INT64_MAX;  // for so long, or longer, it runs into what is reserved
   };
   void forget_room();

@@ -60,9 +60,8 @@ std::vector<GpuId> Defragmenter::free_gpus(NvlinkDomainId domain) const {
 }
 
 bool Defragmenter::available(NvlinkDomainId domain) const {
-  return std::ranges::none_of(topology_.gpus(domain), [&](GpuId gpu) {
-    return placer_.tree().allocation(topology_.host(gpu)).unavailable;
-  });
+  return std::ranges::none_of(topology_.gpus(domain),
+                              [&](GpuId gpu) { return placer_.tree().allocation(topology_.host(gpu)).unavailable; });
 }
 
 std::vector<Defragmenter::Option> Defragmenter::options() const {
@@ -100,7 +99,8 @@ std::optional<DefragmentStep> Defragmenter::empty(const Option& option) {
   std::vector<NvlinkDomainId> whole;
   for (const NvlinkDomainId domain : topology_.nvlink_domains()) {
     const auto free = free_gpus(domain);
-    if (domain != option.domain && !free.empty() && free.size() == topology_.gpus(domain).size()) whole.push_back(domain);
+    if (domain != option.domain && !free.empty() && free.size() == topology_.gpus(domain).size())
+      whole.push_back(domain);
   }
   DefragmentStep step;
   for (const std::size_t job : option.jobs) {

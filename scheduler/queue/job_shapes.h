@@ -1,5 +1,5 @@
-// Jobs that placement treats alike get the same number, so that what is known of one is known of all: 10,000 queued jobs
-// are a few dozen shapes.
+// Jobs that placement treats alike get the same number, so that what is known of one is known of all: 10,000 queued
+// jobs are a few dozen shapes.
 #pragma once
 
 #include <cstdint>

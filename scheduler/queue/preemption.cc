@@ -123,8 +123,7 @@ std::map<GroupIndex, Set> Planner::by_group(unsigned level, const Set& from) con
   for (const std::size_t i : from) {
     GroupIndex last = UINT32_MAX;
     for (const auto gpu : candidate(i).gpus) {
-      const GroupIndex group =
-          hierarchy_.group_of_leaf(level, hierarchy_.host_first_leaf(topology_.host(gpu)));
+      const GroupIndex group = hierarchy_.group_of_leaf(level, hierarchy_.host_first_leaf(topology_.host(gpu)));
       if (group == std::exchange(last, group)) continue;
       Set& set = groups[group];
       if (set.empty() || set.back() != i) set.push_back(i);

@@ -2,9 +2,9 @@
 // Pure: the answer depends on the input and the allocations alone; nothing is changed. The caller makes events of it.
 //
 //   QueueCycle cycle(placement_fabric);              // once per thread and topology: it owns two Placers
-//   CycleResult result = cycle.run(state.allocations, {.policy = policy, .queued = ..., .running = ..., .now_us = ...});
-//   for (const auto& evicted : result.evictions) ...  // first: their GPUs are given to jobs in `starts`
-//   for (const auto& start : result.starts) ...       // in this order
+//   CycleResult result = cycle.run(state.allocations, {.policy = policy, .queued = ..., .running = ..., .now_us =
+//   ...}); for (const auto& evicted : result.evictions) ...  // first: their GPUs are given to jobs in `starts` for
+//   (const auto& start : result.starts) ...       // in this order
 //
 // Ends of jobs are as expected (spec or policy); what runs over is taken to go on for QueuePolicy::overrun_us more.
 #pragma once
@@ -24,10 +24,10 @@
 namespace railweave::scheduler {
 
 struct QueueInput {
-  const QueuePolicy* policy = nullptr;   // that check_queue_policy() accepts
-  std::span<const QueuedJob> queued;     // in any order; specs that check_job_spec() accepts
-  std::span<const RunningJob> running;   // each holding its GPUs in the allocations
-  const FairShare* used = nullptr;       // for FairShareRule::decayed; none: nobody used anything
+  const QueuePolicy* policy = nullptr;  // that check_queue_policy() accepts
+  std::span<const QueuedJob> queued;    // in any order; specs that check_job_spec() accepts
+  std::span<const RunningJob> running;  // each holding its GPUs in the allocations
+  const FairShare* used = nullptr;      // for FairShareRule::decayed; none: nobody used anything
   std::int64_t now_us = 0;
   bool explain = true;  // the placement's own account of why the first waiting job does not fit
 };
@@ -35,8 +35,8 @@ struct QueueInput {
 struct StartedJob {
   QueueJobId job = 0;
   Placement placement;
-  bool passed_others = false;            // backfilled: an earlier job waits for GPUs
-  std::vector<QueueJobId> evicted;       // whose GPUs it needs: they must be gone first
+  bool passed_others = false;                // backfilled: an earlier job waits for GPUs
+  std::vector<QueueJobId> evicted;           // whose GPUs it needs: they must be gone first
   [[nodiscard]] std::string reason() const;  // for its history: "GPUs free", "backfilled", "evicts job-000098"
 };
 

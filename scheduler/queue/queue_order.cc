@@ -28,8 +28,7 @@ void QueueOrder::enter(std::size_t at, std::size_t end) {
 void QueueOrder::open_class() {
   const std::size_t begin = next_class_;
   const auto same_class = [&](const QueueEntry& entry) {
-    return entry.starving == entries_[begin].starving &&
-           (entry.starving || entry.value() == entries_[begin].value());
+    return entry.starving == entries_[begin].starving && (entry.starving || entry.value() == entries_[begin].value());
   };
   while (next_class_ < entries_.size() && same_class(entries_[next_class_])) {
     const std::size_t first = next_class_;

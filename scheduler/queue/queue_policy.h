@@ -52,7 +52,7 @@ struct QueueWindow {
   std::string name;
   std::int64_t from_us = 0;
   std::int64_t to_us = 0;
-  std::string tenant;              // of a reservation: whose jobs may use it
+  std::string tenant;               // of a reservation: whose jobs may use it
   std::vector<fabric::GpuId> gpus;  // each once
 };
 
@@ -62,18 +62,19 @@ struct QueuePolicy {
   static constexpr std::size_t kMaxWindows = 64;  // that are not over: sets of them are one word
   static constexpr std::size_t kMaxReservedJobs = 1'000;
 
-  std::vector<PriorityClass> classes;  // a job whose class is not among them has value 0, evicts none and is not evicted
-  std::vector<TenantQuota> tenants;    // a tenant that is not among them has no quota and weight 1
+  std::vector<PriorityClass>
+      classes;                       // a job whose class is not among them has value 0, evicts none and is not evicted
+  std::vector<TenantQuota> tenants;  // a tenant that is not among them has no quota and weight 1
   std::vector<QueueWindow> windows;
   Backfill backfill = Backfill::easy;
   FairShareRule fair_share = FairShareRule::running;
   std::int64_t half_life_us = 7LL * 24 * 3600 * 1'000'000;
-  std::int64_t default_duration_us = 24LL * 3600 * 1'000'000;   // of a job that does not say
-  std::int64_t overrun_us = 300LL * 1'000'000;                  // a job past its expected end is taken to go on for so long
+  std::int64_t default_duration_us = 24LL * 3600 * 1'000'000;  // of a job that does not say
+  std::int64_t overrun_us = 300LL * 1'000'000;  // a job past its expected end is taken to go on for so long
   std::int64_t starvation_bound_us = 24LL * 3600 * 1'000'000;  // after it a waiting job goes before all others
   std::int64_t least_run_us = 60LL * 1'000'000;  // nobody is evicted sooner after its start: work gets done between
-  bool reclaim_any_priority = true;  // borrowed GPUs go back to their owner even from jobs of a higher class
-  std::uint32_t reserved_jobs = 64;  // waiting jobs that conservative backfill keeps a place for
+  bool reclaim_any_priority = true;    // borrowed GPUs go back to their owner even from jobs of a higher class
+  std::uint32_t reserved_jobs = 64;    // waiting jobs that conservative backfill keeps a place for
   std::uint32_t preemption_plans = 4;  // attempts of one cycle: each simulates
 };
 

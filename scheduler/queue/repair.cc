@@ -20,8 +20,8 @@ using Block = std::vector<std::uint64_t>;  // ranks
 
 // Which block a rank is in: ranks that differ only in what the block spans.
 std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t> block_of(const Parallelism& p,
-                                                                                            std::uint32_t gpus,
-                                                                                            std::uint64_t rank) {
+                                                                                               std::uint32_t gpus,
+                                                                                               std::uint64_t rank) {
   const RankCoordinates at = coordinates_of(p, rank);
   const std::uint64_t t = p.tensor;
   if (gpus == t) return {at.cp, at.ep, at.dp, at.pp, 0};
@@ -175,7 +175,8 @@ std::vector<GpuId> Repair::room_near(LeafIndex old, std::uint32_t gpus, unsigned
     }
     if (!pool) continue;
     std::vector<LeafIndex> leaves;
-    for (LeafIndex leaf = hierarchy_.first_leaf(within, *pool); leaf < hierarchy_.first_leaf(within, *pool + 1); ++leaf) {
+    for (LeafIndex leaf = hierarchy_.first_leaf(within, *pool); leaf < hierarchy_.first_leaf(within, *pool + 1);
+         ++leaf) {
       if (tree.free(0, leaf) >= std::max(1U, each)) leaves.push_back(leaf);
     }
     std::ranges::stable_sort(leaves, [&](LeafIndex a, LeafIndex b) { return tree.free(0, a) > tree.free(0, b); });

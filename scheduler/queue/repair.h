@@ -32,16 +32,16 @@ struct RankMove {
 };
 
 struct RepairPlan {
-  std::vector<RankMove> moves;              // by rank
-  std::vector<fabric::GpuId> gpu_of_rank;   // afterwards
+  std::vector<RankMove> moves;                          // by rank
+  std::vector<fabric::GpuId> gpu_of_rank;               // afterwards
   fabric::LevelKind nearest = fabric::LevelKind::node;  // the farthest move stays inside one group of this level
   bool placed_anew = false;  // no repair keeps what the job requires: the whole job moves as the placer says
 };
 
-// Spares of the same NVLink domain first, the same node before others; where a block finds none, the whole block moves to
-// the nearest domain with room, the fullest such. Where levels are required, inside the same groups. The placer's tree
-// is the state now, the job's GPUs taken; it is as it was when this returns.
-// Errors: conflict, code "repair.noSpare", saying what is missing.
+// Spares of the same NVLink domain first, the same node before others; where a block finds none, the whole block moves
+// to the nearest domain with room, the fullest such. Where levels are required, inside the same groups. The placer's
+// tree is the state now, the job's GPUs taken; it is as it was when this returns. Errors: conflict, code
+// "repair.noSpare", saying what is missing.
 Result<RepairPlan> plan_repair(Placer& placer, const DamagedJob& job, std::span<const fabric::GpuId> lost);
 
 }  // namespace railweave::scheduler

@@ -68,8 +68,8 @@ class TimeProfile {
   const fabric::Topology* topology_;
   std::int64_t now_us_;
   std::vector<Hold> holds_;
-  std::vector<Edge> ends_, begins_;      // sorted; begins after now alone
-  std::vector<std::uint16_t> holders_;   // active holds by GPU, one more where it is held forever
+  std::vector<Edge> ends_, begins_;     // sorted; begins after now alone
+  std::vector<std::uint16_t> holders_;  // active holds by GPU, one more where it is held forever
   std::int64_t shown_from_us_ = 0, shown_to_us_ = 0;
   std::uint64_t exempt_ = 0;
 };

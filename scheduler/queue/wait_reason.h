@@ -28,12 +28,12 @@ std::string_view to_string(WaitCode code);  // "quotaOfTenant": for programs
 struct WaitReason {
   WaitCode code = WaitCode::no_capacity;
   bool higher_priority = false;
-  bool starving = false;  // it waited for longer than the bound: nothing passes it
-  QueueJobId job = 0;     // the job that matters, 0: none
+  bool starving = false;   // it waited for longer than the bound: nothing passes it
+  QueueJobId job = 0;      // the job that matters, 0: none
   std::int64_t at_us = 0;  // 0: not known
   std::uint64_t quota_gpus = 0;
   std::uint64_t used_gpus = 0;
-  std::string name;  // of the tenant, cohort or window
+  std::string name;                                  // of the tenant, cohort or window
   std::shared_ptr<const PlacementResult> placement;  // of the job that waits for room: why it does not fit
 
   friend bool same_reason(const WaitReason& a, const WaitReason& b) {  // worth no new line in the history

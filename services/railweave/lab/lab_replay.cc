@@ -97,11 +97,13 @@ void print(Output& output, const std::vector<ReplayReport>& reports) {
                ratio(report.racks, report.least_racks), ratio(report.domains, report.least_domains),
                number("%.0f GPU h", report.stranded_gpu_h), number("%.3f", report.fairness)});
   }
-  output.text(std::to_string(first.jobs) + " jobs on " + std::to_string(first.total_gpus) + " GPUs, backfill " +
-              first.backfill + (first.too_large == 0 ? "" : "; " + std::to_string(first.too_large) + " larger than the fabric left out") +
-              "\n\n" + table.text(output.terminal()) + "\n" + first.rack_level +
-              "s, domains: used by jobs of more than a node, over the fewest that could hold them (" +
-              std::to_string(first.spread_jobs) + " jobs)\n");
+  output.text(
+      std::to_string(first.jobs) + " jobs on " + std::to_string(first.total_gpus) + " GPUs, backfill " +
+      first.backfill +
+      (first.too_large == 0 ? "" : "; " + std::to_string(first.too_large) + " larger than the fabric left out") +
+      "\n\n" + table.text(output.terminal()) + "\n" + first.rack_level +
+      "s, domains: used by jobs of more than a node, over the fewest that could hold them (" +
+      std::to_string(first.spread_jobs) + " jobs)\n");
   if (reports.size() > 1) return;
   Table tenants({{"tenant", Align::left},
                  {"jobs", Align::right},
@@ -174,14 +176,19 @@ void add_lab_replay_command(CLI::App& lab, Session& session) {
       {"railweave lab replay philly.csv --fabric fabric.json",
        "railweave lab replay philly.csv --fabric fabric.json --policy all --svg replay.svg",
        "gunzip -c philly.csv.gz | railweave lab replay - --fabric fabric.json --backfill none -o json"});
-  command.add_option("TRACE", options->trace, "A job trace in Philly's CSV, - for stdin")->type_name("TRACE")->required();
+  command.add_option("TRACE", options->trace, "A job trace in Philly's CSV, - for stdin")
+      ->type_name("TRACE")
+      ->required();
   add_fabric_file_options(command, options->fabric, "--fabric");
   const auto choice = [&](const char* name, std::string& into, const char* what, std::vector<std::string> words) {
     std::string names;
     for (const auto& word : words) names += (names.empty() ? "" : "|") + word;
-    command.add_option(name, into, what)->type_name(names)->capture_default_str()->check([words, names](const std::string& text) {
-      return std::ranges::find(words, text) != words.end() ? std::string() : "'" + text + "' is none of " + names;
-    });
+    command.add_option(name, into, what)
+        ->type_name(names)
+        ->capture_default_str()
+        ->check([words, names](const std::string& text) {
+          return std::ranges::find(words, text) != words.end() ? std::string() : "'" + text + "' is none of " + names;
+        });
   };
   std::vector<std::string> policies{"all"};
   policies.insert(policies.end(), std::begin(kReplayPolicies), std::end(kReplayPolicies));

@@ -49,7 +49,8 @@ struct Cluster {
     }
     for (std::uint64_t i = 0; i < waiting; ++i) {
       specs.push_back(spec_of(classes[random() % 3]));
-      queued.push_back({1'000'000 + i, &specs.back(), kNow - static_cast<std::int64_t>(random() % 36'000) * 1'000'000, 0});
+      queued.push_back(
+          {1'000'000 + i, &specs.back(), kNow - static_cast<std::int64_t>(random() % 36'000) * 1'000'000, 0});
     }
     policy.classes = {{"low", -1, false, true}, {"normal", 0, false, true}, {"high", 1, false, true}};
   }
@@ -80,10 +81,9 @@ struct Cluster {
 void run(benchmark::State& state, Cluster& cluster) {
   CycleResult result;
   for (auto _ : state) {
-    result = cluster.cycle.run(cluster.allocations, {.policy = &cluster.policy,
-                                                     .queued = cluster.queued,
-                                                     .running = cluster.running,
-                                                     .now_us = Cluster::kNow});
+    result = cluster.cycle.run(
+        cluster.allocations,
+        {.policy = &cluster.policy, .queued = cluster.queued, .running = cluster.running, .now_us = Cluster::kNow});
   }
   state.counters["starts"] = static_cast<double>(result.starts.size());
   state.counters["evictions"] = static_cast<double>(result.evictions.size());

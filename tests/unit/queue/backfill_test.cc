@@ -67,7 +67,8 @@ std::int64_t start_alone(const SimulatedCluster& cluster, const CycleResult& res
       ends.emplace(end, host);
     }
   };
-  for (const auto id : cluster.running()) add(cluster.job(id).gpus, cluster.job(id).started_us + cluster.job(id).runs_us);
+  for (const auto id : cluster.running())
+    add(cluster.job(id).gpus, cluster.job(id).started_us + cluster.job(id).runs_us);
   for (const auto& start : result.starts) {
     if (!start.passed_others) add(start.placement.gpu_of_rank, cluster.now_us() + cluster.job(start.job).runs_us);
   }
@@ -109,7 +110,7 @@ TEST(EasyBackfill, NeverDelaysTheHeadOfTheQueue) {
       ASSERT_LE(cluster.job(id).started_us, at) << "seed " << seed << ", job " << id;
     }
   }
-  EXPECT_GT(heads, 2000U);   // the test tests something
+  EXPECT_GT(heads, 2000U);  // the test tests something
   EXPECT_GT(passed, 2000U);
 }
 

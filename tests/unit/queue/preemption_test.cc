@@ -1,9 +1,10 @@
 // Evictions against brute force over all sets of victims, on fabrics small enough to try them all.
+#include "scheduler/queue/preemption.h"
+
 #include <bit>
 
 #include <gtest/gtest.h>
 
-#include "scheduler/queue/preemption.h"
 #include "tests/unit/queue/simulated_cluster.h"
 
 namespace railweave::scheduler {
@@ -61,7 +62,8 @@ bool fits_without(const Case& made, std::uint32_t set) {
   unsigned best = 0;
   for (unsigned rack = 0; rack < kHosts / kPerRack; ++rack) {
     unsigned here = 0;
-    for (unsigned h = rack * kPerRack; h < (rack + 1) * kPerRack; ++h) here += free[h] / made.job.spec.parallelism.tensor;
+    for (unsigned h = rack * kPerRack; h < (rack + 1) * kPerRack; ++h)
+      here += free[h] / made.job.spec.parallelism.tensor;
     total += here;
     best = std::max(best, here);
   }
@@ -109,7 +111,8 @@ TEST(Preemption, EvictsNobodyWhoCouldStayAndNobodyOfHigherPriorityThanNeeded) {
     for (const std::size_t victim : plan->victims) set |= 1U << victim;
     ASSERT_TRUE(fits_without(made, set)) << "seed " << seed << ": evicts for a job that still does not fit";
     for (const std::size_t victim : plan->victims) {
-      ASSERT_FALSE(fits_without(made, set & ~(1U << victim))) << "seed " << seed << ": victim " << victim << " could stay";
+      ASSERT_FALSE(fits_without(made, set & ~(1U << victim)))
+          << "seed " << seed << ": victim " << victim << " could stay";
     }
     const Price price = price_of(made, set);
     ASSERT_EQ(price.priority, least->priority) << "seed " << seed;
@@ -121,8 +124,8 @@ TEST(Preemption, EvictsNobodyWhoCouldStayAndNobodyOfHigherPriorityThanNeeded) {
   }
   RecordProperty("planned", std::to_string(planned));
   std::printf("%llu plans, %.1f%% at least cost, %.4f of the least work lost in all\n",
-              static_cast<unsigned long long>(planned), 100.0 * static_cast<double>(optimal) / static_cast<double>(planned),
-              lost / least_lost);
+              static_cast<unsigned long long>(planned),
+              100.0 * static_cast<double>(optimal) / static_cast<double>(planned), lost / least_lost);
   EXPECT_GT(planned, 500U);
   EXPECT_GT(static_cast<double>(optimal), 0.85 * static_cast<double>(planned));
   EXPECT_LT(lost, 1.05 * least_lost);

@@ -64,8 +64,9 @@ TEST(Quotas, HoldAtEveryStep) {
             ASSERT_GT(gpus[victim.tenant], *quota->nominal_gpus)
                 << "seed " << seed << ": a tenant within its quota lost a job to another";
           }
-          const bool lower = find_class(policy, victim.priority)->value < find_class(policy, claimant.priority)->value &&
-                             find_class(policy, claimant.priority)->may_preempt;
+          const bool lower =
+              find_class(policy, victim.priority)->value < find_class(policy, claimant.priority)->value &&
+              find_class(policy, claimant.priority)->may_preempt;
           (lower ? by_priority : reclaimed) += 1;
           gpus[victim.tenant] -= cluster.job(id).gpus.size();
           if (!lower) {
@@ -79,9 +80,9 @@ TEST(Quotas, HoldAtEveryStep) {
         std::uint64_t cohort = 0;
         std::uint64_t owned = 0;
         for (const auto& quota : policy.tenants) {
-          const std::uint64_t limit = quota.cohort.empty()    ? *quota.nominal_gpus
-                                      : quota.borrow_gpus ? *quota.nominal_gpus + *quota.borrow_gpus
-                                                          : UINT64_MAX;
+          const std::uint64_t limit = quota.cohort.empty() ? *quota.nominal_gpus
+                                      : quota.borrow_gpus  ? *quota.nominal_gpus + *quota.borrow_gpus
+                                                           : UINT64_MAX;
           ASSERT_LE(gpus[quota.name], limit) << "seed " << seed;
           borrowed += gpus[quota.name] > *quota.nominal_gpus ? 1 : 0;
           if (!quota.cohort.empty()) cohort += gpus[quota.name], owned += *quota.nominal_gpus;

@@ -1,5 +1,7 @@
 // Repairs against the fewest moves there can be, defragmentation against what it says it frees, stranded GPUs against
 // counting by hand.
+#include "scheduler/queue/repair.h"
+
 #include <numeric>
 #include <set>
 
@@ -8,7 +10,6 @@
 
 #include "scheduler/placement/placement_transaction.h"
 #include "scheduler/queue/defragment.h"
-#include "scheduler/queue/repair.h"
 #include "scheduler/queue/stranded.h"
 #include "tests/unit/placement/planned_fabric.h"
 #include "tests/unit/queue/simulated_cluster.h"

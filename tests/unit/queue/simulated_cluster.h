@@ -23,7 +23,7 @@ struct SimulatedJob {
   QueueJobId id = 0;
   JobSpec spec;
   std::int64_t arrives_us = 0;
-  std::int64_t runs_us = 0;  // what it really takes
+  std::int64_t runs_us = 0;      // what it really takes
   std::int64_t started_us = -1;  // last
   std::int64_t ended_us = -1;
   std::vector<fabric::GpuId> gpus;
@@ -53,7 +53,7 @@ class SimulatedCluster {
   [[nodiscard]] const PlacementFabricPtr& fabric() const { return fabric_; }
   [[nodiscard]] std::uint64_t cycles() const { return cycles_; }
   [[nodiscard]] const QueuePolicy& policy() const { return policy_; }
-  CycleResult cycle();                       // asks; changes nothing
+  CycleResult cycle();  // asks; changes nothing
   void carry_out(const CycleResult& result);
   std::string broken;  // what was found wrong first; empty: nothing
 

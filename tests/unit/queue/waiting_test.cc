@@ -18,8 +18,8 @@ const WaitReason* reason_of(const CycleResult& result, QueueJobId id) {
   return nullptr;
 }
 
-// A large job of low priority under an endless stream of small ones of high priority: once it starves, it starts as soon
-// as what runs then has ended.
+// A large job of low priority under an endless stream of small ones of high priority: once it starves, it starts as
+// soon as what runs then has ended.
 TEST(Starvation, IsBounded) {
   for (const Backfill backfill : {Backfill::none, Backfill::easy, Backfill::conservative}) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
@@ -97,7 +97,7 @@ TEST(Reasons, SayWhatAJobWaitsFor) {
   policy.classes = {{"high", 5, false, false}};
   policy.tenants = {{"small", 2, "", {}, 1}};
   policy.backfill = Backfill::easy;
-  std::vector<SimulatedJob> jobs{simulated_job(1, 4, 5, 0, 500), simulated_job(2, 4, 3, 1, 100),
+  std::vector<SimulatedJob> jobs{simulated_job(1, 4, 5, 0, 500),  simulated_job(2, 4, 3, 1, 100),
                                  simulated_job(3, 4, 1, 2, 1000), simulated_job(4, 1, 4, 3, 5),
                                  simulated_job(5, 4, 7, 4, 5),    simulated_job(6, 4, 3, 5, 5)};
   jobs[1].spec.priority = "high";
@@ -107,9 +107,9 @@ TEST(Reasons, SayWhatAJobWaitsFor) {
   cluster.run(5 * kSecond);
   const CycleResult result = cluster.cycle();
   ASSERT_NE(reason_of(result, 2), nullptr);
-  EXPECT_THAT(text(*reason_of(result, 2)),
-              testing::AllOf(HasSubstr("(0 GPUs free"),
-                             HasSubstr("expected at 1970-01-01T00:08:20Z when job-000001 ends")));
+  EXPECT_THAT(
+      text(*reason_of(result, 2)),
+      testing::AllOf(HasSubstr("(0 GPUs free"), HasSubstr("expected at 1970-01-01T00:08:20Z when job-000001 ends")));
   // Three of the five hosts that come free are left for the first: the long one may pass.
   EXPECT_EQ(reason_of(result, 3), nullptr);
   EXPECT_GE(cluster.job(3).started_us, 0);
@@ -122,7 +122,8 @@ TEST(Reasons, AJobThatNeverFitsHoldsNobodyUp) {
   for (const Backfill backfill : {Backfill::none, Backfill::easy, Backfill::conservative}) {
     QueuePolicy policy;
     policy.backfill = backfill;
-    SimulatedCluster cluster(small_fabric(6, 4, 3), policy, {simulated_job(1, 4, 7, 0, 5), simulated_job(2, 4, 6, 1, 5)});
+    SimulatedCluster cluster(small_fabric(6, 4, 3), policy,
+                             {simulated_job(1, 4, 7, 0, 5), simulated_job(2, 4, 6, 1, 5)});
     cluster.explain = true;
     cluster.run();
     EXPECT_EQ(cluster.job(2).started_us, kSecond);
@@ -144,7 +145,8 @@ TEST(Cycle, GivesTheSameAnswerTwice) {
   std::vector<SimulatedJob> jobs;
   for (QueueJobId id = 1; id <= 200; ++id) {
     jobs.push_back(simulated_job(id, 1U << random() % 3, 1 + static_cast<std::uint32_t>(random() % 3),
-                                 static_cast<std::int64_t>(random() % 100), 1 + static_cast<std::int64_t>(random() % 300)));
+                                 static_cast<std::int64_t>(random() % 100),
+                                 1 + static_cast<std::int64_t>(random() % 300)));
   }
   SimulatedCluster cluster(small_fabric(8, 4, 4), {}, jobs);
   cluster.run(100 * kSecond);

@@ -1,12 +1,12 @@
 // Traces as they come, and as they should not.
+#include "services/railweave/lab/replay/job_trace.h"
+
 #include <cstdio>
 #include <memory>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "services/railweave/lab/replay/job_trace.h"
 
 namespace railweave::cli {
 namespace {
@@ -46,20 +46,21 @@ TEST(PhillyTrace, SaysWhatIsWrongAndWhere) {
     std::string text, expected;
   };
   const std::string head = kHead;
-  const Case cases[] = {{"", "no jobs"},
-                        {head, "no jobs"},
-                        {"a,b,c\n", "no column 'timestamp'"},
-                        {"timestamp,num_gpus\n", "no column 'duration'"},
-                        {head + "yesterday,66.0,1,66.0,a\n", "line 2: timestamp 'yesterday'"},
-                        {head + "2017-13-09 07:01:55,66.0,1,66.0,a\n", "line 2: timestamp"},
-                        {head + "2017-10-09 07:01:55,66.0,1,6,a\n2017-10-09 07:01:55,-1,1,6,a\n", "line 3: duration '-1'"},
-                        {head + "2017-10-09 07:01:55,nan,1,6,a\n", "line 2: duration 'nan'"},
-                        {head + "2017-10-09 07:01:55,1e99,1,6,a\n", "line 2: duration"},
-                        {head + "2017-10-09 07:01:55,5,0,6,a\n", "line 2: num_gpus '0'"},
-                        {head + "2017-10-09 07:01:55,5,-3,6,a\n", "line 2: num_gpus '-3'"},
-                        {head + "2017-10-09 07:01:55,5,99999999999,6,a\n", "line 2: num_gpus"},
-                        {head + "2017-10-09 07:01:55\n", "line 2: duration ''"},
-                        {"\x1f\x8b\x08", "gzip"}};
+  const Case cases[] = {
+      {"", "no jobs"},
+      {head, "no jobs"},
+      {"a,b,c\n", "no column 'timestamp'"},
+      {"timestamp,num_gpus\n", "no column 'duration'"},
+      {head + "yesterday,66.0,1,66.0,a\n", "line 2: timestamp 'yesterday'"},
+      {head + "2017-13-09 07:01:55,66.0,1,66.0,a\n", "line 2: timestamp"},
+      {head + "2017-10-09 07:01:55,66.0,1,6,a\n2017-10-09 07:01:55,-1,1,6,a\n", "line 3: duration '-1'"},
+      {head + "2017-10-09 07:01:55,nan,1,6,a\n", "line 2: duration 'nan'"},
+      {head + "2017-10-09 07:01:55,1e99,1,6,a\n", "line 2: duration"},
+      {head + "2017-10-09 07:01:55,5,0,6,a\n", "line 2: num_gpus '0'"},
+      {head + "2017-10-09 07:01:55,5,-3,6,a\n", "line 2: num_gpus '-3'"},
+      {head + "2017-10-09 07:01:55,5,99999999999,6,a\n", "line 2: num_gpus"},
+      {head + "2017-10-09 07:01:55\n", "line 2: duration ''"},
+      {"\x1f\x8b\x08", "gzip"}};
   for (const auto& [text, expected] : cases) {
     const auto trace = read_philly_trace(text, "t");
     ASSERT_FALSE(trace) << text;

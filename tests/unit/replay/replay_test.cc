@@ -1,4 +1,6 @@
 // Replays against a simulation of its own where any GPUs will do, and against what holds for every policy.
+#include "services/railweave/lab/replay/replay.h"
+
 #include <map>
 #include <random>
 
@@ -6,15 +8,15 @@
 #include <gtest/gtest.h>
 
 #include "fabric/generate/generate.h"
-#include "services/railweave/lab/replay/replay.h"
 #include "services/railweave/lab/replay/replay_svg.h"
 
 namespace railweave::cli {
 namespace {
 
 scheduler::PlacementFabricPtr fabric_of(const char* hosts) {
-  auto topology = fabric::generate("fat-tree", {{"hosts", hosts}, {"hosts-per-leaf", "4"}, {"nics-per-host", "1"},
-                                                {"hosts-per-rack", "2"}, {"radix", "16"}});
+  auto topology = fabric::generate(
+      "fat-tree",
+      {{"hosts", hosts}, {"hosts-per-leaf", "4"}, {"nics-per-host", "1"}, {"hosts-per-rack", "2"}, {"radix", "16"}});
   EXPECT_TRUE(topology) << topology.error().text();
   return std::make_shared<const scheduler::PlacementFabric>(
       std::make_shared<const fabric::Topology>(std::move(*topology)));

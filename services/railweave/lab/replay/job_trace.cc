@@ -88,9 +88,7 @@ Result<JobTrace> read_philly_trace(std::string_view text, std::string_view sourc
       }
       continue;
     }
-    const auto cell = [&](Column column) {
-      return at[column] < cells.size() ? cells[at[column]] : std::string_view();
-    };
+    const auto cell = [&](Column column) { return at[column] < cells.size() ? cells[at[column]] : std::string_view(); };
     const auto wrong = [&](Column column, std::string_view expected) {
       return unreadable(source, number,
                         std::string(kNames[column]) + " '" + std::string(cell(column).substr(0, 40)) + "' is not " +

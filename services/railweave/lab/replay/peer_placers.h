@@ -1,7 +1,8 @@
 // How others place, for comparison, on whole tensor groups and nothing else:
 //   first_fit  nodes in order
 //   best_fit   the fullest node that still holds a group, group by group ("most allocated")
-//   tree       Slurm's topology/tree: the lowest switch with enough below it, the fullest such; below it the leaf switch
+//   tree       Slurm's topology/tree: the lowest switch with enough below it, the fullest such; below it the leaf
+//   switch
 //              that holds all with least to spare, else the emptiest leaf first; on a leaf nodes in order
 // Values: copied for looking ahead.
 #pragma once

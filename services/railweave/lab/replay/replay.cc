@@ -50,8 +50,9 @@ class Replay {
     for (const TraceJob& job : trace.jobs) {
       ReplayJob made{.spec = trace_job_spec(job.gpus, domain_gpus)};
       made.spec.tenant = trace.tenants[job.tenant];
-      made.spec.expected_duration_s = std::clamp<std::int64_t>(
-          static_cast<std::int64_t>(static_cast<double>(job.runs_s) * options.estimate_factor), 1, JobSpec::kMaxDurationS);
+      made.spec.expected_duration_s =
+          std::clamp<std::int64_t>(static_cast<std::int64_t>(static_cast<double>(job.runs_s) * options.estimate_factor),
+                                   1, JobSpec::kMaxDurationS);
       made.submitted_us = job.submitted_s * 1'000'000;
       made.runs_us = job.runs_s * 1'000'000;
       jobs_.push_back(std::move(made));
@@ -121,7 +122,8 @@ void Replay::end(std::int64_t now_us) {
 
 void Replay::start(ReplayStart start, std::int64_t now_us) {
   ReplayJob& job = jobs_[start.job];
-  RAILWEAVE_CHECK(job.started_us < 0 && start.gpus.size() == rank_count(job.spec.parallelism), "a job starts whole, once");
+  RAILWEAVE_CHECK(job.started_us < 0 && start.gpus.size() == rank_count(job.spec.parallelism),
+                  "a job starts whole, once");
   RAILWEAVE_CHECK(take(allocations_, fabric_->topology(), start.gpus), "a start takes free GPUs");
   job.started_us = now_us;
   job.gpus = std::move(start.gpus);
@@ -206,8 +208,8 @@ void Replay::summarise() {
     const double slowdown = mean(tenant.slowdowns);
     sum += slowdown;
     squares += slowdown * slowdown;
-    report_.tenants.push_back({name, tenant.waits.size(), tenant.gpu_s / 3600, mean(tenant.waits),
-                               at_share(tenant.waits, 0.95), slowdown});
+    report_.tenants.push_back(
+        {name, tenant.waits.size(), tenant.gpu_s / 3600, mean(tenant.waits), at_share(tenant.waits, 0.95), slowdown});
   }
   if (squares > 0) report_.fairness = sum * sum / (static_cast<double>(tenants.size()) * squares);
   std::ranges::stable_sort(report_.tenants, [](const auto& a, const auto& b) { return a.gpu_h > b.gpu_h; });

@@ -16,8 +16,8 @@ namespace railweave::cli {
 inline constexpr std::string_view kReplayPolicies[] = {"fifo-first-fit", "best-fit", "tree", "railweave"};
 
 struct ReplayOptions {
-  std::string policy = "railweave";  // of kReplayPolicies
-  scheduler::Backfill backfill = scheduler::Backfill::easy;  // conservative: railweave alone
+  std::string policy = "railweave";                                      // of kReplayPolicies
+  scheduler::Backfill backfill = scheduler::Backfill::easy;              // conservative: railweave alone
   scheduler::FairShareRule fair_share = scheduler::FairShareRule::none;  // railweave alone
   double estimate_factor = 1;
   std::int64_t starvation_s = 0;  // 0: no bound; railweave alone
@@ -45,7 +45,7 @@ struct ReplayReport {
   double utilisation = 0;  // of all GPUs, over the makespan
   // Jobs of more than a node: groups used, and the fewest that could hold them on the empty fabric.
   std::uint64_t spread_jobs = 0, racks = 0, least_racks = 0, domains = 0, least_domains = 0, at_least_racks = 0;
-  std::string rack_level;    // what stands for a rack on this fabric: "rack" or "leafGroup"
+  std::string rack_level;     // what stands for a rack on this fabric: "rack" or "leafGroup"
   double stranded_gpu_h = 0;  // free while jobs wait, and of use to none of them
   double fairness = 1;        // Jain's index of the tenants' mean slowdowns: 1 is even
   std::uint64_t cycles = 0, peak_queue = 0;

@@ -85,9 +85,10 @@ std::string replay_svg(std::span<const ReplayReport> reports) {
   double span_s = 1;
   for (const auto& report : reports) span_s = std::max(span_s, static_cast<double>(report.makespan_s));
   const int height = kTop + 3 * (kPanel + kGap) + 12;
-  std::string svg = format("<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' viewBox='0 0 %d %d' "
-                           "font-family='sans-serif' font-size='12'>\n",
-                           kWidth, height, kWidth, height);
+  std::string svg = format(
+      "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' viewBox='0 0 %d %d' "
+      "font-family='sans-serif' font-size='12'>\n",
+      kWidth, height, kWidth, height);
   svg += "<style>.grid{stroke:#ddd}.axis{stroke:#444}.title{font-weight:bold;font-size:13px}</style>\n";
   svg += format("<rect width='%d' height='%d' fill='white'/>\n", kWidth, height);
   int x = kLeft;
@@ -110,15 +111,17 @@ std::string replay_svg(std::span<const ReplayReport> reports) {
     return round_up(top);
   };
   const auto used = lines([](const ReplayReport& report, const ReplaySample& sample) {
-    return 100.0 * static_cast<double>(sample.used) / static_cast<double>(std::max<std::uint64_t>(1, report.total_gpus));
+    return 100.0 * static_cast<double>(sample.used) /
+           static_cast<double>(std::max<std::uint64_t>(1, report.total_gpus));
   });
   const auto queued = lines([](const ReplayReport&, const ReplaySample& s) { return static_cast<double>(s.queued); });
-  const auto stranded = lines([](const ReplayReport&, const ReplaySample& s) { return static_cast<double>(s.stranded); });
+  const auto stranded =
+      lines([](const ReplayReport&, const ReplaySample& s) { return static_cast<double>(s.stranded); });
   const double days = span_s / 86'400;
   panel(svg, kTop, "GPUs in use, % of all", used, 100, days);
   panel(svg, kTop + kPanel + kGap, "Jobs waiting", queued, most(queued), days);
-  panel(svg, kTop + 2 * (kPanel + kGap), "Stranded GPUs: free, and of use to no job that waits", stranded, most(stranded),
-        days);
+  panel(svg, kTop + 2 * (kPanel + kGap), "Stranded GPUs: free, and of use to no job that waits", stranded,
+        most(stranded), days);
   svg += format("<text x='%d' y='%d' text-anchor='end'>days since the first job</text>\n", kWidth - kRight, height - 4);
   return svg + "</svg>\n";
 }
