@@ -231,17 +231,11 @@ void CycleRun::wait_behind(const QueueEntry& entry) {
                .job = head.job->id});
 }
 
-std::int64_t CycleRun::expected_end(const RunningJob& job) const {
-  const std::int64_t duration_us =
-      job.spec->expected_duration_s ? *job.spec->expected_duration_s * 1'000'000 : policy_.default_duration_us;
-  const std::int64_t end_us = job.started_us + duration_us;
-  return end_us > input_.now_us ? end_us : input_.now_us + policy_.overrun_us;
-}
-
 void CycleRun::open_profile() {
   if (profile_) return;
   profile_.emplace(later_placer_, input_.now_us);
-  for (const auto& job : input_.running) profile_->hold_running(job.gpus, expected_end(job), job.id);
+  for (const auto& job : input_.running)
+    profile_->hold_running(job.gpus, expected_end_us(policy_, job, input_.now_us), job.id);
   for (const auto& job : input_.running) {
     if (!running_at_.contains(job.id)) profile_->drop_job(job.id);
   }

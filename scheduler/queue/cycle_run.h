@@ -53,7 +53,6 @@ class CycleRun {
   void wait(const QueueEntry& entry, WaitReason reason);
   void wait_behind(const QueueEntry& entry);
   void open_profile();
-  [[nodiscard]] std::int64_t expected_end(const RunningJob& job) const;
   [[nodiscard]] double share(TenantIndex tenant) const;
   [[nodiscard]] std::vector<Candidate> candidates_for(const QueueEntry& entry, bool reclaim_only);
   [[nodiscard]] bool may_go_together(std::span<const Candidate> candidates, TenantIndex claimant,

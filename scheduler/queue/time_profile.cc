@@ -9,6 +9,13 @@ namespace railweave::scheduler {
 
 using fabric::GpuId;
 
+std::int64_t expected_end_us(const QueuePolicy& policy, const RunningJob& job, std::int64_t now_us) {
+  const std::int64_t duration_us =
+      job.spec->expected_duration_s ? *job.spec->expected_duration_s * 1'000'000 : policy.default_duration_us;
+  const std::int64_t end_us = job.started_us + duration_us;
+  return end_us > now_us ? end_us : now_us + policy.overrun_us;
+}
+
 TimeProfile::TimeProfile(Placer& placer, std::int64_t now_us)
     : placer_(&placer),
       topology_(&placer.fabric().topology()),

@@ -9,8 +9,12 @@
 
 #include "scheduler/placement/placer.h"
 #include "scheduler/queue/queue_job.h"
+#include "scheduler/queue/queue_policy.h"
 
 namespace railweave::scheduler {
+
+// When it says it ends, or the policy says for it; what runs over is taken to go on for a while.
+std::int64_t expected_end_us(const QueuePolicy& policy, const RunningJob& job, std::int64_t now_us);
 
 class TimeProfile {
  public:

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "scheduler/queue/reservation.h"
 #include "tests/unit/queue/simulated_cluster.h"
 
 namespace railweave::scheduler {
@@ -90,6 +91,37 @@ TEST(Windows, AreKeptFreeOfOthersJobs) {
       for (const auto& [id, job] : cluster.jobs()) ASSERT_GE(job.ended_us, 0) << "seed " << seed << ", job " << id;
     }
   }
+}
+
+TEST(Reservations, AreMadeWhereNobodyIsExpectedToBe) {
+  const auto fabric = small_fabric(6, 4, 3);
+  SimulatedCluster cluster(fabric, {}, {simulated_job(1, 4, 2, 0, 100), simulated_job(2, 4, 2, 0, 1000)});
+  cluster.run(0);
+  std::vector<RunningJob> running;
+  for (const auto id : cluster.running()) {
+    const auto& job = cluster.job(id);
+    running.push_back({id, &job.spec, job.started_us, 0, job.gpus});
+  }
+  ReservationRequest request{"r", simulated_job(9, 4, 3, 0, 1).spec, 200 * kSecond, 300 * kSecond};
+  request.shape.job.required = fabric::LevelKind::rack;
+  QueuePolicy policy;
+  Placer placer(fabric);
+  const auto plan = [&] {
+    placer.sync(cluster.allocations());
+    return plan_reservation(placer, policy, running, request, cluster.now_us());
+  };
+  const auto window = plan();  // in the rack of the job that ends at 100 s
+  ASSERT_TRUE(window) << window.error().text();
+  EXPECT_EQ(window->gpus.size(), 12U);
+  for (const auto gpu : window->gpus) EXPECT_EQ(std::ranges::count(cluster.job(2).gpus, gpu), 0);
+  policy.windows.push_back(*window);
+  EXPECT_TRUE(check_queue_policy(policy));
+  EXPECT_EQ(plan().error().code, "queue.noRoomForReservation");  // once is enough
+  request.from_us = 300 * kSecond;
+  request.to_us = 400 * kSecond;
+  EXPECT_TRUE(plan());
+  request.to_us = request.from_us;
+  EXPECT_EQ(plan().error().code, "queue.invalidReservation");
 }
 
 TEST(Reasons, SayWhatAJobWaitsFor) {

@@ -9,7 +9,7 @@
 namespace railweave::cli {
 namespace {
 
-constexpr int kWidth = 1000, kLeft = 80, kRight = 20, kTop = 64, kPanel = 170, kGap = 46;
+constexpr int kWidth = 1000, kLeft = 80, kRight = 20, kTop = 64, kPanel = 170, kGap = 58;
 constexpr std::size_t kBins = 460;
 // Okabe and Ito's colours, told apart by most eyes.
 constexpr std::array<const char*, 4> kColours = {"#0072b2", "#e69f00", "#009e73", "#cc79a7"};
