@@ -28,8 +28,14 @@ class Placer::Impl {
   [[nodiscard]] const PlacementFabric& fabric() const { return *fabric_; }
   [[nodiscard]] PlacementTree& tree() { return tree_; }
   [[nodiscard]] PlacementResult place(const JobSpec& spec);
+  [[nodiscard]] std::optional<Placement> try_place(const JobSpec& spec);
+  [[nodiscard]] bool fits(const JobSpec& spec);
 
  private:
+  [[nodiscard]] JobSearch::Filter filter_of(const JobSpec& spec) {
+    return spec.node_selector.empty() ? nullptr : filter_of(spec.node_selector);
+  }
+  void exclude(PlacementTransaction& exclusion, const JobSpec& spec) const;
   [[nodiscard]] PlacementResult refuse(const JobSpec& spec, const JobSearch::Filter& filter,
                                        std::vector<HostId> excluded);
   [[nodiscard]] Placement placement_of(const JobSpec& spec, const Found& found);
@@ -60,7 +66,7 @@ PlacementResult Placer::Impl::place(const JobSpec& spec) {
 
   std::vector<std::string> warnings;
   std::vector<HostId> excluded = excluded_by(spec, warnings);
-  const JobSearch::Filter filter = spec.node_selector.empty() ? nullptr : filter_of(spec.node_selector);
+  const JobSearch::Filter filter = filter_of(spec);
   PlacementTransaction exclusion(tree_, fabric_->topology());
   for (const HostId host : excluded) exclusion.set_available(host, false);
 
@@ -76,6 +82,28 @@ PlacementResult Placer::Impl::place(const JobSpec& spec) {
   }
   result.warnings = std::move(warnings);
   return result;
+}
+
+void Placer::Impl::exclude(PlacementTransaction& exclusion, const JobSpec& spec) const {
+  for (const auto& name : spec.exclude_nodes) {
+    if (const HostId host = fabric_->topology().find_host(name)) exclusion.set_available(host, false);
+  }
+}
+
+std::optional<Placement> Placer::Impl::try_place(const JobSpec& spec) {
+  if (!check_job_spec(spec)) return std::nullopt;
+  PlacementTransaction exclusion(tree_, fabric_->topology());
+  exclude(exclusion, spec);
+  const auto found = search_.find(spec, tree_, filter_of(spec));
+  if (!found || !*found) return std::nullopt;
+  return placement_of(spec, **found);
+}
+
+bool Placer::Impl::fits(const JobSpec& spec) {
+  if (!check_job_spec(spec)) return false;
+  PlacementTransaction exclusion(tree_, fabric_->topology());
+  exclude(exclusion, spec);
+  return search_.fits(spec, tree_, filter_of(spec));
 }
 
 PlacementResult Placer::Impl::refuse(const JobSpec& spec, const JobSearch::Filter& filter,
@@ -196,6 +224,8 @@ Placer& Placer::operator=(Placer&&) noexcept = default;
 const PlacementFabric& Placer::fabric() const { return impl_->fabric(); }
 void Placer::sync(const Allocations& allocations) { impl_->tree().sync(allocations); }
 PlacementResult Placer::place(const JobSpec& spec) { return impl_->place(spec); }
+std::optional<Placement> Placer::try_place(const JobSpec& spec) { return impl_->try_place(spec); }
+bool Placer::fits(const JobSpec& spec) { return impl_->fits(spec); }
 PlacementTree& Placer::tree() { return impl_->tree(); }
 
 }  // namespace railweave::scheduler

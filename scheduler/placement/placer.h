@@ -11,6 +11,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "scheduler/job/job_spec.h"
 #include "scheduler/placement/allocation.h"
@@ -32,6 +33,10 @@ class Placer {
   void sync(const Allocations& allocations);
   // For a spec that check_job_spec() accepts (another one gets outcome never, code "jobs.invalid").
   [[nodiscard]] PlacementResult place(const JobSpec& spec);
+  // The same placement without the account of why not: for callers that try many jobs.
+  [[nodiscard]] std::optional<Placement> try_place(const JobSpec& spec);
+  // Only whether place() would answer placed. Taking GPUs never makes a job fit that did not.
+  [[nodiscard]] bool fits(const JobSpec& spec);
 
   // The state that place() answers on: speculate on it with a PlacementTransaction (placement_transaction.h).
   [[nodiscard]] PlacementTree& tree();

@@ -22,8 +22,11 @@ fabric::Format format_named(const std::string& name) {
 
 }  // namespace
 
-void add_fabric_file_options(CLI::App& command, FabricFileOptions& options) {
-  command.add_option("FILE", options.path, "What to read, - for stdin")->type_name("FILE")->required();
+void add_fabric_file_options(CLI::App& command, FabricFileOptions& options, const std::string& name) {
+  command
+      .add_option(name, options.path, name == "FILE" ? "What to read, - for stdin" : "The fabric's file, - for stdin")
+      ->type_name("FILE")
+      ->required();
   command.add_option("--format", options.format, "Of the file; auto finds out")
       ->type_name("auto|ibnetdiscover|ibsim|native")
       ->capture_default_str();

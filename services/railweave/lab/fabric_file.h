@@ -19,7 +19,8 @@ struct FabricFileOptions {
   std::optional<std::uint64_t> gpus_per_node, nvlink_domain;
 };
 
-void add_fabric_file_options(CLI::App& command, FabricFileOptions& options);
+// `name`: FILE, or an option where FILE is something else.
+void add_fabric_file_options(CLI::App& command, FabricFileOptions& options, const std::string& name = "FILE");
 
 struct FabricFile {
   fabric::TopologyPtr topology;

@@ -1,0 +1,119 @@
+// Who may be evicted for whom, as quotas and classes go: the part of a cycle that asks plan_preemption().
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "fabric/base/check.h"
+#include "scheduler/queue/cycle_run.h"
+
+namespace railweave::scheduler {
+
+// Jobs of lower classes: of its own tenant, of tenants without a quota and of those that borrow. And what was borrowed
+// from its cohort, if with this job its tenant holds no more than its own. A tenant within its quota loses nothing to
+// others, whatever their priority.
+std::vector<Candidate> CycleRun::candidates_for(const QueueEntry& entry, bool reclaim_only) {
+  std::vector<Candidate> candidates;
+  const bool by_priority = !reclaim_only && entry.priority != nullptr && entry.priority->may_preempt;
+  const bool owed = ledger_.has_quota(entry.tenant) && ledger_.within_nominal(entry.tenant, entry.gpus);
+  if (!by_priority && !owed) return candidates;
+  for (std::size_t i = 0; i < input_.running.size(); ++i) {
+    const RunningJob& job = input_.running[i];
+    const PriorityClass* priority = find_class(policy_, job.spec->priority);
+    if (priority == nullptr || !priority->preemptible || !running_at_.contains(job.id)) continue;
+    if (input_.now_us - job.started_us < policy_.least_run_us) continue;
+    const TenantIndex tenant = running_tenant_[i];
+    const bool lower = by_priority && priority->value < entry.value();
+    const bool borrows = ledger_.has_quota(tenant) && !ledger_.within_nominal(tenant);
+    const bool unprotected = tenant == entry.tenant || !ledger_.has_quota(tenant) || borrows;
+    const bool reclaimed = owed && borrows && tenant != entry.tenant && ledger_.same_cohort(tenant, entry.tenant) &&
+                           (policy_.reclaim_any_priority || priority->value <= entry.value());
+    if (!(lower && unprotected) && !reclaimed) continue;
+    const std::int64_t lost_us = input_.now_us - std::max(job.started_us, job.saved_us);
+    const double lost_gpu_s = static_cast<double>(lost_us) * 1e-6 * static_cast<double>(job.gpus.size());
+    candidates.push_back({job.id, priority->value, lost_gpu_s, job.gpus});
+  }
+  return candidates;
+}
+
+// Of another tenant with a quota as many as it takes to come down to it, the last one perhaps below: there is an order
+// in which each goes while the tenant still borrows.
+bool CycleRun::may_go_together(std::span<const Candidate> candidates, TenantIndex claimant,
+                               std::span<const std::size_t> set) const {
+  struct Loss {
+    std::uint64_t sum = 0, most = 0;
+  };
+  std::map<TenantIndex, Loss> losses;
+  for (const std::size_t i : set) {
+    const TenantIndex tenant = running_tenant_[running_at_.at(candidates[i].id)];
+    if (tenant == claimant || !ledger_.has_quota(tenant)) continue;
+    Loss& loss = losses[tenant];
+    loss.sum += candidates[i].gpus.size();
+    loss.most = std::max<std::uint64_t>(loss.most, candidates[i].gpus.size());
+  }
+  return std::ranges::all_of(losses, [&](const auto& of_tenant) {
+    const auto& [tenant, loss] = of_tenant;
+    return ledger_.used(tenant) - loss.sum + loss.most > ledger_.nominal(tenant);
+  });
+}
+
+bool CycleRun::quota_without(std::span<const Candidate> candidates, const QueueEntry& entry,
+                             std::span<const std::size_t> set) const {
+  if (!ledger_.has_quota(entry.tenant)) return true;
+  std::uint64_t own = 0;
+  std::uint64_t cohort = 0;
+  for (const std::size_t i : set) {
+    const TenantIndex tenant = running_tenant_[running_at_.at(candidates[i].id)];
+    if (tenant == entry.tenant) own += candidates[i].gpus.size();
+    if (tenant == entry.tenant || ledger_.same_cohort(tenant, entry.tenant)) cohort += candidates[i].gpus.size();
+  }
+  return ledger_.may_take(entry.tenant, entry.gpus, own, cohort) == QuotaLedger::Verdict::within;
+}
+
+bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
+  if (plans_ >= policy_.preemption_plans) return false;
+  const std::vector<Candidate> candidates = candidates_for(entry, reclaim_only);
+  if (candidates.empty()) return false;
+  ++plans_;
+  const std::uint64_t windows = windows_of(entry);
+  PreemptionQuestion question{.candidates = candidates, .gpus = entry.gpus};
+  question.fits = [&] { return room(entry, windows); };
+  question.allowed = [&](std::span<const std::size_t> set) { return may_go_together(candidates, entry.tenant, set); };
+  question.enough = [&](std::span<const std::size_t> set) { return quota_without(candidates, entry, set); };
+  const auto plan = plan_preemption(now_placer_, question);
+  if (!plan) return false;
+
+  const auto before = now_.checkpoint();
+  for (const std::size_t i : plan->victims) {
+    RAILWEAVE_CHECK(now_.release(candidates[i].gpus), "running jobs hold their GPUs");
+  }
+  forget_room();  // more is free than was
+  auto placement = place_now(entry, windows);
+  RAILWEAVE_CHECK(placement, "the plan was simulated on this tree");
+  if (head_ && profile_) {
+    // Behind a job that waits: its place and time are not to be lost. (The victims' GPUs could only help it.)
+    const auto hold = profile_->hold(placement->gpu_of_rank, input_.now_us, input_.now_us + entry.duration_us);
+    auto beside = policy_.backfill == Backfill::easy ? later_placer_.try_place(*head_->entry.job->spec) : std::nullopt;
+    profile_->drop(hold);
+    if (!beside) {
+      now_.rollback(before);
+      forget_room();
+      return false;
+    }
+    head_->gpus = std::move(beside->gpu_of_rank);
+  }
+  std::vector<QueueJobId> evicted;
+  for (const std::size_t i : plan->victims) {
+    const Candidate& victim = candidates[i];
+    const std::size_t at = running_at_.at(victim.id);
+    const bool lower = victim.priority < entry.value() && entry.priority != nullptr && entry.priority->may_preempt;
+    ledger_.give_back(running_tenant_[at], victim.gpus.size());
+    running_at_.erase(victim.id);
+    if (profile_) profile_->drop_job(victim.id);
+    result_.evictions.push_back({victim.id, entry.job->id, victim.lost_gpu_s, !lower});
+    evicted.push_back(victim.id);
+  }
+  start(entry, std::move(*placement), head_.has_value(), std::move(evicted));
+  return true;
+}
+
+}  // namespace railweave::scheduler

@@ -1,0 +1,87 @@
+// Where there is room now, as windows and what was found out earlier in the cycle go.
+#include <utility>
+
+#include "fabric/base/check.h"
+#include "scheduler/queue/cycle_run.h"
+
+namespace railweave::scheduler {
+
+using fabric::GpuId;
+
+CycleRun::Knowledge& CycleRun::known(const QueueEntry& entry, std::uint64_t windows) {
+  return known_[{entry.shape, windows}];
+}
+
+void CycleRun::forget_room() {
+  for (auto& [jobs, knowledge] : known_) {
+    knowledge.no_room = knowledge.delays = false;
+    knowledge.too_long_us = INT64_MAX;
+  }
+}
+
+std::uint64_t CycleRun::exempt_windows(TenantIndex tenant) const {
+  std::uint64_t exempt = 0;
+  for (std::size_t i = 0; i < policy_.windows.size(); ++i) {
+    const QueueWindow& window = policy_.windows[i];
+    const bool own = window.kind == QueueWindow::Kind::reservation && window.tenant == ledger_.name(tenant);
+    if (own || window.to_us <= input_.now_us) exempt |= std::uint64_t{1} << i;
+  }
+  return exempt;
+}
+
+std::uint64_t CycleRun::windows_of(const QueueEntry& entry) const {
+  if (policy_.windows.empty()) return 0;
+  std::uint64_t windows = ~exempt_windows(entry.tenant);
+  for (std::size_t i = 0; i < QueuePolicy::kMaxWindows; ++i) {
+    const bool overlaps = i < policy_.windows.size() && policy_.windows[i].from_us < input_.now_us + entry.duration_us;
+    if (!overlaps) windows &= ~(std::uint64_t{1} << i);
+  }
+  return windows;
+}
+
+void CycleRun::close_windows(std::uint64_t windows) {
+  for (std::size_t i = 0; windows != 0; ++i, windows >>= 1U) {
+    if ((windows & 1U) == 0) continue;
+    scratch_gpus_.clear();
+    for (const GpuId gpu : policy_.windows[i].gpus) {
+      const std::uint64_t used = now_placer_.tree().allocation(topology_.host(gpu)).used;
+      if ((used >> topology_.local_index(gpu) & 1U) == 0) scratch_gpus_.push_back(gpu);
+    }
+    RAILWEAVE_CHECK(now_.take(scratch_gpus_), "a window takes what is free of it");
+  }
+}
+
+std::optional<Placement> CycleRun::place_now(const QueueEntry& entry, std::uint64_t windows,
+                                             std::span<const GpuId> keep_free) {
+  Knowledge& knowledge = known(entry, windows);
+  if (knowledge.no_room) return std::nullopt;
+  std::optional<Placement> placement;
+  if (now_placer_.tree().total_free() >= entry.gpus) {
+    const auto before = now_.checkpoint();
+    close_windows(windows);
+    if (!keep_free.empty()) {
+      scratch_gpus_.clear();
+      for (const GpuId gpu : keep_free) {
+        const std::uint64_t used = now_placer_.tree().allocation(topology_.host(gpu)).used;
+        if ((used >> topology_.local_index(gpu) & 1U) == 0) scratch_gpus_.push_back(gpu);
+      }
+      RAILWEAVE_CHECK(now_.take(scratch_gpus_), "what is free can be taken");
+    }
+    placement = now_placer_.try_place(*entry.job->spec);
+    now_.rollback(before);
+    ++result_.placements_tried;
+  }
+  if (!placement && keep_free.empty()) knowledge.no_room = true;
+  return placement;
+}
+
+bool CycleRun::room(const QueueEntry& entry, std::uint64_t windows) {
+  const auto before = now_.checkpoint();
+  close_windows(windows);
+  const bool fits = now_placer_.fits(*entry.job->spec);
+  now_.rollback(before);
+  ++result_.placements_tried;
+  return fits;
+}
+
+}  // namespace railweave::scheduler

@@ -1,0 +1,268 @@
+#include "scheduler/queue/cycle_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "fabric/base/check.h"
+
+namespace railweave::scheduler {
+
+using fabric::GpuId;
+
+CycleRun::CycleRun(Placer& now, Placer& later, const QueueInput& input)
+    : now_placer_(now),
+      later_placer_(later),
+      input_(input),
+      policy_(*input.policy),
+      topology_(now.fabric().topology()),
+      total_gpus_(static_cast<double>(std::max<std::uint64_t>(1, now.fabric().hierarchy().total_capacity()))),
+      ledger_(policy_),
+      now_(now.tree(), topology_) {
+  for (std::size_t i = 0; i < input.running.size(); ++i) {
+    const RunningJob& job = input.running[i];
+    running_at_.emplace(job.id, i);
+    running_tenant_.push_back(ledger_.tenant(job.spec->tenant));
+    ledger_.take(running_tenant_.back(), job.gpus.size());
+  }
+}
+
+CycleResult CycleRun::run() {
+  // 1. heads: what waits, in classes, each tenant's jobs in the order they came.
+  QueueOrder order(heads(), [this](TenantIndex tenant) { return share(tenant); });
+  // In its turn (2. order), each is nominated (3.), admitted (4.), given room by preemption (5.) or backfilled (6.).
+  // Preemption comes before backfill, so that nobody more is evicted for what was backfilled a moment before.
+  while (const QueueEntry* entry = order.next()) decide(*entry);
+  result_.shapes = shapes_.count();
+  for (const QueueWindow& window : policy_.windows) {
+    if (result_.waiting.empty()) break;
+    note_wake(window.from_us);
+    note_wake(window.to_us);
+  }
+  now_.rollback();
+  return std::move(result_);
+}
+
+void CycleRun::decide(const QueueEntry& entry) {
+  if (!nominate(entry)) return;
+  if (!head_) {
+    if (admit(entry) || preempt(entry, false)) return;
+    return become_head(entry);
+  }
+  switch (policy_.backfill) {
+    case Backfill::none:
+      return wait_behind(entry);
+    case Backfill::easy:
+      return backfill_easy(entry);
+    case Backfill::conservative:
+      return backfill_conservative(entry);
+  }
+}
+
+std::vector<QueueEntry> CycleRun::heads() {
+  std::vector<QueueEntry> entries;
+  entries.reserve(input_.queued.size());
+  for (const QueuedJob& job : input_.queued) {
+    QueueEntry entry{.job = &job, .priority = find_class(policy_, job.spec->priority)};
+    entry.tenant = ledger_.tenant(job.spec->tenant);
+    entry.shape = shapes_.of(*job.spec);
+    entry.gpus = rank_count(job.spec->parallelism);
+    entry.duration_us =
+        job.spec->expected_duration_s ? *job.spec->expected_duration_s * 1'000'000 : policy_.default_duration_us;
+    entry.duration_us = std::max<std::int64_t>(1, entry.duration_us);
+    entry.starving = input_.now_us - job.submitted_us >= policy_.starvation_bound_us;
+    entries.push_back(entry);
+  }
+  started_gpus_.assign(ledger_.tenant_count(), 0);
+  return entries;
+}
+
+bool CycleRun::nominate(const QueueEntry& entry) {
+  if (entry.job->not_before_us > input_.now_us) {
+    note_wake(entry.job->not_before_us);
+    wait(entry, {.code = WaitCode::not_before, .at_us = entry.job->not_before_us});
+    return false;
+  }
+  const QuotaLedger::Verdict verdict = ledger_.may_take(entry.tenant, entry.gpus);
+  if (verdict == QuotaLedger::Verdict::within) return true;
+  // Who is owed its own may take it back from those who borrowed it.
+  const bool owed = verdict == QuotaLedger::Verdict::cohort_used_up && ledger_.within_nominal(entry.tenant, entry.gpus);
+  if (owed && preempt(entry, true)) return false;
+  const bool own = verdict == QuotaLedger::Verdict::over_limit;
+  wait(entry, {.code = own ? WaitCode::tenant_quota : WaitCode::cohort_quota,
+               .quota_gpus = ledger_.nominal(entry.tenant),
+               .used_gpus = ledger_.used(entry.tenant),
+               .name = ledger_.name(entry.tenant)});
+  return false;
+}
+
+bool CycleRun::admit(const QueueEntry& entry) {
+  const std::uint64_t windows = windows_of(entry);
+  auto placement = place_now(entry, windows);
+  if (!placement) return false;
+  start(entry, std::move(*placement), false);
+  return true;
+}
+
+// The first job that waits for GPUs: from here on nothing starts that would delay it. One that fits at no known time
+// holds nobody up.
+void CycleRun::become_head(const QueueEntry& entry) {
+  const std::uint64_t windows = windows_of(entry);
+  WaitReason reason{.starving = entry.starving};
+  const bool first_of_shape = !known(entry, windows).no_time;
+  if (input_.explain && first_of_shape) {
+    const auto before = now_.checkpoint();
+    close_windows(windows);
+    reason.placement = std::make_shared<const PlacementResult>(now_placer_.place(*entry.job->spec));
+    now_.rollback(before);
+    ++result_.placements_tried;
+  }
+  std::optional<TimeProfile::Earliest> earliest;
+  if (first_of_shape) {
+    open_profile();
+    earliest = profile_->earliest(*entry.job->spec, entry.gpus, entry.duration_us, input_.now_us,
+                                  exempt_windows(entry.tenant));
+    ++result_.placements_tried;
+  }
+  if (!earliest) {
+    known(entry, windows).no_time = true;
+    const bool never = reason.placement && reason.placement->outcome == Outcome::never;
+    reason.code = never ? WaitCode::never_fits : WaitCode::no_known_time;
+    return wait(entry, std::move(reason));
+  }
+  head_ = Head{entry, earliest->at_us, {}};
+  if (auto placement = later_placer_.try_place(*entry.job->spec)) head_->gpus = std::move(placement->gpu_of_rank);
+  if (policy_.backfill == Backfill::conservative) {
+    profile_->hold(head_->gpus, head_->at_us, head_->at_us + entry.duration_us);
+    ++reserved_;
+  }
+  reason.at_us = earliest->at_us;
+  reason.job = earliest->after;
+  wait(entry, std::move(reason));
+}
+
+// Starts what ends before the head's time, or leaves room for it: after placing the candidate, the head still fits at
+// its time.
+void CycleRun::backfill_easy(const QueueEntry& entry) {
+  const std::uint64_t windows = windows_of(entry);
+  Knowledge& knowledge = known(entry, windows);
+  const bool over_by_then = entry.duration_us <= head_->at_us - input_.now_us;
+  const auto delays = [&] {
+    wait(entry, {.code = WaitCode::would_delay, .job = head_->entry.job->id, .at_us = head_->at_us});
+  };
+  if (knowledge.no_room) return wait_behind(entry);
+  if (!over_by_then && knowledge.delays) return delays();
+  auto placement = place_now(entry, windows);
+  if (!placement) return preempt(entry, true) ? void() : wait_behind(entry);
+  if (!over_by_then) {
+    const auto hold = profile_->hold(placement->gpu_of_rank, input_.now_us, input_.now_us + entry.duration_us);
+    auto beside = later_placer_.try_place(*head_->entry.job->spec);
+    profile_->drop(hold);
+    ++result_.placements_tried;
+    if (beside) {
+      head_->gpus = std::move(beside->gpu_of_rank);  // the candidate may sit where the head was to go before
+    } else {
+      placement = place_now(entry, windows, head_->gpus);
+      if (!placement) {
+        knowledge.delays = true;
+        return delays();
+      }
+    }
+  }
+  start(entry, std::move(*placement), true);
+}
+
+// Every one of the first waiting jobs has a place and a time; the others start where they run into none of them.
+void CycleRun::backfill_conservative(const QueueEntry& entry) {
+  const std::uint64_t windows = windows_of(entry);
+  Knowledge& knowledge = known(entry, windows);
+  if (knowledge.no_time) return wait(entry, {.code = WaitCode::no_known_time});
+  const std::uint64_t exempt = exempt_windows(entry.tenant);
+  const bool reserve = reserved_ < policy_.reserved_jobs;
+  std::optional<TimeProfile::Earliest> earliest;
+  if (reserve) {
+    earliest = profile_->earliest(*entry.job->spec, entry.gpus, entry.duration_us, input_.now_us, exempt);
+    if (!earliest) {
+      knowledge.no_time = true;
+      return wait(entry, {.code = WaitCode::no_known_time});
+    }
+    ++result_.placements_tried;
+  } else if (!knowledge.no_room && entry.duration_us < knowledge.too_long_us) {
+    knowledge.no_room = !room(entry, windows);
+    profile_->show(input_.now_us, input_.now_us + entry.duration_us, exempt);
+    ++result_.placements_tried;
+    if (!knowledge.no_room && profile_->fits(*entry.job->spec)) {
+      earliest = TimeProfile::Earliest{input_.now_us, 0};
+    } else {
+      knowledge.too_long_us = entry.duration_us;
+    }
+  }
+  if (!earliest) return wait_behind(entry);
+  auto placement = later_placer_.try_place(*entry.job->spec);
+  RAILWEAVE_CHECK(placement, "what fits can be placed");
+  if (earliest->at_us == input_.now_us) return start(entry, std::move(*placement), true);
+  profile_->hold(placement->gpu_of_rank, earliest->at_us, earliest->at_us + entry.duration_us);
+  ++reserved_;
+  wait(entry, {.code = WaitCode::no_capacity, .job = earliest->after, .at_us = earliest->at_us});
+}
+
+// --- what they share
+
+void CycleRun::start(const QueueEntry& entry, Placement placement, bool passed_others,
+                     std::vector<QueueJobId> evicted) {
+  RAILWEAVE_CHECK(now_.take(placement.gpu_of_rank), "a placement takes free GPUs");
+  ledger_.take(entry.tenant, entry.gpus);
+  started_gpus_[entry.tenant] += entry.gpus;
+  const std::int64_t end_us = input_.now_us + entry.duration_us;
+  if (profile_) profile_->hold(placement.gpu_of_rank, input_.now_us, end_us, entry.job->id);
+  started_.push_back({entry.job->id, result_.starts.size(), end_us});
+  result_.starts.push_back({entry.job->id, std::move(placement), passed_others, std::move(evicted)});
+}
+
+void CycleRun::wait(const QueueEntry& entry, WaitReason reason) {
+  if (!entry.starving) note_wake(entry.job->submitted_us + policy_.starvation_bound_us);
+  result_.waiting.push_back({entry.job->id, std::move(reason)});
+}
+
+void CycleRun::wait_behind(const QueueEntry& entry) {
+  const QueueEntry& head = head_->entry;
+  wait(entry, {.code = WaitCode::behind,
+               .higher_priority = !head.starving && head.value() > entry.value(),
+               .starving = head.starving,
+               .job = head.job->id});
+}
+
+void CycleRun::open_profile() {
+  if (profile_) return;
+  profile_.emplace(later_placer_, input_.now_us);
+  for (const auto& job : input_.running)
+    profile_->hold_running(job.gpus, expected_end_us(policy_, job, input_.now_us), job.id);
+  for (const auto& job : input_.running) {
+    if (!running_at_.contains(job.id)) profile_->drop_job(job.id);
+  }
+  for (const auto& started : started_) {
+    profile_->hold(result_.starts[started.at].placement.gpu_of_rank, input_.now_us, started.end_us, started.job);
+  }
+  for (std::size_t i = 0; i < policy_.windows.size(); ++i) {
+    const QueueWindow& window = policy_.windows[i];
+    if (window.to_us > input_.now_us) {
+      profile_->hold(window.gpus, window.from_us, window.to_us, 0, static_cast<int>(i));
+    }
+  }
+}
+
+double CycleRun::share(TenantIndex tenant) const {
+  if (policy_.fair_share == FairShareRule::none) return 0;
+  const double started = static_cast<double>(started_gpus_[tenant]);
+  double gpus = static_cast<double>(ledger_.used(tenant));
+  if (policy_.fair_share == FairShareRule::decayed) {
+    gpus = started;
+    if (input_.used != nullptr) gpus += input_.used->average_gpus(ledger_.name(tenant), input_.now_us);
+  }
+  return gpus / (total_gpus_ * ledger_.weight(tenant));
+}
+
+void CycleRun::note_wake(std::int64_t at_us) {
+  if (at_us > input_.now_us && (result_.wake_us == 0 || at_us < result_.wake_us)) result_.wake_us = at_us;
+}
+
+}  // namespace railweave::scheduler

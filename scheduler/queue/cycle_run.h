@@ -1,0 +1,98 @@
+// The inside of QueueCycle::run(): one object per cycle.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "scheduler/placement/placement_transaction.h"
+#include "scheduler/queue/preemption.h"
+#include "scheduler/queue/queue_cycle.h"
+#include "scheduler/queue/queue_order.h"
+#include "scheduler/queue/quota_ledger.h"
+#include "scheduler/queue/time_profile.h"
+
+namespace railweave::scheduler {
+
+class CycleRun {
+ public:
+  // Both placers are synced to the same allocations.
+  CycleRun(Placer& now, Placer& later, const QueueInput& input);
+
+  CycleResult run();
+
+ private:
+  // --- the steps
+  [[nodiscard]] std::vector<QueueEntry> heads();  // all that are queued, as placement and quotas see them
+  void decide(const QueueEntry& entry);           // one job, in its turn
+  bool nominate(const QueueEntry& entry);         // may it start at all: time, quota
+  bool admit(const QueueEntry& entry);
+  bool preempt(const QueueEntry& entry, bool reclaim_only);
+  void become_head(const QueueEntry& entry);  // the first that waits for GPUs
+  void backfill_easy(const QueueEntry& entry);
+  void backfill_conservative(const QueueEntry& entry);
+
+  // --- what they share
+  struct Knowledge {                       // of jobs of one shape, under one set of windows
+    bool no_room = false;                  // does not fit now
+    bool delays = false;                   // fits, but not beside the head's place for longer than the head waits
+    bool no_time = false;                  // fits at no time
+    std::int64_t too_long_us = INT64_MAX;  // for so long, or longer, it runs into what is reserved
+  };
+  void forget_room();
+  Knowledge& known(const QueueEntry& entry, std::uint64_t windows);
+  [[nodiscard]] std::uint64_t windows_of(const QueueEntry& entry) const;  // that keep it off their GPUs, a bit each
+  [[nodiscard]] std::uint64_t exempt_windows(TenantIndex tenant) const;
+  void close_windows(std::uint64_t windows);  // takes what is free of them, on the tree of now
+  [[nodiscard]] std::optional<Placement> place_now(const QueueEntry& entry, std::uint64_t windows,
+                                                   std::span<const fabric::GpuId> keep_free = {});
+  [[nodiscard]] bool room(const QueueEntry& entry, std::uint64_t windows);
+  void start(const QueueEntry& entry, Placement placement, bool passed_others, std::vector<QueueJobId> evicted = {});
+  void wait(const QueueEntry& entry, WaitReason reason);
+  void wait_behind(const QueueEntry& entry);
+  void open_profile();
+  [[nodiscard]] double share(TenantIndex tenant) const;
+  [[nodiscard]] std::vector<Candidate> candidates_for(const QueueEntry& entry, bool reclaim_only);
+  [[nodiscard]] bool may_go_together(std::span<const Candidate> candidates, TenantIndex claimant,
+                                     std::span<const std::size_t> set) const;
+  [[nodiscard]] bool quota_without(std::span<const Candidate> candidates, const QueueEntry& entry,
+                                   std::span<const std::size_t> set) const;
+  void note_wake(std::int64_t at_us);
+
+  Placer& now_placer_;
+  Placer& later_placer_;
+  const QueueInput& input_;
+  const QueuePolicy& policy_;
+  const fabric::Topology& topology_;
+  const double total_gpus_;
+  JobShapes shapes_;
+  QuotaLedger ledger_;
+  PlacementTransaction now_;  // what is started and evicted in this cycle; undone at its end
+
+  std::unordered_map<QueueJobId, std::size_t> running_at_;  // index of RunningJob; the evicted are taken out
+  std::vector<TenantIndex> running_tenant_;                 // by index
+  std::vector<std::uint64_t> started_gpus_;                 // in this cycle, by tenant
+  std::map<std::pair<ShapeIndex, std::uint64_t>, Knowledge> known_;
+  std::vector<fabric::GpuId> scratch_gpus_;
+
+  std::optional<TimeProfile> profile_;
+  struct Head {
+    QueueEntry entry;
+    std::int64_t at_us = 0;
+    std::vector<fabric::GpuId> gpus;  // a place for it at that time
+  };
+  std::optional<Head> head_;
+  struct Started {
+    QueueJobId job;
+    std::size_t at;  // in result_.starts
+    std::int64_t end_us;
+  };
+  std::vector<Started> started_;
+  std::uint32_t reserved_ = 0;
+  std::uint32_t plans_ = 0;
+  CycleResult result_;
+};
+
+}  // namespace railweave::scheduler

@@ -1,0 +1,30 @@
+// Jobs that placement treats alike get the same number, so that what is known of one is known of all: 10,000 queued
+// jobs are a few dozen shapes.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "scheduler/job/job_spec.h"
+
+namespace railweave::scheduler {
+
+using ShapeIndex = std::uint32_t;
+
+class JobShapes {
+ public:
+  // The spec must live as long as this. O(1) but for its excluded nodes and selectors.
+  [[nodiscard]] ShapeIndex of(const JobSpec& spec);
+  [[nodiscard]] std::size_t count() const { return shapes_.size(); }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const JobSpec* spec) const;
+  };
+  struct Equal {
+    bool operator()(const JobSpec* a, const JobSpec* b) const;
+  };
+  std::unordered_map<const JobSpec*, ShapeIndex, Hash, Equal> shapes_;
+};
+
+}  // namespace railweave::scheduler

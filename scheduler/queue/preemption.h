@@ -1,0 +1,48 @@
+// Whom to evict so that a job fits: simulated on the tree, topology checked before anyone is named. Of the sets that
+// make room, one of the lowest priority (its highest member counts), then one that loses little work (GPUs x time since
+// the last checkpoint), and of it nobody who could stay.
+//
+// Least cost exactly is a set cover over nested groups, so candidates come from several greedy orders (cheapest jobs
+// first; host by host, domain by domain, rack by rack, cheapest to clear first; inside one group that could hold the
+// job), each then thinned out by giving victims back one by one, the dearest first. The best of them is taken.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "scheduler/placement/placement_transaction.h"
+#include "scheduler/placement/placer.h"
+#include "scheduler/queue/queue_job.h"
+
+namespace railweave::scheduler {
+
+struct Candidate {  // may be evicted for this job
+  QueueJobId id = 0;
+  std::int32_t priority = 0;
+  double lost_gpu_s = 0;
+  std::span<const fabric::GpuId> gpus;
+};
+
+struct Eviction {
+  std::vector<std::size_t> victims;  // indices of candidates, rising
+  double lost_gpu_s = 0;
+};
+
+struct PreemptionQuestion {
+  std::span<const Candidate> candidates;
+  std::uint64_t gpus = 0;  // of the job
+  // Does the job fit the tree as it is now? Never stops being so when more is freed.
+  std::function<bool()> fits;
+  // May these be evicted together, as quotas go; what holds for a set holds for its subsets. None: yes.
+  std::function<bool(std::span<const std::size_t>)> allowed;
+  // Is there quota for the job once these are gone; what holds for a set holds for what contains it. None: yes.
+  std::function<bool(std::span<const std::size_t>)> enough;
+};
+
+// The tree is as it was when it returns. None: no allowed set makes room.
+std::optional<Eviction> plan_preemption(Placer& placer, const PreemptionQuestion& question);
+
+}  // namespace railweave::scheduler

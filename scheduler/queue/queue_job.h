@@ -1,0 +1,29 @@
+// Jobs as the queue sees them: views of what the caller keeps, so that a cycle over 10,000 of them copies no spec.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "fabric/topology/ids.h"
+#include "scheduler/job/job_spec.h"
+
+namespace railweave::scheduler {
+
+using QueueJobId = std::uint64_t;  // the number of control::JobId; 0: none
+
+struct QueuedJob {
+  QueueJobId id = 0;
+  const JobSpec* spec = nullptr;
+  std::int64_t submitted_us = 0;   // kept when it is evicted: it does not lose its turn
+  std::int64_t not_before_us = 0;  // it does not want to start sooner
+};
+
+struct RunningJob {
+  QueueJobId id = 0;
+  const JobSpec* spec = nullptr;
+  std::int64_t started_us = 0;
+  std::int64_t saved_us = 0;  // its last checkpoint; 0: none since its start. What is later is lost if it is evicted.
+  std::span<const fabric::GpuId> gpus;
+};
+
+}  // namespace railweave::scheduler

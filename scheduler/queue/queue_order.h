@@ -1,0 +1,59 @@
+// Who is next: jobs that starve first, then classes from high to low; among the tenants of a class the one with the
+// smallest share, and of a tenant's jobs the oldest. A tenant's share rises as its jobs are admitted, so the order is
+// drawn job by job.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "scheduler/queue/job_shapes.h"
+#include "scheduler/queue/queue_job.h"
+#include "scheduler/queue/queue_policy.h"
+#include "scheduler/queue/quota_ledger.h"
+
+namespace railweave::scheduler {
+
+struct QueueEntry {
+  const QueuedJob* job = nullptr;
+  const PriorityClass* priority = nullptr;  // null: not a class of the policy
+  TenantIndex tenant = 0;
+  ShapeIndex shape = 0;
+  std::uint64_t gpus = 0;
+  std::int64_t duration_us = 0;
+  bool starving = false;
+  [[nodiscard]] std::int32_t value() const { return priority == nullptr ? 0 : priority->value; }
+};
+
+class QueueOrder {
+ public:
+  using Share = std::function<double(TenantIndex)>;  // smaller goes first
+
+  QueueOrder(std::vector<QueueEntry> entries, Share share);
+
+  // Null after the last one; valid as long as this. Call it once what was drawn before is decided.
+  [[nodiscard]] const QueueEntry* next();
+
+ private:
+  struct Turn {  // the next job of a tenant within a class
+    double share;
+    std::int64_t submitted_us;
+    QueueJobId id;
+    std::size_t at, end;
+    friend bool operator<(const Turn& a, const Turn& b) {
+      return std::tie(a.share, a.submitted_us, a.id) < std::tie(b.share, b.submitted_us, b.id);
+    }
+  };
+  void enter(std::size_t at, std::size_t end);
+  void open_class();
+
+  std::vector<QueueEntry> entries_;  // by class, tenant and time
+  Share share_;
+  std::set<Turn> turns_;  // of the class being drawn from
+  std::size_t next_class_ = 0;
+  std::size_t drawn_ = 0, drawn_end_ = 0;  // whose turn it was: its tenant's next job enters when the next one is drawn
+};
+
+}  // namespace railweave::scheduler

@@ -1,0 +1,100 @@
+#include "scheduler/queue/queue_policy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+namespace railweave::scheduler {
+namespace {
+
+constexpr std::pair<Backfill, std::string_view> kBackfills[] = {
+    {Backfill::none, "none"}, {Backfill::easy, "easy"}, {Backfill::conservative, "conservative"}};
+
+std::unexpected<Error> wrong(std::string message, std::string where, std::string hint = {}) {
+  return fail(ErrorKind::invalid, "queue.invalidPolicy", std::move(message), std::move(where), std::move(hint));
+}
+
+Result<void> check_classes(const QueuePolicy& policy) {
+  if (policy.classes.size() > QueuePolicy::kMaxClasses) return wrong("too many priority classes", "/classes");
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < policy.classes.size(); ++i) {
+    const std::string where = "/classes/" + std::to_string(i) + "/name";
+    if (policy.classes[i].name.empty()) return wrong("a priority class has no name", where);
+    if (!names.insert(policy.classes[i].name).second) {
+      return wrong("priority class '" + policy.classes[i].name + "' is there twice", where);
+    }
+  }
+  return {};
+}
+
+Result<void> check_tenants(const QueuePolicy& policy) {
+  if (policy.tenants.size() > QueuePolicy::kMaxTenants) return wrong("too many tenants", "/tenants");
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < policy.tenants.size(); ++i) {
+    const TenantQuota& tenant = policy.tenants[i];
+    const std::string where = "/tenants/" + std::to_string(i);
+    if (tenant.name.empty()) return wrong("a tenant has no name", where + "/name");
+    if (!names.insert(tenant.name).second) return wrong("tenant '" + tenant.name + "' is there twice", where + "/name");
+    if (!(tenant.weight > 0) || !std::isfinite(tenant.weight)) {
+      return wrong("the weight of tenant '" + tenant.name + "' is not above 0", where + "/weight");
+    }
+    if (!tenant.cohort.empty() && !tenant.nominal_gpus) {
+      return wrong("tenant '" + tenant.name + "' is in cohort '" + tenant.cohort + "' without a nominal quota",
+                   where + "/nominalGpus", "say what it may always have, 0 if it only borrows");
+    }
+    if (tenant.borrow_gpus && tenant.cohort.empty()) {
+      return wrong("tenant '" + tenant.name + "' may borrow but is in no cohort", where + "/borrowGpus");
+    }
+  }
+  return {};
+}
+
+Result<void> check_windows(const QueuePolicy& policy) {
+  if (policy.windows.size() > QueuePolicy::kMaxWindows) {
+    return wrong("more than " + std::to_string(QueuePolicy::kMaxWindows) + " windows", "/windows",
+                 "drop those that are over, or merge maintenance at one time into one window");
+  }
+  for (std::size_t i = 0; i < policy.windows.size(); ++i) {
+    const QueueWindow& window = policy.windows[i];
+    const std::string where = "/windows/" + std::to_string(i);
+    if (window.to_us <= window.from_us) return wrong("window '" + window.name + "' ends before it begins", where);
+    if (window.kind == QueueWindow::Kind::reservation && window.tenant.empty()) {
+      return wrong("reservation '" + window.name + "' is for no tenant", where + "/tenant");
+    }
+    const std::set<fabric::GpuId> once(window.gpus.begin(), window.gpus.end());
+    if (once.size() != window.gpus.size()) return wrong("window '" + window.name + "' names a GPU twice", where);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view to_string(Backfill backfill) { return kBackfills[static_cast<std::size_t>(backfill)].second; }
+
+std::optional<Backfill> parse_backfill(std::string_view text) {
+  for (const auto& [backfill, name] : kBackfills) {
+    if (name == text) return backfill;
+  }
+  return std::nullopt;
+}
+
+Result<void> check_queue_policy(const QueuePolicy& policy) {
+  if (auto checked = check_classes(policy); !checked) return checked;
+  if (auto checked = check_tenants(policy); !checked) return checked;
+  if (auto checked = check_windows(policy); !checked) return checked;
+  if (policy.half_life_us <= 0) return wrong("the half-life is not above 0", "/halfLife");
+  if (policy.default_duration_us <= 0) return wrong("the default duration is not above 0", "/defaultDuration");
+  if (policy.overrun_us <= 0) return wrong("the overrun is not above 0", "/overrun");
+  if (policy.starvation_bound_us < 0) return wrong("the starvation bound is below 0", "/starvationBound");
+  if (policy.least_run_us < 0) return wrong("the least run time is below 0", "/leastRun");
+  if (policy.reserved_jobs > QueuePolicy::kMaxReservedJobs) return wrong("too many reserved jobs", "/reservedJobs");
+  return {};
+}
+
+const PriorityClass* find_class(const QueuePolicy& policy, std::string_view name) {
+  const auto at = std::ranges::find(policy.classes, name, &PriorityClass::name);
+  return at == policy.classes.end() ? nullptr : &*at;
+}
+
+}  // namespace railweave::scheduler

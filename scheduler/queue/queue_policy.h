@@ -1,0 +1,86 @@
+// The rules of the queue, as the operator sets them: priority classes, quotas of tenants, windows that are reserved or
+// down for maintenance, how far ahead backfill looks, how long a job may starve. A value; checked by
+// check_queue_policy().
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fabric/base/error.h"
+#include "fabric/topology/ids.h"
+
+namespace railweave::scheduler {
+
+struct PriorityClass {
+  std::string name;
+  std::int32_t value = 0;    // higher goes first
+  bool may_preempt = false;  // its jobs may evict jobs of lower classes
+  bool preemptible = false;  // its jobs may be evicted for higher classes, and to give borrowed GPUs back
+};
+
+// A tenant may hold its nominal GPUs whenever it wants them. In a cohort it may hold more while the others leave theirs
+// unused; that is borrowed, and given back by preemption when the owner asks.
+struct TenantQuota {
+  std::string name;
+  std::optional<std::uint64_t> nominal_gpus;  // none: no quota; its jobs are bounded by the fabric alone
+  std::string cohort;                         // "": lends to and borrows from nobody
+  std::optional<std::uint64_t> borrow_gpus;   // the most it may borrow; none: whatever the cohort leaves
+  double weight = 1;                          // of its fair share
+};
+
+enum class Backfill : std::uint8_t {
+  none,          // nothing passes a job that waits for GPUs
+  easy,          // what does not delay the first waiting job
+  conservative,  // what delays none of the first QueuePolicy::reserved_jobs waiting jobs
+};
+std::string_view to_string(Backfill backfill);
+std::optional<Backfill> parse_backfill(std::string_view text);
+
+enum class FairShareRule : std::uint8_t {
+  none,     // first come, first served
+  running,  // the tenant that holds the smallest share now goes first (dominant share; GPUs are the one resource)
+  decayed,  // ... that used least, long ago counting less (half-life)
+};
+
+// GPUs set aside from one time to another: jobs whose expected interval overlaps are not placed on them.
+struct QueueWindow {
+  enum class Kind : std::uint8_t { reservation, maintenance };
+  Kind kind = Kind::maintenance;
+  std::string name;
+  std::int64_t from_us = 0;
+  std::int64_t to_us = 0;
+  std::string tenant;               // of a reservation: whose jobs may use it
+  std::vector<fabric::GpuId> gpus;  // each once
+};
+
+struct QueuePolicy {
+  static constexpr std::size_t kMaxClasses = 1'000;
+  static constexpr std::size_t kMaxTenants = 100'000;
+  static constexpr std::size_t kMaxWindows = 64;  // that are not over: sets of them are one word
+  static constexpr std::size_t kMaxReservedJobs = 1'000;
+
+  std::vector<PriorityClass>
+      classes;                       // a job whose class is not among them has value 0, evicts none and is not evicted
+  std::vector<TenantQuota> tenants;  // a tenant that is not among them has no quota and weight 1
+  std::vector<QueueWindow> windows;
+  Backfill backfill = Backfill::easy;
+  FairShareRule fair_share = FairShareRule::running;
+  std::int64_t half_life_us = 7LL * 24 * 3600 * 1'000'000;
+  std::int64_t default_duration_us = 24LL * 3600 * 1'000'000;  // of a job that does not say
+  std::int64_t overrun_us = 300LL * 1'000'000;  // a job past its expected end is taken to go on for so long
+  std::int64_t starvation_bound_us = 24LL * 3600 * 1'000'000;  // after it a waiting job goes before all others
+  std::int64_t least_run_us = 60LL * 1'000'000;  // nobody is evicted sooner after its start: work gets done between
+  bool reclaim_any_priority = true;    // borrowed GPUs go back to their owner even from jobs of a higher class
+  std::uint32_t reserved_jobs = 64;    // waiting jobs that conservative backfill keeps a place for
+  std::uint32_t preemption_plans = 4;  // attempts of one cycle: each simulates
+};
+
+// Errors: kind invalid, code "queue.invalidPolicy", location a JSON pointer ("/tenants/3/weight").
+Result<void> check_queue_policy(const QueuePolicy& policy);
+
+const PriorityClass* find_class(const QueuePolicy& policy, std::string_view name);
+
+}  // namespace railweave::scheduler

@@ -1,0 +1,47 @@
+// A node, GPU, adapter or link is lost under a running job: which ranks move where, as few as possible, all others
+// keeping their GPUs. Ranks stay ranks: the job restarts from its checkpoint with the same numbering.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "fabric/base/error.h"
+#include "scheduler/placement/placer.h"
+
+namespace railweave::scheduler {
+
+struct Loss {
+  std::vector<fabric::HostId> hosts;
+  std::vector<fabric::GpuId> gpus;
+  std::vector<fabric::HcaId> hcas;
+  std::vector<fabric::LinkId> links;
+};
+// The GPUs that are of no use any more: of lost hosts, and those all of whose adapters are lost or cut off. Rising.
+std::vector<fabric::GpuId> lost_gpus(const PlacementFabric& fabric, const Loss& loss);
+
+struct DamagedJob {
+  const JobSpec* spec = nullptr;
+  std::span<const fabric::GpuId> gpu_of_rank;
+  std::uint32_t block_gpus = 1;  // Placement::block_gpus: so many ranks share an NVLink domain
+};
+
+struct RankMove {
+  std::uint64_t rank = 0;
+  fabric::GpuId from, to;
+};
+
+struct RepairPlan {
+  std::vector<RankMove> moves;                          // by rank
+  std::vector<fabric::GpuId> gpu_of_rank;               // afterwards
+  fabric::LevelKind nearest = fabric::LevelKind::node;  // the farthest move stays inside one group of this level
+  bool placed_anew = false;  // no repair keeps what the job requires: the whole job moves as the placer says
+};
+
+// Spares of the same NVLink domain first, the same node before others; where a block finds none, the whole block moves
+// to the nearest domain with room, the fullest such. Where levels are required, inside the same groups. The placer's
+// tree is the state now, the job's GPUs taken; it is as it was when this returns. Errors: conflict, code
+// "repair.noSpare", saying what is missing.
+Result<RepairPlan> plan_repair(Placer& placer, const DamagedJob& job, std::span<const fabric::GpuId> lost);
+
+}  // namespace railweave::scheduler

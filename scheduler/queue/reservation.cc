@@ -1,0 +1,35 @@
+#include "scheduler/queue/reservation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "scheduler/queue/time_profile.h"
+#include "scheduler/queue/wait_reason.h"
+
+namespace railweave::scheduler {
+
+Result<QueueWindow> plan_reservation(Placer& placer, const QueuePolicy& policy, std::span<const RunningJob> running,
+                                     const ReservationRequest& request, std::int64_t now_us) {
+  const auto wrong = [&](std::string message) {
+    return fail(ErrorKind::invalid, "queue.invalidReservation", "reservation '" + request.name + "' " + message);
+  };
+  if (request.to_us <= request.from_us || request.to_us <= now_us) return wrong("is over before it begins");
+  if (request.shape.tenant.empty()) return wrong("is for no tenant");
+  if (policy.windows.size() >= QueuePolicy::kMaxWindows) return wrong("is one window too many");
+  if (auto checked = check_job_spec(request.shape); !checked) return std::unexpected(std::move(checked.error()));
+  TimeProfile profile(placer, now_us);
+  for (const RunningJob& job : running) profile.hold_running(job.gpus, expected_end_us(policy, job, now_us), job.id);
+  for (const QueueWindow& window : policy.windows) profile.hold(window.gpus, window.from_us, window.to_us);
+  profile.show(std::max(now_us, request.from_us), request.to_us, 0);
+  PlacementResult result = placer.place(request.shape);
+  if (result.outcome != Outcome::placed) {
+    return fail(ErrorKind::conflict, "queue.noRoomForReservation",
+                "reservation '" + request.name + "' finds no room from " + time_text(request.from_us) + " to " +
+                    time_text(request.to_us) + ": " + result.explanation.message);
+  }
+  return QueueWindow{
+      QueueWindow::Kind::reservation,         request.name, request.from_us, request.to_us, request.shape.tenant,
+      std::move(result.placement.gpu_of_rank)};
+}
+
+}  // namespace railweave::scheduler

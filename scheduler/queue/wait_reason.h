@@ -1,0 +1,50 @@
+// Why a job waits: one record per job and cycle, small enough to make 10,000 of them; text() says it for people, for
+// the job's history, when it differs from the record before.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "scheduler/placement/placement.h"
+#include "scheduler/queue/queue_job.h"
+
+namespace railweave::scheduler {
+
+enum class WaitCode : std::uint8_t {
+  not_before,     // it wants to start later: at_us
+  behind,         // another job goes first: job; why: higher_priority
+  no_capacity,    // it does not fit now; at_us and job: when and whose end is expected to make room
+  would_delay,    // it would fit, but for longer than the job it would delay can wait: job, at_us
+  window,         // it would fit but for a reservation or maintenance: window
+  tenant_quota,   // its tenant may hold no more: quota_gpus
+  cohort_quota,   // what the others of its cohort leave unused is not enough
+  never_fits,     // no state of this fabric can hold it
+  no_known_time,  // does not fit even when all that runs has ended: nodes are drained or short of a link
+};
+std::string_view to_string(WaitCode code);  // "quotaOfTenant": for programs
+
+struct WaitReason {
+  WaitCode code = WaitCode::no_capacity;
+  bool higher_priority = false;
+  bool starving = false;   // it waited for longer than the bound: nothing passes it
+  QueueJobId job = 0;      // the job that matters, 0: none
+  std::int64_t at_us = 0;  // 0: not known
+  std::uint64_t quota_gpus = 0;
+  std::uint64_t used_gpus = 0;
+  std::string name;                                  // of the tenant, cohort or window
+  std::shared_ptr<const PlacementResult> placement;  // of the job that waits for room: why it does not fit
+
+  friend bool same_reason(const WaitReason& a, const WaitReason& b) {  // worth no new line in the history
+    return a.code == b.code && a.job == b.job && a.at_us == b.at_us && a.name == b.name;
+  }
+};
+std::string text(const WaitReason& reason);
+
+// "job-000123", as control::to_string(JobId).
+std::string job_text(QueueJobId id);
+// "2026-11-21T09:00:00Z"
+std::string time_text(std::int64_t unix_us);
+
+}  // namespace railweave::scheduler

@@ -1,0 +1,208 @@
+// railweave lab replay: a job trace on a fabric in simulated time, under one policy or beside those of others.
+#include <algorithm>
+#include <cstdio>
+
+#include "services/railweave/command_failure.h"
+#include "services/railweave/input_file.h"
+#include "services/railweave/lab/fabric_file.h"
+#include "services/railweave/lab/lab_commands.h"
+#include "services/railweave/lab/replay/replay.h"
+#include "services/railweave/lab/replay/replay_svg.h"
+#include "services/railweave/number_option.h"
+#include "services/railweave/output_file.h"
+#include "services/railweave/table.h"
+
+namespace railweave::cli {
+namespace {
+
+struct LabReplayOptions {
+  FabricFileOptions fabric;
+  std::string trace;
+  std::string policy = "railweave";
+  std::string backfill = "easy";
+  std::string fair_share = "none";
+  double estimate_factor = 1;
+  std::uint64_t starvation_h = 0;
+  std::uint64_t jobs = 0;
+  std::string svg;
+};
+
+std::string number(const char* pattern, double value) {
+  char text[48];
+  std::snprintf(text, sizeof text, pattern, value);
+  return text;
+}
+
+std::string hours(double seconds) { return number("%.2f h", seconds / 3600); }
+
+Json document_of(const ReplayReport& report) {
+  Json tenants = Json::array();
+  for (const auto& tenant : report.tenants) {
+    tenants.push_back({{"name", tenant.name},
+                       {"jobs", tenant.jobs},
+                       {"gpuHours", tenant.gpu_h},
+                       {"meanWaitS", tenant.mean_wait_s},
+                       {"p95WaitS", tenant.p95_wait_s},
+                       {"meanSlowdown", tenant.mean_slowdown}});
+  }
+  return {{"policy", report.policy},
+          {"backfill", report.backfill},
+          {"jobs", report.jobs},
+          {"tooLarge", report.too_large},
+          {"gpus", report.total_gpus},
+          {"waitS",
+           {{"mean", report.mean_wait_s},
+            {"p50", report.p50_wait_s},
+            {"p95", report.p95_wait_s},
+            {"p99", report.p99_wait_s},
+            {"most", report.most_wait_s}}},
+          {"makespanS", report.makespan_s},
+          {"utilisation", report.utilisation},
+          {"spread",
+           {{"jobs", report.spread_jobs},
+            {"level", report.rack_level},
+            {"racks", report.racks},
+            {"leastRacks", report.least_racks},
+            {"jobsAtLeastRacks", report.at_least_racks},
+            {"nvlinkDomains", report.domains},
+            {"leastNvlinkDomains", report.least_domains}}},
+          {"strandedGpuHours", report.stranded_gpu_h},
+          {"fairness", report.fairness},
+          {"peakQueue", report.peak_queue},
+          {"cycles", report.cycles},
+          {"tenants", std::move(tenants)}};
+}
+
+std::string ratio(std::uint64_t used, std::uint64_t least) {
+  return least == 0 ? "-" : number("%.3f", static_cast<double>(used) / static_cast<double>(least));
+}
+
+void print(Output& output, const std::vector<ReplayReport>& reports) {
+  const ReplayReport& first = reports.front();
+  Table table({{"policy", Align::left},
+               {"mean wait", Align::right},
+               {"p50", Align::right},
+               {"p95", Align::right},
+               {"p99", Align::right},
+               {"in use", Align::right},
+               {"makespan", Align::right},
+               {first.rack_level + "s", Align::right},
+               {"domains", Align::right},
+               {"stranded", Align::right},
+               {"fairness", Align::right}});
+  for (const auto& report : reports) {
+    table.add({report.policy, hours(report.mean_wait_s), hours(report.p50_wait_s), hours(report.p95_wait_s),
+               hours(report.p99_wait_s), number("%.1f%%", 100 * report.utilisation),
+               number("%.2f d", static_cast<double>(report.makespan_s) / 86'400),
+               ratio(report.racks, report.least_racks), ratio(report.domains, report.least_domains),
+               number("%.0f GPU h", report.stranded_gpu_h), number("%.3f", report.fairness)});
+  }
+  output.text(
+      std::to_string(first.jobs) + " jobs on " + std::to_string(first.total_gpus) + " GPUs, backfill " +
+      first.backfill +
+      (first.too_large == 0 ? "" : "; " + std::to_string(first.too_large) + " larger than the fabric left out") +
+      "\n\n" + table.text(output.terminal()) + "\n" + first.rack_level +
+      "s, domains: used by jobs of more than a node, over the fewest that could hold them (" +
+      std::to_string(first.spread_jobs) + " jobs)\n");
+  if (reports.size() > 1) return;
+  Table tenants({{"tenant", Align::left},
+                 {"jobs", Align::right},
+                 {"GPU h", Align::right},
+                 {"mean wait", Align::right},
+                 {"p95", Align::right},
+                 {"slowdown", Align::right}});
+  for (const auto& tenant : first.tenants) {
+    tenants.add({tenant.name, std::to_string(tenant.jobs), number("%.0f", tenant.gpu_h), hours(tenant.mean_wait_s),
+                 hours(tenant.p95_wait_s), number("%.2f", tenant.mean_slowdown)});
+  }
+  output.text("\n" + tenants.text(output.terminal()));
+}
+
+ReplayOptions options_of(const LabReplayOptions& options) {
+  ReplayOptions replay;
+  replay.backfill = *scheduler::parse_backfill(options.backfill);
+  replay.fair_share = options.fair_share == "decayed"   ? scheduler::FairShareRule::decayed
+                      : options.fair_share == "running" ? scheduler::FairShareRule::running
+                                                        : scheduler::FairShareRule::none;
+  replay.estimate_factor = options.estimate_factor;
+  replay.starvation_s = static_cast<std::int64_t>(options.starvation_h) * 3600;
+  return replay;
+}
+
+void run(Session& session, const LabReplayOptions& options) {
+  Output& output = session.output;
+  const bool own_alone = options.backfill == "conservative" || options.fair_share != "none" || options.starvation_h > 0;
+  if (own_alone && options.policy != "railweave") {
+    fail_usage("--backfill conservative, --fair-share and --starvation are of --policy railweave alone",
+               "leave them out to compare with other policies");
+  }
+  if (!(options.estimate_factor >= 0.01 && options.estimate_factor <= 1000)) {
+    fail_usage("--estimate-factor is not between 0.01 and 1000", {});
+  }
+  const std::string text = value_or_fail(read_input(options.trace, kMaxTraceFileBytes));
+  JobTrace trace = value_or_fail(read_philly_trace(text, source_name(options.trace)));
+  if (options.jobs > 0 && options.jobs < trace.jobs.size()) trace.jobs.resize(options.jobs);
+  const FabricFile file = read_fabric_file(options.fabric);
+  if (file.topology->gpus().empty()) {
+    fail_usage("the fabric has no GPUs to replay jobs on", "--gpus-per-node N gives every compute host some");
+  }
+  const auto fabric = std::make_shared<const scheduler::PlacementFabric>(file.topology);
+  std::vector<std::string> policies{options.policy};
+  if (options.policy == "all") policies.assign(std::begin(kReplayPolicies), std::end(kReplayPolicies));
+  std::vector<ReplayReport> reports;
+  output.begin_progress("replaying");
+  for (const auto& policy : policies) {
+    ReplayOptions replay_options = options_of(options);
+    replay_options.policy = policy;
+    reports.push_back(replay(fabric, trace, replay_options, [&](std::uint64_t ended) {
+      output.say_progress(policy + ": " + std::to_string(100 * ended / trace.jobs.size()) + "%, " +
+                          std::to_string(ended) + " of " + std::to_string(trace.jobs.size()) + " jobs ended");
+    }));
+  }
+  output.end_progress();
+  if (!options.svg.empty()) write_file_or_stdout(output, options.svg, replay_svg(reports));
+  if (!output.is_document()) return print(output, reports);
+  Json replays = Json::array();
+  for (const auto& report : reports) replays.push_back(document_of(report));
+  output.document({{"replays", std::move(replays)}});
+}
+
+}  // namespace
+
+void add_lab_replay_command(CLI::App& lab, Session& session) {
+  auto options = std::make_shared<LabReplayOptions>();
+  CLI::App& command = add_command(
+      lab, "replay", "A job trace on a fabric in simulated time: waiting, utilisation, spread, stranded GPUs",
+      {"railweave lab replay philly.csv --fabric fabric.json",
+       "railweave lab replay philly.csv --fabric fabric.json --policy all --svg replay.svg",
+       "gunzip -c philly.csv.gz | railweave lab replay - --fabric fabric.json --backfill none -o json"});
+  command.add_option("TRACE", options->trace, "A job trace in Philly's CSV, - for stdin")
+      ->type_name("TRACE")
+      ->required();
+  add_fabric_file_options(command, options->fabric, "--fabric");
+  const auto choice = [&](const char* name, std::string& into, const char* what, std::vector<std::string> words) {
+    std::string names;
+    for (const auto& word : words) names += (names.empty() ? "" : "|") + word;
+    command.add_option(name, into, what)
+        ->type_name(names)
+        ->capture_default_str()
+        ->check([words, names](const std::string& text) {
+          return std::ranges::find(words, text) != words.end() ? std::string() : "'" + text + "' is none of " + names;
+        });
+  };
+  std::vector<std::string> policies{"all"};
+  policies.insert(policies.end(), std::begin(kReplayPolicies), std::end(kReplayPolicies));
+  choice("--policy", options->policy, "Who places; all compares them", policies);
+  choice("--backfill", options->backfill, "What may pass a job that waits", {"none", "easy", "conservative"});
+  choice("--fair-share", options->fair_share, "Which tenant goes first", {"none", "running", "decayed"});
+  command.add_option("--estimate-factor", options->estimate_factor, "Expected durations are the real ones times this")
+      ->type_name("FACTOR")
+      ->capture_default_str();
+  add_number_option(command, "--starvation", options->starvation_h,
+                    "Hours after which a waiting job goes first, 0 for never", {0, 100'000});
+  add_number_option(command, "--jobs", options->jobs, "Only the first so many jobs, 0 for all", {0, kMaxTraceJobs});
+  command.add_option("--svg", options->svg, "Draw utilisation, queue and stranded GPUs over time")->type_name("FILE");
+  on_run(command, session, [&session, options] { run(session, *options); });
+}
+
+}  // namespace railweave::cli

@@ -1,0 +1,42 @@
+// How others place, for comparison, on whole tensor groups and nothing else:
+//   first_fit  nodes in order
+//   best_fit   the fullest node that still holds a group, group by group ("most allocated")
+//   tree       Slurm's topology/tree: the lowest switch with enough below it, the fullest such; below it the leaf
+//   switch
+//              that holds all with least to spare, else the emptiest leaf first; on a leaf nodes in order
+// Values: copied for looking ahead.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "scheduler/placement/placement_fabric.h"
+
+namespace railweave::cli {
+
+enum class PeerPolicy : std::uint8_t { first_fit, best_fit, tree };
+
+class PeerPlacer {
+ public:
+  PeerPlacer(const scheduler::PlacementFabric& fabric, PeerPolicy policy);
+
+  // GPUs, or none where it does not fit.
+  [[nodiscard]] std::vector<fabric::GpuId> place(std::uint32_t tensor, std::uint32_t groups) const;
+  void take(std::span<const fabric::GpuId> gpus);
+  void release(std::span<const fabric::GpuId> gpus);
+  [[nodiscard]] std::uint64_t free() const { return free_gpus_; }
+
+ private:
+  using Leaf = scheduler::LeafIndex;
+  [[nodiscard]] std::uint32_t holds(Leaf leaf, std::uint32_t tensor) const;
+  [[nodiscard]] std::vector<Leaf> tree_order(std::uint32_t tensor, std::uint32_t groups) const;
+  [[nodiscard]] Leaf leaf_of(fabric::GpuId gpu) const;
+
+  const scheduler::PlacementFabric* fabric_;
+  PeerPolicy policy_;
+  std::vector<std::uint64_t> free_;  // by leaf
+  std::uint64_t free_gpus_ = 0;
+};
+
+}  // namespace railweave::cli

@@ -1,0 +1,66 @@
+#include <utility>
+
+#include "fabric/base/check.h"
+#include "scheduler/queue/queue_cycle.h"
+#include "services/railweave/lab/replay/replay_queue.h"
+
+namespace railweave::cli {
+namespace {
+
+using namespace scheduler;
+
+class RailweaveQueue : public ReplayQueue {
+ public:
+  RailweaveQueue(const PlacementFabricPtr& fabric, const ReplayOptions& options)
+      : fabric_(fabric), cycle_(fabric), allocations_(no_allocations(fabric->topology())) {
+    policy_.backfill = options.backfill;
+    policy_.fair_share = options.fair_share;
+    policy_.starvation_bound_us = options.starvation_s > 0 ? options.starvation_s * 1'000'000 : INT64_MAX / 4;
+    policy_.reserved_jobs = 32;
+    used_ = FairShare(policy_.half_life_us);
+  }
+
+  std::vector<ReplayStart> decide(std::int64_t now_us, const ReplayJobs& jobs, const std::vector<JobIndex>& waiting,
+                                  const std::vector<JobIndex>& running) override {
+    queued_.clear();
+    running_.clear();
+    for (const JobIndex job : waiting) queued_.push_back({job + 1U, &jobs[job].spec, jobs[job].submitted_us, 0});
+    for (const JobIndex job : running) {
+      running_.push_back({job + 1U, &jobs[job].spec, jobs[job].started_us, 0, jobs[job].gpus});
+    }
+    CycleResult result = cycle_.run(allocations_, {.policy = &policy_,
+                                                   .queued = queued_,
+                                                   .running = running_,
+                                                   .used = &used_,
+                                                   .now_us = now_us,
+                                                   .explain = false});
+    std::vector<ReplayStart> starts;
+    for (auto& start : result.starts) {
+      RAILWEAVE_CHECK(take(allocations_, fabric_->topology(), start.placement.gpu_of_rank), "starts take free GPUs");
+      starts.push_back({static_cast<JobIndex>(start.job - 1), std::move(start.placement.gpu_of_rank)});
+    }
+    return starts;
+  }
+
+  void ended(const ReplayJob& job) override {
+    RAILWEAVE_CHECK(release(allocations_, fabric_->topology(), job.gpus), "a running job holds its GPUs");
+    used_.charge(job.spec.tenant, job.gpus.size(), job.started_us, job.started_us + job.runs_us);
+  }
+
+ private:
+  PlacementFabricPtr fabric_;
+  QueueCycle cycle_;
+  QueuePolicy policy_;
+  FairShare used_;
+  Allocations allocations_;
+  std::vector<QueuedJob> queued_;
+  std::vector<RunningJob> running_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReplayQueue> make_railweave_queue(const PlacementFabricPtr& fabric, const ReplayOptions& options) {
+  return std::make_unique<RailweaveQueue>(fabric, options);
+}
+
+}  // namespace railweave::cli

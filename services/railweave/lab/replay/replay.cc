@@ -1,0 +1,251 @@
+#include "services/railweave/lab/replay/replay.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <queue>
+#include <set>
+#include <utility>
+
+#include "fabric/base/check.h"
+#include "scheduler/queue/stranded.h"
+#include "services/railweave/lab/replay/replay_queue.h"
+
+namespace railweave::cli {
+namespace {
+
+using namespace scheduler;
+using fabric::LevelKind;
+
+constexpr double kShortJobS = 600;  // slowdowns of shorter jobs would say little
+
+double at_share(const std::vector<double>& sorted, double share) {
+  if (sorted.empty()) return 0;
+  return sorted[std::min(sorted.size() - 1, static_cast<std::size_t>(share * static_cast<double>(sorted.size())))];
+}
+
+double mean(const std::vector<double>& values) {
+  if (values.empty()) return 0;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+class Replay {
+ public:
+  Replay(const PlacementFabricPtr& fabric, const JobTrace& trace, const ReplayOptions& options)
+      : fabric_(fabric),
+        hierarchy_(fabric->hierarchy()),
+        trace_(trace),
+        tree_(fabric->hierarchy_ptr()),
+        allocations_(no_allocations(fabric->topology())) {
+    report_.policy = options.policy;
+    report_.backfill = scheduler::to_string(options.backfill);
+    report_.total_gpus = hierarchy_.total_capacity();
+    rack_level_ = hierarchy_.level_of(LevelKind::rack);
+    if (rack_level_ == Hierarchy::kNoLevel) rack_level_ = hierarchy_.level_of(LevelKind::leaf_group);
+    if (rack_level_ == Hierarchy::kNoLevel) rack_level_ = hierarchy_.host_level();
+    report_.rack_level = to_string(hierarchy_.kind(rack_level_));
+    domain_level_ = hierarchy_.level_of(LevelKind::nvlink_domain);
+    if (domain_level_ == Hierarchy::kNoLevel) domain_level_ = hierarchy_.host_level();
+    const auto domain_gpus = std::max(1U, hierarchy_.max_capacity(0));
+    for (const TraceJob& job : trace.jobs) {
+      ReplayJob made{.spec = trace_job_spec(job.gpus, domain_gpus)};
+      made.spec.tenant = trace.tenants[job.tenant];
+      made.spec.expected_duration_s =
+          std::clamp<std::int64_t>(static_cast<std::int64_t>(static_cast<double>(job.runs_s) * options.estimate_factor),
+                                   1, JobSpec::kMaxDurationS);
+      made.submitted_us = job.submitted_s * 1'000'000;
+      made.runs_us = job.runs_s * 1'000'000;
+      jobs_.push_back(std::move(made));
+    }
+    queue_ = options.policy == "railweave" ? make_railweave_queue(fabric, options) : make_peer_queue(fabric, options);
+  }
+
+  ReplayReport run(const std::function<void(std::uint64_t)>& progress);
+
+ private:
+  void arrive(std::int64_t now_us);
+  void end(std::int64_t now_us);
+  void start(ReplayStart start, std::int64_t now_us);
+  void measure(std::int64_t now_us);
+  [[nodiscard]] std::uint64_t stranded_now();
+  void count_spans(const ReplayJob& job);
+  void summarise();
+
+  PlacementFabricPtr fabric_;
+  const Hierarchy& hierarchy_;
+  const JobTrace& trace_;
+  ReplayJobs jobs_;
+  std::unique_ptr<ReplayQueue> queue_;
+  unsigned rack_level_ = 0, domain_level_ = 0;
+  PlacementTree tree_;
+  Allocations allocations_;
+  std::size_t next_ = 0;  // to arrive
+  std::vector<JobIndex> waiting_, running_;
+  std::map<std::uint32_t, std::uint64_t> waiting_sizes_;
+  using End = std::pair<std::int64_t, JobIndex>;
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  std::uint64_t used_ = 0, ended_ = 0;
+  std::int64_t last_us_ = 0;
+  double busy_gpu_s_ = 0, stranded_gpu_s_ = 0;
+  std::vector<double> waits_;
+  std::vector<JobIndex> done_;
+  ReplayReport report_;
+};
+
+void Replay::arrive(std::int64_t now_us) {
+  for (; next_ < jobs_.size() && jobs_[next_].submitted_us <= now_us; ++next_) {
+    const std::uint64_t gpus = rank_count(jobs_[next_].spec.parallelism);
+    if (gpus > report_.total_gpus) {
+      ++report_.too_large;
+      continue;
+    }
+    waiting_.push_back(static_cast<JobIndex>(next_));
+    ++waiting_sizes_[static_cast<std::uint32_t>(gpus)];
+  }
+  report_.peak_queue = std::max<std::uint64_t>(report_.peak_queue, waiting_.size());
+}
+
+void Replay::end(std::int64_t now_us) {
+  std::vector<JobIndex> over;
+  for (; !ends_.empty() && ends_.top().first <= now_us; ends_.pop()) {
+    ReplayJob& job = jobs_[ends_.top().second];
+    queue_->ended(job);
+    RAILWEAVE_CHECK(release(allocations_, fabric_->topology(), job.gpus), "a running job holds its GPUs");
+    used_ -= job.gpus.size();
+    job.gpus = {};
+    over.push_back(ends_.top().second);
+    ++ended_;
+  }
+  if (over.empty()) return;
+  std::erase_if(running_, [&](JobIndex job) { return jobs_[job].gpus.empty(); });
+}
+
+void Replay::start(ReplayStart start, std::int64_t now_us) {
+  ReplayJob& job = jobs_[start.job];
+  RAILWEAVE_CHECK(job.started_us < 0 && start.gpus.size() == rank_count(job.spec.parallelism),
+                  "a job starts whole, once");
+  RAILWEAVE_CHECK(take(allocations_, fabric_->topology(), start.gpus), "a start takes free GPUs");
+  job.started_us = now_us;
+  job.gpus = std::move(start.gpus);
+  used_ += job.gpus.size();
+  running_.push_back(start.job);
+  ends_.emplace(now_us + job.runs_us, start.job);
+  const auto size = waiting_sizes_.find(static_cast<std::uint32_t>(job.gpus.size()));
+  if (--size->second == 0) waiting_sizes_.erase(size);
+  waits_.push_back(static_cast<double>(now_us - job.submitted_us) * 1e-6);
+  done_.push_back(start.job);
+  count_spans(job);
+}
+
+void Replay::count_spans(const ReplayJob& job) {
+  if (job.gpus.size() <= hierarchy_.max_capacity(hierarchy_.host_level())) return;
+  std::set<GroupIndex> racks, domains;
+  for (const auto gpu : job.gpus) {
+    const LeafIndex leaf = hierarchy_.host_first_leaf(fabric_->topology().host(gpu));
+    racks.insert(hierarchy_.group_of_leaf(rack_level_, leaf));
+    domains.insert(hierarchy_.group_of_leaf(domain_level_, leaf));
+  }
+  const auto least = [&](unsigned level) {
+    const std::uint64_t most = hierarchy_.max_capacity(level);
+    return (job.gpus.size() + most - 1) / most;
+  };
+  ++report_.spread_jobs;
+  report_.racks += racks.size();
+  report_.least_racks += least(rack_level_);
+  report_.at_least_racks += racks.size() <= least(rack_level_) ? 1 : 0;
+  report_.domains += domains.size();
+  report_.least_domains += least(domain_level_);
+}
+
+std::uint64_t Replay::stranded_now() {
+  if (waiting_.empty()) return 0;
+  tree_.sync(allocations_);
+  std::vector<JobSpec> specs;
+  specs.reserve(waiting_sizes_.size());
+  std::vector<const JobSpec*> pointers;
+  for (const auto& [gpus, count] : waiting_sizes_) {
+    specs.push_back(trace_job_spec(gpus, std::max(1U, hierarchy_.max_capacity(0))));
+    pointers.push_back(&specs.back());
+  }
+  return find_stranded(*fabric_, tree_, pointers).stranded;
+}
+
+void Replay::measure(std::int64_t now_us) {
+  report_.samples.push_back({now_us / 1'000'000, used_, stranded_now(), waiting_.size()});
+}
+
+void Replay::summarise() {
+  report_.jobs = done_.size();
+  std::vector<double> sorted = waits_;
+  std::ranges::sort(sorted);
+  report_.mean_wait_s = mean(sorted);
+  report_.p50_wait_s = at_share(sorted, 0.5);
+  report_.p95_wait_s = at_share(sorted, 0.95);
+  report_.p99_wait_s = at_share(sorted, 0.99);
+  report_.most_wait_s = sorted.empty() ? 0 : sorted.back();
+  report_.makespan_s = last_us_ / 1'000'000;
+  report_.stranded_gpu_h = stranded_gpu_s_ / 3600;
+  const double whole = static_cast<double>(report_.total_gpus) * static_cast<double>(report_.makespan_s);
+  report_.utilisation = whole > 0 ? busy_gpu_s_ / whole : 0;
+
+  struct OfTenant {
+    std::vector<double> waits, slowdowns;
+    double gpu_s = 0;
+  };
+  std::map<std::string, OfTenant> tenants;
+  for (std::size_t i = 0; i < done_.size(); ++i) {
+    const ReplayJob& job = jobs_[done_[i]];
+    OfTenant& tenant = tenants[job.spec.tenant];
+    const double runs_s = static_cast<double>(job.runs_us) * 1e-6;
+    tenant.waits.push_back(waits_[i]);
+    tenant.slowdowns.push_back(std::max(1.0, (waits_[i] + runs_s) / std::max(runs_s, kShortJobS)));
+    tenant.gpu_s += runs_s * static_cast<double>(rank_count(job.spec.parallelism));
+  }
+  double sum = 0;
+  double squares = 0;
+  for (auto& [name, tenant] : tenants) {
+    std::ranges::sort(tenant.waits);
+    const double slowdown = mean(tenant.slowdowns);
+    sum += slowdown;
+    squares += slowdown * slowdown;
+    report_.tenants.push_back(
+        {name, tenant.waits.size(), tenant.gpu_s / 3600, mean(tenant.waits), at_share(tenant.waits, 0.95), slowdown});
+  }
+  if (squares > 0) report_.fairness = sum * sum / (static_cast<double>(tenants.size()) * squares);
+  std::ranges::stable_sort(report_.tenants, [](const auto& a, const auto& b) { return a.gpu_h > b.gpu_h; });
+}
+
+ReplayReport Replay::run(const std::function<void(std::uint64_t)>& progress) {
+  while (next_ < jobs_.size() || !ends_.empty()) {
+    std::int64_t now_us = INT64_MAX;
+    if (next_ < jobs_.size()) now_us = jobs_[next_].submitted_us;
+    if (!ends_.empty()) now_us = std::min(now_us, ends_.top().first);
+    if (!report_.samples.empty()) {
+      const double passed_s = static_cast<double>(now_us - last_us_) * 1e-6;
+      busy_gpu_s_ += passed_s * static_cast<double>(used_);
+      stranded_gpu_s_ += passed_s * static_cast<double>(report_.samples.back().stranded);
+    }
+    last_us_ = now_us;
+    end(now_us);
+    arrive(now_us);
+    if (!waiting_.empty()) {
+      ++report_.cycles;
+      auto starts = queue_->decide(now_us, jobs_, waiting_, running_);
+      for (auto& one : starts) start(std::move(one), now_us);
+      if (!starts.empty()) std::erase_if(waiting_, [&](JobIndex job) { return jobs_[job].started_us >= 0; });
+    }
+    measure(now_us);
+    if (report_.samples.size() % 64 == 0) progress(ended_);
+  }
+  summarise();
+  return std::move(report_);
+}
+
+}  // namespace
+
+ReplayReport replay(const PlacementFabricPtr& fabric, const JobTrace& trace, const ReplayOptions& options,
+                    const std::function<void(std::uint64_t)>& progress) {
+  return Replay(fabric, trace, options).run(progress);
+}
+
+}  // namespace railweave::cli

@@ -1,0 +1,60 @@
+// A job trace on a fabric, event by event in simulated time, under one policy.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scheduler/placement/placement_fabric.h"
+#include "scheduler/queue/queue_policy.h"
+#include "services/railweave/lab/replay/job_trace.h"
+
+namespace railweave::cli {
+
+inline constexpr std::string_view kReplayPolicies[] = {"fifo-first-fit", "best-fit", "tree", "railweave"};
+
+struct ReplayOptions {
+  std::string policy = "railweave";                                      // of kReplayPolicies
+  scheduler::Backfill backfill = scheduler::Backfill::easy;              // conservative: railweave alone
+  scheduler::FairShareRule fair_share = scheduler::FairShareRule::none;  // railweave alone
+  double estimate_factor = 1;
+  std::int64_t starvation_s = 0;  // 0: no bound; railweave alone
+};
+
+struct ReplaySample {
+  std::int64_t at_s = 0;
+  std::uint64_t used = 0, stranded = 0;
+  std::uint64_t queued = 0;
+};
+
+struct ReplayTenant {
+  std::string name;
+  std::uint64_t jobs = 0;
+  double gpu_h = 0;
+  double mean_wait_s = 0, p95_wait_s = 0;
+  double mean_slowdown = 0;  // (waiting + running, at least 10 min) / (running, at least 10 min), at least 1
+};
+
+struct ReplayReport {
+  std::string policy, backfill;
+  std::uint64_t jobs = 0, too_large = 0, total_gpus = 0;
+  double mean_wait_s = 0, p50_wait_s = 0, p95_wait_s = 0, p99_wait_s = 0, most_wait_s = 0;
+  std::int64_t makespan_s = 0;
+  double utilisation = 0;  // of all GPUs, over the makespan
+  // Jobs of more than a node: groups used, and the fewest that could hold them on the empty fabric.
+  std::uint64_t spread_jobs = 0, racks = 0, least_racks = 0, domains = 0, least_domains = 0, at_least_racks = 0;
+  std::string rack_level;     // what stands for a rack on this fabric: "rack" or "leafGroup"
+  double stranded_gpu_h = 0;  // free while jobs wait, and of use to none of them
+  double fairness = 1;        // Jain's index of the tenants' mean slowdowns: 1 is even
+  std::uint64_t cycles = 0, peak_queue = 0;
+  std::vector<ReplayTenant> tenants;  // by GPU hours, most first
+  std::vector<ReplaySample> samples;  // after every event; whoever draws them thins them out
+};
+
+// `progress`: jobs ended so far, now and then.
+ReplayReport replay(const scheduler::PlacementFabricPtr& fabric, const JobTrace& trace, const ReplayOptions& options,
+                    const std::function<void(std::uint64_t)>& progress);
+
+}  // namespace railweave::cli

@@ -1,0 +1,43 @@
+// Who starts now and where: the queue of one policy in a replay.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "scheduler/placement/placement_fabric.h"
+#include "scheduler/queue/queue_job.h"
+#include "services/railweave/lab/replay/replay.h"
+
+namespace railweave::cli {
+
+struct ReplayJob {
+  scheduler::JobSpec spec;  // with what people expect
+  std::int64_t submitted_us = 0, runs_us = 0;
+  std::int64_t started_us = -1;
+  std::vector<fabric::GpuId> gpus;  // while it runs
+};
+using ReplayJobs = std::vector<ReplayJob>;
+using JobIndex = std::uint32_t;
+
+struct ReplayStart {
+  JobIndex job = 0;
+  std::vector<fabric::GpuId> gpus;
+};
+
+class ReplayQueue {
+ public:
+  virtual ~ReplayQueue() = default;
+  // `waiting` by submission. What it answers is carried out.
+  [[nodiscard]] virtual std::vector<ReplayStart> decide(std::int64_t now_us, const ReplayJobs& jobs,
+                                                        const std::vector<JobIndex>& waiting,
+                                                        const std::vector<JobIndex>& running) = 0;
+  virtual void ended(const ReplayJob& job) = 0;  // before its GPUs are taken from it
+};
+
+std::unique_ptr<ReplayQueue> make_railweave_queue(const scheduler::PlacementFabricPtr& fabric,
+                                                  const ReplayOptions& options);
+// First come, first served with or without EASY backfill, on one of the placers of others.
+std::unique_ptr<ReplayQueue> make_peer_queue(const scheduler::PlacementFabricPtr& fabric, const ReplayOptions& options);
+
+}  // namespace railweave::cli

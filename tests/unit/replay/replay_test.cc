@@ -1,0 +1,130 @@
+// Replays against a simulation of its own where any GPUs will do, and against what holds for every policy.
+#include "services/railweave/lab/replay/replay.h"
+
+#include <map>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fabric/generate/generate.h"
+#include "services/railweave/lab/replay/replay_svg.h"
+
+namespace railweave::cli {
+namespace {
+
+scheduler::PlacementFabricPtr fabric_of(const char* hosts) {
+  auto topology = fabric::generate(
+      "fat-tree",
+      {{"hosts", hosts}, {"hosts-per-leaf", "4"}, {"nics-per-host", "1"}, {"hosts-per-rack", "2"}, {"radix", "16"}});
+  EXPECT_TRUE(topology) << topology.error().text();
+  return std::make_shared<const scheduler::PlacementFabric>(
+      std::make_shared<const fabric::Topology>(std::move(*topology)));
+}
+
+JobTrace random_trace(std::uint64_t seed, std::size_t jobs, bool single) {
+  std::mt19937_64 random(seed);
+  JobTrace trace;
+  trace.tenants = {"a", "b", "c"};
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < jobs; ++i) {
+    at += static_cast<std::int64_t>(random() % 40);
+    const std::uint32_t gpus = single ? 1 : 1U << random() % 6;
+    trace.jobs.push_back({at, 1 + static_cast<std::int64_t>(random() % (single ? 6000 : 600)), gpus,
+                          static_cast<std::uint32_t>(random() % 3)});
+  }
+  return trace;
+}
+
+ReplayReport replay_as(const std::string& policy, scheduler::Backfill backfill, const JobTrace& trace) {
+  ReplayOptions options;
+  options.policy = policy;
+  options.backfill = backfill;
+  return replay(fabric_of("8"), trace, options, [](std::uint64_t) {});
+}
+
+// Jobs of one GPU: a queue with 64 servers, whoever places.
+TEST(Replay, OfSingleGpusIsAQueueWithAsManyServers) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const JobTrace trace = random_trace(seed, 800, true);
+    std::multimap<std::int64_t, int> servers;  // when each is free
+    for (int i = 0; i < 64; ++i) servers.emplace(0, i);
+    double waits = 0;
+    double busy = 0;
+    std::int64_t makespan = 0;
+    for (const auto& job : trace.jobs) {
+      const std::int64_t start = std::max(servers.begin()->first, job.submitted_s);
+      servers.erase(servers.begin());
+      servers.emplace(start + job.runs_s, 0);
+      waits += static_cast<double>(start - job.submitted_s);
+      busy += static_cast<double>(job.runs_s);
+      makespan = std::max(makespan, start + job.runs_s);
+    }
+    EXPECT_GT(waits, 0);
+    for (const auto policy : kReplayPolicies) {
+      const ReplayReport report = replay_as(std::string(policy), scheduler::Backfill::none, trace);
+      EXPECT_EQ(report.jobs, 800U);
+      EXPECT_NEAR(report.mean_wait_s, waits / 800, 1e-6) << policy;
+      EXPECT_EQ(report.makespan_s, makespan) << policy;
+      EXPECT_NEAR(report.utilisation, busy / (64.0 * static_cast<double>(makespan)), 1e-9) << policy;
+      EXPECT_EQ(report.stranded_gpu_h, 0) << policy;
+    }
+  }
+}
+
+TEST(Replay, HoldsWhatHoldsForEveryPolicy) {
+  const JobTrace trace = random_trace(7, 1500, false);
+  for (const auto policy : kReplayPolicies) {
+    for (const auto backfill : {scheduler::Backfill::none, scheduler::Backfill::easy}) {
+      const ReplayReport report = replay_as(std::string(policy), backfill, trace);
+      EXPECT_EQ(report.jobs, trace.jobs.size()) << policy;
+      EXPECT_LE(report.p50_wait_s, report.p95_wait_s);
+      EXPECT_LE(report.p99_wait_s, report.most_wait_s);
+      EXPECT_GE(report.racks, report.least_racks);
+      EXPECT_GE(report.domains, report.least_domains);
+      EXPECT_LE(report.utilisation, 1);
+      EXPECT_GT(report.utilisation, 0.3);
+      EXPECT_LE(report.fairness, 1 + 1e-9);
+      for (const auto& sample : report.samples) {
+        ASSERT_LE(sample.used + sample.stranded, report.total_gpus);
+        if (sample.queued == 0) {
+          ASSERT_EQ(sample.stranded, 0U);
+        }
+      }
+      EXPECT_EQ(report.samples.back().used, 0U);
+    }
+  }
+  const ReplayReport first_fit = replay_as("fifo-first-fit", scheduler::Backfill::easy, trace);
+  const ReplayReport own = replay_as("railweave", scheduler::Backfill::easy, trace);
+  EXPECT_LE(own.racks, first_fit.racks);
+  EXPECT_LT(own.mean_wait_s, replay_as("railweave", scheduler::Backfill::none, trace).mean_wait_s);
+}
+
+TEST(Replay, LeavesOutWhatIsLargerThanTheFabric) {
+  JobTrace trace = random_trace(1, 10, true);
+  trace.jobs[3].gpus = 65;
+  const ReplayReport report = replay_as("railweave", scheduler::Backfill::easy, trace);
+  EXPECT_EQ(report.too_large, 1U);
+  EXPECT_EQ(report.jobs, 9U);
+}
+
+TEST(ReplaySvg, HasAxesALegendAndALinePerPolicy) {
+  const JobTrace trace = random_trace(2, 200, false);
+  const std::vector<ReplayReport> reports{replay_as("tree", scheduler::Backfill::easy, trace),
+                                          replay_as("railweave", scheduler::Backfill::easy, trace)};
+  const std::string svg = replay_svg(reports);
+  const auto count = [&](const std::string& what) {
+    std::size_t found = 0;
+    for (std::size_t at = svg.find(what); at != std::string::npos; at = svg.find(what, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("<polyline"), 6U);
+  EXPECT_EQ(count(">railweave<"), 1U);
+  EXPECT_EQ(count("class='title'"), 3U);
+  EXPECT_TRUE(svg.starts_with("<svg"));
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+  EXPECT_EQ(count("nan"), 0U);
+}
+
+}  // namespace
+}  // namespace railweave::cli
