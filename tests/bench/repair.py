@@ -39,8 +39,6 @@ SECONDS = int(os.environ.get("OPENSM_SECONDS", "600"))
 
 def generate(railweave, name, folder):
     shape = list(FABRICS[name]) + ["--speed", "EDR"]
-    if name == "3456":  # twelve hosts a leaf, half the radix; two thirds of a full tree
-        shape = shape[:]
     native, netlist = folder / "fabric.json", folder / "fabric.net"
     for arguments in (["-O", str(native)], ["--format", "ibsim", "-O", str(netlist)]):
         subprocess.run([railweave, "lab", "generate", *shape, *arguments], check=True, capture_output=True)
@@ -48,7 +46,7 @@ def generate(railweave, name, folder):
 
 
 def cables(netlist):
-    """Cables between switches, as (switch, port), in the order of the file; every so many of them, for the cuts."""
+    """Cables between switches to cut, as (switch, port, other switch), spread over the file."""
     found, switch = [], None
     for line in netlist.read_text().splitlines():
         head = re.match(r'(Switch|Ca|Hca)\s+\d+\s+"([^"]+)"', line)
@@ -57,8 +55,15 @@ def cables(netlist):
         cable = re.match(r'\[(\d+)\]\s+"(S-[^"]+)"\[', line)
         if cable and switch:
             found.append((switch, int(cable.group(1)), cable.group(2)))
-    step = max(1, len(found) // (CUTS + 1))
-    return [found[(i + 1) * step] for i in range(CUTS)]
+    # No switch twice, and not the manager's own leaf: what cannot be managed from there any more reports nothing, and
+    # waits for the next sweep.
+    own = re.search(r'^(?:Ca|Hca)\s[^\n]*\n\s*\[\d+\][^"]*"(S-[^"]+)"', netlist.read_text(), re.MULTILINE).group(1)
+    step, chosen, used = max(1, len(found) // (CUTS + 1)), [], {own}
+    for i in range(CUTS):
+        cable = next(cable for cable in found[(i + 1) * step:] + found if not used & {cable[0], cable[2]})
+        used |= {cable[0], cable[2]}
+        chosen.append(cable)
+    return chosen
 
 
 def get(url, path):
@@ -193,6 +198,8 @@ def main():
             lost = lost_meanwhile(str(binaries / "railweave"), native, netlist, cut, folder)
             head = (f"{name:<9} {median(ours, 'ms'):>7.1f} ({median(ours, 'from_cut_ms'):>6.1f}) {median(ours, 'sweep_ms'):>7.1f} {median(ours, 'compute_ms'):>7.1f} "
                     f"{median(ours, 'write_ms'):>7.1f} {median(ours, 'mads'):>6.0f} {median(ours, 'blocks'):>7.0f} {lost!s:>14} {max(r['after'] for r in ours):>6}")
+            if not ENGINES:
+                print(head, flush=True)
             for engine in ENGINES:
                 try:
                     osm_up_s, theirs, used = opensm(netlist, engine, cut)

@@ -19,11 +19,22 @@ namespace {
 
 constexpr std::size_t kMaxObservations = 4096;  // kept until somebody asks; then "lost" says that there were more
 
+ExchangeOptions impatient(ExchangeOptions options) {
+  options.timeout = std::min(options.timeout, Milliseconds(50));
+  options.attempts = std::min(options.attempts, 2U);
+  return options;
+}
+
 }  // namespace
 
 InfinibandDriver::InfinibandDriver(std::unique_ptr<MadPort> port, const InfinibandOptions& options)
-    : port_(std::move(port)), options_(options), exchange_(*port_, options.exchange) {
-  exchange_.on_unasked([this](const ReceivedMad& received) { take_trap(received); });
+    : port_(std::move(port)),
+      options_(options),
+      exchange_(*port_, options.exchange),
+      counter_exchange_(*port_, impatient(options.exchange)) {
+  for (MadExchange* exchange : {&exchange_, &counter_exchange_}) {
+    exchange->on_unasked([this](const ReceivedMad& received) { take_trap(received); });
+  }
 }
 
 Result<Sweep> InfinibandDriver::sweep(bool everything) {
@@ -263,8 +274,8 @@ Result<std::vector<PortTablesReading>> InfinibandDriver::read_port_tables(std::s
 
 Result<std::vector<CounterReading>> InfinibandDriver::read_counters(std::span<const PortRef> ports) {
   if (auto swept = ensure_swept(); !swept) return std::unexpected(swept.error());
-  forgive_all();
-  return CounterReader(exchange_, map_, counter_abilities_, options_.counters).read(ports);
+  for (std::size_t n = 0; n < map_.nodes.size(); ++n) counter_exchange_.forgive(n + 1);
+  return CounterReader(counter_exchange_, map_, counter_abilities_, options_.counters).read(ports);
 }
 
 }  // namespace railweave::fabric::infiniband

@@ -68,6 +68,7 @@ class InfinibandDriver final : public FabricDriver {
   std::unique_ptr<MadPort> port_;
   const InfinibandOptions options_;
   MadExchange exchange_;
+  MadExchange counter_exchange_;  // impatient: a repair may be waiting, and counters are read again anyway
   SubnetMap map_;
   bool swept_ = false;
   TopologyPtr topology_;

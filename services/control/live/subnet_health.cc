@@ -28,6 +28,8 @@ constexpr std::array<KindText, health::kAlarmKinds> kKinds = {{
     {"link.waiting", "of the time without credit to send", true},
 }};
 
+constexpr std::int64_t kFirstAbsenceUs = 30'000'000, kLongestAbsenceUs = 600'000'000;
+
 std::string amount(double value, bool load) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), load ? "%.0f%%" : "%.4g", load ? value * 100 : value);
@@ -62,6 +64,11 @@ Result<bool> SubnetHealth::poll(FabricDriver& driver, std::int64_t now_us, std::
   std::vector<const Watched*> who;
   for (const Watched& watched : slice) {
     if (!driver.read_link(watched.ref.device, watched.ref.port).active) continue;
+    if (const auto absent = absent_.find(watched.ref.device);
+        absent != absent_.end() && now_us < absent->second.until_us) {
+      ++unanswered_now_;
+      continue;
+    }
     asked.push_back(watched.ref);
     who.push_back(&watched);
   }
@@ -69,7 +76,17 @@ Result<bool> SubnetHealth::poll(FabricDriver& driver, std::int64_t now_us, std::
   if (!asked.empty()) {
     auto readings = driver.read_counters(asked);
     if (!readings) return std::unexpected(readings.error());
-    for (std::size_t i = 0; i < readings->size(); ++i) took(*who[i], (*readings)[i], unix_us, changes);
+    for (std::size_t i = 0; i < readings->size(); ++i) {
+      took(*who[i], (*readings)[i], unix_us, changes);
+      if ((*readings)[i].answered) {
+        absent_.erase(who[i]->ref.device);
+        continue;
+      }
+      Absence& absence = absent_[who[i]->ref.device];
+      if (now_us < absence.until_us) continue;  // another port of it
+      absence.wait_us = std::clamp(absence.wait_us * 2, kFirstAbsenceUs, kLongestAbsenceUs);
+      absence.until_us = now_us + absence.wait_us;
+    }
   }
   if (next_ == 0) unanswered_ = unanswered_now_;
   return !changes.empty() || next_ == 0;

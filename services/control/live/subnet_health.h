@@ -51,6 +51,11 @@ class SubnetHealth {
   fabric::health::AlarmRules rules_;
   std::size_t next_ = 0;
   std::int64_t round_at_us_ = 0;
+  // Devices that did not answer are asked again later and later: nobody shall wait for them.
+  struct Absence {
+    std::int64_t until_us = 0, wait_us = 0;
+  };
+  std::map<Guid, Absence> absent_;
   std::uint64_t unanswered_ = 0, unanswered_now_ = 0;  // of the last whole round, of this one
 
   mutable std::mutex mutex_;  // guards latest_
