@@ -56,8 +56,8 @@ void read_slices(ObjectReader& topology, JobSpec& spec) {
   const Json* list = topology.take("slices");
   if (list == nullptr) return;
   if (!list->is_array() || list->size() > JobSpec::kMaxSlices) {
-    return topology.set_error(
-        "slices", "a list of at most " + std::to_string(JobSpec::kMaxSlices) + " {level, size} is wanted");
+    return topology.set_error("slices",
+                              "a list of at most " + std::to_string(JobSpec::kMaxSlices) + " {level, size} is wanted");
   }
   for (std::size_t i = 0; i < list->size(); ++i) {
     ObjectReader reader((*list)[i], topology.pointer("slices") + "/" + std::to_string(i));

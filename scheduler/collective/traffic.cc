@@ -26,10 +26,9 @@ Result<void> check_model(const ModelSpec& model, const Parallelism& parallelism)
     double share;
     const char* group;
   };
-  for (const auto& [share, group] :
-       {Overlap{model.overlap_tensor, "tensor"}, Overlap{model.overlap_context, "context"},
-        Overlap{model.overlap_expert, "expert"}, Overlap{model.overlap_data, "data"},
-        Overlap{model.overlap_pipeline, "pipeline"}}) {
+  for (const auto& [share, group] : {Overlap{model.overlap_tensor, "tensor"}, Overlap{model.overlap_context, "context"},
+                                     Overlap{model.overlap_expert, "expert"}, Overlap{model.overlap_data, "data"},
+                                     Overlap{model.overlap_pipeline, "pipeline"}}) {
     if (!(share >= 0 && share <= 1)) return invalid("must be between 0 and 1", std::string("overlap/") + group);
   }
   if (model.layers < parallelism.pipeline) {

@@ -68,7 +68,7 @@ struct JobSpec {
   //   expert   that differ in tp and ep; likewise
   //   stage    of one pipeline stage      job  all
   LevelRequest tensor, context, expert, stage, job;
-  std::vector<Slice> slices;                        // sizes rise, each a multiple of the one before
+  std::vector<Slice> slices;                       // sizes rise, each a multiple of the one before
   std::optional<fabric::LevelKind> spread_stages;  // each pipeline stage in a group of this level of its own
 
   std::optional<ModelSpec> model;      // what it computes, to predict a step

@@ -1,7 +1,8 @@
-// What taking GPUs costs the jobs to come: the GPUs that a job of some size could have used before and cannot use after,
-// expected over a mix of sizes. After "Beware of Fragmentation" (Weng et al., USENIX ATC 2023), where a GPU counts as
-// lost to a size when no job of that size can use it where it is; here sizes beyond a leaf count whole leaves inside one
-// group of the nearest level that could hold them, so that whole NVLink domains, racks and leaf groups stay whole.
+// What taking GPUs costs the jobs to come: the GPUs that a job of some size could have used before and cannot use
+// after, expected over a mix of sizes. After "Beware of Fragmentation" (Weng et al., USENIX ATC 2023), where a GPU
+// counts as lost to a size when no job of that size can use it where it is; here sizes beyond a leaf count whole leaves
+// inside one group of the nearest level that could hold them, so that whole NVLink domains, racks and leaf groups stay
+// whole.
 #pragma once
 
 #include <cstdint>

@@ -42,8 +42,8 @@ Result<Wishes> wishes_of(const JobSpec& spec, const Hierarchy& hierarchy);
 struct JobShape {
   FitShape fit;
   std::vector<Rung> rungs;
-  std::uint64_t count = 1;     // pieces of the last rung
-  unsigned min_level = 0;      // of the whole job: higher where stages must be spread
+  std::uint64_t count = 1;  // pieces of the last rung
+  unsigned min_level = 0;   // of the whole job: higher where stages must be spread
   unsigned max_level = 0;
   bool expert_inside = false;  // expert groups are nested inside context groups; otherwise the other way round
   std::vector<std::uint64_t> nested_gpus;  // sizes of pieces to keep near each other, rising; the last is the job
@@ -52,8 +52,8 @@ struct JobShape {
   [[nodiscard]] std::uint64_t units() const;
 };
 
-// Errors of kind impossible, code "jobs.neverFits", where levels, slices, spread and gpus_per_node contradict each other
-// on this fabric.
+// Errors of kind impossible, code "jobs.neverFits", where levels, slices, spread and gpus_per_node contradict each
+// other on this fabric.
 Result<JobShape> shape_of(const JobSpec& spec, const Hierarchy& hierarchy, const Nearness& nearness,
                           std::shared_ptr<const LeafFilter> filter);
 

@@ -70,10 +70,10 @@ struct Explanation {
 
 struct PlacementResult {
   Outcome outcome = Outcome::never;
-  Placement placement;                // when placed
-  Explanation explanation;            // otherwise
+  Placement placement;                    // when placed
+  Explanation explanation;                // otherwise
   std::vector<Alternative> alternatives;  // where asked for
-  std::vector<std::string> warnings;  // "excluded node 'dgx-9' is not in the fabric"
+  std::vector<std::string> warnings;      // "excluded node 'dgx-9' is not in the fabric"
 };
 
 }  // namespace railweave::scheduler

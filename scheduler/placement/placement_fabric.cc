@@ -27,6 +27,14 @@ PlacementFabric::PlacementFabric(fabric::TopologyPtr topology, fabric::Locality 
       hierarchy_(std::make_shared<const Hierarchy>(*topology_, locality_)),
       gpu_nics_(*topology_),
       bundles_(*topology_, locality_, ports_of(*topology_, gpu_nics_)),
-      nominal_mbps_(bundles_.capacities(fabric::link_capacities_mbps(fabric::FabricView(topology_)))) {}
+      nominal_mbps_(capacities_mbps(fabric::FabricView(topology_))) {}
+
+std::vector<double> PlacementFabric::capacities_mbps(const fabric::FabricView& view) const {
+  std::vector<double> links = fabric::link_capacities_mbps(view);
+  for (const auto link : topology_->links()) {
+    if (view.drained(link)) links[link.index() * 2] = links[link.index() * 2 + 1] = 0;
+  }
+  return bundles_.capacities(links);
+}
 
 }  // namespace railweave::scheduler

@@ -1,12 +1,13 @@
 // Everything placement needs to know of one topology, derived once and shared: levels of locality as a nested
-// hierarchy, NVLink domains inside hosts, which adapters each GPU uses, and the bundles of links they lead to. Immutable; any number of threads may read
-// it.
+// hierarchy, NVLink domains inside hosts, which adapters each GPU uses, and the bundles of links they lead to.
+// Immutable; any number of threads may read it.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "fabric/topology/fabric_view.h"
 #include "fabric/topology/locality.h"
 #include "fabric/topology/topology.h"
 #include "scheduler/collective/fabric_bundles.h"
@@ -29,7 +30,9 @@ class PlacementFabric {
   [[nodiscard]] const GpuNics& gpu_nics() const { return gpu_nics_; }
   // What communication is predicted on: GPUs send through the ports that gpu_nics() says.
   [[nodiscard]] const FabricBundles& bundles() const { return bundles_; }
-  // Mb/s by bundle with every link up.
+  // Mb/s by bundle: of links that are up and not drained.
+  [[nodiscard]] std::vector<double> capacities_mbps(const fabric::FabricView& view) const;
+  // ... with every link up.
   [[nodiscard]] std::span<const double> nominal_mbps() const { return nominal_mbps_; }
 
  private:

@@ -230,9 +230,8 @@ void Placer::Impl::add_wider_levels(const JobSpec& spec, const JobSearch::Filter
     std::string_view name;
   };
   const Hierarchy& hierarchy = fabric_->hierarchy();
-  for (const auto& [request, name] :
-       {Asked{&JobSpec::context, "context"}, Asked{&JobSpec::expert, "expert"}, Asked{&JobSpec::stage, "pipeline"},
-        Asked{&JobSpec::job, "job"}}) {
+  for (const auto& [request, name] : {Asked{&JobSpec::context, "context"}, Asked{&JobSpec::expert, "expert"},
+                                      Asked{&JobSpec::stage, "pipeline"}, Asked{&JobSpec::job, "job"}}) {
     const auto required = (spec.*request).required;
     if (!required) continue;
     const unsigned from = hierarchy.level_of(*required);

@@ -1,5 +1,5 @@
-// What candidates for one job's place cost: time of communication per step on what links have left, and GPUs lost to the
-// jobs to come. One per thread: it owns scratch memory. Borrows the fabric.
+// What candidates for one job's place cost: time of communication per step on what links have left, and GPUs lost to
+// the jobs to come. One per thread: it owns scratch memory. Borrows the fabric.
 #pragma once
 
 #include <memory>

@@ -149,7 +149,8 @@ def submission(session):
             break
     assert items == ranks.json["items"]
     for query, code in (({"limit": "0"}, "query.invalidNumber"), ({"cursor": "x"}, "query.invalidNumber"),
-                        ({"limit": "100001"}, "query.invalidNumber"), ({"format": "hostfile"}, "query.unknownParameter")):
+                        ({"limit": "100001"}, "query.invalidNumber"), ({"format": "excel"}, "ranks.unknownFormat"),
+                        ({"format": "slurm", "limit": "3"}, "query.unknownParameter")):
         session.call("listRanks", 400, code, path={"id": name}, query=query)
     assert session.call("listRanks", 200, path={"id": name}, query={"cursor": "1048576"}).json["items"] == []
 
