@@ -27,6 +27,8 @@ class PlacementFabric {
   [[nodiscard]] const fabric::Locality& locality() const { return locality_; }
   [[nodiscard]] const Hierarchy& hierarchy() const { return *hierarchy_; }
   [[nodiscard]] const HierarchyPtr& hierarchy_ptr() const { return hierarchy_; }
+  [[nodiscard]] LeafIndex leaf(fabric::GpuId gpu) const { return leaf_of_gpu_[gpu.index()]; }
+  [[nodiscard]] fabric::NvlinkDomainId domain(LeafIndex leaf) const { return domain_of_leaf_[leaf]; }
   [[nodiscard]] const GpuNics& gpu_nics() const { return gpu_nics_; }
   // What communication is predicted on: GPUs send through the ports that gpu_nics() says.
   [[nodiscard]] const FabricBundles& bundles() const { return bundles_; }
@@ -39,6 +41,8 @@ class PlacementFabric {
   fabric::TopologyPtr topology_;
   fabric::Locality locality_;
   HierarchyPtr hierarchy_;
+  std::vector<LeafIndex> leaf_of_gpu_;
+  std::vector<fabric::NvlinkDomainId> domain_of_leaf_;
   GpuNics gpu_nics_;
   FabricBundles bundles_;
   std::vector<double> nominal_mbps_;

@@ -1,24 +1,23 @@
 #include "scheduler/placement/placer.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "scheduler/collective/traffic.h"
 #include "scheduler/placement/candidates.h"
-#include "scheduler/placement/data_rings.h"
 #include "scheduler/placement/explain.h"
 #include "scheduler/placement/job_search.h"
 #include "scheduler/placement/packing.h"
 #include "scheduler/placement/placement_transaction.h"
+#include "scheduler/placement/refinement.h"
 #include "scheduler/placement/scorer.h"
+#include "scheduler/placement/summary.h"
 
 namespace railweave::scheduler {
 
 using fabric::HostId;
-using fabric::NvlinkDomainId;
 
 namespace {
 
@@ -42,7 +41,8 @@ class Placer::Impl {
         tree_(fabric_->hierarchy_ptr()),
         search_(fabric_->hierarchy_ptr()),
         packing_(*fabric_),
-        scorer_(*fabric_) {}
+        scorer_(*fabric_),
+        refinement_(*fabric_) {}
 
   [[nodiscard]] const PlacementFabric& fabric() const { return *fabric_; }
   [[nodiscard]] PlacementTree& tree() { return tree_; }
@@ -58,7 +58,6 @@ class Placer::Impl {
   struct Laid {
     std::vector<Share> shares;
     std::vector<fabric::GpuId> gpu_of_rank;
-    std::vector<LeafIndex> leaves;  // in packing order
     PlacementCost cost;
     double lost_gpus = 0;
   };
@@ -75,7 +74,6 @@ class Placer::Impl {
   [[nodiscard]] Placement choose(const JobSpec& spec, const std::vector<Candidate>& list,
                                  std::vector<Alternative>* alternatives);
   void add_wider_levels(const JobSpec& spec, const JobSearch::Filter& filter, PlacementResult& result);
-  void describe(const JobSpec& spec, const Candidate& candidate, const Laid& laid, Placement& placement);
   [[nodiscard]] std::vector<HostId> excluded_by(const JobSpec& spec, std::vector<std::string>& warnings) const;
   [[nodiscard]] const Filters& filters_of(const JobSpec& spec);
 
@@ -86,8 +84,8 @@ class Placer::Impl {
   JobSearch search_;
   Packing packing_;
   Scorer scorer_;
+  Refinement refinement_;
   std::uint64_t scored_ = 0;
-  std::vector<NvlinkDomainId> domains_;
   Laid best_, laid_;
   std::vector<std::uint64_t> seen_;  // digests of layouts scored already
   // The selectors used last, so that an index made for one is found again.
@@ -154,7 +152,6 @@ void Placer::Impl::lay_out(const JobSpec& spec, const Candidate& candidate, Laid
   into.shares.assign(shares.begin(), shares.end());
   packing_.pack(tree_, shares, shape.nested_gpus);
   const auto gpus = packing_.gpus();
-  into.leaves.assign(packing_.leaves().begin(), packing_.leaves().end());
   if (shape.expert_inside || candidate.order != PackingOrder::stages) {
     into.gpu_of_rank.resize(gpus.size());
     for (std::size_t i = 0; i < gpus.size(); ++i) {
@@ -171,8 +168,9 @@ Placement Placer::Impl::choose(const JobSpec& spec, const std::vector<Candidate>
   Placement placement;
   if (options_.policy == PlacementPolicy::best_fit) {
     lay_out(spec, list.front(), best_);
-    describe(spec, list.front(), best_, placement);
     placement.gpu_of_rank = std::move(best_.gpu_of_rank);
+    placement.block_gpus = list.front().found.shape.fit.block;
+    summarize(*fabric_, spec.parallelism, placement);
     return placement;
   }
   double least_us = 0;
@@ -204,7 +202,15 @@ Placement Placer::Impl::choose(const JobSpec& spec, const std::vector<Candidate>
     chosen = &candidate;
     std::swap(best_, laid_);
   }
-  describe(spec, *chosen, best_, placement);
+  const JobShape& shape = chosen->found.shape;
+  if (refinement_.applies(spec, best_.gpu_of_rank, best_.cost)) {
+    const Refinement::Start start{.spec = &spec,
+                                  .tree = &tree_,
+                                  .filter = list.front().found.shape.fit.filter.get(),
+                                  .level = shape.max_level,
+                                  .inside = best_.shares.front().leaf};
+    refinement_.improve(start, scorer_, kAsGood, best_.gpu_of_rank, best_.cost);
+  }
   placement.predicted = scorer_.prediction(best_.cost);
   if (alternatives != nullptr) {
     for (const auto& [candidate, cost] : others) {
@@ -220,6 +226,8 @@ Placement Placer::Impl::choose(const JobSpec& spec, const std::vector<Candidate>
     }
   }
   placement.gpu_of_rank = std::move(best_.gpu_of_rank);
+  placement.block_gpus = shape.fit.block;
+  summarize(*fabric_, spec.parallelism, placement);
   return placement;
 }
 
@@ -308,67 +316,6 @@ const Placer::Impl::Filters& Placer::Impl::filters_of(const JobSpec& spec) {
   if (filters_.size() == kMaxFilters) filters_.pop_back();
   filters_.insert(filters_.begin(), std::move(made));
   return filters_.front();
-}
-
-void Placer::Impl::describe(const JobSpec& spec, const Candidate& candidate, const Laid& laid, Placement& placement) {
-  const Found& found = candidate.found;
-  const Hierarchy& hierarchy = fabric_->hierarchy();
-  const auto& topology = fabric_->topology();
-  placement.level = hierarchy.kind(found.fit.level);
-  placement.block_gpus = found.shape.fit.block;
-
-  HostId host;
-  GroupIndex group = UINT32_MAX;
-  domains_.clear();
-  std::uint32_t without_nvlink = 0;
-  for (const Share& share : laid.shares) {
-    if (hierarchy.host(share.leaf) != host) {
-      host = hierarchy.host(share.leaf);
-      ++placement.nodes_used;
-      placement.nics_assumed = placement.nics_assumed || fabric_->gpu_nics().assumed(host);
-    }
-    const auto first_gpu =
-        topology.gpus(host)[static_cast<std::size_t>(std::countr_zero(hierarchy.gpu_mask(share.leaf)))];
-    const NvlinkDomainId domain = topology.nvlink_domain(first_gpu);
-    if (!domain)
-      ++without_nvlink;
-    else if (domains_.empty() || domains_.back() != domain)
-      domains_.push_back(domain);
-    if (found.fit.level == 0) continue;
-    const GroupIndex below = hierarchy.group_of_leaf(found.fit.level - 1, share.leaf);
-    if (below != group) ++placement.groups_at_level;
-    group = below;
-  }
-  if (found.fit.level == 0) placement.groups_at_level = 1;
-  std::ranges::sort(domains_);
-  const auto repeated = std::ranges::unique(domains_);
-  placement.domains_used = static_cast<std::uint32_t>(domains_.size() - repeated.size()) + without_nvlink;
-
-  // Ranks of a stage are consecutive only where that is how they were packed.
-  const std::uint64_t stage = laid.gpu_of_rank.size() / spec.parallelism.pipeline;
-  unsigned farthest = 0;
-  const auto reach = [&](LeafIndex first, LeafIndex last) {
-    while (hierarchy.group_of_leaf(farthest, first) != hierarchy.group_of_leaf(farthest, last)) ++farthest;
-  };
-  if (candidate.order == PackingOrder::stages) {
-    for (std::size_t begin = 0; begin < laid.leaves.size(); begin += stage) {
-      const auto [first, last] = std::ranges::minmax(std::span(laid.leaves).subspan(begin, stage));
-      reach(first, last);
-    }
-  } else {
-    const std::uint64_t inner = stage / spec.parallelism.data;
-    for (std::uint64_t pp = 0; pp < spec.parallelism.pipeline; ++pp) {
-      LeafIndex first = UINT32_MAX, last = 0;
-      for (std::size_t i = pp * inner; i < laid.leaves.size(); i += inner * spec.parallelism.pipeline) {
-        const auto [low, high] = std::ranges::minmax(std::span(laid.leaves).subspan(i, inner));
-        first = std::min(first, low);
-        last = std::max(last, high);
-      }
-      reach(first, last);
-    }
-  }
-  placement.stage_level = hierarchy.kind(farthest);
-  placement.data_rings_on_rails = data_rings_on_rails(*fabric_, spec.parallelism, laid.gpu_of_rank);
 }
 
 Placer::Placer(PlacementFabricPtr fabric, PlacerOptions options)

@@ -265,7 +265,8 @@ PlacementFabricPtr flat_rails() {
                                       {"radix", "32"},
                                       {"down-ports", "8"},
                                       {"uplinks", "2"},
-                                      {"tiers", "2"}});
+                                      {"tiers", "3"},
+                                      {"leaves-per-pod", "64"}});
 }
 
 TEST(Optimality, OfRingsOnSmallFabricsIsThatOfAnIntegerProgram) {
