@@ -9,8 +9,8 @@
 namespace railweave::scheduler {
 namespace {
 
-constexpr std::uint64_t kRanksScored = 8192;  // in all: what a refinement may cost
-constexpr std::uint64_t kMostScores = 400;
+constexpr std::uint64_t kRanksScored = 16384;  // in all: what a refinement may cost
+constexpr std::uint64_t kMostScores = 600;
 constexpr std::size_t kMostPlaces = 64;
 constexpr std::size_t kMostBlocks = 32;
 constexpr double kStep = 1e-6;  // an exchange must gain more than rounding
@@ -107,6 +107,7 @@ bool Refinement::better(Scorer& scorer) {
 void Refinement::find_places(const Start& start) {
   const Hierarchy& hierarchy = fabric_->hierarchy();
   places_.clear();
+  representatives_.clear();
   const GroupIndex whole = hierarchy.group_of_leaf(start.level, start.inside);
   const LeafIndex first = hierarchy.first_leaf(start.level, whole);
   const LeafIndex end = hierarchy.first_leaf(start.level, whole + 1);
@@ -122,6 +123,7 @@ void Refinement::find_places(const Start& start) {
     }
     std::ranges::sort(fits);
     const std::size_t most = std::max<std::size_t>(2, blocks_.size());
+    if (!fits.empty()) representatives_.push_back(fits.front().second);
     for (std::size_t i = 0; i < std::min(fits.size(), most); ++i) places_.push_back(fits[i].second);
   };
   for (const auto& [from, to] : {std::pair(begin, end), std::pair(first, begin)}) {
@@ -152,6 +154,37 @@ bool Refinement::move_one(const Start& start, Scorer& scorer) {
       if (left_ == 0) return any;
       if (place == blocks_[i].leaf || !put(start, i, place)) continue;
       any = better(scorer) || any;
+    }
+  }
+  return any;
+}
+
+// Two at once: both into one group, which alone neither would gain by; then each to any group.
+bool Refinement::move_two(const Start& start, Scorer& scorer) {
+  const Hierarchy& hierarchy = fabric_->hierarchy();
+  const unsigned above = std::min(1U, hierarchy.top());
+  const auto put_in = [&](std::size_t block, GroupIndex group) {
+    return std::ranges::any_of(places_, [&](LeafIndex place) {
+      return hierarchy.group_of_leaf(above, place) == group && put(start, block, place);
+    });
+  };
+  const auto group_of = [&](LeafIndex leaf) { return hierarchy.group_of_leaf(above, leaf); };
+  bool any = false;
+  for (const bool together : {true, false}) {
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      for (std::size_t j = i + 1; j < blocks_.size(); ++j) {
+        for (const LeafIndex a : representatives_) {
+          for (const LeafIndex b : representatives_) {
+            if (left_ == 0) return any;
+            if ((a == b) != together) continue;
+            if (put_in(i, group_of(a)) && put_in(j, group_of(b))) {
+              any = better(scorer) || any;
+            } else {
+              blocks_ = best_blocks_;
+            }
+          }
+        }
+      }
     }
   }
   return any;
@@ -212,6 +245,7 @@ bool Refinement::improve(const Start& start, Scorer& scorer, double margin, std:
     again = move_groups(start, scorer);
     again = move_one(start, scorer) || again;
     again = exchange(scorer) || again;
+    if (!again) again = move_two(start, scorer);
   }
   if (!(best_cost_.total_us < cost.total_us * (1 - margin))) return false;
   gpu_of_rank.swap(best_);

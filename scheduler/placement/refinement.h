@@ -44,6 +44,7 @@ class Refinement {
   void find_places(const Start& start);
   bool exchange(Scorer& scorer);
   bool move_one(const Start& start, Scorer& scorer);
+  bool move_two(const Start& start, Scorer& scorer);
   bool move_groups(const Start& start, Scorer& scorer);
 
   const PlacementFabric* fabric_;
@@ -51,7 +52,8 @@ class Refinement {
   std::uint32_t size_ = 1;     // of a block
   std::vector<Block> blocks_;  // of the trial
   std::vector<Block> best_blocks_;
-  std::vector<LeafIndex> places_;  // leaves that may take a block
+  std::vector<LeafIndex> places_;           // leaves that may take a block
+  std::vector<LeafIndex> representatives_;  // of them, one of each group above leaves
   std::vector<fabric::GpuId> trial_, best_;
   PlacementCost best_cost_;
   double least_us_ = 0;
