@@ -106,8 +106,16 @@ void get_job(const ControlPlane& plane, const Request& request, const Responder&
 }
 
 void get_rank_text(const ControlPlane& plane, const Request& request, const Responder& respond, RankFormat format) {
-  // Whole or not at all: a launcher has no use for a page.
-  if (auto checked = check_query(request, {"format"}); !checked) return void(respond(checked.error()));
+  if (auto checked = check_query(request, {"format", "limit", "cursor"}); !checked) {
+    return void(respond(checked.error()));
+  }
+  if (request.query("limit") != nullptr || request.query("cursor") != nullptr) {
+    return void(respond(Error{ErrorKind::invalid,
+                              "ranks.wholeOnly",
+                              "a launcher has no use for a page: text comes whole",
+                              {},
+                              "leave limit and cursor out"}));
+  }
   const auto state = plane.loop.state();
   auto job = find_job(*state, request.param("id"));
   if (!job) return void(respond(job.error()));

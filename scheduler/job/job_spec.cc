@@ -166,11 +166,6 @@ Result<void> check_slices(const JobSpec& spec) {
     }
     before = gpus;
   }
-  if (spec.spread_stages && spec.parallelism.pipeline > 1 && spec.stage.required &&
-      least_distance(*spec.stage.required) > most_distance(*spec.spread_stages)) {
-    return invalid("stages cannot be spread over groups that are smaller than what they may fill",
-                   "/topology/pipeline/spread");
-  }
   return {};
 }
 

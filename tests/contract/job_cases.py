@@ -219,7 +219,7 @@ def submission(session):
     assert items == ranks.json["items"]
     for query, code in (({"limit": "0"}, "query.invalidNumber"), ({"cursor": "x"}, "query.invalidNumber"),
                         ({"limit": "100001"}, "query.invalidNumber"), ({"format": "excel"}, "ranks.unknownFormat"),
-                        ({"format": "slurm", "limit": "3"}, "query.unknownParameter")):
+                        ({"format": "slurm", "limit": "3"}, "ranks.wholeOnly")):
         session.call("listRanks", 400, code, path={"id": name}, query=query)
     assert session.call("listRanks", 200, path={"id": name}, query={"cursor": "1048576"}).json["items"] == []
 
