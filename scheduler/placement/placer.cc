@@ -52,6 +52,8 @@ class Placer::Impl {
     filters_.clear();
   }
   [[nodiscard]] PlacementResult place(const JobSpec& spec, bool with_alternatives);
+  [[nodiscard]] std::optional<Placement> try_place(const JobSpec& spec);
+  [[nodiscard]] bool fits(const JobSpec& spec);
 
  private:
   // One that is laid out to the GPU.
@@ -70,6 +72,7 @@ class Placer::Impl {
 
   [[nodiscard]] PlacementResult refuse(const JobSpec& spec, const JobSearch::Filter& filter,
                                        std::vector<HostId> excluded);
+  Result<std::vector<Candidate>> candidates_of(const JobSpec& spec, const Filters& filters);
   void lay_out(const JobSpec& spec, const Candidate& candidate, Laid& into);
   [[nodiscard]] Placement choose(const JobSpec& spec, const std::vector<Candidate>& list,
                                  std::vector<Alternative>* alternatives);
@@ -113,36 +116,48 @@ PlacementResult Placer::Impl::place(const JobSpec& spec, bool with_alternatives)
   for (const HostId host : excluded) exclusion.set_available(host, false);
 
   PlacementResult result;
-  const bool by_cost = options_.policy == PlacementPolicy::cost;
-  if (by_cost) scorer_.set_job(spec);
-  std::vector<Candidate> list;
-  std::optional<Error> error;
-  if (by_cost) {
-    auto found = candidates(search_, {&spec, &tree_, filters.usual, filters.sound});
-    if (found) {
-      list = std::move(*found);
-    } else {
-      error = std::move(found.error());
-    }
-  } else {
-    auto found = search_.find(spec, tree_, filters.usual);
-    if (!found) {
-      error = std::move(found.error());
-    } else if (*found) {
-      list.push_back({std::move(**found)});
-    }
-  }
-  if (error) {
-    result = refused(*error);
-  } else if (!list.empty()) {
+  auto list = candidates_of(spec, filters);
+  if (!list) {
+    result = refused(list.error());
+  } else if (!list->empty()) {
     result.outcome = Outcome::placed;
-    result.placement = choose(spec, list, with_alternatives ? &result.alternatives : nullptr);
-    if (with_alternatives && by_cost) add_wider_levels(spec, filters.usual, result);
+    result.placement = choose(spec, *list, with_alternatives ? &result.alternatives : nullptr);
+    if (with_alternatives && options_.policy == PlacementPolicy::cost) add_wider_levels(spec, filters.usual, result);
   } else {
     result = refuse(spec, filters.usual, std::move(excluded));
   }
   result.warnings = std::move(warnings);
   return result;
+}
+
+Result<std::vector<Candidate>> Placer::Impl::candidates_of(const JobSpec& spec, const Filters& filters) {
+  if (options_.policy == PlacementPolicy::cost) {
+    scorer_.set_job(spec);
+    return candidates(search_, {&spec, &tree_, filters.usual, filters.sound});
+  }
+  auto found = search_.find(spec, tree_, filters.usual);
+  if (!found) return std::unexpected(std::move(found.error()));
+  std::vector<Candidate> list;
+  if (*found) list.push_back({std::move(**found)});
+  return list;
+}
+
+std::optional<Placement> Placer::Impl::try_place(const JobSpec& spec) {
+  if (!check_job_spec(spec) || (spec.model && !check_model(*spec.model, spec.parallelism))) return std::nullopt;
+  std::vector<std::string> warnings;
+  PlacementTransaction exclusion(tree_, fabric_->topology());
+  for (const HostId host : excluded_by(spec, warnings)) exclusion.set_available(host, false);
+  const auto list = candidates_of(spec, filters_of(spec));
+  if (!list || list->empty()) return std::nullopt;
+  return choose(spec, *list, nullptr);
+}
+
+bool Placer::Impl::fits(const JobSpec& spec) {
+  if (!check_job_spec(spec) || (spec.model && !check_model(*spec.model, spec.parallelism))) return false;
+  std::vector<std::string> warnings;
+  PlacementTransaction exclusion(tree_, fabric_->topology());
+  for (const HostId host : excluded_by(spec, warnings)) exclusion.set_available(host, false);
+  return search_.fits(spec, tree_, filters_of(spec).usual);
 }
 
 void Placer::Impl::lay_out(const JobSpec& spec, const Candidate& candidate, Laid& into) {
@@ -329,6 +344,8 @@ void Placer::sync(const Allocations& allocations) { impl_->tree().sync(allocatio
 void Placer::set_capacities(std::vector<double> bundle_mbps) { impl_->set_capacities(std::move(bundle_mbps)); }
 PlacementResult Placer::place(const JobSpec& spec) { return impl_->place(spec, false); }
 PlacementResult Placer::place_with_alternatives(const JobSpec& spec) { return impl_->place(spec, true); }
+std::optional<Placement> Placer::try_place(const JobSpec& spec) { return impl_->try_place(spec); }
+bool Placer::fits(const JobSpec& spec) { return impl_->fits(spec); }
 std::uint64_t Placer::scored() const { return impl_->scored(); }
 PlacementTree& Placer::tree() { return impl_->tree(); }
 

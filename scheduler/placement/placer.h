@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "scheduler/job/job_spec.h"
@@ -44,7 +45,11 @@ class Placer {
   void set_capacities(std::vector<double> bundle_mbps);
   // For a spec that check_job_spec() accepts (another one gets outcome never, code "jobs.invalid").
   [[nodiscard]] PlacementResult place(const JobSpec& spec);
-  // The same, with what the other candidates, and wider levels than required ones, would come to.
+  // The same placement without the account of why not: for callers that try many jobs.
+  [[nodiscard]] std::optional<Placement> try_place(const JobSpec& spec);
+  // Only whether place() would answer placed. Taking GPUs never makes a job fit that did not.
+  [[nodiscard]] bool fits(const JobSpec& spec);
+  // place(), with what the other candidates, and wider levels than required ones, would come to.
   [[nodiscard]] PlacementResult place_with_alternatives(const JobSpec& spec);
   // Candidates scored since construction.
   [[nodiscard]] std::uint64_t scored() const;
