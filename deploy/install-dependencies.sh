@@ -17,6 +17,8 @@ packages=(
   ibsim-utils infiniband-diags ibutils libibumad-dev libibmad-dev
   # demo and checks of the contract
   curl jq python3 python3-yaml python3-jsonschema
+  # tests of placement against integer programs
+  libglpk-dev
 )
 
 [ "${1:-}" = --with-opensm ] && packages+=(opensm libopensm-dev)

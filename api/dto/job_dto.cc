@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/dto/job_spec_json.h"
+#include "api/dto/prediction_json.h"
 #include "api/dto/time_text.h"
 #include "scheduler/placement/rank_map.h"
 
@@ -128,18 +129,23 @@ std::string write_placement(const JobSpec& spec, const PlacementResult& result, 
     Out ranks{{"count", map.size()}};
     if (with_ranks) ranks["items"] = ranks_json(map, fabric, 0, map.size());
     value["ranks"] = std::move(ranks);
+    value["groups"] = groups_to_json(fabric, spec.parallelism, result.placement);
+    value["predicted"] = result.placement.predicted ? to_json(*result.placement.predicted) : Out(nullptr);
+    value["alternatives"] = alternatives_to_json(result.alternatives);
   }
   value["warnings"] = result.warnings;
   return dump(value);
 }
 
-std::string write_job(const control::Job& job) {
+std::string write_job(const control::Job& job, const PlacementFabric& fabric) {
   const std::string id = control::to_string(job.id);
   Out value = job_line_json(job);
   value["job"] = id;
   value["outcome"] = "placed";
   value["spec"] = to_json(job.spec);
   value["placement"] = placement_json(job.placement);
+  value["groups"] = groups_to_json(fabric, job.spec.parallelism, job.placement);
+  value["predicted"] = job.placement.predicted ? to_json(*job.placement.predicted) : Out(nullptr);
   value["nodeList"] = job.nodes;
   value["ranks"] = {{"count", job.placement.gpu_of_rank.size()}, {"href", "/v1/jobs/" + id + "/ranks"}};
   Out history = Out::array();
@@ -176,6 +182,8 @@ std::string write_lab_placement(const JobSpec& spec, const PlacementResult& resu
     const RankMap map(fabric, spec.parallelism, result.placement.gpu_of_rank);
     value["ranks"] = ranks_json(map, fabric, 0, map.size());
     value.update(placement_json(result.placement));
+    value["groups"] = groups_to_json(fabric, spec.parallelism, result.placement);
+    value["predicted"] = result.placement.predicted ? to_json(*result.placement.predicted) : Out(nullptr);
   } else {
     value["ranks"] = Out::array();
     value["domainsUsed"] = 0;

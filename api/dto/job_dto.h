@@ -20,7 +20,7 @@ std::string write_explanation(const scheduler::Explanation& explanation);
 std::string_view to_string(scheduler::Outcome outcome);  // "placed", "notNow", "never"
 
 // A job as POST /v1/jobs and GET /v1/jobs/{id} answer it.
-std::string write_job(const control::Job& job);
+std::string write_job(const control::Job& job, const scheduler::PlacementFabric& fabric);
 // ... as one line of a list.
 std::string write_job_line(const control::Job& job);
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/dto/job_spec_json.h"
+#include "api/dto/prediction_json.h"
 
 namespace railweave::api {
 namespace {
@@ -85,22 +86,24 @@ Out job_to_json(const Job& job, const fabric::Topology& topology) {
                        {"reason", change.reason},
                        {"actor", change.actor}});
   }
-  return {{"number", job.id.number()},
-          {"spec", to_json(job.spec)},
-          {"state", control::to_string(job.state)},
-          {"submittedUs", job.submitted_us},
-          {"endedUs", job.ended_us},
-          {"idempotencyKey", job.idempotency_key},
-          {"requestDigest", job.request_digest},
-          {"level", fabric::to_string(job.placement.level)},
-          {"nodesUsed", job.placement.nodes_used},
-          {"domainsUsed", job.placement.domains_used},
-          {"groupsAtLevel", job.placement.groups_at_level},
-          {"dataRingsOnRails", job.placement.data_rings_on_rails},
-          {"ranks", ranks_to_json(topology, job.placement.gpu_of_rank)},
-          {"nodes", job.nodes},
-          {"history", history},
-          {"version", job.version}};
+  Out value{{"number", job.id.number()},
+            {"spec", to_json(job.spec)},
+            {"state", control::to_string(job.state)},
+            {"submittedUs", job.submitted_us},
+            {"endedUs", job.ended_us},
+            {"idempotencyKey", job.idempotency_key},
+            {"requestDigest", job.request_digest},
+            {"level", fabric::to_string(job.placement.level)},
+            {"nodesUsed", job.placement.nodes_used},
+            {"domainsUsed", job.placement.domains_used},
+            {"groupsAtLevel", job.placement.groups_at_level},
+            {"dataRingsOnRails", job.placement.data_rings_on_rails},
+            {"ranks", ranks_to_json(topology, job.placement.gpu_of_rank)},
+            {"nodes", job.nodes},
+            {"history", history},
+            {"version", job.version}};
+  if (job.placement.predicted) value["predicted"] = to_json(*job.placement.predicted);
+  return value;
 }
 
 Result<std::shared_ptr<Job>> job_from_json(const Json& value, const fabric::Topology& topology) {
@@ -127,6 +130,7 @@ Result<std::shared_ptr<Job>> job_from_json(const Json& value, const fabric::Topo
   const Json* spec = reader.take("spec");
   const Json* ranks = reader.take("ranks");
   const Json* history = reader.take("history");
+  const Json* predicted = reader.take("predicted");  // jobs of before there were predictions have none
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   const auto parsed_state = control::parse_job_state(state);
   const auto parsed_level = level_named(level);
@@ -141,6 +145,11 @@ Result<std::shared_ptr<Job>> job_from_json(const Json& value, const fabric::Topo
   auto read_spec = job_spec_from_json(*spec, "/spec");
   if (!read_spec) return std::unexpected(read_spec.error());
   job->spec = std::move(*read_spec);
+  if (predicted != nullptr) {
+    auto prediction = prediction_from_json(*predicted, "/predicted");
+    if (!prediction) return std::unexpected(prediction.error());
+    job->placement.predicted = std::move(*prediction);
+  }
   auto gpus = ranks_from_json(topology, *ranks);
   if (!gpus) return std::unexpected(gpus.error());
   job->placement.gpu_of_rank = std::move(*gpus);

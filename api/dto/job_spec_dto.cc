@@ -5,7 +5,10 @@
 
 #include "api/dto/job_json.h"
 #include "api/dto/job_spec_json.h"
+#include "api/dto/model_json.h"
 #include "api/dto/time_text.h"
+#include "scheduler/collective/traffic.h"
+#include "scheduler/job/printable.h"
 
 namespace railweave::api {
 namespace {
@@ -26,12 +29,14 @@ void read_level(ObjectReader& reader, std::string_view field, std::optional<Leve
   }
 }
 
-void read_request(ObjectReader& topology, std::string_view field, LevelRequest& into) {
+void read_request(ObjectReader& topology, std::string_view field, LevelRequest& into,
+                  std::optional<LevelKind>* spread = nullptr) {
   const Json* value = topology.take(field);
   if (value == nullptr) return;
   ObjectReader reader(*value, topology.pointer(field));
   read_level(reader, "required", into.required);
   read_level(reader, "preferred", into.preferred);
+  if (spread != nullptr) read_level(reader, "spread", *spread);
   if (auto done = reader.finish(); !done) topology.set_error(done.error());
 }
 
@@ -47,6 +52,31 @@ void read_parallelism(ObjectReader& reader, JobSpec& spec) {
   if (auto done = fields.finish(); !done) reader.set_error(done.error());
 }
 
+void read_slices(ObjectReader& topology, JobSpec& spec) {
+  const Json* list = topology.take("slices");
+  if (list == nullptr) return;
+  if (!list->is_array() || list->size() > JobSpec::kMaxSlices) {
+    return topology.set_error("slices",
+                              "a list of at most " + std::to_string(JobSpec::kMaxSlices) + " {level, size} is wanted");
+  }
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    ObjectReader reader((*list)[i], topology.pointer("slices") + "/" + std::to_string(i));
+    std::optional<LevelKind> level;
+    scheduler::Slice slice;
+    reader.require("level");
+    read_level(reader, "level", level);
+    reader.require("size");
+    reader.read("size", slice.gpus);
+    if (auto done = reader.finish(); !done) return topology.set_error(done.error());
+    if (!level) {
+      return topology.set_error(
+          {ErrorKind::invalid, "body.invalidField", "a level is wanted, not null", topology.pointer("slices"), {}});
+    }
+    slice.level = *level;
+    spec.slices.push_back(slice);
+  }
+}
+
 void read_topology(ObjectReader& reader, JobSpec& spec) {
   const Json* value = reader.take("topology");
   if (value == nullptr) return;
@@ -54,8 +84,9 @@ void read_topology(ObjectReader& reader, JobSpec& spec) {
   read_request(fields, "tensor", spec.tensor);
   read_request(fields, "context", spec.context);
   read_request(fields, "expert", spec.expert);
-  read_request(fields, "pipeline", spec.stage);
+  read_request(fields, "pipeline", spec.stage, &spec.spread_stages);
   read_request(fields, "job", spec.job);
+  read_slices(fields, spec);
   if (auto done = fields.finish(); !done) reader.set_error(done.error());
 }
 
@@ -66,6 +97,19 @@ void read_external(ObjectReader& reader, JobSpec& spec) {
   fields.read("scheduler", spec.external_scheduler);
   fields.read("id", spec.external_id);
   if (auto done = fields.finish(); !done) reader.set_error(done.error());
+}
+
+void read_model_and_traffic(ObjectReader& reader, JobSpec& spec) {
+  if (const Json* value = reader.take("model"); value != nullptr && !value->is_null()) {
+    auto model = model_from_json(*value, reader.pointer("model"));
+    if (!model) return reader.set_error(model.error());
+    spec.model = std::move(*model);
+  }
+  if (const Json* value = reader.take("traffic"); value != nullptr && !value->is_null()) {
+    auto traffic = traffic_from_json(*value, reader.pointer("traffic"));
+    if (!traffic) return reader.set_error(traffic.error());
+    spec.traffic = *traffic;
+  }
 }
 
 void read_gpus(ObjectReader& reader, JobSpec& spec) {
@@ -113,6 +157,8 @@ Result<JobSpec> job_spec_from_json(const Json& value, const std::string& pointer
   read_gpus(reader, spec);
   reader.read("gpusPerNode", spec.gpus_per_node);
   read_topology(reader, spec);
+  read_model_and_traffic(reader, spec);
+  reader.read("nodes", spec.only_nodes, 100'000);
   reader.read("excludeNodes", spec.exclude_nodes, 100'000);
   reader.read("nodeSelector", spec.node_selector, 64);
   std::optional<std::string> duration;
@@ -147,8 +193,15 @@ Out to_json(const JobSpec& spec) {
   put("context", spec.context);
   put("expert", spec.expert);
   put("pipeline", spec.stage);
+  if (spec.spread_stages) topology["pipeline"]["spread"] = fabric::to_string(*spec.spread_stages);
   put("job", spec.job);
+  for (const auto& slice : spec.slices) {
+    topology["slices"].push_back({{"level", fabric::to_string(slice.level)}, {"size", slice.gpus}});
+  }
   if (!topology.empty()) value["topology"] = topology;
+  if (spec.model) value["model"] = to_json(*spec.model);
+  if (spec.traffic) value["traffic"] = to_json(*spec.traffic);
+  if (!spec.only_nodes.empty()) value["nodes"] = spec.only_nodes;
   if (!spec.exclude_nodes.empty()) value["excludeNodes"] = spec.exclude_nodes;
   if (!spec.node_selector.empty()) value["nodeSelector"] = spec.node_selector;
   if (spec.expected_duration_s) value["expectedDuration"] = duration_text(*spec.expected_duration_s);
@@ -164,6 +217,15 @@ Result<JobSpec> read_job_spec(std::string_view body) {
   auto spec = job_spec_from_json(*value, "");
   if (!spec) return spec;
   if (auto checked = scheduler::check_job_spec(*spec); !checked) return std::unexpected(checked.error());
+  if (spec->model) {
+    if (auto checked = scheduler::check_model(*spec->model, spec->parallelism); !checked) {
+      return std::unexpected(checked.error());
+    }
+    // Its name is shown as the job's own is.
+    if (spec->model->name.size() > JobSpec::kMaxNameBytes || !scheduler::is_printable_utf8(spec->model->name)) {
+      return fail(ErrorKind::invalid, "jobs.invalid", "must be printable UTF-8 of bounded length", "/model/name");
+    }
+  }
   return spec;
 }
 

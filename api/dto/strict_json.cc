@@ -173,6 +173,13 @@ void ObjectReader::read(std::string_view field, std::uint32_t& into) {
   into = static_cast<std::uint32_t>(wide);
 }
 
+void ObjectReader::read(std::string_view field, double& into) {
+  const Json* value = take(field);
+  if (value == nullptr) return;
+  if (!value->is_number()) return set_error(field, "a number is wanted, not " + shown(value->dump()));
+  into = value->get<double>();
+}
+
 void ObjectReader::read(std::string_view field, std::optional<std::uint64_t>& into) {
   if (const Json* value = take(field); value == nullptr || value->is_null()) return;
   std::uint64_t number = 0;

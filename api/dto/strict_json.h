@@ -41,6 +41,7 @@ class ObjectReader {
   // Integers only; 1e3 is one, 1.5 is not.
   void read(std::string_view field, std::uint64_t& into, std::uint64_t max = std::numeric_limits<std::int64_t>::max());
   void read(std::string_view field, std::uint32_t& into);
+  void read(std::string_view field, double& into);  // finite; whether it makes sense is for the caller to say
   void read(std::string_view field, std::optional<std::uint64_t>& into);  // null: none
   void read(std::string_view field, std::optional<std::uint32_t>& into);
   void read(std::string_view field, std::vector<std::string>& into, std::size_t max_items);

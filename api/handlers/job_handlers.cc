@@ -4,6 +4,7 @@
 #include "api/dto/job_dto.h"
 #include "api/dto/job_spec_dto.h"
 #include "api/dto/page.h"
+#include "api/dto/rank_text.h"
 #include "api/handlers/list_query.h"
 #include "api/handlers/reply.h"
 #include "api/handlers/routes.h"
@@ -88,7 +89,8 @@ void post_job(const ControlPlane& plane, const Request& request, const Responder
   control::SubmitJob command{std::move(*spec), key, key.empty() ? std::string() : sha256_hex(request.body)};
   submit(plane, {actor_of(request), std::move(command)}, respond, [](const control::Accepted& accepted) {
     const JobPtr job = accepted.state->jobs.find(accepted.job);
-    Response response = Response::json(write_job(*job), accepted.replayed ? 200 : 201);
+    Response response =
+        Response::json(write_job(*job, *accepted.state->placement_fabric), accepted.replayed ? 200 : 201);
     response.headers.set("Location", "/v1/jobs/" + control::to_string(accepted.job));
     response.headers.set("ETag", version_etag(*job));
     return response;
@@ -100,11 +102,45 @@ void get_job(const ControlPlane& plane, const Request& request, const Responder&
   const auto state = plane.loop.state();
   auto job = find_job(*state, request.param("id"));
   if (!job) return void(respond(job.error()));
-  respond(with_etag(request, Response::json(write_job(**job)), version_etag(**job)));
+  respond(with_etag(request, Response::json(write_job(**job, *state->placement_fabric)), version_etag(**job)));
+}
+
+void get_rank_text(const ControlPlane& plane, const Request& request, const Responder& respond, RankFormat format) {
+  if (auto checked = check_query(request, {"format", "limit", "cursor"}); !checked) {
+    return void(respond(checked.error()));
+  }
+  if (request.query("limit") != nullptr || request.query("cursor") != nullptr) {
+    return void(respond(Error{ErrorKind::invalid,
+                              "ranks.wholeOnly",
+                              "a launcher has no use for a page: text comes whole",
+                              {},
+                              "leave limit and cursor out"}));
+  }
+  const auto state = plane.loop.state();
+  auto job = find_job(*state, request.param("id"));
+  if (!job) return void(respond(job.error()));
+  auto text = write_rank_text(format, **job, *state->placement_fabric);
+  if (!text) return void(respond(text.error()));
+  respond(with_etag(request, Response::text(std::move(*text)),
+                    etag_of(control::to_string((*job)->id) + ".ranks." + *request.query("format"),
+                            std::max((*job)->version, state->accepted.version))));
 }
 
 void get_ranks(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {"limit", "cursor"}); !checked) return void(respond(checked.error()));
+  if (const auto* name = request.query("format")) {
+    const auto format = rank_format_named(*name);
+    if (!format) {
+      return void(respond(Error{ErrorKind::invalid,
+                                "ranks.unknownFormat",
+                                "there is no format '" + *name + "' of ranks",
+                                {},
+                                "one of " + std::string(kRankFormats)}));
+    }
+    if (*format != RankFormat::json) return get_rank_text(plane, request, respond, *format);
+  }
+  if (auto checked = check_query(request, {"limit", "cursor", "format"}); !checked) {
+    return void(respond(checked.error()));
+  }
   const auto state = plane.loop.state();
   auto job = find_job(*state, request.param("id"));
   if (!job) return void(respond(job.error()));
@@ -144,7 +180,7 @@ void end_job(const ControlPlane& plane, const Request& request, const Responder&
   submit(plane, {actor_of(request), std::move(command)}, respond, [](const control::Accepted& accepted) {
     const JobPtr ended = accepted.state->jobs.find(accepted.job);
     if (ended == nullptr) return Response::empty();
-    return Response::json(write_job(*ended)).with("ETag", version_etag(*ended));
+    return Response::json(write_job(*ended, *accepted.state->placement_fabric)).with("ETag", version_etag(*ended));
   });
 }
 
@@ -157,7 +193,7 @@ void query_placement(const ControlPlane& plane, const Request& request, const Re
   // Each worker thread keeps a placer of its own, brought to the newest state by what changed since its last question.
   thread_local control::PlacerCache placers;
   const auto state = plane.loop.state();
-  const auto result = placers.at(*state).place(*spec);
+  const auto result = placers.at(*state).place_with_alternatives(*spec);
   respond(Response::json(write_placement(*spec, result, *state->placement_fabric, *ranks)));
 }
 

@@ -9,27 +9,44 @@ Result<void> check_model(const ModelSpec& model, const Parallelism& parallelism)
   const auto invalid = [](std::string what, const std::string& where) {
     return fail(ErrorKind::invalid, "jobs.invalid", std::move(what), "/model/" + where);
   };
-  if (!(model.parameters > 0)) return invalid("a model has parameters", "parameters");
+  if (!(model.parameters > 0 && model.parameters <= 1e16)) {
+    return invalid("a model has parameters, at most 1e16", "parameters");
+  }
   if (model.layers == 0) return invalid("a model has layers", "layers");
   if (model.hidden_size == 0) return invalid("must be at least 1", "hiddenSize");
   if (model.sequence_length == 0) return invalid("must be at least 1", "sequenceLength");
-  if (model.micro_batch == 0) return invalid("must be at least 1", "microBatch");
+  if (model.micro_batch == 0) return invalid("must be at least 1", "microBatchSize");
   if (model.virtual_stages == 0) return invalid("must be at least 1", "virtualStages");
   if (model.synchronise_every == 0) return invalid("must be at least 1", "synchroniseEvery");
-  if (!(model.gradient_compression >= 1)) return invalid("must be at least 1", "gradientCompression");
+  if (!(model.gradient_compression >= 1 && model.gradient_compression <= 1e6)) {
+    return invalid("must be at least 1 and at most a million", "gradientCompression");
+  }
+  if (!(model.kv_fraction > 0 && model.kv_fraction <= 1)) return invalid("must be over 0, at most 1", "kvFraction");
+  struct Overlap {
+    double share;
+    const char* group;
+  };
+  for (const auto& [share, group] : {Overlap{model.overlap_tensor, "tensor"}, Overlap{model.overlap_context, "context"},
+                                     Overlap{model.overlap_expert, "expert"}, Overlap{model.overlap_data, "data"},
+                                     Overlap{model.overlap_pipeline, "pipeline"}}) {
+    if (!(share >= 0 && share <= 1)) return invalid("must be between 0 and 1", std::string("overlap/") + group);
+  }
   if (model.layers < parallelism.pipeline) {
     return invalid(std::to_string(model.layers) + " layers do not fill " + std::to_string(parallelism.pipeline) +
                        " pipeline stages",
                    "layers");
   }
   if (micro_batches(model, parallelism) < 1) {
-    return invalid("the global batch is less than one micro-batch per data-parallel rank", "globalBatch");
+    return invalid("the global batch is less than one micro-batch per data-parallel rank", "globalBatchSize");
   }
   if (model.experts) {
     const MixtureOfExperts& e = *model.experts;
     if (e.experts == 0 || e.experts_per_token == 0 || e.every == 0) return invalid("must be at least 1", "experts");
+    if (e.experts_per_token > e.experts) {
+      return invalid("a token passes through no more experts than there are", "experts/perToken");
+    }
     if (!(e.expert_parameters >= 0 && e.expert_parameters <= model.parameters)) {
-      return invalid("experts have no more parameters than the model", "experts/expertParameters");
+      return invalid("experts have no more parameters than the model", "experts/parameters");
     }
   }
   return {};

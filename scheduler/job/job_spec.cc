@@ -96,6 +96,13 @@ Result<void> check_names(const JobSpec& spec) {
         Named{&spec.external_scheduler, "/external/scheduler"}, Named{&spec.external_id, "/external/id"}}) {
     if (auto checked = check_name(*name, std::string(at), true); !checked) return checked;
   }
+  if (spec.only_nodes.size() > JobSpec::kMaxExcludeNodes) {
+    return invalid("at most " + std::to_string(JobSpec::kMaxExcludeNodes) + " nodes can be named", "/nodes",
+                   "select by label");
+  }
+  for (std::size_t i = 0; i < spec.only_nodes.size(); ++i) {
+    if (auto checked = check_name(spec.only_nodes[i], "/nodes/" + std::to_string(i), false); !checked) return checked;
+  }
   if (spec.exclude_nodes.size() > JobSpec::kMaxExcludeNodes) {
     return invalid("at most " + std::to_string(JobSpec::kMaxExcludeNodes) + " nodes can be excluded", "/excludeNodes",
                    "drain nodes that no job should use, or select by label");
@@ -133,6 +140,45 @@ Result<void> check_levels(const JobSpec& spec) {
       return invalid("prefers " + std::string(fabric::to_string(preferred)) + " but requires " +
                          std::string(fabric::to_string(required)) + ", which is nearer",
                      "/topology/" + std::string(group) + "/preferred", "leave the preferred level out");
+    }
+  }
+  return {};
+}
+
+Result<void> check_slices(const JobSpec& spec) {
+  if (spec.slices.size() > JobSpec::kMaxSlices) {
+    return invalid("at most " + std::to_string(JobSpec::kMaxSlices) + " sizes of slices can be asked for",
+                   "/topology/slices");
+  }
+  std::uint64_t before = spec.parallelism.tensor;
+  const std::uint64_t ranks = rank_count(spec.parallelism);
+  for (std::size_t i = 0; i < spec.slices.size(); ++i) {
+    const std::uint64_t gpus = spec.slices[i].gpus;
+    const std::string at = "/topology/slices/" + std::to_string(i) + "/size";
+    if (gpus == 0 || gpus > ranks || ranks % gpus != 0) {
+      return invalid("slices of " + std::to_string(gpus) + " GPUs do not make up " + std::to_string(ranks) + " ranks",
+                     at, "use a divisor of the number of ranks");
+    }
+    if (gpus % before != 0) {
+      return invalid("a slice of " + std::to_string(gpus) + " GPUs is not made of whole " +
+                         (i == 0 ? "tensor groups" : "slices") + " of " + std::to_string(before),
+                     at, "list slices from small to large, each a multiple of the one before");
+    }
+    before = gpus;
+  }
+  return {};
+}
+
+Result<void> check_traffic(const JobSpec& spec) {
+  if (!spec.traffic) return {};
+  constexpr double kMost = 1e18;  // bytes or calls of a rank and step; anything more is a mistake
+  using Named = std::pair<const GroupTraffic*, std::string_view>;
+  const TrafficSpec& t = *spec.traffic;
+  for (const auto& [group, name] :
+       {Named{&t.tensor, "tensor"}, Named{&t.context, "context"}, Named{&t.expert, "expert"}, Named{&t.data, "data"},
+        Named{&t.expert_data, "expertData"}, Named{&t.pipeline, "pipeline"}}) {
+    if (!(group->bytes >= 0 && group->bytes <= kMost && group->calls >= 0 && group->calls <= kMost)) {
+      return invalid("bytes and calls are between 0 and 1e18", "/traffic/" + std::string(name));
     }
   }
   return {};
@@ -185,6 +231,8 @@ Result<void> check_job_spec(const JobSpec& spec) {
   if (auto checked = check_gpus_per_node(spec); !checked) return checked;
   if (auto checked = check_names(spec); !checked) return checked;
   if (auto checked = check_levels(spec); !checked) return checked;
+  if (auto checked = check_slices(spec); !checked) return checked;
+  if (auto checked = check_traffic(spec); !checked) return checked;
   if (spec.expected_duration_s &&
       (*spec.expected_duration_s <= 0 || *spec.expected_duration_s > JobSpec::kMaxDurationS)) {
     return invalid("must be longer than zero and at most ten years", "/expectedDuration");

@@ -9,6 +9,7 @@
 
 #include "fabric/base/error.h"
 #include "fabric/topology/locality.h"
+#include "scheduler/job/model.h"
 
 namespace railweave::scheduler {
 
@@ -39,12 +40,20 @@ struct LevelRequest {
   friend bool operator==(const LevelRequest&, const LevelRequest&) = default;
 };
 
+// Every `gpus` ranks that are consecutive in placement share one group of the level.
+struct Slice {
+  fabric::LevelKind level = fabric::LevelKind::node;
+  std::uint64_t gpus = 1;
+  friend bool operator==(const Slice&, const Slice&) = default;
+};
+
 struct JobSpec {
   static constexpr std::uint64_t kMaxRanks = 1U << 20U;
   static constexpr std::uint32_t kMaxGpusPerNode = 64;  // as fabric::TopologyBuilder::kMaxGpusPerHost
   static constexpr std::size_t kMaxNameBytes = 253;     // of every name here; as DNS and Kubernetes have it
   static constexpr std::size_t kMaxExcludeNodes = 4096;
   static constexpr std::size_t kMaxSelectors = 32;
+  static constexpr std::size_t kMaxSlices = 6;
   static constexpr std::int64_t kMaxDurationS = 10LL * 366 * 24 * 3600;
 
   std::string name;
@@ -59,7 +68,13 @@ struct JobSpec {
   //   expert   that differ in tp and ep; likewise
   //   stage    of one pipeline stage      job  all
   LevelRequest tensor, context, expert, stage, job;
+  std::vector<Slice> slices;                       // sizes rise, each a multiple of the one before
+  std::optional<fabric::LevelKind> spread_stages;  // each pipeline stage in a group of this level of its own
 
+  std::optional<ModelSpec> model;      // what it computes, to predict a step
+  std::optional<TrafficSpec> traffic;  // what it sends, in place of what the model implies
+
+  std::vector<std::string> only_nodes;  // nowhere else; none: anywhere
   std::vector<std::string> exclude_nodes;
   std::map<std::string, std::string> node_selector;  // labels a node must carry
   std::optional<std::int64_t> expected_duration_s;
@@ -76,7 +91,8 @@ Result<Parallelism> plain_parallelism(std::uint64_t gpus);
 
 // Rules that hold on any fabric: factors of at least 1, at most kMaxRanks ranks, gpus_per_node that divides the job and
 // is a multiple or a divisor of TP, names in printable UTF-8 and bounded, preferred levels no farther than required
-// ones. Errors are of kind invalid with code "jobs.invalid", location a JSON pointer into the request
+// ones, slices that nest, traffic that is finite. What a model must satisfy is check_model()'s to say
+// (scheduler/collective). Errors are of kind invalid with code "jobs.invalid", location a JSON pointer into the request
 // ("/parallelism/tensor").
 Result<void> check_job_spec(const JobSpec& spec);
 

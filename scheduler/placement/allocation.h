@@ -10,8 +10,8 @@
 namespace railweave::scheduler {
 
 struct HostAllocation {
-  std::uint64_t used = 0;    // bit i: local GPU i belongs to a job
-  bool unavailable = false;  // drained, or short of a link: what runs stays, nothing new comes
+  std::uint64_t used = 0;      // bit i: local GPU i belongs to a job
+  bool unavailable = false;    // drained, or short of a link: what runs stays, nothing new comes
   bool short_of_link = false;  // and it is for a link that is down
   friend bool operator==(const HostAllocation&, const HostAllocation&) = default;
 };

@@ -41,7 +41,7 @@ void BestFit::count_pieces(const FitIndex& index, std::span<const Rung> rungs, u
   const auto rung = std::ranges::find(rungs, level, &Rung::level);
   if (rung == rungs.end()) return;
   for (GroupIndex group = first; group < end; ++group)
-    here[group] = static_cast<std::uint32_t>(here[group] / rung->factor);
+    here[group] = static_cast<std::uint32_t>(std::min<std::uint64_t>(here[group] / rung->factor, rung->most));
 }
 
 // In the unit of that level: pieces of the last rung at or below it.

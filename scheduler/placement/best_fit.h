@@ -23,6 +23,7 @@ namespace railweave::scheduler {
 struct Rung {
   unsigned level = 0;
   std::uint64_t factor = 1;
+  std::uint32_t most = UINT32_MAX;  // pieces that one group of the level may hold; 1 spreads them
 };
 
 enum class Fill : std::uint8_t {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "scheduler/placement/counterfactuals.h"
@@ -133,6 +135,7 @@ void Account::list_excluded(Explanation& why) {
   };
   std::vector<std::uint8_t> excluded(topology.hosts().size(), 0);
   for (const HostId host : refusal_.excluded) excluded[host.index()] = 1;
+  const std::set<std::string_view> named(refusal_.spec->only_nodes.begin(), refusal_.spec->only_nodes.end());
   for (const HostId host : topology.hosts()) {
     const std::uint32_t leaves = hierarchy_.host_leaf_count(host);
     if (leaves == 0) {
@@ -146,7 +149,7 @@ void Account::list_excluded(Explanation& why) {
     if (excluded[host.index()] != 0)
       count("excludedByJob", host);
     else if (!allowed(refusal_.filter, first))
-      count("labelsDiffer", host);
+      count(named.empty() || named.contains(topology.name(host)) ? "labelsDiffer" : "notNamedByJob", host);
     else if (refusal_.now->allocation(host).unavailable)
       count(refusal_.now->allocation(host).short_of_link ? "linkDown" : "drained", host);
     else if (shape_.fit.nvlink && !nvlink)

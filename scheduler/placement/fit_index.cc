@@ -1,6 +1,7 @@
 #include "scheduler/placement/fit_index.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "fabric/base/check.h"
@@ -130,6 +131,34 @@ std::optional<GroupIndex> FitIndex::best_fit(unsigned level, std::uint64_t units
     best_fit = fit;
   }
   return best;
+}
+
+void FitIndex::next_fits(unsigned level, GroupIndex than, std::size_t count, std::vector<GroupIndex>& groups) const {
+  const auto& counts = levels_[level];
+  const auto end = static_cast<GroupIndex>(counts.value.size());
+  groups.clear();
+  const std::tuple least(units(level, than), counts.value[than], than);
+  if (!counts.buckets.enabled()) {
+    for (GroupIndex group = 0; group < end; ++group) {
+      if (std::tuple(units(level, group), counts.value[group], group) > least) groups.push_back(group);
+    }
+    const std::size_t kept = std::min(count, groups.size());
+    std::partial_sort(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(kept), groups.end(),
+                      [&](GroupIndex a, GroupIndex b) {
+                        return std::tuple(units(level, a), counts.value[a], a) <
+                               std::tuple(units(level, b), counts.value[b], b);
+                      });
+    groups.resize(kept);
+    return;
+  }
+  // One group of the same value, then the first of each following value: what is alike in every count is seldom better.
+  if (const GroupIndex same = counts.buckets.item_from(counts.value[than], than + 1, end); same != end && count > 1) {
+    groups.push_back(same);
+  }
+  for (auto key = counts.buckets.key_from(counts.value[than] + 1); key && groups.size() < count;
+       key = counts.buckets.key_from(*key + 1)) {
+    groups.push_back(counts.buckets.item_from(*key, 0, end));
+  }
 }
 
 std::uint32_t FitIndex::most_units(unsigned level) const {

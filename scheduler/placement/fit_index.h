@@ -53,6 +53,8 @@ class FitIndex {
   // The group of at least `units` (> 0) units with the fewest, then the least value, then the lowest number.
   [[nodiscard]] std::optional<GroupIndex> best_fit(unsigned level, std::uint64_t units) const;
   [[nodiscard]] std::uint32_t most_units(unsigned level) const;  // of any group
+  // The first groups after `than` in that order: of one value the next by number, then those of the next value.
+  void next_fits(unsigned level, GroupIndex than, std::size_t count, std::vector<GroupIndex>& groups) const;
 
   // Groups of a level by value, where that order is the order by units and the level is wide enough to be worth it.
   [[nodiscard]] const OrderedBuckets* by_value(unsigned level) const {

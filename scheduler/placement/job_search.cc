@@ -10,12 +10,13 @@ Result<std::optional<Found>> JobSearch::find_at(const JobSpec& spec, const Nearn
   auto shape = shape_of(spec, *hierarchy_, nearness, filter);
   if (!shape) return std::unexpected(std::move(shape.error()));
   const FitRequest request{.rungs = shape->rungs, .count = shape->count, .max_level = shape->max_level};
-  const auto fit = best_fit_.find(tree.fit_index(shape->fit), request);
+  const auto fit = best_fit_.find(tree.fit_index(shape->fit), request, shape->min_level);
   if (!fit) return std::nullopt;
   return Found{std::move(*shape), *fit};
 }
 
-Result<std::optional<Found>> JobSearch::find(const JobSpec& spec, PlacementTree& tree, const Filter& filter) {
+Result<std::optional<Found>> JobSearch::find(const JobSpec& spec, PlacementTree& tree, const Filter& filter,
+                                             std::optional<Found>* unaligned) {
   const auto wishes = wishes_of(spec, *hierarchy_);
   if (!wishes) return std::unexpected(wishes.error());
   // Farther is never harder, so settling one group after the other, the most important first, finds the best choice.
@@ -34,32 +35,36 @@ Result<std::optional<Found>> JobSearch::find(const JobSpec& spec, PlacementTree&
       break;
     }
   }
-  const bool stages_asked = spec.stage.required || spec.stage.preferred;
-  if (spec.parallelism.pipeline > 1 && !stages_asked) align_stages(spec, tree, **best);
+  const std::uint64_t stage = rank_count(spec.parallelism) / spec.parallelism.pipeline;
+  const bool stages_asked = spec.stage.required || spec.stage.preferred || spec.spread_stages;
+  const bool slices_larger = !spec.slices.empty() && spec.slices.back().gpus > stage;
+  if (spec.parallelism.pipeline > 1 && !stages_asked && !slices_larger) {
+    Found before = **best;
+    if (align(stage, tree, **best) && unaligned != nullptr) *unaligned = std::move(before);
+  }
   return best;
 }
 
-// Stages that nobody asked to keep together are kept in groups of the lowest level that can take them all, without
-// moving the job to a farther level for it.
-void JobSearch::align_stages(const JobSpec& spec, PlacementTree& tree, Found& found) {
-  const std::uint64_t stage = found.shape.nested_gpus.back() / spec.parallelism.pipeline;
+// In groups of the lowest level that can take them all, without moving the job to a farther level for it.
+bool JobSearch::align(std::uint64_t piece_gpus, PlacementTree& tree, Found& found) {
   for (unsigned level = 0; level < found.fit.level; ++level) {
-    if (hierarchy_->max_capacity(level) < stage) continue;
+    if (hierarchy_->max_capacity(level) < piece_gpus) continue;
     JobShape shape = found.shape;
     shape.fit.straddle_top = std::min(shape.fit.straddle_top, level);
-    // What is inside a stage is then as near as the stage.
+    // What is inside a piece is then as near as the piece.
     while (!shape.rungs.empty() && shape.rungs.back().level >= level) shape.rungs.pop_back();
-    std::uint64_t piece = std::max(shape.fit.block, shape.fit.per_node);
-    for (const auto& rung : shape.rungs) piece *= rung.factor;
-    if (stage % piece != 0 || (stage == piece && shape.fit == found.shape.fit)) continue;
-    if (stage > piece) shape.rungs.push_back({level, stage / piece});
-    shape.count = spec.parallelism.pipeline;
+    std::uint64_t part = std::max(shape.fit.block, shape.fit.per_node);
+    for (const auto& rung : shape.rungs) part *= rung.factor;
+    if (piece_gpus % part != 0 || (piece_gpus == part && shape.fit == found.shape.fit)) continue;
+    if (piece_gpus > part) shape.rungs.push_back({level, piece_gpus / part});
+    shape.count = shape.nested_gpus.back() / piece_gpus;
     const FitRequest request{.rungs = shape.rungs, .count = shape.count, .max_level = found.fit.level};
     if (const auto fit = best_fit_.find(tree.fit_index(shape.fit), request, found.fit.level)) {
       found = {std::move(shape), *fit};
-      return;
+      return true;
     }
   }
+  return false;
 }
 
 bool JobSearch::fits(const JobSpec& spec, PlacementTree& tree, const Filter& filter) {

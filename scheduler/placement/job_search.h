@@ -23,8 +23,13 @@ class JobSearch {
 
   explicit JobSearch(HierarchyPtr hierarchy) : hierarchy_(std::move(hierarchy)), best_fit_(*hierarchy_) {}
 
-  // None: does not fit. Errors: see wishes_of() and shape_of().
-  Result<std::optional<Found>> find(const JobSpec& spec, PlacementTree& tree, const Filter& filter);
+  // None: does not fit. Errors: see wishes_of() and shape_of(). Stages that nobody asked to keep together are aligned
+  // with the groups of a level where that moves nothing farther; `unaligned`, where given, is then what it was before.
+  Result<std::optional<Found>> find(const JobSpec& spec, PlacementTree& tree, const Filter& filter,
+                                    std::optional<Found>* unaligned = nullptr);
+  // The same for pieces of any size that make up the job, `piece_gpus` each: false, and nothing changed, where no level
+  // can take them all.
+  bool align(std::uint64_t piece_gpus, PlacementTree& tree, Found& found);
   // Only whether it fits; an error is a no.
   [[nodiscard]] bool fits(const JobSpec& spec, PlacementTree& tree, const Filter& filter);
 
@@ -33,7 +38,6 @@ class JobSearch {
  private:
   Result<std::optional<Found>> find_at(const JobSpec& spec, const Nearness& nearness, PlacementTree& tree,
                                        const Filter& filter);
-  void align_stages(const JobSpec& spec, PlacementTree& tree, Found& found);
 
   HierarchyPtr hierarchy_;
   BestFit best_fit_;

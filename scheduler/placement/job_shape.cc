@@ -71,6 +71,50 @@ Result<std::vector<Near>> chain_of(const LevelRequest& request, const Hierarchy&
   return chain;
 }
 
+// Slices are pieces like any other, between those of the groups.
+Result<void> insert_slices(const JobSpec& spec, const Hierarchy& hierarchy, auto&& by_level,
+                           std::vector<Piece>& pieces) {
+  for (std::size_t i = 0; i < spec.slices.size(); ++i) {
+    const Slice& slice = spec.slices[i];
+    const auto near = near_at(slice.level, hierarchy, "slices/" + std::to_string(i) + "/level");
+    if (!near) return std::unexpected(near.error());
+    const auto above = std::ranges::find_if(pieces, [&](const Piece& piece) { return piece.gpus > slice.gpus; });
+    const std::uint64_t below = above == pieces.begin() ? 1 : std::prev(above)->gpus;
+    if (slice.gpus % below != 0 || (above != pieces.end() && above->gpus % slice.gpus != 0)) {
+      return fail(ErrorKind::impossible, "jobs.neverFits",
+                  "slices of " + std::to_string(slice.gpus) + " GPUs cut groups of " +
+                      std::to_string(slice.gpus % below != 0 ? below : above->gpus) + " in two",
+                  "/topology/slices/" + std::to_string(i), "use a multiple or a divisor of every group's size");
+    }
+    pieces.insert(above, {slice.gpus, by_level(*near)});
+  }
+  return {};
+}
+
+// Each stage in a group of the level of its own: a rung that counts at most one there.
+Result<void> spread_stages(const JobSpec& spec, unsigned level, JobShape& shape) {
+  const std::uint64_t stage = rank_count(spec.parallelism) / spec.parallelism.pipeline;
+  std::uint64_t size = std::max(shape.fit.block, shape.fit.per_node);
+  std::size_t rung = 0;
+  for (; rung < shape.rungs.size() && size < stage; ++rung) size *= shape.rungs[rung].factor;
+  const bool contained = rung == shape.rungs.size() && (rung == 0 || shape.rungs.back().level <= level);
+  if (size > stage || shape.max_level <= level || !contained) {
+    return fail(ErrorKind::impossible, "jobs.neverFits",
+                "pipeline stages cannot be apart and share a node, a slice or a group that is as near",
+                "/topology/pipeline/spread", "ask for one or the other");
+  }
+  if (size < stage) {
+    shape.rungs.push_back({level, stage / size, 1});
+    shape.count = spec.parallelism.pipeline;
+  } else if (!shape.rungs.empty() && shape.rungs.back().level == level) {
+    shape.rungs.back().most = 1;
+  } else {
+    shape.rungs.push_back({level, 1, 1});
+  }
+  shape.min_level = level + 1;
+  return {};
+}
+
 }  // namespace
 
 Nearness Wishes::required() const {
@@ -148,6 +192,20 @@ Result<JobShape> shape_of(const JobSpec& spec, const Hierarchy& hierarchy, const
   pieces.push_back({gpus *= size_of(p, outer), nearness[at(outer)]});
   pieces.push_back({gpus *= p.data, by_level(nearness[at(JobGroup::stage)])});
   pieces.push_back({gpus * p.pipeline, by_level(nearness[at(JobGroup::job)])});
+  unsigned spread_level = Hierarchy::kNoLevel;
+  if (spec.spread_stages && p.pipeline > 1) {
+    const auto near = near_at(*spec.spread_stages, hierarchy, "pipeline/spread");
+    if (!near) return std::unexpected(near.error());
+    spread_level = near->domain ? hierarchy.level_of(LevelKind::nvlink_domain) : near->level;
+    if (spread_level == Hierarchy::kNoLevel) {
+      return fail(ErrorKind::impossible, "jobs.unknownLevel", "NVLink domains are no level of this fabric",
+                  "/topology/pipeline/spread", "spread over nodes or racks");
+    }
+    pieces[3].near.level = std::min(pieces[3].near.level, spread_level);
+  }
+  if (auto inserted = insert_slices(spec, hierarchy, by_level, pieces); !inserted) {
+    return std::unexpected(inserted.error());
+  }
   for (std::size_t i = 0; i + 1 < pieces.size(); ++i) {
     if (pieces[i].gpus != pieces[i + 1].gpus) continue;
     pieces[i + 1].near.level = std::min(pieces[i].near.level, pieces[i + 1].near.level);
@@ -208,11 +266,14 @@ Result<JobShape> shape_of(const JobSpec& spec, const Hierarchy& hierarchy, const
   const std::uint64_t ranks = pieces.back().gpus;
   if (ranks > shape.nested_gpus.back()) shape.nested_gpus.push_back(ranks);
   shape.count = ranks / size;
+  if (spread_level != Hierarchy::kNoLevel) {
+    if (auto spread = spread_stages(spec, spread_level, shape); !spread) return std::unexpected(spread.error());
+  }
   return shape;
 }
 
-std::uint64_t rank_at(const Parallelism& parallelism, bool expert_inside, std::uint64_t position) {
-  if (!expert_inside) return position;
+std::uint64_t rank_at(const Parallelism& parallelism, bool expert_inside, std::uint64_t position, PackingOrder order) {
+  if (!expert_inside && order == PackingOrder::stages) return position;
   RankCoordinates coordinates;
   const auto digit = [&position](std::uint32_t base) {
     const auto value = static_cast<std::uint32_t>(position % base);
@@ -220,10 +281,12 @@ std::uint64_t rank_at(const Parallelism& parallelism, bool expert_inside, std::u
     return value;
   };
   coordinates.tp = digit(parallelism.tensor);
-  coordinates.ep = digit(parallelism.expert);
+  if (expert_inside) coordinates.ep = digit(parallelism.expert);
   coordinates.cp = digit(parallelism.context);
+  if (!expert_inside) coordinates.ep = digit(parallelism.expert);
+  if (order == PackingOrder::replicas) coordinates.pp = digit(parallelism.pipeline);
   coordinates.dp = digit(parallelism.data);
-  coordinates.pp = static_cast<std::uint32_t>(position);
+  if (order == PackingOrder::stages) coordinates.pp = static_cast<std::uint32_t>(position);
   return rank_of(parallelism, coordinates);
 }
 

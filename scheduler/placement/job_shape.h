@@ -42,8 +42,9 @@ Result<Wishes> wishes_of(const JobSpec& spec, const Hierarchy& hierarchy);
 struct JobShape {
   FitShape fit;
   std::vector<Rung> rungs;
-  std::uint64_t count = 1;     // pieces of the last rung
-  unsigned max_level = 0;      // of the whole job
+  std::uint64_t count = 1;  // pieces of the last rung
+  unsigned min_level = 0;   // of the whole job: higher where stages must be spread
+  unsigned max_level = 0;
   bool expert_inside = false;  // expert groups are nested inside context groups; otherwise the other way round
   std::vector<std::uint64_t> nested_gpus;  // sizes of pieces to keep near each other, rising; the last is the job
 
@@ -51,12 +52,17 @@ struct JobShape {
   [[nodiscard]] std::uint64_t units() const;
 };
 
-// Errors of kind impossible, code "jobs.neverFits", where levels and gpus_per_node contradict each other on this
-// fabric.
+// Errors of kind impossible, code "jobs.neverFits", where levels, slices, spread and gpus_per_node contradict each
+// other on this fabric.
 Result<JobShape> shape_of(const JobSpec& spec, const Hierarchy& hierarchy, const Nearness& nearness,
                           std::shared_ptr<const LeafFilter> filter);
 
+// Which larger pieces are kept near each other: the data-parallel ranks of a stage, as Megatron counts ranks, or the
+// stages of a replica of the model.
+enum class PackingOrder : std::uint8_t { stages, replicas };
+
 // The rank at a position of the packing order, in which the pieces of nested_gpus are consecutive.
-std::uint64_t rank_at(const Parallelism& parallelism, bool expert_inside, std::uint64_t position);
+std::uint64_t rank_at(const Parallelism& parallelism, bool expert_inside, std::uint64_t position,
+                      PackingOrder order = PackingOrder::stages);
 
 }  // namespace railweave::scheduler

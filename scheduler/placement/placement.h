@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "fabric/topology/ids.h"
 #include "fabric/topology/locality.h"
+#include "scheduler/placement/prediction.h"
 
 namespace railweave::scheduler {
 
@@ -27,6 +29,7 @@ struct Placement {
   // For every data-parallel group that spans nodes there is a rail on which each of its nodes has a member, so its ring
   // can cross nodes on that rail alone. False where the fabric has no rails; true where no group spans nodes.
   bool data_rings_on_rails = false;
+  std::optional<Prediction> predicted;  // where the placer scores; as of the decision
   bool nics_assumed = false;  // some host used has no known GPU-to-adapter affinity; rails are then a guess too
 };
 
@@ -67,9 +70,10 @@ struct Explanation {
 
 struct PlacementResult {
   Outcome outcome = Outcome::never;
-  Placement placement;                // when placed
-  Explanation explanation;            // otherwise
-  std::vector<std::string> warnings;  // "excluded node 'dgx-9' is not in the fabric"
+  Placement placement;                    // when placed
+  Explanation explanation;                // otherwise
+  std::vector<Alternative> alternatives;  // where asked for
+  std::vector<std::string> warnings;      // "excluded node 'dgx-9' is not in the fabric"
 };
 
 }  // namespace railweave::scheduler

@@ -22,6 +22,7 @@ PlacementTree::PlacementTree(HierarchyPtr hierarchy)
       free.push_back(hierarchy_->capacity(level, group));
     }
   }
+  whole_ = free_;
   total_free_ = hierarchy_->total_capacity();
 }
 
@@ -72,6 +73,13 @@ void PlacementTree::change_leaf(LeafIndex leaf, std::uint32_t free) {
     count = count - before + free;
   }
   total_free_ = total_free_ - before + free;
+  const std::uint32_t capacity = hierarchy_->capacity(0, leaf);
+  if (before == capacity || free == capacity) {
+    for (unsigned level = 0; level < whole_.size(); ++level) {
+      std::uint32_t& count = whole_[level][hierarchy_->group_of_leaf(level, leaf)];
+      count = free == capacity ? count + capacity : count - capacity;
+    }
+  }
   if (indices_.empty()) return;
   if (log_.size() >= std::size_t{4} * hierarchy_->leaf_count() + 1024) {
     log_begin_ += log_.size();

@@ -31,6 +31,8 @@ class PlacementTree {
   // Free places of a group, those of unavailable hosts not counted.
   [[nodiscard]] std::uint32_t free(unsigned level, GroupIndex group) const { return free_[level][group]; }
   [[nodiscard]] std::uint64_t total_free() const { return total_free_; }
+  // Of them, those in leaves that are free as a whole.
+  [[nodiscard]] std::uint32_t whole(unsigned level, GroupIndex group) const { return whole_[level][group]; }
 
   // --- of a real fabric
   // --------------------------------------------------------------------------------------------------- To a snapshot
@@ -44,7 +46,7 @@ class PlacementTree {
   // -----------------------------------------------------------------------------------------------
   void set_free(LeafIndex leaf, std::uint32_t free);  // at most the leaf's capacity
 
-  static constexpr std::size_t kMaxIndices = 12;
+  static constexpr std::size_t kMaxIndices = 24;
   // Up to date with the tree as it is now; valid until the tree changes or another shape is asked for.
   [[nodiscard]] const FitIndex& fit_index(const FitShape& shape);
 
@@ -55,7 +57,8 @@ class PlacementTree {
   void touch(fabric::HostId host);
 
   HierarchyPtr hierarchy_;
-  std::vector<std::vector<std::uint32_t>> free_;  // by level and group
+  std::vector<std::vector<std::uint32_t>> free_;   // by level and group
+  std::vector<std::vector<std::uint32_t>> whole_;  // of them, in leaves that are free as a whole
   std::uint64_t total_free_ = 0;
 
   std::vector<HostAllocation> hosts_;

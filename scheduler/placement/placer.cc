@@ -1,60 +1,102 @@
 #include "scheduler/placement/placer.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <optional>
 #include <utility>
 
-#include "scheduler/placement/data_rings.h"
+#include "scheduler/collective/traffic.h"
+#include "scheduler/placement/candidates.h"
 #include "scheduler/placement/explain.h"
 #include "scheduler/placement/job_search.h"
 #include "scheduler/placement/packing.h"
 #include "scheduler/placement/placement_transaction.h"
+#include "scheduler/placement/refinement.h"
+#include "scheduler/placement/scorer.h"
+#include "scheduler/placement/summary.h"
 
 namespace railweave::scheduler {
 
 using fabric::HostId;
-using fabric::NvlinkDomainId;
+
+namespace {
+
+constexpr double kAsGood = 0.01;  // times this near are the same: the model is no better
+
+// Filters as far as they all allow.
+JobSearch::Filter both(const JobSearch::Filter& a, const JobSearch::Filter& b) {
+  if (!a) return b;
+  auto filter = std::make_shared<LeafFilter>(*a);
+  for (std::size_t leaf = 0; leaf < filter->size(); ++leaf) (*filter)[leaf] &= (*b)[leaf];
+  return filter;
+}
+
+}  // namespace
 
 class Placer::Impl {
  public:
-  explicit Impl(PlacementFabricPtr fabric)
-      : fabric_(std::move(fabric)),
+  Impl(PlacementFabricPtr fabric, PlacerOptions options)
+      : options_(options),
+        fabric_(std::move(fabric)),
         tree_(fabric_->hierarchy_ptr()),
         search_(fabric_->hierarchy_ptr()),
-        packing_(*fabric_) {}
+        packing_(*fabric_),
+        scorer_(*fabric_),
+        refinement_(*fabric_) {}
 
   [[nodiscard]] const PlacementFabric& fabric() const { return *fabric_; }
   [[nodiscard]] PlacementTree& tree() { return tree_; }
-  [[nodiscard]] PlacementResult place(const JobSpec& spec);
+  [[nodiscard]] std::uint64_t scored() const { return scored_; }
+  void set_capacities(std::vector<double> bundle_mbps) {
+    scorer_.set_capacities(std::move(bundle_mbps));
+    filters_.clear();
+  }
+  [[nodiscard]] PlacementResult place(const JobSpec& spec, bool with_alternatives);
   [[nodiscard]] std::optional<Placement> try_place(const JobSpec& spec);
   [[nodiscard]] bool fits(const JobSpec& spec);
 
  private:
-  [[nodiscard]] JobSearch::Filter filter_of(const JobSpec& spec) {
-    return spec.node_selector.empty() ? nullptr : filter_of(spec.node_selector);
-  }
-  void exclude(PlacementTransaction& exclusion, const JobSpec& spec) const;
+  // One that is laid out to the GPU.
+  struct Laid {
+    std::vector<Share> shares;
+    std::vector<fabric::GpuId> gpu_of_rank;
+    PlacementCost cost;
+    double lost_gpus = 0;
+  };
+  struct Filters {
+    std::map<std::string, std::string> selector;
+    std::vector<std::string> only_nodes;
+    JobSearch::Filter usual;
+    std::vector<JobSearch::Filter> sound;
+  };
+
   [[nodiscard]] PlacementResult refuse(const JobSpec& spec, const JobSearch::Filter& filter,
                                        std::vector<HostId> excluded);
-  [[nodiscard]] Placement placement_of(const JobSpec& spec, const Found& found);
-  void describe(std::span<const Share> shares, const JobSpec& spec, const Found& found, Placement& placement);
+  Result<std::vector<Candidate>> candidates_of(const JobSpec& spec, const Filters& filters);
+  void lay_out(const JobSpec& spec, const Candidate& candidate, Laid& into);
+  [[nodiscard]] Placement choose(const JobSpec& spec, const std::vector<Candidate>& list,
+                                 std::vector<Alternative>* alternatives);
+  void add_wider_levels(const JobSpec& spec, const JobSearch::Filter& filter, PlacementResult& result);
   [[nodiscard]] std::vector<HostId> excluded_by(const JobSpec& spec, std::vector<std::string>& warnings) const;
-  [[nodiscard]] JobSearch::Filter filter_of(const std::map<std::string, std::string>& selector);
+  [[nodiscard]] const Filters& filters_of(const JobSpec& spec);
 
+  PlacerOptions options_;
   PlacementFabricPtr fabric_;
   PlacementTree tree_;
   std::optional<PlacementTree> empty_;  // the fabric with nothing on it, made when first needed
   JobSearch search_;
   Packing packing_;
-  std::vector<NvlinkDomainId> domains_;
+  Scorer scorer_;
+  Refinement refinement_;
+  std::uint64_t scored_ = 0;
+  Laid best_, laid_;
+  std::vector<std::uint64_t> seen_;  // digests of layouts scored already
   // The selectors used last, so that an index made for one is found again.
   static constexpr std::size_t kMaxFilters = 8;
-  std::vector<std::pair<std::map<std::string, std::string>, JobSearch::Filter>> filters_;
+  std::vector<Filters> filters_;
 };
 
-PlacementResult Placer::Impl::place(const JobSpec& spec) {
+PlacementResult Placer::Impl::place(const JobSpec& spec, bool with_alternatives) {
   const auto refused = [](const Error& error) {
     PlacementResult result;
     result.outcome = Outcome::never;
@@ -63,47 +105,170 @@ PlacementResult Placer::Impl::place(const JobSpec& spec) {
     return result;
   };
   if (const auto checked = check_job_spec(spec); !checked) return refused(checked.error());
+  if (spec.model) {
+    if (const auto checked = check_model(*spec.model, spec.parallelism); !checked) return refused(checked.error());
+  }
 
   std::vector<std::string> warnings;
   std::vector<HostId> excluded = excluded_by(spec, warnings);
-  const JobSearch::Filter filter = filter_of(spec);
+  const Filters& filters = filters_of(spec);
   PlacementTransaction exclusion(tree_, fabric_->topology());
   for (const HostId host : excluded) exclusion.set_available(host, false);
 
   PlacementResult result;
-  const auto found = search_.find(spec, tree_, filter);
-  if (!found) {
-    result = refused(found.error());
-  } else if (*found) {
+  auto list = candidates_of(spec, filters);
+  if (!list) {
+    result = refused(list.error());
+  } else if (!list->empty()) {
     result.outcome = Outcome::placed;
-    result.placement = placement_of(spec, **found);
+    result.placement = choose(spec, *list, with_alternatives ? &result.alternatives : nullptr);
+    if (with_alternatives && options_.policy == PlacementPolicy::cost) add_wider_levels(spec, filters.usual, result);
   } else {
-    result = refuse(spec, filter, std::move(excluded));
+    result = refuse(spec, filters.usual, std::move(excluded));
   }
   result.warnings = std::move(warnings);
   return result;
 }
 
-void Placer::Impl::exclude(PlacementTransaction& exclusion, const JobSpec& spec) const {
-  for (const auto& name : spec.exclude_nodes) {
-    if (const HostId host = fabric_->topology().find_host(name)) exclusion.set_available(host, false);
+Result<std::vector<Candidate>> Placer::Impl::candidates_of(const JobSpec& spec, const Filters& filters) {
+  if (options_.policy == PlacementPolicy::cost) {
+    scorer_.set_job(spec);
+    return candidates(search_, {&spec, &tree_, filters.usual, filters.sound});
   }
+  auto found = search_.find(spec, tree_, filters.usual);
+  if (!found) return std::unexpected(std::move(found.error()));
+  std::vector<Candidate> list;
+  if (*found) list.push_back({std::move(**found)});
+  return list;
 }
 
 std::optional<Placement> Placer::Impl::try_place(const JobSpec& spec) {
-  if (!check_job_spec(spec)) return std::nullopt;
+  if (!check_job_spec(spec) || (spec.model && !check_model(*spec.model, spec.parallelism))) return std::nullopt;
+  std::vector<std::string> warnings;
   PlacementTransaction exclusion(tree_, fabric_->topology());
-  exclude(exclusion, spec);
-  const auto found = search_.find(spec, tree_, filter_of(spec));
-  if (!found || !*found) return std::nullopt;
-  return placement_of(spec, **found);
+  for (const HostId host : excluded_by(spec, warnings)) exclusion.set_available(host, false);
+  const auto list = candidates_of(spec, filters_of(spec));
+  if (!list || list->empty()) return std::nullopt;
+  return choose(spec, *list, nullptr);
 }
 
 bool Placer::Impl::fits(const JobSpec& spec) {
-  if (!check_job_spec(spec)) return false;
+  if (!check_job_spec(spec) || (spec.model && !check_model(*spec.model, spec.parallelism))) return false;
+  std::vector<std::string> warnings;
   PlacementTransaction exclusion(tree_, fabric_->topology());
-  exclude(exclusion, spec);
-  return search_.fits(spec, tree_, filter_of(spec));
+  for (const HostId host : excluded_by(spec, warnings)) exclusion.set_available(host, false);
+  return search_.fits(spec, tree_, filters_of(spec).usual);
+}
+
+void Placer::Impl::lay_out(const JobSpec& spec, const Candidate& candidate, Laid& into) {
+  const JobShape& shape = candidate.found.shape;
+  const FitRequest request{.rungs = shape.rungs, .count = shape.count, .max_level = shape.max_level};
+  const auto shares = search_.best_fit().distribute(tree_.fit_index(shape.fit), request, candidate.found.fit);
+  into.shares.assign(shares.begin(), shares.end());
+  packing_.pack(tree_, shares, shape.nested_gpus);
+  const auto gpus = packing_.gpus();
+  if (shape.expert_inside || candidate.order != PackingOrder::stages) {
+    into.gpu_of_rank.resize(gpus.size());
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      into.gpu_of_rank[rank_at(spec.parallelism, shape.expert_inside, i, candidate.order)] = gpus[i];
+    }
+  } else {
+    into.gpu_of_rank.assign(gpus.begin(), gpus.end());
+  }
+}
+
+Placement Placer::Impl::choose(const JobSpec& spec, const std::vector<Candidate>& list,
+                               std::vector<Alternative>* alternatives) {
+  const Candidate* chosen = nullptr;
+  Placement placement;
+  if (options_.policy == PlacementPolicy::best_fit) {
+    lay_out(spec, list.front(), best_);
+    placement.gpu_of_rank = std::move(best_.gpu_of_rank);
+    placement.block_gpus = list.front().found.shape.fit.block;
+    summarize(*fabric_, spec.parallelism, placement);
+    return placement;
+  }
+  double least_us = 0;
+  seen_.clear();
+  std::vector<std::pair<const Candidate*, PlacementCost>> others;
+  for (const Candidate& candidate : list) {
+    lay_out(spec, candidate, laid_);
+    if (list.size() > 1) {
+      std::uint64_t digest = 14695981039346656037U;  // FNV-1a by words
+      for (const auto gpu : laid_.gpu_of_rank) digest = (digest ^ gpu.value()) * 1099511628211U;
+      if (std::ranges::find(seen_, digest) != seen_.end()) continue;
+      seen_.push_back(digest);
+    }
+    laid_.cost = scorer_.cost(laid_.gpu_of_rank);
+    laid_.lost_gpus = list.size() > 1 ? scorer_.lost_gpus(tree_, laid_.shares) : 0;
+    ++scored_;
+    if (alternatives != nullptr) others.emplace_back(&candidate, laid_.cost);
+    // Not transitive if compared one by one: everything within the tolerance of the least seen so far competes on
+    // what it loses, and a new least drops those that are no longer near it.
+    const double us = laid_.cost.total_us;
+    bool better = chosen == nullptr;
+    if (!better) {
+      const bool near_least = us <= least_us * (1 + kAsGood);
+      const bool best_still_near = best_.cost.total_us <= std::min(us, least_us) * (1 + kAsGood);
+      better = near_least && (!best_still_near || laid_.lost_gpus < best_.lost_gpus);
+    }
+    least_us = chosen == nullptr ? us : std::min(least_us, us);
+    if (!better) continue;
+    chosen = &candidate;
+    std::swap(best_, laid_);
+  }
+  const JobShape& shape = chosen->found.shape;
+  if (refinement_.applies(spec, best_.gpu_of_rank, best_.cost)) {
+    const Refinement::Start start{.spec = &spec,
+                                  .tree = &tree_,
+                                  .filter = list.front().found.shape.fit.filter.get(),
+                                  .level = shape.max_level,
+                                  .inside = best_.shares.front().leaf};
+    refinement_.improve(start, scorer_, kAsGood, best_.gpu_of_rank, best_.cost);
+  }
+  placement.predicted = scorer_.prediction(best_.cost);
+  if (alternatives != nullptr) {
+    for (const auto& [candidate, cost] : others) {
+      if (candidate == chosen) continue;
+      const Prediction other = scorer_.prediction(cost);
+      const std::string change = text_of(candidate->change, fabric_->hierarchy(), candidate->found);
+      const auto known = std::ranges::find(*alternatives, change, &Alternative::change);
+      if (known == alternatives->end()) {
+        alternatives->push_back({change, other.step_us, other.communication_us});
+      } else if (other.communication_us < known->communication_us) {
+        *known = {change, other.step_us, other.communication_us};
+      }
+    }
+  }
+  placement.gpu_of_rank = std::move(best_.gpu_of_rank);
+  placement.block_gpus = shape.fit.block;
+  summarize(*fabric_, spec.parallelism, placement);
+  return placement;
+}
+
+// What a required level costs: the same job one level farther.
+void Placer::Impl::add_wider_levels(const JobSpec& spec, const JobSearch::Filter& filter, PlacementResult& result) {
+  struct Asked {
+    LevelRequest JobSpec::* request;
+    std::string_view name;
+  };
+  const Hierarchy& hierarchy = fabric_->hierarchy();
+  for (const auto& [request, name] : {Asked{&JobSpec::context, "context"}, Asked{&JobSpec::expert, "expert"},
+                                      Asked{&JobSpec::stage, "pipeline"}, Asked{&JobSpec::job, "job"}}) {
+    const auto required = (spec.*request).required;
+    if (!required) continue;
+    const unsigned from = hierarchy.level_of(*required);
+    const unsigned to = from == Hierarchy::kNoLevel ? 0 : from + 1;
+    if (to >= hierarchy.level_count()) continue;
+    JobSpec wider = spec;
+    (wider.*request) = {.required = hierarchy.kind(to)};
+    auto list = candidates(search_, {&wider, &tree_, filter, {}});
+    if (!list || list->empty()) continue;
+    const Prediction other = *choose(wider, *list, nullptr).predicted;
+    result.alternatives.push_back({"allow " + std::string(fabric::to_string(hierarchy.kind(to))) + " for " +
+                                       std::string(name) + " instead of " + std::string(fabric::to_string(*required)),
+                                   other.step_us, other.communication_us});
+  }
 }
 
 PlacementResult Placer::Impl::refuse(const JobSpec& spec, const JobSearch::Filter& filter,
@@ -124,108 +289,64 @@ std::vector<HostId> Placer::Impl::excluded_by(const JobSpec& spec, std::vector<s
       warnings.push_back("excluded node '" + name + "' is not in the fabric");
     }
   }
+  for (const auto& name : spec.only_nodes) {
+    if (!fabric_->topology().find_host(name)) warnings.push_back("node '" + name + "' is not in the fabric");
+  }
   std::ranges::sort(hosts);
   const auto repeated = std::ranges::unique(hosts);
   hosts.erase(repeated.begin(), repeated.end());
   return hosts;
 }
 
-JobSearch::Filter Placer::Impl::filter_of(const std::map<std::string, std::string>& selector) {
-  const auto known = std::ranges::find(filters_, selector, [](const auto& entry) { return entry.first; });
+const Placer::Impl::Filters& Placer::Impl::filters_of(const JobSpec& spec) {
+  const auto known = std::ranges::find_if(filters_, [&](const Filters& entry) {
+    return entry.selector == spec.node_selector && entry.only_nodes == spec.only_nodes;
+  });
   if (known != filters_.end()) {
     std::rotate(filters_.begin(), known, known + 1);
-    return filters_.front().second;
+    return filters_.front();
   }
   const auto& topology = fabric_->topology();
   const Hierarchy& hierarchy = fabric_->hierarchy();
-  auto filter = std::make_shared<LeafFilter>(hierarchy.leaf_count(), std::uint8_t{0});
-  for (LeafIndex leaf = 0; leaf < hierarchy.leaf_count(); ++leaf) {
-    const auto labels = topology.labels(hierarchy.host(leaf));
-    const auto carried = [&](const auto& wanted) {
-      return std::ranges::any_of(labels, [&](const auto& label) {
-        return topology.text(label.key) == wanted.first && topology.text(label.value) == wanted.second;
-      });
-    };
-    (*filter)[leaf] = std::ranges::all_of(selector, carried) ? 1 : 0;
-  }
-  if (filters_.size() == kMaxFilters) filters_.pop_back();
-  filters_.insert(filters_.begin(), {selector, std::move(filter)});
-  return filters_.front().second;
-}
-
-Placement Placer::Impl::placement_of(const JobSpec& spec, const Found& found) {
-  const JobShape& shape = found.shape;
-  const FitRequest request{.rungs = shape.rungs, .count = shape.count, .max_level = shape.max_level};
-  const auto shares = search_.best_fit().distribute(tree_.fit_index(shape.fit), request, found.fit);
-  packing_.pack(tree_, shares, shape.nested_gpus);
-
-  Placement placement;
-  const auto gpus = packing_.gpus();
-  if (shape.expert_inside) {
-    placement.gpu_of_rank.resize(gpus.size());
-    for (std::size_t i = 0; i < gpus.size(); ++i) placement.gpu_of_rank[rank_at(spec.parallelism, true, i)] = gpus[i];
-  } else {
-    placement.gpu_of_rank.assign(gpus.begin(), gpus.end());
-  }
-  describe(shares, spec, found, placement);
-  return placement;
-}
-
-void Placer::Impl::describe(std::span<const Share> shares, const JobSpec& spec, const Found& found,
-                            Placement& placement) {
-  const Hierarchy& hierarchy = fabric_->hierarchy();
-  const auto& topology = fabric_->topology();
-  placement.level = hierarchy.kind(found.fit.level);
-  placement.block_gpus = found.shape.fit.block;
-
-  HostId host;
-  GroupIndex group = UINT32_MAX;
-  domains_.clear();
-  std::uint32_t without_nvlink = 0;
-  for (const Share& share : shares) {
-    if (hierarchy.host(share.leaf) != host) {
-      host = hierarchy.host(share.leaf);
-      ++placement.nodes_used;
-      placement.nics_assumed = placement.nics_assumed || fabric_->gpu_nics().assumed(host);
+  Filters made{.selector = spec.node_selector, .only_nodes = spec.only_nodes};
+  if (!spec.node_selector.empty() || !spec.only_nodes.empty()) {
+    std::vector<std::uint8_t> named(topology.hosts().size(), spec.only_nodes.empty() ? 1 : 0);
+    for (const auto& name : spec.only_nodes) {
+      if (const HostId host = topology.find_host(name)) named[host.index()] = 1;
     }
-    const auto first_gpu =
-        topology.gpus(host)[static_cast<std::size_t>(std::countr_zero(hierarchy.gpu_mask(share.leaf)))];
-    const NvlinkDomainId domain = topology.nvlink_domain(first_gpu);
-    if (!domain)
-      ++without_nvlink;
-    else if (domains_.empty() || domains_.back() != domain)
-      domains_.push_back(domain);
-    if (found.fit.level == 0) continue;
-    const GroupIndex below = hierarchy.group_of_leaf(found.fit.level - 1, share.leaf);
-    if (below != group) ++placement.groups_at_level;
-    group = below;
+    auto filter = std::make_shared<LeafFilter>(hierarchy.leaf_count(), std::uint8_t{0});
+    for (LeafIndex leaf = 0; leaf < hierarchy.leaf_count(); ++leaf) {
+      const auto labels = topology.labels(hierarchy.host(leaf));
+      const auto carried = [&](const auto& wanted) {
+        return std::ranges::any_of(labels, [&](const auto& label) {
+          return topology.text(label.key) == wanted.first && topology.text(label.value) == wanted.second;
+        });
+      };
+      const bool wanted = named[hierarchy.host(leaf).index()] != 0 && std::ranges::all_of(spec.node_selector, carried);
+      (*filter)[leaf] = wanted ? 1 : 0;
+    }
+    made.usual = std::move(filter);
   }
-  if (found.fit.level == 0) placement.groups_at_level = 1;
-  std::ranges::sort(domains_);
-  const auto repeated = std::ranges::unique(domains_);
-  placement.domains_used = static_cast<std::uint32_t>(domains_.size() - repeated.size()) + without_nvlink;
-
-  const auto leaves = packing_.leaves();
-  const std::size_t stage = leaves.size() / spec.parallelism.pipeline;
-  unsigned farthest = 0;
-  for (std::size_t begin = 0; begin < leaves.size(); begin += stage) {
-    const auto [first, last] = std::ranges::minmax(leaves.subspan(begin, stage));
-    while (hierarchy.group_of_leaf(farthest, first) != hierarchy.group_of_leaf(farthest, last)) ++farthest;
-  }
-  placement.stage_level = hierarchy.kind(farthest);
-  placement.data_rings_on_rails = data_rings_on_rails(*fabric_, spec.parallelism, placement.gpu_of_rank);
+  for (const auto& sound : scorer_.sound_leaves()) made.sound.push_back(both(made.usual, sound));
+  if (filters_.size() == kMaxFilters) filters_.pop_back();
+  filters_.insert(filters_.begin(), std::move(made));
+  return filters_.front();
 }
 
-Placer::Placer(PlacementFabricPtr fabric) : impl_(std::make_unique<Impl>(std::move(fabric))) {}
+Placer::Placer(PlacementFabricPtr fabric, PlacerOptions options)
+    : impl_(std::make_unique<Impl>(std::move(fabric), options)) {}
 Placer::~Placer() = default;
 Placer::Placer(Placer&&) noexcept = default;
 Placer& Placer::operator=(Placer&&) noexcept = default;
 
 const PlacementFabric& Placer::fabric() const { return impl_->fabric(); }
 void Placer::sync(const Allocations& allocations) { impl_->tree().sync(allocations); }
-PlacementResult Placer::place(const JobSpec& spec) { return impl_->place(spec); }
+void Placer::set_capacities(std::vector<double> bundle_mbps) { impl_->set_capacities(std::move(bundle_mbps)); }
+PlacementResult Placer::place(const JobSpec& spec) { return impl_->place(spec, false); }
+PlacementResult Placer::place_with_alternatives(const JobSpec& spec) { return impl_->place(spec, true); }
 std::optional<Placement> Placer::try_place(const JobSpec& spec) { return impl_->try_place(spec); }
 bool Placer::fits(const JobSpec& spec) { return impl_->fits(spec); }
+std::uint64_t Placer::scored() const { return impl_->scored(); }
 PlacementTree& Placer::tree() { return impl_->tree(); }
 
 }  // namespace railweave::scheduler

@@ -6,12 +6,16 @@
 //   placer.sync(snapshot.allocations);        // cheap: visits only chunks that changed since the last sync
 //   PlacementResult result = placer.place(spec);   // changes nothing
 //
-// Method: BestFit of Kueue's topology-aware scheduling (KEP-2724) made sublinear, on nested groups instead of pods; see
-// best_fit.h.
+// Method: a few candidates (candidates.h), BestFit's own choice first, scored by the predicted time of communication on
+// what links have left (scorer.h); among those within 1% of the best, the one that loses the fewest GPUs to the jobs to
+// come; among equals the first. With PlacementPolicy::best_fit that first choice alone, unscored: BestFit of Kueue's
+// topology-aware scheduling (KEP-2724) made sublinear, on nested groups instead of pods; see best_fit.h.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "scheduler/job/job_spec.h"
 #include "scheduler/placement/allocation.h"
@@ -21,9 +25,14 @@
 
 namespace railweave::scheduler {
 
+enum class PlacementPolicy : std::uint8_t { cost, best_fit };
+struct PlacerOptions {
+  PlacementPolicy policy = PlacementPolicy::cost;
+};
+
 class Placer {
  public:
-  explicit Placer(PlacementFabricPtr fabric);
+  explicit Placer(PlacementFabricPtr fabric, PlacerOptions options = {});
   ~Placer();
   Placer(Placer&&) noexcept;
   Placer& operator=(Placer&&) noexcept;
@@ -31,12 +40,19 @@ class Placer {
   [[nodiscard]] const PlacementFabric& fabric() const;
   // Brings the tree to a snapshot. What a PlacementTransaction speculated must be committed or rolled back before.
   void sync(const Allocations& allocations);
+  // Mb/s by bundle of PlacementFabric::bundles(): of the links that are up, or what reservations leave of them. Until
+  // then every link is up and free. O(bundles).
+  void set_capacities(std::vector<double> bundle_mbps);
   // For a spec that check_job_spec() accepts (another one gets outcome never, code "jobs.invalid").
   [[nodiscard]] PlacementResult place(const JobSpec& spec);
   // The same placement without the account of why not: for callers that try many jobs.
   [[nodiscard]] std::optional<Placement> try_place(const JobSpec& spec);
   // Only whether place() would answer placed. Taking GPUs never makes a job fit that did not.
   [[nodiscard]] bool fits(const JobSpec& spec);
+  // place(), with what the other candidates, and wider levels than required ones, would come to.
+  [[nodiscard]] PlacementResult place_with_alternatives(const JobSpec& spec);
+  // Candidates scored since construction.
+  [[nodiscard]] std::uint64_t scored() const;
 
   // The state that place() answers on: speculate on it with a PlacementTransaction (placement_transaction.h).
   [[nodiscard]] PlacementTree& tree();

@@ -1,8 +1,10 @@
 // A placer brought up to date with whatever state it is asked about: rebuilt when the topology changed, else
-// synchronised with the few allocations that differ. One per thread.
+// synchronised with the few allocations that differ and, where a link changed, with what links carry. One per thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "scheduler/placement/placer.h"
 #include "services/control/cluster_state.h"
@@ -15,6 +17,9 @@ class PlacerCache {
 
  private:
   std::unique_ptr<scheduler::Placer> placer_;
+  scheduler::PlacementFabricPtr fabric_;  // kept, so that no other one can come to lie at its address
+  std::uint64_t view_version_ = 0;        // of the links that the placer knows of
+  std::vector<double> capacities_mbps_;   // by bundle
 };
 
 }  // namespace railweave::control

@@ -1,5 +1,6 @@
 #include "services/railweave/job_request.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "services/railweave/command_failure.h"
@@ -52,6 +53,45 @@ void put_levels(Json& body, const std::vector<std::string>& wishes, const char* 
   }
 }
 
+// "70e9" is a number and "bf16" a string.
+Json value_named(const std::string& text) {
+  Json value = Json::parse(text, nullptr, false);
+  return value.is_number() || value.is_boolean() ? value : Json(text);
+}
+
+// An object in a file, or written as KEY=VALUE,KEY=VALUE; "experts.count=8" sets a field of a field.
+Json read_object(const std::string& given, const char* option) {
+  if (given.find('=') == std::string::npos) {
+    Json object = value_or_fail(parse_json(value_or_fail(read_input(given, kMaxJobFileBytes)), source_name(given)));
+    if (object.is_object()) return object;
+    throw CommandFailure({ErrorKind::invalid, "cli.badJobFile", "must hold a JSON object", source_name(given), {}});
+  }
+  Json object = Json::object();
+  for (std::size_t begin = 0; begin <= given.size();) {
+    const std::size_t end = std::min(given.find(',', begin), given.size());
+    const auto [key, value] = split(given.substr(begin, end - begin), option, "FILE or KEY=VALUE,KEY=VALUE");
+    Json* at = &object;
+    std::size_t from = 0;
+    for (std::size_t dot = key.find('.'); dot != std::string::npos; from = dot + 1, dot = key.find('.', from)) {
+      at = &(*at)[key.substr(from, dot - from)];
+      if (!at->is_object() && !at->is_null()) fail_usage(std::string(option) + " sets '" + key + "' twice");
+    }
+    (*at)[key.substr(from)] = value_named(value);
+    begin = end + 1;
+  }
+  return object;
+}
+
+void put_model_and_traffic(Json& body, const JobOptions& options) {
+  if (!options.model.empty()) body["model"] = read_object(options.model, "--model");
+  if (options.traffic.empty()) return;
+  Json traffic = read_object(options.traffic, "--traffic");
+  for (auto& [group, sent] : traffic.items()) {
+    if (sent.is_number()) sent = Json{{"bytesPerStep", sent}};
+  }
+  body["traffic"] = std::move(traffic);
+}
+
 // Fields that options are about to set must be objects, or stay for the reader of the body to refuse.
 void expect_object(Json& body, const char* name) {
   const Json& value = field(body, name);
@@ -69,7 +109,7 @@ Json read_body(const std::string& path) {
   for (const char* name : {"parallelism", "topology", "nodeSelector"}) expect_object(body, name);
   if (body.contains("topology")) {
     for (const auto& [group, request] : body["topology"].items()) {
-      if (request.is_object()) continue;
+      if (request.is_object() || (group == "slices" && request.is_array())) continue;
       throw CommandFailure({ErrorKind::invalid, "cli.badJobFile", "must be an object", "/topology/" + group, {}});
     }
   }
@@ -95,6 +135,15 @@ void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning
       ->type_name("DURATION");
   command.add_option("-f,--file", options.file, "A job as JSON, - for stdin; other options override its fields")
       ->type_name("FILE");
+  command
+      .add_option("--model", options.model,
+                  "What it computes, for a prediction: a JSON file, or parameters=70e9,layers=80,hiddenSize=8192,"
+                  "sequenceLength=8192,globalBatchSize=1024")
+      ->type_name("FILE|FIELDS");
+  command
+      .add_option("--traffic", options.traffic,
+                  "Bytes a rank sends per step, by group: a JSON file, or data=8e9,pipeline=1e9")
+      ->type_name("FILE|FIELDS");
   if (meaning == GpusPerNode::of_the_job) {
     number("--gpus-per-node", options.gpus_per_node, "Exactly so many GPUs on each node used")->group(kPlacementGroup);
   }
@@ -107,6 +156,11 @@ void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning
       "Each tensor, context or expert group, each pipeline stage or the whole job within one nvlinkDomain, node, rack, "
       "leafGroup, pod or cluster");
   repeated("--prefer", options.prefer, "GROUP=LEVEL", "The same as a wish");
+  command.add_option("--spread", options.spread, "Each pipeline stage in a node, rack, leafGroup or pod of its own")
+      ->type_name("LEVEL")
+      ->group(kPlacementGroup);
+  repeated("--slice", options.slices, "LEVEL=GPUS", "Every so many consecutive ranks within one group of the level");
+  repeated("--only", options.only, "NODE", "On this node, or another one named so, and nowhere else");
   repeated("--exclude", options.exclude, "NODE", "Not on this node");
   repeated("--select", options.select, "KEY=VALUE", "Only on nodes with this label");
 }
@@ -141,6 +195,14 @@ Json job_request(const JobOptions& options) {
   if (options.gpus_per_node) body["gpusPerNode"] = *options.gpus_per_node;
   put_levels(body, options.require, "--require", "required");
   put_levels(body, options.prefer, "--prefer", "preferred");
+  if (!options.spread.empty()) body["topology"]["pipeline"]["spread"] = level_name(options.spread);
+  if (!options.slices.empty()) body["topology"]["slices"] = Json::array();
+  for (const auto& slice : options.slices) {
+    const auto [level, size] = split(slice, "--slice", "LEVEL=GPUS");
+    body["topology"]["slices"].push_back({{"level", level_name(level)}, {"size", value_named(size)}});
+  }
+  put_model_and_traffic(body, options);
+  if (!options.only.empty()) body["nodes"] = options.only;
   if (!options.exclude.empty()) body["excludeNodes"] = options.exclude;
   for (const auto& selection : options.select) {
     const auto [key, value] = split(selection, "--select", "KEY=VALUE");

@@ -20,6 +20,9 @@ struct JobOptions {
   std::string tenant, name, priority, duration;
   std::vector<std::string> require, prefer;  // "tensor=nvlinkDomain"
   std::vector<std::string> exclude, select;  // nodes; "key=value"
+  std::vector<std::string> only, slices;     // nodes; "rack=16"
+  std::string spread;                        // a level
+  std::string model, traffic;                // a file, or "parameters=70e9,layers=80,..."
 };
 
 // Whether --gpus-per-node is a wish of the job, or says what the fabric has and is the command's own option.

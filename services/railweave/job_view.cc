@@ -46,6 +46,7 @@ void print_job(Output& output, const Json& job) {
   sheet.add("State", job_state_cell(job));
   sheet.add("GPUs", text_of(job, "gpus") + ", " + parallelism_text(field(field(job, "spec"), "parallelism")));
   add_placement(sheet, field(job, "placement"));
+  add_prediction(sheet, job);
   sheet.add("On", joined(list(job, "nodeList"), output.is_wide() ? SIZE_MAX : kNodesShown));
   sheet.add("Submitted", time_of(job, "submittedAt"));
   if (field(job, "endedAt").is_string()) sheet.add("Ended", time_of(job, "endedAt"));

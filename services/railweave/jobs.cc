@@ -44,6 +44,12 @@ void print_all_ranks(Session& session, const std::string& id, const RankOptions&
   print_ranks(output, ranks, count, field(field(job, "spec"), "parallelism"), options);
 }
 
+void print_rank_text(Session& session, const std::string& id, const std::string& format) {
+  Target target("/v1/jobs");
+  target.segment(id).path("/ranks").query("format", format);
+  session.output.text(session.service().get_text(target));
+}
+
 void end_job(Session& session, const std::string& id, bool cancel, const std::string& reason) {
   api::ClientRequest request;
   request.method = cancel ? api::Method::del : api::Method::post;
@@ -111,16 +117,22 @@ void add_job_commands(CLI::App& root, Session& session) {
   on_run(show_command, session, [&session, shown] { show(session, *shown); });
 
   struct RanksOptions {
-    std::string id;
+    std::string id, format;
     RankOptions shown;
   };
   auto ranked = std::make_shared<RanksOptions>();
   CLI::App& ranks_command =
       add_command(jobs, "ranks", "Where each rank of a job runs: node, GPU, NIC, rail, coordinates",
-                  {"railweave jobs ranks job-000001 --all", "railweave jobs ranks job-000001 -o wide"});
+                  {"railweave jobs ranks job-000001 --all", "railweave jobs ranks job-000001 -o wide",
+                   "railweave jobs ranks job-000001 --format slurm > hosts"});
   ranks_command.add_option("JOB", ranked->id, "Its id")->required();
   add_rank_options(ranks_command, ranked->shown);
-  on_run(ranks_command, session, [&session, ranked] { print_all_ranks(session, ranked->id, ranked->shown); });
+  ranks_command.add_option("--format", ranked->format, "As a launcher reads them, instead of a table")
+      ->type_name("hostfile|slurm|torchrun|mpi|nccl");
+  on_run(ranks_command, session, [&session, ranked] {
+    if (ranked->format.empty()) return print_all_ranks(session, ranked->id, ranked->shown);
+    print_rank_text(session, ranked->id, ranked->format);
+  });
 
   add_end_command(jobs, session, true);
   add_end_command(jobs, session, false);

@@ -34,7 +34,9 @@ void place(Session& session, const PlaceOptions& options) {
   sheet.add("Outcome", {"placed; this was a question, nothing has changed", Tone::good});
   sheet.add("GPUs", text_of(ranks, "count"));
   add_placement(sheet, field(answer, "placement"));
+  add_prediction(sheet, answer);
   output.text(sheet.text(output.terminal()));
+  print_alternatives(output, answer);
   if (!options.ranks) return;
   output.text("\n");
   print_ranks(output, list(ranks, "items"), count_of(ranks, "count"), field(body, "parallelism"), options.shown);
@@ -48,7 +50,7 @@ void add_place_command(CLI::App& root, Session& session) {
       add_command(root, "place", "Ask where a job would go, or why it would not; changes nothing",
                   {"railweave place --tp 8 --pp 4 --dp 3", "railweave place --tp 8 --dp 16 --ranks -o wide",
                    "railweave place --tp 8 --pp 4 --dp 2 --require pipeline=rack --exclude dgx-044",
-                   "railweave place -f job.json -o json"});
+                   "railweave place --tp 8 --pp 4 --dp 16 --model model.json", "railweave place -f job.json -o json"});
   command.group("Jobs");
   add_job_options(command, options->job);
   command.add_flag("--ranks", options->ranks, "Print where each rank would run");

@@ -1,5 +1,7 @@
 #include "services/railweave/placement_view.h"
 
+#include <cstdio>
+
 namespace railweave::cli {
 namespace {
 
@@ -14,9 +16,23 @@ std::string reason_text(const std::string& reason) {
   if (reason == "excludedByJob") return "excluded by the job";
   if (reason == "linkDown") return "a link is down";
   if (reason == "labelsDiffer") return "without the labels asked for";
+  if (reason == "notNamedByJob") return "not among the nodes that the job names";
   if (reason == "noGpus") return "without GPUs";
   if (reason == "noNvlinkDomain") return "without NVLink";
   return reason;
+}
+
+std::string milliseconds(const Json& value) {
+  if (!value.is_number()) return "-";
+  char text[32];
+  const double ms = value.get<double>();
+  std::snprintf(text, sizeof text, ms >= 100 ? "%.0f ms" : ms >= 1 ? "%.1f ms" : "%.3f ms", ms);
+  return text;
+}
+
+std::string capital(std::string text) {
+  text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
 }
 
 void print_levels(Output& output, const Json& explanation) {
@@ -65,6 +81,46 @@ void add_placement(Sheet& sheet, const Json& placement) {
   sheet.add("Nodes", text_of(placement, "nodesUsed"));
   sheet.add("NVLink domains", text_of(placement, "domainsUsed"));
   sheet.add("Data rings on rails", text_of(placement, "dataRingsOnRails"));
+}
+
+void add_prediction(Sheet& sheet, const Json& answer) {
+  const Json& groups = field(answer, "groups");
+  for (const char* name : {"tensor", "context", "expert", "data", "pipeline"}) {
+    const Json& group = field(groups, name);
+    if (!group.is_object()) continue;
+    std::string text = text_of(group, "count") + (count_of(group, "count") == 1 ? " group of " : " groups of ") +
+                       text_of(group, "ranks") + ", within one " + text_of(group, "worst");
+    const std::uint64_t domains = count_of(group, "domains");
+    if (domains > 1) text += ", over " + std::to_string(domains) + " NVLink domains";
+    sheet.add(capital(name), text);
+  }
+  const Json& predicted = field(answer, "predicted");
+  if (!predicted.is_object()) return;
+  if (field(predicted, "stepMs").is_number()) {
+    sheet.add("Predicted step", milliseconds(field(predicted, "stepMs")) + ", " +
+                                    milliseconds(field(predicted, "exposedMs")) + " of it waiting for communication");
+  }
+  if (!field(predicted, "communicationMs").is_number()) {
+    sheet.add("Communication", {"some ranks cannot reach each other over the network", Tone::bad});
+    return;
+  }
+  std::string text = milliseconds(field(predicted, "communicationMs")) + " per step";
+  std::string parts;
+  for (const auto& [group, time] : field(predicted, "byGroup").items()) {
+    parts += (parts.empty() ? " (" : ", ") + group + " " + milliseconds(time);
+  }
+  if (!parts.empty()) text += parts + ")";
+  if (field(predicted, "assumed") == Json(true)) text += ", of a model assumed to compare places";
+  sheet.add("Communication", text);
+}
+
+void print_alternatives(Output& output, const Json& answer) {
+  Table table({{"ALTERNATIVE"}, {"STEP", Align::right}, {"COMMUNICATION", Align::right}});
+  for (const auto& alternative : list(answer, "alternatives")) {
+    table.add({text_of(alternative, "change"), milliseconds(field(alternative, "stepMs")),
+               milliseconds(field(alternative, "communicationMs"))});
+  }
+  if (table.rows() > 0) output.text("\nElsewhere\n" + table.text(output.terminal(), 2));
 }
 
 void print_explanation(Output& output, const Json& answer) {

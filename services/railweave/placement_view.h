@@ -11,6 +11,9 @@ namespace railweave::cli {
 
 // "96 GPUs on 12 nodes within one leafGroup" and so on; `placement` has level, nodesUsed, domainsUsed...
 void add_placement(Sheet& sheet, const Json& placement);
+// "groups" and "predicted" of an answer, as far as it has them; and its "alternatives" as a table.
+void add_prediction(Sheet& sheet, const Json& answer);
+void print_alternatives(Output& output, const Json& answer);
 
 // What is needed, what fits at each level, which nodes were left out and why, what would change the answer.
 // `answer` has outcome, reason (or detail) and explanation.

@@ -23,6 +23,7 @@ def what_ifs(session):
     ask("placed", {"gpus": 3}, ranks="")
     ask("placed", {"gpus": 3, "parallelism": {"data": 3}}, ranks="false")
     ask("placed", everything())
+    predictions(ask)
     answer = ask("placed", {"gpus": 1, "excludeNodes": ["node-77"]})
     assert "node-77" in answer["warnings"][0], answer
     answer = ask("never", {"parallelism": {"tensor": 8}}, "jobs.neverFits")
@@ -36,13 +37,81 @@ def what_ifs(session):
         session.call("queryPlacement", 400, code, query=query, body={"gpus": 1})
 
 
+def predictions(ask):
+    """With a model a step is predicted, with traffic its communication, and else that of a model assumed."""
+    answer = ask("placed", {"parallelism": {"tensor": 4, "data": 4}, "model": MODEL})
+    predicted = answer["predicted"]
+    assert predicted["stepMs"] > predicted["exposedMs"] > 0 and not predicted["assumed"], predicted
+    assert predicted["generation"] == "H100" and set(predicted["byGroup"]) == {"tensor", "data"}, predicted
+    assert abs(sum(predicted["byGroup"].values()) - predicted["communicationMs"]) < 1e-3, predicted
+    groups = answer["groups"]
+    assert groups["tensor"] == {"count": 4, "ranks": 4, "worst": "nvlinkDomain", "domains": 1}, groups
+    assert groups["data"]["domains"] == 4 and "sameRail" in groups["data"], groups
+    twice = dict(MODEL, parameters=2 * MODEL["parameters"])
+    slower = ask("placed", {"parallelism": {"tensor": 4, "data": 4}, "model": twice})["predicted"]
+    assert slower["byGroup"]["data"] > predicted["byGroup"]["data"] and slower["stepMs"] > predicted["stepMs"], slower
+    predicted = ask("placed", {"gpus": 8, "traffic": {"data": {"bytesPerStep": 1e9}}})["predicted"]
+    assert predicted["stepMs"] is None and predicted["communicationMs"] > 0 and not predicted["assumed"], predicted
+    predicted = ask("placed", {"parallelism": {"tensor": 4, "data": 2}})["predicted"]
+    assert predicted["stepMs"] is None and predicted["communicationMs"] > 0 and predicted["assumed"], predicted
+    near = {"parallelism": {"tensor": 4, "data": 2}, "topology": {"job": {"required": "rack"}}}
+    assert any("for job" in one["change"] for one in ask("placed", near)["alternatives"]), "a wider level is priced"
+
+    answer = ask("placed", {"parallelism": {"tensor": 4, "pipeline": 2}, "topology": {"pipeline": {"spread": "rack"}}},
+                 ranks="true")
+    assert {rank["node"] in ("node-1", "node-2") for rank in answer["ranks"]["items"]} == {True, False}, answer
+    ask("never", {"parallelism": {"tensor": 4, "pipeline": 3}, "topology": {"pipeline": {"spread": "rack"}}}, "jobs.neverFits")
+    answer = ask("placed", {"gpus": 8, "topology": {"slices": [{"level": "node", "size": 4}]}})
+    assert answer["placement"]["nodesUsed"] == 2, answer
+    answer = ask("placed", {"gpus": 2, "nodes": ["node-3"]}, ranks="true")
+    assert {rank["node"] for rank in answer["ranks"]["items"]} == {"node-3"}, answer
+    answer = ask("never", {"gpus": 8, "nodes": ["node-3"]}, "jobs.neverFits")
+    assert answer["explanation"]["excluded"][0] == {"reason": "notNamedByJob", "nodes": 3,
+                                                    "examples": ["node-1", "node-2", "node-4"]}, answer
+
+
+MODEL = {"parameters": 7e9, "layers": 32, "hiddenSize": 4096, "sequenceLength": 4096, "globalBatchSize": 64}
+
+
+def rank_formats(session):
+    """What launchers read."""
+    name = session.call("submitJob", 201, body=job(parallelism={"tensor": 4, "data": 2}, model=MODEL)).json
+    assert name["predicted"]["stepMs"] > 0 and name["spec"]["model"]["parameters"] == 7e9, name
+    name, nodes = name["id"], name["nodeList"]
+
+    def text(form):
+        return session.call("listRanks", 200, path={"id": name}, query={"format": form})
+
+    assert text("hostfile").body.decode() == "".join(f"{node} slots=4\n" for node in nodes)
+    assert text("slurm").body.decode().split() == [node for node in nodes for _ in range(4)]
+    assert "rank 7=" in text("mpi").body.decode() and "--node-rank=1" in text("torchrun").body.decode()
+    nccl = text("nccl")
+    assert "NCCL_IB_HCA==mlx5_" in nccl.body.decode()
+    session.call("listRanks", 304, path={"id": name}, query={"format": "nccl"}, headers={"If-None-Match": nccl.header("ETag")})
+    assert session.call("listRanks", 200, path={"id": name}, query={"format": "json", "limit": "1"}).json["items"]
+    session.call("cancelJob", 200, path={"id": name})
+    uneven = session.call("submitJob", 201, body=job(gpus=6, parallelism={"data": 6})).json["id"]
+    session.call("listRanks", 409, "ranks.notByNode", path={"id": uneven}, query={"format": "torchrun"})
+    session.call("cancelJob", 200, path={"id": uneven})
+
+    named = fabric()
+    named["hosts"][0]["name"] = "node 1"
+    session.call("putTopology", 200, body=named)
+    odd = session.call("submitJob", 201, body=job(nodes=["node 1"])).json["id"]
+    session.call("listRanks", 409, "ranks.nodeName", path={"id": odd}, query={"format": "slurm"})
+    session.call("cancelJob", 200, path={"id": odd})
+    session.call("putTopology", 200, body=fabric(), query={"source": "by hand"})
+
+
 def everything():
     """Every field there is."""
     return job(priority="high", parallelism={"tensor": 2, "pipeline": 2, "data": 2, "context": 1, "expert": 1}, gpus=8,
                gpusPerNode=4, excludeNodes=["node-4"], nodeSelector={"gpu": "h100"}, expectedDuration="P1DT12H",
-               external={"scheduler": "slurm", "id": "48213_7"},
+               external={"scheduler": "slurm", "id": "48213_7"}, model=MODEL, nodes=["node-1", "node-2", "node-3"],
+               traffic={"data": {"bytesPerStep": 1e9, "callsPerStep": 4}},
                topology={"tensor": {"required": "nvlinkDomain"}, "context": {}, "expert": {"preferred": None},
-                         "pipeline": {"required": "cluster", "preferred": "node"}, "job": {"preferred": "rack"}})
+                         "pipeline": {"required": "cluster", "preferred": "node", "spread": "node"},
+                         "slices": [{"level": "node", "size": 4}], "job": {"preferred": "rack"}})
 
 
 def bad_bodies(session):
@@ -123,7 +192,7 @@ def submission(session):
     assert answer.json["gpus"] == 8 and answer.json["ranks"] == {"count": 8, "href": f"/v1/jobs/{name}/ranks"}
     spec = answer.json["spec"]
     assert spec["expectedDuration"] == "PT36H" and spec["external"]["id"] == "48213_7", spec
-    assert spec["topology"]["pipeline"] == {"required": "cluster", "preferred": "node"}, spec
+    assert spec["topology"]["pipeline"] == {"required": "cluster", "preferred": "node", "spread": "node"}, spec
 
     again = session.call("submitJob", 200, body=everything(), headers=key)
     assert again.json == answer.json and again.header("ETag") == answer.header("ETag")
@@ -149,7 +218,8 @@ def submission(session):
             break
     assert items == ranks.json["items"]
     for query, code in (({"limit": "0"}, "query.invalidNumber"), ({"cursor": "x"}, "query.invalidNumber"),
-                        ({"limit": "100001"}, "query.invalidNumber"), ({"format": "hostfile"}, "query.unknownParameter")):
+                        ({"limit": "100001"}, "query.invalidNumber"), ({"format": "excel"}, "ranks.unknownFormat"),
+                        ({"format": "slurm", "limit": "3"}, "ranks.wholeOnly")):
         session.call("listRanks", 400, code, path={"id": name}, query=query)
     assert session.call("listRanks", 200, path={"id": name}, query={"cursor": "1048576"}).json["items"] == []
 
@@ -249,6 +319,7 @@ def lost_jobs(session):
     lost = session.call("getJob", 200, path={"id": name}).json
     assert lost["state"] == "lost" and lost["nodeList"][-1] == "node-4", lost
     assert session.call("listRanks", 200, path={"id": name}).json["items"] == []
+    session.call("listRanks", 409, "ranks.ended", path={"id": name}, query={"format": "mpi"})
     session.call("putTopology", 200, body=fabric(), query={"source": "by hand"})
 
 
@@ -261,4 +332,4 @@ def routes_of_running_jobs(session):
     session.call("cancelJob", 200, path={"id": placed})
 
 
-CASES = [what_ifs, bad_bodies, routes_of_running_jobs, submission, job_lists, refused_placements, unknown_level, lost_jobs]
+CASES = [what_ifs, bad_bodies, rank_formats, routes_of_running_jobs, submission, job_lists, refused_placements, unknown_level, lost_jobs]

@@ -25,8 +25,8 @@ MAY_INCLUDE = {
     # OpenSM's picture of the subnet is raw attributes, and becomes a Topology as dumps do.
     "fabric/drivers/opensm": ["fabric/base", "fabric/topology", "fabric/formats", "fabric/routing", "fabric/drivers"],
     "fabric/drivers/simulated": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/drivers"],
-    # Placement scores candidates by what their collectives would take.
-    "scheduler": ["fabric/base", "fabric/topology", "scheduler/collective"],
+    # Placement scores candidates by what their collectives would take on what links have left.
+    "scheduler": ["fabric/base", "fabric/topology", "fabric/flow", "scheduler/collective"],
     # What a collective takes depends on the routes its flows follow and on who else is on their links.
     "scheduler/collective": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/flow", "scheduler/job"],
     "db": ["fabric/base"],

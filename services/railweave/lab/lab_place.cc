@@ -44,6 +44,7 @@ void print(Output& output, const Json& answer, const Json& parallelism, const Ra
   sheet.add("Outcome", {"placed", Tone::good});
   sheet.add("GPUs", std::to_string(ranks.size()));
   add_placement(sheet, answer);
+  add_prediction(sheet, answer);
   char took[32];
   std::snprintf(took, sizeof took, "%.1f us", field(answer, "placeUs").get<double>());
   sheet.add("Placed in", took);

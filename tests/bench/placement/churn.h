@@ -33,16 +33,20 @@ class JobMix {
   std::vector<std::uint64_t> sizes_;
 };
 
-// Chooses jobs to end so that the next one leaves a tenth of the fabric free. The same stream for every policy.
+// Chooses jobs to end so that the next one leaves a share of the fabric free. The same stream for every policy.
 class Churn {
  public:
-  Churn(std::uint64_t fabric_gpus, std::uint64_t seed) : total_(fabric_gpus), mix_(fabric_gpus), random_(seed) {}
+  Churn(std::uint64_t fabric_gpus, std::uint64_t seed, double free = 0.1)
+      : total_(fabric_gpus),
+        most_used_(fabric_gpus - static_cast<std::uint64_t>(free * static_cast<double>(fabric_gpus))),
+        mix_(fabric_gpus),
+        random_(seed) {}
 
   [[nodiscard]] std::uint64_t next_size() { return mix_.next(random_); }
-  // Calls end(gpus) for jobs until `size` more fit beside a tenth that stays free.
+  // Calls end(gpus) for jobs until `size` more fit beside the share that stays free.
   template <class End>
   void make_room(std::uint64_t size, End end) {
-    while (!running_.empty() && used_ + size > total_ - total_ / 10) {
+    while (!running_.empty() && used_ + size > most_used_) {
       const std::size_t at = random_() % running_.size();
       used_ -= running_[at].size();
       end(running_[at]);
@@ -58,6 +62,7 @@ class Churn {
 
  private:
   std::uint64_t total_;
+  std::uint64_t most_used_;
   std::uint64_t used_ = 0;
   JobMix mix_;
   std::mt19937_64 random_;

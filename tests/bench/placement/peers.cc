@@ -57,16 +57,21 @@ std::vector<fabric::GpuId> CountingBestFit::place(std::uint32_t block, std::uint
       blocks_[level][hierarchy_.parent(level - 1, child)] += blocks_[level - 1][child];
     }
   }
-  const auto most_first = [](const Group& a, const Group& b) {
-    return a.blocks != b.blocks ? a.blocks > b.blocks : a.number < b.number;
+  unsigned level = 0;
+  // Most blocks first, then the least left over of a node, then the lowest number.
+  const auto most_first = [&](const Group& a, const Group& b) {
+    if (a.blocks != b.blocks) return a.blocks > b.blocks;
+    const int left_a = level == 1 ? std::popcount(free_[a.number]) : 0;
+    const int left_b = level == 1 ? std::popcount(free_[b.number]) : 0;
+    return left_a != left_b ? left_a < left_b : a.number < b.number;
   };
   std::vector<Group> chosen;
-  unsigned level = 0;
   for (; level < hierarchy_.level_count(); ++level) {
-    std::uint32_t best = UINT32_MAX;
+    std::pair<std::uint32_t, int> best(UINT32_MAX, 0);
     for (GroupIndex group = 0; group < blocks_[level].size(); ++group) {
-      if (blocks_[level][group] >= blocks && blocks_[level][group] < best) {
-        best = blocks_[level][group];
+      const std::pair fit(blocks_[level][group], level == 0 ? std::popcount(free_[group]) : 0);
+      if (blocks_[level][group] >= blocks && fit < best) {
+        best = fit;
         chosen = {{static_cast<std::uint32_t>(blocks), group}};
       }
     }

@@ -44,9 +44,12 @@ class Latencies {
 
 // The placer with its tree filled by the mix.
 struct Loaded {
-  Loaded(PlacementFabricPtr fabric, std::uint64_t seed)
-      : placer(fabric), churn(fabric->hierarchy().total_capacity(), seed), topology(fabric->topology()) {
-    while (churn.fill() < 0.88) step(churn.next_size());
+  Loaded(PlacementFabricPtr fabric, std::uint64_t seed, PlacementPolicy policy = PlacementPolicy::best_fit,
+         double free = 0.1)
+      : placer(fabric, {policy}),
+        churn(fabric->hierarchy().total_capacity(), seed, free),
+        topology(fabric->topology()) {
+    while (churn.fill() < 0.98 - free) step(churn.next_size());
     for (int i = 0; i < 2000; ++i) step(churn.next_size());
   }
   void release(const std::vector<fabric::GpuId>& gpus) {
@@ -141,7 +144,7 @@ BENCHMARK(BM_ChurnOfSmallJobs)->ArgName("gpus")->Arg(1024)->Arg(8192)->Arg(10240
 void BM_WhatIfOnNewSnapshot(benchmark::State& state) {
   const auto fabric = bench_fabric(FabricKind::rails, static_cast<std::uint64_t>(state.range(0)));
   Loaded loaded(fabric, 4);
-  Placer asking(fabric);
+  Placer asking(fabric, {PlacementPolicy::best_fit});
   Allocations published = no_allocations(fabric->topology());
   for (const auto host : fabric->topology().hosts())
     published.write(host.index()) = loaded.placer.tree().allocation(host);
@@ -248,9 +251,10 @@ void run_policy(benchmark::State& state, const PlacementFabric& fabric, Decide d
   state.counters["refused"] = static_cast<double>(refused) / static_cast<double>(state.iterations());
 }
 
+template <PlacementPolicy policy>
 void BM_PolicyRailweave(benchmark::State& state) {
   const auto fabric = bench_fabric(FabricKind::rails, static_cast<std::uint64_t>(state.range(0)));
-  Placer placer(fabric);
+  Placer placer(fabric, {policy});
   const auto change = [&](const std::vector<fabric::GpuId>& gpus, bool take) {
     PlacementTransaction transaction(placer.tree(), fabric->topology());
     if (!(take ? transaction.take(gpus) : transaction.release(gpus))) std::abort();
@@ -281,7 +285,14 @@ void BM_Policy(benchmark::State& state) {
       [&](const auto& gpus) { policy.take(gpus); }, [&](const auto& gpus) { policy.release(gpus); },
       [&] { return policy.free_; });
 }
-BENCHMARK(BM_PolicyRailweave)
+BENCHMARK(BM_PolicyRailweave<PlacementPolicy::best_fit>)
+    ->ArgName("gpus")
+    ->Arg(8192)
+    ->Arg(102400)
+    ->Iterations(4000)
+    ->UseManualTime()
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_PolicyRailweave<PlacementPolicy::cost>)
     ->ArgName("gpus")
     ->Arg(8192)
     ->Arg(102400)

@@ -74,11 +74,11 @@ TEST(Traffic, RefusesModelsThatCannotBe) {
   };
   refused([](ModelSpec& m) { m.parameters = 0; }, "/model/parameters");
   refused([](ModelSpec& m) { m.layers = 15; }, "/model/layers");
-  refused([](ModelSpec& m) { m.global_batch = 7; }, "/model/globalBatch");
+  refused([](ModelSpec& m) { m.global_batch = 7; }, "/model/globalBatchSize");
   refused([](ModelSpec& m) { m.gradient_compression = 0.5; }, "/model/gradientCompression");
   refused([](ModelSpec& m) { m.synchronise_every = 0; }, "/model/synchroniseEvery");
   refused([](ModelSpec& m) { m.experts = MixtureOfExperts{.expert_parameters = 1e15}; },
-          "/model/experts/expertParameters");
+          "/model/experts/parameters");
 }
 
 TEST(Traffic, OfJobsThatSayNothingIsAlwaysThere) {

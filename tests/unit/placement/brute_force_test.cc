@@ -115,10 +115,14 @@ TEST(PlacementOnTinyFabrics, is_found_where_one_exists_at_the_nearest_level_and_
     const auto fabric = plan.build();
     const Allocations allocations = testing_support::random_allocations(random, *fabric, below(random, 3) * 0.25);
     const JobSpec spec = random_spec(random, plan, 8);
-    Placer placer(fabric);
+    Placer placer(fabric, {PlacementPolicy::best_fit});
     placer.sync(allocations);
     const PlacementResult result = placer.place(spec);
+    Placer by_cost(fabric);
+    by_cost.sync(allocations);
+    const PlacementResult scored = by_cost.place(spec);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + text(spec) + "; " + result.explanation.message);
+    ASSERT_EQ(scored.outcome, result.outcome);
 
     const JobOracle oracle(plan, spec, &allocations);
     const JobOracle when_empty(plan, spec, nullptr);
@@ -133,6 +137,12 @@ TEST(PlacementOnTinyFabrics, is_found_where_one_exists_at_the_nearest_level_and_
     ASSERT_EQ(result.outcome, Outcome::placed);
     const auto rules = best_rules(plan, spec, oracle);
     ASSERT_EQ(oracle.violation(*fabric, result.placement, rules), "");
+    // Cost decides among places that keep what is required and give up nothing that is preferred.
+    ASSERT_EQ(oracle.violation(*fabric, scored.placement, rules), "");
+    ASSERT_EQ(
+        oracle.violation(*fabric, scored.placement,
+                         {oracle.job_rule(scored.placement.level), oracle.stage_rule(scored.placement.stage_level)}),
+        "");
 
     // The job itself at the nearest level that goes with them.
     std::vector<std::optional<LevelKind>> levels{std::nullopt};

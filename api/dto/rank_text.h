@@ -1,0 +1,31 @@
+// A rank map as the files that launchers read.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "fabric/base/error.h"
+#include "scheduler/placement/placement_fabric.h"
+#include "services/control/job.h"
+
+namespace railweave::api {
+
+enum class RankFormat : std::uint8_t {
+  json,
+  hostfile,  // mpirun --hostfile: a node and its slots a line, nodes in order of their first rank
+  slurm,     // SLURM_HOSTFILE for srun --distribution=arbitrary: the node of each rank, a line each
+  torchrun,  // a node and its command line a line
+  mpi,       // mpirun --rankfile (Open MPI)
+  nccl,      // a line per rank: rank, node, GPU, then variables of its environment
+};
+constexpr std::string_view kRankFormats = "json, hostfile, slurm, torchrun, mpi, nccl";
+std::optional<RankFormat> rank_format_named(std::string_view name);
+
+// Of any format but json. Errors of kind conflict: "ranks.ended" (its nodes may be gone), "ranks.nodeName" (a node
+// whose name no such file can hold), "ranks.notByNode" (torchrun counts ranks node by node, as many on each, and this
+// job's are not so).
+Result<std::string> write_rank_text(RankFormat format, const control::Job& job,
+                                    const scheduler::PlacementFabric& fabric);
+
+}  // namespace railweave::api

@@ -1,0 +1,29 @@
+// What a job's communication would take where it is placed, per training step.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "scheduler/collective/placement_cost.h"
+
+namespace railweave::scheduler {
+
+struct Prediction {
+  double communication_us = 0;                    // of all groups, one after the other
+  std::array<double, kCommGroups> by_group_us{};  // by CommGroup
+  std::optional<double> step_us, exposed_us;      // where the job says what it computes
+  bool assumed = false;    // the job says neither: a usual model was assumed, to compare placements
+  bool reachable = true;   // false: some of it finds no way; times are infinite
+  std::string generation;  // of the GPUs, as the constants are known for: "H100"
+  friend bool operator==(const Prediction&, const Prediction&) = default;
+};
+
+// How another placement, or another wish, would do.
+struct Alternative {
+  std::string change;  // "stages of a replica side by side", "another leafGroup"
+  std::optional<double> step_us;
+  double communication_us = 0;
+};
+
+}  // namespace railweave::scheduler

@@ -1,0 +1,74 @@
+#include "scheduler/placement/scorer.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "fabric/base/check.h"
+
+namespace railweave::scheduler {
+
+Scorer::Scorer(const PlacementFabric& fabric)
+    : fabric_(&fabric), fragmentation_(fabric.hierarchy()), usual_(&generation_of(fabric)) {
+  capacity_mbps_.assign(fabric.nominal_mbps().begin(), fabric.nominal_mbps().end());
+}
+
+void Scorer::set_capacities(std::vector<double> bundle_mbps) {
+  const FabricBundles& bundles = fabric_->bundles();
+  RAILWEAVE_CHECK(bundle_mbps.size() == bundles.bundle_count(), "capacities are by bundle");
+  capacity_mbps_ = std::move(bundle_mbps);
+  sound_leaves_.clear();
+
+  const auto nominal = fabric_->nominal_mbps();
+  const auto share = [&](BundlePair pair) {
+    double least = 1;
+    for (std::size_t b = std::size_t{2} * pair; pair != FabricBundles::kNone && b < std::size_t{2} * pair + 2; ++b) {
+      if (nominal[b] > 0) least = std::min(least, capacity_mbps_[b] / nominal[b]);
+    }
+    return least;
+  };
+  const Hierarchy& hierarchy = fabric_->hierarchy();
+  std::vector<double> left(hierarchy.leaf_count(), 1);  // of nominal, the least of any bundle behind the leaf
+  for (LeafIndex leaf = 0; leaf < hierarchy.leaf_count(); ++leaf) {
+    const auto gpus = fabric_->topology().gpus(hierarchy.host(leaf));
+    for (std::uint64_t rest = hierarchy.gpu_mask(leaf); rest != 0; rest &= rest - 1) {
+      const auto& place = bundles.place(gpus[static_cast<std::size_t>(std::countr_zero(rest))]);
+      left[leaf] = std::min({left[leaf], share(place.nvlink), share(place.nic), share(place.leaf), share(place.pod)});
+    }
+  }
+  for (const double least : {0.999, 0.5}) {
+    auto filter = std::make_shared<LeafFilter>(left.size(), std::uint8_t{1});
+    bool any = false;
+    for (LeafIndex leaf = 0; leaf < left.size(); ++leaf) {
+      if (left[leaf] >= least) continue;
+      (*filter)[leaf] = 0;
+      any = true;
+    }
+    if (!any) break;
+    if (sound_leaves_.empty() || *sound_leaves_.back() != *filter) sound_leaves_.push_back(std::move(filter));
+  }
+}
+
+void Scorer::set_job(const JobSpec& spec) {
+  spec_ = &spec;
+  traffic_ = traffic_of_job(spec);
+  generation_ = usual_;
+  if (const auto wanted = spec.node_selector.find("gpu"); wanted != spec.node_selector.end()) {
+    if (const auto* named = generation_named(wanted->second)) generation_ = named;
+  }
+  auto known = std::ranges::find(models_, generation_, [](const auto& entry) { return entry.first; });
+  if (known == models_.end()) {
+    models_.emplace_back(generation_, std::make_unique<PlacementCostModel>(fabric_->bundles(), *generation_));
+    known = models_.end() - 1;
+  }
+  model_ = known->second.get();
+}
+
+PlacementCost Scorer::cost(std::span<const fabric::GpuId> gpu_of_rank) {
+  return model_->predict(gpu_of_rank, spec_->parallelism, traffic_.traffic, capacity_mbps_);
+}
+
+Prediction Scorer::prediction(const PlacementCost& cost) const {
+  return prediction_of(*spec_, traffic_, *generation_, cost);
+}
+
+}  // namespace railweave::scheduler

@@ -1,0 +1,50 @@
+// What candidates for one job's place cost: time of communication per step on what links have left, and GPUs lost to
+// the jobs to come. One per thread: it owns scratch memory. Borrows the fabric.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "scheduler/placement/best_fit.h"
+#include "scheduler/placement/fragmentation.h"
+#include "scheduler/placement/job_traffic.h"
+#include "scheduler/placement/placement_fabric.h"
+
+namespace railweave::scheduler {
+
+class Scorer {
+ public:
+  explicit Scorer(const PlacementFabric& fabric);
+
+  // Mb/s by bundle of PlacementFabric::bundles(): of the links that are up, or what others leave of them.
+  void set_capacities(std::vector<double> bundle_mbps);
+
+  // Filters that leave out leaves behind bundles with much less than nominal, the strictest first; none where all is
+  // well. The same objects until the next set_capacities().
+  [[nodiscard]] std::span<const std::shared_ptr<const LeafFilter>> sound_leaves() const { return sound_leaves_; }
+
+  // For the scores that follow.
+  void set_job(const JobSpec& spec);
+  [[nodiscard]] PlacementCost cost(std::span<const fabric::GpuId> gpu_of_rank);
+  [[nodiscard]] double lost_gpus(const PlacementTree& tree, std::span<const Share> shares) const {
+    return fragmentation_.lost_gpus(tree, shares);
+  }
+  [[nodiscard]] Prediction prediction(const PlacementCost& cost) const;
+
+ private:
+  const PlacementFabric* fabric_;
+  Fragmentation fragmentation_;
+  const GpuGeneration* usual_;  // of the fabric
+  std::vector<double> capacity_mbps_;
+  std::vector<std::shared_ptr<const LeafFilter>> sound_leaves_;
+  std::vector<std::pair<const GpuGeneration*, std::unique_ptr<PlacementCostModel>>> models_;
+
+  const JobSpec* spec_ = nullptr;
+  const GpuGeneration* generation_ = nullptr;
+  PlacementCostModel* model_ = nullptr;
+  JobTraffic traffic_;
+};
+
+}  // namespace railweave::scheduler
