@@ -1,6 +1,7 @@
 #include "fabric/capacity/hose_load.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <map>
 
@@ -76,121 +77,126 @@ void HoseLoads::load_plane(PlaneId plane, std::size_t first, std::size_t end, Ho
   used_.clear();
   unrouted_ = 0;
   ++use_token_;
-  for (std::size_t i = first; i < end; ++i) {
-    const auto target = static_cast<std::uint32_t>(i);
-    walk(plane, target, [&](DirectedLink link, std::uint32_t group, const std::uint64_t* set) {
-      if (link == kNone) {
-        note_unrouted(target, group);
-      } else {
-        note_use(link, target, group, set);
-      }
-    });
+  ports_ = scope.plane(plane).max_ports + 1U;
+  entered_.assign(groups_.size() * ports_, 0);
+  for (std::size_t i = first; i < end; i += kBlock) {
+    const std::size_t count = std::min(kBlock, end - i);
+    enter(plane, i, count);
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto target = static_cast<std::uint32_t>(i + k);
+      const std::uint32_t home = groups_[targets_[target].group].sw;
+      std::swap(next_frontier_, block_fronts_[k]);
+      std::swap(walk_sets_, block_sets_[k]);
+      walk_on(plane, target, home, [&](DirectedLink link, std::uint32_t group, const std::uint64_t* set) {
+        if (link == kNone) {
+          note_unrouted(target, group);
+        } else {
+          note_use(link, target, set);
+        }
+      });
+      std::swap(next_frontier_, block_fronts_[k]);
+      std::swap(walk_sets_, block_sets_[k]);
+    }
   }
   finish_host_links(first, end, result);
+  finish_entries(result);
   finish_links(plane, method, result);
   result.unrouted += unrouted_;
 }
 
-// Calls visit(link, group, null) for the group that enters the network by a link, visit(link, 0, set) for links further
-// on, and visit(kNone, group, null) for a group whose packets are lost.
-template <class Visit>
-void HoseLoads::walk(PlaneId plane, std::uint32_t target, Visit visit) {
+HoseLoads::Way HoseLoads::way_of(const PlaneTables& tables, std::uint32_t sw, std::uint32_t destination) const {
+  const std::uint16_t port = tables.at(tables_.scope().local(SwitchId(sw)), destination);
+  if (port == kNoPort || port == kPortZero || port > first_port_[sw + 1] - first_port_[sw]) return {};
+  return ways_[first_port_[sw] + port - 1];
+}
+
+// The first hop of a block of targets, group by group, so that a switch's row is read once and its look-ups wait for
+// memory together.
+void HoseLoads::enter(PlaneId plane, std::size_t first, std::size_t count) {
   const PlaneTables& tables = tables_.plane(plane);
   const RoutingScope& scope = tables_.scope();
-  const std::uint32_t home = groups_[targets_[target].group].sw;
-  const std::uint32_t destination = scope.local(targets_[target].id);
-  walk_sets_.clear();
-  next_frontier_.clear();
-  ++arrival_token_;
-  const auto arrive = [&](std::uint32_t sw) -> std::uint64_t* {
-    Arrival& arrival = arrivals_[sw];
-    if (arrival.token != arrival_token_) {
-      arrival = {arrival_token_, static_cast<std::uint32_t>(walk_sets_.size())};
-      walk_sets_.resize(walk_sets_.size() + words_);
-      next_frontier_.push_back(sw);
-    }
-    return walk_sets_.data() + arrival.set;
-  };
-  const auto way_of = [&](std::uint32_t sw) -> Way {
-    const std::uint16_t port = tables.at(scope.local(SwitchId(sw)), destination);
-    if (port == kNoPort || port == kPortZero || port > first_port_[sw + 1] - first_port_[sw]) return {};
-    return ways_[first_port_[sw] + port - 1];
-  };
+  std::array<std::uint32_t, kBlock> column;
+  std::array<std::uint16_t, kBlock> port;
+  for (std::size_t k = 0; k < count; ++k) {
+    column[k] = scope.local(targets_[first + k].id);
+    block_fronts_[k].clear();
+    block_sets_[k].clear();
+  }
   for (std::uint32_t g = 0; g < groups_.size(); ++g) {
     const std::uint32_t sw = groups_[g].sw;
-    if (sw == home) continue;
-    const Way way = way_of(sw);
-    if (way.sw == kNone) {
-      visit(kNone, g, nullptr);
-      continue;
-    }
-    visit(way.link, g, nullptr);
-    if (way.sw != home) arrive(way.sw)[g / 64] |= std::uint64_t{1} << (g % 64);
-  }
-  const auto lose = [&](const std::uint64_t* set) {
-    for (std::size_t w = 0; w < words_; ++w) {
-      for (std::uint64_t bits = set[w]; bits != 0; bits &= bits - 1) {
-        visit(kNone, static_cast<std::uint32_t>(w * 64 + static_cast<std::size_t>(std::countr_zero(bits))), nullptr);
-      }
-    }
-  };
-  for (unsigned hop = 0; !next_frontier_.empty(); ++hop) {
-    std::swap(frontier_, next_frontier_);
-    next_frontier_.clear();
-    ++arrival_token_;
-    for (const std::uint32_t sw : frontier_) {
-      const std::uint32_t from = arrivals_[sw].set;
-      const Way way = way_of(sw);
-      if (way.sw == kNone || hop > kMaxHops) {
-        lose(walk_sets_.data() + from);
+    const std::size_t row = scope.local(SwitchId(sw));
+    const std::uint32_t ports = first_port_[sw + 1] - first_port_[sw];
+    for (std::size_t k = 0; k < count; ++k) port[k] = tables.at(row, column[k]);
+    for (std::size_t k = 0; k < count; ++k) {
+      const Target& target = targets_[first + k];
+      if (target.group == g) continue;
+      const Way way = port[k] == kPortZero || port[k] > ports ? Way{} : ways_[first_port_[sw] + port[k] - 1U];
+      if (way.sw == kNone) {
+        note_unrouted(static_cast<std::uint32_t>(first + k), g);
         continue;
       }
-      visit(way.link, 0, walk_sets_.data() + from);
-      if (way.sw == home) continue;
-      std::uint64_t* to = nullptr;
-      if (arrivals_[way.sw].token == arrival_token_) {
-        to = walk_sets_.data() + arrivals_[way.sw].set;
-      } else {
-        // `sw` itself may be met again only in a loop; its set of this hop is read before it is overwritten.
-        to = arrive(way.sw);
+      entered_[g * ports_ + port[k]] += target.receive;
+      if (way.sw == groups_[target.group].sw) continue;
+      // Groups of neighbouring switches mostly meet at the switch where the one before them arrived.
+      auto& fronts = block_fronts_[k];
+      auto at = fronts.rbegin();
+      while (at != fronts.rend() && at->sw != way.sw) ++at;
+      if (at == fronts.rend()) {
+        fronts.push_back({way.sw, static_cast<std::uint32_t>(block_sets_[k].size())});
+        block_sets_[k].resize(block_sets_[k].size() + words_);
+        at = fronts.rbegin();
       }
-      const std::uint64_t* set = walk_sets_.data() + from;
-      for (std::size_t w = 0; w < words_; ++w) to[w] |= set[w];
+      block_sets_[k][at->set + g / 64] |= std::uint64_t{1} << (g % 64);
     }
   }
 }
 
-void HoseLoads::note_use(DirectedLink link, std::uint32_t target, std::uint32_t group, const std::uint64_t* set) {
+// From where the groups in next_frontier_ are on: calls visit(link, 0, set) for each link that a set of groups crosses
+// and visit(kNone, group, null) for a group whose packets are lost.
+template <class Visit>
+void HoseLoads::walk_on(PlaneId plane, std::uint32_t target, std::uint32_t home, Visit visit) {
+  const PlaneTables& tables = tables_.plane(plane);
+  const std::uint32_t destination = tables_.scope().local(targets_[target].id);
+  for (unsigned hop = 0; !next_frontier_.empty(); ++hop) {
+    std::swap(frontier_, next_frontier_);
+    next_frontier_.clear();
+    ++arrival_token_;
+    for (const auto [sw, from] : frontier_) {
+      const Way way = way_of(tables, sw, destination);
+      if (way.sw == kNone || hop > kMaxHops) {
+        for (std::size_t w = 0; w < words_; ++w) {
+          for (std::uint64_t bits = walk_sets_[from + w]; bits != 0; bits &= bits - 1) {
+            const auto bit = static_cast<std::size_t>(std::countr_zero(bits));
+            visit(kNone, static_cast<std::uint32_t>(w * 64 + bit), nullptr);
+          }
+        }
+        continue;
+      }
+      visit(way.link, 0, walk_sets_.data() + from);
+      if (way.sw == home) continue;
+      Arrival& arrival = arrivals_[way.sw];
+      if (arrival.token != arrival_token_) {
+        arrival = {arrival_token_, static_cast<std::uint32_t>(walk_sets_.size())};
+        walk_sets_.resize(walk_sets_.size() + words_);
+        next_frontier_.push_back({way.sw, arrival.set});
+      }
+      for (std::size_t w = 0; w < words_; ++w) walk_sets_[arrival.set + w] |= walk_sets_[from + w];
+    }
+  }
+}
+
+void HoseLoads::note_use(DirectedLink link, std::uint32_t target, const std::uint64_t* set) {
   LinkUse& use = uses_[link];
   if (use.token != use_token_) {
-    use = {.token = use_token_};
+    use = {.token = use_token_, .set = new_set()};
     used_.push_back(link);
-    if (set == nullptr) {
-      use.set = -1 - static_cast<std::int32_t>(group);
-    } else {
-      use.set = static_cast<std::int32_t>(new_set());
-    }
   }
   if (use.last_target != target) {
     use.last_target = target;
     ++use.targets;
     use.receive += targets_[target].receive;
   }
-  if (set == nullptr && use.set == -1 - static_cast<std::int32_t>(group)) {
-    ++use.pairs;
-    return;
-  }
-  if (use.set < 0) {
-    const auto only = static_cast<std::uint32_t>(-1 - use.set);
-    use.set = static_cast<std::int32_t>(new_set());
-    sets_[static_cast<std::size_t>(use.set) + only / 64] |= std::uint64_t{1} << (only % 64);
-  }
   std::uint64_t* all = sets_.data() + use.set;
-  if (set == nullptr) {
-    all[group / 64] |= std::uint64_t{1} << (group % 64);
-    ++use.pairs;
-    return;
-  }
   for (std::size_t w = 0; w < words_; ++w) {
     all[w] |= set[w];
     use.pairs += static_cast<std::uint64_t>(std::popcount(set[w]));
@@ -226,24 +232,39 @@ void HoseLoads::finish_host_links(std::size_t first, std::size_t end, HoseLoad& 
   }
 }
 
+// Links by which a group's packets enter the network carry those of the group alone, unless others pass through.
+void HoseLoads::finish_entries(HoseLoad& result) {
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    for (std::size_t port = 1; port < ports_; ++port) {
+      const std::int64_t receive = entered_[g * ports_ + port];
+      if (receive == 0) continue;
+      const DirectedLink link = ways_[first_port_[groups_[g].sw] + port - 1].link;
+      LinkUse& use = uses_[link];
+      if (use.token != use_token_) {
+        if (groups_[g].send > 0) result.loads.push_back({link, std::min(groups_[g].send, receive)});
+        continue;
+      }
+      // A bound that may count targets twice; whether it is exact takes a maximum flow to say.
+      use.receive += receive;
+      use.mixed = true;
+      sets_[use.set + g / 64] |= std::uint64_t{1} << (g % 64);
+    }
+  }
+}
+
 void HoseLoads::finish_links(PlaneId plane, HoseMethod method, HoseLoad& result) {
   std::vector<DirectedLink> uneven;
   for (const DirectedLink link : used_) {
     const LinkUse& use = uses_[link];
     std::int64_t send = 0;
-    std::uint64_t sources = 1;
-    if (use.set < 0) {
-      send = groups_[static_cast<std::size_t>(-1 - use.set)].send;
-    } else {
-      sources = 0;
-      for (std::size_t w = 0; w < words_; ++w) {
-        for (std::uint64_t bits = sets_[static_cast<std::size_t>(use.set) + w]; bits != 0; bits &= bits - 1) {
-          send += groups_[w * 64 + static_cast<std::size_t>(std::countr_zero(bits))].send;
-          ++sources;
-        }
+    std::uint64_t sources = 0;
+    for (std::size_t w = 0; w < words_; ++w) {
+      for (std::uint64_t bits = sets_[use.set + w]; bits != 0; bits &= bits - 1) {
+        send += groups_[w * 64 + static_cast<std::size_t>(std::countr_zero(bits))].send;
+        ++sources;
       }
     }
-    if (method == HoseMethod::exact && use.pairs != sources * use.targets) {
+    if (method == HoseMethod::exact && (use.mixed || use.pairs != sources * use.targets)) {
       uneven.push_back(link);
       continue;
     }
@@ -261,9 +282,8 @@ void HoseLoads::solve_flows(PlaneId plane, std::span<const DirectedLink> links, 
   std::map<std::size_t, std::vector<std::uint64_t>> of_target;  // slot -> groups of the target at hand
   for (std::size_t i = first_target_; i < end_target_; ++i) {
     of_target.clear();
-    walk(plane, static_cast<std::uint32_t>(i), [&](DirectedLink link, std::uint32_t group, const std::uint64_t* set) {
-      if (link == kNone) return;
-      const auto at = slot.find(link);
+    const auto note = [&](DirectedLink link, std::uint32_t group, const std::uint64_t* set) {
+      const auto at = link == kNone ? slot.end() : slot.find(link);
       if (at == slot.end()) return;
       auto& groups = of_target.try_emplace(at->second, words_).first->second;
       if (set == nullptr) {
@@ -271,7 +291,23 @@ void HoseLoads::solve_flows(PlaneId plane, std::span<const DirectedLink> links, 
       } else {
         for (std::size_t w = 0; w < words_; ++w) groups[w] |= set[w];
       }
-    });
+    };
+    const auto target = static_cast<std::uint32_t>(i);
+    const std::uint32_t home = groups_[targets_[i].group].sw;
+    next_frontier_.clear();
+    walk_sets_.clear();
+    for (std::uint32_t g = 0; g < groups_.size(); ++g) {
+      if (groups_[g].sw == home) continue;
+      const Way way = way_of(tables_.plane(plane), groups_[g].sw, tables_.scope().local(targets_[i].id));
+      if (way.sw == kNone) continue;
+      note(way.link, g, nullptr);
+      if (way.sw == home) continue;
+      // Not merged: each group of its own is met at most once at a switch, and sets are few.
+      next_frontier_.push_back({way.sw, static_cast<std::uint32_t>(walk_sets_.size())});
+      walk_sets_.resize(walk_sets_.size() + words_);
+      walk_sets_[walk_sets_.size() - words_ + g / 64] |= std::uint64_t{1} << (g % 64);
+    }
+    walk_on(plane, target, home, note);
     for (auto& [at, groups] : of_target) receive[at][std::move(groups)] += targets_[i].receive;
   }
   std::vector<std::int64_t> send;

@@ -52,6 +52,7 @@ class HoseLoads {
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
   static constexpr unsigned kMaxHops = 512;
+  static constexpr std::size_t kBlock = 128;  // targets whose first hops are taken together
 
   struct Way {  // out of a switch's port
     std::uint32_t sw = kNone;
@@ -72,7 +73,8 @@ class HoseLoads {
     std::uint32_t token = 0;  // of the job it was last used for
     std::uint32_t last_target = kNone;
     std::uint32_t targets = 0;
-    std::int32_t set = 0;  // groups that cross it: -1 - group while there is one, else where in sets_
+    std::uint32_t set = 0;  // groups that cross it, in sets_
+    bool mixed = false;     // groups enter the network by it, others pass
     std::uint64_t pairs = 0;
     std::int64_t receive = 0;
   };
@@ -81,11 +83,14 @@ class HoseLoads {
     std::uint32_t set = 0;
   };
   void load_plane(PlaneId plane, std::size_t first, std::size_t end, HoseMethod method, HoseLoad& result);
+  [[nodiscard]] Way way_of(const PlaneTables& tables, std::uint32_t sw, std::uint32_t destination) const;
+  void enter(PlaneId plane, std::size_t first, std::size_t count);
   template <class Visit>
-  void walk(PlaneId plane, std::uint32_t target, Visit visit);
-  void note_use(DirectedLink link, std::uint32_t target, std::uint32_t group, const std::uint64_t* set);
+  void walk_on(PlaneId plane, std::uint32_t target, std::uint32_t home, Visit visit);
+  void note_use(DirectedLink link, std::uint32_t target, const std::uint64_t* set);
   void note_unrouted(std::uint32_t target, std::uint32_t group);
   void finish_host_links(std::size_t first, std::size_t end, HoseLoad& result);
+  void finish_entries(HoseLoad& result);
   void finish_links(PlaneId plane, HoseMethod method, HoseLoad& result);
   void solve_flows(PlaneId plane, std::span<const DirectedLink> links, HoseLoad& result);
   [[nodiscard]] std::uint32_t new_set();
@@ -105,7 +110,15 @@ class HoseLoads {
   std::vector<std::uint64_t> sets_;
   std::vector<std::uint64_t> walk_sets_;
   std::vector<DirectedLink> used_;
-  std::vector<std::uint32_t> frontier_, next_frontier_;
+  struct Front {
+    std::uint32_t sw = 0;
+    std::uint32_t set = 0;  // in walk_sets_: groups that arrive there
+  };
+  std::vector<Front> frontier_, next_frontier_;
+  std::vector<std::vector<Front>> block_fronts_{kBlock};
+  std::vector<std::vector<std::uint64_t>> block_sets_{kBlock};
+  std::size_t ports_ = 0;
+  std::vector<std::int64_t> entered_;  // groups x ports: what targets receive by them
   std::uint64_t unrouted_ = 0;
 };
 

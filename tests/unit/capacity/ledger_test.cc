@@ -31,7 +31,7 @@ std::shared_ptr<Reservation> hose_of(std::string job, std::span<const PortId> po
 }
 
 TEST(Ledger, KeepsTheSumsOfWhatIsReservedThroughCopiesAndReleases) {
-  const testing::Routed fabric = testing::random_fabric(3, true);
+  const testing::Routed fabric = testing::random_fabric(3, testing::Health::even);
   Ledger ledger = ledger_of(fabric.view);
   std::mt19937_64 random(1);
   std::map<std::pair<std::string, std::uint8_t>, LoadVector> plain;
@@ -66,7 +66,7 @@ TEST(Ledger, KeepsTheSumsOfWhatIsReservedThroughCopiesAndReleases) {
 }
 
 TEST(Ledger, NamesFullLinksAndWhoHoldsThem) {
-  const testing::Routed fabric = testing::random_fabric(3, true);
+  const testing::Routed fabric = testing::random_fabric(3, testing::Health::even);
   Ledger ledger = ledger_of(fabric.view);
   const std::int64_t limit = ledger.limit_mbps(0, kBulk);
   EXPECT_EQ(limit, ledger.capacity_mbps(0) * 950 / 1000 * 800 / 1000);
@@ -104,7 +104,8 @@ TEST(Reroute, RecomputesThoseWhoseRoutesChangedAndLeavesOthersAsTheyAre) {
   std::size_t recomputed = 0, left = 0;
   for (std::uint64_t seed = 1; seed <= 25; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const testing::Routed fabric = testing::random_fabric(seed, seed % 2 == 0);
+    const testing::Routed fabric =
+        testing::random_fabric(seed, seed % 2 == 0 ? testing::Health::even : testing::Health::failures);
     Ledger ledger = ledger_of(fabric.view);
     HoseLoads loads(fabric.view, fabric.routing.tables);
     std::mt19937_64 random(seed);
@@ -180,7 +181,8 @@ TEST(SurvivingFailures, ReserveEnoughForEachFailureOfALink) {
   std::size_t covered = 0;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const testing::Routed fabric = testing::random_fabric(seed, seed % 2 == 0);
+    const testing::Routed fabric =
+        testing::random_fabric(seed, seed % 2 == 0 ? testing::Health::even : testing::Health::failures);
     std::mt19937_64 random(seed);
     std::vector<PortId> ends = fabric.ends;
     std::ranges::shuffle(ends, random);
@@ -210,7 +212,7 @@ TEST(SurvivingFailures, ReserveEnoughForEachFailureOfALink) {
 
 TEST(PatternLoad, SumsFlowsAndNeverNeedsMoreThanTheHose) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const testing::Routed fabric = testing::random_fabric(seed, true);
+    const testing::Routed fabric = testing::random_fabric(seed, testing::Health::uneven);
     const PathWalker walker(fabric.view, fabric.routing.tables);
     std::vector<PatternFlow> ring;
     std::vector<HosePort> ports;

@@ -25,12 +25,13 @@ using CrossingPairs = std::map<LinkWay, std::vector<std::pair<std::size_t, std::
 inline CrossingPairs crossing_pairs(const FabricView& view, const ForwardingTables& tables,
                                     const std::vector<NaivePort>& ports) {
   CrossingPairs crossing;
+  const Lanes lanes{std::vector<PlaneLanes>(tables.scope().planes().size())};  // do not matter here
   const Topology& t = view.topology();
   for (std::size_t s = 0; s < ports.size(); ++s) {
     for (std::size_t d = 0; d < ports.size(); ++d) {
       const DestinationId to = tables.scope().find(ports[d].port);
       if (s == d || !to) continue;
-      const RouteTrace trace = trace_route(view, tables, Lanes{}, ports[s].port, to);
+      const RouteTrace trace = trace_route(view, tables, lanes, ports[s].port, to);
       if (trace.end != TraceEnd::arrived) continue;
       for (const TraceHop& hop : trace.hops) {
         crossing[{t.link(hop.out).value(), t.a(t.link(hop.out)) == hop.out}].emplace_back(s, d);

@@ -26,7 +26,13 @@ inline Routed route_view(FabricView view) {
   return made;
 }
 
-inline FatTreeShape random_shape(std::mt19937_64& random) {
+enum class Health {
+  even,    // a fat tree whose counts divide: every host of a leaf has an uplink of its own, every leaf of a pod a core
+  uneven,  // any counts, nothing down
+  failures,  // any counts, or a dragonfly or a torus; one link in eight is down
+};
+
+inline FatTreeShape random_shape(std::mt19937_64& random, bool even) {
   const auto from = [&](unsigned low, unsigned high) {
     return low + static_cast<unsigned>(random() % (high - low + 1));
   };
@@ -38,20 +44,25 @@ inline FatTreeShape random_shape(std::mt19937_64& random) {
                      .leaf_cables = from(1, 2),
                      .planes = from(0, 3) == 0 ? 2U : 1U,
                      .guid_seed = random() | 1U};
+  if (even) {
+    shape.leaf_cables = 1;
+    shape.hosts_per_leaf = shape.spines_per_pod * from(1, 2);
+    shape.leaves_per_pod = shape.cores_per_spine * from(1, 2);
+  }
   return shape;
 }
 
-inline Routed random_fabric(std::uint64_t seed, bool healthy) {
+inline Routed random_fabric(std::uint64_t seed, Health health) {
   std::mt19937_64 random(seed);
   TopologyPtr topology;
   const char* kinds[] = {"dragonfly", "torus"};
-  if (!healthy && random() % 4 == 0) {
+  if (health == Health::failures && random() % 4 == 0) {
     topology = std::make_shared<const Topology>(generate(kinds[random() % 2], {}).value());
   } else {
-    topology = make_fat_tree(random_shape(random));
+    topology = make_fat_tree(random_shape(random, health == Health::even));
   }
   FabricView view(topology);
-  if (!healthy) {
+  if (health == Health::failures) {
     for (const LinkId link : topology->links()) {
       if (random() % 100 < (topology->joins_switches(link) ? 12 : 1)) view.set_state(link, LinkState::down);
     }
