@@ -18,6 +18,9 @@ MAY_INCLUDE = {
     "fabric/formats": ["fabric/base", "fabric/topology"],
     "fabric/routing": ["fabric/base", "fabric/topology"],
     "fabric/flow": ["fabric/base", "fabric/topology", "fabric/routing"],
+    "fabric/capacity": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/flow"],
+    # A plan is what drivers write: their values, none of their code.
+    "fabric/qos": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/flow", "fabric/capacity", "fabric/drivers"],
     "fabric/drivers": ["fabric/base", "fabric/topology", "fabric/routing"],
     # What a node's description says of its host is read as the file formats read it.
     "fabric/drivers/infiniband": ["fabric/base", "fabric/topology", "fabric/formats", "fabric/routing", "fabric/drivers"],
@@ -29,6 +32,7 @@ MAY_INCLUDE = {
     "scheduler": ["fabric/base", "fabric/topology", "scheduler/collective"],
     # What a collective takes depends on the routes its flows follow and on who else is on their links.
     "scheduler/collective": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/flow", "scheduler/job"],
+    "scheduler/admission": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/flow", "fabric/capacity", "fabric/qos"],
     "db": ["fabric/base"],
     "services/control": ["fabric/base", "fabric/topology", "fabric/routing", "scheduler", "db"],
     "services/control/live": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/drivers", "fabric/health", "scheduler", "db", "services/control"],
