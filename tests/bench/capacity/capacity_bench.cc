@@ -49,8 +49,10 @@ std::vector<HosePort> job_of(const Fabric& on, std::int64_t size, bool spread) {
   std::mt19937_64 random(11);
   std::vector<HosePort> ports;
   const std::size_t plane = on.ends.size() / 2;  // every port of the job meets every other
-  for (std::size_t i = 0; i < static_cast<std::size_t>(size); ++i) {
-    ports.push_back({on.ends[spread ? random() % plane : 96 + i], 10'000, 10'000});
+  std::vector<std::uint8_t> taken(plane, 0);
+  while (ports.size() < static_cast<std::size_t>(size)) {
+    const std::size_t at = spread ? random() % plane : 96 + ports.size();
+    if (taken[at]++ == 0) ports.push_back({on.ends[at], 10'000, 10'000});
   }
   return ports;
 }
