@@ -9,6 +9,29 @@
 #include "fabric/capacity/b_matching.h"
 
 namespace railweave::fabric {
+namespace {
+
+// Digit by digit where there are many: comparisons would take a quarter of a large job's time.
+void sort_by_link(LoadVector& loads) {
+  if (loads.size() < 256) {
+    std::ranges::sort(loads, {}, &LinkLoad::link);
+    return;
+  }
+  constexpr unsigned kBits = 10;
+  DirectedLink last = 0;
+  for (const LinkLoad& load : loads) last = std::max(last, load.link);
+  LoadVector other(loads.size());
+  for (unsigned shift = 0; shift < 32 && (last >> shift) != 0; shift += kBits) {
+    std::array<std::uint32_t, (1U << kBits) + 1> begin{};
+    const auto digit = [shift](const LinkLoad& load) { return load.link >> shift & ((1U << kBits) - 1); };
+    for (const LinkLoad& load : loads) ++begin[digit(load) + 1];
+    for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
+    for (const LinkLoad& load : loads) other[begin[digit(load)]++] = load;
+    std::swap(loads, other);
+  }
+}
+
+}  // namespace
 
 HoseLoads::HoseLoads(const FabricView& view, ForwardingTables tables) : view_(view), tables_(std::move(tables)) {
   const Topology& t = view_.topology();
@@ -57,7 +80,7 @@ HoseLoad HoseLoads::load(std::span<const HosePort> ports, HoseMethod method) {
     load_plane(plane, first, end, method, result);
     first = end;
   }
-  std::ranges::sort(result.loads, {}, &LinkLoad::link);
+  sort_by_link(result.loads);
   return result;
 }
 
