@@ -119,5 +119,18 @@ TEST(HoseLoad, DoesNotDependOnTheOrderOfPortsOrOnEarlierJobs) {
   }
 }
 
+TEST(HoseLoad, OfManyPortsStandsInOrderOfLinks) {
+  const testing::Routed fabric = testing::route_view(FabricView(testing::make_fat_tree(testing::tree_of_648())));
+  std::vector<HosePort> ports;
+  for (const PortId port : fabric.ends) ports.push_back({port, 10, 10});
+  HoseLoads loads(fabric.view, fabric.routing.tables);
+  const HoseLoad load = loads.load(ports);
+  EXPECT_EQ(load.loads.size(), directed_link_count(fabric.view.topology())) << "every link is crossed";
+  for (std::size_t i = 0; i < load.loads.size(); ++i) {
+    ASSERT_EQ(load.loads[i].link, i);
+    if (!fabric.view.topology().joins_switches(link_of(load.loads[i].link))) ASSERT_EQ(load.loads[i].mbps, 10);
+  }
+}
+
 }  // namespace
 }  // namespace railweave::fabric
