@@ -128,7 +128,9 @@ TEST(HoseLoad, OfManyPortsStandsInOrderOfLinks) {
   EXPECT_EQ(load.loads.size(), directed_link_count(fabric.view.topology())) << "every link is crossed";
   for (std::size_t i = 0; i < load.loads.size(); ++i) {
     ASSERT_EQ(load.loads[i].link, i);
-    if (!fabric.view.topology().joins_switches(link_of(load.loads[i].link))) ASSERT_EQ(load.loads[i].mbps, 10);
+    if (!fabric.view.topology().joins_switches(link_of(load.loads[i].link))) {
+      ASSERT_EQ(load.loads[i].mbps, 10);
+    }
   }
 }
 
