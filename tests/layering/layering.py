@@ -18,6 +18,9 @@ MAY_INCLUDE = {
     "fabric/formats": ["fabric/base", "fabric/topology"],
     "fabric/routing": ["fabric/base", "fabric/topology"],
     "fabric/flow": ["fabric/base", "fabric/topology", "fabric/routing"],
+    "fabric/capacity": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/flow"],
+    # A plan is what drivers write: their values, none of their code.
+    "fabric/qos": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/flow", "fabric/capacity", "fabric/drivers"],
     "fabric/drivers": ["fabric/base", "fabric/topology", "fabric/routing"],
     # What a node's description says of its host is read as the file formats read it.
     "fabric/drivers/infiniband": ["fabric/base", "fabric/topology", "fabric/formats", "fabric/routing", "fabric/drivers"],
@@ -29,6 +32,7 @@ MAY_INCLUDE = {
     "scheduler": ["fabric/base", "fabric/topology", "fabric/flow", "scheduler/collective"],
     # What a collective takes depends on the routes its flows follow and on who else is on their links.
     "scheduler/collective": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/flow", "scheduler/job"],
+    "scheduler/admission": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/flow", "fabric/capacity", "fabric/qos"],
     "db": ["fabric/base"],
     "services/control": ["fabric/base", "fabric/topology", "fabric/routing", "scheduler", "db"],
     "services/control/live": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/drivers", "fabric/health", "scheduler", "db", "services/control"],
@@ -39,6 +43,8 @@ MAY_INCLUDE = {
     "api/handlers": ["fabric", "scheduler", "db", "services/control", "api"],
     "api": ["fabric/base", "db", "services/control"],
     "services/railweaved": ["fabric", "scheduler", "db", "services/control", "api"],
+    # Checks certificates and must not believe in our code: it has none of it.
+    "services/verify": [],
     # The CLI knows the REST contract only; `railweave lab` works offline on the libraries.
     "services/railweave": ["fabric/base", "api/client", "api/http"],
     "services/railweave/lab": ["fabric", "scheduler", "api/dto", "api/client", "services/railweave"],
@@ -46,7 +52,7 @@ MAY_INCLUDE = {
 
 # Third-party header -> where it may be included.
 ONLY_IN = [
-    (re.compile(r"^nlohmann/"), ["api/dto", "fabric/formats", "services/railweave"]),
+    (re.compile(r"^nlohmann/"), ["api/dto", "fabric/formats", "services/railweave", "services/verify"]),
     (re.compile(r"^pqxx/"), ["db/postgres"]),
     (re.compile(r"^sqlite3\.h$"), ["db/sqlite"]),
     (re.compile(r"^boost/"), ["api/http", "api/client"]),

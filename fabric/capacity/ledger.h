@@ -1,0 +1,80 @@
+// What is reserved of every directed link in every class, and by whom. A value for snapshots: copying costs a pointer
+// per chunk of links and one for the reservations; published copies may be read by any number of threads.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fabric/base/chunked_vector.h"
+#include "fabric/capacity/reservation.h"
+
+namespace railweave::fabric {
+
+// How much of a link may be reserved.
+struct CapacityRules {
+  std::vector<std::uint32_t> class_permille;  // of a link, by class; together at most 1000
+  std::uint32_t usable_permille = 950;        // of a link's rate; the rest is headroom for headers and control traffic
+};
+
+struct FullLink {
+  struct Holder {
+    std::string job;
+    std::int64_t mbps = 0;
+  };
+  DirectedLink link = 0;
+  std::int64_t wanted_mbps = 0;    // by the one refused
+  std::int64_t reserved_mbps = 0;  // by others, in the class
+  std::int64_t limit_mbps = 0;     // of the class on this link
+  std::vector<Holder> holders;     // largest first, kMaxHolders at most
+  static constexpr std::size_t kMaxHolders = 8;
+};
+
+class Ledger {
+ public:
+  using Key = std::pair<std::string, std::uint8_t>;  // job, class
+
+  Ledger() = default;
+  // capacity: Mb/s by directed link as it is now, 0 where the link is down.
+  Ledger(std::vector<std::int64_t> capacity_mbps, CapacityRules rules);
+
+  [[nodiscard]] std::size_t classes() const { return rules_.class_permille.size(); }
+  [[nodiscard]] const CapacityRules& rules() const { return rules_; }
+  [[nodiscard]] std::size_t links() const { return capacity_ ? capacity_->size() : 0; }
+  [[nodiscard]] std::int64_t capacity_mbps(DirectedLink link) const { return (*capacity_)[link]; }
+  [[nodiscard]] std::int64_t limit_mbps(DirectedLink link, std::uint8_t qos_class) const;
+  [[nodiscard]] std::int64_t reserved_mbps(DirectedLink link, std::uint8_t qos_class) const {
+    return reserved_[link * classes() + qos_class];
+  }
+
+  // Links on which the load does not fit beside what is reserved; empty: it fits. O(entries).
+  [[nodiscard]] std::vector<FullLink> full_links(const LoadVector& loads, std::uint8_t qos_class,
+                                                 std::size_t at_most = 16) const;
+  // Whether it fits or not: callers ask full_links() before. The job must have none in that class.
+  void reserve(ReservationPtr reservation);
+  ReservationPtr release(std::string_view job, std::uint8_t qos_class);  // null: there is none
+  [[nodiscard]] ReservationPtr find(std::string_view job, std::uint8_t qos_class) const;
+  [[nodiscard]] std::vector<ReservationPtr> reservations() const;  // by job and class
+  [[nodiscard]] std::vector<ReservationPtr> reservations_of(std::string_view job) const;
+
+  void set_capacity(std::vector<std::int64_t> capacity_mbps);  // links of the same fabric, failed or back
+
+ private:
+  using Table = std::map<Key, ReservationPtr>;
+  void add(const Reservation& reservation, std::int64_t sign);
+
+  std::shared_ptr<const std::vector<std::int64_t>> capacity_;
+  CapacityRules rules_;
+  ChunkedVector<std::int64_t, 1024> reserved_;  // links x classes
+  std::shared_ptr<const Table> table_ = std::make_shared<const Table>();
+};
+
+// Whole Mb/s by directed link; 0 where a link is down.
+std::vector<std::int64_t> whole_capacities_mbps(const FabricView& view);
+
+}  // namespace railweave::fabric

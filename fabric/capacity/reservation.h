@@ -1,0 +1,33 @@
+// What a job was promised on the network, and what that takes of every link. Immutable once in a ledger.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fabric/capacity/hose_load.h"
+#include "fabric/capacity/pattern_load.h"
+
+namespace railweave::fabric {
+
+enum class TrafficPromise : std::uint8_t {
+  hose,     // any traffic among the ports within each port's rates
+  pattern,  // the flows listed
+};
+
+struct Reservation {
+  std::string job, tenant;
+  std::uint8_t qos_class = 0;  // of the QosPlan; a job has at most one reservation per class
+  TrafficPromise promise = TrafficPromise::hose;
+  std::vector<HosePort> ports;     // of a hose
+  std::vector<PatternFlow> flows;  // of a pattern
+  bool survives_link_failure = false;
+  std::uint32_t reserved_permille = 1000;  // of the load; below 1000 is over-commitment: no guarantee under full load
+  std::uint64_t order = 0;                 // of admission: who came first keeps its guarantee when not all fit
+  LoadVector loads;
+};
+
+using ReservationPtr = std::shared_ptr<const Reservation>;
+
+}  // namespace railweave::fabric

@@ -1,0 +1,103 @@
+#include "fabric/drivers/linux_tc/tc_commands.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <set>
+
+namespace railweave::fabric::linux_tc {
+namespace {
+
+Result<void> check_interface(std::string_view interface) {
+  const bool clean = !interface.empty() && interface.size() <= 15 && std::ranges::all_of(interface, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == '.';
+  }) && interface.front() != '-';
+  if (clean) return {};
+  return fail(ErrorKind::invalid, "tc.invalid", "'" + std::string(interface) + "' is no name of an interface");
+}
+
+std::string hex(unsigned value) {
+  char text[16];
+  std::snprintf(text, sizeof text, "0x%x", value);
+  return text;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> htb_commands(std::string_view interface, RateMbps link,
+                                              const std::vector<TcClass>& classes) {
+  const auto refuse = [](std::string message) { return fail(ErrorKind::invalid, "tc.invalid", std::move(message)); };
+  if (const auto checked = check_interface(interface); !checked) return std::unexpected(checked.error());
+  if (classes.empty() || classes.size() > 64) return refuse("there are 1 to 64 classes");
+  std::int64_t sum = 0;
+  std::set<unsigned> dscps;
+  for (const TcClass& one : classes) {
+    if (one.dscp > 63 || !dscps.insert(one.dscp).second) return refuse(one.name + ": its DSCP is not its own");
+    if (one.rate.value() <= 0) return refuse(one.name + ": its rate is not above 0");
+    if (one.ceiling.value() != 0 && one.ceiling < one.rate) return refuse(one.name + ": its ceiling is below its rate");
+    if (one.ceiling > link) return refuse(one.name + ": its ceiling is above the link's rate");
+    sum += one.rate.value();
+  }
+  if (sum > link.value()) {
+    return refuse("the classes are promised " + std::to_string(sum) + " Mb/s of " + std::to_string(link.value()));
+  }
+  const std::string dev = "dev " + std::string(interface);
+  const auto mbit = [](RateMbps rate) { return std::to_string(rate.value()) + "mbit"; };
+  // Enough for a timer tick of 1 ms at the rate, at least two of the largest packets with offloads off.
+  const auto burst = [](RateMbps rate) { return std::to_string(std::max<std::int64_t>(3'200, rate.value() * 125)); };
+  std::vector<std::string> commands;
+  commands.push_back("tc qdisc replace " + dev + " root handle 1: htb default " +
+                     hex(static_cast<unsigned>(classes.size() + 1)).substr(2));
+  commands.push_back("tc class replace " + dev + " parent 1: classid 1:1 htb rate " + mbit(link) + " ceil " +
+                     mbit(link) + " burst " + burst(link) + " cburst " + burst(link));
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    const TcClass& one = classes[i];
+    const RateMbps ceiling = one.ceiling.value() == 0 ? link : one.ceiling;
+    const std::string id = "1:" + hex(static_cast<unsigned>(i + 2)).substr(2);
+    commands.push_back("tc class replace " + dev + " parent 1:1 classid " + id + " htb rate " + mbit(one.rate) +
+                       " ceil " + mbit(ceiling) + " burst " + burst(one.rate) + " cburst " + burst(ceiling) + " prio " +
+                       std::to_string(std::min<unsigned>(one.priority, 7)) + " quantum 3028");
+    if (i + 1 == classes.size()) continue;  // the default
+    commands.push_back("tc filter replace " + dev + " parent 1: protocol ip prio " + std::to_string(10 + i) +
+                       " u32 match ip tos " + hex(one.dscp * 4U) + " 0xfc flowid " + id);
+  }
+  return commands;
+}
+
+Result<std::vector<std::string>> dcb_commands(std::string_view interface, const std::vector<DcbClass>& classes) {
+  const auto refuse = [](std::string message) { return fail(ErrorKind::invalid, "tc.invalid", std::move(message)); };
+  if (const auto checked = check_interface(interface); !checked) return std::unexpected(checked.error());
+  if (classes.empty() || classes.size() > 8) return refuse("there are 1 to 8 traffic classes");
+  std::array<unsigned, 8> percent{};
+  std::array<bool, 8> taken{}, lossless{};
+  unsigned sum = 0;
+  std::string map;
+  std::set<unsigned> dscps;
+  for (const DcbClass& one : classes) {
+    if (one.traffic_class > 7 || taken[one.traffic_class]) return refuse("a traffic class is not its own");
+    if (one.dscp > 63 || !dscps.insert(one.dscp).second) return refuse("a DSCP is not its own");
+    taken[one.traffic_class] = true;
+    percent[one.traffic_class] = one.percent;
+    lossless[one.traffic_class] = one.lossless;
+    sum += one.percent;
+    map += " " + std::to_string(one.dscp) + ":" + std::to_string(one.traffic_class);
+  }
+  if (sum != 100) return refuse("the percentages sum to " + std::to_string(sum) + " of 100");
+  std::string tsa, bandwidth, priorities, pfc;
+  for (unsigned tc = 0; tc < 8; ++tc) {
+    const std::string at = " " + std::to_string(tc) + ":";
+    tsa += at + "ets";
+    bandwidth += at + std::to_string(percent[tc]);
+    priorities += at + std::to_string(taken[tc] ? tc : 0);
+    pfc += at + (lossless[tc] ? "on" : "off");
+  }
+  const std::string dev = " dev " + std::string(interface);
+  return std::vector<std::string>{
+      "dcb ets set" + dev + " tc-tsa" + tsa + " tc-bw" + bandwidth + " prio-tc" + priorities,
+      "dcb pfc set" + dev + " prio-pfc" + pfc,
+      "dcb app replace" + dev + " dscp-prio" + map,
+  };
+}
+
+}  // namespace railweave::fabric::linux_tc

@@ -1,0 +1,143 @@
+#include "scheduler/admission/bandwidth_admission.h"
+
+#include <algorithm>
+
+namespace railweave::scheduler {
+namespace {
+
+Rejected reject(ErrorKind kind, std::string code, std::string message, std::string location = {},
+                std::string hint = {}) {
+  return {Error{kind, std::move(code), std::move(message), std::move(location), std::move(hint)}, {}};
+}
+
+std::string gbps(std::int64_t mbps) {
+  std::string text = std::to_string(mbps / 1000);
+  if (mbps % 1000 != 0) {
+    std::string rest = std::to_string(1000 + mbps % 1000).substr(1);
+    while (rest.back() == '0') rest.pop_back();
+    text += "." + rest;
+  }
+  return text + " Gb/s";
+}
+
+}  // namespace
+
+std::string directed_link_text(const fabric::Topology& topology, fabric::DirectedLink link) {
+  const fabric::PortId out = fabric::out_port_of(topology, link);
+  return topology.port_text(out) + "->" + topology.port_text(topology.peer(out));
+}
+
+Result<std::uint8_t> BandwidthAdmission::class_of(const Contract& contract, const BandwidthRequest& request) const {
+  std::string wanted = request.qos_class;
+  if (wanted.empty() && !contract.classes.empty()) wanted = contract.classes.front();
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    if (wanted.empty() ? classes_[i].bound == fabric::ClassBound::bandwidth : classes_[i].name == wanted) {
+      if (!contract.classes.empty() &&
+          std::ranges::find(contract.classes, classes_[i].name) == contract.classes.end()) {
+        return fail(ErrorKind::conflict, "admission.classNotAllowed",
+                    contract.tenant + " may not use class " + classes_[i].name, "/class");
+      }
+      return static_cast<std::uint8_t>(i);
+    }
+  }
+  return fail(ErrorKind::notFound, "admission.unknownClass", "there is no class '" + wanted + "'", "/class");
+}
+
+Rejected BandwidthAdmission::full(const Contract& contract, const fabric::Reservation& wanted,
+                                  std::vector<fabric::FullLink> links) const {
+  const fabric::Topology& t = loads_.view().topology();
+  const fabric::FullLink& first = links.front();
+  std::string holders;
+  for (const auto& holder : first.holders) {
+    if (holders.size() > 120) break;
+    holders += (holders.empty() ? "" : ", ") + holder.job + " " + gbps(holder.mbps);
+  }
+  Rejected rejected =
+      reject(ErrorKind::conflict, "admission.linksFull",
+             std::to_string(links.size()) + (links.size() == 1 ? " link has" : " or more links have") +
+                 " too little left for " + wanted.job + " of " + contract.tenant + " in class " +
+                 classes_[wanted.qos_class].name + ": " + directed_link_text(t, first.link) + " would carry " +
+                 gbps(first.wanted_mbps) + " beside " + gbps(first.reserved_mbps) +
+                 (holders.empty() ? "" : " (" + holders + ")") + " of " + gbps(first.limit_mbps),
+             {},
+             "ask for at most " + gbps(std::max<std::int64_t>(0, first.limit_mbps - first.reserved_mbps)) +
+                 " on that link, for the pattern instead of the hose, or for other ports");
+  for (fabric::FullLink& link : links) rejected.links.push_back({directed_link_text(t, link.link), std::move(link)});
+  return rejected;
+}
+
+AdmissionResult BandwidthAdmission::admit(const Contract& contract, const BandwidthRequest& request) {
+  if (const auto checked = check_contract(contract); !checked) return Rejected{checked.error(), {}};
+  const auto qos_class = class_of(contract, request);
+  if (!qos_class) return Rejected{qos_class.error(), {}};
+  if (ledger_.find(request.job, *qos_class) != nullptr) {
+    return reject(ErrorKind::conflict, "admission.alreadyAdmitted", request.job + " has a reservation in that class");
+  }
+  const bool hose = contract.promise == fabric::TrafficPromise::hose;
+  const auto share = static_cast<std::int64_t>(
+      contract.basis == RateBasis::per_job ? std::max<std::size_t>(1, request.ports.size()) : 1);
+  const std::int64_t rate = contract.guaranteed.value() / share;
+  if (hose ? request.ports.empty() || rate <= 0 : request.flows.empty()) {
+    return reject(ErrorKind::invalid, "admission.nothingPromised",
+                  hose ? "a hose has ports and a rate above 0" : "a pattern has flows");
+  }
+
+  auto wanted = std::make_shared<fabric::Reservation>();
+  wanted->job = request.job;
+  wanted->tenant = contract.tenant;
+  wanted->qos_class = *qos_class;
+  wanted->promise = contract.promise;
+  wanted->survives_link_failure = contract.survives_link_failure;
+  wanted->reserved_permille = contract.reserved_permille;
+  wanted->order = request.order;
+  std::vector<fabric::PortId> ports = request.ports;
+  if (hose) {
+    for (const fabric::PortId port : ports) wanted->ports.push_back({port, rate, rate});
+  } else {
+    wanted->flows = request.flows;
+    for (const fabric::PatternFlow& flow : request.flows) ports.push_back(flow.ports.from);
+  }
+  std::ranges::sort(ports);
+  ports.erase(std::unique(ports.begin(), ports.end()), ports.end());
+
+  Admitted admitted;
+  fabric::PromisedLoad load;
+  if (contract.survives_link_failure && route_without_) {
+    auto surviving = fabric::load_surviving_failures(*wanted, loads_, route_without_);
+    if (!surviving) return Rejected{surviving.error(), {}};
+    load = std::move(surviving->worst);
+    admitted.failures_covered = std::move(surviving->covered);
+    admitted.failures_not_covered = std::move(surviving->not_covered);
+  } else {
+    if (contract.survives_link_failure) {
+      return reject(ErrorKind::unavailable, "admission.noRerouting",
+                    "what a link failure would do to the routes cannot be computed here");
+    }
+    load = fabric::load_of_promise(*wanted, loads_, fabric::PathWalker(loads_.view(), loads_.tables()));
+  }
+  if (!load.complete) {
+    return reject(ErrorKind::conflict, "admission.notConnected",
+                  "some ports of " + request.job + " cannot reach each other as the fabric is");
+  }
+  wanted->loads = std::move(load.loads);
+  auto links = ledger_.full_links(wanted->loads, *qos_class);
+  if (!links.empty()) return full(contract, *wanted, std::move(links));
+
+  const std::int64_t most = contract.most ? contract.most->value() / share : 0;
+  for (const fabric::PortId port : ports) {
+    std::int64_t needed = rate;
+    if (!hose) {
+      needed = fabric::load_on(wanted->loads, fabric::directed_link(loads_.view().topology(), port));
+    }
+    admitted.caps.push_back(
+        source_cap(port, RateMbps(needed), contract.most ? RateMbps(std::max(most, needed)) : RateMbps(needed)));
+  }
+  if (contract.reserved_permille < 1000) {
+    admitted.warnings.push_back("only " + std::to_string(contract.reserved_permille) +
+                                " of 1000 of the rate is reserved: not guaranteed when everybody sends");
+  }
+  admitted.reservation = std::move(wanted);
+  return admitted;
+}
+
+}  // namespace railweave::scheduler

@@ -1,0 +1,70 @@
+// Whether a job's guarantee fits beside those given, and what enforces it. Pure: what is admitted is put into the
+// ledger by the caller, who thereby decides.
+//
+//   BandwidthAdmission admission(classes, ledger, loads);
+//   const AdmissionResult result = admission.admit(contract, request);
+//   if (const auto* admitted = std::get_if<Admitted>(&result)) ledger.reserve(admitted->reservation);
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "fabric/capacity/ledger.h"
+#include "fabric/capacity/loads_of.h"
+#include "fabric/qos/qos_class.h"
+#include "scheduler/admission/contract.h"
+#include "scheduler/admission/source_cap.h"
+
+namespace railweave::scheduler {
+
+struct BandwidthRequest {
+  std::string job;
+  std::string qos_class;                   // empty: the contract's first, else the plan's first for bandwidth
+  std::vector<fabric::PortId> ports;       // adapters' ports of the job
+  std::vector<fabric::PatternFlow> flows;  // of a pattern; rates are the flows' own
+  std::uint64_t order = 0;                 // of admission: the event's number
+};
+
+struct Admitted {
+  fabric::ReservationPtr reservation;  // with its load vector
+  std::vector<SourceCap> caps;         // what must be set at the job's ports for it to hold
+  std::vector<fabric::LinkId> failures_covered, failures_not_covered;  // where it survives one
+  std::vector<std::string> warnings;
+};
+
+struct Rejected {
+  Error reason;  // admission.linksFull, .classNotAllowed, .unknownClass, .notConnected, .overMaximum, .nothingPromised
+  struct Where {
+    std::string link;  // "<port>-><port>"
+    fabric::FullLink full;
+  };
+  std::vector<Where> links;
+};
+
+using AdmissionResult = std::variant<Admitted, Rejected>;
+
+class BandwidthAdmission {
+ public:
+  // Borrows all three. route_without: for contracts that survive a link failure.
+  BandwidthAdmission(const fabric::QosClasses& classes, const fabric::Ledger& ledger, fabric::HoseLoads& loads,
+                     fabric::RouteWithout route_without = {})
+      : classes_(classes), ledger_(ledger), loads_(loads), route_without_(std::move(route_without)) {}
+
+  [[nodiscard]] AdmissionResult admit(const Contract& contract, const BandwidthRequest& request);
+
+ private:
+  [[nodiscard]] Result<std::uint8_t> class_of(const Contract& contract, const BandwidthRequest& request) const;
+  [[nodiscard]] Rejected full(const Contract& contract, const fabric::Reservation& wanted,
+                              std::vector<fabric::FullLink> links) const;
+
+  const fabric::QosClasses& classes_;
+  const fabric::Ledger& ledger_;
+  fabric::HoseLoads& loads_;
+  fabric::RouteWithout route_without_;
+};
+
+std::string directed_link_text(const fabric::Topology& topology, fabric::DirectedLink link);
+
+}  // namespace railweave::scheduler

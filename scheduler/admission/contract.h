@@ -1,0 +1,38 @@
+// What a tenant was promised and may use. Plain values; checked by check_contract().
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabric/base/error.h"
+#include "fabric/base/units.h"
+#include "fabric/capacity/reservation.h"
+
+namespace railweave::scheduler {
+
+enum class RateBasis : std::uint8_t {
+  per_port,  // each rate is that of every port
+  per_job,   // each rate is divided over the job's ports
+};
+
+struct Contract {
+  std::string tenant;
+  RateMbps guaranteed;           // each way; 0: best effort only
+  std::optional<RateMbps> most;  // each way, enforced at the source; none: the cable's rate
+  RateBasis basis = RateBasis::per_port;
+  fabric::TrafficPromise promise = fabric::TrafficPromise::hose;
+  bool survives_link_failure = false;
+  std::vector<std::string> classes;  // allowed, the first by default; empty: all
+  std::optional<std::uint64_t> max_gpus;
+  std::optional<std::uint64_t> max_nvlink_domains;  // partitions held at one time
+  // Of 1000 of a promise, what is reserved. Below 1000 the promise holds only while others leave theirs unused.
+  std::uint32_t reserved_permille = 1000;
+  friend bool operator==(const Contract&, const Contract&) = default;
+};
+
+// Rates not negative, most at least guaranteed, reserved_permille 1 to 1000. Kind invalid, code "contracts.invalid".
+Result<void> check_contract(const Contract& contract);
+
+}  // namespace railweave::scheduler

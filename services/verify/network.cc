@@ -1,0 +1,121 @@
+#include "services/verify/network.h"
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include <nlohmann/json.hpp>
+
+namespace railweave::verify {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string plain_guid(std::string text) {
+  if (text.starts_with("0x")) text.erase(0, 2);
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::string(text.size() < 16 ? 16 - text.size() : 0, '0') + text;
+}
+
+std::int64_t lane_mbps(const std::string& speed) {
+  static const std::map<std::string, std::int64_t> known{{"SDR", 2'500},    {"DDR", 5'000},   {"QDR", 10'000},
+                                                         {"FDR10", 10'000}, {"FDR", 14'000},  {"EDR", 25'000},
+                                                         {"HDR", 50'000},   {"NDR", 100'000}, {"XDR", 200'000}};
+  const auto at = known.find(speed);
+  return at == known.end() ? 0 : at->second;
+}
+
+}  // namespace
+
+std::string file_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::runtime_error(path + ": cannot be read");
+  std::ostringstream text;
+  text << in.rdbuf();
+  return std::move(text).str();
+}
+
+Network read_network(const std::string& path) {
+  const Json file = Json::parse(file_text(path));
+  if (file.value("railweave", "") != "fabric") throw std::runtime_error(path + ": is no fabric file");
+  Network network;
+  std::vector<std::string> device;  // GUID by number
+  const Json nothing = Json::array();
+  const auto section = [&](const Json& of, const char* name) -> const Json& {
+    return of.contains(name) ? of.at(name) : nothing;
+  };
+  for (const Json& one : section(file, "switches")) {
+    device.push_back(plain_guid(one.at("guid").get<std::string>()));
+    network.switches.insert(device.back());
+  }
+  const auto adapters = [&](const Json& list) {
+    for (const Json& one : list) {
+      device.push_back(plain_guid(one.value("guid", "0")));
+      unsigned number = 0;
+      for (const Json& port : section(one, "ports")) {
+        network.end_port_lid[device.back() + "/" + std::to_string(++number)] = port.value("lid", std::uint64_t{0});
+      }
+    }
+  };
+  for (const Json& host : section(file, "hosts")) adapters(section(host, "adapters"));
+  adapters(section(file, "adapters"));
+  const Json& specs = section(file, "linkSpecs");
+  for (const Json& link : section(file, "links")) {
+    const PortName a = device.at(link.at(0).get<std::size_t>()) + "/" + std::to_string(link.at(1).get<unsigned>());
+    const PortName b = device.at(link.at(2).get<std::size_t>()) + "/" + std::to_string(link.at(3).get<unsigned>());
+    const Json& spec = specs.at(link.at(4).get<std::size_t>());
+    const std::int64_t rate =
+        spec.value("rateMbps", lane_mbps(spec.value("speed", "")) * spec.value("width", std::int64_t{0}));
+    network.peer[a] = b;
+    network.peer[b] = a;
+    network.rate_mbps[a] = network.rate_mbps[b] = rate;
+  }
+  return network;
+}
+
+Routes read_routes(const std::string& path) {
+  const std::string text = file_text(path);
+  Routes routes;
+  std::uint64_t hash = 14695981039346656037U;
+  for (const unsigned char c : text) {
+    hash ^= c;
+    hash *= 1099511628211U;
+  }
+  char digest[20];
+  std::snprintf(digest, sizeof digest, "%016llx", static_cast<unsigned long long>(hash));
+  routes.digest = digest;
+  std::istringstream lines(text);
+  std::map<std::uint64_t, unsigned>* table = nullptr;
+  for (std::string line; std::getline(lines, line);) {
+    if (const auto at = line.find("Switch 0x"); at != std::string::npos) {
+      table = &routes.port_of[plain_guid(line.substr(at + 7, 18))];
+      continue;
+    }
+    unsigned lid = 0, port = 0;
+    if (table != nullptr && std::sscanf(line.c_str(), "0x%x : %u", &lid, &port) == 2) (*table)[lid] = port;
+  }
+  if (routes.port_of.empty()) throw std::runtime_error(path + ": has no forwarding tables");
+  return routes;
+}
+
+std::optional<std::vector<Direction>> walk(const Network& network, const Routes& routes, const PortName& from,
+                                           const PortName& to, std::uint64_t to_lid) {
+  std::vector<Direction> links;
+  PortName out = from;
+  for (unsigned hop = 0; hop < 64; ++hop) {
+    const auto peer = network.peer.find(out);
+    if (peer == network.peer.end() || network.dead.contains(out)) return std::nullopt;
+    links.emplace_back(out, peer->second);
+    if (peer->second == to) return links;
+    const std::string guid = peer->second.substr(0, peer->second.find('/'));
+    const auto table = routes.port_of.find(guid);
+    if (table == routes.port_of.end()) return std::nullopt;
+    const auto entry = table->second.find(to_lid);
+    if (entry == table->second.end() || entry->second == 0) return std::nullopt;
+    out = guid + "/" + std::to_string(entry->second);
+  }
+  return std::nullopt;
+}
+
+}  // namespace railweave::verify

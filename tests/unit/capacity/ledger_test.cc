@@ -1,0 +1,242 @@
+// The ledger against plain sums, and what a reroute makes of reservations.
+#include "fabric/capacity/ledger.h"
+
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "fabric/capacity/loads_of.h"
+#include "fabric/capacity/reroute.h"
+#include "tests/unit/capacity/naive_hose.h"
+#include "tests/unit/capacity/routed_fabrics.h"
+
+namespace railweave::fabric {
+namespace {
+
+constexpr std::uint8_t kBulk = 1;
+
+Ledger ledger_of(const FabricView& view) {
+  return {whole_capacities_mbps(view), {.class_permille = {200, 800}, .usable_permille = 950}};
+}
+
+std::shared_ptr<Reservation> hose_of(std::string job, std::span<const PortId> ports, std::int64_t mbps,
+                                     std::uint64_t order) {
+  auto one = std::make_shared<Reservation>();
+  one->job = std::move(job);
+  one->qos_class = kBulk;
+  one->order = order;
+  for (const PortId port : ports) one->ports.push_back({port, mbps, mbps});
+  return one;
+}
+
+TEST(Ledger, KeepsTheSumsOfWhatIsReservedThroughCopiesAndReleases) {
+  const testing::Routed fabric = testing::random_fabric(3, testing::Health::even);
+  Ledger ledger = ledger_of(fabric.view);
+  std::mt19937_64 random(1);
+  std::map<std::pair<std::string, std::uint8_t>, LoadVector> plain;
+  for (int step = 0; step < 400; ++step) {
+    const std::string job = "job-" + std::to_string(random() % 20);
+    const auto qos_class = static_cast<std::uint8_t>(random() % 2);
+    if (ledger.find(job, qos_class)) {
+      EXPECT_EQ(ledger.release(job, qos_class)->loads, plain[std::pair(job, qos_class)]);
+      plain.erase({job, qos_class});
+    } else {
+      auto one = std::make_shared<Reservation>();
+      one->job = job;
+      one->qos_class = qos_class;
+      for (DirectedLink link = 0; link < ledger.links(); ++link) {
+        if (random() % 5 == 0) one->loads.push_back({link, static_cast<std::int64_t>(1 + random() % 1000)});
+      }
+      plain[std::pair(job, qos_class)] = one->loads;
+      const Ledger copy = ledger;
+      ledger.reserve(one);
+      if (!one->loads.empty()) {
+        EXPECT_NE(copy.reserved_mbps(one->loads[0].link, qos_class),
+                  ledger.reserved_mbps(one->loads[0].link, qos_class));
+      }
+    }
+    for (std::uint8_t c = 0; c < 2; ++c) {
+      const auto link = static_cast<DirectedLink>(random() % ledger.links());
+      std::int64_t sum = 0;
+      for (const auto& [key, loads] : plain) sum += key.second == c ? load_on(loads, link) : 0;
+      ASSERT_EQ(ledger.reserved_mbps(link, c), sum);
+    }
+  }
+}
+
+TEST(Ledger, NamesFullLinksAndWhoHoldsThem) {
+  const testing::Routed fabric = testing::random_fabric(3, testing::Health::even);
+  Ledger ledger = ledger_of(fabric.view);
+  const std::int64_t limit = ledger.limit_mbps(0, kBulk);
+  EXPECT_EQ(limit, ledger.capacity_mbps(0) * 950 / 1000 * 800 / 1000);
+  for (const auto& [job, mbps] : {std::pair("small", limit / 4), std::pair("large", limit / 2)}) {
+    auto one = std::make_shared<Reservation>();
+    one->job = job;
+    one->qos_class = kBulk;
+    one->loads = {{0, mbps}};
+    EXPECT_TRUE(ledger.full_links(one->loads, kBulk).empty());
+    ledger.reserve(one);
+  }
+  EXPECT_TRUE(ledger.full_links({{0, limit - limit / 4 - limit / 2}}, kBulk).empty());
+  const auto full = ledger.full_links({{0, limit - limit / 4 - limit / 2 + 1}, {1, 1}}, kBulk);
+  ASSERT_EQ(full.size(), 1U);
+  EXPECT_EQ(full[0].link, 0U);
+  ASSERT_EQ(full[0].holders.size(), 2U);
+  EXPECT_EQ(full[0].holders[0].job, "large");
+  EXPECT_EQ(full[0].holders[1].mbps, limit / 4);
+}
+
+struct Failed {
+  FabricView view;
+  ForwardingTables tables;
+};
+Failed fail_one(const testing::Routed& fabric, LinkId link) {
+  FabricView view = fabric.view;
+  view.set_state(link, LinkState::down);
+  const Routing after =
+      choose_engine(*fabric.scope).engine->reroute(fabric.routing, {.view = view, .scope = fabric.scope}).value();
+  return {std::move(view), after.tables};
+}
+
+// After a reroute, jobs that are not recomputed have the loads they had; those that are have what a fresh one gives.
+TEST(Reroute, RecomputesThoseWhoseRoutesChangedAndLeavesOthersAsTheyAre) {
+  std::size_t recomputed = 0, left = 0;
+  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const testing::Routed fabric =
+        testing::random_fabric(seed, seed % 2 == 0 ? testing::Health::even : testing::Health::failures);
+    Ledger ledger = ledger_of(fabric.view);
+    HoseLoads loads(fabric.view, fabric.routing.tables);
+    std::mt19937_64 random(seed);
+    std::vector<PortId> ends = fabric.ends;
+    std::ranges::shuffle(ends, random);
+    for (std::size_t at = 0; at < ends.size(); at += 4) {
+      auto job = hose_of("job-" + std::to_string(at),
+                         std::span(ends).subspan(at, std::min<std::size_t>(4, ends.size() - at)), 100, at);
+      job->loads = loads.load(job->ports).loads;
+      ledger.reserve(job);
+    }
+    const auto all = ledger.reservations();
+    for (int i = 0; i < 6; ++i) {
+      const LinkId link(random() % fabric.view.topology().links().size());
+      const Failed after = fail_one(fabric, link);
+      const auto crossing = crossing_changes(ledger, fabric.view, fabric.routing.tables, after.view, after.tables);
+      Ledger changed = ledger;
+      changed.set_capacity(whole_capacities_mbps(after.view));
+      HoseLoads fresh(after.view, after.tables);
+      const RerouteOutcome outcome = recompute(changed, crossing, fresh);
+      recomputed += outcome.recomputed.size();
+      std::set<std::string> lapsed;
+      for (const auto& one : outcome.lapsed) lapsed.insert(one.reservation->job);
+      for (const ReservationPtr& one : all) {
+        const HoseLoad expected = fresh.load(one->ports);
+        const ReservationPtr now = changed.find(one->job, kBulk);
+        if (now == nullptr) {
+          EXPECT_TRUE(lapsed.contains(one->job));
+          continue;
+        }
+        EXPECT_EQ(now->loads, expected.loads) << one->job;
+        left += now == one ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(recomputed, 100U);
+  EXPECT_GT(left, 100U);
+}
+
+TEST(Reroute, KeepsThoseAdmittedFirstWhereNotAllFit) {
+  // Two leaves with two hosts each and two spines; each job has a port on either leaf and takes 60 % of a cable.
+  const testing::Routed fabric = testing::route_view(FabricView(testing::make_fat_tree(
+      {.hosts_per_leaf = 2, .leaves_per_pod = 2, .spines_per_pod = 2, .pods = 1, .cores_per_spine = 0})));
+  Ledger ledger = ledger_of(fabric.view);
+  HoseLoads loads(fabric.view, fabric.routing.tables);
+  const std::int64_t rate = ledger.limit_mbps(0, kBulk) * 6 / 10;
+  for (std::uint64_t job = 0; job < 2; ++job) {
+    auto one =
+        hose_of("job-" + std::to_string(job), std::vector{fabric.ends[job], fabric.ends[2 + job]}, rate, 10 - job);
+    one->loads = loads.load(one->ports).loads;
+    ASSERT_TRUE(ledger.full_links(one->loads, kBulk).empty());
+    ledger.reserve(one);
+  }
+  LinkId uplink;
+  for (const LinkId link : fabric.view.topology().links()) {
+    if (fabric.view.topology().joins_switches(link)) uplink = link;
+  }
+  const Failed after = fail_one(fabric, uplink);
+  const auto crossing = crossing_changes(ledger, fabric.view, fabric.routing.tables, after.view, after.tables);
+  Ledger changed = ledger;
+  changed.set_capacity(whole_capacities_mbps(after.view));
+  HoseLoads fresh(after.view, after.tables);
+  const RerouteOutcome outcome = recompute(changed, ledger.reservations(), fresh);
+  ASSERT_EQ(crossing.size(), 1U);
+  ASSERT_EQ(outcome.lapsed.size(), 1U);
+  EXPECT_EQ(outcome.lapsed[0].reservation->job, "job-0") << "which was admitted second";
+  ASSERT_FALSE(outcome.lapsed[0].links.empty());
+  EXPECT_EQ(outcome.lapsed[0].links[0].holders[0].job, "job-1");
+}
+
+// Every single failure in turn: what was reserved to survive it is enough, by the naive count.
+TEST(SurvivingFailures, ReserveEnoughForEachFailureOfALink) {
+  std::size_t covered = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const testing::Routed fabric =
+        testing::random_fabric(seed, seed % 2 == 0 ? testing::Health::even : testing::Health::failures);
+    std::mt19937_64 random(seed);
+    std::vector<PortId> ends = fabric.ends;
+    std::ranges::shuffle(ends, random);
+    ends.resize(std::min<std::size_t>(ends.size(), 8));
+    const auto job = hose_of("job", ends, 100, 0);
+    HoseLoads loads(fabric.view, fabric.routing.tables);
+    const auto surviving = load_surviving_failures(
+        *job, loads, [&](LinkId link) -> Result<ForwardingTables> { return fail_one(fabric, link).tables; });
+    ASSERT_TRUE(surviving);
+    std::vector<testing::NaivePort> ports;
+    for (const PortId port : ends) ports.push_back({port, 100, 100});
+    const std::set<LinkId> promised(surviving->covered.begin(), surviving->covered.end());
+    for (const LinkId link : fabric.view.topology().links()) {
+      const bool crossed = load_on(surviving->worst.loads, static_cast<DirectedLink>(link.index() * 2)) > 0 ||
+                           load_on(surviving->worst.loads, static_cast<DirectedLink>(link.index() * 2 + 1)) > 0;
+      if (!promised.contains(link) && (crossed || !fabric.view.alive(link))) continue;
+      const Failed after = fail_one(fabric, link);
+      for (const auto& [way, pairs] : testing::crossing_pairs(after.view, after.tables, ports)) {
+        const auto at = static_cast<DirectedLink>(way.first * 2 + (way.second ? 0 : 1));
+        ASSERT_GE(load_on(surviving->worst.loads, at), testing::largest_matching(ports, pairs));
+      }
+      covered += promised.contains(link) ? 1 : 0;
+    }
+  }
+  EXPECT_GT(covered, 50U);
+}
+
+TEST(PatternLoad, SumsFlowsAndNeverNeedsMoreThanTheHose) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const testing::Routed fabric = testing::random_fabric(seed, testing::Health::uneven);
+    const PathWalker walker(fabric.view, fabric.routing.tables);
+    std::vector<PatternFlow> ring;
+    std::vector<HosePort> ports;
+    const std::size_t n = fabric.ends.size();
+    for (std::size_t i = 0; i < n && n > 1; ++i) {
+      ring.push_back({{fabric.ends[i], fabric.ends[(i + 1) % n]}, 50});
+      ports.push_back({fabric.ends[i], 50, 50});
+    }
+    HoseLoads loads(fabric.view, fabric.routing.tables);
+    const LoadVector hose = loads.load(ports).loads;
+    const PatternLoad pattern = pattern_load(walker, ring);
+    std::map<DirectedLink, std::int64_t> sums;
+    for (const PatternFlow& flow : ring) {
+      std::vector<DirectedLink> path;
+      if (!walker.append(flow.ports, path)) continue;
+      for (const DirectedLink link : path) sums[link] += 50;
+    }
+    ASSERT_EQ(pattern.loads.size(), sums.size());
+    for (const LinkLoad& load : pattern.loads) {
+      EXPECT_EQ(load.mbps, sums[load.link]);
+      EXPECT_LE(load.mbps, load_on(hose, load.link));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace railweave::fabric

@@ -1,0 +1,103 @@
+// Hose loads as the definition has them: every pair is traced hop by hop, and on every link the largest b-matching of
+// the pairs that cross it is found by augmenting paths, port by port. Shares nothing with fabric/capacity.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "fabric/routing/route_trace.h"
+
+namespace railweave::fabric::testing {
+
+struct NaivePort {
+  PortId port;
+  std::int64_t send, receive;
+};
+
+using LinkWay = std::pair<std::uint32_t, bool>;  // link, out of its port a
+using CrossingPairs = std::map<LinkWay, std::vector<std::pair<std::size_t, std::size_t>>>;
+
+inline CrossingPairs crossing_pairs(const FabricView& view, const ForwardingTables& tables,
+                                    const std::vector<NaivePort>& ports) {
+  CrossingPairs crossing;
+  const Lanes lanes{std::vector<PlaneLanes>(tables.scope().planes().size())};  // do not matter here
+  const Topology& t = view.topology();
+  for (std::size_t s = 0; s < ports.size(); ++s) {
+    for (std::size_t d = 0; d < ports.size(); ++d) {
+      const DestinationId to = tables.scope().find(ports[d].port);
+      if (s == d || !to) continue;
+      const RouteTrace trace = trace_route(view, tables, lanes, ports[s].port, to);
+      if (trace.end != TraceEnd::arrived) continue;
+      for (const TraceHop& hop : trace.hops) {
+        crossing[{t.link(hop.out).value(), t.a(t.link(hop.out)) == hop.out}].emplace_back(s, d);
+      }
+    }
+  }
+  return crossing;
+}
+
+// sent[pair] on the best matching is left in `sent` where it is given.
+inline std::int64_t largest_matching(const std::vector<NaivePort>& ports,
+                                     const std::vector<std::pair<std::size_t, std::size_t>>& pairs,
+                                     std::map<std::pair<std::size_t, std::size_t>, std::int64_t>* sent = nullptr) {
+  const std::size_t n = ports.size();
+  std::vector<std::int64_t> from_left(n), to_left(n);
+  std::map<std::pair<std::size_t, std::size_t>, std::int64_t> flow;
+  std::vector<std::vector<std::size_t>> to_of(n), from_of(n);
+  for (const auto& [s, d] : pairs) {
+    to_of[s].push_back(d);
+    from_of[d].push_back(s);
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    from_left[i] = ports[i].send;
+    to_left[i] = ports[i].receive;
+  }
+  std::int64_t total = 0;
+  std::vector<std::uint8_t> seen_from, seen_to;
+  const std::function<std::int64_t(std::size_t, std::int64_t)> augment = [&](std::size_t s,
+                                                                             std::int64_t most) -> std::int64_t {
+    seen_from[s] = 1;
+    for (const std::size_t d : to_of[s]) {
+      if (seen_to[d] != 0) continue;
+      seen_to[d] = 1;
+      std::int64_t pushed = std::min(most, to_left[d]);
+      if (pushed > 0) {
+        to_left[d] -= pushed;
+      } else {
+        for (const std::size_t other : from_of[d]) {
+          const auto at = flow.find({other, d});
+          if (seen_from[other] != 0 || at == flow.end() || at->second == 0) continue;
+          pushed = augment(other, std::min(most, at->second));
+          if (pushed > 0) {
+            flow[{other, d}] -= pushed;
+            break;
+          }
+        }
+      }
+      if (pushed > 0) {
+        flow[{s, d}] += pushed;
+        return pushed;
+      }
+    }
+    return 0;
+  };
+  for (std::size_t s = 0; s < n; ++s) {
+    while (from_left[s] > 0) {
+      seen_from.assign(n, 0);
+      seen_to.assign(n, 0);
+      const std::int64_t pushed = augment(s, from_left[s]);
+      if (pushed == 0) break;
+      from_left[s] -= pushed;
+      total += pushed;
+    }
+  }
+  if (sent != nullptr) *sent = flow;
+  return total;
+}
+
+}  // namespace railweave::fabric::testing

@@ -1,0 +1,135 @@
+// Plans of classes on InfiniBand: promises kept by the tables, the same tables directly and through OpenSM, refusals.
+#include "fabric/qos/infiniband_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/capacity/routed_fabrics.h"
+
+namespace railweave::fabric {
+namespace {
+
+struct Fixture {
+  testing::Routed fabric = testing::route_view(FabricView(testing::make_fat_tree({})));
+  QosClasses classes = default_qos_classes();
+  [[nodiscard]] InfinibandPlanInput input() const {
+    return {.classes = &classes, .view = fabric.view, .scope = fabric.scope, .lanes = &fabric.routing.lanes};
+  }
+};
+
+TEST(InfinibandPlan, GivesEveryClassItsShareAtEveryPortInWholePackets) {
+  const Fixture f;
+  const auto plan = plan_infiniband(f.input());
+  ASSERT_TRUE(plan) << plan.error().text();
+  EXPECT_TRUE(plan->uniform);
+  std::size_t cabled = 0;
+  for (const PortId port : f.fabric.view.topology().all_ports())
+    cabled += f.fabric.view.topology().peer(port) ? 1U : 0U;
+  EXPECT_EQ(plan->ports.size(), cabled);
+  for (const PortTables& port : plan->ports) {
+    EXPECT_LE(port.arbitration->low.size(), 8U);
+    EXPECT_TRUE(port.arbitration->high.empty());
+    for (const VlWeight entry : port.arbitration->low) EXPECT_EQ(entry.weight % 64, 0);
+    for (std::uint8_t c = 0; c < f.classes.size(); ++c) {
+      EXPECT_EQ((*port.sl_to_vl)[plan->service_level(c, 0)], plan->lane(c, 0));
+      EXPECT_GE(promised_permille(*port.arbitration, plan->lane(c, 0)), f.classes[c].share_permille * 95 / 100);
+    }
+  }
+}
+
+TEST(InfinibandPlan, IsTheSameThroughOpenSmAndDirectly) {
+  const Fixture f;
+  InfinibandPlanInput input = f.input();
+  const auto& ends = f.fabric.ends;
+  input.tenants = {{.tenant = "red",
+                    .pkey = 2,
+                    .members = {ends[0], ends[1]},
+                    .limited = {ends[3]},
+                    .qos_class = 2,
+                    .limit = from_gbps(100)},
+                   {.tenant = "blue", .pkey = 3, .members = {ends[2]}, .qos_class = 3}};
+  input.managers = {ends[3]};
+  const auto plan = plan_infiniband(input);
+  ASSERT_TRUE(plan) << plan.error().text();
+  const auto policy = opensm_policy(input, *plan);
+  ASSERT_TRUE(policy);
+  for (const PortTables& port : plan->ports) {
+    ASSERT_EQ(policy->sharing.low.size(), port.arbitration->low.size());
+    for (std::size_t i = 0; i < port.arbitration->low.size(); ++i) {
+      EXPECT_EQ(policy->sharing.low[i].lane, port.arbitration->low[i].vl);
+      EXPECT_EQ(policy->sharing.low[i].weight, port.arbitration->low[i].weight);
+    }
+    EXPECT_EQ(policy->sharing.lane_of_level, *port.sl_to_vl);
+  }
+  // Every adapter's keys by the plan are its memberships by the partitions.
+  const Topology& t = f.fabric.view.topology();
+  for (const PortTables& port : plan->ports) {
+    const HcaId hca = t.find_hca(port.port.device);
+    if (!hca) {
+      EXPECT_FALSE(port.pkeys.has_value());
+      continue;
+    }
+    const Guid guid = t.port_guid(t.ports(hca)[port.port.port - 1U]);
+    std::vector<std::uint16_t> keys;
+    for (const auto& partition : policy->partitions) {
+      std::uint16_t key = 0;
+      for (const auto& member : partition.members) {
+        if (member.who == opensm::PartitionMember::Who::all) key = std::max(key, partition.pkey);
+        if (member.who == opensm::PartitionMember::Who::port && member.port == guid) {
+          key = std::max<std::uint16_t>(key, static_cast<std::uint16_t>(partition.pkey | (member.full ? 0x8000U : 0U)));
+        }
+      }
+      if (key != 0) keys.push_back(key);
+    }
+    EXPECT_EQ(*port.pkeys, keys);
+  }
+  opensm::OpenSmOptions options{.routing_engines = {"ftree"}, .sharing = policy->sharing};
+  EXPECT_TRUE(opensm::write_opensm_options(options)) << opensm::write_opensm_options(options).error().text();
+  EXPECT_TRUE(opensm::write_partitions(policy->partitions))
+      << opensm::write_partitions(policy->partitions).error().text();
+  EXPECT_TRUE(opensm::write_qos_policy(policy->qos)) << opensm::write_qos_policy(policy->qos).error().text();
+}
+
+TEST(InfinibandPlan, WeighsEachPortByWhatIsReservedThere) {
+  const Fixture f;
+  Ledger ledger(whole_capacities_mbps(f.fabric.view), capacity_rules(f.classes));
+  auto one = std::make_shared<Reservation>();
+  one->job = "a";
+  one->qos_class = 4;
+  one->loads = {{0, 40'000}};
+  ledger.reserve(one);
+  InfinibandPlanInput input = f.input();
+  input.ledger = &ledger;
+  const auto plan = plan_infiniband(input);
+  ASSERT_TRUE(plan) << plan.error().text();
+  const PortId out = out_port_of(f.fabric.view.topology(), 0);
+  for (const PortTables& port : plan->ports) {
+    const SwitchId sw = f.fabric.view.topology().find_switch(port.port.device);
+    if (sw && f.fabric.view.topology().ports(sw)[port.port.port - 1U] == out) {
+      EXPECT_GE(promised_permille(*port.arbitration, 4), 100U);
+    }
+  }
+}
+
+TEST(InfinibandPlan, RefusesWithTheArithmeticWhatLanesDoNotHold) {
+  const Fixture f;
+  InfinibandPlanInput input = f.input();
+  input.data_lanes = 4;
+  const auto plan = plan_infiniband(input);
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().code, "qos.lanesDoNotSuffice");
+  EXPECT_EQ(plan.error().message, "6 classes x 1 lanes that the routing needs = 6, the ports have 4");
+  const auto torus = testing::route_view(FabricView(std::make_shared<const Topology>(generate("torus", {}).value())));
+  InfinibandPlanInput on_torus = f.input();
+  on_torus.view = torus.view;
+  on_torus.scope = torus.scope;
+  on_torus.lanes = &torus.routing.lanes;
+  const auto refused = plan_infiniband(on_torus);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "qos.lanesDoNotSuffice");
+  EXPECT_EQ(refused.error().hint, "at most " + std::to_string(8 / torus.routing.lanes.used()) + " classes fit");
+  const LaneDemand crowded[] = {{0, 400, 400}, {1, 395, 400}, {2, 190, 190}, {3, 5, 5}};
+  EXPECT_EQ(deal_turns(crowded, 4).error().code, "qos.tableTooSmall");
+}
+
+}  // namespace
+}  // namespace railweave::fabric

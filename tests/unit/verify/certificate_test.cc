@@ -1,0 +1,153 @@
+// Certificates as written, checked by railweave-verify; spoiled in one place each, and refused.
+#include <cstdio>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include "api/dto/certificate_dto.h"
+#include "fabric/formats/native_json.h"
+#include "fabric/routing/opensm/opensm_dumps.h"
+#include "scheduler/admission/bandwidth_admission.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/unit/capacity/routed_fabrics.h"
+
+namespace railweave::scheduler {
+namespace {
+
+using namespace fabric;  // NOLINT
+using fabric::testing::Health;
+
+struct Site {
+  fabric::testing::Routed fabric;
+  QosClasses classes = default_qos_classes();
+  Ledger ledger;
+  TemporaryFolder folder;
+  std::string fdbs, certificate;
+  bool planned = false;
+
+  Site(std::uint64_t seed, Health health, bool surviving) : fabric(fabric::testing::random_fabric(seed, health)) {
+    ledger = Ledger(whole_capacities_mbps(fabric.view), capacity_rules(classes));
+    HoseLoads loads(fabric.view, fabric.routing.tables);
+    BandwidthAdmission admission(classes, ledger, loads,
+                                 [this](LinkId link) -> Result<ForwardingTables> { return without(link).tables; });
+    std::mt19937_64 random(seed);
+    for (int job = 0; job < 10; ++job) {
+      std::vector<PortId> ends = fabric.ends;
+      std::ranges::shuffle(ends, random);
+      ends.resize(std::min<std::size_t>(ends.size(), 2 + random() % 6));
+      Contract contract{.tenant = "t", .guaranteed = RateMbps(static_cast<std::int64_t>(1000 + random() % 20'000))};
+      BandwidthRequest request{.job = "job-" + std::to_string(job), .ports = ends};
+      request.qos_class = job % 2 == 0 ? "all-reduce" : "latency";
+      contract.survives_link_failure = surviving;
+      if (job % 3 == 2 && !surviving) {
+        contract.promise = TrafficPromise::pattern;
+        for (std::size_t i = 0; i + 1 < ends.size(); ++i) request.flows.push_back({{ends[i], ends[i + 1]}, 500});
+      }
+      const auto result = admission.admit(contract, request);
+      if (const auto* admitted = std::get_if<Admitted>(&result)) ledger.reserve(admitted->reservation);
+    }
+    const auto plan = plan_infiniband(
+        {.classes = &classes, .view = fabric.view, .scope = fabric.scope, .lanes = &fabric.routing.lanes});
+    planned = plan.has_value();
+    fdbs = write_fdbs(fabric.routing.tables);
+    certificate = api::write_certificate(
+        {&fabric.view, &fabric.routing.tables, &ledger, &classes, planned ? &*plan : nullptr, fdbs});
+    write("fabric.json", write_native_json(fabric.view.topology()));
+  }
+
+  Routing without(LinkId link) const {
+    FabricView failed = fabric.view;
+    failed.set_state(link, LinkState::down);
+    return choose_engine(*fabric.scope)
+        .engine->reroute(fabric.routing, {.view = failed, .scope = fabric.scope})
+        .value();
+  }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder.path() / name, std::ios::binary) << text;
+  }
+  int verify(const std::string& more = {}) const {
+    write("fdbs", fdbs);
+    write("certificate.json", certificate);
+    const std::string at = folder.path().string() + "/";
+    const int status = std::system((std::string(RAILWEAVE_BINARY_DIR) + "/bin/railweave-verify " + at + "fabric.json " +
+                                    at + "fdbs " + at + "certificate.json" + more + " > " + at + "out 2>&1")
+                                       .c_str());
+    return WEXITSTATUS(status);
+  }
+  std::string said() const {
+    std::ifstream in(folder.path() / "out");
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+};
+
+TEST(Certificate, HoldsOnHealthyAndDegradedFabrics) {
+  std::size_t jobs = 0;
+  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Site site(seed, seed % 2 == 0 ? Health::uneven : Health::failures, false);
+    EXPECT_EQ(site.verify(), 0) << site.said();
+    jobs += site.ledger.reservations().size();
+  }
+  EXPECT_GT(jobs, 60U);
+}
+
+TEST(Certificate, HoldsAfterEachFailureItWasReservedFor) {
+  std::size_t failures = 0;
+  for (std::uint64_t seed = 2; seed <= 6; ++seed) {
+    const Site site(seed, Health::even, true);
+    std::string after;
+    for (const LinkId link : site.fabric.view.topology().links()) {
+      if (!site.fabric.view.topology().joins_switches(link) || failures > 40) continue;
+      const Routing routing = site.without(link);
+      bool whole = true;  // failures that cut ports off are covered for nobody
+      for (const PortId a : site.fabric.ends) {
+        for (const PortId b : site.fabric.ends) {
+          FabricView failed = site.fabric.view;
+          failed.set_state(link, LinkState::down);
+          std::vector<DirectedLink> path;
+          const PathWalker now(failed, routing.tables), before(site.fabric.view, site.fabric.routing.tables);
+          if (whole && before.append({a, b}, path)) whole = now.append({a, b}, path);
+        }
+      }
+      if (!whole) continue;
+      const std::string name = "after-" + std::to_string(link.index());
+      site.write(name, write_fdbs(routing.tables));
+      after += " --after '" + site.fabric.view.topology().link_text(link) + "=" + site.folder.path().string() + "/" +
+               name + "'";
+      ++failures;
+    }
+    EXPECT_EQ(site.verify(after), 0) << site.said();
+  }
+  EXPECT_GT(failures, 5U);
+}
+
+TEST(Certificate, DoesNotHoldWhereAnythingIsSpoiled) {
+  Site site(4, Health::even, false);
+  ASSERT_EQ(site.verify(), 0) << site.said();
+  const std::string good = site.certificate, routes = site.fdbs;
+  const auto spoil = [&](const std::string& what, const std::string& by) {
+    site.certificate = good;
+    const auto at = site.certificate.find(what);
+    EXPECT_NE(at, std::string::npos) << what;
+    site.certificate.replace(at, what.size(), by);
+    return site.verify();
+  };
+  EXPECT_EQ(spoil("\"sendMbps\":", "\"sendMbps\":9"), 1) << "a job sends more than was reserved";
+  EXPECT_NE(site.said().find("are reserved"), std::string::npos) << site.said();
+  EXPECT_EQ(spoil("\"capacityMbps\":400000", "\"capacityMbps\":800000"), 1);
+  EXPECT_EQ(spoil("\"weights\":[192,64,384,256,128,64]", "\"weights\":[0,64,0,256,128,64]"), 1);
+  EXPECT_EQ(spoil("\"fnv1a64\":\"", "\"fnv1a64\":\"0"), 1);
+  EXPECT_EQ(spoil("\"reservedMbps\":[", "\"reservedMbps\":[400000"), 1);
+  EXPECT_EQ(spoil("\"certificate\"", "\"letter\""), 2);
+  EXPECT_EQ(spoil("\"jobs\"", "\"jods\""), 2);
+  site.certificate = good;
+  site.fdbs.replace(site.fdbs.find(": 00") + 2, 3, "250");  // a switch sends into nothing
+  EXPECT_EQ(site.verify(), 1);
+  site.fdbs = "nothing";
+  EXPECT_EQ(site.verify(), 2);
+  EXPECT_EQ(api::fnv1a64("a"), "af63dc4c8601ec8c");
+}
+
+}  // namespace
+}  // namespace railweave::scheduler
