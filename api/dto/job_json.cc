@@ -90,10 +90,16 @@ Out job_to_json(const Job& job, const fabric::Topology& topology) {
             {"spec", to_json(job.spec)},
             {"state", control::to_string(job.state)},
             {"submittedUs", job.submitted_us},
+            {"notBeforeUs", job.not_before_us},
+            {"startedUs", job.started_us},
+            {"savedUs", job.saved_us},
+            {"waits", job.waits},
+            {"damage", job.damage},
             {"endedUs", job.ended_us},
             {"idempotencyKey", job.idempotency_key},
             {"requestDigest", job.request_digest},
             {"level", fabric::to_string(job.placement.level)},
+            {"blockGpus", job.placement.block_gpus},
             {"nodesUsed", job.placement.nodes_used},
             {"domainsUsed", job.placement.domains_used},
             {"groupsAtLevel", job.placement.groups_at_level},
@@ -120,6 +126,17 @@ Result<std::shared_ptr<Job>> job_from_json(const Json& value, const fabric::Topo
   reader.read("endedUs", ended_us);
   reader.read("idempotencyKey", job->idempotency_key);
   reader.read("requestDigest", job->request_digest);
+  // Not in what the first versions wrote:
+  std::uint64_t not_before_us = 0;
+  std::uint64_t started_us = 0;
+  std::uint64_t saved_us = 0;
+  job->placement.block_gpus = 0;
+  reader.read("notBeforeUs", not_before_us);
+  reader.read("startedUs", started_us);
+  reader.read("savedUs", saved_us);
+  reader.read("waits", job->waits);
+  reader.read("damage", job->damage);
+  reader.read("blockGpus", job->placement.block_gpus);
   reader.read("level", level);
   reader.read("nodesUsed", job->placement.nodes_used);
   reader.read("domainsUsed", job->placement.domains_used);
@@ -145,6 +162,11 @@ Result<std::shared_ptr<Job>> job_from_json(const Json& value, const fabric::Topo
   auto read_spec = job_spec_from_json(*spec, "/spec");
   if (!read_spec) return std::unexpected(read_spec.error());
   job->spec = std::move(*read_spec);
+  job->not_before_us = static_cast<std::int64_t>(not_before_us);
+  job->saved_us = static_cast<std::int64_t>(saved_us);
+  job->started_us = static_cast<std::int64_t>(started_us);
+  if (job->started_us == 0 && job->state == control::JobState::placed) job->started_us = job->submitted_us;
+  if (job->placement.block_gpus == 0) job->placement.block_gpus = job->spec.parallelism.tensor;
   if (predicted != nullptr) {
     auto prediction = prediction_from_json(*predicted, "/predicted");
     if (!prediction) return std::unexpected(prediction.error());

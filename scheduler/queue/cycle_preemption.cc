@@ -102,6 +102,12 @@ bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
     head_->gpus = std::move(beside->gpu_of_rank);
   }
   std::vector<QueueJobId> evicted;
+  for (const std::size_t i : plan->victims) evicted.push_back(candidates[i].id);
+  if (!passes_gate(entry, *placement, evicted)) {  // nobody is evicted for a job that cannot start
+    now_.rollback(before);
+    forget_room();
+    return true;
+  }
   for (const std::size_t i : plan->victims) {
     const Candidate& victim = candidates[i];
     const std::size_t at = running_at_.at(victim.id);
@@ -110,7 +116,6 @@ bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
     running_at_.erase(victim.id);
     if (profile_) profile_->drop_job(victim.id);
     result_.evictions.push_back({victim.id, entry.job->id, victim.lost_gpu_s, !lower});
-    evicted.push_back(victim.id);
   }
   start(entry, std::move(*placement), head_.has_value(), std::move(evicted));
   return true;

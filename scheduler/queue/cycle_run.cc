@@ -100,7 +100,7 @@ bool CycleRun::admit(const QueueEntry& entry) {
   auto placement = place_now(entry, windows);
   if (!placement) return false;
   start(entry, std::move(*placement), false);
-  return true;
+  return true;  // it started or waits at the gate
 }
 
 // The first job that waits for GPUs: from here on nothing starts that would delay it. One that fits at no known time
@@ -199,7 +199,10 @@ void CycleRun::backfill_conservative(const QueueEntry& entry) {
   if (!earliest) return wait_behind(entry);
   auto placement = later_placer_.try_place(*entry.job->spec);
   RAILWEAVE_CHECK(placement, "what fits can be placed");
-  if (earliest->at_us == input_.now_us) return start(entry, std::move(*placement), true);
+  if (earliest->at_us == input_.now_us) {
+    start(entry, std::move(*placement), true);
+    return;
+  }
   profile_->hold(placement->gpu_of_rank, earliest->at_us, earliest->at_us + entry.duration_us);
   ++reserved_;
   wait(entry, {.code = WaitCode::no_capacity, .job = earliest->after, .at_us = earliest->at_us});
@@ -207,8 +210,19 @@ void CycleRun::backfill_conservative(const QueueEntry& entry) {
 
 // --- what they share
 
-void CycleRun::start(const QueueEntry& entry, Placement placement, bool passed_others,
+bool CycleRun::passes_gate(const QueueEntry& entry, const Placement& placement, std::span<const QueueJobId> evicted) {
+  if (input_.gate == nullptr) return true;
+  std::string why = gate_kept_for_ == 0 ? input_.gate->start(*entry.job, placement, evicted)
+                                        : "bandwidth is kept for " + job_text(gate_kept_for_) + ", which waited longest";
+  if (why.empty()) return true;
+  if (entry.starving && gate_kept_for_ == 0) gate_kept_for_ = entry.job->id;
+  wait(entry, {.code = WaitCode::bandwidth, .starving = entry.starving, .name = std::move(why)});
+  return false;
+}
+
+bool CycleRun::start(const QueueEntry& entry, Placement placement, bool passed_others,
                      std::vector<QueueJobId> evicted) {
+  if (evicted.empty() && !passes_gate(entry, placement, {})) return false;
   RAILWEAVE_CHECK(now_.take(placement.gpu_of_rank), "a placement takes free GPUs");
   ledger_.take(entry.tenant, entry.gpus);
   started_gpus_[entry.tenant] += entry.gpus;
@@ -216,6 +230,7 @@ void CycleRun::start(const QueueEntry& entry, Placement placement, bool passed_o
   if (profile_) profile_->hold(placement.gpu_of_rank, input_.now_us, end_us, entry.job->id);
   started_.push_back({entry.job->id, result_.starts.size(), end_us});
   result_.starts.push_back({entry.job->id, std::move(placement), passed_others, std::move(evicted)});
+  return true;
 }
 
 void CycleRun::wait(const QueueEntry& entry, WaitReason reason) {

@@ -12,7 +12,10 @@ ClusterState::ClusterState()
       subnet_policies(std::make_shared<const SubnetPolicyTable>()),
       drains(std::make_shared<const DrainTable>()),
       alarms(std::make_shared<const AlarmTable>()),
-      ended(std::make_shared<const std::deque<JobId>>()) {
+      ended(std::make_shared<const std::deque<JobId>>()),
+      queue_rules(std::make_shared<const QueueRules>()),
+      reservations(std::make_shared<const ReservationTable>()),
+      used(std::make_shared<const scheduler::FairShare>(queue_rules->policy.half_life_us)) {
   set_topology(std::make_shared<const fabric::Topology>(fabric::empty_topology()));
 }
 
@@ -77,6 +80,7 @@ void ClusterState::hold_gpus(const Job& job, bool hold) {
 
 void ClusterState::restore(JobPtr job) {
   if (job->holds_gpus()) hold_gpus(*job, true);
+  if (job->state == JobState::queued) ++queued_jobs;
   if (!job->idempotency_key.empty()) idempotency.put(job->idempotency_key, job->id);
   jobs.put(std::move(job));
 }

@@ -11,10 +11,12 @@
 #include "fabric/topology/fabric_view.h"
 #include "scheduler/placement/allocation.h"
 #include "scheduler/placement/placement_fabric.h"
+#include "scheduler/queue/fair_share.h"
 #include "services/control/alarm.h"
 #include "services/control/drain.h"
 #include "services/control/idempotency_table.h"
 #include "services/control/job_table.h"
+#include "services/control/queue_rules.h"
 #include "services/control/subnet_mode.h"
 #include "services/control/tenant.h"
 
@@ -49,8 +51,13 @@ struct ClusterState {
   std::shared_ptr<const AlarmTable> alarms;
   std::shared_ptr<const std::map<std::string, std::uint64_t>> gpus_held;  // by tenant, of placed jobs
   std::shared_ptr<const std::deque<JobId>> ended;                         // oldest first
+  std::shared_ptr<const QueueRules> queue_rules;
+  std::shared_ptr<const ReservationTable> reservations;
+  std::shared_ptr<const scheduler::FairShare> used;  // by tenant, of what its jobs gave back
+  std::uint64_t queue_version = 0;                   // seq of the event that last changed what the queue decides on
   std::uint64_t next_job = 1;
   std::uint64_t free_gpus = 0;
+  std::uint64_t queued_jobs = 0;
 
   [[nodiscard]] const fabric::Topology& topology() const { return *accepted.topology; }
 

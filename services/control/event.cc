@@ -1,5 +1,6 @@
 #include "services/control/event.h"
 
+#include "scheduler/queue/wait_reason.h"
 #include "services/control/link_state.h"
 
 namespace railweave::control {
@@ -21,6 +22,47 @@ struct MakeHeading {
   }
   EventHeading operator()(const TenantRemoved& event) const {
     return {"tenant.removed", "tenant", event.name, EventSeverity::info, "tenant " + event.name + " removed"};
+  }
+  EventHeading operator()(const JobQueued& event) const {
+    const auto& job = *event.job;
+    return {"job.queued", "job", to_string(job.id), EventSeverity::info,
+            to_string(job.id) + " '" + job.spec.name + "' of " + job.spec.tenant + " waits for " +
+                std::to_string(scheduler::rank_count(job.spec.parallelism)) + " GPUs"};
+  }
+  EventHeading operator()(const JobWaits& event) const {
+    return {"job.waits", "job", to_string(event.id), EventSeverity::info, to_string(event.id) + " waits: " + event.text};
+  }
+  EventHeading operator()(const JobEvicted& event) const {
+    return {"job.evicted", "job", to_string(event.id), EventSeverity::warning,
+            to_string(event.id) + " waits again, " + event.reason};
+  }
+  EventHeading operator()(const JobMoved& event) const {
+    return {"job.moved", "job", to_string(event.id), EventSeverity::warning, to_string(event.id) + ": " + event.reason};
+  }
+  EventHeading operator()(const JobDamaged& event) const {
+    const bool whole = event.damage.empty();
+    return {whole ? "job.whole" : "job.damaged", "job", to_string(event.id),
+            whole ? EventSeverity::info : EventSeverity::error,
+            to_string(event.id) + (whole ? " has all its GPUs back" : ": " + event.damage)};
+  }
+  EventHeading operator()(const JobCheckpointed& event) const {
+    return {"job.checkpointed", "job", to_string(event.id), EventSeverity::info,
+            to_string(event.id) + " saved its state at " + scheduler::time_text(event.saved_us)};
+  }
+  EventHeading operator()(const QueueRulesPut& event) const {
+    return {"queue.policyPut", "queue", "policy", EventSeverity::info,
+            "queue: " + std::to_string(event.policy.classes.size()) + " priority classes, backfill " +
+                std::string(scheduler::to_string(event.policy.backfill))};
+  }
+  EventHeading operator()(const ReservationPut& event) const {
+    const auto& window = event.reservation.window;
+    return {"reservation.put", "reservation", window.name, EventSeverity::info,
+            std::string(to_string(window.kind)) + " '" + window.name + "': " + std::to_string(window.gpus.size()) +
+                " GPUs from " + scheduler::time_text(window.from_us) + " to " + scheduler::time_text(window.to_us)};
+  }
+  EventHeading operator()(const ReservationRemoved& event) const {
+    return {"reservation.removed", "reservation", event.name, EventSeverity::info,
+            "reservation '" + event.name + (event.over ? "' is over" : "' removed")};
   }
   EventHeading operator()(const JobPlaced& event) const {
     const auto& job = *event.job;

@@ -24,8 +24,46 @@ struct TenantPut {
 struct TenantRemoved {
   std::string name;
 };
+struct JobQueued {
+  JobPtr job;
+};
 struct JobPlaced {
-  JobPtr job;  // ids of the topology accepted at that point
+  JobPtr job;  // ids of the topology accepted at that point; one that waited keeps its history
+  std::string reason;
+};
+struct JobWaits {  // why, when that is another reason than before
+  JobId id;
+  std::string code, text;
+};
+struct JobEvicted {  // back to the queue
+  JobId id;
+  JobId in_favour_of;
+  double lost_gpu_s = 0;
+  std::string reason;
+};
+struct JobMoved {
+  JobId id;
+  std::vector<fabric::GpuId> gpu_of_rank;  // afterwards, of the topology accepted at that point
+  std::uint64_t ranks = 0;                 // that changed their GPU
+  std::string reason;
+};
+struct JobDamaged {
+  JobId id;
+  std::string damage;  // what is lost, and what is to be done; "": it is whole again
+};
+struct JobCheckpointed {
+  JobId id;
+  std::int64_t saved_us = 0;
+};
+struct QueueRulesPut {
+  scheduler::QueuePolicy policy;
+};
+struct ReservationPut {
+  Reservation reservation;
+};
+struct ReservationRemoved {
+  std::string name;
+  bool over = false;  // its time came to an end
 };
 struct JobEnded {
   JobId id;
@@ -81,7 +119,8 @@ struct RoutesProgrammed {
 };
 
 using EventBody =
-    std::variant<TopologyAccepted, TenantPut, TenantRemoved, JobPlaced, JobEnded, SubnetModeSet, DrainRequested,
+    std::variant<TopologyAccepted, TenantPut, TenantRemoved, JobQueued, JobPlaced, JobWaits, JobEvicted, JobMoved,
+ JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut, ReservationPut, ReservationRemoved, SubnetModeSet, DrainRequested,
                  DrainAdvanced, DrainCleared, LinksChanged, AlarmRaised, AlarmCleared, RoutesProgrammed>;
 
 struct Event {
