@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/dto/job_spec_json.h"
+#include "api/dto/job_state_json.h"
 #include "api/dto/prediction_json.h"
 #include "api/dto/time_text.h"
 #include "scheduler/placement/rank_map.h"
@@ -91,6 +92,12 @@ Out result_json(const PlacementResult& result) {
   return value;
 }
 
+bool has_place(const control::Job& job) { return !job.nodes.empty(); }
+
+}  // namespace
+
+Out time_or_null(std::int64_t us) { return us == 0 ? Out(nullptr) : Out(time_text(us)); }
+
 Out job_line_json(const control::Job& job) {
   Out value{{"id", control::to_string(job.id)},
             {"name", job.spec.name},
@@ -99,13 +106,12 @@ Out job_line_json(const control::Job& job) {
             {"priority", job.spec.priority},
             {"gpus", scheduler::rank_count(job.spec.parallelism)},
             {"nodes", job.nodes.size()},
-            {"level", fabric::to_string(job.placement.level)},
+            {"level", has_place(job) ? Out(fabric::to_string(job.placement.level)) : Out(nullptr)},
             {"submittedAt", time_text(job.submitted_us)},
+            {"startedAt", time_or_null(job.started_us)},
             {"endedAt", job.ended_us == 0 ? Out(nullptr) : Out(time_text(job.ended_us))}};
   return value;
 }
-
-}  // namespace
 
 std::string_view to_string(Outcome outcome) {
   switch (outcome) {
@@ -137,15 +143,27 @@ std::string write_placement(const JobSpec& spec, const PlacementResult& result, 
   return dump(value);
 }
 
-std::string write_job(const control::Job& job, const PlacementFabric& fabric) {
+Out to_json(const scheduler::WaitReason& reason) {
+  return {{"code", scheduler::to_string(reason.code)},
+          {"reason", scheduler::text(reason)},
+          {"starving", reason.starving},
+          {"job", reason.job == 0 ? Out(nullptr) : Out(scheduler::job_text(reason.job))},
+          {"expectedAt", time_or_null(reason.at_us)}};
+}
+
+std::string write_job(const control::Job& job, const PlacementFabric& fabric, const scheduler::WaitReason* waits) {
   const std::string id = control::to_string(job.id);
   Out value = job_line_json(job);
   value["job"] = id;
-  value["outcome"] = "placed";
+  value["outcome"] = job.state == control::JobState::queued ? "queued" : "placed";
   value["spec"] = to_json(job.spec);
-  value["placement"] = placement_json(job.placement);
-  value["groups"] = groups_to_json(fabric, job.spec.parallelism, job.placement);
+  value["placement"] = has_place(job) ? placement_json(job.placement) : Out(nullptr);
+  value["groups"] = has_place(job) ? groups_to_json(fabric, job.spec.parallelism, job.placement) : Out(nullptr);
   value["predicted"] = job.placement.predicted ? to_json(*job.placement.predicted) : Out(nullptr);
+  value["waits"] = waits == nullptr ? Out(nullptr) : to_json(*waits);
+  value["notBefore"] = time_or_null(job.not_before_us);
+  value["checkpointedAt"] = time_or_null(job.saved_us);
+  value["damage"] = job.damage.empty() ? Out(nullptr) : Out(job.damage);
   value["nodeList"] = job.nodes;
   value["ranks"] = {{"count", job.placement.gpu_of_rank.size()}, {"href", "/v1/jobs/" + id + "/ranks"}};
   Out history = Out::array();

@@ -99,6 +99,7 @@ int serve(const Config& config) {
   api::add_fabric_routes(router, plane, operations);
   api::add_routing_routes(router, plane);
   api::add_job_routes(router, plane);
+  api::add_queue_routes(router, plane);
   api::add_tenant_routes(router, plane);
   api::add_event_routes(router, plane);
   api::add_operation_routes(router, operations);
