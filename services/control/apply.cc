@@ -71,6 +71,7 @@ struct Apply {
     auto job = std::make_shared<Job>(*body.job);
     job->version = event.seq;
     job->history = {{event.time_us, event.seq, JobState::placed, "", event.actor}};
+    if (job->guarantee) job->guarantee->admitted_seq = event.seq;
     state.next_job = std::max(state.next_job, job->id.number() + 1);
     state.restore(std::move(job));
   }
@@ -84,6 +85,10 @@ struct Apply {
     job->ended_us = event.time_us;
     job->version = event.seq;
     job->history.push_back({event.time_us, event.seq, body.state, body.reason, event.actor});
+    if (job->guarantee && job->guarantee->at_risk()) {
+      job->guarantee->at_risk_total_us = job->guarantee->at_risk_us(event.time_us);
+      job->guarantee->at_risk_since_us = 0;
+    }
     state.jobs.put(std::move(job));
     change(state.ended, [&](auto& ended) { ended.push_back(body.id); });
     forget_oldest_ended(state);
@@ -142,6 +147,32 @@ struct Apply {
   }
 
   void operator()(const RoutesProgrammed&) const {}  // what switches hold is observed, not kept
+
+  void operator()(const ContractPut& body) const {
+    change(state.contracts, [&](auto& contracts) {
+      contracts.insert_or_assign(body.terms.tenant, TenantContract{body.terms, body.pkey, event.seq});
+    });
+  }
+
+  void operator()(const ContractRemoved& body) const {
+    change(state.contracts, [&](auto& contracts) { contracts.erase(body.tenant); });
+  }
+
+  void operator()(const QosClassesPut& body) const {
+    state.qos_classes = std::make_shared<const fabric::QosClasses>(body.classes);
+    state.qos_version = event.seq;
+  }
+
+  void operator()(const GuaranteeChanged& body) const {
+    const JobPtr before = state.jobs.find(body.job);
+    RAILWEAVE_CHECK(before != nullptr && before->holds_gpus(), "only placed jobs have guarantees that change");
+    auto job = std::make_shared<Job>(*before);
+    job->guarantee = body.guarantee;
+    if (job->guarantee && job->guarantee->admitted_seq == 0) job->guarantee->admitted_seq = event.seq;
+    job->version = event.seq;
+    state.jobs.put(std::move(job));
+    state.note_guarantee(body.job, body.guarantee.has_value());
+  }
 };
 
 }  // namespace

@@ -34,6 +34,18 @@ struct RemoveTenant {
   std::string name;
   std::optional<std::uint64_t> if_version;
 };
+struct PutContract {
+  scheduler::Contract terms;
+  std::optional<std::uint64_t> if_version;  // 0: only if there is none yet
+};
+struct RemoveContract {
+  std::string tenant;
+  std::optional<std::uint64_t> if_version;
+};
+struct PutQosClasses {
+  fabric::QosClasses classes;
+  std::optional<std::uint64_t> if_version;
+};
 struct AcceptTopology {
   fabric::TopologyPtr topology;
   std::shared_ptr<const std::string> document;  // its native form
@@ -82,7 +94,7 @@ struct ReportProgramming {
 struct Command {
   std::string actor;
   std::variant<SubmitJob, EndJob, PutTenant, RemoveTenant, AcceptTopology, SetSubnetMode, RequestDrain, ClearDrain,
-               ReportLinks, ReportDrains, ReportAlarms, ReportProgramming>
+               ReportLinks, ReportDrains, ReportAlarms, ReportProgramming, PutContract, RemoveContract, PutQosClasses>
       body;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "services/control/apply.h"
+#include "services/control/decide_contracts.h"
 
 namespace railweave::control {
 namespace {
@@ -121,6 +122,10 @@ struct Decide {
                     "tenant " + command.name + " holds " + std::to_string(held->second) + " GPUs",
                     "end its jobs first");
     }
+    if (state.contracts->contains(command.name)) {
+      return refuse(ErrorKind::conflict, "tenants.hasContract", "tenant " + command.name + " has a contract",
+                    "remove that first: DELETE /v1/contracts/" + command.name);
+    }
     return Decision{{TenantRemoved{command.name}}, {}, false};
   }
 
@@ -226,6 +231,10 @@ struct Decide {
   }
 
   Outcome operator()(const ReportProgramming& command) const { return Decision{{command.report}, {}, false}; }
+
+  Outcome operator()(const PutContract& command) const { return decide_contract(state, command, placers); }
+  Outcome operator()(const RemoveContract& command) const { return decide_contract(state, command); }
+  Outcome operator()(const PutQosClasses& command) const { return decide_contract(state, command, placers); }
 
   static std::string_view drain_area(DrainKind kind) {
     constexpr std::array<std::string_view, 3> areas = {"links", "switches", "nodes"};

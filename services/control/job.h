@@ -10,6 +10,7 @@
 
 #include "scheduler/job/job_spec.h"
 #include "scheduler/placement/placement.h"
+#include "services/control/job_guarantee.h"
 
 namespace railweave::control {
 
@@ -54,7 +55,8 @@ struct Job {
   scheduler::Placement placement;  // ids of the topology of the state it is in
   std::vector<std::string> nodes;  // names, in the order their first rank comes; outlives the topology
   std::vector<JobChange> history;
-  std::uint64_t version = 0;  // seq of the event that last changed it: its ETag
+  std::optional<JobGuarantee> guarantee;  // on the network; none: best effort
+  std::uint64_t version = 0;              // seq of the event that last changed it: its ETag
 
   [[nodiscard]] bool holds_gpus() const { return state == JobState::placed; }
 };
