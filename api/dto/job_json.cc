@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/dto/guarantee_json.h"
 #include "api/dto/job_spec_json.h"
 #include "api/dto/prediction_json.h"
 
@@ -109,6 +110,7 @@ Out job_to_json(const Job& job, const fabric::Topology& topology) {
             {"history", history},
             {"version", job.version}};
   if (job.placement.predicted) value["predicted"] = to_json(*job.placement.predicted);
+  if (job.guarantee) value["guarantee"] = to_json(*job.guarantee);
   return value;
 }
 
@@ -148,6 +150,7 @@ Result<std::shared_ptr<Job>> job_from_json(const Json& value, const fabric::Topo
   const Json* ranks = reader.take("ranks");
   const Json* history = reader.take("history");
   const Json* predicted = reader.take("predicted");  // jobs of before there were predictions have none
+  const Json* guarantee = reader.take("guarantee");
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   const auto parsed_state = control::parse_job_state(state);
   const auto parsed_level = level_named(level);
@@ -171,6 +174,11 @@ Result<std::shared_ptr<Job>> job_from_json(const Json& value, const fabric::Topo
     auto prediction = prediction_from_json(*predicted, "/predicted");
     if (!prediction) return std::unexpected(prediction.error());
     job->placement.predicted = std::move(*prediction);
+  }
+  if (guarantee != nullptr) {
+    auto read = guarantee_from_json(*guarantee, "/guarantee");
+    if (!read) return std::unexpected(read.error());
+    job->guarantee = std::move(*read);
   }
   auto gpus = ranks_from_json(topology, *ranks);
   if (!gpus) return std::unexpected(gpus.error());

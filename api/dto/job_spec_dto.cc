@@ -1,6 +1,7 @@
 #include "api/dto/job_spec_dto.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "api/dto/job_json.h"
@@ -17,6 +18,7 @@ using fabric::LevelKind;
 using scheduler::JobSpec;
 using scheduler::LevelRequest;
 
+constexpr double kMaxGbps = 1'000'000;
 constexpr std::string_view kLevels = "nvlinkDomain, node, rack, leafGroup, pod, cluster";
 
 void read_level(ObjectReader& reader, std::string_view field, std::optional<LevelKind>& into) {
@@ -90,6 +92,38 @@ void read_topology(ObjectReader& reader, JobSpec& spec) {
   if (auto done = fields.finish(); !done) reader.set_error(done.error());
 }
 
+void read_bandwidth(ObjectReader& reader, JobSpec& spec) {
+  const Json* value = reader.take("bandwidth");
+  if (value == nullptr || value->is_null()) return;
+  ObjectReader fields(*value, reader.pointer("bandwidth"));
+  scheduler::BandwidthWish wish;
+  std::optional<std::string> model;
+  fields.read("model", model);
+  if (model) {
+    if (*model != "hose" && *model != "pattern") {
+      fields.set_error("model", "there is no model " + shown(*model), "hose or pattern");
+    }
+    wish.model = *model == "pattern" ? scheduler::BandwidthModel::pattern : scheduler::BandwidthModel::hose;
+  }
+  if (fields.has("guaranteedGbpsPerPort")) {
+    double gbps = 0;
+    fields.read("guaranteedGbpsPerPort", gbps);
+    if (gbps < 0 || gbps > kMaxGbps) {
+      fields.set_error("guaranteedGbpsPerPort", "is no rate from 0 to 1000000 Gb/s");
+    } else {
+      wish.guaranteed = RateMbps(std::llround(gbps * 1000));
+    }
+  }
+  if (fields.has("surviveLinkFailure")) {
+    bool survive = false;
+    fields.read("surviveLinkFailure", survive);
+    wish.survive_link_failure = survive;
+  }
+  fields.read("qosClass", wish.qos_class);
+  if (auto done = fields.finish(); !done) return reader.set_error(done.error());
+  spec.bandwidth = std::move(wish);
+}
+
 void read_external(ObjectReader& reader, JobSpec& spec) {
   const Json* value = reader.take("external");
   if (value == nullptr) return;
@@ -158,6 +192,7 @@ Result<JobSpec> job_spec_from_json(const Json& value, const std::string& pointer
   reader.read("gpusPerNode", spec.gpus_per_node);
   read_topology(reader, spec);
   read_model_and_traffic(reader, spec);
+  read_bandwidth(reader, spec);
   reader.read("nodes", spec.only_nodes, 100'000);
   reader.read("excludeNodes", spec.exclude_nodes, 100'000);
   reader.read("nodeSelector", spec.node_selector, 64);
@@ -201,6 +236,15 @@ Out to_json(const JobSpec& spec) {
   if (!topology.empty()) value["topology"] = topology;
   if (spec.model) value["model"] = to_json(*spec.model);
   if (spec.traffic) value["traffic"] = to_json(*spec.traffic);
+  if (spec.bandwidth) {
+    Out bandwidth = Out::object();
+    const auto& wish = *spec.bandwidth;
+    if (wish.model) bandwidth["model"] = *wish.model == scheduler::BandwidthModel::hose ? "hose" : "pattern";
+    if (wish.guaranteed) bandwidth["guaranteedGbpsPerPort"] = static_cast<double>(wish.guaranteed->value()) / 1000;
+    if (wish.survive_link_failure) bandwidth["surviveLinkFailure"] = *wish.survive_link_failure;
+    if (!wish.qos_class.empty()) bandwidth["qosClass"] = wish.qos_class;
+    value["bandwidth"] = bandwidth;
+  }
   if (!spec.only_nodes.empty()) value["nodes"] = spec.only_nodes;
   if (!spec.exclude_nodes.empty()) value["excludeNodes"] = spec.exclude_nodes;
   if (!spec.node_selector.empty()) value["nodeSelector"] = spec.node_selector;
@@ -248,7 +292,8 @@ Result<JobRequest> read_job_request(std::string_view body) {
     reader.read("notBefore", not_before);
     if (not_before) {
       const auto time = parse_time_us(*not_before);
-      if (!time) reader.set_error("notBefore", shown(*not_before) + " is no time", "like 2026-11-21T09:00:00Z (RFC 3339)");
+      if (!time)
+        reader.set_error("notBefore", shown(*not_before) + " is no time", "like 2026-11-21T09:00:00Z (RFC 3339)");
       request.not_before_us = time.value_or(0);
     }
     if (not_before && !request.queue) {

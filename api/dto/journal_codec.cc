@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/dto/fabric_event_json.h"
+#include "api/dto/guarantee_json.h"
 #include "api/dto/job_json.h"
 #include "api/dto/job_spec_json.h"
 #include "api/dto/queue_event_json.h"
@@ -115,6 +116,7 @@ Result<EventBody> decode_body(const db::Record& record, const Json& data, const 
                               const BlobReader& blobs) {
   if (auto event = fabric_event_from_json(record.kind, data)) return std::move(*event);
   if (auto event = queue_event_from_json(record.kind, data, before.topology())) return std::move(*event);
+  if (auto event = guarantee_event_from_json(record.kind, data)) return std::move(*event);
   ObjectReader reader(data, "/data");
   if (record.kind == "topology.accepted") {
     TopologyAccepted body;
@@ -217,7 +219,8 @@ std::string JournalCodec::encode_state(const ClusterState& state) const {
       {"nextJob", state.next_job},
       {"tenants", std::move(tenants)},
       {"fabric", fabric_state_to_json(state)},
-      {"queue", queue_state_to_json(state)}};
+      {"queue", queue_state_to_json(state)},
+      {"guarantees", guarantee_state_to_json(state)}};
   Out ended = Out::array();
   for (const auto id : *state.ended) ended.push_back(id.number());
   value["ended"] = std::move(ended);
@@ -251,6 +254,7 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
   const Json* ended = reader.take("ended");
   const Json* fabric = reader.take("fabric");  // these two are not in the snapshots of the first versions
   const Json* queue = reader.take("queue");
+  const Json* guarantees = reader.take("guarantees");
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   if (topology == nullptr || tenants == nullptr || jobs == nullptr || ended == nullptr) {
     return fail(ErrorKind::internal, "journal.unreadable", "the snapshot lacks a part");
@@ -270,6 +274,9 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
   }
   if (queue != nullptr) {
     if (auto read = read_queue_state(*queue, state); !read) return std::unexpected(read.error());
+  }
+  if (guarantees != nullptr) {
+    if (auto read = read_guarantee_state(*guarantees, state); !read) return std::unexpected(read.error());
   }
   TenantTable table;
   for (const auto& item : *tenants) {

@@ -10,9 +10,7 @@ namespace {
 
 using namespace control;  // NOLINT: this file is about its types
 
-std::unexpected<Error> wrong(const std::string& what) {
-  return fail(ErrorKind::internal, "journal.unreadable", what);
-}
+std::unexpected<Error> wrong(const std::string& what) { return fail(ErrorKind::internal, "journal.unreadable", what); }
 
 JobId read_id(ObjectReader& reader, const char* field = "number") {
   std::uint64_t number = 0;
@@ -41,8 +39,12 @@ Result<std::vector<fabric::GpuId>> read_gpus(ObjectReader& reader, const char* f
 
 Out to_json(const Reservation& reservation, const fabric::Topology& topology) {
   const auto& window = reservation.window;
-  return {{"name", window.name},     {"kind", control::to_string(window.kind)}, {"fromUs", window.from_us},
-          {"toUs", window.to_us},    {"tenant", window.tenant},                 {"reason", reservation.reason},
+  return {{"name", window.name},
+          {"kind", control::to_string(window.kind)},
+          {"fromUs", window.from_us},
+          {"toUs", window.to_us},
+          {"tenant", window.tenant},
+          {"reason", reservation.reason},
           {"gpus", ranks_to_json(topology, window.gpus)}};
 }
 
@@ -172,7 +174,8 @@ Result<void> read_queue_state(const Json& value, ClusterState& state) {
   const Json* reservations = reader.take("reservations");
   const Json* used = reader.take("used");
   if (auto done = reader.finish(); !done) return done;
-  if (policy == nullptr || reservations == nullptr || used == nullptr) return wrong("the queue's snapshot lacks a part");
+  if (policy == nullptr || reservations == nullptr || used == nullptr)
+    return wrong("the queue's snapshot lacks a part");
   auto read = queue_policy_from_json(*policy);
   if (!read) return std::unexpected(read.error());
   rules->policy = std::move(*read);

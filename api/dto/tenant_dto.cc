@@ -33,12 +33,9 @@ Result<control::Tenant> tenant_from_json(const std::string& name, const Json& va
 
 Out to_json(const control::Tenant& tenant) {
   const auto optional = [](const std::optional<std::uint64_t>& gpus) { return gpus ? Out(*gpus) : Out(nullptr); };
-  return {{"description", tenant.description},
-          {"maxGpus", optional(tenant.max_gpus)},
-          {"quotaGpus", optional(tenant.quota_gpus)},
-          {"cohort", tenant.cohort},
-          {"borrowGpus", optional(tenant.borrow_gpus)},
-          {"weight", tenant.weight},
+  return {{"description", tenant.description},          {"maxGpus", optional(tenant.max_gpus)},
+          {"quotaGpus", optional(tenant.quota_gpus)},   {"cohort", tenant.cohort},
+          {"borrowGpus", optional(tenant.borrow_gpus)}, {"weight", tenant.weight},
           {"repair", to_string(tenant.repair)}};
 }
 
@@ -57,8 +54,9 @@ Result<control::Tenant> read_tenant(const std::string& name, std::string_view bo
     return fail(ErrorKind::invalid, "body.invalidField", "the description is longer than 1000 bytes", "/description");
   }
   if (!tenant) return tenant;
-  for (const auto& [gpus, where] : {std::pair(tenant->max_gpus, "/maxGpus"), std::pair(tenant->quota_gpus, "/quotaGpus"),
-                                    std::pair(tenant->borrow_gpus, "/borrowGpus")}) {
+  for (const auto& [gpus, where] :
+       {std::pair(tenant->max_gpus, "/maxGpus"), std::pair(tenant->quota_gpus, "/quotaGpus"),
+        std::pair(tenant->borrow_gpus, "/borrowGpus")}) {
     if (gpus > kMaxGpusLimit) {
       return fail(ErrorKind::invalid, "body.invalidField",
                   "a limit of more than " + std::to_string(kMaxGpusLimit) + " GPUs is none", where,

@@ -31,7 +31,8 @@ Result<JobPtr> find_job(const control::ClusterState& state, const std::string& i
 
 std::string version_etag(const control::Job& job) { return etag_of(control::to_string(job.id), job.version); }
 
-Response job_answer(const ControlPlane& plane, const control::ClusterState& state, const control::Job& job, int status) {
+Response job_answer(const ControlPlane& plane, const control::ClusterState& state, const control::Job& job,
+                    int status) {
   const auto queue = plane.loop.queue();
   const auto* waits = job.state == control::JobState::queued ? wait_reason(*queue, job.id) : nullptr;
   return Response::json(write_job(job, *state.placement_fabric, waits), status);
@@ -269,8 +270,7 @@ void add_job_routes(Router& router, const ControlPlane& plane) {
   router.post("/v1/jobs/{id}/complete",
               [&plane](const Request& q, Responder r) { end_job(plane, q, r, control::JobState::completed); });
   router.post("/v1/jobs/{id}/checkpoint", [&plane](const Request& q, Responder r) { checkpoint_job(plane, q, r); });
-  router.post(
-      "/v1/jobs/{id}/repair", [&plane](const Request& q, Responder r) { repair_job(plane, q, r); }, compute);
+  router.post("/v1/jobs/{id}/repair", [&plane](const Request& q, Responder r) { repair_job(plane, q, r); }, compute);
   router.post(
       "/v1/placements/query", [&plane](const Request& q, Responder r) { query_placement(plane, q, r); }, compute);
 }

@@ -102,7 +102,8 @@ void list_shares(const ControlPlane& plane, const Request& request, const Respon
 
 Response policy_answer(const ClusterState& state) {
   const auto& rules = *state.queue_rules;
-  return Response::json(write_queue_policy(rules.policy, rules.version)).with("ETag", etag_of(kPolicyId, rules.version));
+  return Response::json(write_queue_policy(rules.policy, rules.version))
+      .with("ETag", etag_of(kPolicyId, rules.version));
 }
 
 void get_policy(const ControlPlane& plane, const Request& request, const Responder& respond) {
@@ -183,7 +184,10 @@ void get_defragmentation(const ControlPlane& plane, const Request& request, cons
 // --- reservations
 
 Error no_reservation(const std::string& name) {
-  return {ErrorKind::notFound, "reservations.notFound", "there is no reservation '" + name + "'", {},
+  return {ErrorKind::notFound,
+          "reservations.notFound",
+          "there is no reservation '" + name + "'",
+          {},
           "GET /v1/reservations lists them"};
 }
 
@@ -264,7 +268,8 @@ void add_queue_routes(Router& router, const ControlPlane& plane) {
       compute);
   router.get("/v1/reservations", [&plane](const Request& q, Responder r) { list_reservations(plane, q, r); });
   router.get("/v1/reservations/{name}", [&plane](const Request& q, Responder r) { get_reservation(plane, q, r); });
-  router.put("/v1/reservations/{name}", [&plane](const Request& q, Responder r) { put_reservation(plane, q, r); }, body);
+  router.put(
+      "/v1/reservations/{name}", [&plane](const Request& q, Responder r) { put_reservation(plane, q, r); }, body);
   router.del("/v1/reservations/{name}", [&plane](const Request& q, Responder r) { delete_reservation(plane, q, r); });
 }
 

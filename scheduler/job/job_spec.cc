@@ -96,6 +96,9 @@ Result<void> check_names(const JobSpec& spec) {
         Named{&spec.external_scheduler, "/external/scheduler"}, Named{&spec.external_id, "/external/id"}}) {
     if (auto checked = check_name(*name, std::string(at), true); !checked) return checked;
   }
+  if (spec.bandwidth) {
+    if (auto checked = check_name(spec.bandwidth->qos_class, "/bandwidth/qosClass", true); !checked) return checked;
+  }
   if (spec.only_nodes.size() > JobSpec::kMaxExcludeNodes) {
     return invalid("at most " + std::to_string(JobSpec::kMaxExcludeNodes) + " nodes can be named", "/nodes",
                    "select by label");

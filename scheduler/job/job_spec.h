@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fabric/base/error.h"
+#include "fabric/base/units.h"
 #include "fabric/topology/locality.h"
 #include "scheduler/job/model.h"
 
@@ -47,6 +48,17 @@ struct Slice {
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
+enum class BandwidthModel : std::uint8_t { hose, pattern };
+
+// What a job asks of the network; what is not said is as in its tenant's contract.
+struct BandwidthWish {
+  std::optional<BandwidthModel> model;
+  std::optional<RateMbps> guaranteed;  // each way, at each of its ports; 0: best effort
+  std::optional<bool> survive_link_failure;
+  std::string qos_class;
+  friend bool operator==(const BandwidthWish&, const BandwidthWish&) = default;
+};
+
 struct JobSpec {
   static constexpr std::uint64_t kMaxRanks = 1U << 20U;
   static constexpr std::uint32_t kMaxGpusPerNode = 64;  // as fabric::TopologyBuilder::kMaxGpusPerHost
@@ -73,6 +85,8 @@ struct JobSpec {
 
   std::optional<ModelSpec> model;      // what it computes, to predict a step
   std::optional<TrafficSpec> traffic;  // what it sends, in place of what the model implies
+
+  std::optional<BandwidthWish> bandwidth;
 
   std::vector<std::string> only_nodes;  // nowhere else; none: anywhere
   std::vector<std::string> exclude_nodes;

@@ -212,8 +212,9 @@ void CycleRun::backfill_conservative(const QueueEntry& entry) {
 
 bool CycleRun::passes_gate(const QueueEntry& entry, const Placement& placement, std::span<const QueueJobId> evicted) {
   if (input_.gate == nullptr) return true;
-  std::string why = gate_kept_for_ == 0 ? input_.gate->start(*entry.job, placement, evicted)
-                                        : "bandwidth is kept for " + job_text(gate_kept_for_) + ", which waited longest";
+  std::string why = gate_kept_for_ == 0
+                        ? input_.gate->start(*entry.job, placement, evicted)
+                        : "bandwidth is kept for " + job_text(gate_kept_for_) + ", which waited longest";
   if (why.empty()) return true;
   if (entry.starving && gate_kept_for_ == 0) gate_kept_for_ = entry.job->id;
   wait(entry, {.code = WaitCode::bandwidth, .starving = entry.starving, .name = std::move(why)});

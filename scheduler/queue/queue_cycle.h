@@ -31,7 +31,7 @@ struct QueueInput {
   const FairShare* used = nullptr;      // for FairShareRule::decayed; none: nobody used anything
   std::int64_t now_us = 0;
   StartGate* gate = nullptr;  // none: GPUs are all a job needs
-  bool explain = true;  // the placement's own account of why the first waiting job does not fit
+  bool explain = true;        // the placement's own account of why the first waiting job does not fit
 };
 
 struct StartedJob {

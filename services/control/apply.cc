@@ -105,6 +105,7 @@ struct Apply {
     job->saved_us = 0;
     job->waits.clear();
     job->note({event.time_us, event.seq, JobState::placed, body.reason, event.actor});
+    if (job->guarantee) job->guarantee->admitted_seq = event.seq;
     state.next_job = std::max(state.next_job, job->id.number() + 1);
     state.queue_version = event.seq;
     state.restore(std::move(job));
@@ -122,6 +123,7 @@ struct Apply {
       give_back(job);
       job.placement = {};
       job.nodes.clear();
+      job.guarantee.reset();
       job.state = JobState::queued;
       job.started_us = job.saved_us = 0;
       job.damage.clear();
@@ -195,6 +197,10 @@ struct Apply {
     job->ended_us = event.time_us;
     job->version = event.seq;
     job->note({event.time_us, event.seq, body.state, body.reason, event.actor});
+    if (job->guarantee && job->guarantee->at_risk()) {
+      job->guarantee->at_risk_total_us = job->guarantee->at_risk_us(event.time_us);
+      job->guarantee->at_risk_since_us = 0;
+    }
     state.jobs.put(std::move(job));
     change(state.ended, [&](auto& ended) { ended.push_back(body.id); });
     forget_oldest_ended(state);
@@ -271,6 +277,32 @@ struct Apply {
   }
 
   void operator()(const RoutesProgrammed&) const {}  // what switches hold is observed, not kept
+
+  void operator()(const ContractPut& body) const {
+    change(state.contracts, [&](auto& contracts) {
+      contracts.insert_or_assign(body.terms.tenant, TenantContract{body.terms, body.pkey, event.seq});
+    });
+  }
+
+  void operator()(const ContractRemoved& body) const {
+    change(state.contracts, [&](auto& contracts) { contracts.erase(body.tenant); });
+  }
+
+  void operator()(const QosClassesPut& body) const {
+    state.qos_classes = std::make_shared<const fabric::QosClasses>(body.classes);
+    state.qos_version = event.seq;
+  }
+
+  void operator()(const GuaranteeChanged& body) const {
+    const JobPtr before = state.jobs.find(body.job);
+    RAILWEAVE_CHECK(before != nullptr && before->holds_gpus(), "only placed jobs have guarantees that change");
+    auto job = std::make_shared<Job>(*before);
+    job->guarantee = body.guarantee;
+    if (job->guarantee && job->guarantee->admitted_seq == 0) job->guarantee->admitted_seq = event.seq;
+    job->version = event.seq;
+    state.jobs.put(std::move(job));
+    state.note_guarantee(body.job, body.guarantee.has_value());
+  }
 };
 
 }  // namespace

@@ -9,6 +9,9 @@ namespace railweave::control {
 
 ClusterState::ClusterState()
     : tenants(std::make_shared<const TenantTable>()),
+      contracts(std::make_shared<const ContractTable>()),
+      qos_classes(std::make_shared<const fabric::QosClasses>(fabric::default_qos_classes())),
+      guaranteed(std::make_shared<const std::set<JobId>>()),
       subnet_policies(std::make_shared<const SubnetPolicyTable>()),
       drains(std::make_shared<const DrainTable>()),
       alarms(std::make_shared<const AlarmTable>()),
@@ -24,6 +27,7 @@ void ClusterState::set_topology(fabric::TopologyPtr topology) {
   allocations = scheduler::Allocations(topology->hosts().size());
   free_gpus = topology->gpus().size();
   gpus_held = std::make_shared<const std::map<std::string, std::uint64_t>>();
+  if (!guaranteed->empty()) guaranteed = std::make_shared<const std::set<JobId>>();
   placement_fabric = std::make_shared<const scheduler::PlacementFabric>(topology);
   accepted.topology = std::move(topology);
   for (const auto& [target, drain] : *drains) mark(target, true);
@@ -76,6 +80,18 @@ void ClusterState::hold_gpus(const Job& job, bool hold) {
   count = hold ? count + gpus : count - gpus;
   if (count == 0) held->erase(job.spec.tenant);
   gpus_held = std::move(held);
+  if (job.guarantee) note_guarantee(job.id, hold);
+}
+
+void ClusterState::note_guarantee(JobId job, bool has) {
+  if (guaranteed->contains(job) == has) return;
+  auto noted = std::make_shared<std::set<JobId>>(*guaranteed);
+  if (has) {
+    noted->insert(job);
+  } else {
+    noted->erase(job);
+  }
+  guaranteed = std::move(noted);
 }
 
 void ClusterState::restore(JobPtr job) {

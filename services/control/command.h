@@ -69,6 +69,18 @@ struct RemoveTenant {
   std::string name;
   std::optional<std::uint64_t> if_version;
 };
+struct PutContract {
+  scheduler::Contract terms;
+  std::optional<std::uint64_t> if_version;  // 0: only if there is none yet
+};
+struct RemoveContract {
+  std::string tenant;
+  std::optional<std::uint64_t> if_version;
+};
+struct PutQosClasses {
+  fabric::QosClasses classes;
+  std::optional<std::uint64_t> if_version;
+};
 struct AcceptTopology {
   fabric::TopologyPtr topology;
   std::shared_ptr<const std::string> document;  // its native form
@@ -116,8 +128,9 @@ struct ReportProgramming {
 
 struct Command {
   std::string actor;
-  std::variant<SubmitJob, EndJob, RepairJob, CheckpointJob, PutQueueRules, PutReservation, RemoveReservation, PutTenant, RemoveTenant, AcceptTopology, SetSubnetMode, RequestDrain, ClearDrain,
-               ReportLinks, ReportDrains, ReportAlarms, ReportProgramming>
+  std::variant<SubmitJob, EndJob, RepairJob, CheckpointJob, PutQueueRules, PutReservation, RemoveReservation, PutTenant,
+               RemoveTenant, AcceptTopology, SetSubnetMode, RequestDrain, ClearDrain, ReportLinks, ReportDrains,
+               ReportAlarms, ReportProgramming, PutContract, RemoveContract, PutQosClasses>
       body;
 };
 

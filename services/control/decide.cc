@@ -8,6 +8,7 @@
 
 #include "scheduler/queue/wait_reason.h"
 #include "services/control/apply.h"
+#include "services/control/decide_contracts.h"
 #include "services/control/job_repair.h"
 #include "services/control/reservation_plan.h"
 
@@ -142,8 +143,9 @@ struct Decide {
     }
     const std::int64_t saved_us = command.saved_us == 0 ? now_us : command.saved_us;
     if (saved_us > now_us || saved_us < job->started_us) {
-      return refuse(ErrorKind::impossible, "jobs.badCheckpoint",
-                    "a checkpoint lies between the job's start, " + scheduler::time_text(job->started_us) + ", and now");
+      return refuse(
+          ErrorKind::impossible, "jobs.badCheckpoint",
+          "a checkpoint lies between the job's start, " + scheduler::time_text(job->started_us) + ", and now");
     }
     if (saved_us <= job->saved_us) return Decision{{}, command.id, true};
     return Decision{{JobCheckpointed{command.id, saved_us}}, command.id, false};
@@ -221,6 +223,10 @@ struct Decide {
                     "end its jobs first");
     }
     if (const auto why = still_used(command.name)) return refuse(ErrorKind::conflict, "tenants.inUse", *why);
+    if (state.contracts->contains(command.name)) {
+      return refuse(ErrorKind::conflict, "tenants.hasContract", "tenant " + command.name + " has a contract",
+                    "remove that first: DELETE /v1/contracts/" + command.name);
+    }
     return Decision{{TenantRemoved{command.name}}, {}, false};
   }
 
@@ -335,6 +341,9 @@ struct Decide {
     });
     return why;
   }
+  Outcome operator()(const PutContract& command) const { return decide_contract(state, command, placers); }
+  Outcome operator()(const RemoveContract& command) const { return decide_contract(state, command); }
+  Outcome operator()(const PutQosClasses& command) const { return decide_contract(state, command, placers); }
 
   static std::string_view drain_area(DrainKind kind) {
     constexpr std::array<std::string_view, 3> areas = {"links", "switches", "nodes"};

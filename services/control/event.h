@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -118,10 +119,30 @@ struct RoutesProgrammed {
   std::int64_t total_us = 0;  // from the report (or the wish) to the last block read back
 };
 
+struct ContractPut {
+  scheduler::Contract terms;
+  std::uint16_t pkey = 0;
+};
+struct ContractRemoved {
+  std::string tenant;
+};
+struct QosClassesPut {
+  fabric::QosClasses classes;
+};
+// Of a placed job; `guarantee` is as it is from now on, none: withdrawn.
+struct GuaranteeChanged {
+  JobId job;
+  std::string tenant;
+  GuaranteeChange change = GuaranteeChange::at_risk;
+  std::optional<JobGuarantee> guarantee;
+  std::int64_t for_us = 0;  // of restored: how long it was at risk
+};
+
 using EventBody =
     std::variant<TopologyAccepted, TenantPut, TenantRemoved, JobQueued, JobPlaced, JobWaits, JobEvicted, JobMoved,
- JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut, ReservationPut, ReservationRemoved, SubnetModeSet, DrainRequested,
-                 DrainAdvanced, DrainCleared, LinksChanged, AlarmRaised, AlarmCleared, RoutesProgrammed>;
+                 JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut, ReservationPut, ReservationRemoved,
+                 SubnetModeSet, DrainRequested, DrainAdvanced, DrainCleared, LinksChanged, AlarmRaised, AlarmCleared,
+                 RoutesProgrammed, ContractPut, ContractRemoved, QosClassesPut, GuaranteeChanged>;
 
 struct Event {
   std::uint64_t seq = 0;

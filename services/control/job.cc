@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "job-";
 constexpr std::array<std::pair<JobState, std::string_view>, 5> kStates{{{JobState::queued, "queued"},
- {JobState::placed, "placed"},
+                                                                        {JobState::placed, "placed"},
                                                                         {JobState::completed, "completed"},
                                                                         {JobState::cancelled, "cancelled"},
                                                                         {JobState::lost, "lost"}}};

@@ -10,6 +10,7 @@
 
 #include "scheduler/job/job_spec.h"
 #include "scheduler/placement/placement.h"
+#include "services/control/job_guarantee.h"
 
 namespace railweave::control {
 
@@ -54,15 +55,16 @@ struct Job {
   std::int64_t not_before_us = 0;  // it does not want to start sooner
   std::int64_t started_us = 0;     // 0: has not, or waits again
   std::int64_t saved_us = 0;       // its last checkpoint since then, as it told us; 0: none
-  std::int64_t ended_us = 0;  // 0: has not
+  std::int64_t ended_us = 0;       // 0: has not
   std::string idempotency_key;
   std::string request_digest;      // of what came with the key
   scheduler::Placement placement;  // ids of the topology of the state it is in
   std::vector<std::string> nodes;  // names, in the order their first rank comes; outlives the topology
-  std::string waits;    // why it waits, as its history last said: a word of to_string(WaitCode)
-  std::string damage;   // "": whole; else which of its GPUs are of no use any more, and what is to be done
+  std::string waits;               // why it waits, as its history last said: a word of to_string(WaitCode)
+  std::string damage;              // "": whole; else which of its GPUs are of no use any more, and what is to be done
   std::vector<JobChange> history;
-  std::uint64_t version = 0;  // seq of the event that last changed it: its ETag
+  std::optional<JobGuarantee> guarantee;  // on the network; none: best effort
+  std::uint64_t version = 0;              // seq of the event that last changed it: its ETag
 
   [[nodiscard]] bool holds_gpus() const { return state == JobState::placed; }
   [[nodiscard]] bool has_ended() const { return state > JobState::placed; }

@@ -56,8 +56,7 @@ void add_events(const ClusterState& state, const scheduler::CycleResult& result,
         JobEvicted{JobId(evicted.job), JobId(evicted.in_favour_of), evicted.lost_gpu_s, evicted.reason()});
   }
   for (const auto& start : result.starts) {
-    const JobPtr job =
-        asked != nullptr && asked->id.number() == start.job ? asked : state.jobs.find(JobId(start.job));
+    const JobPtr job = asked != nullptr && asked->id.number() == start.job ? asked : state.jobs.find(JobId(start.job));
     events.emplace_back(placed(state, *job, start));
   }
 }

@@ -17,9 +17,9 @@ namespace railweave::control {
 struct QueueView {
   std::uint64_t seq = 0;  // of the state it was run on
   std::int64_t time_us = 0;
-  std::int64_t wake_us = 0;  // when it looks again though nothing happens; 0: it does not
-  std::uint64_t cycles = 0;  // since the start
-  std::int64_t took_us = 0;  // the last one
+  std::int64_t wake_us = 0;                    // when it looks again though nothing happens; 0: it does not
+  std::uint64_t cycles = 0;                    // since the start
+  std::int64_t took_us = 0;                    // the last one
   std::vector<scheduler::WaitingJob> waiting;  // in the order of the queue
 };
 using QueueViewPtr = std::shared_ptr<const QueueView>;

@@ -18,9 +18,10 @@ Result<QueueWindow> plan_window(const ClusterState& state, const PutReservation&
   if (command.to_us <= now_us) return wrong("it is over already", "/to");
   if (!state.reservations->contains(command.name) &&
       state.reservations->size() >= scheduler::QueuePolicy::kMaxWindows) {
-    return fail(ErrorKind::conflict, "reservations.tooMany",
-                "there are " + std::to_string(state.reservations->size()) + " reservations already, the most there may be",
-                {}, "remove one first");
+    return fail(
+        ErrorKind::conflict, "reservations.tooMany",
+        "there are " + std::to_string(state.reservations->size()) + " reservations already, the most there may be", {},
+        "remove one first");
   }
   if (command.kind == QueueWindow::Kind::maintenance) {
     if (command.nodes.empty()) return wrong("maintenance of no nodes", "/nodes");

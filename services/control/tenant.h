@@ -28,7 +28,7 @@ struct Tenant {
   std::optional<std::uint64_t> borrow_gpus;  // the most it may borrow; none: whatever the cohort leaves
   double weight = 1;                         // of its fair share
   RepairPolicy repair = RepairPolicy::propose;
-  std::uint64_t version = 0;              // seq of the event that last changed it: its ETag
+  std::uint64_t version = 0;  // seq of the event that last changed it: its ETag
 
   [[nodiscard]] bool same_rules(const Tenant& other) const {
     return description == other.description && max_gpus == other.max_gpus && quota_gpus == other.quota_gpus &&

@@ -1,11 +1,10 @@
 // The queue in the control loop: what waits starts in its turn, in the transaction of what made room; what is decided
 // is in histories; all of it outlives a restart.
-#include "services/control/queue_runner.h"
-
 #include <random>
 #include <set>
 
 #include "services/control/job_repair.h"
+#include "services/control/queue_runner.h"
 #include "tests/unit/control/control_fixture.h"
 
 namespace railweave::control {
@@ -133,7 +132,8 @@ TEST_F(QueueTest, HighPriorityEvictsWhoLosesLeastAndTheEvictedWaitAgain) {
   EXPECT_EQ(job(older)->started_us, 0);
   EXPECT_TRUE(job(older)->nodes.empty());
   bool told = false;
-  for (const auto& change : job(older)->history) told = told || change.reason == "evicted for " + to_string(urgent) + " of higher priority";
+  for (const auto& change : job(older)->history)
+    told = told || change.reason == "evicted for " + to_string(urgent) + " of higher priority";
   EXPECT_TRUE(told);
   restart();
   end(urgent);
@@ -293,7 +293,8 @@ TEST_F(QueueTest, RandomEventsConserveGpus) {
       const JobId id = ids[random() % ids.size()];
       if (job(id) != nullptr && !job(id)->has_ended()) must(EndJob{id, JobState::cancelled, "", {}});
     } else {
-      must(ReportLinks{"fabric", {link_of(random() % 6, random() % 2 ? fabric::LinkState::up : fabric::LinkState::down)}});
+      must(ReportLinks{"fabric",
+                       {link_of(random() % 6, random() % 2 ? fabric::LinkState::up : fabric::LinkState::down)}});
     }
     const auto state = loop_->state();
     std::set<std::uint32_t> held;
