@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <span>
-
-#include "scheduler/placement/placement_transaction.h"
 
 namespace railweave::control {
 namespace {
@@ -104,14 +101,10 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
   for (const auto& node : nodes) {
     if (!state.drains->contains({DrainKind::node, node})) repair.to_drain.push_back(node);
   }
-  // What is lost and free is no room for it.
-  scheduler::PlacementTransaction without_lost(placers.at(state).tree(), topology);
-  for (const auto gpu : named) {
-    const std::uint64_t used = state.allocations[topology.host(gpu).index()].used;
-    if ((used >> topology.local_index(gpu) & 1U) == 0) (void)without_lost.take(std::span(&gpu, 1));
-  }
-  auto plan = plan_job_repair(state, *job, repair.lost, placers);
-  without_lost.rollback();
+  // What is named is no room for it either, free or not.
+  std::vector<fabric::GpuId> no_room(named.begin(), named.end());
+  no_room.insert(no_room.end(), repair.lost.begin(), repair.lost.end());
+  auto plan = plan_job_repair(state, *job, no_room, placers);
   if (!plan) return std::unexpected(plan.error());
   repair.plan = std::move(*plan);
   return repair;

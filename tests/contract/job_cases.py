@@ -319,6 +319,7 @@ def lost_jobs(session):
     lost = session.call("getJob", 200, path={"id": name}).json
     assert lost["state"] == "lost" and lost["nodeList"][-1] == "node-4", lost
     assert session.call("listRanks", 200, path={"id": name}).json["items"] == []
+    session.call("listRanks", 400, "query.unknownParameter", path={"id": name}, query={"user": "me"})
     session.call("listRanks", 409, "ranks.ended", path={"id": name}, query={"format": "mpi"})
     session.call("putTopology", 200, body=fabric(), query={"source": "by hand"})
 
