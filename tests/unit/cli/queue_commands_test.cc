@@ -131,7 +131,7 @@ TEST(Reservations, PutMaintenanceOrRoomForAJob) {
   std::vector<std::string> room = {"reservations", "put", "r", "--tenant", "research", "--gpus", "8"};
   room.insert(room.end(), times.begin(), times.end());
   EXPECT_EQ(service.run(room).exit_code, 0);
-  EXPECT_EQ(Json::parse(service.asked().at(1).body)["job"], Json::parse(R"({"tenant":"research","gpus":8})"));
+  EXPECT_EQ(Json::parse(service.asked().at(1).body)["job"], Json::parse(R"({"gpus":8,"tenant":"research"})"));
 }
 
 }  // namespace
