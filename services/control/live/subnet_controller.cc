@@ -145,6 +145,7 @@ void SubnetController::take_topology(const ClusterState& state) {
   view_version_ = UINT64_MAX;
   base_.reset();
   wanted_.reset();
+  unsound_.clear();
   applied_.reset();
   raw_.clear();
   matches_opensm_ = false;

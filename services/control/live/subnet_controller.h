@@ -49,8 +49,9 @@ struct SubnetSurroundings {
   std::function<Result<std::unique_ptr<fabric::FabricDriver>>(SubnetMode)> connect;
   std::function<std::int64_t()> monotonic_us, unix_us;
   std::function<void(decltype(Command::body))> report;  // to the control loop; must not block
-  RoutingCache* routes = nullptr;
-  RoutingCache* host_routes = nullptr;  // for opensm mode: OpenSM routes switches' own LIDs in its own way
+  using RoutesOf = std::function<Result<FabricRoutesPtr>(const ClusterState&)>;
+  RoutesOf routes;
+  RoutesOf host_routes;  // for opensm mode: OpenSM routes switches' own LIDs in its own way
 };
 
 class SubnetController {
@@ -96,6 +97,7 @@ class SubnetController {
   void took_sweep(const ClusterState& state, const fabric::Sweep& swept, Cause cause);
   void follow_links(const ClusterState& state, Cause cause);
   void bring_to_wanted(const ClusterState& state, Cause cause);
+  [[nodiscard]] bool is_sound(const fabric::Routing& routing);
   void bring_up();
   void stop_writing(const Error& error);
   void check_opensm(const ClusterState& state);
@@ -141,6 +143,7 @@ class SubnetController {
   std::optional<fabric::health::LinkDamping> damping_;
   FabricRoutesPtr base_;                   // of the accepted topology, made when it was accepted
   std::optional<fabric::Routing> wanted_;  // of view_
+  std::string unsound_;                    // why wanted_ does not pass the audit; "": it does
   fabric::FabricView view_;
   std::optional<fabric::Routing> applied_;  // what switches hold, but for those in unsynced_; none: not read yet
   std::set<fabric::SwitchId> unsynced_;     // whose tables are not known

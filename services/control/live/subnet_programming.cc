@@ -10,6 +10,15 @@ namespace railweave::control {
 
 using namespace fabric;  // NOLINT: this file is about its types
 
+namespace {
+
+std::string fault_of(const AuditReport& report) {
+  if (report.sound()) return {};
+  return report.findings.empty() ? "some pairs have no route" : report.findings.front().message;
+}
+
+}  // namespace
+
 void SubnetController::bring_up() {
   if (!base_) return;                 // LIDs come from the scope: bring_to_wanted() comes back here
   if (mode_ == SubnetMode::opensm) {  // LIDs and port states are OpenSM's
@@ -54,7 +63,7 @@ void SubnetController::bring_to_wanted(const ClusterState& state, Cause cause) {
   const std::int64_t start = now();
   const bool first = !base_;
   if (first) {
-    auto routes = (mode_ == SubnetMode::opensm ? with_.host_routes : with_.routes)->at(state);
+    auto routes = (mode_ == SubnetMode::opensm ? with_.host_routes : with_.routes)(state);
     if (!routes) {
       status_.problem = routes.error().text();
       status_.phase = SubnetPhase::watching;
@@ -83,15 +92,7 @@ void SubnetController::bring_to_wanted(const ClusterState& state, Cause cause) {
   view_ = std::move(view);
   view_version_ = state.view_version;
 
-  // Nothing is programmed that has not been looked at: what changed here, all of it when there is time.
-  const auto checked = check_changed_routes(view_, wanted_ ? *wanted_ : base_->routing, *routing);
-  bool sound = checked.changed.sound();
-  std::string why = checked.changed.example;
-  if (sound && !checked.complete) {
-    const AuditReport report = audit(view_, routing->tables, routing->lanes, AuditOptions::on_all_cores());
-    sound = report.sound();
-    if (!sound && !report.findings.empty()) why = report.findings.front().message;
-  }
+  const bool sound = is_sound(*routing);
   const bool same = wanted_ && same_tables(wanted_->tables, routing->tables);
   wanted_ = std::move(*routing);
   status_.wanted = std::make_shared<const Routing>(*wanted_);
@@ -100,12 +101,13 @@ void SubnetController::bring_to_wanted(const ClusterState& state, Cause cause) {
     audited_ = false;
   }
   quiet_since_us_ = now();
-  if (!sound) {
-    status_.problem = "the new routes do not pass the audit and are not programmed: " + why;
-    alarms_.set_subnet("routes.unsound", AlarmSeverity::critical, "subnet " + options_.subnet + ": " + status_.problem);
+  const std::string refusal = sound ? "" : "the new routes do not pass the audit and are not programmed: " + unsound_;
+  alarms_.set_subnet("routes.unsound", AlarmSeverity::critical,
+                     sound || !writes() ? "" : "subnet " + options_.subnet + ": " + refusal);
+  if (!sound && writes()) {
+    status_.problem = refusal;
     return publish();
   }
-  alarms_.set_subnet("routes.unsound", AlarmSeverity::critical, "");
   // Packets need the service level of their path, which a subnet administration hands out: alone we have none.
   const unsigned lanes = mode_ == SubnetMode::direct ? wanted_->lanes.used() : 1;
   if (lanes > 1) {
@@ -125,6 +127,21 @@ void SubnetController::bring_to_wanted(const ClusterState& state, Cause cause) {
     advance_drains(state);
   }
   publish();
+}
+
+// Nothing is programmed that has not been looked at: what changed, where the rest is known to be sound, else all of it.
+bool SubnetController::is_sound(const Routing& routing) {
+  if (wanted_ && unsound_.empty()) {
+    const auto checked = check_changed_routes(view_, *wanted_, routing);
+    if (!checked.changed.sound()) {
+      unsound_ = checked.changed.example.empty() ? "what changed has no route" : checked.changed.example;
+      return false;
+    }
+    if (checked.complete) return true;
+  }
+  const AuditReport report = audit(view_, routing.tables, routing.lanes, AuditOptions::on_all_cores());
+  unsound_ = fault_of(report);
+  return report.sound();
 }
 
 bool SubnetController::read_back(std::span<const SwitchId> switches) {
@@ -318,9 +335,10 @@ void SubnetController::check_idle(const ClusterState& state) {
   if (!audited_) {
     audited_ = true;
     const AuditReport report = audit(view_, wanted_->tables, wanted_->lanes, AuditOptions::on_all_cores());
-    std::string why = report.sound() || report.findings.empty() ? "" : report.findings.front().message;
-    alarms_.set_subnet("routes.unsound", AlarmSeverity::critical,
-                       report.sound() ? "" : "subnet " + options_.subnet + " has unsound routes: " + why);
+    unsound_ = fault_of(report);
+    alarms_.set_subnet(
+        "routes.unsound", AlarmSeverity::critical,
+        report.sound() || !writes() ? "" : "subnet " + options_.subnet + " has unsound routes: " + unsound_);
     if (!status_.repairs.empty()) status_.repairs.back().unreachable_pairs = report.unreachable_pairs;
     status_.blocks_wanted = block_count(base_->scope(), links_.switches());
     status_.wanted_digest = digest_of(wanted_->tables, links_.switches());

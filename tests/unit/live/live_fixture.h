@@ -81,9 +81,19 @@ class LiveTest : public ControlTest {
                             .monotonic_us = [this] { return now_us_ += 10; },
                             .unix_us = [this] { return 1'800'000'000'000'000 + now_us_; },
                             .report = [this](auto body) { reports_.push_back(std::move(body)); },
-                            .routes = &routes_,
-                            .host_routes = &routes_};
+                            .routes = [this](const ClusterState& state) { return routes_of(state); },
+                            .host_routes = [this](const ClusterState& state) { return routes_of(state); }};
     controller_ = std::make_unique<SubnetController>(options, with);
+  }
+  // What the engine is to make of it; as the registry's own where nothing is broken.
+  [[nodiscard]] Result<FabricRoutesPtr> routes_of(const ClusterState& state) {
+    auto routes = routes_.at(state);
+    if (!routes || !engine_) return routes;
+    auto input = (*routes)->input;
+    auto routing = engine_->route(input);
+    if (!routing) return std::unexpected(routing.error());
+    return std::make_shared<const FabricRoutes>(std::move(input), fabric::EngineChoice{engine_.get(), "a test's"},
+                                                std::move(*routing));
   }
   // One step, `later_ms` after the one before; what it reports becomes state.
   void step(std::int64_t later_ms = 0) {
@@ -144,6 +154,7 @@ class LiveTest : public ControlTest {
   std::shared_ptr<fabric::SimulatedDriver> switches_;
   RoutingCache routes_;
   std::unique_ptr<SubnetController> controller_;
+  std::unique_ptr<fabric::RoutingEngine> engine_;  // none: the registry's
   std::vector<decltype(Command::body)> reports_;
   std::optional<Error> refused_;
   std::size_t connections_ = 0;
