@@ -23,7 +23,10 @@ std::string plural(std::size_t n, const char* one, const char* many) {
 }  // namespace
 
 SubnetController::SubnetController(SubnetOptions options, SubnetSurroundings surroundings)
-    : options_(std::move(options)), with_(std::move(surroundings)), alarms_(options_.subnet, with_.report) {
+    : options_(std::move(options)),
+      with_(std::move(surroundings)),
+      alarms_(options_.subnet, with_.report),
+      audit_(options_.audits) {
   status_.subnet = options_.subnet;
   status_.port = options_.port;
   status_.problem = "not connected yet";
@@ -130,6 +133,7 @@ void SubnetController::connect() {
 void SubnetController::disconnect(const Error& error) {
   driver_.reset();
   applied_.reset();
+  read_back_next_ = 0;
   retry_wait_us_ = std::clamp(retry_wait_us_ * 2, us(options_.retry_first), us(options_.retry_most));
   retry_at_us_ = now() + retry_wait_us_;
   status_.phase = SubnetPhase::offline;
@@ -149,6 +153,7 @@ void SubnetController::take_topology(const ClusterState& state) {
   applied_.reset();
   raw_.clear();
   matches_opensm_ = false;
+  read_back_next_ = 0;
   unsynced_.clear();
   isolated_.clear();
   link_states_.clear();

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -23,6 +24,7 @@
 #include "fabric/health/link_damping.h"
 #include "services/control/command.h"
 #include "services/control/live/live_fabric.h"
+#include "services/control/live/route_audit.h"
 #include "services/control/live/subnet_alarms.h"
 #include "services/control/live/subnet_health.h"
 #include "services/control/live/subnet_links.h"
@@ -41,6 +43,7 @@ struct SubnetOptions {
   fabric::health::DampingOptions damping;
   Milliseconds coalesce{1};  // after a trap, for others to come with it
   Milliseconds coalesce_most{20};
+  std::launch audits = std::launch::async;              // of whole routings; deferred: on the stepping thread
   Milliseconds retry_first{1'000}, retry_most{30'000};  // of a connection that fails, of switches that do not answer
 };
 
@@ -110,6 +113,8 @@ class SubnetController {
   void answer_requests(const ClusterState& state);
   void keep_in_mind_isolated(fabric::SwitchId sw, const std::string& reason);
   void check_idle(const ClusterState& state);
+  void take_audit();
+  void read_back_some(const ClusterState& state);
   void poll_counters(const ClusterState& state);
   void damp(std::vector<fabric::LinkState>& states);
   [[nodiscard]] std::vector<std::string> jobs_at(const ClusterState& state, fabric::LinkId link) const;
@@ -143,6 +148,7 @@ class SubnetController {
   std::optional<fabric::health::LinkDamping> damping_;
   FabricRoutesPtr base_;                   // of the accepted topology, made when it was accepted
   std::optional<fabric::Routing> wanted_;  // of view_
+  std::uint64_t wanted_version_ = 0;       // grows when wanted_ gets other tables
   std::string unsound_;                    // why wanted_ does not pass the audit; "": it does
   fabric::FabricView view_;
   std::optional<fabric::Routing> applied_;  // what switches hold, but for those in unsynced_; none: not read yet
@@ -152,9 +158,11 @@ class SubnetController {
   SubnetAlarms alarms_;
   std::int64_t retry_at_us_ = 0, retry_wait_us_ = 0, swept_at_us_ = 0, read_back_at_us_ = 0, retry_isolated_us_ = 0;
   std::int64_t quiet_since_us_ = 0;
+  std::size_t read_back_next_ = 0;  // of links_.switches(); 0: no reading of all tables is under way
   // In opensm mode: entries by LID as read, for LIDs that we do not route; whether OpenSM's tables are ours.
   std::map<fabric::SwitchId, std::vector<std::uint16_t>> raw_;
   bool matches_opensm_ = false;
+  RouteAudit audit_;
   bool audited_ = false, brought_up_ = false, ports_left_ = false, rediscover_ = false;
 };
 

@@ -10,15 +10,6 @@ namespace railweave::control {
 
 using namespace fabric;  // NOLINT: this file is about its types
 
-namespace {
-
-std::string fault_of(const AuditReport& report) {
-  if (report.sound()) return {};
-  return report.findings.empty() ? "some pairs have no route" : report.findings.front().message;
-}
-
-}  // namespace
-
 void SubnetController::bring_up() {
   if (!base_) return;                 // LIDs come from the scope: bring_to_wanted() comes back here
   if (mode_ == SubnetMode::opensm) {  // LIDs and port states are OpenSM's
@@ -98,6 +89,7 @@ void SubnetController::bring_to_wanted(const ClusterState& state, Cause cause) {
   status_.wanted = std::make_shared<const Routing>(*wanted_);
   if (!same) {
     status_.wanted_digest.reset();
+    ++wanted_version_;
     audited_ = false;
   }
   quiet_since_us_ = now();
@@ -263,6 +255,7 @@ void SubnetController::program(const ClusterState& state, const Cause& cause, st
   status_.applied = status_.wanted;
   status_.blocks_differing = 0;
   const bool synced = unsynced_.empty();
+  status_.applied_digest = synced ? status_.wanted_digest : std::nullopt;
   status_.phase = synced ? SubnetPhase::synced : SubnetPhase::programming;
   status_.problem.clear();
   if (!synced) {
@@ -326,56 +319,6 @@ void SubnetController::advance_drains(const ClusterState& state) {
     }
   }
   if (!report.drains.empty()) with_.report(std::move(report));
-}
-
-// What can wait: the whole audit, digests, tables that somebody else may have written.
-void SubnetController::check_idle(const ClusterState& state) {
-  constexpr std::int64_t kQuietUs = 300'000;
-  if (!wanted_ || now() - quiet_since_us_ < kQuietUs) return;
-  if (!audited_) {
-    audited_ = true;
-    const AuditReport report = audit(view_, wanted_->tables, wanted_->lanes, AuditOptions::on_all_cores());
-    unsound_ = fault_of(report);
-    alarms_.set_subnet(
-        "routes.unsound", AlarmSeverity::critical,
-        report.sound() || !writes() ? "" : "subnet " + options_.subnet + " has unsound routes: " + unsound_);
-    if (!status_.repairs.empty()) status_.repairs.back().unreachable_pairs = report.unreachable_pairs;
-    status_.blocks_wanted = block_count(base_->scope(), links_.switches());
-    status_.wanted_digest = digest_of(wanted_->tables, links_.switches());
-    if (applied_ && unsynced_.empty()) status_.applied_digest = digest_of(applied_->tables, links_.switches());
-    publish();
-  }
-  if (rediscover_) {  // for people: what is there that was not accepted
-    rediscover_ = false;
-    auto found = driver_->discover();
-    if (!found) return disconnect(found.error());
-    status_.discovered = found->topology;
-    find_differences(state);
-    publish();
-  }
-  if (mode_ == SubnetMode::opensm) {
-    check_opensm(state);
-    if (!driver_ || !matches_opensm_) return;
-  }
-  // Observers see a drain through by what switches hold; others read everything back now and then.
-  const bool drains_wait = !writes() && std::ranges::any_of(*state.drains, [](const auto& entry) {
-    return entry.second.state != DrainState::drained && entry.first.kind != DrainKind::node;
-  });
-  const auto every = writes() ? options_.read_back_every : options_.sweep_every;
-  const bool due = now() - read_back_at_us_ >= every.count() * 1000;
-  if (!due || !(writes() || drains_wait || read_back_at_us_ == 0)) return;
-  if (!read_back(links_.switches())) return;
-  read_back_at_us_ = now();
-  status_.read_back_us = with_.unix_us();
-  status_.blocks_differing = differing_blocks(applied_->tables, wanted_->tables, links_.switches());
-  status_.applied_digest = digest_of(applied_->tables, links_.switches());
-  status_.applied = std::make_shared<const Routing>(*applied_);
-  if (writes() && brought_up_ && status_.blocks_differing != 0) {
-    program(state, {.text = "tables were written by somebody else", .start_us = now()}, 0);
-  } else if (!writes()) {
-    advance_drains(state);
-  }
-  if (driver_) publish();
 }
 
 }  // namespace railweave::control
