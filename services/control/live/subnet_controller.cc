@@ -91,6 +91,8 @@ void SubnetController::opensm_refused(const std::string& why) {
 void SubnetController::step(const ClusterStatePtr& state, std::chrono::milliseconds wait) {
   if (state->mode(options_.subnet) != mode_) {
     mode_ = state->mode(options_.subnet);
+    alarms_.clear();
+    status_.problem.clear();
     driver_.reset();
     retry_at_us_ = 0;
   }

@@ -69,6 +69,27 @@ TEST_F(LiveTest, ModeIsAnOperatorsAct) {
   EXPECT_EQ(switches_->writes().size(), writes);
 }
 
+TEST_F(LiveTest, AlarmsOfAModeEndWithIt) {
+  start_live();
+  settle();
+  switches_->set_master(true);
+  step(11'000);
+  ASSERT_EQ(alarms("subnet.notWritable"), 1U);
+  must(SetSubnetMode{"plane-0", SubnetMode::observe, "", {}});
+  settle();
+  EXPECT_EQ(alarms("subnet.notWritable"), 0U);
+  EXPECT_EQ(status()->problem, "");
+  must(SetSubnetMode{"plane-0", SubnetMode::opensm, "", {}});
+  settle();
+  EXPECT_EQ(alarms("opensm.absent"), 1U);
+  cut(uplink(0));
+  settle();
+  must(SetSubnetMode{"plane-0", SubnetMode::observe, "", {}});
+  settle();
+  EXPECT_EQ(alarms("opensm.absent") + alarms("sync.mismatch"), 0U);
+  EXPECT_EQ(alarms("link.down"), 1U) << "what is wrong in any mode stays";
+}
+
 TEST_F(LiveTest, RepairsACutLinkInOneStepAndRecordsItAfterwards) {
   start_live({.hosts_per_leaf = 4, .leaves_per_pod = 4, .spines_per_pod = 4});
   settle();
