@@ -1,6 +1,7 @@
 #include "services/control/live/route_audit.h"
 
 #include <chrono>
+#include <utility>
 
 #include "fabric/base/check.h"
 
@@ -11,11 +12,12 @@ std::string fault_of(const fabric::AuditReport& report) {
   return report.findings.empty() ? "some pairs have no route" : report.findings.front().message;
 }
 
-void RouteAudit::start(const fabric::FabricView& view, const fabric::Routing& routing, std::uint64_t version) {
+void RouteAudit::start(const fabric::FabricView& view, const fabric::Routing& routing,
+                       std::vector<fabric::PlaneId> planes, std::uint64_t version) {
   RAILWEAVE_CHECK(!is_running(), "one audit at a time");
   version_ = version;
-  running_ = std::async(policy_, [view, tables = routing.tables, lanes = routing.lanes] {
-    return AuditedRoutes{fabric::audit(view, tables, lanes), tables.digest()};
+  running_ = std::async(policy_, [view, tables = routing.tables, lanes = routing.lanes, planes = std::move(planes)] {
+    return AuditedRoutes{fabric::audit(view, tables, lanes), tables.digest(planes)};
   });
 }
 

@@ -5,6 +5,7 @@
 #include <future>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "fabric/routing/audit/audit.h"
 #include "fabric/routing/routing_engine.h"
@@ -26,8 +27,9 @@ class RouteAudit {
   explicit RouteAudit(std::launch policy) : policy_(policy) {}
 
   [[nodiscard]] bool is_running() const { return running_.valid(); }
-  // `version` is the caller's name for these routes.
-  void start(const fabric::FabricView& view, const fabric::Routing& routing, std::uint64_t version);
+  // `version` is the caller's name for these routes; the digest is of those planes.
+  void start(const fabric::FabricView& view, const fabric::Routing& routing, std::vector<fabric::PlaneId> planes,
+             std::uint64_t version);
   // None: not finished, or of routes that are not the caller's any more.
   std::optional<AuditedRoutes> take(std::uint64_t version);
 

@@ -39,7 +39,6 @@ SubnetStatusPtr SubnetController::status() const {
 }
 
 void SubnetController::publish() {
-  ++status_.version;
   auto copy = std::make_shared<const SubnetStatus>(status_);
   const std::lock_guard lock(mutex_);
   published_ = std::move(copy);
@@ -326,20 +325,22 @@ void SubnetController::report_links(const ClusterState& state) {
   if (!report.links.empty()) with_.report(std::move(report));
 }
 
-std::vector<std::string> SubnetController::jobs_at(const ClusterState& state, LinkId link) const {
+std::vector<std::string> SubnetController::jobs_at(const ClusterState& state, LinkId link) {
   std::vector<std::string> jobs;
+  if (state.view.topology_ptr() != links_.topology()) return jobs;
+  if (!host_jobs_ || host_jobs_seq_ != state.seq) {
+    host_jobs_.emplace(state);
+    host_jobs_seq_ = state.seq;
+  }
   const Topology& t = *links_.topology();
   for (const PortId port : {t.a(link), t.b(link)}) {
     const HcaId hca = t.hca_of(port);
     const HostId host = hca ? t.host(hca) : HostId();
-    if (!host || state.view.topology_ptr() != links_.topology() || state.allocations[host.index()].used == 0) continue;
-    const std::string name(t.name(host));
-    state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
-      if (job->holds_gpus() && std::ranges::find(job->nodes, name) != job->nodes.end()) {
-        jobs.push_back(to_string(job->id));
-      }
-      return jobs.size() < Alarm::kMaxJobs;
-    });
+    if (!host) continue;
+    for (const JobPtr& job : host_jobs_->on(host)) {
+      if (jobs.size() == Alarm::kMaxJobs) return jobs;
+      jobs.push_back(to_string(job->id));
+    }
   }
   return jobs;
 }

@@ -23,6 +23,7 @@
 #include "fabric/drivers/fabric_driver.h"
 #include "fabric/health/link_damping.h"
 #include "services/control/command.h"
+#include "services/control/host_jobs.h"
 #include "services/control/live/live_fabric.h"
 #include "services/control/live/route_audit.h"
 #include "services/control/live/subnet_alarms.h"
@@ -113,11 +114,12 @@ class SubnetController {
   void answer_requests(const ClusterState& state);
   void keep_in_mind_isolated(fabric::SwitchId sw, const std::string& reason);
   void check_idle(const ClusterState& state);
+  [[nodiscard]] std::uint64_t digest_of(const fabric::Routing& routing) const;
   void take_audit();
   void read_back_some(const ClusterState& state);
   void poll_counters(const ClusterState& state);
   void damp(std::vector<fabric::LinkState>& states);
-  [[nodiscard]] std::vector<std::string> jobs_at(const ClusterState& state, fabric::LinkId link) const;
+  [[nodiscard]] std::vector<std::string> jobs_at(const ClusterState& state, fabric::LinkId link);
   void report_links(const ClusterState& state);
   void find_differences(const ClusterState& state);
   [[nodiscard]] bool writes() const { return mode_ != SubnetMode::observe; }
@@ -146,16 +148,19 @@ class SubnetController {
   std::vector<fabric::LinkState> link_states_;   // as links_.cables(); links that flap are down
   std::vector<fabric::LinkState> found_states_;  // as found
   std::optional<fabric::health::LinkDamping> damping_;
-  FabricRoutesPtr base_;                   // of the accepted topology, made when it was accepted
-  std::optional<fabric::Routing> wanted_;  // of view_
-  std::uint64_t wanted_version_ = 0;       // grows when wanted_ gets other tables
-  std::string unsound_;                    // why wanted_ does not pass the audit; "": it does
+  FabricRoutesPtr base_;                            // of the accepted topology, made when it was accepted
+  std::optional<fabric::Routing> wanted_;           // of view_
+  std::uint64_t wanted_version_ = 0;                // grows when wanted_ gets other tables
+  std::optional<std::uint64_t> unreachable_pairs_;  // of wanted_; none: not audited yet
+  std::string unsound_;                             // why wanted_ does not pass the audit; "": it does
   fabric::FabricView view_;
   std::optional<fabric::Routing> applied_;  // what switches hold, but for those in unsynced_; none: not read yet
   std::set<fabric::SwitchId> unsynced_;     // whose tables are not known
   std::map<fabric::SwitchId, std::string> isolated_;
   std::set<Guid> silent_;
   SubnetAlarms alarms_;
+  std::optional<HostJobs> host_jobs_;  // of the state of host_jobs_seq_
+  std::uint64_t host_jobs_seq_ = 0;
   std::int64_t retry_at_us_ = 0, retry_wait_us_ = 0, swept_at_us_ = 0, read_back_at_us_ = 0, retry_isolated_us_ = 0;
   std::int64_t quiet_since_us_ = 0;
   std::size_t read_back_next_ = 0;  // of links_.switches(); 0: no reading of all tables is under way

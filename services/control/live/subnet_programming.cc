@@ -24,7 +24,7 @@ void SubnetController::bring_up() {
   }
   for (const PortId port : t.hca_ports()) {
     const DestinationId id = scope.find(port);
-    if (!id || t.subnet(scope.destination(id).home) != t.subnet(links_.switches().front())) continue;
+    if (!id || t.subnet(scope.destination(id).home) != links_.subnet()) continue;
     if (!driver_->is_present(t.guid(t.hca_of(port)))) continue;
     lids.push_back({t.guid(t.hca_of(port)), static_cast<std::uint8_t>(t.number(port)), scope.lid(id), t.lmc(port)});
   }
@@ -90,6 +90,7 @@ void SubnetController::bring_to_wanted(const ClusterState& state, Cause cause) {
   if (!same) {
     status_.wanted_digest.reset();
     ++wanted_version_;
+    unreachable_pairs_.reset();
     audited_ = false;
   }
   quiet_since_us_ = now();
@@ -207,7 +208,7 @@ void SubnetController::program(const ClusterState& state, const Cause& cause, st
   // Switches that are gone or do not answer are not waited for; their tables are read and mended when they are back.
   std::set<SwitchId> left_out;
   std::erase_if(delta.blocks, [&](const LftBlock& block) {
-    if (t.subnet(block.sw) != t.subnet(links_.switches().front())) return true;  // another subnet's
+    if (t.subnet(block.sw) != links_.subnet()) return true;  // another subnet's
     const bool out = unsynced_.contains(block.sw) || !driver_->is_present(t.guid(block.sw));
     if (out) left_out.insert(block.sw);
     return out;
@@ -237,7 +238,8 @@ void SubnetController::program(const ClusterState& state, const Cause& cause, st
                   .changed_entries = delta.changed_entries,
                   .blocks = delta.blocks.size(),
                   .mads = cause.mads + report->asked,
-                  .isolated = report->isolated.size()};
+                  .isolated = report->isolated.size(),
+                  .unreachable_pairs = unreachable_pairs_};
     ReportProgramming event{{.subnet = options_.subnet,
                              .cause = cause.text,
                              .entries = repair.changed_entries,
@@ -310,7 +312,7 @@ void SubnetController::advance_drains(const ClusterState& state) {
     if (target.kind == DrainKind::node || drain.state == DrainState::drained) continue;
     const LinkId link = target.kind == DrainKind::link ? t.find_link(target.id) : LinkId();
     const SwitchId sw = target.kind == DrainKind::link ? SwitchId() : t.find_switch(target.id);
-    const auto ours = [&](SwitchId one) { return one && t.subnet(one) == t.subnet(links_.switches().front()); };
+    const auto ours = [&](SwitchId one) { return one && t.subnet(one) == links_.subnet(); };
     if (!ours(sw) && !(link && (ours(t.switch_of(t.a(link))) || ours(t.switch_of(t.b(link)))))) continue;
     if (applied_ && view_version_ == state.view_version && !in_use(state, drain)) {
       report.drains.push_back({target, DrainState::drained});

@@ -17,7 +17,7 @@ void SubnetController::check_idle(const ClusterState& state) {
   if (!audited_ && !audit_.is_running()) {
     audited_ = true;
     status_.blocks_wanted = block_count(base_->scope(), links_.switches());
-    audit_.start(view_, *wanted_, wanted_version_);
+    audit_.start(view_, *wanted_, planes_of(base_->scope(), links_.switches()), wanted_version_);
     take_audit();
   }
   if (rediscover_) {  // for people: what is there that was not accepted
@@ -35,6 +35,11 @@ void SubnetController::check_idle(const ClusterState& state) {
   read_back_some(state);
 }
 
+// As /v1/routes names tables, where the fabric is this one subnet.
+std::uint64_t SubnetController::digest_of(const Routing& routing) const {
+  return routing.tables.digest(planes_of(base_->scope(), links_.switches()));
+}
+
 void SubnetController::take_audit() {
   const auto audited = audit_.take(wanted_version_);
   if (!audited) return;
@@ -42,9 +47,15 @@ void SubnetController::take_audit() {
   alarms_.set_subnet(
       "routes.unsound", AlarmSeverity::critical,
       unsound_.empty() || !writes() ? "" : "subnet " + options_.subnet + " has unsound routes: " + unsound_);
-  if (!status_.repairs.empty()) status_.repairs.back().unreachable_pairs = audited->report.unreachable_pairs;
-  status_.wanted_digest = digest_of(wanted_->tables, links_.switches());
-  if (applied_ && unsynced_.empty()) status_.applied_digest = digest_of(applied_->tables, links_.switches());
+  unreachable_pairs_ = audited->report.unreachable_pairs;
+  if (!status_.repairs.empty() && applied_ && same_tables(applied_->tables, wanted_->tables)) {
+    status_.repairs.back().unreachable_pairs = unreachable_pairs_;
+  }
+  status_.wanted_digest = audited->digest;
+  if (applied_ && unsynced_.empty()) {
+    const bool same = same_tables(applied_->tables, wanted_->tables);
+    status_.applied_digest = same ? audited->digest : digest_of(*applied_);
+  }
   publish();
 }
 
@@ -70,7 +81,7 @@ void SubnetController::read_back_some(const ClusterState& state) {
   read_back_at_us_ = now();
   status_.read_back_us = with_.unix_us();
   status_.blocks_differing = differing_blocks(applied_->tables, wanted_->tables, all);
-  status_.applied_digest = digest_of(applied_->tables, all);
+  status_.applied_digest = digest_of(*applied_);
   status_.applied = std::make_shared<const Routing>(*applied_);
   if (writes() && brought_up_ && status_.blocks_differing != 0) {
     program(state, {.text = "tables were written by somebody else", .start_us = now()}, 0);

@@ -84,12 +84,14 @@ TEST_F(LiveTest, AnAuditOfOtherRoutesIsNotTakenForOneOfThese) {
   start_live();
   const auto routes = routes_of(*loop_->state());
   ASSERT_TRUE(routes);
+  const std::vector<fabric::PlaneId> planes = planes_of(
+      (*routes)->scope(), std::vector<fabric::SwitchId>(topology_->switches().begin(), topology_->switches().end()));
   for (const auto policy : {std::launch::async, std::launch::deferred}) {
     RouteAudit audit(policy);
     EXPECT_FALSE(audit.take(1));
-    audit.start((*routes)->input.view, (*routes)->routing, 1);
+    audit.start((*routes)->input.view, (*routes)->routing, planes, 1);
     while (audit.is_running()) EXPECT_FALSE(audit.take(2));
-    audit.start((*routes)->input.view, (*routes)->routing, 3);
+    audit.start((*routes)->input.view, (*routes)->routing, planes, 3);
     std::optional<AuditedRoutes> made;
     while (!(made = audit.take(3))) std::this_thread::sleep_for(milliseconds(1));
     EXPECT_TRUE(made->report.sound());
