@@ -113,8 +113,7 @@ struct RoutesProgrammed {
   std::uint64_t entries = 0;  // that changed
   std::uint64_t blocks = 0;   // written
   std::uint64_t mads = 0;
-  std::uint64_t isolated = 0;           // switches that do not answer
-  std::uint64_t unreachable_pairs = 0;  // with the new tables
+  std::uint64_t isolated = 0;  // switches that do not answer
   std::int64_t compute_us = 0;
   std::int64_t total_us = 0;  // from the report (or the wish) to the last block read back
 };
