@@ -36,11 +36,13 @@ void sort_by_link(LoadVector& loads) {
 HoseLoads::HoseLoads(const FabricView& view, ForwardingTables tables) : view_(view), tables_(std::move(tables)) {
   const Topology& t = view_.topology();
   std::unordered_multimap<std::uint64_t, std::uint32_t> known;  // hash of ways -> a switch with such
+  std::uint32_t likes = 0;
   like_.resize(t.switches().size());
   for (const SwitchId sw : t.switches()) {
     const auto first = static_cast<std::uint32_t>(ways_.size());
     first_port_.push_back(first);
-    std::uint64_t hash = 0;
+    const PlaneId plane = tables_.scope().plane_of(sw);
+    std::uint64_t hash = plane.value();
     bool sends = false;
     for (const PortId port : t.ports(sw)) {
       Way way;
@@ -60,6 +62,7 @@ HoseLoads::HoseLoads(const FabricView& view, ForwardingTables tables) : view_(vi
     const auto alike = [&](std::uint32_t other) {
       const std::size_t count = ways_.size() - first;
       if (first_port_[other + 1] - first_port_[other] != count) return false;
+      if (tables_.scope().plane_of(SwitchId(other)) != plane) return false;
       for (std::size_t i = 0; i < count; ++i) {
         if (ways_[first_port_[other] + i].sw != ways_[first + i].sw) return false;
       }
@@ -67,10 +70,11 @@ HoseLoads::HoseLoads(const FabricView& view, ForwardingTables tables) : view_(vi
     };
     auto [at, end] = known.equal_range(hash);
     while (at != end && !alike(at->second)) ++at;
-    like_[sw.index()] = at != end ? like_[at->second] : likes_++;
+    like_[sw.index()] = at != end ? like_[at->second] : likes++;
     if (at == end) known.emplace(hash, sw.value());
   }
   first_port_.push_back(static_cast<std::uint32_t>(ways_.size()));
+  hops_ = FirstHops(t.switches().size(), likes);
   slots_.resize(directed_link_count(t));
   arrivals_.resize(t.switches().size());
 }
@@ -118,7 +122,12 @@ void HoseLoads::load_plane(PlaneId plane, HoseMethod method, HoseLoad& result) {
     const SwitchId home = scope.destination(target.id).home;
     if (groups_.empty() || groups_.back().sw != home.value()) {
       groups_.push_back({.sw = home.value(), .self = {.print = mix(home.value()), .groups = 1}});
-      sources_.push_back({static_cast<std::uint32_t>(scope.local(home)), like_[home.index()]});
+      const Home& own = scope.plane(plane).homes[scope.plane(plane).home_of[scope.local(home)]];
+      sources_.push_back({.sw = home.value(),
+                          .row = static_cast<std::uint32_t>(scope.local(home)),
+                          .like = like_[home.index()],
+                          .first_column = own.first,
+                          .column_count = own.count});
     }
     target.group = static_cast<std::uint32_t>(groups_.size() - 1);
     groups_.back().self.send += target.send;
@@ -139,7 +148,7 @@ void HoseLoads::load_plane(PlaneId plane, HoseMethod method, HoseLoad& result) {
 }
 
 void HoseLoads::read_first_hops(PlaneId plane) {
-  hops_.read(tables_.plane(plane), sources_, likes_, columns_, own_);
+  hops_.read(tables_.plane(plane), sources_, columns_, own_);
   bundle_groups_.assign(hops_.bundles(), {});
   for (std::uint32_t g = 0; g < groups_.size(); ++g) bundle_groups_[hops_.bundle_of(g)].add(groups_[g].self);
   // What targets receive by each of a bundle's ports; finish_entries() takes out what is not so for a member.

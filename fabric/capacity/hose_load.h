@@ -3,8 +3,9 @@
 //
 // For a link this is the maximum b-matching over the pairs whose route crosses it, at most min(sum of the sources, sum
 // of the destinations) that cross it. That bound is the matching where every such source crosses to every such
-// destination, which is so on every link of a healthy d-mod-k fat tree and is checked by counting pairs; only links on
-// which it is not so, after failures, take a maximum flow. Sources on one switch share all routes and count as one.
+// destination, which is so on every link of a healthy d-mod-k fat tree and is checked by comparing, target by target,
+// which sources cross; only links on which it is not so, after failures, take a maximum flow. Sources on one switch
+// share all routes and count as one, and switches that send alike are followed together (first_hops.h).
 //
 // Destinations are those of LID offset 0. Ports in different planes never meet. One per thread: it owns scratch memory.
 #pragma once
@@ -44,7 +45,7 @@ class HoseLoads {
   // Borrows nothing but the tables' and the view's shared parts. O(switch ports + links).
   HoseLoads(const FabricView& view, ForwardingTables tables);
 
-  // Ports named twice count once, with the first rates. O(destinations x switches of sources) table look-ups.
+  // Ports named twice count once, with the first rates. O(destinations x bundles of switches of sources).
   [[nodiscard]] HoseLoad load(std::span<const HosePort> ports, HoseMethod method = HoseMethod::exact);
 
   [[nodiscard]] const ForwardingTables& tables() const { return tables_; }
@@ -114,7 +115,7 @@ class HoseLoads {
                                                                              : ways_[first_port_[sw] + port - 1U];
   }
   [[nodiscard]] Way bundle_way(std::size_t bundle, std::size_t target) const {
-    return way_out(groups_[hops_.first_source(bundle)].sw, hops_.port(bundle, target));
+    return way_out(hops_.switch_of(bundle), hops_.port(bundle, target));
   }
   void walk(PlaneId plane, std::uint32_t target);
   [[nodiscard]] Front& front_at(std::uint32_t sw);
@@ -137,9 +138,8 @@ class HoseLoads {
   std::vector<std::uint32_t> first_port_;
   std::vector<Way> ways_;
   std::vector<std::uint32_t> like_;  // by switch: equal where equal ports lead to equal switches
-  std::uint32_t likes_ = 0;
-  std::vector<Slot> slots_;        // by directed link
-  std::vector<Arrival> arrivals_;  // by switch
+  std::vector<Slot> slots_;          // by directed link
+  std::vector<Arrival> arrivals_;    // by switch
   std::uint32_t use_token_ = 0, arrival_token_ = 0;
 
   // Of the job and plane at hand.
