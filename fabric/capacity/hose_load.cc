@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <map>
+#include <unordered_map>
+#include <utility>
 
 #include "fabric/base/check.h"
-#include "fabric/capacity/b_matching.h"
+#include "fabric/routing/mix.h"
 
 namespace railweave::fabric {
 namespace {
@@ -35,20 +35,47 @@ void sort_by_link(LoadVector& loads) {
 
 HoseLoads::HoseLoads(const FabricView& view, ForwardingTables tables) : view_(view), tables_(std::move(tables)) {
   const Topology& t = view_.topology();
+  std::unordered_multimap<std::uint64_t, std::uint32_t> known;  // hash of ways -> a switch with such
+  std::uint32_t likes = 0;
+  like_.resize(t.switches().size());
   for (const SwitchId sw : t.switches()) {
-    first_port_.push_back(static_cast<std::uint32_t>(ways_.size()));
+    const auto first = static_cast<std::uint32_t>(ways_.size());
+    first_port_.push_back(first);
+    const PlaneId plane = tables_.scope().plane_of(sw);
+    std::uint64_t hash = plane.value();
+    bool sends = false;
     for (const PortId port : t.ports(sw)) {
       Way way;
       const PortId peer = t.peer(port);
       if (peer && view_.alive(t.link(port))) {
         way.link = directed_link(t, port);
-        if (t.is_switch_port(peer)) way.sw = t.switch_of(peer).value();
+        if (t.is_switch_port(peer)) {
+          way.sw = t.switch_of(peer).value();
+        } else {
+          sends = true;
+        }
       }
+      hash = (hash ^ way.sw) * 0xFF51AFD7ED558CCDULL, hash ^= hash >> 32U;
       ways_.push_back(way);
     }
+    if (!sends) continue;  // no source is on it
+    const auto alike = [&](std::uint32_t other) {
+      const std::size_t count = ways_.size() - first;
+      if (first_port_[other + 1] - first_port_[other] != count) return false;
+      if (tables_.scope().plane_of(SwitchId(other)) != plane) return false;
+      for (std::size_t i = 0; i < count; ++i) {
+        if (ways_[first_port_[other] + i].sw != ways_[first + i].sw) return false;
+      }
+      return true;
+    };
+    auto [at, end] = known.equal_range(hash);
+    while (at != end && !alike(at->second)) ++at;
+    like_[sw.index()] = at != end ? like_[at->second] : likes++;
+    if (at == end) known.emplace(hash, sw.value());
   }
   first_port_.push_back(static_cast<std::uint32_t>(ways_.size()));
-  uses_.resize(directed_link_count(t));
+  hops_ = FirstHops(t.switches().size(), likes);
+  slots_.resize(directed_link_count(t));
   arrivals_.resize(t.switches().size());
 }
 
@@ -73,181 +100,179 @@ HoseLoad HoseLoads::load(std::span<const HosePort> ports, HoseMethod method) {
   std::ranges::stable_sort(targets_, {}, &Target::id);
   targets_.erase(std::unique(targets_.begin(), targets_.end(), [](auto& a, auto& b) { return a.id == b.id; }),
                  targets_.end());
-  for (std::size_t first = 0; first < targets_.size();) {
-    const PlaneId plane = scope.plane_of(targets_[first].id);
-    std::size_t end = first;
-    while (end < targets_.size() && scope.plane_of(targets_[end].id) == plane) ++end;
-    load_plane(plane, first, end, method, result);
+  for (auto first = targets_.begin(); first != targets_.end();) {
+    const PlaneId plane = scope.plane_of(first->id);
+    auto end = first;
+    while (end != targets_.end() && scope.plane_of(end->id) == plane) ++end;
+    plane_targets_.assign(first, end);
+    load_plane(plane, method, result);
     first = end;
   }
   sort_by_link(result.loads);
   return result;
 }
 
-void HoseLoads::load_plane(PlaneId plane, std::size_t first, std::size_t end, HoseMethod method, HoseLoad& result) {
+void HoseLoads::load_plane(PlaneId plane, HoseMethod method, HoseLoad& result) {
   const RoutingScope& scope = tables_.scope();
   groups_.clear();
-  for (std::size_t i = first; i < end; ++i) {
-    const std::uint32_t home = scope.destination(targets_[i].id).home.value();
-    if (groups_.empty() || groups_.back().sw != home) groups_.push_back({.sw = home});
-    targets_[i].group = static_cast<std::uint32_t>(groups_.size() - 1);
-    groups_.back().send += targets_[i].send;
+  own_.clear();
+  columns_.clear();
+  sources_.clear();
+  for (Target& target : plane_targets_) {
+    const SwitchId home = scope.destination(target.id).home;
+    if (groups_.empty() || groups_.back().sw != home.value()) {
+      groups_.push_back({.sw = home.value(), .self = {.print = mix(home.value()), .groups = 1}});
+      const Home& own = scope.plane(plane).homes[scope.plane(plane).home_of[scope.local(home)]];
+      sources_.push_back({.sw = home.value(),
+                          .row = static_cast<std::uint32_t>(scope.local(home)),
+                          .like = like_[home.index()],
+                          .first_column = own.first,
+                          .column_count = own.count});
+    }
+    target.group = static_cast<std::uint32_t>(groups_.size() - 1);
+    groups_.back().self.send += target.send;
+    own_.push_back(target.group);
+    columns_.push_back(static_cast<std::uint32_t>(scope.local(target.id)));
   }
-  words_ = (groups_.size() + 63) / 64;
-  first_target_ = first;
-  end_target_ = end;
-  sets_.clear();
-  used_.clear();
+  uses_.clear();
+  lossy_.clear();
   unrouted_ = 0;
   ++use_token_;
-  ports_ = scope.plane(plane).max_ports + 1U;
-  entered_.assign(groups_.size() * ports_, 0);
-  for (std::size_t i = first; i < end; i += kBlock) {
-    const std::size_t count = std::min(kBlock, end - i);
-    enter(plane, i, count);
-    for (std::size_t k = 0; k < count; ++k) {
-      const auto target = static_cast<std::uint32_t>(i + k);
-      const std::uint32_t home = groups_[targets_[target].group].sw;
-      std::swap(next_frontier_, block_fronts_[k]);
-      std::swap(walk_sets_, block_sets_[k]);
-      walk_on(plane, target, home, [&](DirectedLink link, std::uint32_t group, const std::uint64_t* set) {
-        if (link == kNone) {
-          note_unrouted(target, group);
-        } else {
-          note_use(link, target, set);
-        }
-      });
-      std::swap(next_frontier_, block_fronts_[k]);
-      std::swap(walk_sets_, block_sets_[k]);
-    }
-  }
-  finish_host_links(first, end, result);
+  read_first_hops(plane);
+  for (std::uint32_t k = 0; k < plane_targets_.size(); ++k) walk(plane, k);
+  if (!lossy_.empty()) note_losses(plane);
+  finish_host_links(result);
   finish_entries(result);
   finish_links(plane, method, result);
   result.unrouted += unrouted_;
 }
 
-HoseLoads::Way HoseLoads::way_of(const PlaneTables& tables, std::uint32_t sw, std::uint32_t destination) const {
-  const std::uint16_t port = tables.at(tables_.scope().local(SwitchId(sw)), destination);
-  if (port == kNoPort || port == kPortZero || port > first_port_[sw + 1] - first_port_[sw]) return {};
-  return ways_[first_port_[sw] + port - 1];
-}
-
-// The first hop of a block of targets, group by group, so that a switch's row is read once and its look-ups wait for
-// memory together.
-void HoseLoads::enter(PlaneId plane, std::size_t first, std::size_t count) {
-  const PlaneTables& tables = tables_.plane(plane);
-  const RoutingScope& scope = tables_.scope();
-  std::array<std::uint32_t, kBlock> column;
-  std::array<std::uint16_t, kBlock> port;
-  for (std::size_t k = 0; k < count; ++k) {
-    column[k] = scope.local(targets_[first + k].id);
-    block_fronts_[k].clear();
-    block_sets_[k].clear();
-  }
-  for (std::uint32_t g = 0; g < groups_.size(); ++g) {
-    const std::uint32_t sw = groups_[g].sw;
-    const std::size_t row = scope.local(SwitchId(sw));
-    const std::uint32_t ports = first_port_[sw + 1] - first_port_[sw];
-    for (std::size_t k = 0; k < count; ++k) port[k] = tables.at(row, column[k]);
-    for (std::size_t k = 0; k < count; ++k) {
-      const Target& target = targets_[first + k];
-      if (target.group == g) continue;
-      const Way way = port[k] == kPortZero || port[k] > ports ? Way{} : ways_[first_port_[sw] + port[k] - 1U];
-      if (way.sw == kNone) {
-        note_unrouted(static_cast<std::uint32_t>(first + k), g);
-        continue;
-      }
-      entered_[g * ports_ + port[k]] += target.receive;
-      if (way.sw == groups_[target.group].sw) continue;
-      // Groups of neighbouring switches mostly meet at the switch where the one before them arrived.
-      auto& fronts = block_fronts_[k];
-      auto at = fronts.rbegin();
-      while (at != fronts.rend() && at->sw != way.sw) ++at;
-      if (at == fronts.rend()) {
-        fronts.push_back({way.sw, static_cast<std::uint32_t>(block_sets_[k].size())});
-        block_sets_[k].resize(block_sets_[k].size() + words_);
-        at = fronts.rbegin();
-      }
-      block_sets_[k][at->set + g / 64] |= std::uint64_t{1} << (g % 64);
+void HoseLoads::read_first_hops(PlaneId plane) {
+  hops_.read(tables_.plane(plane), sources_, columns_, own_);
+  bundle_groups_.assign(hops_.bundles(), {});
+  for (std::uint32_t g = 0; g < groups_.size(); ++g) bundle_groups_[hops_.bundle_of(g)].add(groups_[g].self);
+  // What targets receive by each of a bundle's ports; finish_entries() takes out what is not so for a member.
+  ports_ = tables_.scope().plane(plane).max_ports + 1U;
+  bundle_entered_.assign(hops_.bundles() * ports_, 0);
+  for (std::size_t b = 0; b < hops_.bundles(); ++b) {
+    std::int64_t* entered = bundle_entered_.data() + b * ports_;
+    for (std::size_t k = 0; k < plane_targets_.size(); ++k) {
+      const std::uint16_t port = hops_.port(b, k);
+      if (port < ports_) entered[port] += plane_targets_[k].receive;
     }
   }
 }
 
-// From where the groups in next_frontier_ are on: calls visit(link, 0, set) for each link that a set of groups crosses
-// and visit(kNone, group, null) for a group whose packets are lost.
-template <class Visit>
-void HoseLoads::walk_on(PlaneId plane, std::uint32_t target, std::uint32_t home, Visit visit) {
+HoseLoads::Front& HoseLoads::front_at(std::uint32_t sw) {
+  Arrival& arrival = arrivals_[sw];
+  if (arrival.token != arrival_token_) {
+    arrival = {arrival_token_, static_cast<std::uint32_t>(next_frontier_.size())};
+    next_frontier_.push_back({sw, {}});
+  }
+  return next_frontier_[arrival.front];
+}
+
+// From every group to one target, hop by hop; those that meet at a switch go on as one.
+void HoseLoads::walk(PlaneId plane, std::uint32_t target) {
   const PlaneTables& tables = tables_.plane(plane);
-  const std::uint32_t destination = tables_.scope().local(targets_[target].id);
+  const RoutingScope& scope = tables_.scope();
+  const std::uint32_t own = own_[target], home = groups_[own].sw;
+  ++arrival_token_;
+  next_frontier_.clear();
+  const auto deviations = hops_.deviations(target);
+  for (std::size_t b = 0; b < hops_.bundles(); ++b) {
+    if (hops_.port(b, target) == FirstHops::kUnset) continue;
+    const std::uint32_t next = bundle_way(b, target).sw;
+    if (next == kNone) {
+      for (std::uint32_t g = 0; g < groups_.size(); ++g) {
+        if (hops_.bundle_of(g) != b || g == own) continue;
+        if (std::ranges::find(deviations, g, &FirstHops::Deviation::source) == deviations.end()) {
+          note_unrouted(target, g);
+        }
+      }
+    } else if (next != home) {
+      front_at(next).groups.add(bundle_groups_[b]);
+    }
+  }
+  const auto leave_bundle = [&](std::uint32_t group) {
+    const std::uint32_t b = hops_.bundle_of(group);
+    if (hops_.port(b, target) == FirstHops::kUnset) return;
+    const std::uint32_t next = bundle_way(b, target).sw;
+    if (next != kNone && next != home) front_at(next).groups.remove(groups_[group].self);
+  };
+  leave_bundle(own);
+  for (const auto& one : deviations) {
+    leave_bundle(one.source);
+    const std::uint32_t next = way_out(groups_[one.source].sw, one.port).sw;
+    if (next == kNone) {
+      note_unrouted(target, one.source);
+    } else if (next != home) {
+      front_at(next).groups.add(groups_[one.source].self);
+    }
+  }
   for (unsigned hop = 0; !next_frontier_.empty(); ++hop) {
     std::swap(frontier_, next_frontier_);
     next_frontier_.clear();
     ++arrival_token_;
-    for (const auto [sw, from] : frontier_) {
-      const Way way = way_of(tables, sw, destination);
+    front_ways_.resize(frontier_.size());
+    for (std::size_t i = 0; i < frontier_.size(); ++i) {  // apart from what follows, so that they wait together
+      const std::uint32_t sw = frontier_[i].sw;
+      front_ways_[i] = way_out(sw, tables.at(scope.local(SwitchId(sw)), columns_[target]));
+      if (front_ways_[i].link != kNone) __builtin_prefetch(&slots_[front_ways_[i].link]);
+    }
+    for (std::size_t i = 0; i < frontier_.size(); ++i) {
+      const Crossing& groups = frontier_[i].groups;
+      if (groups.groups == 0) continue;
+      const Way way = front_ways_[i];
       if (way.sw == kNone || hop > kMaxHops) {
-        for (std::size_t w = 0; w < words_; ++w) {
-          for (std::uint64_t bits = walk_sets_[from + w]; bits != 0; bits &= bits - 1) {
-            const auto bit = static_cast<std::size_t>(std::countr_zero(bits));
-            visit(kNone, static_cast<std::uint32_t>(w * 64 + bit), nullptr);
-          }
-        }
+        if (lossy_.empty() || lossy_.back() != target) lossy_.push_back(target);
         continue;
       }
-      visit(way.link, 0, walk_sets_.data() + from);
-      if (way.sw == home) continue;
-      Arrival& arrival = arrivals_[way.sw];
-      if (arrival.token != arrival_token_) {
-        arrival = {arrival_token_, static_cast<std::uint32_t>(walk_sets_.size())};
-        walk_sets_.resize(walk_sets_.size() + words_);
-        next_frontier_.push_back({way.sw, arrival.set});
-      }
-      for (std::size_t w = 0; w < words_; ++w) walk_sets_[arrival.set + w] |= walk_sets_[from + w];
+      note_use(way.link, target, groups);
+      if (way.sw != home) front_at(way.sw).groups.add(groups);
     }
   }
 }
 
-void HoseLoads::note_use(DirectedLink link, std::uint32_t target, const std::uint64_t* set) {
-  LinkUse& use = uses_[link];
-  if (use.token != use_token_) {
-    use = {.token = use_token_, .set = new_set()};
-    used_.push_back(link);
+void HoseLoads::note_use(DirectedLink link, std::uint32_t target, const Crossing& groups) {
+  Slot& slot = slots_[link];
+  if (slot.token != use_token_) {
+    slot = {use_token_, static_cast<std::uint32_t>(uses_.size())};
+    uses_.push_back({.link = link});
   }
+  Use& use = uses_[slot.use];
   if (use.last_target != target) {
+    use.close();
     use.last_target = target;
     ++use.targets;
-    use.receive += targets_[target].receive;
-  }
-  std::uint64_t* all = sets_.data() + use.set;
-  for (std::size_t w = 0; w < words_; ++w) {
-    all[w] |= set[w];
-    use.pairs += static_cast<std::uint64_t>(std::popcount(set[w]));
+    use.receive += plane_targets_[target].receive;
+    use.latest = groups;
+  } else {
+    use.latest.add(groups);  // by a longer way
   }
 }
 
-std::uint32_t HoseLoads::new_set() {
-  const std::size_t at = sets_.size();
-  sets_.resize(at + words_);
-  return static_cast<std::uint32_t>(at);
+void HoseLoads::Use::close() {
+  if (targets == 0) return;
+  if (targets == 1) every = latest;
+  uneven = uneven || every != latest;
 }
 
 void HoseLoads::note_unrouted(std::uint32_t target, std::uint32_t group) {
   ++unrouted_;
-  groups_[group].unrouted_receive += targets_[target].receive;
-  targets_[target].unrouted_send += groups_[group].send;
+  groups_[group].unrouted_receive += plane_targets_[target].receive;
+  plane_targets_[target].unrouted_send += groups_[group].self.send;
 }
 
 // What a port sends is bounded by what the others of its plane receive, and the other way round.
-void HoseLoads::finish_host_links(std::size_t first, std::size_t end, HoseLoad& result) {
+void HoseLoads::finish_host_links(HoseLoad& result) {
   const Topology& t = view_.topology();
   std::int64_t send = 0, receive = 0;
-  for (std::size_t i = first; i < end; ++i) {
-    send += targets_[i].send;
-    receive += targets_[i].receive;
+  for (const Target& one : plane_targets_) {
+    send += one.send;
+    receive += one.receive;
   }
-  for (std::size_t i = first; i < end; ++i) {
-    const Target& one = targets_[i];
+  for (const Target& one : plane_targets_) {
     const std::int64_t out = std::min(one.send, receive - one.receive - groups_[one.group].unrouted_receive);
     const std::int64_t in = std::min(one.receive, send - one.send - one.unrouted_send);
     if (out > 0) result.loads.push_back({directed_link(t, one.port), out});
@@ -257,96 +282,34 @@ void HoseLoads::finish_host_links(std::size_t first, std::size_t end, HoseLoad& 
 
 // Links by which a group's packets enter the network carry those of the group alone, unless others pass through.
 void HoseLoads::finish_entries(HoseLoad& result) {
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
-    for (std::size_t port = 1; port < ports_; ++port) {
-      const std::int64_t receive = entered_[g * ports_ + port];
-      if (receive == 0) continue;
-      const DirectedLink link = ways_[first_port_[groups_[g].sw] + port - 1].link;
-      LinkUse& use = uses_[link];
-      if (use.token != use_token_) {
-        if (groups_[g].send > 0) result.loads.push_back({link, std::min(groups_[g].send, receive)});
-        continue;
-      }
-      // A bound that may count targets twice; whether it is exact takes a maximum flow to say.
-      use.receive += receive;
-      use.mixed = true;
-      sets_[use.set + g / 64] |= std::uint64_t{1} << (g % 64);
-    }
-  }
-}
-
-void HoseLoads::finish_links(PlaneId plane, HoseMethod method, HoseLoad& result) {
-  std::vector<DirectedLink> uneven;
-  for (const DirectedLink link : used_) {
-    const LinkUse& use = uses_[link];
-    std::int64_t send = 0;
-    std::uint64_t sources = 0;
-    for (std::size_t w = 0; w < words_; ++w) {
-      for (std::uint64_t bits = sets_[use.set + w]; bits != 0; bits &= bits - 1) {
-        send += groups_[w * 64 + static_cast<std::size_t>(std::countr_zero(bits))].send;
-        ++sources;
-      }
-    }
-    if (method == HoseMethod::exact && (use.mixed || use.pairs != sources * use.targets)) {
-      uneven.push_back(link);
-      continue;
-    }
-    const std::int64_t load = std::min(send, use.receive);
-    if (load > 0) result.loads.push_back({link, load});
-  }
-  if (!uneven.empty()) solve_flows(plane, uneven, result);
-}
-
-// Targets that the same groups reach over a link count as one. A second walk, as few jobs need it.
-void HoseLoads::solve_flows(PlaneId plane, std::span<const DirectedLink> links, HoseLoad& result) {
-  std::map<DirectedLink, std::size_t> slot;
-  for (std::size_t i = 0; i < links.size(); ++i) slot.emplace(links[i], i);
-  std::vector<std::map<std::vector<std::uint64_t>, std::int64_t>> receive(links.size());
-  std::map<std::size_t, std::vector<std::uint64_t>> of_target;  // slot -> groups of the target at hand
-  for (std::size_t i = first_target_; i < end_target_; ++i) {
-    of_target.clear();
-    const auto note = [&](DirectedLink link, std::uint32_t group, const std::uint64_t* set) {
-      const auto at = link == kNone ? slot.end() : slot.find(link);
-      if (at == slot.end()) return;
-      auto& groups = of_target.try_emplace(at->second, words_).first->second;
-      if (set == nullptr) {
-        groups[group / 64] |= std::uint64_t{1} << (group % 64);
-      } else {
-        for (std::size_t w = 0; w < words_; ++w) groups[w] |= set[w];
-      }
+  std::vector<std::pair<std::uint32_t, const FirstHops::Deviation*>> deviations;  // by group
+  for (const auto& one : hops_.deviations()) deviations.emplace_back(one.source, &one);
+  std::ranges::sort(deviations);
+  auto deviation = deviations.begin();
+  std::size_t own = 0;  // targets stand group by group
+  for (std::uint32_t g = 0; g < groups_.size(); ++g) {
+    const std::uint32_t bundle = hops_.bundle_of(g);
+    const auto receive_by = bundle_entered_.begin() + static_cast<std::ptrdiff_t>(bundle * ports_);
+    entered_.assign(receive_by, receive_by + static_cast<std::ptrdiff_t>(ports_));
+    const auto add = [&](std::uint16_t port, std::int64_t mbps) {
+      if (port < ports_) entered_[port] += mbps;
     };
-    const auto target = static_cast<std::uint32_t>(i);
-    const std::uint32_t home = groups_[targets_[i].group].sw;
-    next_frontier_.clear();
-    walk_sets_.clear();
-    for (std::uint32_t g = 0; g < groups_.size(); ++g) {
-      if (groups_[g].sw == home) continue;
-      const Way way = way_of(tables_.plane(plane), groups_[g].sw, tables_.scope().local(targets_[i].id));
+    for (; own < own_.size() && own_[own] == g; ++own) add(hops_.port(bundle, own), -plane_targets_[own].receive);
+    for (; deviation != deviations.end() && deviation->first == g; ++deviation) {
+      const auto& one = *deviation->second;
+      add(hops_.port(bundle, one.target), -plane_targets_[one.target].receive);
+      add(one.port, plane_targets_[one.target].receive);
+    }
+    for (std::size_t port = 1; port < ports_; ++port) {
+      if (entered_[port] == 0) continue;
+      const Way way = way_out(groups_[g].sw, static_cast<std::uint16_t>(port));
       if (way.sw == kNone) continue;
-      note(way.link, g, nullptr);
-      if (way.sw == home) continue;
-      // Not merged: each group of its own is met at most once at a switch, and sets are few.
-      next_frontier_.push_back({way.sw, static_cast<std::uint32_t>(walk_sets_.size())});
-      walk_sets_.resize(walk_sets_.size() + words_);
-      walk_sets_[walk_sets_.size() - words_ + g / 64] |= std::uint64_t{1} << (g % 64);
-    }
-    walk_on(plane, target, home, note);
-    for (auto& [at, groups] : of_target) receive[at][std::move(groups)] += targets_[i].receive;
-  }
-  std::vector<std::int64_t> send;
-  for (const Group& group : groups_) send.push_back(group.send);
-  for (std::size_t i = 0; i < links.size(); ++i) {
-    std::vector<std::int64_t> sinks;
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> allowed;
-    for (const auto& [groups, mbps] : receive[i]) {
-      for (std::uint32_t g = 0; g < groups_.size(); ++g) {
-        if ((groups[g / 64] >> (g % 64) & 1U) != 0) allowed.emplace_back(g, static_cast<std::uint32_t>(sinks.size()));
+      if (slots_[way.link].token == use_token_) {
+        uses_[slots_[way.link].use].mixed = true;  // how much takes a second look
+      } else if (groups_[g].self.send > 0) {
+        result.loads.push_back({way.link, std::min(groups_[g].self.send, entered_[port])});
       }
-      sinks.push_back(mbps);
     }
-    const std::int64_t load = max_b_matching(send, sinks, allowed);
-    if (load > 0) result.loads.push_back({links[i], load});
-    ++result.flow_links;
   }
 }
 

@@ -42,6 +42,12 @@ void PlaneTables::read(std::size_t s, std::size_t first, std::size_t count, std:
   }
 }
 
+bool PlaneTables::same_entries(std::size_t a, std::size_t b, std::size_t first, std::size_t count) const {
+  const std::size_t tile = first >> tile_shift_, offset = (first & tile_mask()) * entry_bytes();
+  return std::memcmp(tiles_[a * tiles_per_row_ + tile] + offset, tiles_[b * tiles_per_row_ + tile] + offset,
+                     count * entry_bytes()) == 0;
+}
+
 bool operator==(const PlaneTables& a, const PlaneTables& b) {
   if (!a.same_shape(b)) return false;
   for (std::size_t s = 0; s < a.switches_; ++s) {

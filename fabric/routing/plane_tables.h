@@ -34,6 +34,9 @@ class PlaneTables {
   // Entries [first, first + count) of switch s.
   void read(std::size_t s, std::size_t first, std::size_t count, std::uint16_t* out) const;
 
+  // Whether switches a and b send to destinations [first, first + count), of one tile, by the same ports.
+  [[nodiscard]] bool same_entries(std::size_t a, std::size_t b, std::size_t first, std::size_t count) const;
+
   // Tiles, for comparing tables: those that share memory hold the same.
   [[nodiscard]] std::size_t tiles_per_row() const { return tiles_per_row_; }
   [[nodiscard]] std::size_t tile_entries() const { return std::size_t{1} << tile_shift_; }
