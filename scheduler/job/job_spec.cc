@@ -169,6 +169,22 @@ Result<void> check_slices(const JobSpec& spec) {
   return {};
 }
 
+Result<void> check_room_beside(const JobSpec& spec) {
+  if (spec.spares_per_domain > JobSpec::kMaxSparesPerDomain) {
+    return invalid("at most " + std::to_string(JobSpec::kMaxSparesPerDomain) + " spares can be held in each domain",
+                   "/sparesPerDomain");
+  }
+  if (!spec.spread) return {};
+  const std::uint64_t most = spec.spread->max_gpus_per_group;
+  if (most < spec.parallelism.tensor) {
+    return invalid("a group that gives " + std::to_string(most) + " GPUs holds no tensor group of " +
+                       std::to_string(spec.parallelism.tensor),
+                   "/topology/spread/maxGpusPerGroup", "allow at least one tensor group");
+  }
+  if (most > JobSpec::kMaxRanks) return invalid("is more than any job has", "/topology/spread/maxGpusPerGroup");
+  return {};
+}
+
 Result<void> check_traffic(const JobSpec& spec) {
   if (!spec.traffic) return {};
   constexpr double kMost = 1e18;  // bytes or calls of a rank and step; anything more is a mistake
@@ -232,6 +248,7 @@ Result<void> check_job_spec(const JobSpec& spec) {
   if (auto checked = check_names(spec); !checked) return checked;
   if (auto checked = check_levels(spec); !checked) return checked;
   if (auto checked = check_slices(spec); !checked) return checked;
+  if (auto checked = check_room_beside(spec); !checked) return checked;
   if (auto checked = check_traffic(spec); !checked) return checked;
   if (spec.expected_duration_s &&
       (*spec.expected_duration_s <= 0 || *spec.expected_duration_s > JobSpec::kMaxDurationS)) {

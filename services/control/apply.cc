@@ -43,8 +43,16 @@ struct Apply {
         const auto gpus = map_gpus(*before, *body.topology, job->placement.gpu_of_rank);
         RAILWEAVE_CHECK(gpus.has_value(), "decide() ends the jobs that a new fabric cannot hold");
         renamed->placement.gpu_of_rank = *gpus;
+        // An idle GPU that is gone is no loss to what runs.
+        renamed->placement.idle_gpus.clear();
+        for (const auto gpu : job->placement.idle_gpus) {
+          if (const auto idle = map_gpus(*before, *body.topology, {gpu}))
+            renamed->placement.idle_gpus.push_back(idle->front());
+        }
+        std::ranges::sort(renamed->placement.idle_gpus);
       } else {
         renamed->placement.gpu_of_rank.clear();
+        renamed->placement.idle_gpus.clear();
       }
       moved.push_back(std::move(renamed));
       return true;

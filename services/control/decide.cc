@@ -238,7 +238,7 @@ struct Decide {
     if (!host) return true;
     std::uint64_t used = state.allocations[host.index()].used;
     if (ending != nullptr) {
-      for (const auto gpu : ending->placement.gpu_of_rank) {
+      for (const auto gpu : ending->placement.held_gpus()) {
         if (state.topology().host(gpu) == host) used &= ~(std::uint64_t{1} << state.topology().local_index(gpu));
       }
     }

@@ -182,7 +182,7 @@ DrainPreview preview_node_drain(const ClusterState& state, const DrainTarget& ta
   const HostId host = state.topology().find_host(target.id);
   for_each_running(state, [&](const Job& job) {
     const auto on_it = [&](fabric::GpuId gpu) { return state.topology().host(gpu) == host; };
-    if (host && std::ranges::any_of(job.placement.gpu_of_rank, on_it)) {
+    if (host && std::ranges::any_of(job.placement.held_gpus(), on_it)) {
       preview.jobs.push_back({.id = job.id, .name = job.spec.name, .tenant = job.spec.tenant, .on_it = true});
     }
   });
