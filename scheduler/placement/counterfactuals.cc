@@ -19,6 +19,7 @@ class Trial {
   void fewer(std::string_view name, std::uint32_t Parallelism::* factor);
   void farther(std::string_view name, LevelRequest JobSpec::* group);
   void without_gpus_per_node();
+  void with_less_beside();
   void with_excluded_hosts();
   void with_drained_hosts();
   std::vector<Counterfactual> take() { return std::move(found_); }
@@ -88,6 +89,31 @@ void Trial::without_gpus_per_node() {
   add("without gpusPerNode", outcome_of(spec));
 }
 
+void Trial::with_less_beside() {
+  JobSpec spec = *refusal_.spec;
+  if (spec.exclusive) {
+    spec.exclusive.reset();
+    add("without exclusive " + std::string(to_string(*refusal_.spec->exclusive)), outcome_of(spec));
+    spec.exclusive = refusal_.spec->exclusive;
+  }
+  if (const std::uint32_t asked = spec.spares_per_domain; asked > 0) {
+    // Most spares first: what fits with n fits with fewer.
+    std::uint32_t fits = 0;
+    std::uint32_t fails = asked;
+    while (fails - fits > 1) {
+      spec.spares_per_domain = fits + (fails - fits) / 2;
+      (outcome_of(spec) == Outcome::placed ? fits : fails) = spec.spares_per_domain;
+    }
+    spec.spares_per_domain = fits;
+    add("sparesPerDomain " + std::to_string(asked) + " -> " + std::to_string(fits), outcome_of(spec));
+    spec.spares_per_domain = asked;
+  }
+  if (spec.spread) {
+    spec.spread.reset();
+    add("without spread", outcome_of(spec));
+  }
+}
+
 void Trial::with_excluded_hosts() {
   if (refusal_.excluded.empty()) return;
   PlacementTransaction now(*refusal_.now, fabric_.topology());
@@ -122,6 +148,7 @@ std::vector<Counterfactual> counterfactuals(const PlacementFabric& fabric, JobSe
   trial.farther("pipeline", &JobSpec::stage);
   trial.farther("job", &JobSpec::job);
   trial.without_gpus_per_node();
+  trial.with_less_beside();
   trial.with_excluded_hosts();
   trial.with_drained_hosts();
   return trial.take();
