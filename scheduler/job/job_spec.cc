@@ -31,11 +31,11 @@ std::array<Factor, 5> factors(const Parallelism& p) {
 Result<void> check_parallelism(const Parallelism& parallelism) {
   std::uint64_t product = 1;
   for (const auto& [name, value] : factors(parallelism)) {
-    const std::string at = "/parallelism/" + std::string(name);
-    if (value == 0) return invalid(std::string(name) + " parallelism must be at least 1", at, "1 turns it off");
+    const auto at = [&name] { return "/parallelism/" + std::string(name); };
+    if (value == 0) return invalid(std::string(name) + " parallelism must be at least 1", at(), "1 turns it off");
     // The product so far is at most kMaxRanks and a factor below 2^32, so this cannot overflow.
     product *= value;
-    if (product > JobSpec::kMaxRanks) return invalid(too_many_ranks(), at, "reduce a factor");
+    if (product > JobSpec::kMaxRanks) return invalid(too_many_ranks(), at(), "reduce a factor");
   }
   return {};
 }
@@ -62,8 +62,10 @@ Result<void> check_gpus_per_node(const JobSpec& spec) {
   return {};
 }
 
-Result<void> check_name(const std::string& name, std::string at, bool may_be_empty) {
-  if (name.empty() && !may_be_empty) return invalid("must not be empty", std::move(at));
+Result<void> check_name(const std::string& name, std::string_view where, bool may_be_empty) {
+  if (name.empty() && may_be_empty) return {};
+  std::string at(where);
+  if (name.empty()) return invalid("must not be empty", std::move(at));
   if (name.size() > JobSpec::kMaxNameBytes) {
     return invalid("is " + std::to_string(name.size()) + " bytes long; at most " +
                        std::to_string(JobSpec::kMaxNameBytes) + " are allowed",
@@ -94,7 +96,7 @@ Result<void> check_names(const JobSpec& spec) {
   for (const auto& [name, at] :
        {Named{&spec.name, "/name"}, Named{&spec.tenant, "/tenant"}, Named{&spec.priority, "/priority"},
         Named{&spec.external_scheduler, "/external/scheduler"}, Named{&spec.external_id, "/external/id"}}) {
-    if (auto checked = check_name(*name, std::string(at), true); !checked) return checked;
+    if (auto checked = check_name(*name, at, true); !checked) return checked;
   }
   if (spec.only_nodes.size() > JobSpec::kMaxExcludeNodes) {
     return invalid("at most " + std::to_string(JobSpec::kMaxExcludeNodes) + " nodes can be named", "/nodes",

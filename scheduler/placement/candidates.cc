@@ -70,9 +70,11 @@ Result<std::vector<Candidate>> Enumeration::all() {
   if (unaligned) add(*unaligned, Change::unaligned);
   add_replicas(loose);
   add_other_groups(loose);
-  add_farther(loose);
   add_fewest_groups(list_.front().found);
   if (unaligned) add_fewest_groups(loose);
+  // Scoring is what a large job's decision takes: what is seldom chosen is left out for them.
+  const bool large = rank_count(spec_.parallelism) > 1024;
+  if (!large || list_.back().change != Change::fewest_groups) add_farther(loose);
   add_sound();
   return std::move(list_);
 }
