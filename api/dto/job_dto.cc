@@ -43,12 +43,26 @@ Out ranks_json(const RankMap& map, const PlacementFabric& fabric, std::uint64_t 
   return list;
 }
 
-Out placement_json(const scheduler::Placement& placement) {
-  return {{"level", fabric::to_string(placement.level)},
-          {"nodesUsed", placement.nodes_used},
-          {"domainsUsed", placement.domains_used},
-          {"groupsAtLevel", placement.groups_at_level},
-          {"dataRingsOnRails", placement.data_rings_on_rails}};
+Out idle_json(const scheduler::Placement& placement, const fabric::Topology& topology) {
+  Out nodes = Out::array();
+  fabric::HostId last;
+  for (const auto gpu : placement.idle_gpus) {
+    const auto host = topology.host(gpu);
+    if (host != last) nodes.push_back({{"node", topology.name(host)}, {"gpus", Out::array()}});
+    last = host;
+    nodes.back()["gpus"].push_back(topology.local_index(gpu));
+  }
+  return {{"gpus", placement.idle_gpus.size()}, {"nodes", nodes}};
+}
+
+Out placement_json(const scheduler::Placement& placement, const fabric::Topology& topology) {
+  Out value{{"level", fabric::to_string(placement.level)},
+            {"nodesUsed", placement.nodes_used},
+            {"domainsUsed", placement.domains_used},
+            {"groupsAtLevel", placement.groups_at_level},
+            {"dataRingsOnRails", placement.data_rings_on_rails}};
+  if (!placement.idle_gpus.empty()) value["idle"] = idle_json(placement, topology);
+  return value;
 }
 
 Out explanation_json(const scheduler::Explanation& explanation) {
@@ -80,10 +94,10 @@ Out explanation_json(const scheduler::Explanation& explanation) {
           {"counterfactuals", counterfactuals}};
 }
 
-Out result_json(const PlacementResult& result) {
+Out result_json(const PlacementResult& result, const fabric::Topology& topology) {
   Out value{{"outcome", to_string(result.outcome)}};
   if (result.outcome == Outcome::placed) {
-    value["placement"] = placement_json(result.placement);
+    value["placement"] = placement_json(result.placement, topology);
   } else {
     value["code"] = result.explanation.code;
     value["reason"] = result.explanation.message;
@@ -129,7 +143,7 @@ std::string write_explanation(const scheduler::Explanation& explanation) { retur
 
 std::string write_placement(const JobSpec& spec, const PlacementResult& result, const PlacementFabric& fabric,
                             bool with_ranks) {
-  Out value = result_json(result);
+  Out value = result_json(result, fabric.topology());
   if (result.outcome == Outcome::placed) {
     const RankMap map(fabric, spec.parallelism, result.placement.gpu_of_rank);
     Out ranks{{"count", map.size()}};
@@ -157,7 +171,7 @@ std::string write_job(const control::Job& job, const PlacementFabric& fabric, co
   value["job"] = id;
   value["outcome"] = job.state == control::JobState::queued ? "queued" : "placed";
   value["spec"] = to_json(job.spec);
-  value["placement"] = has_place(job) ? placement_json(job.placement) : Out(nullptr);
+  value["placement"] = has_place(job) ? placement_json(job.placement, fabric.topology()) : Out(nullptr);
   value["groups"] = has_place(job) ? groups_to_json(fabric, job.spec.parallelism, job.placement) : Out(nullptr);
   value["predicted"] = job.placement.predicted ? to_json(*job.placement.predicted) : Out(nullptr);
   value["waits"] = waits == nullptr ? Out(nullptr) : to_json(*waits);
@@ -199,7 +213,7 @@ std::string write_lab_placement(const JobSpec& spec, const PlacementResult& resu
   if (placed) {
     const RankMap map(fabric, spec.parallelism, result.placement.gpu_of_rank);
     value["ranks"] = ranks_json(map, fabric, 0, map.size());
-    value.update(placement_json(result.placement));
+    value.update(placement_json(result.placement, fabric.topology()));
     value["groups"] = groups_to_json(fabric, spec.parallelism, result.placement);
     value["predicted"] = result.placement.predicted ? to_json(*result.placement.predicted) : Out(nullptr);
   } else {

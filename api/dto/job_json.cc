@@ -109,6 +109,7 @@ Out job_to_json(const Job& job, const fabric::Topology& topology) {
             {"nodes", job.nodes},
             {"history", history},
             {"version", job.version}};
+  if (!job.placement.idle_gpus.empty()) value["idle"] = ranks_to_json(topology, job.placement.idle_gpus);
   if (job.placement.predicted) value["predicted"] = to_json(*job.placement.predicted);
   if (job.guarantee) value["guarantee"] = to_json(*job.guarantee);
   return value;
@@ -148,6 +149,7 @@ Result<std::shared_ptr<Job>> job_from_json(const Json& value, const fabric::Topo
   reader.read("version", job->version);
   const Json* spec = reader.take("spec");
   const Json* ranks = reader.take("ranks");
+  const Json* idle = reader.take("idle");  // most jobs hold none
   const Json* history = reader.take("history");
   const Json* predicted = reader.take("predicted");  // jobs of before there were predictions have none
   const Json* guarantee = reader.take("guarantee");
@@ -183,6 +185,11 @@ Result<std::shared_ptr<Job>> job_from_json(const Json& value, const fabric::Topo
   auto gpus = ranks_from_json(topology, *ranks);
   if (!gpus) return std::unexpected(gpus.error());
   job->placement.gpu_of_rank = std::move(*gpus);
+  if (idle != nullptr) {
+    auto idle_gpus = ranks_from_json(topology, *idle);
+    if (!idle_gpus) return std::unexpected(idle_gpus.error());
+    job->placement.idle_gpus = std::move(*idle_gpus);
+  }
   auto changes = history_from_json(*history);
   if (!changes) return std::unexpected(changes.error());
   job->history = std::move(*changes);

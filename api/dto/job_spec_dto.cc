@@ -79,6 +79,22 @@ void read_slices(ObjectReader& topology, JobSpec& spec) {
   }
 }
 
+void read_spread(ObjectReader& topology, JobSpec& spec) {
+  const Json* value = topology.take("spread");
+  if (value == nullptr || value->is_null()) return;
+  ObjectReader reader(*value, topology.pointer("spread"));
+  std::optional<LevelKind> level;
+  scheduler::SpreadLimit spread;
+  reader.require("level");
+  read_level(reader, "level", level);
+  reader.require("maxGpusPerGroup");
+  reader.read("maxGpusPerGroup", spread.max_gpus_per_group);
+  if (auto done = reader.finish(); !done) return topology.set_error(done.error());
+  if (!level) return topology.set_error("spread", "a level is wanted, not null");
+  spread.level = *level;
+  spec.spread = spread;
+}
+
 void read_topology(ObjectReader& reader, JobSpec& spec) {
   const Json* value = reader.take("topology");
   if (value == nullptr) return;
@@ -89,6 +105,8 @@ void read_topology(ObjectReader& reader, JobSpec& spec) {
   read_request(fields, "pipeline", spec.stage, &spec.spread_stages);
   read_request(fields, "job", spec.job);
   read_slices(fields, spec);
+  read_spread(fields, spec);
+  read_level(fields, "exclusive", spec.exclusive);
   if (auto done = fields.finish(); !done) reader.set_error(done.error());
 }
 
@@ -191,6 +209,7 @@ Result<JobSpec> job_spec_from_json(const Json& value, const std::string& pointer
   read_gpus(reader, spec);
   reader.read("gpusPerNode", spec.gpus_per_node);
   read_topology(reader, spec);
+  reader.read("sparesPerDomain", spec.spares_per_domain);
   read_model_and_traffic(reader, spec);
   read_bandwidth(reader, spec);
   reader.read("nodes", spec.only_nodes, 100'000);
@@ -233,7 +252,13 @@ Out to_json(const JobSpec& spec) {
   for (const auto& slice : spec.slices) {
     topology["slices"].push_back({{"level", fabric::to_string(slice.level)}, {"size", slice.gpus}});
   }
+  if (spec.spread) {
+    topology["spread"] = {{"level", fabric::to_string(spec.spread->level)},
+                          {"maxGpusPerGroup", spec.spread->max_gpus_per_group}};
+  }
+  if (spec.exclusive) topology["exclusive"] = fabric::to_string(*spec.exclusive);
   if (!topology.empty()) value["topology"] = topology;
+  if (spec.spares_per_domain > 0) value["sparesPerDomain"] = spec.spares_per_domain;
   if (spec.model) value["model"] = to_json(*spec.model);
   if (spec.traffic) value["traffic"] = to_json(*spec.traffic);
   if (spec.bandwidth) {

@@ -82,7 +82,8 @@ Out to_json(const JobMoved& event, const fabric::Topology& topology) {
   return {{"number", event.id.number()},
           {"ranksMoved", event.ranks},
           {"reason", event.reason},
-          {"ranks", ranks_to_json(topology, event.gpu_of_rank)}};
+          {"ranks", ranks_to_json(topology, event.gpu_of_rank)},
+          {"idle", ranks_to_json(topology, event.idle_gpus)}};
 }
 Out to_json(const JobDamaged& event) { return {{"number", event.id.number()}, {"damage", event.damage}}; }
 Out to_json(const JobCheckpointed& event) { return {{"number", event.id.number()}, {"savedUs", event.saved_us}}; }
@@ -117,6 +118,9 @@ std::optional<Result<EventBody>> queue_event_from_json(std::string_view kind, co
     auto gpus = read_gpus(reader, "ranks", topology);
     if (!gpus) return std::unexpected(gpus.error());
     body.gpu_of_rank = std::move(*gpus);
+    auto idle = read_gpus(reader, "idle", topology);
+    if (!idle) return std::unexpected(idle.error());
+    body.idle_gpus = std::move(*idle);
     return finished(reader, std::move(body));
   }
   if (kind == "job.damaged" || kind == "job.whole") {

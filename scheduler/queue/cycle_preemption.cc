@@ -91,7 +91,7 @@ bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
   RAILWEAVE_CHECK(placement, "the plan was simulated on this tree");
   if (head_ && profile_) {
     // Behind a job that waits: its place and time are not to be lost. (The victims' GPUs could only help it.)
-    const auto hold = profile_->hold(placement->gpu_of_rank, input_.now_us, input_.now_us + entry.duration_us);
+    const auto hold = profile_->hold(placement->held_gpus(), input_.now_us, input_.now_us + entry.duration_us);
     auto beside = policy_.backfill == Backfill::easy ? later_placer_.try_place(*head_->entry.job->spec) : std::nullopt;
     profile_->drop(hold);
     if (!beside) {
@@ -99,7 +99,7 @@ bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
       forget_room();
       return false;
     }
-    head_->gpus = std::move(beside->gpu_of_rank);
+    head_->gpus = beside->held_gpus();
   }
   std::vector<QueueJobId> evicted;
   for (const std::size_t i : plan->victims) evicted.push_back(candidates[i].id);

@@ -44,8 +44,16 @@ struct Apply {
         const auto gpus = map_gpus(*before, *body.topology, job->placement.gpu_of_rank);
         RAILWEAVE_CHECK(gpus.has_value(), "decide() ends the jobs that a new fabric cannot hold");
         renamed->placement.gpu_of_rank = *gpus;
+        // An idle GPU that is gone is no loss to what runs.
+        renamed->placement.idle_gpus.clear();
+        for (const auto gpu : job->placement.idle_gpus) {
+          if (const auto idle = map_gpus(*before, *body.topology, {gpu}))
+            renamed->placement.idle_gpus.push_back(idle->front());
+        }
+        std::ranges::sort(renamed->placement.idle_gpus);
       } else {
         renamed->placement.gpu_of_rank.clear();
+        renamed->placement.idle_gpus.clear();
       }
       moved.push_back(std::move(renamed));
       return true;
@@ -137,6 +145,7 @@ struct Apply {
     change_job(body.id, [&](Job& job) {
       state.hold_gpus(job, false);
       job.placement.gpu_of_rank = body.gpu_of_rank;
+      job.placement.idle_gpus = body.idle_gpus;
       scheduler::summarize(*state.placement_fabric, job.spec.parallelism, job.placement);
       job.placement.predicted.reset();  // it was of the place before
       job.nodes = node_names(state.topology(), body.gpu_of_rank);
@@ -272,7 +281,7 @@ struct Apply {
   void give_back(const Job& job) const {
     state.hold_gpus(job, false);
     change(state.used, [&](auto& used) {
-      used.charge(job.spec.tenant, job.placement.gpu_of_rank.size(), job.started_us, event.time_us);
+      used.charge(job.spec.tenant, job.placement.held_gpus().size(), job.started_us, event.time_us);
     });
   }
 

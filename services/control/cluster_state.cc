@@ -67,13 +67,14 @@ void ClusterState::mark(const DrainTarget& target, bool drained) {
 }
 
 void ClusterState::hold_gpus(const Job& job, bool hold) {
-  for (const auto gpu : job.placement.gpu_of_rank) {
+  const auto gpus_of_job = job.placement.held_gpus();
+  for (const auto gpu : gpus_of_job) {
     auto& mask = allocations.write(topology().host(gpu).index()).used;
     const std::uint64_t bit = std::uint64_t{1} << topology().local_index(gpu);
     RAILWEAVE_CHECK(((mask & bit) != 0) != hold, "a GPU belongs to at most one job");
     mask ^= bit;
   }
-  const std::uint64_t gpus = job.placement.gpu_of_rank.size();
+  const std::uint64_t gpus = gpus_of_job.size();
   free_gpus = hold ? free_gpus - gpus : free_gpus + gpus;
   auto held = std::make_shared<std::map<std::string, std::uint64_t>>(*gpus_held);
   auto& count = (*held)[job.spec.tenant];

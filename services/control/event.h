@@ -45,6 +45,7 @@ struct JobEvicted {  // back to the queue
 struct JobMoved {
   JobId id;
   std::vector<fabric::GpuId> gpu_of_rank;  // afterwards, of the topology accepted at that point
+  std::vector<fabric::GpuId> idle_gpus;    // held beside them afterwards
   std::uint64_t ranks = 0;                 // that changed their GPU
   std::string reason;
 };

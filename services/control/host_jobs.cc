@@ -7,7 +7,7 @@ HostJobs::HostJobs(const ClusterState& state) {
   state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
     if (!job->holds_gpus()) return true;
     const std::size_t first = by_host_.size();
-    for (const auto gpu : job->placement.gpu_of_rank) {
+    for (const auto gpu : job->placement.held_gpus()) {
       const fabric::HostId host = topology.host(gpu);
       if (by_host_.size() == first || by_host_.back().first != host) by_host_.emplace_back(host, job);
     }

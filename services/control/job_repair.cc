@@ -49,9 +49,12 @@ std::string loss_text(const fabric::Topology& topology, const std::vector<fabric
 
 Result<scheduler::RepairPlan> plan_job_repair(const ClusterState& state, const Job& job,
                                               const std::vector<fabric::GpuId>& lost, PlacerCache& placers) {
-  return scheduler::plan_repair(
-      placers.at(state),
-      {.spec = &job.spec, .gpu_of_rank = job.placement.gpu_of_rank, .block_gpus = job.placement.block_gpus}, lost);
+  return scheduler::plan_repair(placers.at(state),
+                                {.spec = &job.spec,
+                                 .gpu_of_rank = job.placement.gpu_of_rank,
+                                 .block_gpus = job.placement.block_gpus,
+                                 .idle_gpus = job.placement.idle_gpus},
+                                lost);
 }
 
 Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const RepairJob& command,
@@ -116,7 +119,7 @@ JobMoved moved(const ClusterState& state, const Job& job, const std::vector<fabr
   text += plan.placed_anew ? ", the whole job is placed anew" : " within one " + std::string(to_string(plan.nearest));
   text += ", away from " + loss_text(state.topology(), lost);
   if (!reason.empty()) text += ": " + reason;
-  return {job.id, plan.gpu_of_rank, plan.moves.size(), std::move(text)};
+  return {job.id, plan.gpu_of_rank, plan.idle_gpus, plan.moves.size(), std::move(text)};
 }
 
 std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& placers) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 #include <utility>
 
 #include "services/control/apply.h"
@@ -77,8 +78,10 @@ QueueFacts::QueueFacts(const ClusterState& state, std::int64_t now_us)
     if (job->state == JobState::queued) {
       queued.push_back(queued_job(*job));
     } else {
-      running.push_back({job->id.number(), &job->spec, job->started_us, job->saved_us, job->placement.gpu_of_rank});
-      if (decayed) used->charge(job->spec.tenant, job->placement.gpu_of_rank.size(), job->started_us, now_us);
+      std::span<const fabric::GpuId> gpus = job->placement.gpu_of_rank;
+      if (!job->placement.idle_gpus.empty()) gpus = held.emplace_back(job->placement.held_gpus());
+      running.push_back({job->id.number(), &job->spec, job->started_us, job->saved_us, gpus});
+      if (decayed) used->charge(job->spec.tenant, gpus.size(), job->started_us, now_us);
     }
     return true;
   });

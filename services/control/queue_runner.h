@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,7 +31,8 @@ struct QueueFacts {
   std::vector<JobPtr> jobs;  // keeps alive what the views below point at
   std::vector<scheduler::QueuedJob> queued;
   std::vector<scheduler::RunningJob> running;
-  std::optional<scheduler::FairShare> used;  // where the policy asks for it
+  std::deque<std::vector<fabric::GpuId>> held;  // of running jobs that hold idle GPUs too
+  std::optional<scheduler::FairShare> used;     // where the policy asks for it
 
   QueueFacts(const ClusterState& state, std::int64_t now_us);
 };
