@@ -5,8 +5,10 @@
 #include <string_view>
 #include <utility>
 
+#include "services/control/admitted_placement.h"
 #include "services/control/apply.h"
 #include "services/control/decide_contracts.h"
+#include "services/control/guarantee_recheck.h"
 
 namespace railweave::control {
 namespace {
@@ -60,25 +62,16 @@ struct Decide {
                       never ? "raise the tenant's maxGpus or ask for fewer" : "wait for the tenant's jobs to end");
       }
     }
-    auto result = placers.at(state).place(command.spec);
-    if (result.outcome != scheduler::Outcome::placed) {
-      const bool never = result.outcome == scheduler::Outcome::never;
-      Rejection rejection{{never ? ErrorKind::impossible : ErrorKind::conflict,
-                           result.explanation.code,
-                           result.explanation.message,
-                           {},
-                           {}},
-                          nullptr};
-      rejection.placement = std::make_shared<const scheduler::PlacementResult>(std::move(result));
-      return std::unexpected(std::move(rejection));
-    }
+    auto placed = admitted_placement(state, command.spec, placers);
+    if (!placed) return std::unexpected(std::move(placed.error()));
     auto job = std::make_shared<Job>();
     job->id = JobId(state.next_job);
     job->spec = command.spec;
     job->submitted_us = now_us;
     job->idempotency_key = command.idempotency_key;
     job->request_digest = command.request_digest;
-    job->placement = std::move(result.placement);
+    job->placement = std::move(placed->result.placement);
+    job->guarantee = std::move(placed->guarantee);
     job->nodes = node_names(state.topology(), job->placement.gpu_of_rank);
     const JobId id = job->id;
     return Decision{{JobPlaced{std::move(job)}}, id, false};
@@ -268,7 +261,9 @@ struct Decide {
 
 std::expected<Decision, Rejection> decide(const ClusterState& state, const Command& command, std::int64_t now_us,
                                           PlacerCache& placers) {
-  return std::visit(Decide{state, now_us, placers}, command.body);
+  auto decision = std::visit(Decide{state, now_us, placers}, command.body);
+  if (decision) add_guarantee_changes(state, decision->events, placers.guarantees(), now_us);
+  return decision;
 }
 
 }  // namespace railweave::control
