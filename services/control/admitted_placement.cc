@@ -73,6 +73,20 @@ void add_hosts_behind(const ClusterState& state, const GuaranteeBook& book, cons
   }
 }
 
+// As the answer to "where would it go": not now, or never.
+Rejection explained(const ClusterState& state, Rejection rejection) {
+  const bool never = rejection.error.kind == ErrorKind::impossible;
+  if (!never && rejection.error.kind != ErrorKind::conflict) return rejection;
+  scheduler::PlacementResult why;
+  why.outcome = never ? Outcome::never : Outcome::not_now;
+  why.explanation.code = rejection.error.code;
+  why.explanation.message = rejection.error.message;
+  why.explanation.free_gpus = state.free_gpus;
+  why.explanation.total_gpus = state.topology().gpus().size();
+  rejection.placement = std::make_shared<const scheduler::PlacementResult>(std::move(why));
+  return rejection;
+}
+
 bool all_links_up(const ClusterState& state) {
   return std::ranges::all_of(state.topology().links(), [&](auto link) { return state.view.carries_transit(link); });
 }
@@ -232,7 +246,7 @@ std::expected<std::optional<JobGuarantee>, Rejection> admit(const ClusterState& 
 std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterState& state, const JobSpec& spec,
                                                                PlacerCache& placers, bool with_alternatives) {
   const auto terms = job_terms(state, spec);
-  if (!terms) return std::unexpected(refusal(terms.error()));
+  if (!terms) return std::unexpected(explained(state, refusal(terms.error())));
   auto& placer = placers.at(state);
   JobSpec asked = spec;
   std::set<HostId> avoided;
@@ -257,7 +271,7 @@ std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterStat
       for (const auto& warning : tried->warnings) result.warnings.push_back(warning);
       return AdmittedPlacement{std::move(result), std::move(tried->guarantee), std::move(tried->warnings)};
     }
-    if (blocked.empty()) return std::unexpected(std::move(tried.error()));
+    if (blocked.empty()) return std::unexpected(explained(state, std::move(tried.error())));
     never = never && tried.error().error.kind == ErrorKind::impossible;
     if (!refused) refused = std::move(tried.error());
     const std::size_t before = avoided.size();
@@ -272,14 +286,7 @@ std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterStat
     refused->error.kind = ErrorKind::conflict;
     refused->error.code = "admission.linksFull";
   }
-  scheduler::PlacementResult why;
-  why.outcome = refused->error.kind == ErrorKind::impossible ? Outcome::never : Outcome::not_now;
-  why.explanation.code = refused->error.code;
-  why.explanation.message = refused->error.message;
-  why.explanation.free_gpus = state.free_gpus;
-  why.explanation.total_gpus = state.topology().gpus().size();
-  refused->placement = std::make_shared<const scheduler::PlacementResult>(std::move(why));
-  return std::unexpected(std::move(*refused));
+  return std::unexpected(explained(state, std::move(*refused)));
 }
 
 }  // namespace railweave::control

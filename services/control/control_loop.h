@@ -59,6 +59,7 @@ class ControlLoop {
   [[nodiscard]] ClusterStatePtr state() const;
   [[nodiscard]] Phase phase() const { return phase_.load(); }
   [[nodiscard]] ControlFigures figures() const;
+  [[nodiscard]] std::int64_t now_us() const { return options_.now_us(); }  // as events are stamped
 
  private:
   struct Waiting {

@@ -82,7 +82,7 @@ std::optional<ViewBasis> basis_of(const FabricView& view) {
 }
 
 Result<void> GuaranteeBook::bring_to(const ClusterState& state) {
-  auto routes = routing_.at(state);
+  auto routes = routing_->at(state);
   if (!routes) return std::unexpected(routes.error());
   crossing_.clear();
   if (routes_ == nullptr || fabric_ != state.placement_fabric || classes_ != state.qos_classes) {

@@ -21,8 +21,9 @@ namespace railweave::control {
 
 class GuaranteeBook {
  public:
-  // As RoutingCache.
-  explicit GuaranteeBook(bool switch_management = true) : routing_(switch_management) {}
+  // Routes may be shared with others.
+  explicit GuaranteeBook(std::shared_ptr<RoutingCache> routing = std::make_shared<RoutingCache>())
+      : routing_(std::move(routing)) {}
 
   // Errors: of routing; the book is then as it was.
   Result<void> bring_to(const ClusterState& state);
@@ -70,7 +71,7 @@ class GuaranteeBook {
   [[nodiscard]] Result<Wanted> surviving_on(const Job& job, const FabricRoutesPtr& routes);
   [[nodiscard]] Result<FabricRoutesPtr> routes_on(const ViewBasis& basis);
 
-  RoutingCache routing_;
+  std::shared_ptr<RoutingCache> routing_;
   FabricRoutesPtr routes_;
   std::shared_ptr<const fabric::QosClasses> classes_;
   scheduler::PlacementFabricPtr fabric_;
