@@ -198,6 +198,9 @@ void query_placement(const ControlPlane& plane, const Request& request, const Re
   if (!ranks) return void(respond(ranks.error()));
   // Each worker thread keeps a placer of its own, brought to the newest state by what changed since its last question.
   thread_local control::PlacerCache placers;
+  // Tables of large fabrics are large: all threads look at the same ones.
+  thread_local const bool shares_routes = (placers.guarantees() = control::GuaranteeBook(plane.routes), true);
+  (void)shares_routes;
   const auto state = plane.loop.state();
   const auto placed = control::admitted_placement(*state, *spec, placers, true);
   if (!placed && placed.error().placement == nullptr) return reply(respond, placed.error());

@@ -29,6 +29,8 @@ void add_place_command(CLI::App& root, Session& session);
 void add_job_commands(CLI::App& root, Session& session);
 void add_job_submit_command(CLI::App& jobs, Session& session);
 void add_tenant_commands(CLI::App& root, Session& session);
+void add_contract_commands(CLI::App& root, Session& session);  // and classes of traffic
+void add_guarantee_commands(CLI::App& root, Session& session);
 void add_event_commands(CLI::App& root, Session& session);
 void add_operation_commands(CLI::App& root, Session& session);
 void add_status_command(CLI::App& root, Session& session);

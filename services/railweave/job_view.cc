@@ -47,6 +47,13 @@ void print_job(Output& output, const Json& job) {
   sheet.add("GPUs", text_of(job, "gpus") + ", " + parallelism_text(field(field(job, "spec"), "parallelism")));
   add_placement(sheet, field(job, "placement"));
   add_prediction(sheet, job);
+  if (const Json& guarantee = field(job, "guarantee"); guarantee.is_object()) {
+    const bool holds = text_of(guarantee, "state") == "holds";
+    sheet.add("Guaranteed",
+              {text_of(guarantee, "guaranteedGbpsPerPort") + " Gb/s at each port, class " +
+                   text_of(guarantee, "class") + (holds ? "" : "; at risk: " + text_of(guarantee, "reason")),
+               holds ? Tone::plain : Tone::bad});
+  }
   sheet.add("On", joined(list(job, "nodeList"), output.is_wide() ? SIZE_MAX : kNodesShown));
   sheet.add("Submitted", time_of(job, "submittedAt"));
   if (field(job, "endedAt").is_string()) sheet.add("Ended", time_of(job, "endedAt"));

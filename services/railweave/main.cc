@@ -36,6 +36,8 @@ void build_tree(CLI::App& root, Session& session) {
   add_place_command(root, session);
   add_job_commands(root, session);
   add_tenant_commands(root, session);
+  add_contract_commands(root, session);
+  add_guarantee_commands(root, session);
   add_status_command(root, session);
   add_event_commands(root, session);
   add_operation_commands(root, session);
