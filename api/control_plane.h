@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
 #include "db/journal.h"
 #include "services/control/control_loop.h"
 #include "services/control/event_catch_up.h"
 #include "services/control/event_feed.h"
+#include "services/control/guarantee_book.h"
 #include "services/control/live/live_fabric.h"
 #include "services/control/routing_cache.h"
 
@@ -20,6 +22,13 @@ struct ControlPlane {
   control::LiveFabric& live;  // what is observed of the fabric and written to it
   // The routes of the published state, computed when first asked for.
   std::shared_ptr<control::RoutingCache> routes = std::make_shared<control::RoutingCache>();
+  // What guarantees take of links, likewise; for whoever holds its mutex.
+  struct Guarantees {
+    explicit Guarantees(std::shared_ptr<control::RoutingCache> routes) : book(std::move(routes)) {}
+    std::mutex mutex;
+    control::GuaranteeBook book;
+  };
+  std::shared_ptr<Guarantees> guarantees = std::make_shared<Guarantees>(routes);
 };
 
 }  // namespace railweave::api

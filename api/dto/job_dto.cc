@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/dto/guarantee_out.h"
 #include "api/dto/job_spec_json.h"
 #include "api/dto/job_state_json.h"
 #include "api/dto/prediction_json.h"
@@ -142,7 +143,7 @@ std::string_view to_string(Outcome outcome) {
 std::string write_explanation(const scheduler::Explanation& explanation) { return dump(explanation_json(explanation)); }
 
 std::string write_placement(const JobSpec& spec, const PlacementResult& result, const PlacementFabric& fabric,
-                            bool with_ranks) {
+                            bool with_ranks, const control::JobGuarantee* guarantee) {
   Out value = result_json(result, fabric.topology());
   if (result.outcome == Outcome::placed) {
     const RankMap map(fabric, spec.parallelism, result.placement.gpu_of_rank);
@@ -152,6 +153,7 @@ std::string write_placement(const JobSpec& spec, const PlacementResult& result, 
     value["groups"] = groups_to_json(fabric, spec.parallelism, result.placement);
     value["predicted"] = result.placement.predicted ? to_json(*result.placement.predicted) : Out(nullptr);
     value["alternatives"] = alternatives_to_json(result.alternatives);
+    value["guarantee"] = guarantee != nullptr ? guarantee_out(*guarantee) : Out(nullptr);
   }
   value["warnings"] = result.warnings;
   return dump(value);
@@ -178,6 +180,7 @@ std::string write_job(const control::Job& job, const PlacementFabric& fabric, co
   value["notBefore"] = time_or_null(job.not_before_us);
   value["checkpointedAt"] = time_or_null(job.saved_us);
   value["damage"] = job.damage.empty() ? Out(nullptr) : Out(job.damage);
+  value["guarantee"] = job.guarantee ? guarantee_out(*job.guarantee) : Out(nullptr);
   value["nodeList"] = job.nodes;
   value["ranks"] = {{"count", job.placement.gpu_of_rank.size()}, {"href", "/v1/jobs/" + id + "/ranks"}};
   Out history = Out::array();

@@ -12,9 +12,11 @@
 
 namespace railweave::api {
 
-// The answer to a what-if: outcome, and groups or explanation. with_ranks: the rank map too.
+// The answer to a what-if: outcome, and groups or explanation. with_ranks: the rank map too. guarantee: what it would
+// be given.
 std::string write_placement(const scheduler::JobSpec& spec, const scheduler::PlacementResult& result,
-                            const scheduler::PlacementFabric& fabric, bool with_ranks);
+                            const scheduler::PlacementFabric& fabric, bool with_ranks,
+                            const control::JobGuarantee* guarantee = nullptr);
 
 // The explanation alone, as problem details carry it ("explanation" member).
 std::string write_explanation(const scheduler::Explanation& explanation);

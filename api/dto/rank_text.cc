@@ -90,9 +90,13 @@ Result<std::string> torchrun(const RankMap& map, const fabric::Topology& topolog
 }
 
 // Adapters by what the fabric says of each GPU; the rest as NCCL would have to be told for this placement.
-std::string nccl(const RankMap& map, const PlacementFabric& fabric, const control::Job& job) {
+std::string nccl(const RankMap& map, const PlacementFabric& fabric, const control::Job& job,
+                 const std::optional<ClassMarks>& marks) {
   const auto& topology = fabric.topology();
-  std::string common = " NCCL_IB_SL=0 NCCL_IB_TC=0";  // best effort: no class of service is promised yet
+  // Without a class, level 0: what nobody asked anything for.
+  const ClassMarks as = marks.value_or(ClassMarks{});
+  std::string common =
+      " NCCL_IB_SL=" + std::to_string(as.service_level) + " NCCL_IB_TC=" + std::to_string(as.traffic_class);
   // Rings that can stay on their rails shall; otherwise NCCL decides by itself.
   common += job.placement.data_rings_on_rails ? " NCCL_CROSS_NIC=0" : " NCCL_CROSS_NIC=2";
   common += scheduler::generation_of(fabric).nvls ? " NCCL_ALGO=NVLS,NVLSTree,Ring,Tree" : " NCCL_ALGO=Ring,Tree";
@@ -124,7 +128,8 @@ std::optional<RankFormat> rank_format_named(std::string_view name) {
   return std::nullopt;
 }
 
-Result<std::string> write_rank_text(RankFormat format, const control::Job& job, const PlacementFabric& fabric) {
+Result<std::string> write_rank_text(RankFormat format, const control::Job& job, const PlacementFabric& fabric,
+                                    const std::optional<ClassMarks>& marks) {
   const RankMap map(fabric, job.spec.parallelism, job.placement.gpu_of_rank);
   const auto& topology = fabric.topology();
   if (map.size() == 0) {
@@ -146,7 +151,7 @@ Result<std::string> write_rank_text(RankFormat format, const control::Job& job, 
     case RankFormat::mpi:
       return rankfile(map, topology);
     case RankFormat::nccl:
-      return nccl(map, fabric, job);
+      return nccl(map, fabric, job, marks);
     case RankFormat::json:
       break;
   }

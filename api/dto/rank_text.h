@@ -22,10 +22,17 @@ enum class RankFormat : std::uint8_t {
 constexpr std::string_view kRankFormats = "json, hostfile, slurm, torchrun, mpi, nccl";
 std::optional<RankFormat> rank_format_named(std::string_view name);
 
-// Of any format but json. Errors of kind conflict: "ranks.ended" (its nodes may be gone), "ranks.nodeName" (a node
-// whose name no such file can hold), "ranks.notByNode" (torchrun counts ranks node by node, as many on each, and this
-// job's are not so).
+// What NCCL has to be told for a job's packets to be of its class of traffic.
+struct ClassMarks {
+  unsigned service_level = 0;  // of the class, on the state's routes
+  unsigned traffic_class = 0;  // the DSCP, shifted
+};
+
+// Of any format but json; marks are for nccl, none: best effort. Errors of kind conflict: "ranks.ended" (its nodes may
+// be gone), "ranks.nodeName" (a node whose name no such file can hold), "ranks.notByNode" (torchrun counts ranks node
+// by node, as many on each, and this job's are not so).
 Result<std::string> write_rank_text(RankFormat format, const control::Job& job,
-                                    const scheduler::PlacementFabric& fabric);
+                                    const scheduler::PlacementFabric& fabric,
+                                    const std::optional<ClassMarks>& marks = std::nullopt);
 
 }  // namespace railweave::api

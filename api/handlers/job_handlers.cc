@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "api/dto/digest.h"
+#include "api/dto/guarantee_dto.h"
 #include "api/dto/job_dto.h"
 #include "api/dto/job_spec_dto.h"
 #include "api/dto/page.h"
@@ -11,6 +12,7 @@
 #include "api/handlers/queue_state.h"
 #include "api/handlers/reply.h"
 #include "api/handlers/routes.h"
+#include "services/control/admitted_placement.h"
 #include "services/control/placer_cache.h"
 
 namespace railweave::api {
@@ -142,11 +144,15 @@ void get_rank_text(const ControlPlane& plane, const Request& request, const Resp
   const auto state = plane.loop.state();
   auto job = find_job(*state, request.param("id"));
   if (!job) return void(respond(job.error()));
-  auto text = write_rank_text(format, **job, *state->placement_fabric);
+  std::optional<ClassMarks> marks;
+  if (format == RankFormat::nccl && (*job)->guarantee) {
+    if (const auto routes = plane.routes->at(*state)) marks = class_marks(*state, **job, (*routes)->routing.lanes);
+  }
+  auto text = write_rank_text(format, **job, *state->placement_fabric, marks);
   if (!text) return void(respond(text.error()));
   respond(with_etag(request, Response::text(std::move(*text)),
                     etag_of(control::to_string((*job)->id) + ".ranks." + *request.query("format"),
-                            std::max((*job)->version, state->accepted.version))));
+                            std::max({(*job)->version, state->accepted.version, state->qos_version}))));
 }
 
 void get_ranks(const ControlPlane& plane, const Request& request, const Responder& respond) {
@@ -250,9 +256,15 @@ void query_placement(const ControlPlane& plane, const Request& request, const Re
   if (!ranks) return void(respond(ranks.error()));
   // Each worker thread keeps a placer of its own, brought to the newest state by what changed since its last question.
   thread_local control::PlacerCache placers;
+  // Tables of large fabrics are large: all threads look at the same ones.
+  thread_local const bool shares_routes = (placers.guarantees() = control::GuaranteeBook(plane.routes), true);
+  (void)shares_routes;
   const auto state = plane.loop.state();
-  const auto result = placers.at(*state).place_with_alternatives(*spec);
-  respond(Response::json(write_placement(*spec, result, *state->placement_fabric, *ranks)));
+  const auto placed = control::admitted_placement(*state, *spec, placers, true);
+  if (!placed && placed.error().placement == nullptr) return reply(respond, placed.error());
+  const auto& result = placed ? placed->result : *placed.error().placement;
+  respond(Response::json(write_placement(*spec, result, *state->placement_fabric, *ranks,
+                                         placed && placed->guarantee ? &*placed->guarantee : nullptr)));
 }
 
 }  // namespace

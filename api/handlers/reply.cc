@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/dto/guarantee_dto.h"
 #include "api/dto/job_dto.h"
 #include "api/http/etag.h"
 #include "api/http/problem.h"
@@ -14,6 +15,7 @@ void reply(const Responder& respond, const control::Rejection& rejection) {
     problem.members.emplace_back("outcome", "\"" + std::string(to_string(rejection.placement->outcome)) + "\"");
     problem.members.emplace_back("explanation", write_explanation(rejection.placement->explanation));
   }
+  if (!rejection.links.empty()) problem.members.emplace_back("links", write_blocked_links(rejection.links));
   respond(std::move(problem));
 }
 

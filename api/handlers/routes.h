@@ -20,6 +20,8 @@ void add_routing_routes(Router& router, const ControlPlane& plane);
 void add_job_routes(Router& router, const ControlPlane& plane);
 void add_queue_routes(Router& router, const ControlPlane& plane);
 void add_tenant_routes(Router& router, const ControlPlane& plane);
+void add_contract_routes(Router& router, const ControlPlane& plane);   // and classes of traffic
+void add_guarantee_routes(Router& router, const ControlPlane& plane);  // and what enforces them, job by job
 void add_event_routes(Router& router, const ControlPlane& plane);
 void add_operation_routes(Router& router, Operations& operations);
 void add_service_routes(Router& router, const ControlPlane& plane, std::function<HttpMetrics()> http_metrics);

@@ -14,6 +14,11 @@ QueueCycle::~QueueCycle() = default;
 QueueCycle::QueueCycle(QueueCycle&&) noexcept = default;
 QueueCycle& QueueCycle::operator=(QueueCycle&&) noexcept = default;
 
+void QueueCycle::set_capacities(const std::vector<double>& bundle_mbps) {
+  placers_->now.set_capacities(bundle_mbps);
+  placers_->later.set_capacities(bundle_mbps);
+}
+
 CycleResult QueueCycle::run(const Allocations& allocations, const QueueInput& input) {
   placers_->now.sync(allocations);
   placers_->later.sync(allocations);

@@ -72,6 +72,8 @@ class QueueCycle {
   QueueCycle(QueueCycle&&) noexcept;
   QueueCycle& operator=(QueueCycle&&) noexcept;
 
+  // As Placer::set_capacities().
+  void set_capacities(const std::vector<double>& bundle_mbps);
   [[nodiscard]] CycleResult run(const Allocations& allocations, const QueueInput& input);
 
  private:

@@ -134,10 +134,23 @@ struct Command {
       body;
 };
 
-// Why a command was refused; for jobs, with the placement's explanation.
+// A link that a guarantee does not fit on, and who has it.
+struct BlockedLink {
+  struct Holder {
+    std::string job;
+    std::int64_t mbps = 0;
+  };
+  std::string link;       // "<port>-><port>"
+  std::string wanted_by;  // the job; "": the one asked for
+  std::int64_t wanted_mbps = 0, reserved_mbps = 0, limit_mbps = 0;
+  std::vector<Holder> holders;
+};
+
+// Why a command was refused; for jobs, with the placement's explanation and the links in the way of a guarantee.
 struct Rejection {
   Error error;
   std::shared_ptr<const scheduler::PlacementResult> placement;
+  std::vector<BlockedLink> links = {};
 };
 
 // What came of an accepted command.

@@ -63,6 +63,7 @@ class ControlLoop {
   [[nodiscard]] ControlFigures figures() const;
   // Why jobs wait, as of the last cycle. Never null.
   [[nodiscard]] QueueViewPtr queue() const;
+  [[nodiscard]] std::int64_t now_us() const { return options_.now_us(); }  // as events are stamped
 
  private:
   struct Waiting {
@@ -105,7 +106,7 @@ class ControlLoop {
 
   // The control thread's own:
   PlacerCache placers_;
-  QueueRunner queue_runner_{options_.queue_rest};
+  QueueRunner queue_runner_{placers_, options_.queue_rest};
   FollowUp follow_up_{placers_, queue_runner_};
   std::uint64_t snapshot_seq_ = 0;
 

@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "scheduler/queue/wait_reason.h"
+#include "services/control/admitted_placement.h"
 #include "services/control/apply.h"
 #include "services/control/decide_contracts.h"
+#include "services/control/guarantee_recheck.h"
 #include "services/control/job_repair.h"
 #include "services/control/reservation_plan.h"
 
@@ -62,18 +64,25 @@ struct Decide {
     job->request_digest = command.request_digest;
     const JobId id = job->id;
 
-    if (!command.queue && (state.queued_jobs != 0 || !state.reservations->empty() || tenant->second.quota_gpus)) {
+    if (command.queue) return wait_in_line(std::move(job));
+    if (state.queued_jobs != 0 || !state.reservations->empty() || tenant->second.quota_gpus) {
       return beside_the_queue(std::move(job));
     }
-    auto result = placers.at(state).place(command.spec);
-    if (command.queue && result.outcome != scheduler::Outcome::never) {
-      return Decision{{JobQueued{std::move(job)}}, id, false};  // the cycle that follows may start it at once
-    }
-    if (result.outcome != scheduler::Outcome::placed) return not_placed(std::move(result));
+    auto placed = admitted_placement(state, command.spec, placers);
+    if (!placed) return std::unexpected(std::move(placed.error()));
     job->state = JobState::placed;
-    job->placement = std::move(result.placement);
+    job->placement = std::move(placed->result.placement);
+    job->guarantee = std::move(placed->guarantee);
     job->nodes = node_names(state.topology(), job->placement.gpu_of_rank);
     return Decision{{JobPlaced{std::move(job), ""}}, id, false};
+  }
+
+  // What no state of this fabric can meet, or no contract allows, need not wait for it.
+  [[nodiscard]] Outcome wait_in_line(const JobPtr& job) const {
+    if (const auto terms = job_terms(state, job->spec); !terms) return std::unexpected(Rejection{terms.error(), nullptr});
+    auto result = placers.at(state).place(job->spec);
+    if (result.outcome == scheduler::Outcome::never) return not_placed(std::move(result));
+    return Decision{{JobQueued{job}}, job->id, false};  // the cycle that follows may start it at once
   }
 
   // A job that does not want to wait, where others do or GPUs are set aside: it starts if that harms none of them.
@@ -83,8 +92,9 @@ struct Decide {
     if (verdict.reason.placement && verdict.reason.placement->outcome != scheduler::Outcome::placed) {
       return not_placed(*verdict.reason.placement);
     }
-    auto result = placers.at(state).place(job->spec);
-    if (result.outcome != scheduler::Outcome::placed) return not_placed(std::move(result));
+    if (const auto placed = admitted_placement(state, job->spec, placers); !placed) {
+      return std::unexpected(placed.error());
+    }
     return refuse(ErrorKind::conflict, "jobs.mustWait",
                   "GPUs are free, but the job would have to wait: " + scheduler::text(verdict.reason),
                   "submit it with \"queue\": true to wait for its turn");
@@ -355,7 +365,9 @@ struct Decide {
 
 std::expected<Decision, Rejection> decide(const ClusterState& state, const Command& command, std::int64_t now_us,
                                           PlacerCache& placers, QueueRunner& queue) {
-  return std::visit(Decide{state, now_us, placers, queue}, command.body);
+  auto decision = std::visit(Decide{state, now_us, placers, queue}, command.body);
+  if (decision) add_guarantee_changes(state, decision->events, placers.guarantees(), now_us);
+  return decision;
 }
 
 }  // namespace railweave::control

@@ -4,6 +4,9 @@
 #include <string_view>
 #include <utility>
 
+#include "services/control/admitted_placement.h"
+#include "services/control/apply.h"
+
 namespace railweave::control {
 namespace {
 
@@ -26,6 +29,122 @@ bool same_classes(const fabric::QosClasses& a, const fabric::QosClasses& b) {
 
 bool has_class(const fabric::QosClasses& classes, const std::string& name) {
   return std::ranges::any_of(classes, [&](const auto& one) { return one.name == name; });
+}
+
+// Jobs that do not fit, and where.
+struct Misfits {
+  std::string jobs;
+  std::size_t count = 0;
+  std::vector<BlockedLink> links;
+
+  void add(JobId job, std::vector<BlockedLink> blocked) {
+    if (++count <= 10) jobs += (jobs.empty() ? "" : ", ") + to_string(job);
+    for (auto& link : blocked) {
+      link.wanted_by = to_string(job);
+      if (links.size() < 32) links.push_back(std::move(link));
+    }
+  }
+  [[nodiscard]] Rejection refusal(std::string code, const std::string& why) const {
+    std::string text = std::to_string(count) + " present job(s) would not fit: " + jobs + (count > 10 ? "..." : "");
+    if (!why.empty()) text += " (" + why + ")";
+    return {{ErrorKind::conflict, std::move(code), std::move(text), {}, "end these jobs first, or promise less"},
+            nullptr,
+            links};
+  }
+};
+
+bool alike(const JobGuarantee& a, const JobGuarantee& b) {
+  return a.qos_class == b.qos_class && a.promise == b.promise && a.rate == b.rate && a.most == b.most &&
+         a.reserved_permille == b.reserved_permille && a.survives_link_failure == b.survives_link_failure;
+}
+
+// The tenant's jobs get what the new contract gives them, in order of their admission.
+std::optional<Rejection> amend_jobs(const ClusterState& state, const scheduler::Contract& terms, std::uint16_t pkey,
+                                    GuaranteeBook& book, std::vector<EventBody>& events) {
+  std::vector<JobPtr> jobs;
+  state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
+    if (job->holds_gpus() && job->spec.tenant == terms.tenant) jobs.push_back(job);
+    return true;
+  });
+  if (jobs.empty()) return std::nullopt;
+  ClusterState after = state;
+  apply(after, Event{state.seq + 1, state.term, 0, {}, ContractPut{terms, pkey}});
+  std::ranges::stable_sort(jobs, {}, [](const JobPtr& job) { return guarantee_order(*job); });
+  Misfits misfits;
+  std::string why;
+  const auto refuse_job = [&](JobId job, const Rejection& rejection) {
+    if (why.empty()) why = rejection.error.message;
+    misfits.add(job, rejection.links);
+  };
+  fabric::Ledger ledger;
+  bool at_state = false;
+  // Those that are changed make room for each other first.
+  std::vector<std::pair<JobPtr, std::optional<scheduler::Contract>>> changed;
+  for (const auto& job : jobs) {
+    auto own = job_terms(after, job->spec);
+    if (!own) {
+      refuse_job(job->id, {own.error(), nullptr});
+      continue;
+    }
+    if (!*own && !job->guarantee) continue;
+    if (!at_state) {
+      if (auto brought = book.bring_to(state); !brought) return Rejection{brought.error(), nullptr};
+      ledger = book.ledger();
+      at_state = true;
+    }
+    for (const auto& held : ledger.reservations_of(to_string(job->id))) {
+      (void)ledger.release(held->job, held->qos_class);
+    }
+    changed.emplace_back(job, std::move(*own));
+  }
+  for (const auto& [job, own] : changed) {
+    GuaranteeChanged event{job->id, terms.tenant, GuaranteeChange::amended, {}, 0};
+    if (own) {
+      auto granted = grant(after, {to_string(job->id), job->spec, job->placement, *own}, ledger, book);
+      if (!granted) {
+        refuse_job(job->id, granted.error());
+        continue;
+      }
+      if (granted->reservation) ledger.reserve(granted->reservation);
+      event.guarantee = std::move(granted->guarantee);
+      if (job->guarantee) {
+        if (alike(*job->guarantee, *event.guarantee)) continue;
+        event.guarantee->admitted_seq = job->guarantee->admitted_seq;
+        event.guarantee->at_risk_total_us = job->guarantee->at_risk_total_us;
+      }
+    }
+    events.emplace_back(std::move(event));
+  }
+  if (misfits.count == 0) return std::nullopt;
+  return misfits.refusal("contracts.jobsDoNotFit", why);
+}
+
+// What is reserved now, under other shares.
+std::optional<Rejection> refit(const ClusterState& state, const fabric::QosClasses& classes, GuaranteeBook& book) {
+  if (state.guaranteed->empty()) return std::nullopt;
+  if (auto brought = book.bring_to(state); !brought) return Rejection{brought.error(), nullptr};
+  Misfits misfits;
+  fabric::Ledger ledger(fabric::whole_capacities_mbps(state.view), fabric::capacity_rules(classes));
+  for (const JobId id : *state.guaranteed) {
+    const auto& name = state.jobs.find(id)->guarantee->qos_class;
+    const auto at = std::ranges::find(classes, name, &fabric::QosClass::name);
+    if (at == classes.end()) {
+      misfits.add(id, {});
+      continue;
+    }
+    for (const auto& held : book.ledger().reservations_of(to_string(id))) {
+      auto moved = std::make_shared<fabric::Reservation>(*held);
+      moved->qos_class = static_cast<std::uint8_t>(at - classes.begin());
+      std::vector<scheduler::Rejected::Where> full;
+      for (auto& link : ledger.full_links(moved->loads, moved->qos_class)) {
+        full.push_back({scheduler::directed_link_text(state.topology(), link.link), std::move(link)});
+      }
+      if (!full.empty()) misfits.add(id, blocked_links(full));
+      ledger.reserve(std::move(moved));
+    }
+  }
+  if (misfits.count == 0) return std::nullopt;
+  return misfits.refusal("qosClasses.jobsDoNotFit", {});
 }
 
 }  // namespace
@@ -56,8 +175,11 @@ std::expected<Decision, Rejection> decide_contract(const ClusterState& state, co
     return refuse(ErrorKind::conflict, "contracts.noKeys", "all partition keys are taken by other contracts",
                   "remove contracts that nobody uses");
   }
-  (void)placers;
-  return Decision{{ContractPut{command.terms, pkey}}, {}, false};
+  std::vector<EventBody> events{ContractPut{command.terms, pkey}};
+  if (auto refused = amend_jobs(state, command.terms, pkey, placers.guarantees(), events)) {
+    return std::unexpected(std::move(*refused));
+  }
+  return Decision{std::move(events), {}, false};
 }
 
 std::expected<Decision, Rejection> decide_contract(const ClusterState& state, const RemoveContract& command) {
@@ -97,7 +219,7 @@ std::expected<Decision, Rejection> decide_contract(const ClusterState& state, co
                     "change the contract first");
     }
   }
-  (void)placers;
+  if (auto refused = refit(state, command.classes, placers.guarantees())) return std::unexpected(std::move(*refused));
   return Decision{{QosClassesPut{command.classes}}, {}, false};
 }
 

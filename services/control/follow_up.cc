@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "services/control/guarantee_recheck.h"
 #include "services/control/job_repair.h"
 
 namespace railweave::control {
@@ -15,6 +16,12 @@ bool is_empty(const ClusterState& state, const std::string& node) {
 }  // namespace
 
 std::vector<EventBody> FollowUp::next(const ClusterState& state, std::int64_t now_us) {
+  auto events = find(state, now_us);
+  add_guarantee_changes(state, events, placers_.guarantees(), now_us);
+  return events;
+}
+
+std::vector<EventBody> FollowUp::find(const ClusterState& state, std::int64_t now_us) {
   std::vector<EventBody> events;
   for (const auto& [name, reservation] : *state.reservations) {
     if (reservation.window.to_us <= now_us) events.emplace_back(ReservationRemoved{name, true});

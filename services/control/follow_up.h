@@ -28,6 +28,8 @@ class FollowUp {
   [[nodiscard]] std::optional<std::int64_t> due_at(const ClusterState& state) const;
 
  private:
+  [[nodiscard]] std::vector<EventBody> find(const ClusterState& state, std::int64_t now_us);
+
   PlacerCache& placers_;
   QueueRunner& queue_;
   bool queue_ran_ = false;

@@ -1,5 +1,6 @@
 // A placer brought up to date with whatever state it is asked about: rebuilt when the topology changed, else
-// synchronised with the few allocations that differ and, where a link changed, with what links carry. One per thread.
+// synchronised with the few allocations that differ and, where a link or a guarantee changed, with what is left of
+// links. One per thread.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +9,25 @@
 
 #include "scheduler/placement/placer.h"
 #include "services/control/cluster_state.h"
+#include "services/control/guarantee_book.h"
 
 namespace railweave::control {
 
 class PlacerCache {
  public:
   scheduler::Placer& at(const ClusterState& state);
+  // What guarantees take of links: bring it to the state before asking it.
+  [[nodiscard]] GuaranteeBook& guarantees() { return guarantees_; }
+  // Mb/s by bundle, as the placer was last told.
+  [[nodiscard]] const std::vector<double>& capacities_mbps() const { return capacities_mbps_; }
 
  private:
   std::unique_ptr<scheduler::Placer> placer_;
   scheduler::PlacementFabricPtr fabric_;  // kept, so that no other one can come to lie at its address
   std::uint64_t view_version_ = 0;        // of the links that the placer knows of
-  std::vector<double> capacities_mbps_;   // by bundle
+  std::uint64_t reserved_version_ = 0;    // of the guarantees that are taken from them; 0: none
+  GuaranteeBook guarantees_;
+  std::vector<double> capacities_mbps_;  // by bundle
 };
 
 }  // namespace railweave::control

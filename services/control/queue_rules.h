@@ -9,6 +9,7 @@
 
 #include "fabric/topology/topology.h"
 #include "scheduler/queue/queue_policy.h"
+#include "services/control/contract.h"
 #include "services/control/tenant.h"
 
 namespace railweave::control {
@@ -35,8 +36,9 @@ constexpr std::string_view to_string(scheduler::QueueWindow::Kind kind) {
   return kind == scheduler::QueueWindow::Kind::reservation ? "reservation" : "maintenance";
 }
 
-// The policy a cycle runs under at that time: the rules, the tenants' quotas, the windows that are not over.
-scheduler::QueuePolicy whole_policy(const QueueRules& rules, const TenantTable& tenants,
+// The policy a cycle runs under at that time: the rules, the tenants' quotas, their limits by tenant and contract, the
+// windows that are not over.
+scheduler::QueuePolicy whole_policy(const QueueRules& rules, const TenantTable& tenants, const ContractTable& contracts,
                                     const ReservationTable& reservations, std::int64_t now_us);
 
 }  // namespace railweave::control

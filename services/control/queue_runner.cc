@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "services/control/apply.h"
+#include "services/control/guarantee_gate.h"
 
 namespace railweave::control {
 namespace {
@@ -41,24 +42,26 @@ int kind_of(const std::string& code) {
   return -1;
 }
 
-JobPlaced placed(const ClusterState& state, const Job& waiting, const scheduler::StartedJob& start) {
+JobPlaced placed(const ClusterState& state, const Job& waiting, const scheduler::StartedJob& start,
+                 const GuaranteeGate& gate) {
   auto job = std::make_shared<Job>(waiting);
   job->state = JobState::placed;
   job->placement = start.placement;
   job->nodes = node_names(state.topology(), job->placement.gpu_of_rank);
+  job->guarantee = gate.given(start.job);
   return {std::move(job), start.reason()};
 }
 
 // Evictions first: their GPUs are given to those that start.
 void add_events(const ClusterState& state, const scheduler::CycleResult& result, const JobPtr& asked,
-                std::vector<EventBody>& events) {
+                const GuaranteeGate& gate, std::vector<EventBody>& events) {
   for (const auto& evicted : result.evictions) {
     events.emplace_back(
         JobEvicted{JobId(evicted.job), JobId(evicted.in_favour_of), evicted.lost_gpu_s, evicted.reason()});
   }
   for (const auto& start : result.starts) {
     const JobPtr job = asked != nullptr && asked->id.number() == start.job ? asked : state.jobs.find(JobId(start.job));
-    events.emplace_back(placed(state, *job, start));
+    events.emplace_back(placed(state, *job, start, gate));
   }
 }
 
@@ -69,7 +72,7 @@ scheduler::QueuedJob queued_job(const Job& job) {
 }  // namespace
 
 QueueFacts::QueueFacts(const ClusterState& state, std::int64_t now_us)
-    : policy(whole_policy(*state.queue_rules, *state.tenants, *state.reservations, now_us)) {
+    : policy(whole_policy(*state.queue_rules, *state.tenants, *state.contracts, *state.reservations, now_us)) {
   const bool decayed = policy.fair_share == scheduler::FairShareRule::decayed;
   if (decayed) used = *state.used;
   state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
@@ -105,6 +108,12 @@ scheduler::QueueCycle& QueueRunner::cycle(const ClusterState& state) {
   if (cycle_ == nullptr || fabric_ != state.placement_fabric) {
     fabric_ = state.placement_fabric;
     cycle_ = std::make_unique<scheduler::QueueCycle>(fabric_);
+    capacities_mbps_.clear();
+  }
+  (void)placers_.at(state);
+  if (capacities_mbps_ != placers_.capacities_mbps()) {
+    capacities_mbps_ = placers_.capacities_mbps();
+    cycle_->set_capacities(capacities_mbps_);
   }
   return *cycle_;
 }
@@ -112,13 +121,15 @@ scheduler::QueueCycle& QueueRunner::cycle(const ClusterState& state) {
 std::vector<EventBody> QueueRunner::run(const ClusterState& state, std::int64_t now_us) {
   const auto start = std::chrono::steady_clock::now();
   const QueueFacts facts(state, now_us);
+  GuaranteeGate gate(state, placers_.guarantees());
   auto result = cycle(state).run(state.allocations, {.policy = &facts.policy,
                                                      .queued = facts.queued,
                                                      .running = facts.running,
                                                      .used = facts.used ? &*facts.used : nullptr,
-                                                     .now_us = now_us});
+                                                     .now_us = now_us,
+                                                     .gate = &gate});
   std::vector<EventBody> events;
-  add_events(state, result, nullptr, events);
+  add_events(state, result, nullptr, gate, events);
   std::size_t notes = 0;
   for (const auto& waiting : result.waiting) {
     const JobPtr job = state.jobs.find(JobId(waiting.job));
@@ -145,15 +156,17 @@ std::vector<EventBody> QueueRunner::run(const ClusterState& state, std::int64_t 
 QueueRunner::Verdict QueueRunner::ask(const ClusterState& state, const JobPtr& job, std::int64_t now_us) {
   QueueFacts facts(state, now_us);
   facts.queued.push_back(queued_job(*job));
+  GuaranteeGate gate(state, placers_.guarantees());
   auto result = cycle(state).run(state.allocations, {.policy = &facts.policy,
                                                      .queued = facts.queued,
                                                      .running = facts.running,
                                                      .used = facts.used ? &*facts.used : nullptr,
-                                                     .now_us = now_us});
+                                                     .now_us = now_us,
+                                                     .gate = &gate});
   Verdict verdict;
   const auto started = std::ranges::find(result.starts, job->id.number(), &scheduler::StartedJob::job);
   if (started != result.starts.end()) {
-    add_events(state, result, job, verdict.events);
+    add_events(state, result, job, gate, verdict.events);
     return verdict;
   }
   const auto waits = std::ranges::find(result.waiting, job->id.number(), &scheduler::WaitingJob::job);

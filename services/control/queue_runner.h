@@ -11,6 +11,7 @@
 
 #include "scheduler/queue/queue_cycle.h"
 #include "services/control/event.h"
+#include "services/control/placer_cache.h"
 
 namespace railweave::control {
 
@@ -39,8 +40,8 @@ struct QueueFacts {
 
 class QueueRunner {
  public:
-  // After a cycle it rests for `rest` times as long as the cycle took.
-  explicit QueueRunner(unsigned rest) : rest_(rest) {}
+  // After a cycle it rests for `rest` times as long as the cycle took. Borrows the cache.
+  QueueRunner(PlacerCache& placers, unsigned rest) : placers_(placers), rest_(rest) {}
 
   static constexpr std::size_t kMaxNotes = 1'000;  // new reasons that one cycle writes into histories
 
@@ -66,9 +67,12 @@ class QueueRunner {
   [[nodiscard]] const QueueViewPtr& view() const { return view_; }
 
  private:
+  // At what links have left in that state.
   scheduler::QueueCycle& cycle(const ClusterState& state);
 
+  PlacerCache& placers_;
   std::unique_ptr<scheduler::QueueCycle> cycle_;
+  std::vector<double> capacities_mbps_;  // that it was told
   scheduler::PlacementFabricPtr fabric_;  // that cycle_ is of
   QueueViewPtr view_ = std::make_shared<const QueueView>();
   std::uint64_t ran_at_version_ = 0;  // ClusterState::queue_version

@@ -32,6 +32,8 @@ void add_job_repair_commands(CLI::App& jobs, Session& session);  // repair, chec
 void add_queue_commands(CLI::App& root, Session& session);
 void add_reservation_commands(CLI::App& root, Session& session);
 void add_tenant_commands(CLI::App& root, Session& session);
+void add_contract_commands(CLI::App& root, Session& session);  // and classes of traffic
+void add_guarantee_commands(CLI::App& root, Session& session);
 void add_event_commands(CLI::App& root, Session& session);
 void add_operation_commands(CLI::App& root, Session& session);
 void add_status_command(CLI::App& root, Session& session);

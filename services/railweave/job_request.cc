@@ -84,6 +84,7 @@ Json read_object(const std::string& given, const char* option) {
 
 void put_model_and_traffic(Json& body, const JobOptions& options) {
   if (!options.model.empty()) body["model"] = read_object(options.model, "--model");
+  if (!options.bandwidth.empty()) body["bandwidth"] = read_object(options.bandwidth, "--bandwidth");
   if (options.traffic.empty()) return;
   Json traffic = read_object(options.traffic, "--traffic");
   for (auto& [group, sent] : traffic.items()) {
@@ -143,6 +144,11 @@ void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning
   command
       .add_option("--traffic", options.traffic,
                   "Bytes a rank sends per step, by group: a JSON file, or data=8e9,pipeline=1e9")
+      ->type_name("FILE|FIELDS");
+  command
+      .add_option("--bandwidth", options.bandwidth,
+                  "What it is to be guaranteed within its tenant's contract: a JSON file, or "
+                  "guaranteedGbpsPerPort=100,model=pattern,qosClass=all-reduce,surviveLinkFailure=true")
       ->type_name("FILE|FIELDS");
   if (meaning == GpusPerNode::of_the_job) {
     number("--gpus-per-node", options.gpus_per_node, "Exactly so many GPUs on each node used")->group(kPlacementGroup);

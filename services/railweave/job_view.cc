@@ -55,6 +55,13 @@ void print_job(Output& output, const Json& job) {
     add_prediction(sheet, job);
     sheet.add("On", joined(list(job, "nodeList"), output.is_wide() ? SIZE_MAX : kNodesShown));
   }
+  if (const Json& guarantee = field(job, "guarantee"); guarantee.is_object()) {
+    const bool holds = text_of(guarantee, "state") == "holds";
+    sheet.add("Guaranteed",
+              {text_of(guarantee, "guaranteedGbpsPerPort") + " Gb/s at each port, class " +
+                   text_of(guarantee, "class") + (holds ? "" : "; at risk: " + text_of(guarantee, "reason")),
+               holds ? Tone::plain : Tone::bad});
+  }
   sheet.add("Submitted", time_of(job, "submittedAt"));
   if (field(job, "startedAt").is_string()) sheet.add("Started", time_of(job, "startedAt"));
   if (field(job, "checkpointedAt").is_string()) sheet.add("Checkpoint", time_of(job, "checkpointedAt"));

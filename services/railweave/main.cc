@@ -38,6 +38,8 @@ void build_tree(CLI::App& root, Session& session) {
   add_queue_commands(root, session);
   add_reservation_commands(root, session);
   add_tenant_commands(root, session);
+  add_contract_commands(root, session);
+  add_guarantee_commands(root, session);
   add_status_command(root, session);
   add_event_commands(root, session);
   add_operation_commands(root, session);

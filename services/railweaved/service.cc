@@ -79,6 +79,8 @@ Result<void> Service::start() {
   api::add_job_routes(router, *plane_);
   api::add_queue_routes(router, *plane_);
   api::add_tenant_routes(router, *plane_);
+  api::add_contract_routes(router, *plane_);
+  api::add_guarantee_routes(router, *plane_);
   api::add_event_routes(router, *plane_);
   api::add_operation_routes(router, *operations_);
   api::add_service_routes(router, *plane_, [this] { return server_->metrics(); });

@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import event_cases  # noqa: E402
 import fabric_cases  # noqa: E402
 import failure_cases  # noqa: E402
+import guarantee_cases  # noqa: E402
 import hostile  # noqa: E402
 import http_cases  # noqa: E402
 import job_cases  # noqa: E402
@@ -41,6 +42,9 @@ EXCUSED = [
     ("drain*", 409, "drains.viewChanged", "needs the fabric to change three times, each while it is looked at"),
     ("repairJob", 503, "*", "the fabric of that case has no room to repair in; its refusal comes before the store"),
     ("putSubnetMode", 503, "*", "without a connection only observe can be set, which stores nothing"),
+    ("submitJob", 422, "admission.noPorts", "all GPUs of the small fabric have adapters"),
+    ("submitJob", 422, "admission.tooManyFailures", "needs a job that crosses more than 4,000 links"),
+    ("putContract", 409, "contracts.noKeys", "needs 32,766 contracts"),
     ("putTopology", 413, "input.tooLarge", "the server's own limit on the body is the same"),
 ]
 
@@ -92,7 +96,8 @@ class Run:
             return None
 
     def one_service(self):
-        modules = (fabric_cases, route_cases, tenant_cases, job_cases, queue_cases, event_cases, service_cases, http_cases)
+        modules = (fabric_cases, route_cases, tenant_cases, job_cases, queue_cases, event_cases, guarantee_cases,
+                   service_cases, http_cases)
         with Service(self.options.railweaved) as service:
             session = Session(service.start(), self.contract)
             for module in modules:

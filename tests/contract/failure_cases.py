@@ -19,6 +19,9 @@ WRITES = {
     "completeJob": {"path": {"id": "job-000001"}},
     "putTenant": {"path": {"name": "b"}, "body": {"maxGpus": 7}},
     "removeTenant": {"path": {"name": "spare"}},
+    "putContract": {"path": {"tenant": "a"}, "body": {"guaranteedGbps": 2}},
+    "removeContract": {"path": {"tenant": "spare-2"}},
+    "putQosClasses": {"body": {"items": [{"name": "only", "sharePermille": 900, "dscp": 1}]}},
     "putTopology": {"body": fabric()},
     "checkpointJob": {"path": {"id": "job-000001"}},
     "putQueuePolicy": {"body": {"backfill": "none"}},
@@ -43,7 +46,8 @@ COMPUTED = {
     "getSubnet": {"path": {"id": "compute"}}, "getSync": {}, "getForwardingTable": {"path": {"id": "leaf-1"}}, "listAlarms": {},
     "listDrains": {}, "drainLink": {"path": {"id": LINK}}, "drainSwitch": {"path": {"id": "leaf-1"}},
     "drainNode": {"path": {"id": "node-1"}},
-    "listRanks": {"path": {"id": "job-000001"}}, "listEvents": {}, "getRoutes": {}, "auditRoutes": {}, "getPath": {}, "diffRoutes": {"body": {}},
+    "listRanks": {"path": {"id": "job-000001"}}, "listEvents": {}, "getRoutes": {}, "auditRoutes": {}, "getPath": {}, "getFdbs": {},
+    "listGuarantees": {}, "listGuaranteedLinks": {}, "getCertificate": {}, "diffRoutes": {"body": {}},
 }
 
 
@@ -73,6 +77,8 @@ def fill(session):
     session.call("putTopology", 200, body=fabric())
     session.call("putTenant", 200, path={"name": "a"}, body={})
     session.call("putTenant", 200, path={"name": "spare"}, body={})
+    session.call("putTenant", 200, path={"name": "spare-2"}, body={})
+    session.call("putContract", 200, path={"tenant": "spare-2"}, body={})
     session.call("submitJob", 201, body={"gpus": 1, "tenant": "a"})
     session.call("putReservation", 200, path={"name": "kept"}, body={"kind": "maintenance", "nodes": ["node-2"],
                                                                      "from": "2098-01-01T00:00:00Z", "to": "2098-01-02T00:00:00Z"})

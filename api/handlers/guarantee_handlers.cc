@@ -1,0 +1,140 @@
+#include "api/dto/guarantee_dto.h"
+#include "api/dto/page.h"
+#include "api/handlers/list_query.h"
+#include "api/handlers/reply.h"
+#include "api/handlers/routes.h"
+#include "fabric/routing/opensm/opensm_dumps.h"
+
+namespace railweave::api {
+namespace {
+
+using control::ClusterStatePtr;
+using control::JobId;
+using control::JobPtr;
+
+constexpr std::uint64_t kMaxTop = 10'000;
+
+Result<JobPtr> find_job(const control::ClusterState& state, const std::string& id) {
+  const auto parsed = control::parse_job_id(id);
+  JobPtr job = parsed ? state.jobs.find(*parsed) : nullptr;
+  if (job != nullptr) return job;
+  return fail(ErrorKind::notFound, "jobs.notFound", "there is no job '" + id + "'", {}, "GET /v1/jobs lists them");
+}
+
+// For as long as the answer is being made: the book at the state.
+struct OpenBook {
+  std::unique_lock<std::mutex> lock;
+  control::GuaranteeBook& book;
+};
+Result<OpenBook> open_book(const ControlPlane& plane, const control::ClusterState& state) {
+  OpenBook open{std::unique_lock(plane.guarantees->mutex), plane.guarantees->book};
+  if (auto brought = open.book.bring_to(state); !brought) return std::unexpected(brought.error());
+  return open;
+}
+
+void list_guarantees(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  const auto query = read_list_query(request, {"tenant", "state"});
+  if (!query) return void(respond(query.error()));
+  const auto* tenant = request.query("tenant");
+  const auto* wanted = request.query("state");
+  if (wanted != nullptr && *wanted != "holds" && *wanted != "atRisk") {
+    return void(respond(
+        Error{ErrorKind::invalid, "query.invalidState", "there is no state '" + *wanted + "'", {}, "holds or atRisk"}));
+  }
+  JobId after;
+  if (!query->cursor.empty()) {
+    const auto parsed = control::parse_job_id(query->cursor);
+    if (!parsed) {
+      return void(respond(Error{
+          ErrorKind::invalid, "query.invalidCursor", "'" + query->cursor + "' is no cursor of this list", {}, {}}));
+    }
+    after = *parsed;
+  }
+  const auto state = plane.loop.state();
+  PageWriter page(query->limit, query->fields);
+  std::string next;
+  if (!state->guaranteed->empty()) {
+    auto open = open_book(plane, *state);
+    if (!open) return void(respond(open.error()));
+    JobId last;
+    for (auto id = state->guaranteed->upper_bound(after); id != state->guaranteed->end(); ++id) {
+      const JobPtr job = state->jobs.find(*id);
+      if (tenant != nullptr && job->spec.tenant != *tenant) continue;
+      if (wanted != nullptr && job->guarantee->at_risk() != (*wanted == "atRisk")) continue;
+      if (page.full()) {
+        next = control::to_string(last);
+        break;
+      }
+      page.add(write_guarantee(*state, open->book, *job, plane.loop.now_us()));
+      last = *id;
+    }
+  }
+  respond(Response::json(std::move(page).finish(next, state->seq)));
+}
+
+void list_links(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  if (auto checked = check_query(request, {"top"}); !checked) return void(respond(checked.error()));
+  std::uint64_t top = 20;
+  if (const auto* text = request.query("top")) {
+    const auto number = parse_number("top", *text, kMaxTop);
+    if (!number) return void(respond(number.error()));
+    top = *number;
+  }
+  const auto state = plane.loop.state();
+  auto open = open_book(plane, *state);
+  if (!open) return void(respond(open.error()));
+  respond(Response::json(write_guaranteed_links(*state, open->book, top)));
+}
+
+void get_certificate(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
+  const auto state = plane.loop.state();
+  auto open = open_book(plane, *state);
+  if (!open) return void(respond(open.error()));
+  respond(Response::json(write_guarantee_certificate(*state, open->book)));
+}
+
+void get_fdbs(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
+  const auto routes = plane.routes->at(*plane.loop.state());
+  if (!routes) return void(respond(routes.error()));
+  respond(Response::text(fabric::write_fdbs((*routes)->routing.tables)));
+}
+
+void get_caps(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
+  const auto state = plane.loop.state();
+  auto job = find_job(*state, request.param("id"));
+  if (!job) return void(respond(job.error()));
+  if (!(*job)->holds_gpus() || !(*job)->guarantee) {
+    return void(respond(Error{ErrorKind::conflict,
+                              "guarantees.none",
+                              control::to_string((*job)->id) + " has no guarantee now",
+                              {},
+                              "GET /v1/guarantees lists those that there are"}));
+  }
+  respond(Response::json(write_job_caps(*state, **job)));
+}
+
+void get_partition(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
+  const auto state = plane.loop.state();
+  auto job = find_job(*state, request.param("id"));
+  if (!job) return void(respond(job.error()));
+  respond(Response::json(write_job_partition(*state, **job)));
+}
+
+}  // namespace
+
+void add_guarantee_routes(Router& router, const ControlPlane& plane) {
+  const RouteOptions compute{.compute = true};
+  router.get("/v1/guarantees", [&plane](const Request& q, Responder r) { list_guarantees(plane, q, r); }, compute);
+  router.get("/v1/guarantees/links", [&plane](const Request& q, Responder r) { list_links(plane, q, r); }, compute);
+  router.get(
+      "/v1/guarantees/certificate", [&plane](const Request& q, Responder r) { get_certificate(plane, q, r); }, compute);
+  router.get("/v1/routes/fdbs", [&plane](const Request& q, Responder r) { get_fdbs(plane, q, r); }, compute);
+  router.get("/v1/jobs/{id}/caps", [&plane](const Request& q, Responder r) { get_caps(plane, q, r); });
+  router.get("/v1/jobs/{id}/partition", [&plane](const Request& q, Responder r) { get_partition(plane, q, r); });
+}
+
+}  // namespace railweave::api

@@ -1,0 +1,174 @@
+// railweave guarantees list|links|certificate|verify|caps|partition.
+#include "services/railweave/certificate_check.h"
+#include "services/railweave/command_failure.h"
+#include "services/railweave/listing.h"
+#include "services/railweave/number_option.h"
+#include "services/railweave/output_file.h"
+
+namespace railweave::cli {
+namespace {
+
+Cell state_cell(const Json& item) {
+  const bool holds = text_of(item, "state") == "holds";
+  return {holds ? "holds" : "at risk", holds ? Tone::good : Tone::bad};
+}
+
+Cell tightest_cell(const Json& item) {
+  const Json& link = field(item, "tightestLink");
+  if (!link.is_object()) return "-";
+  return Cell(text_of(link, "reservedGbps") + " of " + text_of(link, "limitGbps") + " Gb/s, " + text_of(link, "link"));
+}
+
+Cell risk_cell(const Json& item) {
+  const Json& ms = field(item, "atRiskTotalMs");
+  if (!ms.is_number() || ms.get<double>() == 0) return "-";
+  return Cell(std::to_string(static_cast<std::uint64_t>(ms.get<double>() / 1000)) + " s");
+}
+
+Cell enforced_cell(const Json& item) {
+  std::string text;
+  for (const Json& means : list(item, "enforcement")) {
+    text += (text.empty() ? "" : ", ") + text_of(means, "by") + " (" + text_of(means, "strength") + ")";
+  }
+  return Cell(text);
+}
+
+ListView view() {
+  return {{text_column("JOB", "job"),
+           text_column("TENANT", "tenant"),
+           text_column("CLASS", "class"),
+           text_column("MODEL", "model"),
+           number_column("Gb/s", "guaranteedGbpsPerPort"),
+           {"STATE", state_cell},
+           {"COVERED",
+            [](const Json& item) {
+              if (!flag_of(item, "surviveLinkFailure")) return Cell("-");
+              return flag_of(item, "covered") ? Cell("yes") : Cell("used up", Tone::warning);
+            }},
+           {"AT RISK", risk_cell, Align::right},
+           {"TIGHTEST LINK", tightest_cell},
+           {"ENFORCED BY", enforced_cell, Align::left, true},
+           text_column("REASON", "reason", true)},
+          "no job has a guarantee (railweave contracts set TENANT --guaranteed GBPS gives one)"};
+}
+
+void print_links(Session& session, std::uint64_t top) {
+  Output& output = session.output;
+  const Json answer = session.service().get(Target("/v1/guarantees/links").query("top", std::to_string(top)));
+  if (output.is_document()) return output.document(answer);
+  Table table(
+      {{"LINK"}, {"CLASS"}, {"RESERVED", Align::right}, {"LIMIT", Align::right}, {"CAPACITY", Align::right}, {"BY"}});
+  for (const Json& link : list(answer, "items")) {
+    for (const Json& one : list(link, "classes")) {
+      std::string jobs;
+      for (const Json& holder : list(one, "holders")) {
+        if (jobs.size() > 80) break;
+        jobs += (jobs.empty() ? "" : ", ") + text_of(holder, "job") + " " + text_of(holder, "gbps");
+      }
+      table.add({text_of(link, "link"), text_of(one, "class"), text_of(one, "reservedGbps"), text_of(one, "limitGbps"),
+                 text_of(link, "capacityGbps"), jobs});
+    }
+  }
+  if (table.rows() == 0) return output.note("nothing is reserved on any link");
+  output.text(table.text(output.terminal()));
+}
+
+void print_caps(Session& session, const std::string& job) {
+  Output& output = session.output;
+  const Json answer = session.service().get(Target("/v1/jobs").segment(job).path("/caps"));
+  if (output.is_document()) return output.document(answer);
+  bool first = true;
+  for (const Json& node : list(answer, "items")) {
+    for (const Json& port : list(node, "ports")) {
+      if (!first) output.text("\n");
+      first = false;
+      Sheet sheet;
+      sheet.add("Node", text_of(node, "node"));
+      sheet.add("Adapter", text_of(port, "device") + " " + text_of(port, "port"));
+      sheet.add("Guaranteed", text_of(port, "guaranteedGbps") + " Gb/s, at most " + text_of(port, "maxGbps"));
+      sheet.add("Queue pair", text_of(field(port, "queuePair"), "rateLimitKbps") + " kb/s");
+      for (const Json& line : list(port, "virtualFunction")) sheet.add("Function", text_of(line));
+      for (const Json& line : list(port, "tc")) sheet.add("tc", text_of(line));
+      for (const Json& means : list(port, "enforcement")) {
+        sheet.add("By " + text_of(means, "strength"), text_of(means, "statement"));
+      }
+      output.text(sheet.text(output.terminal()));
+    }
+  }
+}
+
+void print_partition(Session& session, const std::string& job) {
+  Output& output = session.output;
+  const Json answer = session.service().get(Target("/v1/jobs").segment(job).path("/partition"));
+  if (output.is_document()) return output.document(answer);
+  Sheet sheet;
+  sheet.add("Job", text_of(answer, "job"));
+  sheet.add("Tenant", text_of(answer, "tenant"));
+  sheet.add("PKey", text_of(answer, "pkey"));
+  for (const Json& item : list(answer, "items")) {
+    sheet.add("NVLink domain", text_of(item, "domain") + ", partition " + text_of(item, "number") + ", " +
+                                   std::to_string(list(item, "gpus").size()) + " GPUs on " +
+                                   joined(list(item, "imexNodes"), 8));
+  }
+  output.text(sheet.text(output.terminal()));
+}
+
+}  // namespace
+
+void add_guarantee_commands(CLI::App& root, Session& session) {
+  CLI::App& guarantees = add_noun(root, "guarantees", "Bandwidth that jobs are guaranteed", "Jobs");
+  guarantees.alias("guarantee");
+
+  struct ListOptions {
+    std::uint64_t limit = 0;
+    std::string tenant;
+    bool at_risk = false;
+  };
+  auto options = std::make_shared<ListOptions>();
+  CLI::App& list_command = add_command(guarantees, "list", "What each job is guaranteed, and whether it holds",
+                                       {"railweave guarantees list", "railweave guarantees list --at-risk -o wide"});
+  add_limit_option(list_command, options->limit);
+  list_command.add_option("--tenant", options->tenant, "Only this tenant's")->type_name("NAME");
+  list_command.add_flag("--at-risk", options->at_risk, "Only those that do not hold");
+  on_run(list_command, session, [&session, options] {
+    Target target("/v1/guarantees");
+    target.filter("tenant", options->tenant).filter("state", options->at_risk ? "atRisk" : "");
+    print_list(session, target, view(), options->limit);
+  });
+
+  auto top = std::make_shared<std::uint64_t>(20);
+  CLI::App& links_command = add_command(guarantees, "links", "The links that guarantees fill most, and whose",
+                                        {"railweave guarantees links --top 50"});
+  add_number_option(links_command, "--top", *top, "At most so many links", {.least = 1, .most = 10'000});
+  on_run(links_command, session, [&session, top] { print_links(session, *top); });
+
+  auto path = std::make_shared<std::string>();
+  CLI::App& certificate_command =
+      add_command(guarantees, "certificate", "What is guaranteed on every link, for others to check",
+                  {"railweave guarantees certificate -O certificate.json"});
+  add_output_file_option(certificate_command, *path);
+  on_run(certificate_command, session, [&session, path] {
+    write_file_or_stdout(session.output, *path, session.service().get_text(Target("/v1/guarantees/certificate")));
+  });
+
+  auto keep = std::make_shared<std::string>();
+  CLI::App& verify_command =
+      add_command(guarantees, "verify", "Check the certificate by brute force, with railweave-verify",
+                  {"railweave guarantees verify", "railweave guarantees verify --keep audit/"});
+  verify_command.add_option("--keep", *keep, "Leave the fabric, the tables and the certificate in this folder")
+      ->type_name("FOLDER");
+  on_run(verify_command, session, [&session, keep] { verify_certificate(session, *keep); });
+
+  auto job = std::make_shared<std::string>();
+  CLI::App& caps_command = add_command(guarantees, "caps", "What a job's adapter ports must be limited to, and how",
+                                       {"railweave guarantees caps job-000123"});
+  caps_command.add_option("JOB", *job, "Its id")->required();
+  on_run(caps_command, session, [&session, job] { print_caps(session, *job); });
+  CLI::App& partition_command =
+      add_command(guarantees, "partition", "A job's partitions of NVLink domains, and its PKey",
+                  {"railweave guarantees partition job-000123"});
+  partition_command.add_option("JOB", *job, "Its id")->required();
+  on_run(partition_command, session, [&session, job] { print_partition(session, *job); });
+}
+
+}  // namespace railweave::cli

@@ -1,0 +1,94 @@
+// A small fabric of leaves and spines, and commands about guarantees, decided and applied without a store.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fabric/topology/topology_builder.h"
+#include "gtest/gtest.h"
+#include "services/control/apply.h"
+#include "services/control/decide.h"
+
+namespace railweave::control::testing {
+
+// Every leaf joined to every spine by one 400 Gb/s cable; hosts of one adapter and `gpus` GPUs, "node-0" first.
+inline fabric::TopologyPtr leaves_and_spines(unsigned leaves, unsigned hosts_per_leaf, unsigned spines, unsigned gpus) {
+  fabric::TopologyBuilder builder;
+  const auto cable = fabric::infiniband_link(4, fabric::LinkSpeed::ndr);
+  std::vector<decltype(builder.add_switch({}))> top;
+  for (unsigned s = 0; s < spines; ++s) {
+    top.push_back(builder.add_switch({.guid = Guid(0x200 + s), .name = "spine-" + std::to_string(s), .ports = leaves}));
+  }
+  for (unsigned l = 0; l < leaves; ++l) {
+    const auto leaf = builder.add_switch(
+        {.guid = Guid(0x100 + l), .name = "leaf-" + std::to_string(l), .ports = hosts_per_leaf + spines});
+    for (unsigned h = 0; h < hosts_per_leaf; ++h) {
+      const unsigned number = l * hosts_per_leaf + h;
+      const auto host = builder.host("node-" + std::to_string(number));
+      const auto hca = builder.add_hca({.guid = Guid(0x1000 + number), .host = host, .device = "mlx5_0"});
+      builder.connect({leaf, h + 1}, {hca, 1}, cable);
+      for (unsigned g = 0; g < gpus; ++g) builder.add_nic(builder.add_gpu(host), hca);
+    }
+    for (unsigned s = 0; s < spines; ++s) builder.connect({leaf, hosts_per_leaf + s + 1}, {top[s], l + 1}, cable);
+  }
+  auto topology = std::move(builder).build();
+  RAILWEAVE_CHECK(topology.has_value(), "it is a fabric");
+  return std::make_shared<const fabric::Topology>(std::move(*topology));
+}
+
+class Cluster {
+ public:
+  explicit Cluster(fabric::TopologyPtr topology) {
+    EXPECT_TRUE(ask(AcceptTopology{std::move(topology), nullptr, "digest", "test", false, {}}));
+  }
+
+  // The events it became, applied.
+  std::expected<std::vector<EventBody>, Rejection> ask(decltype(Command::body) body) {
+    now_us += 1000;
+    auto decision = decide(state, {"tester", std::move(body)}, now_us, placers);
+    if (!decision) return std::unexpected(std::move(decision.error()));
+    for (const auto& event : decision->events) apply(state, Event{state.seq + 1, 1, now_us, "tester", event});
+    if (decision->job != JobId()) last_job = decision->job;
+    return std::move(decision->events);
+  }
+  void must(decltype(Command::body) body) {
+    const auto done = ask(std::move(body));
+    ASSERT_TRUE(done) << done.error().error.text();
+  }
+  void contract(scheduler::Contract terms) {
+    if (!state.tenants->contains(terms.tenant))
+      must(PutTenant{{.name = terms.tenant, .description = {}, .max_gpus = {}}, {}});
+    must(PutContract{std::move(terms), {}});
+  }
+  // One GPU on each of so many hosts.
+  static SubmitJob job(const std::string& tenant, std::uint32_t hosts, const std::string& priority = "normal") {
+    SubmitJob command;
+    command.spec.name = "job";
+    command.spec.tenant = tenant;
+    command.spec.priority = priority;
+    command.spec.parallelism.data = hosts;
+    command.spec.gpus_per_node = 1;
+    return command;
+  }
+  static ReportLinks report(const std::string& link, fabric::LinkState to) { return {"default", {{link, to, false}}}; }
+  // The cable between two switches.
+  [[nodiscard]] std::string cable(const std::string& a, const std::string& b) const {
+    const auto& t = state.topology();
+    for (const auto link : t.links()) {
+      if (!t.joins_switches(link)) continue;
+      const std::set<std::string> ends{std::string(t.name(t.switch_of(t.a(link)))),
+                                       std::string(t.name(t.switch_of(t.b(link))))};
+      if (ends == std::set<std::string>{a, b}) return t.link_text(link);
+    }
+    return {};
+  }
+  [[nodiscard]] const JobGuarantee& guarantee(JobId id) const { return *state.jobs.find(id)->guarantee; }
+
+  ClusterState state;
+  PlacerCache placers;
+  JobId last_job;
+  std::int64_t now_us = 1'700'000'000'000'000;
+};
+
+}  // namespace railweave::control::testing

@@ -1,0 +1,419 @@
+// Guarantees in the control loop: admitted with placement, at risk and restored as links fail and come back, bound to
+// contracts.
+#include <random>
+
+#include "services/control/admitted_placement.h"
+#include "services/control/guarantee_recheck.h"
+#include "services/control/nvlink_ownership.h"
+#include "tests/unit/control/control_fixture.h"
+#include "tests/unit/control/guarantee_fixture.h"
+
+namespace railweave::control {
+namespace {
+
+using fabric::LinkState;
+using testing::Cluster;
+using testing::leaves_and_spines;
+
+// 2 leaves x 4 hosts, 2 spines: a job on all 8 hosts puts twice its rate on each cable between switches, four times
+// where one of two is down. The class "all-reduce" has 400,000 x 0.95 x 0.35 = 133,000 Mb/s of a cable.
+scheduler::Contract terms(std::int64_t gbps, bool survives = false) {
+  scheduler::Contract contract{.tenant = "t", .guaranteed = RateMbps(gbps * 1000)};
+  contract.classes = {"all-reduce", "all-to-all"};
+  contract.survives_link_failure = survives;
+  return contract;
+}
+Cluster small(std::int64_t gbps, bool survives = false) {
+  Cluster cluster(leaves_and_spines(2, 4, 2, 2));
+  cluster.contract(terms(gbps, survives));
+  return cluster;
+}
+
+TEST(Guarantee, FitsBesideOthersOrIsRefusedWithLinksAndHolders) {
+  auto cluster = small(60);
+  cluster.must(Cluster::job("t", 8));
+  const JobId first = cluster.last_job;
+  EXPECT_EQ(cluster.guarantee(first).rate, RateMbps(60'000));
+  EXPECT_EQ(cluster.guarantee(first).qos_class, "all-reduce");
+  EXPECT_EQ(cluster.guarantee(first).admitted_seq, cluster.state.seq);
+
+  const auto refused = cluster.ask(Cluster::job("t", 8));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().error.code, "admission.linksFull");
+  EXPECT_EQ(refused.error().error.kind, ErrorKind::conflict);
+  ASSERT_FALSE(refused.error().links.empty());
+  ASSERT_FALSE(refused.error().links.front().holders.empty());
+  EXPECT_EQ(refused.error().links.front().holders.front().job, to_string(first));
+  EXPECT_EQ(refused.error().links.front().holders.front().mbps, 120'000);
+  EXPECT_EQ(refused.error().links.front().limit_mbps, 133'000);
+  ASSERT_NE(refused.error().placement, nullptr);
+  EXPECT_EQ(refused.error().placement->outcome, scheduler::Outcome::not_now);
+
+  // In another class there is room; best effort asks for none.
+  auto other = Cluster::job("t", 8);
+  other.spec.bandwidth = scheduler::BandwidthWish{.guaranteed = RateMbps(40'000), .qos_class = "all-to-all"};
+  cluster.must(other);
+  EXPECT_EQ(cluster.guarantee(cluster.last_job).qos_class, "all-to-all");
+  cluster.must(EndJob{cluster.last_job, JobState::completed, {}, {}});
+  auto none = Cluster::job("t", 8);
+  none.spec.bandwidth = scheduler::BandwidthWish{.guaranteed = RateMbps(0)};
+  cluster.must(none);
+  EXPECT_FALSE(cluster.state.jobs.find(cluster.last_job)->guarantee);
+  cluster.must(EndJob{cluster.last_job, JobState::completed, {}, {}});
+
+  cluster.must(EndJob{first, JobState::completed, {}, {}});
+  cluster.must(Cluster::job("t", 8));
+}
+
+TEST(Guarantee, WhatNobodyStandsInTheWayOfIsImpossible) {
+  auto cluster = small(70);
+  const auto refused = cluster.ask(Cluster::job("t", 8));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().error.code, "admission.neverFits");
+  EXPECT_EQ(refused.error().error.kind, ErrorKind::impossible);
+  // On one leaf only host cables carry it.
+  cluster.must(Cluster::job("t", 4));
+}
+
+TEST(Guarantee, PlacementAvoidsHostsBehindFullLinks) {
+  // 4 leaves of 4 hosts; a job on 8 hosts at 60 fills the links of two leaves.
+  Cluster cluster(leaves_and_spines(4, 4, 2, 2));
+  cluster.contract(terms(60));
+  auto first = Cluster::job("t", 8);
+  first.spec.only_nodes = {"node-0", "node-1", "node-2", "node-3", "node-4", "node-5", "node-6", "node-7"};
+  cluster.must(first);
+  cluster.must(Cluster::job("t", 8));
+  const auto job = cluster.state.jobs.find(cluster.last_job);
+  for (const auto& node : job->nodes) EXPECT_GE(std::stoi(node.substr(5)), 8) << node;
+}
+
+TEST(Guarantee, AsksWithinTheContract) {
+  auto cluster = small(60);
+  auto job = Cluster::job("t", 2);
+  job.spec.bandwidth = scheduler::BandwidthWish{.guaranteed = RateMbps(61'000)};
+  EXPECT_EQ(cluster.ask(job).error().error.code, "admission.overContract");
+  job.spec.bandwidth = scheduler::BandwidthWish{.survive_link_failure = true};
+  EXPECT_EQ(cluster.ask(job).error().error.code, "admission.overContract");
+  job.spec.bandwidth = scheduler::BandwidthWish{.qos_class = "storage"};
+  EXPECT_EQ(cluster.ask(job).error().error.code, "admission.classNotAllowed");
+  cluster.must(PutTenant{{.name = "free", .description = {}, .max_gpus = {}}, {}});
+  job.spec.tenant = "free";
+  job.spec.bandwidth = scheduler::BandwidthWish{.guaranteed = RateMbps(1'000)};
+  EXPECT_EQ(cluster.ask(job).error().error.code, "admission.noContract");
+  job.spec.bandwidth.reset();
+  cluster.must(job);
+  EXPECT_FALSE(cluster.state.jobs.find(cluster.last_job)->guarantee);
+}
+
+TEST(Guarantee, IsAtRiskInTheSameBatchAsTheLinkAndRestoredWithIt) {
+  auto cluster = small(60);
+  cluster.must(Cluster::job("t", 8));
+  const JobId job = cluster.last_job;
+  const std::string cable = cluster.cable("leaf-0", "spine-0");
+  const auto failed = cluster.ask(Cluster::report(cable, LinkState::down));
+  ASSERT_TRUE(failed);
+  ASSERT_EQ(failed->size(), 2U);
+  EXPECT_TRUE(std::holds_alternative<LinksChanged>((*failed)[0]));
+  const auto& lost = std::get<GuaranteeChanged>((*failed)[1]);
+  EXPECT_EQ(heading((*failed)[1]).type, "guarantee.atRisk");
+  EXPECT_EQ(lost.job, job);
+  EXPECT_FALSE(lost.guarantee->links.empty());
+  EXPECT_TRUE(cluster.guarantee(job).at_risk());
+  const auto since = cluster.now_us;
+
+  // Nothing is reserved for it meanwhile, and nobody else is promised what it lacks.
+  ASSERT_TRUE(cluster.placers.guarantees().bring_to(cluster.state));
+  EXPECT_TRUE(cluster.placers.guarantees().ledger().reservations().empty());
+
+  const auto back = cluster.ask(Cluster::report(cable, LinkState::up));
+  ASSERT_TRUE(back);
+  ASSERT_EQ(back->size(), 2U);
+  EXPECT_EQ(heading((*back)[1]).type, "guarantee.restored");
+  EXPECT_EQ(std::get<GuaranteeChanged>((*back)[1]).for_us, cluster.now_us - since);
+  EXPECT_FALSE(cluster.guarantee(job).at_risk());
+  EXPECT_EQ(cluster.guarantee(job).at_risk_total_us, cluster.now_us - since);
+}
+
+TEST(Guarantee, TheLastAdmittedOfTheLowestPriorityLosesIt) {
+  for (const bool high : {false, true}) {
+    auto cluster = small(30);
+    cluster.must(Cluster::job("t", 8));
+    const JobId first = cluster.last_job;
+    cluster.must(Cluster::job("t", 8, high ? "high" : "normal"));
+    const JobId second = cluster.last_job;
+    cluster.must(Cluster::report(cluster.cable("leaf-1", "spine-1"), LinkState::down));
+    EXPECT_EQ(cluster.guarantee(first).at_risk(), high);
+    EXPECT_EQ(cluster.guarantee(second).at_risk(), !high);
+    // The one that lost it gets it when the other ends.
+    cluster.must(EndJob{high ? second : first, JobState::completed, {}, {}});
+    EXPECT_FALSE(cluster.guarantee(high ? first : second).at_risk());
+  }
+}
+
+TEST(Guarantee, ADrainThatTakesBandwidthPutsItAtRisk) {
+  auto cluster = small(60);
+  cluster.must(Cluster::job("t", 8));
+  cluster.must(RequestDrain{{DrainKind::network_switch, "spine-1"}, {}, true, {}, cluster.state.view_version});
+  EXPECT_TRUE(cluster.guarantee(cluster.last_job).at_risk());
+  cluster.must(ClearDrain{{DrainKind::network_switch, "spine-1"}, {}});
+  EXPECT_FALSE(cluster.guarantee(cluster.last_job).at_risk());
+}
+
+TEST(Guarantee, ThatSurvivesALinkFailureHoldsThroughIt) {
+  auto cluster = small(30, true);
+  cluster.must(Cluster::job("t", 8));
+  const JobId job = cluster.last_job;
+  EXPECT_TRUE(cluster.guarantee(job).covered);
+  const std::string cable = cluster.cable("leaf-0", "spine-0");
+  // 120,000 of 133,000 are kept for the failure: a second one does not fit.
+  EXPECT_EQ(cluster.ask(Cluster::job("t", 8)).error().error.code, "admission.linksFull");
+  const auto failed = cluster.ask(Cluster::report(cable, LinkState::down));
+  ASSERT_TRUE(failed);
+  ASSERT_EQ(failed->size(), 2U);
+  EXPECT_EQ(heading((*failed)[1]).type, "guarantee.coverage");
+  EXPECT_FALSE(cluster.guarantee(job).at_risk());
+  EXPECT_FALSE(cluster.guarantee(job).covered);
+  cluster.must(Cluster::report(cable, LinkState::up));
+  EXPECT_TRUE(cluster.guarantee(job).covered);
+  auto small_job = small(60, true);
+  EXPECT_EQ(small_job.ask(Cluster::job("t", 8)).error().error.code, "admission.neverFits");
+}
+
+TEST(Guarantee, OfThePatternTakesNoMoreThanTheHose) {
+  auto cluster = small(60);
+  cluster.must(Cluster::job("t", 8));
+  auto& book = cluster.placers.guarantees();
+  ASSERT_TRUE(book.bring_to(cluster.state));
+  const auto hose = book.ledger().reservations().front()->loads;
+  cluster.must(EndJob{cluster.last_job, JobState::completed, {}, {}});
+  auto job = Cluster::job("t", 8);
+  job.spec.bandwidth = scheduler::BandwidthWish{.model = scheduler::BandwidthModel::pattern};
+  cluster.must(job);
+  ASSERT_TRUE(book.bring_to(cluster.state));
+  const auto& pattern = *book.ledger().reservations().front();
+  ASSERT_FALSE(pattern.flows.empty());
+  std::map<fabric::PortId, std::int64_t> sent;
+  for (const auto& flow : pattern.flows) sent[flow.ports.from] += flow.mbps;
+  EXPECT_EQ(sent.size(), 8U);
+  for (const auto& [port, mbps] : sent) EXPECT_EQ(mbps, 60'000);
+  std::int64_t crossing = 0;
+  for (const auto& load : pattern.loads) {
+    EXPECT_LE(load.mbps, fabric::load_on(hose, load.link));
+    if (cluster.state.topology().joins_switches(fabric::link_of(load.link))) crossing += load.mbps;
+  }
+  EXPECT_EQ(crossing, 4 * 60'000) << "a ring over two leaves crosses twice, two cables each time";
+}
+
+TEST(Contracts, ChangePresentJobsOrAreRefusedWithThem) {
+  auto cluster = small(30);
+  cluster.must(Cluster::job("t", 8));
+  const JobId first = cluster.last_job;
+  cluster.must(Cluster::job("t", 8));
+  const JobId second = cluster.last_job;
+  const auto admitted = cluster.guarantee(second).admitted_seq;
+  const auto refused = cluster.ask(PutContract{terms(60), {}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().error.code, "contracts.jobsDoNotFit");
+  EXPECT_EQ(refused.error().error.kind, ErrorKind::conflict);
+  ASSERT_FALSE(refused.error().links.empty());
+  EXPECT_EQ(refused.error().links.front().wanted_by, to_string(second));
+  EXPECT_EQ(cluster.guarantee(first).rate, RateMbps(30'000));
+
+  const auto lower = cluster.ask(PutContract{terms(20), {}});
+  ASSERT_TRUE(lower);
+  ASSERT_EQ(lower->size(), 3U);
+  EXPECT_EQ(heading((*lower)[1]).type, "guarantee.amended");
+  EXPECT_EQ(cluster.guarantee(second).rate, RateMbps(20'000));
+  EXPECT_EQ(cluster.guarantee(second).admitted_seq, admitted) << "who came first stays first";
+
+  EXPECT_EQ(cluster.ask(RemoveContract{"t", {}}).error().error.code, "contracts.inUse");
+  EXPECT_EQ(cluster.ask(RemoveTenant{"t", {}}).error().error.code, "tenants.holdsGpus");
+  cluster.must(PutContract{terms(0), {}});
+  EXPECT_FALSE(cluster.state.jobs.find(first)->guarantee);
+  EXPECT_TRUE(cluster.state.guaranteed->empty());
+  cluster.must(RemoveContract{"t", {}});
+}
+
+TEST(Contracts, HaveAPartitionKeyOfTheirOwn) {
+  auto cluster = small(10);
+  auto other = terms(10);
+  other.tenant = "u";
+  cluster.contract(other);
+  EXPECT_EQ(cluster.state.contracts->at("t").pkey, 1);
+  EXPECT_EQ(cluster.state.contracts->at("u").pkey, 2);
+  cluster.must(RemoveContract{"t", {}});
+  other.guaranteed = RateMbps(5'000);
+  cluster.contract(other);
+  EXPECT_EQ(cluster.state.contracts->at("u").pkey, 2) << "as long as it lasts";
+}
+
+TEST(Contracts, ClassesChangeUnlessPresentJobsDoNotFit) {
+  auto cluster = small(60);
+  cluster.must(Cluster::job("t", 8));
+  auto classes = *cluster.state.qos_classes;
+  classes[2].share_permille = 300;
+  const auto refused = cluster.ask(PutQosClasses{classes, {}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().error.code, "qosClasses.jobsDoNotFit");
+  EXPECT_FALSE(refused.error().links.empty());
+  classes[2].share_permille = 340;
+  cluster.must(PutQosClasses{classes, {}});
+  EXPECT_FALSE(cluster.guarantee(cluster.last_job).at_risk());
+  classes.erase(classes.begin() + 2);
+  EXPECT_EQ(cluster.ask(PutQosClasses{classes, {}}).error().error.code, "qosClasses.inUse");
+}
+
+std::string text_of(const fabric::Ledger& ledger) {
+  std::string text;
+  for (const auto& reservation : ledger.reservations()) {
+    text += reservation->job + "/" + std::to_string(reservation->qos_class) + ":";
+    for (const auto& load : reservation->loads)
+      text += " " + std::to_string(load.link) + "=" + std::to_string(load.mbps);
+    text += "\n";
+  }
+  return text;
+}
+
+// Random jobs, contracts, links and drains, by seed. After each step: the book that followed equals one made from
+// nothing; what holds fits on every link; what is at risk does not fit.
+class GuaranteeRandomTest : public ::testing::TestWithParam<unsigned> {};
+
+TEST_P(GuaranteeRandomTest, BookFollowsTheState) {
+  std::mt19937 random(GetParam());
+  const auto pick = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  Cluster cluster(leaves_and_spines(4, 4, 3, 2));
+  cluster.contract(terms(20, GetParam() % 2 == 0));
+  auto other = terms(15);
+  other.tenant = "u";
+  other.promise = fabric::TrafficPromise::pattern;
+  other.classes = {};
+  cluster.contract(other);
+  std::size_t at_risk = 0;
+  std::size_t admitted = 0;
+  for (int step = 0; step < 60; ++step) {
+    const auto& t = cluster.state.topology();
+    switch (pick(8)) {
+      case 0:
+      case 1:
+      case 2: {
+        auto job = Cluster::job(pick(2) == 0 ? "t" : "u", static_cast<std::uint32_t>(2 + pick(7)),
+                                pick(4) == 0 ? "high" : "normal");
+        if (pick(3) == 0) job.spec.parallelism = {.data = 2, .pipeline = 2};
+        admitted += cluster.ask(job).has_value() ? 1 : 0;
+        break;
+      }
+      case 3: {
+        if (cluster.state.guaranteed->empty()) break;
+        const auto id =
+            *std::next(cluster.state.guaranteed->begin(), static_cast<long>(pick(cluster.state.guaranteed->size())));
+        cluster.must(EndJob{id, JobState::completed, {}, {}});
+        break;
+      }
+      case 4:
+      case 5: {
+        const auto link = fabric::LinkId(pick(t.links().size()));
+        cluster.must(Cluster::report(t.link_text(link), LinkState::down));
+        break;
+      }
+      case 6: {
+        ReportLinks up{"default", {}};
+        for (const auto link : t.links()) {
+          if (pick(3) != 0) up.links.push_back({t.link_text(link), LinkState::up, false});
+        }
+        cluster.must(up);
+        break;
+      }
+      default: {
+        auto changed = cluster.state.contracts->at(pick(2) == 0 ? "t" : "u").terms;
+        changed.guaranteed = RateMbps(static_cast<std::int64_t>(5'000 + pick(20) * 1'000));
+        (void)cluster.ask(PutContract{changed, {}});
+      }
+    }
+    auto& book = cluster.placers.guarantees();
+    ASSERT_TRUE(book.bring_to(cluster.state));
+    GuaranteeBook fresh;
+    ASSERT_TRUE(fresh.bring_to(cluster.state));
+    ASSERT_EQ(text_of(book.ledger()), text_of(fresh.ledger())) << "step " << step;
+    for (fabric::DirectedLink link = 0; link < book.ledger().links(); ++link) {
+      for (std::uint8_t c = 0; c < book.ledger().classes(); ++c) {
+        ASSERT_LE(book.ledger().reserved_mbps(link, c), book.ledger().limit_mbps(link, c)) << "step " << step;
+      }
+    }
+    for (const JobId id : *cluster.state.guaranteed) {
+      const auto job = cluster.state.jobs.find(id);
+      if (!job->guarantee->at_risk()) continue;
+      ++at_risk;
+      const auto wanted = fresh.plain(*job);
+      ASSERT_TRUE(!wanted.complete ||
+                  !fresh.ledger().full_links(wanted.reservation->loads, wanted.reservation->qos_class).empty())
+          << to_string(id) << " could have been restored at step " << step;
+    }
+  }
+  EXPECT_GT(admitted, 5U);
+  RecordProperty("at_risk", static_cast<int>(at_risk));
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, GuaranteeRandomTest, ::testing::Range(1U, 25U));
+
+// Through the loop and the store.
+class StoredGuaranteeTest : public ControlTest {};
+
+TEST_F(StoredGuaranteeTest, IsTheSameAfterARestartFromJournalOrSnapshot) {
+  for (const std::uint64_t snapshot_every : {std::uint64_t{1'000'000}, std::uint64_t{1}}) {
+    start({.snapshot_every = snapshot_every});
+    if (loop_->state()->accepted.digest.empty()) {
+      must(accept(leaves_and_spines(2, 4, 2, 2)));
+      must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}}, {}});
+      auto contract = terms(30, true);
+      contract.most = RateMbps(50'000);
+      contract.max_nvlink_domains = 7;
+      must(PutContract{contract, {}});
+      auto classes = *loop_->state()->qos_classes;
+      classes[0].share_permille = 170;
+      must(PutQosClasses{classes, {}});
+    }
+    must(Cluster::job("t", 4));
+    must(Cluster::job("t", 8));
+    const auto& t = loop_->state()->topology();
+    std::string cable;
+    for (const auto link : t.links()) {
+      if (t.joins_switches(link)) cable = t.link_text(link);
+    }
+    must(Cluster::report(cable, LinkState::down));
+    const std::string down = state_text();
+    EXPECT_NE(down.find("\"class\":\"all-reduce\""), std::string::npos);
+    stop();
+    start({.snapshot_every = snapshot_every});
+    EXPECT_EQ(state_text(), down);
+    must(Cluster::report(cable, LinkState::up));
+    const std::string up = state_text();
+    stop();
+    start({.snapshot_every = snapshot_every});
+    EXPECT_EQ(state_text(), up);
+    for (const JobId id : std::set<JobId>(*loop_->state()->guaranteed)) must(EndJob{id, JobState::completed, {}, {}});
+    stop();
+  }
+}
+
+TEST(NvlinkOwnership, NumbersPartitionsByPlaceAndKeepsThem) {
+  Cluster cluster(star_of_hosts(2, 8));
+  cluster.must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}}, {}});
+  const auto submit = [&](std::uint32_t gpus) {
+    auto command = submit_job("t", gpus, 1);
+    cluster.must(command);
+    return cluster.last_job;
+  };
+  const JobId first = submit(2);
+  const JobId second = submit(4);
+  const auto before = nvlink_partitions_of(cluster.state, *cluster.state.jobs.find(second));
+  ASSERT_EQ(before.size(), 1U);
+  cluster.must(EndJob{first, JobState::completed, {}, {}});
+  const auto after = nvlink_partitions_of(cluster.state, *cluster.state.jobs.find(second));
+  EXPECT_EQ(after.front().number, before.front().number);
+  EXPECT_EQ(after.front().gpus.size(), 4U);
+  const JobId third = submit(2);
+  EXPECT_NE(nvlink_partitions_of(cluster.state, *cluster.state.jobs.find(third)).front().number, after.front().number);
+}
+
+}  // namespace
+}  // namespace railweave::control
