@@ -79,7 +79,8 @@ struct Decide {
 
   // What no state of this fabric can meet, or no contract allows, need not wait for it.
   [[nodiscard]] Outcome wait_in_line(const JobPtr& job) const {
-    if (const auto terms = job_terms(state, job->spec); !terms) return std::unexpected(Rejection{terms.error(), nullptr});
+    if (const auto terms = job_terms(state, job->spec); !terms)
+      return std::unexpected(Rejection{terms.error(), nullptr});
     auto result = placers.at(state).place(job->spec);
     if (result.outcome == scheduler::Outcome::never) return not_placed(std::move(result));
     return Decision{{JobQueued{job}}, job->id, false};  // the cycle that follows may start it at once
