@@ -17,7 +17,7 @@ using fabric::Topology;
 using scheduler::QueueWindow;
 
 constexpr std::size_t kMaxNodes = 100'000;
-constexpr std::size_t kMaxReason = control::Reservation::kMaxReason;
+constexpr std::size_t kMaxReason = control::GpuReservation::kMaxReason;
 
 Out gpu_json(const Topology& topology, GpuId gpu) {
   return {{"node", topology.name(topology.host(gpu))}, {"gpu", topology.local_index(gpu)}};
@@ -178,7 +178,7 @@ Result<control::PutReservation> read_reservation(const std::string& name, std::s
   return put;
 }
 
-std::string write_reservation(const Topology& topology, const control::Reservation& reservation) {
+std::string write_reservation(const Topology& topology, const control::GpuReservation& reservation) {
   const auto& window = reservation.window;
   return dump(Out{{"id", window.name},
                   {"kind", control::to_string(window.kind)},

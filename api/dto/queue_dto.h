@@ -33,7 +33,7 @@ std::string write_defragmentation(const fabric::Topology& topology, const std::v
 
 // Body of PUT /v1/reservations/{name}.
 Result<control::PutReservation> read_reservation(const std::string& name, std::string_view body);
-std::string write_reservation(const fabric::Topology& topology, const control::Reservation& reservation);
+std::string write_reservation(const fabric::Topology& topology, const control::GpuReservation& reservation);
 
 // Body of POST /v1/jobs/{id}/repair; may be empty.
 Result<control::RepairJob> read_repair(control::JobId id, std::string_view body);

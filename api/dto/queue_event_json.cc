@@ -37,7 +37,7 @@ Result<std::vector<fabric::GpuId>> read_gpus(ObjectReader& reader, const char* f
   return ranks_from_json(topology, *ranks);
 }
 
-Out to_json(const Reservation& reservation, const fabric::Topology& topology) {
+Out to_json(const GpuReservation& reservation, const fabric::Topology& topology) {
   const auto& window = reservation.window;
   return {{"name", window.name},
           {"kind", control::to_string(window.kind)},
@@ -48,8 +48,8 @@ Out to_json(const Reservation& reservation, const fabric::Topology& topology) {
           {"gpus", ranks_to_json(topology, window.gpus)}};
 }
 
-Result<Reservation> reservation_from_json(ObjectReader& reader, const fabric::Topology& topology) {
-  Reservation reservation;
+Result<GpuReservation> reservation_from_json(ObjectReader& reader, const fabric::Topology& topology) {
+  GpuReservation reservation;
   auto& window = reservation.window;
   std::string kind;
   reader.read("name", window.name);

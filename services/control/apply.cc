@@ -181,7 +181,7 @@ struct Apply {
 
   void operator()(const ReservationPut& body) const {
     change(state.reservations, [&](auto& reservations) {
-      Reservation reservation = body.reservation;
+      GpuReservation reservation = body.reservation;
       reservation.version = event.seq;
       reservations.insert_or_assign(reservation.window.name, std::move(reservation));
     });

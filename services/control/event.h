@@ -61,7 +61,7 @@ struct QueueRulesPut {
   scheduler::QueuePolicy policy;
 };
 struct ReservationPut {
-  Reservation reservation;
+  GpuReservation reservation;
 };
 struct ReservationRemoved {
   std::string name;

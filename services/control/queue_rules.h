@@ -23,14 +23,14 @@ struct QueueRules {
 };
 
 // GPUs set aside from one time to another, for a tenant or for maintenance.
-struct Reservation {
+struct GpuReservation {
   static constexpr std::size_t kMaxReason = 500;
 
   scheduler::QueueWindow window;  // GPUs of the topology of the state it is in
   std::string reason;
   std::uint64_t version = 0;
 };
-using ReservationTable = std::map<std::string, Reservation, std::less<>>;
+using ReservationTable = std::map<std::string, GpuReservation, std::less<>>;
 
 constexpr std::string_view to_string(scheduler::QueueWindow::Kind kind) {
   return kind == scheduler::QueueWindow::Kind::reservation ? "reservation" : "maintenance";
