@@ -106,7 +106,9 @@ Result<void> GuaranteeBook::bring_to(const ClusterState& state) {
     crossing_.insert(crossing_.end(), moved.begin(), moved.end());
   }
   for (const JobId id : *state.guaranteed) {
-    if (!entries_.contains(id)) add(state.jobs.find(id));
+    if (entries_.contains(id)) continue;
+    add(state.jobs.find(id));
+    crossing_.push_back(id);
   }
   return {};
 }
@@ -120,7 +122,6 @@ void GuaranteeBook::start_anew(const ClusterState& state, FabricRoutesPtr routes
   entries_.clear();
   ledger_ = fabric::Ledger(fabric::whole_capacities_mbps(routes_->input.view), fabric::capacity_rules(*classes_));
   loads_ = std::make_unique<fabric::HoseLoads>(routes_->input.view, routes_->routing.tables);
-  crossing_.assign(state.guaranteed->begin(), state.guaranteed->end());
   ++version_;
 }
 

@@ -35,8 +35,7 @@ class GuaranteeBook {
   [[nodiscard]] const fabric::QosClasses& classes() const { return *classes_; }
   // Changes whenever the ledger does.
   [[nodiscard]] std::uint64_t version() const { return version_; }
-  // Jobs whose loads the last change of links or routes made new, and those that moved; all of them after a change of
-  // topology or classes.
+  // Jobs whose loads that made new: they came, were moved or amended, or cross what changed of links and routes.
   [[nodiscard]] const std::vector<JobId>& crossing() const { return crossing_; }
   // Some ports of the job cannot reach each other.
   [[nodiscard]] bool incomplete(JobId job) const;

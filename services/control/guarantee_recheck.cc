@@ -64,18 +64,32 @@ class Recheck {
     }
   }
 
-  // Links with more reserved than they have: the last in order go until the rest fits.
+  // Links with more reserved than they have: the last in order go until the rest fits. Only those that take more than
+  // before can have made a link full.
   void shed() {
-    if (book_.crossing().empty()) return;  // nobody takes more than before
+    std::set<std::pair<fabric::DirectedLink, std::uint8_t>> full;
+    for (const JobId id : book_.crossing()) {
+      for (const auto& reservation : ledger_.reservations_of(to_string(id))) {
+        for (const auto& load : reservation->loads) {
+          if (is_full(load.link, reservation->qos_class)) full.insert({load.link, reservation->qos_class});
+        }
+      }
+    }
+    if (full.empty()) return;
     std::vector<ReservationPtr> over;
     for (const auto& reservation : ledger_.reservations()) {
-      if (is_over(*reservation)) over.push_back(reservation);
+      const bool on_one = std::ranges::any_of(reservation->loads, [&](const fabric::LinkLoad& load) {
+        return full.contains({load.link, reservation->qos_class});
+      });
+      if (on_one) over.push_back(reservation);
     }
     std::ranges::sort(over, [](const ReservationPtr& a, const ReservationPtr& b) {
       return std::pair(a->order, a->job) > std::pair(b->order, b->job);
     });
     for (const auto& reservation : over) {
-      if (!is_over(*reservation)) continue;
+      const bool helps = std::ranges::any_of(
+          reservation->loads, [&](const fabric::LinkLoad& load) { return is_full(load.link, reservation->qos_class); });
+      if (!helps) continue;
       (void)ledger_.release(reservation->job, reservation->qos_class);
       Standing& standing = standings_.at(job_of(*reservation));
       standing.reservation = nullptr;
@@ -164,11 +178,8 @@ class Recheck {
   }
 
  private:
-  [[nodiscard]] bool is_over(const fabric::Reservation& reservation) const {
-    return std::ranges::any_of(reservation.loads, [&](const fabric::LinkLoad& load) {
-      return ledger_.reserved_mbps(load.link, reservation.qos_class) >
-             ledger_.limit_mbps(load.link, reservation.qos_class);
-    });
+  [[nodiscard]] bool is_full(fabric::DirectedLink link, std::uint8_t qos_class) const {
+    return ledger_.reserved_mbps(link, qos_class) > ledger_.limit_mbps(link, qos_class);
   }
 
   void lapse_cut(Standing& standing) {
@@ -237,20 +248,25 @@ std::vector<EventBody> all_at_risk(const ClusterState& after, const Error& error
   return events;
 }
 
-bool may_change_guarantees(const ClusterState& state, const EventBody& event) {
-  if (const auto* ended = std::get_if<JobEnded>(&event)) return state.guaranteed->contains(ended->id);
-  if (const auto* evicted = std::get_if<JobEvicted>(&event)) return state.guaranteed->contains(evicted->id);
-  if (const auto* moved = std::get_if<JobMoved>(&event)) return state.guaranteed->contains(moved->id);
-  return std::holds_alternative<LinksChanged>(event) || std::holds_alternative<DrainRequested>(event) ||
-         std::holds_alternative<DrainCleared>(event) || std::holds_alternative<TopologyAccepted>(event) ||
-         std::holds_alternative<QosClassesPut>(event) || std::holds_alternative<GuaranteeChanged>(event);
+// Whatever the events were: is there anything that guarantees follow from, other than jobs that came?
+bool differs(const ClusterState& before, const ClusterState& after) {
+  if (before.view_version != after.view_version || before.placement_fabric != after.placement_fabric ||
+      before.qos_classes != after.qos_classes) {
+    return true;
+  }
+  return std::ranges::any_of(*before.guaranteed, [&](JobId id) {
+    const JobPtr was = before.jobs.find(id);
+    const JobPtr is = after.guaranteed->contains(id) ? after.jobs.find(id) : nullptr;
+    return is == nullptr ||
+           (is != was && (is->placement.gpu_of_rank != was->placement.gpu_of_rank || is->guarantee != was->guarantee));
+  });
 }
 
 }  // namespace
 
 std::vector<EventBody> guarantee_changes(const ClusterState& before, const ClusterState& after, GuaranteeBook& book,
                                          std::int64_t now_us) {
-  if (after.guaranteed->empty()) return {};
+  if (after.guaranteed->empty() || !differs(before, after)) return {};
   (void)book.bring_to(before);  // what crosses the change shows only from there; no fabric yet: everything is new
   const FabricRoutesPtr routes_before = book.routes();
   if (auto brought = book.bring_to(after); !brought) return all_at_risk(after, brought.error(), now_us);
@@ -265,9 +281,7 @@ std::vector<EventBody> guarantee_changes(const ClusterState& before, const Clust
 
 void add_guarantee_changes(const ClusterState& state, std::vector<EventBody>& events, GuaranteeBook& book,
                            std::int64_t now_us) {
-  if (state.guaranteed->empty() ||
-      std::ranges::none_of(events, [&](const EventBody& body) { return may_change_guarantees(state, body); }))
-    return;
+  if (state.guaranteed->empty() || events.empty()) return;
   ClusterState after = state;
   for (const auto& body : events) apply(after, Event{after.seq + 1, after.term, now_us, {}, body});
   auto changes = guarantee_changes(state, after, book, now_us);

@@ -4,6 +4,7 @@
 
 #include "services/control/admitted_placement.h"
 #include "services/control/guarantee_recheck.h"
+#include "services/control/guarantee_starts.h"
 #include "services/control/nvlink_ownership.h"
 #include "tests/unit/control/control_fixture.h"
 #include "tests/unit/control/guarantee_fixture.h"
@@ -202,6 +203,24 @@ TEST(Guarantee, OfThePatternTakesNoMoreThanTheHose) {
     if (cluster.state.topology().joins_switches(fabric::link_of(load.link))) crossing += load.mbps;
   }
   EXPECT_EQ(crossing, 4 * 60'000) << "a ring over two leaves crosses twice, two cables each time";
+}
+
+TEST(Guarantee, OfStartsOneAfterTheOtherCountsWhatWasGrantedBefore) {
+  auto cluster = small(30);
+  cluster.must(Cluster::job("t", 8));
+  const JobId present = cluster.last_job;
+  const auto job = cluster.state.jobs.find(present);
+  GuaranteeStarts starts(cluster.state, cluster.placers.guarantees());
+  const JobId second(2);
+  const JobId third(3);
+  EXPECT_EQ(starts.start(second, job->spec, job->placement, {}), "");
+  EXPECT_EQ(starts.granted(second)->rate, RateMbps(30'000));
+  const std::string full = starts.start(third, job->spec, job->placement, {});
+  EXPECT_NE(full.find(to_string(second)), std::string::npos) << full;
+  EXPECT_FALSE(starts.granted(third));
+  EXPECT_EQ(starts.start(third, job->spec, job->placement, std::span(&present, 1)), "")
+      << "in place of the present one";
+  EXPECT_EQ(cluster.placers.guarantees().ledger().reservations().size(), 1U) << "the book itself knows of none";
 }
 
 TEST(Contracts, ChangePresentJobsOrAreRefusedWithThem) {
