@@ -89,7 +89,6 @@ Result<void> GuaranteeBook::bring_to(const ClusterState& state) {
     start_anew(state, std::move(*routes));
   } else {
     std::vector<JobId> gone;
-    std::vector<JobId> moved;
     for (auto& [id, entry] : entries_) {
       const JobPtr now = state.guaranteed->contains(id) ? state.jobs.find(id) : nullptr;
       if (now == entry.job) continue;
@@ -97,13 +96,11 @@ Result<void> GuaranteeBook::bring_to(const ClusterState& state) {
         entry.job = now;
         continue;
       }
-      if (now != nullptr && now->placement.gpu_of_rank != entry.job->placement.gpu_of_rank) moved.push_back(id);
       drop(entry);
       gone.push_back(id);
     }
     for (const JobId id : gone) entries_.erase(id);
     if (*routes != routes_) follow_view(std::move(*routes));
-    crossing_.insert(crossing_.end(), moved.begin(), moved.end());
   }
   for (const JobId id : *state.guaranteed) {
     if (entries_.contains(id)) continue;

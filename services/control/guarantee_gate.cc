@@ -29,7 +29,7 @@ std::string GuaranteeGate::start(const scheduler::QueuedJob& job, const schedule
     const std::string name = to_string(JobId(id));
     for (const auto& reservation : trial.reservations_of(name)) (void)trial.release(name, reservation->qos_class);
   };
-  for (const auto id : gone_) release(id);
+  for (const auto id : gone_) release(id);  // those that went before anybody asked for bandwidth
   for (const auto id : evicted) release(id);
   auto granted = grant(state_, {to_string(JobId(job.id)), *job.spec, placement, **terms}, trial, book_);
   if (!granted) return granted.error().error.message;

@@ -46,6 +46,7 @@ class Cluster {
   // The events it became, applied.
   std::expected<std::vector<EventBody>, Rejection> ask(decltype(Command::body) body) {
     now_us += 1000;
+    QueueRunner queue(placers, 0);
     auto decision = decide(state, {"tester", std::move(body)}, now_us, placers, queue);
     if (!decision) return std::unexpected(std::move(decision.error()));
     for (const auto& event : decision->events) apply(state, Event{state.seq + 1, 1, now_us, "tester", event});
@@ -87,7 +88,6 @@ class Cluster {
 
   ClusterState state;
   PlacerCache placers;
-  QueueRunner queue{placers, 0};
   JobId last_job;
   std::int64_t now_us = 1'700'000'000'000'000;
 };

@@ -4,7 +4,7 @@
 
 #include "services/control/admitted_placement.h"
 #include "services/control/guarantee_recheck.h"
-#include "services/control/guarantee_starts.h"
+#include "services/control/guarantee_gate.h"
 #include "services/control/nvlink_ownership.h"
 #include "tests/unit/control/control_fixture.h"
 #include "tests/unit/control/guarantee_fixture.h"
@@ -210,16 +210,15 @@ TEST(Guarantee, OfStartsOneAfterTheOtherCountsWhatWasGrantedBefore) {
   cluster.must(Cluster::job("t", 8));
   const JobId present = cluster.last_job;
   const auto job = cluster.state.jobs.find(present);
-  GuaranteeStarts starts(cluster.state, cluster.placers.guarantees());
-  const JobId second(2);
-  const JobId third(3);
-  EXPECT_EQ(starts.start(second, job->spec, job->placement, {}), "");
-  EXPECT_EQ(starts.granted(second)->rate, RateMbps(30'000));
-  const std::string full = starts.start(third, job->spec, job->placement, {});
-  EXPECT_NE(full.find(to_string(second)), std::string::npos) << full;
-  EXPECT_FALSE(starts.granted(third));
-  EXPECT_EQ(starts.start(third, job->spec, job->placement, std::span(&present, 1)), "")
-      << "in place of the present one";
+  GuaranteeGate gate(cluster.state, cluster.placers.guarantees());
+  const scheduler::QueueJobId gone = present.number();
+  const auto waiting = [&](scheduler::QueueJobId id) { return scheduler::QueuedJob{id, &job->spec}; };
+  EXPECT_EQ(gate.start(waiting(2), job->placement, {}), "");
+  EXPECT_EQ(gate.given(2)->rate, RateMbps(30'000));
+  const std::string full = gate.start(waiting(3), job->placement, {});
+  EXPECT_NE(full.find("job-000002"), std::string::npos) << full;
+  EXPECT_FALSE(gate.given(3));
+  EXPECT_EQ(gate.start(waiting(3), job->placement, std::span(&gone, 1)), "") << "in place of the present one";
   EXPECT_EQ(cluster.placers.guarantees().ledger().reservations().size(), 1U) << "the book itself knows of none";
 }
 

@@ -274,6 +274,59 @@ TEST_F(QueueTest, PolicyIsCheckedVersionedAndKept) {
   restart();
 }
 
+// The star's cables are 400 Gb/s, the class has 133 Gb/s of each: a guarantee of 100 Gb/s at a port leaves no room for
+// another on the same adapter.
+TEST_F(QueueTest, JobsWaitForTheBandwidthTheyWerePromised) {
+  start_with_hosts(2);
+  scheduler::Contract terms{.tenant = "research", .guaranteed = RateMbps(100'000)};
+  terms.classes = {"all-reduce"};
+  must(PutContract{terms, {}});
+  const JobId first = submit("research", 12);  // both adapters
+  ASSERT_EQ(state_of(first), JobState::placed);
+  ASSERT_TRUE(job(first)->guarantee);
+  const JobId second = submit("research", 4);
+  EXPECT_EQ(state_of(second), JobState::queued);
+  EXPECT_EQ(job(second)->waits, "bandwidth") << job(second)->history.back().reason;
+  EXPECT_NE(job(second)->history.back().reason.find("job-000001"), std::string::npos)
+      << job(second)->history.back().reason;
+  const JobId free = submit("guests", 4);  // promised nothing
+  EXPECT_EQ(state_of(free), JobState::placed);
+  restart();
+  end(free);
+  end(first);
+  EXPECT_EQ(state_of(second), JobState::placed);
+  EXPECT_EQ(job(second)->guarantee->rate, RateMbps(100'000));
+  restart();
+}
+
+TEST_F(QueueTest, EvictionAndRepairTakeTheGuaranteeAlong) {
+  start_with_hosts(3);
+  for (const char* tenant : {"research", "guests"}) {
+    scheduler::Contract terms{.tenant = tenant, .guaranteed = RateMbps(100'000)};
+    terms.classes = {"all-reduce"};
+    must(PutContract{terms, {}});
+  }
+  must(PutTenant{{.name = "guests", .repair = RepairPolicy::apply}, {}});
+  const JobId low = submit("guests", 16, "low");
+  ASSERT_TRUE(job(low)->guarantee);
+  const std::string node = job(low)->nodes.front();
+  must(ReportLinks{"fabric", {link_of(static_cast<unsigned>(topology_->find_host(node).index()), fabric::LinkState::down)}});
+  EXPECT_EQ(std::ranges::count(job(low)->nodes, node), 0);
+  ASSERT_TRUE(job(low)->guarantee);
+  EXPECT_FALSE(job(low)->guarantee->at_risk()) << job(low)->guarantee->reason;
+  must(ReportLinks{"fabric", {link_of(static_cast<unsigned>(topology_->find_host(node).index()), fabric::LinkState::up)}});
+  pass(100);
+  const JobId urgent = submit("research", 24, "high");
+  EXPECT_EQ(state_of(urgent), JobState::placed);
+  EXPECT_EQ(state_of(low), JobState::queued);
+  EXPECT_FALSE(job(low)->guarantee);
+  EXPECT_EQ(loop_->state()->guaranteed->size(), 1U);
+  restart();
+  end(urgent);
+  EXPECT_EQ(state_of(low), JobState::placed);
+  EXPECT_TRUE(job(low)->guarantee);
+}
+
 // Whatever is submitted, ended, evicted and cut: GPUs are conserved, no GPU has two jobs, all that could start has.
 TEST_F(QueueTest, RandomEventsConserveGpus) {
   start_with_hosts(6);
