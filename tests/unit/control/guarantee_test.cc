@@ -3,8 +3,8 @@
 #include <random>
 
 #include "services/control/admitted_placement.h"
-#include "services/control/guarantee_recheck.h"
 #include "services/control/guarantee_gate.h"
+#include "services/control/guarantee_recheck.h"
 #include "services/control/nvlink_ownership.h"
 #include "tests/unit/control/control_fixture.h"
 #include "tests/unit/control/guarantee_fixture.h"

@@ -281,10 +281,14 @@ TEST_F(QueueTest, JobsWaitForTheBandwidthTheyWerePromised) {
   scheduler::Contract terms{.tenant = "research", .guaranteed = RateMbps(100'000)};
   terms.classes = {"all-reduce"};
   must(PutContract{terms, {}});
-  const JobId first = submit("research", 12);  // both adapters
+  SubmitJob over_both = command("research", 4);  // sends through both adapters
+  over_both.spec.gpus_per_node = 2;
+  must(over_both);
+  const JobId first(1);
   ASSERT_EQ(state_of(first), JobState::placed);
   ASSERT_TRUE(job(first)->guarantee);
-  const JobId second = submit("research", 4);
+  must(over_both);
+  const JobId second(2);
   EXPECT_EQ(state_of(second), JobState::queued);
   EXPECT_EQ(job(second)->waits, "bandwidth") << job(second)->history.back().reason;
   EXPECT_NE(job(second)->history.back().reason.find("job-000001"), std::string::npos)
@@ -310,11 +314,13 @@ TEST_F(QueueTest, EvictionAndRepairTakeTheGuaranteeAlong) {
   const JobId low = submit("guests", 16, "low");
   ASSERT_TRUE(job(low)->guarantee);
   const std::string node = job(low)->nodes.front();
-  must(ReportLinks{"fabric", {link_of(static_cast<unsigned>(topology_->find_host(node).index()), fabric::LinkState::down)}});
+  must(ReportLinks{"fabric",
+                   {link_of(static_cast<unsigned>(topology_->find_host(node).index()), fabric::LinkState::down)}});
   EXPECT_EQ(std::ranges::count(job(low)->nodes, node), 0);
   ASSERT_TRUE(job(low)->guarantee);
   EXPECT_FALSE(job(low)->guarantee->at_risk()) << job(low)->guarantee->reason;
-  must(ReportLinks{"fabric", {link_of(static_cast<unsigned>(topology_->find_host(node).index()), fabric::LinkState::up)}});
+  must(ReportLinks{"fabric",
+                   {link_of(static_cast<unsigned>(topology_->find_host(node).index()), fabric::LinkState::up)}});
   pass(100);
   const JobId urgent = submit("research", 24, "high");
   EXPECT_EQ(state_of(urgent), JobState::placed);
