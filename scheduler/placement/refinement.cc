@@ -118,6 +118,7 @@ void Refinement::find_places(const Start& start) {
     std::vector<std::pair<std::uint32_t, LeafIndex>> fits;
     for (LeafIndex leaf = from; leaf < to; ++leaf) {
       if (start.filter != nullptr && (*start.filter)[leaf] == 0) continue;
+      if (size_ > 1 && !hierarchy.has_nvlink(leaf)) continue;  // a tensor group shares an NVLink domain
       const std::uint32_t free = start.tree->free(0, leaf);
       if (free >= size_) fits.emplace_back(free, leaf);
     }

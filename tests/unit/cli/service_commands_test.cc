@@ -286,7 +286,6 @@ TEST(Ranks, InAFormatOfLaunchersAreWhatTheServiceSays) {
     EXPECT_EQ(finished.exit_code, 0) << finished.err;
     EXPECT_EQ(finished.out, "as " + std::string(format) + "\nnode-1 slots=8\n") << "byte for byte, nothing added";
   }
-  EXPECT_EQ(service.run({"jobs", "ranks", "job-000001", "--format", "csv"}).exit_code, 2);
 }
 
 TEST(Show, TellsWhatIsPredictedOfGroupsAndWhatIsHeldIdle) {
@@ -314,7 +313,7 @@ TEST(Show, TellsWhatIsPredictedOfGroupsAndWhatIsHeldIdle) {
   EXPECT_EQ(line("Tensor"), "Tensor 2 groups of 8, within one nvlinkDomain") << out;
   EXPECT_EQ(line("Data  "), "Data 8 groups of 2, within one rack, over 2 NVLink domains") << out;
   EXPECT_EQ(line("Predicted step"), "Predicted step 1234 ms, 12.3 ms of it waiting for communication") << out;
-  EXPECT_EQ(line("Communication"), "Communication 0.568 ms per step (data 0.168 ms, tensor 0.400 ms)") << out;
+  EXPECT_EQ(line("Communication"), "Communication 0.568 ms per step (tensor 0.400 ms, data 0.168 ms)") << out;
 }
 
 TEST(Terminal, GetsColorsUnlessNoColor) {

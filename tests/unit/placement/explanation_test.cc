@@ -146,6 +146,63 @@ TEST(Explanation, counts_every_host_that_is_out_once_with_its_reason) {
   EXPECT_EQ(placer.tree().total_free(), 7U * 8U);
 }
 
+TEST(Explanation, names_the_link_whose_return_would_help) {
+  const auto fabric = regular_fabric(4, 8, {{LevelKind::rack, 2}}).build();
+  Placer placer(fabric);
+  Allocations allocations = no_allocations(fabric->topology());
+  allocations.write(0).used = 0xff;
+  allocations.write(1) = {.used = 1, .unavailable = true, .short_of_link = true};
+  allocations.write(3) = {.used = 0, .unavailable = true, .short_of_link = true};
+  placer.sync(allocations);
+  const auto two = placer.place(job({.tensor = 8, .data = 2}));
+  ASSERT_EQ(two.outcome, Outcome::not_now);
+  EXPECT_EQ(with(two.explanation, "after the link of node-3 returns"), Outcome::placed) << "node-1 is in use";
+  EXPECT_EQ(excluded(two.explanation, "linkDown")->nodes, 2U);
+
+  const auto many = placer.place(job({.data = 20}));
+  ASSERT_EQ(many.outcome, Outcome::not_now);
+  EXPECT_EQ(with(many.explanation, "after the links of 2 nodes return"), Outcome::placed);
+
+  allocations.write(2).unavailable = true;
+  placer.sync(allocations);
+  const auto most = placer.place(job({.data = 20}));
+  EXPECT_EQ(with(most.explanation, "with 1 drained node back and after the links of 2 nodes return"), Outcome::placed);
+  EXPECT_EQ(with(most.explanation, "with 1 drained node back"), std::nullopt);
+  EXPECT_TRUE(placer.tree().allocation(fabric::HostId(3)).short_of_link) << "what was tried is undone";
+}
+
+TEST(Explanation, says_what_keeps_a_job_out_that_wants_more_than_its_ranks_need) {
+  const auto fabric = regular_fabric(4, 8, {{LevelKind::rack, 2}}).build();
+  Placer placer(fabric);
+  Allocations allocations = no_allocations(fabric->topology());
+  allocations.write(0).used = 1;
+  allocations.write(3).used = 1;
+  placer.sync(allocations);
+  JobSpec spec = job({.tensor = 4});
+  spec.exclusive = LevelKind::rack;
+  const auto alone = placer.place(spec);
+  ASSERT_EQ(alone.outcome, Outcome::not_now);
+  EXPECT_EQ(excluded(alone.explanation, "groupInUse")->nodes, 4U);
+  EXPECT_EQ(with(alone.explanation, "without exclusive rack"), Outcome::placed);
+  EXPECT_EQ(alone.explanation.free_gpus, 30U);
+  EXPECT_NE(alone.explanation.message.find("each rack used by nobody else"), std::string::npos);
+
+  spec.exclusive.reset();
+  spec.spares_per_domain = 5;
+  const auto mending = placer.place(spec);
+  ASSERT_EQ(mending.outcome, Outcome::never);
+  EXPECT_EQ(with(mending.explanation, "sparesPerDomain 5 -> 4"), Outcome::placed);
+
+  spec = job({.tensor = 4, .data = 4});
+  spec.spread = SpreadLimit{LevelKind::node, 4};
+  allocations.write(1).used = 0x1f;
+  placer.sync(allocations);
+  const auto spread = placer.place(spec);
+  ASSERT_EQ(spread.outcome, Outcome::not_now);
+  EXPECT_EQ(with(spread.explanation, "without spread"), Outcome::placed);
+  EXPECT_EQ(with(spread.explanation, "data 4 -> 3"), Outcome::placed);
+}
+
 TEST(Explanation, says_which_levels_there_are_when_one_is_not) {
   const auto fabric = regular_fabric(4, 8, {{LevelKind::leaf_group, 2}}).build();
   Placer placer(fabric);

@@ -26,6 +26,8 @@ JobOracle::JobOracle(const PlannedFabric& plan, const JobSpec& spec, const Alloc
       usable_.push_back(open && (allocations == nullptr || (((*allocations)[h].used >> g) & 1U) == 0));
     }
   }
+  if (spec.spares_per_domain > 0) spare_part_ = whole_parts(LevelKind::nvlink_domain);
+  if (spec.spread) spread_part_ = whole_parts(spec.spread->level);
   if (!spec.exclusive || allocations == nullptr) return;
   const std::vector<int> parts = whole_parts(*spec.exclusive);
   std::set<int> in_use;
@@ -54,26 +56,16 @@ std::size_t JobOracle::index_of(const PlacementFabric& fabric, fabric::GpuId gpu
   return first + fabric.topology().local_index(gpu);
 }
 
-bool JobOracle::leaves_spares(const std::vector<Spot>& spots) const {
-  if (spec_.spares_per_domain == 0) return true;
-  const std::vector<int> domain = whole_parts(LevelKind::nvlink_domain);
-  std::map<int, std::pair<unsigned, unsigned>> taken_and_free;
-  for (const Spot& spot : spots) {
-    taken_and_free[domain[spot.gpu]].first += spot.taken;
-    taken_and_free[domain[spot.gpu]].second += spot.free;
+bool JobOracle::keeps_room(const std::vector<Spot>& spots, const Spot& last) const {
+  if (!spare_part_.empty()) {
+    unsigned free = 0;
+    for (const Spot& spot : spots) free += spare_part_[spot.gpu] == spare_part_[last.gpu] ? spot.free : 0;
+    if (free < spec_.spares_per_domain) return false;
   }
-  return std::ranges::all_of(taken_and_free, [&](const auto& of_domain) {
-    return of_domain.second.first == 0 || of_domain.second.second >= spec_.spares_per_domain;
-  });
-}
-
-bool JobOracle::is_spread(const std::vector<Spot>& spots) const {
-  if (!spec_.spread) return true;
-  const std::vector<int> part = whole_parts(spec_.spread->level);
-  std::map<int, std::uint64_t> taken;
-  for (const Spot& spot : spots) taken[part[spot.gpu]] += spot.taken;
-  return std::ranges::all_of(taken,
-                             [&](const auto& of_part) { return of_part.second <= spec_.spread->max_gpus_per_group; });
+  if (spread_part_.empty()) return true;
+  std::uint64_t taken = 0;
+  for (const Spot& spot : spots) taken += spread_part_[spot.gpu] == spread_part_[last.gpu] ? spot.taken : 0;
+  return taken <= spec_.spread->max_gpus_per_group;
 }
 
 std::vector<int> JobOracle::parts(std::optional<LevelKind> kind) const {
@@ -155,9 +147,8 @@ bool JobOracle::assign(std::uint64_t rank, const std::vector<Rule>& rules, std::
                        std::vector<std::map<std::uint64_t, int>>& part_of_class, std::vector<unsigned>& on_host) const {
   const unsigned per_node = spec_.gpus_per_node.value_or(0);
   if (rank == ranks_) {
-    return leaves_spares(spots) && is_spread(spots) &&
-           (per_node == 0 ||
-            std::ranges::all_of(on_host, [&](unsigned count) { return count == 0 || count == per_node; }));
+    return per_node == 0 ||
+           std::ranges::all_of(on_host, [&](unsigned count) { return count == 0 || count == per_node; });
   }
   for (auto& spot : spots) {
     auto& here = on_host[static_cast<std::size_t>(spot.host)];
@@ -176,7 +167,7 @@ bool JobOracle::assign(std::uint64_t rank, const std::vector<Rule>& rules, std::
       --spot.free;
       ++spot.taken;
       ++here;
-      if (assign(rank + 1, rules, spots, part_of_class, on_host)) return true;
+      if (keeps_room(spots, spot) && assign(rank + 1, rules, spots, part_of_class, on_host)) return true;
       ++spot.free;
       --spot.taken;
       --here;

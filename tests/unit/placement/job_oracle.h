@@ -66,8 +66,8 @@ class JobOracle {
     unsigned free;
     unsigned taken = 0;
   };
-  [[nodiscard]] bool leaves_spares(const std::vector<Spot>& spots) const;
-  [[nodiscard]] bool is_spread(const std::vector<Spot>& spots) const;
+  // Spares and spread as far as ranks are placed; once broken by one rank, no other mends it.
+  [[nodiscard]] bool keeps_room(const std::vector<Spot>& spots, const Spot& last) const;
   [[nodiscard]] bool assign(std::uint64_t rank, const std::vector<Rule>& rules, std::vector<Spot>& spots,
                             std::vector<std::map<std::uint64_t, int>>& part_of_class,
                             std::vector<unsigned>& on_host) const;
@@ -78,6 +78,7 @@ class JobOracle {
   std::vector<int> host_of_gpu_;
   std::vector<int> domain_of_gpu_;
   std::vector<bool> usable_;
+  std::vector<int> spare_part_, spread_part_;  // of GPUs; empty: nothing is asked
 };
 
 }  // namespace railweave::scheduler::testing_support
