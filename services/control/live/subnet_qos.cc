@@ -7,7 +7,11 @@ namespace railweave::control {
 
 using namespace fabric;  // NOLINT: this file is about its types
 
-void SubnetQos::reset() { *this = SubnetQos(); }
+void SubnetQos::reset() {
+  const bool asked = asked_;  // what was written while somebody asked is to be taken back, too
+  *this = SubnetQos();
+  asked_ = asked;
+}
 
 // Of the port with fewest: a lane that one port on a way does not have is no lane.
 SubnetQos::Limits SubnetQos::limits_of(const Basis& basis) {

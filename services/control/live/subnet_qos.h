@@ -26,7 +26,7 @@ struct ReservedLoads {
 
 class SubnetQos {
  public:
-  // As after a new connection or topology.
+  // After a new connection or topology: nothing is known of ports.
   void reset();
   // What ports can take may have changed: links came up.
   void reread_limits() { limits_.reset(); }
