@@ -89,6 +89,21 @@ Result<EventBody> read_links(const Json& data) {
   return EventBody{std::move(body)};
 }
 
+Result<EventBody> read_qos(ObjectReader& reader) {
+  QosProgrammed body;
+  std::string where;
+  reader.read("subnet", body.subnet);
+  reader.read("where", where);
+  reader.read("classes", body.classes);
+  reader.read("partitions", body.partitions);
+  reader.read("ports", body.ports);
+  reader.read("blocks", body.blocks);
+  for (const auto one : {QosProgrammed::Where::ports, QosProgrammed::Where::opensmFiles}) {
+    if (where == to_string(one)) body.where = one;
+  }
+  return finished(reader, std::move(body));
+}
+
 Result<EventBody> read_programmed(ObjectReader& reader) {
   RoutesProgrammed body;
   std::uint64_t compute_us = 0;
@@ -154,6 +169,12 @@ Out to_json(const AlarmRaised& event) { return to_json(event.alarm); }
 
 Out to_json(const AlarmCleared& event) { return {{"alarm", event.id}}; }
 
+Out to_json(const QosProgrammed& event) {
+  return {{"subnet", event.subnet},   {"where", to_string(event.where)},
+          {"classes", event.classes}, {"partitions", event.partitions},
+          {"ports", event.ports},     {"blocks", event.blocks}};
+}
+
 Out to_json(const RoutesProgrammed& event) {
   return {{"subnet", event.subnet},        {"cause", event.cause},     {"entries", event.entries},
           {"blocks", event.blocks},        {"mads", event.mads},       {"isolated", event.isolated},
@@ -193,6 +214,7 @@ std::optional<Result<EventBody>> fabric_event_from_json(std::string_view kind, c
     return finished(reader, std::move(body));
   }
   if (kind == "route.programmed") return read_programmed(reader);
+  if (kind == "qos.programmed") return read_qos(reader);
   return std::nullopt;
 }
 

@@ -19,6 +19,7 @@ Out to_json(const control::LinksChanged& event);
 Out to_json(const control::AlarmRaised& event);
 Out to_json(const control::AlarmCleared& event);
 Out to_json(const control::RoutesProgrammed& event);
+Out to_json(const control::QosProgrammed& event);
 Out to_json(const control::Alarm& alarm);  // without version and time
 Out to_json(const control::DrainTarget& target);
 

@@ -50,6 +50,16 @@ Out repairs_json(const SubnetStatus& status) {
   return list;
 }
 
+Out qos_json(const std::optional<control::QosStatus>& qos) {
+  if (!qos) return nullptr;
+  return {{"classes", qos->classes},
+          {"partitions", qos->partitions},
+          {"portsProgrammed", qos->ports_programmed},
+          {"portsPending", qos->ports_pending},
+          {"filesWrittenAt", time_or_null(qos->files_written_us)},
+          {"problem", qos->problem}};
+}
+
 Out live_json(const SubnetStatus& status) {
   Out isolated = Out::array();
   for (const auto& device : status.isolated) {
@@ -81,7 +91,8 @@ Out live_json(const SubnetStatus& status) {
           {"differences", differences_json(status, kDifferencesShown)},
           {"differenceCount", status.difference_count},
           {"repairs", repairs_json(status)},
-          {"repairsTotal", status.repairs_total}};
+          {"repairsTotal", status.repairs_total},
+          {"qos", qos_json(status.qos)}};
 }
 
 Out mode_json(const control::ClusterState& state, const std::string& subnet) {

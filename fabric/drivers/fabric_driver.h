@@ -112,6 +112,8 @@ class FabricDriver {
   [[nodiscard]] virtual LinkReading read_link(Guid device, unsigned port) const = 0;
   [[nodiscard]] virtual Lid read_lid(Guid device,
                                      unsigned port) const = 0;  // 0: none, or not known; port 0: a switch's
+  // What tables a port can take; none: the port was not read.
+  [[nodiscard]] virtual std::optional<PortTableLimits> read_limits(PortRef port) const = 0;
   // Waits at most so long for something to be reported.
   virtual Result<std::vector<Observation>> observe(std::chrono::milliseconds wait) = 0;
   // Ids are those of the topology given, which need not be the one discovered last: devices are found by GUID.

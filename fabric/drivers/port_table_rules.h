@@ -8,13 +8,6 @@
 
 namespace railweave::fabric {
 
-struct PortTableLimits {
-  unsigned data_vls = 1;                          // VL0 to VL(n-1)
-  std::size_t high_entries = 0, low_entries = 0;  // of VL arbitration
-  std::size_t pkeys = 0;
-  bool full_default_pkey = false;  // through which we manage the subnet: limited members reach full ones only
-};
-
 enum class TableKind : std::uint8_t { slToVl, arbitrationHigh, arbitrationLow, highLimit, pkeys };
 
 // Empty: nothing wrong. Of the PKeys; of the lanes: SL to VL and arbitration.

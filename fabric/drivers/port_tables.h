@@ -42,6 +42,14 @@ struct PortTables {
   friend bool operator==(const PortTables&, const PortTables&) = default;
 };
 
+struct PortTableLimits {
+  unsigned data_vls = 1;                          // VL0 to VL(n-1), as the port is set up
+  unsigned possible_vls = 1;                      // as it could be
+  std::size_t high_entries = 0, low_entries = 0;  // of VL arbitration
+  std::size_t pkeys = 0;
+  bool full_default_pkey = false;  // through which we manage the subnet: limited members reach full ones only
+};
+
 enum class TableOutcome : std::uint8_t {
   notAsked,
   unchanged,  // was as wanted before

@@ -16,9 +16,18 @@ std::string product(std::size_t classes, unsigned by, std::string_view what) {
          std::to_string(classes * by);
 }
 
+bool is_planned(const InfinibandPlanInput& input, SwitchId sw) {
+  return !input.subnet || input.view.topology().subnet(sw) == input.subnet;
+}
+
 Result<void> check_lanes(const InfinibandPlanInput& input, InfinibandPlan& plan) {
   plan.classes = static_cast<unsigned>(input.classes->size());
-  for (const PlaneLanes& plane : input.lanes->planes) {
+  std::set<PlaneId> planes;
+  for (const SwitchId sw : input.view.topology().switches()) {
+    if (is_planned(input, sw)) planes.insert(input.scope->plane_of(sw));
+  }
+  for (const PlaneId id : planes) {
+    const PlaneLanes& plane = input.lanes->planes[id.index()];
     plan.routing_lanes = std::max<unsigned>(plan.routing_lanes, plane.lanes);
     plan.routing_levels = std::max<unsigned>(
         plan.routing_levels, std::max(plane.levels, plane.arc_class.empty() ? plane.lanes : plane.levels));
@@ -175,6 +184,7 @@ Result<InfinibandPlan> plan_infiniband(const InfinibandPlanInput& input) {
     return {};
   };
   for (const SwitchId sw : t.switches()) {
+    if (!is_planned(input, sw)) continue;
     const PlaneId plane = input.scope->plane_of(sw);
     const PlaneLanes& lanes = input.lanes->planes[plane.index()];
     for (const PortId port : t.ports(sw)) {
@@ -190,7 +200,7 @@ Result<InfinibandPlan> plan_infiniband(const InfinibandPlanInput& input) {
     }
   }
   for (const PortId port : t.hca_ports()) {
-    if (!t.peer(port) || !t.is_switch_port(t.peer(port))) continue;
+    if (!t.peer(port) || !t.is_switch_port(t.peer(port)) || !is_planned(input, t.switch_of(t.peer(port)))) continue;
     const PlaneLanes& lanes = input.lanes->planes[input.scope->plane_of(t.switch_of(t.peer(port))).index()];
     if (const auto done = add(port, lanes, 0, t.guid(t.hca_of(port))); !done) return std::unexpected(done.error());
   }

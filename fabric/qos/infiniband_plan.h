@@ -28,10 +28,12 @@ struct TenantPartition {
   std::vector<PortId> limited;    // reach full members only: shared services
   std::uint8_t qos_class = 0;     // of what asks the subnet's administration for a path
   std::optional<RateMbps> limit;  // of such a path
+  friend bool operator==(const TenantPartition&, const TenantPartition&) = default;
 };
 
 struct InfinibandPlanInput {
   const QosClasses* classes = nullptr;
+  SubnetId subnet;  // none: all of them
   FabricView view;
   RoutingScopePtr scope;
   const Lanes* lanes = nullptr;         // of the routing

@@ -285,6 +285,7 @@ struct Apply {
     });
   }
 
+  void operator()(const QosProgrammed&) const {}
   void operator()(const RoutesProgrammed&) const {}  // what switches hold is observed, not kept
 
   void operator()(const ContractPut& body) const {

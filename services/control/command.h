@@ -126,11 +126,15 @@ struct ReportProgramming {
   RoutesProgrammed report;
 };
 
+struct ReportQos {
+  QosProgrammed report;
+};
+
 struct Command {
   std::string actor;
   std::variant<SubmitJob, EndJob, RepairJob, CheckpointJob, PutQueueRules, PutReservation, RemoveReservation, PutTenant,
                RemoveTenant, AcceptTopology, SetSubnetMode, RequestDrain, ClearDrain, ReportLinks, ReportDrains,
-               ReportAlarms, ReportProgramming, PutContract, RemoveContract, PutQosClasses>
+               ReportAlarms, ReportProgramming, ReportQos, PutContract, RemoveContract, PutQosClasses>
       body;
 };
 

@@ -338,6 +338,7 @@ struct Decide {
     return Decision{std::move(events), {}, false};
   }
 
+  Outcome operator()(const ReportQos& command) const { return Decision{{command.report}, {}, false}; }
   Outcome operator()(const ReportProgramming& command) const { return Decision{{command.report}, {}, false}; }
 
   // Jobs that wait and reservations name their tenant.

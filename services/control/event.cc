@@ -125,6 +125,14 @@ struct MakeHeading {
   EventHeading operator()(const AlarmCleared& event) const {
     return {"alarm.cleared", "alarm", event.id, EventSeverity::info, event.id + " is over"};
   }
+  EventHeading operator()(const QosProgrammed& event) const {
+    const std::string what =
+        std::to_string(event.classes) + " classes and " + std::to_string(event.partitions) + " partitions: ";
+    return {"qos.programmed", "subnet", event.subnet, EventSeverity::info,
+            event.where == QosProgrammed::Where::ports
+                ? what + std::to_string(event.blocks) + " blocks written to " + std::to_string(event.ports) + " ports"
+                : what + std::to_string(event.blocks) + " of OpenSM's files written"};
+  }
   EventHeading operator()(const RoutesProgrammed& event) const {
     return {"route.programmed", "subnet", event.subnet,
             event.isolated == 0 ? EventSeverity::info : EventSeverity::warning,

@@ -107,6 +107,18 @@ struct AlarmRaised {
 struct AlarmCleared {
   std::string id;
 };
+// Classes of traffic and partitions are on the ports of a subnet, or in the files that its OpenSM reads.
+struct QosProgrammed {
+  enum class Where : std::uint8_t { ports, opensmFiles };
+  std::string subnet;
+  Where where = Where::ports;
+  std::uint64_t classes = 0, partitions = 0;
+  std::uint64_t ports = 0;   // whose tables changed; of files: that they speak of
+  std::uint64_t blocks = 0;  // written; of files: how many changed
+};
+constexpr std::string_view to_string(QosProgrammed::Where where) {
+  return where == QosProgrammed::Where::ports ? "ports" : "opensmFiles";
+}
 // New tables are on the switches.
 struct RoutesProgrammed {
   std::string subnet;
@@ -142,7 +154,7 @@ using EventBody =
     std::variant<TopologyAccepted, TenantPut, TenantRemoved, JobQueued, JobPlaced, JobWaits, JobEvicted, JobMoved,
                  JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut, ReservationPut, ReservationRemoved,
                  SubnetModeSet, DrainRequested, DrainAdvanced, DrainCleared, LinksChanged, AlarmRaised, AlarmCleared,
-                 RoutesProgrammed, ContractPut, ContractRemoved, QosClassesPut, GuaranteeChanged>;
+                 RoutesProgrammed, QosProgrammed, ContractPut, ContractRemoved, QosClassesPut, GuaranteeChanged>;
 
 struct Event {
   std::uint64_t seq = 0;

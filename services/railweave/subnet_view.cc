@@ -24,6 +24,15 @@ void add_live(Sheet& sheet, const Json& live) {
   sheet.add("Blocks", {text_of(sync, "blocksDiffering") + " of " + text_of(sync, "blocksWanted") + " differ",
                        differing == 0 ? Tone::plain : Tone::warning});
   sheet.add("Tables", "wanted " + text_of(sync, "wantedDigest") + ", applied " + text_of(sync, "appliedDigest"));
+  const Json& qos = field(live, "qos");
+  if (qos.is_object()) {
+    const auto pending = count_of(qos, "portsPending");
+    sheet.add("Classes", {text_of(qos, "classes") + " classes, " + text_of(qos, "partitions") + " partitions on " +
+                              text_of(qos, "portsProgrammed") + " ports, " + text_of(qos, "portsPending") + " pending",
+                          pending == 0 ? Tone::plain : Tone::warning});
+    if (field(qos, "filesWrittenAt").is_string()) sheet.add("OpenSM files", time_of(qos, "filesWrittenAt"));
+    if (text_of(qos, "problem") != "-") sheet.add("Classes lack", {text_of(qos, "problem"), Tone::warning});
+  }
   sheet.add("Read back", field(sync, "readBackAt").is_string() ? time_of(sync, "readBackAt") : std::string("not yet"));
 }
 

@@ -128,6 +128,7 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
     entry.read("adapter", subnet.adapter);
     entry.read("port", subnet.port, 0, 254);
     entry.read("opensm_socket", subnet.opensm_socket);
+    entry.read("opensm_files", subnet.opensm_files);
     entry.read("sweep_seconds", subnet.sweep_seconds, 1, 86'400);
     entry.read("counter_seconds", subnet.counter_seconds, 1, 86'400);
     entry.read("window", subnet.window, 1, 64);

@@ -14,6 +14,7 @@ namespace railweave {
 struct SubnetConfig {
   std::string name;                    // as the accepted topology calls it
   std::string opensm_socket;           // where OpenSM's plugin connects to; "": nowhere
+  std::string opensm_files;            // folder for the files that OpenSM reads; "": none are written
   std::string adapter;                 // "mlx5_0"; "": the first with a link
   std::uint64_t port = 0;              // 0: the first with a link
   std::uint64_t sweep_seconds = 10;    // between light sweeps, which catch lost traps

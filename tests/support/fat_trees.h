@@ -22,8 +22,9 @@ struct FatTreeShape {
   unsigned spines_per_pod = 2;
   unsigned pods = 2;
   unsigned cores_per_spine = 2;
-  unsigned leaf_cables = 1;   // between a leaf and a spine
-  unsigned spine_cables = 1;  // between a spine and a core
+  unsigned leaf_cables = 1;    // between a leaf and a spine
+  unsigned spine_cables = 1;   // between a spine and a core
+  unsigned gpus_per_host = 0;  // in an NVLink domain of the host, all on its adapter of the first plane
   bool aggregation_nodes = false;
   unsigned planes = 1;          // copies of the whole
   std::uint64_t guid_seed = 0;  // not 0: GUIDs in random order
@@ -89,6 +90,14 @@ inline Topology build_fat_tree(const FatTreeShape& shape) {
                                               .ports = 1});
         builder.set_port(hca, 1, {.guid = Guid(hca_guid++), .rail = {}});
         builder.connect(CableEnd(leaf[i], h + 1), CableEnd(hca, 1), cable);
+        if (shape.gpus_per_host == 0 || plane != 0) continue;
+        const auto domain =
+            builder.nvlink_domain("node-" + std::to_string(i * shape.hosts_per_leaf + h), "", from_gbps(3600));
+        for (unsigned g = 0; g < shape.gpus_per_host; ++g) {
+          const auto gpu = builder.add_gpu(host);
+          builder.set_nvlink_domain(gpu, domain);
+          builder.add_nic(gpu, hca);
+        }
       }
       for (unsigned s = 0; s < shape.spines_per_pod; ++s) {
         for (unsigned c = 0; c < shape.leaf_cables; ++c) {

@@ -25,8 +25,9 @@ InfinibandDriver::InfinibandDriver(std::unique_ptr<MadPort> port, const Infiniba
     : port_(std::move(port)),
       options_(options),
       exchange_(*port_, options.exchange),
-      counter_exchange_(*port_, options.exchange.impatient()) {
-  for (MadExchange* exchange : {&exchange_, &counter_exchange_}) {
+      counter_exchange_(*port_, options.exchange.impatient()),
+      table_exchange_(*port_, options.exchange.brief()) {
+  for (MadExchange* exchange : {&exchange_, &counter_exchange_, &table_exchange_}) {
     exchange->on_unasked([this](const ReceivedMad& received) { take_trap(received); });
   }
 }
@@ -96,6 +97,16 @@ Lid InfinibandDriver::read_lid(Guid device, unsigned port) const {
   if (node == nullptr) return 0;
   const std::size_t at = node->is_switch() ? 0 : port;
   return at < node->ports.size() && node->ports[at].read ? node->ports[at].info.lid : Lid{0};
+}
+
+std::optional<PortTableLimits> InfinibandDriver::read_limits(PortRef port) const {
+  const auto place = find_port(map_, port);
+  if (!place) return std::nullopt;
+  const SubnetPort& read = map_.nodes[place->node].ports[place->port];
+  if (!read.read) return std::nullopt;
+  PortTableLimits limits = limits_of(map_, *place);
+  add_lane_limits(limits, map_, *place, read.info);
+  return limits;
 }
 
 void InfinibandDriver::index_lids() {
@@ -257,7 +268,8 @@ Result<BringUpReport> InfinibandDriver::bring_up(std::span<const LidAssignment> 
 
 Result<PortTablesReport> InfinibandDriver::program_ports(std::span<const PortTables> wanted) {
   if (auto allowed = may_write(); !allowed) return std::unexpected(allowed.error());
-  return PortTableWriter(exchange_, map_, wanted, options_.tables).run();
+  for (std::size_t n = 0; n < map_.nodes.size(); ++n) table_exchange_.forgive(n + 1);
+  return PortTableWriter(table_exchange_, map_, wanted, options_.tables).run();
 }
 
 Result<std::vector<PortTablesReading>> InfinibandDriver::read_port_tables(std::span<const PortRef> ports) {

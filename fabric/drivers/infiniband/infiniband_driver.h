@@ -42,6 +42,7 @@ class InfinibandDriver final : public FabricDriver {
   [[nodiscard]] bool is_present(Guid device) const override { return map_.find(device) != nullptr; }
   [[nodiscard]] LinkReading read_link(Guid device, unsigned port) const override;
   [[nodiscard]] Lid read_lid(Guid device, unsigned port) const override;
+  [[nodiscard]] std::optional<PortTableLimits> read_limits(PortRef port) const override;
   // Answers traps (TrapRepress) in direct mode, so that devices stop repeating them.
   Result<std::vector<Observation>> observe(std::chrono::milliseconds wait) override;
   Result<std::vector<TableReading>> read_tables(const Topology& topology, std::span<const SwitchId> switches,
@@ -69,6 +70,7 @@ class InfinibandDriver final : public FabricDriver {
   const InfinibandOptions options_;
   MadExchange exchange_;
   MadExchange counter_exchange_;  // impatient: a repair may be waiting, and counters are read again anyway
+  MadExchange table_exchange_;    // brief: a repair may be waiting
   SubnetMap map_;
   bool swept_ = false;
   TopologyPtr topology_;

@@ -24,6 +24,12 @@ struct ExchangeOptions {
   Milliseconds backoff{10};  // before the second attempt; doubles from there, up to:
   Milliseconds max_backoff{500};
 
+  // A device that is gone costs 0.3 s, one that loses datagrams is asked as often.
+  [[nodiscard]] ExchangeOptions brief() const {
+    ExchangeOptions options = *this;
+    options.timeout = std::min(timeout, Milliseconds(50));
+    return options;
+  }
   // For those whom others wait for, and who may ask again later: a device that is gone costs 0.1 s.
   [[nodiscard]] ExchangeOptions impatient() const {
     ExchangeOptions options = *this;

@@ -78,7 +78,7 @@ PortTableLimits limits_of(const SubnetMap& map, const PortPlace& place) {
 void add_lane_limits(PortTableLimits& limits, const SubnetMap& map, const PortPlace& place, const PortInfo& info) {
   // A base port 0 sends management only, on VL 15.
   if (place.is_switch && place.port == 0 && !map.nodes[place.node].switch_info.enhanced_port_zero) return;
-  limits.data_vls = lanes_of(info.vl_capacity);
+  limits.possible_vls = limits.data_vls = lanes_of(info.vl_capacity);
   if (info.link_up() && info.operational_vls != 0) {
     limits.data_vls = std::min(limits.data_vls, lanes_of(info.operational_vls));
   }

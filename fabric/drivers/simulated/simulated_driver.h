@@ -24,6 +24,7 @@ class SimulatedDriver final : public FabricDriver {
   [[nodiscard]] Lid read_lid(Guid device, unsigned port) const override {
     return lid(device, static_cast<std::uint8_t>(port));
   }
+  [[nodiscard]] std::optional<PortTableLimits> read_limits(PortRef port) const override;
   Result<std::vector<Observation>> observe(std::chrono::milliseconds wait) override;
   Result<std::vector<TableReading>> read_tables(const Topology& topology, std::span<const SwitchId> switches,
                                                 Lid top) override;
@@ -45,7 +46,10 @@ class SimulatedDriver final : public FabricDriver {
   void set_master(bool other) { other_master_ = other; }
   void silence(Guid sw, bool silent = true);
   void refuse(Guid sw, bool refuses = true);
-  void garble(Guid sw, std::size_t writes);  // the next so many writes to it are not kept
+  void garble(Guid sw, std::size_t writes);              // the next so many writes to it are not kept
+  void look_through(PortRef port) { own_port_ = port; }  // before: none in particular
+  void lose_port_tables(Guid device);  // as when it was switched off and on
+  void set_data_lanes(unsigned lanes) { data_lanes_ = lanes; }
   void keep_high_limits(bool keeps) { keeps_high_limits_ = keeps; }
   // What the port has counted from now on, read at that time. A port never set has counted nothing.
   void set_counts(PortRef port, const PortCounts& counts) { counts_[port] = counts; }
@@ -59,6 +63,8 @@ class SimulatedDriver final : public FabricDriver {
     WriteOutcome outcome;
   };
   [[nodiscard]] const std::vector<Write>& writes() const { return writes_; }
+  // What program_ports() was asked for, as far as something was written, in order.
+  [[nodiscard]] const std::vector<PortTables>& table_writes() const { return table_writes_; }
   [[nodiscard]] std::uint16_t out_port(Guid sw, Lid lid) const;  // kNoPort: dropped
   [[nodiscard]] Lid lid(Guid device, std::uint8_t port) const;
 
@@ -81,6 +87,9 @@ class SimulatedDriver final : public FabricDriver {
   std::map<PortRef, PortCounts> counts_;
   std::int64_t now_us_ = 0;
   bool keeps_high_limits_ = true;
+  unsigned data_lanes_ = 8;
+  PortRef own_port_;
+  std::vector<PortTables> table_writes_;
   std::vector<Observation> observed_;
   std::vector<Write> writes_;
   std::optional<Error> failure_;

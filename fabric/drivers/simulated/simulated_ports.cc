@@ -8,7 +8,7 @@ namespace railweave::fabric {
 
 namespace {
 
-constexpr PortTableLimits kLimits{.data_vls = 8, .high_entries = 8, .low_entries = 8, .pkeys = 32};
+constexpr PortTableLimits kLimits{.data_vls = 8, .possible_vls = 8, .high_entries = 8, .low_entries = 8, .pkeys = 32};
 
 }  // namespace
 
@@ -39,6 +39,18 @@ PortTables& SimulatedDriver::present_tables(PortRef port) {
   return tables;
 }
 
+void SimulatedDriver::lose_port_tables(Guid device) {
+  std::erase_if(port_tables_, [device](const auto& entry) { return entry.first.device == device; });
+}
+
+std::optional<PortTableLimits> SimulatedDriver::read_limits(PortRef port) const {
+  if (!absence(port).empty()) return std::nullopt;
+  PortTableLimits limits = kLimits;
+  limits.data_vls = limits.possible_vls = data_lanes_;
+  limits.full_default_pkey = port == own_port_;
+  return limits;
+}
+
 void SimulatedDriver::write_tables(const PortTables& wanted, PortTablesReport& report) {
   PortTablesOutcome& outcome = report.ports.emplace_back();
   outcome.port = wanted.port;
@@ -49,12 +61,13 @@ void SimulatedDriver::write_tables(const PortTables& wanted, PortTablesReport& r
     if (!named && silent_.contains(wanted.port.device)) report.isolated.push_back({wanted.port.device, reason});
     return;
   }
-  if (const auto fault = pkey_fault(wanted, kLimits); !fault.empty()) {
+  const PortTableLimits limits = *read_limits(wanted.port);
+  if (const auto fault = pkey_fault(wanted, limits); !fault.empty()) {
     note_outcome(outcome, TableKind::pkeys, TableOutcome::invalid, fault);
   }
   PortTables lanes = wanted;
   lanes.pkeys.reset();
-  if (const auto fault = lane_fault(lanes, kLimits); !fault.empty()) {
+  if (const auto fault = lane_fault(lanes, limits); !fault.empty()) {
     note_all(outcome, lanes, TableOutcome::invalid, fault);
   }
   PortTables& present = present_tables(wanted.port);
@@ -90,7 +103,9 @@ Result<PortTablesReport> SimulatedDriver::program_ports(std::span<const PortTabl
   std::set<PortRef> seen;
   for (const PortTables& tables : wanted) {
     if (seen.insert(tables.port).second) {
+      const auto before = report.written;
       write_tables(tables, report);
+      if (report.written != before) table_writes_.push_back(tables);
       continue;
     }
     report.ports.emplace_back().port = tables.port;

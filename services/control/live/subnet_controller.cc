@@ -101,7 +101,9 @@ void SubnetController::step(const ClusterStatePtr& state, std::chrono::milliseco
   }
   if (state->accepted.version != topology_version_) take_topology(*state);
   if (swept_at_us_ == 0) look_everywhere(*state);
-  if (driver_) listen(*state, wait);
+  // What is to be written to ports is written in the time in which nothing happens.
+  const bool is_busy = mode_ == SubnetMode::direct && brought_up_ && is_quiet() && qos_.ports().is_due(now());
+  if (driver_) listen(*state, is_busy ? std::chrono::milliseconds(0) : wait);
   if (driver_ && state->view_version != view_version_) {
     const std::int64_t start = now();
     bring_to_wanted(*state, {.text = "drains or link states changed", .start_us = start});
@@ -112,6 +114,7 @@ void SubnetController::step(const ClusterStatePtr& state, std::chrono::milliseco
   if (driver_ && state->seq != seq_) advance_drains(*state);
   seq_ = state->seq;
   if (driver_) check_idle(*state);
+  if (driver_) keep_qos(*state);
   if (driver_) poll_counters(*state);
   answer_requests(*state);
 }
@@ -161,6 +164,10 @@ void SubnetController::take_topology(const ClusterState& state) {
   found_states_.clear();
   damping_.reset();
   brought_up_ = false;
+  qos_.reset();
+  qos_seq_ = UINT64_MAX;
+  status_.qos.reset();
+  offer_problem_.clear();
   std::shared_ptr<SubnetHealth> health;
   if (links_.found()) {
     damping_.emplace(links_.topology()->links().size(), options_.damping);
@@ -244,6 +251,7 @@ void SubnetController::sweep(const ClusterState& state, Cause cause) {
 void SubnetController::stop_writing(const Error& error) {
   brought_up_ = false;
   applied_.reset();
+  qos_.ports().forget_all();
   status_.phase = SubnetPhase::programming;
   status_.problem = error.text();
   alarms_.set_subnet("subnet.notWritable", AlarmSeverity::critical,
@@ -294,6 +302,9 @@ void SubnetController::follow_links(const ClusterState& state, Cause cause) {
       for (const PortId port : {t.a(links_.cables()[i].link), t.b(links_.cables()[i].link)}) {
         if (const SwitchId sw = t.switch_of(port)) unsynced_.insert(sw);
       }
+      qos_.ports().forget(links_.cables()[i].a);
+      qos_.ports().forget(links_.cables()[i].b);
+      qos_.reread_limits();
       retry_isolated_us_ = 0;
     }
     (up ? back : lost) += 1;
@@ -325,19 +336,24 @@ void SubnetController::report_links(const ClusterState& state) {
   if (!report.links.empty()) with_.report(std::move(report));
 }
 
-std::vector<std::string> SubnetController::jobs_at(const ClusterState& state, LinkId link) {
-  std::vector<std::string> jobs;
-  if (state.view.topology_ptr() != links_.topology()) return jobs;
+const HostJobs& SubnetController::host_jobs(const ClusterState& state) {
   if (!host_jobs_ || host_jobs_seq_ != state.seq) {
     host_jobs_.emplace(state);
     host_jobs_seq_ = state.seq;
   }
+  return *host_jobs_;
+}
+
+std::vector<std::string> SubnetController::jobs_at(const ClusterState& state, LinkId link) {
+  std::vector<std::string> jobs;
+  if (state.view.topology_ptr() != links_.topology()) return jobs;
+  const HostJobs& at = host_jobs(state);
   const Topology& t = *links_.topology();
   for (const PortId port : {t.a(link), t.b(link)}) {
     const HcaId hca = t.hca_of(port);
     const HostId host = hca ? t.host(hca) : HostId();
     if (!host) continue;
-    for (const JobPtr& job : host_jobs_->on(host)) {
+    for (const JobPtr& job : at.on(host)) {
       if (jobs.size() == Alarm::kMaxJobs) return jobs;
       jobs.push_back(to_string(job->id));
     }
@@ -445,7 +461,10 @@ void SubnetController::answer_requests(const ClusterState& state) {
   }
   for (auto& one : asked) {
     if (driver_) {
-      if (one.request == LiveFabric::Request::sync) applied_.reset();
+      if (one.request == LiveFabric::Request::sync) {
+        applied_.reset();
+        qos_.ports().forget_all();
+      }
       swept_at_us_ = 0;
       link_states_.clear();
       look_everywhere(state);

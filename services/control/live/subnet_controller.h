@@ -29,6 +29,7 @@
 #include "services/control/live/subnet_alarms.h"
 #include "services/control/live/subnet_health.h"
 #include "services/control/live/subnet_links.h"
+#include "services/control/live/subnet_qos.h"
 #include "services/control/live/subnet_status.h"
 #include "services/control/routing_cache.h"
 
@@ -44,6 +45,7 @@ struct SubnetOptions {
   fabric::health::DampingOptions damping;
   Milliseconds coalesce{1};  // after a trap, for others to come with it
   Milliseconds coalesce_most{20};
+  std::string opensm_files;                             // folder for the files that OpenSM reads; "": none are written
   std::launch audits = std::launch::async;              // of whole routings; deferred: on the stepping thread
   Milliseconds retry_first{1'000}, retry_most{30'000};  // of a connection that fails, of switches that do not answer
 };
@@ -55,6 +57,9 @@ struct SubnetSurroundings {
   std::function<void(decltype(Command::body))> report;  // to the control loop; must not block
   using RoutesOf = std::function<Result<FabricRoutesPtr>(const ClusterState&)>;
   RoutesOf routes;
+  // What guarantees take of every link of the state, for the stepping thread only; valid until it is asked again. Not
+  // set: ports are weighed by the classes' shares.
+  std::function<Result<ReservedLoads>(const ClusterState&)> reserved{};
   RoutesOf host_routes;  // for opensm mode: OpenSM routes switches' own LIDs in its own way
 };
 
@@ -114,6 +119,14 @@ class SubnetController {
   void answer_requests(const ClusterState& state);
   void keep_in_mind_isolated(fabric::SwitchId sw, const std::string& reason);
   void check_idle(const ClusterState& state);
+  [[nodiscard]] bool is_quiet() const;
+  void keep_qos(const ClusterState& state);
+  void plan_qos(const ClusterState& state);
+  void write_qos();
+  [[nodiscard]] std::string status_of(const PortKeeper::Failure& failure) const;
+  void offer_qos(const SubnetQos::Basis& basis);
+  void report_qos();
+  [[nodiscard]] const HostJobs& host_jobs(const ClusterState& state);
   [[nodiscard]] std::uint64_t digest_of(const fabric::Routing& routing) const;
   void take_audit();
   void read_back_some(const ClusterState& state);
@@ -168,6 +181,10 @@ class SubnetController {
   std::map<fabric::SwitchId, std::vector<std::uint16_t>> raw_;
   bool matches_opensm_ = false;
   RouteAudit audit_;
+  SubnetQos qos_;
+  std::uint64_t qos_seq_ = UINT64_MAX, qos_routing_version_ = 0;
+  std::int64_t qos_shown_us_ = 0;
+  std::string offer_problem_;
   bool audited_ = false, brought_up_ = false, ports_left_ = false, rediscover_ = false;
 };
 

@@ -68,6 +68,16 @@ struct Repair {
   std::optional<std::uint64_t> unreachable_pairs;
 };
 
+// Classes of traffic and partitions on its ports.
+struct QosStatus {
+  std::uint64_t classes = 0;  // 0: there is no plan
+  std::uint64_t partitions = 0;
+  std::uint64_t ports_programmed = 0, ports_pending = 0;
+  std::int64_t files_written_us = 0;  // unix; 0: no files of OpenSM's were written
+  std::string problem;                // for people; "" none
+  friend bool operator==(const QosStatus&, const QosStatus&) = default;
+};
+
 struct SubnetStatus {
   std::string subnet;
   SubnetMode mode = SubnetMode::observe;
@@ -93,6 +103,7 @@ struct SubnetStatus {
   std::vector<IsolatedDevice> isolated;
   std::vector<Repair> repairs;  // newest last, at most kMaxRepairs
   std::uint64_t repairs_total = 0;
+  std::optional<QosStatus> qos;  // none: nobody asked for classes or contracts
 
   static constexpr std::size_t kMaxDifferences = 1000;
   static constexpr std::size_t kMaxRepairs = 32;

@@ -9,11 +9,15 @@ namespace railweave::control {
 
 using namespace fabric;  // NOLINT: this file is about its types
 
-void SubnetController::check_idle(const ClusterState& state) {
+bool SubnetController::is_quiet() const {
   constexpr std::int64_t kQuietUs = 300'000;
+  return wanted_ && now() - quiet_since_us_ >= kQuietUs;
+}
+
+void SubnetController::check_idle(const ClusterState& state) {
   if (!wanted_) return;
   take_audit();
-  if (now() - quiet_since_us_ < kQuietUs) return;
+  if (!is_quiet()) return;
   if (!audited_ && !audit_.is_running()) {
     audited_ = true;
     status_.blocks_wanted = block_count(base_->scope(), links_.switches());
@@ -79,6 +83,7 @@ void SubnetController::read_back_some(const ClusterState& state) {
   if (read_back_next_ < all.size()) return;
   read_back_next_ = 0;
   read_back_at_us_ = now();
+  qos_.ports().check_all();
   status_.read_back_us = with_.unix_us();
   status_.blocks_differing = differing_blocks(applied_->tables, wanted_->tables, all);
   status_.applied_digest = digest_of(*applied_);

@@ -120,7 +120,10 @@ Result<SubnetStatus> SmallLiveFabric::answer(const SubnetStatus& present, LiveFa
   status.difference_count = 2;
   status.isolated = {{guid(2), "leaf-2", "does not answer", kSomeTimeUs}};
   route(state->view.topology_ptr(), status);
+  status.qos = control::QosStatus{
+      .classes = 6, .partitions = 2, .ports_programmed = 9, .ports_pending = 3, .problem = "3 ports: leaf-2 is silent"};
   if (request == LiveFabric::Request::sync) {
+    status.qos->files_written_us = kSomeTimeUs;
     for (auto& repair : status.repairs) repair.unreachable_pairs = 0;  // audited meanwhile
     status.repairs.push_back({.cause = "sync was asked for",
                               .at_us = kSomeTimeUs + static_cast<std::int64_t>(status.repairs_total) * 1'000'000,

@@ -22,7 +22,9 @@ const char* const kLive =
     R"("readBackAt":null},"isolated":[],"isolatedCount":0,"differences":[{"kind":"missingDevice","subject":"n-1",)"
     R"("text":"n-1 was not found"}],"differenceCount":1,"repairs":[{"cause":"2 links down","at":"2026-11-21T09:00:01Z",)"
     R"("noticedUs":10,"sweptUs":2000,"computedUs":3000,"programmedUs":9040,"changedEntries":5,"blocks":2,"mads":4,)"
-    R"("isolated":0,"unreachablePairs":null}],"repairsTotal":1})";
+    R"("isolated":0,"unreachablePairs":null}],"repairsTotal":1,)"
+    R"("qos":{"classes":6,"partitions":2,"portsProgrammed":40,"portsPending":3,"filesWrittenAt":null,)"
+    R"("problem":"2 ports: leaf-1/3 does not answer"}})";
 
 std::string subnet() {
   return std::string(
@@ -45,6 +47,8 @@ TEST(Subnets, ShowTellsHowFarItIs) {
   EXPECT_THAT(finished.out, HasSubstr("2 of 3 differ\n"));
   EXPECT_THAT(finished.out, HasSubstr("missingDevice  n-1      n-1 was not found\n"));
   EXPECT_THAT(finished.out, HasSubstr("9.0")) << "milliseconds";
+  EXPECT_THAT(finished.out, HasSubstr("6 classes, 2 partitions on 40 ports, 3 pending\n"));
+  EXPECT_THAT(finished.out, HasSubstr("2 ports: leaf-1/3 does not answer\n"));
   EXPECT_EQ(Json::parse(service.run({"subnets", "show", "compute", "-o", "json"}).out), Json::parse(subnet()));
 }
 

@@ -106,6 +106,22 @@ TEST_F(PortTablesTest, AreWrittenToEveryPortThenUnchangedAndReadBack) {
   }
 }
 
+// What ports say they can take is what writing to them is held to.
+TEST_F(PortTablesTest, LimitsAreKnownFromTheSweep) {
+  std::size_t managing = 0;
+  for (const auto& tables : everywhere()) {
+    const auto limits = driver().read_limits(tables.port);
+    ASSERT_TRUE(limits);
+    EXPECT_EQ(limits->data_vls, 8U);
+    EXPECT_EQ(limits->possible_vls, 8U);
+    EXPECT_GE(limits->low_entries, 8U);
+    EXPECT_GE(limits->pkeys, tables.pkeys->size());
+    managing += limits->full_default_pkey ? 1U : 0U;
+  }
+  EXPECT_EQ(managing, 1U);
+  EXPECT_FALSE(driver().read_limits({Guid(0xdead), 1}));
+}
+
 TEST_F(PortTablesTest, OnlyBlocksThatDifferAreWritten) {
   auto wanted = everywhere();
   ASSERT_TRUE(driver().program_ports(wanted));

@@ -32,6 +32,9 @@ class SharedDriver final : public fabric::FabricDriver {
   [[nodiscard]] fabric::Lid read_lid(Guid device, unsigned port) const override {
     return driver_->read_lid(device, port);
   }
+  [[nodiscard]] std::optional<fabric::PortTableLimits> read_limits(fabric::PortRef port) const override {
+    return driver_->read_limits(port);
+  }
   Result<std::vector<fabric::Observation>> observe(std::chrono::milliseconds wait) override {
     return driver_->observe(wait);
   }
@@ -78,6 +81,7 @@ class LiveTest : public ControlTest {
     SubnetOptions options{.subnet = "plane-0", .port = "simulated"};
     options.sweep_every = std::chrono::seconds(10);
     options.audits = audits_;
+    options.opensm_files = opensm_files_;
     SubnetSurroundings with{.connect = [this](SubnetMode) -> Result<std::unique_ptr<fabric::FabricDriver>> {
                               ++connections_;
                               if (refused_) return std::unexpected(*refused_);
@@ -160,6 +164,7 @@ class LiveTest : public ControlTest {
   RoutingCache routes_;
   std::unique_ptr<SubnetController> controller_;
   std::vector<std::size_t> table_reads_;
+  std::string opensm_files_;
   std::launch audits_ = std::launch::deferred;
   std::unique_ptr<fabric::RoutingEngine> engine_;  // none: the registry's
   std::vector<decltype(Command::body)> reports_;

@@ -112,7 +112,7 @@ TEST_F(LiveTest, RepairsACutLinkInOneStepAndRecordsItAfterwards) {
   EXPECT_LE(repair.computed_us, repair.programmed_us);
   EXPECT_EQ(alarms("link.down"), 1U);
   EXPECT_FALSE(repair.unreachable_pairs) << "not counted yet";
-  step(400);
+  settle();
   EXPECT_EQ(status()->repairs.back().unreachable_pairs, 0U);
   join(uplink(3));
   settle();

@@ -1,0 +1,15 @@
+// Classes and partitions for an OpenSM that is in charge: its files, written to a folder of ours that it is told to
+// read (partition_config_file, qos_policy_file, and the options of opensm-qos.conf as part of its own).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fabric/qos/infiniband_plan.h"
+
+namespace railweave::control {
+
+// Each file is replaced in one step, and only where its text differs. Names of those that were written.
+Result<std::vector<std::string>> offer_opensm_files(const fabric::OpenSmPolicy& policy, const std::string& folder);
+
+}  // namespace railweave::control

@@ -1,0 +1,193 @@
+#include "services/control/live/port_keeper.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace railweave::control {
+namespace {
+
+using namespace fabric;  // NOLINT: this file is about its types
+
+// What a slice may take, so that a link that fails meanwhile is repaired little later than it would be.
+constexpr std::int64_t kSliceUs = 5'000;
+constexpr std::size_t kMostAtOnce = 64;
+constexpr std::int64_t kFirstWaitUs = 30'000'000, kLongestWaitUs = 600'000'000;
+
+}  // namespace
+
+void PortKeeper::set_written(Entry& entry, bool is_written) {
+  if (entry.is_written == is_written) return;
+  entry.is_written = is_written;
+  is_written ? ++written_ : --written_;
+}
+
+void PortKeeper::put(std::uint32_t index) {
+  Entry& entry = entries_[index];
+  // Stages that the port has nothing for are over.
+  if (entry.next == Stage::sl_to_vl && !entry.wanted.sl_to_vl) entry.next = Stage::arbitration;
+  if (entry.next == Stage::arbitration && !entry.wanted.arbitration) entry.next = Stage::pkeys;
+  if (entry.next == Stage::pkeys && !entry.wanted.pkeys) entry.next = Stage::done;
+  ++entry.ticket;
+  if (entry.next == Stage::done) {
+    entry.wait_us = 0;
+    return set_written(entry, true);
+  }
+  due_[static_cast<std::size_t>(entry.next)].push_back({index, entry.ticket});
+}
+
+void PortKeeper::restart(std::uint32_t index, Stage stage, bool is_written) {
+  Entry& entry = entries_[index];
+  entry.next = std::min(entry.next, stage);
+  entry.failure.clear();
+  set_written(entry, is_written);
+  put(index);
+}
+
+void PortKeeper::want(std::vector<PortTables> ports) {
+  std::ranges::sort(ports, {}, &PortTables::port);
+  std::vector<Entry> before = std::exchange(entries_, {});
+  written_ = 0;
+  for (auto& due : due_) due.clear();
+  later_.clear();
+  entries_.reserve(ports.size());
+  auto old = before.begin();
+  for (PortTables& wanted : ports) {
+    const auto index = static_cast<std::uint32_t>(entries_.size());
+    Entry& entry = entries_.emplace_back();
+    entry.wanted = std::move(wanted);
+    while (old != before.end() && old->wanted.port < entry.wanted.port) ++old;
+    Stage stage = Stage::sl_to_vl;
+    if (old != before.end() && old->wanted.port == entry.wanted.port) {
+      stage = old->next;
+      if (old->wanted.pkeys != entry.wanted.pkeys) stage = std::min(stage, Stage::pkeys);
+      if (old->wanted.arbitration != entry.wanted.arbitration) stage = std::min(stage, Stage::arbitration);
+      if (old->wanted.sl_to_vl != entry.wanted.sl_to_vl) stage = Stage::sl_to_vl;
+      entry.wait_us = old->wait_us;
+      if (stage == old->next && !old->failure.empty()) {  // no sooner for what others want
+        entry.next = stage;
+        entry.failure = std::move(old->failure);
+        entry.retry_us = old->retry_us;
+        later_.emplace(entry.retry_us, Place{index, entry.ticket});
+        continue;
+      }
+    }
+    entry.next = stage;
+    put(index);
+  }
+}
+
+void PortKeeper::forget(Guid device) {
+  const auto of_device =
+      std::ranges::equal_range(entries_, device, {}, [](const Entry& entry) { return entry.wanted.port.device; });
+  for (auto& entry : of_device) {
+    entry.wait_us = 0;
+    restart(static_cast<std::uint32_t>(&entry - entries_.data()), Stage::sl_to_vl, false);
+  }
+}
+
+void PortKeeper::forget_all() {
+  for (std::uint32_t index = 0; index < entries_.size(); ++index) restart(index, Stage::sl_to_vl, false);
+}
+
+void PortKeeper::check_all() {
+  for (std::uint32_t index = 0; index < entries_.size(); ++index) {
+    if (entries_[index].is_written) restart(index, Stage::sl_to_vl, true);
+  }
+}
+
+bool PortKeeper::is_due(std::int64_t now_us) const {
+  const bool waiting = std::ranges::any_of(due_, [](const auto& due) { return !due.empty(); });
+  return waiting || (!later_.empty() && later_.begin()->first <= now_us);
+}
+
+void PortKeeper::postpone(std::uint32_t index, std::int64_t now_us, std::string reason) {
+  Entry& entry = entries_[index];
+  entry.failure = std::move(reason);
+  entry.wait_us = std::clamp(entry.wait_us * 2, kFirstWaitUs, kLongestWaitUs);
+  ++entry.ticket;
+  set_written(entry, false);
+  entry.retry_us = now_us + entry.wait_us;
+  later_.emplace(entry.retry_us, Place{index, entry.ticket});
+}
+
+std::vector<std::uint32_t> PortKeeper::take_slice(FabricDriver& driver, std::int64_t now_us,
+                                                  const std::function<bool(Guid)>& is_silent, Stage& stage) {
+  while (!later_.empty() && later_.begin()->first <= now_us) {
+    const Place place = later_.begin()->second;
+    later_.erase(later_.begin());
+    if (is_current(place)) put(place.entry);
+  }
+  std::vector<std::uint32_t> slice;
+  for (std::size_t s = 0; s < due_.size() && slice.empty(); ++s) {
+    stage = static_cast<Stage>(s);
+    while (!due_[s].empty() && slice.size() < slice_) {
+      const Place place = due_[s].front();
+      due_[s].pop_front();
+      if (!is_current(place)) continue;
+      const Guid device = entries_[place.entry].wanted.port.device;
+      if (!driver.is_present(device) || is_silent(device)) {
+        postpone(place.entry, now_us, driver.is_present(device) ? "does not answer" : "is not in the subnet");
+      } else {
+        slice.push_back(place.entry);
+      }
+    }
+  }
+  return slice;
+}
+
+Result<void> PortKeeper::write_some(FabricDriver& driver, const Clock& now_us,
+                                    const std::function<bool(Guid)>& is_silent) {
+  Stage stage = Stage::sl_to_vl;
+  const std::int64_t start = now_us();
+  const auto slice = take_slice(driver, start, is_silent, stage);
+  if (slice.empty()) return {};
+  std::vector<PortTables> tables;
+  for (const std::uint32_t index : slice) {
+    const PortTables& wanted = entries_[index].wanted;
+    PortTables& one = tables.emplace_back(PortTables{.port = wanted.port});
+    if (stage == Stage::sl_to_vl) one.sl_to_vl = wanted.sl_to_vl;
+    if (stage == Stage::arbitration) one.arbitration = wanted.arbitration;
+    if (stage == Stage::pkeys) one.pkeys = wanted.pkeys;
+  }
+  const auto report = driver.program_ports(tables);
+  if (!report) {
+    for (const std::uint32_t index : slice) put(index);
+    return std::unexpected(report.error());
+  }
+  since_.blocks += report->written;
+  since_.asked += report->asked;
+  const std::int64_t end = now_us();
+  for (std::size_t i = 0; i < slice.size(); ++i) {
+    Entry& entry = entries_[slice[i]];
+    const PortTablesOutcome& outcome = report->ports[i];
+    if (!outcome.complete()) {
+      postpone(slice[i], end, outcome.reason);
+      continue;
+    }
+    const auto is_new = [](TableOutcome table) { return table == TableOutcome::applied; };
+    entry.differed = entry.differed || is_new(outcome.sl_to_vl) || is_new(outcome.arbitration) || is_new(outcome.pkeys);
+    entry.next = static_cast<Stage>(static_cast<std::uint8_t>(stage) + 1);
+    entry.failure.clear();
+    put(slice[i]);
+    if (entry.next == Stage::done && std::exchange(entry.differed, false)) ++since_.ports;
+  }
+  if (end - start > kSliceUs) slice_ = std::max<std::size_t>(1, slice_ / 2);
+  if (2 * (end - start) < kSliceUs) slice_ = std::min(kMostAtOnce, slice_ * 2);
+  return {};
+}
+
+PortKeeper::Failure PortKeeper::failure() const {
+  Failure failure;
+  for (const auto& [time, place] : later_) {
+    if (!is_current(place)) continue;
+    if (failure.ports++ == 0 || entries_[place.entry].wanted.port < failure.port) {
+      failure.port = entries_[place.entry].wanted.port;
+      failure.reason = entries_[place.entry].failure;
+    }
+  }
+  return failure;
+}
+
+PortKeeper::Written PortKeeper::take_written() { return std::exchange(since_, {}); }
+
+}  // namespace railweave::control

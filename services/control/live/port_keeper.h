@@ -1,0 +1,81 @@
+// Keeps the tables of ports as wanted: knows which of them are written, and writes the others a few at a time, so that
+// a repair never waits for them. SL to VL of all ports comes before arbitration, and both before partition keys: when a
+// port is let into a partition, the lanes for its traffic are there. Used by one thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fabric/drivers/fabric_driver.h"
+
+namespace railweave::control {
+
+class PortKeeper {
+ public:
+  using Clock = std::function<std::int64_t()>;  // monotonic, microseconds
+
+  // All ports, each once. Those whose tables are as before stay as they are.
+  void want(std::vector<fabric::PortTables> ports);
+  // The device may have lost its tables.
+  void forget(Guid device);
+  void forget_all();
+  // As forget_all(), but what was written counts as written until it is found to differ.
+  void check_all();
+
+  // Something can be written now.
+  [[nodiscard]] bool is_due(std::int64_t now_us) const;
+  // Writes the next few that differ from what the ports have, and reads them back. Devices that are not there or in
+  // `silent` are passed over until later. Error: nothing can be written at all.
+  Result<void> write_some(fabric::FabricDriver& driver, const Clock& now_us,
+                          const std::function<bool(Guid)>& is_silent);
+
+  [[nodiscard]] std::size_t ports() const { return entries_.size(); }
+  [[nodiscard]] std::size_t written_ports() const { return written_; }
+  // "leaf-1/3..." is the caller's to say: the first port that could not be written, why, and how many there are.
+  struct Failure {
+    fabric::PortRef port;
+    std::string reason;
+    std::size_t ports = 0;
+  };
+  [[nodiscard]] Failure failure() const;
+  // Blocks written and ports they were written to since this was last asked.
+  struct Written {
+    std::uint64_t blocks = 0, ports = 0, asked = 0;
+  };
+  Written take_written();
+
+ private:
+  enum class Stage : std::uint8_t { sl_to_vl, arbitration, pkeys, done };
+  struct Entry {
+    fabric::PortTables wanted;
+    Stage next = Stage::sl_to_vl;
+    bool is_written = false, differed = false;
+    std::uint32_t ticket = 0;  // of its place in a queue; others are left behind there
+    std::int64_t wait_us = 0, retry_us = 0;
+    std::string failure;
+  };
+  struct Place {
+    std::uint32_t entry = 0, ticket = 0;
+  };
+
+  void restart(std::uint32_t index, Stage stage, bool is_written);
+  void put(std::uint32_t index);
+  void postpone(std::uint32_t index, std::int64_t now_us, std::string reason);
+  void set_written(Entry& entry, bool is_written);
+  [[nodiscard]] bool is_current(Place place) const { return entries_[place.entry].ticket == place.ticket; }
+  std::vector<std::uint32_t> take_slice(fabric::FabricDriver& driver, std::int64_t now_us,
+                                        const std::function<bool(Guid)>& is_silent, Stage& stage);
+
+  std::vector<Entry> entries_;  // by port
+  std::array<std::deque<Place>, 3> due_;
+  std::multimap<std::int64_t, Place> later_;
+  std::size_t written_ = 0, slice_ = 4;
+  Written since_;
+};
+
+}  // namespace railweave::control

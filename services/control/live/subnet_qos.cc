@@ -1,0 +1,92 @@
+#include "services/control/live/subnet_qos.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace railweave::control {
+
+using namespace fabric;  // NOLINT: this file is about its types
+
+void SubnetQos::reset() {
+  const bool asked = asked_;  // what was written while somebody asked is to be taken back, too
+  *this = SubnetQos();
+  asked_ = asked;
+}
+
+// Of the port with fewest: a lane that one port on a way does not have is no lane.
+SubnetQos::Limits SubnetQos::limits_of(const Basis& basis) {
+  Limits limits;
+  const Topology& t = *basis.links.topology();
+  const auto look = [&](PortRef ref) {
+    const auto port = basis.driver.read_limits(ref);
+    if (!port || port->low_entries == 0) return false;  // silent, or without a cable: nothing passes
+    const unsigned lanes = basis.may_set_lanes ? port->possible_vls : port->data_vls;
+    limits.data_lanes = limits.data_lanes == 0 ? lanes : std::min(limits.data_lanes, lanes);
+    limits.entries = limits.entries == 0 ? port->low_entries : std::min(limits.entries, port->low_entries);
+    return port->full_default_pkey;
+  };
+  for (const SubnetLinks::Cable& cable : basis.links.cables()) {
+    const bool b_is_switch = t.joins_switches(cable.link);
+    (void)look({cable.a, static_cast<std::uint8_t>(cable.a_port)});
+    if (!cable.b.known()) continue;
+    const bool manages = look({cable.b, static_cast<std::uint8_t>(cable.b_port)});
+    if (manages && !b_is_switch) {
+      const PortId port = t.is_switch_port(t.a(cable.link)) ? t.b(cable.link) : t.a(cable.link);
+      limits.managers.push_back(port);
+    }
+  }
+  return limits;
+}
+
+InfinibandPlanInput SubnetQos::input_of(const Basis& basis) const {
+  return {.classes = from_->classes.get(),
+          .subnet = basis.links.subnet(),
+          .view = basis.routing_input.view,
+          .scope = basis.routing_input.scope,
+          .lanes = &basis.routing.lanes,
+          .ledger = basis.reserved.ledger,
+          .data_lanes = from_->limits.data_lanes,
+          .arbitration_entries = from_->limits.entries,
+          .tenants = from_->partitions.tenants,
+          .managers = from_->partitions.full_members};
+}
+
+bool SubnetQos::plan(const Basis& basis) {
+  const ClusterState& state = basis.state;
+  asked_ = asked_ || !state.contracts->empty() || state.qos_version != 0;
+  if (!asked_) return false;
+  if (!limits_) limits_ = limits_of(basis);
+  From from{.classes = state.qos_classes,
+            .partitions = partitions_of(state, basis.jobs, basis.links.subnet(), limits_->managers),
+            .limits = *limits_,
+            // On one lane any routes go with any tables.
+            .routing_version = basis.routing.lanes.used() > 1 ? basis.routing_version : 0,
+            .reserved_version = basis.reserved.version,
+            .has_reserved = basis.reserved.ledger != nullptr};
+  if (from_ && *from_ == from) return false;
+  from_ = std::move(from);
+  auto made = plan_infiniband(input_of(basis));
+  if (!made) {
+    const bool is_news = !error_ || error_->text() != made.error().text();
+    error_ = made.error();
+    return is_news;  // what ports have stays: half a plan promises nothing
+  }
+  error_.reset();
+  plan_ = std::move(*made);
+  ports_.want(plan_.ports);
+  return true;
+}
+
+Result<OpenSmPolicy> SubnetQos::opensm_policy(const Basis& basis) const {
+  if (error_) return std::unexpected(*error_);
+  InfinibandPlanInput input = input_of(basis);
+  // Names of tenants may be longer than OpenSM's, or its own.
+  for (TenantPartition& tenant : input.tenants) {
+    if (tenant.tenant.size() > 24 || tenant.tenant == "Default" || tenant.tenant == "DEFAULT") {
+      tenant.tenant = "pkey-" + std::to_string(tenant.pkey);
+    }
+  }
+  return fabric::opensm_policy(input, plan_);
+}
+
+}  // namespace railweave::control

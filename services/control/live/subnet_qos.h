@@ -1,0 +1,84 @@
+// What one subnet's ports are to do with classes of traffic and partitions: planned from the state, kept on the ports
+// (direct mode) or offered as OpenSM's files (opensm mode). Nothing is planned before somebody has set classes or made
+// a contract: until then ports stay as whoever managed them left them. Used by one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabric/capacity/ledger.h"
+#include "fabric/qos/infiniband_plan.h"
+#include "services/control/live/port_keeper.h"
+#include "services/control/live/subnet_links.h"
+#include "services/control/live/subnet_partitions.h"
+
+namespace railweave::control {
+
+// What guarantees take of every link; none: ports are weighed by the classes' shares.
+struct ReservedLoads {
+  const fabric::Ledger* ledger = nullptr;
+  std::uint64_t version = 0;  // changes with the ledger
+};
+
+class SubnetQos {
+ public:
+  // After a new connection or topology: nothing is known of ports.
+  void reset();
+  // What ports can take may have changed: links came up.
+  void reread_limits() { limits_.reset(); }
+
+  struct Basis {
+    const ClusterState& state;
+    const HostJobs& jobs;
+    const SubnetLinks& links;
+    const fabric::RoutingInput& routing_input;
+    const fabric::Routing& routing;
+    std::uint64_t routing_version = 0;
+    const fabric::FabricDriver& driver;
+    bool may_set_lanes = false;  // how many lanes ports use is set as planned; else it is as found
+    ReservedLoads reserved;
+  };
+  // Where what it depends on differs, plans anew. True: there is another plan, or another reason why there is none.
+  bool plan(const Basis& basis);
+
+  // Somebody asked for classes or contracts.
+  [[nodiscard]] bool is_asked() const { return asked_; }
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }  // why there is no plan
+  [[nodiscard]] const fabric::InfinibandPlan& made() const { return plan_; }
+  [[nodiscard]] std::size_t partitions() const { return from_ ? from_->partitions.tenants.size() : 0; }
+  PortKeeper& ports() { return ports_; }
+  [[nodiscard]] const PortKeeper& ports() const { return ports_; }
+  // The plan as OpenSM's, to be read from that folder. Errors: no plan, or one that OpenSM has no words for.
+  [[nodiscard]] Result<fabric::OpenSmPolicy> opensm_policy(const Basis& basis) const;
+
+ private:
+  struct Limits {
+    unsigned data_lanes = 0;
+    std::size_t entries = 0;
+    std::vector<fabric::PortId> managers;
+    friend bool operator==(const Limits&, const Limits&) = default;
+  };
+  struct From {
+    std::shared_ptr<const fabric::QosClasses> classes;
+    SubnetPartitions partitions;
+    Limits limits;
+    std::uint64_t routing_version = 0, reserved_version = 0;
+    bool has_reserved = false;
+    friend bool operator==(const From&, const From&) = default;
+  };
+  [[nodiscard]] static Limits limits_of(const Basis& basis);
+  [[nodiscard]] fabric::InfinibandPlanInput input_of(const Basis& basis) const;
+
+  bool asked_ = false;
+  std::optional<Limits> limits_;
+  std::optional<From> from_;
+  std::optional<Error> error_;
+  fabric::InfinibandPlan plan_;
+  PortKeeper ports_;
+};
+
+}  // namespace railweave::control

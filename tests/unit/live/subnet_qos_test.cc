@@ -1,0 +1,403 @@
+// Classes and partitions on the ports of a simulated subnet: what is there in the end, in which order it comes, what it
+// waits for. Partition keys are held to a count of jobs by host that is made here.
+#include <filesystem>
+#include <fstream>
+#include <iomanip>
+#include <map>
+#include <random>
+#include <set>
+#include <sstream>
+
+#include "services/control/live/subnet_partitions.h"
+#include "tests/unit/live/live_fixture.h"
+
+namespace railweave::control {
+namespace {
+
+using fabric::PortTables;
+
+constexpr fabric::testing::FatTreeShape kTree = {
+    .hosts_per_leaf = 3, .leaves_per_pod = 3, .spines_per_pod = 3, .gpus_per_host = 4};
+
+class SubnetQosTest : public LiveTest {
+ protected:
+  void put_tenant(const std::string& name, bool with_contract = true) {
+    must(PutTenant{{.name = name}, {}});
+    if (with_contract) must(PutContract{{.tenant = name}, {}});
+  }
+  [[nodiscard]] JobId place(const std::string& tenant, std::uint32_t gpus) {
+    const auto placed = ask(submit_job(tenant, 2, gpus / 2));
+    EXPECT_TRUE(placed) << placed.error().error.text();
+    return placed ? placed->job : JobId();
+  }
+  void settle_ports() {
+    for (int i = 0; i < 200; ++i) {
+      step(i < 3 ? 400 : 1);
+      if (i > 3 && status()->qos && status()->qos->ports_pending == 0) return;
+    }
+  }
+  struct Place {
+    fabric::PortRef ref;
+    fabric::HostId host;  // none: of a switch
+  };
+  [[nodiscard]] std::vector<Place> cabled_ports() const {
+    std::vector<Place> places;
+    const auto& t = *topology_;
+    for (const auto port : t.all_ports()) {
+      if (!t.peer(port)) continue;
+      const auto sw = t.switch_of(port);
+      const auto hca = t.hca_of(port);
+      if (!sw && !hca) continue;
+      places.push_back({{sw ? t.guid(sw) : t.guid(hca), static_cast<std::uint8_t>(t.number(port))},
+                        hca ? t.host(hca) : fabric::HostId()});
+    }
+    return places;
+  }
+  [[nodiscard]] PortTables read(fabric::PortRef ref) const {
+    const auto readings = switches_->read_port_tables(std::vector<fabric::PortRef>{ref});
+    return (*readings)[0].tables;
+  }
+  // The keys of every adapter port, by the jobs of the state.
+  void expect_keys(const std::string& when) const {
+    const auto state = loop_->state();
+    const auto& t = *topology_;
+    for (const Place& at : cabled_ports()) {
+      if (!at.host) continue;
+      std::set<std::uint16_t> keys;
+      bool full = state->contracts->empty() || at.ref == manager_;
+      state->jobs.visit_after(JobId(0), [&](const JobPtr& job) {
+        const bool here = job->holds_gpus() && std::ranges::any_of(job->placement.gpu_of_rank, [&](fabric::GpuId gpu) {
+                            return t.host(gpu) == at.host;
+                          });
+        if (!here) return true;
+        const auto contract = state->contracts->find(job->spec.tenant);
+        if (contract == state->contracts->end()) {
+          full = true;
+        } else {
+          keys.insert(contract->second.pkey | 0x8000U);
+        }
+        return true;
+      });
+      keys.insert(full ? 0xffffU : 0x7fffU);
+      const auto read_keys = *read(at.ref).pkeys;
+      EXPECT_EQ(std::set<std::uint16_t>(read_keys.begin(), read_keys.end()), keys) << when << ": " << t.name(at.host);
+      EXPECT_EQ(read_keys[0] & 0x7fffU, 0x7fffU) << "the default partition stands first";
+    }
+  }
+  void expect_lanes(std::size_t classes) const {
+    for (const Place& at : cabled_ports()) {
+      const auto tables = read(at.ref);
+      std::map<unsigned, unsigned> weights;
+      for (const auto entry : tables.arbitration->low) weights[entry.vl] += entry.weight;
+      for (std::size_t sl = 0; sl < 16; ++sl) {
+        const unsigned vl = (*tables.sl_to_vl)[sl];
+        EXPECT_EQ(vl, sl < classes ? sl : 15U);
+        if (sl < classes) EXPECT_GT(weights[vl], 0U);
+      }
+    }
+  }
+  void expect_done(std::size_t classes, const std::string& when) const {
+    ASSERT_TRUE(status()->qos) << when;
+    EXPECT_EQ(status()->qos->problem, "") << when;
+    EXPECT_EQ(status()->qos->ports_pending, 0U) << when;
+    EXPECT_EQ(status()->qos->ports_programmed, cabled_ports().size()) << when;
+    EXPECT_EQ(status()->qos->classes, classes) << when;
+    expect_lanes(classes);
+    expect_keys(when);
+  }
+  [[nodiscard]] std::size_t events(const std::string& kind) {
+    std::size_t count = 0;
+    for (const auto& record : *journal_->read({.limit = 100'000, .kinds = {kind}})) count += record.kind == kind ? 1 : 0;
+    return count;
+  }
+  fabric::PortRef manager_;
+};
+
+TEST_F(SubnetQosTest, NothingIsWrittenBeforeSomebodyAsks) {
+  start_live(kTree);
+  put_tenant("loose", false);
+  (void)place("loose", 8);
+  settle();
+  EXPECT_FALSE(status()->qos);
+  EXPECT_TRUE(switches_->table_writes().empty());
+}
+
+TEST_F(SubnetQosTest, LanesComeFirstAndKeysLast) {
+  start_live(kTree);
+  manager_ = {topology_->guid(topology_->hcas()[5]), 1};
+  switches_->look_through(manager_);
+  put_tenant("red");
+  put_tenant("blue");
+  put_tenant("loose", false);
+  (void)place("red", 10);
+  (void)place("blue", 6);
+  (void)place("loose", 8);
+  settle();
+  settle_ports();
+  expect_done(6, "at first");
+  EXPECT_EQ(status()->qos->partitions, 2U);
+  EXPECT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
+  int stage = 0;
+  for (const auto& write : switches_->table_writes()) {
+    const int its = write.sl_to_vl ? 0 : write.arbitration ? 1 : 2;
+    EXPECT_GE(its, stage) << "SL to VL, then arbitration, then keys";
+    stage = its;
+  }
+  EXPECT_EQ(stage, 2);
+  EXPECT_EQ(events("qos.programmed"), 1U);
+  // What is there already is not written by the next run.
+  const auto writes = switches_->table_writes().size();
+  make_controller();
+  settle();
+  settle_ports();
+  expect_done(6, "after a restart");
+  EXPECT_EQ(switches_->table_writes().size(), writes);
+  EXPECT_EQ(events("qos.programmed"), 1U);
+}
+
+TEST_F(SubnetQosTest, KeysFollowTheJobsAndNothingElseIsWritten) {
+  start_live(kTree);
+  put_tenant("red");
+  put_tenant("blue");
+  settle();
+  settle_ports();
+  expect_done(6, "without jobs");
+  std::mt19937_64 random(7);
+  std::vector<JobId> running;
+  for (int round = 0; round < 12; ++round) {
+    const auto before = switches_->table_writes().size();
+    if (running.size() < 2 || random() % 3 != 0) {
+      running.push_back(place(random() % 2 == 0 ? "red" : "blue", 2 + 2 * (random() % 4)));
+    } else {
+      must(EndJob{running.front(), JobState::completed, "", {}});
+      running.erase(running.begin());
+    }
+    settle_ports();
+    expect_done(6, "round " + std::to_string(round));
+    const auto& writes = switches_->table_writes();
+    EXPECT_LT(writes.size() - before, 10U) << "of the hosts of one job";
+    for (std::size_t i = before; i < writes.size(); ++i) EXPECT_TRUE(writes[i].pkeys && !writes[i].sl_to_vl);
+  }
+  must(RemoveContract{"red", {}});
+  settle_ports();
+  expect_done(6, "without a contract");
+}
+
+TEST_F(SubnetQosTest, ADeviceThatComesBackGetsItsTablesAgain) {
+  start_live(kTree);
+  put_tenant("red");
+  (void)place("red", 12);
+  settle();
+  settle_ports();
+  const auto cable = uplink(0);
+  const Guid lost = topology_->guid(topology_->switch_of(topology_->b(cable.link)));
+  cut(cable);
+  settle();
+  switches_->lose_port_tables(lost);
+  join(cable);
+  settle();
+  settle_ports();
+  expect_done(6, "after it is back");
+}
+
+TEST_F(SubnetQosTest, WhatSomebodyElseWroteIsMended) {
+  start_live(kTree);
+  put_tenant("red");
+  (void)place("red", 12);
+  settle();
+  settle_ports();
+  for (const Place& at : cabled_ports()) {
+    if (at.ref.port != 1) continue;
+    PortTables foreign{.port = at.ref};
+    foreign.sl_to_vl.emplace().fill(0);
+    if (at.host) foreign.pkeys = std::vector<std::uint16_t>{0xffff, 0x8123};
+    ASSERT_TRUE(switches_->program_ports(std::vector<PortTables>{foreign}));
+  }
+  step(600'000);
+  for (int i = 0; i < 100; ++i) step(1);
+  expect_done(6, "after the reading");
+}
+
+TEST_F(SubnetQosTest, LanesThatDoNotSufficeAreAnAlarmAndForwardingGoesOn) {
+  start_live(kTree);
+  switches_->set_data_lanes(4);
+  put_tenant("red");
+  settle();
+  EXPECT_EQ(alarms("qos.impossible"), 1U);
+  ASSERT_TRUE(status()->qos);
+  EXPECT_EQ(status()->qos->classes, 0U);
+  EXPECT_NE(status()->qos->problem.find("6 classes x 1 lanes that the routing needs = 6, the ports have 4"),
+            std::string::npos)
+      << status()->qos->problem;
+  EXPECT_TRUE(switches_->table_writes().empty());
+  EXPECT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
+  const auto writes = switches_->writes().size();
+  cut(uplink(1));
+  step();
+  EXPECT_GT(switches_->writes().size(), writes) << "repairs go on";
+  auto classes = fabric::default_qos_classes();
+  classes.resize(4);
+  must(PutQosClasses{classes, {}});
+  settle();
+  settle_ports();
+  EXPECT_EQ(alarms("qos.impossible"), 0U);
+  EXPECT_EQ(status()->qos->classes, 4U);
+  EXPECT_GT(switches_->table_writes().size(), 0U);
+}
+
+TEST_F(SubnetQosTest, ARepairComesBeforeTheNextPorts) {
+  start_live(kTree);
+  put_tenant("red");
+  settle();
+  while (switches_->table_writes().empty()) step(1);
+  ASSERT_GT(status()->qos->ports_pending, 0U);
+  const auto tables = switches_->table_writes().size();
+  const auto blocks = switches_->writes().size();
+  cut(uplink(2));
+  step(1);
+  EXPECT_GT(switches_->writes().size(), blocks);
+  EXPECT_EQ(switches_->table_writes().size(), tables) << "not in the step that repairs";
+  EXPECT_TRUE(walk().sound());
+  step(1);
+  EXPECT_EQ(switches_->table_writes().size(), tables) << "nor before it is quiet";
+  settle_ports();
+  EXPECT_EQ(status()->qos->ports_pending, 0U);
+}
+
+TEST_F(SubnetQosTest, NobodyWaitsForADeviceThatIsSilentOrKeepsNothing) {
+  start_live(kTree);
+  settle();
+  const Guid silent = topology_->guid(topology_->hcas()[3]);
+  const Guid garbling = topology_->guid(topology_->hcas()[4]);
+  switches_->silence(silent);
+  switches_->garble(garbling, 2);
+  put_tenant("red");
+  (void)place("red", 60);
+  for (int i = 0; i < 30; ++i) step(400);
+  ASSERT_TRUE(status()->qos);
+  EXPECT_EQ(status()->qos->ports_pending, 2U);
+  EXPECT_EQ(alarms("qos.notWritten"), 1U);
+  EXPECT_NE(status()->qos->problem.find("2 ports do not have"), std::string::npos) << status()->qos->problem;
+  switches_->silence(silent, false);
+  for (int i = 0; i < 10; ++i) step(30'000);
+  settle_ports();
+  expect_done(6, "when both are well");
+  EXPECT_EQ(alarms("qos.notWritten"), 0U);
+}
+
+TEST_F(SubnetQosTest, WhoObservesWritesNoTables) {
+  start_live(kTree, SubnetMode::observe);
+  put_tenant("red");
+  (void)place("red", 12);
+  settle();
+  EXPECT_TRUE(switches_->table_writes().empty());
+  must(SetSubnetMode{"plane-0", SubnetMode::direct, "", {}});
+  settle();
+  settle_ports();
+  expect_done(6, "in direct mode");
+  must(SetSubnetMode{"plane-0", SubnetMode::observe, "", {}});
+  settle();
+  const auto writes = switches_->table_writes().size();
+  (void)place("red", 4);
+  settle();
+  EXPECT_EQ(switches_->table_writes().size(), writes);
+}
+
+TEST_F(SubnetQosTest, AnotherManagerStopsTheWriting) {
+  start_live(kTree);
+  put_tenant("red");
+  settle();
+  settle_ports();
+  switches_->set_master(true);
+  step(11'000);
+  const auto writes = switches_->table_writes().size();
+  (void)place("red", 12);
+  settle();
+  EXPECT_EQ(switches_->table_writes().size(), writes);
+  switches_->set_master(false);
+  step(11'000);
+  settle();
+  settle_ports();
+  expect_done(6, "when it has gone");
+}
+
+TEST_F(SubnetQosTest, OfAnotherSubnetNothingIsWritten) {
+  auto shape = kTree;
+  shape.planes = 2;
+  start_live(shape);
+  put_tenant("red");
+  (void)place("red", 12);
+  settle();
+  for (int i = 0; i < 50; ++i) step(1);
+  ASSERT_TRUE(status()->qos);
+  EXPECT_EQ(status()->qos->ports_programmed, cabled_ports().size() / 2);
+  EXPECT_FALSE(switches_->table_writes().empty());
+  for (const auto& write : switches_->table_writes()) {
+    if (const auto sw = topology_->find_switch(write.port.device)) {
+      EXPECT_EQ(topology_->name(topology_->subnet(sw)), "plane-0");
+      continue;
+    }
+    const auto port = topology_->ports(topology_->find_hca(write.port.device))[0];
+    EXPECT_EQ(topology_->name(topology_->subnet(topology_->switch_of(topology_->peer(port)))), "plane-0");
+  }
+}
+
+TEST_F(SubnetQosTest, OpensmIsOfferedFilesOnlyWhenTheyChange) {
+  const auto offered = folder_.path() / "opensm";
+  std::filesystem::create_directory(offered);
+  opensm_files_ = offered.string();
+  start_live(kTree, SubnetMode::opensm);
+  put_tenant("red");
+  const auto job = place("red", 12);
+  settle();
+  const auto text = [&](const char* name) {
+    std::ifstream file(offered / name);
+    std::stringstream all;
+    all << file.rdbuf();
+    return all.str();
+  };
+  const auto pkey = loop_->state()->contracts->at("red").pkey;
+  std::stringstream key;
+  key << "red=0x" << std::hex << std::setw(4) << std::setfill('0') << pkey;
+  EXPECT_NE(text("partitions.conf").find(key.str()), std::string::npos) << text("partitions.conf");
+  EXPECT_NE(text("qos-policy.conf").find("red"), std::string::npos);
+  EXPECT_NE(text("opensm-qos.conf").find("partition_config_file " + (offered / "partitions.conf").string()),
+            std::string::npos)
+      << text("opensm-qos.conf");
+  EXPECT_EQ(events("qos.programmed"), 1U);
+  EXPECT_TRUE(switches_->table_writes().empty()) << "ports are OpenSM's";
+  ASSERT_TRUE(status()->qos);
+  EXPECT_GT(status()->qos->files_written_us, 0);
+  EXPECT_EQ(status()->qos->problem, "");
+  // Nothing new, nothing written; a job that ends changes one file.
+  make_controller();
+  settle();
+  EXPECT_EQ(events("qos.programmed"), 1U);
+  const auto before = text("partitions.conf");
+  must(EndJob{job, JobState::completed, "", {}});
+  settle();
+  EXPECT_EQ(events("qos.programmed"), 2U);
+  EXPECT_NE(text("partitions.conf"), before);
+  // A folder that is not there is said, once it matters.
+  std::filesystem::remove_all(offered);
+  (void)place("red", 4);
+  settle();
+  EXPECT_EQ(alarms("qos.notWritten"), 1U);
+  EXPECT_NE(status()->qos->problem, "");
+}
+
+TEST_F(SubnetQosTest, HostsWithoutGpusAreForEverybody) {
+  auto shape = kTree;
+  shape.gpus_per_host = 0;
+  start_live(shape);
+  put_tenant("red");
+  const auto state = loop_->state();
+  fabric::SubnetId subnet = topology_->subnet(topology_->switches()[0]);
+  const auto partitions = partitions_of(*state, HostJobs(*state), subnet, {});
+  EXPECT_EQ(partitions.full_members.size(), topology_->hcas().size());
+  ASSERT_EQ(partitions.tenants.size(), 1U);
+  EXPECT_TRUE(partitions.tenants[0].members.empty());
+}
+
+}  // namespace
+}  // namespace railweave::control
