@@ -179,6 +179,20 @@ run links drain "$link" --dry-run
 run links drain "$link" --reason "replace the cable" --wait
 run links undrain "$link"
 
+title "A tenant is guaranteed bandwidth: what its jobs have of every link, checked by a program that shares no code"
+run contracts set product --guaranteed 20 --class all-reduce
+run jobs submit --tenant product --name serving --tp 8 --dp 8 --queue
+run guarantees list
+run guarantees links --top 3
+run guarantees verify
+
+title "A job that waits for its turn, and starts in the moment that makes room for it"
+run jobs submit --tenant research --name greedy --tp 8 --pp 8 --dp 7 --queue
+run queue list
+run jobs cancel job-000001 --reason "makes room"
+greedy=$("$railweave" jobs list --name greedy -o json | jq -r '.items[0].id')
+run jobs show "$greedy"
+
 title "Restarted: jobs, mode and routes are still there, and nothing is written again"
 stop_process railweaved
 start_service

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "services/control/guarantee_book.h"
+
 namespace railweave::control {
 namespace {
 
@@ -14,6 +16,15 @@ constexpr std::chrono::milliseconds kOffline{100};
 template <class Clock>
 std::int64_t clock_us() {
   return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch()).count();
+}
+
+// Each subnet's thread keeps a book of its own.
+std::function<Result<ReservedLoads>(const ClusterState&)> reserved_by(std::shared_ptr<GuaranteeBook> book) {
+  return [book = std::move(book)](const ClusterState& state) -> Result<ReservedLoads> {
+    if (state.guaranteed->empty()) return ReservedLoads{};
+    if (auto brought = book->bring_to(state); !brought) return std::unexpected(brought.error());
+    return ReservedLoads{&book->ledger(), book->version()};
+  };
 }
 
 }  // namespace
@@ -27,7 +38,8 @@ LiveSubnets::LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, std::fu
                             .unix_us = clock_us<std::chrono::system_clock>,
                             .report = [this](auto body) { report(std::move(body)); },
                             .routes = [this](const ClusterState& state) { return routes_->at(state); },
-                            .host_routes = [this](const ClusterState& state) { return host_routes_.at(state); }};
+                            .host_routes = [this](const ClusterState& state) { return host_routes_.at(state); },
+                            .reserved = reserved_by(std::make_shared<GuaranteeBook>(routes_))};
     running_.push_back({name,
                         std::make_unique<SubnetController>(std::move(subnet.options), std::move(with)),
                         std::move(subnet.opensm_socket),
