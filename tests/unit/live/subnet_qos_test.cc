@@ -248,8 +248,7 @@ TEST_F(SubnetQosTest, LanesThatDoNotSufficeAreAnAlarmAndForwardingGoesOn) {
 TEST_F(SubnetQosTest, ARepairComesBeforeTheNextPorts) {
   start_live(kTree);
   put_tenant("red");
-  settle();
-  while (switches_->table_writes().empty()) step(1);
+  while (switches_->table_writes().empty()) step(100);
   ASSERT_GT(status()->qos->ports_pending, 0U);
   const auto tables = switches_->table_writes().size();
   const auto blocks = switches_->writes().size();
