@@ -253,6 +253,11 @@ bool Repair::move_block(const Block& block) {
 std::vector<GpuId> Repair::idle_afterwards() {
   std::vector<GpuId> ranks(plan_.gpu_of_rank);
   std::ranges::sort(ranks);
+  for (std::uint64_t rank = 0; rank < plan_.gpu_of_rank.size(); ++rank) {
+    const GpuId from = job_.gpu_of_rank[rank];  // left behind by a block that moved whole: as good a spare as any
+    if (from == plan_.gpu_of_rank[rank] || is_lost(from)) continue;
+    RAILWEAVE_CHECK(tree_.release(std::span(&from, 1)), "a running job holds its GPUs");
+  }
   std::vector<std::uint8_t> leaf_used(hierarchy_.leaf_count(), 0);
   std::vector<std::uint32_t> domains;
   for (const GpuId gpu : ranks) {
