@@ -57,10 +57,10 @@ struct SubnetSurroundings {
   std::function<void(decltype(Command::body))> report;  // to the control loop; must not block
   using RoutesOf = std::function<Result<FabricRoutesPtr>(const ClusterState&)>;
   RoutesOf routes;
+  RoutesOf host_routes;  // for opensm mode: OpenSM routes switches' own LIDs in its own way
   // What guarantees take of every link of the state, for the stepping thread only; valid until it is asked again. Not
   // set: ports are weighed by the classes' shares.
   std::function<Result<ReservedLoads>(const ClusterState&)> reserved{};
-  RoutesOf host_routes;  // for opensm mode: OpenSM routes switches' own LIDs in its own way
 };
 
 class SubnetController {
