@@ -99,7 +99,7 @@ Result<EventBody> read_programmed(ObjectReader& reader) {
   reader.read("blocks", body.blocks);
   reader.read("mads", body.mads);
   reader.read("isolated", body.isolated);
-  reader.read("unreachablePairs", body.unreachable_pairs);
+  (void)reader.take("unreachablePairs");  // older records have it: always 0, as nobody had counted
   reader.read("computeUs", compute_us);
   reader.read("totalUs", total_us);
   body.compute_us = static_cast<std::int64_t>(compute_us);
@@ -155,15 +155,9 @@ Out to_json(const AlarmRaised& event) { return to_json(event.alarm); }
 Out to_json(const AlarmCleared& event) { return {{"alarm", event.id}}; }
 
 Out to_json(const RoutesProgrammed& event) {
-  return {{"subnet", event.subnet},
-          {"cause", event.cause},
-          {"entries", event.entries},
-          {"blocks", event.blocks},
-          {"mads", event.mads},
-          {"isolated", event.isolated},
-          {"unreachablePairs", event.unreachable_pairs},
-          {"computeUs", event.compute_us},
-          {"totalUs", event.total_us}};
+  return {{"subnet", event.subnet},        {"cause", event.cause},     {"entries", event.entries},
+          {"blocks", event.blocks},        {"mads", event.mads},       {"isolated", event.isolated},
+          {"computeUs", event.compute_us}, {"totalUs", event.total_us}};
 }
 
 std::optional<Result<EventBody>> fabric_event_from_json(std::string_view kind, const Json& data) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/dto/job_spec_json.h"
+#include "api/dto/job_state_json.h"
 #include "api/dto/prediction_json.h"
 #include "api/dto/time_text.h"
 #include "scheduler/placement/rank_map.h"
@@ -42,12 +43,26 @@ Out ranks_json(const RankMap& map, const PlacementFabric& fabric, std::uint64_t 
   return list;
 }
 
-Out placement_json(const scheduler::Placement& placement) {
-  return {{"level", fabric::to_string(placement.level)},
-          {"nodesUsed", placement.nodes_used},
-          {"domainsUsed", placement.domains_used},
-          {"groupsAtLevel", placement.groups_at_level},
-          {"dataRingsOnRails", placement.data_rings_on_rails}};
+Out idle_json(const scheduler::Placement& placement, const fabric::Topology& topology) {
+  Out nodes = Out::array();
+  fabric::HostId last;
+  for (const auto gpu : placement.idle_gpus) {
+    const auto host = topology.host(gpu);
+    if (host != last) nodes.push_back({{"node", topology.name(host)}, {"gpus", Out::array()}});
+    last = host;
+    nodes.back()["gpus"].push_back(topology.local_index(gpu));
+  }
+  return {{"gpus", placement.idle_gpus.size()}, {"nodes", nodes}};
+}
+
+Out placement_json(const scheduler::Placement& placement, const fabric::Topology& topology) {
+  Out value{{"level", fabric::to_string(placement.level)},
+            {"nodesUsed", placement.nodes_used},
+            {"domainsUsed", placement.domains_used},
+            {"groupsAtLevel", placement.groups_at_level},
+            {"dataRingsOnRails", placement.data_rings_on_rails}};
+  if (!placement.idle_gpus.empty()) value["idle"] = idle_json(placement, topology);
+  return value;
 }
 
 Out explanation_json(const scheduler::Explanation& explanation) {
@@ -79,10 +94,10 @@ Out explanation_json(const scheduler::Explanation& explanation) {
           {"counterfactuals", counterfactuals}};
 }
 
-Out result_json(const PlacementResult& result) {
+Out result_json(const PlacementResult& result, const fabric::Topology& topology) {
   Out value{{"outcome", to_string(result.outcome)}};
   if (result.outcome == Outcome::placed) {
-    value["placement"] = placement_json(result.placement);
+    value["placement"] = placement_json(result.placement, topology);
   } else {
     value["code"] = result.explanation.code;
     value["reason"] = result.explanation.message;
@@ -90,6 +105,12 @@ Out result_json(const PlacementResult& result) {
   }
   return value;
 }
+
+bool has_place(const control::Job& job) { return !job.nodes.empty(); }
+
+}  // namespace
+
+Out time_or_null(std::int64_t us) { return us == 0 ? Out(nullptr) : Out(time_text(us)); }
 
 Out job_line_json(const control::Job& job) {
   Out value{{"id", control::to_string(job.id)},
@@ -99,13 +120,12 @@ Out job_line_json(const control::Job& job) {
             {"priority", job.spec.priority},
             {"gpus", scheduler::rank_count(job.spec.parallelism)},
             {"nodes", job.nodes.size()},
-            {"level", fabric::to_string(job.placement.level)},
+            {"level", has_place(job) ? Out(fabric::to_string(job.placement.level)) : Out(nullptr)},
             {"submittedAt", time_text(job.submitted_us)},
+            {"startedAt", time_or_null(job.started_us)},
             {"endedAt", job.ended_us == 0 ? Out(nullptr) : Out(time_text(job.ended_us))}};
   return value;
 }
-
-}  // namespace
 
 std::string_view to_string(Outcome outcome) {
   switch (outcome) {
@@ -123,7 +143,7 @@ std::string write_explanation(const scheduler::Explanation& explanation) { retur
 
 std::string write_placement(const JobSpec& spec, const PlacementResult& result, const PlacementFabric& fabric,
                             bool with_ranks) {
-  Out value = result_json(result);
+  Out value = result_json(result, fabric.topology());
   if (result.outcome == Outcome::placed) {
     const RankMap map(fabric, spec.parallelism, result.placement.gpu_of_rank);
     Out ranks{{"count", map.size()}};
@@ -137,15 +157,27 @@ std::string write_placement(const JobSpec& spec, const PlacementResult& result, 
   return dump(value);
 }
 
-std::string write_job(const control::Job& job, const PlacementFabric& fabric) {
+Out to_json(const scheduler::WaitReason& reason) {
+  return {{"code", scheduler::to_string(reason.code)},
+          {"reason", scheduler::text(reason)},
+          {"starving", reason.starving},
+          {"job", reason.job == 0 ? Out(nullptr) : Out(scheduler::job_text(reason.job))},
+          {"expectedAt", time_or_null(reason.at_us)}};
+}
+
+std::string write_job(const control::Job& job, const PlacementFabric& fabric, const scheduler::WaitReason* waits) {
   const std::string id = control::to_string(job.id);
   Out value = job_line_json(job);
   value["job"] = id;
-  value["outcome"] = "placed";
+  value["outcome"] = job.state == control::JobState::queued ? "queued" : "placed";
   value["spec"] = to_json(job.spec);
-  value["placement"] = placement_json(job.placement);
-  value["groups"] = groups_to_json(fabric, job.spec.parallelism, job.placement);
+  value["placement"] = has_place(job) ? placement_json(job.placement, fabric.topology()) : Out(nullptr);
+  value["groups"] = has_place(job) ? groups_to_json(fabric, job.spec.parallelism, job.placement) : Out(nullptr);
   value["predicted"] = job.placement.predicted ? to_json(*job.placement.predicted) : Out(nullptr);
+  value["waits"] = waits == nullptr ? Out(nullptr) : to_json(*waits);
+  value["notBefore"] = time_or_null(job.not_before_us);
+  value["checkpointedAt"] = time_or_null(job.saved_us);
+  value["damage"] = job.damage.empty() ? Out(nullptr) : Out(job.damage);
   value["nodeList"] = job.nodes;
   value["ranks"] = {{"count", job.placement.gpu_of_rank.size()}, {"href", "/v1/jobs/" + id + "/ranks"}};
   Out history = Out::array();
@@ -181,7 +213,7 @@ std::string write_lab_placement(const JobSpec& spec, const PlacementResult& resu
   if (placed) {
     const RankMap map(fabric, spec.parallelism, result.placement.gpu_of_rank);
     value["ranks"] = ranks_json(map, fabric, 0, map.size());
-    value.update(placement_json(result.placement));
+    value.update(placement_json(result.placement, fabric.topology()));
     value["groups"] = groups_to_json(fabric, spec.parallelism, result.placement);
     value["predicted"] = result.placement.predicted ? to_json(*result.placement.predicted) : Out(nullptr);
   } else {

@@ -7,6 +7,7 @@
 #include "scheduler/job/job_spec.h"
 #include "scheduler/placement/placement.h"
 #include "scheduler/placement/placement_fabric.h"
+#include "scheduler/queue/wait_reason.h"
 #include "services/control/job.h"
 
 namespace railweave::api {
@@ -19,8 +20,9 @@ std::string write_placement(const scheduler::JobSpec& spec, const scheduler::Pla
 std::string write_explanation(const scheduler::Explanation& explanation);
 std::string_view to_string(scheduler::Outcome outcome);  // "placed", "notNow", "never"
 
-// A job as POST /v1/jobs and GET /v1/jobs/{id} answer it.
-std::string write_job(const control::Job& job, const scheduler::PlacementFabric& fabric);
+// A job as POST /v1/jobs and GET /v1/jobs/{id} answer it. waits: why, as of the queue's last cycle; null: not known.
+std::string write_job(const control::Job& job, const scheduler::PlacementFabric& fabric,
+                      const scheduler::WaitReason* waits = nullptr);
 // ... as one line of a list.
 std::string write_job_line(const control::Job& job);
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/dto/guarantee_json.h"
 #include "api/dto/job_spec_json.h"
 #include "api/dto/prediction_json.h"
 
@@ -90,10 +91,16 @@ Out job_to_json(const Job& job, const fabric::Topology& topology) {
             {"spec", to_json(job.spec)},
             {"state", control::to_string(job.state)},
             {"submittedUs", job.submitted_us},
+            {"notBeforeUs", job.not_before_us},
+            {"startedUs", job.started_us},
+            {"savedUs", job.saved_us},
+            {"waits", job.waits},
+            {"damage", job.damage},
             {"endedUs", job.ended_us},
             {"idempotencyKey", job.idempotency_key},
             {"requestDigest", job.request_digest},
             {"level", fabric::to_string(job.placement.level)},
+            {"blockGpus", job.placement.block_gpus},
             {"nodesUsed", job.placement.nodes_used},
             {"domainsUsed", job.placement.domains_used},
             {"groupsAtLevel", job.placement.groups_at_level},
@@ -102,7 +109,9 @@ Out job_to_json(const Job& job, const fabric::Topology& topology) {
             {"nodes", job.nodes},
             {"history", history},
             {"version", job.version}};
+  if (!job.placement.idle_gpus.empty()) value["idle"] = ranks_to_json(topology, job.placement.idle_gpus);
   if (job.placement.predicted) value["predicted"] = to_json(*job.placement.predicted);
+  if (job.guarantee) value["guarantee"] = to_json(*job.guarantee);
   return value;
 }
 
@@ -120,6 +129,17 @@ Result<std::shared_ptr<Job>> job_from_json(const Json& value, const fabric::Topo
   reader.read("endedUs", ended_us);
   reader.read("idempotencyKey", job->idempotency_key);
   reader.read("requestDigest", job->request_digest);
+  // Not in what the first versions wrote:
+  std::uint64_t not_before_us = 0;
+  std::uint64_t started_us = 0;
+  std::uint64_t saved_us = 0;
+  job->placement.block_gpus = 0;
+  reader.read("notBeforeUs", not_before_us);
+  reader.read("startedUs", started_us);
+  reader.read("savedUs", saved_us);
+  reader.read("waits", job->waits);
+  reader.read("damage", job->damage);
+  reader.read("blockGpus", job->placement.block_gpus);
   reader.read("level", level);
   reader.read("nodesUsed", job->placement.nodes_used);
   reader.read("domainsUsed", job->placement.domains_used);
@@ -129,8 +149,10 @@ Result<std::shared_ptr<Job>> job_from_json(const Json& value, const fabric::Topo
   reader.read("version", job->version);
   const Json* spec = reader.take("spec");
   const Json* ranks = reader.take("ranks");
+  const Json* idle = reader.take("idle");  // most jobs hold none
   const Json* history = reader.take("history");
   const Json* predicted = reader.take("predicted");  // jobs of before there were predictions have none
+  const Json* guarantee = reader.take("guarantee");
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   const auto parsed_state = control::parse_job_state(state);
   const auto parsed_level = level_named(level);
@@ -145,14 +167,29 @@ Result<std::shared_ptr<Job>> job_from_json(const Json& value, const fabric::Topo
   auto read_spec = job_spec_from_json(*spec, "/spec");
   if (!read_spec) return std::unexpected(read_spec.error());
   job->spec = std::move(*read_spec);
+  job->not_before_us = static_cast<std::int64_t>(not_before_us);
+  job->saved_us = static_cast<std::int64_t>(saved_us);
+  job->started_us = static_cast<std::int64_t>(started_us);
+  if (job->started_us == 0 && job->state == control::JobState::placed) job->started_us = job->submitted_us;
+  if (job->placement.block_gpus == 0) job->placement.block_gpus = job->spec.parallelism.tensor;
   if (predicted != nullptr) {
     auto prediction = prediction_from_json(*predicted, "/predicted");
     if (!prediction) return std::unexpected(prediction.error());
     job->placement.predicted = std::move(*prediction);
   }
+  if (guarantee != nullptr) {
+    auto read = guarantee_from_json(*guarantee, "/guarantee");
+    if (!read) return std::unexpected(read.error());
+    job->guarantee = std::move(*read);
+  }
   auto gpus = ranks_from_json(topology, *ranks);
   if (!gpus) return std::unexpected(gpus.error());
   job->placement.gpu_of_rank = std::move(*gpus);
+  if (idle != nullptr) {
+    auto idle_gpus = ranks_from_json(topology, *idle);
+    if (!idle_gpus) return std::unexpected(idle_gpus.error());
+    job->placement.idle_gpus = std::move(*idle_gpus);
+  }
   auto changes = history_from_json(*history);
   if (!changes) return std::unexpected(changes.error());
   job->history = std::move(*changes);

@@ -1,6 +1,7 @@
 #include "api/dto/job_spec_dto.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "api/dto/job_json.h"
@@ -17,6 +18,7 @@ using fabric::LevelKind;
 using scheduler::JobSpec;
 using scheduler::LevelRequest;
 
+constexpr double kMaxGbps = 1'000'000;
 constexpr std::string_view kLevels = "nvlinkDomain, node, rack, leafGroup, pod, cluster";
 
 void read_level(ObjectReader& reader, std::string_view field, std::optional<LevelKind>& into) {
@@ -77,6 +79,22 @@ void read_slices(ObjectReader& topology, JobSpec& spec) {
   }
 }
 
+void read_spread(ObjectReader& topology, JobSpec& spec) {
+  const Json* value = topology.take("spread");
+  if (value == nullptr || value->is_null()) return;
+  ObjectReader reader(*value, topology.pointer("spread"));
+  std::optional<LevelKind> level;
+  scheduler::SpreadLimit spread;
+  reader.require("level");
+  read_level(reader, "level", level);
+  reader.require("maxGpusPerGroup");
+  reader.read("maxGpusPerGroup", spread.max_gpus_per_group);
+  if (auto done = reader.finish(); !done) return topology.set_error(done.error());
+  if (!level) return topology.set_error("spread", "a level is wanted, not null");
+  spread.level = *level;
+  spec.spread = spread;
+}
+
 void read_topology(ObjectReader& reader, JobSpec& spec) {
   const Json* value = reader.take("topology");
   if (value == nullptr) return;
@@ -87,7 +105,41 @@ void read_topology(ObjectReader& reader, JobSpec& spec) {
   read_request(fields, "pipeline", spec.stage, &spec.spread_stages);
   read_request(fields, "job", spec.job);
   read_slices(fields, spec);
+  read_spread(fields, spec);
+  read_level(fields, "exclusive", spec.exclusive);
   if (auto done = fields.finish(); !done) reader.set_error(done.error());
+}
+
+void read_bandwidth(ObjectReader& reader, JobSpec& spec) {
+  const Json* value = reader.take("bandwidth");
+  if (value == nullptr || value->is_null()) return;
+  ObjectReader fields(*value, reader.pointer("bandwidth"));
+  scheduler::BandwidthWish wish;
+  std::optional<std::string> model;
+  fields.read("model", model);
+  if (model) {
+    if (*model != "hose" && *model != "pattern") {
+      fields.set_error("model", "there is no model " + shown(*model), "hose or pattern");
+    }
+    wish.model = *model == "pattern" ? scheduler::BandwidthModel::pattern : scheduler::BandwidthModel::hose;
+  }
+  if (fields.has("guaranteedGbpsPerPort")) {
+    double gbps = 0;
+    fields.read("guaranteedGbpsPerPort", gbps);
+    if (gbps < 0 || gbps > kMaxGbps) {
+      fields.set_error("guaranteedGbpsPerPort", "is no rate from 0 to 1000000 Gb/s");
+    } else {
+      wish.guaranteed = RateMbps(std::llround(gbps * 1000));
+    }
+  }
+  if (fields.has("surviveLinkFailure")) {
+    bool survive = false;
+    fields.read("surviveLinkFailure", survive);
+    wish.survive_link_failure = survive;
+  }
+  fields.read("qosClass", wish.qos_class);
+  if (auto done = fields.finish(); !done) return reader.set_error(done.error());
+  spec.bandwidth = std::move(wish);
 }
 
 void read_external(ObjectReader& reader, JobSpec& spec) {
@@ -157,7 +209,9 @@ Result<JobSpec> job_spec_from_json(const Json& value, const std::string& pointer
   read_gpus(reader, spec);
   reader.read("gpusPerNode", spec.gpus_per_node);
   read_topology(reader, spec);
+  reader.read("sparesPerDomain", spec.spares_per_domain);
   read_model_and_traffic(reader, spec);
+  read_bandwidth(reader, spec);
   reader.read("nodes", spec.only_nodes, 100'000);
   reader.read("excludeNodes", spec.exclude_nodes, 100'000);
   reader.read("nodeSelector", spec.node_selector, 64);
@@ -198,9 +252,24 @@ Out to_json(const JobSpec& spec) {
   for (const auto& slice : spec.slices) {
     topology["slices"].push_back({{"level", fabric::to_string(slice.level)}, {"size", slice.gpus}});
   }
+  if (spec.spread) {
+    topology["spread"] = {{"level", fabric::to_string(spec.spread->level)},
+                          {"maxGpusPerGroup", spec.spread->max_gpus_per_group}};
+  }
+  if (spec.exclusive) topology["exclusive"] = fabric::to_string(*spec.exclusive);
   if (!topology.empty()) value["topology"] = topology;
+  if (spec.spares_per_domain > 0) value["sparesPerDomain"] = spec.spares_per_domain;
   if (spec.model) value["model"] = to_json(*spec.model);
   if (spec.traffic) value["traffic"] = to_json(*spec.traffic);
+  if (spec.bandwidth) {
+    Out bandwidth = Out::object();
+    const auto& wish = *spec.bandwidth;
+    if (wish.model) bandwidth["model"] = *wish.model == scheduler::BandwidthModel::hose ? "hose" : "pattern";
+    if (wish.guaranteed) bandwidth["guaranteedGbpsPerPort"] = static_cast<double>(wish.guaranteed->value()) / 1000;
+    if (wish.survive_link_failure) bandwidth["surviveLinkFailure"] = *wish.survive_link_failure;
+    if (!wish.qos_class.empty()) bandwidth["qosClass"] = wish.qos_class;
+    value["bandwidth"] = bandwidth;
+  }
   if (!spec.only_nodes.empty()) value["nodes"] = spec.only_nodes;
   if (!spec.exclude_nodes.empty()) value["excludeNodes"] = spec.exclude_nodes;
   if (!spec.node_selector.empty()) value["nodeSelector"] = spec.node_selector;
@@ -211,10 +280,10 @@ Out to_json(const JobSpec& spec) {
   return value;
 }
 
-Result<JobSpec> read_job_spec(std::string_view body) {
-  auto value = parse_json(body);
-  if (!value) return std::unexpected(value.error());
-  auto spec = job_spec_from_json(*value, "");
+namespace {
+
+Result<JobSpec> checked_spec(const Json& value) {
+  auto spec = job_spec_from_json(value, "");
   if (!spec) return spec;
   if (auto checked = scheduler::check_job_spec(*spec); !checked) return std::unexpected(checked.error());
   if (spec->model) {
@@ -227,6 +296,46 @@ Result<JobSpec> read_job_spec(std::string_view body) {
     }
   }
   return spec;
+}
+
+}  // namespace
+
+Result<JobRequest> read_job_request(std::string_view body) {
+  auto value = parse_json(body);
+  if (!value) return std::unexpected(value.error());
+  JobRequest request;
+  if (value->is_object()) {
+    Json own = Json::object();
+    for (const auto* field : {"queue", "notBefore"}) {
+      if (!value->contains(field)) continue;
+      own[field] = (*value)[field];
+      value->erase(field);
+    }
+    ObjectReader reader(own, "");
+    reader.read("queue", request.queue);
+    std::optional<std::string> not_before;
+    reader.read("notBefore", not_before);
+    if (not_before) {
+      const auto time = parse_time_us(*not_before);
+      if (!time)
+        reader.set_error("notBefore", shown(*not_before) + " is no time", "like 2026-11-21T09:00:00Z (RFC 3339)");
+      request.not_before_us = time.value_or(0);
+    }
+    if (not_before && !request.queue) {
+      reader.set_error("notBefore", "only a job that queues can start later", "say \"queue\": true");
+    }
+    if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+  }
+  auto spec = checked_spec(*value);
+  if (!spec) return std::unexpected(spec.error());
+  request.spec = std::move(*spec);
+  return request;
+}
+
+Result<JobSpec> read_job_spec(std::string_view body) {
+  auto request = read_job_request(body);
+  if (!request) return std::unexpected(request.error());
+  return std::move(request->spec);
 }
 
 std::string write_job_spec(const JobSpec& spec) { return dump(to_json(spec)); }

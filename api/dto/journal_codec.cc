@@ -3,8 +3,10 @@
 #include <utility>
 
 #include "api/dto/fabric_event_json.h"
+#include "api/dto/guarantee_json.h"
 #include "api/dto/job_json.h"
 #include "api/dto/job_spec_json.h"
+#include "api/dto/queue_event_json.h"
 #include "api/dto/tenant_json.h"
 #include "api/dto/time_text.h"
 #include "fabric/formats/read_fabric.h"
@@ -48,6 +50,28 @@ struct Encode {
     return data;
   }
   Out operator()(const TenantRemoved& body) const { return {{"name", body.name}}; }
+  Out operator()(const JobQueued& body) const {
+    const Job& job = *after.jobs.find(body.job->id);
+    out.reports.push_back({"job_history",
+                           {{"id", control::to_string(job.id)},
+                            {"tenant", job.spec.tenant},
+                            {"name", job.spec.name},
+                            {"state", std::string(control::to_string(job.state))},
+                            {"gpus", static_cast<std::int64_t>(scheduler::rank_count(job.spec.parallelism))},
+                            {"submitted_at_us", job.submitted_us}}});
+    Out data = job_to_json(job, after.topology());
+    for (const auto* derived : {"state", "endedUs", "nodes", "history", "version"}) data.erase(derived);
+    return data;
+  }
+  Out operator()(const JobEvicted& body) const {
+    out.reports.push_back({"job_history",
+                           {{"id", control::to_string(body.id)},
+                            {"state", std::string(control::to_string(JobState::queued))},
+                            {"reason", body.reason}}});
+    return to_json(body);
+  }
+  Out operator()(const JobMoved& body) const { return to_json(body, after.topology()); }
+  Out operator()(const ReservationPut& body) const { return to_json(body, after.topology()); }
   Out operator()(const JobPlaced& body) const {
     const Job& job = *after.jobs.find(body.job->id);
     out.reports.push_back({"job_history",
@@ -58,9 +82,10 @@ struct Encode {
                             {"gpus", static_cast<std::int64_t>(job.placement.gpu_of_rank.size())},
                             {"nodes", static_cast<std::int64_t>(job.nodes.size())},
                             {"submitted_at_us", job.submitted_us},
-                            {"placed_at_us", job.history.front().time_us}}});
+                            {"placed_at_us", job.started_us}}});
     Out data = job_to_json(job, after.topology());
     for (const auto* derived : {"state", "endedUs", "nodes", "history", "version"}) data.erase(derived);
+    data["reason"] = body.reason;
     return data;
   }
   Out operator()(const JobEnded& body) const {
@@ -90,6 +115,8 @@ Result<fabric::TopologyPtr> read_topology(const std::string& digest, const BlobR
 Result<EventBody> decode_body(const db::Record& record, const Json& data, const ClusterState& before,
                               const BlobReader& blobs) {
   if (auto event = fabric_event_from_json(record.kind, data)) return std::move(*event);
+  if (auto event = queue_event_from_json(record.kind, data, before.topology())) return std::move(*event);
+  if (auto event = guarantee_event_from_json(record.kind, data)) return std::move(*event);
   ObjectReader reader(data, "/data");
   if (record.kind == "topology.accepted") {
     TopologyAccepted body;
@@ -116,14 +143,18 @@ Result<EventBody> decode_body(const db::Record& record, const Json& data, const 
     if (auto done = reader.finish(); !done) return std::unexpected(done.error());
     return body;
   }
-  if (record.kind == "job.placed") {
+  if (record.kind == "job.placed" || record.kind == "job.queued") {
+    const bool placed = record.kind == "job.placed";
     Json whole = data;
-    whole["state"] = control::to_string(JobState::placed);
+    const std::string reason = whole.value("reason", std::string());
+    whole.erase("reason");
+    whole["state"] = control::to_string(placed ? JobState::placed : JobState::queued);
     whole["history"] = Json::array();
     auto job = job_from_json(whole, before.topology());
     if (!job) return std::unexpected(job.error());
     (*job)->nodes = node_names(before.topology(), (*job)->placement.gpu_of_rank);
-    return JobPlaced{std::move(*job)};
+    if (!placed) return JobQueued{std::move(*job)};
+    return JobPlaced{std::move(*job), reason};
   }
   if (record.kind == "job.ended") {
     JobEnded body;
@@ -187,7 +218,9 @@ std::string JournalCodec::encode_state(const ClusterState& state) const {
        {{"digest", state.accepted.digest}, {"source", state.accepted.source}, {"version", state.accepted.version}}},
       {"nextJob", state.next_job},
       {"tenants", std::move(tenants)},
-      {"fabric", fabric_state_to_json(state)}};
+      {"fabric", fabric_state_to_json(state)},
+      {"queue", queue_state_to_json(state)},
+      {"guarantees", guarantee_state_to_json(state)}};
   Out ended = Out::array();
   for (const auto id : *state.ended) ended.push_back(id.number());
   value["ended"] = std::move(ended);
@@ -219,7 +252,9 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
   const Json* tenants = reader.take("tenants");
   const Json* jobs = reader.take("jobs");
   const Json* ended = reader.take("ended");
-  const Json* fabric = reader.take("fabric");  // not in the snapshots of the first versions
+  const Json* fabric = reader.take("fabric");  // these two are not in the snapshots of the first versions
+  const Json* queue = reader.take("queue");
+  const Json* guarantees = reader.take("guarantees");
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   if (topology == nullptr || tenants == nullptr || jobs == nullptr || ended == nullptr) {
     return fail(ErrorKind::internal, "journal.unreadable", "the snapshot lacks a part");
@@ -236,6 +271,12 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
   }
   if (fabric != nullptr) {
     if (auto read = read_fabric_state(*fabric, state); !read) return std::unexpected(read.error());
+  }
+  if (queue != nullptr) {
+    if (auto read = read_queue_state(*queue, state); !read) return std::unexpected(read.error());
+  }
+  if (guarantees != nullptr) {
+    if (auto read = read_guarantee_state(*guarantees, state); !read) return std::unexpected(read.error());
   }
   TenantTable table;
   for (const auto& item : *tenants) {

@@ -45,7 +45,7 @@ Out repairs_json(const SubnetStatus& status) {
                     {"blocks", repair->blocks},
                     {"mads", repair->mads},
                     {"isolated", repair->isolated},
-                    {"unreachablePairs", repair->unreachable_pairs}});
+                    {"unreachablePairs", repair->unreachable_pairs ? Out(*repair->unreachable_pairs) : Out(nullptr)}});
   }
   return list;
 }

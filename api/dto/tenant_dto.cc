@@ -1,6 +1,7 @@
 #include "api/dto/tenant_dto.h"
 
 #include "api/dto/tenant_json.h"
+#include "scheduler/job/printable.h"
 
 namespace railweave::api {
 namespace {
@@ -15,12 +16,27 @@ Result<control::Tenant> tenant_from_json(const std::string& name, const Json& va
   ObjectReader reader(value, "");
   reader.read("description", tenant.description);
   reader.read("maxGpus", tenant.max_gpus);
+  reader.read("quotaGpus", tenant.quota_gpus);
+  reader.read("cohort", tenant.cohort);
+  reader.read("borrowGpus", tenant.borrow_gpus);
+  reader.read("weight", tenant.weight);
+  std::string repair(to_string(tenant.repair));
+  reader.read("repair", repair);
+  if (repair == to_string(control::RepairPolicy::apply)) {
+    tenant.repair = control::RepairPolicy::apply;
+  } else if (repair != to_string(control::RepairPolicy::propose)) {
+    reader.set_error("repair", "there is no repair policy '" + shown(repair) + "'", "propose or apply");
+  }
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   return tenant;
 }
 
 Out to_json(const control::Tenant& tenant) {
-  return {{"description", tenant.description}, {"maxGpus", tenant.max_gpus ? Out(*tenant.max_gpus) : Out(nullptr)}};
+  const auto optional = [](const std::optional<std::uint64_t>& gpus) { return gpus ? Out(*gpus) : Out(nullptr); };
+  return {{"description", tenant.description},          {"maxGpus", optional(tenant.max_gpus)},
+          {"quotaGpus", optional(tenant.quota_gpus)},   {"cohort", tenant.cohort},
+          {"borrowGpus", optional(tenant.borrow_gpus)}, {"weight", tenant.weight},
+          {"repair", to_string(tenant.repair)}};
 }
 
 Result<control::Tenant> read_tenant(const std::string& name, std::string_view body) {
@@ -37,10 +53,30 @@ Result<control::Tenant> read_tenant(const std::string& name, std::string_view bo
   if (tenant && tenant->description.size() > 1000) {
     return fail(ErrorKind::invalid, "body.invalidField", "the description is longer than 1000 bytes", "/description");
   }
-  if (tenant && tenant->max_gpus > kMaxGpusLimit) {
-    return fail(ErrorKind::invalid, "body.invalidField",
-                "a limit of more than " + std::to_string(kMaxGpusLimit) + " GPUs is none", "/maxGpus",
-                "leave it out, or say null, for no limit");
+  if (!tenant) return tenant;
+  for (const auto& [gpus, where] :
+       {std::pair(tenant->max_gpus, "/maxGpus"), std::pair(tenant->quota_gpus, "/quotaGpus"),
+        std::pair(tenant->borrow_gpus, "/borrowGpus")}) {
+    if (gpus > kMaxGpusLimit) {
+      return fail(ErrorKind::invalid, "body.invalidField",
+                  "a limit of more than " + std::to_string(kMaxGpusLimit) + " GPUs is none", where,
+                  "leave it out, or say null, for no limit");
+    }
+  }
+  const auto wrong = [](std::string message, std::string where, std::string hint) {
+    return fail(ErrorKind::invalid, "body.invalidField", std::move(message), std::move(where), std::move(hint));
+  };
+  if (!(tenant->weight > 0 && tenant->weight <= 1e6)) {
+    return wrong("the weight of a fair share is above 0 and at most 1000000", "/weight", "1 is everyone's");
+  }
+  if (tenant->cohort.size() > 63 || !scheduler::is_printable_utf8(tenant->cohort)) {
+    return wrong("the name of a cohort is printable and at most 63 bytes long", "/cohort", "");
+  }
+  if (!tenant->quota_gpus && (!tenant->cohort.empty() || tenant->borrow_gpus)) {
+    return wrong("borrowing and lending need a quota", "/quotaGpus", "say how many GPUs the tenant may always have");
+  }
+  if (tenant->quota_gpus && tenant->max_gpus && *tenant->quota_gpus > *tenant->max_gpus) {
+    return wrong("the quota is more than the tenant may hold", "/quotaGpus", "at most maxGpus");
   }
   return tenant;
 }

@@ -26,7 +26,7 @@ std::string jobs_on(const ClusterState& state, const std::string& node) {
   std::size_t count = 0;
   state.jobs.visit_after(control::JobId(0), [&](const control::JobPtr& job) {
     if (!job->holds_gpus()) return true;
-    for (const auto gpu : job->placement.gpu_of_rank) {
+    for (const auto gpu : job->placement.held_gpus()) {
       if (state.topology().host(gpu) != host) continue;
       if (count++ < 5) jobs += (jobs.empty() ? "" : ", ") + to_string(job->id);
       break;

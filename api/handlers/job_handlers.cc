@@ -4,8 +4,11 @@
 #include "api/dto/job_dto.h"
 #include "api/dto/job_spec_dto.h"
 #include "api/dto/page.h"
+#include "api/dto/queue_dto.h"
 #include "api/dto/rank_text.h"
+#include "api/dto/time_text.h"
 #include "api/handlers/list_query.h"
+#include "api/handlers/queue_state.h"
 #include "api/handlers/reply.h"
 #include "api/handlers/routes.h"
 #include "services/control/placer_cache.h"
@@ -28,6 +31,22 @@ Result<JobPtr> find_job(const control::ClusterState& state, const std::string& i
 
 std::string version_etag(const control::Job& job) { return etag_of(control::to_string(job.id), job.version); }
 
+Response job_answer(const ControlPlane& plane, const control::ClusterState& state, const control::Job& job,
+                    int status) {
+  const auto queue = plane.loop.queue();
+  const auto* waits = job.state == control::JobState::queued ? wait_reason(*queue, job.id) : nullptr;
+  return Response::json(write_job(job, *state.placement_fabric, waits), status);
+}
+
+// The answer is the job as it is then.
+void submit_change(const ControlPlane& plane, control::Command command, const Responder& respond) {
+  submit(plane, std::move(command), respond, [&plane](const control::Accepted& accepted) {
+    const JobPtr job = accepted.state->jobs.find(accepted.job);
+    if (job == nullptr) return Response::empty();
+    return job_answer(plane, *accepted.state, *job, 200).with("ETag", version_etag(*job));
+  });
+}
+
 void list_jobs(const ControlPlane& plane, const Request& request, const Responder& respond) {
   const auto query = read_list_query(request, {"tenant", "state", "name"});
   if (!query) return void(respond(query.error()));
@@ -39,7 +58,7 @@ void list_jobs(const ControlPlane& plane, const Request& request, const Responde
                                 "query.invalidState",
                                 "there is no job state '" + *text + "'",
                                 {},
-                                "placed, completed, cancelled or lost"}));
+                                "queued, placed, completed, cancelled or lost"}));
     }
   }
   JobId after;
@@ -74,8 +93,8 @@ void list_jobs(const ControlPlane& plane, const Request& request, const Responde
 
 void post_job(const ControlPlane& plane, const Request& request, const Responder& respond) {
   if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  auto spec = read_job_spec(request.body);
-  if (!spec) return void(respond(spec.error()));
+  auto wish = read_job_request(request.body);
+  if (!wish) return void(respond(wish.error()));
   const std::string key(request.headers.value("Idempotency-Key"));
   const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
   if (key.size() > kMaxKeyBytes || !std::ranges::all_of(key, printable)) {
@@ -86,11 +105,11 @@ void post_job(const ControlPlane& plane, const Request& request, const Responder
               {},
               {}}));
   }
-  control::SubmitJob command{std::move(*spec), key, key.empty() ? std::string() : sha256_hex(request.body)};
-  submit(plane, {actor_of(request), std::move(command)}, respond, [](const control::Accepted& accepted) {
+  control::SubmitJob command{std::move(wish->spec), key, key.empty() ? std::string() : sha256_hex(request.body),
+                             wish->queue, wish->not_before_us};
+  submit(plane, {actor_of(request), std::move(command)}, respond, [&plane](const control::Accepted& accepted) {
     const JobPtr job = accepted.state->jobs.find(accepted.job);
-    Response response =
-        Response::json(write_job(*job, *accepted.state->placement_fabric), accepted.replayed ? 200 : 201);
+    Response response = job_answer(plane, *accepted.state, *job, accepted.replayed ? 200 : 201);
     response.headers.set("Location", "/v1/jobs/" + control::to_string(accepted.job));
     response.headers.set("ETag", version_etag(*job));
     return response;
@@ -102,7 +121,11 @@ void get_job(const ControlPlane& plane, const Request& request, const Responder&
   const auto state = plane.loop.state();
   auto job = find_job(*state, request.param("id"));
   if (!job) return void(respond(job.error()));
-  respond(with_etag(request, Response::json(write_job(**job, *state->placement_fabric)), version_etag(**job)));
+  // Why it waits changes without a new version: no answer "not modified" while it does.
+  if ((*job)->state == control::JobState::queued) {
+    return void(respond(job_answer(plane, *state, **job, 200).with("ETag", version_etag(**job))));
+  }
+  respond(with_etag(request, job_answer(plane, *state, **job, 200), version_etag(**job)));
 }
 
 void get_rank_text(const ControlPlane& plane, const Request& request, const Responder& respond, RankFormat format) {
@@ -177,11 +200,46 @@ void end_job(const ControlPlane& plane, const Request& request, const Responder&
     return void(respond(Error{ErrorKind::invalid, "query.tooLong", "the reason is longer than 500 bytes", {}, {}}));
   }
   control::EndJob command{(*job)->id, end_state, reason == nullptr ? std::string() : *reason, *version};
-  submit(plane, {actor_of(request), std::move(command)}, respond, [](const control::Accepted& accepted) {
-    const JobPtr ended = accepted.state->jobs.find(accepted.job);
-    if (ended == nullptr) return Response::empty();
-    return Response::json(write_job(*ended, *accepted.state->placement_fabric)).with("ETag", version_etag(*ended));
-  });
+  submit_change(plane, {actor_of(request), std::move(command)}, respond);
+}
+
+void checkpoint_job(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  if (auto checked = check_query(request, {"at"}); !checked) return void(respond(checked.error()));
+  const auto state = plane.loop.state();
+  auto job = find_job(*state, request.param("id"));
+  if (!job) return void(respond(job.error()));
+  std::int64_t at_us = 0;
+  if (const auto* text = request.query("at")) {
+    const auto time = parse_time_us(*text);
+    if (!time) {
+      return void(respond(Error{ErrorKind::invalid,
+                                "query.invalidTime",
+                                "'" + *text + "' is no time",
+                                {},
+                                "like 2026-11-21T09:00:00Z (RFC 3339)"}));
+    }
+    at_us = *time;
+  }
+  submit_change(plane, {actor_of(request), control::CheckpointJob{(*job)->id, at_us}}, respond);
+}
+
+void repair_job(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  if (auto checked = check_query(request, {"dryRun"}); !checked) return void(respond(checked.error()));
+  const auto dry_run = read_flag(request, "dryRun");
+  if (!dry_run) return void(respond(dry_run.error()));
+  const auto state = plane.loop.state();
+  auto job = find_job(*state, request.param("id"));
+  if (!job) return void(respond(job.error()));
+  auto version = wanted_version(request, control::to_string((*job)->id), (*job)->version);
+  if (!version) return void(respond(version.error()));
+  auto wish = read_repair((*job)->id, request.body);
+  if (!wish) return void(respond(wish.error()));
+  wish->if_version = *version;
+  if (!*dry_run) return submit_change(plane, {actor_of(request), std::move(*wish)}, respond);
+  thread_local control::PlacerCache placers;
+  const auto repair = control::plan_requested_repair(*state, *wish, placers);
+  if (!repair) return void(respond(repair.error()));
+  respond(Response::json(write_repair(state->topology(), **job, *repair)));
 }
 
 void query_placement(const ControlPlane& plane, const Request& request, const Responder& respond) {
@@ -211,6 +269,8 @@ void add_job_routes(Router& router, const ControlPlane& plane) {
              [&plane](const Request& q, Responder r) { end_job(plane, q, r, control::JobState::cancelled); });
   router.post("/v1/jobs/{id}/complete",
               [&plane](const Request& q, Responder r) { end_job(plane, q, r, control::JobState::completed); });
+  router.post("/v1/jobs/{id}/checkpoint", [&plane](const Request& q, Responder r) { checkpoint_job(plane, q, r); });
+  router.post("/v1/jobs/{id}/repair", [&plane](const Request& q, Responder r) { repair_job(plane, q, r); }, compute);
   router.post(
       "/v1/placements/query", [&plane](const Request& q, Responder r) { query_placement(plane, q, r); }, compute);
 }

@@ -18,6 +18,7 @@ void add_drain_routes(Router& router, const ControlPlane& plane);
 void add_alarm_routes(Router& router, const ControlPlane& plane);
 void add_routing_routes(Router& router, const ControlPlane& plane);
 void add_job_routes(Router& router, const ControlPlane& plane);
+void add_queue_routes(Router& router, const ControlPlane& plane);
 void add_tenant_routes(Router& router, const ControlPlane& plane);
 void add_event_routes(Router& router, const ControlPlane& plane);
 void add_operation_routes(Router& router, Operations& operations);

@@ -25,11 +25,17 @@ bool operator==(const ForwardingTables& a, const ForwardingTables& b) {
 }
 
 std::uint64_t ForwardingTables::digest() const {
+  const auto all = scope_->planes();
+  return digest(std::vector<PlaneId>(all.begin(), all.end()));
+}
+
+std::uint64_t ForwardingTables::digest(std::span<const PlaneId> planes) const {
   // FNV-1a over 64-bit words, finished with a mix (Fowler, Noll, Vo; the offset basis and prime are theirs).
   std::uint64_t hash = 0xcbf29ce484222325U;
   const auto add = [&](std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3U; };
   std::vector<std::uint16_t> row;
-  for (const auto& plane : planes_) {
+  for (const PlaneId id : planes) {
+    const auto& plane = planes_[id.index()];
     add(plane->switches());
     add(plane->destinations());
     row.resize(plane->destinations());

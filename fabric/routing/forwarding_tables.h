@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "fabric/routing/plane_tables.h"
@@ -35,6 +36,7 @@ class ForwardingTables {
   friend bool operator==(const ForwardingTables& a, const ForwardingTables& b);
   // Of scope shape and content, the same on every machine: names the tables that a certificate was computed from.
   [[nodiscard]] std::uint64_t digest() const;
+  [[nodiscard]] std::uint64_t digest(std::span<const PlaneId> planes) const;  // of these, in this order; all: digest()
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:

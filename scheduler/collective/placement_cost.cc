@@ -44,17 +44,16 @@ std::string_view to_string(CommGroup group) {
 PlacementCostModel::PlacementCostModel(const FabricBundles& bundles, const GpuGeneration& generation)
     : bundles_(bundles), generation_(generation) {
   local_pair_.resize(bundles.bundle_count() / 2);
-  pair_stamp_.assign(bundles.bundle_count() / 2, 0);
   local_unit_.resize(bundles.unit_count());
-  unit_stamp_.assign(bundles.unit_count(), 0);
   leaf_group_count_.assign(bundles.leaf_group_count(), 0);
 }
 
 BundlePair PlacementCostModel::local_pair(BundlePair pair, std::span<const double> capacity_mbps) {
   if (pair == kNone) return kNone;
-  if (pair_stamp_[pair] == job_) return local_pair_[pair];
-  pair_stamp_[pair] = job_;
-  const auto local = local_pair_[pair] = static_cast<BundlePair>(pair_of_.size());
+  Numbered& known = local_pair_[pair];
+  if (known.stamp == job_) return known.local;
+  const auto local = static_cast<BundlePair>(pair_of_.size());
+  known = {job_, local};
   pair_of_.push_back(pair);
   for (const double mbps : {capacity_mbps[std::size_t{2} * pair], capacity_mbps[std::size_t{2} * pair + 1]}) {
     us_per_byte_.push_back(mbps > 0 ? 8 / mbps : kNoCapacity);
@@ -70,11 +69,9 @@ void PlacementCostModel::number(std::span<const fabric::GpuId> gpu_of_rank, std:
   spots_.resize(gpu_of_rank.size());
   for (std::size_t r = 0; r < spots_.size(); ++r) {
     const FabricBundles::Place& place = bundles_.place(gpu_of_rank[r]);
-    if (unit_stamp_[place.unit] != job_) {
-      unit_stamp_[place.unit] = job_;
-      local_unit_[place.unit] = units_++;
-    }
-    spots_[r] = {.unit = local_unit_[place.unit],
+    Numbered& unit = local_unit_[place.unit];
+    if (unit.stamp != job_) unit = {job_, units_++};
+    spots_[r] = {.unit = unit.local,
                  .nvlink = place.domain == kNone ? kNone : local_pair(place.nvlink, capacity_mbps),
                  .nic = local_pair(place.nic, capacity_mbps),
                  .leaf = local_pair(place.leaf, capacity_mbps),

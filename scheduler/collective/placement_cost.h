@@ -85,11 +85,14 @@ class PlacementCostModel {
   Parallelism parallelism_;
 
   // Of one job.
-  std::vector<Spot> spots_;                             // by rank
-  std::vector<BundlePair> pair_of_;                     // local pair -> the fabric's
-  std::vector<double> us_per_byte_, load_;              // by local bundle; loads divided by what their carriers reach
-  std::vector<std::uint32_t> local_pair_, local_unit_;  // the fabric's -> local
-  std::vector<std::uint32_t> pair_stamp_, unit_stamp_;  // of the job that the numbers above are of
+  std::vector<Spot> spots_;                 // by rank
+  std::vector<BundlePair> pair_of_;         // local pair -> the fabric's
+  std::vector<double> us_per_byte_, load_;  // by local bundle; loads divided by what their carriers reach
+  struct Numbered {                         // side by side: the fabric is large, and each is looked up once a GPU
+    std::uint32_t stamp = 0;                // of the job that the number is of
+    std::uint32_t local = 0;
+  };
+  std::vector<Numbered> local_pair_, local_unit_;  // by the fabric's numbers
   std::uint32_t job_ = 0, units_ = 0;
 
   // Of one group at a time.

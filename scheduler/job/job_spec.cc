@@ -31,11 +31,11 @@ std::array<Factor, 5> factors(const Parallelism& p) {
 Result<void> check_parallelism(const Parallelism& parallelism) {
   std::uint64_t product = 1;
   for (const auto& [name, value] : factors(parallelism)) {
-    const std::string at = "/parallelism/" + std::string(name);
-    if (value == 0) return invalid(std::string(name) + " parallelism must be at least 1", at, "1 turns it off");
+    const auto at = [&name] { return "/parallelism/" + std::string(name); };
+    if (value == 0) return invalid(std::string(name) + " parallelism must be at least 1", at(), "1 turns it off");
     // The product so far is at most kMaxRanks and a factor below 2^32, so this cannot overflow.
     product *= value;
-    if (product > JobSpec::kMaxRanks) return invalid(too_many_ranks(), at, "reduce a factor");
+    if (product > JobSpec::kMaxRanks) return invalid(too_many_ranks(), at(), "reduce a factor");
   }
   return {};
 }
@@ -62,8 +62,10 @@ Result<void> check_gpus_per_node(const JobSpec& spec) {
   return {};
 }
 
-Result<void> check_name(const std::string& name, std::string at, bool may_be_empty) {
-  if (name.empty() && !may_be_empty) return invalid("must not be empty", std::move(at));
+Result<void> check_name(const std::string& name, std::string_view where, bool may_be_empty) {
+  if (name.empty() && may_be_empty) return {};
+  std::string at(where);
+  if (name.empty()) return invalid("must not be empty", std::move(at));
   if (name.size() > JobSpec::kMaxNameBytes) {
     return invalid("is " + std::to_string(name.size()) + " bytes long; at most " +
                        std::to_string(JobSpec::kMaxNameBytes) + " are allowed",
@@ -94,7 +96,10 @@ Result<void> check_names(const JobSpec& spec) {
   for (const auto& [name, at] :
        {Named{&spec.name, "/name"}, Named{&spec.tenant, "/tenant"}, Named{&spec.priority, "/priority"},
         Named{&spec.external_scheduler, "/external/scheduler"}, Named{&spec.external_id, "/external/id"}}) {
-    if (auto checked = check_name(*name, std::string(at), true); !checked) return checked;
+    if (auto checked = check_name(*name, at, true); !checked) return checked;
+  }
+  if (spec.bandwidth) {
+    if (auto checked = check_name(spec.bandwidth->qos_class, "/bandwidth/qosClass", true); !checked) return checked;
   }
   if (spec.only_nodes.size() > JobSpec::kMaxExcludeNodes) {
     return invalid("at most " + std::to_string(JobSpec::kMaxExcludeNodes) + " nodes can be named", "/nodes",
@@ -169,6 +174,22 @@ Result<void> check_slices(const JobSpec& spec) {
   return {};
 }
 
+Result<void> check_room_beside(const JobSpec& spec) {
+  if (spec.spares_per_domain > JobSpec::kMaxSparesPerDomain) {
+    return invalid("at most " + std::to_string(JobSpec::kMaxSparesPerDomain) + " spares can be held in each domain",
+                   "/sparesPerDomain");
+  }
+  if (!spec.spread) return {};
+  const std::uint64_t most = spec.spread->max_gpus_per_group;
+  if (most < spec.parallelism.tensor) {
+    return invalid("a group that gives " + std::to_string(most) + " GPUs holds no tensor group of " +
+                       std::to_string(spec.parallelism.tensor),
+                   "/topology/spread/maxGpusPerGroup", "allow at least one tensor group");
+  }
+  if (most > JobSpec::kMaxRanks) return invalid("is more than any job has", "/topology/spread/maxGpusPerGroup");
+  return {};
+}
+
 Result<void> check_traffic(const JobSpec& spec) {
   if (!spec.traffic) return {};
   constexpr double kMost = 1e18;  // bytes or calls of a rank and step; anything more is a mistake
@@ -232,6 +253,7 @@ Result<void> check_job_spec(const JobSpec& spec) {
   if (auto checked = check_names(spec); !checked) return checked;
   if (auto checked = check_levels(spec); !checked) return checked;
   if (auto checked = check_slices(spec); !checked) return checked;
+  if (auto checked = check_room_beside(spec); !checked) return checked;
   if (auto checked = check_traffic(spec); !checked) return checked;
   if (spec.expected_duration_s &&
       (*spec.expected_duration_s <= 0 || *spec.expected_duration_s > JobSpec::kMaxDurationS)) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fabric/base/error.h"
+#include "fabric/base/units.h"
 #include "fabric/topology/locality.h"
 #include "scheduler/job/model.h"
 
@@ -47,6 +48,25 @@ struct Slice {
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
+enum class BandwidthModel : std::uint8_t { hose, pattern };
+
+// What a job asks of the network; what is not said is as in its tenant's contract.
+struct BandwidthWish {
+  std::optional<BandwidthModel> model;
+  std::optional<RateMbps> guaranteed;  // each way, at each of its ports; 0: best effort
+  std::optional<bool> survive_link_failure;
+  std::string qos_class;
+  friend bool operator==(const BandwidthWish&, const BandwidthWish&) = default;
+};
+
+// At most so many GPUs of the job in one group of the level, so that losing a group loses no more: its replicas and
+// stages spread over several.
+struct SpreadLimit {
+  fabric::LevelKind level = fabric::LevelKind::rack;
+  std::uint64_t max_gpus_per_group = 0;
+  friend bool operator==(const SpreadLimit&, const SpreadLimit&) = default;
+};
+
 struct JobSpec {
   static constexpr std::uint64_t kMaxRanks = 1U << 20U;
   static constexpr std::uint32_t kMaxGpusPerNode = 64;  // as fabric::TopologyBuilder::kMaxGpusPerHost
@@ -54,6 +74,7 @@ struct JobSpec {
   static constexpr std::size_t kMaxExcludeNodes = 4096;
   static constexpr std::size_t kMaxSelectors = 32;
   static constexpr std::size_t kMaxSlices = 6;
+  static constexpr std::uint32_t kMaxSparesPerDomain = 1024;
   static constexpr std::int64_t kMaxDurationS = 10LL * 366 * 24 * 3600;
 
   std::string name;
@@ -70,9 +91,18 @@ struct JobSpec {
   LevelRequest tensor, context, expert, stage, job;
   std::vector<Slice> slices;                       // sizes rise, each a multiple of the one before
   std::optional<fabric::LevelKind> spread_stages;  // each pipeline stage in a group of this level of its own
+  std::optional<SpreadLimit> spread;               // the whole job over several groups of a level
+
+  // Groups of the level that it has to itself: it goes where nobody else is, and while it holds them nobody else comes.
+  std::optional<fabric::LevelKind> exclusive;
+  // So many GPUs of each NVLink domain used held beside its ranks, idle until a repair needs them. (A GPU without
+  // NVLink is in a domain with the others of its node that have none.)
+  std::uint32_t spares_per_domain = 0;
 
   std::optional<ModelSpec> model;      // what it computes, to predict a step
   std::optional<TrafficSpec> traffic;  // what it sends, in place of what the model implies
+
+  std::optional<BandwidthWish> bandwidth;
 
   std::vector<std::string> only_nodes;  // nowhere else; none: anywhere
   std::vector<std::string> exclude_nodes;

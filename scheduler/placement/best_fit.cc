@@ -44,6 +44,25 @@ void BestFit::count_pieces(const FitIndex& index, std::span<const Rung> rungs, u
     here[group] = static_cast<std::uint32_t>(std::min<std::uint64_t>(here[group] / rung->factor, rung->most));
 }
 
+void BestFit::count_pieces_inside(const FitIndex& index, std::span<const Rung> rungs, const Fit& group) {
+  for (unsigned level = rungs.front().level; level <= group.level; ++level) {
+    pieces_[level].resize(hierarchy_->group_count(level));
+    const auto group_at = [&](LeafIndex leaf) {
+      return leaf == hierarchy_->leaf_count() ? hierarchy_->group_count(level) : hierarchy_->group_of_leaf(level, leaf);
+    };
+    count_pieces(index, rungs, level, group_at(hierarchy_->first_leaf(group.level, group.group)),
+                 group_at(hierarchy_->first_leaf(group.level, group.group + 1)));
+  }
+}
+
+std::uint32_t BestFit::pieces_in(const FitIndex& index, std::span<const Rung> rungs, unsigned level, GroupIndex group) {
+  const auto beyond = std::ranges::find_if(rungs, [&](const Rung& rung) { return rung.level > level; });
+  rungs = rungs.first(static_cast<std::size_t>(beyond - rungs.begin()));
+  if (rungs.empty()) return index.units(level, group);
+  count_pieces_inside(index, rungs, {level, group});
+  return pieces_[level][group];
+}
+
 // In the unit of that level: pieces of the last rung at or below it.
 std::uint32_t BestFit::holds(const FitIndex& index, unsigned level, GroupIndex group) const {
   return !rungs_.empty() && level >= rungs_.front().level ? pieces_[level][group] : index.units(level, group);
@@ -87,18 +106,8 @@ std::span<const Share> BestFit::distribute(const FitIndex& index, const FitReque
   for (auto rung = request.rungs.rbegin(); rung != request.rungs.rend() && rung->level > fit.level; ++rung) {
     amount *= rung->factor;
   }
-  if (!rungs_.empty()) {
-    // find() may have looked at other shapes since; inside the group found this is little work.
-    for (unsigned level = rungs_.front().level; level <= fit.level; ++level) {
-      pieces_[level].resize(hierarchy_->group_count(level));
-      const auto group_at = [&](LeafIndex leaf) {
-        return leaf == hierarchy_->leaf_count() ? hierarchy_->group_count(level)
-                                                : hierarchy_->group_of_leaf(level, leaf);
-      };
-      count_pieces(index, rungs_, level, group_at(hierarchy_->first_leaf(fit.level, fit.group)),
-                   group_at(hierarchy_->first_leaf(fit.level, fit.group + 1)));
-    }
-  }
+  // find() may have looked at other shapes since; inside the group found this is little work.
+  if (!rungs_.empty()) count_pieces_inside(index, rungs_, fit);
   if (request.fill == Fill::fragments) {
     give_fragments(index, fit, amount);
   } else {

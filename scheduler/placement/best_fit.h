@@ -60,6 +60,9 @@ class BestFit {
   // up.
   void count_pieces(const FitIndex& index, std::span<const Rung> rungs, unsigned max_level);
   [[nodiscard]] std::uint32_t pieces(unsigned level, GroupIndex group) const { return pieces_[level][group]; }
+  // Pieces of the last rung at or below the level that one group of it holds; units where there is none. O(its size).
+  [[nodiscard]] std::uint32_t pieces_in(const FitIndex& index, std::span<const Rung> rungs, unsigned level,
+                                        GroupIndex group);
 
   // What each leaf gives, in order of leaves: for what find() answered on the same state. Valid until the next call.
   [[nodiscard]] std::span<const Share> distribute(const FitIndex& index, const FitRequest& request, const Fit& fit);
@@ -77,6 +80,7 @@ class BestFit {
 
   void count_pieces(const FitIndex& index, std::span<const Rung> rungs, unsigned level, GroupIndex first,
                     GroupIndex end);
+  void count_pieces_inside(const FitIndex& index, std::span<const Rung> rungs, const Fit& group);
   [[nodiscard]] std::uint32_t holds(const FitIndex& index, unsigned level, GroupIndex group) const;
   void give(const FitIndex& index, unsigned level, GroupIndex group, std::uint64_t amount);
   void give_straddling(const FitIndex& index, unsigned level, GroupIndex group, std::uint64_t units);

@@ -12,6 +12,11 @@ using Change = Candidate::Change;
 // More groups are looked at where looking is cheap.
 std::size_t groups_worth_a_look(std::uint64_t ranks) { return ranks <= 64 ? 2 : ranks <= 1024 ? 3 : 1; }
 
+// Nothing is asked that pieces in order of replicas could break.
+bool may_order_replicas(const JobSpec& spec) {
+  return !spec.stage.required && !spec.stage.preferred && !spec.spread_stages && !spec.spread && spec.slices.empty();
+}
+
 // Stages of a replica of the model follow each other: nested pieces after the groups inside a stage are replicas.
 bool put_replicas_together(const JobSpec& spec, JobShape& shape) {
   const Parallelism& p = spec.parallelism;
@@ -34,7 +39,7 @@ class Enumeration {
 
  private:
   void add(Found found, Change change, PackingOrder order = PackingOrder::stages) {
-    list_.push_back({std::move(found), order, change});
+    list_.push_back({std::move(found), order, change, {}, 0});
   }
   [[nodiscard]] const FitIndex& index(const JobShape& shape) { return tree_.fit_index(shape.fit); }
   static FitRequest request(const JobShape& shape) {
@@ -43,6 +48,7 @@ class Enumeration {
   void add_replicas(const Found& base);
   void add_other_groups(const Found& base);
   void add_farther(const Found& base);
+  void add_fewest_groups(const Found& base);
   void add_sound();
 
   JobSearch& search_;
@@ -64,13 +70,17 @@ Result<std::vector<Candidate>> Enumeration::all() {
   if (unaligned) add(*unaligned, Change::unaligned);
   add_replicas(loose);
   add_other_groups(loose);
-  add_farther(loose);
+  add_fewest_groups(list_.front().found);
+  if (unaligned) add_fewest_groups(loose);
+  // Scoring is what a large job's decision takes: what is seldom chosen is left out for them.
+  const bool large = rank_count(spec_.parallelism) > 1024;
+  if (!large || list_.back().change != Change::fewest_groups) add_farther(loose);
   add_sound();
   return std::move(list_);
 }
 
 void Enumeration::add_replicas(const Found& base) {
-  if (spec_.stage.required || spec_.stage.preferred || spec_.spread_stages || !spec_.slices.empty()) return;
+  if (!may_order_replicas(spec_)) return;
   Found found = base;
   if (!put_replicas_together(spec_, found.shape)) return;
   Found aligned = found;
@@ -97,6 +107,18 @@ void Enumeration::add_farther(const Found& base) {
   if (fit) add({base.shape, *fit}, Change::farther);
 }
 
+void Enumeration::add_fewest_groups(const Found& base) {
+  const Hierarchy& hierarchy = tree_.hierarchy();
+  const unsigned level = hierarchy.level_of(fabric::LevelKind::leaf_group);
+  if (level == Hierarchy::kNoLevel || base.fit.level <= level) return;  // in one leaf group already, or none there
+  Found found = base;
+  if (spec_.job.preferred) found.shape.max_level = base.fit.level;  // no farther than it has to
+  auto portions = fewest_groups(search_.best_fit(), hierarchy, index(found.shape), found.shape, level, base.fit.level);
+  if (portions.empty()) return;
+  found.shape.max_level = base.shape.max_level;
+  list_.push_back({std::move(found), PackingOrder::stages, Change::fewest_groups, std::move(portions), level});
+}
+
 void Enumeration::add_sound() {
   for (const auto& filter : question_.sound) {
     std::optional<Found> unaligned;
@@ -104,8 +126,7 @@ void Enumeration::add_sound() {
     if (!found || !*found) continue;
     const Found& loose = unaligned ? *unaligned : **found;
     Found replicas = loose;
-    if (!spec_.stage.required && !spec_.stage.preferred && !spec_.spread_stages && spec_.slices.empty() &&
-        put_replicas_together(spec_, replicas.shape)) {
+    if (may_order_replicas(spec_) && put_replicas_together(spec_, replicas.shape)) {
       add(std::move(replicas), Change::sound_links, PackingOrder::replicas);
     }
     if (unaligned) add(std::move(*unaligned), Change::sound_links);
@@ -128,6 +149,8 @@ std::string text_of(Change change, const Hierarchy& hierarchy, const Found& foun
       return "each replica in a group of its own";
     case Change::another_group:
       return "another " + level;
+    case Change::fewest_groups:
+      return "over the fewest leaf groups";
     case Change::farther:
       return "over several groups of one " + level;
     case Change::sound_links:

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/placement/fewest_groups.h"
 #include "scheduler/placement/job_search.h"
 
 namespace railweave::scheduler {
@@ -18,12 +19,15 @@ struct Candidate {
     replicas,       // the stages of a replica side by side, in place of the replicas of a stage
     own_replicas,   // likewise, each replica within one group of a level
     another_group,  // of the same level
+    fewest_groups,  // leaf groups as few as can be, wherever they are
     farther,        // spread over several groups of that level
     sound_links,    // only behind links that have all or most of their rate
   };
   Found found;
   PackingOrder order = PackingOrder::stages;
   Change change = Change::none;
+  std::vector<GroupPortion> portions;  // of groups of portion_level, in place of BestFit's choice inside found.fit
+  unsigned portion_level = 0;
 };
 
 // "stages of a replica side by side"

@@ -1,6 +1,9 @@
 #include "scheduler/placement/counterfactuals.h"
 
+#include <algorithm>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "scheduler/placement/placement_transaction.h"
@@ -19,8 +22,9 @@ class Trial {
   void fewer(std::string_view name, std::uint32_t Parallelism::* factor);
   void farther(std::string_view name, LevelRequest JobSpec::* group);
   void without_gpus_per_node();
+  void with_less_beside();
   void with_excluded_hosts();
-  void with_drained_hosts();
+  void with_unavailable_hosts();
   std::vector<Counterfactual> take() { return std::move(found_); }
 
  private:
@@ -35,6 +39,7 @@ class Trial {
       found_.push_back({std::move(change), outcome});
     }
   }
+  bool fits_with(std::span<const HostId> hosts);
   bool fits_empty() { return search_.fits(*refusal_.spec, *refusal_.empty, refusal_.filter); }
 
   const PlacementFabric& fabric_;
@@ -88,6 +93,31 @@ void Trial::without_gpus_per_node() {
   add("without gpusPerNode", outcome_of(spec));
 }
 
+void Trial::with_less_beside() {
+  JobSpec spec = *refusal_.spec;
+  if (spec.exclusive) {
+    spec.exclusive.reset();
+    add("without exclusive " + std::string(to_string(*refusal_.spec->exclusive)), outcome_of(spec));
+    spec.exclusive = refusal_.spec->exclusive;
+  }
+  if (const std::uint32_t asked = spec.spares_per_domain; asked > 0) {
+    // Most spares first: what fits with n fits with fewer.
+    std::uint32_t fits = 0;
+    std::uint32_t fails = asked;
+    while (fails - fits > 1) {
+      spec.spares_per_domain = fits + (fails - fits) / 2;
+      (outcome_of(spec) == Outcome::placed ? fits : fails) = spec.spares_per_domain;
+    }
+    spec.spares_per_domain = fits;
+    add("sparesPerDomain " + std::to_string(asked) + " -> " + std::to_string(fits), outcome_of(spec));
+    spec.spares_per_domain = asked;
+  }
+  if (spec.spread) {
+    spec.spread.reset();
+    add("without spread", outcome_of(spec));
+  }
+}
+
 void Trial::with_excluded_hosts() {
   if (refusal_.excluded.empty()) return;
   PlacementTransaction now(*refusal_.now, fabric_.topology());
@@ -99,16 +129,38 @@ void Trial::with_excluded_hosts() {
   add("without excludeNodes", outcome_of(*refusal_.spec));
 }
 
-void Trial::with_drained_hosts() {
+// Whether it is placed with these hosts available, too.
+bool Trial::fits_with(std::span<const HostId> hosts) {
+  if (hosts.empty()) return false;
   PlacementTransaction now(*refusal_.now, fabric_.topology());
-  for (const HostId host : fabric_.topology().hosts()) now.set_available(host, true);
-  for (const HostId host : refusal_.excluded) now.set_available(host, false);
-  const auto back = now.checkpoint();
-  if (back > 2 * refusal_.excluded.size() && search_.fits(*refusal_.spec, *refusal_.now, refusal_.filter)) {
-    const auto drained = back - 2 * refusal_.excluded.size();
-    add("with " + std::to_string(drained) + (drained == 1 ? " drained node back" : " drained nodes back"),
-        Outcome::placed);
+  for (const HostId host : hosts) now.set_available(host, true);
+  return search_.fits(*refusal_.spec, *refusal_.now, refusal_.filter);
+}
+
+void Trial::with_unavailable_hosts() {
+  constexpr std::size_t kTriedAlone = 64;
+  std::vector<HostId> drained, cut_off;
+  for (const HostId host : fabric_.topology().hosts()) {
+    const HostAllocation& allocation = refusal_.now->allocation(host);
+    if (!allocation.unavailable || std::ranges::binary_search(refusal_.excluded, host)) continue;
+    (allocation.short_of_link ? cut_off : drained).push_back(host);
   }
+  const auto count = [](std::size_t nodes, std::string_view what) {
+    return std::to_string(nodes) + std::string(what) + (nodes == 1 ? " node" : " nodes");
+  };
+  // One link is repaired sooner than many.
+  for (std::size_t i = 0; i < std::min(cut_off.size(), kTriedAlone); ++i) {
+    if (!fits_with(std::span(cut_off).subspan(i, 1))) continue;
+    return add("after the link of " + std::string(fabric_.topology().name(cut_off[i])) + " returns", Outcome::placed);
+  }
+  if (fits_with(cut_off)) return add("after the links of " + count(cut_off.size(), "") + " return", Outcome::placed);
+  if (fits_with(drained)) return add("with " + count(drained.size(), " drained") + " back", Outcome::placed);
+  if (cut_off.empty() || drained.empty()) return;
+  const std::size_t links = cut_off.size();
+  cut_off.insert(cut_off.end(), drained.begin(), drained.end());
+  if (!fits_with(cut_off)) return;
+  add("with " + count(drained.size(), " drained") + " back and after the links of " + count(links, "") + " return",
+      Outcome::placed);
 }
 
 }  // namespace
@@ -122,8 +174,9 @@ std::vector<Counterfactual> counterfactuals(const PlacementFabric& fabric, JobSe
   trial.farther("pipeline", &JobSpec::stage);
   trial.farther("job", &JobSpec::job);
   trial.without_gpus_per_node();
+  trial.with_less_beside();
   trial.with_excluded_hosts();
-  trial.with_drained_hosts();
+  trial.with_unavailable_hosts();
   return trial.take();
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "scheduler/placement/claims.h"
 #include "scheduler/placement/counterfactuals.h"
 #include "scheduler/placement/fit_index.h"
 
@@ -21,8 +22,16 @@ bool allowed(const JobSearch::Filter& filter, LeafIndex leaf) { return !filter |
 
 class Account {
  public:
-  Account(const PlacementFabric& fabric, JobSearch& search, const Refusal& refusal, JobShape shape)
-      : fabric_(fabric), hierarchy_(fabric.hierarchy()), search_(search), refusal_(refusal), shape_(std::move(shape)) {}
+  // The shapes behind what the job may use now, and may use where nobody else is.
+  Account(const PlacementFabric& fabric, JobSearch& search, const Refusal& refusal, JobShape shape, FitShape empty,
+          std::uint64_t free_gpus)
+      : fabric_(fabric),
+        hierarchy_(fabric.hierarchy()),
+        search_(search),
+        refusal_(refusal),
+        shape_(std::move(shape)),
+        empty_(std::move(empty)),
+        free_gpus_(free_gpus) {}
 
   [[nodiscard]] Explanation write(Outcome outcome);
 
@@ -36,7 +45,7 @@ class Account {
     std::uint64_t needed = 0;
     std::uint64_t fit = 0;
   };
-  [[nodiscard]] Failure failure_in(PlacementTree& tree);
+  [[nodiscard]] Failure failure_in(PlacementTree& tree, const FitShape& fit);
 
   // A unit is a block, or several on one node.
   [[nodiscard]] std::uint64_t blocks(std::uint64_t units, const FitIndex& index) const {
@@ -48,13 +57,13 @@ class Account {
   JobSearch& search_;
   const Refusal& refusal_;
   JobShape shape_;
+  FitShape empty_;
+  std::uint64_t free_gpus_;  // before spares were set aside
 };
 
 void Account::count_gpus(Explanation& why) {
   why.total_gpus = hierarchy_.total_capacity();
-  for (LeafIndex leaf = 0; leaf < hierarchy_.leaf_count(); ++leaf) {
-    if (allowed(refusal_.filter, leaf)) why.free_gpus += refusal_.now->free(0, leaf);
-  }
+  why.free_gpus = free_gpus_;
   const FitIndex& index = refusal_.now->fit_index(shape_.fit);
   std::uint64_t units = 0;
   for (GroupIndex group = 0; group < hierarchy_.group_count(hierarchy_.top()); ++group) {
@@ -67,7 +76,7 @@ void Account::count_levels(Explanation& why) {
   const std::uint64_t needed = shape_.units();
   for (unsigned level = 0; level < hierarchy_.level_count(); ++level) {
     LevelFit fit{.level = hierarchy_.kind(level), .groups = hierarchy_.group_count(level)};
-    const FitIndex& empty = refusal_.empty->fit_index(shape_.fit);
+    const FitIndex& empty = refusal_.empty->fit_index(empty_);
     fit.best_blocks_empty = blocks(empty.most_units(level), empty);
     const FitIndex& index = refusal_.now->fit_index(shape_.fit);
     fit.best_blocks = blocks(index.most_units(level), index);
@@ -86,8 +95,8 @@ void Account::count_levels(Explanation& why) {
   }
 }
 
-Account::Failure Account::failure_in(PlacementTree& tree) {
-  const FitIndex& index = tree.fit_index(shape_.fit);
+Account::Failure Account::failure_in(PlacementTree& tree, const FitShape& fit) {
+  const FitIndex& index = tree.fit_index(fit);
   std::uint64_t unit_blocks = blocks(1, index);
   if (index.most_units(shape_.max_level) == 0) {
     // Not even one: what must share a domain, or a node, does not.
@@ -154,6 +163,8 @@ void Account::list_excluded(Explanation& why) {
       count(refusal_.now->allocation(host).short_of_link ? "linkDown" : "drained", host);
     else if (shape_.fit.nvlink && !nvlink)
       count("noNvlinkDomain", host);
+    else if (!allowed(shape_.fit.filter, first))
+      count("groupInUse", host);
   }
 }
 
@@ -165,7 +176,8 @@ Explanation Account::write(Outcome outcome) {
   count_gpus(why);
   count_levels(why);
   list_excluded(why);
-  const Failure failure = failure_in(outcome == Outcome::never ? *refusal_.empty : *refusal_.now);
+  const Failure failure =
+      outcome == Outcome::never ? failure_in(*refusal_.empty, empty_) : failure_in(*refusal_.now, shape_.fit);
   why.level = failure.level;
   why.blocks_needed = failure.needed;
   why.blocks_fit = failure.fit;
@@ -173,7 +185,13 @@ Explanation Account::write(Outcome outcome) {
   const std::string blocks = shape_.fit.block == 1
                                  ? (failure.needed == 1 ? "GPU" : "GPUs")
                                  : (failure.needed == 1 ? "group of " : "groups of ") + gpus_text(shape_.fit.block);
-  const std::string needs = std::to_string(failure.needed) + " " + blocks + " must share one " + level;
+  const JobSpec& spec = *refusal_.spec;
+  std::string needs = std::to_string(failure.needed) + " " + blocks + " must share one " + level;
+  if (spec.exclusive) needs += ", each " + std::string(to_string(*spec.exclusive)) + " used by nobody else";
+  if (spec.spares_per_domain > 0) {
+    needs += ", with " + std::to_string(spec.spares_per_domain) + (spec.spares_per_domain == 1 ? " spare" : " spares") +
+             " in each NVLink domain";
+  }
   if (outcome == Outcome::never) {
     why.code = "jobs.neverFits";
     why.message = needs + ", but even with no job running at most " + std::to_string(failure.fit) + " would fit in one";
@@ -195,8 +213,19 @@ PlacementResult explain(const PlacementFabric& fabric, JobSearch& search, const 
   PlacementResult result;
   result.outcome = search.fits(*refusal.spec, *refusal.empty, refusal.filter) ? Outcome::not_now : Outcome::never;
   const auto wishes = wishes_of(*refusal.spec, fabric.hierarchy());
-  auto shape = shape_of(*refusal.spec, fabric.hierarchy(), wishes->required(), refusal.filter);
-  result.explanation = Account(fabric, search, refusal, std::move(*shape)).write(result.outcome);
+  std::uint64_t free_gpus = 0;
+  for (LeafIndex leaf = 0; leaf < fabric.hierarchy().leaf_count(); ++leaf) {
+    if (allowed(refusal.filter, leaf)) free_gpus += refusal.now->free(0, leaf);
+  }
+  {
+    const Claims now(search, *refusal.now, *refusal.spec, refusal.filter);
+    const Claims empty(search, *refusal.empty, *refusal.spec, refusal.filter);
+    auto shape = shape_of(*refusal.spec, fabric.hierarchy(), wishes->required(), now.filter());
+    FitShape fit_empty = shape->fit;
+    fit_empty.filter = empty.filter();
+    result.explanation =
+        Account(fabric, search, refusal, std::move(*shape), std::move(fit_empty), free_gpus).write(result.outcome);
+  }
   result.explanation.counterfactuals = counterfactuals(fabric, search, refusal);
   return result;
 }

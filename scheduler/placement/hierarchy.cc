@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <numeric>
 
 #include "fabric/base/check.h"
@@ -143,7 +144,24 @@ Hierarchy::Hierarchy(const fabric::Topology& topology, const fabric::Locality& l
       level.pooled[group] = *first && std::all_of(first, end, [&](auto domain) { return domain == *first; }) ? 1 : 0;
     }
   }
+  number_domains(domains);
   name_kinds(topology, locality);
+}
+
+void Hierarchy::number_domains(std::span<const NvlinkDomainId> domain_of_leaf) {
+  std::map<std::uint32_t, std::uint32_t> number_of;
+  std::vector<std::vector<LeafIndex>> leaves;
+  for (LeafIndex leaf = 0; leaf < leaf_count(); ++leaf) {
+    auto number = static_cast<std::uint32_t>(leaves.size());
+    if (domain_of_leaf[leaf]) number = number_of.emplace(domain_of_leaf[leaf].value(), number).first->second;
+    if (number == leaves.size()) leaves.emplace_back();
+    leaves[number].push_back(leaf);
+    domain_of_leaf_.push_back(number);
+  }
+  for (const auto& of_domain : leaves) {
+    leaves_by_domain_.insert(leaves_by_domain_.end(), of_domain.begin(), of_domain.end());
+    first_of_domain_.push_back(static_cast<std::uint32_t>(leaves_by_domain_.size()));
+  }
 }
 
 // The lowest level whose groups are exactly the leaves with equal keys.

@@ -80,6 +80,14 @@ class Hierarchy {
   [[nodiscard]] fabric::HostId host(LeafIndex leaf) const { return fabric::HostId(leaf_host_[leaf]); }
   [[nodiscard]] std::uint64_t gpu_mask(LeafIndex leaf) const { return leaf_mask_[leaf]; }
   [[nodiscard]] bool has_nvlink(LeafIndex leaf) const { return leaf_nvlink_[leaf] != 0; }
+  // NVLink domains, numbered from 0; a leaf without NVLink is a domain of its own. Leaves of one need not be
+  // consecutive where domains are no level.
+  [[nodiscard]] std::uint32_t domain_count() const { return static_cast<std::uint32_t>(first_of_domain_.size() - 1); }
+  [[nodiscard]] std::uint32_t domain(LeafIndex leaf) const { return domain_of_leaf_[leaf]; }
+  [[nodiscard]] std::span<const LeafIndex> leaves_of_domain(std::uint32_t domain) const {
+    return std::span(leaves_by_domain_)
+        .subspan(first_of_domain_[domain], first_of_domain_[domain + 1] - first_of_domain_[domain]);
+  }
   // Leaves of a host: consecutive.
   [[nodiscard]] LeafIndex host_first_leaf(fabric::HostId host) const { return host_first_leaf_[host.index()]; }
   [[nodiscard]] std::uint32_t host_leaf_count(fabric::HostId host) const { return host_leaf_count_[host.index()]; }
@@ -100,6 +108,7 @@ class Hierarchy {
   std::vector<std::uint32_t> lay_out(std::span<const std::uint32_t> capacity,
                                      std::span<const std::vector<std::uint32_t>> grouping);
   [[nodiscard]] unsigned level_with_groups(std::span<const std::uint32_t> key_of_leaf) const;
+  void number_domains(std::span<const fabric::NvlinkDomainId> domain_of_leaf);
   void name_kinds(const fabric::Topology& topology, const fabric::Locality& locality);
 
   std::vector<LevelColumns> levels_;
@@ -110,6 +119,9 @@ class Hierarchy {
   std::vector<std::uint32_t> leaf_host_;
   std::vector<std::uint64_t> leaf_mask_;
   std::vector<std::uint8_t> leaf_nvlink_;
+  std::vector<std::uint32_t> domain_of_leaf_;
+  std::vector<LeafIndex> leaves_by_domain_;
+  std::vector<std::uint32_t> first_of_domain_{0};  // by domain, and the end
   std::vector<LeafIndex> host_first_leaf_;
   std::vector<std::uint32_t> host_leaf_count_;
   std::vector<std::uint32_t> plain_leaf_;

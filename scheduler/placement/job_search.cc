@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "scheduler/placement/claims.h"
+
 namespace railweave::scheduler {
 
 Result<std::optional<Found>> JobSearch::find_at(const JobSpec& spec, const Nearness& nearness, PlacementTree& tree,
@@ -36,7 +38,7 @@ Result<std::optional<Found>> JobSearch::find(const JobSpec& spec, PlacementTree&
     }
   }
   const std::uint64_t stage = rank_count(spec.parallelism) / spec.parallelism.pipeline;
-  const bool stages_asked = spec.stage.required || spec.stage.preferred || spec.spread_stages;
+  const bool stages_asked = spec.stage.required || spec.stage.preferred || spec.spread_stages || spec.spread;
   const bool slices_larger = !spec.slices.empty() && spec.slices.back().gpus > stage;
   if (spec.parallelism.pipeline > 1 && !stages_asked && !slices_larger) {
     Found before = **best;
@@ -70,8 +72,20 @@ bool JobSearch::align(std::uint64_t piece_gpus, PlacementTree& tree, Found& foun
 bool JobSearch::fits(const JobSpec& spec, PlacementTree& tree, const Filter& filter) {
   const auto wishes = wishes_of(spec, *hierarchy_);
   if (!wishes) return false;
-  const auto found = find_at(spec, wishes->required(), tree, filter);
+  const Claims claims(*this, tree, spec, filter);
+  const auto found = find_at(spec, wishes->required(), tree, claims.filter());
   return found && *found;
+}
+
+JobSearch::Filter JobSearch::shared_filter(LeafFilter filter) {
+  const auto known = std::ranges::find_if(filters_, [&](const Filter& kept) { return *kept == filter; });
+  if (known != filters_.end()) {
+    std::rotate(filters_.begin(), known, known + 1);
+    return filters_.front();
+  }
+  if (filters_.size() == kFiltersKept) filters_.pop_back();
+  filters_.insert(filters_.begin(), std::make_shared<const LeafFilter>(std::move(filter)));
+  return filters_.front();
 }
 
 }  // namespace railweave::scheduler

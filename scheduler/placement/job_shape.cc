@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "scheduler/placement/job_spread.h"
+
 namespace railweave::scheduler {
 namespace {
 
@@ -91,30 +93,6 @@ Result<void> insert_slices(const JobSpec& spec, const Hierarchy& hierarchy, auto
   return {};
 }
 
-// Each stage in a group of the level of its own: a rung that counts at most one there.
-Result<void> spread_stages(const JobSpec& spec, unsigned level, JobShape& shape) {
-  const std::uint64_t stage = rank_count(spec.parallelism) / spec.parallelism.pipeline;
-  std::uint64_t size = std::max(shape.fit.block, shape.fit.per_node);
-  std::size_t rung = 0;
-  for (; rung < shape.rungs.size() && size < stage; ++rung) size *= shape.rungs[rung].factor;
-  const bool contained = rung == shape.rungs.size() && (rung == 0 || shape.rungs.back().level <= level);
-  if (size > stage || shape.max_level <= level || !contained) {
-    return fail(ErrorKind::impossible, "jobs.neverFits",
-                "pipeline stages cannot be apart and share a node, a slice or a group that is as near",
-                "/topology/pipeline/spread", "ask for one or the other");
-  }
-  if (size < stage) {
-    shape.rungs.push_back({level, stage / size, 1});
-    shape.count = spec.parallelism.pipeline;
-  } else if (!shape.rungs.empty() && shape.rungs.back().level == level) {
-    shape.rungs.back().most = 1;
-  } else {
-    shape.rungs.push_back({level, 1, 1});
-  }
-  shape.min_level = level + 1;
-  return {};
-}
-
 }  // namespace
 
 Nearness Wishes::required() const {
@@ -141,6 +119,9 @@ Result<Wishes> wishes_of(const JobSpec& spec, const Hierarchy& hierarchy) {
     if (!chain) return std::unexpected(chain.error());
     if (size_of(spec.parallelism, group) == 1) chain->assign(1, Near{});  // one GPU is near itself
     wishes.chain[at(group)] = std::move(*chain);
+  }
+  if (spec.exclusive && *spec.exclusive != LevelKind::nvlink_domain) {
+    if (const auto near = near_at(*spec.exclusive, hierarchy, "exclusive"); !near) return std::unexpected(near.error());
   }
   for (const bool explicitly : {true, false}) {
     for (const auto& [group, request, where] : asked) {
@@ -237,6 +218,19 @@ Result<JobShape> shape_of(const JobSpec& spec, const Hierarchy& hierarchy, const
     }
   }
 
+  unsigned cap_level = Hierarchy::kNoLevel;
+  if (spec.spread) {
+    const auto near = near_at(spec.spread->level, hierarchy, "spread/level");
+    if (!near) return std::unexpected(near.error());
+    cap_level = near->domain ? hierarchy.level_of(LevelKind::nvlink_domain) : near->level;
+    if (cap_level == Hierarchy::kNoLevel) {
+      return fail(ErrorKind::impossible, "jobs.unknownLevel", "NVLink domains are no level of this fabric",
+                  "/topology/spread/level", "spread over nodes or racks");
+    }
+    // What one group gives is counted in whole blocks: none straddles two.
+    shape.fit.straddle_top = std::min(shape.fit.straddle_top, cap_level);
+  }
+
   shape.nested_gpus.push_back(shape.fit.block);
   if (spec.gpus_per_node) {
     const std::uint32_t k = *spec.gpus_per_node;
@@ -268,6 +262,9 @@ Result<JobShape> shape_of(const JobSpec& spec, const Hierarchy& hierarchy, const
   shape.count = ranks / size;
   if (spread_level != Hierarchy::kNoLevel) {
     if (auto spread = spread_stages(spec, spread_level, shape); !spread) return std::unexpected(spread.error());
+  }
+  if (cap_level != Hierarchy::kNoLevel) {
+    if (auto spread = limit_groups(spec, cap_level, shape); !spread) return std::unexpected(spread.error());
   }
   return shape;
 }

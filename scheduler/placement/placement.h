@@ -19,7 +19,9 @@ enum class Outcome : std::uint8_t {
 };
 
 struct Placement {
-  std::vector<fabric::GpuId> gpu_of_rank;                   // one per rank, in rank order
+  std::vector<fabric::GpuId> gpu_of_rank;  // one per rank, in rank order
+  // Held beside them, rising: spares, and what is left of the groups that the job has to itself.
+  std::vector<fabric::GpuId> idle_gpus;
   fabric::LevelKind level = fabric::LevelKind::node;        // the nearest level one group of which holds the whole job
   fabric::LevelKind stage_level = fabric::LevelKind::node;  // ... each pipeline stage: the farthest of them
   std::uint32_t block_gpus = 1;  // the piece kept inside one NVLink domain: TP, times CP and EP where they fit
@@ -31,6 +33,13 @@ struct Placement {
   bool data_rings_on_rails = false;
   std::optional<Prediction> predicted;  // where the placer scores; as of the decision
   bool nics_assumed = false;  // some host used has no known GPU-to-adapter affinity; rails are then a guess too
+
+  // Everything that is taken when the job starts and given back when it ends: of its ranks, then the idle ones.
+  [[nodiscard]] std::vector<fabric::GpuId> held_gpus() const {
+    std::vector<fabric::GpuId> gpus(gpu_of_rank);
+    gpus.insert(gpus.end(), idle_gpus.begin(), idle_gpus.end());
+    return gpus;
+  }
 };
 
 // How much fits at one level, for "why not": blocks are the smallest pieces that must stay whole (tensor groups).

@@ -7,6 +7,7 @@
 
 #include "scheduler/collective/traffic.h"
 #include "scheduler/placement/candidates.h"
+#include "scheduler/placement/claims.h"
 #include "scheduler/placement/explain.h"
 #include "scheduler/placement/job_search.h"
 #include "scheduler/placement/packing.h"
@@ -62,6 +63,7 @@ class Placer::Impl {
     std::vector<fabric::GpuId> gpu_of_rank;
     PlacementCost cost;
     double lost_gpus = 0;
+    std::pair<std::uint32_t, std::uint32_t> spans;  // leaf groups and pods that it uses
   };
   struct Filters {
     std::map<std::string, std::string> selector;
@@ -72,11 +74,12 @@ class Placer::Impl {
 
   [[nodiscard]] PlacementResult refuse(const JobSpec& spec, const JobSearch::Filter& filter,
                                        std::vector<HostId> excluded);
-  Result<std::vector<Candidate>> candidates_of(const JobSpec& spec, const Filters& filters);
+  Result<std::vector<Candidate>> candidates_of(const JobSpec& spec, const Claims& claims, const Filters& filters);
   void lay_out(const JobSpec& spec, const Candidate& candidate, Laid& into);
-  [[nodiscard]] Placement choose(const JobSpec& spec, const std::vector<Candidate>& list,
+  [[nodiscard]] std::uint32_t groups_used(std::span<const Share> shares, fabric::LevelKind kind) const;
+  [[nodiscard]] Placement choose(const JobSpec& spec, const Claims& claims, const std::vector<Candidate>& list,
                                  std::vector<Alternative>* alternatives);
-  void add_wider_levels(const JobSpec& spec, const JobSearch::Filter& filter, PlacementResult& result);
+  void add_wider_levels(const JobSpec& spec, const Claims& claims, PlacementResult& result);
   [[nodiscard]] std::vector<HostId> excluded_by(const JobSpec& spec, std::vector<std::string>& warnings) const;
   [[nodiscard]] const Filters& filters_of(const JobSpec& spec);
 
@@ -116,26 +119,35 @@ PlacementResult Placer::Impl::place(const JobSpec& spec, bool with_alternatives)
   for (const HostId host : excluded) exclusion.set_available(host, false);
 
   PlacementResult result;
-  auto list = candidates_of(spec, filters);
-  if (!list) {
-    result = refused(list.error());
-  } else if (!list->empty()) {
-    result.outcome = Outcome::placed;
-    result.placement = choose(spec, *list, with_alternatives ? &result.alternatives : nullptr);
-    if (with_alternatives && options_.policy == PlacementPolicy::cost) add_wider_levels(spec, filters.usual, result);
-  } else {
-    result = refuse(spec, filters.usual, std::move(excluded));
+  bool fits = true;
+  {
+    const Claims claims(search_, tree_, spec, filters.usual);
+    auto list = candidates_of(spec, claims, filters);
+    if (!list) {
+      result = refused(list.error());
+    } else if (!list->empty()) {
+      result.outcome = Outcome::placed;
+      result.placement = choose(spec, claims, *list, with_alternatives ? &result.alternatives : nullptr);
+      if (with_alternatives && options_.policy == PlacementPolicy::cost) add_wider_levels(spec, claims, result);
+    } else {
+      fits = false;
+    }
   }
+  if (!fits) result = refuse(spec, filters.usual, std::move(excluded));
   result.warnings = std::move(warnings);
   return result;
 }
 
-Result<std::vector<Candidate>> Placer::Impl::candidates_of(const JobSpec& spec, const Filters& filters) {
+Result<std::vector<Candidate>> Placer::Impl::candidates_of(const JobSpec& spec, const Claims& claims,
+                                                           const Filters& filters) {
   if (options_.policy == PlacementPolicy::cost) {
     scorer_.set_job(spec);
-    return candidates(search_, {&spec, &tree_, filters.usual, filters.sound});
+    if (!claims.any()) return candidates(search_, {&spec, &tree_, filters.usual, filters.sound});
+    std::vector<JobSearch::Filter> sound;
+    for (const auto& filter : filters.sound) sound.push_back(both(claims.filter(), filter));
+    return candidates(search_, {&spec, &tree_, claims.filter(), sound});
   }
-  auto found = search_.find(spec, tree_, filters.usual);
+  auto found = search_.find(spec, tree_, claims.filter());
   if (!found) return std::unexpected(std::move(found.error()));
   std::vector<Candidate> list;
   if (*found) list.push_back({std::move(**found)});
@@ -147,9 +159,11 @@ std::optional<Placement> Placer::Impl::try_place(const JobSpec& spec) {
   std::vector<std::string> warnings;
   PlacementTransaction exclusion(tree_, fabric_->topology());
   for (const HostId host : excluded_by(spec, warnings)) exclusion.set_available(host, false);
-  const auto list = candidates_of(spec, filters_of(spec));
+  const Filters& filters = filters_of(spec);
+  const Claims claims(search_, tree_, spec, filters.usual);
+  const auto list = candidates_of(spec, claims, filters);
   if (!list || list->empty()) return std::nullopt;
-  return choose(spec, *list, nullptr);
+  return choose(spec, claims, *list, nullptr);
 }
 
 bool Placer::Impl::fits(const JobSpec& spec) {
@@ -162,10 +176,19 @@ bool Placer::Impl::fits(const JobSpec& spec) {
 
 void Placer::Impl::lay_out(const JobSpec& spec, const Candidate& candidate, Laid& into) {
   const JobShape& shape = candidate.found.shape;
-  const FitRequest request{.rungs = shape.rungs, .count = shape.count, .max_level = shape.max_level};
-  const auto shares = search_.best_fit().distribute(tree_.fit_index(shape.fit), request, candidate.found.fit);
-  into.shares.assign(shares.begin(), shares.end());
-  packing_.pack(tree_, shares, shape.nested_gpus);
+  FitRequest request{.rungs = shape.rungs, .count = shape.count, .max_level = shape.max_level};
+  const FitIndex& index = tree_.fit_index(shape.fit);
+  into.shares.clear();
+  const auto distribute = [&](const Fit& fit) {
+    const auto shares = search_.best_fit().distribute(index, request, fit);
+    into.shares.insert(into.shares.end(), shares.begin(), shares.end());
+  };
+  for (const auto& [group, amount] : candidate.portions) {
+    request.count = amount;
+    distribute({candidate.portion_level, group});
+  }
+  if (candidate.portions.empty()) distribute(candidate.found.fit);
+  packing_.pack(tree_, into.shares, shape.nested_gpus);
   const auto gpus = packing_.gpus();
   if (shape.expert_inside || candidate.order != PackingOrder::stages) {
     into.gpu_of_rank.resize(gpus.size());
@@ -177,13 +200,28 @@ void Placer::Impl::lay_out(const JobSpec& spec, const Candidate& candidate, Laid
   }
 }
 
-Placement Placer::Impl::choose(const JobSpec& spec, const std::vector<Candidate>& list,
+std::uint32_t Placer::Impl::groups_used(std::span<const Share> shares, fabric::LevelKind kind) const {
+  const Hierarchy& hierarchy = fabric_->hierarchy();
+  const unsigned level = hierarchy.level_of(kind);
+  if (level == Hierarchy::kNoLevel) return 0;
+  std::uint32_t used = 0;
+  GroupIndex last = UINT32_MAX;
+  for (const Share& share : shares) {
+    const GroupIndex group = hierarchy.group_of_leaf(level, share.leaf);
+    used += group != last ? 1 : 0;
+    last = group;
+  }
+  return used;
+}
+
+Placement Placer::Impl::choose(const JobSpec& spec, const Claims& claims, const std::vector<Candidate>& list,
                                std::vector<Alternative>* alternatives) {
   const Candidate* chosen = nullptr;
   Placement placement;
   if (options_.policy == PlacementPolicy::best_fit) {
     lay_out(spec, list.front(), best_);
     placement.gpu_of_rank = std::move(best_.gpu_of_rank);
+    placement.idle_gpus = claims.idle_gpus(*fabric_, placement.gpu_of_rank);
     placement.block_gpus = list.front().found.shape.fit.block;
     summarize(*fabric_, spec.parallelism, placement);
     return placement;
@@ -201,16 +239,25 @@ Placement Placer::Impl::choose(const JobSpec& spec, const std::vector<Candidate>
     }
     laid_.cost = scorer_.cost(laid_.gpu_of_rank);
     laid_.lost_gpus = list.size() > 1 ? scorer_.lost_gpus(tree_, laid_.shares) : 0;
+    if (list.size() > 1) {
+      laid_.spans = {groups_used(laid_.shares, fabric::LevelKind::leaf_group),
+                     groups_used(laid_.shares, fabric::LevelKind::pod)};
+    }
+    // What it would hold without need is lost to others, too.
+    if (claims.any() && list.size() > 1) {
+      laid_.lost_gpus += static_cast<double>(claims.idle_gpus(*fabric_, laid_.gpu_of_rank).size());
+    }
     ++scored_;
     if (alternatives != nullptr) others.emplace_back(&candidate, laid_.cost);
     // Not transitive if compared one by one: everything within the tolerance of the least seen so far competes on
-    // what it loses, and a new least drops those that are no longer near it.
+    // how far it spreads, then on what it loses, and a new least drops those that are no longer near it.
     const double us = laid_.cost.total_us;
     bool better = chosen == nullptr;
     if (!better) {
       const bool near_least = us <= least_us * (1 + kAsGood);
       const bool best_still_near = best_.cost.total_us <= std::min(us, least_us) * (1 + kAsGood);
-      better = near_least && (!best_still_near || laid_.lost_gpus < best_.lost_gpus);
+      better = near_least &&
+               (!best_still_near || std::pair(laid_.spans, laid_.lost_gpus) < std::pair(best_.spans, best_.lost_gpus));
     }
     least_us = chosen == nullptr ? us : std::min(least_us, us);
     if (!better) continue;
@@ -241,13 +288,14 @@ Placement Placer::Impl::choose(const JobSpec& spec, const std::vector<Candidate>
     }
   }
   placement.gpu_of_rank = std::move(best_.gpu_of_rank);
+  placement.idle_gpus = claims.idle_gpus(*fabric_, placement.gpu_of_rank);
   placement.block_gpus = shape.fit.block;
   summarize(*fabric_, spec.parallelism, placement);
   return placement;
 }
 
 // What a required level costs: the same job one level farther.
-void Placer::Impl::add_wider_levels(const JobSpec& spec, const JobSearch::Filter& filter, PlacementResult& result) {
+void Placer::Impl::add_wider_levels(const JobSpec& spec, const Claims& claims, PlacementResult& result) {
   struct Asked {
     LevelRequest JobSpec::* request;
     std::string_view name;
@@ -262,9 +310,9 @@ void Placer::Impl::add_wider_levels(const JobSpec& spec, const JobSearch::Filter
     if (to >= hierarchy.level_count()) continue;
     JobSpec wider = spec;
     (wider.*request) = {.required = hierarchy.kind(to)};
-    auto list = candidates(search_, {&wider, &tree_, filter, {}});
+    auto list = candidates(search_, {&wider, &tree_, claims.filter(), {}});
     if (!list || list->empty()) continue;
-    const Prediction other = *choose(wider, *list, nullptr).predicted;
+    const Prediction other = *choose(wider, claims, *list, nullptr).predicted;
     result.alternatives.push_back({"allow " + std::string(fabric::to_string(hierarchy.kind(to))) + " for " +
                                        std::string(name) + " instead of " + std::string(fabric::to_string(*required)),
                                    other.step_us, other.communication_us});

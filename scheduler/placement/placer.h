@@ -7,9 +7,10 @@
 //   PlacementResult result = placer.place(spec);   // changes nothing
 //
 // Method: a few candidates (candidates.h), BestFit's own choice first, scored by the predicted time of communication on
-// what links have left (scorer.h); among those within 1% of the best, the one that loses the fewest GPUs to the jobs to
-// come; among equals the first. With PlacementPolicy::best_fit that first choice alone, unscored: BestFit of Kueue's
-// topology-aware scheduling (KEP-2724) made sublinear, on nested groups instead of pods; see best_fit.h.
+// what links have left (scorer.h); among those within 1% of the best, the one in the fewest leaf groups, then pods,
+// then the one that loses the fewest GPUs to the jobs to come; among equals the first. With PlacementPolicy::best_fit
+// that first choice alone, unscored: BestFit of Kueue's topology-aware scheduling (KEP-2724) made sublinear, on nested
+// groups instead of pods; see best_fit.h.
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,7 @@ bool Refinement::applies(const JobSpec& spec, std::span<const fabric::GpuId> gpu
   const bool tensor_in_domain =
       !spec.tensor.preferred && (!spec.tensor.required || *spec.tensor.required == fabric::LevelKind::nvlink_domain);
   if (!tensor_in_domain || asked(spec.stage) || spec.job.preferred || spec.gpus_per_node || spec.spread_stages ||
-      !spec.slices.empty()) {
+      !spec.slices.empty() || spec.spread || spec.exclusive || spec.spares_per_domain > 0) {
     return false;
   }
   for (std::size_t i = 0; i < gpu_of_rank.size(); ++i) {

@@ -35,6 +35,8 @@ void summarize(const PlacementFabric& fabric, const Parallelism& parallelism, Pl
   placement.level = hierarchy.kind(level);
   placement.stage_level = hierarchy.kind(stage_level);
   placement.groups_at_level = level == 0 ? 1 : 0;
+  placement.nodes_used = 0;
+  placement.nics_assumed = false;
 
   fabric::HostId host;
   GroupIndex group = UINT32_MAX;

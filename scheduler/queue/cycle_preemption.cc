@@ -91,7 +91,7 @@ bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
   RAILWEAVE_CHECK(placement, "the plan was simulated on this tree");
   if (head_ && profile_) {
     // Behind a job that waits: its place and time are not to be lost. (The victims' GPUs could only help it.)
-    const auto hold = profile_->hold(placement->gpu_of_rank, input_.now_us, input_.now_us + entry.duration_us);
+    const auto hold = profile_->hold(placement->held_gpus(), input_.now_us, input_.now_us + entry.duration_us);
     auto beside = policy_.backfill == Backfill::easy ? later_placer_.try_place(*head_->entry.job->spec) : std::nullopt;
     profile_->drop(hold);
     if (!beside) {
@@ -99,9 +99,15 @@ bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
       forget_room();
       return false;
     }
-    head_->gpus = std::move(beside->gpu_of_rank);
+    head_->gpus = beside->held_gpus();
   }
   std::vector<QueueJobId> evicted;
+  for (const std::size_t i : plan->victims) evicted.push_back(candidates[i].id);
+  if (!passes_gate(entry, *placement, evicted)) {  // nobody is evicted for a job that cannot start
+    now_.rollback(before);
+    forget_room();
+    return true;
+  }
   for (const std::size_t i : plan->victims) {
     const Candidate& victim = candidates[i];
     const std::size_t at = running_at_.at(victim.id);
@@ -110,7 +116,6 @@ bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
     running_at_.erase(victim.id);
     if (profile_) profile_->drop_job(victim.id);
     result_.evictions.push_back({victim.id, entry.job->id, victim.lost_gpu_s, !lower});
-    evicted.push_back(victim.id);
   }
   start(entry, std::move(*placement), head_.has_value(), std::move(evicted));
   return true;

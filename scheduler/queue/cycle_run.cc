@@ -100,7 +100,7 @@ bool CycleRun::admit(const QueueEntry& entry) {
   auto placement = place_now(entry, windows);
   if (!placement) return false;
   start(entry, std::move(*placement), false);
-  return true;
+  return true;  // it started or waits at the gate
 }
 
 // The first job that waits for GPUs: from here on nothing starts that would delay it. One that fits at no known time
@@ -130,7 +130,7 @@ void CycleRun::become_head(const QueueEntry& entry) {
     return wait(entry, std::move(reason));
   }
   head_ = Head{entry, earliest->at_us, {}};
-  if (auto placement = later_placer_.try_place(*entry.job->spec)) head_->gpus = std::move(placement->gpu_of_rank);
+  if (auto placement = later_placer_.try_place(*entry.job->spec)) head_->gpus = placement->held_gpus();
   if (policy_.backfill == Backfill::conservative) {
     profile_->hold(head_->gpus, head_->at_us, head_->at_us + entry.duration_us);
     ++reserved_;
@@ -154,12 +154,12 @@ void CycleRun::backfill_easy(const QueueEntry& entry) {
   auto placement = place_now(entry, windows);
   if (!placement) return preempt(entry, true) ? void() : wait_behind(entry);
   if (!over_by_then) {
-    const auto hold = profile_->hold(placement->gpu_of_rank, input_.now_us, input_.now_us + entry.duration_us);
+    const auto hold = profile_->hold(placement->held_gpus(), input_.now_us, input_.now_us + entry.duration_us);
     auto beside = later_placer_.try_place(*head_->entry.job->spec);
     profile_->drop(hold);
     ++result_.placements_tried;
     if (beside) {
-      head_->gpus = std::move(beside->gpu_of_rank);  // the candidate may sit where the head was to go before
+      head_->gpus = beside->held_gpus();  // the candidate may sit where the head was to go before
     } else {
       placement = place_now(entry, windows, head_->gpus);
       if (!placement) {
@@ -199,23 +199,40 @@ void CycleRun::backfill_conservative(const QueueEntry& entry) {
   if (!earliest) return wait_behind(entry);
   auto placement = later_placer_.try_place(*entry.job->spec);
   RAILWEAVE_CHECK(placement, "what fits can be placed");
-  if (earliest->at_us == input_.now_us) return start(entry, std::move(*placement), true);
-  profile_->hold(placement->gpu_of_rank, earliest->at_us, earliest->at_us + entry.duration_us);
+  if (earliest->at_us == input_.now_us) {
+    start(entry, std::move(*placement), true);
+    return;
+  }
+  profile_->hold(placement->held_gpus(), earliest->at_us, earliest->at_us + entry.duration_us);
   ++reserved_;
   wait(entry, {.code = WaitCode::no_capacity, .job = earliest->after, .at_us = earliest->at_us});
 }
 
 // --- what they share
 
-void CycleRun::start(const QueueEntry& entry, Placement placement, bool passed_others,
+bool CycleRun::passes_gate(const QueueEntry& entry, const Placement& placement, std::span<const QueueJobId> evicted) {
+  if (input_.gate == nullptr) return true;
+  std::string why = gate_kept_for_ == 0
+                        ? input_.gate->start(*entry.job, placement, evicted)
+                        : "bandwidth is kept for " + job_text(gate_kept_for_) + ", which waited longest";
+  if (why.empty()) return true;
+  if (entry.starving && gate_kept_for_ == 0) gate_kept_for_ = entry.job->id;
+  wait(entry, {.code = WaitCode::bandwidth, .starving = entry.starving, .name = std::move(why)});
+  return false;
+}
+
+bool CycleRun::start(const QueueEntry& entry, Placement placement, bool passed_others,
                      std::vector<QueueJobId> evicted) {
-  RAILWEAVE_CHECK(now_.take(placement.gpu_of_rank), "a placement takes free GPUs");
-  ledger_.take(entry.tenant, entry.gpus);
-  started_gpus_[entry.tenant] += entry.gpus;
+  if (evicted.empty() && !passes_gate(entry, placement, {})) return false;
+  const auto gpus = placement.held_gpus();
+  RAILWEAVE_CHECK(now_.take(gpus), "a placement takes free GPUs");
+  ledger_.take(entry.tenant, gpus.size());
+  started_gpus_[entry.tenant] += gpus.size();
   const std::int64_t end_us = input_.now_us + entry.duration_us;
-  if (profile_) profile_->hold(placement.gpu_of_rank, input_.now_us, end_us, entry.job->id);
+  if (profile_) profile_->hold(gpus, input_.now_us, end_us, entry.job->id);
   started_.push_back({entry.job->id, result_.starts.size(), end_us});
   result_.starts.push_back({entry.job->id, std::move(placement), passed_others, std::move(evicted)});
+  return true;
 }
 
 void CycleRun::wait(const QueueEntry& entry, WaitReason reason) {
@@ -240,7 +257,7 @@ void CycleRun::open_profile() {
     if (!running_at_.contains(job.id)) profile_->drop_job(job.id);
   }
   for (const auto& started : started_) {
-    profile_->hold(result_.starts[started.at].placement.gpu_of_rank, input_.now_us, started.end_us, started.job);
+    profile_->hold(result_.starts[started.at].placement.held_gpus(), input_.now_us, started.end_us, started.job);
   }
   for (std::size_t i = 0; i < policy_.windows.size(); ++i) {
     const QueueWindow& window = policy_.windows[i];

@@ -49,7 +49,10 @@ class CycleRun {
   [[nodiscard]] std::optional<Placement> place_now(const QueueEntry& entry, std::uint64_t windows,
                                                    std::span<const fabric::GpuId> keep_free = {});
   [[nodiscard]] bool room(const QueueEntry& entry, std::uint64_t windows);
-  void start(const QueueEntry& entry, Placement placement, bool passed_others, std::vector<QueueJobId> evicted = {});
+  // Asks the gate; false: it waits for what the gate says.
+  bool start(const QueueEntry& entry, Placement placement, bool passed_others, std::vector<QueueJobId> evicted = {});
+  [[nodiscard]] bool passes_gate(const QueueEntry& entry, const Placement& placement,
+                                 std::span<const QueueJobId> evicted);
   void wait(const QueueEntry& entry, WaitReason reason);
   void wait_behind(const QueueEntry& entry);
   void open_profile();
@@ -90,6 +93,8 @@ class CycleRun {
     std::int64_t end_us;
   };
   std::vector<Started> started_;
+  // A job that starves waits at the gate: nobody else goes through it.
+  QueueJobId gate_kept_for_ = 0;
   std::uint32_t reserved_ = 0;
   std::uint32_t plans_ = 0;
   CycleResult result_;

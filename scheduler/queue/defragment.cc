@@ -84,7 +84,9 @@ std::vector<Defragmenter::Option> Defragmenter::options() const {
     bool movable = true;
     for (const std::size_t job : jobs) {
       const auto restart_s = options_.restart_s(running_[job]);
-      movable = movable && restart_s.has_value();
+      // What a job holds idle belongs to where it is.
+      const bool holds_idle = gpus_[job].size() > rank_count(running_[job].spec->parallelism);
+      movable = movable && restart_s.has_value() && !holds_idle;
       cost += restart_s.value_or(0) * static_cast<double>(gpus_[job].size());
     }
     if (movable) found.push_back({cost / static_cast<double>(size), domain, {jobs.begin(), jobs.end()}});

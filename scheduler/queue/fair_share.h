@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace railweave::scheduler {
 
@@ -23,11 +24,15 @@ class FairShare {
   [[nodiscard]] double average_gpus(std::string_view tenant, std::int64_t at_us) const;
   [[nodiscard]] std::int64_t half_life_us() const { return half_life_us_; }
 
- private:
+  // What is kept, to store it and to read it back.
   struct Usage {
     double gpu_s = 0;
     std::int64_t as_of_us = 0;
   };
+  [[nodiscard]] const std::map<std::string, Usage, std::less<>>& tenants() const { return tenants_; }
+  void restore(std::string tenant, Usage usage) { tenants_.insert_or_assign(std::move(tenant), usage); }
+
+ private:
   [[nodiscard]] double decay(std::int64_t us) const;
 
   std::int64_t half_life_us_;

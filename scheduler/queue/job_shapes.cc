@@ -27,13 +27,17 @@ std::size_t JobShapes::Hash::operator()(const JobSpec* spec) const {
   for (const LevelRequest* request : {&spec->tensor, &spec->context, &spec->expert, &spec->stage, &spec->job}) {
     hash = mix(hash, number_of(*request));
   }
+  hash = mix(hash, std::uint64_t{spec->spares_per_domain} << 8U |
+                       (spec->exclusive ? static_cast<std::uint64_t>(*spec->exclusive) + 1 : 0));
   return mix(hash, spec->exclude_nodes.size() << 16U | spec->node_selector.size());
 }
 
 bool JobShapes::Equal::operator()(const JobSpec* a, const JobSpec* b) const {
   return a->parallelism == b->parallelism && a->gpus_per_node == b->gpus_per_node && a->tensor == b->tensor &&
          a->context == b->context && a->expert == b->expert && a->stage == b->stage && a->job == b->job &&
-         a->exclude_nodes == b->exclude_nodes && a->node_selector == b->node_selector;
+         a->spread_stages == b->spread_stages && a->spread == b->spread && a->slices == b->slices &&
+         a->exclusive == b->exclusive && a->spares_per_domain == b->spares_per_domain &&
+         a->only_nodes == b->only_nodes && a->exclude_nodes == b->exclude_nodes && a->node_selector == b->node_selector;
 }
 
 ShapeIndex JobShapes::of(const JobSpec& spec) {

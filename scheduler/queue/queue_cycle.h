@@ -19,6 +19,7 @@
 #include "scheduler/queue/fair_share.h"
 #include "scheduler/queue/queue_job.h"
 #include "scheduler/queue/queue_policy.h"
+#include "scheduler/queue/start_gate.h"
 #include "scheduler/queue/wait_reason.h"
 
 namespace railweave::scheduler {
@@ -29,7 +30,8 @@ struct QueueInput {
   std::span<const RunningJob> running;  // each holding its GPUs in the allocations
   const FairShare* used = nullptr;      // for FairShareRule::decayed; none: nobody used anything
   std::int64_t now_us = 0;
-  bool explain = true;  // the placement's own account of why the first waiting job does not fit
+  StartGate* gate = nullptr;  // none: GPUs are all a job needs
+  bool explain = true;        // the placement's own account of why the first waiting job does not fit
 };
 
 struct StartedJob {

@@ -23,7 +23,7 @@ struct RunningJob {
   const JobSpec* spec = nullptr;
   std::int64_t started_us = 0;
   std::int64_t saved_us = 0;  // its last checkpoint; 0: none since its start. What is later is lost if it is evicted.
-  std::span<const fabric::GpuId> gpus;
+  std::span<const fabric::GpuId> gpus;  // all that it holds: one per rank in rank order, then the idle ones
 };
 
 }  // namespace railweave::scheduler

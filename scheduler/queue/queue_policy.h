@@ -19,6 +19,7 @@ struct PriorityClass {
   std::int32_t value = 0;    // higher goes first
   bool may_preempt = false;  // its jobs may evict jobs of lower classes
   bool preemptible = false;  // its jobs may be evicted for higher classes, and to give borrowed GPUs back
+  friend bool operator==(const PriorityClass&, const PriorityClass&) = default;
 };
 
 // A tenant may hold its nominal GPUs whenever it wants them. In a cohort it may hold more while the others leave theirs
@@ -29,6 +30,7 @@ struct TenantQuota {
   std::string cohort;                         // "": lends to and borrows from nobody
   std::optional<std::uint64_t> borrow_gpus;   // the most it may borrow; none: whatever the cohort leaves
   double weight = 1;                          // of its fair share
+  friend bool operator==(const TenantQuota&, const TenantQuota&) = default;
 };
 
 enum class Backfill : std::uint8_t {
@@ -54,6 +56,7 @@ struct QueueWindow {
   std::int64_t to_us = 0;
   std::string tenant;               // of a reservation: whose jobs may use it
   std::vector<fabric::GpuId> gpus;  // each once
+  friend bool operator==(const QueueWindow&, const QueueWindow&) = default;
 };
 
 struct QueuePolicy {
@@ -76,6 +79,7 @@ struct QueuePolicy {
   bool reclaim_any_priority = true;    // borrowed GPUs go back to their owner even from jobs of a higher class
   std::uint32_t reserved_jobs = 64;    // waiting jobs that conservative backfill keeps a place for
   std::uint32_t preemption_plans = 4;  // attempts of one cycle: each simulates
+  friend bool operator==(const QueuePolicy&, const QueuePolicy&) = default;
 };
 
 // Errors: kind invalid, code "queue.invalidPolicy", location a JSON pointer ("/tenants/3/weight").

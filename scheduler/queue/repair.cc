@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "fabric/base/check.h"
+#include "scheduler/placement/claims.h"
 #include "scheduler/placement/gpu_choice.h"
 #include "scheduler/placement/placement_transaction.h"
 
@@ -43,12 +44,21 @@ class Repair {
         tree_(placer.tree(), topology_) {
     std::ranges::sort(lost_);
     plan_.gpu_of_rank.assign(job.gpu_of_rank.begin(), job.gpu_of_rank.end());
+    for (const GpuId gpu : job.idle_gpus) {
+      if (!is_lost(gpu)) idle_.push_back(gpu);
+    }
+    std::ranges::sort(idle_);
+    if (job.spec->exclusive) find_own_parts();
   }
 
   Result<RepairPlan> plan();
 
  private:
   [[nodiscard]] bool is_lost(GpuId gpu) const { return std::ranges::binary_search(lost_, gpu); }
+  [[nodiscard]] bool is_own(GpuId gpu) const { return std::ranges::binary_search(idle_, gpu); }
+  [[nodiscard]] bool open(LeafIndex leaf) const { return open_.empty() || open_[leaf] != 0; }
+  void find_own_parts();
+  [[nodiscard]] std::vector<GpuId> idle_afterwards();
   [[nodiscard]] std::vector<Block> damaged_blocks() const;
   [[nodiscard]] std::vector<std::uint64_t> lost_ranks(const Block& block) const;
   bool swap_inside_domain(const Block& block);
@@ -66,6 +76,9 @@ class Repair {
   const Hierarchy& hierarchy_;
   const DamagedJob& job_;
   std::vector<GpuId> lost_;
+  std::vector<GpuId> idle_;          // held idle and not lost; free in the tree while this plans
+  std::vector<std::uint32_t> part_;  // of each leaf, at the level where the job is alone; empty: it need not be
+  LeafFilter open_;                  // leaves of parts where nobody else is
   PlacementTransaction tree_;
   RepairPlan plan_;
 };
@@ -77,6 +90,15 @@ LeafIndex Repair::leaf_of(GpuId gpu) const {
     if ((hierarchy_.gpu_mask(leaf) >> topology_.local_index(gpu) & 1U) != 0) return leaf;
   }
   return first;
+}
+
+void Repair::find_own_parts() {
+  part_ = parts_at(hierarchy_, *job_.spec->exclusive);
+  if (part_.empty()) return;
+  const auto before = tree_.checkpoint();
+  RAILWEAVE_CHECK(tree_.release(job_.gpu_of_rank) && tree_.release(job_.idle_gpus), "a running job holds its GPUs");
+  open_ = unused_parts(placer_.tree(), part_);
+  tree_.rollback(before);
 }
 
 std::vector<Block> Repair::damaged_blocks() const {
@@ -108,9 +130,15 @@ void Repair::move(std::uint64_t rank, GpuId to) {
 
 std::vector<GpuId> Repair::free_of(LeafIndex leaf, std::uint32_t count) const {
   std::vector<GpuId> gpus;
+  if (!open(leaf)) return gpus;
   const std::uint64_t island = hierarchy_.gpu_mask(leaf);
-  const std::uint64_t free = placer_.tree().free_mask(leaf);
+  std::uint64_t free = placer_.tree().free_mask(leaf);
   const auto host_gpus = topology_.gpus(hierarchy_.host(leaf));
+  std::uint64_t own = 0;
+  for (std::uint64_t rest = idle_.empty() ? 0 : free; rest != 0; rest &= rest - 1) {
+    if (is_own(host_gpus[static_cast<std::size_t>(std::countr_zero(rest))])) own |= rest & (~rest + 1);
+  }
+  if (static_cast<std::uint32_t>(std::popcount(own)) >= count) free = own;
   count = std::min(count, static_cast<std::uint32_t>(std::popcount(free)));
   for (std::uint64_t chosen = choose_gpus(island, free, count); chosen != 0; chosen &= chosen - 1) {
     gpus.push_back(host_gpus[static_cast<std::size_t>(std::countr_zero(chosen))]);
@@ -128,19 +156,20 @@ bool Repair::swap_inside_domain(const Block& block) {
     std::vector<GpuId> spare = free_of(leaf_of(from), 1);
     std::erase_if(spare, [&](GpuId gpu) { return is_lost(gpu) || topology_.nvlink_domain(gpu) != domain; });
     // Another node of the domain, unless every node gives a fixed number; one that the block uses already first.
-    if (spare.empty() && domain && !job_.spec->gpus_per_node) {
-      std::optional<std::tuple<bool, std::uint32_t, GpuId>> best;
+    const bool own_here = !spare.empty() && is_own(spare.front());
+    if (!own_here && (spare.empty() || !idle_.empty()) && domain && !job_.spec->gpus_per_node) {
+      std::optional<std::tuple<bool, bool, std::uint32_t, GpuId>> best;
       for (const GpuId gpu : topology_.gpus(domain)) {
         const LeafIndex leaf = leaf_of(gpu);
         const bool free = (placer_.tree().free_mask(leaf) >> topology_.local_index(gpu) & 1U) != 0;
-        if (!free || is_lost(gpu)) continue;
+        if (!free || is_lost(gpu) || !open(leaf)) continue;
         const bool strange = std::ranges::none_of(block, [&](std::uint64_t other) {
           return topology_.host(plan_.gpu_of_rank[other]) == topology_.host(gpu) && !is_lost(plan_.gpu_of_rank[other]);
         });
-        const std::tuple rating(strange, placer_.tree().free(0, leaf), gpu);
+        const std::tuple rating(!is_own(gpu), strange, placer_.tree().free(0, leaf), gpu);
         if (!best || rating < *best) best = rating;
       }
-      if (best) spare.push_back(std::get<GpuId>(*best));
+      if (best && (spare.empty() || is_own(std::get<GpuId>(*best)))) spare.assign(1, std::get<GpuId>(*best));
     }
     if (spare.empty()) {
       tree_.rollback(before);
@@ -160,7 +189,7 @@ std::vector<GpuId> Repair::room_near(LeafIndex old, std::uint32_t gpus, unsigned
   const LeafIndex end = hierarchy_.first_leaf(level, around + 1);
   std::optional<LeafIndex> best;
   for (LeafIndex leaf = first; leaf < end; ++leaf) {
-    if (tree.free(0, leaf) < gpus || (gpus > 1 && !hierarchy_.has_nvlink(leaf))) continue;
+    if (tree.free(0, leaf) < gpus || (gpus > 1 && !hierarchy_.has_nvlink(leaf)) || !open(leaf)) continue;
     if (!best || tree.free(0, leaf) < tree.free(0, *best)) best = leaf;
   }
   if (best) return free_of(*best, gpus);
@@ -177,7 +206,7 @@ std::vector<GpuId> Repair::room_near(LeafIndex old, std::uint32_t gpus, unsigned
     std::vector<LeafIndex> leaves;
     for (LeafIndex leaf = hierarchy_.first_leaf(within, *pool); leaf < hierarchy_.first_leaf(within, *pool + 1);
          ++leaf) {
-      if (tree.free(0, leaf) >= std::max(1U, each)) leaves.push_back(leaf);
+      if (tree.free(0, leaf) >= std::max(1U, each) && open(leaf)) leaves.push_back(leaf);
     }
     std::ranges::stable_sort(leaves, [&](LeafIndex a, LeafIndex b) { return tree.free(0, a) > tree.free(0, b); });
     std::vector<GpuId> room;
@@ -219,7 +248,51 @@ bool Repair::move_block(const Block& block) {
   return false;
 }
 
+// What of its spares is left, made up for from what is free, in each domain it uses then; and the whole of the parts
+// that it is alone in.
+std::vector<GpuId> Repair::idle_afterwards() {
+  std::vector<GpuId> ranks(plan_.gpu_of_rank);
+  std::ranges::sort(ranks);
+  std::vector<std::uint8_t> leaf_used(hierarchy_.leaf_count(), 0);
+  std::vector<std::uint32_t> domains;
+  for (const GpuId gpu : ranks) {
+    leaf_used[leaf_of(gpu)] = 1;
+    domains.push_back(hierarchy_.domain(leaf_of(gpu)));
+  }
+  std::ranges::sort(domains);
+  const auto repeated = std::ranges::unique(domains);
+  domains.erase(repeated.begin(), repeated.end());
+  std::vector<GpuId> idle;
+  for (const std::uint32_t domain : domains) {
+    std::uint32_t missing = job_.spec->spares_per_domain;
+    for (const bool own : {true, false}) {
+      for (const LeafIndex leaf : hierarchy_.leaves_of_domain(domain)) {
+        for (const GpuId gpu : free_of(leaf, missing == 0 ? 0 : UINT32_MAX)) {
+          if (missing == 0 || is_lost(gpu) || is_own(gpu) != own) continue;
+          RAILWEAVE_CHECK(tree_.take(std::span(&gpu, 1)), "a spare is free");
+          idle.push_back(gpu);
+          leaf_used[leaf] = 1;
+          --missing;
+        }
+      }
+    }
+  }
+  if (!part_.empty()) {
+    std::vector<std::uint8_t> own_part(hierarchy_.leaf_count(), 0);
+    for (LeafIndex leaf = 0; leaf < leaf_used.size(); ++leaf) {
+      if (leaf_used[leaf] != 0) own_part[part_[leaf]] = 1;
+    }
+    idle.clear();
+    for (const GpuId gpu : topology_.gpus()) {
+      if (own_part[part_[leaf_of(gpu)]] != 0 && !std::ranges::binary_search(ranks, gpu)) idle.push_back(gpu);
+    }
+  }
+  std::ranges::sort(idle);
+  return idle;
+}
+
 RepairPlan Repair::finish() {
+  if (!plan_.placed_anew && (job_.spec->spares_per_domain > 0 || !part_.empty())) plan_.idle_gpus = idle_afterwards();
   unsigned farthest = hierarchy_.host_level();
   for (std::uint64_t rank = 0; rank < plan_.gpu_of_rank.size(); ++rank) {
     const GpuId from = job_.gpu_of_rank[rank];
@@ -242,7 +315,7 @@ Result<RepairPlan> Repair::place_anew() {
     if (!is_lost(gpu)) kept.push_back(gpu);
   }
   std::ranges::sort(kept);
-  RAILWEAVE_CHECK(tree_.release(kept), "a running job holds its GPUs");
+  RAILWEAVE_CHECK(tree_.release(kept) && tree_.release(idle_), "a running job holds its GPUs");
   for (const GpuId gpu : lost_) static_cast<void>(tree_.take(std::span(&gpu, 1)));
   PlacementResult result = placer_.place(*job_.spec);
   if (result.outcome != Outcome::placed) {
@@ -251,11 +324,13 @@ Result<RepairPlan> Repair::place_anew() {
                 {}, result.explanation.free_gpus < lost_.size() ? "fewer GPUs are free than were lost" : "");
   }
   plan_.gpu_of_rank = std::move(result.placement.gpu_of_rank);
+  plan_.idle_gpus = std::move(result.placement.idle_gpus);
   plan_.placed_anew = true;
   return finish();
 }
 
 Result<RepairPlan> Repair::plan() {
+  RAILWEAVE_CHECK(tree_.release(idle_), "a running job holds what it holds idle");
   // What is lost is nobody's spare, even where the state still shows it free.
   for (const GpuId gpu : lost_) static_cast<void>(tree_.take(std::span(&gpu, 1)));
   const auto blocks = damaged_blocks();

@@ -23,7 +23,8 @@ std::vector<fabric::GpuId> lost_gpus(const PlacementFabric& fabric, const Loss& 
 struct DamagedJob {
   const JobSpec* spec = nullptr;
   std::span<const fabric::GpuId> gpu_of_rank;
-  std::uint32_t block_gpus = 1;  // Placement::block_gpus: so many ranks share an NVLink domain
+  std::uint32_t block_gpus = 1;                   // Placement::block_gpus: so many ranks share an NVLink domain
+  std::span<const fabric::GpuId> idle_gpus = {};  // Placement::idle_gpus: its own spares, and what else it holds
 };
 
 struct RankMove {
@@ -34,14 +35,16 @@ struct RankMove {
 struct RepairPlan {
   std::vector<RankMove> moves;                          // by rank
   std::vector<fabric::GpuId> gpu_of_rank;               // afterwards
+  std::vector<fabric::GpuId> idle_gpus;                 // held beside them afterwards, rising
   fabric::LevelKind nearest = fabric::LevelKind::node;  // the farthest move stays inside one group of this level
   bool placed_anew = false;  // no repair keeps what the job requires: the whole job moves as the placer says
 };
 
-// Spares of the same NVLink domain first, the same node before others; where a block finds none, the whole block moves
-// to the nearest domain with room, the fullest such. Where levels are required, inside the same groups. The placer's
-// tree is the state now, the job's GPUs taken; it is as it was when this returns. Errors: conflict, code
-// "repair.noSpare", saying what is missing.
+// Spares of the same NVLink domain first, the job's own before what is free, the same node before others; where a block
+// finds none, the whole block moves to the nearest domain with room, the fullest such. Where levels are required,
+// inside the same groups; never into groups that others use where the job is to be alone. Spares are made up for from
+// what is free. The placer's tree is the state now, the job's GPUs taken; it is as it was when this returns. Errors:
+// conflict, code "repair.noSpare", saying what is missing.
 Result<RepairPlan> plan_repair(Placer& placer, const DamagedJob& job, std::span<const fabric::GpuId> lost);
 
 }  // namespace railweave::scheduler

@@ -27,9 +27,8 @@ Result<QueueWindow> plan_reservation(Placer& placer, const QueuePolicy& policy, 
                 "reservation '" + request.name + "' finds no room from " + time_text(request.from_us) + " to " +
                     time_text(request.to_us) + ": " + result.explanation.message);
   }
-  return QueueWindow{
-      QueueWindow::Kind::reservation,         request.name, request.from_us, request.to_us, request.shape.tenant,
-      std::move(result.placement.gpu_of_rank)};
+  return QueueWindow{QueueWindow::Kind::reservation, request.name, request.from_us, request.to_us, request.shape.tenant,
+                     result.placement.held_gpus()};
 }
 
 }  // namespace railweave::scheduler

@@ -32,6 +32,8 @@ std::string_view to_string(WaitCode code) {
       return "quotaOfCohort";
     case WaitCode::never_fits:
       return "neverFits";
+    case WaitCode::bandwidth:
+      return "bandwidth";
     case WaitCode::no_known_time:
       return "noKnownTime";
   }
@@ -60,6 +62,8 @@ std::string text(const WaitReason& reason) {
              ") and the others of its cohort leave too little to borrow";
     case WaitCode::never_fits:
       return reason.placement ? reason.placement->explanation.message : "no state of this fabric can hold it";
+    case WaitCode::bandwidth:
+      return reason.name;
     case WaitCode::no_known_time:
       return "does not fit even when all that runs has ended: nodes are drained or short of a link";
   }

@@ -21,6 +21,7 @@ enum class WaitCode : std::uint8_t {
   tenant_quota,   // its tenant may hold no more: quota_gpus
   cohort_quota,   // what the others of its cohort leave unused is not enough
   never_fits,     // no state of this fabric can hold it
+  bandwidth,      // GPUs are free, what else it needs is not: name says what
   no_known_time,  // does not fit even when all that runs has ended: nodes are drained or short of a link
 };
 std::string_view to_string(WaitCode code);  // "quotaOfTenant": for programs

@@ -9,10 +9,16 @@ namespace railweave::control {
 
 ClusterState::ClusterState()
     : tenants(std::make_shared<const TenantTable>()),
+      contracts(std::make_shared<const ContractTable>()),
+      qos_classes(std::make_shared<const fabric::QosClasses>(fabric::default_qos_classes())),
+      guaranteed(std::make_shared<const std::set<JobId>>()),
       subnet_policies(std::make_shared<const SubnetPolicyTable>()),
       drains(std::make_shared<const DrainTable>()),
       alarms(std::make_shared<const AlarmTable>()),
-      ended(std::make_shared<const std::deque<JobId>>()) {
+      ended(std::make_shared<const std::deque<JobId>>()),
+      queue_rules(std::make_shared<const QueueRules>()),
+      reservations(std::make_shared<const ReservationTable>()),
+      used(std::make_shared<const scheduler::FairShare>(queue_rules->policy.half_life_us)) {
   set_topology(std::make_shared<const fabric::Topology>(fabric::empty_topology()));
 }
 
@@ -21,6 +27,7 @@ void ClusterState::set_topology(fabric::TopologyPtr topology) {
   allocations = scheduler::Allocations(topology->hosts().size());
   free_gpus = topology->gpus().size();
   gpus_held = std::make_shared<const std::map<std::string, std::uint64_t>>();
+  if (!guaranteed->empty()) guaranteed = std::make_shared<const std::set<JobId>>();
   placement_fabric = std::make_shared<const scheduler::PlacementFabric>(topology);
   accepted.topology = std::move(topology);
   for (const auto& [target, drain] : *drains) mark(target, true);
@@ -60,23 +67,37 @@ void ClusterState::mark(const DrainTarget& target, bool drained) {
 }
 
 void ClusterState::hold_gpus(const Job& job, bool hold) {
-  for (const auto gpu : job.placement.gpu_of_rank) {
+  const auto gpus_of_job = job.placement.held_gpus();
+  for (const auto gpu : gpus_of_job) {
     auto& mask = allocations.write(topology().host(gpu).index()).used;
     const std::uint64_t bit = std::uint64_t{1} << topology().local_index(gpu);
     RAILWEAVE_CHECK(((mask & bit) != 0) != hold, "a GPU belongs to at most one job");
     mask ^= bit;
   }
-  const std::uint64_t gpus = job.placement.gpu_of_rank.size();
+  const std::uint64_t gpus = gpus_of_job.size();
   free_gpus = hold ? free_gpus - gpus : free_gpus + gpus;
   auto held = std::make_shared<std::map<std::string, std::uint64_t>>(*gpus_held);
   auto& count = (*held)[job.spec.tenant];
   count = hold ? count + gpus : count - gpus;
   if (count == 0) held->erase(job.spec.tenant);
   gpus_held = std::move(held);
+  if (job.guarantee) note_guarantee(job.id, hold);
+}
+
+void ClusterState::note_guarantee(JobId job, bool has) {
+  if (guaranteed->contains(job) == has) return;
+  auto noted = std::make_shared<std::set<JobId>>(*guaranteed);
+  if (has) {
+    noted->insert(job);
+  } else {
+    noted->erase(job);
+  }
+  guaranteed = std::move(noted);
 }
 
 void ClusterState::restore(JobPtr job) {
   if (job->holds_gpus()) hold_gpus(*job, true);
+  if (job->state == JobState::queued) ++queued_jobs;
   if (!job->idempotency_key.empty()) idempotency.put(job->idempotency_key, job->id);
   jobs.put(std::move(job));
 }

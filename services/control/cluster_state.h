@@ -6,15 +6,20 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
+#include "fabric/qos/qos_class.h"
 #include "fabric/topology/fabric_view.h"
 #include "scheduler/placement/allocation.h"
 #include "scheduler/placement/placement_fabric.h"
+#include "scheduler/queue/fair_share.h"
 #include "services/control/alarm.h"
+#include "services/control/contract.h"
 #include "services/control/drain.h"
 #include "services/control/idempotency_table.h"
 #include "services/control/job_table.h"
+#include "services/control/queue_rules.h"
 #include "services/control/subnet_mode.h"
 #include "services/control/tenant.h"
 
@@ -42,6 +47,10 @@ struct ClusterState {
   std::uint64_t view_version = 0;                  // seq of the event that last changed it or the topology
   scheduler::Allocations allocations;
   std::shared_ptr<const TenantTable> tenants;
+  std::shared_ptr<const ContractTable> contracts;         // by tenant
+  std::shared_ptr<const fabric::QosClasses> qos_classes;  // of the whole cluster
+  std::uint64_t qos_version = 0;                          // seq of the event that last set them; 0: the defaults
+  std::shared_ptr<const std::set<JobId>> guaranteed;      // placed jobs that have a guarantee
   JobTable jobs;
   IdempotencyTable idempotency;
   std::shared_ptr<const SubnetPolicyTable> subnet_policies;
@@ -49,8 +58,13 @@ struct ClusterState {
   std::shared_ptr<const AlarmTable> alarms;
   std::shared_ptr<const std::map<std::string, std::uint64_t>> gpus_held;  // by tenant, of placed jobs
   std::shared_ptr<const std::deque<JobId>> ended;                         // oldest first
+  std::shared_ptr<const QueueRules> queue_rules;
+  std::shared_ptr<const ReservationTable> reservations;
+  std::shared_ptr<const scheduler::FairShare> used;  // by tenant, of what its jobs gave back
+  std::uint64_t queue_version = 0;                   // seq of the event that last changed what the queue decides on
   std::uint64_t next_job = 1;
   std::uint64_t free_gpus = 0;
+  std::uint64_t queued_jobs = 0;
 
   [[nodiscard]] const fabric::Topology& topology() const { return *accepted.topology; }
 
@@ -58,6 +72,7 @@ struct ClusterState {
   void set_topology(fabric::TopologyPtr topology);  // nothing on it is allocated or down; drains stay
   void hold_gpus(const Job& job, bool hold);        // takes or frees its GPUs
   void restore(JobPtr job);                         // as it was, with its GPUs and its key
+  void note_guarantee(JobId job, bool has);
   void set_link(fabric::LinkId link, fabric::LinkState state);
   void mark(const DrainTarget& target, bool drained);  // nothing where the topology has no such thing
   // No new jobs for nodes that are drained, or where an adapter that a GPU uses has no working link.

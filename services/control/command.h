@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -19,6 +20,40 @@ struct SubmitJob {
   scheduler::JobSpec spec;
   std::string idempotency_key;  // "": none
   std::string request_digest;   // of the request the key came with
+  bool queue = false;           // wait for its turn, if it cannot start now
+  std::int64_t not_before_us = 0;
+};
+// Ranks on lost GPUs move to others; ranks keep their numbers.
+struct RepairJob {
+  JobId id;
+  // Lost beside what the fabric's state says: nodes, and GPUs as (node, local index). The nodes of lost GPUs are
+  // drained, so that nothing new comes to them.
+  std::vector<std::string> nodes;
+  std::vector<std::pair<std::string, unsigned>> gpus;
+  std::string reason;
+  std::optional<std::uint64_t> if_version;
+};
+struct CheckpointJob {
+  JobId id;
+  std::int64_t saved_us = 0;  // 0: now
+};
+struct PutQueueRules {
+  scheduler::QueuePolicy policy;
+  std::optional<std::uint64_t> if_version;
+};
+struct PutReservation {
+  std::string name;
+  scheduler::QueueWindow::Kind kind = scheduler::QueueWindow::Kind::reservation;
+  std::int64_t from_us = 0;
+  std::int64_t to_us = 0;
+  std::string reason;
+  scheduler::JobSpec shape;        // of a reservation: tenant, GPUs and how near each other
+  std::vector<std::string> nodes;  // of maintenance: all their GPUs
+  std::optional<std::uint64_t> if_version;
+};
+struct RemoveReservation {
+  std::string name;
+  std::optional<std::uint64_t> if_version;
 };
 struct EndJob {
   JobId id;
@@ -32,6 +67,18 @@ struct PutTenant {
 };
 struct RemoveTenant {
   std::string name;
+  std::optional<std::uint64_t> if_version;
+};
+struct PutContract {
+  scheduler::Contract terms;
+  std::optional<std::uint64_t> if_version;  // 0: only if there is none yet
+};
+struct RemoveContract {
+  std::string tenant;
+  std::optional<std::uint64_t> if_version;
+};
+struct PutQosClasses {
+  fabric::QosClasses classes;
   std::optional<std::uint64_t> if_version;
 };
 struct AcceptTopology {
@@ -81,8 +128,9 @@ struct ReportProgramming {
 
 struct Command {
   std::string actor;
-  std::variant<SubmitJob, EndJob, PutTenant, RemoveTenant, AcceptTopology, SetSubnetMode, RequestDrain, ClearDrain,
-               ReportLinks, ReportDrains, ReportAlarms, ReportProgramming>
+  std::variant<SubmitJob, EndJob, RepairJob, CheckpointJob, PutQueueRules, PutReservation, RemoveReservation, PutTenant,
+               RemoveTenant, AcceptTopology, SetSubnetMode, RequestDrain, ClearDrain, ReportLinks, ReportDrains,
+               ReportAlarms, ReportProgramming, PutContract, RemoveContract, PutQosClasses>
       body;
 };
 

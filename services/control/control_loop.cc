@@ -46,9 +46,15 @@ ClusterStatePtr ControlLoop::state() const {
   return state_;
 }
 
+QueueViewPtr ControlLoop::queue() const {
+  const std::lock_guard lock(state_mutex_);
+  return queue_view_;
+}
+
 void ControlLoop::publish(ClusterStatePtr state) {
   const std::lock_guard lock(state_mutex_);
   state_ = std::move(state);
+  queue_view_ = queue_runner_.view();
 }
 
 ControlFigures ControlLoop::figures() const {
@@ -146,7 +152,7 @@ void ControlLoop::run() {
     bool stopping = false;
     {
       std::unique_lock lock(queue_mutex_);
-      queue_filled_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+      if (!wait_for_work(lock)) continue;
       stopping = stopping_;
       const std::size_t take = stopping ? queue_.size() : std::min(queue_.size(), options_.batch_limit);
       for (std::size_t i = 0; i < take; ++i) {
@@ -160,6 +166,45 @@ void ControlLoop::run() {
     }
     run_batch(std::move(batch));
     snapshot_if_due();
+  }
+}
+
+// True: commands wait, it is to stop, or the time has come for what the state itself asks for.
+bool ControlLoop::wait_for_work(std::unique_lock<std::mutex>& lock) {
+  constexpr auto kMost = std::chrono::milliseconds(500);  // the clock may be set
+  const auto called = [this] { return stopping_ || !queue_.empty(); };
+  const auto due_at = phase_ == Phase::ready ? follow_up_.due_at(*state()) : std::nullopt;
+  if (!due_at) {
+    queue_filled_.wait(lock, called);
+    return true;
+  }
+  const auto left = std::chrono::microseconds(*due_at - options_.now_us());
+  if (left > std::chrono::microseconds(0)) {
+    queue_filled_.wait_for(lock, std::min<std::chrono::microseconds>(left, kMost), called);
+  }
+  return called() || *due_at <= options_.now_us();
+}
+
+void ControlLoop::record(ClusterState& working, db::Batch& writes, const std::string& actor, std::int64_t now_us,
+                         std::vector<EventBody> events) const {
+  for (auto& body : events) {
+    const Event event{working.seq + 1, working.term, now_us, actor, std::move(body)};
+    apply(working, event);
+    auto encoded = codec_.encode(event, working);
+    writes.records.push_back(std::move(encoded.record));
+    if (encoded.blob) writes.blobs.push_back(std::move(*encoded.blob));
+    for (auto& row : encoded.reports) writes.reports.push_back(std::move(row));
+  }
+}
+
+void ControlLoop::follow_up(ClusterState& working, db::Batch& writes) {
+  constexpr unsigned kMostSteps = 10'000;
+  const std::int64_t now_us = options_.now_us();
+  follow_up_.begin();
+  for (unsigned step = 0; step < kMostSteps; ++step) {
+    auto events = follow_up_.next(working, now_us);
+    if (events.empty()) return;
+    record(working, writes, "railweave", now_us, std::move(events));
   }
 }
 
@@ -180,27 +225,23 @@ void ControlLoop::run_batch(std::vector<Waiting> batch) {
   results.reserve(batch.size());
   for (const auto& waiting : batch) {
     const std::int64_t now_us = options_.now_us();
-    auto decision = decide(*working, waiting.command, now_us, placers_);
+    auto decision = decide(*working, waiting.command, now_us, placers_, queue_runner_);
     if (!decision) {
       results.emplace_back(std::unexpected(std::move(decision.error())));
       continue;
     }
-    for (auto& body : decision->events) {
-      const Event event{working->seq + 1, working->term, now_us, waiting.command.actor, std::move(body)};
-      apply(*working, event);
-      auto encoded = codec_.encode(event, *working);
-      writes.records.push_back(std::move(encoded.record));
-      if (encoded.blob) writes.blobs.push_back(std::move(*encoded.blob));
-      for (auto& row : encoded.reports) writes.reports.push_back(std::move(row));
-    }
+    record(*working, writes, waiting.command.actor, now_us, std::move(decision->events));
     results.emplace_back(Accepted{nullptr, decision->job, decision->replayed});
   }
+
+  follow_up(*working, writes);
 
   // 2. Make their events durable, all or none.
   if (!writes.records.empty()) {
     if (auto appended = journal_.append(writes); !appended) {
       options_.warn("append failed, " + std::to_string(batch.size()) + " requests refused: " + appended.error().text());
       phase_ = Phase::store_failed;
+      follow_up_.forget();
       {
         const std::lock_guard lock(queue_mutex_);
         ++figures_.store_errors;
@@ -218,6 +259,8 @@ void ControlLoop::run_batch(std::vector<Waiting> batch) {
     // 3. Publish.
     publish(working);
     options_.on_published(writes.records);
+  } else if (queue_runner_.view() != queue()) {
+    publish(state());
   }
 
   // 4. Answer.

@@ -19,6 +19,7 @@
 #include "db/journal.h"
 #include "services/control/command.h"
 #include "services/control/event_codec.h"
+#include "services/control/follow_up.h"
 #include "services/control/phase.h"
 #include "services/control/placer_cache.h"
 
@@ -28,6 +29,7 @@ struct ControlOptions {
   std::size_t queue_limit = 1024;        // commands waiting; more are refused as busy
   std::size_t batch_limit = 128;         // commands per transaction
   std::uint64_t snapshot_every = 5'000;  // events
+  unsigned queue_rest = 2;               // the queue's cycles take at most a third of the loop's time
   std::function<std::int64_t()> now_us;  // unix, UTC; from any thread; default: the system clock
   std::function<void(const std::vector<db::Record>&)> on_published;  // on the control thread; must not block
   std::function<void(const std::string&)> warn;                      // for the log
@@ -59,6 +61,8 @@ class ControlLoop {
   [[nodiscard]] ClusterStatePtr state() const;
   [[nodiscard]] Phase phase() const { return phase_.load(); }
   [[nodiscard]] ControlFigures figures() const;
+  // Why jobs wait, as of the last cycle. Never null.
+  [[nodiscard]] QueueViewPtr queue() const;
 
  private:
   struct Waiting {
@@ -68,6 +72,10 @@ class ControlLoop {
 
   void run();
   void run_batch(std::vector<Waiting> batch);
+  [[nodiscard]] bool wait_for_work(std::unique_lock<std::mutex>& lock);
+  void record(ClusterState& working, db::Batch& writes, const std::string& actor, std::int64_t now_us,
+              std::vector<EventBody> events) const;
+  void follow_up(ClusterState& working, db::Batch& writes);
   [[nodiscard]] Result<void> catch_up();
   void publish(ClusterStatePtr state);
   void snapshot_if_due();
@@ -80,8 +88,9 @@ class ControlLoop {
 
   std::atomic<Phase> phase_{Phase::starting};
 
-  mutable std::mutex state_mutex_;  // guards state_ only: readers copy the pointer
+  mutable std::mutex state_mutex_;  // guards these two only: readers copy the pointers
   ClusterStatePtr state_;
+  QueueViewPtr queue_view_ = std::make_shared<const QueueView>();
 
   mutable std::mutex queue_mutex_;
   std::condition_variable queue_filled_;
@@ -96,6 +105,8 @@ class ControlLoop {
 
   // The control thread's own:
   PlacerCache placers_;
+  QueueRunner queue_runner_{options_.queue_rest};
+  FollowUp follow_up_{placers_, queue_runner_};
   std::uint64_t snapshot_seq_ = 0;
 
   std::thread thread_, snapshot_thread_;

@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "scheduler/queue/wait_reason.h"
 #include "services/control/apply.h"
+#include "services/control/decide_contracts.h"
+#include "services/control/job_repair.h"
+#include "services/control/reservation_plan.h"
 
 namespace railweave::control {
 namespace {
@@ -25,6 +30,7 @@ struct Decide {
   const ClusterState& state;
   std::int64_t now_us;
   PlacerCache& placers;
+  QueueRunner& queue;
 
   using Outcome = std::expected<Decision, Rejection>;
 
@@ -46,41 +52,137 @@ struct Decide {
       return refuse(ErrorKind::invalid, "tenants.unknown", "there is no tenant '" + command.spec.tenant + "'",
                     "create it first: PUT /v1/tenants/" + command.spec.tenant);
     }
-    const std::uint64_t gpus = scheduler::rank_count(command.spec.parallelism);
-    if (tenant->second.max_gpus) {
-      const auto held = state.gpus_held->find(command.spec.tenant);
-      const std::uint64_t held_gpus = held == state.gpus_held->end() ? 0 : held->second;
-      const std::uint64_t limit = *tenant->second.max_gpus;
-      if (held_gpus + gpus > limit) {
-        const bool never = gpus > limit;
-        return refuse(never ? ErrorKind::impossible : ErrorKind::conflict, "tenants.gpuLimit",
-                      "tenant " + command.spec.tenant + " may hold " + std::to_string(limit) + " GPUs, holds " +
-                          std::to_string(held_gpus) + ", and the job needs " + std::to_string(gpus),
-                      never ? "raise the tenant's maxGpus or ask for fewer" : "wait for the tenant's jobs to end");
-      }
-    }
-    auto result = placers.at(state).place(command.spec);
-    if (result.outcome != scheduler::Outcome::placed) {
-      const bool never = result.outcome == scheduler::Outcome::never;
-      Rejection rejection{{never ? ErrorKind::impossible : ErrorKind::conflict,
-                           result.explanation.code,
-                           result.explanation.message,
-                           {},
-                           {}},
-                          nullptr};
-      rejection.placement = std::make_shared<const scheduler::PlacementResult>(std::move(result));
-      return std::unexpected(std::move(rejection));
-    }
+    if (auto over = over_limit(tenant->second, command)) return std::unexpected(std::move(*over));
     auto job = std::make_shared<Job>();
     job->id = JobId(state.next_job);
     job->spec = command.spec;
     job->submitted_us = now_us;
+    job->not_before_us = command.not_before_us;
     job->idempotency_key = command.idempotency_key;
     job->request_digest = command.request_digest;
+    const JobId id = job->id;
+
+    if (!command.queue && (state.queued_jobs != 0 || !state.reservations->empty() || tenant->second.quota_gpus)) {
+      return beside_the_queue(std::move(job));
+    }
+    auto result = placers.at(state).place(command.spec);
+    if (command.queue && result.outcome != scheduler::Outcome::never) {
+      return Decision{{JobQueued{std::move(job)}}, id, false};  // the cycle that follows may start it at once
+    }
+    if (result.outcome != scheduler::Outcome::placed) return not_placed(std::move(result));
+    job->state = JobState::placed;
     job->placement = std::move(result.placement);
     job->nodes = node_names(state.topology(), job->placement.gpu_of_rank);
-    const JobId id = job->id;
-    return Decision{{JobPlaced{std::move(job)}}, id, false};
+    return Decision{{JobPlaced{std::move(job), ""}}, id, false};
+  }
+
+  // A job that does not want to wait, where others do or GPUs are set aside: it starts if that harms none of them.
+  [[nodiscard]] Outcome beside_the_queue(const JobPtr& job) const {
+    auto verdict = queue.ask(state, job, now_us);
+    if (!verdict.events.empty()) return Decision{std::move(verdict.events), job->id, false};
+    if (verdict.reason.placement && verdict.reason.placement->outcome != scheduler::Outcome::placed) {
+      return not_placed(*verdict.reason.placement);
+    }
+    auto result = placers.at(state).place(job->spec);
+    if (result.outcome != scheduler::Outcome::placed) return not_placed(std::move(result));
+    return refuse(ErrorKind::conflict, "jobs.mustWait",
+                  "GPUs are free, but the job would have to wait: " + scheduler::text(verdict.reason),
+                  "submit it with \"queue\": true to wait for its turn");
+  }
+
+  static std::unexpected<Rejection> not_placed(scheduler::PlacementResult result) {
+    const bool never = result.outcome == scheduler::Outcome::never;
+    Rejection rejection{{never ? ErrorKind::impossible : ErrorKind::conflict,
+                         result.explanation.code,
+                         result.explanation.message,
+                         {},
+                         {}},
+                        nullptr};
+    rejection.placement = std::make_shared<const scheduler::PlacementResult>(std::move(result));
+    return std::unexpected(std::move(rejection));
+  }
+
+  [[nodiscard]] std::optional<Rejection> over_limit(const Tenant& tenant, const SubmitJob& command) const {
+    const std::uint64_t gpus = scheduler::rank_count(command.spec.parallelism);
+    if (!tenant.max_gpus) return std::nullopt;
+    const std::uint64_t limit = *tenant.max_gpus;
+    const bool never = gpus > limit;
+    if (command.queue && !never) return std::nullopt;  // it waits for its tenant's other jobs
+    const auto held = state.gpus_held->find(tenant.name);
+    const std::uint64_t held_gpus = held == state.gpus_held->end() ? 0 : held->second;
+    if (held_gpus + gpus <= limit) return std::nullopt;
+    return refuse(never ? ErrorKind::impossible : ErrorKind::conflict, "tenants.gpuLimit",
+                  "tenant " + tenant.name + " may hold " + std::to_string(limit) + " GPUs, holds " +
+                      std::to_string(held_gpus) + ", and the job needs " + std::to_string(gpus),
+                  never ? "raise the tenant's maxGpus or ask for fewer" : "wait for the tenant's jobs to end")
+        .error();
+  }
+
+  Outcome operator()(const RepairJob& command) const {
+    const JobPtr job = state.jobs.find(command.id);
+    if (job == nullptr) return refuse(ErrorKind::notFound, "jobs.notFound", "there is no " + to_string(command.id));
+    if (command.if_version && *command.if_version != job->version) {
+      return refuse_version("the job", *command.if_version, job->version);
+    }
+    const auto repair = plan_requested_repair(state, command, placers);
+    if (!repair) return std::unexpected(Rejection{repair.error(), nullptr});
+    std::vector<EventBody> events;
+    for (const auto& node : repair->to_drain) {
+      events.emplace_back(DrainRequested{{DrainKind::node, node}, "lost under " + to_string(command.id), true});
+    }
+    events.emplace_back(moved(state, *job, repair->lost, repair->plan, command.reason));
+    return Decision{std::move(events), command.id, false};
+  }
+
+  Outcome operator()(const CheckpointJob& command) const {
+    const JobPtr job = state.jobs.find(command.id);
+    if (job == nullptr) return refuse(ErrorKind::notFound, "jobs.notFound", "there is no " + to_string(command.id));
+    if (!job->holds_gpus()) {
+      return refuse(ErrorKind::conflict, "jobs.notRunning",
+                    to_string(command.id) + " is " + std::string(to_string(job->state)) + ": it saves nothing");
+    }
+    const std::int64_t saved_us = command.saved_us == 0 ? now_us : command.saved_us;
+    if (saved_us > now_us || saved_us < job->started_us) {
+      return refuse(
+          ErrorKind::impossible, "jobs.badCheckpoint",
+          "a checkpoint lies between the job's start, " + scheduler::time_text(job->started_us) + ", and now");
+    }
+    if (saved_us <= job->saved_us) return Decision{{}, command.id, true};
+    return Decision{{JobCheckpointed{command.id, saved_us}}, command.id, false};
+  }
+
+  Outcome operator()(const PutQueueRules& command) const {
+    if (command.if_version && *command.if_version != state.queue_rules->version) {
+      return refuse_version("the queue's policy", *command.if_version, state.queue_rules->version);
+    }
+    if (auto checked = scheduler::check_queue_policy(command.policy); !checked) {
+      return std::unexpected(Rejection{checked.error(), nullptr});
+    }
+    if (state.queue_rules->version != 0 && command.policy == state.queue_rules->policy) return Decision{};
+    return Decision{{QueueRulesPut{command.policy}}, {}, false};
+  }
+
+  Outcome operator()(const PutReservation& command) const {
+    const auto present = state.reservations->find(command.name);
+    const std::uint64_t version = present == state.reservations->end() ? 0 : present->second.version;
+    if (command.if_version && *command.if_version != version) {
+      return refuse_version("the reservation", *command.if_version, version);
+    }
+    auto window = plan_window(state, command, now_us, placers);
+    if (!window) return std::unexpected(Rejection{window.error(), nullptr});
+    return Decision{{ReservationPut{{std::move(*window), command.reason, 0}}}, {}, false};
+  }
+
+  Outcome operator()(const RemoveReservation& command) const {
+    const auto present = state.reservations->find(command.name);
+    if (present == state.reservations->end()) {
+      return refuse(ErrorKind::notFound, "reservations.notFound", "there is no reservation '" + command.name + "'",
+                    "GET /v1/reservations lists them");
+    }
+    if (command.if_version && *command.if_version != present->second.version) {
+      return refuse_version("the reservation", *command.if_version, present->second.version);
+    }
+    return Decision{{ReservationRemoved{command.name, false}}, {}, false};
   }
 
   Outcome operator()(const EndJob& command) const {
@@ -89,10 +191,12 @@ struct Decide {
     if (command.if_version && *command.if_version != job->version) {
       return refuse_version("the job", *command.if_version, job->version);
     }
-    if (!job->holds_gpus()) return Decision{{}, command.id, true};  // ending twice is ending once
-    std::vector<EventBody> events{JobEnded{command.id, command.state, command.reason}};
-    add_emptied_nodes(*job, events);
-    return Decision{std::move(events), command.id, false};
+    if (job->has_ended()) return Decision{{}, command.id, true};  // ending twice is ending once
+    if (job->state == JobState::queued && command.state == JobState::completed) {
+      return refuse(ErrorKind::conflict, "jobs.notRunning", to_string(command.id) + " waits: it cannot have completed",
+                    "cancel it: DELETE /v1/jobs/" + to_string(command.id));
+    }
+    return Decision{{JobEnded{command.id, command.state, command.reason}}, command.id, false};
   }
 
   Outcome operator()(const PutTenant& command) const {
@@ -101,10 +205,7 @@ struct Decide {
     if (command.if_version && *command.if_version != version) {
       return refuse_version("the tenant", *command.if_version, version);
     }
-    if (version != 0 && present->second.description == command.tenant.description &&
-        present->second.max_gpus == command.tenant.max_gpus) {
-      return Decision{};
-    }
+    if (version != 0 && present->second.same_rules(command.tenant)) return Decision{};
     return Decision{{TenantPut{command.tenant}}, {}, false};
   }
 
@@ -120,6 +221,11 @@ struct Decide {
       return refuse(ErrorKind::conflict, "tenants.holdsGpus",
                     "tenant " + command.name + " holds " + std::to_string(held->second) + " GPUs",
                     "end its jobs first");
+    }
+    if (const auto why = still_used(command.name)) return refuse(ErrorKind::conflict, "tenants.inUse", *why);
+    if (state.contracts->contains(command.name)) {
+      return refuse(ErrorKind::conflict, "tenants.hasContract", "tenant " + command.name + " has a contract",
+                    "remove that first: DELETE /v1/contracts/" + command.name);
     }
     return Decision{{TenantRemoved{command.name}}, {}, false};
   }
@@ -173,11 +279,7 @@ struct Decide {
                     "draining " + to_string(command.target) + " is not safe: " + all,
                     "mend that first, or repeat it with force");
     }
-    std::vector<EventBody> events{DrainRequested{command.target, command.reason, command.force}};
-    if (command.target.kind == DrainKind::node && is_empty(command.target.id, nullptr)) {
-      events.emplace_back(DrainAdvanced{command.target, DrainState::drained});
-    }
-    return Decision{std::move(events), {}, false};
+    return Decision{{DrainRequested{command.target, command.reason, command.force}}, {}, false};
   }
 
   Outcome operator()(const ClearDrain& command) const {
@@ -227,39 +329,33 @@ struct Decide {
 
   Outcome operator()(const ReportProgramming& command) const { return Decision{{command.report}, {}, false}; }
 
+  // Jobs that wait and reservations name their tenant.
+  [[nodiscard]] std::optional<std::string> still_used(const std::string& tenant) const {
+    for (const auto& [name, reservation] : *state.reservations) {
+      if (reservation.window.tenant == tenant) return "reservation '" + name + "' is for tenant " + tenant;
+    }
+    std::optional<std::string> why;
+    state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
+      if (job->state == JobState::queued && job->spec.tenant == tenant) why = to_string(job->id) + " of it waits";
+      return !why;
+    });
+    return why;
+  }
+  Outcome operator()(const PutContract& command) const { return decide_contract(state, command, placers); }
+  Outcome operator()(const RemoveContract& command) const { return decide_contract(state, command); }
+  Outcome operator()(const PutQosClasses& command) const { return decide_contract(state, command, placers); }
+
   static std::string_view drain_area(DrainKind kind) {
     constexpr std::array<std::string_view, 3> areas = {"links", "switches", "nodes"};
     return areas[static_cast<std::size_t>(kind)];
-  }
-
-  // No job holds a GPU of the node, not counting `ending`.
-  [[nodiscard]] bool is_empty(const std::string& node, const Job* ending) const {
-    const auto host = state.topology().find_host(node);
-    if (!host) return true;
-    std::uint64_t used = state.allocations[host.index()].used;
-    if (ending != nullptr) {
-      for (const auto gpu : ending->placement.gpu_of_rank) {
-        if (state.topology().host(gpu) == host) used &= ~(std::uint64_t{1} << state.topology().local_index(gpu));
-      }
-    }
-    return used == 0;
-  }
-
-  // Nodes that wait for their last job to end are drained with it.
-  void add_emptied_nodes(const Job& ending, std::vector<EventBody>& events) const {
-    for (const auto& [target, drain] : *state.drains) {
-      if (target.kind == DrainKind::node && drain.state != DrainState::drained && is_empty(target.id, &ending)) {
-        events.emplace_back(DrainAdvanced{target, DrainState::drained});
-      }
-    }
   }
 };
 
 }  // namespace
 
 std::expected<Decision, Rejection> decide(const ClusterState& state, const Command& command, std::int64_t now_us,
-                                          PlacerCache& placers) {
-  return std::visit(Decide{state, now_us, placers}, command.body);
+                                          PlacerCache& placers, QueueRunner& queue) {
+  return std::visit(Decide{state, now_us, placers, queue}, command.body);
 }
 
 }  // namespace railweave::control

@@ -1,5 +1,5 @@
-// What a command would do to a state: the events it becomes, or why it is refused. Pure but for the placer, which is a
-// cache of the state's free GPUs.
+// What a command would do to a state: the events it becomes, or why it is refused. Pure but for the placer and the
+// queue, which are caches of the state's free GPUs.
 #pragma once
 
 #include <expected>
@@ -7,6 +7,7 @@
 
 #include "services/control/command.h"
 #include "services/control/placer_cache.h"
+#include "services/control/queue_runner.h"
 
 namespace railweave::control {
 
@@ -17,6 +18,6 @@ struct Decision {
 };
 
 std::expected<Decision, Rejection> decide(const ClusterState& state, const Command& command, std::int64_t now_us,
-                                          PlacerCache& placers);
+                                          PlacerCache& placers, QueueRunner& queue);
 
 }  // namespace railweave::control

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "services/control/host_jobs.h"
 #include "services/control/reachable_parts.h"
 
 namespace railweave::control {
@@ -180,12 +181,10 @@ void for_each_running(const ClusterState& state, Visit visit) {
 DrainPreview preview_node_drain(const ClusterState& state, const DrainTarget& target) {
   DrainPreview preview{.target = target, .view_version = state.view_version};
   const HostId host = state.topology().find_host(target.id);
-  for_each_running(state, [&](const Job& job) {
-    const auto on_it = [&](fabric::GpuId gpu) { return state.topology().host(gpu) == host; };
-    if (host && std::ranges::any_of(job.placement.gpu_of_rank, on_it)) {
-      preview.jobs.push_back({.id = job.id, .name = job.spec.name, .tenant = job.spec.tenant, .on_it = true});
-    }
-  });
+  if (!host) return preview;
+  for (const JobPtr& job : HostJobs(state).on(host)) {
+    preview.jobs.push_back({.id = job->id, .name = job->spec.name, .tenant = job->spec.tenant, .on_it = true});
+  }
   return preview;
 }
 

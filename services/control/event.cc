@@ -1,5 +1,6 @@
 #include "services/control/event.h"
 
+#include "scheduler/queue/wait_reason.h"
 #include "services/control/link_state.h"
 
 namespace railweave::control {
@@ -21,6 +22,48 @@ struct MakeHeading {
   }
   EventHeading operator()(const TenantRemoved& event) const {
     return {"tenant.removed", "tenant", event.name, EventSeverity::info, "tenant " + event.name + " removed"};
+  }
+  EventHeading operator()(const JobQueued& event) const {
+    const auto& job = *event.job;
+    return {"job.queued", "job", to_string(job.id), EventSeverity::info,
+            to_string(job.id) + " '" + job.spec.name + "' of " + job.spec.tenant + " waits for " +
+                std::to_string(scheduler::rank_count(job.spec.parallelism)) + " GPUs"};
+  }
+  EventHeading operator()(const JobWaits& event) const {
+    return {"job.waits", "job", to_string(event.id), EventSeverity::info,
+            to_string(event.id) + " waits: " + event.text};
+  }
+  EventHeading operator()(const JobEvicted& event) const {
+    return {"job.evicted", "job", to_string(event.id), EventSeverity::warning,
+            to_string(event.id) + " waits again, " + event.reason};
+  }
+  EventHeading operator()(const JobMoved& event) const {
+    return {"job.moved", "job", to_string(event.id), EventSeverity::warning, to_string(event.id) + ": " + event.reason};
+  }
+  EventHeading operator()(const JobDamaged& event) const {
+    const bool whole = event.damage.empty();
+    return {whole ? "job.whole" : "job.damaged", "job", to_string(event.id),
+            whole ? EventSeverity::info : EventSeverity::error,
+            to_string(event.id) + (whole ? " has all its GPUs back" : ": " + event.damage)};
+  }
+  EventHeading operator()(const JobCheckpointed& event) const {
+    return {"job.checkpointed", "job", to_string(event.id), EventSeverity::info,
+            to_string(event.id) + " saved its state at " + scheduler::time_text(event.saved_us)};
+  }
+  EventHeading operator()(const QueueRulesPut& event) const {
+    return {"queue.policyPut", "queue", "policy", EventSeverity::info,
+            "queue: " + std::to_string(event.policy.classes.size()) + " priority classes, backfill " +
+                std::string(scheduler::to_string(event.policy.backfill))};
+  }
+  EventHeading operator()(const ReservationPut& event) const {
+    const auto& window = event.reservation.window;
+    return {"reservation.put", "reservation", window.name, EventSeverity::info,
+            std::string(to_string(window.kind)) + " '" + window.name + "': " + std::to_string(window.gpus.size()) +
+                " GPUs from " + scheduler::time_text(window.from_us) + " to " + scheduler::time_text(window.to_us)};
+  }
+  EventHeading operator()(const ReservationRemoved& event) const {
+    return {"reservation.removed", "reservation", event.name, EventSeverity::info,
+            "reservation '" + event.name + (event.over ? "' is over" : "' removed")};
   }
   EventHeading operator()(const JobPlaced& event) const {
     const auto& job = *event.job;
@@ -90,6 +133,55 @@ struct MakeHeading {
                 (event.isolated == 0 ? "" : ", " + std::to_string(event.isolated) + " switches do not answer")};
   }
 
+  EventHeading operator()(const ContractPut& event) const {
+    const auto& terms = event.terms;
+    return {"contract.put", "contract", terms.tenant, EventSeverity::info,
+            "contract of " + terms.tenant +
+                (terms.guaranteed.value() == 0
+                     ? ": best effort"
+                     : ": " + gbps(terms.guaranteed) +
+                           (terms.basis == scheduler::RateBasis::per_port ? " at each port" : " for each job"))};
+  }
+  EventHeading operator()(const ContractRemoved& event) const {
+    return {"contract.removed", "contract", event.tenant, EventSeverity::info,
+            "contract of " + event.tenant + " removed"};
+  }
+  EventHeading operator()(const QosClassesPut& event) const {
+    std::string names;
+    for (const auto& one : event.classes) names += (names.empty() ? "" : ", ") + one.name;
+    return {"qosClasses.put", "qosClasses", "cluster", EventSeverity::info,
+            std::to_string(event.classes.size()) + " classes of traffic: " + names};
+  }
+  EventHeading operator()(const GuaranteeChanged& event) const {
+    const std::string id = to_string(event.job);
+    const std::string whose = "guarantee of " + id + " (" + event.tenant + ")";
+    switch (event.change) {
+      case GuaranteeChange::at_risk:
+        return {"guarantee.atRisk", "job", id, EventSeverity::error,
+                whose + " does not hold: " + event.guarantee->reason};
+      case GuaranteeChange::restored:
+        return {"guarantee.restored", "job", id, EventSeverity::info,
+                whose + " holds again after " + std::to_string(event.for_us / 1000) + " ms"};
+      case GuaranteeChange::covered:
+        return {"guarantee.coverage", "job", id,
+                event.guarantee->covered ? EventSeverity::info : EventSeverity::warning,
+                whose + (event.guarantee->covered ? " holds after any single link failure again"
+                                                  : " holds, but what a link failure would need is used up")};
+      case GuaranteeChange::amended:
+        break;
+    }
+    return {"guarantee.amended", "job", id, EventSeverity::info,
+            whose + (event.guarantee ? " is now " + gbps(event.guarantee->rate) + " at each port in class " +
+                                           event.guarantee->qos_class
+                                     : " is withdrawn")};
+  }
+
+  static std::string gbps(RateMbps rate) {
+    std::string text = std::to_string(static_cast<double>(rate.value()) / 1000);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.') text.pop_back();
+    return text + " Gb/s";
+  }
   static std::string because(const std::string& reason) { return reason.empty() ? "" : ": " + reason; }
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -24,8 +25,47 @@ struct TenantPut {
 struct TenantRemoved {
   std::string name;
 };
+struct JobQueued {
+  JobPtr job;
+};
 struct JobPlaced {
-  JobPtr job;  // ids of the topology accepted at that point
+  JobPtr job;  // ids of the topology accepted at that point; one that waited keeps its history
+  std::string reason;
+};
+struct JobWaits {  // why, when that is another reason than before
+  JobId id;
+  std::string code, text;
+};
+struct JobEvicted {  // back to the queue
+  JobId id;
+  JobId in_favour_of;
+  double lost_gpu_s = 0;
+  std::string reason;
+};
+struct JobMoved {
+  JobId id;
+  std::vector<fabric::GpuId> gpu_of_rank;  // afterwards, of the topology accepted at that point
+  std::vector<fabric::GpuId> idle_gpus;    // held beside them afterwards
+  std::uint64_t ranks = 0;                 // that changed their GPU
+  std::string reason;
+};
+struct JobDamaged {
+  JobId id;
+  std::string damage;  // what is lost, and what is to be done; "": it is whole again
+};
+struct JobCheckpointed {
+  JobId id;
+  std::int64_t saved_us = 0;
+};
+struct QueueRulesPut {
+  scheduler::QueuePolicy policy;
+};
+struct ReservationPut {
+  Reservation reservation;
+};
+struct ReservationRemoved {
+  std::string name;
+  bool over = false;  // its time came to an end
 };
 struct JobEnded {
   JobId id;
@@ -74,15 +114,35 @@ struct RoutesProgrammed {
   std::uint64_t entries = 0;  // that changed
   std::uint64_t blocks = 0;   // written
   std::uint64_t mads = 0;
-  std::uint64_t isolated = 0;           // switches that do not answer
-  std::uint64_t unreachable_pairs = 0;  // with the new tables
+  std::uint64_t isolated = 0;  // switches that do not answer
   std::int64_t compute_us = 0;
   std::int64_t total_us = 0;  // from the report (or the wish) to the last block read back
 };
 
+struct ContractPut {
+  scheduler::Contract terms;
+  std::uint16_t pkey = 0;
+};
+struct ContractRemoved {
+  std::string tenant;
+};
+struct QosClassesPut {
+  fabric::QosClasses classes;
+};
+// Of a placed job; `guarantee` is as it is from now on, none: withdrawn.
+struct GuaranteeChanged {
+  JobId job;
+  std::string tenant;
+  GuaranteeChange change = GuaranteeChange::at_risk;
+  std::optional<JobGuarantee> guarantee;
+  std::int64_t for_us = 0;  // of restored: how long it was at risk
+};
+
 using EventBody =
-    std::variant<TopologyAccepted, TenantPut, TenantRemoved, JobPlaced, JobEnded, SubnetModeSet, DrainRequested,
-                 DrainAdvanced, DrainCleared, LinksChanged, AlarmRaised, AlarmCleared, RoutesProgrammed>;
+    std::variant<TopologyAccepted, TenantPut, TenantRemoved, JobQueued, JobPlaced, JobWaits, JobEvicted, JobMoved,
+                 JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut, ReservationPut, ReservationRemoved,
+                 SubnetModeSet, DrainRequested, DrainAdvanced, DrainCleared, LinksChanged, AlarmRaised, AlarmCleared,
+                 RoutesProgrammed, ContractPut, ContractRemoved, QosClassesPut, GuaranteeChanged>;
 
 struct Event {
   std::uint64_t seq = 0;

@@ -8,7 +8,8 @@ namespace railweave::control {
 namespace {
 
 constexpr std::string_view kPrefix = "job-";
-constexpr std::array<std::pair<JobState, std::string_view>, 4> kStates{{{JobState::placed, "placed"},
+constexpr std::array<std::pair<JobState, std::string_view>, 5> kStates{{{JobState::queued, "queued"},
+                                                                        {JobState::placed, "placed"},
                                                                         {JobState::completed, "completed"},
                                                                         {JobState::cancelled, "cancelled"},
                                                                         {JobState::lost, "lost"}}};
@@ -42,6 +43,12 @@ std::optional<JobState> parse_job_state(std::string_view text) {
     if (text == name) return value;
   }
   return std::nullopt;
+}
+
+void Job::note(JobChange change) {
+  constexpr std::ptrdiff_t kFirst = 10;
+  if (history.size() >= kMaxHistory) history.erase(history.begin() + kFirst);
+  history.push_back(std::move(change));
 }
 
 }  // namespace railweave::control

@@ -28,6 +28,9 @@ void add_nvlink_domain_commands(CLI::App& root, Session& session);
 void add_place_command(CLI::App& root, Session& session);
 void add_job_commands(CLI::App& root, Session& session);
 void add_job_submit_command(CLI::App& jobs, Session& session);
+void add_job_repair_commands(CLI::App& jobs, Session& session);  // repair, checkpoint
+void add_queue_commands(CLI::App& root, Session& session);
+void add_reservation_commands(CLI::App& root, Session& session);
 void add_tenant_commands(CLI::App& root, Session& session);
 void add_event_commands(CLI::App& root, Session& session);
 void add_operation_commands(CLI::App& root, Session& session);

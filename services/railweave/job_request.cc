@@ -109,7 +109,7 @@ Json read_body(const std::string& path) {
   for (const char* name : {"parallelism", "topology", "nodeSelector"}) expect_object(body, name);
   if (body.contains("topology")) {
     for (const auto& [group, request] : body["topology"].items()) {
-      if (request.is_object() || (group == "slices" && request.is_array())) continue;
+      if (request.is_object() || (group == "slices" && request.is_array()) || group == "exclusive") continue;
       throw CommandFailure({ErrorKind::invalid, "cli.badJobFile", "must be an object", "/topology/" + group, {}});
     }
   }
@@ -159,6 +159,19 @@ void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning
   command.add_option("--spread", options.spread, "Each pipeline stage in a node, rack, leafGroup or pod of its own")
       ->type_name("LEVEL")
       ->group(kPlacementGroup);
+  command
+      .add_option("--spread-job", options.spread_job,
+                  "At most so many of its GPUs in one node, rack, leafGroup or pod, to lose no more with it")
+      ->type_name("LEVEL=GPUS")
+      ->group(kPlacementGroup);
+  command
+      .add_option("--exclusive", options.exclusive,
+                  "Nodes, nvlinkDomains, racks, leafGroups or pods that it has to itself")
+      ->type_name("LEVEL")
+      ->group(kPlacementGroup);
+  number("--spares-per-domain", options.spares_per_domain,
+         "So many GPUs of each NVLink domain it uses held idle, for repairs")
+      ->group(kPlacementGroup);
   repeated("--slice", options.slices, "LEVEL=GPUS", "Every so many consecutive ranks within one group of the level");
   repeated("--only", options.only, "NODE", "On this node, or another one named so, and nowhere else");
   repeated("--exclude", options.exclude, "NODE", "Not on this node");
@@ -196,6 +209,12 @@ Json job_request(const JobOptions& options) {
   put_levels(body, options.require, "--require", "required");
   put_levels(body, options.prefer, "--prefer", "preferred");
   if (!options.spread.empty()) body["topology"]["pipeline"]["spread"] = level_name(options.spread);
+  if (!options.spread_job.empty()) {
+    const auto [level, most] = split(options.spread_job, "--spread-job", "LEVEL=GPUS");
+    body["topology"]["spread"] = {{"level", level_name(level)}, {"maxGpusPerGroup", value_named(most)}};
+  }
+  if (!options.exclusive.empty()) body["topology"]["exclusive"] = level_name(options.exclusive);
+  if (options.spares_per_domain) body["sparesPerDomain"] = *options.spares_per_domain;
   if (!options.slices.empty()) body["topology"]["slices"] = Json::array();
   for (const auto& slice : options.slices) {
     const auto [level, size] = split(slice, "--slice", "LEVEL=GPUS");

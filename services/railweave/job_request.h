@@ -22,6 +22,8 @@ struct JobOptions {
   std::vector<std::string> exclude, select;  // nodes; "key=value"
   std::vector<std::string> only, slices;     // nodes; "rack=16"
   std::string spread;                        // a level
+  std::string spread_job, exclusive;         // "rack=64"; a level
+  std::optional<std::uint64_t> spares_per_domain;
   std::string model, traffic;                // a file, or "parameters=70e9,layers=80,..."
 };
 

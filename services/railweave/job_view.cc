@@ -33,6 +33,7 @@ void print_history(Output& output, const Json& job) {
 Cell job_state_cell(const Json& job) {
   const std::string state = text_of(job, "state");
   if (state == "placed") return {state, Tone::good};
+  if (state == "queued") return {state, Tone::warning};
   if (state == "lost") return {state, Tone::bad};
   return {state, Tone::faint};
 }
@@ -45,10 +46,18 @@ void print_job(Output& output, const Json& job) {
   sheet.add("Tenant", text_of(job, "tenant"));
   sheet.add("State", job_state_cell(job));
   sheet.add("GPUs", text_of(job, "gpus") + ", " + parallelism_text(field(field(job, "spec"), "parallelism")));
-  add_placement(sheet, field(job, "placement"));
-  add_prediction(sheet, job);
-  sheet.add("On", joined(list(job, "nodeList"), output.is_wide() ? SIZE_MAX : kNodesShown));
+  if (const Json& waits = field(job, "waits"); waits.is_object())
+    sheet.add("Waits", {text_of(waits, "reason"), Tone::warning});
+  if (field(job, "notBefore").is_string()) sheet.add("Not before", time_of(job, "notBefore"));
+  if (field(job, "damage").is_string()) sheet.add("Damage", {text_of(job, "damage"), Tone::bad});
+  if (field(job, "placement").is_object()) {
+    add_placement(sheet, field(job, "placement"));
+    add_prediction(sheet, job);
+    sheet.add("On", joined(list(job, "nodeList"), output.is_wide() ? SIZE_MAX : kNodesShown));
+  }
   sheet.add("Submitted", time_of(job, "submittedAt"));
+  if (field(job, "startedAt").is_string()) sheet.add("Started", time_of(job, "startedAt"));
+  if (field(job, "checkpointedAt").is_string()) sheet.add("Checkpoint", time_of(job, "checkpointedAt"));
   if (field(job, "endedAt").is_string()) sheet.add("Ended", time_of(job, "endedAt"));
   output.text(sheet.text(output.terminal()));
   print_history(output, job);

@@ -7,7 +7,7 @@
 namespace railweave::cli {
 namespace {
 
-constexpr const char* kStates = "placed|completed|cancelled|lost";
+constexpr const char* kStates = "queued|placed|completed|cancelled|lost";
 
 ListView view() {
   return {{text_column("JOB", "id"),
@@ -95,10 +95,11 @@ void add_job_commands(CLI::App& root, Session& session) {
   CLI::App& jobs = add_noun(root, "jobs", "Jobs: submit, list, show, ranks, cancel", "Jobs");
   jobs.alias("job");
   add_job_submit_command(jobs, session);
+  add_job_repair_commands(jobs, session);
 
   auto options = std::make_shared<ListOptions>();
   CLI::App& list_command =
-      add_command(jobs, "list", "Jobs that run, and those that ended lately",
+      add_command(jobs, "list", "Jobs that wait or run, and those that ended lately",
                   {"railweave jobs list --tenant research", "railweave jobs list --state placed -o json"});
   list_command.add_option("--tenant", options->tenant, "Of this tenant")->type_name("NAME");
   list_command.add_option("--state", options->state, "In this state")->type_name(kStates);

@@ -35,6 +35,8 @@ void build_tree(CLI::App& root, Session& session) {
   add_alarm_command(root, session);
   add_place_command(root, session);
   add_job_commands(root, session);
+  add_queue_commands(root, session);
+  add_reservation_commands(root, session);
   add_tenant_commands(root, session);
   add_status_command(root, session);
   add_event_commands(root, session);

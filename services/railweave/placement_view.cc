@@ -14,6 +14,7 @@ std::string blocks(std::uint64_t count, std::uint64_t gpus) {
 std::string reason_text(const std::string& reason) {
   if (reason == "drained") return "drained";
   if (reason == "excludedByJob") return "excluded by the job";
+  if (reason == "groupInUse") return "in a group that others use";
   if (reason == "linkDown") return "a link is down";
   if (reason == "labelsDiffer") return "without the labels asked for";
   if (reason == "notNamedByJob") return "not among the nodes that the job names";
@@ -81,6 +82,12 @@ void add_placement(Sheet& sheet, const Json& placement) {
   sheet.add("Nodes", text_of(placement, "nodesUsed"));
   sheet.add("NVLink domains", text_of(placement, "domainsUsed"));
   sheet.add("Data rings on rails", text_of(placement, "dataRingsOnRails"));
+  if (const Json& idle = field(placement, "idle"); idle.is_object()) {
+    const auto gpus = count_of(idle, "gpus");
+    const auto nodes = list(idle, "nodes").size();
+    sheet.add("Held idle", std::to_string(gpus) + (gpus == 1 ? " GPU on " : " GPUs on ") + std::to_string(nodes) +
+                               (nodes == 1 ? " node" : " nodes"));
+  }
 }
 
 void add_prediction(Sheet& sheet, const Json& answer) {

@@ -8,15 +8,20 @@
 namespace railweave::cli {
 namespace {
 
-Cell limit_cell(const Json& tenant) {
-  return field(tenant, "maxGpus").is_number() ? Cell(text_of(tenant, "maxGpus")) : Cell("none");
+Cell gpus_cell(const Json& tenant, const char* name) {
+  return field(tenant, name).is_number() ? Cell(text_of(tenant, name)) : Cell("none");
 }
+Cell limit_cell(const Json& tenant) { return gpus_cell(tenant, "maxGpus"); }
 
 ListView view() {
   return {{text_column("TENANT", "id"),
            number_column("GPUS HELD", "gpusHeld"),
            {"LIMIT", limit_cell, Align::right},
-           text_column("DESCRIPTION", "description")},
+           {"QUOTA", [](const Json& tenant) { return gpus_cell(tenant, "quotaGpus"); }, Align::right},
+           text_column("COHORT", "cohort"),
+           text_column("DESCRIPTION", "description"),
+           text_column("REPAIR", "repair", true),
+           text_column("WEIGHT", "weight", true)},
           "no tenants (railweave tenants put NAME makes one)"};
 }
 
@@ -27,13 +32,23 @@ void print_tenant(Output& output, const Json& tenant) {
   sheet.add("Description", text_of(tenant, "description"));
   sheet.add("GPUs held", text_of(tenant, "gpusHeld"));
   sheet.add("Limit", limit_cell(tenant));
+  sheet.add("Quota", gpus_cell(tenant, "quotaGpus"));
+  if (!text_of(tenant, "cohort").empty()) {
+    const bool bounded = field(tenant, "borrowGpus").is_number();
+    sheet.add("Cohort", text_of(tenant, "cohort") + ", borrows " +
+                            (bounded ? "up to " + text_of(tenant, "borrowGpus") + " GPUs" : "whatever it leaves"));
+  }
+  sheet.add("Weight", text_of(tenant, "weight"));
+  sheet.add("Repair", text_of(tenant, "repair") == "apply" ? "at once" : "proposed");
   output.text(sheet.text(output.terminal()));
 }
 
 struct PutOptions {
   std::string name;
   std::optional<std::uint64_t> max_gpus;
-  std::optional<std::string> description;
+  std::optional<std::uint64_t> quota, borrow;
+  std::optional<double> weight;
+  std::optional<std::string> description, cohort, repair;
   bool no_limit = false;
 };
 
@@ -47,12 +62,19 @@ void put(Session& session, const PutOptions& options) {
   Json body = Json::object();
   api::ClientRequest write;
   if (present.status == 200) {
-    for (const char* name : {"description", "maxGpus"}) body[name] = field(present.body, name);
+    for (const char* name : {"description", "maxGpus", "quotaGpus", "cohort", "borrowGpus", "weight", "repair"}) {
+      if (present.body.contains(name)) body[name] = present.body[name];
+    }
     if (const auto* etag = present.headers.find("ETag")) write.headers.add("If-Match", *etag);
   }
   if (options.description) body["description"] = *options.description;
   if (options.max_gpus) body["maxGpus"] = *options.max_gpus;
   if (options.no_limit) body["maxGpus"] = nullptr;
+  if (options.quota) body["quotaGpus"] = *options.quota;
+  if (options.cohort) body["cohort"] = *options.cohort;
+  if (options.borrow) body["borrowGpus"] = *options.borrow;
+  if (options.weight) body["weight"] = *options.weight;
+  if (options.repair) body["repair"] = *options.repair;
   write.method = api::Method::put;
   write.target = target.text();
   write.content_type = "application/json";
@@ -96,6 +118,13 @@ void add_tenant_commands(CLI::App& root, Session& session) {
   put_command.add_option("NAME", options->name, "Letters, digits, '-', '_' and '.'")->required();
   add_number_option(put_command, "--max-gpus", options->max_gpus, "How many GPUs its jobs may hold together");
   put_command.add_flag("--no-limit", options->no_limit, "Any number of GPUs");
+  add_number_option(put_command, "--quota", options->quota, "How many GPUs it may always have");
+  put_command.add_option("--cohort", options->cohort, "Lends to and borrows from the tenants of this cohort")
+      ->type_name("NAME");
+  add_number_option(put_command, "--borrow", options->borrow, "The most it may borrow");
+  put_command.add_option("--weight", options->weight, "Of its fair share; 1 is everyone's")->type_name("NUMBER");
+  put_command.add_option("--repair", options->repair, "What is done for its jobs when links under them fail")
+      ->type_name("propose|apply");
   put_command.add_option("--description", options->description, "For people")->type_name("TEXT");
   on_run(put_command, session, [&session, options] { put(session, *options); });
 

@@ -77,6 +77,7 @@ Result<void> Service::start() {
   api::add_fabric_routes(router, *plane_, *operations_);
   api::add_routing_routes(router, *plane_);
   api::add_job_routes(router, *plane_);
+  api::add_queue_routes(router, *plane_);
   api::add_tenant_routes(router, *plane_);
   api::add_event_routes(router, *plane_);
   api::add_operation_routes(router, *operations_);

@@ -114,13 +114,13 @@ def railweaved(binaries, native, netlist, cut, folder):
                 status = wait_for("a repair", lambda: (lambda s: s["repairsTotal"] > before and s["phase"] == "synced" and s)(live()), 30)
                 repair = status["repairs"][0]
                 done = datetime.fromisoformat(repair["at"].replace("Z", "+00:00")).timestamp()
-                time.sleep(1.2)  # the whole audit, when it is quiet
+                after = wait_for("the whole audit", lambda: live()["repairs"][0]["unreachablePairs"] is not None and live(), 60)
                 results.append({"ms": repair["programmedUs"] / 1000, "from_cut_ms": (done - told) * 1000,
                                 "sweep_ms": (repair["sweptUs"] - repair["noticedUs"]) / 1000,
                                 "compute_ms": (repair["computedUs"] - repair["sweptUs"]) / 1000,
                                 "write_ms": (repair["programmedUs"] - repair["computedUs"]) / 1000,
                                 "mads": repair["mads"], "blocks": repair["blocks"], "entries": repair["changedEntries"],
-                                "after": live()["repairs"][0]["unreachablePairs"]})
+                                "after": after["repairs"][0]["unreachablePairs"]})
             # Where neither end could report (no way from it to the manager), the sweep found it: not what is measured.
             reported = [result for result in results if result["from_cut_ms"] < 1000]
             if len(reported) < len(results):

@@ -20,6 +20,11 @@ WRITES = {
     "putTenant": {"path": {"name": "b"}, "body": {"maxGpus": 7}},
     "removeTenant": {"path": {"name": "spare"}},
     "putTopology": {"body": fabric()},
+    "checkpointJob": {"path": {"id": "job-000001"}},
+    "putQueuePolicy": {"body": {"backfill": "none"}},
+    "putReservation": {"path": {"name": "r"}, "body": {"kind": "maintenance", "nodes": ["node-1"], "from": "2099-01-01T00:00:00Z",
+                                                      "to": "2099-01-02T00:00:00Z"}},
+    "removeReservation": {"path": {"name": "kept"}},
     "drainLink": {"path": {"id": LINK}, "body": {"force": True}},
     "drainSwitch": {"path": {"id": "spine-1"}, "body": {"force": True}},
     "drainNode": {"path": {"id": "node-3"}},
@@ -33,6 +38,8 @@ COMPUTED = {
     "getNode": {"path": {"id": "node-1"}}, "listSwitches": {}, "getSwitch": {"path": {"id": "leaf-1"}}, "listLinks": {},
     "getLink": {"path": {"id": "a/1--b/1"}}, "listNvlinkDomains": {}, "getNvlinkDomain": {"path": {"id": "nv-1"}},
     "listRails": {}, "listRacks": {}, "listSubnets": {}, "queryPlacement": {"body": {"gpus": 1}}, "listJobs": {},
+    "listWaiting": {}, "listShares": {}, "getStranded": {}, "getDefragmentation": {},
+    "repairJob": {"path": {"id": "job-000001"}, "body": {}},
     "getSubnet": {"path": {"id": "compute"}}, "getSync": {}, "getForwardingTable": {"path": {"id": "leaf-1"}}, "listAlarms": {},
     "listDrains": {}, "drainLink": {"path": {"id": LINK}}, "drainSwitch": {"path": {"id": "leaf-1"}},
     "drainNode": {"path": {"id": "node-1"}},
@@ -67,6 +74,8 @@ def fill(session):
     session.call("putTenant", 200, path={"name": "a"}, body={})
     session.call("putTenant", 200, path={"name": "spare"}, body={})
     session.call("submitJob", 201, body={"gpus": 1, "tenant": "a"})
+    session.call("putReservation", 200, path={"name": "kept"}, body={"kind": "maintenance", "nodes": ["node-2"],
+                                                                     "from": "2098-01-01T00:00:00Z", "to": "2098-01-02T00:00:00Z"})
     for operation, thing in (("drainLink", OTHER_LINK), ("drainSwitch", "leaf-2"), ("drainNode", "node-4")):
         session.call(operation, 200, path={"id": thing}, body={"force": True})
 
@@ -76,7 +85,7 @@ def full_queue(session):
     fill(session)
     statuses = set()
     # A mode can only be set to what it is here, which the queue does not know.
-    for operation, request in {**WRITES, "putSubnetMode": {"path": {"id": "compute"}, "body": {"mode": "observe"}}}.items():
+    for operation, request in {**WRITES, "repairJob": {"path": {"id": "job-000001"}, "body": {}}, "putSubnetMode": {"path": {"id": "compute"}, "body": {"mode": "observe"}}}.items():
         for attempt in range(100):
             pending = []
             for i in range(16):  # those of the tenants keep the loop busy

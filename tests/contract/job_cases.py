@@ -63,11 +63,46 @@ def predictions(ask):
     ask("never", {"parallelism": {"tensor": 4, "pipeline": 3}, "topology": {"pipeline": {"spread": "rack"}}}, "jobs.neverFits")
     answer = ask("placed", {"gpus": 8, "topology": {"slices": [{"level": "node", "size": 4}]}})
     assert answer["placement"]["nodesUsed"] == 2, answer
+    held_beside_ranks(ask)
     answer = ask("placed", {"gpus": 2, "nodes": ["node-3"]}, ranks="true")
     assert {rank["node"] for rank in answer["ranks"]["items"]} == {"node-3"}, answer
     answer = ask("never", {"gpus": 8, "nodes": ["node-3"]}, "jobs.neverFits")
     assert answer["explanation"]["excluded"][0] == {"reason": "notNamedByJob", "nodes": 3,
                                                     "examples": ["node-1", "node-2", "node-4"]}, answer
+
+
+def held_beside_ranks(ask):
+    """Spares, groups of its own, and a job spread over groups."""
+    answer = ask("placed", {"gpus": 2, "sparesPerDomain": 1})
+    assert answer["placement"]["idle"]["gpus"] == 1, answer
+    answer = ask("never", {"parallelism": {"tensor": 4}, "sparesPerDomain": 1}, "jobs.neverFits")
+    changes = [one["change"] for one in answer["explanation"]["counterfactuals"]]
+    assert "sparesPerDomain 1 -> 0" in changes, answer
+    answer = ask("placed", {"gpus": 1, "topology": {"exclusive": "rack"}})
+    assert answer["placement"]["idle"]["gpus"] == 7 and len(answer["placement"]["idle"]["nodes"]) == 2, answer
+    answer = ask("placed", {"gpus": 6, "topology": {"spread": {"level": "rack", "maxGpusPerGroup": 3}}}, ranks="true")
+    racks = [rank["node"] in ("node-1", "node-2") for rank in answer["ranks"]["items"]]
+    assert racks.count(True) == racks.count(False) == 3, answer
+    ask("never", {"gpus": 7, "topology": {"spread": {"level": "rack", "maxGpusPerGroup": 3}}}, "jobs.neverFits")
+    ask("placed", {"gpus": 1, "topology": {"spread": None, "exclusive": None}})
+
+
+def groups_of_their_own(session):
+    """Whoever has a group to himself shares it with nobody, and gives back all of it."""
+    alone = job(gpus=1, parallelism={"data": 1}, sparesPerDomain=1,
+                topology={"exclusive": "rack", "spread": {"level": "node", "maxGpusPerGroup": 4}})
+    first = session.call("submitJob", 201, body=alone).json
+    assert first["placement"]["idle"]["gpus"] == 7 and first["spec"]["topology"]["exclusive"] == "rack", first
+    assert first["spec"]["sparesPerDomain"] == 1 and first["spec"]["topology"]["spread"]["maxGpusPerGroup"] == 4, first
+    second = session.call("submitJob", 201, body=job(parallelism={"data": 1})).json
+    answer = session.call("queryPlacement", 200, body=alone).json
+    assert answer["outcome"] == "notNow", answer
+    assert {"reason": "groupInUse", "nodes": 4, "examples": ["node-1", "node-2", "node-3", "node-4"]} in \
+        answer["explanation"]["excluded"], answer
+    assert "without exclusive rack" in [one["change"] for one in answer["explanation"]["counterfactuals"]], answer
+    for name in (first["id"], second["id"]):
+        session.call("cancelJob", 200, path={"id": name})
+    assert session.call("queryPlacement", 200, body=job(gpus=16, parallelism={"data": 16})).json["outcome"] == "placed"
 
 
 MODEL = {"parameters": 7e9, "layers": 32, "hiddenSize": 4096, "sequenceLength": 4096, "globalBatchSize": 64}
@@ -111,7 +146,8 @@ def everything():
                traffic={"data": {"bytesPerStep": 1e9, "callsPerStep": 4}},
                topology={"tensor": {"required": "nvlinkDomain"}, "context": {}, "expert": {"preferred": None},
                          "pipeline": {"required": "cluster", "preferred": "node", "spread": "node"},
-                         "slices": [{"level": "node", "size": 4}], "job": {"preferred": "rack"}})
+                         "slices": [{"level": "node", "size": 4}], "job": {"preferred": "rack"},
+                         "spread": {"level": "node", "maxGpusPerGroup": 4}, "exclusive": "node"}, sparesPerDomain=0)
 
 
 def bad_bodies(session):
@@ -167,6 +203,12 @@ def bad_bodies(session):
     refuse("jobs.invalid", {"gpus": 1, "name": "n" * 254}, "/name")
     refuse("jobs.invalid", {"gpus": 1, "excludeNodes": ["node-1\n"]}, "/excludeNodes/0")
     refuse("jobs.invalid", {"gpus": 8, "gpusPerNode": 3}, "/gpusPerNode")
+    refuse("jobs.invalid", {"gpus": 1, "sparesPerDomain": 1025}, "/sparesPerDomain")
+    for bad in (0, 1, 1048577):
+        refuse("jobs.invalid", {"parallelism": {"tensor": 2}, "topology": {"spread": {"level": "node", "maxGpusPerGroup": bad}}},
+               "/topology/spread/maxGpusPerGroup")
+    refuse("body.missingField", {"gpus": 1, "topology": {"spread": {"level": "node"}}}, "/topology/spread/maxGpusPerGroup")
+    refuse("body.invalidField", {"gpus": 1, "topology": {"exclusive": "row"}}, "/topology/exclusive")
     refuse("jobs.invalid", {"gpus": 1, "expectedDuration": "P9999W"}, "/expectedDuration")
     refuse("jobs.invalid", {"gpus": 4, "topology": {"job": {"required": "node", "preferred": "rack"}}}, "/topology/job/preferred")
 
@@ -319,6 +361,7 @@ def lost_jobs(session):
     lost = session.call("getJob", 200, path={"id": name}).json
     assert lost["state"] == "lost" and lost["nodeList"][-1] == "node-4", lost
     assert session.call("listRanks", 200, path={"id": name}).json["items"] == []
+    session.call("listRanks", 400, "query.unknownParameter", path={"id": name}, query={"user": "me"})
     session.call("listRanks", 409, "ranks.ended", path={"id": name}, query={"format": "mpi"})
     session.call("putTopology", 200, body=fabric(), query={"source": "by hand"})
 
@@ -332,4 +375,4 @@ def routes_of_running_jobs(session):
     session.call("cancelJob", 200, path={"id": placed})
 
 
-CASES = [what_ifs, bad_bodies, rank_formats, routes_of_running_jobs, submission, job_lists, refused_placements, unknown_level, lost_jobs]
+CASES = [what_ifs, bad_bodies, rank_formats, groups_of_their_own, routes_of_running_jobs, submission, job_lists, refused_placements, unknown_level, lost_jobs]

@@ -99,6 +99,7 @@ def sync(session):
     assert [item["subnet"] for item in brief["subnets"]] == ["compute", "edge"] and not brief["synced"], brief
     live = session.call("getSubnet", 200, path={"id": "compute"}).json["live"]
     assert live["repairsTotal"] == 2 and live["repairs"][0]["at"] > live["repairs"][1]["at"], "newest first"
+    assert [repair["unreachablePairs"] for repair in live["repairs"]] == [None, 0], "null before the audit"
     assert live["sync"]["wantedDigest"] != live["sync"]["appliedDigest"], live["sync"]
     session.call("getSync", 400, "query.unknownParameter", query={"verbose": ""})
     session.call("syncFabric", 400, "query.unknownParameter", query={"force": ""})

@@ -34,7 +34,7 @@ MAY_INCLUDE = {
     "scheduler/collective": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/flow", "scheduler/job"],
     "scheduler/admission": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/flow", "fabric/capacity", "fabric/qos"],
     "db": ["fabric/base"],
-    "services/control": ["fabric/base", "fabric/topology", "fabric/routing", "scheduler", "db"],
+    "services/control": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/flow", "fabric/capacity", "fabric/qos", "scheduler", "db"],
     "services/control/live": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/drivers", "fabric/health", "scheduler", "db", "services/control"],
     "api/http": ["fabric/base"],
     "api/client": ["fabric/base", "api/http"],

@@ -74,7 +74,6 @@ class MemoryLiveFabric final : public LiveFabric {
  private:
   void publish_locked(SubnetStatus status) {
     auto& slot = subnets_[status.subnet];
-    status.version = slot == nullptr ? 1 : slot->version + 1;
     slot = std::make_shared<const SubnetStatus>(std::move(status));
   }
 

@@ -19,19 +19,13 @@ namespace {
 
 constexpr std::size_t kMaxObservations = 4096;  // kept until somebody asks; then "lost" says that there were more
 
-ExchangeOptions impatient(ExchangeOptions options) {
-  options.timeout = std::min(options.timeout, Milliseconds(50));
-  options.attempts = std::min(options.attempts, 2U);
-  return options;
-}
-
 }  // namespace
 
 InfinibandDriver::InfinibandDriver(std::unique_ptr<MadPort> port, const InfinibandOptions& options)
     : port_(std::move(port)),
       options_(options),
       exchange_(*port_, options.exchange),
-      counter_exchange_(*port_, impatient(options.exchange)) {
+      counter_exchange_(*port_, options.exchange.impatient()) {
   for (MadExchange* exchange : {&exchange_, &counter_exchange_}) {
     exchange->on_unasked([this](const ReceivedMad& received) { take_trap(received); });
   }

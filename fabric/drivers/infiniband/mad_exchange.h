@@ -23,6 +23,14 @@ struct ExchangeOptions {
   unsigned attempts = 4;
   Milliseconds backoff{10};  // before the second attempt; doubles from there, up to:
   Milliseconds max_backoff{500};
+
+  // For those whom others wait for, and who may ask again later: a device that is gone costs 0.1 s.
+  [[nodiscard]] ExchangeOptions impatient() const {
+    ExchangeOptions options = *this;
+    options.timeout = std::min(timeout, Milliseconds(50));
+    options.attempts = std::min(attempts, 2U);
+    return options;
+  }
 };
 
 struct MadReply {

@@ -4,19 +4,8 @@
 #include <vector>
 
 namespace railweave::fabric::infiniband {
-namespace {
-
-ExchangeOptions impatient(ExchangeOptions options) {
-  // A switch behind the dead link does not answer; the sweep that follows finds it, or another way there.
-  options.timeout = std::min(options.timeout, Milliseconds(50));
-  options.attempts = std::min(options.attempts, 2U);
-  return options;
-}
-
-}  // namespace
-
 PortRecheck::PortRecheck(MadPort& port, SubnetMap& map, const ExchangeOptions& options)
-    : map_(map), exchange_(port, impatient(options)) {}
+    : map_(map), exchange_(port, options.impatient()) {}  // what is behind a dead link is found by the next sweep
 
 Result<bool> PortRecheck::run(std::span<const Guid> switches) {
   std::vector<std::uint32_t> nodes;

@@ -26,8 +26,8 @@ LiveSubnets::LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, std::fu
                             .monotonic_us = clock_us<std::chrono::steady_clock>,
                             .unix_us = clock_us<std::chrono::system_clock>,
                             .report = [this](auto body) { report(std::move(body)); },
-                            .routes = routes_.get(),
-                            .host_routes = &host_routes_};
+                            .routes = [this](const ClusterState& state) { return routes_->at(state); },
+                            .host_routes = [this](const ClusterState& state) { return host_routes_.at(state); }};
     running_.push_back({name,
                         std::make_unique<SubnetController>(std::move(subnet.options), std::move(with)),
                         std::move(subnet.opensm_socket),

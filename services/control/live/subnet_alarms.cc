@@ -32,6 +32,15 @@ void SubnetAlarms::set_subnet(const std::string& kind, AlarmSeverity severity, c
   set(kind, std::move(alarms));
 }
 
+void SubnetAlarms::clear() {
+  ReportAlarms report;
+  for (const auto& [kind, alarms] : raised_) {
+    for (const auto& [id, alarm] : alarms) report.cleared.push_back(id);
+  }
+  raised_.clear();
+  if (!report.cleared.empty()) report_(std::move(report));
+}
+
 void SubnetAlarms::repeat_lost(const AlarmTable& table) const {
   ReportAlarms report;
   for (const auto& [kind, alarms] : raised_) {

@@ -20,6 +20,8 @@ class SubnetAlarms {
   void set(const std::string& kind, std::vector<Alarm> alarms);
   // One of a kind about the subnet itself; no text: it is over.
   void set_subnet(const std::string& kind, AlarmSeverity severity, const std::string& text);
+  // All are over: what was wrong in another mode says nothing of this one.
+  void clear();
   // Reports again what the table lacks, and clears what it has of this subnet that is not so: reports may be lost, and
   // the service may have been away.
   void repeat_lost(const AlarmTable& table) const;

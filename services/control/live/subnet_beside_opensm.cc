@@ -18,7 +18,7 @@ std::string SubnetController::other_lids() const {
   for (const DestinationId id : scope.destinations()) {
     const Destination& destination = scope.destination(id);
     if (!destination.port || destination.lid_offset != 0) continue;
-    if (t.subnet(destination.home) != t.subnet(links_.switches().front())) continue;
+    if (t.subnet(destination.home) != links_.subnet()) continue;
     const Lid lid = driver_->read_lid(t.guid(t.hca_of(destination.port)), t.number(destination.port));
     if (lid == 0 || lid == scope.lid(id)) continue;
     return "port " + t.port_text(destination.port) + " has LID " + std::to_string(lid) + ", not " +
@@ -40,7 +40,7 @@ bool SubnetController::compare_with_opensm() {
   status_.blocks_differing = differing;
   status_.problem = why;
   status_.phase = matches_opensm_ ? SubnetPhase::synced : SubnetPhase::programming;
-  status_.applied_digest = digest_of(applied_->tables, links_.switches());
+  status_.applied_digest = digest_of(*applied_);
   status_.applied = std::make_shared<const Routing>(*applied_);
   alarms_.set_subnet("sync.mismatch", AlarmSeverity::critical,
                      why.empty() ? "" : "subnet " + options_.subnet + ": " + why);

@@ -23,7 +23,10 @@ std::string plural(std::size_t n, const char* one, const char* many) {
 }  // namespace
 
 SubnetController::SubnetController(SubnetOptions options, SubnetSurroundings surroundings)
-    : options_(std::move(options)), with_(std::move(surroundings)), alarms_(options_.subnet, with_.report) {
+    : options_(std::move(options)),
+      with_(std::move(surroundings)),
+      alarms_(options_.subnet, with_.report),
+      audit_(options_.audits) {
   status_.subnet = options_.subnet;
   status_.port = options_.port;
   status_.problem = "not connected yet";
@@ -36,7 +39,6 @@ SubnetStatusPtr SubnetController::status() const {
 }
 
 void SubnetController::publish() {
-  ++status_.version;
   auto copy = std::make_shared<const SubnetStatus>(status_);
   const std::lock_guard lock(mutex_);
   published_ = std::move(copy);
@@ -88,6 +90,8 @@ void SubnetController::opensm_refused(const std::string& why) {
 void SubnetController::step(const ClusterStatePtr& state, std::chrono::milliseconds wait) {
   if (state->mode(options_.subnet) != mode_) {
     mode_ = state->mode(options_.subnet);
+    alarms_.clear();
+    status_.problem.clear();
     driver_.reset();
     retry_at_us_ = 0;
   }
@@ -130,6 +134,7 @@ void SubnetController::connect() {
 void SubnetController::disconnect(const Error& error) {
   driver_.reset();
   applied_.reset();
+  read_back_next_ = 0;
   retry_wait_us_ = std::clamp(retry_wait_us_ * 2, us(options_.retry_first), us(options_.retry_most));
   retry_at_us_ = now() + retry_wait_us_;
   status_.phase = SubnetPhase::offline;
@@ -145,9 +150,11 @@ void SubnetController::take_topology(const ClusterState& state) {
   view_version_ = UINT64_MAX;
   base_.reset();
   wanted_.reset();
+  unsound_.clear();
   applied_.reset();
   raw_.clear();
   matches_opensm_ = false;
+  read_back_next_ = 0;
   unsynced_.clear();
   isolated_.clear();
   link_states_.clear();
@@ -318,20 +325,22 @@ void SubnetController::report_links(const ClusterState& state) {
   if (!report.links.empty()) with_.report(std::move(report));
 }
 
-std::vector<std::string> SubnetController::jobs_at(const ClusterState& state, LinkId link) const {
+std::vector<std::string> SubnetController::jobs_at(const ClusterState& state, LinkId link) {
   std::vector<std::string> jobs;
+  if (state.view.topology_ptr() != links_.topology()) return jobs;
+  if (!host_jobs_ || host_jobs_seq_ != state.seq) {
+    host_jobs_.emplace(state);
+    host_jobs_seq_ = state.seq;
+  }
   const Topology& t = *links_.topology();
   for (const PortId port : {t.a(link), t.b(link)}) {
     const HcaId hca = t.hca_of(port);
     const HostId host = hca ? t.host(hca) : HostId();
-    if (!host || state.view.topology_ptr() != links_.topology() || state.allocations[host.index()].used == 0) continue;
-    const std::string name(t.name(host));
-    state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
-      if (job->holds_gpus() && std::ranges::find(job->nodes, name) != job->nodes.end()) {
-        jobs.push_back(to_string(job->id));
-      }
-      return jobs.size() < Alarm::kMaxJobs;
-    });
+    if (!host) continue;
+    for (const JobPtr& job : host_jobs_->on(host)) {
+      if (jobs.size() == Alarm::kMaxJobs) return jobs;
+      jobs.push_back(to_string(job->id));
+    }
   }
   return jobs;
 }

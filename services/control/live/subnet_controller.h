@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,7 +23,9 @@
 #include "fabric/drivers/fabric_driver.h"
 #include "fabric/health/link_damping.h"
 #include "services/control/command.h"
+#include "services/control/host_jobs.h"
 #include "services/control/live/live_fabric.h"
+#include "services/control/live/route_audit.h"
 #include "services/control/live/subnet_alarms.h"
 #include "services/control/live/subnet_health.h"
 #include "services/control/live/subnet_links.h"
@@ -41,6 +44,7 @@ struct SubnetOptions {
   fabric::health::DampingOptions damping;
   Milliseconds coalesce{1};  // after a trap, for others to come with it
   Milliseconds coalesce_most{20};
+  std::launch audits = std::launch::async;              // of whole routings; deferred: on the stepping thread
   Milliseconds retry_first{1'000}, retry_most{30'000};  // of a connection that fails, of switches that do not answer
 };
 
@@ -49,8 +53,9 @@ struct SubnetSurroundings {
   std::function<Result<std::unique_ptr<fabric::FabricDriver>>(SubnetMode)> connect;
   std::function<std::int64_t()> monotonic_us, unix_us;
   std::function<void(decltype(Command::body))> report;  // to the control loop; must not block
-  RoutingCache* routes = nullptr;
-  RoutingCache* host_routes = nullptr;  // for opensm mode: OpenSM routes switches' own LIDs in its own way
+  using RoutesOf = std::function<Result<FabricRoutesPtr>(const ClusterState&)>;
+  RoutesOf routes;
+  RoutesOf host_routes;  // for opensm mode: OpenSM routes switches' own LIDs in its own way
 };
 
 class SubnetController {
@@ -96,6 +101,7 @@ class SubnetController {
   void took_sweep(const ClusterState& state, const fabric::Sweep& swept, Cause cause);
   void follow_links(const ClusterState& state, Cause cause);
   void bring_to_wanted(const ClusterState& state, Cause cause);
+  [[nodiscard]] bool is_sound(const fabric::Routing& routing);
   void bring_up();
   void stop_writing(const Error& error);
   void check_opensm(const ClusterState& state);
@@ -108,9 +114,12 @@ class SubnetController {
   void answer_requests(const ClusterState& state);
   void keep_in_mind_isolated(fabric::SwitchId sw, const std::string& reason);
   void check_idle(const ClusterState& state);
+  [[nodiscard]] std::uint64_t digest_of(const fabric::Routing& routing) const;
+  void take_audit();
+  void read_back_some(const ClusterState& state);
   void poll_counters(const ClusterState& state);
   void damp(std::vector<fabric::LinkState>& states);
-  [[nodiscard]] std::vector<std::string> jobs_at(const ClusterState& state, fabric::LinkId link) const;
+  [[nodiscard]] std::vector<std::string> jobs_at(const ClusterState& state, fabric::LinkId link);
   void report_links(const ClusterState& state);
   void find_differences(const ClusterState& state);
   [[nodiscard]] bool writes() const { return mode_ != SubnetMode::observe; }
@@ -139,19 +148,26 @@ class SubnetController {
   std::vector<fabric::LinkState> link_states_;   // as links_.cables(); links that flap are down
   std::vector<fabric::LinkState> found_states_;  // as found
   std::optional<fabric::health::LinkDamping> damping_;
-  FabricRoutesPtr base_;                   // of the accepted topology, made when it was accepted
-  std::optional<fabric::Routing> wanted_;  // of view_
+  FabricRoutesPtr base_;                            // of the accepted topology, made when it was accepted
+  std::optional<fabric::Routing> wanted_;           // of view_
+  std::uint64_t wanted_version_ = 0;                // grows when wanted_ gets other tables
+  std::optional<std::uint64_t> unreachable_pairs_;  // of wanted_; none: not audited yet
+  std::string unsound_;                             // why wanted_ does not pass the audit; "": it does
   fabric::FabricView view_;
   std::optional<fabric::Routing> applied_;  // what switches hold, but for those in unsynced_; none: not read yet
   std::set<fabric::SwitchId> unsynced_;     // whose tables are not known
   std::map<fabric::SwitchId, std::string> isolated_;
   std::set<Guid> silent_;
   SubnetAlarms alarms_;
+  std::optional<HostJobs> host_jobs_;  // of the state of host_jobs_seq_
+  std::uint64_t host_jobs_seq_ = 0;
   std::int64_t retry_at_us_ = 0, retry_wait_us_ = 0, swept_at_us_ = 0, read_back_at_us_ = 0, retry_isolated_us_ = 0;
   std::int64_t quiet_since_us_ = 0;
+  std::size_t read_back_next_ = 0;  // of links_.switches(); 0: no reading of all tables is under way
   // In opensm mode: entries by LID as read, for LIDs that we do not route; whether OpenSM's tables are ours.
   std::map<fabric::SwitchId, std::vector<std::uint16_t>> raw_;
   bool matches_opensm_ = false;
+  RouteAudit audit_;
   bool audited_ = false, brought_up_ = false, ports_left_ = false, rediscover_ = false;
 };
 

@@ -56,7 +56,6 @@ Result<bool> SubnetHealth::poll(FabricDriver& driver, std::int64_t now_us, std::
   if (next_ == 0) {
     if (ports_.empty() || (round_at_us_ != 0 && now_us - round_at_us_ < every_us)) return false;
     round_at_us_ = now_us;
-    unanswered_now_ = 0;
   }
   const auto slice = std::span(ports_).subspan(next_, std::min(kSlice, ports_.size() - next_));
   next_ = next_ + slice.size() == ports_.size() ? 0 : next_ + slice.size();
@@ -66,7 +65,6 @@ Result<bool> SubnetHealth::poll(FabricDriver& driver, std::int64_t now_us, std::
     if (!driver.read_link(watched.ref.device, watched.ref.port).active) continue;
     if (const auto absent = absent_.find(watched.ref.device);
         absent != absent_.end() && now_us < absent->second.until_us) {
-      ++unanswered_now_;
       continue;
     }
     asked.push_back(watched.ref);
@@ -88,16 +86,12 @@ Result<bool> SubnetHealth::poll(FabricDriver& driver, std::int64_t now_us, std::
       absence.until_us = now_us + absence.wait_us;
     }
   }
-  if (next_ == 0) unanswered_ = unanswered_now_;
   return !changes.empty() || next_ == 0;
 }
 
 void SubnetHealth::took(const Watched& watched, const CounterReading& reading, std::int64_t unix_us,
                         std::vector<health::AlarmChange>& changes) {
-  if (!reading.answered) {
-    ++unanswered_now_;
-    return;
-  }
+  if (!reading.answered) return;
   const auto taken = history_.take(watched.port, reading.counts, reading.at_us);
   if (taken == health::CounterHistory::Taken::outdated) return;
   const auto trend = history_.trend(watched.port);

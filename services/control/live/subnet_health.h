@@ -31,7 +31,6 @@ class SubnetHealth {
   // By kind: the alarms that stand. jobs: those that use a link.
   [[nodiscard]] std::map<std::string, std::vector<Alarm>> alarms(
       const std::function<std::vector<std::string>(fabric::LinkId)>& jobs) const;
-  [[nodiscard]] std::uint64_t unanswered() const { return unanswered_; }
 
   // Thread-safe.
   [[nodiscard]] std::optional<PortCounters> counters(const fabric::Topology& topology, fabric::PortId port) const;
@@ -56,7 +55,6 @@ class SubnetHealth {
     std::int64_t until_us = 0, wait_us = 0;
   };
   std::map<Guid, Absence> absent_;
-  std::uint64_t unanswered_ = 0, unanswered_now_ = 0;  // of the last whole round, of this one
 
   mutable std::mutex mutex_;  // guards latest_
   std::map<fabric::PortId, PortCounters> latest_;

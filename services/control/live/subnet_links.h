@@ -19,6 +19,7 @@ class SubnetLinks {
 
   [[nodiscard]] bool found() const { return subnet_.valid(); }  // the topology has such a subnet
   [[nodiscard]] const fabric::TopologyPtr& topology() const { return topology_; }
+  [[nodiscard]] fabric::SubnetId subnet() const { return subnet_; }
   [[nodiscard]] const std::vector<fabric::SwitchId>& switches() const { return switches_; }
 
   struct Cable {

@@ -24,7 +24,7 @@ void SubnetController::bring_up() {
   }
   for (const PortId port : t.hca_ports()) {
     const DestinationId id = scope.find(port);
-    if (!id || t.subnet(scope.destination(id).home) != t.subnet(links_.switches().front())) continue;
+    if (!id || t.subnet(scope.destination(id).home) != links_.subnet()) continue;
     if (!driver_->is_present(t.guid(t.hca_of(port)))) continue;
     lids.push_back({t.guid(t.hca_of(port)), static_cast<std::uint8_t>(t.number(port)), scope.lid(id), t.lmc(port)});
   }
@@ -54,7 +54,7 @@ void SubnetController::bring_to_wanted(const ClusterState& state, Cause cause) {
   const std::int64_t start = now();
   const bool first = !base_;
   if (first) {
-    auto routes = (mode_ == SubnetMode::opensm ? with_.host_routes : with_.routes)->at(state);
+    auto routes = (mode_ == SubnetMode::opensm ? with_.host_routes : with_.routes)(state);
     if (!routes) {
       status_.problem = routes.error().text();
       status_.phase = SubnetPhase::watching;
@@ -83,29 +83,24 @@ void SubnetController::bring_to_wanted(const ClusterState& state, Cause cause) {
   view_ = std::move(view);
   view_version_ = state.view_version;
 
-  // Nothing is programmed that has not been looked at: what changed here, all of it when there is time.
-  const auto checked = check_changed_routes(view_, wanted_ ? *wanted_ : base_->routing, *routing);
-  bool sound = checked.changed.sound();
-  std::string why = checked.changed.example;
-  if (sound && !checked.complete) {
-    const AuditReport report = audit(view_, routing->tables, routing->lanes, AuditOptions::on_all_cores());
-    sound = report.sound();
-    if (!sound && !report.findings.empty()) why = report.findings.front().message;
-  }
+  const bool sound = is_sound(*routing);
   const bool same = wanted_ && same_tables(wanted_->tables, routing->tables);
   wanted_ = std::move(*routing);
   status_.wanted = std::make_shared<const Routing>(*wanted_);
   if (!same) {
     status_.wanted_digest.reset();
+    ++wanted_version_;
+    unreachable_pairs_.reset();
     audited_ = false;
   }
   quiet_since_us_ = now();
-  if (!sound) {
-    status_.problem = "the new routes do not pass the audit and are not programmed: " + why;
-    alarms_.set_subnet("routes.unsound", AlarmSeverity::critical, "subnet " + options_.subnet + ": " + status_.problem);
+  const std::string refusal = sound ? "" : "the new routes do not pass the audit and are not programmed: " + unsound_;
+  alarms_.set_subnet("routes.unsound", AlarmSeverity::critical,
+                     sound || !writes() ? "" : "subnet " + options_.subnet + ": " + refusal);
+  if (!sound && writes()) {
+    status_.problem = refusal;
     return publish();
   }
-  alarms_.set_subnet("routes.unsound", AlarmSeverity::critical, "");
   // Packets need the service level of their path, which a subnet administration hands out: alone we have none.
   const unsigned lanes = mode_ == SubnetMode::direct ? wanted_->lanes.used() : 1;
   if (lanes > 1) {
@@ -125,6 +120,21 @@ void SubnetController::bring_to_wanted(const ClusterState& state, Cause cause) {
     advance_drains(state);
   }
   publish();
+}
+
+// Nothing is programmed that has not been looked at: what changed, where the rest is known to be sound, else all of it.
+bool SubnetController::is_sound(const Routing& routing) {
+  if (wanted_ && unsound_.empty()) {
+    const auto checked = check_changed_routes(view_, *wanted_, routing);
+    if (!checked.changed.sound()) {
+      unsound_ = checked.changed.example.empty() ? "what changed has no route" : checked.changed.example;
+      return false;
+    }
+    if (checked.complete) return true;
+  }
+  const AuditReport report = audit(view_, routing.tables, routing.lanes, AuditOptions::on_all_cores());
+  unsound_ = fault_of(report);
+  return report.sound();
 }
 
 bool SubnetController::read_back(std::span<const SwitchId> switches) {
@@ -198,7 +208,7 @@ void SubnetController::program(const ClusterState& state, const Cause& cause, st
   // Switches that are gone or do not answer are not waited for; their tables are read and mended when they are back.
   std::set<SwitchId> left_out;
   std::erase_if(delta.blocks, [&](const LftBlock& block) {
-    if (t.subnet(block.sw) != t.subnet(links_.switches().front())) return true;  // another subnet's
+    if (t.subnet(block.sw) != links_.subnet()) return true;  // another subnet's
     const bool out = unsynced_.contains(block.sw) || !driver_->is_present(t.guid(block.sw));
     if (out) left_out.insert(block.sw);
     return out;
@@ -228,7 +238,8 @@ void SubnetController::program(const ClusterState& state, const Cause& cause, st
                   .changed_entries = delta.changed_entries,
                   .blocks = delta.blocks.size(),
                   .mads = cause.mads + report->asked,
-                  .isolated = report->isolated.size()};
+                  .isolated = report->isolated.size(),
+                  .unreachable_pairs = unreachable_pairs_};
     ReportProgramming event{{.subnet = options_.subnet,
                              .cause = cause.text,
                              .entries = repair.changed_entries,
@@ -246,6 +257,7 @@ void SubnetController::program(const ClusterState& state, const Cause& cause, st
   status_.applied = status_.wanted;
   status_.blocks_differing = 0;
   const bool synced = unsynced_.empty();
+  status_.applied_digest = synced ? status_.wanted_digest : std::nullopt;
   status_.phase = synced ? SubnetPhase::synced : SubnetPhase::programming;
   status_.problem.clear();
   if (!synced) {
@@ -300,7 +312,7 @@ void SubnetController::advance_drains(const ClusterState& state) {
     if (target.kind == DrainKind::node || drain.state == DrainState::drained) continue;
     const LinkId link = target.kind == DrainKind::link ? t.find_link(target.id) : LinkId();
     const SwitchId sw = target.kind == DrainKind::link ? SwitchId() : t.find_switch(target.id);
-    const auto ours = [&](SwitchId one) { return one && t.subnet(one) == t.subnet(links_.switches().front()); };
+    const auto ours = [&](SwitchId one) { return one && t.subnet(one) == links_.subnet(); };
     if (!ours(sw) && !(link && (ours(t.switch_of(t.a(link))) || ours(t.switch_of(t.b(link)))))) continue;
     if (applied_ && view_version_ == state.view_version && !in_use(state, drain)) {
       report.drains.push_back({target, DrainState::drained});
@@ -309,55 +321,6 @@ void SubnetController::advance_drains(const ClusterState& state) {
     }
   }
   if (!report.drains.empty()) with_.report(std::move(report));
-}
-
-// What can wait: the whole audit, digests, tables that somebody else may have written.
-void SubnetController::check_idle(const ClusterState& state) {
-  constexpr std::int64_t kQuietUs = 300'000;
-  if (!wanted_ || now() - quiet_since_us_ < kQuietUs) return;
-  if (!audited_) {
-    audited_ = true;
-    const AuditReport report = audit(view_, wanted_->tables, wanted_->lanes, AuditOptions::on_all_cores());
-    std::string why = report.sound() || report.findings.empty() ? "" : report.findings.front().message;
-    alarms_.set_subnet("routes.unsound", AlarmSeverity::critical,
-                       report.sound() ? "" : "subnet " + options_.subnet + " has unsound routes: " + why);
-    if (!status_.repairs.empty()) status_.repairs.back().unreachable_pairs = report.unreachable_pairs;
-    status_.blocks_wanted = block_count(base_->scope(), links_.switches());
-    status_.wanted_digest = digest_of(wanted_->tables, links_.switches());
-    if (applied_ && unsynced_.empty()) status_.applied_digest = digest_of(applied_->tables, links_.switches());
-    publish();
-  }
-  if (rediscover_) {  // for people: what is there that was not accepted
-    rediscover_ = false;
-    auto found = driver_->discover();
-    if (!found) return disconnect(found.error());
-    status_.discovered = found->topology;
-    find_differences(state);
-    publish();
-  }
-  if (mode_ == SubnetMode::opensm) {
-    check_opensm(state);
-    if (!driver_ || !matches_opensm_) return;
-  }
-  // Observers see a drain through by what switches hold; others read everything back now and then.
-  const bool drains_wait = !writes() && std::ranges::any_of(*state.drains, [](const auto& entry) {
-    return entry.second.state != DrainState::drained && entry.first.kind != DrainKind::node;
-  });
-  const auto every = writes() ? options_.read_back_every : options_.sweep_every;
-  const bool due = now() - read_back_at_us_ >= every.count() * 1000;
-  if (!due || !(writes() || drains_wait || read_back_at_us_ == 0)) return;
-  if (!read_back(links_.switches())) return;
-  read_back_at_us_ = now();
-  status_.read_back_us = with_.unix_us();
-  status_.blocks_differing = differing_blocks(applied_->tables, wanted_->tables, links_.switches());
-  status_.applied_digest = digest_of(applied_->tables, links_.switches());
-  status_.applied = std::make_shared<const Routing>(*applied_);
-  if (writes() && brought_up_ && status_.blocks_differing != 0) {
-    program(state, {.text = "tables were written by somebody else", .start_us = now()}, 0);
-  } else if (!writes()) {
-    advance_drains(state);
-  }
-  if (driver_) publish();
 }
 
 }  // namespace railweave::control

@@ -64,7 +64,8 @@ struct Repair {
   std::int64_t computed_us = 0;    // until the new tables were computed and checked,
   std::int64_t programmed_us = 0;  // until the last block was written and read back
   std::uint64_t changed_entries = 0, blocks = 0, mads = 0, isolated = 0;
-  std::uint64_t unreachable_pairs = 0;  // after it: pairs of end ports that want a route and have none
+  // After it: pairs of end ports that want a route and have none. None before the whole audit of these tables.
+  std::optional<std::uint64_t> unreachable_pairs;
 };
 
 struct SubnetStatus {
@@ -92,7 +93,6 @@ struct SubnetStatus {
   std::vector<IsolatedDevice> isolated;
   std::vector<Repair> repairs;  // newest last, at most kMaxRepairs
   std::uint64_t repairs_total = 0;
-  std::uint64_t version = 0;  // grows with each publication
 
   static constexpr std::size_t kMaxDifferences = 1000;
   static constexpr std::size_t kMaxRepairs = 32;

@@ -47,18 +47,51 @@ Routing with_readings(const Routing& like, std::span<const TableReading> reading
   return routing;
 }
 
-std::uint64_t entries_by_port(const ForwardingTables& tables, SwitchId sw, unsigned port, SwitchId but_home) {
+namespace {
+
+// Calls visit(destination, out port) -> bool for a switch's entries until it returns false.
+template <class Visit>
+void visit_row(const ForwardingTables& tables, SwitchId sw, std::vector<std::uint16_t>& row, Visit visit) {
   const RoutingScope& scope = tables.scope();
   const PlaneId id = scope.plane_of(sw);
   const Plane& plane = scope.plane(id);
-  std::vector<std::uint16_t> row(plane.destination_count());
-  if (row.empty()) return 0;
+  row.resize(plane.destination_count());
+  if (row.empty()) return;
   tables.plane(id).read(scope.local(sw), 0, row.size(), row.data());
-  std::uint64_t count = 0;
   for (std::size_t d = 0; d < row.size(); ++d) {
-    if (row[d] == port && scope.destination(plane.destination(d)).home != but_home) ++count;
+    if (!visit(scope.destination(plane.destination(d)), row[d])) return;
   }
+}
+
+}  // namespace
+
+std::uint64_t entries_by_port(const ForwardingTables& tables, SwitchId sw, unsigned port, SwitchId but_home) {
+  std::vector<std::uint16_t> row;
+  std::uint64_t count = 0;
+  visit_row(tables, sw, row, [&](const Destination& destination, std::uint16_t out) {
+    if (out == port && destination.home != but_home) ++count;
+    return true;
+  });
   return count;
+}
+
+bool carry_nothing(const ForwardingTables& tables, std::span<const SwitchId> switches) {
+  std::vector<std::uint16_t> row;
+  bool nothing = true;
+  for (const SwitchId sw : switches) {
+    visit_row(tables, sw, row, [&](const Destination& destination, std::uint16_t out) {
+      nothing = out == kNoPort || !destination.port;
+      return nothing;
+    });
+    if (!nothing) return false;
+  }
+  return true;
+}
+
+std::vector<PlaneId> planes_of(const RoutingScope& scope, std::span<const SwitchId> switches) {
+  std::set<PlaneId> planes;
+  for (const SwitchId sw : switches) planes.insert(scope.plane_of(sw));
+  return {planes.begin(), planes.end()};
 }
 
 namespace {
@@ -76,13 +109,9 @@ std::set<std::uint16_t> blocks_of(const RoutingScope& scope, PlaneId id) {
 
 std::uint64_t block_count(const RoutingScope& scope, std::span<const SwitchId> switches) {
   std::map<PlaneId, std::uint64_t> of_plane;
+  for (const PlaneId id : planes_of(scope, switches)) of_plane[id] = blocks_of(scope, id).size();
   std::uint64_t count = 0;
-  for (const SwitchId sw : switches) {
-    const PlaneId id = scope.plane_of(sw);
-    const auto [found, is_new] = of_plane.try_emplace(id, 0);
-    if (is_new) found->second = blocks_of(scope, id).size();
-    count += found->second;
-  }
+  for (const SwitchId sw : switches) count += of_plane[scope.plane_of(sw)];
   return count;
 }
 
@@ -109,45 +138,9 @@ std::uint64_t differing_blocks(const ForwardingTables& a, const ForwardingTables
   return count;
 }
 
-bool carry_nothing(const ForwardingTables& tables, std::span<const SwitchId> switches) {
-  const RoutingScope& scope = tables.scope();
-  std::vector<std::uint16_t> row;
-  for (const SwitchId sw : switches) {
-    const PlaneId id = scope.plane_of(sw);
-    const Plane& plane = scope.plane(id);
-    row.resize(plane.destination_count());
-    if (row.empty()) continue;
-    tables.plane(id).read(scope.local(sw), 0, row.size(), row.data());
-    for (std::size_t d = 0; d < row.size(); ++d) {
-      if (row[d] != kNoPort && scope.destination(plane.destination(d)).port) return false;
-    }
-  }
-  return true;
-}
-
 bool same_tables(const ForwardingTables& a, const ForwardingTables& b) {
   if (&a.scope() != &b.scope()) return false;
   return std::ranges::all_of(a.scope().planes(), [&](PlaneId id) { return a.shares_plane(b, id); });
-}
-
-std::uint64_t digest_of(const ForwardingTables& tables, std::span<const SwitchId> switches) {
-  // FNV-1a over (switch GUID, LID, port), in the order of the scope.
-  std::uint64_t hash = 0xcbf29ce484222325;
-  const auto add = [&hash](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };
-  const RoutingScope& scope = tables.scope();
-  std::vector<std::uint16_t> row;
-  for (const SwitchId sw : switches) {
-    const PlaneId id = scope.plane_of(sw);
-    const Plane& plane = scope.plane(id);
-    row.resize(plane.destination_count());
-    if (row.empty()) continue;
-    tables.plane(id).read(scope.local(sw), 0, row.size(), row.data());
-    add(scope.topology().guid(sw).value());
-    for (std::size_t d = 0; d < row.size(); ++d) {
-      add(std::uint64_t{scope.lid(plane.destination(d))} << 16U | row[d]);
-    }
-  }
-  return hash;
 }
 
 }  // namespace railweave::control

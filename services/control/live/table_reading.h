@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "fabric/drivers/fabric_driver.h"
 #include "fabric/routing/routing_engine.h"
@@ -21,6 +22,9 @@ fabric::Routing with_readings(const fabric::Routing& like, std::span<const fabri
 std::uint64_t entries_by_port(const fabric::ForwardingTables& tables, fabric::SwitchId sw, unsigned port,
                               fabric::SwitchId but_home);
 
+// The planes that the switches are in, ascending.
+std::vector<fabric::PlaneId> planes_of(const fabric::RoutingScope& scope, std::span<const fabric::SwitchId> switches);
+
 // 64-entry blocks of the switches given: how many the scope's destinations fill.
 std::uint64_t block_count(const fabric::RoutingScope& scope, std::span<const fabric::SwitchId> switches);
 // Of these, in how many the two tables differ.
@@ -30,7 +34,5 @@ std::uint64_t differing_blocks(const fabric::ForwardingTables& a, const fabric::
 bool carry_nothing(const fabric::ForwardingTables& tables, std::span<const fabric::SwitchId> switches);
 // Nothing was written since the one was copied from the other.
 bool same_tables(const fabric::ForwardingTables& a, const fabric::ForwardingTables& b);
-// Of the planes that the switches are in.
-std::uint64_t digest_of(const fabric::ForwardingTables& tables, std::span<const fabric::SwitchId> switches);
 
 }  // namespace railweave::control

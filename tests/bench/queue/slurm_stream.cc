@@ -48,7 +48,24 @@ void run_stream(benchmark::State& state, const PlacementFabric& fabric, const Po
   std::mt19937_64 random(1);
   std::vector<std::vector<GpuId>> running;
   std::uint64_t used = 0;
-  std::uint64_t several = 0, at_least = 0, excess = 0, excess_pods = 0, rejected = 0, tried = 0;
+  std::uint64_t several = 0, at_least = 0, at_fewest = 0, excess = 0, excess_pods = 0, rejected = 0, tried = 0;
+  // What is free, counted beside the policy: the fewest leaves that anybody could have found at that moment.
+  std::vector<std::uint32_t> free_nodes(hierarchy.group_count(leaf_level));
+  for (GroupIndex leaf = 0; leaf < free_nodes.size(); ++leaf)
+    free_nodes[leaf] = hierarchy.capacity(leaf_level, leaf) / 8;
+  const auto count = [&](const std::vector<GpuId>& gpus, bool take) {
+    for (std::size_t i = 0; i < gpus.size(); i += 8) {
+      const LeafIndex host = hierarchy.host_first_leaf(fabric.topology().host(gpus[i]));
+      free_nodes[hierarchy.group_of_leaf(leaf_level, host)] += take ? -1U : 1U;
+    }
+  };
+  const auto fewest_leaves = [&](std::uint32_t size) {
+    auto most_first = free_nodes;
+    std::ranges::sort(most_first, std::greater{});
+    std::size_t leaves = 0;
+    while (size > 0 && leaves < most_first.size()) size -= std::min(size, most_first[leaves++]);
+    return leaves;
+  };
   std::vector<double> times_us;
   const auto step = [&](bool measured) {
     // 1 to 512 nodes, every power of two as likely as the next.
@@ -58,6 +75,7 @@ void run_stream(benchmark::State& state, const PlacementFabric& fabric, const Po
       const std::size_t at = random() % running.size();
       used -= running[at].size() / 8;
       policy.release(running[at]);
+      count(running[at], false);
       running[at].swap(running.back());
       running.pop_back();
     }
@@ -84,12 +102,14 @@ void run_stream(benchmark::State& state, const PlacementFabric& fabric, const Po
       if (placed && size > 1) {
         ++several;
         at_least += leaves.size() == least ? 1 : 0;
+        at_fewest += leaves.size() == fewest_leaves(size) ? 1 : 0;
         excess += leaves.size() - least;
         excess_pods += pods.size() - (size + pod_nodes - 1) / pod_nodes;
       }
     }
     if (!placed) return;
     policy.take(gpus);
+    count(gpus, true);
     used += size;
     running.push_back(std::move(gpus));
   };
@@ -99,6 +119,7 @@ void run_stream(benchmark::State& state, const PlacementFabric& fabric, const Po
   state.counters["p50_us"] = times_us[times_us.size() / 2];
   state.counters["p99_us"] = times_us[times_us.size() * 99 / 100];
   state.counters["least_span_%"] = 100.0 * static_cast<double>(at_least) / static_cast<double>(several);
+  state.counters["fewest_then_%"] = 100.0 * static_cast<double>(at_fewest) / static_cast<double>(several);
   state.counters["excess_leaves"] = static_cast<double>(excess) / static_cast<double>(several);
   state.counters["excess_pods"] = static_cast<double>(excess_pods);
   state.counters["rejected"] = static_cast<double>(rejected);

@@ -70,7 +70,7 @@ void happen(control::ControlLoop& loop, const std::string& link) {
     drains.drains.push_back({target, first ? control::DrainState::rerouting : control::DrainState::drained});
   }
   tell(std::move(drains));
-  tell(control::ReportProgramming{{"compute", "2 links down", 12, 3, 7, 1, 0, 250, 4000}});
+  tell(control::ReportProgramming{{"compute", "2 links down", 12, 3, 7, 1, 250, 4000}});
 }
 
 int serve(const Config& config) {
@@ -99,6 +99,7 @@ int serve(const Config& config) {
   api::add_fabric_routes(router, plane, operations);
   api::add_routing_routes(router, plane);
   api::add_job_routes(router, plane);
+  api::add_queue_routes(router, plane);
   api::add_tenant_routes(router, plane);
   api::add_event_routes(router, plane);
   api::add_operation_routes(router, operations);

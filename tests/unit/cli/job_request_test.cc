@@ -68,6 +68,14 @@ TEST(JobRequest, MapsEveryOptionToItsField) {
               "excludeNodes": ["dgx-1", "dgx-2"], "nodeSelector": {"gpu": "h100", "empty": ""}})"));
 }
 
+TEST(JobRequest, AsksForRoomBesideTheRanks) {
+  EXPECT_EQ(
+      request({"--gpus", "64", "--exclusive", "leaf-group", "--spares-per-domain", "2", "--spread-job", "rack=16"}),
+      Json::parse(R"({"gpus": 64, "sparesPerDomain": 2, "topology": {"exclusive": "leafGroup",
+                            "spread": {"level": "rack", "maxGpusPerGroup": 16}}})"));
+  EXPECT_EQ(refusal({"--gpus", "8", "--spread-job", "rack"}), ExitCode::usage);
+}
+
 TEST(JobRequest, SendsOnlyWhatIsGiven) {
   EXPECT_EQ(request({"--tp", "8"}), Json::parse(R"({"parallelism": {"tensor": 8}})"));
   EXPECT_EQ(request({"--gpus", "64"}), Json::parse(R"({"gpus": 64})"));

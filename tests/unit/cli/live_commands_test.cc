@@ -22,7 +22,7 @@ const char* const kLive =
     R"("readBackAt":null},"isolated":[],"isolatedCount":0,"differences":[{"kind":"missingDevice","subject":"n-1",)"
     R"("text":"n-1 was not found"}],"differenceCount":1,"repairs":[{"cause":"2 links down","at":"2026-11-21T09:00:01Z",)"
     R"("noticedUs":10,"sweptUs":2000,"computedUs":3000,"programmedUs":9040,"changedEntries":5,"blocks":2,"mads":4,)"
-    R"("isolated":0,"unreachablePairs":0}],"repairsTotal":1})";
+    R"("isolated":0,"unreachablePairs":null}],"repairsTotal":1})";
 
 std::string subnet() {
   return std::string(

@@ -275,6 +275,48 @@ TEST(Ranks, AreCutOnATerminalUnlessAllAreAskedFor) {
   EXPECT_EQ(Json::parse(service.run({"jobs", "ranks", "job-000001", "-o", "json"}, terminal).out)["items"].size(), 64U);
 }
 
+TEST(Ranks, InAFormatOfLaunchersAreWhatTheServiceSays) {
+  StubService service;
+  service.on(Method::get, "/v1/jobs/{id}/ranks", [](const Request& request) {
+    const auto* format = request.query("format");
+    return Response::text("as " + (format == nullptr ? "nothing" : *format) + "\nnode-1 slots=8\n");
+  });
+  for (const char* format : {"hostfile", "mpi", "slurm", "torchrun", "nccl"}) {
+    const Finished finished = service.run({"jobs", "ranks", "job-000001", "--format", format});
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    EXPECT_EQ(finished.out, "as " + std::string(format) + "\nnode-1 slots=8\n") << "byte for byte, nothing added";
+  }
+  EXPECT_EQ(service.run({"jobs", "ranks", "job-000001", "--format", "csv"}).exit_code, 2);
+}
+
+TEST(Show, TellsWhatIsPredictedOfGroupsAndWhatIsHeldIdle) {
+  StubService service;
+  std::string body = job(16);
+  body.replace(body.find(R"("placement":{"level":"node"})"), std::string(R"("placement":{"level":"node"})").size(),
+               R"("placement":{"level":"rack","nodesUsed":2,"domainsUsed":2,"groupsAtLevel":2,"dataRingsOnRails":true,
+                   "idle":{"gpus":3,"nodes":[{"node":"dgx-1","gpus":[6,7]},{"node":"dgx-2","gpus":[7]}]}},
+                  "groups":{"tensor":{"count":2,"ranks":8,"worst":"nvlinkDomain","domains":1},
+                            "data":{"count":8,"ranks":2,"worst":"rack","domains":2,"sameRail":true}},
+                  "predicted":{"stepMs":1234.5,"exposedMs":12.34,"communicationMs":0.5678,"assumed":false,
+                               "generation":"H100","byGroup":{"tensor":0.4,"data":0.1678}})");
+  service.get("/v1/jobs/{id}", body);
+  const std::string out = service.run({"jobs", "show", "job-000001"}).out;
+  // Values are aligned in a column; the words count.
+  const auto line = [&](const std::string& name) {
+    const auto at = out.find(name);
+    std::string words;
+    for (const char c : out.substr(std::min(at, out.size()), out.find('\n', at) - std::min(at, out.size()))) {
+      if (c != ' ' || (!words.empty() && words.back() != ' ')) words += c;
+    }
+    return words;
+  };
+  EXPECT_EQ(line("Held idle"), "Held idle 3 GPUs on 2 nodes") << out;
+  EXPECT_EQ(line("Tensor"), "Tensor 2 groups of 8, within one nvlinkDomain") << out;
+  EXPECT_EQ(line("Data  "), "Data 8 groups of 2, within one rack, over 2 NVLink domains") << out;
+  EXPECT_EQ(line("Predicted step"), "Predicted step 1234 ms, 12.3 ms of it waiting for communication") << out;
+  EXPECT_EQ(line("Communication"), "Communication 0.568 ms per step (data 0.168 ms, tensor 0.400 ms)") << out;
+}
+
 TEST(Terminal, GetsColorsUnlessNoColor) {
   StubService service;
   service.get("/v1/jobs/{id}", job(8));

@@ -58,16 +58,20 @@ class ControlTest : public testing::Test {
  protected:
   ~ControlTest() override { stop(); }
 
-  // Opens the store, wrapped by `wrap` if given, and recovers what it holds.
   void start(ControlOptions options = {}) {
+    open(std::move(options));
+    loop_->start();
+  }
+  // Opens the store, wrapped by `wrap` if given, and recovers what it holds.
+  void open(ControlOptions options = {}) {
     auto journal = db::open_sqlite_journal(folder_.path() / "store.db");
     ASSERT_TRUE(journal) << journal.error().text();
     journal_ = wrap(std::move(*journal));
+    options.queue_rest = 0;  // the clock does not pass by itself
     options.now_us = [this] { return ++clock_us_; };
     loop_ = std::make_unique<ControlLoop>(*journal_, codec_, std::move(options));
     const auto recovered = loop_->recover();
     ASSERT_TRUE(recovered) << recovered.error().text();
-    loop_->start();
   }
   void stop() {
     if (loop_) loop_->stop();

@@ -27,6 +27,34 @@ TEST_F(ControlTest, places_a_job_and_frees_its_gpus_when_it_ends) {
   EXPECT_EQ(loop_->state()->jobs.find(placed->job)->history.size(), 2U);
 }
 
+TEST_F(ControlTest, what_a_job_holds_idle_is_held_kept_and_given_back) {
+  start();
+  must(accept(star_of_hosts(3, 8)));
+  must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}}, {}});
+  auto alone = submit_job("t", 2, 1);
+  alone.spec.exclusive = fabric::LevelKind::node;
+  auto mending = submit_job("t", 2, 2);
+  mending.spec.spares_per_domain = 3;
+  const auto first = ask(alone);
+  const auto second = ask(mending);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(second->state->jobs.find(first->job)->placement.idle_gpus.size(), 6U);
+  EXPECT_EQ(second->state->jobs.find(second->job)->placement.idle_gpus.size(), 3U);
+  EXPECT_EQ(second->state->free_gpus, 24U - 8U - 7U);
+  EXPECT_EQ(second->state->gpus_held->at("t"), 15U);
+  const std::string text = state_text();
+  stop();
+  start();
+  EXPECT_EQ(state_text(), text) << "a restart keeps it";
+  must(accept(star_of_hosts(5, 8)));
+  EXPECT_EQ(loop_->state()->free_gpus, 40U - 15U) << "and so does a new topology";
+  const auto used = loop_->state()->jobs.find(first->job)->placement.idle_gpus.front();
+  EXPECT_NE(loop_->state()->allocations[loop_->state()->topology().host(used).index()].used, 0U);
+  must(EndJob{first->job, JobState::completed, "done", {}});
+  must(EndJob{second->job, JobState::completed, "done", {}});
+  EXPECT_EQ(loop_->state()->free_gpus, 40U);
+}
+
 TEST_F(ControlTest, a_published_state_never_changes) {
   start();
   must(accept(star_of_hosts(2, 8)));
@@ -156,8 +184,10 @@ TEST_P(ControlRandomTest, holds_exactly_the_gpus_of_placed_jobs_and_survives_res
       case 0:
       case 1:
       case 2: {
-        const auto command =
+        auto command =
             submit_job(std::string(1, static_cast<char>('a' + random() % 3)), 1U << random() % 4, 1 + random() % 3);
+        if (random() % 4 == 0) command.spec.exclusive = fabric::LevelKind::node;
+        if (random() % 4 == 0) command.spec.spares_per_domain = 1 + random() % 2;
         const auto result = ask(command);
         if (result) held[result->job] = std::uint64_t{command.spec.parallelism.tensor} * command.spec.parallelism.data;
         break;
@@ -197,11 +227,11 @@ TEST_P(ControlRandomTest, holds_exactly_the_gpus_of_placed_jobs_and_survives_res
       const auto job = now->jobs.find(id);
       ASSERT_NE(job, nullptr);
       ASSERT_EQ(job->placement.gpu_of_rank.size(), gpus);
-      for (const auto gpu : job->placement.gpu_of_rank) {
+      for (const auto gpu : job->placement.held_gpus()) {
         ASSERT_TRUE(taken.insert(gpu).second) << "a GPU is given twice";
         ASSERT_TRUE(now->allocations[now->topology().host(gpu).index()].used >> now->topology().local_index(gpu) & 1U);
       }
-      total += gpus;
+      total += gpus + job->placement.idle_gpus.size();
     }
     ASSERT_EQ(now->free_gpus, now->topology().gpus().size() - total);
     std::uint64_t held_by_tenants = 0;

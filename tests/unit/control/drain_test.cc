@@ -13,7 +13,7 @@ class DrainTest : public ControlTest {
     start();
     topology_ = star_of_hosts(hosts, 8);
     ASSERT_TRUE(ask(accept(topology_)));
-    ASSERT_TRUE(ask(PutTenant{{"research", "", {}, 0}, {}}));
+    ASSERT_TRUE(ask(PutTenant{{.name = "research"}, {}}));
   }
   CommandResult drain(DrainKind kind, const std::string& id, bool force = false,
                       std::vector<std::string> objections = {}) {

@@ -18,8 +18,9 @@ constexpr const char* kEverything = R"({
   "traffic": {"tensor": {"bytesPerStep": 1e9, "callsPerStep": 320}, "data": {"bytesPerStep": 8e9},
               "expertData": {"bytesPerStep": 1}, "pipeline": {"bytesPerStep": 0.5, "callsPerStep": 2}},
   "topology": {"pipeline": {"preferred": "rack", "spread": "rack"},
-               "slices": [{"level": "node", "size": 8}, {"level": "rack", "size": 32}]},
-  "nodes": ["a", "b"]})";
+               "slices": [{"level": "node", "size": 8}, {"level": "rack", "size": 32}],
+               "spread": {"level": "leafGroup", "maxGpusPerGroup": 64}, "exclusive": "nvlinkDomain"},
+  "sparesPerDomain": 2, "nodes": ["a", "b"]})";
 
 TEST(JobSpecDto, ModelTrafficSlicesAndSpreadSurviveARoundTrip) {
   const auto spec = read_job_spec(kEverything);
@@ -35,6 +36,9 @@ TEST(JobSpecDto, ModelTrafficSlicesAndSpreadSurviveARoundTrip) {
   EXPECT_EQ(spec->traffic->data, (scheduler::GroupTraffic{8e9, 1}));
   EXPECT_EQ(spec->slices.size(), 2U);
   EXPECT_EQ(spec->spread_stages, fabric::LevelKind::rack);
+  EXPECT_EQ(spec->spread, (scheduler::SpreadLimit{fabric::LevelKind::leaf_group, 64}));
+  EXPECT_EQ(spec->exclusive, fabric::LevelKind::nvlink_domain);
+  EXPECT_EQ(spec->spares_per_domain, 2U);
   EXPECT_EQ(spec->only_nodes, (std::vector<std::string>{"a", "b"}));
   const auto again = read_job_spec(write_job_spec(*spec));
   ASSERT_TRUE(again) << again.error().text();
@@ -46,13 +50,23 @@ TEST(JobSpecDto, AJobWithoutThemHasNone) {
   ASSERT_TRUE(spec) << spec.error().text();
   EXPECT_FALSE(spec->model);
   EXPECT_FALSE(spec->traffic);
-  EXPECT_EQ(write_job_spec(*spec).find("model"), std::string::npos);
+  EXPECT_FALSE(spec->spread);
+  EXPECT_FALSE(spec->exclusive);
+  for (const char* field : {"model", "spread", "exclusive", "sparesPerDomain"}) {
+    EXPECT_EQ(write_job_spec(*spec).find(field), std::string::npos) << field;
+  }
 }
 
 TEST(JobSpecDto, WhatIsWrongIsNamedByItsPlace) {
   const std::string usual = R"("parameters":1e9,"layers":8,"hiddenSize":64,"sequenceLength":64,"globalBatchSize":8)";
   const auto with = [&](const std::string& more) { return R"({"gpus":8,"model":{)" + usual + more + "}}"; };
   const std::string cases[][2] = {
+      {R"({"gpus":8,"topology":{"spread":{"level":"row","maxGpusPerGroup":1}}})", "/topology/spread/level"},
+      {R"({"gpus":8,"topology":{"spread":{"level":null,"maxGpusPerGroup":1}}})", "/topology/spread"},
+      {R"({"gpus":8,"topology":{"spread":{"level":"rack","maxGpusPerGroup":0}}})", "/topology/spread/maxGpusPerGroup"},
+      {R"({"gpus":8,"topology":{"exclusive":8}})", "/topology/exclusive"},
+      {R"({"gpus":8,"sparesPerDomain":-1})", "/sparesPerDomain"},
+      {R"({"gpus":8,"sparesPerDomain":1025})", "/sparesPerDomain"},
       {R"({"gpus":8,"model":{"parameters":1e9}})", "/model/layers"},
       {R"({"gpus":8,"model":[]})", "/model"},
       {with(R"(,"precision":"fp16")"), "/model/precision"},

@@ -17,7 +17,9 @@ namespace railweave::control {
 // The driver outlives connections, as the fabric does.
 class SharedDriver final : public fabric::FabricDriver {
  public:
-  explicit SharedDriver(std::shared_ptr<fabric::SimulatedDriver> driver) : driver_(std::move(driver)) {}
+  // reads: how many switches each reading of tables was about.
+  SharedDriver(std::shared_ptr<fabric::SimulatedDriver> driver, std::vector<std::size_t>& reads)
+      : driver_(std::move(driver)), reads_(reads) {}
   Result<fabric::DiscoveredFabric> discover(bool everything) override { return driver_->discover(everything); }
   Result<fabric::Sweep> sweep(bool everything) override { return driver_->sweep(everything); }
   Result<std::optional<fabric::Sweep>> recheck(std::span<const Guid> switches) override {
@@ -36,6 +38,7 @@ class SharedDriver final : public fabric::FabricDriver {
   Result<std::vector<fabric::TableReading>> read_tables(const fabric::Topology& topology,
                                                         std::span<const fabric::SwitchId> switches,
                                                         fabric::Lid top) override {
+    reads_.push_back(switches.size());
     return driver_->read_tables(topology, switches, top);
   }
   Result<fabric::ProgramReport> program(const fabric::Topology& topology,
@@ -58,6 +61,7 @@ class SharedDriver final : public fabric::FabricDriver {
 
  private:
   std::shared_ptr<fabric::SimulatedDriver> driver_;
+  std::vector<std::size_t>& reads_;
 };
 
 class LiveTest : public ControlTest {
@@ -73,17 +77,28 @@ class LiveTest : public ControlTest {
   void make_controller() {
     SubnetOptions options{.subnet = "plane-0", .port = "simulated"};
     options.sweep_every = std::chrono::seconds(10);
+    options.audits = audits_;
     SubnetSurroundings with{.connect = [this](SubnetMode) -> Result<std::unique_ptr<fabric::FabricDriver>> {
                               ++connections_;
                               if (refused_) return std::unexpected(*refused_);
-                              return std::make_unique<SharedDriver>(switches_);
+                              return std::make_unique<SharedDriver>(switches_, table_reads_);
                             },
                             .monotonic_us = [this] { return now_us_ += 10; },
                             .unix_us = [this] { return 1'800'000'000'000'000 + now_us_; },
                             .report = [this](auto body) { reports_.push_back(std::move(body)); },
-                            .routes = &routes_,
-                            .host_routes = &routes_};
+                            .routes = [this](const ClusterState& state) { return routes_of(state); },
+                            .host_routes = [this](const ClusterState& state) { return routes_of(state); }};
     controller_ = std::make_unique<SubnetController>(options, with);
+  }
+  // What the engine is to make of it; as the registry's own where nothing is broken.
+  [[nodiscard]] Result<FabricRoutesPtr> routes_of(const ClusterState& state) {
+    auto routes = routes_.at(state);
+    if (!routes || !engine_) return routes;
+    auto input = (*routes)->input;
+    auto routing = engine_->route(input);
+    if (!routing) return std::unexpected(routing.error());
+    return std::make_shared<const FabricRoutes>(std::move(input), fabric::EngineChoice{engine_.get(), "a test's"},
+                                                std::move(*routing));
   }
   // One step, `later_ms` after the one before; what it reports becomes state.
   void step(std::int64_t later_ms = 0) {
@@ -144,6 +159,9 @@ class LiveTest : public ControlTest {
   std::shared_ptr<fabric::SimulatedDriver> switches_;
   RoutingCache routes_;
   std::unique_ptr<SubnetController> controller_;
+  std::vector<std::size_t> table_reads_;
+  std::launch audits_ = std::launch::deferred;
+  std::unique_ptr<fabric::RoutingEngine> engine_;  // none: the registry's
   std::vector<decltype(Command::body)> reports_;
   std::optional<Error> refused_;
   std::size_t connections_ = 0;

@@ -30,6 +30,7 @@ TEST_F(LiveTest, ProgramsWhatItTakesOver) {
   EXPECT_EQ(status()->blocks_differing, 0U);
   ASSERT_TRUE(status()->wanted_digest && status()->applied_digest);
   EXPECT_EQ(*status()->wanted_digest, *status()->applied_digest);
+  EXPECT_EQ(*status()->wanted_digest, (*routes_.at(*loop_->state()))->routing.tables.digest()) << "as /v1/routes says";
   const auto report = walk();
   EXPECT_TRUE(report.sound());
   EXPECT_EQ(report.unreachable_pairs, 0U);
@@ -47,6 +48,7 @@ TEST_F(LiveTest, OtherSubnetsAreNotItsBusiness) {
   settle();
   EXPECT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
   EXPECT_TRUE(status()->isolated.empty());
+  EXPECT_NE(*status()->wanted_digest, (*routes_.at(*loop_->state()))->routing.tables.digest()) << "half of it";
   for (const auto& write : switches_->writes()) {
     const auto sw = topology_->find_switch(write.sw);
     EXPECT_EQ(topology_->name(topology_->subnet(sw)), "plane-0");
@@ -69,6 +71,27 @@ TEST_F(LiveTest, ModeIsAnOperatorsAct) {
   EXPECT_EQ(switches_->writes().size(), writes);
 }
 
+TEST_F(LiveTest, AlarmsOfAModeEndWithIt) {
+  start_live();
+  settle();
+  switches_->set_master(true);
+  step(11'000);
+  ASSERT_EQ(alarms("subnet.notWritable"), 1U);
+  must(SetSubnetMode{"plane-0", SubnetMode::observe, "", {}});
+  settle();
+  EXPECT_EQ(alarms("subnet.notWritable"), 0U);
+  EXPECT_EQ(status()->problem, "");
+  must(SetSubnetMode{"plane-0", SubnetMode::opensm, "", {}});
+  settle();
+  EXPECT_EQ(alarms("opensm.absent"), 1U);
+  cut(uplink(0));
+  settle();
+  must(SetSubnetMode{"plane-0", SubnetMode::observe, "", {}});
+  settle();
+  EXPECT_EQ(alarms("opensm.absent") + alarms("sync.mismatch"), 0U);
+  EXPECT_EQ(alarms("link.down"), 1U) << "what is wrong in any mode stays";
+}
+
 TEST_F(LiveTest, RepairsACutLinkInOneStepAndRecordsItAfterwards) {
   start_live({.hosts_per_leaf = 4, .leaves_per_pod = 4, .spines_per_pod = 4});
   settle();
@@ -88,6 +111,9 @@ TEST_F(LiveTest, RepairsACutLinkInOneStepAndRecordsItAfterwards) {
   EXPECT_LE(repair.swept_us, repair.computed_us);
   EXPECT_LE(repair.computed_us, repair.programmed_us);
   EXPECT_EQ(alarms("link.down"), 1U);
+  EXPECT_FALSE(repair.unreachable_pairs) << "not counted yet";
+  step(400);
+  EXPECT_EQ(status()->repairs.back().unreachable_pairs, 0U);
   join(uplink(3));
   settle();
   EXPECT_EQ(alarms("link.down"), 0U);

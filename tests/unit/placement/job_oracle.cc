@@ -26,6 +26,54 @@ JobOracle::JobOracle(const PlannedFabric& plan, const JobSpec& spec, const Alloc
       usable_.push_back(open && (allocations == nullptr || (((*allocations)[h].used >> g) & 1U) == 0));
     }
   }
+  if (!spec.exclusive || allocations == nullptr) return;
+  const std::vector<int> parts = whole_parts(*spec.exclusive);
+  std::set<int> in_use;
+  std::size_t gpu = 0;
+  for (std::size_t h = 0; h < plan.hosts.size(); ++h) {
+    for (std::size_t g = 0; g < plan.hosts[h].domain_of_gpu.size(); ++g, ++gpu) {
+      if ((((*allocations)[h].used >> g) & 1U) != 0) in_use.insert(parts[gpu]);
+    }
+  }
+  for (gpu = 0; gpu < usable_.size(); ++gpu) usable_[gpu] = usable_[gpu] && !in_use.contains(parts[gpu]);
+}
+
+std::vector<int> JobOracle::whole_parts(LevelKind kind) const {
+  std::vector<int> whole = parts(kind);
+  const std::vector<int> island = parts(std::nullopt);
+  for (std::size_t gpu = 0; gpu < whole.size(); ++gpu) {
+    if (whole[gpu] < 0) whole[gpu] = -1 - island[gpu] - 1;
+  }
+  return whole;
+}
+
+std::size_t JobOracle::index_of(const PlacementFabric& fabric, fabric::GpuId gpu) const {
+  const std::size_t host = fabric.topology().host(gpu).index();
+  std::size_t first = 0;
+  for (std::size_t h = 0; h < host; ++h) first += plan_.hosts[h].domain_of_gpu.size();
+  return first + fabric.topology().local_index(gpu);
+}
+
+bool JobOracle::leaves_spares(const std::vector<Spot>& spots) const {
+  if (spec_.spares_per_domain == 0) return true;
+  const std::vector<int> domain = whole_parts(LevelKind::nvlink_domain);
+  std::map<int, std::pair<unsigned, unsigned>> taken_and_free;
+  for (const Spot& spot : spots) {
+    taken_and_free[domain[spot.gpu]].first += spot.taken;
+    taken_and_free[domain[spot.gpu]].second += spot.free;
+  }
+  return std::ranges::all_of(taken_and_free, [&](const auto& of_domain) {
+    return of_domain.second.first == 0 || of_domain.second.second >= spec_.spares_per_domain;
+  });
+}
+
+bool JobOracle::is_spread(const std::vector<Spot>& spots) const {
+  if (!spec_.spread) return true;
+  const std::vector<int> part = whole_parts(spec_.spread->level);
+  std::map<int, std::uint64_t> taken;
+  for (const Spot& spot : spots) taken[part[spot.gpu]] += spot.taken;
+  return std::ranges::all_of(taken,
+                             [&](const auto& of_part) { return of_part.second <= spec_.spread->max_gpus_per_group; });
 }
 
 std::vector<int> JobOracle::parts(std::optional<LevelKind> kind) const {
@@ -107,8 +155,9 @@ bool JobOracle::assign(std::uint64_t rank, const std::vector<Rule>& rules, std::
                        std::vector<std::map<std::uint64_t, int>>& part_of_class, std::vector<unsigned>& on_host) const {
   const unsigned per_node = spec_.gpus_per_node.value_or(0);
   if (rank == ranks_) {
-    return per_node == 0 ||
-           std::ranges::all_of(on_host, [&](unsigned count) { return count == 0 || count == per_node; });
+    return leaves_spares(spots) && is_spread(spots) &&
+           (per_node == 0 ||
+            std::ranges::all_of(on_host, [&](unsigned count) { return count == 0 || count == per_node; }));
   }
   for (auto& spot : spots) {
     auto& here = on_host[static_cast<std::size_t>(spot.host)];
@@ -125,9 +174,11 @@ bool JobOracle::assign(std::uint64_t rank, const std::vector<Rule>& rules, std::
     }
     if (kept) {
       --spot.free;
+      ++spot.taken;
       ++here;
       if (assign(rank + 1, rules, spots, part_of_class, on_host)) return true;
       ++spot.free;
+      --spot.taken;
       --here;
     }
     for (const auto i : opened) part_of_class[i].erase(rules[i].class_of_rank[rank]);

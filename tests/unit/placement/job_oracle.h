@@ -23,11 +23,18 @@ struct Rule {
 
 class JobOracle {
  public:
-  // Places that may be used: not taken, not unavailable, not excluded by the job. `empty`: as if nothing ran.
+  // Places that may be used: not taken, not unavailable, not excluded by the job, not in a part that others use where
+  // the job is to be alone. No allocations: as if nothing ran.
   JobOracle(const PlannedFabric& plan, const JobSpec& spec, const Allocations* allocations);
 
   // Part of every GPU at a level; the island (GPUs of one host in one domain) for none.
   [[nodiscard]] std::vector<int> parts(std::optional<fabric::LevelKind> kind) const;
+
+  // The same, GPUs in no part being in one of their own island.
+  [[nodiscard]] std::vector<int> whole_parts(fabric::LevelKind kind) const;
+  [[nodiscard]] bool usable(std::size_t gpu) const { return usable_[gpu]; }
+  // Host by host, as the plan lists them.
+  [[nodiscard]] std::size_t index_of(const PlacementFabric& fabric, fabric::GpuId gpu) const;
 
   [[nodiscard]] std::vector<Rule> required_rules() const;
   [[nodiscard]] Rule tensor_rule(fabric::LevelKind kind) const { return rule("tensor", kind, &tensor_class); }
@@ -38,7 +45,7 @@ class JobOracle {
   }
   [[nodiscard]] Rule job_rule(std::optional<fabric::LevelKind> kind) const;
 
-  // Is there any placement that keeps the rules (and gpus_per_node)?
+  // Is there any placement that keeps the rules (and gpus_per_node, spares and spread)?
   [[nodiscard]] bool feasible(const std::vector<Rule>& rules) const;
   // "" when the placement keeps the rules, uses each GPU once and only usable ones; else what is wrong.
   [[nodiscard]] std::string violation(const PlacementFabric& fabric, const Placement& placement,
@@ -57,7 +64,10 @@ class JobOracle {
     int host;
     std::size_t gpu;  // one of them
     unsigned free;
+    unsigned taken = 0;
   };
+  [[nodiscard]] bool leaves_spares(const std::vector<Spot>& spots) const;
+  [[nodiscard]] bool is_spread(const std::vector<Spot>& spots) const;
   [[nodiscard]] bool assign(std::uint64_t rank, const std::vector<Rule>& rules, std::vector<Spot>& spots,
                             std::vector<std::map<std::uint64_t, int>>& part_of_class,
                             std::vector<unsigned>& on_host) const;

@@ -2,6 +2,8 @@
 // counting by hand.
 #include "scheduler/queue/repair.h"
 
+#include <array>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -105,6 +107,109 @@ TEST(Repair, MovesTheFewestRanks) {
   }
   EXPECT_GT(repaired, 300U);
   EXPECT_GT(refused, 5U);
+}
+
+// Domains of two nodes of four GPUs, racks of two domains.
+TEST(Repair, UsesTheJobsOwnSparesFirstAndLeavesItAloneInItsGroups) {
+  std::uint64_t repaired = 0, from_spares = 0, alone = 0, moved_away = 0;
+  for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    PlannedFabric plan = regular_fabric(
+        12, 4, {{fabric::LevelKind::nvlink_domain, 2}, {fabric::LevelKind::rack, 4}, {fabric::LevelKind::cluster, 12}});
+    for (std::size_t h = 0; h < plan.hosts.size(); ++h) plan.hosts[h].domain_of_gpu.assign(4, static_cast<int>(h / 2));
+    const auto fabric = plan.build();
+    const auto& topology = fabric->topology();
+    Placer placer(fabric);
+    std::set<GpuId> others;
+    for (const GpuId gpu : topology.gpus()) {
+      const bool quiet = topology.host(gpu).index() < 8;  // so that there is room for groups of one's own
+      if (random() % (quiet ? 12 : 3) != 0) continue;
+      hold(placer, std::span(&gpu, 1));
+      others.insert(gpu);
+    }
+    const std::uint32_t tensor = 1U << random() % 3;
+    auto job = simulated_job(1, tensor, 1 + static_cast<std::uint32_t>(random() % (8 / tensor)), 0, 10);
+    job.spec.spares_per_domain = static_cast<std::uint32_t>(random() % 3);
+    if (random() % 2 == 0)
+      job.spec.exclusive = random() % 2 == 0 ? fabric::LevelKind::node : fabric::LevelKind::nvlink_domain;
+    const auto placement = placer.try_place(job.spec);
+    if (!placement) continue;
+    hold(placer, placement->held_gpus());
+    std::set<GpuId> lost;
+    for (const GpuId gpu : placement->held_gpus()) {
+      if (random() % 5 == 0) lost.insert(gpu);
+    }
+    const std::vector<GpuId> lost_list(lost.begin(), lost.end());
+    const std::uint64_t free = placer.tree().total_free();
+    const auto repair = plan_repair(
+        placer, {&job.spec, placement->gpu_of_rank, placement->block_gpus, placement->idle_gpus}, lost_list);
+    ASSERT_EQ(placer.tree().total_free(), free);
+    if (!repair) continue;
+    ++repaired;
+    const std::set<GpuId> own(placement->idle_gpus.begin(), placement->idle_gpus.end());
+    const std::set<GpuId> ranks(repair->gpu_of_rank.begin(), repair->gpu_of_rank.end());
+    const std::set<GpuId> idle(repair->idle_gpus.begin(), repair->idle_gpus.end());
+    ASSERT_EQ(ranks.size(), placement->gpu_of_rank.size());
+    ASSERT_EQ(idle.size(), repair->idle_gpus.size());
+    for (const GpuId gpu : ranks) ASSERT_FALSE(lost.contains(gpu) || idle.contains(gpu) || others.contains(gpu));
+    for (const GpuId gpu : idle) ASSERT_FALSE(others.contains(gpu)) << "a repair takes from nobody";
+    for (std::size_t rank = 0; rank < placement->gpu_of_rank.size(); ++rank) {
+      ASSERT_EQ(topology.nvlink_domain(repair->gpu_of_rank[rank]),
+                topology.nvlink_domain(repair->gpu_of_rank[rank / tensor * tensor]));
+      const bool stayed = repair->gpu_of_rank[rank] == placement->gpu_of_rank[rank];
+      ASSERT_TRUE(repair->placed_anew || tensor > 1 || stayed == !lost.contains(placement->gpu_of_rank[rank]));
+    }
+    // Of every domain the spares that were not needed are left, or others are found for them.
+    std::map<std::size_t, std::array<std::size_t, 4>> count;  // by domain: lost ranks, own spares, idle, free
+    for (const GpuId gpu : placement->gpu_of_rank) {
+      if (lost.contains(gpu)) ++count[topology.nvlink_domain(gpu).index()][0];
+    }
+    for (const GpuId gpu : own) {
+      if (!lost.contains(gpu)) ++count[topology.nvlink_domain(gpu).index()][1];
+    }
+    for (const GpuId gpu : idle) {
+      if (!lost.contains(gpu)) ++count[topology.nvlink_domain(gpu).index()][2];
+    }
+    for (const GpuId gpu : topology.gpus()) {
+      const bool taken = others.contains(gpu) || lost.contains(gpu) || ranks.contains(gpu) || idle.contains(gpu);
+      if (!taken) ++count[topology.nvlink_domain(gpu).index()][3];
+    }
+    if (!repair->placed_anew) {
+      for (const auto& move : repair->moves) {
+        const auto& [lost_ranks, spares, idle_now, free_now] = count[topology.nvlink_domain(move.from).index()];
+        const bool stays = topology.nvlink_domain(move.from) == topology.nvlink_domain(move.to);
+        moved_away += stays ? 0 : 1;
+        if (tensor > 1 || lost_ranks > spares) continue;
+        ASSERT_TRUE(own.contains(move.to)) << "there are own spares for all that was lost here";
+        ++from_spares;
+      }
+      for (const GpuId gpu : ranks) {
+        const auto& [lost_ranks, spares, idle_now, free_now] = count[topology.nvlink_domain(gpu).index()];
+        if (!job.spec.exclusive) {
+          ASSERT_TRUE(idle_now == job.spec.spares_per_domain ||
+                      (idle_now < job.spec.spares_per_domain && free_now == 0));
+        }
+      }
+    }
+    if (!job.spec.exclusive) continue;
+    ++alone;
+    const bool by_node = *job.spec.exclusive == fabric::LevelKind::node;
+    const auto part = [&](GpuId gpu) {
+      return by_node ? topology.host(gpu).index() : topology.nvlink_domain(gpu).index();
+    };
+    std::set<std::size_t> parts;
+    for (const GpuId gpu : ranks) parts.insert(part(gpu));
+    for (const GpuId gpu : topology.gpus()) {
+      if (parts.contains(part(gpu))) {
+        ASSERT_TRUE(ranks.contains(gpu) || idle.contains(gpu));
+      }
+    }
+  }
+  EXPECT_GT(repaired, 800U);
+  EXPECT_GT(from_spares, 50U);
+  EXPECT_GT(alone, 300U);
+  EXPECT_GT(moved_away, 50U);
 }
 
 TEST(Repair, KeepsWhatTheJobRequires) {

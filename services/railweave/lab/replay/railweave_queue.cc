@@ -36,8 +36,9 @@ class RailweaveQueue : public ReplayQueue {
                                                    .explain = false});
     std::vector<ReplayStart> starts;
     for (auto& start : result.starts) {
-      RAILWEAVE_CHECK(take(allocations_, fabric_->topology(), start.placement.gpu_of_rank), "starts take free GPUs");
-      starts.push_back({static_cast<JobIndex>(start.job - 1), std::move(start.placement.gpu_of_rank)});
+      auto gpus = start.placement.held_gpus();
+      RAILWEAVE_CHECK(take(allocations_, fabric_->topology(), gpus), "starts take free GPUs");
+      starts.push_back({static_cast<JobIndex>(start.job - 1), std::move(gpus)});
     }
     return starts;
   }

@@ -1,0 +1,43 @@
+// The queue and what belongs to it as JSON: who waits and why, shares, stranded GPUs, reservations, repair and
+// defragmentation plans.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "fabric/base/error.h"
+#include "scheduler/queue/defragment.h"
+#include "scheduler/queue/stranded.h"
+#include "services/control/command.h"
+#include "services/control/job_repair.h"
+#include "services/control/queue_runner.h"
+
+namespace railweave::api {
+
+// {"waiting", "gpusWaiting", "oldestSubmittedAt", "running", "freeGpus", "lastCycle": {...} or null}
+std::string write_queue(const control::ClusterState& state, const control::QueueView& view);
+// A job that waits as a line of the queue: its place (from 1) and why.
+std::string write_waiting(const control::Job& job, std::uint64_t place, const scheduler::WaitReason* reason);
+
+struct TenantShare {
+  const control::Tenant* tenant = nullptr;
+  std::uint64_t running_gpus = 0;
+  std::uint64_t waiting_gpus = 0;
+  double average_gpus = 0;  // over the half-life
+};
+std::string write_share(const TenantShare& share, std::uint64_t total_gpus);
+
+std::string write_stranded(const scheduler::StrandedGpus& stranded, std::size_t shapes, std::uint64_t seq);
+std::string write_defragmentation(const fabric::Topology& topology, const std::vector<scheduler::DefragmentStep>& steps,
+                                  std::uint64_t seq);
+
+// Body of PUT /v1/reservations/{name}.
+Result<control::PutReservation> read_reservation(const std::string& name, std::string_view body);
+std::string write_reservation(const fabric::Topology& topology, const control::Reservation& reservation);
+
+// Body of POST /v1/jobs/{id}/repair; may be empty.
+Result<control::RepairJob> read_repair(control::JobId id, std::string_view body);
+std::string write_repair(const fabric::Topology& topology, const control::Job& job,
+                         const control::RequestedRepair& repair);
+
+}  // namespace railweave::api

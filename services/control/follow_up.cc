@@ -1,0 +1,51 @@
+#include "services/control/follow_up.h"
+
+#include <algorithm>
+
+#include "services/control/job_repair.h"
+
+namespace railweave::control {
+namespace {
+
+bool is_empty(const ClusterState& state, const std::string& node) {
+  const auto host = state.topology().find_host(node);
+  return !host || state.allocations[host.index()].used == 0;
+}
+
+}  // namespace
+
+std::vector<EventBody> FollowUp::next(const ClusterState& state, std::int64_t now_us) {
+  std::vector<EventBody> events;
+  for (const auto& [name, reservation] : *state.reservations) {
+    if (reservation.window.to_us <= now_us) events.emplace_back(ReservationRemoved{name, true});
+  }
+  if (!events.empty()) return events;
+
+  if (damage_checked_ != state.queue_version) {
+    events = next_damage(state, placers_);
+    if (!events.empty()) return events;
+    damage_checked_ = state.queue_version;
+  }
+  if (!queue_ran_ && queue_.due(state, now_us)) {
+    queue_ran_ = true;
+    events = queue_.run(state, now_us);
+    if (!events.empty()) return events;
+  }
+  // Nodes that wait for their last job to end are drained with it.
+  for (const auto& [target, drain] : *state.drains) {
+    if (target.kind == DrainKind::node && drain.state != DrainState::drained && is_empty(state, target.id)) {
+      events.emplace_back(DrainAdvanced{target, DrainState::drained});
+    }
+  }
+  return events;
+}
+
+std::optional<std::int64_t> FollowUp::due_at(const ClusterState& state) const {
+  auto at = queue_.due_at(state);
+  for (const auto& [name, reservation] : *state.reservations) {
+    at = std::min(at.value_or(INT64_MAX), reservation.window.to_us);
+  }
+  return at;
+}
+
+}  // namespace railweave::control

@@ -1,0 +1,37 @@
+// What a state itself asks for, after commands have changed it or time has passed: reservations that are over, damaged
+// jobs, the queue's next cycle, nodes that have become empty. The control loop applies each answer and asks again, all
+// in the transaction of the commands that led to it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "services/control/event.h"
+#include "services/control/placer_cache.h"
+#include "services/control/queue_runner.h"
+
+namespace railweave::control {
+
+class FollowUp {
+ public:
+  FollowUp(PlacerCache& placers, QueueRunner& queue) : placers_(placers), queue_(queue) {}
+
+  // To be called once before next() is asked until it has nothing more: the queue runs at most once in between.
+  void begin() { queue_ran_ = false; }
+  std::vector<EventBody> next(const ClusterState& state, std::int64_t now_us);
+  void forget() {
+    damage_checked_ = 0;
+    queue_.forget();
+  }
+  // When there may be something to do by time alone; none: not by time.
+  [[nodiscard]] std::optional<std::int64_t> due_at(const ClusterState& state) const;
+
+ private:
+  PlacerCache& placers_;
+  QueueRunner& queue_;
+  bool queue_ran_ = false;
+  std::uint64_t damage_checked_ = 0;  // queue_version at which no damage was left to record
+};
+
+}  // namespace railweave::control

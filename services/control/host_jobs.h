@@ -1,0 +1,27 @@
+// Which jobs run on which hosts, found in one pass over those that hold GPUs. A value; of one state.
+#pragma once
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+#include <vector>
+
+#include "services/control/cluster_state.h"
+
+namespace railweave::control {
+
+class HostJobs {
+ public:
+  explicit HostJobs(const ClusterState& state);
+
+  // By id.
+  [[nodiscard]] auto on(fabric::HostId host) const {
+    return std::ranges::equal_range(by_host_, host, {}, &Entry::first) | std::views::values;
+  }
+
+ private:
+  using Entry = std::pair<fabric::HostId, JobPtr>;
+  std::vector<Entry> by_host_;
+};
+
+}  // namespace railweave::control

@@ -1,0 +1,42 @@
+// The whole audit of routes and their digest, made beside the thread that repairs: seconds on large fabrics.
+#pragma once
+
+#include <cstdint>
+#include <future>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabric/routing/audit/audit.h"
+#include "fabric/routing/routing_engine.h"
+
+namespace railweave::control {
+
+// Why routes are not to be programmed; "": they may be.
+std::string fault_of(const fabric::AuditReport& report);
+
+struct AuditedRoutes {
+  fabric::AuditReport report;
+  std::uint64_t digest = 0;
+};
+
+// One at a time, on one core. Used by one thread; its end waits for what runs.
+class RouteAudit {
+ public:
+  // deferred: made by the thread that takes it.
+  explicit RouteAudit(std::launch policy) : policy_(policy) {}
+
+  [[nodiscard]] bool is_running() const { return running_.valid(); }
+  // `version` is the caller's name for these routes; the digest is of those planes.
+  void start(const fabric::FabricView& view, const fabric::Routing& routing, std::vector<fabric::PlaneId> planes,
+             std::uint64_t version);
+  // None: not finished, or of routes that are not the caller's any more.
+  std::optional<AuditedRoutes> take(std::uint64_t version);
+
+ private:
+  const std::launch policy_;
+  std::future<AuditedRoutes> running_;
+  std::uint64_t version_ = 0;
+};
+
+}  // namespace railweave::control

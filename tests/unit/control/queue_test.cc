@@ -1,0 +1,315 @@
+// The queue in the control loop: what waits starts in its turn, in the transaction of what made room; what is decided
+// is in histories; all of it outlives a restart.
+#include <random>
+#include <set>
+
+#include "services/control/job_repair.h"
+#include "services/control/queue_runner.h"
+#include "tests/unit/control/control_fixture.h"
+
+namespace railweave::control {
+namespace {
+
+class QueueTest : public ControlTest {
+ protected:
+  void start_with_hosts(unsigned hosts) {
+    start();
+    topology_ = star_of_hosts(hosts, 8);
+    must(accept(topology_));
+    must(PutTenant{{.name = "research"}, {}});
+    must(PutTenant{{.name = "guests"}, {}});
+  }
+  void restart() {
+    loop_->stop();
+    const std::string before = state_text();
+    stop();
+    open();
+    EXPECT_TRUE(state_text() == before) << state_text() << "\nbefore\n" << before;
+    loop_->start();
+  }
+  JobId submit(const std::string& tenant, std::uint32_t gpus, const std::string& priority = "normal",
+               std::int64_t duration_s = 3600, bool queue = true) {
+    const auto result = ask(command(tenant, gpus, priority, duration_s, queue));
+    EXPECT_TRUE(result) << result.error().error.text();
+    return result ? result->job : JobId();
+  }
+  static SubmitJob command(const std::string& tenant, std::uint32_t gpus, const std::string& priority = "normal",
+                           std::int64_t duration_s = 3600, bool queue = true) {
+    SubmitJob command = submit_job(tenant, 1, gpus);
+    command.spec.priority = priority;
+    command.spec.expected_duration_s = duration_s;
+    command.queue = queue;
+    return command;
+  }
+  [[nodiscard]] JobPtr job(JobId id) const { return loop_->state()->jobs.find(id); }
+  [[nodiscard]] JobState state_of(JobId id) const { return job(id)->state; }
+  void end(JobId id) { must(EndJob{id, JobState::completed, "", {}}); }
+  void pass(std::int64_t seconds) {
+    clock_us_ += seconds * 1'000'000;
+    must(ReportAlarms{{}, {}});  // the loop looks at the time with every batch
+  }
+  [[nodiscard]] LinkReport link_of(unsigned host, fabric::LinkState state) const {
+    for (const auto link : topology_->links()) {
+      const std::string text = topology_->link_text(link);
+      if (text.find(to_string(Guid(0x1000 + host))) != std::string::npos) return {text, state, false};
+    }
+    return {};
+  }
+
+  fabric::TopologyPtr topology_;
+};
+
+TEST_F(QueueTest, WhatFitsStartsInTheSameTransactionAndTheRestWaitsItsTurn) {
+  start_with_hosts(2);
+  const JobId first = submit("research", 16);
+  EXPECT_EQ(state_of(first), JobState::placed);
+  const JobId second = submit("research", 8);
+  const JobId third = submit("guests", 8);
+  EXPECT_EQ(state_of(second), JobState::queued);
+  EXPECT_EQ(loop_->state()->queued_jobs, 2U);
+  ASSERT_EQ(job(second)->history.size(), 2U);
+  EXPECT_NE(job(second)->history[1].reason.find("expected at"), std::string::npos) << job(second)->history[1].reason;
+  ASSERT_EQ(loop_->queue()->waiting.size(), 2U);
+  restart();
+  end(first);
+  EXPECT_EQ(state_of(second), JobState::placed);
+  EXPECT_EQ(state_of(third), JobState::placed);
+  EXPECT_EQ(job(second)->history.back().reason, "GPUs are free");
+  EXPECT_EQ(job(second)->history.front().state, JobState::queued);
+  EXPECT_EQ(loop_->state()->queued_jobs, 0U);
+  restart();
+}
+
+TEST_F(QueueTest, WhatCanNeverFitIsRefusedRatherThanQueued) {
+  start_with_hosts(1);
+  const auto never = ask(command("research", 9));
+  ASSERT_FALSE(never);
+  EXPECT_EQ(never.error().error.kind, ErrorKind::impossible);
+  EXPECT_EQ(loop_->state()->jobs.size(), 0U);
+}
+
+TEST_F(QueueTest, JobThatDoesNotQueueMayNotDelayThoseThatWait) {
+  start_with_hosts(2);
+  const JobId running = submit("research", 8, "normal", 1000);
+  submit("research", 16, "normal", 1000);  // waits for the other node
+  const auto pushed = ask(command("research", 8, "normal", 5000, false));
+  ASSERT_FALSE(pushed);
+  EXPECT_EQ(pushed.error().error.code, "jobs.mustWait");
+  EXPECT_NE(pushed.error().error.message.find("would delay job-000002"), std::string::npos)
+      << pushed.error().error.message;
+  const JobId small = submit("research", 8, "normal", 500, false);  // over before
+  EXPECT_EQ(state_of(small), JobState::placed);
+  EXPECT_EQ(job(small)->history.back().reason, "backfilled: it delays nobody who waits");
+  end(running);
+  end(small);
+  EXPECT_EQ(loop_->state()->queued_jobs, 0U);
+}
+
+TEST_F(QueueTest, WaitingJobsAreCancelledButDoNotComplete) {
+  start_with_hosts(1);
+  submit("research", 8);
+  const JobId waiting = submit("research", 8);
+  const auto completed = ask(EndJob{waiting, JobState::completed, "", {}});
+  ASSERT_FALSE(completed);
+  EXPECT_EQ(completed.error().error.code, "jobs.notRunning");
+  must(EndJob{waiting, JobState::cancelled, "not needed", {}});
+  EXPECT_EQ(state_of(waiting), JobState::cancelled);
+  EXPECT_EQ(loop_->state()->queued_jobs, 0U);
+  restart();
+}
+
+TEST_F(QueueTest, HighPriorityEvictsWhoLosesLeastAndTheEvictedWaitAgain) {
+  start_with_hosts(2);
+  const JobId older = submit("guests", 8, "low");
+  pass(4000);
+  const JobId newer = submit("guests", 8, "low");
+  pass(100);
+  must(CheckpointJob{older, 0});
+  const JobId urgent = submit("research", 8, "high");
+  EXPECT_EQ(state_of(urgent), JobState::placed);
+  EXPECT_EQ(state_of(older), JobState::queued);  // it saved its state a moment ago
+  EXPECT_EQ(state_of(newer), JobState::placed);
+  EXPECT_EQ(job(older)->started_us, 0);
+  EXPECT_TRUE(job(older)->nodes.empty());
+  bool told = false;
+  for (const auto& change : job(older)->history)
+    told = told || change.reason == "evicted for " + to_string(urgent) + " of higher priority";
+  EXPECT_TRUE(told);
+  restart();
+  end(urgent);
+  EXPECT_EQ(state_of(older), JobState::placed);
+}
+
+TEST_F(QueueTest, QuotaIsBorrowedAndTakenBack) {
+  start_with_hosts(2);
+  must(PutTenant{{.name = "research", .quota_gpus = 8, .cohort = "all"}, {}});
+  must(PutTenant{{.name = "guests", .quota_gpus = 8, .cohort = "all"}, {}});
+  const JobId own = submit("guests", 8);
+  pass(100);
+  const JobId borrowed = submit("guests", 8);
+  EXPECT_EQ(state_of(borrowed), JobState::placed);
+  pass(100);
+  const JobId owed = submit("research", 8);
+  EXPECT_EQ(state_of(owed), JobState::placed);
+  EXPECT_TRUE((state_of(own) == JobState::queued) != (state_of(borrowed) == JobState::queued));
+  restart();
+}
+
+TEST_F(QueueTest, TimeStartsWhatWaitedForIt) {
+  start_with_hosts(1);
+  SubmitJob later = command("research", 8);
+  later.not_before_us = clock_us_ + 3'600'000'000;
+  const auto result = ask(later);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(state_of(result->job), JobState::queued);
+  clock_us_ += 3'700'000'000;  // nobody calls: the loop's own clock must see it
+  for (int i = 0; i < 200 && state_of(result->job) == JobState::queued; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(state_of(result->job), JobState::placed);
+}
+
+TEST_F(QueueTest, MaintenanceAndReservationsKeepGpusFree) {
+  start_with_hosts(2);
+  const std::int64_t now = clock_us_;
+  PutReservation maintenance;
+  maintenance.name = "firmware";
+  maintenance.kind = scheduler::QueueWindow::Kind::maintenance;
+  maintenance.from_us = now + 1'000'000'000;
+  maintenance.to_us = now + 2'000'000'000;
+  maintenance.nodes = {"node-0"};
+  must(maintenance);
+  const JobId beside = submit("research", 8, "normal", 3600);
+  EXPECT_EQ(job(beside)->nodes, std::vector<std::string>{"node-1"});
+  const JobId held = submit("research", 8, "normal", 3600);
+  EXPECT_EQ(state_of(held), JobState::queued);
+  const JobId quick = submit("research", 8, "normal", 500);
+  EXPECT_EQ(state_of(quick), JobState::placed) << "it is over before the maintenance";
+  restart();
+  end(quick);
+  pass(2100);
+  EXPECT_TRUE(loop_->state()->reservations->empty());
+  EXPECT_EQ(state_of(held), JobState::placed);
+
+  PutReservation reserved;
+  reserved.name = "demo";
+  reserved.from_us = clock_us_ + 1'000'000'000;
+  reserved.to_us = reserved.from_us + 1'000'000'000;
+  reserved.shape = command("guests", 24).spec;
+  const auto no_room = ask(reserved);
+  ASSERT_FALSE(no_room);
+  EXPECT_EQ(no_room.error().error.code, "queue.noRoomForReservation");
+  end(held);
+  end(beside);
+  reserved.shape = command("guests", 16).spec;
+  must(reserved);
+  EXPECT_EQ(state_of(submit("research", 8, "normal", 3600)), JobState::queued);
+  EXPECT_EQ(state_of(submit("guests", 8, "normal", 3600)), JobState::placed);
+}
+
+TEST_F(QueueTest, DamagedJobsAreRepairedAsTheirTenantWants) {
+  start_with_hosts(3);
+  must(PutTenant{{.name = "guests", .repair = RepairPolicy::apply}, {}});
+  const JobId proposed = submit("research", 4);
+  const JobId applied = submit("guests", 4);
+  const auto node = [&](JobId id) { return topology_->find_host(job(id)->nodes.front()).index(); };
+  ASSERT_EQ(node(proposed), node(applied));
+  const auto lost = static_cast<unsigned>(node(proposed));
+  must(ReportLinks{"fabric", {link_of(lost, fabric::LinkState::down)}});
+  EXPECT_NE(job(proposed)->damage.find("4 GPUs on node-" + std::to_string(lost)), std::string::npos)
+      << job(proposed)->damage;
+  EXPECT_EQ(node(proposed), lost);
+  EXPECT_NE(node(applied), lost);
+  EXPECT_TRUE(job(applied)->damage.empty());
+  restart();
+  must(RepairJob{proposed, {}, {}, "", {}});
+  EXPECT_NE(node(proposed), lost);
+  EXPECT_TRUE(job(proposed)->damage.empty());
+  const auto again = ask(RepairJob{proposed, {}, {}, "", {}});
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().error.code, "jobs.notDamaged");
+  restart();
+}
+
+TEST_F(QueueTest, DamageIsOverWhenTheLinkReturns) {
+  start_with_hosts(2);
+  const JobId id = submit("research", 8);
+  const auto host = static_cast<unsigned>(topology_->find_host(job(id)->nodes.front()).index());
+  must(ReportLinks{"fabric", {link_of(host, fabric::LinkState::down)}});
+  EXPECT_FALSE(job(id)->damage.empty());
+  must(ReportLinks{"fabric", {link_of(host, fabric::LinkState::up)}});
+  EXPECT_TRUE(job(id)->damage.empty());
+  EXPECT_EQ(job(id)->history.back().reason, "all its GPUs are back");
+}
+
+TEST_F(QueueTest, LostGpuIsLeftAndItsNodeDrained) {
+  start_with_hosts(2);
+  const JobId id = submit("research", 4);
+  const std::string node = job(id)->nodes.front();
+  const unsigned local = topology_->local_index(job(id)->placement.gpu_of_rank[2]);
+  must(RepairJob{id, {}, {{node, local}}, "Xid 79", {}});
+  EXPECT_TRUE(loop_->state()->drains->contains({DrainKind::node, node}));
+  for (const auto gpu : job(id)->placement.gpu_of_rank) {
+    EXPECT_FALSE(topology_->name(topology_->host(gpu)) == node && topology_->local_index(gpu) == local);
+  }
+  restart();
+}
+
+TEST_F(QueueTest, PolicyIsCheckedVersionedAndKept) {
+  start_with_hosts(1);
+  scheduler::QueuePolicy policy = default_queue_policy();
+  policy.backfill = scheduler::Backfill::conservative;
+  policy.fair_share = scheduler::FairShareRule::decayed;
+  policy.half_life_us = 3'600'000'000;
+  must(PutQueueRules{policy, 0});
+  EXPECT_FALSE(ask(PutQueueRules{policy, 0}));
+  policy.classes.push_back(policy.classes.front());
+  const auto twice = ask(PutQueueRules{policy, {}});
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().error.code, "queue.invalidPolicy");
+  const JobId id = submit("research", 8);
+  pass(1000);
+  end(id);
+  EXPECT_GT(loop_->state()->used->usage_gpu_s("research", clock_us_), 7000);
+  restart();
+}
+
+// Whatever is submitted, ended, evicted and cut: GPUs are conserved, no GPU has two jobs, all that could start has.
+TEST_F(QueueTest, RandomEventsConserveGpus) {
+  start_with_hosts(6);
+  must(PutTenant{{.name = "research", .quota_gpus = 24, .cohort = "all", .repair = RepairPolicy::apply}, {}});
+  must(PutTenant{{.name = "guests", .quota_gpus = 24, .cohort = "all"}, {}});
+  std::mt19937 random(7);
+  std::vector<JobId> ids;
+  const char* const priorities[] = {"low", "normal", "high"};
+  for (int step = 0; step < 400; ++step) {
+    clock_us_ += 30'000'000;
+    const auto what = random() % 10;
+    if (what < 5) {
+      const auto result = ask(command(random() % 2 ? "research" : "guests", 1 + random() % 20, priorities[random() % 3],
+                                      60 + random() % 3000, random() % 4 != 0));
+      if (result) ids.push_back(result->job);
+    } else if (what < 9 && !ids.empty()) {
+      const JobId id = ids[random() % ids.size()];
+      if (job(id) != nullptr && !job(id)->has_ended()) must(EndJob{id, JobState::cancelled, "", {}});
+    } else {
+      must(ReportLinks{"fabric",
+                       {link_of(random() % 6, random() % 2 ? fabric::LinkState::up : fabric::LinkState::down)}});
+    }
+    const auto state = loop_->state();
+    std::set<std::uint32_t> held;
+    std::uint64_t queued = 0;
+    state->jobs.visit_after(JobId(0), [&](const JobPtr& each) {
+      queued += each->state == JobState::queued ? 1 : 0;
+      if (!each->holds_gpus()) return true;
+      for (const auto gpu : each->placement.gpu_of_rank) EXPECT_TRUE(held.insert(gpu.index()).second);
+      return true;
+    });
+    ASSERT_EQ(held.size() + state->free_gpus, 48U);
+    ASSERT_EQ(queued, state->queued_jobs);
+  }
+  restart();
+}
+
+}  // namespace
+}  // namespace railweave::control

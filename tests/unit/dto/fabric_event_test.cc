@@ -1,0 +1,27 @@
+// Events about the live fabric as the journal keeps them, also as older versions wrote them.
+#include <gtest/gtest.h>
+
+#include "api/dto/fabric_event_json.h"
+
+namespace railweave::api {
+namespace {
+
+TEST(FabricEvents, ProgrammingsOfOlderVersionsAreRead) {
+  const Json old =
+      Json::parse(R"({"subnet":"compute","cause":"2 links down","entries":12,"blocks":3,"mads":7,"isolated":1,)"
+                  R"("unreachablePairs":0,"computeUs":250,"totalUs":4000})");
+  const auto read = fabric_event_from_json("route.programmed", old);
+  ASSERT_TRUE(read && *read) << (read ? (*read).error().text() : "not a kind");
+  const auto& event = std::get<control::RoutesProgrammed>(**read);
+  EXPECT_EQ(event.cause, "2 links down");
+  EXPECT_EQ(event.entries, 12U);
+  EXPECT_EQ(event.total_us, 4000);
+  const Out written = to_json(event);
+  EXPECT_FALSE(written.contains("unreachablePairs")) << "nobody counts them then";
+  const auto again = fabric_event_from_json("route.programmed", Json::parse(written.dump()));
+  ASSERT_TRUE(again && *again);
+  EXPECT_EQ(std::get<control::RoutesProgrammed>(**again).blocks, 3U);
+}
+
+}  // namespace
+}  // namespace railweave::api
