@@ -10,154 +10,164 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 1 + 1e-12;  // sums of loads differ so much, and no flow is to be held back by that
+constexpr std::uint32_t kNone = UINT32_MAX;
 
-// What each class would take of a link: its load where it is satisfied there, all it can get where it is hungry.
-struct Demand {
-  double load = 0;
-  bool hungry = false;
-  bool present = false;
-};
+}  // namespace
+
+void ClassShareSolver::number_cells(const ClassProblem& problem) {
+  const FlowProblem& flows = problem.flows;
+  const std::size_t classes = problem.classes;
+  // Only what the last problem numbered is to be forgotten.
+  if (classes_ != classes || cell_of_.size() != flows.capacity.size() * classes) {
+    classes_ = classes;
+    cell_of_.assign(flows.capacity.size() * classes, kNone);
+  } else {
+    for (std::size_t u = 0; u + 1 < used_.size(); ++u) {
+      std::fill_n(cell_of_.begin() + static_cast<std::ptrdiff_t>(used_[u].link * classes), classes, kNone);
+    }
+  }
+  used_.clear();
+  for (std::size_t f = 0; f < flows.flows(); ++f) {
+    for (const std::uint32_t link : flows.path(f)) {
+      std::uint32_t* cells = cell_of_.data() + link * classes;
+      if (std::all_of(cells, cells + classes, [](std::uint32_t cell) { return cell == kNone; })) {
+        used_.push_back({link, 0});
+      }
+      cells[problem.class_of[f]] = 0;
+    }
+  }
+  std::ranges::sort(used_, {}, &UsedLink::link);
+  class_of_cell_.clear();
+  for (UsedLink& used : used_) {
+    used.first = static_cast<std::uint32_t>(class_of_cell_.size());
+    for (std::size_t c = 0; c < classes; ++c) {
+      std::uint32_t& cell = cell_of_[used.link * classes + c];
+      if (cell == kNone) continue;
+      cell = static_cast<std::uint32_t>(class_of_cell_.size());
+      class_of_cell_.push_back(static_cast<std::uint8_t>(c));
+    }
+  }
+  used_.push_back({kNone, static_cast<std::uint32_t>(class_of_cell_.size())});
+  cells_of_flows_.resize(flows.links.size());
+  for (std::size_t f = 0; f < flows.flows(); ++f) {
+    for (std::uint32_t i = flows.first[f]; i < flows.first[f + 1]; ++i) {
+      cells_of_flows_[i] = cell_of_[flows.links[i] * classes + problem.class_of[f]];
+    }
+  }
+}
 
 // The level per unit of class weight at which the classes fill the link: hungry ones take weight x level, the others
 // their load where that is less. Infinite where they do not fill it.
-double fill_level(double capacity, const std::vector<Demand>& demand, const std::vector<double>& weight,
-                  std::vector<std::size_t>& satisfied) {
+double ClassShareSolver::fill_level(double capacity) {
   double left = capacity, open = 0;
-  satisfied.clear();
-  for (std::size_t c = 0; c < demand.size(); ++c) {
-    if (!demand[c].present) continue;
-    open += weight[c];
-    if (!demand[c].hungry) satisfied.push_back(c);
+  satisfied_.clear();
+  for (std::size_t i = 0; i < demand_.size(); ++i) {
+    open += demand_[i].weight;
+    if (!demand_[i].hungry) satisfied_.push_back(i);
   }
-  std::ranges::sort(satisfied, {}, [&](std::size_t c) { return demand[c].load / weight[c]; });
-  for (const std::size_t c : satisfied) {
-    if (demand[c].load * open > left * weight[c]) break;  // the level is below what it takes: it is not satisfied
-    left -= demand[c].load;
-    open -= weight[c];
+  std::ranges::sort(satisfied_, {}, [&](std::size_t i) { return demand_[i].load / demand_[i].weight; });
+  for (const std::size_t i : satisfied_) {
+    const Demand& one = demand_[i];
+    if (one.load * open > left * one.weight) break;  // the level is below what it takes: it is not satisfied
+    left -= one.load;
+    open -= one.weight;
   }
   return open > 1e-12 ? std::max(left, 0.0) / open : kInfinity;
 }
 
-class Budgets {
- public:
-  explicit Budgets(const ClassProblem& problem)
-      : problem_(problem), classes_(problem.classes), demand_(classes_), weight_(classes_) {
-    const FlowProblem& flows = problem.flows;
-    links_of_flows_.resize(flows.links.size());
-    present_.assign(flows.capacity.size() * classes_, 0);
-    for (std::size_t f = 0; f < flows.flows(); ++f) {
-      for (std::uint32_t i = flows.first[f]; i < flows.first[f + 1]; ++i) {
-        links_of_flows_[i] = static_cast<std::uint32_t>(flows.links[i] * classes_ + problem.class_of[f]);
-        present_[links_of_flows_[i]] = 1;
-      }
+void ClassShareSolver::aim(const ClassProblem& problem, std::vector<double>& budget, bool feasible) {
+  for (std::size_t u = 0; u + 1 < used_.size(); ++u) {
+    const std::uint32_t first = used_[u].first, end = used_[u + 1].first;
+    const double capacity = problem.flows.capacity[used_[u].link];
+    demand_.clear();
+    for (std::uint32_t i = first; i < end; ++i) {
+      demand_.push_back({load_[i], hungry_[i] != 0, problem.weight(used_[u].link, class_of_cell_[i])});
     }
-    for (std::size_t l = 0; l < flows.capacity.size(); ++l) {
-      const auto own = std::span(present_).subspan(l * classes_, classes_);
-      if (std::ranges::count(own, 1) > 0) used_.push_back(static_cast<std::uint32_t>(l));
+    const double level = std::isfinite(capacity) ? fill_level(capacity) : kInfinity;
+    double spare = capacity, open = 0;
+    for (std::uint32_t i = first; i < end; ++i) {
+      const Demand& one = demand_[i - first];
+      budget[i] = std::min(capacity, level * one.weight);
+      if (feasible && !one.hungry) budget[i] = std::min(budget[i], one.load * kRounding);
+      spare -= budget[i];
+      open += one.weight;
     }
-    hungry_.assign(present_.size(), 1);
-    load_.assign(present_.size(), 0);
-    budget_.assign(present_.size(), 0);
-    target(budget_, false);
+    if (!feasible || !(spare > 0) || !std::isfinite(capacity)) continue;
+    // Nobody is to be held back by the last bit of a link that is not full.
+    for (std::uint32_t i = first; i < end; ++i) budget[i] += spare * demand_[i - first].weight / open;
   }
+}
 
-  void solve(FlowRates& rates) {
-    FlowProblem inner = problem_.flows;
-    inner.capacity = budget_;
-    inner.links = links_of_flows_;
-    solver_.solve(inner, rates);
-    load_ = rates.load;
-    std::ranges::fill(hungry_, 0);
-    for (const std::uint32_t at : rates.bottleneck) {
-      if (at < hungry_.size()) hungry_[at] = 1;
-    }
+void ClassShareSolver::solve_inside_budgets(const ClassProblem& problem, FlowRates& rates) {
+  FlowProblem inner = problem.flows;
+  inner.capacity = budget_;
+  inner.links = cells_of_flows_;
+  solver_.solve(inner, rates);
+  load_ = rates.load;
+  std::ranges::fill(hungry_, 0);
+  for (const std::uint32_t at : rates.bottleneck) {
+    if (at < hungry_.size()) hungry_[at] = 1;
   }
+}
 
-  // New budgets from what the last solution left over; how far they moved, as a part of the link's capacity.
-  double move(double damping) {
-    std::vector<double>& wanted = wanted_;
-    wanted.resize(budget_.size());
-    target(wanted, false);
-    double most = 0;
-    for (std::size_t i = 0; i < budget_.size(); ++i) {
-      if (!present_[i] || wanted[i] == budget_[i]) continue;
+// New budgets from what the last solution left over; how far they moved, as a part of the link's capacity.
+double ClassShareSolver::move_budgets(const ClassProblem& problem, double damping) {
+  wanted_.resize(budget_.size());
+  aim(problem, wanted_, false);
+  double most = 0;
+  for (std::size_t u = 0; u + 1 < used_.size(); ++u) {
+    const double capacity = problem.flows.capacity[used_[u].link];
+    for (std::uint32_t i = used_[u].first; i < used_[u + 1].first; ++i) {
+      if (wanted_[i] == budget_[i]) continue;
       // A budget that is not used up before or after says nothing.
-      const double capacity = problem_.flows.capacity[i / classes_];
-      if (hungry_[i] || wanted[i] < load_[i]) most = std::max(most, std::abs(wanted[i] - budget_[i]) / capacity);
-      budget_[i] = std::isfinite(wanted[i]) ? budget_[i] + damping * (wanted[i] - budget_[i]) : wanted[i];
-    }
-    return most;
-  }
-
-  // Budgets that together are no more than the link has.
-  void make_feasible() { target(budget_, true); }
-
-  [[nodiscard]] const std::vector<double>& load() const { return load_; }
-
- private:
-  void target(std::vector<double>& budget, bool feasible) {
-    for (const std::uint32_t l : used_) {
-      const double capacity = problem_.flows.capacity[l];
-      for (std::size_t c = 0; c < classes_; ++c) {
-        const std::size_t i = l * classes_ + c;
-        demand_[c] = {load_[i], hungry_[i] != 0, present_[i] != 0};
-        weight_[c] = problem_.weight(l, c);
-      }
-      const double level = std::isfinite(capacity) ? fill_level(capacity, demand_, weight_, satisfied_) : kInfinity;
-      double spare = capacity, open = 0;
-      for (std::size_t c = 0; c < classes_; ++c) {
-        if (!demand_[c].present) continue;
-        double& own = budget[l * classes_ + c];
-        own = std::min(capacity, level * weight_[c]);
-        if (feasible && !demand_[c].hungry) own = std::min(own, demand_[c].load * kRounding);
-        spare -= own;
-        open += weight_[c];
-      }
-      if (!feasible || !(spare > 0) || !std::isfinite(capacity)) continue;
-      // Nobody is to be held back by the last bit of a link that is not full.
-      for (std::size_t c = 0; c < classes_; ++c) {
-        if (demand_[c].present) budget[l * classes_ + c] += spare * weight_[c] / open;
-      }
+      if (hungry_[i] || wanted_[i] < load_[i]) most = std::max(most, std::abs(wanted_[i] - budget_[i]) / capacity);
+      budget_[i] = std::isfinite(wanted_[i]) ? budget_[i] + damping * (wanted_[i] - budget_[i]) : wanted_[i];
     }
   }
+  return most;
+}
 
-  const ClassProblem& problem_;
-  std::size_t classes_;
-  MaxMinSolver solver_;
-  std::vector<std::uint32_t> links_of_flows_;  // each link split into one per class
-  std::vector<std::uint8_t> present_, hungry_;
-  std::vector<std::uint32_t> used_;  // links that flows cross
-  std::vector<double> load_, budget_, wanted_;
-  std::vector<Demand> demand_;
-  std::vector<double> weight_;
-  std::vector<std::size_t> satisfied_;
-};
+void ClassShareSolver::solve(const ClassProblem& problem, ClassRates& rates, const ClassOptions& options) {
+  constexpr unsigned kFreeRounds = 4;  // most problems settle at once; those that swing need damping
+  const std::size_t links = problem.flows.capacity.size(), classes = problem.classes;
+  number_cells(problem);
+  const std::size_t cells = class_of_cell_.size();
+  hungry_.assign(cells, 1);
+  load_.assign(cells, 0);
+  budget_.assign(cells, 0);
+  aim(problem, budget_, false);
+  solve_inside_budgets(problem, rates.flows);
+  rates.rounds = 1;
+  rates.settled = false;
+  while (rates.rounds < options.max_rounds && !rates.settled) {
+    rates.settled = move_budgets(problem, rates.rounds <= kFreeRounds ? 1.0 : 0.5) <= options.tolerance;
+    solve_inside_budgets(problem, rates.flows);
+    ++rates.rounds;
+  }
+  aim(problem, budget_, true);  // together no more than links have
+  solve_inside_budgets(problem, rates.flows);
 
-}  // namespace
+  rates.class_load.assign(links * classes, 0);
+  rates.flows.load.assign(links, 0);
+  std::vector<std::uint32_t>& link_of_cell = cells_of_flows_;  // no longer needed
+  link_of_cell.resize(cells);
+  for (std::size_t u = 0; u + 1 < used_.size(); ++u) {
+    for (std::uint32_t i = used_[u].first; i < used_[u + 1].first; ++i) {
+      rates.class_load[used_[u].link * classes + class_of_cell_[i]] = load_[i];
+      rates.flows.load[used_[u].link] += load_[i];
+      link_of_cell[i] = used_[u].link;
+    }
+  }
+  for (std::uint32_t& at : rates.flows.bottleneck) {
+    if (at < FlowRates::kUnbounded) at = link_of_cell[at];
+  }
+}
 
 ClassRates class_shared_rates(const ClassProblem& problem, const ClassOptions& options) {
-  constexpr unsigned kFreeRounds = 4;  // most problems settle at once; those that swing need damping
-  ClassRates result;
-  Budgets budgets(problem);
-  budgets.solve(result.flows);
-  result.rounds = 1;
-  while (result.rounds < options.max_rounds && !result.settled) {
-    result.settled = budgets.move(result.rounds <= kFreeRounds ? 1.0 : 0.5) <= options.tolerance;
-    budgets.solve(result.flows);
-    ++result.rounds;
-  }
-  budgets.make_feasible();
-  budgets.solve(result.flows);
-  result.class_load = budgets.load();
-
-  for (std::uint32_t& at : result.flows.bottleneck) {
-    if (at < FlowRates::kUnbounded) at /= static_cast<std::uint32_t>(problem.classes);
-  }
-  result.flows.load.assign(problem.flows.capacity.size(), 0);
-  for (std::size_t i = 0; i < result.class_load.size(); ++i) {
-    result.flows.load[i / problem.classes] += result.class_load[i];
-  }
-  return result;
+  ClassRates rates;
+  ClassShareSolver solver;
+  solver.solve(problem, rates, options);
+  return rates;
 }
 
 }  // namespace railweave::fabric

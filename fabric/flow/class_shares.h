@@ -41,7 +41,44 @@ struct ClassOptions {
   double tolerance = 1e-6;  // of a link's capacity: 0.4 Mb/s of NDR
 };
 
-// No link is ever over its capacity (but for 1e-12 of it), settled or not.
+// No link is ever over its capacity (but for 1e-12 of it), settled or not. Keeps its memory from one problem to the
+// next and serves one thread at a time; what a problem costs depends on the links that its flows cross, not on how many
+// there are.
+class ClassShareSolver {
+ public:
+  // Overwrites `rates`, whose memory is used again.
+  void solve(const ClassProblem& problem, ClassRates& rates, const ClassOptions& options = {});
+
+ private:
+  // What each class would take of a link: its load where it is satisfied there, all it can get where it is hungry.
+  struct Demand {
+    double load = 0;
+    bool hungry = false;
+    double weight = 0;
+  };
+  struct UsedLink {
+    std::uint32_t link = 0;
+    std::uint32_t first = 0;  // of its cells; to that of the next
+  };
+  void number_cells(const ClassProblem& problem);
+  void solve_inside_budgets(const ClassProblem& problem, FlowRates& rates);
+  double move_budgets(const ClassProblem& problem, double damping);
+  void aim(const ClassProblem& problem, std::vector<double>& budget, bool feasible);
+  double fill_level(double capacity);
+
+  MaxMinSolver solver_;
+  // A cell is a class on a link that flows of it cross; numbered by link and class.
+  std::size_t classes_ = 0;
+  std::vector<std::uint32_t> cell_of_;  // by link and class, kNone: none
+  std::vector<UsedLink> used_;
+  std::vector<std::uint8_t> class_of_cell_;
+  std::vector<std::uint32_t> cells_of_flows_;
+  std::vector<std::uint8_t> hungry_;
+  std::vector<double> load_, budget_, wanted_;
+  std::vector<Demand> demand_;  // of the link at hand
+  std::vector<std::size_t> satisfied_;
+};
+
 ClassRates class_shared_rates(const ClassProblem& problem, const ClassOptions& options = {});
 
 }  // namespace railweave::fabric

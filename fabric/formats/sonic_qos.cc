@@ -37,6 +37,9 @@ Result<void> check(const SonicQos& qos) {
       return refuse("'" + port + "' is no port: Ethernet and a number", "/ports");
     }
   }
+  if (qos.buffers && !std::ranges::equal(qos.buffers->cables, qos.ports, {}, &SonicCable::port)) {
+    return refuse("cables are not those of the ports", "/buffers/cables");
+  }
   return {};
 }
 
@@ -105,12 +108,24 @@ Result<std::string> write_sonic_qos(const SonicQos& qos) {
     }
     ports.emplace_back(port, object(fields));
   }
+  std::string buffers;
+  if (qos.buffers) {
+    std::vector<unsigned> no_loss, lossy;
+    for (const SonicClass& one : qos.classes) (one.lossless ? no_loss : lossy).push_back(one.traffic_class);
+    const auto tables = sonic_buffer_tables(*qos.buffers, no_loss, lossy);
+    if (!tables) return std::unexpected(tables.error());
+    for (const SonicTable& one : *tables) {
+      Pairs rows;
+      for (const auto& [key, fields] : one.rows) rows.emplace_back(key, object(fields));
+      buffers += ",\n" + table(one.name, rows);
+    }
+  }
   return "{\n" + table("DSCP_TO_TC_MAP", {{kMap, object(dscps)}}) + ",\n" +
          table("TC_TO_QUEUE_MAP", {{kMap, object(same)}}) + ",\n" +
          table("TC_TO_PRIORITY_GROUP_MAP", {{kMap, object(groups)}}) + ",\n" +
          table("MAP_PFC_PRIORITY_TO_QUEUE", {{kMap, object(same)}}) + ",\n" + table("SCHEDULER", schedulers) + ",\n" +
          table("WRED_PROFILE", profiles) + ",\n" + table("PORT_QOS_MAP", ports) + ",\n" + table("QUEUE", queues) +
-         "\n}\n";
+         buffers + "\n}\n";
 }
 
 }  // namespace railweave::fabric

@@ -1,12 +1,15 @@
 // QoS of an Ethernet switch as SONiC's config_db has it: DSCP -> traffic class -> queue, weights, PFC, ECN thresholds.
-// Table and field names are those of SONiC's own templates. Buffer profiles are not written: they depend on the ASIC.
+// Table and field names are those of SONiC's own templates. Buffers are written where the ASIC is known
+// (sonic_buffers.h).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "fabric/base/error.h"
+#include "fabric/formats/sonic_buffers.h"
 
 namespace railweave::fabric {
 
@@ -23,6 +26,7 @@ struct SonicQos {
   std::vector<std::string> ports;  // "Ethernet0"
   std::vector<SonicClass> classes;
   std::uint8_t other_class = 0;  // traffic class of all other DSCPs: one of the classes'
+  std::optional<SonicBuffers> buffers;
 };
 
 // Canonical, one table a line. Errors, kind invalid, code "sonic.invalid": what SONiC's YANG models refuse (sonic-

@@ -8,6 +8,8 @@ void add_lab_commands(CLI::App& root, Session& session) {
   add_lab_fabric_command(lab, session);
   add_lab_place_command(lab, session);
   add_lab_route_command(lab, session);
+  add_lab_flows_command(lab, session);
+  add_lab_qos_command(lab, session);
   add_lab_replay_command(lab, session);
   add_lab_generate_commands(lab, session);
   add_lab_convert_command(lab, session);

@@ -8,6 +8,8 @@ namespace railweave::cli {
 void add_lab_fabric_command(CLI::App& lab, Session& session);
 void add_lab_place_command(CLI::App& lab, Session& session);
 void add_lab_route_command(CLI::App& lab, Session& session);
+void add_lab_flows_command(CLI::App& lab, Session& session);
+void add_lab_qos_command(CLI::App& lab, Session& session);
 void add_lab_replay_command(CLI::App& lab, Session& session);
 void add_lab_generate_commands(CLI::App& lab, Session& session);
 void add_lab_convert_command(CLI::App& lab, Session& session);

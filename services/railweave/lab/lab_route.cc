@@ -3,10 +3,10 @@
 #include <memory>
 #include <string>
 
-#include "fabric/routing/engine_registry.h"
 #include "fabric/routing/opensm/opensm_dumps.h"
 #include "services/railweave/command_failure.h"
 #include "services/railweave/fabric_view.h"
+#include "services/railweave/lab/engine_option.h"
 #include "services/railweave/lab/fabric_file.h"
 #include "services/railweave/lab/failures.h"
 #include "services/railweave/lab/lab_commands.h"
@@ -145,18 +145,6 @@ void run(Session& session, const LabRouteOptions& options) {
   session.exit_code = exit_code_of_findings(list(answer, "findings"), options.fail_on);
   if (output.is_document()) return output.document(answer);
   print(output, answer);
-}
-
-void add_engine_option(CLI::App& command, std::string& engine) {
-  std::string names = "auto";
-  for (const auto* known : fabric::routing_engines()) names += "|" + std::string(known->name());
-  command.add_option("--engine", engine, "How to route; auto takes what suits the fabric, and says why")
-      ->type_name(names)
-      ->capture_default_str()
-      ->check([names](const std::string& text) {
-        const bool known = text == "auto" || fabric::find_engine(text) != nullptr;
-        return known ? std::string() : "'" + text + "' is none of " + names;
-      });
 }
 
 }  // namespace

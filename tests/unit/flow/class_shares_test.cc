@@ -72,6 +72,20 @@ TEST(ClassShares, SettlesWhereClassesWaitForEachOther) {
   EXPECT_NEAR(rates.flows.load[0], 4, 1e-6);
 }
 
+TEST(ClassShares, DoNotDependOnWhatASolverSolvedBefore) {
+  ClassShareSolver again;
+  ClassRates rates;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const Classes c = random_classes(seed);
+    const ClassRates fresh = class_shared_rates(c.problem(), kExact);
+    again.solve(c.problem(), rates, kExact);
+    ASSERT_EQ(rates.flows.rate, fresh.flows.rate) << seed;
+    ASSERT_EQ(rates.flows.bottleneck, fresh.flows.bottleneck) << seed;
+    ASSERT_EQ(rates.flows.load, fresh.flows.load) << seed;
+    ASSERT_EQ(rates.class_load, fresh.class_load) << seed;
+  }
+}
+
 TEST(ClassShares, OneClassIsPlainMaxMin) {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     Classes c = random_classes(seed);

@@ -1,0 +1,78 @@
+#include "services/railweave/lab/flows/file_fields.h"
+
+#include <algorithm>
+
+#include "services/railweave/command_failure.h"
+#include "services/railweave/input_file.h"
+
+namespace railweave::cli {
+
+namespace {
+[[noreturn]] void refuse_at(const std::string& where, std::string message, std::string hint = {}) {
+  throw CommandFailure({ErrorKind::invalid, "lab.invalidFile", std::move(message), where, std::move(hint)});
+}
+}  // namespace
+
+FileFields::FileFields(const Json& value, std::string where) : value_(value), where_(std::move(where)) {
+  if (!value_.is_object()) refuse_at(where_, "an object is wanted");
+}
+
+const Json* FileFields::take(const char* name) {
+  known_.emplace_back(name);
+  const auto at = value_.find(name);
+  return at == value_.end() || at->is_null() ? nullptr : &*at;
+}
+
+std::string FileFields::text(const char* name, std::string otherwise) {
+  const Json* value = take(name);
+  if (value == nullptr) return otherwise;
+  if (!value->is_string()) refuse(name, "a text is wanted");
+  return value->get<std::string>();
+}
+
+double FileFields::number(const char* name, double least, double most, double otherwise) {
+  const Json* value = take(name);
+  if (value == nullptr) return otherwise;
+  if (!value->is_number()) refuse(name, "a number is wanted");
+  const double number = value->get<double>();
+  if (!(number >= least && number <= most)) {
+    refuse(name, "is not between " + Json(least).dump() + " and " + Json(most).dump());
+  }
+  return number;
+}
+
+bool FileFields::flag(const char* name, bool otherwise) {
+  const Json* value = take(name);
+  if (value == nullptr) return otherwise;
+  if (!value->is_boolean()) refuse(name, "true or false is wanted");
+  return value->get<bool>();
+}
+
+void FileFields::require(const char* name) const {
+  if (!value_.contains(name)) refuse_at(where_, "the field '" + std::string(name) + "' is missing");
+}
+
+void FileFields::finish() const {
+  for (const auto& [name, value] : value_.items()) {
+    if (std::ranges::find(known_, name) != known_.end()) continue;
+    std::string names;
+    for (const auto& known : known_) names += (names.empty() ? "" : ", ") + known;
+    refuse_at(where_, "there is no field '" + name + "'", "the fields are " + names);
+  }
+}
+
+void FileFields::refuse(const char* name, std::string message, std::string hint) const {
+  refuse_at(where_ + "/" + name, std::move(message), std::move(hint));
+}
+
+const Json& file_list(const Json& document, const char* field, const std::string& source) {
+  const Json& items = document.is_object() && document.contains(field) ? document[field] : document;
+  if (!items.is_array()) refuse_at(source, std::string("a list is wanted, or an object with the list '") + field + "'");
+  return items;
+}
+
+Json read_json_file(const std::string& path, std::size_t limit_bytes) {
+  return value_or_fail(parse_json(value_or_fail(read_input(path, limit_bytes)), source_name(path)));
+}
+
+}  // namespace railweave::cli

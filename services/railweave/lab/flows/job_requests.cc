@@ -1,0 +1,93 @@
+#include <cmath>
+
+#include "api/dto/job_spec_dto.h"
+#include "services/railweave/command_failure.h"
+#include "services/railweave/input_file.h"
+#include "services/railweave/lab/flows/file_fields.h"
+#include "services/railweave/lab/flows/flow_job.h"
+
+namespace railweave::cli {
+namespace {
+
+constexpr double kMaxGbps = 1e6;
+
+void read_bandwidth(const Json& wish, const std::string& where, const fabric::QosClasses& classes,
+                    JobRequestEntry& entry) {
+  FileFields fields(wish, where);
+  const std::string model = fields.text("model", "hose");
+  if (model != "hose" && model != "pattern") fields.refuse("model", "is neither hose nor pattern");
+  entry.job.hose = model == "hose";
+  entry.job.guaranteed_mbps = std::llround(fields.number("guaranteedGbpsPerPort", 0, kMaxGbps, 0) * 1000);
+  entry.job.most_mbps = std::llround(fields.number("maxGbpsPerPort", 0, kMaxGbps, 0) * 1000);
+  entry.job.survives_link_failure = fields.flag("surviveLinkFailure", false);
+  const std::string name = fields.text("qosClass");
+  fields.finish();
+  if (entry.job.most_mbps > 0 && entry.job.most_mbps < entry.job.guaranteed_mbps) {
+    fields.refuse("maxGbpsPerPort", "is less than what is guaranteed");
+  }
+  if (!name.empty()) {
+    entry.job.qos_class = class_named(classes, name, where + "/qosClass");
+    entry.class_given = true;
+  }
+}
+
+}  // namespace
+
+std::uint8_t last_class(const fabric::QosClasses& classes) {
+  std::size_t last = 0;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    if (classes[c].priority >= classes[last].priority) last = c;
+  }
+  return static_cast<std::uint8_t>(last);
+}
+
+std::uint8_t class_named(const fabric::QosClasses& classes, const std::string& name, const std::string& where) {
+  std::string names;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    if (classes[c].name == name) return static_cast<std::uint8_t>(c);
+    names += (names.empty() ? "" : ", ") + classes[c].name;
+  }
+  throw CommandFailure({ErrorKind::invalid, "lab.noSuchClass", "there is no class of traffic '" + name + "'", where,
+                        "the classes are " + names + "; --classes FILE gives others"});
+}
+
+std::vector<JobRequestEntry> read_job_requests(const std::string& path, const fabric::QosClasses& classes) {
+  const Json document = read_json_file(path, kMaxJobFileBytes * 16);
+  const std::string source = source_name(path);
+  std::vector<JobRequestEntry> entries;
+  for (const Json& item : file_list(document, "jobs", source)) {
+    const std::string where = source + ": /jobs/" + std::to_string(entries.size());
+    if (!item.is_object()) throw CommandFailure({ErrorKind::invalid, "lab.invalidFile", "a job is wanted", where, {}});
+    JobRequestEntry entry;
+    Json body = item;
+    if (const auto wish = body.find("bandwidth"); wish != body.end()) {
+      if (!wish->is_null()) read_bandwidth(*wish, where + "/bandwidth", classes, entry);
+      body.erase("bandwidth");
+    }
+    auto spec = api::read_job_spec(body.dump(-1, ' ', false, Json::error_handler_t::replace));
+    if (!spec) {
+      Error error = spec.error();
+      error.location = where + error.location;
+      throw CommandFailure(std::move(error));
+    }
+    entry.spec = std::move(*spec);
+    entry.job.name = entry.spec.name.empty() ? "job-" + std::to_string(entries.size() + 1) : entry.spec.name;
+    entry.job.tenant = entry.spec.tenant;
+    if (!entry.class_given) {  // as admission chooses: the first for bandwidth, where something is guaranteed
+      entry.job.qos_class = last_class(classes);
+      for (std::size_t c = classes.size(); entry.job.guaranteed_mbps > 0 && c-- > 0;) {
+        if (classes[c].bound == fabric::ClassBound::bandwidth) entry.job.qos_class = static_cast<std::uint8_t>(c);
+      }
+    }
+    for (const auto& other : entries) {
+      if (other.job.name == entry.job.name) {
+        throw CommandFailure(
+            {ErrorKind::invalid, "lab.invalidFile", "two jobs are called '" + entry.job.name + "'", where, {}});
+      }
+    }
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+}  // namespace railweave::cli

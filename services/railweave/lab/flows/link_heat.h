@@ -1,0 +1,35 @@
+// How full every directed link is, and a picture of it by tier.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fabric/flow/directed_link.h"
+#include "services/railweave/lab/flows/flow_rates.h"
+
+namespace railweave::cli {
+
+struct LinkHeat {
+  fabric::DirectedLink link = 0;
+  std::string stage;  // "hosts up", "tier 0 up", "tier 1 down", "hosts down", "NVLink"...
+  double load_mbps = 0, capacity_mbps = 0;
+  std::uint8_t fullest_class = 0;
+  double fullest_class_mbps = 0;
+  [[nodiscard]] double heat() const { return capacity_mbps > 0 ? load_mbps / capacity_mbps : 0; }
+};
+
+// All links of the network that are up, in their order.
+std::vector<LinkHeat> link_heats(const fabric::FabricView& view, const fabric::ClassRates& rates, std::size_t classes,
+                                 const std::vector<double>& capacity_mbps);
+// The hottest first, at most so many; links that carry nothing are left out.
+std::vector<LinkHeat> hottest(std::vector<LinkHeat> heats, std::size_t most);
+
+// "leaf-1/3", "node-7/mlx5_0": names, where a port has one.
+std::string end_text(const fabric::Topology& topology, fabric::PortId port);
+std::string link_heat_text(const fabric::Topology& topology, fabric::DirectedLink link);  // "leaf-1/3 > spine-2/1"
+
+// One row per stage, from hosts up through the tiers and down again, a cell per link (or several that stand together,
+// the hottest of them, where there are too many to draw).
+std::string heat_svg(const std::vector<LinkHeat>& heats, const std::string& title);
+
+}  // namespace railweave::cli

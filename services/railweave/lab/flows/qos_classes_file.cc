@@ -1,0 +1,37 @@
+#include "services/railweave/lab/flows/qos_classes_file.h"
+
+#include "services/railweave/command_failure.h"
+#include "services/railweave/input_file.h"
+#include "services/railweave/lab/flows/file_fields.h"
+
+namespace railweave::cli {
+
+fabric::QosClasses read_qos_classes(const std::string& path) {
+  if (path.empty()) return fabric::default_qos_classes();
+  const Json document = read_json_file(path, kMaxJobFileBytes);
+  const std::string source = source_name(path);
+  fabric::QosClasses classes;
+  for (const Json& item : file_list(document, "classes", source)) {
+    FileFields fields(item, source + ": /classes/" + std::to_string(classes.size()));
+    fabric::QosClass one;
+    for (const char* needed : {"name", "sharePermille", "dscp"}) fields.require(needed);
+    one.name = fields.text("name");
+    one.share_permille = static_cast<std::uint32_t>(fields.number("sharePermille", 0, 1000, 0));
+    one.priority = static_cast<std::uint8_t>(fields.number("priority", 0, 255, static_cast<double>(classes.size())));
+    one.dscp = static_cast<std::uint8_t>(fields.number("dscp", 0, 63, 0));
+    one.lossless = fields.flag("lossless", true);
+    const std::string bound = fields.text("bound", "bandwidth");
+    if (bound != "latency" && bound != "bandwidth") fields.refuse("bound", "is neither latency nor bandwidth");
+    one.bound = bound == "latency" ? fabric::ClassBound::latency : fabric::ClassBound::bandwidth;
+    fields.finish();
+    classes.push_back(std::move(one));
+  }
+  auto checked = fabric::check_qos_classes(classes);
+  if (!checked) {
+    checked.error().location = source + ": " + checked.error().location;
+    throw CommandFailure(checked.error());
+  }
+  return classes;
+}
+
+}  // namespace railweave::cli

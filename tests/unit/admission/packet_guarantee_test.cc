@@ -1,0 +1,118 @@
+// What was admitted holds packet by packet too (packet_network.h): on small random fabrics with failures, every
+// admitted job sends along a matching at its rate, everybody floods as best effort, buffers are finite and nothing is
+// ever dropped.
+#include <gtest/gtest.h>
+
+#include "fabric/qos/arbitration.h"
+#include "tests/unit/admission/admitted_site.h"
+#include "tests/unit/admission/packet_network.h"
+
+namespace railweave::scheduler {
+namespace {
+
+using namespace fabric;  // NOLINT
+using testing::PacketNetwork;
+
+std::vector<testing::LaneTurn> planned_turns(const QosClasses& classes, std::size_t entries) {
+  std::vector<LaneDemand> demands;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    demands.push_back({static_cast<std::uint8_t>(c), classes[c].share_permille * 95 / 100, classes[c].share_permille,
+                       classes[c].bound == ClassBound::latency});
+  }
+  const VlArbitration table = arbitration_of(demands, deal_turns(demands, entries).value(), entries);
+  std::vector<testing::LaneTurn> turns;
+  for (const VlWeight entry : table.low) turns.push_back({entry.vl, entry.weight});
+  return turns;
+}
+
+struct Outcome {
+  std::size_t fabrics = 0, with_failures = 0, flows = 0, below = 0;
+  double worst = 1;    // of a flow's rate
+  double fullest = 0;  // mean load of links
+  std::int64_t packets_bytes = 0;
+};
+
+// Routes that need no second lane to be free of deadlocks: fat trees, whatever is down.
+void try_site(std::uint64_t seed, const std::vector<testing::LaneTurn>& turns, Outcome& outcome) {
+  const testing::Site site(seed);
+  const auto jobs = site.ledger.reservations();
+  if (jobs.empty() || site.fabric.routing.lanes.used() > 1) return;
+  const PathWalker walker(site.fabric.view, site.fabric.routing.tables);
+  std::mt19937_64 random(seed);
+  testing::Traffic traffic;
+  testing::add_matchings(site, jobs, random, traffic);
+  const std::size_t promised = traffic.pairs.size();
+  const auto flood = static_cast<std::uint8_t>(site.classes.size() - 1);
+  for (const PortId from : site.fabric.ends) {
+    const PortId to = site.fabric.ends[random() % site.fabric.ends.size()];
+    if (from != to) traffic.add({from, to}, flood, 1e9);
+  }
+  PacketNetwork network(turns, static_cast<unsigned>(site.classes.size()), 24 * PacketNetwork::kMtu, seed);
+  std::vector<std::size_t> hops;
+  for (std::size_t f = 0; f < traffic.pairs.size(); ++f) {
+    std::vector<DirectedLink> path;
+    walker.append(traffic.pairs[f], path);
+    hops.push_back(path.size());
+    double slowest = 400'000;
+    for (const DirectedLink link : path) slowest = std::min(slowest, double(site.ledger.capacity_mbps(link)));
+    ASSERT_EQ(slowest, 400'000) << "links are equally fast";
+    network.add_flow(path, traffic.class_of[f], f < promised ? traffic.cap[f] / slowest : 2, random() % 3 == 0);
+  }
+  const PacketNetwork::Time time = 3'000 * PacketNetwork::kMtu;
+  network.run(time);
+  ++outcome.fabrics;
+  for (const LinkId link : site.fabric.view.topology().links()) {
+    if (site.fabric.view.alive(link)) continue;
+    ++outcome.with_failures;
+    break;
+  }
+  outcome.packets_bytes += network.sent_bytes();
+  for (std::size_t f = 0; f < promised; ++f) {
+    ASSERT_GT(hops[f], 0U);
+    ++outcome.flows;
+    // On its way: at each hop a turn of everybody else and what came in that turn.
+    const auto under_way = static_cast<std::int64_t>((hops[f] + 1) * 24 * PacketNetwork::kMtu);
+    const std::int64_t made = network.made_bytes(f), arrived = network.arrived_bytes(f);
+    outcome.worst = std::min(outcome.worst, double(arrived + under_way) / double(made));
+    outcome.below += arrived + under_way < made ? 1 : 0;
+  }
+}
+
+TEST(PacketGuarantee, AdmittedJobsGetTheirRatesThroughFiniteBuffers) {
+  Outcome outcome;
+  const auto turns = planned_turns(default_qos_classes(), 64);
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    try_site(seed, turns, outcome);
+    ASSERT_EQ(outcome.below, 0U);
+  }
+  std::printf("%zu fabrics (%zu with failures), %zu promised flows, %.1f GB over links: none below\n", outcome.fabrics,
+              outcome.with_failures, outcome.flows, double(outcome.packets_bytes) / 1e9);
+  EXPECT_GT(outcome.flows, 400U);
+  EXPECT_GT(outcome.with_failures, 10U);
+}
+
+// As few entries as common switches have.
+TEST(PacketGuarantee, HoldsWithTablesOfEightEntries) {
+  Outcome outcome;
+  const auto turns = planned_turns(default_qos_classes(), 8);
+  for (std::uint64_t seed = 41; seed <= 56; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    try_site(seed, turns, outcome);
+    ASSERT_EQ(outcome.below, 0U);
+  }
+  EXPECT_GT(outcome.flows, 150U);
+}
+
+// The test sees what it is there to see: with the weights of all-reduce and best effort exchanged, jobs fall short.
+TEST(PacketGuarantee, SeesWeightsThatAreExchanged) {
+  auto turns = planned_turns(default_qos_classes(), 64);
+  for (auto& turn : turns) turn.lane = turn.lane == 2 ? 5 : turn.lane == 5 ? 2 : turn.lane;
+  Outcome outcome;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) try_site(seed, turns, outcome);
+  EXPECT_GT(outcome.below, 10U);
+  EXPECT_LT(outcome.worst, 0.9);
+}
+
+}  // namespace
+}  // namespace railweave::scheduler

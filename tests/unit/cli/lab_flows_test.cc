@@ -1,0 +1,206 @@
+// `railweave lab flows` and `railweave lab qos` as an engineer runs them: rates computed by hand, guarantees kept and
+// not kept, adversaries, pictures, and what they refuse.
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/railweave/json.h"
+#include "tests/unit/cli/railweave_process.h"
+
+namespace railweave::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class LabFlows : public testing::Test {
+ protected:
+  // Two tiers: 8 leaves of 4 hosts, 4 spines; 400 Gb/s throughout; a GPU and an adapter per host.
+  static std::string fabric() {
+    static const std::string path = [] {
+      std::string file = scratch_path("flows-tree.json");
+      const Finished made =
+          run_railweave({"lab", "generate", "fat-tree", "--radix", "8", "--hosts", "32", "--nics-per-host", "1",
+                         "--uplinks", "4", "--down-ports", "4", "-O", file, "-o", "json"});
+      EXPECT_EQ(made.exit_code, 0) << made.err;
+      return file;
+    }();
+    return path;
+  }
+  static std::string host(std::size_t i) {
+    static const Json document = [] {
+      std::ifstream file(fabric());
+      return Json::parse(file);
+    }();
+    return document["hosts"][i]["name"];
+  }
+  static Finished run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"lab", "flows", fabric(), "--gpus-per-node", "1", "--nvlink-domain", "0"});
+    return run_railweave(arguments);
+  }
+  static Json flows(std::vector<std::string> arguments, int exit_code = 0) {
+    arguments.insert(arguments.end(), {"-o", "json"});
+    const Finished finished = run(arguments);
+    EXPECT_EQ(finished.exit_code, exit_code) << finished.err;
+    return parse_json(finished.out).value_or(Json());
+  }
+  static std::string csv(const std::string& rows) {
+    return scratch_file("flows.csv", "from,to,class,rateGbps\n" + rows);
+  }
+  static double got(const Json& answer, const std::string& job) {
+    for (const Json& one : answer["jobs"]) {
+      if (one["name"] == job) return one["gotGbps"];
+    }
+    ADD_FAILURE() << "no job " << job;
+    return -1;
+  }
+};
+
+// Two ports of one leaf send to one port: by halves in one class, 350 to 50 by the classes' weights in two, and what a
+// rate leaves over goes to the other.
+TEST_F(LabFlows, RatesAreThoseComputedByHand) {
+  const std::string a = host(0), b = host(1), to = host(20);
+  Json answer = flows({"--traffic", csv(a + "," + to + ",storage,\n" + b + "," + to + ",storage,\n")});
+  EXPECT_NEAR(got(answer, "traffic in storage"), 400, 1e-6);
+  EXPECT_NEAR(answer["jobs"][0]["perPortGbps"]["min"].get<double>(), 200, 1e-6);
+  EXPECT_NEAR(answer["links"][0]["heat"].get<double>(), 1, 1e-9);
+  EXPECT_EQ(answer["links"][0]["fullestClass"], "storage");
+  EXPECT_TRUE(answer["settled"]);
+
+  answer = flows({"--traffic", csv(a + "," + to + ",all-reduce,\n" + b + "," + to + ",best-effort,\n")});
+  EXPECT_NEAR(got(answer, "traffic in all-reduce"), 350, 1e-3);
+  EXPECT_NEAR(got(answer, "traffic in best-effort"), 50, 1e-3);
+  EXPECT_THAT(answer["jobs"][0]["heldBackBy"].get<std::string>(), HasSubstr(" > " + to));
+
+  answer = flows({"--traffic", csv(a + "," + to + ",all-reduce,30\n" + b + "," + to + ",best-effort,\n")});
+  EXPECT_NEAR(got(answer, "traffic in all-reduce"), 30, 1e-3);
+  EXPECT_NEAR(got(answer, "traffic in best-effort"), 370, 1e-3);
+  EXPECT_EQ(answer["jobs"][0]["heldBackBy"], "its own rate");
+
+  const std::string own = scratch_file("classes.json", R"({"classes":[{"name":"gold","sharePermille":750,"dscp":10},)"
+                                                       R"({"name":"tin","sharePermille":250,"dscp":0}]})");
+  const std::string json =
+      scratch_file("flows.json", R"([{"from":")" + a + R"(","to":")" + to + R"(","class":"gold"},{"from":")" + b +
+                                     R"(","to":")" + to + R"("}])");
+  answer = flows({"--traffic", json, "--classes", own});
+  EXPECT_NEAR(got(answer, "traffic in gold"), 300, 1e-3);
+  EXPECT_NEAR(got(answer, "traffic in tin"), 100, 1e-3);
+}
+
+std::string job(const std::string& name, int gpus, const std::string& bandwidth) {
+  return R"({"name":")" + name + R"(","tenant":"t","gpus":)" + std::to_string(gpus) +
+         (bandwidth.empty() ? "" : R"(,"bandwidth":)" + bandwidth) + "}";
+}
+
+TEST_F(LabFlows, GuaranteedJobsGetWhatTheyWerePromised) {
+  const std::string jobs = scratch_file(
+      "jobs.json", "[" + job("a", 10, R"({"guaranteedGbpsPerPort":20,"qosClass":"all-reduce"})") + "," +
+                       job("b", 10, R"({"guaranteedGbpsPerPort":15,"model":"pattern","qosClass":"all-to-all"})") + "," +
+                       job("c", 8, "") + "," + job("d", 2, R"({"guaranteedGbpsPerPort":300,"qosClass":"all-reduce"})") +
+                       "," + job("e", 64, "") + "]");
+  const Json answer = flows({"--jobs", jobs, "--fail-random", "2", "--seed", "4"});
+  ASSERT_EQ(answer["jobs"].size(), 5U);
+  for (int i : {0, 1}) {
+    EXPECT_EQ(answer["jobs"][i]["met"], true) << answer["jobs"][i];
+    EXPECT_EQ(answer["jobs"][i]["admitted"], true);
+  }
+  EXPECT_NEAR(answer["jobs"][0]["perPortGbps"]["min"].get<double>(), 20, 1e-3) << "a ring: each port sends to one";
+  EXPECT_TRUE(answer["jobs"][2]["met"].is_null());
+  EXPECT_EQ(answer["jobs"][3]["admitted"], false);
+  EXPECT_THAT(answer["jobs"][3]["reason"].get<std::string>(), HasSubstr("too little left"));
+  EXPECT_EQ(answer["jobs"][3]["class"], "best-effort");
+  EXPECT_NE(answer["jobs"][4]["outcome"], "placed");
+  EXPECT_EQ(answer["failedLinks"].size(), 2U);
+
+  const Json worst = flows({"--jobs", jobs, "--fail-random", "2", "--seed", "4", "--adversarial", "--rounds", "40"});
+  EXPECT_NEAR(worst["adversarial"]["share"].get<double>(), 1, 1e-6);
+  EXPECT_LE(worst["adversarial"]["fullest"].get<double>(), 1);
+  EXPECT_EQ(worst["adversarial"]["matrices"], 40);
+  for (int i : {0, 1}) EXPECT_EQ(worst["jobs"][i]["met"], true) << worst["jobs"][i];
+  const Json again = flows({"--jobs", jobs, "--fail-random", "2", "--seed", "4", "--adversarial", "--rounds", "40"});
+  EXPECT_EQ(again["jobs"], worst["jobs"]) << "the same seed finds the same";
+}
+
+// What breaks a guarantee is seen: somebody sends in the class without a cap.
+TEST_F(LabFlows, SaysWhenAGuaranteeIsNotKept) {
+  const std::string jobs =
+      scratch_file("rogue.json", R"({"jobs":[)" + job("a", 12, R"({"guaranteedGbpsPerPort":30,"qosClass":"storage"})") +
+                                     "," + job("rogue", 16, R"({"qosClass":"storage"})") + "]}");
+  const Json answer = flows({"--jobs", jobs, "--adversarial", "--rounds", "60"}, 10);
+  EXPECT_EQ(answer["adversarial"]["victim"], "a");
+  EXPECT_LT(answer["adversarial"]["share"].get<double>(), 0.99);
+  EXPECT_EQ(answer["jobs"][0]["met"], false);
+  const Finished told = run({"--jobs", jobs, "--adversarial", "--rounds", "60"});
+  EXPECT_EQ(told.exit_code, 10);
+  EXPECT_THAT(told.err, HasSubstr("rogue sends in class storage without a guarantee, and nothing caps it"));
+  EXPECT_THAT(told.out, AllOf(HasSubstr("Worst traffic"), HasSubstr("HOTTEST LINKS"), HasSubstr("no")));
+}
+
+TEST_F(LabFlows, DrawsLinksByTier) {
+  const std::string picture = scratch_path("heat.svg");
+  const Finished drawn = run({"--traffic", csv(host(0) + "," + host(20) + ",,\n"), "--svg", picture, "--top", "3"});
+  ASSERT_EQ(drawn.exit_code, 0) << drawn.err;
+  std::ifstream file(picture);
+  const std::string svg{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_THAT(svg, AllOf(StartsWith("<svg"), HasSubstr("hosts up"), HasSubstr("tier 0 up"), HasSubstr("tier 0 down"),
+                         HasSubstr("hosts down"), HasSubstr("32 links, mean 3%, fullest 100%")));
+}
+
+TEST_F(LabFlows, RefusesWithWhereAndWhatToDo) {
+  EXPECT_EQ(run({}).exit_code, 2);
+  EXPECT_THAT(run({}).err, HasSubstr("--jobs FILE names jobs"));
+  EXPECT_EQ(run({"--adversarial", "--traffic", csv(host(0) + "," + host(1) + ",,\n")}).exit_code, 2);
+  const auto refused = [&](const std::string& rows) { return run({"--traffic", csv(rows)}).err; };
+  EXPECT_THAT(refused("nobody," + host(1) + ",,\n"),
+              AllOf(HasSubstr("line 2"), HasSubstr("the fabric has no 'nobody'")));
+  EXPECT_THAT(refused(host(0) + "," + host(1) + ",gold,\n"), HasSubstr("the classes are latency, management"));
+  EXPECT_THAT(refused(host(0) + "," + host(1) + ",,fast\n"), HasSubstr("'fast' is no rate in Gb/s"));
+  EXPECT_THAT(refused(host(0) + "," + host(0) + ",,\n"), HasSubstr("a port sends to itself"));
+  EXPECT_THAT(refused(host(0) + "\n"), HasSubstr("4 cells are wanted, here are 1"));
+  const auto jobs = [&](const std::string& text) { return run({"--jobs", scratch_file("bad.json", text)}).err; };
+  EXPECT_THAT(jobs("[" + job("a", 2, R"({"guaranteedGbps":1})") + "]"),
+              AllOf(HasSubstr("/jobs/0/bandwidth"), HasSubstr("there is no field 'guaranteedGbps'")));
+  EXPECT_THAT(jobs("[" + job("a", 2, "") + "," + job("a", 2, "") + "]"), HasSubstr("two jobs are called 'a'"));
+  EXPECT_THAT(jobs(R"([{"tenant":"t"}])"), HasSubstr("say how many GPUs"));
+  const Finished offered = run_railweave({"__complete", "lab", "flows", fabric(), "--"});
+  EXPECT_THAT(offered.out, AllOf(HasSubstr("--adversarial"), HasSubstr("--svg"), HasSubstr("--traffic")));
+}
+
+TEST_F(LabFlows, PlansClassesForEveryKindOfDevice) {
+  const auto qos = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"lab", "qos", fabric()});
+    return run_railweave(arguments);
+  };
+  const Json plan = parse_json(qos({"-o", "json"}).out).value_or(Json());
+  EXPECT_EQ(plan["ports"].size(), 2U * (32 + 32)) << "both ends of every cable";
+  EXPECT_EQ(plan["classes"].size(), 6U);
+  EXPECT_EQ(plan["routingLanes"], 1);
+  for (const Json& one : plan["classes"]) {
+    EXPECT_GE(one["promisedPermille"].get<int>(), one["sharePermille"].get<int>() * 95 / 100) << one;
+  }
+  const std::string leaf = plan["ports"][0]["device"];
+  EXPECT_EQ(parse_json(qos({"--switch", leaf, "-o", "json"}).out).value_or(Json())["ports"].size(), 8U);
+  EXPECT_EQ(parse_json(qos({"--host", host(3), "-o", "json"}).out).value_or(Json())["ports"].size(), 1U);
+  const Finished few = qos({"--lanes", "4"});
+  EXPECT_EQ(few.exit_code, 7);
+  EXPECT_THAT(few.err, HasSubstr("6 classes x 1 lanes that the routing needs = 6"));
+
+  EXPECT_THAT(qos({"--to", "opensm"}).out,
+              AllOf(HasSubstr("### opensm.conf"), HasSubstr("### partitions.conf"), HasSubstr("### qos-policy.conf")));
+  const Finished sonic = qos({"--to", "sonic", "--switch", leaf});
+  const Json config = parse_json(sonic.out).value_or(Json());
+  for (const char* table : {"DSCP_TO_TC_MAP", "SCHEDULER", "PORT_QOS_MAP", "QUEUE", "BUFFER_POOL", "BUFFER_PROFILE",
+                            "BUFFER_PG", "BUFFER_QUEUE", "WRED_PROFILE"}) {
+    EXPECT_TRUE(config.contains(table)) << table << sonic.err;
+  }
+  EXPECT_EQ(config["PORT_QOS_MAP"].size(), 8U);
+  EXPECT_THAT(sonic.err, HasSubstr("is not lossless here"));
+  EXPECT_EQ(qos({"--to", "sonic"}).exit_code, 2);
+  EXPECT_THAT(qos({"--to", "tc", "--host", host(3)}).out, HasSubstr("tc class add"));
+  EXPECT_EQ(qos({"--to", "tc", "--host", "nobody"}).exit_code, 4);
+}
+
+}  // namespace
+}  // namespace railweave::cli
