@@ -197,9 +197,9 @@ Json infiniband(const fabric::Topology& topology, const PlannedSubnet& subnet, c
     const fabric::HcaId hca = sw ? fabric::HcaId() : topology.find_hca(port.port.device);
     if (only_switch && sw != only_switch) continue;
     if (only_host && (!hca || topology.host(hca) != only_host)) continue;
-    Json one = {{"device", sw ? std::string(topology.name(sw)) : std::string(topology.name(topology.host(hca)))},
-                {"guid", to_string(port.port.device)},
-                {"port", port.port.port}};
+    std::string device(sw ? topology.name(sw) : std::string_view());
+    if (hca && topology.host(hca)) device = topology.name(topology.host(hca));
+    Json one = {{"device", device}, {"guid", to_string(port.port.device)}, {"port", port.port.port}};
     if (port.sl_to_vl) one["slToVl"] = *port.sl_to_vl;
     if (port.arbitration) one["vlArbLow"] = weights_text(*port.arbitration);
     if (port.pkeys) one["pkeys"] = *port.pkeys;

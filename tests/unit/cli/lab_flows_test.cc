@@ -125,16 +125,16 @@ TEST_F(LabFlows, GuaranteedJobsGetWhatTheyWerePromised) {
 
 // What breaks a guarantee is seen: somebody sends in the class without a cap.
 TEST_F(LabFlows, SaysWhenAGuaranteeIsNotKept) {
-  const std::string jobs =
-      scratch_file("rogue.json", R"({"jobs":[)" + job("a", 12, R"({"guaranteedGbpsPerPort":30,"qosClass":"storage"})") +
-                                     "," + job("rogue", 16, R"({"qosClass":"storage"})") + "]}");
+  const std::string jobs = scratch_file(
+      "rogue.json", R"({"jobs":[)" + job("a", 10, R"({"guaranteedGbpsPerPort":30,"qosClass":"all-reduce"})") + "," +
+                        job("rogue", 22, R"({"qosClass":"all-reduce"})") + "]}");
   const Json answer = flows({"--jobs", jobs, "--adversarial", "--rounds", "60"}, 10);
   EXPECT_EQ(answer["adversarial"]["victim"], "a");
   EXPECT_LT(answer["adversarial"]["share"].get<double>(), 0.99);
   EXPECT_EQ(answer["jobs"][0]["met"], false);
   const Finished told = run({"--jobs", jobs, "--adversarial", "--rounds", "60"});
   EXPECT_EQ(told.exit_code, 10);
-  EXPECT_THAT(told.err, HasSubstr("rogue sends in class storage without a guarantee, and nothing caps it"));
+  EXPECT_THAT(told.err, HasSubstr("rogue sends in class all-reduce without a guarantee, and nothing caps it"));
   EXPECT_THAT(told.out, AllOf(HasSubstr("Worst traffic"), HasSubstr("HOTTEST LINKS"), HasSubstr("no")));
 }
 
