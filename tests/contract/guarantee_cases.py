@@ -98,6 +98,9 @@ def classes(session):
 
 
 def admission(session):
+    session.call("putContract", 200, path={"tenant": TENANT}, body={**TERMS, "maxGpus": 15})
+    session.call("submitJob", 422, "contracts.gpuLimit", body=job(parallelism={"tensor": 4, "data": 4}))
+    session.call("putContract", 200, path={"tenant": TENANT}, body=TERMS)
     asked = session.call("queryPlacement", 200, body=job()).json
     assert asked["guarantee"]["guaranteedGbpsPerPort"] == 50 and asked["guarantee"]["state"] == "holds", asked
     first = session.call("submitJob", 201, body=job()).json
@@ -130,7 +133,6 @@ def admission(session):
     limited = {**TERMS, "maxGpus": 15}
     session.call("putContract", 200, path={"tenant": TENANT}, body=limited)
     session.call("submitJob", 409, "contracts.gpuLimit", body=job(bandwidth={"guaranteedGbpsPerPort": 0}))
-    session.call("submitJob", 422, "contracts.gpuLimit", body=job(parallelism={"tensor": 4, "data": 4}))
     session.call("putContract", 200, path={"tenant": TENANT}, body={**TERMS, "maxNvlinkDomains": 3})
     session.call("submitJob", 409, "nvlink.overQuota", body=job(bandwidth={"guaranteedGbpsPerPort": 0}))
     problem = session.call("putContract", 409, "contracts.jobsDoNotFit", path={"tenant": TENANT}, body={"guaranteedGbps": 100}).json
@@ -201,7 +203,7 @@ def guarantees(session):
     assert hose not in {one["job"] for one in session.call("getCertificate", 200).json["jobs"]}
     session.call("cancelJob", 200, path={"id": ring})
     session.call("submitJob", 409, "admission.notConnected", body=job(bandwidth={"guaranteedGbpsPerPort": 1}))
-    session.call("undrainSwitch", 200, path={"id": "spine-1"})
+    session.call("undrainSwitch", 204, path={"id": "spine-1"})
     back = session.call("listGuarantees", 200).json["items"]
     assert [(one["job"], one["state"]) for one in back] == [(hose, "holds")] and back[0]["atRiskTotalMs"] > 0, back
     session.call("putContract", 200, path={"tenant": TENANT}, body={"guaranteedGbps": 40, "classes": TERMS["classes"]})
