@@ -10,6 +10,7 @@ What OpenSM does otherwise by design is told, counted, and nothing else may diff
   * It writes the order of keys in its own way behind index 0; keys are compared as sets.
   * It has no empty arbitration table: entries of weight 0 are no entries.
 """
+import json
 import os
 import re
 import shutil
@@ -130,7 +131,7 @@ def main():
         files.mkdir()
         for arguments in (["-O", native], ["--format", "ibsim", "-O", netlist]):
             subprocess.run([railweave, "lab", "generate", *SHAPE, *arguments], check=True, capture_output=True)
-        subnet = re.search(r'"subnets"\s*:\s*\[\s*\{\s*"name"\s*:\s*"([^"]+)"', native.read_text())[1]
+        subnet = json.loads(native.read_text())["subnets"][0]["name"]
         with Ibsim(netlist) as sim, Probe(sim, probe, folder, native, subnet, files) as ours:
             ours.ask("mode direct")
             ours.wait("synced", lambda s: s["phase"] == "synced")
@@ -168,7 +169,7 @@ def main():
 
         with Ibsim(netlist) as sim:
             log, options = Path(folder) / "osm.log", Path(folder) / "opensm.conf"
-            options.write_text((files / "opensm-qos.conf").read_text() + f"routing_engine updn\nlog_file {log}\nlog_flags 0x43\nforce_log_flush TRUE\n")
+            options.write_text((files / "opensm-qos.conf").read_text() + f"routing_engine ftree\nlog_file {log}\nlog_flags 0x43\nforce_log_flush TRUE\n")
             opensm = sim.open(["opensm", "-e", "-F", str(options)], seconds=120)
             until = time.monotonic() + 60
             while not log.exists() or "SUBNET UP" not in log.read_text(errors="replace"):
