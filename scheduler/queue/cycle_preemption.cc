@@ -103,6 +103,12 @@ bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
   }
   std::vector<QueueJobId> evicted;
   for (const std::size_t i : plan->victims) evicted.push_back(candidates[i].id);
+  // Quotas were asked for its ranks: one that holds more beside them evicts nobody.
+  if (!placement->idle_gpus.empty() && ledger_.has_quota(entry.tenant)) {
+    now_.rollback(before);
+    forget_room();
+    return false;
+  }
   if (!passes_gate(entry, *placement, evicted)) {  // nobody is evicted for a job that cannot start
     now_.rollback(before);
     forget_room();

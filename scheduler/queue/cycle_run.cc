@@ -223,6 +223,14 @@ bool CycleRun::passes_gate(const QueueEntry& entry, const Placement& placement, 
 
 bool CycleRun::start(const QueueEntry& entry, Placement placement, bool passed_others,
                      std::vector<QueueJobId> evicted) {
+  if (evicted.empty() && !placement.idle_gpus.empty() &&
+      ledger_.may_take(entry.tenant, placement.held_gpus().size()) != QuotaLedger::Verdict::within) {
+    wait(entry, {.code = WaitCode::tenant_quota,  // its ranks would do, but not what it holds beside them
+                 .quota_gpus = ledger_.nominal(entry.tenant),
+                 .used_gpus = ledger_.used(entry.tenant),
+                 .name = ledger_.name(entry.tenant)});
+    return false;
+  }
   if (evicted.empty() && !passes_gate(entry, placement, {})) return false;
   const auto gpus = placement.held_gpus();
   RAILWEAVE_CHECK(now_.take(gpus), "a placement takes free GPUs");

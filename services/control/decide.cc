@@ -54,7 +54,8 @@ struct Decide {
       return refuse(ErrorKind::invalid, "tenants.unknown", "there is no tenant '" + command.spec.tenant + "'",
                     "create it first: PUT /v1/tenants/" + command.spec.tenant);
     }
-    if (auto over = over_limit(tenant->second, command)) return std::unexpected(std::move(*over));
+    const std::uint64_t gpus = scheduler::rank_count(command.spec.parallelism);
+    if (auto over = over_limit(tenant->second, gpus, command.queue)) return std::unexpected(std::move(*over));
     auto job = std::make_shared<Job>();
     job->id = JobId(state.next_job);
     job->spec = command.spec;
@@ -71,6 +72,9 @@ struct Decide {
     auto placed = admitted_placement(state, command.spec, placers);
     if (!placed) return std::unexpected(std::move(placed.error()));
     job->state = JobState::placed;
+    if (auto over = over_limit(tenant->second, placed->result.placement.held_gpus().size(), false)) {
+      return std::unexpected(std::move(*over));  // with what it holds idle
+    }
     job->placement = std::move(placed->result.placement);
     job->guarantee = std::move(placed->guarantee);
     job->nodes = node_names(state.topology(), job->placement.gpu_of_rank);
@@ -113,12 +117,11 @@ struct Decide {
     return std::unexpected(std::move(rejection));
   }
 
-  [[nodiscard]] std::optional<Rejection> over_limit(const Tenant& tenant, const SubmitJob& command) const {
-    const std::uint64_t gpus = scheduler::rank_count(command.spec.parallelism);
+  [[nodiscard]] std::optional<Rejection> over_limit(const Tenant& tenant, std::uint64_t gpus, bool queues) const {
     if (!tenant.max_gpus) return std::nullopt;
     const std::uint64_t limit = *tenant.max_gpus;
     const bool never = gpus > limit;
-    if (command.queue && !never) return std::nullopt;  // it waits for its tenant's other jobs
+    if (queues && !never) return std::nullopt;  // it waits for its tenant's other jobs
     const auto held = state.gpus_held->find(tenant.name);
     const std::uint64_t held_gpus = held == state.gpus_held->end() ? 0 : held->second;
     if (held_gpus + gpus <= limit) return std::nullopt;

@@ -92,7 +92,9 @@ class SubnetQosTest : public LiveTest {
       for (std::size_t sl = 0; sl < 16; ++sl) {
         const unsigned vl = (*tables.sl_to_vl)[sl];
         EXPECT_EQ(vl, sl < classes ? sl : 15U);
-        if (sl < classes) EXPECT_GT(weights[vl], 0U);
+        if (sl < classes) {
+          EXPECT_GT(weights[vl], 0U);
+        }
       }
     }
   }
@@ -107,7 +109,8 @@ class SubnetQosTest : public LiveTest {
   }
   [[nodiscard]] std::size_t events(const std::string& kind) {
     std::size_t count = 0;
-    for (const auto& record : *journal_->read({.limit = 100'000, .kinds = {kind}})) count += record.kind == kind ? 1 : 0;
+    const auto records = journal_->read({.limit = 100'000, .kinds = {kind}});
+    for (const auto& record : *records) count += record.kind == kind ? 1 : 0;
     return count;
   }
   fabric::PortRef manager_;
