@@ -59,8 +59,8 @@ def main():
         railweave(None, "lab", "generate", "rail-optimized", "--hosts", "32", "-O", str(fabric))
         service.start()
         railweave(service, "fabric", "import", str(fabric))
-        for tenant, terms in (("gold", ["--guaranteed", "40", "--class", "all-reduce", "--survive"]),
-                              ("silver", ["--guaranteed", "20", "--class", "all-to-all", "--model", "pattern"])):
+        for tenant, terms in (("gold", ["--guaranteed", "8", "--class", "all-reduce", "--survive"]),
+                              ("silver", ["--guaranteed", "5", "--class", "all-to-all", "--model", "pattern"])):
             railweave(service, "tenants", "put", tenant)
             assert "PKey" in railweave(service, "contracts", "set", tenant, *terms)
         for tenant, shape in (("gold", ["--tp", "8", "--dp", "6"]), ("silver", ["--tp", "8", "--pp", "2", "--dp", "4"]),
@@ -80,7 +80,7 @@ def main():
             assert code == 1 and "FAULT" in text, f"{what}: {code}\n{text}"
             caught += 1
         caps = railweave(service, "guarantees", "caps", "job-000001")
-        assert "max_tx_rate 40000" in caps and "tc class add" in caps, caps
+        assert "max_tx_rate 8000" in caps and "tc class replace" in caps, caps
         assert "partition" in railweave(service, "guarantees", "partition", "job-000001")
         assert "NCCL_IB_SL=2" in railweave(service, "jobs", "ranks", "job-000001", "--format", "nccl")
 

@@ -71,8 +71,8 @@ TEST(JobRequest, MapsEveryOptionToItsField) {
 TEST(JobRequest, AsksForRoomBesideTheRanks) {
   EXPECT_EQ(
       request({"--gpus", "64", "--exclusive", "leaf-group", "--spares-per-domain", "2", "--spread-job", "rack=16"}),
-      Json::parse(R"({"gpus": 64, "sparesPerDomain": 2, "topology": {"exclusive": "leafGroup",
-                            "spread": {"level": "rack", "maxGpusPerGroup": 16}}})"));
+      Json::parse(R"({"gpus": 64, "topology": {"spread": {"level": "rack", "maxGpusPerGroup": 16},
+                            "exclusive": "leafGroup"}, "sparesPerDomain": 2})"));
   EXPECT_EQ(refusal({"--gpus", "8", "--spread-job", "rack"}), ExitCode::usage);
 }
 

@@ -43,7 +43,7 @@ TEST(Subnets, ShowTellsHowFarItIs) {
   service.get("/v1/subnets/{id}", subnet());
   const Finished finished = service.run({"subnets", "show", "compute"});
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
-  EXPECT_THAT(finished.out, HasSubstr("Mode:        direct: handed over\n"));
+  EXPECT_THAT(finished.out, HasSubstr("Mode:          direct: handed over\n"));
   EXPECT_THAT(finished.out, HasSubstr("2 of 3 differ\n"));
   EXPECT_THAT(finished.out, HasSubstr("missingDevice  n-1      n-1 was not found\n"));
   EXPECT_THAT(finished.out, HasSubstr("9.0")) << "milliseconds";

@@ -309,11 +309,11 @@ TEST(Show, TellsWhatIsPredictedOfGroupsAndWhatIsHeldIdle) {
     }
     return words;
   };
-  EXPECT_EQ(line("Held idle"), "Held idle 3 GPUs on 2 nodes") << out;
-  EXPECT_EQ(line("Tensor"), "Tensor 2 groups of 8, within one nvlinkDomain") << out;
-  EXPECT_EQ(line("Data  "), "Data 8 groups of 2, within one rack, over 2 NVLink domains") << out;
-  EXPECT_EQ(line("Predicted step"), "Predicted step 1234 ms, 12.3 ms of it waiting for communication") << out;
-  EXPECT_EQ(line("Communication"), "Communication 0.568 ms per step (tensor 0.400 ms, data 0.168 ms)") << out;
+  EXPECT_EQ(line("Held idle"), "Held idle: 3 GPUs on 2 nodes") << out;
+  EXPECT_EQ(line("Tensor"), "Tensor: 2 groups of 8, within one nvlinkDomain") << out;
+  EXPECT_EQ(line("Data: "), "Data: 8 groups of 2, within one rack, over 2 NVLink domains") << out;
+  EXPECT_EQ(line("Predicted step"), "Predicted step: 1234 ms, 12.3 ms of it waiting for communication") << out;
+  EXPECT_EQ(line("Communication"), "Communication: 0.568 ms per step (tensor 0.400 ms, data 0.168 ms)") << out;
 }
 
 TEST(Terminal, GetsColorsUnlessNoColor) {

@@ -68,7 +68,7 @@ TEST(JobJson, RecordsOfOlderVersionsAreRead) {
                     {"nodes", Json::array({first})},
                     {"history", Json::array()},
                     {"version", 12}};
-  const auto job = job_from_json(old, on->topology());
+  const auto job = job_from_json(Json::parse(old.dump()), on->topology());
   ASSERT_TRUE(job) << job.error().text();
   EXPECT_EQ((*job)->placement.gpu_of_rank.size(), 2U);
   EXPECT_TRUE((*job)->placement.idle_gpus.empty());
@@ -76,9 +76,9 @@ TEST(JobJson, RecordsOfOlderVersionsAreRead) {
   EXPECT_FALSE((*job)->spec.exclusive);
   EXPECT_EQ((*job)->spec.spares_per_domain, 0U);
   EXPECT_FALSE((*job)->spec.spread);
-  // And what is written of it today is what was written then.
+  // And what was written then is written today, beside what is new.
   Json again = Json::parse(job_to_json(**job, on->topology()).dump());
-  EXPECT_EQ(again, old);
+  for (const auto& [name, value] : old.items()) EXPECT_EQ(again[name], value) << name;
 }
 
 TEST(JobJson, IdleGpusThatAreNoneAreUnreadable) {

@@ -372,7 +372,6 @@ TEST_F(SubnetQosTest, OpensmIsOfferedFilesOnlyWhenTheyChange) {
   EXPECT_GT(status()->qos->files_written_us, 0);
   EXPECT_EQ(status()->qos->problem, "");
   // Nothing new, nothing written; a job that ends changes one file.
-  make_controller();
   settle();
   EXPECT_EQ(events("qos.programmed"), 1U);
   const auto before = text("partitions.conf");
