@@ -80,6 +80,8 @@ bool SubnetQos::plan(const Basis& basis) {
 Result<OpenSmPolicy> SubnetQos::opensm_policy(const Basis& basis) const {
   if (error_) return std::unexpected(*error_);
   InfinibandPlanInput input = input_of(basis);
+  // OpenSM has no partition without members.
+  std::erase_if(input.tenants, [](const TenantPartition& one) { return one.members.empty() && one.limited.empty(); });
   // Names of tenants may be longer than OpenSM's, or its own.
   for (TenantPartition& tenant : input.tenants) {
     if (tenant.tenant.size() > 24 || tenant.tenant == "Default" || tenant.tenant == "DEFAULT") {

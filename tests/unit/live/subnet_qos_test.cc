@@ -377,7 +377,7 @@ TEST_F(SubnetQosTest, OpensmIsOfferedFilesOnlyWhenTheyChange) {
   const auto before = text("partitions.conf");
   must(EndJob{job, JobState::completed, "", {}});
   settle();
-  EXPECT_EQ(events("qos.programmed"), 2U);
+  EXPECT_EQ(events("qos.programmed"), 2U) << status()->qos->problem;
   EXPECT_NE(text("partitions.conf"), before);
   // A folder that is not there is said, once it matters.
   std::filesystem::remove_all(offered);
