@@ -5,15 +5,12 @@
 namespace railweave::fabric {
 
 QosClasses default_qos_classes() {
-  // 17 turns of 4 KiB in 8 entries (3, 1, 6, 4, 2 and 1) reach 95 % of these: switches with no more entries than that are
-  // common.
+  // 17 turns of 4 KiB in 8 entries (3, 1, 6, 4, 2 and 1) reach 95 % of these: switches with no more entries than that
+  // are common.
   return {
-      {"latency", 175, 0, ClassBound::latency, true, 46},
-      {"management", 50, 1, ClassBound::latency, false, 48},
-      {"all-reduce", 350, 2, ClassBound::bandwidth, true, 26},
-      {"all-to-all", 225, 3, ClassBound::bandwidth, true, 24},
-      {"storage", 115, 4, ClassBound::bandwidth, true, 10},
-      {"best-effort", 50, 5, ClassBound::bandwidth, false, 0},
+      {"latency", 175, 0, ClassBound::latency, true, 46},      {"management", 50, 1, ClassBound::latency, false, 48},
+      {"all-reduce", 350, 2, ClassBound::bandwidth, true, 26}, {"all-to-all", 225, 3, ClassBound::bandwidth, true, 24},
+      {"storage", 115, 4, ClassBound::bandwidth, true, 10},    {"best-effort", 50, 5, ClassBound::bandwidth, false, 0},
   };
 }
 

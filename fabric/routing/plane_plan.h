@@ -49,9 +49,9 @@ OrderedReach reach_all(const Plane& plane, const LivePlane& live, SwitchOrder or
 
 // Does every end port have a way to every destination, or to every other end port?
 bool all_reached(const Plane& plane, const Reach& reach, bool end_ports_only);
-// Is there a pair of end ports that has no way up and down, though links connect it? (A failure may leave the management
-// port of a spine without one, for it would lead down and up again: no reason to lower peaks, which moves everybody's
-// routes.)
+// Is there a pair of end ports that has no way up and down, though links connect it? (A failure may leave the
+// management port of a spine without one, for it would lead down and up again: no reason to lower peaks, which moves
+// everybody's routes.)
 bool misses_connected(const Plane& plane, const LivePlane& live, const Reach& reach);
 
 }  // namespace railweave::fabric

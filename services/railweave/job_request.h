@@ -24,7 +24,7 @@ struct JobOptions {
   std::string spread;                        // a level
   std::string spread_job, exclusive;         // "rack=64"; a level
   std::optional<std::uint64_t> spares_per_domain;
-  std::string model, traffic, bandwidth;     // a file, or "parameters=70e9,layers=80,..."
+  std::string model, traffic, bandwidth;  // a file, or "parameters=70e9,layers=80,..."
 };
 
 // Whether --gpus-per-node is a wish of the job, or says what the fabric has and is the command's own option.

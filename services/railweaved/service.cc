@@ -59,7 +59,8 @@ Result<void> Service::start() {
 
   // 4. The API.
   operations_ = std::make_unique<api::Operations>(now_us);
-  plane_ = std::make_unique<api::ControlPlane>(api::ControlPlane{*loop_, feed_, *catch_up_, *journal_, *live_, live_->routes()});
+  plane_ = std::make_unique<api::ControlPlane>(
+      api::ControlPlane{*loop_, feed_, *catch_up_, *journal_, *live_, live_->routes()});
   api::ServerOptions http;
   http.address = config_.listen_address;
   http.port = config_.listen_port;

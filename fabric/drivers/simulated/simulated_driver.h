@@ -48,7 +48,7 @@ class SimulatedDriver final : public FabricDriver {
   void refuse(Guid sw, bool refuses = true);
   void garble(Guid sw, std::size_t writes);              // the next so many writes to it are not kept
   void look_through(PortRef port) { own_port_ = port; }  // before: none in particular
-  void lose_port_tables(Guid device);  // as when it was switched off and on
+  void lose_port_tables(Guid device);                    // as when it was switched off and on
   void set_data_lanes(unsigned lanes) { data_lanes_ = lanes; }
   void keep_high_limits(bool keeps) { keeps_high_limits_ = keeps; }
   // What the port has counted from now on, read at that time. A port never set has counted nothing.

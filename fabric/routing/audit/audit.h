@@ -48,8 +48,8 @@ std::string_view to_string(UnreachedPair::Reason reason);
 struct AuditReport {
   std::uint64_t pairs = 0;  // ordered (end port, destination LID of another end port or a switch)
   std::uint64_t unreachable_pairs = 0;
-  std::uint64_t cut_off_pairs = 0;       // of these: for want of links or by drains, which no tables can mend
-  std::uint64_t looping_pairs = 0;       // of these
+  std::uint64_t cut_off_pairs = 0;  // of these: for want of links or by drains, which no tables can mend
+  std::uint64_t looping_pairs = 0;  // of these
   // Not among these: (end port, switch) that have no route, for it would have to go down and up again.
   std::uint64_t unmanaged_pairs = 0;
   std::vector<UnreachedPair> unreached;  // the first few

@@ -42,7 +42,8 @@ class PlaneAudit {
   void look(std::uint32_t first, std::uint32_t last);
   void add(const PlaneAudit& other);
 
-  std::uint64_t pairs = 0, unreachable = 0, cut_off = 0, unmanaged = 0, looping = 0, nonminimal = 0, drained_entries = 0;
+  std::uint64_t pairs = 0, unreachable = 0, cut_off = 0, unmanaged = 0, looping = 0, nonminimal = 0,
+                drained_entries = 0;
   unsigned longest = 0;
   std::vector<UnreachedPair> unreached;        // the first few, by destination
   std::vector<std::uint64_t> load, host_load;  // by arc

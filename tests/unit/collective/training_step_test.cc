@@ -77,8 +77,7 @@ TEST(Traffic, RefusesModelsThatCannotBe) {
   refused([](ModelSpec& m) { m.global_batch = 7; }, "/model/globalBatchSize");
   refused([](ModelSpec& m) { m.gradient_compression = 0.5; }, "/model/gradientCompression");
   refused([](ModelSpec& m) { m.synchronise_every = 0; }, "/model/synchroniseEvery");
-  refused([](ModelSpec& m) { m.experts = MixtureOfExperts{.expert_parameters = 1e15}; },
-          "/model/experts/parameters");
+  refused([](ModelSpec& m) { m.experts = MixtureOfExperts{.expert_parameters = 1e15}; }, "/model/experts/parameters");
 }
 
 TEST(Traffic, OfJobsThatSayNothingIsAlwaysThere) {
