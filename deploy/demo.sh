@@ -180,7 +180,7 @@ run links drain "$link" --reason "replace the cable" --wait
 run links undrain "$link"
 
 title "A tenant is guaranteed bandwidth: what its jobs have of every link, checked by a program that shares no code"
-run contracts set product --guaranteed 20 --class all-reduce
+run contracts set product --guaranteed 2 --class all-reduce
 run jobs submit --tenant product --name serving --tp 8 --dp 8 --queue
 run guarantees list
 run guarantees links --top 3
