@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Kills railweaved with SIGKILL again and again under a load of submissions and cancellations, and checks after every
-restart that everything acknowledged is there, that nothing is there twice, and that no GPU has two jobs.
+restart that everything acknowledged is there, that nothing is there twice, and that no GPU has two jobs. With --queue
+jobs wait for room and for each other, and some evict others; after the last restart all that still wait get their turn.
 
-kill_nine_test.py RAILWEAVED [--rounds 12] [--seed 1]
+kill_nine_test.py RAILWEAVED [--rounds 12] [--seed 1] [--queue]
 """
 import argparse
 import random
@@ -21,13 +22,18 @@ GPUS = 8
 class Client(threading.Thread):
     """Submits with idempotency keys, cancels some of its own; remembers what was acknowledged and what was left open."""
 
-    def __init__(self, service, name, seed, strike):
+    def __init__(self, service, name, seed, strike, queue):
         super().__init__()
         self.service, self.name, self.random, self.strike = service, name, random.Random(seed), strike
+        self.queue = queue
         self.acknowledged, self.unanswered, self.cancelled, self.maybe_cancelled = {}, [], set(), set()
         self.halt = False
 
     def body(self):
+        if self.queue:
+            return {"name": self.name, "tenant": "load", "queue": True, "expectedDuration": "PT1H",
+                    "priority": self.random.choice(["low", "normal", "normal", "high"]),
+                    "parallelism": {"tensor": 8, "data": self.random.choice([1, 2, 8, 16, 48])}}
         return {"name": self.name, "tenant": "load", "parallelism": {"tensor": self.random.choice([1, 2, 4, 8])}}
 
     def run(self):
@@ -48,7 +54,7 @@ class Client(threading.Thread):
                 key, body = f"{self.name}-{number}-{self.random.random()}", self.body()
                 self.unanswered.append((key, body))
                 status, _, answer = self.service.request("POST", "/v1/jobs", body, {"Idempotency-Key": key}, connection)
-                if status == 201:
+                if status == 201 or (status == 202 and self.queue):
                     self.acknowledged[answer["id"]] = (key, body)
                     if self.strike.is_set():  # the worst moment for a service that answers before it has stored
                         self.service.process.kill()
@@ -72,6 +78,19 @@ def all_jobs(service):
         cursor = f"&cursor={page['nextCursor']}"
 
 
+def settled_jobs(service):
+    """All jobs, once the cycle of the queue that follows a restart is over."""
+    before = None
+    for _ in range(100):
+        jobs = all_jobs(service)
+        states = {name: (job["state"], job["startedAt"]) for name, job in jobs.items()}
+        if states == before:
+            return jobs
+        before = states
+        time.sleep(0.05)
+    raise AssertionError("jobs come and go though nobody asks for anything")
+
+
 def check_no_double_allocation(service, jobs):
     taken = {}
     for job in jobs.values():
@@ -87,14 +106,31 @@ def check_no_double_allocation(service, jobs):
     assert fabric["freeGpus"] == NODES * GPUS - len(taken), "free GPUs do not add up"
 
 
+def serve_all(service, seconds):
+    """Ends what runs until nobody waits: whoever waited through the kills gets its turn."""
+    end = time.monotonic() + seconds
+    while True:
+        alive = [job for job in all_jobs(service).values() if job["state"] in ("placed", "queued")]
+        if not alive:
+            return
+        assert time.monotonic() < end, f"{len(alive)} jobs never had their turn"
+        for job in alive:
+            if job["state"] == "placed":
+                status, _, answer = service.request("POST", f"/v1/jobs/{job['id']}/complete")
+                assert status == 200 or answer["code"] == "jobs.notRunning", answer  # evicted a moment ago
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("railweaved")
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--queue", action="store_true")
     options = parser.parse_args()
+    alive = ("placed", "queued") if options.queue else ("placed",)
     chance = random.Random(options.seed)
     acknowledged, cancelled, maybe = {}, set(), set()
+    waited = 0
     with Service(options.railweaved) as service:
         service.start()
         status, _, answer = service.request("PUT", f"/v1/fabric/topology?format=ibsim&gpusPerNode={GPUS}",
@@ -102,9 +138,14 @@ def main():
         assert status == 200, answer
         status, _, answer = service.request("PUT", "/v1/tenants/load", {})
         assert status == 200, answer
+        if options.queue:  # evictions too, although nobody runs for long
+            _, _, policy = service.request("GET", "/v1/queue/policy")
+            status, _, answer = service.request("PUT", "/v1/queue/policy",
+                                                {k: v for k, v in policy.items() if k != "version"} | {"leastRun": "PT0S"})
+            assert status == 200, answer
         for round_number in range(options.rounds):
             strike = threading.Event()
-            clients = [Client(service, f"c{round_number}-{i}", chance.random(), strike) for i in range(4)]
+            clients = [Client(service, f"c{round_number}-{i}", chance.random(), strike, options.queue) for i in range(4)]
             for client in clients:
                 client.start()
             time.sleep(chance.uniform(0.05, 0.6))
@@ -120,28 +161,29 @@ def main():
                 cancelled |= client.cancelled
                 maybe |= client.maybe_cancelled
             service.start()
-            jobs = all_jobs(service)
+            jobs = settled_jobs(service)
             forgotten = [job for job in acknowledged if job not in jobs]
             for job in forgotten:  # long ended jobs leave the service's memory, as documented, never its journal
                 assert job in cancelled | maybe, f"round {round_number}: acknowledged {job} is lost"
-            assert not forgotten or sum(job["state"] != "placed" for job in jobs.values()) >= 2000, "forgotten too early"
+            assert not forgotten or sum(job["state"] not in alive for job in jobs.values()) >= 2000, "forgotten too early"
             for job in chance.sample(forgotten, k=min(10, len(forgotten))):
                 _, _, events = service.request("GET", f"/v1/events?subject=job/{job}")
-                assert [event["type"] for event in events["items"]] == ["job.placed", "job.ended"], f"{job} left no trace"
+                seen = [event["type"] for event in events["items"]]
+                assert (seen[0], seen[-1]) == ("job.queued" if options.queue else "job.placed", "job.ended"), f"{job} left no trace"
             for job, (key, body) in acknowledged.items():
                 if job in forgotten:
                     continue
                 if job in cancelled:
                     assert jobs[job]["state"] == "cancelled", f"acknowledged cancellation of {job} is lost"
                 elif job not in maybe:
-                    assert jobs[job]["state"] == "placed", f"{job} is {jobs[job]['state']} though nobody ended it"
+                    assert jobs[job]["state"] in alive, f"{job} is {jobs[job]['state']} though nobody ended it"
             check_no_double_allocation(service, jobs)
             # What was not answered is repeated with its key: it exists once, whether it had been stored or not.
             for client in clients:
                 for key, body in client.unanswered:
                     first = service.request("POST", "/v1/jobs", body, {"Idempotency-Key": key})
                     again = service.request("POST", "/v1/jobs", body, {"Idempotency-Key": key})
-                    if first[0] in (200, 201):
+                    if first[0] in (200, 201, 202):
                         assert again[0] == 200 and again[2]["id"] == first[2]["id"], "a repeated request made two jobs"
                         acknowledged[first[2]["id"]] = (key, body)
             # Room for the next round.
@@ -149,6 +191,13 @@ def main():
                                      k=len(acknowledged.keys() - cancelled - maybe) * 2 // 3):
                 assert service.request("DELETE", f"/v1/jobs/{job}")[0] == 200
                 cancelled.add(job)
+            if options.queue:
+                waited += sum(job["state"] == "queued" for job in jobs.values())
+        if options.queue:
+            assert waited > options.rounds, "hardly anybody waited: this showed nothing"
+            serve_all(service, 60)
+            evicted = len(service.request("GET", "/v1/events?type=job.evicted&limit=1000")[2]["items"])
+            print(f"{waited} times a job waited through a kill, {evicted} evictions; all had their turn")
         code = service.stop()
         assert code == 0, f"exit code {code}"
         print(f"{options.rounds} kills, {len(acknowledged)} acknowledged jobs, {len(cancelled)} acknowledged "
