@@ -40,24 +40,28 @@ def walk(sim, source, target):
     return path
 
 
-def judge(sim, service, railweave, netlist, cut):
-    """ibdmchk on the tables that dump_fts reads from the switches; "" or what it finds wrong."""
-    tables = sim.run(["dump_fts"], seconds=60).stdout
-    folder = Path(service.folder)
-    subnet = folder / "opensm-subnet.lst"
-    options = [option for switch, port in cut for option in ("--fail", f"{switch[2:]}/{port}")]
-    # The list of links, as ibdmchk reads it; the tables in it are not ours but the switches'.
-    done = subprocess.run([railweave, "lab", "route", str(netlist), "--write-subnet", str(subnet), "--fail-on", "never", *options], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+def fdbs_of_switches(sim):
+    """The tables that dump_fts reads from the switches, in the format of OpenSM's own dump."""
     lines = []
-    for line in tables.splitlines():
+    for line in sim.run(["dump_fts"], seconds=60).stdout.splitlines():
         head = re.match(r"Unicast lids .* of switch .*guid 0x([0-9a-f]+)", line)
         if head:
             lines.append(f"\nosm_ucast_mgr_dump_ucast_routes: Switch 0x{head.group(1)}\nLID    : Port : Hops : Optimal")
         entry = re.match(r"0x([0-9a-f]{4}) (\d{3}) ", line)
         if entry and entry.group(2) != "255":
             lines.append(f"0x{entry.group(1).upper()} : {entry.group(2)}  : 00   : yes")
-    (folder / "fdbs").write_text("\n".join(lines).lstrip() + "\n")
+    return "\n".join(lines).lstrip() + "\n"
+
+
+def judge(sim, service, railweave, netlist, cut):
+    """ibdmchk on the tables of the switches; "" or what it finds wrong."""
+    folder = Path(service.folder)
+    subnet = folder / "opensm-subnet.lst"
+    options = [option for switch, port in cut for option in ("--fail", f"{switch[2:]}/{port}")]
+    # The list of links, as ibdmchk reads it; the tables in it are not ours but the switches'.
+    done = subprocess.run([railweave, "lab", "route", str(netlist), "--write-subnet", str(subnet), "--fail-on", "never", *options], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (folder / "fdbs").write_text(fdbs_of_switches(sim))
     (folder / "mcfdbs").write_text("")
     said = subprocess.run(["ibdmchk", "-s", str(subnet), "-f", str(folder / "fdbs"), "-m", str(folder / "mcfdbs")], capture_output=True, text=True, timeout=120)
     text = said.stdout + said.stderr

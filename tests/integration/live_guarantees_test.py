@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Contracts on a live subnet, end to end: a real railweaved programs classes, partition keys and routes of a simulated
+subnet, or offers them to a real OpenSM, and what it certifies is checked on what the switches really have.
+
+Direct: smpquery reads keys, lanes and weights of every port; railweave-verify checks the certificate on the tables that
+dump_fts reads from the switches, before a cut, after it, and after a restart; cuts beyond what was promised put
+guarantees at risk and name them, cables that come back end that. Beside OpenSM: it reads the files that railweaved writes
+when a contract comes, while it runs, and its ports have the keys of the jobs.
+
+live_guarantees_test.py BIN_FOLDER PLUGIN     exit code 77: skipped, and why. PLUGIN may be "": not built
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from ibsim import Ibsim, missing  # noqa: E402
+from live import LiveService, generate  # noqa: E402
+from live_subnet_test import cables, fdbs_of_switches  # noqa: E402
+from opensm_plugin_test import OpenSm, hosts_of, switch_lids  # noqa: E402
+from qos_programming_test import cabled, tables  # noqa: E402
+
+SHAPE = ["fat-tree", "--radix", "8", "--hosts", "16", "--nics-per-host", "1", "--gpus-per-host", "4", "--speed", "EDR"]
+
+
+def contracts(service):
+    """Keys by tenant. Red's 10 Gb/s a port survive any one link; blue promises what its pattern needs."""
+    for tenant, terms in (("red", ["--guaranteed", "10", "--class", "all-reduce", "--survive"]),
+                          ("blue", ["--guaranteed", "4", "--class", "storage"])):
+        assert service.cli("tenants", "put", tenant).returncode == 0
+        done = service.cli("contracts", "set", tenant, *terms)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return {tenant: int(service.get(f"/v1/contracts/{tenant}")["pkey"], 16) for tenant in ("red", "blue")}
+
+
+def jobs(service):
+    """Nodes by tenant."""
+    nodes = {}
+    for tenant, groups in (("red", 8), ("blue", 4)):
+        status, job = service.request("POST", "/v1/jobs", {"name": tenant, "tenant": tenant, "parallelism": {"tensor": 4, "data": groups}})
+        assert status == 201, job
+        nodes[tenant] = {rank["node"] for rank in service.get(f"/v1/jobs/{job['id']}/ranks?limit=1000")["items"]}
+    return nodes
+
+
+def programmed(service, ports):
+    return service.wait("classes on all ports", lambda s: s["phase"] == "synced" and s["qos"] and s["qos"]["portsProgrammed"] == ports
+                        and s["qos"]["portsPending"] == 0, 60)
+
+
+def fnv1a64(text):
+    value = 0xcbf29ce484222325
+    for byte in text.encode():
+        value = (value ^ byte) * 0x100000001b3 % 2**64
+    return format(value, "016x")
+
+
+def entries(fdbs):
+    """(switch, LID, port) of all that a dump says."""
+    found, switch = set(), None
+    for line in fdbs.splitlines():
+        if head := re.search(r"Switch 0x([0-9a-f]+)", line):
+            switch = head[1]
+        elif entry := re.match(r"0x([0-9A-F]+) +: (\d+)", line):
+            found.add((switch, entry[1], entry[2]))
+    return found
+
+
+def verified(service, sim, folder, what):
+    """The certificate as it is now, on the tables that the switches have."""
+    done = service.cli("guarantees", "certificate", "-O", str(folder / "certificate.json"))
+    assert done.returncode == 0, done.stderr
+    done = service.cli("guarantees", "verify", "--keep", str(folder))
+    assert done.returncode == 0 and "HOLDS" in done.stdout, f"{what}: {done.stdout}{done.stderr}"
+    tables = fdbs_of_switches(sim)
+    (folder / "switches.fdbs").write_text(tables)
+    own = {f"{lid:04X}" for lid in switch_lids(sim.run(["ibnetdiscover"]).stdout)}  # OpenSM routes to switches as it likes
+    theirs, ours = ({entry for entry in entries(text) if entry[1] not in own} for text in (tables, (folder / "opensm.fdbs").read_text()))
+    assert ours and theirs == ours, f"{what}: switches have other tables"
+    certificate = json.loads((folder / "certificate.json").read_text())
+    certificate["routes"]["fnv1a64"] = fnv1a64(tables)  # the digest is of a dump's bytes, and this is another dump
+    (folder / "certificate.json").write_text(json.dumps(certificate))
+    done = subprocess.run([service.binaries / "railweave-verify", folder / "fabric.json", folder / "switches.fdbs", folder / "certificate.json"],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "HOLDS" in done.stdout, f"{what}, on the switches' tables: {done.stdout}{done.stderr}"
+
+
+def keys_are(sim, names, ports, keys, nodes, enforced_by_switch=False):
+    """Every adapter port has the keys of the jobs on its node and no other tenant's."""
+    found = tables(sim, ports)
+    for name, _, _, is_switch, guid in ports:
+        if is_switch:
+            continue
+        node = names[guid]
+        wanted = {key for tenant, key in keys.items() if node in nodes[tenant]}
+        has = {key & 0x7fff for key in found[name][2]} - {0x7fff}
+        assert has == wanted, f"{node}: has {sorted(has)}, should have {sorted(wanted)}"
+    return found
+
+
+def node_names(sim):
+    text = sim.run(["ibnetdiscover"]).stdout
+    return {guid: name.split()[0] for guid, name in re.findall(r'^Ca\s+\d+ "H-([0-9a-f]{16})"\s+# "([^"]+)"', text, re.MULTILINE)}
+
+
+def fullest_leaf(netlist, names, nodes):
+    """The switch that most of these nodes hang on."""
+    leaves = re.findall(r'^Ca\s+\d+\s+"H-([0-9a-f]{16})".*\n\s*\[1\]\S*\s+"(S-[0-9a-f]+)"', Path(netlist).read_text(), re.MULTILINE)
+    of_nodes = [switch for guid, switch in leaves if names[guid] in nodes]
+    return max(sorted(set(of_nodes)), key=of_nodes.count)
+
+
+def direct(binaries, folder):
+    native, netlist, subnet = generate(str(binaries / "railweave"), SHAPE, folder)
+    with Ibsim(netlist) as sim, LiveService(sim, binaries, folder, subnet, "sweep_seconds = 1") as service:
+        service.import_fabric(native)
+        service.mode("direct")
+        service.synced()
+        ports, names = cabled(sim), node_names(sim)
+        keys, nodes = contracts(service), jobs(service)
+        programmed(service, len(ports))
+        found = keys_are(sim, names, ports, keys, nodes)
+        lanes = {maps[next(iter(maps))] for maps, _, _ in found.values()}
+        assert len(lanes) == 1 and len(set(next(iter(lanes)))) > 2, f"classes have no lanes of their own: {lanes}"
+        verified(service, sim, folder, "programmed")
+
+        # One link: promised to survive it.
+        leaf = fullest_leaf(netlist, names, nodes["red"])
+        uplinks = [at for at in cables(netlist) if at[0] == leaf]
+        switch, port = uplinks[0]
+        cut(sim, service, switch, port)
+        risk = [g["job"] for g in service.get("/v1/guarantees")["items"] if g["state"] != "holds" and g["surviveLinkFailure"]]
+        assert not risk, f"promised to survive one link: {risk}"
+        verified(service, sim, folder, "one link cut")
+        keys_are(sim, names, cabled(sim), keys, nodes)
+
+        # A restart beside the cut: nothing is written, nothing is forgotten.
+        before = service.get("/v1/guarantees")["items"]
+        service.restart()
+        status = service.synced()
+        assert status["repairsTotal"] == 0 and service.get("/v1/guarantees")["items"] == before
+        verified(service, sim, folder, "restarted")
+
+        # More of the same switch's: until somebody's guarantee is at risk, by name, in the history too.
+        broken = [(switch, port)]
+        for at in uplinks[1:-1]:
+            cut(sim, service, *at)
+            broken.append(at)
+            if any(g["state"] != "holds" for g in service.get("/v1/guarantees")["items"]):
+                break
+        at_risk = [g["job"] for g in service.get("/v1/guarantees")["items"] if g["state"] != "holds"]
+        assert at_risk, f"{len(broken)} of {len(uplinks)} uplinks of a leaf are cut and nothing is at risk"
+        red = next(g for g in service.get("/v1/guarantees")["items"] if g["job"] == at_risk[0])
+        assert red["links"] and red["reason"] and red["atRiskSince"] and red["atRiskTotalMs"] > 0, red
+        verified(service, sim, folder, "guarantees at risk are not in the certificate")
+        for at in broken:
+            sim.console(f'ReLink "{at[0]}"[{at[1]}]')
+        service.wait("links back", lambda s: s["linksDown"] == 0 and s["phase"] == "synced", 30)
+        until = time.monotonic() + 10
+        while any(g["state"] != "holds" for g in service.get("/v1/guarantees")["items"]):
+            assert time.monotonic() < until, service.get("/v1/guarantees")
+            time.sleep(0.1)
+        verified(service, sim, folder, "links are back")
+        kinds = {event["type"] for event in service.events() if event["type"].startswith("guarantee.")}
+        print(f"direct: {len(ports)} ports programmed; the certificate holds on the switches' own tables: programmed, cut, "
+              f"restarted, {len(broken)} uplinks of a leaf cut ({', '.join(at_risk)} at risk), joined; events {sorted(kinds)}")
+        return {tenant: len(places) for tenant, places in nodes.items()}
+
+
+def cut(sim, service, switch, port):
+    before = service.live()["repairsTotal"]
+    sim.console(f'Unlink "{switch}"[{port}]')
+    service.wait("repaired", lambda s: s["repairsTotal"] > before and s["phase"] == "synced", 20)
+    time.sleep(0.3)  # the report follows the repair
+
+
+def beside_opensm(binaries, plugin, folder):
+    native, netlist, subnet = generate(str(binaries / "railweave"), SHAPE, folder)
+    socket, own, files = folder / "opensm/policy.sock", folder / "opensm", folder / "offered"
+    own.mkdir()
+    files.mkdir()
+    settings = f'sweep_seconds = 2\nopensm_socket = "{socket}"\nopensm_files = "{files}"'
+    with Ibsim(netlist) as sim, LiveService(sim, binaries, folder, subnet, settings) as service, \
+            OpenSm(sim, own, Path(plugin), "qos TRUE", f"partition_config_file {files}/partitions.conf",
+                   f"qos_policy_file {files}/qos-policy.conf", host=hosts_of(netlist)[-1]) as opensm:
+        opensm.wait_for("SUBNET UP")
+        done = service.cli("fabric", "discover", "--accept", "--gpus-per-node", "4")
+        assert done.returncode == 0, done.stdout + done.stderr
+        service.mode("opensm")
+        service.synced(30)
+        ports, names = cabled(sim), node_names(sim)
+        keys, nodes = contracts(service), jobs(service)
+        service.wait("OpenSM's files", lambda s: s["qos"] and s["qos"]["filesWrittenAt"], 30)
+        time.sleep(2)
+        ups = opensm.said().count("SUBNET UP")
+        with (own / "opensm.conf").open("a") as options:
+            options.write((files / "opensm-qos.conf").read_text())
+        child = Path(f"/proc/{opensm.process.pid}/task/{opensm.process.pid}/children").read_text().split()
+        os.kill(int(child[0]), signal.SIGHUP)  # timeout is our child, OpenSM is its
+        opensm.wait_for("SUBNET UP", ups + 1)
+        until = time.monotonic() + 20
+        while True:
+            try:
+                keys_are(sim, names, ports, keys, nodes)
+                break
+            except AssertionError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(1)
+        wrong = [line for line in opensm.said().splitlines() if re.search(r"PARSE ERROR|[Ss]yntax", line)]
+        assert not wrong, wrong
+        verified(service, sim, folder, "programmed by OpenSM")
+        print(f"beside OpenSM: it read the files after a signal; keys of {sum(len(n) for n in nodes.values())} nodes are theirs; "
+              "the certificate holds on the tables it programmed")
+
+
+def main():
+    binaries, plugin = Path(sys.argv[1]).resolve(), sys.argv[2] and Path(sys.argv[2]).resolve()
+    lacking = missing() or next((tool for tool in ("smpquery", "dump_fts") if not shutil.which(tool)), None)
+    if lacking:
+        print(f"skipped: {lacking} is absent")
+        return 77
+    with tempfile.TemporaryDirectory(prefix="railweave-guarantees-") as folder:
+        direct(binaries, Path(folder))
+    if not plugin or not shutil.which("opensm"):
+        print("beside OpenSM: skipped, " + ("opensm is absent" if plugin else "the plugin is not built (libopensm-dev)"))
+        return 0
+    with tempfile.TemporaryDirectory(prefix="railweave-guarantees-") as folder:
+        beside_opensm(binaries, plugin, Path(folder))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
