@@ -2,6 +2,7 @@
 // with.
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "fabric/drivers/linux_tc/tc_commands.h"
 #include "fabric/formats/sonic_qos.h"
@@ -11,6 +12,7 @@
 #include "services/railweave/lab/fabric_file.h"
 #include "services/railweave/lab/flows/qos_classes_file.h"
 #include "services/railweave/lab/lab_commands.h"
+#include "services/railweave/lab/ports_alike.h"
 #include "services/railweave/lab/routed_fabric.h"
 #include "services/railweave/number_option.h"
 #include "services/railweave/output_file.h"
@@ -221,11 +223,16 @@ void print_infiniband(Output& output, const Json& document) {
                  text_of(one, "promisedPermille")});
   }
   output.text(classes.text(output.terminal()) + "of 1000 of a full link\n\n");
-  Table ports({{"device", Align::left}, {"port", Align::right}, {"VL by SL", Align::left}, {"VL:weight", Align::left}});
+  // Most ports are alike: a line for each kind of table, and who has it.
+  std::map<std::pair<std::string, std::string>, PortsAlike> alike;
   for (const Json& one : list(document, "ports")) {
     std::string map;
     for (const Json& vl : list(one, "slToVl")) map += (map.empty() ? "" : ",") + text_of(vl);
-    ports.add({text_of(one, "device"), text_of(one, "port"), map, text_of(one, "vlArbLow")});
+    alike[{std::move(map), text_of(one, "vlArbLow")}].add(text_of(one, "device"), one.at("port").get<unsigned>());
+  }
+  Table ports({{"ports", Align::right}, {"VL by SL", Align::left}, {"VL:weight", Align::left}, {"where", Align::left}});
+  for (const auto& [tables, where] : alike) {
+    ports.add({std::to_string(where.count), tables.first, tables.second, where.text()});
   }
   output.text(ports.text(output.terminal()));
 }
