@@ -151,7 +151,7 @@ Result<control::PutReservation> read_reservation(const std::string& name, std::s
   put.kind = kind == control::to_string(QueueWindow::Kind::maintenance) ? QueueWindow::Kind::maintenance
                                                                         : QueueWindow::Kind::reservation;
   if (kind != control::to_string(put.kind)) {
-    reader.set_error("kind", "there is no kind '" + shown(kind) + "'", "reservation or maintenance");
+    reader.set_error("kind", "there is no kind " + shown(kind), "reservation or maintenance");
   }
   put.from_us = read_time(reader, "from");
   put.to_us = read_time(reader, "to");

@@ -88,13 +88,13 @@ Result<QueuePolicy> queue_policy_from_json(const Json& value) {
   if (const auto parsed = scheduler::parse_backfill(backfill)) {
     policy.backfill = *parsed;
   } else {
-    reader.set_error("backfill", "there is no backfill '" + shown(backfill) + "'", "none, easy or conservative");
+    reader.set_error("backfill", "there is no backfill " + shown(backfill), "none, easy or conservative");
   }
   std::string rule(to_string(policy.fair_share));
   reader.read("fairShare", rule);
   const auto* found = std::ranges::find(kRules, rule, &std::pair<FairShareRule, std::string_view>::second);
   if (found == kRules.end()) {
-    reader.set_error("fairShare", "there is no rule '" + shown(rule) + "'", "none, running or decayed");
+    reader.set_error("fairShare", "there is no rule " + shown(rule), "none, running or decayed");
   } else {
     policy.fair_share = found->first;
   }

@@ -25,7 +25,7 @@ Result<control::Tenant> tenant_from_json(const std::string& name, const Json& va
   if (repair == to_string(control::RepairPolicy::apply)) {
     tenant.repair = control::RepairPolicy::apply;
   } else if (repair != to_string(control::RepairPolicy::propose)) {
-    reader.set_error("repair", "there is no repair policy '" + shown(repair) + "'", "propose or apply");
+    reader.set_error("repair", "there is no repair policy " + shown(repair), "propose or apply");
   }
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   return tenant;

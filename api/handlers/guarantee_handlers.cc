@@ -3,7 +3,6 @@
 #include "api/handlers/list_query.h"
 #include "api/handlers/reply.h"
 #include "api/handlers/routes.h"
-#include "fabric/routing/opensm/opensm_dumps.h"
 
 namespace railweave::api {
 namespace {
@@ -94,13 +93,6 @@ void get_certificate(const ControlPlane& plane, const Request& request, const Re
   respond(Response::json(write_guarantee_certificate(*state, open->book)));
 }
 
-void get_fdbs(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  const auto routes = plane.routes->at(*plane.loop.state());
-  if (!routes) return void(respond(routes.error()));
-  respond(Response::text(fabric::write_fdbs((*routes)->routing.tables)));
-}
-
 void get_caps(const ControlPlane& plane, const Request& request, const Responder& respond) {
   if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
   const auto state = plane.loop.state();
@@ -132,7 +124,6 @@ void add_guarantee_routes(Router& router, const ControlPlane& plane) {
   router.get("/v1/guarantees/links", [&plane](const Request& q, Responder r) { list_links(plane, q, r); }, compute);
   router.get(
       "/v1/guarantees/certificate", [&plane](const Request& q, Responder r) { get_certificate(plane, q, r); }, compute);
-  router.get("/v1/routes/fdbs", [&plane](const Request& q, Responder r) { get_fdbs(plane, q, r); }, compute);
   router.get("/v1/jobs/{id}/caps", [&plane](const Request& q, Responder r) { get_caps(plane, q, r); });
   router.get("/v1/jobs/{id}/partition", [&plane](const Request& q, Responder r) { get_partition(plane, q, r); });
 }

@@ -14,6 +14,7 @@
 #include "api/handlers/routes.h"
 #include "services/control/admitted_placement.h"
 #include "services/control/placer_cache.h"
+#include "services/control/tenant_limit.h"
 
 namespace railweave::api {
 namespace {
@@ -260,7 +261,12 @@ void query_placement(const ControlPlane& plane, const Request& request, const Re
   thread_local const bool shares_routes = (placers.guarantees() = control::GuaranteeBook(plane.routes), true);
   (void)shares_routes;
   const auto state = plane.loop.state();
-  const auto placed = control::admitted_placement(*state, *spec, placers, true);
+  auto placed = control::admitted_placement(*state, *spec, placers, true);
+  // As a submission would be answered.
+  if (const auto tenant = state->tenants->find(spec->tenant); placed && tenant != state->tenants->end()) {
+    auto over = control::over_gpu_limit(*state, tenant->second, placed->result.placement.held_gpus().size());
+    if (over) placed = std::unexpected(control::as_answer(*state, {std::move(*over), nullptr, {}}));
+  }
   if (!placed && placed.error().placement == nullptr) return reply(respond, placed.error());
   const auto& result = placed ? placed->result : *placed.error().placement;
   respond(Response::json(write_placement(*spec, result, *state->placement_fabric, *ranks,

@@ -9,6 +9,7 @@
 #include "api/handlers/list_query.h"
 #include "api/handlers/reply.h"
 #include "api/handlers/routes.h"
+#include "fabric/routing/opensm/opensm_dumps.h"
 
 namespace railweave::api {
 namespace {
@@ -139,6 +140,22 @@ void post_diff(const ControlPlane& plane, RoutingCache& cache, const Request& re
   respond(Response::json(write_routes_diff(**before, **after, delta)));
 }
 
+void get_fdbs(const ControlPlane& plane, RoutingCache& cache, const Request& request, const Responder& respond) {
+  if (auto checked = check_query(request, {"failLink"}); !checked) return void(respond(checked.error()));
+  const auto state = plane.loop.state();
+  auto routes = cache.at(*state);
+  if (!routes) return void(respond(routes.error()));
+  if (const auto* link = request.query("failLink")) {
+    RouteChange change;
+    change.fail_links.push_back(*link);
+    auto view = changed_view(*state, change);
+    if (!view) return void(respond(view.error()));
+    routes = control::reroute(**routes, std::move(*view));
+    if (!routes) return void(respond(routes.error()));
+  }
+  respond(Response::text(fabric::write_fdbs((*routes)->routing.tables)));
+}
+
 }  // namespace
 
 void add_routing_routes(Router& router, const ControlPlane& plane) {
@@ -165,6 +182,8 @@ void add_routing_routes(Router& router, const ControlPlane& plane) {
       compute);
   router.get(
       "/v1/routes/path", [&plane, cache](const Request& q, Responder r) { get_path(plane, *cache, q, r); }, compute);
+  router.get(
+      "/v1/routes/fdbs", [&plane, cache](const Request& q, Responder r) { get_fdbs(plane, *cache, q, r); }, compute);
   router.post("/v1/routes/diff", [&plane, cache](const Request& q, Responder r) { post_diff(plane, *cache, q, r); },
               {.compute = true, .body_limit_bytes = std::size_t{4} << 20U, .consumes = {"application/json"}});
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "fabric/base/rate_text.h"
+
 namespace railweave::scheduler {
 namespace {
 
@@ -10,15 +12,7 @@ Rejected reject(ErrorKind kind, std::string code, std::string message, std::stri
   return {Error{kind, std::move(code), std::move(message), std::move(location), std::move(hint)}, {}};
 }
 
-std::string gbps(std::int64_t mbps) {
-  std::string text = std::to_string(mbps / 1000);
-  if (mbps % 1000 != 0) {
-    std::string rest = std::to_string(1000 + mbps % 1000).substr(1);
-    while (rest.back() == '0') rest.pop_back();
-    text += "." + rest;
-  }
-  return text + " Gb/s";
-}
+std::string gbps(std::int64_t mbps) { return rate_text(RateMbps(mbps)); }
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "fabric/base/rate_text.h"
 #include "services/control/job_ports.h"
 #include "services/control/nvlink_ownership.h"
 
@@ -44,20 +45,6 @@ void add_hosts_behind(const ClusterState& state, const GuaranteeBook& book, cons
       if (hca && t.host(hca)) hosts.insert(t.host(hca));
     }
   }
-}
-
-// As the answer to "where would it go": not now, or never.
-Rejection explained(const ClusterState& state, Rejection rejection) {
-  const bool never = rejection.error.kind == ErrorKind::impossible;
-  if (!never && rejection.error.kind != ErrorKind::conflict) return rejection;
-  scheduler::PlacementResult why;
-  why.outcome = never ? Outcome::never : Outcome::not_now;
-  why.explanation.code = rejection.error.code;
-  why.explanation.message = rejection.error.message;
-  why.explanation.free_gpus = state.free_gpus;
-  why.explanation.total_gpus = state.topology().gpus().size();
-  rejection.placement = std::make_shared<const scheduler::PlacementResult>(std::move(why));
-  return rejection;
 }
 
 bool all_links_up(const ClusterState& state) {
@@ -174,6 +161,19 @@ std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequ
   return Grant{std::move(guarantee), std::move(admitted.reservation), std::move(admitted.warnings)};
 }
 
+Rejection as_answer(const ClusterState& state, Rejection rejection) {
+  const bool never = rejection.error.kind == ErrorKind::impossible;
+  if (!never && rejection.error.kind != ErrorKind::conflict) return rejection;
+  scheduler::PlacementResult why;
+  why.outcome = never ? Outcome::never : Outcome::not_now;
+  why.explanation.code = rejection.error.code;
+  why.explanation.message = rejection.error.message;
+  why.explanation.free_gpus = state.free_gpus;
+  why.explanation.total_gpus = state.topology().gpus().size();
+  rejection.placement = std::make_shared<const scheduler::PlacementResult>(std::move(why));
+  return rejection;
+}
+
 Result<std::optional<Contract>> job_terms(const ClusterState& state, const JobSpec& spec) {
   const auto contract = state.contracts->find(spec.tenant);
   const bool asks = spec.bandwidth && spec.bandwidth->guaranteed && spec.bandwidth->guaranteed->value() > 0;
@@ -193,9 +193,9 @@ Result<std::optional<Contract>> job_terms(const ClusterState& state, const JobSp
     if (wish.guaranteed) {
       if (*wish.guaranteed > terms.guaranteed) {
         return fail(ErrorKind::impossible, "admission.overContract",
-                    "the contract of " + spec.tenant + " guarantees " + std::to_string(terms.guaranteed.value()) +
-                        " Mb/s " + (terms.basis == scheduler::RateBasis::per_port ? "at each port" : "for each job") +
-                        ", the job asks for " + std::to_string(wish.guaranteed->value()),
+                    "the contract of " + spec.tenant + " guarantees " + rate_text(terms.guaranteed) + " " +
+                        (terms.basis == scheduler::RateBasis::per_port ? "at each port" : "for each job") +
+                        ", the job asks for " + rate_text(*wish.guaranteed),
                     "/bandwidth/guaranteedGbpsPerPort");
       }
       terms.guaranteed = *wish.guaranteed;
@@ -246,7 +246,7 @@ std::expected<std::optional<JobGuarantee>, Rejection> admit(const ClusterState& 
 std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterState& state, const JobSpec& spec,
                                                                PlacerCache& placers, bool with_alternatives) {
   const auto terms = job_terms(state, spec);
-  if (!terms) return std::unexpected(explained(state, refusal(terms.error())));
+  if (!terms) return std::unexpected(as_answer(state, refusal(terms.error())));
   auto& placer = placers.at(state);
   JobSpec asked = spec;
   std::set<HostId> avoided;
@@ -271,7 +271,7 @@ std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterStat
       for (const auto& warning : tried->warnings) result.warnings.push_back(warning);
       return AdmittedPlacement{std::move(result), std::move(tried->guarantee), std::move(tried->warnings)};
     }
-    if (blocked.empty()) return std::unexpected(explained(state, std::move(tried.error())));
+    if (blocked.empty()) return std::unexpected(as_answer(state, std::move(tried.error())));
     never = never && tried.error().error.kind == ErrorKind::impossible;
     if (!refused) refused = std::move(tried.error());
     const std::size_t before = avoided.size();
@@ -286,7 +286,7 @@ std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterStat
     refused->error.kind = ErrorKind::conflict;
     refused->error.code = "admission.linksFull";
   }
-  return std::unexpected(explained(state, std::move(*refused)));
+  return std::unexpected(as_answer(state, std::move(*refused)));
 }
 
 }  // namespace railweave::control

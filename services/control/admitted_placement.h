@@ -13,6 +13,10 @@
 
 namespace railweave::control {
 
+// A refusal with outcome and explanation, as the answer to "where would it go": not now, or never. Others are as they
+// were.
+Rejection as_answer(const ClusterState& state, Rejection rejection);
+
 // What the job is due on the network: what it asks within its tenant's contract, else the contract's own terms, with
 // the class and the rate that apply to it alone. None: best effort. Errors: impossible "admission.noContract",
 // "admission.overContract"; "admission.classNotAllowed", "admission.unknownClass".

@@ -13,6 +13,7 @@
 #include "services/control/guarantee_recheck.h"
 #include "services/control/job_repair.h"
 #include "services/control/reservation_plan.h"
+#include "services/control/tenant_limit.h"
 
 namespace railweave::control {
 namespace {
@@ -117,19 +118,11 @@ struct Decide {
     return std::unexpected(std::move(rejection));
   }
 
+  // A job that queues waits for its tenant's other jobs.
   [[nodiscard]] std::optional<Rejection> over_limit(const Tenant& tenant, std::uint64_t gpus, bool queues) const {
-    if (!tenant.max_gpus) return std::nullopt;
-    const std::uint64_t limit = *tenant.max_gpus;
-    const bool never = gpus > limit;
-    if (queues && !never) return std::nullopt;  // it waits for its tenant's other jobs
-    const auto held = state.gpus_held->find(tenant.name);
-    const std::uint64_t held_gpus = held == state.gpus_held->end() ? 0 : held->second;
-    if (held_gpus + gpus <= limit) return std::nullopt;
-    return refuse(never ? ErrorKind::impossible : ErrorKind::conflict, "tenants.gpuLimit",
-                  "tenant " + tenant.name + " may hold " + std::to_string(limit) + " GPUs, holds " +
-                      std::to_string(held_gpus) + ", and the job needs " + std::to_string(gpus),
-                  never ? "raise the tenant's maxGpus or ask for fewer" : "wait for the tenant's jobs to end")
-        .error();
+    auto over = over_gpu_limit(state, tenant, gpus);
+    if (!over || (queues && over->kind != ErrorKind::impossible)) return std::nullopt;
+    return Rejection{std::move(*over), nullptr};
   }
 
   Outcome operator()(const RepairJob& command) const {

@@ -1,5 +1,6 @@
 #include "services/control/event.h"
 
+#include "fabric/base/rate_text.h"
 #include "scheduler/queue/wait_reason.h"
 #include "services/control/link_state.h"
 
@@ -147,7 +148,7 @@ struct MakeHeading {
             "contract of " + terms.tenant +
                 (terms.guaranteed.value() == 0
                      ? ": best effort"
-                     : ": " + gbps(terms.guaranteed) +
+                     : ": " + rate_text(terms.guaranteed) +
                            (terms.basis == scheduler::RateBasis::per_port ? " at each port" : " for each job"))};
   }
   EventHeading operator()(const ContractRemoved& event) const {
@@ -179,17 +180,11 @@ struct MakeHeading {
         break;
     }
     return {"guarantee.amended", "job", id, EventSeverity::info,
-            whose + (event.guarantee ? " is now " + gbps(event.guarantee->rate) + " at each port in class " +
+            whose + (event.guarantee ? " is now " + rate_text(event.guarantee->rate) + " at each port in class " +
                                            event.guarantee->qos_class
                                      : " is withdrawn")};
   }
 
-  static std::string gbps(RateMbps rate) {
-    std::string text = std::to_string(static_cast<double>(rate.value()) / 1000);
-    text.erase(text.find_last_not_of('0') + 1);
-    if (text.back() == '.') text.pop_back();
-    return text + " Gb/s";
-  }
   static std::string because(const std::string& reason) { return reason.empty() ? "" : ": " + reason; }
 };
 

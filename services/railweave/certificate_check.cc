@@ -1,12 +1,16 @@
 #include "services/railweave/certificate_check.h"
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <map>
+#include <set>
+#include <vector>
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -72,9 +76,11 @@ fs::path verifier() {
 }
 
 // Its exit status; what it says goes to the file.
-int run(const fs::path& program, std::array<std::string, 3> files, const fs::path& said) {
+int run(const fs::path& program, std::vector<std::string> words, const fs::path& said) {
   std::string name = program.string();
-  std::array<char*, 5> arguments{name.data(), files[0].data(), files[1].data(), files[2].data(), nullptr};
+  std::vector<char*> arguments{name.data()};
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 1, said.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -90,17 +96,61 @@ int run(const fs::path& program, std::array<std::string, 3> files, const fs::pat
   return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
 }
 
+// Links between switches that guarantees which survive a failure reserve most on, by name; those first.
+std::vector<std::string> links_survived(const Json& certificate) {
+  std::set<std::string> adapters;
+  std::set<std::size_t> classes;
+  const Json& names = certificate.at("classes");
+  for (const Json& job : certificate.at("jobs")) {
+    if (!job.value("survivesLinkFailure", false)) continue;
+    for (std::size_t c = 0; c < names.size(); ++c) {
+      if (names[c].at("name") == job.at("class")) classes.insert(c);
+    }
+  }
+  for (const Json& job : certificate.at("jobs")) {
+    for (const Json& port : job.value("ports", Json::array())) adapters.insert(port.at("port"));
+    for (const Json& flow : job.value("flows", Json::array())) {
+      adapters.insert(flow.at("from"));
+      adapters.insert(flow.at("to"));
+    }
+  }
+  std::map<std::string, std::int64_t> reserved;
+  for (const Json& link : certificate.at("links")) {
+    std::string from = link.at("from"), to = link.at("to");
+    if (adapters.contains(from) || adapters.contains(to)) continue;
+    if (to < from) std::swap(from, to);
+    for (const std::size_t c : classes) {
+      const auto mbps = link.at("reservedMbps").at(c).get<std::int64_t>();
+      if (mbps > 0) reserved[from + "--" + to] += mbps;
+    }
+  }
+  std::vector<std::string> links;
+  for (const auto& [link, mbps] : reserved) links.push_back(link);
+  std::ranges::stable_sort(links, std::greater{}, [&](const std::string& link) { return reserved.at(link); });
+  return links;
+}
+
 }  // namespace
 
-void verify_certificate(Session& session, const std::string& keep) {
+void verify_certificate(Session& session, const CertificateCheck& check) {
   const fs::path program = verifier();
-  const Folder folder(keep);
+  const Folder folder(check.keep);
   auto& service = session.service();
   const auto fabric = folder.write("fabric.json", service.get_text(Target("/v1/fabric/topology")));
-  const auto certificate = folder.write("certificate.json", service.get_text(Target("/v1/guarantees/certificate")));
+  const std::string document = service.get_text(Target("/v1/guarantees/certificate"));
+  const auto certificate = folder.write("certificate.json", document);
   const auto fdbs = folder.write("opensm.fdbs", service.get_text(Target("/v1/routes/fdbs")));
   const fs::path said = folder / "verdict.txt";
-  const int status = run(program, {fabric.string(), fdbs.string(), certificate.string()}, said);
+  std::vector<std::string> words{fabric.string(), fdbs.string(), certificate.string()};
+  const auto survived = check.failures > 0 ? links_survived(Json::parse(document)) : std::vector<std::string>();
+  const std::size_t failures = std::min<std::size_t>(survived.size(), check.failures);
+  for (std::size_t i = 0; i < failures; ++i) {
+    Target target("/v1/routes/fdbs");
+    target.query("failLink", survived[i]);
+    const auto after = folder.write(("after-" + std::to_string(i + 1) + ".fdbs").c_str(), service.get_text(target));
+    words.insert(words.end(), {"--after", survived[i] + "=" + after.string()});
+  }
+  const int status = run(program, std::move(words), said);
   std::ifstream in(said, std::ios::binary);
   const std::string verdict{std::istreambuf_iterator<char>(in), {}};
   if (status > 1) {
@@ -109,9 +159,16 @@ void verify_certificate(Session& session, const std::string& keep) {
   }
   if (status == 1) session.exit_code = ExitCode::findings;
   if (session.output.is_document()) {
-    return session.output.document(Json{{"holds", status == 0}, {"verdict", verdict}});
+    return session.output.document(Json{{"holds", status == 0},
+                                        {"failuresChecked", failures},
+                                        {"linksSurvived", survived.size()},
+                                        {"verdict", verdict}});
   }
   session.output.text(verdict);
+  if (failures < survived.size()) {
+    session.output.note("failed in turn: " + std::to_string(failures) + " of the " + std::to_string(survived.size()) +
+                        " links whose failure is survived, the fullest (--failures N for more)");
+  }
   if (status == 1) session.output.note("where tables changed meanwhile, ask again");
 }
 

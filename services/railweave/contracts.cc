@@ -101,7 +101,7 @@ void remove(Session& session, const std::string& tenant) {
 
 void print_classes(Output& output, const Json& answer) {
   if (output.is_document()) return output.document(answer);
-  const ListView view{{text_column("CLASS", "name"), number_column("SHARE 0/00", "sharePermille"),
+  const ListView view{{text_column("CLASS", "name"), number_column("SHARE/1000", "sharePermille"),
                        number_column("PRIORITY", "priority"), text_column("BOUND BY", "bound"),
                        text_column("LOSSLESS", "lossless"), number_column("DSCP", "dscp")},
                       {}};

@@ -151,13 +151,16 @@ void add_guarantee_commands(CLI::App& root, Session& session) {
     write_file_or_stdout(session.output, *path, session.service().get_text(Target("/v1/guarantees/certificate")));
   });
 
-  auto keep = std::make_shared<std::string>();
+  auto check = std::make_shared<CertificateCheck>();
   CLI::App& verify_command =
       add_command(guarantees, "verify", "Check the certificate by brute force, with railweave-verify",
-                  {"railweave guarantees verify", "railweave guarantees verify --keep audit/"});
-  verify_command.add_option("--keep", *keep, "Leave the fabric, the tables and the certificate in this folder")
+                  {"railweave guarantees verify", "railweave guarantees verify --keep audit/ --failures 100"});
+  verify_command.add_option("--keep", check->keep, "Leave the fabric, the tables and the certificate in this folder")
       ->type_name("FOLDER");
-  on_run(verify_command, session, [&session, keep] { verify_certificate(session, *keep); });
+  add_number_option(verify_command, "--failures", check->failures,
+                    "So many of the links whose failure is survived fail in turn, the fullest first",
+                    {.least = 0, .most = 100'000});
+  on_run(verify_command, session, [&session, check] { verify_certificate(session, *check); });
 
   auto job = std::make_shared<std::string>();
   CLI::App& caps_command = add_command(guarantees, "caps", "What a job's adapter ports must be limited to, and how",

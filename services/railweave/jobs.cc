@@ -129,7 +129,8 @@ void add_job_commands(CLI::App& root, Session& session) {
   ranks_command.add_option("JOB", ranked->id, "Its id")->required();
   add_rank_options(ranks_command, ranked->shown);
   ranks_command.add_option("--format", ranked->format, "As a launcher reads them, instead of a table")
-      ->type_name("hostfile|slurm|torchrun|mpi|nccl");
+      ->type_name("hostfile|slurm|torchrun|mpi|nccl")
+      ->excludes("--limit");  // a launcher needs all of them
   on_run(ranks_command, session, [&session, ranked] {
     if (ranked->format.empty()) return print_all_ranks(session, ranked->id, ranked->shown);
     print_rank_text(session, ranked->id, ranked->format);

@@ -137,7 +137,7 @@ void print_explanation(Output& output, const Json& answer) {
   Sheet sheet;
   sheet.add("Outcome", {outcome_text(outcome), outcome == "never" ? Tone::bad : Tone::warning});
   if (reason.is_string()) sheet.add("Reason", text_of(reason));
-  if (explanation.is_object()) {
+  if (explanation.is_object() && count_of(explanation, "needed") > 0) {
     const auto block_gpus = count_of(explanation, "blockGpus");
     const auto needed = count_of(explanation, "needed");
     std::string needs = blocks(needed, block_gpus);

@@ -132,7 +132,8 @@ void stranded(Session& session) {
   sheet.add("Free", text_of(answer, "freeGpus") + " GPUs");
   const auto count = count_of(answer, "strandedGpus");
   sheet.add("Stranded", {std::to_string(count) + " of them", count == 0 ? Tone::good : Tone::warning});
-  sheet.add("Asked about", text_of(answer, "jobsAskedAbout") + " shapes of jobs");
+  sheet.add("Asked about", text_of(answer, "jobsAskedAbout") +
+                               (text_of(answer, "jobsAskedAbout") == "1" ? " shape of job" : " shapes of jobs"));
   output.text(sheet.text(output.terminal()));
   Table table({{"JOB"}, {"STRANDS", Align::right}});
   for (const auto& job : list(answer, "beside")) table.add({text_of(job, "job"), text_of(job, "gpus")});

@@ -33,7 +33,7 @@ void print_tenant(Output& output, const Json& tenant) {
   sheet.add("GPUs held", text_of(tenant, "gpusHeld"));
   sheet.add("Limit", limit_cell(tenant));
   sheet.add("Quota", gpus_cell(tenant, "quotaGpus"));
-  if (!text_of(tenant, "cohort").empty()) {
+  if (field(tenant, "cohort").is_string() && !field(tenant, "cohort").get<std::string>().empty()) {
     const bool bounded = field(tenant, "borrowGpus").is_number();
     sheet.add("Cohort", text_of(tenant, "cohort") + ", borrows " +
                             (bounded ? "up to " + text_of(tenant, "borrowGpus") + " GPUs" : "whatever it leaves"));

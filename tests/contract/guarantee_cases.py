@@ -179,6 +179,7 @@ def guarantees(session):
     assert {one["job"] for one in certificate["jobs"]} == {hose, ring} and certificate["linksDown"] == [], certificate
     session.call("getCertificate", 400, "query.unknownParameter", query={"format": "json"})
     assert "dump_ucast_routes: Switch 0x" + guid(1) in session.call("getFdbs", 200).body.decode()
+    session.call("getFdbs", 404, "links.notFound", query={"failLink": "leaf-1/1"})
     session.call("getFdbs", 400, "query.unknownParameter", query={"switch": "leaf-1"})
 
     caps = session.call("getJobCaps", 200, path={"id": hose}).json
