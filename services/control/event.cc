@@ -7,6 +7,14 @@
 namespace railweave::control {
 namespace {
 
+std::string counted(std::size_t count, const char* thing) {
+  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
+}
+
+std::string called(const Job& job) {
+  return to_string(job.id) + (job.spec.name.empty() ? "" : " '" + job.spec.name + "'") + " of " + job.spec.tenant;
+}
+
 struct MakeHeading {
   EventHeading operator()(const TopologyAccepted& event) const {
     const auto& topology = *event.topology;
@@ -27,8 +35,7 @@ struct MakeHeading {
   EventHeading operator()(const JobQueued& event) const {
     const auto& job = *event.job;
     return {"job.queued", "job", to_string(job.id), EventSeverity::info,
-            to_string(job.id) + " '" + job.spec.name + "' of " + job.spec.tenant + " waits for " +
-                std::to_string(scheduler::rank_count(job.spec.parallelism)) + " GPUs"};
+            called(job) + " waits for " + counted(scheduler::rank_count(job.spec.parallelism), "GPU")};
   }
   EventHeading operator()(const JobWaits& event) const {
     return {"job.waits", "job", to_string(event.id), EventSeverity::info,
@@ -69,9 +76,9 @@ struct MakeHeading {
   EventHeading operator()(const JobPlaced& event) const {
     const auto& job = *event.job;
     return {"job.placed", "job", to_string(job.id), EventSeverity::info,
-            to_string(job.id) + " '" + job.spec.name + "' of " + job.spec.tenant + " placed: " +
-                std::to_string(job.placement.gpu_of_rank.size()) + " GPUs on " + std::to_string(job.nodes.size()) +
-                " nodes within one " + std::string(fabric::to_string(job.placement.level))};
+            called(job) + " placed: " + counted(job.placement.gpu_of_rank.size(), "GPU") + " on " +
+                counted(job.nodes.size(), "node") + " within one " +
+                std::string(fabric::to_string(job.placement.level))};
   }
   EventHeading operator()(const JobEnded& event) const {
     return {"job.ended", "job", to_string(event.id),
