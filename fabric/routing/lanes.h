@@ -39,6 +39,7 @@ struct PlaneLanes {
     const std::size_t from = in == kFromEndPort ? 0 : arc_class[in];
     return lane_table[(from * classes + arc_class[out]) * levels + level];
   }
+  friend bool operator==(const PlaneLanes&, const PlaneLanes&) = default;
 };
 
 struct Lanes {

@@ -202,8 +202,8 @@ Result<DrainPreview> preview_drain(const ClusterState& state, const FabricRoutes
   preview.tables = DrainPreview::Tables{.changed_entries = changed.entries,
                                         .changed_switches = changed.switches,
                                         .max_link_load_before = before.audit().max_link_load,
-                                        .max_link_load_after = (*after)->audit().max_link_load,
-                                        .sound = (*after)->audit().sound()};
+                                        .max_link_load_after = (*after)->audit(&before).max_link_load,
+                                        .sound = (*after)->audit(&before).sound()};
   preview.residual_capacity = least_capacity(before.scope(), view);
 
   std::set<HostId> cut_hosts;

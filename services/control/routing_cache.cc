@@ -18,9 +18,18 @@ bool same_overlay(const FabricView& a, const FabricView& b) {
 
 }  // namespace
 
-const fabric::AuditReport& FabricRoutes::audit() const {
-  std::call_once(audited_, [this] {
-    report_ = fabric::audit(input.view, routing.tables, routing.lanes, fabric::AuditOptions::on_all_cores());
+const fabric::AuditReport& FabricRoutes::audit(const FabricRoutes* before) const {
+  std::call_once(audited_, [this, before] {
+    const auto options = fabric::AuditOptions::on_all_cores();
+    fabric::PlaneReports known;
+    if (before != nullptr) {
+      (void)before->audit();
+      known =
+          fabric::unchanged_planes(before->planes_, {before->input.view, before->routing.tables, before->routing.lanes},
+                                   {input.view, routing.tables, routing.lanes});
+    }
+    planes_ = fabric::audit_planes(input.view, routing.tables, routing.lanes, options, std::move(known));
+    report_ = fabric::combined(input.view, routing.tables, planes_, options);
   });
   return report_;
 }

@@ -24,10 +24,12 @@ class FabricRoutes {
   const fabric::Routing routing;
 
   [[nodiscard]] const fabric::RoutingScope& scope() const { return *input.scope; }
-  [[nodiscard]] const fabric::AuditReport& audit() const;
+  // before: audited routes of the same topology, or none: planes that are alike are not looked at again.
+  [[nodiscard]] const fabric::AuditReport& audit(const FabricRoutes* before = nullptr) const;
 
  private:
   mutable std::once_flag audited_;
+  mutable fabric::PlaneReports planes_;
   mutable fabric::AuditReport report_;
 };
 using FabricRoutesPtr = std::shared_ptr<const FabricRoutes>;

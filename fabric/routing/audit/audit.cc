@@ -123,65 +123,139 @@ AuditOptions AuditOptions::on_all_cores() {
   return options;
 }
 
-AuditReport audit(const FabricView& view, const ForwardingTables& tables, const Lanes& lanes,
-                  const AuditOptions& options) {
-  const RoutingScope& scope = tables.scope();
+namespace {
+
+PlaneReport audit_plane(const FabricView& view, const ForwardingTables& tables, const PlaneLanes& lanes, PlaneId id,
+                        const AuditOptions& options) {
   const Topology& topology = view.topology();
+  const Plane& plane = tables.scope().plane(id);
+  const auto destinations = static_cast<std::uint32_t>(plane.destination_count());
+  const PlaneTables& plane_tables = tables.plane(id);
+  PlaneReport made;
+  AuditReport& report = made.report;
+  if (destinations == 0) return made;
+  if (plane_tables.destinations() != destinations) {  // nothing was set
+    report.findings.push_back({"noTables",
+                               Severity::error,
+                               "a part of the fabric has no tables",
+                               {std::string(topology.name(plane.switches.front()))}});
+  }
+  const PortMap ports(plane, view);
+  const std::size_t parts = std::clamp<std::size_t>(options.parts, 1, destinations);
+  std::vector<std::unique_ptr<PlaneAudit>> looked(parts);
+  const auto look = [&](std::size_t part) {
+    looked[part] = std::make_unique<PlaneAudit>(plane, ports, plane_tables, lanes, options.max_examples);
+    looked[part]->look(static_cast<std::uint32_t>(destinations * part / parts),
+                       static_cast<std::uint32_t>(destinations * (part + 1) / parts));
+  };
+  if (options.run && parts > 1) {
+    options.run(parts, look);
+  } else {
+    for (std::size_t part = 0; part < parts; ++part) look(part);
+  }
+  PlaneAudit& whole = *looked.front();
+  for (std::size_t part = 1; part < parts; ++part) whole.add(*looked[part]);
+
+  report.pairs = whole.pairs;
+  report.unreachable_pairs = whole.unreachable;
+  report.cut_off_pairs = whole.cut_off;
+  report.unmanaged_pairs = whole.unmanaged;
+  report.looping_pairs = whole.looping;
+  report.nonminimal_pairs = whole.nonminimal;
+  report.drained_entries = whole.drained_entries;
+  report.longest_route = whole.longest;
+  report.lanes = lanes.lanes;
+  report.unreached = whole.unreached;
+  add_circles(topology, plane, *whole.channels, report);
+  add_loads(topology, plane, whole, report);
+  made.shift_loads = shift_loads(plane, ports, plane_tables, sample_shifts(plane, options.shift_samples));
+  return made;
+}
+
+}  // namespace
+
+PlaneReports audit_planes(const FabricView& view, const ForwardingTables& tables, const Lanes& lanes,
+                          const AuditOptions& options, PlaneReports known) {
   static const PlaneLanes one_lane;
+  known.resize(tables.scope().planes().size());
+  for (const PlaneId id : tables.scope().planes()) {
+    if (known[id.index()]) continue;
+    const PlaneLanes& plane_lanes = id.index() < lanes.planes.size() ? lanes.planes[id.index()] : one_lane;
+    known[id.index()] = std::make_shared<const PlaneReport>(audit_plane(view, tables, plane_lanes, id, options));
+  }
+  return known;
+}
+
+AuditReport combined(const FabricView& view, const ForwardingTables& tables, const PlaneReports& planes,
+                     const AuditOptions& options) {
   AuditReport report;
   std::uint64_t shift_sum = 0, shift_count = 0;
-  for (const PlaneId id : scope.planes()) {
-    const Plane& plane = scope.plane(id);
-    const auto destinations = static_cast<std::uint32_t>(plane.destination_count());
-    const PlaneTables& plane_tables = tables.plane(id);
-    if (destinations == 0) continue;
-    if (plane_tables.destinations() != destinations) {  // nothing was set
-      report.findings.push_back({"noTables",
-                                 Severity::error,
-                                 "a part of the fabric has no tables",
-                                 {std::string(topology.name(plane.switches.front()))}});
-    }
-    const PlaneLanes& plane_lanes = id.index() < lanes.planes.size() ? lanes.planes[id.index()] : one_lane;
-    const PortMap ports(plane, view);
-    const std::size_t parts = std::clamp<std::size_t>(options.parts, 1, destinations);
-    std::vector<std::unique_ptr<PlaneAudit>> looked(parts);
-    const auto look = [&](std::size_t part) {
-      looked[part] = std::make_unique<PlaneAudit>(plane, ports, plane_tables, plane_lanes, options.max_examples);
-      looked[part]->look(static_cast<std::uint32_t>(destinations * part / parts),
-                         static_cast<std::uint32_t>(destinations * (part + 1) / parts));
-    };
-    if (options.run && parts > 1) {
-      options.run(parts, look);
-    } else {
-      for (std::size_t part = 0; part < parts; ++part) look(part);
-    }
-    PlaneAudit& whole = *looked.front();
-    for (std::size_t part = 1; part < parts; ++part) whole.add(*looked[part]);
-
-    report.pairs += whole.pairs;
-    report.unreachable_pairs += whole.unreachable;
-    report.cut_off_pairs += whole.cut_off;
-    report.unmanaged_pairs += whole.unmanaged;
-    report.looping_pairs += whole.looping;
-    report.nonminimal_pairs += whole.nonminimal;
-    report.drained_entries += whole.drained_entries;
-    report.longest_route = std::max(report.longest_route, whole.longest);
-    report.lanes = std::max<unsigned>(report.lanes, plane_lanes.lanes);
-    for (const UnreachedPair& pair : whole.unreached) {
+  for (const auto& plane : planes) {
+    const AuditReport& one = plane->report;
+    report.pairs += one.pairs;
+    report.unreachable_pairs += one.unreachable_pairs;
+    report.cut_off_pairs += one.cut_off_pairs;
+    report.unmanaged_pairs += one.unmanaged_pairs;
+    report.looping_pairs += one.looping_pairs;
+    report.nonminimal_pairs += one.nonminimal_pairs;
+    report.drained_entries += one.drained_entries;
+    report.longest_route = std::max(report.longest_route, one.longest_route);
+    report.lanes = std::max(report.lanes, one.lanes);
+    for (const UnreachedPair& pair : one.unreached) {
       if (report.unreached.size() < options.max_examples) report.unreached.push_back(pair);
     }
-    add_circles(topology, plane, *whole.channels, report);
-    add_loads(topology, plane, whole, report);
-    for (const std::uint64_t load :
-         shift_loads(plane, ports, plane_tables, sample_shifts(plane, options.shift_samples))) {
+    report.credit_loops += one.credit_loops;
+    if (report.credit_loop.empty()) report.credit_loop = one.credit_loop;
+    if (one.max_link_load > report.max_link_load) {
+      report.max_link_load = one.max_link_load;
+      report.max_link = one.max_link;
+    }
+    if (one.max_link_load_hosts > report.max_link_load_hosts) {
+      report.max_link_load_hosts = one.max_link_load_hosts;
+      report.max_link_hosts = one.max_link_hosts;
+    }
+    for (const std::uint64_t load : plane->shift_loads) {
       report.worst_shift_load = std::max(report.worst_shift_load, load);
       shift_sum += load;
       ++shift_count;
     }
+    for (const Finding& finding : one.findings) report.findings.push_back(finding);
   }
   if (shift_count > 0) report.mean_shift_load = static_cast<double>(shift_sum) / static_cast<double>(shift_count);
   add_findings(view, tables, report);
   return report;
+}
+
+AuditReport audit(const FabricView& view, const ForwardingTables& tables, const Lanes& lanes,
+                  const AuditOptions& options) {
+  return combined(view, tables, audit_planes(view, tables, lanes, options), options);
+}
+
+PlaneReports unchanged_planes(const PlaneReports& before, const AuditedTables& was, const AuditedTables& is) {
+  const RoutingScope& scope = is.tables.scope();
+  const Topology& topology = is.view.topology();
+  PlaneReports kept = before;
+  kept.resize(scope.planes().size());
+  const auto forget = [&](SwitchId sw) {
+    if (sw && scope.plane_of(sw)) kept[scope.plane_of(sw).index()] = nullptr;
+  };
+  is.view.for_each_touched_link(was.view, [&](LinkId link) {
+    if (is.view.state(link) == was.view.state(link) && is.view.drained(link) == was.view.drained(link)) return;
+    for (const PortId end : {topology.a(link), topology.b(link)}) {
+      if (topology.is_switch_port(end)) forget(topology.switch_of(end));
+    }
+  });
+  is.view.for_each_touched_switch(was.view, [&](SwitchId sw) {
+    if (is.view.drained(sw) != was.view.drained(sw)) forget(sw);
+  });
+  for (const PlaneId id : scope.planes()) {
+    const std::size_t i = id.index();
+    const bool same_lanes = i < was.lanes.planes.size() && i < is.lanes.planes.size()
+                                ? was.lanes.planes[i] == is.lanes.planes[i]
+                                : i >= was.lanes.planes.size() && i >= is.lanes.planes.size();
+    if (!same_lanes || !(was.tables.plane(id) == is.tables.plane(id))) kept[i] = nullptr;
+  }
+  return kept;
 }
 
 }  // namespace railweave::fabric

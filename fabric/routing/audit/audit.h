@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -80,5 +81,27 @@ struct AuditReport {
 
 AuditReport audit(const FabricView& view, const ForwardingTables& tables, const Lanes& lanes,
                   const AuditOptions& options = {});
+
+// The same plane by plane, so that what did not change need not be looked at again.
+struct PlaneReport {
+  AuditReport report;  // without findings about pairs and lanes
+  std::vector<std::uint64_t> shift_loads;
+};
+using PlaneReports = std::vector<std::shared_ptr<const PlaneReport>>;  // by PlaneId
+
+// known: of planes for which a report is there already, by PlaneId; null or short: to be made.
+PlaneReports audit_planes(const FabricView& view, const ForwardingTables& tables, const Lanes& lanes,
+                          const AuditOptions& options, PlaneReports known = {});
+AuditReport combined(const FabricView& view, const ForwardingTables& tables, const PlaneReports& planes,
+                     const AuditOptions& options);
+
+// What was reported of the planes whose cables, drains, tables and lanes are the same before and after; null for the
+// others. The two are of one topology.
+struct AuditedTables {
+  const FabricView& view;
+  const ForwardingTables& tables;
+  const Lanes& lanes;
+};
+PlaneReports unchanged_planes(const PlaneReports& before, const AuditedTables& was, const AuditedTables& is);
 
 }  // namespace railweave::fabric
