@@ -52,6 +52,11 @@ Result<std::optional<std::uint64_t>> wanted_version(const Request& request, cons
     case Precondition::holds:
       return version;
     case Precondition::fails:
+      // A job's tag says, after its version, what is not of the job: see job_handlers.cc.
+      if (request.headers.value("If-Match").find("\"" + id + "." + std::to_string(version) + "-") !=
+          std::string_view::npos) {
+        return version;
+      }
       break;
   }
   return fail(ErrorKind::precondition, "precondition.versionDiffers",

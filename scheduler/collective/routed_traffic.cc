@@ -1,14 +1,13 @@
 #include "scheduler/collective/routed_traffic.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <map>
-#include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "scheduler/collective/job_flows.h"
 #include "scheduler/collective/link_senders.h"
-#include "scheduler/collective/placement_cost.h"
 
 namespace railweave::scheduler {
 namespace {
@@ -118,31 +117,34 @@ double flow_count(const Parallelism& parallelism, const TrafficSpec& traffic) {
   return count;
 }
 
-std::optional<LinkTraffic> routed_traffic(const RoutedTrafficInput& in, std::span<const GpuId> gpu_of_rank,
-                                          const Parallelism& parallelism, const TrafficSpec& traffic,
-                                          const GpuGeneration& generation) {
-  LinkTraffic bundled, routed;
-  PlacementCostModel model(in.bundles, generation);
-  const PlacementCost cost = model.predict(gpu_of_rank, parallelism, traffic, in.bundle_mbps, {}, &bundled);
+LinkTraffic routed_traffic(const RoutedTrafficInput& in, std::span<const GpuId> gpu_of_rank,
+                           const Parallelism& parallelism, const TrafficSpec& traffic, const GpuGeneration& generation,
+                           const LinkTraffic& bundled) {
+  LinkTraffic routed;
   JobWalk walk(in, gpu_of_rank);
   for (std::size_t g = 0; g < kCommGroups; ++g) {
     const auto group = static_cast<CommGroup>(g);
     const GroupTraffic& own = traffic_of_group(traffic, group);
     GroupLoad& load = routed.groups[g];
-    load.domains = cost.groups[g].domains;
+    load.domains = bundled.groups[g].domains;
     if (own.bytes <= 0 || load.domains == 0) continue;
-    for (auto& phase : bundled.groups[g].phases) {
+    GroupLoad nvlink = bundled.groups[g];
+    for (auto& phase : nvlink.phases) {
       std::erase_if(phase,
                     [&](const LinkBytes& on) { return in.bundles.kind(on.link) != FabricBundles::Kind::nvlink; });
     }
-    load.floor_us = phases_time(bundled.groups[g], in.bundle_mbps, nullptr).us;
+    load.floor_us = phases_time(nvlink, in.bundle_mbps, nullptr).us;
+    if (load.domains == 1) {  // nothing leaves an NVLink domain
+      load.phases.resize(1);
+      continue;
+    }
     // There and back take turns; of a pipeline, too, as training_step.h has it.
     const bool turns = there_and_back(group, own);
     LinkSums there, back;
     bool second = false;
     for (const RankFlow& flow : job_flows(in.bundles, gpu_of_rank, parallelism, traffic, group, generation.nvls)) {
       if (!walk.add(flow, generation.constants.network_efficiency, second ? back : there, load.path_us)) {
-        return std::nullopt;
+        load.floor_us = std::numeric_limits<double>::infinity();
       }
       second = turns && !second;
     }

@@ -2,7 +2,6 @@
 // by the forwarding tables. NVLink is the job's own; what it takes is in the floors.
 #pragma once
 
-#include <optional>
 #include <span>
 
 #include "fabric/flow/flow_paths.h"
@@ -25,9 +24,10 @@ struct RoutedTrafficInput {
 };
 
 // GPUs with several adapter ports send over all of them, each to the port on its rail; a GPU without a route to another
-// sends through a neighbour of the job in its NVLink domain that has one (NCCL's PXN). None: some flow finds no way.
-std::optional<LinkTraffic> routed_traffic(const RoutedTrafficInput& in, std::span<const fabric::GpuId> gpu_of_rank,
-                                          const Parallelism& parallelism, const TrafficSpec& traffic,
-                                          const GpuGeneration& generation);
+// sends through a neighbour of the job in its NVLink domain that has one (NCCL's PXN). Where some flow finds no way,
+// its group's floor is infinite. bundled: the loads of the same placement on bundles, as PlacementCostModel gives them.
+LinkTraffic routed_traffic(const RoutedTrafficInput& in, std::span<const fabric::GpuId> gpu_of_rank,
+                           const Parallelism& parallelism, const TrafficSpec& traffic, const GpuGeneration& generation,
+                           const LinkTraffic& bundled);
 
 }  // namespace railweave::scheduler
