@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "db/journal.h"
+#include "services/control/contention_book.h"
 #include "services/control/control_loop.h"
 #include "services/control/event_catch_up.h"
 #include "services/control/event_feed.h"
@@ -29,6 +30,13 @@ struct ControlPlane {
     control::GuaranteeBook book;
   };
   std::shared_ptr<Guarantees> guarantees = std::make_shared<Guarantees>(routes);
+  // What placed jobs slow each other by, likewise.
+  struct Contention {
+    explicit Contention(std::shared_ptr<control::RoutingCache> routes) : book(std::move(routes)) {}
+    std::timed_mutex mutex;
+    control::ContentionBook book;
+  };
+  std::shared_ptr<Contention> contention = std::make_shared<Contention>(routes);
 };
 
 }  // namespace railweave::api

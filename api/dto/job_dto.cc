@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "api/dto/contention_json.h"
+#include "api/dto/digest.h"
 #include "api/dto/guarantee_out.h"
 #include "api/dto/job_spec_json.h"
 #include "api/dto/job_state_json.h"
@@ -143,7 +145,8 @@ std::string_view to_string(Outcome outcome) {
 std::string write_explanation(const scheduler::Explanation& explanation) { return dump(explanation_json(explanation)); }
 
 std::string write_placement(const JobSpec& spec, const PlacementResult& result, const PlacementFabric& fabric,
-                            bool with_ranks, const control::JobGuarantee* guarantee) {
+                            bool with_ranks, const control::JobGuarantee* guarantee,
+                            const control::JobContention* contention) {
   Out value = result_json(result, fabric.topology());
   if (result.outcome == Outcome::placed) {
     const RankMap map(fabric, spec.parallelism, result.placement.gpu_of_rank);
@@ -152,6 +155,7 @@ std::string write_placement(const JobSpec& spec, const PlacementResult& result, 
     value["ranks"] = std::move(ranks);
     value["groups"] = groups_to_json(fabric, spec.parallelism, result.placement);
     value["predicted"] = result.placement.predicted ? to_json(*result.placement.predicted) : Out(nullptr);
+    value["withContention"] = contention == nullptr ? Out(nullptr) : to_json(*contention);
     value["alternatives"] = alternatives_to_json(result.alternatives);
     value["guarantee"] = guarantee != nullptr ? guarantee_out(*guarantee) : Out(nullptr);
   }
@@ -167,7 +171,12 @@ Out to_json(const scheduler::WaitReason& reason) {
           {"expectedAt", time_or_null(reason.at_us)}};
 }
 
-std::string write_job(const control::Job& job, const PlacementFabric& fabric, const scheduler::WaitReason* waits) {
+std::string contention_digest(const control::JobContention* contention) {
+  return contention == nullptr ? std::string() : sha256_hex(dump(to_json(*contention))).substr(0, 12);
+}
+
+std::string write_job(const control::Job& job, const PlacementFabric& fabric, const scheduler::WaitReason* waits,
+                      const control::JobContention* contention) {
   const std::string id = control::to_string(job.id);
   Out value = job_line_json(job);
   value["job"] = id;
@@ -176,6 +185,7 @@ std::string write_job(const control::Job& job, const PlacementFabric& fabric, co
   value["placement"] = has_place(job) ? placement_json(job.placement, fabric.topology()) : Out(nullptr);
   value["groups"] = has_place(job) ? groups_to_json(fabric, job.spec.parallelism, job.placement) : Out(nullptr);
   value["predicted"] = job.placement.predicted ? to_json(*job.placement.predicted) : Out(nullptr);
+  value["withContention"] = contention == nullptr ? Out(nullptr) : to_json(*contention);
   value["waits"] = waits == nullptr ? Out(nullptr) : to_json(*waits);
   value["notBefore"] = time_or_null(job.not_before_us);
   value["checkpointedAt"] = time_or_null(job.saved_us);

@@ -8,23 +8,28 @@
 #include "scheduler/placement/placement.h"
 #include "scheduler/placement/placement_fabric.h"
 #include "scheduler/queue/wait_reason.h"
+#include "services/control/contention_book.h"
 #include "services/control/job.h"
 
 namespace railweave::api {
 
 // The answer to a what-if: outcome, and groups or explanation. with_ranks: the rank map too. guarantee: what it would
-// be given.
+// be given. contention: beside the jobs that there are; null: not known.
 std::string write_placement(const scheduler::JobSpec& spec, const scheduler::PlacementResult& result,
                             const scheduler::PlacementFabric& fabric, bool with_ranks,
-                            const control::JobGuarantee* guarantee = nullptr);
+                            const control::JobGuarantee* guarantee = nullptr,
+                            const control::JobContention* contention = nullptr);
 
 // The explanation alone, as problem details carry it ("explanation" member).
 std::string write_explanation(const scheduler::Explanation& explanation);
 std::string_view to_string(scheduler::Outcome outcome);  // "placed", "notNow", "never"
 
-// A job as POST /v1/jobs and GET /v1/jobs/{id} answer it. waits: why, as of the queue's last cycle; null: not known.
+// A job as POST /v1/jobs and GET /v1/jobs/{id} answer it. waits: why, as of the queue's last cycle; contention: beside
+// other placed jobs; null: not known.
 std::string write_job(const control::Job& job, const scheduler::PlacementFabric& fabric,
-                      const scheduler::WaitReason* waits = nullptr);
+                      const scheduler::WaitReason* waits = nullptr, const control::JobContention* contention = nullptr);
+// A digest of what write_job() says of contention, which changes without a new version of the job; "": nothing.
+std::string contention_digest(const control::JobContention* contention);
 // ... as one line of a list.
 std::string write_job_line(const control::Job& job);
 

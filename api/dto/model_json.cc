@@ -6,6 +6,7 @@
 namespace railweave::api {
 namespace {
 
+using scheduler::GradientExchange;
 using scheduler::GroupTraffic;
 using scheduler::MixtureOfExperts;
 using scheduler::ModelSpec;
@@ -19,6 +20,9 @@ constexpr Names<Precision, 3> kPrecisions{
     {{"fp32", Precision::fp32}, {"bf16", Precision::bf16}, {"fp8", Precision::fp8}}};
 constexpr Names<Sharding, 3> kShardings{
     {{"none", Sharding::none}, {"optimizer", Sharding::optimizer}, {"parameters", Sharding::parameters}}};
+constexpr Names<GradientExchange, 3> kExchanges{{{"rings", GradientExchange::rings},
+                                                {"parameterServers", GradientExchange::parameter_servers},
+                                                {"inNetwork", GradientExchange::in_network}}};
 constexpr Names<double ModelSpec::*, 5> kOverlaps{{{"tensor", &ModelSpec::overlap_tensor},
                                                    {"context", &ModelSpec::overlap_context},
                                                    {"expert", &ModelSpec::overlap_expert},
@@ -102,6 +106,8 @@ Result<ModelSpec> model_from_json(const Json& value, const std::string& pointer)
   reader.read("recompute", model.recompute);
   reader.read("gradientCompression", model.gradient_compression);
   reader.read("synchroniseEvery", model.synchronise_every);
+  read_named(reader, "gradientExchange", kExchanges, model.exchange);
+  reader.read("parameterServers", model.parameter_servers);
   read_overlap(reader, model);
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   return model;
@@ -136,6 +142,8 @@ Out to_json(const ModelSpec& model) {
   put("recompute", model.recompute, usual.recompute);
   put("gradientCompression", model.gradient_compression, usual.gradient_compression);
   put("synchroniseEvery", model.synchronise_every, usual.synchronise_every);
+  if (model.exchange != usual.exchange) value["gradientExchange"] = name_of(model.exchange, kExchanges);
+  put("parameterServers", model.parameter_servers, usual.parameter_servers);
   for (const auto& [name, member] : kOverlaps) {
     if (model.*member != usual.*member) value["overlap"][std::string(name)] = model.*member;
   }
@@ -154,6 +162,8 @@ Result<TrafficSpec> traffic_from_json(const Json& value, const std::string& poin
     fields.read("bytesPerStep", into.bytes);
     into.calls = 1;
     fields.read("callsPerStep", into.calls);
+    read_named(fields, "exchange", kExchanges, into.exchange);
+    fields.read("servers", into.servers);
     if (auto done = fields.finish(); !done) reader.set_error(done.error());
   }
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
@@ -165,7 +175,10 @@ Out to_json(const TrafficSpec& traffic) {
   for (const auto& [name, member] : kGroups) {
     const GroupTraffic& group = traffic.*member;
     if (group == GroupTraffic{}) continue;
-    value[std::string(name)] = {{"bytesPerStep", group.bytes}, {"callsPerStep", group.calls}};
+    Out& of = value[std::string(name)];
+    of = {{"bytesPerStep", group.bytes}, {"callsPerStep", group.calls}};
+    if (group.exchange != GradientExchange::rings) of["exchange"] = name_of(group.exchange, kExchanges);
+    if (group.servers > 1) of["servers"] = group.servers;
   }
   return value;
 }

@@ -67,7 +67,11 @@ Out alternatives_to_json(const std::vector<scheduler::Alternative>& alternatives
   for (const auto& alternative : alternatives) {
     list.push_back({{"change", alternative.change},
                     {"stepMs", ms(alternative.step_us)},
-                    {"communicationMs", ms(alternative.communication_us)}});
+                    {"communicationMs", ms(alternative.communication_us)},
+                    {"withContention",
+                     {{"basis", "bundles"},
+                      {"stepMs", ms(alternative.shared_step_us)},
+                      {"communicationMs", ms(alternative.shared_communication_us)}}}});
   }
   return list;
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/dto/job_json.h"
+#include "api/dto/prediction_json.h"
 #include "api/dto/queue_policy_json.h"
 
 namespace railweave::api {
@@ -79,11 +80,13 @@ Out to_json(const JobEvicted& event) {
           {"reason", event.reason}};
 }
 Out to_json(const JobMoved& event, const fabric::Topology& topology) {
-  return {{"number", event.id.number()},
-          {"ranksMoved", event.ranks},
-          {"reason", event.reason},
-          {"ranks", ranks_to_json(topology, event.gpu_of_rank)},
-          {"idle", ranks_to_json(topology, event.idle_gpus)}};
+  Out value{{"number", event.id.number()},
+            {"ranksMoved", event.ranks},
+            {"reason", event.reason},
+            {"ranks", ranks_to_json(topology, event.gpu_of_rank)},
+            {"idle", ranks_to_json(topology, event.idle_gpus)}};
+  if (event.predicted) value["predicted"] = to_json(*event.predicted);
+  return value;
 }
 Out to_json(const JobDamaged& event) { return {{"number", event.id.number()}, {"damage", event.damage}}; }
 Out to_json(const JobCheckpointed& event) { return {{"number", event.id.number()}, {"savedUs", event.saved_us}}; }
@@ -115,6 +118,11 @@ std::optional<Result<EventBody>> queue_event_from_json(std::string_view kind, co
     body.id = read_id(reader);
     reader.read("ranksMoved", body.ranks);
     reader.read("reason", body.reason);
+    if (const Json* predicted = reader.take("predicted"); predicted != nullptr) {
+      auto prediction = prediction_from_json(*predicted, "/data/predicted");
+      if (!prediction) return std::unexpected(prediction.error());
+      body.predicted = std::move(*prediction);
+    }
     auto gpus = read_gpus(reader, "ranks", topology);
     if (!gpus) return std::unexpected(gpus.error());
     body.gpu_of_rank = std::move(*gpus);

@@ -1,4 +1,8 @@
 #include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
 
 #include "api/dto/digest.h"
 #include "api/dto/guarantee_dto.h"
@@ -8,10 +12,12 @@
 #include "api/dto/queue_dto.h"
 #include "api/dto/rank_text.h"
 #include "api/dto/time_text.h"
+#include "api/handlers/job_answers.h"
 #include "api/handlers/list_query.h"
 #include "api/handlers/queue_state.h"
 #include "api/handlers/reply.h"
 #include "api/handlers/routes.h"
+#include "api/http/etag.h"
 #include "services/control/admitted_placement.h"
 #include "services/control/placer_cache.h"
 #include "services/control/tenant_limit.h"
@@ -32,22 +38,46 @@ Result<JobPtr> find_job(const control::ClusterState& state, const std::string& i
               "GET /v1/jobs lists them; long ended ones are in the store's job_history");
 }
 
-std::string version_etag(const control::Job& job) { return etag_of(control::to_string(job.id), job.version); }
-
+// With its ETag: its version, and what others do to it now. If-Match looks at the version alone (reply.cc).
 Response job_answer(const ControlPlane& plane, const control::ClusterState& state, const control::Job& job,
-                    int status) {
+                    const std::optional<control::JobContention>& contention, int status) {
   const auto queue = plane.loop.queue();
   const auto* waits = job.state == control::JobState::queued ? wait_reason(*queue, job.id) : nullptr;
-  return Response::json(write_job(job, *state.placement_fabric, waits), status);
+  const auto* beside = contention ? &*contention : nullptr;
+  const std::string digest = contention_digest(beside);
+  const std::string id = control::to_string(job.id) + "." + std::to_string(job.version);
+  return Response::json(write_job(job, *state.placement_fabric, waits, beside), status)
+      .with("ETag", strong_etag(digest.empty() ? id : id + "-" + digest));
 }
 
-// The answer is the job as it is then.
-void submit_change(const ControlPlane& plane, control::Command command, const Responder& respond) {
-  submit(plane, std::move(command), respond, [&plane](const control::Accepted& accepted) {
-    const JobPtr job = accepted.state->jobs.find(accepted.job);
-    if (job == nullptr) return Response::empty();
-    return job_answer(plane, *accepted.state, *job, 200).with("ETag", version_etag(*job));
-  });
+// Hands the command to the control loop; the answer is the job as it is then, made of it by `make`, not on the control
+// thread unless too many answers wait already: then it says nothing of other jobs.
+using MakeAnswer = std::function<Response(const control::Accepted&, const control::Job&,
+                                          const std::optional<control::JobContention>&)>;
+void submit_for_job(const ControlPlane& plane, const std::shared_ptr<JobAnswers>& answers, control::Command command,
+                    const Responder& respond, MakeAnswer make) {
+  const bool queued = plane.loop.submit(
+      std::move(command), [&plane, answers, respond, make = std::move(make)](const control::CommandResult& result) {
+        if (!result) return reply(respond, result.error());
+        const JobPtr job = result->state->jobs.find(result->job);
+        if (job == nullptr) return void(respond(Response::empty()));
+        if (!job->holds_gpus()) return void(respond(make(*result, *job, std::nullopt)));
+        JobAnswers::Task task = [&plane, respond, make, accepted = *result, job] {
+          respond(make(accepted, *job, contention_of(plane, *accepted.state, *job)));
+        };
+        if (!answers->run_later(task)) respond(make(*result, *job, std::nullopt));
+      });
+  if (!queued) {
+    respond(Error{ErrorKind::busy, "service.busy", "too many changes are waiting", {}, "try again in a second"});
+  }
+}
+
+void submit_change(const ControlPlane& plane, const std::shared_ptr<JobAnswers>& answers, control::Command command,
+                   const Responder& respond) {
+  submit_for_job(plane, answers, std::move(command), respond,
+                 [&plane](const control::Accepted& accepted, const control::Job& job, const auto& contention) {
+                   return job_answer(plane, *accepted.state, job, contention, 200);
+                 });
 }
 
 void list_jobs(const ControlPlane& plane, const Request& request, const Responder& respond) {
@@ -94,7 +124,8 @@ void list_jobs(const ControlPlane& plane, const Request& request, const Responde
   respond(Response::json(std::move(page).finish(next, state->seq)));
 }
 
-void post_job(const ControlPlane& plane, const Request& request, const Responder& respond) {
+void post_job(const ControlPlane& plane, const std::shared_ptr<JobAnswers>& answers, const Request& request,
+              const Responder& respond) {
   if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
   auto wish = read_job_request(request.body);
   if (!wish) return void(respond(wish.error()));
@@ -110,13 +141,13 @@ void post_job(const ControlPlane& plane, const Request& request, const Responder
   }
   control::SubmitJob command{std::move(wish->spec), key, key.empty() ? std::string() : sha256_hex(request.body),
                              wish->queue, wish->not_before_us};
-  submit(plane, {actor_of(request), std::move(command)}, respond, [&plane](const control::Accepted& accepted) {
-    const JobPtr job = accepted.state->jobs.find(accepted.job);
-    Response response = job_answer(plane, *accepted.state, *job, accepted.replayed ? 200 : 201);
-    response.headers.set("Location", "/v1/jobs/" + control::to_string(accepted.job));
-    response.headers.set("ETag", version_etag(*job));
-    return response;
-  });
+  submit_for_job(plane, answers, {actor_of(request), std::move(command)}, respond,
+                 [&plane](const control::Accepted& accepted, const control::Job& job, const auto& contention) {
+                   Response response =
+                       job_answer(plane, *accepted.state, job, contention, accepted.replayed ? 200 : 201);
+                   response.headers.set("Location", "/v1/jobs/" + control::to_string(accepted.job));
+                   return response;
+                 });
 }
 
 void get_job(const ControlPlane& plane, const Request& request, const Responder& respond) {
@@ -124,11 +155,11 @@ void get_job(const ControlPlane& plane, const Request& request, const Responder&
   const auto state = plane.loop.state();
   auto job = find_job(*state, request.param("id"));
   if (!job) return void(respond(job.error()));
+  Response response = job_answer(plane, *state, **job, contention_of(plane, *state, **job), 200);
   // Why it waits changes without a new version: no answer "not modified" while it does.
-  if ((*job)->state == control::JobState::queued) {
-    return void(respond(job_answer(plane, *state, **job, 200).with("ETag", version_etag(**job))));
-  }
-  respond(with_etag(request, job_answer(plane, *state, **job, 200), version_etag(**job)));
+  const std::string etag(response.headers.value("ETag"));
+  if ((*job)->state == control::JobState::queued) return void(respond(std::move(response)));
+  respond(with_etag(request, std::move(response), etag));
 }
 
 void get_rank_text(const ControlPlane& plane, const Request& request, const Responder& respond, RankFormat format) {
@@ -195,7 +226,8 @@ void get_ranks(const ControlPlane& plane, const Request& request, const Responde
                         std::max((*job)->version, state->accepted.version))));
 }
 
-void end_job(const ControlPlane& plane, const Request& request, const Responder& respond, control::JobState end_state) {
+void end_job(const ControlPlane& plane, const std::shared_ptr<JobAnswers>& answers, const Request& request,
+             const Responder& respond, control::JobState end_state) {
   if (auto checked = check_query(request, {"reason"}); !checked) return void(respond(checked.error()));
   const auto state = plane.loop.state();
   auto job = find_job(*state, request.param("id"));
@@ -207,10 +239,11 @@ void end_job(const ControlPlane& plane, const Request& request, const Responder&
     return void(respond(Error{ErrorKind::invalid, "query.tooLong", "the reason is longer than 500 bytes", {}, {}}));
   }
   control::EndJob command{(*job)->id, end_state, reason == nullptr ? std::string() : *reason, *version};
-  submit_change(plane, {actor_of(request), std::move(command)}, respond);
+  submit_change(plane, answers, {actor_of(request), std::move(command)}, respond);
 }
 
-void checkpoint_job(const ControlPlane& plane, const Request& request, const Responder& respond) {
+void checkpoint_job(const ControlPlane& plane, const std::shared_ptr<JobAnswers>& answers, const Request& request,
+                    const Responder& respond) {
   if (auto checked = check_query(request, {"at"}); !checked) return void(respond(checked.error()));
   const auto state = plane.loop.state();
   auto job = find_job(*state, request.param("id"));
@@ -227,10 +260,11 @@ void checkpoint_job(const ControlPlane& plane, const Request& request, const Res
     }
     at_us = *time;
   }
-  submit_change(plane, {actor_of(request), control::CheckpointJob{(*job)->id, at_us}}, respond);
+  submit_change(plane, answers, {actor_of(request), control::CheckpointJob{(*job)->id, at_us}}, respond);
 }
 
-void repair_job(const ControlPlane& plane, const Request& request, const Responder& respond) {
+void repair_job(const ControlPlane& plane, const std::shared_ptr<JobAnswers>& answers, const Request& request,
+                const Responder& respond) {
   if (auto checked = check_query(request, {"dryRun"}); !checked) return void(respond(checked.error()));
   const auto dry_run = read_flag(request, "dryRun");
   if (!dry_run) return void(respond(dry_run.error()));
@@ -242,7 +276,7 @@ void repair_job(const ControlPlane& plane, const Request& request, const Respond
   auto wish = read_repair((*job)->id, request.body);
   if (!wish) return void(respond(wish.error()));
   wish->if_version = *version;
-  if (!*dry_run) return submit_change(plane, {actor_of(request), std::move(*wish)}, respond);
+  if (!*dry_run) return submit_change(plane, answers, {actor_of(request), std::move(*wish)}, respond);
   thread_local control::PlacerCache placers;
   const auto repair = control::plan_requested_repair(*state, *wish, placers);
   if (!repair) return void(respond(repair.error()));
@@ -269,8 +303,11 @@ void query_placement(const ControlPlane& plane, const Request& request, const Re
   }
   if (!placed && placed.error().placement == nullptr) return reply(respond, placed.error());
   const auto& result = placed ? placed->result : *placed.error().placement;
+  std::optional<control::JobContention> contention;
+  if (placed) contention = contention_of(plane, *state, *spec, result.placement.gpu_of_rank);
   respond(Response::json(write_placement(*spec, result, *state->placement_fabric, *ranks,
-                                         placed && placed->guarantee ? &*placed->guarantee : nullptr)));
+                                         placed && placed->guarantee ? &*placed->guarantee : nullptr,
+                                         contention ? &*contention : nullptr)));
 }
 
 }  // namespace
@@ -278,17 +315,23 @@ void query_placement(const ControlPlane& plane, const Request& request, const Re
 void add_job_routes(Router& router, const ControlPlane& plane) {
   const RouteOptions compute{.compute = true, .consumes = {"application/json"}};
   const RouteOptions body{.consumes = {"application/json"}};
+  const auto answers = std::make_shared<JobAnswers>();
   router.get("/v1/jobs", [&plane](const Request& q, Responder r) { list_jobs(plane, q, r); }, {.compute = true});
-  router.post("/v1/jobs", [&plane](const Request& q, Responder r) { post_job(plane, q, r); }, body);
-  router.get("/v1/jobs/{id}", [&plane](const Request& q, Responder r) { get_job(plane, q, r); });
+  router.post("/v1/jobs", [&plane, answers](const Request& q, Responder r) { post_job(plane, answers, q, r); }, body);
+  router.get("/v1/jobs/{id}", [&plane](const Request& q, Responder r) { get_job(plane, q, r); }, {.compute = true});
   router.get("/v1/jobs/{id}/ranks", [&plane](const Request& q, Responder r) { get_ranks(plane, q, r); },
              {.compute = true});
-  router.del("/v1/jobs/{id}",
-             [&plane](const Request& q, Responder r) { end_job(plane, q, r, control::JobState::cancelled); });
-  router.post("/v1/jobs/{id}/complete",
-              [&plane](const Request& q, Responder r) { end_job(plane, q, r, control::JobState::completed); });
-  router.post("/v1/jobs/{id}/checkpoint", [&plane](const Request& q, Responder r) { checkpoint_job(plane, q, r); });
-  router.post("/v1/jobs/{id}/repair", [&plane](const Request& q, Responder r) { repair_job(plane, q, r); }, compute);
+  router.del("/v1/jobs/{id}", [&plane, answers](const Request& q, Responder r) {
+    end_job(plane, answers, q, r, control::JobState::cancelled);
+  });
+  router.post("/v1/jobs/{id}/complete", [&plane, answers](const Request& q, Responder r) {
+    end_job(plane, answers, q, r, control::JobState::completed);
+  });
+  router.post("/v1/jobs/{id}/checkpoint",
+              [&plane, answers](const Request& q, Responder r) { checkpoint_job(plane, answers, q, r); });
+  router.post(
+      "/v1/jobs/{id}/repair", [&plane, answers](const Request& q, Responder r) { repair_job(plane, answers, q, r); },
+      compute);
   router.post(
       "/v1/placements/query", [&plane](const Request& q, Responder r) { query_placement(plane, q, r); }, compute);
 }

@@ -43,6 +43,16 @@ std::string etag_of(const std::string& id, std::uint64_t version) {
   return strong_etag(id + "." + std::to_string(version));
 }
 
+namespace {
+
+// A job's tag says, after its version, what is not of the job itself (job_handlers.cc): that may have changed.
+bool names_version(std::string_view if_match, const std::string& version) {
+  const auto at = if_match.find("\"" + version + "-");
+  return at != std::string_view::npos && !(at >= 2 && if_match.substr(at - 2, 2) == "W/");
+}
+
+}  // namespace
+
 Result<std::optional<std::uint64_t>> wanted_version(const Request& request, const std::string& id,
                                                     std::uint64_t version) {
   const std::string etag = version == 0 ? std::string() : etag_of(id, version);
@@ -52,6 +62,7 @@ Result<std::optional<std::uint64_t>> wanted_version(const Request& request, cons
     case Precondition::holds:
       return version;
     case Precondition::fails:
+      if (names_version(request.headers.value("If-Match"), id + "." + std::to_string(version))) return version;
       break;
   }
   return fail(ErrorKind::precondition, "precondition.versionDiffers",

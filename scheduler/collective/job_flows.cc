@@ -44,7 +44,11 @@ std::vector<RankFlow> job_flows(const FabricBundles& bundles, std::span<const fa
                                 bool nvls) {
   const std::array<const GroupTraffic*, kCommGroups> by_group{&traffic.tensor, &traffic.context,     &traffic.expert,
                                                               &traffic.data,   &traffic.expert_data, &traffic.pipeline};
-  const double bytes = by_group[static_cast<std::size_t>(group)]->bytes;
+  const GroupTraffic& own = *by_group[static_cast<std::size_t>(group)];
+  const double bytes = own.bytes;
+  const bool pushes = group != CommGroup::pipeline && there_and_back(group, own);
+  const bool in_network = (group == CommGroup::data || group == CommGroup::expert_data) &&
+                          own.exchange == GradientExchange::in_network;
   std::vector<RankFlow> flows;
   if (bytes <= 0) return flows;
   const auto place = [&](std::uint32_t rank) -> const FabricBundles::Place& {
@@ -59,6 +63,17 @@ std::vector<RankFlow> job_flows(const FabricBundles& bundles, std::span<const fa
       continue;
     }
     const auto n = static_cast<double>(members.size());
+    if (pushes) {
+      const std::size_t servers = std::min<std::size_t>(own.servers, members.size());
+      for (std::size_t s = 0; s < servers; ++s) {
+        for (const std::uint32_t rank : members) {
+          if (rank == members[s]) continue;
+          flows.push_back({rank, members[s], bytes / static_cast<double>(servers)});
+          flows.push_back({members[s], rank, bytes / static_cast<double>(servers)});
+        }
+      }
+      continue;
+    }
     if (group == CommGroup::expert) {
       for (const std::uint32_t a : members) {
         for (const std::uint32_t b : members) {
@@ -88,7 +103,7 @@ std::vector<RankFlow> job_flows(const FabricBundles& bundles, std::span<const fa
     for (std::size_t ring = 0; ring < rings; ++ring) {
       Ranks across;
       for (const Ranks& domain : domains) across.push_back(domain[ring]);
-      add_ring(flows, across, passes * part * bytes / m);
+      add_ring(flows, across, (in_network ? 1 : passes) * part * bytes / m);
     }
   }
   return flows;

@@ -23,24 +23,6 @@ bool PlacementCostModel::by_rail(const Spot* a, const Spot* b) {
   return a->rail != b->rail ? a->rail < b->rail : a->nic < b->nic;
 }
 
-std::string_view to_string(CommGroup group) {
-  switch (group) {
-    case CommGroup::tensor:
-      return "tensor";
-    case CommGroup::context:
-      return "context";
-    case CommGroup::expert:
-      return "expert";
-    case CommGroup::data:
-      return "data";
-    case CommGroup::expert_data:
-      return "expertData";
-    case CommGroup::pipeline:
-      return "pipeline";
-  }
-  return "";
-}
-
 PlacementCostModel::PlacementCostModel(const FabricBundles& bundles, const GpuGeneration& generation)
     : bundles_(bundles), generation_(generation) {
   local_pair_.resize(bundles.bundle_count() / 2);
@@ -48,20 +30,21 @@ PlacementCostModel::PlacementCostModel(const FabricBundles& bundles, const GpuGe
   leaf_group_count_.assign(bundles.leaf_group_count(), 0);
 }
 
-BundlePair PlacementCostModel::local_pair(BundlePair pair, std::span<const double> capacity_mbps) {
+BundlePair PlacementCostModel::local_pair(BundlePair pair) {
   if (pair == kNone) return kNone;
   Numbered& known = local_pair_[pair];
   if (known.stamp == job_) return known.local;
   const auto local = static_cast<BundlePair>(pair_of_.size());
   known = {job_, local};
   pair_of_.push_back(pair);
-  for (const double mbps : {capacity_mbps[std::size_t{2} * pair], capacity_mbps[std::size_t{2} * pair + 1]}) {
+  for (std::size_t b = std::size_t{2} * pair; b < std::size_t{2} * pair + 2; ++b) {
+    const double mbps = left_mbps_.empty() ? capacity_mbps_[b] : std::min(capacity_mbps_[b], left_mbps_[b]);
     us_per_byte_.push_back(mbps > 0 ? 8 / mbps : kNoCapacity);
   }
   return local;
 }
 
-void PlacementCostModel::number(std::span<const fabric::GpuId> gpu_of_rank, std::span<const double> capacity_mbps) {
+void PlacementCostModel::number(std::span<const fabric::GpuId> gpu_of_rank) {
   ++job_;
   units_ = 0;
   pair_of_.assign(1, kNone);
@@ -72,10 +55,10 @@ void PlacementCostModel::number(std::span<const fabric::GpuId> gpu_of_rank, std:
     Numbered& unit = local_unit_[place.unit];
     if (unit.stamp != job_) unit = {job_, units_++};
     spots_[r] = {.unit = unit.local,
-                 .nvlink = place.domain == kNone ? kNone : local_pair(place.nvlink, capacity_mbps),
-                 .nic = local_pair(place.nic, capacity_mbps),
-                 .leaf = local_pair(place.leaf, capacity_mbps),
-                 .pod = local_pair(place.pod, capacity_mbps),
+                 .nvlink = place.domain == kNone ? kNone : local_pair(place.nvlink),
+                 .nic = local_pair(place.nic),
+                 .leaf = local_pair(place.leaf),
+                 .pod = local_pair(place.pod),
                  .host = place.host,
                  .leaf_group = place.leaf_group,
                  .rail = place.rail,
@@ -186,7 +169,7 @@ std::uint32_t PlacementCostModel::sort_by_unit(Members members) {
 }
 
 // passes 2: all-reduce; 1: reduce-scatter or all-gather. Returns the domains it spans; so does the next.
-std::uint32_t PlacementCostModel::add_ring(Members members, double bytes, double passes) {
+std::uint32_t PlacementCostModel::add_ring(Members members, double bytes, double passes, bool in_network) {
   const CollectiveConstants& c = generation_.constants;
   const auto inside = [&](double m) {
     return bytes * (passes == 2 ? nvlink_all_reduce_load(c, generation_.nvls, m) : (m - 1) / m / c.ring_efficiency);
@@ -209,7 +192,9 @@ std::uint32_t PlacementCostModel::add_ring(Members members, double bytes, double
       for (std::uint32_t i = first_of_slot_[s]; i < first_of_slot_[s + 1]; ++i) add_both(sorted_[i]->nvlink, load);
     }
   }
-  const double hop = bytes * network_all_reduce_load(c, generation_.nvls, least_members_, domains) * passes / 2;
+  // Where switches of the network reduce, what a ring carries round twice passes each adapter once.
+  const double hop =
+      bytes * network_all_reduce_load(c, generation_.nvls, least_members_, domains) * (in_network ? 1 : passes) / 2;
   for (std::uint32_t s = 0; s < domains; ++s) {
     const std::uint32_t to = s + 1 == domains ? 0 : s + 1;
     for (std::uint32_t ring = 0; ring < least_members_; ++ring) {
@@ -224,10 +209,7 @@ std::uint32_t PlacementCostModel::add_ring(Members members, double bytes, double
 std::uint32_t PlacementCostModel::add_all_to_all(Members members, double bytes) {
   const CollectiveConstants& c = generation_.constants;
   const std::uint32_t domains = sort_by_unit(members);
-  for (const Spot* spot : members) {
-    ++leaf_group_count_[spot->leaf_group];
-    if (spot->pod != kNone) ++pod_count_[spot->pod];
-  }
+  count(members);
   const auto n = static_cast<double>(members.size());
   const double each = bytes / n, on_network = each / c.network_efficiency, on_nvlink = each / c.ring_efficiency;
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -246,16 +228,76 @@ std::uint32_t PlacementCostModel::add_all_to_all(Members members, double bytes) 
     const double beyond_pod = spot.pod == kNone ? 0 : n - std::max<double>(near, pod_count_[spot.pod]);
     if (beyond_pod > 0) add_both(spot.pod, beyond_pod * on_network);
   }
+  uncount(members);
+  return domains;
+}
+
+void PlacementCostModel::count(Members members) {
+  for (const Spot* spot : members) {
+    ++leaf_group_count_[spot->leaf_group];
+    if (spot->pod != kNone) ++pod_count_[spot->pod];
+  }
+}
+
+void PlacementCostModel::uncount(Members members) {
   for (const Spot* spot : members) {
     leaf_group_count_[spot->leaf_group] = 0;
     if (spot->pod != kNone) pod_count_[spot->pod] = 0;
   }
+}
+
+// Every member sends a part of its bytes to each of the first `servers` members.
+std::uint32_t PlacementCostModel::add_pushes(Members members, double bytes, std::uint32_t servers) {
+  const CollectiveConstants& c = generation_.constants;
+  const std::uint32_t domains = sort_by_unit(members);
+  const std::size_t serving = std::min<std::size_t>(servers, members.size());
+  const double each = bytes / static_cast<double>(serving);
+  // From each member to the servers, then from all members to each server: how many are how near.
+  for (const bool inwards : {false, true}) {
+    const Members far = inwards ? members : members.first(serving), near = inwards ? members.first(serving) : members;
+    count(far);
+    slot_count_.assign(domains, 0);
+    for (std::size_t i = 0; i < far.size(); ++i) ++slot_count_[slot_of_member_[i]];
+    const auto n = static_cast<double>(far.size());
+    for (std::size_t i = 0; i < near.size(); ++i) {
+      const Spot& spot = *near[i];
+      const double inside = slot_count_[slot_of_member_[i]];
+      const double others = inside - (inwards || i < serving ? 1 : 0);  // itself is one of them
+      if (others > 0 && spot.nvlink != kNone) add(spot.nvlink, inwards, others * each / c.ring_efficiency);
+      if (inside == n) continue;
+      if (spot.leaf == kNone) {
+        add(kNowhere, 0, each);
+        continue;
+      }
+      const double on_network = each / c.network_efficiency;
+      add(spot.nic, inwards, (n - inside) * on_network);
+      const double beyond_leaf = n - std::max<double>(inside, leaf_group_count_[spot.leaf_group]);
+      if (beyond_leaf > 0) add(spot.leaf, inwards, beyond_leaf * on_network);
+      const double beyond_pod = spot.pod == kNone ? 0 : n - std::max<double>(inside, pod_count_[spot.pod]);
+      if (beyond_pod > 0) add(spot.pod, inwards, beyond_pod * on_network);
+    }
+    uncount(far);
+  }
   return domains;
 }
 
-GroupCost PlacementCostModel::finish(const GroupTraffic& traffic, std::uint64_t members, double passes,
+// What the group's members have put on bundles so far.
+void PlacementCostModel::note_loads(CommGroup group, bool back) {
+  GroupLoad& into = loads_->groups[static_cast<std::size_t>(group)];
+  into.phases.assign(back ? 2 : 1, {});
+  for (std::uint32_t i = 0; i < std::uint32_t{2} * static_cast<std::uint32_t>(pair_of_.size()); ++i) {
+    if (load_[i] <= 0 || i / 2 == kNowhere) continue;
+    const std::uint32_t bundle = 2 * pair_of_[i / 2] + i % 2;
+    into.phases[0].push_back({bundle, load_[i], 1});
+    if (back) into.phases[1].push_back({bundle ^ 1U, load_[i], 1});
+  }
+}
+
+GroupCost PlacementCostModel::finish(CommGroup group, const GroupTraffic& traffic, std::uint64_t members,
                                      std::uint32_t domains) {
   GroupCost cost{.domains = domains};
+  const bool back = there_and_back(group, traffic);
+  if (loads_ != nullptr) note_loads(group, back);
   // Four maxima side by side: one would wait for itself at every step.
   static_assert(kLanes == 4);
   double a = 0, b = 0, c = 0, d = 0;
@@ -276,11 +318,24 @@ GroupCost PlacementCostModel::finish(const GroupTraffic& traffic, std::uint64_t 
     cost.bundle = 2 * pair_of_[worst / 2] + static_cast<std::uint32_t>(worst % 2);
     cost.bundle_kind = bundles_.kind(cost.bundle);
   }
-  const double calls = std::max(traffic.calls, 1.0);
-  const std::uint64_t inside = (members + domains - 1) / domains;
-  cost.time_us = calls * call_us(generation_.constants, generation_.nvls, inside, domains, traffic.bytes / calls,
-                                 cost.transfer_us / calls, passes);
+  if (back) cost.transfer_us *= 2;
+  cost.time_us = group_time_us(generation_, group, traffic, members, domains, cost.transfer_us);
+  if (loads_ != nullptr) loads_->groups[static_cast<std::size_t>(group)].domains = domains;
   return cost;
+}
+
+double group_time_us(const GpuGeneration& generation, CommGroup group, const GroupTraffic& traffic,
+                     std::uint64_t members, std::uint32_t domains, double transfer_us) {
+  const double calls = std::max(traffic.calls, 1.0);
+  if (there_and_back(group, traffic)) {  // each a message between two
+    return 2 * calls *
+           call_us(generation.constants, generation.nvls, 1, std::min(domains, 2U), traffic.bytes / calls,
+                   transfer_us / 2 / calls, 1);
+  }
+  const double passes = group == CommGroup::context || group == CommGroup::expert ? 1 : 2;
+  const std::uint64_t inside = (members + domains - 1) / domains;
+  return calls * call_us(generation.constants, generation.nvls, inside, domains, traffic.bytes / calls,
+                         transfer_us / calls, passes);
 }
 
 GroupCost PlacementCostModel::cost_of(CommGroup group, const GroupTraffic& traffic) {
@@ -288,6 +343,8 @@ GroupCost PlacementCostModel::cost_of(CommGroup group, const GroupTraffic& traff
   std::uint32_t domains = 0;
   std::uint64_t members = 0;
   const double passes = group == CommGroup::context || group == CommGroup::expert ? 1 : 2;
+  const bool gradients = group == CommGroup::data || group == CommGroup::expert_data;
+  const bool in_network = gradients && traffic.exchange == GradientExchange::in_network;
   for_each_group(group, [&](Members all) {
     members = all.size();
     if (group == CommGroup::pipeline) {
@@ -296,31 +353,33 @@ GroupCost PlacementCostModel::cost_of(CommGroup group, const GroupTraffic& traff
         domains = std::max(domains, all[i]->unit == all[i + 1]->unit ? 1U : 2U);
         add_hop(*all[i], *all[i + 1], traffic.bytes / c.network_efficiency, traffic.bytes / c.ring_efficiency);
       }
-      return;
+    } else if (group == CommGroup::expert) {
+      domains = std::max(domains, add_all_to_all(all, traffic.bytes));
+    } else if (there_and_back(group, traffic)) {
+      domains = std::max(domains, add_pushes(all, traffic.bytes, traffic.servers));
+    } else {
+      domains = std::max(domains, add_ring(all, traffic.bytes, passes, in_network));
     }
-    domains = std::max(domains, group == CommGroup::expert ? add_all_to_all(all, traffic.bytes)
-                                                           : add_ring(all, traffic.bytes, passes));
   });
   if (domains == 0) return {};
-  if (group != CommGroup::pipeline) return finish(traffic, members, passes, domains);
-  // Forth and back, each a message between two.
-  GroupCost cost = finish(traffic, domains, 1, domains);
-  cost.transfer_us *= 2;
-  cost.time_us *= 2;
-  return cost;
+  return finish(group, traffic, members, domains);
 }
 
 PlacementCost PlacementCostModel::predict(std::span<const fabric::GpuId> gpu_of_rank, const Parallelism& parallelism,
-                                          const TrafficSpec& traffic, std::span<const double> capacity_mbps) {
+                                          const TrafficSpec& traffic, std::span<const double> capacity_mbps,
+                                          std::span<const double> left_mbps, LinkTraffic* loads) {
   RAILWEAVE_CHECK(gpu_of_rank.size() == rank_count(parallelism), "every rank has a GPU");
   RAILWEAVE_CHECK(capacity_mbps.size() == bundles_.bundle_count(), "capacities are by bundle");
+  RAILWEAVE_CHECK(left_mbps.empty() || left_mbps.size() == capacity_mbps.size(), "what is left is by bundle");
   parallelism_ = parallelism;
-  number(gpu_of_rank, capacity_mbps);
-  const std::array<const GroupTraffic*, kCommGroups> by_group{&traffic.tensor, &traffic.context,     &traffic.expert,
-                                                              &traffic.data,   &traffic.expert_data, &traffic.pipeline};
+  capacity_mbps_ = capacity_mbps;
+  left_mbps_ = left_mbps;
+  loads_ = loads;
+  number(gpu_of_rank);
   PlacementCost cost;
   for (std::size_t g = 0; g < kCommGroups; ++g) {
-    cost.groups[g] = cost_of(static_cast<CommGroup>(g), *by_group[g]);
+    const auto group = static_cast<CommGroup>(g);
+    cost.groups[g] = cost_of(group, traffic_of_group(traffic, group));
     cost.total_us += cost.groups[g].time_us;
   }
   return cost;

@@ -11,19 +11,16 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "scheduler/collective/calibration.h"
+#include "scheduler/collective/comm_group.h"
 #include "scheduler/collective/fabric_bundles.h"
+#include "scheduler/collective/link_traffic.h"
 #include "scheduler/job/job_spec.h"
 #include "scheduler/job/model.h"
 
 namespace railweave::scheduler {
-
-enum class CommGroup : std::uint8_t { tensor, context, expert, data, expert_data, pipeline };
-inline constexpr std::size_t kCommGroups = 6;
-std::string_view to_string(CommGroup group);  // "tensor", "expertData"
 
 struct GroupCost {
   double time_us = 0;                           // per step: all calls
@@ -40,15 +37,22 @@ struct PlacementCost {
   [[nodiscard]] const GroupCost& of(CommGroup group) const { return groups[static_cast<std::size_t>(group)]; }
 };
 
+// The time of all calls of a step, from that of their bytes and what calls wait for besides. members: of a group of the
+// kind; domains: that the widest one spans.
+double group_time_us(const GpuGeneration& generation, CommGroup group, const GroupTraffic& traffic,
+                     std::uint64_t members, std::uint32_t domains, double transfer_us);
+
 // Keeps its memory between calls: one per thread. Borrows bundles.
 class PlacementCostModel {
  public:
   PlacementCostModel(const FabricBundles& bundles, const GpuGeneration& generation);
 
   // gpu_of_rank: a GPU of its own for each rank of the parallelism. capacity_mbps: FabricBundles::capacities() of the
-  // whole fabric or of what other jobs leave of it.
+  // whole fabric or of what other jobs leave of it. left_mbps: likewise, where it is less that counts; empty: it never
+  // is. loads: filled with what each group puts on bundles, in bytes by what its carriers reach.
   PlacementCost predict(std::span<const fabric::GpuId> gpu_of_rank, const Parallelism& parallelism,
-                        const TrafficSpec& traffic, std::span<const double> capacity_mbps);
+                        const TrafficSpec& traffic, std::span<const double> capacity_mbps,
+                        std::span<const double> left_mbps = {}, LinkTraffic* loads = nullptr);
 
  private:
   // A rank's place with bundles and domains numbered anew over the job: what 4,096 ranks touch fits into a cache, where
@@ -64,8 +68,8 @@ class PlacementCostModel {
   using Members = std::span<const Spot* const>;
   static bool by_rail(const Spot* a, const Spot* b);
 
-  void number(std::span<const fabric::GpuId> gpu_of_rank, std::span<const double> capacity_mbps);
-  BundlePair local_pair(BundlePair pair, std::span<const double> capacity_mbps);
+  void number(std::span<const fabric::GpuId> gpu_of_rank);
+  BundlePair local_pair(BundlePair pair);
   template <class Visit>
   void for_each_group(CommGroup group, Visit visit);
   void add(BundlePair pair, unsigned inwards, double bytes) { load_[std::size_t{2} * pair + inwards] += bytes; }
@@ -75,14 +79,20 @@ class PlacementCostModel {
   }
   void add_hop(const Spot& from, const Spot& to, double bytes, double nvlink_bytes);
   std::uint32_t sort_by_unit(Members members);
-  std::uint32_t add_ring(Members members, double bytes, double passes);
+  std::uint32_t add_ring(Members members, double bytes, double passes, bool in_network);
   std::uint32_t add_all_to_all(Members members, double bytes);
-  GroupCost finish(const GroupTraffic& traffic, std::uint64_t members, double passes, std::uint32_t domains);
+  std::uint32_t add_pushes(Members members, double bytes, std::uint32_t servers);
+  void count(Members members);
+  void uncount(Members members);
+  GroupCost finish(CommGroup group, const GroupTraffic& traffic, std::uint64_t members, std::uint32_t domains);
   GroupCost cost_of(CommGroup group, const GroupTraffic& traffic);
+  void note_loads(CommGroup group, bool there_and_back);
 
   const FabricBundles& bundles_;
   GpuGeneration generation_;
   Parallelism parallelism_;
+  std::span<const double> capacity_mbps_, left_mbps_;
+  LinkTraffic* loads_ = nullptr;
 
   // Of one job.
   std::vector<Spot> spots_;                 // by rank
@@ -100,7 +110,7 @@ class PlacementCostModel {
   std::vector<std::uint32_t> slot_stamp_, slot_of_unit_;  // by local unit
   std::vector<std::uint32_t> first_of_slot_;              // by domain of the group, in order of first rank; and the end
   std::vector<std::uint32_t> slot_of_member_;
-  std::vector<std::uint32_t> leaf_group_count_, pod_count_;
+  std::vector<std::uint32_t> leaf_group_count_, pod_count_, slot_count_;
   std::uint32_t stamp_ = 0, least_members_ = 0;
 };
 

@@ -18,6 +18,15 @@ Result<void> check_model(const ModelSpec& model, const Parallelism& parallelism)
   if (model.micro_batch == 0) return invalid("must be at least 1", "microBatchSize");
   if (model.virtual_stages == 0) return invalid("must be at least 1", "virtualStages");
   if (model.synchronise_every == 0) return invalid("must be at least 1", "synchroniseEvery");
+  if (model.parameter_servers == 0 || model.parameter_servers > GroupTraffic::kMaxServers) {
+    return invalid("must be 1 to " + std::to_string(GroupTraffic::kMaxServers), "parameterServers");
+  }
+  if (model.parameter_servers > 1 && model.exchange != GradientExchange::parameter_servers) {
+    return invalid("only an exchange through parameter servers has servers", "parameterServers");
+  }
+  if (model.exchange == GradientExchange::parameter_servers && model.sharding != Sharding::none) {
+    return invalid("parameter servers have the optimizer's state: data-parallel ranks share none of it", "sharding");
+  }
   if (!(model.gradient_compression >= 1 && model.gradient_compression <= 1e6)) {
     return invalid("must be at least 1 and at most a million", "gradientCompression");
   }
@@ -127,6 +136,11 @@ TrafficSpec traffic_of(const ModelSpec& model, const Parallelism& p) {
   if (of_experts > 0 && p.data * p.context > 1) {
     traffic.expert_data = {gradient_bytes(model, of_experts * share / p.expert, batches) / every,
                            std::max(1.0, layers * passes) / every};
+  }
+  for (GroupTraffic* group : {&traffic.data, &traffic.expert_data}) {
+    if (group->bytes <= 0) continue;
+    group->exchange = model.exchange;
+    if (model.exchange == GradientExchange::parameter_servers) group->servers = model.parameter_servers;
   }
   return traffic;
 }

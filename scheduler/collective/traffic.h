@@ -22,6 +22,8 @@
 //                per pass and micro-batch and a reduce-scatter per step. Rajbhandari et al., "ZeRO", SC 2020,
 //                section 7.
 //   expert_data  expert parameters / (TP PP EP), likewise, among ranks with the same experts.
+// Through parameter servers (Li et al., OSDI 2014) every rank pushes its gradients, in parts to all servers, and pulls
+// as much back. Gradients of several micro-batches are accumulated before they are exchanged: micro_batches() of them.
 // Gradients are divided by gradient_compression, and exchanges of data and expert_data by synchronise_every (local SGD:
 // Stich, ICLR 2019), as a mean over steps.
 #pragma once

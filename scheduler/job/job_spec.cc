@@ -201,6 +201,16 @@ Result<void> check_traffic(const JobSpec& spec) {
     if (!(group->bytes >= 0 && group->bytes <= kMost && group->calls >= 0 && group->calls <= kMost)) {
       return invalid("bytes and calls are between 0 and 1e18", "/traffic/" + std::string(name));
     }
+    const std::string where = "/traffic/" + std::string(name);
+    if (group->exchange != GradientExchange::rings && group != &t.data && group != &t.expert_data) {
+      return invalid("only gradients go through parameter servers or are reduced in the network", where + "/exchange");
+    }
+    if (group->servers == 0 || group->servers > GroupTraffic::kMaxServers) {
+      return invalid("must be 1 to " + std::to_string(GroupTraffic::kMaxServers), where + "/servers");
+    }
+    if (group->servers > 1 && group->exchange != GradientExchange::parameter_servers) {
+      return invalid("only an exchange through parameter servers has servers", where + "/servers");
+    }
   }
   return {};
 }

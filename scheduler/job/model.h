@@ -29,6 +29,13 @@ enum class Sharding : std::uint8_t {
   parameters,  // ZeRO-3, FSDP: parameters are gathered before every forward and every backward pass
 };
 
+// How data-parallel ranks bring their gradients together.
+enum class GradientExchange : std::uint8_t {
+  rings,              // all-reduce among themselves; NVLink switches reduce where they can
+  parameter_servers,  // some of the ranks serve: all push their gradients to them, then pull the parameters back
+  in_network,         // the switches of the network reduce as well (SHARP): adapters carry gradients once, not twice
+};
+
 struct MixtureOfExperts {
   std::uint32_t experts = 8;            // of a layer
   std::uint32_t experts_per_token = 2;  // top-k
@@ -56,6 +63,8 @@ struct ModelSpec {
   bool recompute = false;               // activations are computed again in the backward pass
   double gradient_compression = 1;      // bytes of gradients are divided by it; at least 1
   std::uint32_t synchronise_every = 1;  // steps between gradient (local SGD: parameter) exchanges
+  GradientExchange exchange = GradientExchange::rings;
+  std::uint32_t parameter_servers = 1;  // of each data-parallel group: its first so many ranks, which compute too
   // Of each group's communication, how much hides behind computation, 0 to 1.
   double overlap_tensor = 0, overlap_context = 0.9, overlap_expert = 0, overlap_data = 0.8, overlap_pipeline = 0.5;
   friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
@@ -66,8 +75,11 @@ struct ModelSpec {
 // scattered or gathered; all-to-all: all it sends, to itself included; point to point: the message), summed over the
 // step's calls.
 struct GroupTraffic {
+  static constexpr std::uint32_t kMaxServers = 128;
   double bytes = 0;
   double calls = 0;
+  GradientExchange exchange = GradientExchange::rings;  // of data and expert_data
+  std::uint32_t servers = 1;                            // of parameter_servers; in groups that are smaller, all serve
   friend bool operator==(const GroupTraffic&, const GroupTraffic&) = default;
 };
 struct TrafficSpec {

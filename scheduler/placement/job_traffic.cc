@@ -1,5 +1,6 @@
 #include "scheduler/placement/job_traffic.h"
 
+#include <cmath>
 #include <string>
 
 #include "scheduler/collective/traffic.h"
@@ -42,22 +43,40 @@ const GpuGeneration& generation_of(const PlacementFabric& fabric) {
   return *find_generation("H100");
 }
 
+const GpuGeneration& generation_for(const JobSpec& spec, const GpuGeneration& usual) {
+  const auto wanted = spec.node_selector.find("gpu");
+  const auto* named = wanted == spec.node_selector.end() ? nullptr : generation_named(wanted->second);
+  return named == nullptr ? usual : *named;
+}
+
 Prediction prediction_of(const JobSpec& spec, const JobTraffic& traffic, const GpuGeneration& generation,
                          const PlacementCost& cost) {
-  Prediction prediction{.communication_us = cost.total_us, .assumed = traffic.assumed};
+  std::array<double, kCommGroups> us{};
+  for (std::size_t g = 0; g < kCommGroups; ++g) us[g] = cost.groups[g].time_us;
+  return prediction_of(spec, traffic, generation, us);
+}
+
+Prediction prediction_of(const JobSpec& spec, const JobTraffic& traffic, const GpuGeneration& generation,
+                         const std::array<double, kCommGroups>& us) {
+  Prediction prediction{.by_group_us = us, .assumed = traffic.assumed};
   prediction.generation = generation.name;
-  for (std::size_t g = 0; g < kCommGroups; ++g) {
-    prediction.by_group_us[g] = cost.groups[g].time_us;
-    prediction.reachable = prediction.reachable && cost.groups[g].reachable;
-  }
+  for (const double group_us : us) prediction.communication_us += group_us;
+  prediction.reachable = std::isfinite(prediction.communication_us);
   if (spec.model && prediction.reachable) {
-    const StepTime step = training_step(*spec.model, spec.parallelism, generation, cost);
+    const StepTime step = training_step(*spec.model, spec.parallelism, generation, us);
     prediction.step_us = step.step_us;
     double exposed = 0;
-    for (const double us : step.exposed_us) exposed += us;
+    for (const double exposed_us : step.exposed_us) exposed += exposed_us;
     prediction.exposed_us = exposed;
   }
   return prediction;
+}
+
+double period_us(const JobSpec& spec, const JobTraffic& traffic, const GpuGeneration& generation,
+                 const PlacementCost& alone) {
+  if (spec.traffic && !spec.model) return alone.total_us;
+  const ModelSpec model = traffic.assumed ? assumed_model(spec.parallelism) : *spec.model;
+  return training_step(model, spec.parallelism, generation, alone).step_us;
 }
 
 }  // namespace railweave::scheduler

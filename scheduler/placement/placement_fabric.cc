@@ -29,7 +29,8 @@ PlacementFabric::PlacementFabric(fabric::TopologyPtr topology, fabric::Locality 
       leaf_of_gpu_(topology_->gpus().size()),
       domain_of_leaf_(hierarchy_->leaf_count()),
       gpu_nics_(*topology_),
-      bundles_(*topology_, locality_, ports_of(*topology_, gpu_nics_)),
+      gpu_ports_(ports_of(*topology_, gpu_nics_)),
+      bundles_(*topology_, locality_, gpu_ports_),
       nominal_mbps_(capacities_mbps(fabric::FabricView(topology_))) {
   for (LeafIndex leaf = 0; leaf < hierarchy_->leaf_count(); ++leaf) {
     const auto gpus = topology_->gpus(hierarchy_->host(leaf));

@@ -30,7 +30,8 @@ class PlacementFabric {
   [[nodiscard]] LeafIndex leaf(fabric::GpuId gpu) const { return leaf_of_gpu_[gpu.index()]; }
   [[nodiscard]] fabric::NvlinkDomainId domain(LeafIndex leaf) const { return domain_of_leaf_[leaf]; }
   [[nodiscard]] const GpuNics& gpu_nics() const { return gpu_nics_; }
-  // What communication is predicted on: GPUs send through the ports that gpu_nics() says.
+  [[nodiscard]] const GpuPorts& gpu_ports() const { return gpu_ports_; }  // the ports that gpu_nics() says
+  // What communication is predicted on: GPUs send through gpu_ports().
   [[nodiscard]] const FabricBundles& bundles() const { return bundles_; }
   // Mb/s by bundle: of links that are up and not drained.
   [[nodiscard]] std::vector<double> capacities_mbps(const fabric::FabricView& view) const;
@@ -44,6 +45,7 @@ class PlacementFabric {
   std::vector<LeafIndex> leaf_of_gpu_;
   std::vector<fabric::NvlinkDomainId> domain_of_leaf_;
   GpuNics gpu_nics_;
+  GpuPorts gpu_ports_;
   FabricBundles bundles_;
   std::vector<double> nominal_mbps_;
 };

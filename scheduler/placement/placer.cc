@@ -48,9 +48,15 @@ class Placer::Impl {
   [[nodiscard]] const PlacementFabric& fabric() const { return *fabric_; }
   [[nodiscard]] PlacementTree& tree() { return tree_; }
   [[nodiscard]] std::uint64_t scored() const { return scored_; }
-  void set_capacities(std::vector<double> bundle_mbps) {
+  void set_capacities(std::vector<double> bundle_mbps, std::vector<double> up_mbps) {
     scorer_.set_capacities(std::move(bundle_mbps));
+    if (!up_mbps.empty()) scorer_.set_up(std::move(up_mbps));
     filters_.clear();
+  }
+  void set_left(std::shared_ptr<const std::vector<double>> bundle_mbps) { scorer_.set_left(std::move(bundle_mbps)); }
+  [[nodiscard]] Prediction predict(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
+    scorer_.set_job(spec);
+    return scorer_.prediction(scorer_.cost_alone(gpu_of_rank));
   }
   [[nodiscard]] PlacementResult place(const JobSpec& spec, bool with_alternatives);
   [[nodiscard]] std::optional<Placement> try_place(const JobSpec& spec);
@@ -79,6 +85,8 @@ class Placer::Impl {
   [[nodiscard]] std::uint32_t groups_used(std::span<const Share> shares, fabric::LevelKind kind) const;
   [[nodiscard]] Placement choose(const JobSpec& spec, const Claims& claims, const std::vector<Candidate>& list,
                                  std::vector<Alternative>* alternatives);
+  [[nodiscard]] Alternative alternative(std::string change, const PlacementCost& alone,
+                                        const PlacementCost& shared) const;
   void add_wider_levels(const JobSpec& spec, const Claims& claims, PlacementResult& result);
   [[nodiscard]] std::vector<HostId> excluded_by(const JobSpec& spec, std::vector<std::string>& warnings) const;
   [[nodiscard]] const Filters& filters_of(const JobSpec& spec);
@@ -228,7 +236,11 @@ Placement Placer::Impl::choose(const JobSpec& spec, const Claims& claims, const 
   }
   double least_us = 0;
   seen_.clear();
-  std::vector<std::pair<const Candidate*, PlacementCost>> others;
+  struct Other {
+    const Candidate* candidate;
+    PlacementCost shared, alone;
+  };
+  std::vector<Other> others;
   for (const Candidate& candidate : list) {
     lay_out(spec, candidate, laid_);
     if (list.size() > 1) {
@@ -248,7 +260,10 @@ Placement Placer::Impl::choose(const JobSpec& spec, const Claims& claims, const 
       laid_.lost_gpus += static_cast<double>(claims.idle_gpus(*fabric_, laid_.gpu_of_rank).size());
     }
     ++scored_;
-    if (alternatives != nullptr) others.emplace_back(&candidate, laid_.cost);
+    if (alternatives != nullptr) {
+      others.push_back({&candidate, laid_.cost,
+                        scorer_.alone() ? laid_.cost : scorer_.cost_alone(laid_.gpu_of_rank)});
+    }
     // Not transitive if compared one by one: everything within the tolerance of the least seen so far competes on
     // how far it spreads, then on what it loses, and a new least drops those that are no longer near it.
     const double us = laid_.cost.total_us;
@@ -273,17 +288,18 @@ Placement Placer::Impl::choose(const JobSpec& spec, const Claims& claims, const 
                                   .inside = best_.shares.front().leaf};
     refinement_.improve(start, scorer_, kAsGood, best_.gpu_of_rank, best_.cost);
   }
-  placement.predicted = scorer_.prediction(best_.cost);
+  placement.predicted =
+      scorer_.prediction(scorer_.alone() ? best_.cost : scorer_.cost_alone(best_.gpu_of_rank));
   if (alternatives != nullptr) {
-    for (const auto& [candidate, cost] : others) {
+    for (const auto& [candidate, shared, alone] : others) {
       if (candidate == chosen) continue;
-      const Prediction other = scorer_.prediction(cost);
-      const std::string change = text_of(candidate->change, fabric_->hierarchy(), candidate->found);
-      const auto known = std::ranges::find(*alternatives, change, &Alternative::change);
+      Alternative other =
+          alternative(text_of(candidate->change, fabric_->hierarchy(), candidate->found), alone, shared);
+      const auto known = std::ranges::find(*alternatives, other.change, &Alternative::change);
       if (known == alternatives->end()) {
-        alternatives->push_back({change, other.step_us, other.communication_us});
-      } else if (other.communication_us < known->communication_us) {
-        *known = {change, other.step_us, other.communication_us};
+        alternatives->push_back(std::move(other));
+      } else if (other.shared_communication_us < known->shared_communication_us) {
+        *known = std::move(other);
       }
     }
   }
@@ -292,6 +308,13 @@ Placement Placer::Impl::choose(const JobSpec& spec, const Claims& claims, const 
   placement.block_gpus = shape.fit.block;
   summarize(*fabric_, spec.parallelism, placement);
   return placement;
+}
+
+Alternative Placer::Impl::alternative(std::string change, const PlacementCost& alone,
+                                      const PlacementCost& shared) const {
+  const Prediction of_alone = scorer_.prediction(alone), of_shared = scorer_.prediction(shared);
+  return {std::move(change), of_alone.step_us, of_alone.communication_us, of_shared.step_us,
+          of_shared.communication_us};
 }
 
 // What a required level costs: the same job one level farther.
@@ -312,10 +335,11 @@ void Placer::Impl::add_wider_levels(const JobSpec& spec, const Claims& claims, P
     (wider.*request) = {.required = hierarchy.kind(to)};
     auto list = candidates(search_, {&wider, &tree_, claims.filter(), {}});
     if (!list || list->empty()) continue;
-    const Prediction other = *choose(wider, claims, *list, nullptr).predicted;
-    result.alternatives.push_back({"allow " + std::string(fabric::to_string(hierarchy.kind(to))) + " for " +
-                                       std::string(name) + " instead of " + std::string(fabric::to_string(*required)),
-                                   other.step_us, other.communication_us});
+    const Placement other = choose(wider, claims, *list, nullptr);
+    result.alternatives.push_back(
+        alternative("allow " + std::string(fabric::to_string(hierarchy.kind(to))) + " for " + std::string(name) +
+                        " instead of " + std::string(fabric::to_string(*required)),
+                    scorer_.cost_alone(other.gpu_of_rank), scorer_.cost(other.gpu_of_rank)));
   }
 }
 
@@ -389,7 +413,15 @@ Placer& Placer::operator=(Placer&&) noexcept = default;
 
 const PlacementFabric& Placer::fabric() const { return impl_->fabric(); }
 void Placer::sync(const Allocations& allocations) { impl_->tree().sync(allocations); }
-void Placer::set_capacities(std::vector<double> bundle_mbps) { impl_->set_capacities(std::move(bundle_mbps)); }
+void Placer::set_capacities(std::vector<double> bundle_mbps, std::vector<double> up_mbps) {
+  impl_->set_capacities(std::move(bundle_mbps), std::move(up_mbps));
+}
+void Placer::set_left(std::shared_ptr<const std::vector<double>> bundle_mbps) {
+  impl_->set_left(std::move(bundle_mbps));
+}
+Prediction Placer::predict(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
+  return impl_->predict(spec, gpu_of_rank);
+}
 PlacementResult Placer::place(const JobSpec& spec) { return impl_->place(spec, false); }
 PlacementResult Placer::place_with_alternatives(const JobSpec& spec) { return impl_->place(spec, true); }
 std::optional<Placement> Placer::try_place(const JobSpec& spec) { return impl_->try_place(spec); }

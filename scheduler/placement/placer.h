@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "scheduler/job/job_spec.h"
@@ -43,7 +44,13 @@ class Placer {
   void sync(const Allocations& allocations);
   // Mb/s by bundle of PlacementFabric::bundles(): of the links that are up, or what reservations leave of them. Until
   // then every link is up and free. O(bundles).
-  void set_capacities(std::vector<double> bundle_mbps);
+  // up_mbps: of the links that are up, whatever is promised to whom: what predictions are of; empty: the same.
+  void set_capacities(std::vector<double> bundle_mbps, std::vector<double> up_mbps = {});
+  // What the traffic of placed jobs leaves of each bundle (bundle_traffic.h): where that is less, candidates are scored
+  // by it. Read at every placement, so that it may change in between.
+  void set_left(std::shared_ptr<const std::vector<double>> bundle_mbps);
+  // As if no other job used the links that are up.
+  [[nodiscard]] Prediction predict(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank);
   // For a spec that check_job_spec() accepts (another one gets outcome never, code "jobs.invalid").
   [[nodiscard]] PlacementResult place(const JobSpec& spec);
   // The same placement without the account of why not: for callers that try many jobs.

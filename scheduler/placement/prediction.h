@@ -24,6 +24,9 @@ struct Alternative {
   std::string change;  // "stages of a replica side by side", "another leafGroup"
   std::optional<double> step_us;
   double communication_us = 0;
+  // Beside what other jobs send, on bundles; as above where the placer was not told of any.
+  std::optional<double> shared_step_us;
+  double shared_communication_us = 0;
 };
 
 }  // namespace railweave::scheduler

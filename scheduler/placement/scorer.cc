@@ -16,6 +16,7 @@ void Scorer::set_capacities(std::vector<double> bundle_mbps) {
   const FabricBundles& bundles = fabric_->bundles();
   RAILWEAVE_CHECK(bundle_mbps.size() == bundles.bundle_count(), "capacities are by bundle");
   capacity_mbps_ = std::move(bundle_mbps);
+  up_mbps_.clear();
   sound_leaves_.clear();
 
   const auto nominal = fabric_->nominal_mbps();
@@ -51,10 +52,7 @@ void Scorer::set_capacities(std::vector<double> bundle_mbps) {
 void Scorer::set_job(const JobSpec& spec) {
   spec_ = &spec;
   traffic_ = traffic_of_job(spec);
-  generation_ = usual_;
-  if (const auto wanted = spec.node_selector.find("gpu"); wanted != spec.node_selector.end()) {
-    if (const auto* named = generation_named(wanted->second)) generation_ = named;
-  }
+  generation_ = &generation_for(spec, *usual_);
   auto known = std::ranges::find(models_, generation_, [](const auto& entry) { return entry.first; });
   if (known == models_.end()) {
     models_.emplace_back(generation_, std::make_unique<PlacementCostModel>(fabric_->bundles(), *generation_));
@@ -63,8 +61,25 @@ void Scorer::set_job(const JobSpec& spec) {
   model_ = known->second.get();
 }
 
+void Scorer::set_left(std::shared_ptr<const std::vector<double>> bundle_mbps) {
+  RAILWEAVE_CHECK(bundle_mbps == nullptr || bundle_mbps->size() == capacity_mbps_.size(), "what is left is by bundle");
+  left_mbps_ = std::move(bundle_mbps);
+}
+
+void Scorer::set_up(std::vector<double> bundle_mbps) {
+  RAILWEAVE_CHECK(bundle_mbps.size() == capacity_mbps_.size(), "capacities are by bundle");
+  up_mbps_ = std::move(bundle_mbps);
+}
+
 PlacementCost Scorer::cost(std::span<const fabric::GpuId> gpu_of_rank) {
-  return model_->predict(gpu_of_rank, spec_->parallelism, traffic_.traffic, capacity_mbps_);
+  std::span<const double> left;
+  if (left_mbps_ != nullptr) left = *left_mbps_;
+  return model_->predict(gpu_of_rank, spec_->parallelism, traffic_.traffic, capacity_mbps_, left);
+}
+
+PlacementCost Scorer::cost_alone(std::span<const fabric::GpuId> gpu_of_rank) {
+  const std::vector<double>& up = up_mbps_.empty() ? capacity_mbps_ : up_mbps_;
+  return model_->predict(gpu_of_rank, spec_->parallelism, traffic_.traffic, up);
 }
 
 Prediction Scorer::prediction(const PlacementCost& cost) const {

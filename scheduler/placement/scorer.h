@@ -21,6 +21,12 @@ class Scorer {
   // Mb/s by bundle of PlacementFabric::bundles(): of the links that are up, or what others leave of them.
   void set_capacities(std::vector<double> bundle_mbps);
 
+  // What the traffic of others leaves of each bundle, or nothing that says so; may change between calls.
+  void set_left(std::shared_ptr<const std::vector<double>> bundle_mbps);
+  // ... of the links that are up, whatever is promised to whom: what cost_alone() is of. Until then those of
+  // set_capacities().
+  void set_up(std::vector<double> bundle_mbps);
+
   // Filters that leave out leaves behind bundles with much less than nominal, the strictest first; none where all is
   // well. The same objects until the next set_capacities().
   [[nodiscard]] std::span<const std::shared_ptr<const LeafFilter>> sound_leaves() const { return sound_leaves_; }
@@ -28,6 +34,9 @@ class Scorer {
   // For the scores that follow.
   void set_job(const JobSpec& spec);
   [[nodiscard]] PlacementCost cost(std::span<const fabric::GpuId> gpu_of_rank);
+  // As if nobody else were there.
+  [[nodiscard]] PlacementCost cost_alone(std::span<const fabric::GpuId> gpu_of_rank);
+  [[nodiscard]] bool alone() const { return left_mbps_ == nullptr && up_mbps_.empty(); }
   [[nodiscard]] double lost_gpus(const PlacementTree& tree, std::span<const Share> shares) const {
     return fragmentation_.lost_gpus(tree, shares);
   }
@@ -37,7 +46,8 @@ class Scorer {
   const PlacementFabric* fabric_;
   Fragmentation fragmentation_;
   const GpuGeneration* usual_;  // of the fabric
-  std::vector<double> capacity_mbps_;
+  std::vector<double> capacity_mbps_, up_mbps_;  // up: empty where it is the same
+  std::shared_ptr<const std::vector<double>> left_mbps_;
   std::vector<std::shared_ptr<const LeafFilter>> sound_leaves_;
   std::vector<std::pair<const GpuGeneration*, std::unique_ptr<PlacementCostModel>>> models_;
 

@@ -14,9 +14,12 @@ QueueCycle::~QueueCycle() = default;
 QueueCycle::QueueCycle(QueueCycle&&) noexcept = default;
 QueueCycle& QueueCycle::operator=(QueueCycle&&) noexcept = default;
 
-void QueueCycle::set_capacities(const std::vector<double>& bundle_mbps) {
-  placers_->now.set_capacities(bundle_mbps);
-  placers_->later.set_capacities(bundle_mbps);
+void QueueCycle::set_capacities(const std::vector<double>& bundle_mbps, const std::vector<double>& up_mbps) {
+  placers_->now.set_capacities(bundle_mbps, up_mbps);
+  placers_->later.set_capacities(bundle_mbps, up_mbps);
+}
+void QueueCycle::set_left(std::shared_ptr<const std::vector<double>> bundle_mbps) {
+  placers_->now.set_left(std::move(bundle_mbps));
 }
 
 CycleResult QueueCycle::run(const Allocations& allocations, const QueueInput& input) {

@@ -72,8 +72,9 @@ class QueueCycle {
   QueueCycle(QueueCycle&&) noexcept;
   QueueCycle& operator=(QueueCycle&&) noexcept;
 
-  // As Placer::set_capacities().
-  void set_capacities(const std::vector<double>& bundle_mbps);
+  // As Placer::set_capacities() and set_left(); what others leave now says nothing of places in the future.
+  void set_capacities(const std::vector<double>& bundle_mbps, const std::vector<double>& up_mbps = {});
+  void set_left(std::shared_ptr<const std::vector<double>> bundle_mbps);
   [[nodiscard]] CycleResult run(const Allocations& allocations, const QueueInput& input);
 
  private:

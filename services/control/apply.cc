@@ -147,7 +147,7 @@ struct Apply {
       job.placement.gpu_of_rank = body.gpu_of_rank;
       job.placement.idle_gpus = body.idle_gpus;
       scheduler::summarize(*state.placement_fabric, job.spec.parallelism, job.placement);
-      job.placement.predicted.reset();  // it was of the place before
+      job.placement.predicted = body.predicted;
       job.nodes = node_names(state.topology(), body.gpu_of_rank);
       job.damage.clear();
       state.hold_gpus(job, true);

@@ -137,7 +137,7 @@ struct Decide {
     for (const auto& node : repair->to_drain) {
       events.emplace_back(DrainRequested{{DrainKind::node, node}, "lost under " + to_string(command.id), true});
     }
-    events.emplace_back(moved(state, *job, repair->lost, repair->plan, command.reason));
+    events.emplace_back(moved(state, *job, repair->lost, repair->plan, command.reason, placers));
     return Decision{std::move(events), command.id, false};
   }
 

@@ -48,6 +48,7 @@ struct JobMoved {
   std::vector<fabric::GpuId> idle_gpus;    // held beside them afterwards
   std::uint64_t ranks = 0;                 // that changed their GPU
   std::string reason;
+  std::optional<scheduler::Prediction> predicted;  // there; none in events of before it was
 };
 struct JobDamaged {
   JobId id;

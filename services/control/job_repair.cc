@@ -114,12 +114,13 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
 }
 
 JobMoved moved(const ClusterState& state, const Job& job, const std::vector<fabric::GpuId>& lost,
-               const scheduler::RepairPlan& plan, const std::string& reason) {
+               const scheduler::RepairPlan& plan, const std::string& reason, PlacerCache& placers) {
   std::string text = std::to_string(plan.moves.size()) + (plan.moves.size() == 1 ? " rank moves" : " ranks move");
   text += plan.placed_anew ? ", the whole job is placed anew" : " within one " + std::string(to_string(plan.nearest));
   text += ", away from " + loss_text(state.topology(), lost);
   if (!reason.empty()) text += ": " + reason;
-  return {job.id, plan.gpu_of_rank, plan.idle_gpus, plan.moves.size(), std::move(text)};
+  auto predicted = placers.at(state).predict(job.spec, plan.gpu_of_rank);
+  return {job.id, plan.gpu_of_rank, plan.idle_gpus, plan.moves.size(), std::move(text), std::move(predicted)};
 }
 
 std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& placers) {
@@ -138,7 +139,7 @@ std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& place
     if (apply) {
       const auto plan = plan_job_repair(state, *job, lost, placers);
       if (plan) {
-        events.emplace_back(moved(state, *job, lost, *plan, "as its tenant's repair policy says"));
+        events.emplace_back(moved(state, *job, lost, *plan, "as its tenant's repair policy says", placers));
         return false;
       }
       damage += "no repair: " + plan.error().message;

@@ -36,6 +36,6 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
 
 // "2 ranks move inside their node, away from 2 GPUs on node-3"
 JobMoved moved(const ClusterState& state, const Job& job, const std::vector<fabric::GpuId>& lost,
-               const scheduler::RepairPlan& plan, const std::string& reason);
+               const scheduler::RepairPlan& plan, const std::string& reason, PlacerCache& placers);
 
 }  // namespace railweave::control

@@ -30,6 +30,26 @@ class JobTable {
     }
   }
 
+  // Calls visit(const JobPtr& was, const JobPtr& is), null for not there, for every id whose job is another one than in
+  // `before`, ascending. O(blocks), and only blocks that differ are looked into.
+  template <class Visit>
+  void visit_changed(const JobTable& before, Visit visit) const {
+    auto was = before.blocks_.begin();
+    auto is = blocks_.begin();
+    while (was != before.blocks_.end() || is != blocks_.end()) {
+      const bool old = was != before.blocks_.end() && (is == blocks_.end() || was->first <= is->first);
+      const bool now = is != blocks_.end() && (was == before.blocks_.end() || is->first <= was->first);
+      const Block* a = old ? (was++)->second.get() : nullptr;
+      const Block* b = now ? (is++)->second.get() : nullptr;
+      for (std::size_t i = 0; a != b && i < kBlock; ++i) {
+        const JobPtr none;
+        const JobPtr& before_job = a == nullptr ? none : a->jobs[i];
+        const JobPtr& job = b == nullptr ? none : b->jobs[i];
+        if (before_job != job) visit(before_job, job);
+      }
+    }
+  }
+
  private:
   static constexpr std::size_t kBlock = 64;
   struct Block {

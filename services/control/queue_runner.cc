@@ -108,13 +108,14 @@ scheduler::QueueCycle& QueueRunner::cycle(const ClusterState& state) {
   if (cycle_ == nullptr || fabric_ != state.placement_fabric) {
     fabric_ = state.placement_fabric;
     cycle_ = std::make_unique<scheduler::QueueCycle>(fabric_);
-    capacities_mbps_.clear();
+    capacities_version_ = 0;
   }
   (void)placers_.at(state);
-  if (capacities_mbps_ != placers_.capacities_mbps()) {
-    capacities_mbps_ = placers_.capacities_mbps();
-    cycle_->set_capacities(capacities_mbps_);
+  if (capacities_version_ != placers_.capacities_version()) {
+    capacities_version_ = placers_.capacities_version();
+    cycle_->set_capacities(placers_.capacities_mbps(), placers_.up_mbps());
   }
+  cycle_->set_left(placers_.left_mbps());
   return *cycle_;
 }
 

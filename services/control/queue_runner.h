@@ -72,7 +72,7 @@ class QueueRunner {
 
   PlacerCache& placers_;
   std::unique_ptr<scheduler::QueueCycle> cycle_;
-  std::vector<double> capacities_mbps_;   // that it was told
+  std::uint64_t capacities_version_ = 0;  // PlacerCache's, that it was told
   scheduler::PlacementFabricPtr fabric_;  // that cycle_ is of
   QueueViewPtr view_ = std::make_shared<const QueueView>();
   std::uint64_t ran_at_version_ = 0;  // ClusterState::queue_version

@@ -139,11 +139,12 @@ void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning
   command
       .add_option("--model", options.model,
                   "What it computes, for a prediction: a JSON file, or parameters=70e9,layers=80,hiddenSize=8192,"
-                  "sequenceLength=8192,globalBatchSize=1024")
+                  "sequenceLength=8192,globalBatchSize=1024,gradientExchange=parameterServers,parameterServers=4")
       ->type_name("FILE|FIELDS");
   command
       .add_option("--traffic", options.traffic,
-                  "Bytes a rank sends per step, by group: a JSON file, or data=8e9,pipeline=1e9")
+                  "Bytes a rank sends per step, by group: a JSON file, or data=8e9,pipeline=1e9; "
+                  "data.bytesPerStep=8e9,data.exchange=inNetwork")
       ->type_name("FILE|FIELDS");
   command
       .add_option("--bandwidth", options.bandwidth,

@@ -53,6 +53,7 @@ void print_job(Output& output, const Json& job) {
   if (field(job, "placement").is_object()) {
     add_placement(sheet, field(job, "placement"));
     add_prediction(sheet, job);
+    add_contention(sheet, job);
     sheet.add("On", joined(list(job, "nodeList"), output.is_wide() ? SIZE_MAX : kNodesShown));
   }
   if (const Json& guarantee = field(job, "guarantee"); guarantee.is_object()) {

@@ -35,6 +35,7 @@ void place(Session& session, const PlaceOptions& options) {
   sheet.add("GPUs", text_of(ranks, "count"));
   add_placement(sheet, field(answer, "placement"));
   add_prediction(sheet, answer);
+  add_contention(sheet, answer);
   output.text(sheet.text(output.terminal()));
   print_alternatives(output, answer);
   if (!options.ranks) return;

@@ -31,6 +31,18 @@ std::string milliseconds(const Json& value) {
   return text;
 }
 
+std::string times(const Json& factor) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2fx", factor.is_number() ? factor.get<double>() : 1.0);
+  return text;
+}
+
+std::string gigabits(const Json& value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", value.is_number() ? value.get<double>() : 0.0);
+  return text;
+}
+
 std::string capital(std::string text) {
   text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text;
@@ -121,11 +133,46 @@ void add_prediction(Sheet& sheet, const Json& answer) {
   sheet.add("Communication", text);
 }
 
+void add_contention(Sheet& sheet, const Json& answer) {
+  const Json& shared = field(answer, "withContention");
+  if (!shared.is_object()) return;
+  const bool routes = text_of(shared, "basis") == "routes";
+  const char* basis = routes ? ", on the real routes" : ", on bundles of links";
+  const Json& factor = field(shared, "slowdown");
+  if (!field(shared, "communicationMs").is_number()) {
+    sheet.add("Beside other jobs", {std::string("some ranks cannot reach each other") + basis, Tone::bad});
+    return;
+  }
+  const bool slowed = factor.is_number() && factor.get<double>() > 1.001;
+  std::string text = milliseconds(field(shared, "communicationMs")) + " of communication per step";
+  if (field(shared, "stepMs").is_number()) text += ", a step of " + milliseconds(field(shared, "stepMs"));
+  text += slowed ? ": " + times(factor) + " as long as alone" : ": as long as alone";
+  sheet.add("Beside other jobs", {text + basis, slowed ? Tone::warning : Tone::plain});
+  if (const Json& link = field(shared, "mostContended"); slowed && link.is_object()) {
+    std::string jobs;
+    for (const auto& job : list(link, "jobs")) {
+      jobs += (jobs.empty() ? "" : ", ") + text_of(job, "job") + " " + gigabits(field(job, "gbps"));
+    }
+    const auto crossing = count_of(link, "jobsCrossing"), named = std::uint64_t{list(link, "jobs").size()};
+    if (crossing > named) jobs += " and " + std::to_string(crossing - named) + " more";
+    sheet.add("Most contended", text_of(link, "link") + ", " + gigabits(field(link, "othersGbps")) + " of " +
+                                    gigabits(field(link, "capacityGbps")) + " Gb/s: " + jobs);
+  }
+  std::string slows;
+  for (const auto& job : list(shared, "slows")) {
+    slows += (slows.empty() ? "" : ", ") + text_of(job, "job") + " " + times(field(job, "slowdown"));
+  }
+  if (!slows.empty()) sheet.add("Slows", {slows, Tone::warning});
+}
+
 void print_alternatives(Output& output, const Json& answer) {
-  Table table({{"ALTERNATIVE"}, {"STEP", Align::right}, {"COMMUNICATION", Align::right}});
+  Table table(
+      {{"ALTERNATIVE"}, {"STEP", Align::right}, {"COMMUNICATION", Align::right}, {"BESIDE OTHER JOBS", Align::right}});
   for (const auto& alternative : list(answer, "alternatives")) {
+    const Json& shared = field(alternative, "withContention");
     table.add({text_of(alternative, "change"), milliseconds(field(alternative, "stepMs")),
-               milliseconds(field(alternative, "communicationMs"))});
+               milliseconds(field(alternative, "communicationMs")),
+               shared.is_object() ? milliseconds(field(shared, "communicationMs")) : "-"});
   }
   if (table.rows() > 0) output.text("\nElsewhere\n" + table.text(output.terminal(), 2));
 }

@@ -13,6 +13,8 @@ namespace railweave::cli {
 void add_placement(Sheet& sheet, const Json& placement);
 // "groups" and "predicted" of an answer, as far as it has them; and its "alternatives" as a table.
 void add_prediction(Sheet& sheet, const Json& answer);
+// "withContention": how much longer it takes beside other jobs, where, and whom it slows.
+void add_contention(Sheet& sheet, const Json& answer);
 void print_alternatives(Output& output, const Json& answer);
 
 // What is needed, what fits at each level, which nodes were left out and why, what would change the answer.

@@ -375,4 +375,54 @@ def routes_of_running_jobs(session):
     session.call("cancelJob", 200, path={"id": placed})
 
 
-CASES = [what_ifs, bad_bodies, rank_formats, groups_of_their_own, routes_of_running_jobs, submission, job_lists, refused_placements, unknown_level, lost_jobs]
+def contention(session):
+    """Two jobs on the adapters of the same nodes slow each other, and each is told so."""
+    def ring(name):
+        return job(name=name, gpus=2, parallelism={"data": 2}, gpusPerNode=1, nodes=["node-1", "node-2"],
+                   traffic={"data": {"bytesPerStep": 1e9}})
+
+    first = session.call("submitJob", 201, body=ring("first"))
+    alone = first.json["withContention"]
+    assert alone["basis"] == "routes" and alone["slowdown"] == 1 and alone["mostContended"] is None, alone
+    assert alone["communicationMs"] == alone["alone"]["communicationMs"] and alone["slows"] == [], alone
+    asked = session.call("queryPlacement", 200, body=ring("second")).json["withContention"]
+    second = session.call("submitJob", 201, body=ring("second")).json
+    shared, name = second["withContention"], first.json["id"]
+    assert shared["slowdown"] > 1.5 and shared["stepSlowdown"] is None, shared
+    assert {key: asked[key] for key in ("byGroup", "slowdown")} == {key: shared[key] for key in ("byGroup", "slowdown")}, asked
+    link = shared["mostContended"]
+    assert link["jobs"][0]["job"] == name and link["jobsCrossing"] == 1 and "mlx5_" in link["link"], link
+    assert link["capacityGbps"] == 400 and link["othersGbps"] > 0 and link["group"] == "data", link
+    assert [one["job"] for one in shared["slows"]] == [name] and shared["slows"][0]["slowdown"] > 1.5, shared
+    assert shared["slows"][0]["communicationMs"] > shared["slows"][0]["withoutThisMs"], shared
+
+    # What others do changes the tag, not the version: who reads again sees it, who writes need not.
+    shown = session.call("getJob", 200, path={"id": name}, headers={"If-None-Match": first.header("ETag")})
+    assert shown.json["version"] == first.json["version"] and shown.json["withContention"]["slowdown"] > 1.5, shown.json
+    session.call("getJob", 304, path={"id": name}, headers={"If-None-Match": shown.header("ETag")})
+    done = session.call("completeJob", 200, path={"id": name}, headers={"If-Match": first.header("ETag")}).json
+    assert done["withContention"] is None, done
+    left = session.call("getJob", 200, path={"id": second["id"]}).json["withContention"]
+    assert left["slowdown"] == 1 and left["slows"] == [], left
+    session.call("cancelJob", 200, path={"id": second["id"]})
+
+
+def gradient_exchanges(session):
+    """Ways of exchanging gradients change what is predicted, and come back as they were said."""
+    def data_ms(**model):
+        body = job(parallelism={"tensor": 4, "data": 4}, model=dict(MODEL, **model))
+        return session.call("queryPlacement", 200, body=body).json["predicted"]["byGroup"]["data"]
+
+    usual = data_ms(gradientExchange="rings")
+    assert data_ms(gradientExchange="inNetwork") < usual < data_ms(gradientExchange="parameterServers")
+    assert data_ms(gradientExchange="parameterServers", parameterServers=2) < data_ms(gradientExchange="parameterServers")
+    assert data_ms(synchroniseEvery=10) < usual / 5 and data_ms(gradientCompression=10) < usual / 5
+    traffic = {"data": {"bytesPerStep": 1e9, "callsPerStep": 1, "exchange": "parameterServers", "servers": 2}}
+    made = session.call("submitJob", 201, body=job(gpus=8, parallelism={"data": 8}, traffic=traffic)).json
+    assert made["spec"]["traffic"] == traffic, made["spec"]
+    session.call("cancelJob", 200, path={"id": made["id"]})
+    for wrong in ({"pipeline": {"bytesPerStep": 1, "exchange": "inNetwork"}}, {"data": {"bytesPerStep": 1, "servers": 2}}):
+        session.call("submitJob", 400, "jobs.invalid", body=job(traffic=wrong))
+
+
+CASES = [contention, gradient_exchanges, what_ifs, bad_bodies, rank_formats, groups_of_their_own, routes_of_running_jobs, submission, job_lists, refused_placements, unknown_level, lost_jobs]

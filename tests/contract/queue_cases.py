@@ -229,6 +229,7 @@ def repair(session):
     assert state_of(session, name) == "placed" and session.call("listDrains", 200).json["items"] == []
     moved = session.call("repairJob", 200, path={"id": name}, body={"nodes": [node], "reason": "burnt"},
                          headers={"If-Match": session.call("getJob", 200, path={"id": name}).header("ETag")}).json
+    assert moved["predicted"]["communicationMs"] >= 0 and moved["withContention"]["basis"] == "routes", moved
     assert moved["nodeList"] != [node] and "burnt" in moved["history"][-1]["reason"], moved
     assert [drain["target"]["id"] if "target" in drain else drain["id"] for drain in session.call("listDrains", 200).json["items"]], "drained"
     session.call("repairJob", 409, "repair.noSpare", path={"id": name}, body={"nodes": [f"node-{n}" for n in range(1, NODES + 1)]})

@@ -5,9 +5,11 @@
 #include <chrono>
 #include <ctime>
 #include <map>
+#include <optional>
 
 #include <benchmark/benchmark.h>
 
+#include "scheduler/placement/bundle_traffic.h"
 #include "scheduler/placement/placement_transaction.h"
 #include "tests/bench/placement/churn.h"
 #include "tests/bench/placement/peers.h"
@@ -30,12 +32,16 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 
 // Two placers on one stream of jobs: the first one's decisions hold, the other only watches.
 struct Stage {
-  Stage(FabricKind kind, PlacementPolicy deciding, PlacementPolicy watching)
+  Stage(FabricKind kind, PlacementPolicy deciding, PlacementPolicy watching, bool beside_traffic = false)
       : fabric(bench_fabric(kind, kGpus)),
         placer(fabric, {deciding}),
         watcher(fabric, {watching}),
         churn(fabric->hierarchy().total_capacity(), 11, kFree),
         first(fabric->hierarchy().total_capacity()) {
+    if (beside_traffic) {
+      traffic.emplace(fabric);
+      placer.set_left(traffic->left_mbps());
+    }
     while (churn.fill() < 0.94) step(churn.next_size());
     for (int i = 0; i < 2000; ++i) step(churn.next_size());
   }
@@ -47,11 +53,20 @@ struct Stage {
     }
   }
   void make_room(std::uint64_t size) {
-    churn.make_room(size, [&](const auto& gpus) { change(gpus, false); });
+    churn.make_room(size, [&](const auto& gpus) {
+      change(gpus, false);
+      if (traffic) traffic->remove(gpus.front().value() + 1);  // no other job has that GPU
+    });
   }
   void start(std::vector<fabric::GpuId> gpus) {
     if (gpus.empty()) return;
     change(gpus, true);
+    if (traffic) {
+      const auto begin = Clock::now();
+      traffic->add(gpus.front().value() + 1, bench_job(gpus.size()), gpus);
+      noting_s += seconds_since(begin);
+      ++noted;
+    }
     churn.started(std::move(gpus));
   }
   void step(std::uint64_t size) {
@@ -63,6 +78,9 @@ struct Stage {
   Placer placer, watcher;
   Churn churn;
   JobMix first;
+  std::optional<BundleTraffic> traffic;  // of the jobs that run, where candidates are scored beside it
+  double noting_s = 0;
+  std::uint64_t noted = 0;
 };
 
 void report(benchmark::State& state, std::vector<double>& seconds, const char* p99) {
@@ -71,8 +89,10 @@ void report(benchmark::State& state, std::vector<double>& seconds, const char* p
 }
 
 // Jobs of up to 64 GPUs, scored; ratio: time of BestFit alone on the same states.
-void small_jobs(benchmark::State& state, FabricKind kind) {
-  Stage stage(kind, PlacementPolicy::cost, PlacementPolicy::best_fit);
+void small_jobs(benchmark::State& state, FabricKind kind, bool beside_traffic = false) {
+  Stage stage(kind, PlacementPolicy::cost, PlacementPolicy::best_fit, beside_traffic);
+  stage.noting_s = 0;
+  stage.noted = 0;
   const JobMix mix(1024);
   std::mt19937_64 random(3);
   std::vector<double> seconds;
@@ -97,14 +117,17 @@ void small_jobs(benchmark::State& state, FabricKind kind) {
   state.counters["per_s"] = static_cast<double>(placed) / by_cost;
   state.counters["candidates"] = static_cast<double>(stage.placer.scored() - scored) / static_cast<double>(placed);
   state.counters["times_bestfit"] = by_cost / alone;
+  if (stage.noted > 0) state.counters["noting_us"] = stage.noting_s / static_cast<double>(stage.noted) * 1e6;
 }
 void BM_ScoreSmallJobs(benchmark::State& state) { small_jobs(state, FabricKind::rails); }
 void BM_ScoreSmallJobsNvl72(benchmark::State& state) { small_jobs(state, FabricKind::nvl72); }
+void BM_ScoreSmallJobsBesideTraffic(benchmark::State& state) { small_jobs(state, FabricKind::rails, true); }
+BENCHMARK(BM_ScoreSmallJobsBesideTraffic)->Iterations(20000)->UseManualTime()->Unit(benchmark::kMicrosecond);
 BENCHMARK(BM_ScoreSmallJobs)->Iterations(20000)->UseManualTime()->Unit(benchmark::kMicrosecond);
 BENCHMARK(BM_ScoreSmallJobsNvl72)->Iterations(20000)->UseManualTime()->Unit(benchmark::kMicrosecond);
 
-void large_jobs(benchmark::State& state, FabricKind kind) {
-  Stage stage(kind, PlacementPolicy::cost, PlacementPolicy::best_fit);
+void large_jobs(benchmark::State& state, FabricKind kind, bool beside_traffic = false) {
+  Stage stage(kind, PlacementPolicy::cost, PlacementPolicy::best_fit, beside_traffic);
   const JobSpec spec = bench_job(static_cast<std::uint64_t>(state.range(0)));
   std::vector<double> seconds;
   std::vector<std::pair<double, std::uint64_t>> cpu;  // seconds, candidates
@@ -133,6 +156,13 @@ void large_jobs(benchmark::State& state, FabricKind kind) {
   state.counters["placed"] = static_cast<double>(placed) / static_cast<double>(state.iterations());
 }
 void BM_ScoreLargeJobs(benchmark::State& state) { large_jobs(state, FabricKind::rails); }
+void BM_ScoreLargeJobsBesideTraffic(benchmark::State& state) { large_jobs(state, FabricKind::rails, true); }
+BENCHMARK(BM_ScoreLargeJobsBesideTraffic)
+    ->ArgName("size")
+    ->Arg(4096)
+    ->Iterations(300)
+    ->UseManualTime()
+    ->Unit(benchmark::kMicrosecond);
 void BM_ScoreLargeJobsNvl72(benchmark::State& state) { large_jobs(state, FabricKind::nvl72); }
 BENCHMARK(BM_ScoreLargeJobs)
     ->ArgName("size")

@@ -316,6 +316,29 @@ TEST(Show, TellsWhatIsPredictedOfGroupsAndWhatIsHeldIdle) {
   EXPECT_EQ(line("Communication"), "Communication: 0.568 ms per step (tensor 0.400 ms, data 0.168 ms)") << out;
 }
 
+TEST(Show, TellsWhoSlowsAJobAndWhomItSlows) {
+  StubService service;
+  std::string body = job(16);
+  const std::string shared =
+      R"("placement":{"level":"node"},
+         "withContention":{"basis":"routes","stepMs":900,"communicationMs":50.5,"exposedMs":10,"byGroup":{"data":50.5},
+           "reachable":true,"alone":{"stepMs":800,"communicationMs":25.25},"slowdown":2,"stepSlowdown":1.125,
+           "mostContended":{"link":"leaf-1/3 > spine-2/1","group":"data","capacityGbps":400,"othersGbps":310.5,
+                            "jobs":[{"job":"job-000007","gbps":300},{"job":"job-000009","gbps":10.5}],"jobsCrossing":3},
+           "slows":[{"job":"job-000007","name":"n","tenant":"t","slowdown":1.5,"stepSlowdown":null,
+                     "communicationMs":3,"withoutThisMs":2}]})";
+  const std::string plain = R"("placement":{"level":"node"})";
+  body.replace(body.find(plain), plain.size(), shared);
+  service.get("/v1/jobs/{id}", body);
+  const std::string out = service.run({"jobs", "show", "job-000001"}).out;
+  EXPECT_THAT(
+      out,
+      HasSubstr("50.5 ms of communication per step, a step of 900 ms: 2.00x as long as alone, on the real routes"));
+  EXPECT_THAT(out,
+              HasSubstr("leaf-1/3 > spine-2/1, 310.5 of 400.0 Gb/s: job-000007 300.0, job-000009 10.5 and 1 more"));
+  EXPECT_THAT(out, HasSubstr("job-000007 1.50x"));
+}
+
 TEST(Terminal, GetsColorsUnlessNoColor) {
   StubService service;
   service.get("/v1/jobs/{id}", job(8));

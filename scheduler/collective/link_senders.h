@@ -1,0 +1,58 @@
+// Who sends how much over each link of some numbering, and what they leave to one more: the traffic of placed jobs, each
+// at the mean rate of its training step, since steps of different jobs do not keep time with each other.
+//
+// What is left is a max-min fair share: a job's flows and those of others, capped at what they send, get equal rates
+// until their caps. A link is looked at on its own; what others are held back elsewhere does not count, so that more
+// traffic never leaves more. The slowest flow of a phase at max-min rates is held back by exactly that level of its link
+// (Bertsekas and Gallager, Data Networks, 6.5.2): no other has been frozen before it.
+//
+// Rates are integers (kb/s), so that what is left follows from who sends, never from the order in which they came.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "scheduler/collective/link_traffic.h"
+
+namespace railweave::scheduler {
+
+class LinkSenders {
+ public:
+  struct Sender {
+    std::uint64_t job = 0;
+    std::int64_t kbps = 0;
+    std::uint32_t flows = 0;
+  };
+
+  LinkSenders() = default;
+  explicit LinkSenders(std::size_t links) : on_(links) {}
+
+  // period_us: of a step; nothing is sent in one that is not above 0 and finite. A job is there once. O(its links).
+  void add(std::uint64_t job, const LinkTraffic& traffic, double period_us);
+  void remove(std::uint64_t job);  // nothing where it is not there
+
+  [[nodiscard]] std::span<const Sender> on(std::uint32_t link) const { return on_[link]; }  // by job, ascending
+  [[nodiscard]] std::span<const std::uint32_t> links(std::uint64_t job) const;              // that it sends over
+  [[nodiscard]] std::size_t size() const { return links_of_.size(); }
+
+  // Mb/s that so many flows beside those of others get together. own: of the others, the one that is not one.
+  [[nodiscard]] double left_mbps(std::uint32_t link, double capacity_mbps, std::uint32_t flows,
+                                 std::uint64_t own = 0) const;
+  [[nodiscard]] double others_mbps(std::uint32_t link, std::uint64_t own = 0) const;
+
+ private:
+  std::vector<std::vector<Sender>> on_;  // by link
+  std::map<std::uint64_t, std::vector<std::uint32_t>> links_of_;
+};
+
+// The time of a group's bytes on the links, without (senders null) or beside what others send.
+struct PhasesTime {
+  double us = 0;  // of all phases; infinite over a link without capacity
+  std::uint32_t slowest = UINT32_MAX;  // link that the longest phase waits for; none: none of those listed
+};
+PhasesTime phases_time(const GroupLoad& load, std::span<const double> capacity_mbps, const LinkSenders* senders,
+                       std::uint64_t own = 0);
+
+}  // namespace railweave::scheduler

@@ -1,0 +1,30 @@
+// What a job puts on the links of some numbering per training step: bundles (fabric_bundles.h) or directed links
+// (fabric/flow/directed_link.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "scheduler/collective/comm_group.h"
+
+namespace railweave::scheduler {
+
+struct LinkBytes {
+  std::uint32_t link = 0;
+  double bytes = 0;         // divided by what their carriers reach of nominal rates
+  std::uint32_t flows = 1;  // that share it with those of others
+};
+
+struct GroupLoad {
+  std::vector<std::vector<LinkBytes>> phases;  // one after the other; all of one at once
+  double floor_us = 0;                         // what the transfers take on links of its own that are not listed
+  double path_us = 0;                          // switches and cables of the longest way, per call
+  std::uint32_t domains = 0;                   // as GroupCost
+};
+
+struct LinkTraffic {
+  std::array<GroupLoad, kCommGroups> groups;
+};
+
+}  // namespace railweave::scheduler

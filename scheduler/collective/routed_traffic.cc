@@ -1,0 +1,157 @@
+#include "scheduler/collective/routed_traffic.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "scheduler/collective/job_flows.h"
+#include "scheduler/collective/link_senders.h"
+
+namespace railweave::scheduler {
+namespace {
+
+using fabric::DirectedLink;
+using fabric::EndPortPair;
+using fabric::GpuId;
+using fabric::PortId;
+
+// Bytes and flows by link, for links of a large fabric of which a phase crosses few.
+class LinkSums {
+ public:
+  void add(DirectedLink link, double bytes) {
+    const auto [at, is_new] = at_.try_emplace(link, static_cast<std::uint32_t>(sums_.size()));
+    if (is_new) sums_.push_back({link, 0, 0});
+    LinkBytes& sum = sums_[at->second];
+    sum.bytes += bytes;
+    ++sum.flows;
+  }
+  std::vector<LinkBytes> take() {
+    at_.clear();
+    std::ranges::sort(sums_, {}, &LinkBytes::link);
+    return std::exchange(sums_, {});
+  }
+
+ private:
+  std::unordered_map<DirectedLink, std::uint32_t> at_;
+  std::vector<LinkBytes> sums_;
+};
+
+class JobWalk {
+ public:
+  JobWalk(const RoutedTrafficInput& in, std::span<const GpuId> gpus) : in_(in), gpus_(gpus) {
+    for (const GpuId gpu : gpus) of_unit_[in.bundles.place(gpu).unit].push_back(gpu);
+  }
+
+  bool add(const RankFlow& flow, double efficiency, LinkSums& sums, double& path_us) {
+    const GpuId from = gpus_[flow.from], to = gpus_[flow.to];
+    const auto &a = in_.bundles.place(from), &b = in_.bundles.place(to);
+    if (a.unit == b.unit || a.host == b.host || flow.bytes <= 0) return true;
+    if (!pairs_between(from, to)) {
+      const auto neighbour = std::ranges::find_if(of_unit_[a.unit], [&](GpuId gpu) { return pairs_between(gpu, to); });
+      if (neighbour == of_unit_[a.unit].end()) return false;
+    }
+    const double bytes = flow.bytes / efficiency / static_cast<double>(ends_.size() - 1);
+    for (const DirectedLink link : links_) sums.add(link, bytes);
+    path_us = std::max(path_us, longest_us_);
+    return true;
+  }
+
+ private:
+  // The paths of all pairs of their ports that are routed: links_. The first port of the one goes with the first of the
+  // other that is on its rail, else with the one at its place.
+  bool pairs_between(GpuId from, GpuId to) {
+    const auto out = in_.ports.of(from), in = in_.ports.of(to);
+    links_.clear();
+    ends_.assign(1, 0);
+    longest_us_ = 0;
+    if (out.empty() || in.empty()) return false;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const fabric::RailId rail = in_.topology.rail(out[i]);
+      const auto same = std::ranges::find_if(in, [&](PortId p) { return rail && in_.topology.rail(p) == rail; });
+      if (same != in.end()) append({out[i], *same});
+    }
+    for (std::size_t i = 0; i < out.size() && ends_.size() == 1; ++i) append({out[i], in[i % in.size()]});
+    for (const PortId a : out) {  // whatever is joined at all
+      for (const PortId b : in) {
+        if (ends_.size() == 1) append({a, b});
+      }
+    }
+    return ends_.size() > 1;
+  }
+
+  void append(EndPortPair pair) {
+    const std::size_t before = links_.size();
+    if (!in_.walker.append(pair, links_)) return;
+    ends_.push_back(links_.size());
+    PathShape shape{.switches = static_cast<unsigned>(links_.size() - before - 1), .cable_m = 0, .network = true};
+    for (std::size_t i = before; i < links_.size(); ++i) {
+      const float length = in_.topology.spec(fabric::link_of(links_[i])).cable_length_m;
+      shape.cable_m += length > 0 ? length : LatencyConstants{}.default_cable_m;
+    }
+    longest_us_ = std::max(longest_us_, scheduler::path_us(shape));
+  }
+
+  const RoutedTrafficInput& in_;
+  std::span<const GpuId> gpus_;
+  std::map<std::uint32_t, std::vector<GpuId>> of_unit_;
+  std::vector<DirectedLink> links_;
+  std::vector<std::size_t> ends_;
+  double longest_us_ = 0;
+};
+
+}  // namespace
+
+double flow_count(const Parallelism& parallelism, const TrafficSpec& traffic) {
+  const auto ranks = static_cast<double>(rank_count(parallelism));
+  double count = 0;
+  for (std::size_t g = 0; g < kCommGroups; ++g) {
+    const auto group = static_cast<CommGroup>(g);
+    const GroupTraffic& own = traffic_of_group(traffic, group);
+    const auto size = static_cast<double>(group_size(parallelism, group));
+    if (own.bytes <= 0 || size < 2) continue;
+    const bool pushes = group != CommGroup::pipeline && there_and_back(group, own);
+    count += ranks * (group == CommGroup::expert ? size - 1 : pushes ? 2.0 * std::min<double>(own.servers, size) : 2);
+  }
+  return count;
+}
+
+LinkTraffic routed_traffic(const RoutedTrafficInput& in, std::span<const GpuId> gpu_of_rank,
+                           const Parallelism& parallelism, const TrafficSpec& traffic, const GpuGeneration& generation,
+                           const LinkTraffic& bundled) {
+  LinkTraffic routed;
+  JobWalk walk(in, gpu_of_rank);
+  for (std::size_t g = 0; g < kCommGroups; ++g) {
+    const auto group = static_cast<CommGroup>(g);
+    const GroupTraffic& own = traffic_of_group(traffic, group);
+    GroupLoad& load = routed.groups[g];
+    load.domains = bundled.groups[g].domains;
+    if (own.bytes <= 0 || load.domains == 0) continue;
+    GroupLoad nvlink = bundled.groups[g];
+    for (auto& phase : nvlink.phases) {
+      std::erase_if(phase,
+                    [&](const LinkBytes& on) { return in.bundles.kind(on.link) != FabricBundles::Kind::nvlink; });
+    }
+    load.floor_us = phases_time(nvlink, in.bundle_mbps, nullptr).us;
+    if (load.domains == 1) {  // nothing leaves an NVLink domain
+      load.phases.resize(1);
+      continue;
+    }
+    // There and back take turns; of a pipeline, too, as training_step.h has it.
+    const bool turns = there_and_back(group, own);
+    LinkSums there, back;
+    bool second = false;
+    for (const RankFlow& flow : job_flows(in.bundles, gpu_of_rank, parallelism, traffic, group, generation.nvls)) {
+      if (!walk.add(flow, generation.constants.network_efficiency, second ? back : there, load.path_us)) {
+        load.floor_us = std::numeric_limits<double>::infinity();
+      }
+      second = turns && !second;
+    }
+    load.phases.push_back(there.take());
+    if (turns) load.phases.push_back(back.take());
+  }
+  return routed;
+}
+
+}  // namespace railweave::scheduler

@@ -1,0 +1,33 @@
+// What a placed job puts on every directed link of the network, along the real routes: each flow of its groups walked
+// by the forwarding tables. NVLink is the job's own; what it takes is in the floors.
+#pragma once
+
+#include <span>
+
+#include "fabric/flow/flow_paths.h"
+#include "scheduler/collective/calibration.h"
+#include "scheduler/collective/fabric_bundles.h"
+#include "scheduler/collective/gpu_ports.h"
+#include "scheduler/collective/link_traffic.h"
+
+namespace railweave::scheduler {
+
+// Flows that routed_traffic() would list, as a bound: what it costs before it is asked.
+double flow_count(const Parallelism& parallelism, const TrafficSpec& traffic);
+
+struct RoutedTrafficInput {
+  const fabric::Topology& topology;
+  const fabric::PathWalker& walker;
+  const GpuPorts& ports;
+  const FabricBundles& bundles;
+  std::span<const double> bundle_mbps;  // for the floors
+};
+
+// GPUs with several adapter ports send over all of them, each to the port on its rail; a GPU without a route to another
+// sends through a neighbour of the job in its NVLink domain that has one (NCCL's PXN). Where some flow finds no way,
+// its group's floor is infinite. bundled: the loads of the same placement on bundles, as PlacementCostModel gives them.
+LinkTraffic routed_traffic(const RoutedTrafficInput& in, std::span<const fabric::GpuId> gpu_of_rank,
+                           const Parallelism& parallelism, const TrafficSpec& traffic, const GpuGeneration& generation,
+                           const LinkTraffic& bundled);
+
+}  // namespace railweave::scheduler
