@@ -66,6 +66,11 @@ Json document_of(const ReplayReport& report) {
             {"jobsAtLeastRacks", report.at_least_racks},
             {"nvlinkDomains", report.domains},
             {"leastNvlinkDomains", report.least_domains}}},
+          {"contention",
+           {{"meanCommunicationSlowdown", report.mean_slowdown},
+            {"p95CommunicationSlowdown", report.p95_slowdown},
+            {"mostCommunicationSlowdown", report.most_slowdown},
+            {"meanStepSlowdown", report.mean_step_slowdown}}},
           {"strandedGpuHours", report.stranded_gpu_h},
           {"fairness", report.fairness},
           {"peakQueue", report.peak_queue},
@@ -89,13 +94,16 @@ void print(Output& output, const std::vector<ReplayReport>& reports) {
                {first.rack_level + "s", Align::right},
                {"domains", Align::right},
                {"stranded", Align::right},
+               {"slowed", Align::right},
+               {"p95", Align::right},
                {"fairness", Align::right}});
   for (const auto& report : reports) {
     table.add({report.policy, hours(report.mean_wait_s), hours(report.p50_wait_s), hours(report.p95_wait_s),
                hours(report.p99_wait_s), number("%.1f%%", 100 * report.utilisation),
                number("%.2f d", static_cast<double>(report.makespan_s) / 86'400),
                ratio(report.racks, report.least_racks), ratio(report.domains, report.least_domains),
-               number("%.0f GPU h", report.stranded_gpu_h), number("%.3f", report.fairness)});
+               number("%.0f GPU h", report.stranded_gpu_h), number("x%.3f", report.mean_slowdown),
+               number("x%.2f", report.p95_slowdown), number("%.3f", report.fairness)});
   }
   output.text(
       std::to_string(first.jobs) + " jobs on " + std::to_string(first.total_gpus) + " GPUs, backfill " +
@@ -103,7 +111,8 @@ void print(Output& output, const std::vector<ReplayReport>& reports) {
       (first.too_large == 0 ? "" : "; " + std::to_string(first.too_large) + " larger than the fabric left out") +
       "\n\n" + table.text(output.terminal()) + "\n" + first.rack_level +
       "s, domains: used by jobs of more than a node, over the fewest that could hold them (" +
-      std::to_string(first.spread_jobs) + " jobs)\n");
+      std::to_string(first.spread_jobs) +
+      " jobs)\nslowed: their communication beside the other jobs' over what it would take alone, predicted\n");
   if (reports.size() > 1) return;
   Table tenants({{"tenant", Align::left},
                  {"jobs", Align::right},

@@ -78,6 +78,10 @@ TEST(Replay, HoldsWhatHoldsForEveryPolicy) {
     for (const auto backfill : {scheduler::Backfill::none, scheduler::Backfill::easy}) {
       const ReplayReport report = replay_as(std::string(policy), backfill, trace);
       EXPECT_EQ(report.jobs, trace.jobs.size()) << policy;
+      EXPECT_TRUE(1 <= report.mean_slowdown && report.mean_slowdown <= report.p95_slowdown * 1.5 &&
+                  report.p95_slowdown <= report.most_slowdown)
+          << policy;
+      EXPECT_TRUE(1 <= report.mean_step_slowdown && report.mean_step_slowdown <= report.mean_slowdown) << policy;
       EXPECT_LE(report.p50_wait_s, report.p95_wait_s);
       EXPECT_LE(report.p99_wait_s, report.most_wait_s);
       EXPECT_GE(report.racks, report.least_racks);
@@ -118,9 +122,9 @@ TEST(ReplaySvg, HasAxesALegendAndALinePerPolicy) {
     for (std::size_t at = svg.find(what); at != std::string::npos; at = svg.find(what, at + 1)) ++found;
     return found;
   };
-  EXPECT_EQ(count("<polyline"), 6U);
+  EXPECT_EQ(count("<polyline"), 8U);
   EXPECT_EQ(count(">railweave<"), 1U);
-  EXPECT_EQ(count("class='title'"), 3U);
+  EXPECT_EQ(count("class='title'"), 4U);
   EXPECT_TRUE(svg.starts_with("<svg"));
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
   EXPECT_EQ(count("nan"), 0U);

@@ -9,6 +9,7 @@
 
 #include "fabric/base/check.h"
 #include "scheduler/queue/stranded.h"
+#include "services/railweave/lab/replay/contention.h"
 #include "services/railweave/lab/replay/replay_queue.h"
 
 namespace railweave::cli {
@@ -17,6 +18,7 @@ namespace {
 using namespace scheduler;
 using fabric::LevelKind;
 
+constexpr std::int64_t kContentionEveryUs = 3'600'000'000;
 constexpr double kShortJobS = 600;  // slowdowns of shorter jobs would say little
 
 double at_share(const std::vector<double>& sorted, double share) {
@@ -36,7 +38,8 @@ class Replay {
         hierarchy_(fabric->hierarchy()),
         trace_(trace),
         tree_(fabric->hierarchy_ptr()),
-        allocations_(no_allocations(fabric->topology())) {
+        allocations_(no_allocations(fabric->topology())),
+        contention_(fabric) {
     report_.policy = options.policy;
     report_.backfill = scheduler::to_string(options.backfill);
     report_.total_gpus = hierarchy_.total_capacity();
@@ -69,6 +72,7 @@ class Replay {
   void measure(std::int64_t now_us);
   [[nodiscard]] std::uint64_t stranded_now();
   void count_spans(const ReplayJob& job);
+  void look_at_contention(std::int64_t now_us, std::span<const JobIndex> started);
   void summarise();
 
   PlacementFabricPtr fabric_;
@@ -89,6 +93,14 @@ class Replay {
   double busy_gpu_s_ = 0, stranded_gpu_s_ = 0;
   std::vector<double> waits_;
   std::vector<JobIndex> done_;
+  Contention contention_;
+  struct Slowed {
+    double communication = 0, step = 0;  // sums
+    std::uint64_t looks = 0;
+  };
+  std::map<std::uint64_t, Slowed> slowed_;
+  std::int64_t next_look_us_ = 0;
+  double slowdown_ = 1;
   ReplayReport report_;
 };
 
@@ -110,6 +122,7 @@ void Replay::end(std::int64_t now_us) {
   for (; !ends_.empty() && ends_.top().first <= now_us; ends_.pop()) {
     ReplayJob& job = jobs_[ends_.top().second];
     queue_->ended(job);
+    contention_.end(ends_.top().second);
     RAILWEAVE_CHECK(release(allocations_, fabric_->topology(), job.gpus), "a running job holds its GPUs");
     used_ -= job.gpus.size();
     job.gpus = {};
@@ -135,6 +148,30 @@ void Replay::start(ReplayStart start, std::int64_t now_us) {
   waits_.push_back(static_cast<double>(now_us - job.submitted_us) * 1e-6);
   done_.push_back(start.job);
   count_spans(job);
+  contention_.start(start.job, job.spec, job.gpus);
+}
+
+// Of the jobs that started now, once all of them have; of all, every hour.
+void Replay::look_at_contention(std::int64_t now_us, std::span<const JobIndex> started) {
+  const auto look = [&](std::uint64_t job) {
+    const Contention::Slowdown now = contention_.slowdown(job);
+    Slowed& slowed = slowed_[job];
+    slowed.communication += now.communication;
+    slowed.step += now.step;
+    ++slowed.looks;
+    return now.communication;
+  };
+  if (now_us < next_look_us_) {
+    for (const JobIndex job : started) {
+      if (contention_.sends(job)) look(job);
+    }
+    return;
+  }
+  next_look_us_ = now_us + kContentionEveryUs;
+  double sum = 0;
+  const auto all = contention_.jobs();
+  for (const std::uint64_t job : all) sum += look(job);
+  slowdown_ = all.empty() ? 1 : sum / static_cast<double>(all.size());
 }
 
 void Replay::count_spans(const ReplayJob& job) {
@@ -171,7 +208,7 @@ std::uint64_t Replay::stranded_now() {
 }
 
 void Replay::measure(std::int64_t now_us) {
-  report_.samples.push_back({now_us / 1'000'000, used_, stranded_now(), waiting_.size()});
+  report_.samples.push_back({now_us / 1'000'000, used_, stranded_now(), waiting_.size(), slowdown_});
 }
 
 void Replay::summarise() {
@@ -187,6 +224,19 @@ void Replay::summarise() {
   report_.stranded_gpu_h = stranded_gpu_s_ / 3600;
   const double whole = static_cast<double>(report_.total_gpus) * static_cast<double>(report_.makespan_s);
   report_.utilisation = whole > 0 ? busy_gpu_s_ / whole : 0;
+
+  std::vector<double> slowdowns, steps;
+  for (const auto& [job, slowed] : slowed_) {
+    slowdowns.push_back(slowed.communication / static_cast<double>(slowed.looks));
+    steps.push_back(slowed.step / static_cast<double>(slowed.looks));
+  }
+  if (!slowdowns.empty()) {
+    std::ranges::sort(slowdowns);
+    report_.mean_slowdown = mean(slowdowns);
+    report_.p95_slowdown = at_share(slowdowns, 0.95);
+    report_.most_slowdown = slowdowns.back();
+    report_.mean_step_slowdown = mean(steps);
+  }
 
   struct OfTenant {
     std::vector<double> waits, slowdowns;
@@ -228,12 +278,14 @@ ReplayReport Replay::run(const std::function<void(std::uint64_t)>& progress) {
     last_us_ = now_us;
     end(now_us);
     arrive(now_us);
+    const std::size_t done = done_.size();
     if (!waiting_.empty()) {
       ++report_.cycles;
       auto starts = queue_->decide(now_us, jobs_, waiting_, running_);
       for (auto& one : starts) start(std::move(one), now_us);
       if (!starts.empty()) std::erase_if(waiting_, [&](JobIndex job) { return jobs_[job].started_us >= 0; });
     }
+    look_at_contention(now_us, std::span(done_).subspan(done));
     measure(now_us);
     if (report_.samples.size() % 64 == 0) progress(ended_);
   }

@@ -27,6 +27,7 @@ struct ReplaySample {
   std::int64_t at_s = 0;
   std::uint64_t used = 0, stranded = 0;
   std::uint64_t queued = 0;
+  double slowdown = 1;  // of communication by contention, mean of the jobs that send; as of the last look
 };
 
 struct ReplayTenant {
@@ -47,7 +48,10 @@ struct ReplayReport {
   std::uint64_t spread_jobs = 0, racks = 0, least_racks = 0, domains = 0, least_domains = 0, at_least_racks = 0;
   std::string rack_level;     // what stands for a rack on this fabric: "rack" or "leafGroup"
   double stranded_gpu_h = 0;  // free while jobs wait, and of use to none of them
-  double fairness = 1;        // Jain's index of the tenants' mean slowdowns: 1 is even
+  // Of jobs of more than a node, predicted (contention.h), each the mean of its start and of every hour it ran.
+  double mean_slowdown = 1, p95_slowdown = 1, most_slowdown = 1;  // of their communication
+  double mean_step_slowdown = 1;                                  // of their training step
+  double fairness = 1;  // Jain's index of the tenants' mean slowdowns: 1 is even
   std::uint64_t cycles = 0, peak_queue = 0;
   std::vector<ReplayTenant> tenants;  // by GPU hours, most first
   std::vector<ReplaySample> samples;  // after every event; whoever draws them thins them out

@@ -84,7 +84,7 @@ void panel(std::string& svg, int top, const char* title, const std::vector<std::
 std::string replay_svg(std::span<const ReplayReport> reports) {
   double span_s = 1;
   for (const auto& report : reports) span_s = std::max(span_s, static_cast<double>(report.makespan_s));
-  const int height = kTop + 3 * (kPanel + kGap) + 12;
+  const int height = kTop + 4 * (kPanel + kGap) + 12;
   std::string svg = format(
       "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' viewBox='0 0 %d %d' "
       "font-family='sans-serif' font-size='12'>\n",
@@ -117,11 +117,14 @@ std::string replay_svg(std::span<const ReplayReport> reports) {
   const auto queued = lines([](const ReplayReport&, const ReplaySample& s) { return static_cast<double>(s.queued); });
   const auto stranded =
       lines([](const ReplayReport&, const ReplaySample& s) { return static_cast<double>(s.stranded); });
+  const auto slowed = lines([](const ReplayReport&, const ReplaySample& s) { return 100 * (s.slowdown - 1); });
   const double days = span_s / 86'400;
   panel(svg, kTop, "GPUs in use, % of all", used, 100, days);
   panel(svg, kTop + kPanel + kGap, "Jobs waiting", queued, most(queued), days);
   panel(svg, kTop + 2 * (kPanel + kGap), "Stranded GPUs: free, and of use to no job that waits", stranded,
         most(stranded), days);
+  panel(svg, kTop + 3 * (kPanel + kGap), "Communication slower by contention, %, mean of jobs of more than a node",
+        slowed, most(slowed), days);
   svg += format("<text x='%d' y='%d' text-anchor='end'>days since the first job</text>\n", kWidth - kRight, height - 4);
   return svg + "</svg>\n";
 }

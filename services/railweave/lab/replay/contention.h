@@ -1,0 +1,51 @@
+// What jobs that run at the same time cost each other on the network, as predicted: every job of more than a node puts
+// its communication (of a usual model: a trace names none) on bundles of links at the mean rate of its step, and gets
+// max-min fair shares of them beside the others. Jobs run for as long as the trace says all the same: the trace's
+// durations have their own cluster's contention in them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "scheduler/collective/link_senders.h"
+#include "scheduler/collective/placement_cost.h"
+#include "scheduler/job/job_spec.h"
+#include "scheduler/placement/placement_fabric.h"
+
+namespace railweave::cli {
+
+class Contention {
+ public:
+  explicit Contention(const scheduler::PlacementFabricPtr& fabric);
+
+  struct Slowdown {
+    double communication = 1;  // its time beside the others by its time alone
+    double step = 1;           // likewise of a training step
+  };
+  void start(std::uint64_t job, const scheduler::JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank);
+  void end(std::uint64_t job);
+  // As things are now; 1 for a job that sends nothing over the network.
+  [[nodiscard]] Slowdown slowdown(std::uint64_t job) const;
+  [[nodiscard]] bool sends(std::uint64_t job) const { return sending_.contains(job); }
+  [[nodiscard]] std::vector<std::uint64_t> jobs() const;  // that send
+
+ private:
+  struct Sending {
+    scheduler::ModelSpec model;
+    scheduler::Parallelism parallelism;
+    scheduler::LinkTraffic traffic;
+    scheduler::PlacementCost alone;
+    double step_us = 0;
+  };
+
+  scheduler::PlacementFabricPtr fabric_;
+  const scheduler::GpuGeneration& generation_;
+  std::vector<double> capacity_mbps_;  // by bundle
+  scheduler::PlacementCostModel model_;
+  scheduler::LinkSenders senders_;
+  std::map<std::uint64_t, Sending> sending_;
+};
+
+}  // namespace railweave::cli
