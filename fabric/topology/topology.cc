@@ -194,7 +194,7 @@ std::size_t Topology::memory_bytes() const {
     return ((columns.capacity() * sizeof(typename std::decay_t<decltype(columns)>::value_type)) + ...);
   };
   std::size_t total = bytes(
-      host_name_, host_kind_, host_rack_, host_first_hca_, host_first_gpu_, host_first_label_, host_labels_, gpu_host_,
+      host_name_, host_kind_, host_rack_, host_site_, switch_site_, site_name_, site_links_, host_first_hca_, host_first_gpu_, host_first_label_, host_labels_, gpu_host_,
       gpu_domain_, gpu_clique_, gpu_first_nic_, gpu_first_port_, gpu_nics_, hca_guid_, hca_kind_, hca_host_,
       hca_device_, hca_description_, hca_first_port_, switch_guid_, switch_name_, switch_description_, switch_group_,
       switch_subnet_, switch_rack_, switch_lid_, switch_lmc_, switch_tier_, switch_first_port_, port_owner_, port_peer_,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "fabric/base/check.h"
@@ -66,6 +67,7 @@ void PlacementCostModel::number(std::span<const fabric::GpuId> gpu_of_rank, std:
   units_ = 0;
   pair_of_.assign(1, kNone);
   us_per_byte_.assign(2, kNoCapacity);
+  spans_sites_ = false;
   spots_.resize(gpu_of_rank.size());
   for (std::size_t r = 0; r < spots_.size(); ++r) {
     const FabricBundles::Place& place = bundles_.place(gpu_of_rank[r]);
@@ -79,7 +81,15 @@ void PlacementCostModel::number(std::span<const fabric::GpuId> gpu_of_rank, std:
                  .host = place.host,
                  .leaf_group = place.leaf_group,
                  .rail = place.rail,
-                 .network = place.network};
+                 .network = place.network,
+                 .site = place.site};
+    spans_sites_ = spans_sites_ || place.site != spots_.front().site;
+  }
+  if (spans_sites_) {
+    local_wan_.clear();
+    for (BundlePair pair = bundles_.first_wan(); pair < bundles_.bundle_count() / 2; ++pair) {
+      local_wan_.push_back(local_pair(pair, capacity_mbps));
+    }
   }
   us_per_byte_.resize((us_per_byte_.size() + kLanes - 1) / kLanes * kLanes, 0);
   load_.assign(us_per_byte_.size(), 0);
@@ -149,9 +159,26 @@ void PlacementCostModel::add_hop(const Spot& from, const Spot& to, double bytes,
   if (from.leaf == to.leaf || (from.network != to.network && from.leaf_group == to.leaf_group)) return;
   add(from.leaf, 0, bytes);
   add(to.leaf, 1, bytes);
+  if (from.site != to.site) {
+    if (from.pod != kNone) add(from.pod, 0, bytes);
+    if (to.pod != kNone) add(to.pod, 1, bytes);
+    return add_way_between_sites(from.site, to.site, bytes);
+  }
   if (from.pod == kNone || to.pod == kNone || from.pod == to.pod) return;
   add(from.pod, 0, bytes);
   add(to.pod, 1, bytes);
+}
+
+void PlacementCostModel::add_way_between_sites(std::uint32_t from, std::uint32_t to, double bytes) {
+  const FabricBundles::SiteRoute& route = bundles_.site_route(from, to);
+  if (route.bundles.empty()) return add(kNowhere, 0, bytes);
+  for (const std::uint32_t bundle : route.bundles) {
+    add(local_wan_[bundle / 2 - bundles_.first_wan()], bundle % 2, bytes);
+  }
+}
+
+double PlacementCostModel::wan_us(const Spot& from, const Spot& to) const {
+  return from.site == to.site ? 0 : bundles_.site_route(from.site, to.site).latency_us;
 }
 
 // Members of each NVLink domain together, domains in order of their first rank, members by rail: sorted_,
@@ -209,6 +236,13 @@ std::uint32_t PlacementCostModel::add_ring(Members members, double bytes, double
       for (std::uint32_t i = first_of_slot_[s]; i < first_of_slot_[s + 1]; ++i) add_both(sorted_[i]->nvlink, load);
     }
   }
+  if (spans_sites_) {
+    double round_us = 0;
+    for (std::uint32_t s = 0; s < domains; ++s) {
+      round_us += wan_us(*sorted_[first_of_slot_[s]], *sorted_[first_of_slot_[s + 1 == domains ? 0 : s + 1]]);
+    }
+    far_us_ = std::max(far_us_, passes * round_us);
+  }
   const double hop = bytes * network_all_reduce_load(c, generation_.nvls, least_members_, domains) * passes / 2;
   for (std::uint32_t s = 0; s < domains; ++s) {
     const std::uint32_t to = s + 1 == domains ? 0 : s + 1;
@@ -246,11 +280,25 @@ std::uint32_t PlacementCostModel::add_all_to_all(Members members, double bytes) 
     const double beyond_pod = spot.pod == kNone ? 0 : n - std::max<double>(near, pod_count_[spot.pod]);
     if (beyond_pod > 0) add_both(spot.pod, beyond_pod * on_network);
   }
+  if (spans_sites_) add_all_to_all_between_sites(members, on_network);
   for (const Spot* spot : members) {
     leaf_group_count_[spot->leaf_group] = 0;
     if (spot->pod != kNone) pod_count_[spot->pod] = 0;
   }
   return domains;
+}
+
+// Placement keeps these groups in one site; a placement that is given need not. `bytes` from each to each.
+void PlacementCostModel::add_all_to_all_between_sites(Members members, double bytes) {
+  std::map<std::uint32_t, double> of_site;
+  for (const Spot* spot : members) ++of_site[spot->site];
+  for (const auto& [from, senders] : of_site) {
+    for (const auto& [to, receivers] : of_site) {
+      if (from == to) continue;
+      add_way_between_sites(from, to, senders * receivers * bytes);
+      far_us_ = std::max(far_us_, bundles_.site_route(from, to).latency_us);
+    }
+  }
 }
 
 GroupCost PlacementCostModel::finish(const GroupTraffic& traffic, std::uint64_t members, double passes,
@@ -280,6 +328,7 @@ GroupCost PlacementCostModel::finish(const GroupTraffic& traffic, std::uint64_t 
   const std::uint64_t inside = (members + domains - 1) / domains;
   cost.time_us = calls * call_us(generation_.constants, generation_.nvls, inside, domains, traffic.bytes / calls,
                                  cost.transfer_us / calls, passes);
+  if (far_us_ > 0) cost.time_us += calls * far_us_;
   return cost;
 }
 
@@ -287,6 +336,7 @@ GroupCost PlacementCostModel::cost_of(CommGroup group, const GroupTraffic& traff
   if (traffic.bytes <= 0) return {};
   std::uint32_t domains = 0;
   std::uint64_t members = 0;
+  far_us_ = 0;
   const double passes = group == CommGroup::context || group == CommGroup::expert ? 1 : 2;
   for_each_group(group, [&](Members all) {
     members = all.size();
@@ -294,6 +344,7 @@ GroupCost PlacementCostModel::cost_of(CommGroup group, const GroupTraffic& traff
       const CollectiveConstants& c = generation_.constants;
       for (std::size_t i = 0; i + 1 < all.size(); ++i) {
         domains = std::max(domains, all[i]->unit == all[i + 1]->unit ? 1U : 2U);
+        if (spans_sites_) far_us_ = std::max(far_us_, wan_us(*all[i], *all[i + 1]));
         add_hop(*all[i], *all[i + 1], traffic.bytes / c.network_efficiency, traffic.bytes / c.ring_efficiency);
       }
       return;

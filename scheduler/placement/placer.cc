@@ -79,6 +79,8 @@ class Placer::Impl {
   [[nodiscard]] std::uint32_t groups_used(std::span<const Share> shares, fabric::LevelKind kind) const;
   [[nodiscard]] Placement choose(const JobSpec& spec, const Claims& claims, const std::vector<Candidate>& list,
                                  std::vector<Alternative>* alternatives);
+  void add_one_site(const JobSpec& spec, const JobSearch::Filter& filter, const std::vector<HostId>& excluded,
+                    PlacementResult& result);
   void add_wider_levels(const JobSpec& spec, const Claims& claims, PlacementResult& result);
   [[nodiscard]] std::vector<HostId> excluded_by(const JobSpec& spec, std::vector<std::string>& warnings) const;
   [[nodiscard]] const Filters& filters_of(const JobSpec& spec);
@@ -87,6 +89,7 @@ class Placer::Impl {
   PlacementFabricPtr fabric_;
   PlacementTree tree_;
   std::optional<PlacementTree> empty_;  // the fabric with nothing on it, made when first needed
+  PlacementTree* on_ = &tree_;          // the one that candidates are laid out in
   JobSearch search_;
   Packing packing_;
   Scorer scorer_;
@@ -114,6 +117,9 @@ PlacementResult Placer::Impl::place(const JobSpec& spec, bool with_alternatives)
 
   std::vector<std::string> warnings;
   std::vector<HostId> excluded = excluded_by(spec, warnings);
+  if (spec.across_sites && !fabric_->hierarchy().joins_sites()) {
+    warnings.emplace_back("no links join sites of this fabric: acrossSites changes nothing");
+  }
   const Filters& filters = filters_of(spec);
   PlacementTransaction exclusion(tree_, fabric_->topology());
   for (const HostId host : excluded) exclusion.set_available(host, false);
@@ -128,7 +134,10 @@ PlacementResult Placer::Impl::place(const JobSpec& spec, bool with_alternatives)
     } else if (!list->empty()) {
       result.outcome = Outcome::placed;
       result.placement = choose(spec, claims, *list, with_alternatives ? &result.alternatives : nullptr);
-      if (with_alternatives && options_.policy == PlacementPolicy::cost) add_wider_levels(spec, claims, result);
+      if (with_alternatives && options_.policy == PlacementPolicy::cost) {
+        add_wider_levels(spec, claims, result);
+        if (result.placement.level == fabric::LevelKind::wan) add_one_site(spec, filters.usual, excluded, result);
+      }
     } else {
       fits = false;
     }
@@ -177,7 +186,7 @@ bool Placer::Impl::fits(const JobSpec& spec) {
 void Placer::Impl::lay_out(const JobSpec& spec, const Candidate& candidate, Laid& into) {
   const JobShape& shape = candidate.found.shape;
   FitRequest request{.rungs = shape.rungs, .count = shape.count, .max_level = shape.max_level};
-  const FitIndex& index = tree_.fit_index(shape.fit);
+  const FitIndex& index = on_->fit_index(shape.fit);
   into.shares.clear();
   const auto distribute = [&](const Fit& fit) {
     const auto shares = search_.best_fit().distribute(index, request, fit);
@@ -188,7 +197,7 @@ void Placer::Impl::lay_out(const JobSpec& spec, const Candidate& candidate, Laid
     distribute({candidate.portion_level, group});
   }
   if (candidate.portions.empty()) distribute(candidate.found.fit);
-  packing_.pack(tree_, into.shares, shape.nested_gpus);
+  packing_.pack(*on_, into.shares, shape.nested_gpus);
   const auto gpus = packing_.gpus();
   if (shape.expert_inside || candidate.order != PackingOrder::stages) {
     into.gpu_of_rank.resize(gpus.size());
@@ -238,7 +247,7 @@ Placement Placer::Impl::choose(const JobSpec& spec, const Claims& claims, const 
       seen_.push_back(digest);
     }
     laid_.cost = scorer_.cost(laid_.gpu_of_rank);
-    laid_.lost_gpus = list.size() > 1 ? scorer_.lost_gpus(tree_, laid_.shares) : 0;
+    laid_.lost_gpus = list.size() > 1 ? scorer_.lost_gpus(*on_, laid_.shares) : 0;
     if (list.size() > 1) {
       laid_.spans = {groups_used(laid_.shares, fabric::LevelKind::leaf_group),
                      groups_used(laid_.shares, fabric::LevelKind::pod)};
@@ -267,9 +276,10 @@ Placement Placer::Impl::choose(const JobSpec& spec, const Claims& claims, const 
   const JobShape& shape = chosen->found.shape;
   if (refinement_.applies(spec, best_.gpu_of_rank, best_.cost)) {
     const Refinement::Start start{.spec = &spec,
-                                  .tree = &tree_,
+                                  .tree = on_,
                                   .filter = list.front().found.shape.fit.filter.get(),
-                                  .level = shape.max_level,
+                                  .level = std::max(std::min(shape.max_level, fabric_->hierarchy().top(false)),
+                                                    chosen->found.fit.level),
                                   .inside = best_.shares.front().leaf};
     refinement_.improve(start, scorer_, kAsGood, best_.gpu_of_rank, best_.cost);
   }
@@ -307,7 +317,7 @@ void Placer::Impl::add_wider_levels(const JobSpec& spec, const Claims& claims, P
     if (!required) continue;
     const unsigned from = hierarchy.level_of(*required);
     const unsigned to = from == Hierarchy::kNoLevel ? 0 : from + 1;
-    if (to >= hierarchy.level_count()) continue;
+    if (to > hierarchy.top(spec.across_sites)) continue;
     JobSpec wider = spec;
     (wider.*request) = {.required = hierarchy.kind(to)};
     auto list = candidates(search_, {&wider, &tree_, claims.filter(), {}});
@@ -317,6 +327,25 @@ void Placer::Impl::add_wider_levels(const JobSpec& spec, const Claims& claims, P
                                        std::string(name) + " instead of " + std::string(fabric::to_string(*required)),
                                    other.step_us, other.communication_us});
   }
+}
+
+// What spanning sites costs: the same job in one of them, where nothing else runs.
+void Placer::Impl::add_one_site(const JobSpec& spec, const JobSearch::Filter& filter,
+                                const std::vector<HostId>& excluded, PlacementResult& result) {
+  if (!empty_) empty_.emplace(fabric_->hierarchy_ptr());
+  PlacementTransaction exclusion(*empty_, fabric_->topology());
+  for (const HostId host : excluded) exclusion.set_available(host, false);
+  JobSpec near = spec;
+  near.across_sites = false;
+  const Claims claims(search_, *empty_, near, filter);
+  const auto list = candidates(search_, {&near, &*empty_, claims.filter(), {}});
+  if (!list || list->empty()) return;
+  on_ = &*empty_;
+  const Prediction other = *choose(near, claims, *list, nullptr).predicted;
+  on_ = &tree_;
+  result.alternatives.push_back({"in one site instead of " + std::to_string(result.placement.groups_at_level) +
+                                     ", once one has room",
+                                 other.step_us, other.communication_us});
 }
 
 PlacementResult Placer::Impl::refuse(const JobSpec& spec, const JobSearch::Filter& filter,
