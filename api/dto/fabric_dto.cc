@@ -108,13 +108,15 @@ Out node_json(const ClusterState& state, HostId host) {
   Out labels = Out::object();
   for (const auto& label : topology.labels(host))
     labels[std::string(topology.text(label.key))] = topology.text(label.value);
-  return {{"id", topology.name(host)},
-          {"kind", to_string(topology.kind(host))},
-          {"rack", name_or_null(topology, topology.rack(host))},
-          {"gpus", gpus},
-          {"freeGpus", gpus - static_cast<std::size_t>(std::popcount(allocation.used))},
-          {"drained", state.view.drained(host)},
-          {"labels", labels}};
+  Out value{{"id", topology.name(host)},
+            {"kind", to_string(topology.kind(host))},
+            {"rack", name_or_null(topology, topology.rack(host))},
+            {"gpus", gpus},
+            {"freeGpus", gpus - static_cast<std::size_t>(std::popcount(allocation.used))},
+            {"drained", state.view.drained(host)},
+            {"labels", labels}};
+  if (const auto site = topology.site(host)) value["site"] = topology.name(site);
+  return value;
 }
 
 }  // namespace

@@ -151,7 +151,9 @@ FabricBundles::FabricBundles(const Topology& topology, const fabric::Locality& l
     Place& place = places_[gpu.index()];
     if (pods == nullptr || place.network == kNone || pod_pairs.empty()) continue;
     const auto at = pod_pairs.find({pods->group_of_host[place.host], place.network});
-    if (at != pod_pairs.end()) place.pod = at->second;
+    // Across sites a pod that is all of its site has no way out that could be narrow.
+    const bool all_of_site = !topology.sites().empty() && at != pod_pairs.end() && of_pair[at->second].empty();
+    if (at != pod_pairs.end() && !all_of_site) place.pod = at->second;
   }
 
   first_wan_ = static_cast<std::uint32_t>(of_pair.size());

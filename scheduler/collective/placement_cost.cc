@@ -328,7 +328,8 @@ GroupCost PlacementCostModel::finish(const GroupTraffic& traffic, std::uint64_t 
   const std::uint64_t inside = (members + domains - 1) / domains;
   cost.time_us = calls * call_us(generation_.constants, generation_.nvls, inside, domains, traffic.bytes / calls,
                                  cost.transfer_us / calls, passes);
-  if (far_us_ > 0) cost.time_us += calls * far_us_;
+  // Less than one a step where exchanges are less frequent (local SGD): their delay is far longer than a usual call.
+  if (far_us_ > 0) cost.time_us += (traffic.calls > 0 ? traffic.calls : 1) * far_us_;
   return cost;
 }
 
