@@ -39,7 +39,8 @@ Result<void> generate_sites(
     const std::function<Result<void>(const GenerateParameters&, const std::string&)>& generate) {
   GenerateParameters own, rest;
   for (const auto& [name, value] : parameters) {
-    const bool of_sites = std::ranges::find(site_parameters(), name, &GenerateParameter::name) != site_parameters().end();
+    const bool of_sites =
+        std::ranges::find(site_parameters(), name, &GenerateParameter::name) != site_parameters().end();
     (of_sites ? own : rest).emplace(name, value);
   }
   ParameterReader reader(own);

@@ -169,7 +169,8 @@ std::vector<std::uint32_t> sites_of_hosts(const Topology& topology, const std::v
   if (without) {
     const std::string name(topology.name(without));
     add_finding(findings, "hostsWithoutSite",
-                "some hosts stand at no site while others do, " + name + " for one; they are a place of their own", name);
+                "some hosts stand at no site while others do, " + name + " for one; they are a place of their own",
+                name);
   }
   return site_of_host;
 }
@@ -202,9 +203,10 @@ void add_sites(const Topology& topology, const std::vector<std::uint32_t>& site_
   // No group of a cluster or below is in two sites, but for hosts that do not count.
   if (const auto apart = first_cut(site, levels.back(), counted)) {
     const std::string& name = site.group_names[site.group_of_host[apart->index()]];
-    add_finding(findings, "siteFallsApart",
-                "no cable joins all of the site " + name + "; a job that may span sites may span its parts, as if they were",
-                name);
+    add_finding(
+        findings, "siteFallsApart",
+        "no cable joins all of the site " + name + "; a job that may span sites may span its parts, as if they were",
+        name);
     levels.push_back(std::move(site));
   } else {
     levels.back().also.push_back(LevelKind::site);
@@ -213,8 +215,8 @@ void add_sites(const Topology& topology, const std::vector<std::uint32_t>& site_
   }
   const auto joined = joined_sites(topology, site_of_host);
   if (joined.empty()) return;
-  Level wan = make_level(LevelKind::wan, joined,
-                         [](HostId, std::uint32_t group) { return "wan-" + std::to_string(group); });
+  Level wan =
+      make_level(LevelKind::wan, joined, [](HostId, std::uint32_t group) { return "wan-" + std::to_string(group); });
   if (wan.group_count == 1) wan.group_names.front() = "wan";
   if (first_cut(wan, levels.back(), counted)) levels.push_back(std::move(wan));
 }

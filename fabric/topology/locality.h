@@ -8,7 +8,8 @@
 //   pod         what the groups of switches say where every leaf has one (Topology::group, dragonflies above all); else
 //               leaf groups that switches of tiers 0 and 1 connect, links between two switches of tier 1 left aside.
 //               A spine or core with a host or two stays one. A tree of more than three tiers has pods at tier 1 only.
-//   cluster     everything connected, by network or by NVLink; everything there is, where no host has a cable; in either
+//   cluster     everything connected, by network or by NVLink; everything there is, where no host has a cable; in
+//   either
 //               case of one site.
 //   site        where hosts are said to stand, as far as any are; usually the same groups as the cluster.
 //   wan         sites that long-haul links join (Topology::site_links()), where there are any. Only jobs that may span
@@ -31,7 +32,7 @@ enum class LevelKind : std::uint8_t { nvlink_domain, node, rack, leaf_group, pod
 inline constexpr std::size_t kLevelKinds = static_cast<std::size_t>(LevelKind::wan) + 1;
 
 std::string_view to_string(LevelKind kind);  // "nvlinkDomain", "node", "rack", "leafGroup", "pod", "cluster",
-                                            // "site", "wan"
+                                             // "site", "wan"
 
 struct Level {
   LevelKind kind = LevelKind::node;

@@ -49,7 +49,9 @@ void TopologyBuilder::join_sites(const SiteLink& link) {
   RAILWEAVE_CHECK(link.a.index() < sites_.size() && link.b.index() < sites_.size(), "sites are of this builder");
   if (link.a == link.b) {
     const std::string name(names_[sites_[link.a.index()]]);
-    add_finding({"siteLinkToItself", Severity::warning, "a link joins the site " + name + " to itself; it is left out",
+    add_finding({"siteLinkToItself",
+                 Severity::warning,
+                 "a link joins the site " + name + " to itself; it is left out",
                  {name}});
     return;
   }

@@ -1,7 +1,7 @@
 // A fabric as few bundles of links with what they have together: each GPU's NVLink, each adapter, each leaf's uplinks,
-// each pod's, and what joins each pair of sites. What a placement costs on it is a sum over bundles, without a single route: that holds as far as routing
-// spreads traffic evenly over the links of a bundle, which is what routing is for. Derived once per topology;
-// immutable.
+// each pod's, and what joins each pair of sites. What a placement costs on it is a sum over bundles, without a single
+// route: that holds as far as routing spreads traffic evenly over the links of a bundle, which is what routing is for.
+// Derived once per topology; immutable.
 #pragma once
 
 #include <cstdint>

@@ -7,9 +7,9 @@
 // sums. Rings are built domain by domain (one per rail of the domain with fewest members, as NCCL's channels are),
 // all-to-all by counting a group's members by domain, leaf group and pod. O(ranks) per kind of group.
 //
-// Between sites: bytes load what joins them like any bundle, and a call waits for light besides. A ring's chunks go round
-// once for each pass, so an all-reduce over two sites, two crossings a round, waits four times the delay one way; a
-// message between stages once. Windows are taken to be large enough to fill the way (rate x twice the delay).
+// Between sites: bytes load what joins them like any bundle, and a call waits for light besides. A ring's chunks go
+// round once for each pass, so an all-reduce over two sites, two crossings a round, waits four times the delay one way;
+// a message between stages once. Windows are taken to be large enough to fill the way (rate x twice the delay).
 #pragma once
 
 #include <array>

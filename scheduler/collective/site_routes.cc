@@ -16,14 +16,15 @@ void FabricBundles::join_sites(const fabric::Topology& topology) {
   constexpr double kFar = std::numeric_limits<double>::infinity();
   std::map<std::pair<std::size_t, std::size_t>, std::pair<std::size_t, double>> direct;  // to (bundle pair, delay)
   for (const fabric::SiteLink& link : topology.site_links()) {
-    const auto [at, is_new] =
-        direct.try_emplace({link.a.index(), link.b.index()}, first_wan_ + wan_mbps_.size(), 0.0);
+    const auto [at, is_new] = direct.try_emplace({link.a.index(), link.b.index()}, first_wan_ + wan_mbps_.size(), 0.0);
     if (is_new) wan_mbps_.push_back(0);
     wan_mbps_[at->second.first - first_wan_] += link.total_mbps();
     at->second.second = std::max(at->second.second, static_cast<double>(link.latency_us));
   }
   site_routes_.assign(site_count_ * site_count_, {{}, kFar});
-  const auto route = [&](std::size_t from, std::size_t to) -> SiteRoute& { return site_routes_[from * site_count_ + to]; };
+  const auto route = [&](std::size_t from, std::size_t to) -> SiteRoute& {
+    return site_routes_[from * site_count_ + to];
+  };
   for (const auto& [sites, joined] : direct) {
     const auto bundle = static_cast<std::uint32_t>(2 * joined.first);
     route(sites.first, sites.second) = {{bundle}, joined.second};

@@ -275,12 +275,12 @@ Placement Placer::Impl::choose(const JobSpec& spec, const Claims& claims, const 
   }
   const JobShape& shape = chosen->found.shape;
   if (refinement_.applies(spec, best_.gpu_of_rank, best_.cost)) {
-    const Refinement::Start start{.spec = &spec,
-                                  .tree = on_,
-                                  .filter = list.front().found.shape.fit.filter.get(),
-                                  .level = std::max(std::min(shape.max_level, fabric_->hierarchy().top(false)),
-                                                    chosen->found.fit.level),
-                                  .inside = best_.shares.front().leaf};
+    const Refinement::Start start{
+        .spec = &spec,
+        .tree = on_,
+        .filter = list.front().found.shape.fit.filter.get(),
+        .level = std::max(std::min(shape.max_level, fabric_->hierarchy().top(false)), chosen->found.fit.level),
+        .inside = best_.shares.front().leaf};
     refinement_.improve(start, scorer_, kAsGood, best_.gpu_of_rank, best_.cost);
   }
   placement.predicted = scorer_.prediction(best_.cost);
@@ -343,9 +343,9 @@ void Placer::Impl::add_one_site(const JobSpec& spec, const JobSearch::Filter& fi
   on_ = &*empty_;
   const Prediction other = *choose(near, claims, *list, nullptr).predicted;
   on_ = &tree_;
-  result.alternatives.push_back({"in one site instead of " + std::to_string(result.placement.groups_at_level) +
-                                     ", once one has room",
-                                 other.step_us, other.communication_us});
+  result.alternatives.push_back(
+      {"in one site instead of " + std::to_string(result.placement.groups_at_level) + ", once one has room",
+       other.step_us, other.communication_us});
 }
 
 PlacementResult Placer::Impl::refuse(const JobSpec& spec, const JobSearch::Filter& filter,

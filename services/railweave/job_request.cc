@@ -166,11 +166,13 @@ void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning
       "leafGroup, pod, cluster or site");
   repeated("--prefer", options.prefer, "GROUP=LEVEL", "The same as a wish");
   command
-      .add_flag("--across-sites", options.across_sites,
-                "It may span sites that long-haul links join: its stages and replicas, never its tensor, context and expert "
-                "groups")
+      .add_flag(
+          "--across-sites", options.across_sites,
+          "It may span sites that long-haul links join: its stages and replicas, never its tensor, context and expert "
+          "groups")
       ->group(kPlacementGroup);
-  command.add_option("--spread", options.spread, "Each pipeline stage in a node, rack, leafGroup, pod or site of its own")
+  command
+      .add_option("--spread", options.spread, "Each pipeline stage in a node, rack, leafGroup, pod or site of its own")
       ->type_name("LEVEL")
       ->group(kPlacementGroup);
   command

@@ -94,8 +94,8 @@ double slowest_us(const Crossing& crossing, double ab_mbps, double bc_mbps) {
     const auto found = crossing.find({from, to});
     return found == crossing.end() ? 0.0 : found->second;
   };
-  return 8 * std::max({(at(0, 1) + at(0, 2)) / ab_mbps, (at(1, 0) + at(2, 0)) / ab_mbps, (at(1, 2) + at(0, 2)) / bc_mbps,
-                       (at(2, 1) + at(2, 0)) / bc_mbps});
+  return 8 * std::max({(at(0, 1) + at(0, 2)) / ab_mbps, (at(1, 0) + at(2, 0)) / ab_mbps,
+                       (at(1, 2) + at(0, 2)) / bc_mbps, (at(2, 1) + at(2, 0)) / bc_mbps});
 }
 double delay_us(std::size_t from, std::size_t to, double ab_us, double bc_us) {
   if (from > to) std::swap(from, to);
@@ -174,7 +174,9 @@ TEST(SitesCost, TakesTheSoonerWayAndAddsUpWhatIsSideBySide) {
   EXPECT_TRUE(bundles.site_route(0, 3).bundles.empty());
   for (std::uint32_t b = 0; b < bundles.bundle_count(); ++b) {
     EXPECT_EQ(bundles.kind(b) == FabricBundles::Kind::wan, b / 2 >= bundles.first_wan());
-    if (bundles.kind(b) == FabricBundles::Kind::wan) EXPECT_TRUE(bundles.links(b).empty());
+    if (bundles.kind(b) == FabricBundles::Kind::wan) {
+      EXPECT_TRUE(bundles.links(b).empty());
+    }
   }
   // What nothing joins is out of reach, once, and path by path.
   const TrafficSpec traffic{.data = {kBytes, 1}};

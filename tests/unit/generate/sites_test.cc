@@ -37,7 +37,9 @@ TEST(GenerateSites, EachIsACopyOfItsOwnAndEveryTwoAreJoined) {
     for (const auto host : topology.hosts()) ASSERT_TRUE(topology.site(host));
     for (const auto link : topology.links()) {  // no cable leads out of a site
       const auto a = topology.switch_of(topology.a(link)), b = topology.switch_of(topology.b(link));
-      if (a && b) EXPECT_EQ(topology.site(a), topology.site(b));
+      if (a && b) {
+        EXPECT_EQ(topology.site(a), topology.site(b));
+      }
     }
     EXPECT_TRUE(topology.source_findings().empty());
   }

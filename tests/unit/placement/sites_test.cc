@@ -16,11 +16,11 @@ namespace {
 using fabric::GpuId;
 using fabric::HostId;
 using fabric::LevelKind;
-using testing_support::below;
-using testing_support::Random;
 using ::testing::Contains;
 using ::testing::Field;
 using ::testing::HasSubstr;
+using testing_support::below;
+using testing_support::Random;
 
 constexpr std::uint32_t kGpus = 4;  // of a host, which is an NVLink domain
 
@@ -207,7 +207,8 @@ TEST(Sites, StagesRatherThanGradientsCross) {
   const auto fabric = fabric_of({{"hosts", "4"}, {"sites", "2"}, {"wan-links", "1"}, {"wan-rate", "10"}});
   Placer placer(fabric);
   JobSpec spec = job({.tensor = 4, .data = 4, .pipeline = 2}, true);
-  spec.model = ModelSpec{.parameters = 7e9, .layers = 32, .hidden_size = 4096, .sequence_length = 4096, .global_batch = 64};
+  spec.model =
+      ModelSpec{.parameters = 7e9, .layers = 32, .hidden_size = 4096, .sequence_length = 4096, .global_batch = 64};
   const auto result = placer.place_with_alternatives(spec);
   ASSERT_EQ(result.outcome, Outcome::placed);
   const auto& gpus = result.placement.gpu_of_rank;
@@ -225,7 +226,8 @@ TEST(Sites, AlternativesSayWhatOneSiteWouldGive) {
   for (const std::size_t host : {0, 4}) allocations.write(host).used = 0xF;  // one of each site
   placer.sync(allocations);
   JobSpec spec = job({.tensor = 4, .data = 4}, true);
-  spec.model = ModelSpec{.parameters = 7e9, .layers = 32, .hidden_size = 4096, .sequence_length = 4096, .global_batch = 64};
+  spec.model =
+      ModelSpec{.parameters = 7e9, .layers = 32, .hidden_size = 4096, .sequence_length = 4096, .global_batch = 64};
   const auto step_us = [&](std::uint32_t every, double compression) {
     spec.model->synchronise_every = every;
     spec.model->gradient_compression = compression;

@@ -16,12 +16,10 @@ using fabric::GpuId;
 using testing_support::Random;
 
 PlacementFabricPtr two_sites(const std::string& hosts) {
-  return std::make_shared<const PlacementFabric>(
-      std::make_shared<const fabric::Topology>(fabric::generate("rail-optimized", {{"hosts", hosts},
-                                                                                   {"gpus-per-host", "4"},
-                                                                                   {"nvlink-domain", "4"},
-                                                                                   {"sites", "2"}})
-                                                   .value()));
+  return std::make_shared<const PlacementFabric>(std::make_shared<const fabric::Topology>(
+      fabric::generate("rail-optimized",
+                       {{"hosts", hosts}, {"gpus-per-host", "4"}, {"nvlink-domain", "4"}, {"sites", "2"}})
+          .value()));
 }
 
 void hold(Placer& placer, std::span<const GpuId> gpus) {
@@ -53,7 +51,8 @@ TEST(SitesRepair, StaysUnlessTheJobMaySpanThem) {
       ASSERT_TRUE(placed);
       ASSERT_EQ(sites_of(placer, placed->gpu_of_rank).size(), 1U);  // all of it
       hold(placer, placed->gpu_of_rank);
-      const auto lost = lost_gpus(placer.fabric(), {.hosts = {placer.fabric().topology().host(placed->gpu_of_rank[0])}});
+      const auto lost =
+          lost_gpus(placer.fabric(), {.hosts = {placer.fabric().topology().host(placed->gpu_of_rank[0])}});
       const auto plan = plan_repair(placer, {&spec, placed->gpu_of_rank, 4}, lost);
       // The other site is empty: room for a block, and for the whole job.
       ASSERT_EQ(plan.has_value(), may);
@@ -63,7 +62,9 @@ TEST(SitesRepair, StaysUnlessTheJobMaySpanThem) {
       }
       // Expert groups of two hosts are not cut: all moves.
       EXPECT_EQ(plan->placed_anew, expert == 2);
-      if (expert == 1) EXPECT_EQ(plan->moves.size(), 4U);
+      if (expert == 1) {
+        EXPECT_EQ(plan->moves.size(), 4U);
+      }
       EXPECT_EQ(plan->nearest, fabric::LevelKind::wan);
       for (std::size_t r = 0; r < 16; r += 4 * expert) {
         EXPECT_EQ(sites_of(placer, std::span(plan->gpu_of_rank).subspan(r, 4 * expert)).size(), 1U);
@@ -112,7 +113,9 @@ TEST(SitesDefragment, MovesNoJobToAnotherSite) {
         ++moved;
         const bool same = sites_of(placer, move.gpu_of_rank) == sites_of(placer, gpus[move.job]);
         moved_across += same ? 0 : 1;
-        if (!specs[move.job].across_sites) ASSERT_TRUE(same) << seed;
+        if (!specs[move.job].across_sites) {
+          ASSERT_TRUE(same) << seed;
+        }
       }
     }
   }

@@ -176,8 +176,12 @@ TEST(Sites, LevelsAreWhatAWalkFinds) {
         };
         ASSERT_EQ(same(cluster), site_a == site_b && reached.contains(leaf_of[b]));
         ASSERT_EQ(same(site), site_a == site_b);
-        if (wan != nullptr) ASSERT_EQ(same(wan), sites_reached.contains(site_b));
-        if (wan == nullptr) ASSERT_TRUE(site_a == site_b || !sites_reached.contains(site_b));
+        if (wan != nullptr) {
+          ASSERT_EQ(same(wan), sites_reached.contains(site_b));
+        }
+        if (wan == nullptr) {
+          ASSERT_TRUE(site_a == site_b || !sites_reached.contains(site_b));
+        }
       }
     }
     // Nested, and every host counted once at each.
