@@ -126,6 +126,9 @@ void Enumeration::add_sound() {
     std::optional<Found> unaligned;
     auto found = search_.find(spec_, tree_, filter, &unaligned);
     if (!found || !*found) continue;
+    // Nor does it go across sites for sound links.
+    const Hierarchy& hierarchy = tree_.hierarchy();
+    if ((*found)->fit.level > std::max(hierarchy.top(false), list_.front().found.fit.level)) continue;
     const Found& loose = unaligned ? *unaligned : **found;
     Found replicas = loose;
     if (may_order_replicas(spec_) && put_replicas_together(spec_, replicas.shape)) {

@@ -26,7 +26,7 @@ constexpr std::uint32_t kGpus = 4;  // of a host, which is an NVLink domain
 
 PlacementFabricPtr fabric_of(const fabric::GenerateParameters& more) {
   fabric::GenerateParameters parameters{
-      {"gpus-per-host", "4"}, {"nics-per-host", "4"}, {"nvlink-domain", "4"}, {"hosts-per-leaf", "2"}, {"radix", "8"}};
+      {"gpus-per-host", "4"}, {"nics-per-host", "4"}, {"nvlink-domain", "4"}, {"hosts-per-leaf", "2"}, {"radix", "32"}};
   for (const auto& [name, value] : more) parameters.insert_or_assign(name, value);
   return std::make_shared<const PlacementFabric>(
       std::make_shared<const fabric::Topology>(fabric::generate("fat-tree", parameters).value()));
