@@ -17,24 +17,26 @@ Out name_or_null(const Topology& topology, IdType id) {
 }
 
 Out summary_json(const FabricSummary& summary) {
-  return {{"hosts", summary.hosts},
-          {"gpus", summary.gpus},
-          {"switches", summary.switches},
-          {"leaves", summary.leaves},
-          {"hostPorts", summary.host_ports},
-          {"hostLinks", summary.host_links},
-          {"interSwitchLinks", summary.inter_switch_links},
-          {"aggregationNodes", summary.aggregation_nodes},
-          {"routers", summary.routers},
-          {"components", summary.components},
-          {"tiers", summary.tiers},
-          {"rails", summary.rails},
-          {"railsInferred", summary.rails_inferred},
-          {"railConfidence", summary.rail_confidence},
-          {"hostsShortOfRail", summary.hosts_short_of_rail},
-          {"racks", summary.racks},
-          {"subnets", summary.subnets},
-          {"nvlinkDomains", summary.nvlink_domains}};
+  Out value{{"hosts", summary.hosts},
+            {"gpus", summary.gpus},
+            {"switches", summary.switches},
+            {"leaves", summary.leaves},
+            {"hostPorts", summary.host_ports},
+            {"hostLinks", summary.host_links},
+            {"interSwitchLinks", summary.inter_switch_links},
+            {"aggregationNodes", summary.aggregation_nodes},
+            {"routers", summary.routers},
+            {"components", summary.components},
+            {"tiers", summary.tiers},
+            {"rails", summary.rails},
+            {"railsInferred", summary.rails_inferred},
+            {"railConfidence", summary.rail_confidence},
+            {"hostsShortOfRail", summary.hosts_short_of_rail},
+            {"racks", summary.racks},
+            {"subnets", summary.subnets},
+            {"nvlinkDomains", summary.nvlink_domains}};
+  if (summary.sites > 0) value["sites"] = summary.sites;
+  return value;
 }
 
 Out port_json(const Topology& topology, PortId port) {

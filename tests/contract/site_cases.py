@@ -16,6 +16,7 @@ def two_sites():
 def spanning(session):
     before = session.call("getFabric", 200).json
     session.call("putTopology", 200, body=two_sites())
+    assert session.call("getFabric", 200).json["sites"] == 2
     back = session.call("getTopology", 200).json
     assert back["siteLinks"] == two_sites()["siteLinks"] and back["sites"] == ["east", "west"], back
     assert session.call("getNode", 200, path={"id": "node-3"}).json["site"] == "west"
