@@ -28,8 +28,8 @@ HostDraft host(TopologyBuilder& builder, const std::string& name) {
   return draft;
 }
 
-void plug(TopologyBuilder& builder, HostDraft host, SwitchDraft sw, unsigned port) {
-  const HcaDraft hca = builder.add_hca({.guid = Guid(0x9000 + builder.hca_count()), .host = host, .device = "mlx5_0"});
+void plug(TopologyBuilder& builder, HostDraft host, SwitchDraft sw, unsigned port, std::uint64_t guid = 0x9000) {
+  const HcaDraft hca = builder.add_hca({.guid = Guid(guid + builder.hca_count()), .host = host, .device = "mlx5_0"});
   builder.connect({sw, port}, {hca, 1}, infiniband_link(4, LinkSpeed::ndr));
 }
 
@@ -62,7 +62,7 @@ TEST(Sites, ItIsEnoughToNameOneSwitch) {
   // A new host on the west leaf, as a sweep finds it, stands in the west.
   TopologyBuilder sweep;
   const auto again = sweep.add_switch({.guid = Guid(0x100), .name = "a", .ports = 64, .subnet = sweep.subnet("net-a")});
-  plug(sweep, host(sweep, "w9"), again, 9);
+  plug(sweep, host(sweep, "w9"), again, 9, 0xa000);
   const auto found = std::move(sweep).build().value();
   SubnetReplacement replaced = replace_subnet(topology, found, "net-a");
   const Topology after = std::move(replaced.builder).build().value();
@@ -113,7 +113,7 @@ TEST(Sites, WhatNobodyJoinsAndWhoStandsNowhereIsSaid) {
 // from one to the other within a site, or over long-haul links too.
 TEST(Sites, LevelsAreWhatAWalkFinds) {
   int spanning = 0, apart = 0;
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     TopologyBuilder builder;
