@@ -44,6 +44,8 @@ TEST(Sites, ItIsEnoughToNameOneSwitch) {
   builder.connect({a, 60}, {spine, 1}, infiniband_link(4, LinkSpeed::ndr));
   for (unsigned i = 1; i <= 3; ++i) plug(builder, host(builder, "w" + std::to_string(i)), a, i);
   for (unsigned i = 1; i <= 2; ++i) plug(builder, host(builder, "e" + std::to_string(i)), b, i);
+  // A second rail, which only hosts join with the first.
+  plug(builder, builder.find_host("w3"), leaf(builder, "rail"), 1);
   builder.join_sites(joined(west, east));
   builder.join_sites(joined(east, east));
   const Topology topology = std::move(builder).build().value();
@@ -52,6 +54,7 @@ TEST(Sites, ItIsEnoughToNameOneSwitch) {
   EXPECT_EQ(topology.name(topology.site(topology.find_host("w2"))), "west");
   EXPECT_EQ(topology.name(topology.site(topology.find_host("e1"))), "east");
   EXPECT_EQ(topology.name(topology.site(topology.find_switch("spine"))), "west");
+  EXPECT_EQ(topology.name(topology.site(topology.find_switch("rail"))), "west");
   ASSERT_EQ(topology.site_links().size(), 1U);
   EXPECT_EQ(topology.site_links()[0].a, SiteId(0));
   EXPECT_EQ(topology.site_links()[0].total_mbps(), 3.2e6);
