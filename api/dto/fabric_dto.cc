@@ -17,24 +17,26 @@ Out name_or_null(const Topology& topology, IdType id) {
 }
 
 Out summary_json(const FabricSummary& summary) {
-  return {{"hosts", summary.hosts},
-          {"gpus", summary.gpus},
-          {"switches", summary.switches},
-          {"leaves", summary.leaves},
-          {"hostPorts", summary.host_ports},
-          {"hostLinks", summary.host_links},
-          {"interSwitchLinks", summary.inter_switch_links},
-          {"aggregationNodes", summary.aggregation_nodes},
-          {"routers", summary.routers},
-          {"components", summary.components},
-          {"tiers", summary.tiers},
-          {"rails", summary.rails},
-          {"railsInferred", summary.rails_inferred},
-          {"railConfidence", summary.rail_confidence},
-          {"hostsShortOfRail", summary.hosts_short_of_rail},
-          {"racks", summary.racks},
-          {"subnets", summary.subnets},
-          {"nvlinkDomains", summary.nvlink_domains}};
+  Out value{{"hosts", summary.hosts},
+            {"gpus", summary.gpus},
+            {"switches", summary.switches},
+            {"leaves", summary.leaves},
+            {"hostPorts", summary.host_ports},
+            {"hostLinks", summary.host_links},
+            {"interSwitchLinks", summary.inter_switch_links},
+            {"aggregationNodes", summary.aggregation_nodes},
+            {"routers", summary.routers},
+            {"components", summary.components},
+            {"tiers", summary.tiers},
+            {"rails", summary.rails},
+            {"railsInferred", summary.rails_inferred},
+            {"railConfidence", summary.rail_confidence},
+            {"hostsShortOfRail", summary.hosts_short_of_rail},
+            {"racks", summary.racks},
+            {"subnets", summary.subnets},
+            {"nvlinkDomains", summary.nvlink_domains}};
+  if (summary.sites > 0) value["sites"] = summary.sites;
+  return value;
 }
 
 Out port_json(const Topology& topology, PortId port) {
@@ -108,13 +110,15 @@ Out node_json(const ClusterState& state, HostId host) {
   Out labels = Out::object();
   for (const auto& label : topology.labels(host))
     labels[std::string(topology.text(label.key))] = topology.text(label.value);
-  return {{"id", topology.name(host)},
-          {"kind", to_string(topology.kind(host))},
-          {"rack", name_or_null(topology, topology.rack(host))},
-          {"gpus", gpus},
-          {"freeGpus", gpus - static_cast<std::size_t>(std::popcount(allocation.used))},
-          {"drained", state.view.drained(host)},
-          {"labels", labels}};
+  Out value{{"id", topology.name(host)},
+            {"kind", to_string(topology.kind(host))},
+            {"rack", name_or_null(topology, topology.rack(host))},
+            {"gpus", gpus},
+            {"freeGpus", gpus - static_cast<std::size_t>(std::popcount(allocation.used))},
+            {"drained", state.view.drained(host)},
+            {"labels", labels}};
+  if (const auto site = topology.site(host)) value["site"] = topology.name(site);
+  return value;
 }
 
 }  // namespace

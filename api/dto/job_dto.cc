@@ -1,6 +1,7 @@
 #include "api/dto/job_dto.h"
 
 #include <algorithm>
+#include <set>
 
 #include "api/dto/contention_json.h"
 #include "api/dto/digest.h"
@@ -58,12 +59,24 @@ Out idle_json(const scheduler::Placement& placement, const fabric::Topology& top
   return {{"gpus", placement.idle_gpus.size()}, {"nodes", nodes}};
 }
 
+// Names of the sites of its ranks, in their order.
+Out sites_json(const scheduler::Placement& placement, const fabric::Topology& topology) {
+  std::set<fabric::SiteId> sites;
+  for (const auto gpu : placement.gpu_of_rank) {
+    if (const auto site = topology.site(topology.host(gpu))) sites.insert(site);
+  }
+  Out names = Out::array();
+  for (const auto site : sites) names.push_back(topology.name(site));
+  return names;
+}
+
 Out placement_json(const scheduler::Placement& placement, const fabric::Topology& topology) {
   Out value{{"level", fabric::to_string(placement.level)},
             {"nodesUsed", placement.nodes_used},
             {"domainsUsed", placement.domains_used},
             {"groupsAtLevel", placement.groups_at_level},
             {"dataRingsOnRails", placement.data_rings_on_rails}};
+  if (!topology.sites().empty()) value["sites"] = sites_json(placement, topology);
   if (!placement.idle_gpus.empty()) value["idle"] = idle_json(placement, topology);
   return value;
 }

@@ -39,7 +39,7 @@ Result<std::vector<JobChange>> history_from_json(const Json& value) {
 std::optional<fabric::LevelKind> level_named(std::string_view name) {
   using fabric::LevelKind;
   for (const auto kind : {LevelKind::nvlink_domain, LevelKind::node, LevelKind::rack, LevelKind::leaf_group,
-                          LevelKind::pod, LevelKind::cluster}) {
+                          LevelKind::pod, LevelKind::cluster, LevelKind::site, LevelKind::wan}) {
     if (name == fabric::to_string(kind)) return kind;
   }
   return std::nullopt;

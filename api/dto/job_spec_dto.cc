@@ -19,7 +19,7 @@ using scheduler::JobSpec;
 using scheduler::LevelRequest;
 
 constexpr double kMaxGbps = 1'000'000;
-constexpr std::string_view kLevels = "nvlinkDomain, node, rack, leafGroup, pod, cluster";
+constexpr std::string_view kLevels = "nvlinkDomain, node, rack, leafGroup, pod, cluster, site, wan";
 
 void read_level(ObjectReader& reader, std::string_view field, std::optional<LevelKind>& into) {
   std::optional<std::string> name;
@@ -104,6 +104,7 @@ void read_topology(ObjectReader& reader, JobSpec& spec) {
   read_request(fields, "expert", spec.expert);
   read_request(fields, "pipeline", spec.stage, &spec.spread_stages);
   read_request(fields, "job", spec.job);
+  fields.read("acrossSites", spec.across_sites);
   read_slices(fields, spec);
   read_spread(fields, spec);
   read_level(fields, "exclusive", spec.exclusive);
@@ -249,6 +250,7 @@ Out to_json(const JobSpec& spec) {
   put("pipeline", spec.stage);
   if (spec.spread_stages) topology["pipeline"]["spread"] = fabric::to_string(*spec.spread_stages);
   put("job", spec.job);
+  if (spec.across_sites) topology["acrossSites"] = true;
   for (const auto& slice : spec.slices) {
     topology["slices"].push_back({{"level", fabric::to_string(slice.level)}, {"size", slice.gpus}});
   }

@@ -88,6 +88,7 @@ bool NativeReader::read_host() {
   std::string name;
   HostKind kind = HostKind::compute;
   RackId rack;
+  SiteId site;
   std::vector<std::pair<std::string, std::string>> labels;
   std::size_t adapters = 0;
   std::size_t gpus = 0;
@@ -95,6 +96,7 @@ bool NativeReader::read_host() {
     if (field == "name") return json_->name(name);
     if (field == "kind") return word(kind, parse_host_kind, "compute, storage, management or unnamed");
     if (field == "rack") return reference(rack, racks_, "racks");
+    if (field == "site") return reference(site, sites_, "sites");
     if (field == "labels") {
       return json_->entries([&](std::string_view key) {
         if (labels.size() >= kMaxLabels) return too_many("labels of one host");
@@ -130,6 +132,7 @@ bool NativeReader::read_host() {
     return json_->fail("the host '" + name + "' is given twice", "native.name");
   }
   if (rack) builder_.set_rack(host, rack);
+  if (site) builder_.set_site(host, site);
   for (const auto& [key, value] : labels) builder_.add_label(host, key, value);
   drafts_.clear();
   for (std::size_t i = 0; i < adapters; ++i) drafts_.push_back(add_adapter(host, name, host_adapters_[i]));

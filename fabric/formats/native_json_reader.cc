@@ -13,14 +13,17 @@ constexpr std::uint64_t kMaxRateMbps = UINT32_MAX;
 constexpr std::size_t kMaxSubnets = 1U << 16U;
 constexpr std::size_t kMaxRacks = TopologyBuilder::kMaxHosts;
 constexpr std::size_t kMaxRails = 1U << 16U;
+constexpr std::uint32_t kMaxLinksOfSites = 1U << 16U;
 constexpr std::size_t kMaxLinkSpecs = 1U << 22U;
 constexpr std::size_t kMaxText = 16384;                // bytes of a finding's message or object
 constexpr std::size_t kMaxFindingObjects = 1U << 24U;  // of all findings
 
 }  // namespace
 
-const std::array<NativeReader::Section, 10> NativeReader::kSections{{
+const std::array<NativeReader::Section, 12> NativeReader::kSections{{
     {"subnets", &NativeReader::read_subnet},
+    {"sites", &NativeReader::read_site},
+    {"siteLinks", &NativeReader::read_site_link},
     {"racks", &NativeReader::read_rack},
     {"rails", &NativeReader::read_rail},
     {"nvlinkDomains", &NativeReader::read_domain},
@@ -95,6 +98,36 @@ bool NativeReader::read_rack() {
   return json_->name(text_buffer_) && add_name(racks_, kMaxRacks, text_buffer_, builder_.rack(text_buffer_));
 }
 
+bool NativeReader::read_site() {
+  return json_->name(text_buffer_) &&
+         add_name(sites_, TopologyBuilder::kMaxSites, text_buffer_, builder_.site(text_buffer_));
+}
+
+bool NativeReader::read_site_link() {
+  SiteLink link;
+  std::optional<float> latency_us;
+  const bool read = json_->object([&](std::string_view field) {
+    if (field == "a") return reference(link.a, sites_, "sites");
+    if (field == "b") return reference(link.b, sites_, "sites");
+    if (field == "links") return json_->whole_number(link.links, kMaxLinksOfSites);
+    if (field == "rateMbps") return rate(link.rate);
+    if (field == "lengthKm") return json_->decimal(link.length_km);
+    if (field == "latencyUs") return json_->decimal(latency_us.emplace());
+    return json_->unknown_field(field, "a link between sites");
+  });
+  if (!read) return false;
+  if (!link.a || !link.b || link.a == link.b) {
+    return json_->fail("a link between sites needs \"a\" and \"b\", two sites", "native.siteLink");
+  }
+  if (link.links == 0 || link.rate == RateMbps()) {
+    return json_->fail("a link between sites needs \"rateMbps\", and \"links\" of at least 1", "native.siteLink");
+  }
+  if (++site_links_ > TopologyBuilder::kMaxSiteLinks) return too_many("links between sites");
+  link.latency_us = latency_us.value_or(link.usual_latency_us());
+  builder_.join_sites(link);
+  return true;
+}
+
 bool NativeReader::read_rail() {
   return json_->name(text_buffer_) && add_name(rails_, kMaxRails, text_buffer_, builder_.rail(text_buffer_));
 }
@@ -123,6 +156,7 @@ bool NativeReader::read_switch() {
     if (field == "ports") return json_->whole_number(spec.ports, TopologyBuilder::kMaxPortsPerDevice);
     if (field == "subnet") return reference(spec.subnet, subnets_, "subnets");
     if (field == "rack") return reference(spec.rack, racks_, "racks");
+    if (field == "site") return reference(spec.site, sites_, "sites");
     if (field == "group") return json_->name(group);
     if (field == "lid") return lid(spec.lid);
     if (field == "lmc") return lmc(spec.lmc);

@@ -58,6 +58,8 @@ class NativeWriter {
       if (topology_.kind(subnet) != SubnetKind::unknown) object.text("kind", native_word(topology_.kind(subnet)));
     });
     section("racks", topology_.racks(), [&](RackId rack) { append_json_string(out_, topology_.name(rack)); });
+    section("sites", topology_.sites(), [&](SiteId site) { append_json_string(out_, topology_.name(site)); });
+    section("siteLinks", topology_.site_links(), [&](const SiteLink& link) { write_site_link(link); });
     if (!topology_.rails_inferred()) {
       section("rails", topology_.rails(), [&](RailId rail) { append_json_string(out_, topology_.name(rail)); });
     }
@@ -101,6 +103,16 @@ class NativeWriter {
     if (rate != 0) object.number("rateMbps", static_cast<std::uint64_t>(rate));
   }
 
+  void write_site_link(const SiteLink& link) {
+    JsonObject object(out_);
+    object.text("a", topology_.name(link.a));
+    object.text("b", topology_.name(link.b));
+    if (link.links != 1) object.number("links", link.links);
+    object.number("rateMbps", static_cast<std::uint64_t>(link.rate.value()));
+    if (link.length_km != 0) append_json_decimal(object.field("lengthKm"), link.length_km);
+    if (link.latency_us != link.usual_latency_us()) append_json_decimal(object.field("latencyUs"), link.latency_us);
+  }
+
   void write_switch(SwitchId sw) {
     JsonObject object(out_);
     object.guid("guid", topology_.guid(sw));
@@ -109,6 +121,7 @@ class NativeWriter {
     object.number("ports", topology_.ports(sw).size());
     object.text("subnet", topology_.name(topology_.subnet(sw)));
     if (topology_.rack(sw)) object.text("rack", topology_.name(topology_.rack(sw)));
+    if (topology_.site(sw)) object.text("site", topology_.name(topology_.site(sw)));
     if (!topology_.group(sw).empty()) object.text("group", topology_.group(sw));
     if (topology_.lid(sw) != 0) object.number("lid", topology_.lid(sw));
     if (topology_.lmc(sw) != 0) object.number("lmc", topology_.lmc(sw));
@@ -119,6 +132,7 @@ class NativeWriter {
     object.text("name", topology_.name(host));
     if (topology_.kind(host) != HostKind::compute) object.text("kind", native_word(topology_.kind(host)));
     if (topology_.rack(host)) object.text("rack", topology_.name(topology_.rack(host)));
+    if (topology_.site(host)) object.text("site", topology_.name(topology_.site(host)));
     if (!topology_.labels(host).empty()) {
       object.field("labels");
       JsonObject labels(out_);

@@ -50,7 +50,7 @@ class NativeReader {
     std::string_view name;
     bool (NativeReader::*read_element)();
   };
-  static const std::array<Section, 10> kSections;
+  static const std::array<Section, 12> kSections;
   static constexpr std::size_t kAbsent = SIZE_MAX;
 
   // An adapter, or a GPU, while its fields come in, in any order.
@@ -75,6 +75,8 @@ class NativeReader {
   // --- one element of a section
   bool read_subnet();
   bool read_rack();
+  bool read_site();
+  bool read_site_link();
   bool read_rail();
   bool read_domain();
   bool read_switch();
@@ -126,11 +128,12 @@ class NativeReader {
   TopologyBuilder& builder_;
   std::size_t first_host_;  // hosts before it come from other files
   JsonReader* json_ = nullptr;
-  std::array<std::size_t, 10> offsets_{};  // of the sections
+  std::array<std::size_t, 12> offsets_{};  // of the sections
   Error error_;
 
   NativeNames<SubnetId> subnets_;
   NativeNames<RackId> racks_;
+  NativeNames<SiteId> sites_;
   NativeNames<RailId> rails_;
   NativeNames<DomainDraft> domains_;
   std::vector<std::pair<CableEnd, unsigned>> devices_;  // and how many ports each has
@@ -144,6 +147,7 @@ class NativeReader {
   std::vector<HcaDraft> drafts_;
   unsigned row_ports_ = 0;
   std::size_t finding_objects_ = 0;
+  std::size_t site_links_ = 0;
 };
 
 }  // namespace railweave::fabric

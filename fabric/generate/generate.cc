@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fabric/generate/kind_readers.h"
+#include "fabric/generate/site_copies.h"
 
 namespace railweave::fabric {
 namespace {
@@ -13,6 +14,33 @@ const KindReader* find_kind(std::string_view name) {
   const auto& readers = kind_readers();
   const auto found = std::ranges::find(readers, name, &KindReader::name);
   return found == readers.end() ? nullptr : &*found;
+}
+
+// One copy of a kind or preset, its names after the site's prefix.
+Result<void> generate_site(const GenerateSpec& spec, const std::string& site_prefix,  // NOLINT(misc-no-recursion)
+                           TopologyBuilder& builder) {
+  if (const KindReader* kind = find_kind(spec.kind)) {
+    GenerateParameters parameters = spec.parameters;
+    if (!site_prefix.empty()) parameters["prefix"].insert(0, site_prefix);
+    ParameterReader reader(parameters);
+    const GenerateStep step = kind->read(reader);
+    if (auto ok = reader.finish(); !ok) return ok;
+    return step(builder);
+  }
+  const auto& presets = generate_presets();
+  const auto preset = std::ranges::find(presets, spec.kind, &GeneratePreset::name);
+  if (preset == presets.end()) {
+    std::string known;
+    for (const auto& kind : kind_readers()) known += std::string(known.empty() ? "" : ", ") + std::string(kind.name);
+    for (const auto& each : presets) known += ", " + each.name;
+    return fail(ErrorKind::notFound, "generate.unknownKind", "no kind of fabric has the name asked for", {},
+                "there are " + known);
+  }
+  for (GenerateSpec part : preset->parts) {
+    for (const auto& [name, value] : spec.parameters) part.parameters.insert_or_assign(name, value);
+    if (auto ok = generate_site(part, site_prefix, builder); !ok) return ok;
+  }
+  return {};
 }
 
 }  // namespace
@@ -24,7 +52,9 @@ const std::vector<GenerateKind>& generate_kinds() {
       const GenerateParameters nothing;
       ParameterReader reader(nothing);
       kind.read(reader);
-      result.push_back({std::string(kind.name), std::string(kind.summary), reader.declared()});
+      std::vector<GenerateParameter> parameters = reader.declared();
+      parameters.insert(parameters.end(), site_parameters().begin(), site_parameters().end());
+      result.push_back({std::string(kind.name), std::string(kind.summary), std::move(parameters)});
     }
     return result;
   }();
@@ -48,26 +78,10 @@ const std::vector<GeneratePreset>& generate_presets() {
 }
 
 Result<void> generate_into(const GenerateSpec& spec, TopologyBuilder& builder) {
-  if (const KindReader* kind = find_kind(spec.kind)) {
-    ParameterReader reader(spec.parameters);
-    const GenerateStep step = kind->read(reader);
-    if (auto ok = reader.finish(); !ok) return ok;
-    return step(builder);
-  }
-  const auto& presets = generate_presets();
-  const auto preset = std::ranges::find(presets, spec.kind, &GeneratePreset::name);
-  if (preset == presets.end()) {
-    std::string known;
-    for (const auto& kind : kind_readers()) known += std::string(known.empty() ? "" : ", ") + std::string(kind.name);
-    for (const auto& each : presets) known += ", " + each.name;
-    return fail(ErrorKind::notFound, "generate.unknownKind", "no kind of fabric has the name asked for", {},
-                "there are " + known);
-  }
-  for (GenerateSpec part : preset->parts) {
-    for (const auto& [name, value] : spec.parameters) part.parameters.insert_or_assign(name, value);
-    if (auto ok = generate_into(part, builder); !ok) return ok;
-  }
-  return {};
+  return generate_sites(spec.parameters, builder,
+                        [&](const GenerateParameters& parameters, const std::string& site_prefix) {
+                          return generate_site({spec.kind, parameters}, site_prefix, builder);
+                        });
 }
 
 Result<Topology> generate(const GenerateSpec& spec) {

@@ -113,6 +113,7 @@ FabricSummary summarize(const Topology& topology) {
   summary.racks = topology.racks().size();
   summary.subnets = topology.subnets().size();
   summary.nvlink_domains = topology.nvlink_domains().size();
+  summary.sites = topology.sites().size();
   summary.rails_inferred = topology.rails_inferred();
   summary.rail_confidence = topology.rail_confidence();
   return summary;

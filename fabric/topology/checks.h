@@ -19,9 +19,12 @@
 //   that leads to a host tooManyLids         error         subnets            more addresses needed than a subnet has
 //   (49,151) duplicateLid        error         LIDs               two ports of a subnet with one LID levelsNotNested
 //   warning       a group            see locality.h
+//   hostsWithoutSite    warning       a host             others stand at a site
+//   siteFallsApart      warning       a site             no cable joins all of it
 //
-// Reading and building add: asymmetricLink, danglingLink, linkEndsDiffer, linkToItself, portUsedTwice, portOutOfRange,
-// duplicateGuid, duplicateName, tooManyFindings, and what the readers name in their headers (fabric/formats).
+// Reading and building add: asymmetricLink, danglingLink, linkEndsDiffer, linkToItself, siteLinkToItself,
+// portUsedTwice, portOutOfRange, duplicateGuid, duplicateName, tooManyFindings, and what the readers name in their
+// headers (fabric/formats).
 #pragma once
 
 #include <cstddef>
@@ -53,6 +56,7 @@ struct FabricSummary {
   std::size_t racks = 0;
   std::size_t subnets = 0;
   std::size_t nvlink_domains = 0;
+  std::size_t sites = 0;
   bool rails_inferred = false;
   double rail_confidence = 0;
 };

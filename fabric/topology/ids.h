@@ -17,6 +17,7 @@ using RailId = Id<struct RailTag>;
 using SubnetId = Id<struct SubnetTag>;
 using NvlinkDomainId = Id<struct NvlinkDomainTag>;
 using CliqueId = Id<struct CliqueTag>;
+using SiteId = Id<struct SiteTag>;
 
 using Lid = std::uint16_t;  // 0: not assigned; unicast 0x0001-0xBFFF
 

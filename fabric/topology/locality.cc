@@ -1,11 +1,13 @@
 #include "fabric/topology/locality.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "fabric/topology/cabling_groups.h"
+#include "fabric/topology/disjoint_sets.h"
 
 namespace railweave::fabric {
 namespace {
@@ -53,6 +55,10 @@ std::string_view plural(LevelKind kind) {
       return "pods";
     case LevelKind::cluster:
       return "separate parts of the cluster";
+    case LevelKind::site:
+      return "sites";
+    case LevelKind::wan:
+      return "joined sites";
   }
   return "";
 }
@@ -145,6 +151,76 @@ std::optional<Level> rack_level(const Topology& topology) {
   });
 }
 
+void add_finding(std::vector<Finding>* findings, std::string code, std::string message, std::string object) {
+  if (findings == nullptr) return;
+  findings->push_back({std::move(code), Severity::warning, std::move(message), {std::move(object)}});
+}
+
+// By host: its site; those of none together, as one more.
+std::vector<std::uint32_t> sites_of_hosts(const Topology& topology, const std::vector<bool>& counted,
+                                          std::vector<Finding>* findings) {
+  std::vector<std::uint32_t> site_of_host;
+  HostId without;
+  for (const auto host : topology.hosts()) {
+    const SiteId site = topology.site(host);
+    site_of_host.push_back(site ? site.value() : static_cast<std::uint32_t>(topology.sites().size()));
+    if (!site && !without && counted[host.index()]) without = host;
+  }
+  if (without) {
+    const std::string name(topology.name(without));
+    add_finding(findings, "hostsWithoutSite",
+                "some hosts stand at no site while others do, " + name + " for one; they are a place of their own",
+                name);
+  }
+  return site_of_host;
+}
+
+// A cluster is all of one site, whatever cables lead out of it.
+void cut_by_site(std::vector<std::uint32_t>& component, const std::vector<std::uint32_t>& site_of_host) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> number;
+  for (std::size_t h = 0; h < component.size(); ++h) {
+    const auto next = static_cast<std::uint32_t>(number.size());
+    component[h] = number.try_emplace({component[h], site_of_host[h]}, next).first->second;
+  }
+}
+
+// By host: the sites that long-haul links join, directly or not. Empty: none are.
+std::vector<std::uint32_t> joined_sites(const Topology& topology, const std::vector<std::uint32_t>& site_of_host) {
+  if (topology.site_links().empty()) return {};
+  DisjointSets joined(topology.sites().size() + 1);
+  for (const SiteLink& link : topology.site_links()) joined.unite(link.a.index(), link.b.index());
+  std::vector<std::uint32_t> wan_of_host;
+  for (const auto site : site_of_host) wan_of_host.push_back(static_cast<std::uint32_t>(joined.find(site)));
+  return wan_of_host;
+}
+
+// Site and WAN, above the cluster or the same.
+void add_sites(const Topology& topology, const std::vector<std::uint32_t>& site_of_host,
+               const std::vector<bool>& counted, std::vector<Finding>* findings, std::vector<Level>& levels) {
+  Level site = make_level(LevelKind::site, site_of_host, [&](HostId host, std::uint32_t) {
+    return topology.site(host) ? std::string(topology.name(topology.site(host))) : std::string("no site");
+  });
+  // No group of a cluster or below is in two sites, but for hosts that do not count.
+  if (const auto apart = first_cut(site, levels.back(), counted)) {
+    const std::string& name = site.group_names[site.group_of_host[apart->index()]];
+    add_finding(
+        findings, "siteFallsApart",
+        "no cable joins all of the site " + name + "; a job that may span sites may span its parts, as if they were",
+        name);
+    levels.push_back(std::move(site));
+  } else {
+    levels.back().also.push_back(LevelKind::site);
+    std::ranges::sort(levels.back().also);
+    if (levels.back().group_count == site.group_count) levels.back().group_names = std::move(site.group_names);
+  }
+  const auto joined = joined_sites(topology, site_of_host);
+  if (joined.empty()) return;
+  Level wan =
+      make_level(LevelKind::wan, joined, [](HostId, std::uint32_t group) { return "wan-" + std::to_string(group); });
+  if (wan.group_count == 1) wan.group_names.front() = "wan";
+  if (first_cut(wan, levels.back(), counted)) levels.push_back(std::move(wan));
+}
+
 }  // namespace
 
 std::string_view to_string(LevelKind kind) {
@@ -161,6 +237,10 @@ std::string_view to_string(LevelKind kind) {
       return "pod";
     case LevelKind::cluster:
       return "cluster";
+    case LevelKind::site:
+      return "site";
+    case LevelKind::wan:
+      return "wan";
   }
   return "";
 }
@@ -182,7 +262,13 @@ Locality derive_locality(const Topology& topology, std::vector<Finding>* finding
   for (std::size_t h = 0; h < each.size(); ++h) each[h] = static_cast<std::uint32_t>(h);
   Level node =
       make_level(LevelKind::node, each, [&](HostId host, std::uint32_t) { return std::string(topology.name(host)); });
-  Level cluster = make_level(LevelKind::cluster, cabling.component, numbered("component"));
+  std::vector<std::uint32_t> component = cabling.component;
+  std::vector<std::uint32_t> site_of_host;
+  if (!topology.sites().empty()) {
+    site_of_host = sites_of_hosts(topology, counted, findings);
+    cut_by_site(component, site_of_host);
+  }
+  Level cluster = make_level(LevelKind::cluster, component, numbered("component"));
   if (cluster.group_count == 1) cluster.group_names.front() = "cluster";
 
   LevelChain chain(std::move(node), std::move(cluster), counted, findings);
@@ -195,7 +281,9 @@ Locality derive_locality(const Topology& topology, std::vector<Finding>* finding
     }));
   }
   if (auto level = rack_level(topology)) chain.add(std::move(*level));
-  return {std::move(chain).take()};
+  std::vector<Level> levels = std::move(chain).take();
+  if (!topology.sites().empty()) add_sites(topology, site_of_host, counted, findings, levels);
+  return {std::move(levels)};
 }
 
 }  // namespace railweave::fabric

@@ -127,6 +127,11 @@ class Replacing {
   void add_names() {
     for (const auto id : old_.subnets()) out_.builder.subnet(old_.name(id), old_.kind(id));
     for (const auto id : old_.racks()) out_.builder.rack(old_.name(id));
+    for (SiteLink link : old_.site_links()) {
+      link.a = site(link.a);
+      link.b = site(link.b);
+      out_.builder.join_sites(link);
+    }
     if (old_.rails_inferred()) return;
     for (const auto rail : old_.rails()) rails_.push_back(out_.builder.rail(old_.name(rail)));
     // A new adapter port takes the rail of its switch, where that has one.
@@ -167,6 +172,7 @@ class Replacing {
                                                     .ports = static_cast<unsigned>(old_.ports(sw).size()),
                                                     .subnet = builder.subnet(old_.name(old_.subnet(sw))),
                                                     .rack = rack(old_.rack(sw)),
+                                                    .site = site(old_.site(sw)),
                                                     .group = old_.group(sw),
                                                     .lid = old_.lid(sw),
                                                     .lmc = old_.lmc(sw)});
@@ -181,12 +187,14 @@ class Replacing {
                                                       .ports = static_cast<unsigned>(found_.ports(sw).size()),
                                                       .subnet = subnet_,
                                                       .rack = same ? rack(old_.rack(same)) : RackId(),
+                                                      .site = same ? site(old_.site(same)) : SiteId(),
                                                       .group = same ? old_.group(same) : found_.group(sw),
                                                       .lid = found_.lid(sw),
                                                       .lmc = found_.lmc(sw)});
     }
   }
 
+  SiteId site(SiteId old) { return old ? out_.builder.site(old_.name(old)) : SiteId(); }
   RackId rack(RackId old) { return old ? out_.builder.rack(old_.name(old)) : RackId(); }
 
   void add_hosts() {
@@ -195,6 +203,7 @@ class Replacing {
       if (!keeps_host_[host.index()]) continue;
       const HostDraft draft = builder.host(old_.name(host), old_.kind(host));
       if (old_.rack(host)) builder.set_rack(draft, rack(old_.rack(host)));
+      if (old_.site(host)) builder.set_site(draft, site(old_.site(host)));
       for (const auto& label : old_.labels(host)) {
         builder.add_label(draft, old_.text(label.key), old_.text(label.value));
       }

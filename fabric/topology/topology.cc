@@ -193,15 +193,16 @@ std::size_t Topology::memory_bytes() const {
   const auto bytes = [](const auto&... columns) {
     return ((columns.capacity() * sizeof(typename std::decay_t<decltype(columns)>::value_type)) + ...);
   };
-  std::size_t total = bytes(
-      host_name_, host_kind_, host_rack_, host_first_hca_, host_first_gpu_, host_first_label_, host_labels_, gpu_host_,
-      gpu_domain_, gpu_clique_, gpu_first_nic_, gpu_first_port_, gpu_nics_, hca_guid_, hca_kind_, hca_host_,
-      hca_device_, hca_description_, hca_first_port_, switch_guid_, switch_name_, switch_description_, switch_group_,
-      switch_subnet_, switch_rack_, switch_lid_, switch_lmc_, switch_tier_, switch_first_port_, port_owner_, port_peer_,
-      port_link_, hca_port_guid_, hca_port_lid_, hca_port_lmc_, hca_port_rail_, link_a_, link_b_, link_kind_,
-      link_speed_, link_width_, link_rate_mbps_, link_cable_length_m_, rack_name_, rail_name_, subnet_name_,
-      subnet_kind_, domain_name_, domain_cluster_uuid_, domain_rate_mbps_, domain_first_gpu_, domain_first_port_,
-      domain_gpus_, clique_domain_, clique_number_, hosts_by_name_, switches_by_name_, hcas_by_guid_);
+  std::size_t total =
+      bytes(host_name_, host_kind_, host_rack_, host_site_, switch_site_, site_name_, site_links_, host_first_hca_,
+            host_first_gpu_, host_first_label_, host_labels_, gpu_host_, gpu_domain_, gpu_clique_, gpu_first_nic_,
+            gpu_first_port_, gpu_nics_, hca_guid_, hca_kind_, hca_host_, hca_device_, hca_description_, hca_first_port_,
+            switch_guid_, switch_name_, switch_description_, switch_group_, switch_subnet_, switch_rack_, switch_lid_,
+            switch_lmc_, switch_tier_, switch_first_port_, port_owner_, port_peer_, port_link_, hca_port_guid_,
+            hca_port_lid_, hca_port_lmc_, hca_port_rail_, link_a_, link_b_, link_kind_, link_speed_, link_width_,
+            link_rate_mbps_, link_cable_length_m_, rack_name_, rail_name_, subnet_name_, subnet_kind_, domain_name_,
+            domain_cluster_uuid_, domain_rate_mbps_, domain_first_gpu_, domain_first_port_, domain_gpus_,
+            clique_domain_, clique_number_, hosts_by_name_, switches_by_name_, hcas_by_guid_);
   total += names_.memory_bytes();
   return total;
 }

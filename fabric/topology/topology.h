@@ -20,6 +20,7 @@
 #include "fabric/topology/finding.h"
 #include "fabric/topology/ids.h"
 #include "fabric/topology/link.h"
+#include "fabric/topology/site_link.h"
 #include "fabric/topology/string_pool.h"
 
 namespace railweave::fabric {
@@ -58,12 +59,14 @@ class Topology {
   [[nodiscard]] IdRange<SubnetId> subnets() const { return {0, subnet_name_.size()}; }
   [[nodiscard]] IdRange<NvlinkDomainId> nvlink_domains() const { return {0, domain_name_.size()}; }
   [[nodiscard]] IdRange<CliqueId> cliques() const { return {0, clique_domain_.size()}; }
+  [[nodiscard]] IdRange<SiteId> sites() const { return {0, site_name_.size()}; }
 
   // --- hosts
   // ----------------------------------------------------------------------------------------------------------
   [[nodiscard]] std::string_view name(HostId host) const { return names_[host_name_[host.index()]]; }
   [[nodiscard]] HostKind kind(HostId host) const { return host_kind_[host.index()]; }
   [[nodiscard]] RackId rack(HostId host) const { return host_rack_[host.index()]; }
+  [[nodiscard]] SiteId site(HostId host) const { return host_site_[host.index()]; }  // none: none is named
   [[nodiscard]] IdRange<HcaId> hcas(HostId host) const {
     return {host_first_hca_[host.index()], host_first_hca_[host.index() + 1]};
   }
@@ -116,6 +119,7 @@ class Topology {
   [[nodiscard]] std::string_view description(SwitchId sw) const { return names_[switch_description_[sw.index()]]; }
   [[nodiscard]] SubnetId subnet(SwitchId sw) const { return switch_subnet_[sw.index()]; }
   [[nodiscard]] RackId rack(SwitchId sw) const { return switch_rack_[sw.index()]; }
+  [[nodiscard]] SiteId site(SwitchId sw) const { return switch_site_[sw.index()]; }  // none: none is named
   [[nodiscard]] std::string_view group(SwitchId sw) const {  // dragonfly group or pod, where it is known; else ""
     return names_[switch_group_[sw.index()]];
   }
@@ -190,6 +194,11 @@ class Topology {
   [[nodiscard]] NvlinkDomainId domain(CliqueId clique) const { return clique_domain_[clique.index()]; }
   [[nodiscard]] std::uint32_t number(CliqueId clique) const { return clique_number_[clique.index()]; }
 
+  // --- sites, in natural name order, and the long-haul links between them, by their sites
+  // -------------------------------------------------------------------------------------------
+  [[nodiscard]] std::string_view name(SiteId site) const { return names_[site_name_[site.index()]]; }
+  [[nodiscard]] std::span<const SiteLink> site_links() const { return site_links_; }
+
   // --- lookups: O(log n)
   // --------------------------------------------------------------------------------------------------
   [[nodiscard]] HostId find_host(std::string_view name) const;
@@ -230,6 +239,7 @@ class Topology {
   std::vector<NameRef> host_name_;
   std::vector<HostKind> host_kind_;
   std::vector<RackId> host_rack_;
+  std::vector<SiteId> host_site_;
   Offsets host_first_hca_, host_first_gpu_, host_first_label_;
   std::vector<Label> host_labels_;
 
@@ -249,6 +259,7 @@ class Topology {
   std::vector<NameRef> switch_name_, switch_description_, switch_group_;
   std::vector<SubnetId> switch_subnet_;
   std::vector<RackId> switch_rack_;
+  std::vector<SiteId> switch_site_;
   std::vector<Lid> switch_lid_;
   std::vector<std::uint8_t> switch_lmc_, switch_tier_;
   Offsets switch_first_port_;
@@ -268,7 +279,8 @@ class Topology {
   std::vector<std::uint32_t> link_rate_mbps_;
   std::vector<float> link_cable_length_m_;
 
-  std::vector<NameRef> rack_name_, rail_name_, subnet_name_;
+  std::vector<NameRef> rack_name_, rail_name_, subnet_name_, site_name_;
+  std::vector<SiteLink> site_links_;
   std::vector<SubnetKind> subnet_kind_;
   bool rails_inferred_ = false;
   double rail_confidence_ = 1;

@@ -36,13 +36,36 @@ RailId TopologyBuilder::rail(std::string_view name) {
   return RailId(by_name(rail_by_name_, ref, rails_.size(), [&] { rails_.push_back(ref); }));
 }
 
+SiteId TopologyBuilder::site(std::string_view name) {
+  const NameRef ref = names_.intern(name);
+  if (sites_.size() >= kMaxSites && !site_by_name_.contains(ref)) {
+    refuse("sites");
+    return SiteId(0);
+  }
+  return SiteId(by_name(site_by_name_, ref, sites_.size(), [&] { sites_.push_back(ref); }));
+}
+
+void TopologyBuilder::join_sites(const SiteLink& link) {
+  RAILWEAVE_CHECK(link.a.index() < sites_.size() && link.b.index() < sites_.size(), "sites are of this builder");
+  if (link.a == link.b) {
+    const std::string name(names_[sites_[link.a.index()]]);
+    add_finding({"siteLinkToItself",
+                 Severity::warning,
+                 "a link joins the site " + name + " to itself; it is left out",
+                 {name}});
+    return;
+  }
+  if (site_links_.size() >= kMaxSiteLinks) return refuse("links between sites");
+  site_links_.push_back(link);
+}
+
 HostDraft TopologyBuilder::host(std::string_view name, HostKind kind) {
   const NameRef ref = names_.intern(name);
   if (hosts_.size() >= kMaxHosts && !host_by_name_.contains(ref)) {
     refuse("hosts");
     return HostDraft(0);
   }
-  return HostDraft(by_name(host_by_name_, ref, hosts_.size(), [&] { hosts_.push_back({ref, kind, {}, {}, {}}); }));
+  return HostDraft(by_name(host_by_name_, ref, hosts_.size(), [&] { hosts_.push_back({ref, kind, {}, {}, {}, {}}); }));
 }
 
 HostDraft TopologyBuilder::find_host(std::string_view name) const {
@@ -62,6 +85,7 @@ TopologyBuilder::Gpu& TopologyBuilder::at(GpuDraft gpu) {
 }
 
 void TopologyBuilder::set_rack(HostDraft host, RackId rack) { at(host).rack = rack; }
+void TopologyBuilder::set_site(HostDraft host, SiteId site) { at(host).site = site; }
 void TopologyBuilder::set_kind(HostDraft host, HostKind kind) { at(host).kind = kind; }
 
 void TopologyBuilder::add_label(HostDraft host, std::string_view key, std::string_view value) {
@@ -101,7 +125,7 @@ SwitchDraft TopologyBuilder::add_switch(const SwitchSpec& spec) {
   const NameRef description = spec.description.empty() ? name : names_.intern(spec.description);
   const auto port_count = static_cast<std::uint32_t>(ports_.size()) - first;
   switches_.push_back({spec.guid, name, description, names_.intern(spec.group), spec.subnet, spec.rack, spec.lid,
-                       spec.lmc, first, port_count});
+                       spec.lmc, first, port_count, spec.site});
   return draft;
 }
 

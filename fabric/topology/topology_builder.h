@@ -38,6 +38,7 @@ struct SwitchSpec {
   unsigned ports = 0;              // external ones, without the management port 0
   SubnetId subnet{};
   RackId rack{};
+  SiteId site{};
   std::string_view group{};  // dragonfly group or pod
   Lid lid = 0;
   std::uint8_t lmc = 0;
@@ -71,15 +72,19 @@ class TopologyBuilder {
   static constexpr std::size_t kMaxPorts = 1U << 23U;
   static constexpr std::size_t kMaxLabelsPerHost = 256;
   static constexpr std::size_t kMaxNicsPerGpu = 64;
+  static constexpr std::size_t kMaxSites = 128;
+  static constexpr std::size_t kMaxSiteLinks = 4096;
 
   // Gets or creates, by name; a kind given later fills in an unknown one.
   SubnetId subnet(std::string_view name, SubnetKind kind = SubnetKind::unknown);
   RackId rack(std::string_view name);  // likewise
   RailId rail(std::string_view name);  // likewise; rails keep this order
+  SiteId site(std::string_view name);  // likewise
 
   HostDraft host(std::string_view name, HostKind kind = HostKind::compute);  // gets or creates, by name
   [[nodiscard]] HostDraft find_host(std::string_view name) const;
   void set_rack(HostDraft host, RackId rack);
+  void set_site(HostDraft host, SiteId site);
   void set_kind(HostDraft host, HostKind kind);
   void add_label(HostDraft host, std::string_view key, std::string_view value);
 
@@ -101,6 +106,8 @@ class TopologyBuilder {
   void connect(CableEnd a, CableEnd b, const LinkSpec& spec);
   // What one end says of itself. A cable that only one end knows, or on which the ends differ, becomes a finding.
   void declare_peer(CableEnd from, CableEnd to, const LinkSpec& spec);
+  // Between two sites of this builder. One of a site to itself is left out, with a finding.
+  void join_sites(const SiteLink& link);
   void add_finding(Finding finding);
 
   // What is there so far, for readers that complete what others read. Drafts count from 0; names are valid until the
@@ -127,6 +134,7 @@ class TopologyBuilder {
     RackId rack;
     std::vector<std::uint32_t> gpus;
     std::vector<Topology::Label> labels;
+    SiteId site = {};
   };
   struct Switch {
     Guid guid;
@@ -136,6 +144,7 @@ class TopologyBuilder {
     Lid lid;
     std::uint8_t lmc;
     std::uint32_t first_port, ports;
+    SiteId site;
   };
   struct Hca {
     Guid guid;
@@ -179,11 +188,12 @@ class TopologyBuilder {
   std::vector<Gpu> gpus_;
   std::vector<Domain> domains_;
   std::vector<Subnet> subnets_;
-  std::vector<NameRef> racks_, rails_;
+  std::vector<NameRef> racks_, rails_, sites_;
+  std::vector<SiteLink> site_links_;
   std::vector<DraftPort> ports_;
   std::vector<std::pair<std::uint32_t, bool>> port_devices_;  // (device, is_switch) of every draft port
   std::unordered_map<NameRef, std::uint32_t> host_by_name_, subnet_by_name_, rack_by_name_, rail_by_name_,
-      domain_by_name_;
+      domain_by_name_, site_by_name_;
   std::vector<Finding> findings_;
   std::string over_limit_;
 };

@@ -52,7 +52,9 @@ std::uint32_t rate_column(RateMbps rate) {
 
 Topology TopologyLayout::lay_out() {
   name_subnets();
+  spread_sites();
   lay_out_names();
+  lay_out_sites();
   lay_out_hosts();
   lay_out_switches();
   lay_out_hcas();
@@ -119,6 +121,7 @@ void TopologyLayout::lay_out_hosts() {
     topology_.host_name_.push_back(host.name);
     topology_.host_kind_.push_back(host.kind);
     topology_.host_rack_.push_back(host.rack ? RackId(rack_of_[host.rack.index()]) : RackId());
+    topology_.host_site_.push_back(host.site ? SiteId(site_of_[host.site.index()]) : SiteId());
     std::ranges::sort(host.labels, {}, [&](const auto& label) { return draft_.names_[label.key]; });
     topology_.host_labels_.insert(topology_.host_labels_.end(), host.labels.begin(), host.labels.end());
     topology_.host_first_label_.push_back(static_cast<std::uint32_t>(topology_.host_labels_.size()));
@@ -177,6 +180,7 @@ void TopologyLayout::lay_out_switches() {
     topology_.switch_group_.push_back(sw.group);
     topology_.switch_subnet_.emplace_back(subnet_of_[sw.subnet.index()]);
     topology_.switch_rack_.push_back(sw.rack ? RackId(rack_of_[sw.rack.index()]) : RackId());
+    topology_.switch_site_.push_back(sw.site ? SiteId(site_of_[sw.site.index()]) : SiteId());
     topology_.switch_lid_.push_back(sw.lid);
     topology_.switch_lmc_.push_back(sw.lmc);
   }

@@ -30,14 +30,16 @@ class TopologyLayout {
   void order_links();
   void add_link(PortId a, PortId b, const LinkSpec& spec);
   void lay_out_lookups();
-  void derive();        // tiers and rails, from what is laid out
-  void name_subnets();  // switches without one: that of a switch they are connected to, else "default"
+  void derive();         // tiers and rails, from what is laid out
+  void spread_sites();   // hosts and switches without one: that of what they are cabled to
+  void lay_out_sites();  // their names in order, and the links between them
+  void name_subnets();   // switches without one: that of a switch they are connected to, else "default"
   [[nodiscard]] std::string draft_text(std::uint32_t draft_port) const { return draft_.draft_port_text(draft_port); }
 
   TopologyBuilder draft_;
   Topology topology_;
   // draft index -> final index
-  Order host_of_, switch_of_, hca_of_, gpu_of_, domain_of_, rack_of_, subnet_of_, port_of_;
+  Order host_of_, switch_of_, hca_of_, gpu_of_, domain_of_, rack_of_, subnet_of_, site_of_, port_of_;
   Order hosts_, switches_, hcas_, gpus_, domains_;  // final -> draft
 };
 

@@ -95,6 +95,7 @@ FabricBundles::FabricBundles(const Topology& topology, const fabric::Locality& l
     place.host = host.value();
     place.leaf_group = leaf_groups != nullptr ? leaf_groups->group_of_host[host.index()] : 0;
     place.nvlink = new_pair();
+    if (topology.site(host)) place.site = topology.site(host).value();
     place.unit = static_cast<std::uint32_t>(topology.nvlink_domains().size() + host.index());
     if (topology.nvlink_domain(gpu)) place.unit = place.domain = topology.nvlink_domain(gpu).value();
     for (const PortId port : topology.ports(gpu)) {
@@ -150,8 +151,14 @@ FabricBundles::FabricBundles(const Topology& topology, const fabric::Locality& l
     Place& place = places_[gpu.index()];
     if (pods == nullptr || place.network == kNone || pod_pairs.empty()) continue;
     const auto at = pod_pairs.find({pods->group_of_host[place.host], place.network});
-    if (at != pod_pairs.end()) place.pod = at->second;
+    // Across sites a pod that is all of its site has no way out that could be narrow.
+    const bool all_of_site = !topology.sites().empty() && at != pod_pairs.end() && of_pair[at->second].empty();
+    if (at != pod_pairs.end() && !all_of_site) place.pod = at->second;
   }
+
+  first_wan_ = static_cast<std::uint32_t>(of_pair.size());
+  join_sites(topology);
+  of_pair.resize(of_pair.size() + wan_mbps_.size());
 
   first_link_.push_back(0);
   for (const auto& out : of_pair) {
@@ -167,13 +174,17 @@ FabricBundles::Kind FabricBundles::kind(std::uint32_t bundle) const {
   return pair < first_nic_    ? Kind::nvlink
          : pair < first_leaf_ ? Kind::adapter
          : pair < first_pod_  ? Kind::leaf
-                              : Kind::pod;
+         : pair < first_wan_  ? Kind::pod
+                              : Kind::wan;
 }
 
 std::vector<double> FabricBundles::capacities(std::span<const double> link_mbps) const {
   std::vector<double> sum(bundle_count(), 0);
   for (std::uint32_t b = 0; b < sum.size(); ++b) {
     for (const DirectedLink link : links(b)) sum[b] += link_mbps[link];
+  }
+  for (std::size_t w = 0; w < wan_mbps_.size(); ++w) {
+    sum[2 * (first_wan_ + w)] = sum[2 * (first_wan_ + w) + 1] = wan_mbps_[w];
   }
   return sum;
 }
@@ -189,17 +200,30 @@ bool BundledPaths::append(GpuId from, GpuId to, std::vector<std::uint32_t>& link
   }
   if (a.host == b.host) return true;
   if (a.nic == kNone || b.nic == kNone || a.leaf == kNone || b.leaf == kNone) return false;
+  const std::size_t before = links.size();
+  double wan_us = 0;
   shape = {.switches = 1, .cable_m = 2 * LatencyConstants{}.default_cable_m, .network = true};
   links.push_back(2 * a.nic);
   const bool met = a.leaf == b.leaf || (a.network != b.network && a.leaf_group == b.leaf_group);
   if (!met) {
-    const bool pods = a.pod != kNone && b.pod != kNone && a.pod != b.pod;
+    const bool far = a.site != b.site;
+    const bool pods = a.pod != b.pod && (far || (a.pod != kNone && b.pod != kNone));
     links.push_back(2 * a.leaf);
-    if (pods) links.push_back(2 * a.pod);
-    if (pods) links.push_back(2 * b.pod + 1);
+    if (pods && a.pod != kNone) links.push_back(2 * a.pod);
+    if (far) {
+      const FabricBundles::SiteRoute& route = bundles_->site_route(a.site, b.site);
+      if (route.bundles.empty()) {
+        links.resize(before);
+        return false;
+      }
+      links.insert(links.end(), route.bundles.begin(), route.bundles.end());
+      wan_us = route.latency_us;
+    }
+    if (pods && b.pod != kNone) links.push_back(2 * b.pod + 1);
     links.push_back(2 * b.leaf + 1);
     shape.switches = pods ? 5 : 3;
     shape.cable_m *= pods ? 3 : 2;
+    shape.cable_m += wan_us / LatencyConstants{}.cable_us_per_m;
   }
   links.push_back(2 * b.nic + 1);
   return true;

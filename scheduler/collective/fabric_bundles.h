@@ -1,7 +1,7 @@
 // A fabric as few bundles of links with what they have together: each GPU's NVLink, each adapter, each leaf's uplinks,
-// each pod's. What a placement costs on it is a sum over bundles, without a single route: that holds as far as routing
-// spreads traffic evenly over the links of a bundle, which is what routing is for. Derived once per topology;
-// immutable.
+// each pod's, and what joins each pair of sites. What a placement costs on it is a sum over bundles, without a single
+// route: that holds as far as routing spreads traffic evenly over the links of a bundle, which is what routing is for.
+// Derived once per topology; immutable.
 #pragma once
 
 #include <cstdint>
@@ -34,20 +34,30 @@ class FabricBundles {
     std::uint32_t leaf_group = 0;  // leaves of the same hosts
     std::uint32_t rail = kNone;
     std::uint32_t network = kNone;  // connected part: between two of them there is no path
+    std::uint32_t site = kNone;     // fabric::SiteId
   };
   [[nodiscard]] const Place& place(fabric::GpuId gpu) const { return places_[gpu.index()]; }
   [[nodiscard]] std::size_t bundle_count() const { return first_link_.size() - 1; }
   [[nodiscard]] std::size_t unit_count() const { return unit_count_; }
   [[nodiscard]] std::size_t leaf_group_count() const { return leaf_group_count_; }
 
-  enum class Kind : std::uint8_t { nvlink, adapter, leaf, pod };
+  enum class Kind : std::uint8_t { nvlink, adapter, leaf, pod, wan };
   [[nodiscard]] Kind kind(std::uint32_t bundle) const;
-  // The directed links of a bundle.
+  // From one site to another, over others where that is sooner: bundles, each in its direction, and the delay one way.
+  // Long-haul links of one pair of sites are one bundle, as slow as the longest of them. No bundles: no way.
+  struct SiteRoute {
+    std::vector<std::uint32_t> bundles;
+    double latency_us = 0;
+  };
+  [[nodiscard]] const SiteRoute& site_route(std::uint32_t from, std::uint32_t to) const;
+  [[nodiscard]] BundlePair first_wan() const { return first_wan_; }  // pairs from here to the last join sites
+
+  // The directed links of a bundle; none of one that joins sites (fabric::SiteLink), which are always up.
   [[nodiscard]] std::span<const fabric::DirectedLink> links(std::uint32_t bundle) const {
     return std::span(links_).subspan(first_link_[bundle], first_link_[bundle + 1] - first_link_[bundle]);
   }
 
-  // Mb/s by bundle, from what each directed link has or has left. O(links).
+  // Mb/s by bundle, from what each directed link has or has left; what joins sites has its nominal rate. O(links).
   [[nodiscard]] std::vector<double> capacities(std::span<const double> link_mbps) const;
 
  private:
@@ -55,7 +65,12 @@ class FabricBundles {
   std::vector<std::uint32_t> first_link_;  // by bundle, and the end
   std::vector<fabric::DirectedLink> links_;
   std::size_t unit_count_ = 0, leaf_group_count_ = 1;
-  std::uint32_t first_nic_ = 0, first_leaf_ = 0, first_pod_ = 0;  // pairs; those of NVLink come first
+  void join_sites(const fabric::Topology& topology);
+
+  std::uint32_t first_nic_ = 0, first_leaf_ = 0, first_pod_ = 0, first_wan_ = 0;  // pairs; those of NVLink come first
+  std::vector<double> wan_mbps_;                                                  // by pair from first_wan_ on
+  std::size_t site_count_ = 0;
+  std::vector<SiteRoute> site_routes_;  // from x to
 };
 
 // Two GPUs of different networks talk by the NVLink neighbour that is on the right one (NCCL's PXN): counted as if they

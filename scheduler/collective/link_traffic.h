@@ -20,6 +20,7 @@ struct GroupLoad {
   std::vector<std::vector<LinkBytes>> phases;  // one after the other; all of one at once
   double floor_us = 0;                         // what the transfers take on links of its own that are not listed
   double path_us = 0;                          // switches and cables of the longest way, per call
+  double far_us = 0;                           // what the calls of a step wait for long-haul links
   std::uint32_t domains = 0;                   // as GroupCost
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "fabric/base/check.h"
@@ -49,6 +50,7 @@ void PlacementCostModel::number(std::span<const fabric::GpuId> gpu_of_rank) {
   units_ = 0;
   pair_of_.assign(1, kNone);
   us_per_byte_.assign(2, kNoCapacity);
+  spans_sites_ = false;
   spots_.resize(gpu_of_rank.size());
   for (std::size_t r = 0; r < spots_.size(); ++r) {
     const FabricBundles::Place& place = bundles_.place(gpu_of_rank[r]);
@@ -62,7 +64,15 @@ void PlacementCostModel::number(std::span<const fabric::GpuId> gpu_of_rank) {
                  .host = place.host,
                  .leaf_group = place.leaf_group,
                  .rail = place.rail,
-                 .network = place.network};
+                 .network = place.network,
+                 .site = place.site};
+    spans_sites_ = spans_sites_ || place.site != spots_.front().site;
+  }
+  if (spans_sites_) {
+    local_wan_.clear();
+    for (BundlePair pair = bundles_.first_wan(); pair < bundles_.bundle_count() / 2; ++pair) {
+      local_wan_.push_back(local_pair(pair));
+    }
   }
   us_per_byte_.resize((us_per_byte_.size() + kLanes - 1) / kLanes * kLanes, 0);
   load_.assign(us_per_byte_.size(), 0);
@@ -132,9 +142,26 @@ void PlacementCostModel::add_hop(const Spot& from, const Spot& to, double bytes,
   if (from.leaf == to.leaf || (from.network != to.network && from.leaf_group == to.leaf_group)) return;
   add(from.leaf, 0, bytes);
   add(to.leaf, 1, bytes);
+  if (from.site != to.site) {
+    if (from.pod != kNone) add(from.pod, 0, bytes);
+    if (to.pod != kNone) add(to.pod, 1, bytes);
+    return add_way_between_sites(from.site, to.site, bytes);
+  }
   if (from.pod == kNone || to.pod == kNone || from.pod == to.pod) return;
   add(from.pod, 0, bytes);
   add(to.pod, 1, bytes);
+}
+
+void PlacementCostModel::add_way_between_sites(std::uint32_t from, std::uint32_t to, double bytes) {
+  const FabricBundles::SiteRoute& route = bundles_.site_route(from, to);
+  if (route.bundles.empty()) return add(kNowhere, 0, bytes);
+  for (const std::uint32_t bundle : route.bundles) {
+    add(local_wan_[bundle / 2 - bundles_.first_wan()], bundle % 2, bytes);
+  }
+}
+
+double PlacementCostModel::wan_us(const Spot& from, const Spot& to) const {
+  return from.site == to.site ? 0 : bundles_.site_route(from.site, to.site).latency_us;
 }
 
 // Members of each NVLink domain together, domains in order of their first rank, members by rail: sorted_,
@@ -192,6 +219,13 @@ std::uint32_t PlacementCostModel::add_ring(Members members, double bytes, double
       for (std::uint32_t i = first_of_slot_[s]; i < first_of_slot_[s + 1]; ++i) add_both(sorted_[i]->nvlink, load);
     }
   }
+  if (spans_sites_) {
+    double round_us = 0;
+    for (std::uint32_t s = 0; s < domains; ++s) {
+      round_us += wan_us(*sorted_[first_of_slot_[s]], *sorted_[first_of_slot_[s + 1 == domains ? 0 : s + 1]]);
+    }
+    far_us_ = std::max(far_us_, passes * round_us);
+  }
   // Where switches of the network reduce, what a ring carries round twice passes each adapter once.
   const double hop =
       bytes * network_all_reduce_load(c, generation_.nvls, least_members_, domains) * (in_network ? 1 : passes) / 2;
@@ -228,6 +262,7 @@ std::uint32_t PlacementCostModel::add_all_to_all(Members members, double bytes) 
     const double beyond_pod = spot.pod == kNone ? 0 : n - std::max<double>(near, pod_count_[spot.pod]);
     if (beyond_pod > 0) add_both(spot.pod, beyond_pod * on_network);
   }
+  if (spans_sites_) add_all_to_all_between_sites(members, members, on_network);
   uncount(members);
   return domains;
 }
@@ -278,6 +313,9 @@ std::uint32_t PlacementCostModel::add_pushes(Members members, double bytes, std:
     }
     uncount(far);
   }
+  if (spans_sites_) {
+    add_all_to_all_between_sites(members, members.first(serving), each / c.network_efficiency);
+  }
   return domains;
 }
 
@@ -290,6 +328,20 @@ void PlacementCostModel::note_loads(CommGroup group, bool back) {
     const std::uint32_t bundle = 2 * pair_of_[i / 2] + i % 2;
     into.phases[0].push_back({bundle, load_[i], 1});
     if (back) into.phases[1].push_back({bundle ^ 1U, load_[i], 1});
+  }
+}
+
+// `bytes` from each to each. Placement keeps groups that do so in one site; a placement that is given need not.
+void PlacementCostModel::add_all_to_all_between_sites(Members from_all, Members to_all, double bytes) {
+  std::map<std::uint32_t, double> senders, receivers;
+  for (const Spot* spot : from_all) ++senders[spot->site];
+  for (const Spot* spot : to_all) ++receivers[spot->site];
+  for (const auto& [from, sending] : senders) {
+    for (const auto& [to, receiving] : receivers) {
+      if (from == to) continue;
+      add_way_between_sites(from, to, sending * receiving * bytes);
+      far_us_ = std::max(far_us_, bundles_.site_route(from, to).latency_us);
+    }
   }
 }
 
@@ -320,7 +372,13 @@ GroupCost PlacementCostModel::finish(CommGroup group, const GroupTraffic& traffi
   }
   if (back) cost.transfer_us *= 2;
   cost.time_us = group_time_us(generation_, group, traffic, members, domains, cost.transfer_us);
-  if (loads_ != nullptr) loads_->groups[static_cast<std::size_t>(group)].domains = domains;
+  // Less than one a step where exchanges are less frequent (local SGD): their delay is far longer than a usual call.
+  const double far_us = (traffic.calls > 0 ? traffic.calls : 1) * (back ? 2 : 1) * far_us_;
+  cost.time_us += far_us;
+  if (loads_ != nullptr) {
+    loads_->groups[static_cast<std::size_t>(group)].domains = domains;
+    loads_->groups[static_cast<std::size_t>(group)].far_us = far_us;
+  }
   return cost;
 }
 
@@ -342,6 +400,7 @@ GroupCost PlacementCostModel::cost_of(CommGroup group, const GroupTraffic& traff
   if (traffic.bytes <= 0) return {};
   std::uint32_t domains = 0;
   std::uint64_t members = 0;
+  far_us_ = 0;
   const double passes = group == CommGroup::context || group == CommGroup::expert ? 1 : 2;
   const bool gradients = group == CommGroup::data || group == CommGroup::expert_data;
   const bool in_network = gradients && traffic.exchange == GradientExchange::in_network;
@@ -351,6 +410,7 @@ GroupCost PlacementCostModel::cost_of(CommGroup group, const GroupTraffic& traff
       const CollectiveConstants& c = generation_.constants;
       for (std::size_t i = 0; i + 1 < all.size(); ++i) {
         domains = std::max(domains, all[i]->unit == all[i + 1]->unit ? 1U : 2U);
+        if (spans_sites_) far_us_ = std::max(far_us_, wan_us(*all[i], *all[i + 1]));
         add_hop(*all[i], *all[i + 1], traffic.bytes / c.network_efficiency, traffic.bytes / c.ring_efficiency);
       }
     } else if (group == CommGroup::expert) {

@@ -6,6 +6,10 @@
 // give for flows weighted by their bytes. So flows are never listed: each rank adds what it sends to at most eight
 // sums. Rings are built domain by domain (one per rail of the domain with fewest members, as NCCL's channels are),
 // all-to-all by counting a group's members by domain, leaf group and pod. O(ranks) per kind of group.
+//
+// Between sites: bytes load what joins them like any bundle, and a call waits for light besides. A ring's chunks go
+// round once for each pass, so an all-reduce over two sites, two crossings a round, waits four times the delay one way;
+// a message between stages once. Windows are taken to be large enough to fill the way (rate x twice the delay).
 #pragma once
 
 #include <array>
@@ -63,7 +67,7 @@ class PlacementCostModel {
     BundlePair nic = FabricBundles::kNone;
     BundlePair leaf = FabricBundles::kNone;
     BundlePair pod = FabricBundles::kNone;
-    std::uint32_t host = 0, leaf_group = 0, rail = 0, network = 0;
+    std::uint32_t host = 0, leaf_group = 0, rail = 0, network = 0, site = 0;
   };
   using Members = std::span<const Spot* const>;
   static bool by_rail(const Spot* a, const Spot* b);
@@ -77,6 +81,9 @@ class PlacementCostModel {
     load_[std::size_t{2} * pair] += bytes;
     load_[std::size_t{2} * pair + 1] += bytes;
   }
+  void add_way_between_sites(std::uint32_t from, std::uint32_t to, double bytes);
+  void add_all_to_all_between_sites(Members from_all, Members to_all, double bytes);
+  double wan_us(const Spot& from, const Spot& to) const;
   void add_hop(const Spot& from, const Spot& to, double bytes, double nvlink_bytes);
   std::uint32_t sort_by_unit(Members members);
   std::uint32_t add_ring(Members members, double bytes, double passes, bool in_network);
@@ -104,6 +111,8 @@ class PlacementCostModel {
   };
   std::vector<Numbered> local_pair_, local_unit_;  // by the fabric's numbers
   std::uint32_t job_ = 0, units_ = 0;
+  bool spans_sites_ = false;
+  std::vector<BundlePair> local_wan_;  // by pair from FabricBundles::first_wan() on
 
   // Of one group at a time.
   std::vector<const Spot*> group_, sorted_;
@@ -112,6 +121,7 @@ class PlacementCostModel {
   std::vector<std::uint32_t> slot_of_member_;
   std::vector<std::uint32_t> leaf_group_count_, pod_count_, slot_count_;
   std::uint32_t stamp_ = 0, least_members_ = 0;
+  double far_us_ = 0;  // what a call of the kind waits for long-haul links: the group's that waits longest
 };
 
 // One prediction from scratch, for a command line or a test: what takes time, tens of milliseconds at 100,000 GPUs, is

@@ -130,14 +130,24 @@ Result<void> check_names(const JobSpec& spec) {
 }
 
 // Between node and cluster it depends on the fabric which level is the larger.
-int least_distance(LevelKind kind) { return kind == LevelKind::cluster ? 2 : kind <= LevelKind::node ? 0 : 1; }
-int most_distance(LevelKind kind) { return kind == LevelKind::node ? 0 : kind == LevelKind::cluster ? 2 : 1; }
+int above_pods(LevelKind kind) { return 2 + static_cast<int>(kind) - static_cast<int>(LevelKind::cluster); }
+int least_distance(LevelKind kind) {
+  return kind >= LevelKind::cluster ? above_pods(kind) : kind <= LevelKind::node ? 0 : 1;
+}
+int most_distance(LevelKind kind) {
+  return kind >= LevelKind::cluster ? above_pods(kind) : kind == LevelKind::node ? 0 : 1;
+}
 
 Result<void> check_levels(const JobSpec& spec) {
   using Asked = std::pair<const LevelRequest*, std::string_view>;
   for (const auto& [request, group] :
        {Asked{&spec.tensor, "tensor"}, Asked{&spec.context, "context"}, Asked{&spec.expert, "expert"},
         Asked{&spec.stage, "pipeline"}, Asked{&spec.job, "job"}}) {
+    const bool farther = request->required == LevelKind::wan || request->preferred == LevelKind::wan;
+    if (farther && (!spec.across_sites || (request != &spec.stage && request != &spec.job))) {
+      return invalid("only stages and whole jobs span sites, and only where the job may",
+                     "/topology/" + std::string(group), "say \"acrossSites\": true");
+    }
     if (!request->required || !request->preferred) continue;
     const LevelKind required = *request->required;
     const LevelKind preferred = *request->preferred;

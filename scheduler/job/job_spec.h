@@ -89,6 +89,9 @@ struct JobSpec {
   //   expert   that differ in tp and ep; likewise
   //   stage    of one pipeline stage      job  all
   LevelRequest tensor, context, expert, stage, job;
+  // May span sites that long-haul links join. Then whole replicas and pipeline stages, or parts of a stage's replicas,
+  // are apart; tensor, context and expert groups never are. Without it a job stays in one site.
+  bool across_sites = false;
   std::vector<Slice> slices;                       // sizes rise, each a multiple of the one before
   std::optional<fabric::LevelKind> spread_stages;  // each pipeline stage in a group of this level of its own
   std::optional<SpreadLimit> spread;               // the whole job over several groups of a level

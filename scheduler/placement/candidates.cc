@@ -102,7 +102,9 @@ void Enumeration::add_other_groups(const Found& base) {
 }
 
 void Enumeration::add_farther(const Found& base) {
-  if (spec_.job.preferred || base.fit.level >= base.shape.max_level) return;
+  // What fits in a site does not go across sites to be faster: what joins them is scarce, and others need it more.
+  const unsigned farthest = std::min(base.shape.max_level, tree_.hierarchy().top(false));
+  if (spec_.job.preferred || base.fit.level >= farthest) return;
   const auto fit = search_.best_fit().find(index(base.shape), request(base.shape), base.fit.level + 1);
   if (fit) add({base.shape, *fit}, Change::farther);
 }
@@ -124,6 +126,9 @@ void Enumeration::add_sound() {
     std::optional<Found> unaligned;
     auto found = search_.find(spec_, tree_, filter, &unaligned);
     if (!found || !*found) continue;
+    // Nor does it go across sites for sound links.
+    const Hierarchy& hierarchy = tree_.hierarchy();
+    if ((*found)->fit.level > std::max(hierarchy.top(false), list_.front().found.fit.level)) continue;
     const Found& loose = unaligned ? *unaligned : **found;
     Found replicas = loose;
     if (may_order_replicas(spec_) && put_replicas_together(spec_, replicas.shape)) {

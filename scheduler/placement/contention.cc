@@ -14,7 +14,7 @@ double time_us(const ContentionInput& in, CommGroup group, double transfer_us) {
   const double us = group_time_us(in.generation, group, sent, members, load.domains, transfer_us);
   // Up and down a tree over the domains that the group spans, on the longest of its ways.
   const double steps = 2 * std::log2(std::max(2.0, static_cast<double>(load.domains)));
-  return us + std::max(sent.calls, 1.0) * steps * load.path_us;
+  return us + std::max(sent.calls, 1.0) * steps * load.path_us + load.far_us;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "scheduler/placement/claims.h"
 #include "scheduler/placement/placement_transaction.h"
 
 namespace railweave::scheduler {
@@ -21,6 +22,7 @@ class Trial {
 
   void fewer(std::string_view name, std::uint32_t Parallelism::* factor);
   void farther(std::string_view name, LevelRequest JobSpec::* group);
+  void across_sites();
   void without_gpus_per_node();
   void with_less_beside();
   void with_excluded_hosts();
@@ -40,6 +42,7 @@ class Trial {
     }
   }
   bool fits_with(std::span<const HostId> hosts);
+  std::string sites_of(const JobSpec& spec, PlacementTree& tree);
   bool fits_empty() { return search_.fits(*refusal_.spec, *refusal_.empty, refusal_.filter); }
 
   const PlacementFabric& fabric_;
@@ -75,7 +78,8 @@ void Trial::farther(std::string_view name, LevelRequest JobSpec::* group) {
   const unsigned from = hierarchy.level_of(*required);
   JobSpec spec = *refusal_.spec;
   (spec.*group).preferred.reset();
-  for (unsigned level = from == Hierarchy::kNoLevel ? 0 : from + 1; level < hierarchy.level_count(); ++level) {
+  const unsigned farthest = hierarchy.top(spec.across_sites);
+  for (unsigned level = from == Hierarchy::kNoLevel ? 0 : from + 1; level <= farthest; ++level) {
     (spec.*group).required = hierarchy.kind(level);
     const Outcome outcome = outcome_of(spec);
     if (outcome == Outcome::never) continue;
@@ -84,6 +88,36 @@ void Trial::farther(std::string_view name, LevelRequest JobSpec::* group) {
         outcome);
     if (outcome == Outcome::placed) return;
   }
+}
+
+void Trial::across_sites() {
+  if (refusal_.spec->across_sites || !fabric_.hierarchy().joins_sites()) return;
+  JobSpec spec = *refusal_.spec;
+  spec.across_sites = true;
+  const Outcome outcome = outcome_of(spec);
+  if (outcome == Outcome::never) return;
+  PlacementTree& tree = outcome == Outcome::placed ? *refusal_.now : *refusal_.empty;
+  add("across sites " + sites_of(spec, tree) + " (acrossSites)", outcome);
+}
+
+// "east and west": where the job would go.
+std::string Trial::sites_of(const JobSpec& spec, PlacementTree& tree) {
+  const Claims claims(search_, tree, spec, refusal_.filter);
+  const auto found = search_.find(spec, tree, claims.filter());
+  if (!found || !*found) return "";
+  const JobShape& shape = (*found)->shape;
+  const FitRequest request{.rungs = shape.rungs, .count = shape.count, .max_level = shape.max_level};
+  std::vector<std::string> names;
+  for (const Share& share : search_.best_fit().distribute(tree.fit_index(shape.fit), request, (*found)->fit)) {
+    const auto site = fabric_.topology().site(fabric_.hierarchy().host(share.leaf));
+    const std::string name(site ? fabric_.topology().name(site) : "without a name");
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  }
+  return text;
 }
 
 void Trial::without_gpus_per_node() {
@@ -173,6 +207,7 @@ std::vector<Counterfactual> counterfactuals(const PlacementFabric& fabric, JobSe
   trial.farther("expert", &JobSpec::expert);
   trial.farther("pipeline", &JobSpec::stage);
   trial.farther("job", &JobSpec::job);
+  trial.across_sites();
   trial.without_gpus_per_node();
   trial.with_less_beside();
   trial.with_excluded_hosts();

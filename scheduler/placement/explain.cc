@@ -181,7 +181,8 @@ Explanation Account::write(Outcome outcome) {
   why.level = failure.level;
   why.blocks_needed = failure.needed;
   why.blocks_fit = failure.fit;
-  const std::string level(to_string(failure.level));
+  const unsigned failed = hierarchy_.level_of(failure.level);
+  const std::string level(to_string(failed == Hierarchy::kNoLevel ? failure.level : hierarchy_.called(failed)));
   const std::string blocks = shape_.fit.block == 1
                                  ? (failure.needed == 1 ? "GPU" : "GPUs")
                                  : (failure.needed == 1 ? "group of " : "groups of ") + gpus_text(shape_.fit.block);

@@ -14,7 +14,7 @@ using fabric::HostId;
 using fabric::LevelKind;
 using fabric::NvlinkDomainId;
 
-constexpr std::size_t kKinds = static_cast<std::size_t>(LevelKind::cluster) + 1;
+constexpr std::size_t kKinds = fabric::kLevelKinds;
 
 // The GPUs of one host that share an NVLink domain, or that have none.
 struct Island {
@@ -100,6 +100,7 @@ Hierarchy::Hierarchy(std::span<const std::uint32_t> leaf_capacity, std::span<con
   plain_leaf_ = lay_out(leaf_capacity, grouping);
   levels_.front().pooled.assign(leaf_capacity.size(), 1);
   level_of_kind_.assign(kKinds, kNoLevel);
+  within_site_ = top();
 }
 
 Hierarchy::Hierarchy(const fabric::Topology& topology, const fabric::Locality& locality) {
@@ -146,6 +147,11 @@ Hierarchy::Hierarchy(const fabric::Topology& topology, const fabric::Locality& l
   }
   number_domains(domains);
   name_kinds(topology, locality);
+}
+
+fabric::LevelKind Hierarchy::called(unsigned level) const {
+  const bool is_site = level == level_of(LevelKind::site) && group_count(level) > 1;
+  return is_site && kind(level) == LevelKind::cluster ? LevelKind::site : kind(level);
 }
 
 void Hierarchy::number_domains(std::span<const NvlinkDomainId> domain_of_leaf) {
@@ -195,6 +201,7 @@ void Hierarchy::name_kinds(const fabric::Topology& topology, const fabric::Local
   }
   named(LevelKind::node) = host_level_;
   if (named(LevelKind::cluster) == kNoLevel) named(LevelKind::cluster) = top();
+  within_site_ = named(LevelKind::cluster);
 
   // Domains no larger than a host are no level of Locality.
   if (named(LevelKind::nvlink_domain) == kNoLevel && !leaf_nvlink_.empty()) {

@@ -38,6 +38,12 @@ class Hierarchy {
 
   [[nodiscard]] unsigned level_count() const { return static_cast<unsigned>(levels_.size()); }
   [[nodiscard]] unsigned top() const { return level_count() - 1; }
+  // The farthest level that a job may use, one that may span sites or not. Where no links join sites: top().
+  [[nodiscard]] unsigned top(bool across_sites) const { return across_sites ? top() : within_site_; }
+  // Levels above top(false) exist: some jobs may go farther than others.
+  [[nodiscard]] bool joins_sites() const { return within_site_ != top(); }
+  // What people call the level: "site" where the cluster is one and there are several, else its kind.
+  [[nodiscard]] fabric::LevelKind called(unsigned level) const;
   [[nodiscard]] std::uint32_t group_count(unsigned level) const {
     return static_cast<std::uint32_t>(levels_[level].first_leaf.size() - 1);
   }
@@ -114,6 +120,7 @@ class Hierarchy {
   std::vector<LevelColumns> levels_;
   std::uint64_t total_capacity_ = 0;
   unsigned host_level_ = 0;
+  unsigned within_site_ = 0;
   std::vector<unsigned> level_of_kind_;
   bool domains_are_a_level_ = false;
   std::vector<std::uint32_t> leaf_host_;

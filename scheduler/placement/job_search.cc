@@ -17,8 +17,15 @@ Result<std::optional<Found>> JobSearch::find_at(const JobSpec& spec, const Nearn
   return Found{std::move(*shape), *fit};
 }
 
-Result<std::optional<Found>> JobSearch::find(const JobSpec& spec, PlacementTree& tree, const Filter& filter,
-                                             std::optional<Found>* unaligned) {
+Result<std::optional<Found>> JobSearch::find(const JobSpec& spec, PlacementTree& tree,  // NOLINT(misc-no-recursion)
+                                             const Filter& filter, std::optional<Found>* unaligned) {
+  if (spec.across_sites && hierarchy_->joins_sites()) {
+    // Sites are the last resort: no wish is worth them.
+    JobSpec near = spec;
+    near.across_sites = false;
+    if (auto in_one = find(near, tree, filter, unaligned); in_one && *in_one) return in_one;
+    if (unaligned != nullptr) unaligned->reset();
+  }
   const auto wishes = wishes_of(spec, *hierarchy_);
   if (!wishes) return std::unexpected(wishes.error());
   // Farther is never harder, so settling one group after the other, the most important first, finds the best choice.

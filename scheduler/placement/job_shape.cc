@@ -171,6 +171,10 @@ Result<JobShape> shape_of(const JobSpec& spec, const Hierarchy& hierarchy, const
   pieces.front().near.domain = p.tensor > 1;
   pieces.push_back({gpus *= size_of(p, inner), nearness[at(inner)]});
   pieces.push_back({gpus *= size_of(p, outer), nearness[at(outer)]});
+  if (spec.across_sites && hierarchy.joins_sites()) {
+    // Whatever goes across sites, these groups do not.
+    for (Piece& piece : pieces) piece.near.level = std::min(piece.near.level, hierarchy.top(false));
+  }
   pieces.push_back({gpus *= p.data, by_level(nearness[at(JobGroup::stage)])});
   pieces.push_back({gpus * p.pipeline, by_level(nearness[at(JobGroup::job)])});
   unsigned spread_level = Hierarchy::kNoLevel;
@@ -196,7 +200,8 @@ Result<JobShape> shape_of(const JobSpec& spec, const Hierarchy& hierarchy, const
     pieces[i].near.level = std::min(pieces[i].near.level, pieces[i + 1].near.level);
     pieces[i].near.domain = (pieces[i].near.domain || pieces[i + 1].near.domain) && pieces[i].gpus > 1;
   }
-  shape.max_level = std::min(pieces.back().near.level, hierarchy.top());
+  const unsigned top = hierarchy.top(spec.across_sites);
+  shape.max_level = std::min(pieces.back().near.level, top);
 
   // The block: the largest piece that shares an NVLink domain.
   std::size_t block = 0;
@@ -206,7 +211,7 @@ Result<JobShape> shape_of(const JobSpec& spec, const Hierarchy& hierarchy, const
   shape.fit.filter = std::move(filter);
   shape.fit.block = static_cast<std::uint32_t>(pieces[block].gpus);
   shape.fit.nvlink = pieces[block].near.domain;
-  shape.fit.straddle_top = shape.fit.nvlink ? std::min(pieces[block].near.level, hierarchy.top()) : 0;
+  shape.fit.straddle_top = shape.fit.nvlink ? std::min(pieces[block].near.level, top) : 0;
   for (std::size_t i = 0; i < block; ++i) {
     if (pieces[i].near.level >= pieces[block].near.level) continue;
     // A piece inside the block that must be nearer than the block. Above hosts the whole block is kept that near, which
@@ -260,6 +265,15 @@ Result<JobShape> shape_of(const JobSpec& spec, const Hierarchy& hierarchy, const
   const std::uint64_t ranks = pieces.back().gpus;
   if (ranks > shape.nested_gpus.back()) shape.nested_gpus.push_back(ranks);
   shape.count = ranks / size;
+  const auto over_sites = [&](unsigned level) {
+    return level != Hierarchy::kNoLevel && level >= hierarchy.top(false) && hierarchy.joins_sites();
+  };
+  const bool stages_over_sites = over_sites(spread_level);
+  const bool job_over_sites = over_sites(cap_level) && ranks > spec.spread->max_gpus_per_group;
+  if (!spec.across_sites && (stages_over_sites || job_over_sites)) {
+    return fail(ErrorKind::impossible, "jobs.neverFits", "a job is spread over sites only where it may span them",
+                stages_over_sites ? "/topology/pipeline/spread" : "/topology/spread", "say \"acrossSites\": true");
+  }
   if (spread_level != Hierarchy::kNoLevel) {
     if (auto spread = spread_stages(spec, spread_level, shape); !spread) return std::unexpected(spread.error());
   }

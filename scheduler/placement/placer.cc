@@ -87,6 +87,8 @@ class Placer::Impl {
                                  std::vector<Alternative>* alternatives);
   [[nodiscard]] Alternative alternative(std::string change, const PlacementCost& alone,
                                         const PlacementCost& shared) const;
+  void add_one_site(const JobSpec& spec, const JobSearch::Filter& filter, const std::vector<HostId>& excluded,
+                    PlacementResult& result);
   void add_wider_levels(const JobSpec& spec, const Claims& claims, PlacementResult& result);
   [[nodiscard]] std::vector<HostId> excluded_by(const JobSpec& spec, std::vector<std::string>& warnings) const;
   [[nodiscard]] const Filters& filters_of(const JobSpec& spec);
@@ -95,6 +97,7 @@ class Placer::Impl {
   PlacementFabricPtr fabric_;
   PlacementTree tree_;
   std::optional<PlacementTree> empty_;  // the fabric with nothing on it, made when first needed
+  PlacementTree* on_ = &tree_;          // the one that candidates are laid out in
   JobSearch search_;
   Packing packing_;
   Scorer scorer_;
@@ -122,6 +125,9 @@ PlacementResult Placer::Impl::place(const JobSpec& spec, bool with_alternatives)
 
   std::vector<std::string> warnings;
   std::vector<HostId> excluded = excluded_by(spec, warnings);
+  if (spec.across_sites && !fabric_->hierarchy().joins_sites()) {
+    warnings.emplace_back("no links join sites of this fabric: acrossSites changes nothing");
+  }
   const Filters& filters = filters_of(spec);
   PlacementTransaction exclusion(tree_, fabric_->topology());
   for (const HostId host : excluded) exclusion.set_available(host, false);
@@ -136,7 +142,10 @@ PlacementResult Placer::Impl::place(const JobSpec& spec, bool with_alternatives)
     } else if (!list->empty()) {
       result.outcome = Outcome::placed;
       result.placement = choose(spec, claims, *list, with_alternatives ? &result.alternatives : nullptr);
-      if (with_alternatives && options_.policy == PlacementPolicy::cost) add_wider_levels(spec, claims, result);
+      if (with_alternatives && options_.policy == PlacementPolicy::cost) {
+        add_wider_levels(spec, claims, result);
+        if (result.placement.level == fabric::LevelKind::wan) add_one_site(spec, filters.usual, excluded, result);
+      }
     } else {
       fits = false;
     }
@@ -185,7 +194,7 @@ bool Placer::Impl::fits(const JobSpec& spec) {
 void Placer::Impl::lay_out(const JobSpec& spec, const Candidate& candidate, Laid& into) {
   const JobShape& shape = candidate.found.shape;
   FitRequest request{.rungs = shape.rungs, .count = shape.count, .max_level = shape.max_level};
-  const FitIndex& index = tree_.fit_index(shape.fit);
+  const FitIndex& index = on_->fit_index(shape.fit);
   into.shares.clear();
   const auto distribute = [&](const Fit& fit) {
     const auto shares = search_.best_fit().distribute(index, request, fit);
@@ -196,7 +205,7 @@ void Placer::Impl::lay_out(const JobSpec& spec, const Candidate& candidate, Laid
     distribute({candidate.portion_level, group});
   }
   if (candidate.portions.empty()) distribute(candidate.found.fit);
-  packing_.pack(tree_, into.shares, shape.nested_gpus);
+  packing_.pack(*on_, into.shares, shape.nested_gpus);
   const auto gpus = packing_.gpus();
   if (shape.expert_inside || candidate.order != PackingOrder::stages) {
     into.gpu_of_rank.resize(gpus.size());
@@ -250,7 +259,7 @@ Placement Placer::Impl::choose(const JobSpec& spec, const Claims& claims, const 
       seen_.push_back(digest);
     }
     laid_.cost = scorer_.cost(laid_.gpu_of_rank);
-    laid_.lost_gpus = list.size() > 1 ? scorer_.lost_gpus(tree_, laid_.shares) : 0;
+    laid_.lost_gpus = list.size() > 1 ? scorer_.lost_gpus(*on_, laid_.shares) : 0;
     if (list.size() > 1) {
       laid_.spans = {groups_used(laid_.shares, fabric::LevelKind::leaf_group),
                      groups_used(laid_.shares, fabric::LevelKind::pod)};
@@ -261,8 +270,7 @@ Placement Placer::Impl::choose(const JobSpec& spec, const Claims& claims, const 
     }
     ++scored_;
     if (alternatives != nullptr) {
-      others.push_back({&candidate, laid_.cost,
-                        scorer_.alone() ? laid_.cost : scorer_.cost_alone(laid_.gpu_of_rank)});
+      others.push_back({&candidate, laid_.cost, scorer_.alone() ? laid_.cost : scorer_.cost_alone(laid_.gpu_of_rank)});
     }
     // Not transitive if compared one by one: everything within the tolerance of the least seen so far competes on
     // how far it spreads, then on what it loses, and a new least drops those that are no longer near it.
@@ -281,15 +289,15 @@ Placement Placer::Impl::choose(const JobSpec& spec, const Claims& claims, const 
   }
   const JobShape& shape = chosen->found.shape;
   if (refinement_.applies(spec, best_.gpu_of_rank, best_.cost)) {
-    const Refinement::Start start{.spec = &spec,
-                                  .tree = &tree_,
-                                  .filter = list.front().found.shape.fit.filter.get(),
-                                  .level = shape.max_level,
-                                  .inside = best_.shares.front().leaf};
+    const Refinement::Start start{
+        .spec = &spec,
+        .tree = on_,
+        .filter = list.front().found.shape.fit.filter.get(),
+        .level = std::max(std::min(shape.max_level, fabric_->hierarchy().top(false)), chosen->found.fit.level),
+        .inside = best_.shares.front().leaf};
     refinement_.improve(start, scorer_, kAsGood, best_.gpu_of_rank, best_.cost);
   }
-  placement.predicted =
-      scorer_.prediction(scorer_.alone() ? best_.cost : scorer_.cost_alone(best_.gpu_of_rank));
+  placement.predicted = scorer_.prediction(scorer_.alone() ? best_.cost : scorer_.cost_alone(best_.gpu_of_rank));
   if (alternatives != nullptr) {
     for (const auto& [candidate, shared, alone] : others) {
       if (candidate == chosen) continue;
@@ -330,17 +338,36 @@ void Placer::Impl::add_wider_levels(const JobSpec& spec, const Claims& claims, P
     if (!required) continue;
     const unsigned from = hierarchy.level_of(*required);
     const unsigned to = from == Hierarchy::kNoLevel ? 0 : from + 1;
-    if (to >= hierarchy.level_count()) continue;
+    if (to > hierarchy.top(spec.across_sites)) continue;
     JobSpec wider = spec;
     (wider.*request) = {.required = hierarchy.kind(to)};
     auto list = candidates(search_, {&wider, &tree_, claims.filter(), {}});
     if (!list || list->empty()) continue;
     const Placement other = choose(wider, claims, *list, nullptr);
-    result.alternatives.push_back(
-        alternative("allow " + std::string(fabric::to_string(hierarchy.kind(to))) + " for " + std::string(name) +
-                        " instead of " + std::string(fabric::to_string(*required)),
-                    scorer_.cost_alone(other.gpu_of_rank), scorer_.cost(other.gpu_of_rank)));
+    result.alternatives.push_back(alternative("allow " + std::string(fabric::to_string(hierarchy.kind(to))) + " for " +
+                                                  std::string(name) + " instead of " +
+                                                  std::string(fabric::to_string(*required)),
+                                              scorer_.cost_alone(other.gpu_of_rank), scorer_.cost(other.gpu_of_rank)));
   }
+}
+
+// What spanning sites costs: the same job in one of them, where nothing else runs.
+void Placer::Impl::add_one_site(const JobSpec& spec, const JobSearch::Filter& filter,
+                                const std::vector<HostId>& excluded, PlacementResult& result) {
+  if (!empty_) empty_.emplace(fabric_->hierarchy_ptr());
+  PlacementTransaction exclusion(*empty_, fabric_->topology());
+  for (const HostId host : excluded) exclusion.set_available(host, false);
+  JobSpec near = spec;
+  near.across_sites = false;
+  const Claims claims(search_, *empty_, near, filter);
+  const auto list = candidates(search_, {&near, &*empty_, claims.filter(), {}});
+  if (!list || list->empty()) return;
+  on_ = &*empty_;
+  const Prediction other = *choose(near, claims, *list, nullptr).predicted;
+  on_ = &tree_;
+  result.alternatives.push_back(
+      {"in one site instead of " + std::to_string(result.placement.groups_at_level) + ", once one has room",
+       other.step_us, other.communication_us, other.step_us, other.communication_us});
 }
 
 PlacementResult Placer::Impl::refuse(const JobSpec& spec, const JobSearch::Filter& filter,

@@ -48,7 +48,10 @@ bool Refinement::applies(const JobSpec& spec, std::span<const fabric::GpuId> gpu
   for (const GroupCost& group : cost.groups) {
     if (!group.reachable) return true;
     if (group.time_us <= 0 || group.bundle == FabricBundles::kNone) continue;
-    if (group.bundle_kind == FabricBundles::Kind::leaf || group.bundle_kind == FabricBundles::Kind::pod) return true;
+    if (group.bundle_kind == FabricBundles::Kind::leaf || group.bundle_kind == FabricBundles::Kind::pod ||
+        group.bundle_kind == FabricBundles::Kind::wan) {
+      return true;
+    }
     if (domains_span_leaves_ && group.domains > 1) return true;
   }
   return false;

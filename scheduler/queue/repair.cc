@@ -58,6 +58,7 @@ class Repair {
   [[nodiscard]] bool is_own(GpuId gpu) const { return std::ranges::binary_search(idle_, gpu); }
   [[nodiscard]] bool open(LeafIndex leaf) const { return open_.empty() || open_[leaf] != 0; }
   void find_own_parts();
+  void stay_in_site();
   [[nodiscard]] std::vector<GpuId> idle_afterwards();
   [[nodiscard]] std::vector<Block> damaged_blocks() const;
   [[nodiscard]] std::vector<std::uint64_t> lost_ranks(const Block& block) const;
@@ -221,8 +222,9 @@ std::vector<GpuId> Repair::room_near(LeafIndex old, std::uint32_t gpus, unsigned
 }
 
 unsigned Repair::farthest_level() const {
-  unsigned level = hierarchy_.top();
   const JobSpec& spec = *job_.spec;
+  const bool groups_over_blocks = spec.parallelism.context > 1 || spec.parallelism.expert > 1;
+  unsigned level = hierarchy_.top(spec.across_sites && !groups_over_blocks);
   for (const LevelRequest* request : {&spec.tensor, &spec.context, &spec.expert, &spec.stage, &spec.job}) {
     if (!request->required) continue;
     const bool below_hosts = *request->required == fabric::LevelKind::nvlink_domain;
@@ -313,6 +315,16 @@ RepairPlan Repair::finish() {
   return std::move(plan_);
 }
 
+// Its data is where it runs: a job that may not span sites does not change sites either.
+void Repair::stay_in_site() {
+  const unsigned level = hierarchy_.level_of(fabric::LevelKind::site);
+  if (job_.spec->across_sites || level == Hierarchy::kNoLevel || hierarchy_.group_count(level) == 1) return;
+  const GroupIndex site = hierarchy_.group_of_leaf(level, leaf_of(job_.gpu_of_rank.front()));
+  for (LeafIndex leaf = 0; leaf < hierarchy_.leaf_count(); ++leaf) {
+    if (hierarchy_.group_of_leaf(level, leaf) != site) tree_.set_available(hierarchy_.host(leaf), false);
+  }
+}
+
 Result<RepairPlan> Repair::place_anew() {
   tree_.rollback();
   std::vector<GpuId> kept;
@@ -322,6 +334,7 @@ Result<RepairPlan> Repair::place_anew() {
   std::ranges::sort(kept);
   RAILWEAVE_CHECK(tree_.release(kept) && tree_.release(idle_), "a running job holds its GPUs");
   for (const GpuId gpu : lost_) static_cast<void>(tree_.take(std::span(&gpu, 1)));
+  stay_in_site();
   PlacementResult result = placer_.place(*job_.spec);
   if (result.outcome != Outcome::placed) {
     return fail(ErrorKind::conflict, "repair.noSpare",

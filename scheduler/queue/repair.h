@@ -42,9 +42,9 @@ struct RepairPlan {
 
 // Spares of the same NVLink domain first, the job's own before what is free, the same node before others; where a block
 // finds none, the whole block moves to the nearest domain with room, the fullest such. Where levels are required,
-// inside the same groups; never into groups that others use where the job is to be alone. Spares are made up for from
-// what is free. The placer's tree is the state now, the job's GPUs taken; it is as it was when this returns. Errors:
-// conflict, code "repair.noSpare", saying what is missing.
+// inside the same groups; in the same site unless the job may span sites; never into groups that others use where the
+// job is to be alone. Spares are made up for from what is free. The placer's tree is the state now, the job's GPUs
+// taken; it is as it was when this returns. Errors: conflict, code "repair.noSpare", saying what is missing.
 Result<RepairPlan> plan_repair(Placer& placer, const DamagedJob& job, std::span<const fabric::GpuId> lost);
 
 }  // namespace railweave::scheduler

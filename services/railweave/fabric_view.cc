@@ -51,6 +51,7 @@ void print_fabric_summary(Output& output, const Json& fabric) {
   sheet.add("Hosts", hosts);
   std::string gpus = counted(fabric, "gpus");
   if (field(fabric, "freeGpus").is_number()) gpus += ", " + counted(fabric, "freeGpus") + " free";
+  if (count_of(fabric, "sites") > 0) sheet.add("Sites", counted(fabric, "sites"));
   if (const auto domains = count_of(fabric, "nvlinkDomains"); domains > 0) {
     gpus += ", in " + std::to_string(domains) + " NVLink domains";
   }

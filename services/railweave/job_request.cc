@@ -110,7 +110,10 @@ Json read_body(const std::string& path) {
   for (const char* name : {"parallelism", "topology", "nodeSelector"}) expect_object(body, name);
   if (body.contains("topology")) {
     for (const auto& [group, request] : body["topology"].items()) {
-      if (request.is_object() || (group == "slices" && request.is_array()) || group == "exclusive") continue;
+      if (request.is_object() || (group == "slices" && request.is_array()) || group == "exclusive" ||
+          group == "acrossSites") {
+        continue;
+      }
       throw CommandFailure({ErrorKind::invalid, "cli.badJobFile", "must be an object", "/topology/" + group, {}});
     }
   }
@@ -161,14 +164,21 @@ void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning
   repeated(
       "--require", options.require, "GROUP=LEVEL",
       "Each tensor, context or expert group, each pipeline stage or the whole job within one nvlinkDomain, node, rack, "
-      "leafGroup, pod or cluster");
+      "leafGroup, pod, cluster or site");
   repeated("--prefer", options.prefer, "GROUP=LEVEL", "The same as a wish");
-  command.add_option("--spread", options.spread, "Each pipeline stage in a node, rack, leafGroup or pod of its own")
+  command
+      .add_flag(
+          "--across-sites", options.across_sites,
+          "It may span sites that long-haul links join: its stages and replicas, never its tensor, context and expert "
+          "groups")
+      ->group(kPlacementGroup);
+  command
+      .add_option("--spread", options.spread, "Each pipeline stage in a node, rack, leafGroup, pod or site of its own")
       ->type_name("LEVEL")
       ->group(kPlacementGroup);
   command
       .add_option("--spread-job", options.spread_job,
-                  "At most so many of its GPUs in one node, rack, leafGroup or pod, to lose no more with it")
+                  "At most so many of its GPUs in one node, rack, leafGroup, pod or site, to lose no more with it")
       ->type_name("LEVEL=GPUS")
       ->group(kPlacementGroup);
   command
@@ -215,6 +225,7 @@ Json job_request(const JobOptions& options) {
   if (options.gpus_per_node) body["gpusPerNode"] = *options.gpus_per_node;
   put_levels(body, options.require, "--require", "required");
   put_levels(body, options.prefer, "--prefer", "preferred");
+  if (options.across_sites) body["topology"]["acrossSites"] = true;
   if (!options.spread.empty()) body["topology"]["pipeline"]["spread"] = level_name(options.spread);
   if (!options.spread_job.empty()) {
     const auto [level, most] = split(options.spread_job, "--spread-job", "LEVEL=GPUS");

@@ -24,6 +24,7 @@ struct JobOptions {
   std::string spread;                        // a level
   std::string spread_job, exclusive;         // "rack=64"; a level
   std::optional<std::uint64_t> spares_per_domain;
+  bool across_sites = false;
   std::string model, traffic, bandwidth;  // a file, or "parameters=70e9,layers=80,..."
 };
 

@@ -91,6 +91,7 @@ std::string outcome_text(const std::string& outcome) {
 
 void add_placement(Sheet& sheet, const Json& placement) {
   sheet.add("Within one", text_of(placement, "level"));
+  if (!list(placement, "sites").empty()) sheet.add("Sites", joined(list(placement, "sites"), SIZE_MAX));
   sheet.add("Nodes", text_of(placement, "nodesUsed"));
   sheet.add("NVLink domains", text_of(placement, "domainsUsed"));
   sheet.add("Data rings on rails", text_of(placement, "dataRingsOnRails"));

@@ -25,6 +25,7 @@ import live_cases  # noqa: E402
 import queue_cases  # noqa: E402
 import route_cases  # noqa: E402
 import service_cases  # noqa: E402
+import site_cases  # noqa: E402
 import tenant_cases  # noqa: E402
 from contract import Contract  # noqa: E402
 from service import Service  # noqa: E402
@@ -96,8 +97,8 @@ class Run:
             return None
 
     def one_service(self):
-        modules = (fabric_cases, route_cases, tenant_cases, job_cases, queue_cases, event_cases, guarantee_cases,
-                   service_cases, http_cases)
+        modules = (fabric_cases, route_cases, tenant_cases, job_cases, site_cases, queue_cases, event_cases,
+                   guarantee_cases, service_cases, http_cases)
         with Service(self.options.railweaved) as service:
             session = Session(service.start(), self.contract)
             for module in modules:

@@ -76,6 +76,12 @@ TEST(JobRequest, AsksForRoomBesideTheRanks) {
   EXPECT_EQ(refusal({"--gpus", "8", "--spread-job", "rack"}), ExitCode::usage);
 }
 
+TEST(JobRequest, MaySpanSites) {
+  EXPECT_EQ(request({"--gpus", "64", "--across-sites", "--spread-job", "site=32"}),
+            Json::parse(R"({"gpus": 64, "topology": {"acrossSites": true, "spread": {"level": "site",
+                            "maxGpusPerGroup": 32}}})"));
+}
+
 TEST(JobRequest, SendsOnlyWhatIsGiven) {
   EXPECT_EQ(request({"--tp", "8"}), Json::parse(R"({"parallelism": {"tensor": 8}})"));
   EXPECT_EQ(request({"--gpus", "64"}), Json::parse(R"({"gpus": 64})"));

@@ -19,7 +19,7 @@ constexpr const char* kEverything = R"({
               "expertData": {"bytesPerStep": 1}, "pipeline": {"bytesPerStep": 0.5, "callsPerStep": 2}},
   "topology": {"pipeline": {"preferred": "rack", "spread": "rack"},
                "slices": [{"level": "node", "size": 8}, {"level": "rack", "size": 32}],
-               "spread": {"level": "leafGroup", "maxGpusPerGroup": 64}, "exclusive": "nvlinkDomain"},
+               "spread": {"level": "leafGroup", "maxGpusPerGroup": 64}, "exclusive": "nvlinkDomain", "acrossSites": true},
   "sparesPerDomain": 2, "nodes": ["a", "b"]})";
 
 TEST(JobSpecDto, ModelTrafficSlicesAndSpreadSurviveARoundTrip) {
@@ -38,6 +38,7 @@ TEST(JobSpecDto, ModelTrafficSlicesAndSpreadSurviveARoundTrip) {
   EXPECT_EQ(spec->spread_stages, fabric::LevelKind::rack);
   EXPECT_EQ(spec->spread, (scheduler::SpreadLimit{fabric::LevelKind::leaf_group, 64}));
   EXPECT_EQ(spec->exclusive, fabric::LevelKind::nvlink_domain);
+  EXPECT_TRUE(spec->across_sites);
   EXPECT_EQ(spec->spares_per_domain, 2U);
   EXPECT_EQ(spec->only_nodes, (std::vector<std::string>{"a", "b"}));
   const auto again = read_job_spec(write_job_spec(*spec));
@@ -52,7 +53,7 @@ TEST(JobSpecDto, AJobWithoutThemHasNone) {
   EXPECT_FALSE(spec->traffic);
   EXPECT_FALSE(spec->spread);
   EXPECT_FALSE(spec->exclusive);
-  for (const char* field : {"model", "spread", "exclusive", "sparesPerDomain"}) {
+  for (const char* field : {"model", "spread", "exclusive", "sparesPerDomain", "acrossSites"}) {
     EXPECT_EQ(write_job_spec(*spec).find(field), std::string::npos) << field;
   }
 }

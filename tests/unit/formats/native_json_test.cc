@@ -253,6 +253,38 @@ TEST(NativeJson, RealFabricsComeBackEqualAndByteIdentical) {
   }
 }
 
+TEST(NativeJson, SitesComeBackWithWhatJoinsThem) {
+  const Topology topology = must_read(
+      R"({"railweave":"fabric","version":1,"sites":["west","east","far"],
+"siteLinks":[{"b":"east","a":"west","links":8,"rateMbps":400000,"lengthKm":80.5},
+{"a":"far","b":"west","rateMbps":100000,"latencyUs":9000.25}],
+"switches":[{"name":"leaf-1","ports":4,"site":"west"},{"name":"leaf-2","ports":4}],
+"hosts":[{"name":"a","adapters":[{"guid":"1","device":"mlx5_0","ports":[{}]}]},{"name":"b","site":"east"}],
+"linkSpecs":[{"speed":"NDR","width":4}],"links":[[0,1,2,1,0]]})");
+  ASSERT_EQ(topology.sites().size(), 3U);
+  EXPECT_EQ(topology.name(topology.site(topology.find_host("a"))), "west");
+  EXPECT_EQ(topology.name(topology.site(topology.find_host("b"))), "east");
+  EXPECT_FALSE(topology.site(topology.find_switch("leaf-2")));
+  ASSERT_EQ(topology.site_links().size(), 2U);
+  EXPECT_EQ(topology.site_links()[0].latency_us, 402.5F);
+  EXPECT_EQ(topology.site_links()[1].latency_us, 9000.25F);
+  const std::string written = write_native_json(topology);
+  const Topology again = must_read(written);
+  expect_equal(topology, again);
+  EXPECT_EQ(write_native_json(again), written);
+  for (const auto host : topology.hosts()) EXPECT_EQ(topology.site(host), again.site(host));
+  EXPECT_TRUE(std::ranges::equal(topology.site_links(), again.site_links()));
+  for (const std::string bad :
+       {R"("sites":["a","a"])", R"("sites":["a"],"siteLinks":[{"a":"a","b":"a","rateMbps":1}])",
+        R"("sites":["a","b"],"siteLinks":[{"a":"a","b":"b"}])", R"("sites":["a"],"siteLinks":[{"a":"a","b":"b"}])",
+        R"("sites":["a","b"],"siteLinks":[{"a":"a","b":"b","rateMbps":1,"links":0}])",
+        R"("sites":["a","b"],"siteLinks":[{"a":"a","b":"b","rateMbps":1,"latencyUs":-1}])",
+        R"("hosts":[{"name":"h","site":"x"}])"}) {
+    TopologyBuilder builder;
+    EXPECT_FALSE(read_native_json("{\"railweave\":\"fabric\",\"version\":1," + bad + "}", {}, builder)) << bad;
+  }
+}
+
 TEST(NativeJson, LinksKnownFromOneEndComeBackInTheirPlace) {
   TopologyBuilder builder;
   const auto sw = [&](std::uint64_t guid) {

@@ -127,6 +127,15 @@ INSTANTIATE_TEST_SUITE_P(
                 "/topology/pipeline/preferred"},
         Refused{"preferred beyond the node", [](JobSpec& s) { s.tensor = {LevelKind::node, LevelKind::rack}; },
                 "/topology/tensor/preferred"},
+        Refused{"across sites without saying so", [](JobSpec& s) { s.job.required = LevelKind::wan; }, "/topology/job"},
+        Refused{"expert groups across sites",
+                [](JobSpec& s) {
+                  s.across_sites = true;
+                  s.expert.preferred = LevelKind::wan;
+                },
+                "/topology/expert"},
+        Refused{"preferred beyond the site", [](JobSpec& s) { s.stage = {LevelKind::cluster, LevelKind::site}; },
+                "/topology/pipeline/preferred"},
         Refused{"no duration", [](JobSpec& s) { s.expected_duration_s = 0; }, "/expectedDuration"},
         Refused{"endless", [](JobSpec& s) { s.expected_duration_s = INT64_MAX; }, "/expectedDuration"}));
 
