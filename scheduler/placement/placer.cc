@@ -262,7 +262,7 @@ Placement Placer::Impl::choose(const JobSpec& spec, const Claims& claims, const 
     ++scored_;
     if (alternatives != nullptr) {
       others.push_back({&candidate, laid_.cost,
-                        scorer_.alone() ? laid_.cost : scorer_.cost_alone(laid_.gpu_of_rank)});
+                        scorer_.alone(laid_.gpu_of_rank) ? laid_.cost : scorer_.cost_alone(laid_.gpu_of_rank)});
     }
     // Not transitive if compared one by one: everything within the tolerance of the least seen so far competes on
     // how far it spreads, then on what it loses, and a new least drops those that are no longer near it.
@@ -289,7 +289,7 @@ Placement Placer::Impl::choose(const JobSpec& spec, const Claims& claims, const 
     refinement_.improve(start, scorer_, kAsGood, best_.gpu_of_rank, best_.cost);
   }
   placement.predicted =
-      scorer_.prediction(scorer_.alone() ? best_.cost : scorer_.cost_alone(best_.gpu_of_rank));
+      scorer_.prediction(scorer_.alone(best_.gpu_of_rank) ? best_.cost : scorer_.cost_alone(best_.gpu_of_rank));
   if (alternatives != nullptr) {
     for (const auto& [candidate, shared, alone] : others) {
       if (candidate == chosen) continue;
@@ -336,10 +336,10 @@ void Placer::Impl::add_wider_levels(const JobSpec& spec, const Claims& claims, P
     auto list = candidates(search_, {&wider, &tree_, claims.filter(), {}});
     if (!list || list->empty()) continue;
     const Placement other = choose(wider, claims, *list, nullptr);
-    result.alternatives.push_back(
-        alternative("allow " + std::string(fabric::to_string(hierarchy.kind(to))) + " for " + std::string(name) +
-                        " instead of " + std::string(fabric::to_string(*required)),
-                    scorer_.cost_alone(other.gpu_of_rank), scorer_.cost(other.gpu_of_rank)));
+    result.alternatives.push_back(alternative("allow " + std::string(fabric::to_string(hierarchy.kind(to))) + " for " +
+                                                  std::string(name) + " instead of " +
+                                                  std::string(fabric::to_string(*required)),
+                                              scorer_.cost_alone(other.gpu_of_rank), scorer_.cost(other.gpu_of_rank)));
   }
 }
 
