@@ -270,7 +270,8 @@ Placement Placer::Impl::choose(const JobSpec& spec, const Claims& claims, const 
     }
     ++scored_;
     if (alternatives != nullptr) {
-      others.push_back({&candidate, laid_.cost, scorer_.alone() ? laid_.cost : scorer_.cost_alone(laid_.gpu_of_rank)});
+      others.push_back({&candidate, laid_.cost,
+                        scorer_.alone(laid_.gpu_of_rank) ? laid_.cost : scorer_.cost_alone(laid_.gpu_of_rank)});
     }
     // Not transitive if compared one by one: everything within the tolerance of the least seen so far competes on
     // how far it spreads, then on what it loses, and a new least drops those that are no longer near it.
@@ -297,7 +298,8 @@ Placement Placer::Impl::choose(const JobSpec& spec, const Claims& claims, const 
         .inside = best_.shares.front().leaf};
     refinement_.improve(start, scorer_, kAsGood, best_.gpu_of_rank, best_.cost);
   }
-  placement.predicted = scorer_.prediction(scorer_.alone() ? best_.cost : scorer_.cost_alone(best_.gpu_of_rank));
+  placement.predicted =
+      scorer_.prediction(scorer_.alone(best_.gpu_of_rank) ? best_.cost : scorer_.cost_alone(best_.gpu_of_rank));
   if (alternatives != nullptr) {
     for (const auto& [candidate, shared, alone] : others) {
       if (candidate == chosen) continue;

@@ -68,13 +68,35 @@ void Scorer::set_left(std::shared_ptr<const std::vector<double>> bundle_mbps) {
 
 void Scorer::set_up(std::vector<double> bundle_mbps) {
   RAILWEAVE_CHECK(bundle_mbps.size() == capacity_mbps_.size(), "capacities are by bundle");
-  up_mbps_ = std::move(bundle_mbps);
+  up_mbps_.clear();
+  if (bundle_mbps != capacity_mbps_) up_mbps_ = std::move(bundle_mbps);
 }
 
 PlacementCost Scorer::cost(std::span<const fabric::GpuId> gpu_of_rank) {
   std::span<const double> left;
   if (left_mbps_ != nullptr) left = *left_mbps_;
   return model_->predict(gpu_of_rank, spec_->parallelism, traffic_.traffic, capacity_mbps_, left);
+}
+
+bool Scorer::alone(std::span<const fabric::GpuId> gpu_of_rank) const {
+  if (!up_mbps_.empty()) return false;
+  if (left_mbps_ == nullptr) return true;
+  const auto all_left = [&](BundlePair pair) {
+    if (pair == FabricBundles::kNone) return true;
+    const std::size_t b = std::size_t{2} * pair;
+    return (*left_mbps_)[b] >= capacity_mbps_[b] && (*left_mbps_)[b + 1] >= capacity_mbps_[b + 1];
+  };
+  BundlePair leaf = FabricBundles::kNone, pod = FabricBundles::kNone;  // looked at last
+  for (const fabric::GpuId gpu : gpu_of_rank) {
+    const FabricBundles::Place& place = fabric_->bundles().place(gpu);
+    if (!all_left(place.nic) || (place.leaf != leaf && !all_left(place.leaf)) ||
+        (place.pod != pod && !all_left(place.pod))) {
+      return false;
+    }
+    leaf = place.leaf;
+    pod = place.pod;
+  }
+  return true;
 }
 
 PlacementCost Scorer::cost_alone(std::span<const fabric::GpuId> gpu_of_rank) {

@@ -36,7 +36,8 @@ class Scorer {
   [[nodiscard]] PlacementCost cost(std::span<const fabric::GpuId> gpu_of_rank);
   // As if nobody else were there.
   [[nodiscard]] PlacementCost cost_alone(std::span<const fabric::GpuId> gpu_of_rank);
-  [[nodiscard]] bool alone() const { return left_mbps_ == nullptr && up_mbps_.empty(); }
+  // Whether cost() is that already: nobody else sends over the bundles of these GPUs.
+  [[nodiscard]] bool alone(std::span<const fabric::GpuId> gpu_of_rank) const;
   [[nodiscard]] double lost_gpus(const PlacementTree& tree, std::span<const Share> shares) const {
     return fragmentation_.lost_gpus(tree, shares);
   }
@@ -45,7 +46,7 @@ class Scorer {
  private:
   const PlacementFabric* fabric_;
   Fragmentation fragmentation_;
-  const GpuGeneration* usual_;  // of the fabric
+  const GpuGeneration* usual_;                   // of the fabric
   std::vector<double> capacity_mbps_, up_mbps_;  // up: empty where it is the same
   std::shared_ptr<const std::vector<double>> left_mbps_;
   std::vector<std::shared_ptr<const LeafFilter>> sound_leaves_;

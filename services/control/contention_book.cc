@@ -47,6 +47,7 @@ void ContentionBook::bring_to(const ClusterState& state) {
     entries_.clear();
     flows_ = 0;
     routes_ = nullptr;
+    view_version_ = UINT64_MAX;
     anew = true;
   }
   if (anew || now != routes_) {

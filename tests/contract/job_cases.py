@@ -425,4 +425,4 @@ def gradient_exchanges(session):
         session.call("submitJob", 400, "jobs.invalid", body=job(traffic=wrong))
 
 
-CASES = [contention, gradient_exchanges, what_ifs, bad_bodies, rank_formats, groups_of_their_own, routes_of_running_jobs, submission, job_lists, refused_placements, unknown_level, lost_jobs]
+CASES = [what_ifs, bad_bodies, contention, gradient_exchanges, rank_formats, groups_of_their_own, routes_of_running_jobs, submission, job_lists, refused_placements, unknown_level, lost_jobs]

@@ -14,13 +14,13 @@ namespace {
 
 using fabric::GpuId;
 
-// Four leaves of four hosts with one GPU each; two uplinks for four hosts.
+// Two pods of two leaves of four hosts with one GPU each; one uplink for four hosts.
 PlacementFabricPtr narrow() {
   return std::make_shared<const PlacementFabric>(fabric::testing::make_fat_tree({.hosts_per_leaf = 4,
-                                                                                 .leaves_per_pod = 4,
-                                                                                 .spines_per_pod = 2,
-                                                                                 .pods = 1,
-                                                                                 .cores_per_spine = 0,
+                                                                                 .leaves_per_pod = 2,
+                                                                                 .spines_per_pod = 1,
+                                                                                 .pods = 2,
+                                                                                 .cores_per_spine = 1,
                                                                                  .gpus_per_host = 1}));
 }
 
@@ -56,7 +56,7 @@ TEST(BesideTraffic, AJobGoesWhereOthersDoNotSend) {
   traffic.add(1, ring_of(4), over_two);
   const auto beside = placer.place_with_alternatives(spec);
   ASSERT_EQ(beside.outcome, Outcome::placed);
-  for (const GpuId gpu : beside.placement.gpu_of_rank) EXPECT_GE(gpu.value(), 8U) << "leaves 2 and 3";
+  for (const GpuId gpu : beside.placement.gpu_of_rank) EXPECT_GE(gpu.value(), 8U) << "the other pod";
   EXPECT_EQ(beside.placement.predicted->communication_us, before.placement.predicted->communication_us);
   for (const auto& other : beside.alternatives) EXPECT_GE(other.shared_communication_us, other.communication_us);
   EXPECT_EQ(placer.predict(spec, beside.placement.gpu_of_rank), *beside.placement.predicted);
