@@ -209,9 +209,12 @@ void add_sites(const Topology& topology, const std::vector<std::uint32_t>& site_
         name);
     levels.push_back(std::move(site));
   } else {
-    levels.back().also.push_back(LevelKind::site);
-    std::ranges::sort(levels.back().also);
-    if (levels.back().group_count == site.group_count) levels.back().group_names = std::move(site.group_names);
+    Level& cluster = levels.back();
+    cluster.also.push_back(LevelKind::site);
+    std::ranges::sort(cluster.also);
+    for (std::size_t h = 0; h < counted.size(); ++h) {
+      if (counted[h]) cluster.group_names[cluster.group_of_host[h]] = site.group_names[site.group_of_host[h]];
+    }
   }
   const auto joined = joined_sites(topology, site_of_host);
   if (joined.empty()) return;

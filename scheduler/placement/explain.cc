@@ -182,7 +182,8 @@ Explanation Account::write(Outcome outcome) {
   why.blocks_needed = failure.needed;
   why.blocks_fit = failure.fit;
   const unsigned failed = hierarchy_.level_of(failure.level);
-  const std::string level(to_string(failed == Hierarchy::kNoLevel ? failure.level : hierarchy_.called(failed)));
+  const LevelKind called = failed == Hierarchy::kNoLevel ? failure.level : hierarchy_.called(failed);
+  const std::string level(called == LevelKind::wan ? "group of joined sites" : to_string(called));
   const std::string blocks = shape_.fit.block == 1
                                  ? (failure.needed == 1 ? "GPU" : "GPUs")
                                  : (failure.needed == 1 ? "group of " : "groups of ") + gpus_text(shape_.fit.block);

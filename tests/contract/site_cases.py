@@ -7,7 +7,7 @@ def two_sites():
     """The small fabric with its racks in two towns."""
     value = fabric()
     value["sites"] = ["east", "west"]
-    value["siteLinks"] = [{"a": "east", "b": "west", "links": 2, "rateMbps": 100000, "lengthKm": 80}]
+    value["siteLinks"] = [{"a": "east", "b": "west", "links": 2, "rateMbps": 100000, "lengthKm": 80, "latencyUs": 500.5}]
     for host in value["hosts"]:
         host["site"] = "west" if host["name"] in ("node-3", "node-4") else "east"
     return value

@@ -61,11 +61,12 @@ void collect_parameters(const std::string& name, std::vector<GenerateParameter>&
 }  // namespace
 
 void add_lab_generate_commands(CLI::App& lab, Session& session) {
-  CLI::App& generate =
-      add_command(lab, "generate", "Generate a fabric: a kind with parameters of your own, or a preset",
-                  {"railweave lab generate rail-optimized --hosts 128 -O fabric.json",
-                   "railweave lab generate fat-tree --tiers 3 --radix 32 --oversubscription 2 --format ibsim",
-                   "railweave lab generate demo -O demo.json"});
+  CLI::App& generate = add_command(
+      lab, "generate", "Generate a fabric: a kind with parameters of your own, or a preset",
+      {"railweave lab generate rail-optimized --hosts 128 -O fabric.json",
+       "railweave lab generate fat-tree --tiers 3 --radix 32 --oversubscription 2 --format ibsim",
+       "railweave lab generate demo-hgx --sites 2 --wan-links 8 --wan-rate 400 --wan-km 80 -O two-sites.json",
+       "railweave lab generate demo -O demo.json"});
   for (const auto& kind : fabric::generate_kinds()) {
     add_generate_command(generate, session, kind.name, kind.summary, "Kinds", kind.parameters);
   }

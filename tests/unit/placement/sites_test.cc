@@ -157,7 +157,9 @@ TEST(Sites, ARefusalSaysWhichSitesWouldDo) {
   EXPECT_THAT(result.explanation.counterfactuals,
               Contains(Field(&Counterfactual::change, "across sites site-1 and site-2 (acrossSites)")));
   EXPECT_EQ(placer.place(job({.tensor = 4, .data = 6}, true)).outcome, Outcome::placed);
-  EXPECT_EQ(placer.place(job({.tensor = 4, .data = 9}, true)).outcome, Outcome::never);
+  const auto beyond = placer.place(job({.tensor = 4, .data = 9}, true));
+  EXPECT_EQ(beyond.outcome, Outcome::never);
+  EXPECT_EQ(beyond.explanation.level, LevelKind::wan);
   // Levels by either name; nearer than asked for is refused as anywhere.
   JobSpec near = job({.tensor = 4, .data = 6}, true);
   near.job.required = LevelKind::site;
