@@ -154,7 +154,7 @@ std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequ
     // One host, or one NVLink domain: nothing to send, nothing to reserve.
     if (request.flows.empty()) return Grant{std::move(guarantee), nullptr, {}};
   }
-  scheduler::BandwidthAdmission admission(book.classes(), ledger, book.loads(), book.route_without());
+  scheduler::BandwidthAdmission admission(book.classes(), ledger, book.loads(), book.surviving_load());
   auto result = admission.admit(terms, request);
   if (auto* rejected = std::get_if<scheduler::Rejected>(&result)) {
     Rejection rejection{std::move(rejected->reason), nullptr, blocked_links(rejected->links)};

@@ -34,22 +34,6 @@ FabricView view_on(const fabric::TopologyPtr& topology, const ViewBasis& basis) 
   return view;
 }
 
-fabric::RouteWithout without_on(const FabricRoutesPtr& routes) {
-  return [routes, tried = std::size_t{0}](fabric::LinkId link) mutable -> Result<fabric::ForwardingTables> {
-    if (++tried > GuaranteeBook::kMaxFailures) {
-      return fail(ErrorKind::impossible, "admission.tooManyFailures",
-                  "the job crosses more than " + std::to_string(GuaranteeBook::kMaxFailures) +
-                      " links, the failure of each of which would have to be tried",
-                  {}, "ask for it without surviveLinkFailure");
-    }
-    FabricView failed = routes->input.view;
-    failed.set_state(link, fabric::LinkState::down);
-    auto without = reroute(*routes, std::move(failed));
-    if (!without) return std::unexpected(without.error());
-    return (*without)->routing.tables;
-  };
-}
-
 }  // namespace
 
 std::uint64_t guarantee_order(const Job& job) {
@@ -203,11 +187,12 @@ Result<GuaranteeBook::Wanted> GuaranteeBook::surviving_on(const Job& job, const 
   if (!made) return Wanted{nullptr, false};
   ++computed_;
   made->survives_link_failure = true;
-  fabric::HoseLoads loads(routes->input.view, routes->routing.tables);
-  auto load = fabric::load_surviving_failures(*made, loads, without_on(routes));
+  std::optional<fabric::HoseLoads> others;
+  if (routes != routes_) others.emplace(routes->input.view, routes->routing.tables);
+  const auto load = routes->failures().surviving(*routes, *made, others ? *others : *loads_);
   if (!load) return std::unexpected(load.error());
-  made->loads = std::move(load->worst.loads);
-  return Wanted{std::make_shared<const Reservation>(std::move(*made)), load->worst.complete};
+  made->loads = (*load)->worst.loads;
+  return Wanted{std::make_shared<const Reservation>(std::move(*made)), (*load)->worst.complete};
 }
 
 GuaranteeBook::Wanted GuaranteeBook::computed_for(const JobPtr& job) {
@@ -230,7 +215,13 @@ Result<FabricRoutesPtr> GuaranteeBook::routes_on(const ViewBasis& basis) {
   return basis_routes_;
 }
 
-fabric::RouteWithout GuaranteeBook::route_without() const { return without_on(routes_); }
+fabric::SurvivingLoadOf GuaranteeBook::surviving_load() {
+  return [this](const Reservation& wanted) -> Result<fabric::SurvivingLoad> {
+    const auto load = routes_->failures().surviving(*routes_, wanted, *loads_);
+    if (!load) return std::unexpected(load.error());
+    return **load;
+  };
+}
 
 std::vector<double> GuaranteeBook::residual_mbps() const {
   const FabricView& view = routes_->input.view;

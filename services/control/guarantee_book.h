@@ -49,9 +49,8 @@ class GuaranteeBook {
   };
   [[nodiscard]] Wanted plain(const Job& job);
   [[nodiscard]] Result<Wanted> surviving(const Job& job);
-  // Fails, impossible "admission.tooManyFailures", when asked more often than that.
-  static constexpr std::size_t kMaxFailures = 4'000;
-  [[nodiscard]] fabric::RouteWithout route_without() const;
+  // On the routes of the state; borrows the book.
+  [[nodiscard]] fabric::SurvivingLoadOf surviving_load();
   // Mb/s by directed link that no guarantee takes, drained links having none.
   [[nodiscard]] std::vector<double> residual_mbps() const;
 

@@ -10,10 +10,11 @@
 #include "fabric/routing/audit/audit.h"
 #include "fabric/routing/engine_registry.h"
 #include "services/control/cluster_state.h"
+#include "services/control/failure_coverage.h"
 
 namespace railweave::control {
 
-// Immutable but for the audit, which is made when first asked for.
+// Immutable but for the audit and what failures would do, which are made when first asked for.
 class FabricRoutes {
  public:
   FabricRoutes(fabric::RoutingInput in, fabric::EngineChoice chosen, fabric::Routing made)
@@ -25,10 +26,12 @@ class FabricRoutes {
 
   [[nodiscard]] const fabric::RoutingScope& scope() const { return *input.scope; }
   [[nodiscard]] const fabric::AuditReport& audit() const;
+  [[nodiscard]] FailureCoverage& failures() const { return failures_; }
 
  private:
   mutable std::once_flag audited_;
   mutable fabric::AuditReport report_;
+  mutable FailureCoverage failures_;
 };
 using FabricRoutesPtr = std::shared_ptr<const FabricRoutes>;
 
