@@ -15,13 +15,16 @@ RouteChanges route_changes(const ForwardingTables& before, const ForwardingTable
   RouteChanges changes{id, {}};
   if (after.shares_plane(before, id)) return changes;
   const PlaneTables &was = before.plane(id), &is = after.plane(id);
+  std::vector<std::uint16_t> old(is.tile_entries()), now(is.tile_entries());
   for (std::uint32_t s = 0; s < is.switches(); ++s) {
     for (std::size_t tile = 0; tile < is.tiles_per_row(); ++tile) {
       if (is.shares_tile(was, s, tile)) continue;
-      const std::size_t end = std::min(is.destinations(), (tile + 1) * is.tile_entries());
-      for (std::size_t d = tile * is.tile_entries(); d < end; ++d) {
-        const std::uint16_t port = is.at(s, d);
-        if (was.at(s, d) != port) changes.entries.push_back({static_cast<std::uint32_t>(d), s, port});
+      const std::size_t first = tile * is.tile_entries();
+      const std::size_t count = std::min(is.destinations() - first, is.tile_entries());
+      was.read(s, first, count, old.data());
+      is.read(s, first, count, now.data());
+      for (std::size_t i = 0; i < count; ++i) {
+        if (old[i] != now[i]) changes.entries.push_back({static_cast<std::uint32_t>(first + i), s, now[i]});
       }
     }
   }

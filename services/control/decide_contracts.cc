@@ -69,7 +69,7 @@ std::optional<Rejection> amend_jobs(const ClusterState& state, const scheduler::
   if (jobs.empty()) return std::nullopt;
   ClusterState after = state;
   apply(after, Event{state.seq + 1, state.term, 0, {}, ContractPut{terms, pkey}});
-  std::ranges::stable_sort(jobs, {}, [](const JobPtr& job) { return guarantee_order(*job); });
+  std::ranges::stable_sort(jobs, {}, [&](const JobPtr& job) { return guarantee_order(*state.queue_rules, *job); });
   Misfits misfits;
   std::string why;
   const auto refuse_job = [&](JobId job, const Rejection& rejection) {

@@ -1,7 +1,6 @@
 #include "services/control/failure_coverage.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -47,11 +46,6 @@ Result<RouteChangesPtr> changes_on(const FabricRoutes& routes, LinkId link) {
 
 }  // namespace
 
-std::uint64_t FailureCoverage::rerouted() const {
-  const std::lock_guard lock(mutex_);
-  return rerouted_;
-}
-
 Result<RouteChangesPtr> FailureCoverage::without(const FabricRoutes& routes, LinkId link) {
   {
     const std::lock_guard lock(mutex_);
@@ -60,7 +54,6 @@ Result<RouteChangesPtr> FailureCoverage::without(const FabricRoutes& routes, Lin
   auto made = changes_on(routes, link);
   if (!made) return made;
   const std::lock_guard lock(mutex_);
-  ++rerouted_;
   if (entries_ + (*made)->entries.size() > kMaxEntries) {
     changes_.clear();
     entries_ = 0;
@@ -69,43 +62,51 @@ Result<RouteChangesPtr> FailureCoverage::without(const FabricRoutes& routes, Lin
   return made;
 }
 
-// Side by side, for links that nobody asked about yet.
-void FailureCoverage::prepare(const FabricRoutes& routes, const Reservation& wanted, fabric::HoseLoads& loads) {
+FailureCoverage::SurvivingPtr FailureCoverage::find(const Reservation& wanted) const {
+  const std::uint64_t hash = hash_of(wanted);
+  const std::lock_guard lock(mutex_);
+  const auto [first, last] = jobs_.equal_range(hash);
+  const auto at = std::find_if(first, last, [&](const auto& one) { return needs_alike(one.second->wanted, wanted); });
+  return at == last ? nullptr : at->second->load;
+}
+
+std::vector<LinkId> FailureCoverage::missing(const Reservation& wanted, fabric::HoseLoads& loads) const {
   const auto plain = load_of_promise(wanted, loads, fabric::PathWalker(loads.view(), loads.tables()));
-  std::vector<LinkId> missing;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& load : plain.loads) {
-      const LinkId link = fabric::link_of(load.link);
-      if (!loads.view().topology().joins_switches(link) || changes_.contains(link.value())) continue;
-      if (missing.empty() || missing.back() != link) missing.push_back(link);
-    }
+  std::vector<LinkId> links;
+  const std::lock_guard lock(mutex_);
+  for (const auto& load : plain.loads) {
+    const LinkId link = fabric::link_of(load.link);
+    if (!loads.view().topology().joins_switches(link) || changes_.contains(link.value())) continue;
+    if (links.empty() || links.back() != link) links.push_back(link);
   }
-  const std::size_t parts = std::min(fabric::part_count(), missing.size() / 16);
-  if (parts < 2) return;
+  return links;
+}
+
+std::size_t FailureCoverage::unknown(const Reservation& wanted, fabric::HoseLoads& loads) const {
+  return find(wanted) != nullptr ? 0 : missing(wanted, loads).size();
+}
+
+void FailureCoverage::look_at(const FabricRoutes& routes, const Reservation& wanted, fabric::HoseLoads& loads,
+                              std::size_t most) {
+  std::vector<LinkId> links = missing(wanted, loads);
+  if (links.size() > most) links.resize(most);
+  const std::size_t parts = std::clamp<std::size_t>(links.size() / 16, 1, fabric::part_count());
   fabric::on_threads()(parts, [&](std::size_t part) {
-    for (std::size_t i = part; i < missing.size(); i += parts) (void)without(routes, missing[i]);
+    for (std::size_t i = part; i < links.size(); i += parts) (void)without(routes, links[i]);
   });
 }
 
 Result<FailureCoverage::SurvivingPtr> FailureCoverage::surviving(const FabricRoutes& routes, const Reservation& wanted,
                                                                  fabric::HoseLoads& loads) {
-  const std::uint64_t hash = hash_of(wanted);
-  {
-    const std::lock_guard lock(mutex_);
-    const auto [first, last] = jobs_.equal_range(hash);
-    for (auto at = first; at != last; ++at) {
-      if (needs_alike(at->second->wanted, wanted)) return at->second->load;
-    }
-  }
-  prepare(routes, wanted, loads);
+  if (auto known = find(wanted)) return known;
+  look_at(routes, wanted, loads, SIZE_MAX);
   auto made = load_surviving_failures(wanted, loads, [&](LinkId link) { return without(routes, link); });
   if (!made) return std::unexpected(made.error());
   auto known = std::make_shared<Known>(wanted, std::make_shared<const fabric::SurvivingLoad>(std::move(*made)));
   known->wanted.loads.clear();
   const std::lock_guard lock(mutex_);
   if (jobs_.size() >= kMaxJobs) jobs_.clear();
-  jobs_.emplace(hash, known);
+  jobs_.emplace(hash_of(wanted), known);
   return known->load;
 }
 

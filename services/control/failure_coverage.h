@@ -4,11 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "fabric/capacity/loads_of.h"
 
@@ -26,14 +25,18 @@ class FailureCoverage {
   Result<SurvivingPtr> surviving(const FabricRoutes& routes, const fabric::Reservation& wanted,
                                  fabric::HoseLoads& loads);
 
-  // Reroutes made since construction.
-  [[nodiscard]] std::uint64_t rerouted() const;
+  // How many links the reservation crosses whose failure nobody looked at yet; 0: surviving() answers at once.
+  [[nodiscard]] std::size_t unknown(const fabric::Reservation& wanted, fabric::HoseLoads& loads) const;
+  // Looks at up to so many of them, side by side.
+  void look_at(const FabricRoutes& routes, const fabric::Reservation& wanted, fabric::HoseLoads& loads,
+               std::size_t most);
 
   // Kept, then forgotten: changed entries (12 bytes each), and jobs.
   static constexpr std::size_t kMaxEntries = 16'000'000, kMaxJobs = 1'024;
 
  private:
-  void prepare(const FabricRoutes& routes, const fabric::Reservation& wanted, fabric::HoseLoads& loads);
+  [[nodiscard]] SurvivingPtr find(const fabric::Reservation& wanted) const;
+  [[nodiscard]] std::vector<fabric::LinkId> missing(const fabric::Reservation& wanted, fabric::HoseLoads& loads) const;
 
   struct Known {
     fabric::Reservation wanted;  // without loads
@@ -42,7 +45,6 @@ class FailureCoverage {
   mutable std::mutex mutex_;
   std::unordered_map<std::uint32_t, fabric::RouteChangesPtr> changes_;  // by link
   std::size_t entries_ = 0;
-  std::uint64_t rerouted_ = 0;
   std::unordered_multimap<std::uint64_t, std::shared_ptr<const Known>> jobs_;  // by a hash of what is wanted
 };
 

@@ -1,7 +1,6 @@
 #include "services/control/guarantee_book.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "fabric/capacity/reroute.h"
@@ -36,14 +35,15 @@ FabricView view_on(const fabric::TopologyPtr& topology, const ViewBasis& basis) 
 
 }  // namespace
 
-std::uint64_t guarantee_order(const Job& job) {
-  constexpr std::array<std::string_view, 3> above = {"critical", "urgent", "high"};
-  constexpr std::array<std::string_view, 4> below = {"low", "preemptible", "spot", "best-effort"};
-  std::uint64_t rank = 1;
-  if (std::ranges::find(above, job.spec.priority) != above.end()) rank = 0;
-  if (std::ranges::find(below, job.spec.priority) != below.end()) rank = 2;
+std::uint64_t guarantee_order(const QueueRules& rules, const Job& job) {
+  const auto& classes = rules.policy.classes;
+  const auto own = std::ranges::find(classes, job.spec.priority, &scheduler::PriorityClass::name);
+  const std::int64_t value = own == classes.end() ? 0 : own->value;
   // Two jobs placed by one event do not exist; amended ones may share a number: the job's own settles it.
-  return rank << 62U | (job.guarantee ? job.guarantee->admitted_seq : 0);
+  constexpr unsigned kSeqBits = 32;
+  const auto rank = static_cast<std::uint64_t>(std::int64_t{INT32_MAX} - value);
+  const std::uint64_t seq = job.guarantee ? job.guarantee->admitted_seq : 0;
+  return rank << kSeqBits | std::min<std::uint64_t>(seq, UINT32_MAX);
 }
 
 std::optional<ViewBasis> basis_of(const FabricView& view) {
@@ -69,7 +69,8 @@ Result<void> GuaranteeBook::bring_to(const ClusterState& state) {
   auto routes = routing_->at(state);
   if (!routes) return std::unexpected(routes.error());
   crossing_.clear();
-  if (routes_ == nullptr || fabric_ != state.placement_fabric || classes_ != state.qos_classes) {
+  if (routes_ == nullptr || fabric_ != state.placement_fabric || classes_ != state.qos_classes ||
+      rules_ != state.queue_rules) {
     start_anew(state, std::move(*routes));
   } else {
     std::vector<JobId> gone;
@@ -98,6 +99,7 @@ void GuaranteeBook::start_anew(const ClusterState& state, FabricRoutesPtr routes
   routes_ = std::move(routes);
   fabric_ = state.placement_fabric;
   classes_ = state.qos_classes;
+  rules_ = state.queue_rules;
   basis_.reset();
   basis_routes_ = nullptr;
   entries_.clear();
@@ -159,7 +161,7 @@ std::optional<Reservation> GuaranteeBook::bare(const Job& job, const fabric::Rou
   bare.promise = guarantee.promise;
   bare.survives_link_failure = guarantee.covered;
   bare.reserved_permille = guarantee.reserved_permille;
-  bare.order = guarantee_order(job);
+  bare.order = guarantee_order(*rules_, job);
   if (guarantee.promise == fabric::TrafficPromise::hose) {
     for (const auto port : job_ports(*fabric_, job.placement.gpu_of_rank)) {
       bare.ports.push_back({port, guarantee.rate.value(), guarantee.rate.value()});
@@ -207,7 +209,7 @@ Result<FabricRoutesPtr> GuaranteeBook::routes_on(const ViewBasis& basis) {
   if (basis_ != basis) {
     const auto now = basis_of(routes_->input.view);
     if (now == basis) return routes_;
-    auto routes = reroute(*routes_, view_on(routes_->input.view.topology_ptr(), basis));
+    auto routes = routing_->on(view_on(routes_->input.view.topology_ptr(), basis));
     if (!routes) return routes;
     basis_ = basis;
     basis_routes_ = std::move(*routes);
@@ -221,6 +223,15 @@ fabric::SurvivingLoadOf GuaranteeBook::surviving_load() {
     if (!load) return std::unexpected(load.error());
     return **load;
   };
+}
+
+std::size_t GuaranteeBook::unknown_failures(const Job& job) {
+  const auto wanted = bare(job, routes_->scope());
+  return wanted ? routes_->failures().unknown(*wanted, *loads_) : 0;
+}
+
+void GuaranteeBook::look_at_failures(const Job& job, std::size_t most) {
+  if (const auto wanted = bare(job, routes_->scope())) routes_->failures().look_at(*routes_, *wanted, *loads_, most);
 }
 
 std::vector<double> GuaranteeBook::residual_mbps() const {

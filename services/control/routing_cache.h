@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "fabric/routing/audit/audit.h"
 #include "fabric/routing/engine_registry.h"
@@ -45,11 +46,19 @@ class RoutingCache {
 
   // Errors: fabrics that cannot be routed (more than RoutingScope::kMaxDestinations), or none was imported yet.
   Result<FabricRoutesPtr> at(const ClusterState& state);
+  // Of any view of a topology that was imported.
+  Result<FabricRoutesPtr> on(const fabric::FabricView& view);
+
+  // The last few are kept: a link that flaps, and readers of a state that is not the newest any more, find what was
+  // computed before.
+  static constexpr std::size_t kKept = 4;
 
  private:
+  [[nodiscard]] Result<FabricRoutesPtr> route_whole(const fabric::FabricView& view) const;
+
   const bool switch_management_;
   std::mutex mutex_;
-  FabricRoutesPtr latest_;
+  std::vector<FabricRoutesPtr> kept_;  // the latest first
 };
 
 }  // namespace railweave::control

@@ -18,7 +18,7 @@ namespace {
 class Cluster {
  public:
   explicit Cluster(std::int64_t hosts) {
-    auto topology = fabric::generate("rail-optimized", {{"hosts", std::to_string(hosts)}});
+    auto topology = fabric::generate("rail-optimized", {{"hosts", std::to_string(hosts)}, {"tiers", hosts > 256 ? "3" : "2"}});
     RAILWEAVE_CHECK(topology.has_value(), "it is a fabric");
     ask(AcceptTopology{
         std::make_shared<const fabric::Topology>(std::move(*topology)), nullptr, "digest", "bench", false, {}});
