@@ -7,6 +7,7 @@
 #include "api/dto/job_spec_json.h"
 #include "api/dto/job_state_json.h"
 #include "api/dto/prediction_json.h"
+#include "api/dto/rate_json.h"
 #include "api/dto/time_text.h"
 #include "scheduler/placement/rank_map.h"
 
