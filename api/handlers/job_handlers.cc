@@ -131,7 +131,8 @@ void get_job(const ControlPlane& plane, const Request& request, const Responder&
 }
 
 // What packets of the class are marked with, on the state's routes: on a worker thread only.
-std::optional<ClassMarks> marks_of(const ControlPlane& plane, const ClusterState& state, const std::string& qos_class) {
+std::optional<ClassMarks> marks_of(const ControlPlane& plane, const control::ClusterState& state,
+                                   const std::string& qos_class) {
   const auto routes = plane.routes->at(state);
   return routes ? class_marks(state, qos_class, (*routes)->routing.lanes) : std::nullopt;
 }

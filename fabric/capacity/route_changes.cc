@@ -1,6 +1,7 @@
 #include "fabric/capacity/route_changes.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace railweave::fabric {
 
@@ -12,6 +13,7 @@ std::span<const EntryChange> RouteChanges::of(std::uint32_t destination) const {
 }
 
 RouteChanges route_changes(const ForwardingTables& before, const ForwardingTables& after, PlaneId id) {
+  constexpr std::size_t kBlock = 64;  // most of a tile that was written is as it was
   RouteChanges changes{id, {}};
   if (after.shares_plane(before, id)) return changes;
   const PlaneTables &was = before.plane(id), &is = after.plane(id);
@@ -23,8 +25,12 @@ RouteChanges route_changes(const ForwardingTables& before, const ForwardingTable
       const std::size_t count = std::min(is.destinations() - first, is.tile_entries());
       was.read(s, first, count, old.data());
       is.read(s, first, count, now.data());
-      for (std::size_t i = 0; i < count; ++i) {
-        if (old[i] != now[i]) changes.entries.push_back({static_cast<std::uint32_t>(first + i), s, now[i]});
+      for (std::size_t block = 0; block < count; block += kBlock) {
+        const std::size_t block_end = std::min(count, block + kBlock);
+        if (std::memcmp(&old[block], &now[block], (block_end - block) * sizeof(now[0])) == 0) continue;
+        for (std::size_t i = block; i < block_end; ++i) {
+          if (old[i] != now[i]) changes.entries.push_back({static_cast<std::uint32_t>(first + i), s, now[i]});
+        }
       }
     }
   }

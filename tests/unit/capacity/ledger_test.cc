@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "fabric/capacity/hose_routes.h"
 #include "fabric/capacity/loads_of.h"
 #include "fabric/capacity/reroute.h"
 #include "tests/unit/capacity/naive_hose.h"
@@ -270,6 +271,25 @@ TEST(SurvivingFailures, AreTheWorstOfEveryFailedFabricComputedWhole) {
   EXPECT_GT(covered, 500U);
   EXPECT_GT(not_covered, 50U);
   EXPECT_GT(raised, 20U);
+}
+
+// Entries that still lead to the link that is down lose what comes by it: no failure that is survived.
+TEST(SurvivingFailures, AreNoneWhereEntriesStayOnTheDeadLink) {
+  const testing::Routed fabric = testing::random_fabric(3, testing::Health::even);
+  std::vector<HosePort> ports;
+  for (const PortId port : fabric.ends) {
+    if (fabric.scope->plane_of(fabric.scope->find(port)) == PlaneId(0)) ports.push_back({port, 10, 10});
+  }
+  HoseRoutes routes(fabric.view, fabric.routing.tables, PlaneId(0), ports);
+  ASSERT_TRUE(routes.complete());
+  HoseLoads loads(fabric.view, fabric.routing.tables);
+  std::size_t crossed = 0;
+  for (const LinkLoad& load : loads.load(ports).loads) {
+    if (!fabric.view.topology().joins_switches(link_of(load.link))) continue;
+    ++crossed;
+    EXPECT_FALSE(routes.loads_without(link_of(load.link), {PlaneId(0), {}}));
+  }
+  EXPECT_GT(crossed, 0U);
 }
 
 TEST(PatternLoad, SumsFlowsAndNeverNeedsMoreThanTheHose) {
