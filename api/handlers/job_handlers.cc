@@ -130,6 +130,9 @@ void get_job(const ControlPlane& plane, const Request& request, const Responder&
   respond(with_etag(request, job_answer(plane, *state, **job, 200), version_etag(**job)));
 }
 
+constexpr int kMostTries = 200;
+constexpr std::string_view kFailuresUnknown = "admission.tooManyFailures";
+
 // What packets of the class are marked with, on the state's routes: on a worker thread only.
 std::optional<ClassMarks> marks_of(const ControlPlane& plane, const control::ClusterState& state,
                                    const std::string& qos_class) {
@@ -265,7 +268,11 @@ void query_placement(const ControlPlane& plane, const Request& request, const Re
   // Each worker thread keeps a placer of its own, brought to the newest state by what changed since its last question.
   thread_local control::PlacerCache placers(plane.routes);
   const auto state = plane.loop.state();
-  const auto placed = control::admitted_placement(*state, *spec, placers, true);
+  auto placed = control::admitted_placement(*state, *spec, placers, true);
+  // Here is the time to look at every failure that it has to survive, some at each try.
+  for (int tries = 0; tries < kMostTries && !placed && placed.error().error.code == kFailuresUnknown; ++tries) {
+    placed = control::admitted_placement(*state, *spec, placers, true);
+  }
   if (!placed && placed.error().placement == nullptr) return reply(respond, placed.error());
   const auto& result = placed ? placed->result : *placed.error().placement;
   PlacementPromise promise;

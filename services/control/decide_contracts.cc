@@ -102,6 +102,7 @@ std::optional<Rejection> amend_jobs(const ClusterState& state, const scheduler::
     if (own) {
       auto granted = grant(after, {to_string(job->id), job->spec, job->placement, *own}, ledger, book);
       if (!granted) {
+        if (granted.error().error.code == "admission.tooManyFailures") return std::move(granted.error());
         refuse_job(job->id, granted.error());
         continue;
       }

@@ -12,6 +12,8 @@ namespace {
 using fabric::FabricView;
 using fabric::Reservation;
 
+constexpr std::size_t kMostUnknownFailures = 4'000, kFailuresPerRefusal = 1'000;
+
 // Of a guarantee, what its reservation follows from.
 bool reserves_alike(const Job& a, const Job& b) {
   const JobGuarantee &x = *a.guarantee, &y = *b.guarantee;
@@ -219,6 +221,16 @@ Result<FabricRoutesPtr> GuaranteeBook::routes_on(const ViewBasis& basis) {
 
 fabric::SurvivingLoadOf GuaranteeBook::surviving_load() {
   return [this](const Reservation& wanted) -> Result<fabric::SurvivingLoad> {
+    // The control thread admits, too: it looks at so many failures and no more. Each refusal leaves fewer.
+    const std::size_t unknown = routes_->failures().unknown(wanted, *loads_);
+    if (unknown > kMostUnknownFailures) {
+      routes_->failures().look_at(*routes_, wanted, *loads_, kFailuresPerRefusal);
+      return fail(
+          ErrorKind::conflict, "admission.tooManyFailures",
+          std::to_string(unknown) + " links that the job crosses may fail and were not looked at yet, more than " +
+              std::to_string(kMostUnknownFailures),
+          {}, "ask POST /v1/placements/query, which looks at them all beside what changes the state; then repeat");
+    }
     const auto load = routes_->failures().surviving(*routes_, wanted, *loads_);
     if (!load) return std::unexpected(load.error());
     return **load;

@@ -102,6 +102,25 @@ TEST(Guarantees, ListTellsWhatHoldsAndWhatDoesNot) {
   EXPECT_THAT(service.asked().back().target, AllOf(HasSubstr("state=atRisk"), HasSubstr("tenant=t")));
 }
 
+TEST(Guarantees, AQuestionTellsWhatWouldBeGivenAndWhatIsInTheWay) {
+  StubService service;
+  std::string answer =
+      R"({"outcome":"placed","placement":{"level":"leaf","nodesUsed":2,"domainsUsed":2,"groupsAtLevel":1,)"
+      R"("dataRingsOnRails":true},"ranks":{"count":2},"groups":{},"predicted":null,"alternatives":[],"guarantee":)"
+      R"({"class":"all-reduce","guaranteedGbpsPerPort":50},"reservation":{"links":12,"mostGbpsOnALink":100,)"
+      R"("reservedPermille":500,"coversLinkFailure":false},"qos":{"class":"all-reduce","serviceLevel":2,)"
+      R"("trafficClass":104,"pkey":"0x8001"},"warnings":[]})";
+  service.on(Method::post, "/v1/placements/query", [&](const Request&) { return Response::json(answer); });
+  EXPECT_THAT(service.run({"place", "--tp", "2"}).out,
+              AllOf(HasSubstr("50 Gb/s at each port, class all-reduce (NCCL_IB_SL=2 NCCL_IB_TC=104)"),
+                    HasSubstr("up to 100 Gb/s on 12 links, over-committed: 500 of 1000")));
+  answer = R"({"outcome":"notNow","code":"admission.linksFull","reason":"1 link has too little left","explanation":)"
+           R"({"excluded":[],"counterfactuals":[]},"links":[{"link":"a/1->b/2","wantedGbps":100,"reservedGbps":120,)"
+           R"("limitGbps":133,"holders":[{"job":"job-000001","gbps":120}]}],"warnings":[]})";
+  EXPECT_THAT(service.run({"place", "--tp", "2"}).out,
+              AllOf(HasSubstr("a/1->b/2"), HasSubstr("133"), HasSubstr("job-000001 120")));
+}
+
 TEST(Guarantees, OtherRoutesAndNodesAreProposedAndAskedFor) {
   StubService service;
   service.get("/v1/guarantees/reroute",
