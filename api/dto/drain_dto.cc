@@ -97,6 +97,15 @@ std::string write_drain_preview(const Topology& topology, const DrainPreview& pr
   value["maxLinkLoadBefore"] = tables ? Out(tables->max_link_load_before) : Out(nullptr);
   value["maxLinkLoadAfter"] = tables ? Out(tables->max_link_load_after) : Out(nullptr);
   value["residualCapacity"] = tables ? Out(preview.residual_capacity) : Out(nullptr);
+  Out lost = Out::array();
+  for (const auto& one : preview.guarantees_at_risk) {
+    lost.push_back({{"job", control::to_string(one.job)},
+                    {"tenant", one.tenant},
+                    {"class", one.qos_class},
+                    {"reason", one.reason},
+                    {"links", one.links}});
+  }
+  value["guaranteesAtRisk"] = std::move(lost);
   value["state"] = shown.drain == nullptr ? Out(nullptr) : Out(control::to_string(shown.drain->state));
   value["waitsFor"] = text_or_null(shown.waits_for);
   return dump(value);

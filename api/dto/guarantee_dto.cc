@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "api/dto/certificate_dto.h"
@@ -69,6 +70,42 @@ Out tightest_link(const ClusterState& state, const GuaranteeBook& book, const fa
   return link;
 }
 
+// What of the guarantee is more than a plan: "hardware" where every subnet that the job's ports are in has its class on
+// all its ports, written and read back; "planned" else. Caps at the sources are nobody's to report yet, so that "host"
+// is never said.
+Out in_force_json(const ClusterState& state, std::span<const fabric::PortId> ports, const std::string& qos_class,
+                  std::span<const control::SubnetStatusPtr> live) {
+  std::set<std::string> subnets;
+  for (const auto port : ports) {
+    if (const auto subnet = state.topology().subnet(port)) subnets.emplace(state.topology().name(subnet));
+  }
+  std::uint64_t programmed = 0;
+  std::string missing;
+  for (const auto& name : subnets) {
+    const auto at = std::ranges::find_if(live, [&](const auto& status) { return status->subnet == name; });
+    if (at == live.end()) {
+      missing = "subnet " + name + " is not live: nothing is written to it";
+    } else if ((*at)->mode != control::SubnetMode::direct) {
+      missing =
+          "subnet " + name + " is in " + std::string(to_string((*at)->mode)) + " mode: what its ports do is not known";
+    } else if (!(*at)->qos || (*at)->qos->classes == 0) {
+      missing = "no classes are programmed on subnet " + name;
+    } else if ((*at)->qos->ports_pending != 0 || !(*at)->qos->problem.empty()) {
+      missing = std::to_string((*at)->qos->ports_pending) + " ports of subnet " + name + " do not have the classes yet";
+    } else {
+      programmed += (*at)->qos->ports_programmed;
+      continue;
+    }
+    break;
+  }
+  if (subnets.empty()) missing = "it has no ports on the network";
+  if (!missing.empty()) return {{"level", "planned"}, {"statement", missing}};
+  return {{"level", "hardware"},
+          {"statement", "Class " + qos_class + " has its share on " + std::to_string(programmed) +
+                            " ports, written and read back. No limit at the job's own ports is reported as set: inside "
+                            "the class it holds while every tenant keeps to its caps."}};
+}
+
 }  // namespace
 
 Out enforcement_json(const scheduler::SourceCap& cap) {
@@ -94,7 +131,8 @@ Out guarantee_out(const JobGuarantee& guarantee) {
           {"links", guarantee.links}};
 }
 
-std::string write_guarantee(const ClusterState& state, const GuaranteeBook& book, const Job& job, std::int64_t now_us) {
+std::string write_guarantee(const ClusterState& state, const GuaranteeBook& book, const Job& job, std::int64_t now_us,
+                            std::span<const control::SubnetStatusPtr> live) {
   Out value{{"job", control::to_string(job.id)}, {"name", job.spec.name}, {"tenant", job.spec.tenant}};
   value.update(guarantee_out(*job.guarantee));
   value["atRiskTotalMs"] = static_cast<double>(job.guarantee->at_risk_us(now_us)) / 1000;
@@ -106,6 +144,7 @@ std::string write_guarantee(const ClusterState& state, const GuaranteeBook& book
   value["tightestLink"] = held.empty() ? Out(nullptr) : tightest_link(state, book, *held.front());
   value["enforcement"] =
       enforcement_json(scheduler::source_cap(fabric::PortId(), job.guarantee->rate, job.guarantee->most));
+  value["inForce"] = in_force_json(state, ports, job.guarantee->qos_class, live);
   return dump(value);
 }
 
@@ -155,6 +194,24 @@ std::string write_guaranteed_links(const ClusterState& state, const GuaranteeBoo
   return dump(Out{{"items", std::move(items)}, {"links", uses.size()}, {"seq", state.seq}});
 }
 
+std::string write_route_proposal(const ClusterState& state, const control::RouteProposal& proposal) {
+  const auto names = [](const std::vector<control::JobId>& jobs) {
+    Out list = Out::array();
+    for (const auto job : jobs) list.push_back(control::to_string(job));
+    return list;
+  };
+  Out costs = Out::array();
+  for (const auto& one : proposal.costs) costs.push_back({{"link", one.link}, {"cost", one.cost}});
+  return dump(Out{{"costs", std::move(costs)},
+                  {"holdAgain", names(proposal.hold_again)},
+                  {"stillAtRisk", names(proposal.still_at_risk)},
+                  {"loseCoverage", proposal.lose_coverage},
+                  {"changedEntries", proposal.changed_entries},
+                  {"tried", proposal.tried},
+                  {"applied", false},
+                  {"seq", state.seq}});
+}
+
 std::string write_blocked_links(const std::vector<control::BlockedLink>& links) {
   Out list = Out::array();
   for (const auto& link : links) {
@@ -173,10 +230,10 @@ std::string write_blocked_links(const std::vector<control::BlockedLink>& links) 
   return dump(list);
 }
 
-std::optional<ClassMarks> class_marks(const ClusterState& state, const Job& job, const fabric::Lanes& lanes) {
-  if (!job.guarantee) return std::nullopt;
+std::optional<ClassMarks> class_marks(const ClusterState& state, std::string_view qos_class,
+                                      const fabric::Lanes& lanes) {
   const auto& classes = *state.qos_classes;
-  const auto at = std::ranges::find(classes, job.guarantee->qos_class, &fabric::QosClass::name);
+  const auto at = std::ranges::find(classes, qos_class, &fabric::QosClass::name);
   if (at == classes.end()) return std::nullopt;
   unsigned levels = 1;  // as plan_infiniband() counts them
   for (const auto& plane : lanes.planes) {

@@ -1,22 +1,31 @@
 // Guarantees, what they take of links, and what has to be set for them to hold, as JSON.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/dto/rank_text.h"
 #include "services/control/command.h"
 #include "services/control/guarantee_book.h"
+#include "services/control/guarantee_routes.h"
+#include "services/control/live/subnet_status.h"
 
 namespace railweave::api {
 
-// One line of GET /v1/guarantees. The book is at the state.
+// One line of GET /v1/guarantees. The book is at the state. live: of the subnets that are watched, by which it says
+// what of the guarantee is in force and what is only planned.
 std::string write_guarantee(const control::ClusterState& state, const control::GuaranteeBook& book,
-                            const control::Job& job, std::int64_t now_us);
+                            const control::Job& job, std::int64_t now_us,
+                            std::span<const control::SubnetStatusPtr> live);
 
 // The `top` links of which the largest part of what may be reserved is, by class, with who has it.
 std::string write_guaranteed_links(const control::ClusterState& state, const control::GuaranteeBook& book,
                                    std::uint64_t top);
+
+// GET /v1/guarantees/reroute: other routes on which guarantees at risk would hold.
+std::string write_route_proposal(const control::ClusterState& state, const control::RouteProposal& proposal);
 
 // What each adapter port of the job must be limited to, and the commands that do it: on the virtual function, and on
 // the host's own stack.
@@ -28,8 +37,8 @@ std::string write_job_partition(const control::ClusterState& state, const contro
 // The links in the way of a guarantee, as problem details carry them ("links" member).
 std::string write_blocked_links(const std::vector<control::BlockedLink>& links);
 
-// Of the job's class, if it has one.
-std::optional<ClassMarks> class_marks(const control::ClusterState& state, const control::Job& job,
+// Of a class by name; none: there is no such class, or more than service levels.
+std::optional<ClassMarks> class_marks(const control::ClusterState& state, std::string_view qos_class,
                                       const fabric::Lanes& lanes);
 
 // Of the guarantees that hold, as `railweave-verify` checks it.

@@ -4,11 +4,12 @@
 #include <set>
 
 #include "api/dto/contention_json.h"
-#include "api/dto/digest.h"
+#include "api/dto/guarantee_dto.h"
 #include "api/dto/guarantee_out.h"
 #include "api/dto/job_spec_json.h"
 #include "api/dto/job_state_json.h"
 #include "api/dto/prediction_json.h"
+#include "api/dto/rate_json.h"
 #include "api/dto/time_text.h"
 #include "scheduler/placement/rank_map.h"
 
@@ -122,6 +123,25 @@ Out result_json(const PlacementResult& result, const fabric::Topology& topology)
   return value;
 }
 
+Out reservation_json(const PlacementPromise& promise) {
+  if (promise.reservation == nullptr) return nullptr;
+  std::int64_t most = 0;
+  for (const auto& load : promise.reservation->loads) most = std::max(most, load.mbps);
+  return {{"links", promise.reservation->loads.size()},
+          {"mostGbpsOnALink", gbps_of(most)},
+          {"reservedPermille", promise.reservation->reserved_permille},
+          {"coversLinkFailure", promise.reservation->survives_link_failure}};
+}
+
+Out qos_json(const PlacementPromise& promise) {
+  if (promise.guarantee == nullptr) return nullptr;
+  const auto& marks = promise.marks;
+  return {{"class", promise.guarantee->qos_class},
+          {"serviceLevel", marks ? Out(marks->service_level) : Out(nullptr)},
+          {"trafficClass", marks ? Out(marks->traffic_class) : Out(nullptr)},
+          {"pkey", promise.pkey == 0 ? Out(nullptr) : Out(pkey_text(promise.pkey))}};
+}
+
 bool has_place(const control::Job& job) { return !job.nodes.empty(); }
 
 }  // namespace
@@ -158,7 +178,7 @@ std::string_view to_string(Outcome outcome) {
 std::string write_explanation(const scheduler::Explanation& explanation) { return dump(explanation_json(explanation)); }
 
 std::string write_placement(const JobSpec& spec, const PlacementResult& result, const PlacementFabric& fabric,
-                            bool with_ranks, const control::JobGuarantee* guarantee,
+                            bool with_ranks, const PlacementPromise& promise,
                             const control::JobContention* contention) {
   Out value = result_json(result, fabric.topology());
   if (result.outcome == Outcome::placed) {
@@ -170,7 +190,11 @@ std::string write_placement(const JobSpec& spec, const PlacementResult& result, 
     value["predicted"] = result.placement.predicted ? to_json(*result.placement.predicted) : Out(nullptr);
     value["withContention"] = contention == nullptr ? Out(nullptr) : to_json(*contention);
     value["alternatives"] = alternatives_to_json(result.alternatives);
-    value["guarantee"] = guarantee != nullptr ? guarantee_out(*guarantee) : Out(nullptr);
+    value["guarantee"] = promise.guarantee != nullptr ? guarantee_out(*promise.guarantee) : Out(nullptr);
+    value["reservation"] = reservation_json(promise);
+    value["qos"] = qos_json(promise);
+  } else if (promise.blocked != nullptr && !promise.blocked->empty()) {
+    value["links"] = Out::parse(write_blocked_links(*promise.blocked));
   }
   value["warnings"] = result.warnings;
   return dump(value);
@@ -222,9 +246,15 @@ std::string write_job(const control::Job& job, const PlacementFabric& fabric, co
 std::string write_job_line(const control::Job& job) { return dump(job_line_json(job)); }
 
 std::string write_ranks(const control::Job& job, const PlacementFabric& fabric, std::uint64_t from, std::uint64_t count,
-                        std::uint64_t seq) {
+                        std::uint64_t seq, const std::optional<ClassMarks>& marks) {
   const RankMap map(fabric, job.spec.parallelism, job.placement.gpu_of_rank);
   Out page{{"items", ranks_json(map, fabric, from, count)}};
+  if (marks) {
+    for (auto& item : page["items"]) {
+      item["env"] = {{"NCCL_IB_SL", std::to_string(marks->service_level)},
+                     {"NCCL_IB_TC", std::to_string(marks->traffic_class)}};
+    }
+  }
   const bool more = from + count < map.size();
   page["nextCursor"] = more ? Out(std::to_string(from + count)) : Out(nullptr);
   page["seq"] = seq;

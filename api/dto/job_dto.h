@@ -2,23 +2,36 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "api/dto/rank_text.h"
+#include "fabric/capacity/reservation.h"
 #include "scheduler/job/job_spec.h"
 #include "scheduler/placement/placement.h"
 #include "scheduler/placement/placement_fabric.h"
 #include "scheduler/queue/wait_reason.h"
+#include "services/control/command.h"
 #include "services/control/contention_book.h"
 #include "services/control/job.h"
 
 namespace railweave::api {
 
-// The answer to a what-if: outcome, and groups or explanation. with_ranks: the rank map too. guarantee: what it would
-// be given. contention: beside the jobs that there are; null: not known.
+// What a job would be given on the network, or what stands in its way.
+struct PlacementPromise {
+  const control::JobGuarantee* guarantee = nullptr;            // null: best effort
+  const fabric::Reservation* reservation = nullptr;            // null: nothing is sent, or promised, over the network
+  std::optional<ClassMarks> marks;                             // of its class
+  std::uint16_t pkey = 0;                                      // of its tenant's contract; 0: none
+  const std::vector<control::BlockedLink>* blocked = nullptr;  // links that are too full
+};
+
+// The answer to a what-if: outcome, and groups or explanation. with_ranks: the rank map too. contention: beside the
+// jobs that there are; null: not known.
 std::string write_placement(const scheduler::JobSpec& spec, const scheduler::PlacementResult& result,
                             const scheduler::PlacementFabric& fabric, bool with_ranks,
-                            const control::JobGuarantee* guarantee = nullptr,
-                            const control::JobContention* contention = nullptr);
+                            const PlacementPromise& promise = {}, const control::JobContention* contention = nullptr);
 
 // The explanation alone, as problem details carry it ("explanation" member).
 std::string write_explanation(const scheduler::Explanation& explanation);
@@ -33,9 +46,10 @@ std::string contention_digest(const control::JobContention* contention);
 // ... as one line of a list.
 std::string write_job_line(const control::Job& job);
 
-// Ranks [from, from + count) as a page: {"items": [...], "nextCursor", "seq"}.
+// Ranks [from, from + count) as a page: {"items": [...], "nextCursor", "seq"}. marks: of the job's class, which each
+// rank's environment has to say.
 std::string write_ranks(const control::Job& job, const scheduler::PlacementFabric& fabric, std::uint64_t from,
-                        std::uint64_t count, std::uint64_t seq);
+                        std::uint64_t count, std::uint64_t seq, const std::optional<ClassMarks>& marks = std::nullopt);
 
 // What `railweave lab place -o json` prints.
 std::string write_lab_placement(const scheduler::JobSpec& spec, const scheduler::PlacementResult& result,

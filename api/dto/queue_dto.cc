@@ -198,6 +198,7 @@ Result<control::RepairJob> read_repair(control::JobId id, std::string_view body)
   repair.id = id;
   ObjectReader reader(*value, "");
   reader.read("nodes", repair.nodes, kMaxNodes);
+  reader.read("guarantee", repair.for_guarantee);
   read_reason(reader, repair.reason);
   if (const Json* gpus = reader.take("gpus")) {
     if (!gpus->is_array() || gpus->size() > kMaxNodes) {
@@ -218,6 +219,9 @@ Result<control::RepairJob> read_repair(control::JobId id, std::string_view body)
         repair.gpus.emplace_back(std::move(node), gpu);
       }
     }
+  }
+  if (repair.for_guarantee && (!repair.nodes.empty() || !repair.gpus.empty())) {
+    reader.set_error("guarantee", "is asked for alone: nodes and gpus are what is lost");
   }
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   return repair;

@@ -5,6 +5,7 @@
 #include "api/handlers/reply.h"
 #include "api/handlers/routes.h"
 #include "api/http/etag.h"
+#include "services/control/decide_contracts.h"
 
 namespace railweave::api {
 namespace {
@@ -59,6 +60,17 @@ void put_contract(const ControlPlane& plane, const Request& request, const Respo
   if (!terms) return void(respond(terms.error()));
   auto version = wanted_version(request, tenant, version_of(plane.loop.state(), tenant));
   if (!version) return void(respond(version.error()));
+  if (terms->survives_link_failure) {
+    // What any failure would do is found out here, beside the control thread; that decides by itself on the state it is
+    // at, and finds what is known already.
+    thread_local control::PlacerCache placers(plane.routes);
+    constexpr int kMostTries = 1'000;  // each looks at some of the failures that nobody looked at yet
+    const auto state = plane.loop.state();
+    for (int tries = 0; tries < kMostTries; ++tries) {
+      const auto tried = control::decide_contract(*state, control::PutContract{*terms, *version}, placers);
+      if (tried || tried.error().error.code != "admission.tooManyFailures") break;
+    }
+  }
   submit(plane, {actor_of(request), control::PutContract{std::move(*terms), *version}}, respond,
          [tenant](const control::Accepted& accepted) {
            const auto& stored = accepted.state->contracts->at(tenant);
@@ -110,7 +122,8 @@ void put_classes(const ControlPlane& plane, const Request& request, const Respon
 void add_contract_routes(Router& router, const ControlPlane& plane) {
   router.get("/v1/contracts", [&plane](const Request& q, Responder r) { list_contracts(plane, q, r); });
   router.get("/v1/contracts/{tenant}", [&plane](const Request& q, Responder r) { get_contract(plane, q, r); });
-  router.put("/v1/contracts/{tenant}", [&plane](const Request& q, Responder r) { put_contract(plane, q, r); });
+  router.put("/v1/contracts/{tenant}", [&plane](const Request& q, Responder r) { put_contract(plane, q, r); },
+             {.compute = true});
   router.del("/v1/contracts/{tenant}", [&plane](const Request& q, Responder r) { delete_contract(plane, q, r); });
   router.get("/v1/qos-classes", [&plane](const Request& q, Responder r) { get_classes(plane, q, r); });
   router.put("/v1/qos-classes", [&plane](const Request& q, Responder r) { put_classes(plane, q, r); },

@@ -34,7 +34,12 @@ Result<DrainPreview> look(const ControlPlane& plane, const ClusterState& state, 
   if (target.kind == DrainKind::node) return control::preview_node_drain(state, target);
   const auto routes = plane.routes->at(state);
   if (!routes) return std::unexpected(routes.error());
-  return control::preview_drain(state, **routes, target);
+  auto preview = control::preview_drain(state, **routes, target);
+  if (preview && !state.guaranteed->empty()) {
+    const std::lock_guard lock(plane.guarantees->mutex);
+    control::preview_guarantees(state, plane.guarantees->book, *preview);
+  }
+  return preview;
 }
 
 // Hands the command over and waits: on a worker thread only. None: too many wait.

@@ -55,6 +55,7 @@ void list_guarantees(const ControlPlane& plane, const Request& request, const Re
   if (!state->guaranteed->empty()) {
     auto open = open_book(plane, *state);
     if (!open) return void(respond(open.error()));
+    const auto live = plane.live.subnets();
     JobId last;
     for (auto id = state->guaranteed->upper_bound(after); id != state->guaranteed->end(); ++id) {
       const JobPtr job = state->jobs.find(*id);
@@ -64,7 +65,7 @@ void list_guarantees(const ControlPlane& plane, const Request& request, const Re
         next = control::to_string(last);
         break;
       }
-      page.add(write_guarantee(*state, open->book, *job, plane.loop.now_us()));
+      page.add(write_guarantee(*state, open->book, *job, plane.loop.now_us(), live));
       last = *id;
     }
   }
@@ -83,6 +84,16 @@ void list_links(const ControlPlane& plane, const Request& request, const Respond
   auto open = open_book(plane, *state);
   if (!open) return void(respond(open.error()));
   respond(Response::json(write_guaranteed_links(*state, open->book, top)));
+}
+
+// On a book of its own thread: routing from nothing takes its time, and others ask about the present meanwhile.
+void get_reroute(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
+  thread_local control::GuaranteeBook book(plane.routes);
+  const auto state = plane.loop.state();
+  const auto proposal = control::plan_guarantee_routes(*state, book);
+  if (!proposal) return void(respond(proposal.error()));
+  respond(Response::json(write_route_proposal(*state, *proposal)));
 }
 
 void get_certificate(const ControlPlane& plane, const Request& request, const Responder& respond) {
@@ -121,6 +132,7 @@ void get_partition(const ControlPlane& plane, const Request& request, const Resp
 void add_guarantee_routes(Router& router, const ControlPlane& plane) {
   const RouteOptions compute{.compute = true};
   router.get("/v1/guarantees", [&plane](const Request& q, Responder r) { list_guarantees(plane, q, r); }, compute);
+  router.get("/v1/guarantees/reroute", [&plane](const Request& q, Responder r) { get_reroute(plane, q, r); }, compute);
   router.get("/v1/guarantees/links", [&plane](const Request& q, Responder r) { list_links(plane, q, r); }, compute);
   router.get(
       "/v1/guarantees/certificate", [&plane](const Request& q, Responder r) { get_certificate(plane, q, r); }, compute);

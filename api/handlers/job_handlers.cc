@@ -162,6 +162,16 @@ void get_job(const ControlPlane& plane, const Request& request, const Responder&
   respond(with_etag(request, std::move(response), etag));
 }
 
+constexpr int kMostTries = 200;
+constexpr std::string_view kFailuresUnknown = "admission.tooManyFailures";
+
+// What packets of the class are marked with, on the state's routes: on a worker thread only.
+std::optional<ClassMarks> marks_of(const ControlPlane& plane, const control::ClusterState& state,
+                                   const std::string& qos_class) {
+  const auto routes = plane.routes->at(state);
+  return routes ? class_marks(state, qos_class, (*routes)->routing.lanes) : std::nullopt;
+}
+
 void get_rank_text(const ControlPlane& plane, const Request& request, const Responder& respond, RankFormat format) {
   if (auto checked = check_query(request, {"format", "limit", "cursor"}); !checked) {
     return void(respond(checked.error()));
@@ -178,7 +188,7 @@ void get_rank_text(const ControlPlane& plane, const Request& request, const Resp
   if (!job) return void(respond(job.error()));
   std::optional<ClassMarks> marks;
   if (format == RankFormat::nccl && (*job)->guarantee) {
-    if (const auto routes = plane.routes->at(*state)) marks = class_marks(*state, **job, (*routes)->routing.lanes);
+    marks = marks_of(plane, *state, (*job)->guarantee->qos_class);
   }
   auto text = write_rank_text(format, **job, *state->placement_fabric, marks);
   if (!text) return void(respond(text.error()));
@@ -220,10 +230,11 @@ void get_ranks(const ControlPlane& plane, const Request& request, const Responde
     if (!number) return void(respond(number.error()));
     from = *number;
   }
+  const auto marks = (*job)->guarantee ? marks_of(plane, *state, (*job)->guarantee->qos_class) : std::nullopt;
   respond(
-      with_etag(request, Response::json(write_ranks(**job, *state->placement_fabric, from, limit, state->seq)),
+      with_etag(request, Response::json(write_ranks(**job, *state->placement_fabric, from, limit, state->seq, marks)),
                 etag_of(control::to_string((*job)->id) + ".ranks." + std::to_string(from) + "." + std::to_string(limit),
-                        std::max((*job)->version, state->accepted.version))));
+                        std::max({(*job)->version, state->accepted.version, state->qos_version}))));
 }
 
 void end_job(const ControlPlane& plane, const std::shared_ptr<JobAnswers>& answers, const Request& request,
@@ -277,7 +288,7 @@ void repair_job(const ControlPlane& plane, const std::shared_ptr<JobAnswers>& an
   if (!wish) return void(respond(wish.error()));
   wish->if_version = *version;
   if (!*dry_run) return submit_change(plane, answers, {actor_of(request), std::move(*wish)}, respond);
-  thread_local control::PlacerCache placers;
+  thread_local control::PlacerCache placers(plane.routes);
   const auto repair = control::plan_requested_repair(*state, *wish, placers);
   if (!repair) return void(respond(repair.error()));
   respond(Response::json(write_repair(state->topology(), **job, *repair)));
@@ -290,12 +301,13 @@ void query_placement(const ControlPlane& plane, const Request& request, const Re
   const auto ranks = read_flag(request, "ranks");
   if (!ranks) return void(respond(ranks.error()));
   // Each worker thread keeps a placer of its own, brought to the newest state by what changed since its last question.
-  thread_local control::PlacerCache placers;
-  // Tables of large fabrics are large: all threads look at the same ones.
-  thread_local const bool shares_routes = (placers.guarantees() = control::GuaranteeBook(plane.routes), true);
-  (void)shares_routes;
+  thread_local control::PlacerCache placers(plane.routes);
   const auto state = plane.loop.state();
   auto placed = control::admitted_placement(*state, *spec, placers, true);
+  // Here is the time to look at every failure that it has to survive, some at each try.
+  for (int tries = 0; tries < kMostTries && !placed && placed.error().error.code == kFailuresUnknown; ++tries) {
+    placed = control::admitted_placement(*state, *spec, placers, true);
+  }
   // As a submission would be answered.
   if (const auto tenant = state->tenants->find(spec->tenant); placed && tenant != state->tenants->end()) {
     auto over = control::over_gpu_limit(*state, tenant->second, placed->result.placement.held_gpus().size());
@@ -303,11 +315,19 @@ void query_placement(const ControlPlane& plane, const Request& request, const Re
   }
   if (!placed && placed.error().placement == nullptr) return reply(respond, placed.error());
   const auto& result = placed ? placed->result : *placed.error().placement;
+  PlacementPromise promise;
+  if (!placed) promise.blocked = &placed.error().links;
+  if (placed && placed->guarantee) {
+    promise.guarantee = &*placed->guarantee;
+    promise.reservation = placed->reservation.get();
+    promise.marks = marks_of(plane, *state, placed->guarantee->qos_class);
+    const auto contract = state->contracts->find(spec->tenant);
+    if (contract != state->contracts->end()) promise.pkey = contract->second.pkey | 0x8000U;
+  }
   std::optional<control::JobContention> contention;
   if (placed) contention = contention_of(plane, *state, *spec, result.placement.gpu_of_rank);
-  respond(Response::json(write_placement(*spec, result, *state->placement_fabric, *ranks,
-                                         placed && placed->guarantee ? &*placed->guarantee : nullptr,
-                                         contention ? &*contention : nullptr)));
+  respond(Response::json(
+      write_placement(*spec, result, *state->placement_fabric, *ranks, promise, contention ? &*contention : nullptr)));
 }
 
 }  // namespace

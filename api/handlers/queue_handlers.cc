@@ -132,8 +132,8 @@ void put_policy(const ControlPlane& plane, const Request& request, const Respond
          [](const control::Accepted& accepted) { return policy_answer(*accepted.state); });
 }
 
-control::PlacerCache& worker_placers() {
-  thread_local control::PlacerCache placers;  // of this compute thread
+control::PlacerCache& worker_placers(const ControlPlane& plane) {
+  thread_local control::PlacerCache placers(plane.routes);  // of this compute thread
   return placers;
 }
 
@@ -151,7 +151,7 @@ void get_stranded(const ControlPlane& plane, const Request& request, const Respo
   if (asked.empty()) {
     for (const auto& job : facts.running) add(*job.spec);
   }
-  auto& placer = worker_placers().at(*state);
+  auto& placer = worker_placers(plane).at(*state);
   const auto stranded = scheduler::find_stranded(placer.fabric(), placer.tree(), asked, facts.running);
   respond(Response::json(write_stranded(stranded, asked.size(), state->seq)));
 }
@@ -177,7 +177,7 @@ void get_defragmentation(const ControlPlane& plane, const Request& request, cons
   }
   const auto state = plane.loop.state();
   const control::QueueFacts facts(*state, plane.loop.queue()->time_us);
-  const auto steps = scheduler::plan_defragmentation(worker_placers().at(*state), facts.running, options);
+  const auto steps = scheduler::plan_defragmentation(worker_placers(plane).at(*state), facts.running, options);
   respond(Response::json(write_defragmentation(state->topology(), steps, state->seq)));
 }
 

@@ -44,21 +44,18 @@ void Ledger::add(const Reservation& reservation, std::int64_t sign) {
 
 void Ledger::reserve(ReservationPtr reservation) {
   RAILWEAVE_CHECK(reservation->qos_class < classes(), "the class is one of the plan's");
-  Table table = *table_;
-  const bool added = table.emplace(Key{reservation->job, reservation->qos_class}, reservation).second;
+  const bool added = table_.write().emplace(Key{reservation->job, reservation->qos_class}, reservation).second;
   RAILWEAVE_CHECK(added, "a job reserves once in a class");
   add(*reservation, 1);
-  table_ = std::make_shared<const Table>(std::move(table));
 }
 
 ReservationPtr Ledger::release(std::string_view job, std::uint8_t qos_class) {
-  const auto at = table_->find(Key{std::string(job), qos_class});
-  if (at == table_->end()) return nullptr;
+  const Key key{std::string(job), qos_class};
+  if (!table_->contains(key)) return nullptr;
+  const auto at = table_.write().find(key);
   ReservationPtr released = at->second;
-  Table table = *table_;
-  table.erase(at->first);
+  table_.write().erase(at);
   add(*released, -1);
-  table_ = std::make_shared<const Table>(std::move(table));
   return released;
 }
 

@@ -2,6 +2,7 @@
 // per chunk of links and one for the reservations; published copies may be read by any number of threads.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -68,10 +69,36 @@ class Ledger {
   using Table = std::map<Key, ReservationPtr>;
   void add(const Reservation& reservation, std::int64_t sign);
 
+  // Copied when it is written after a copy was made of it, else written in place: n reservations cost n, not n^2. As in
+  // ChunkedVector, being copied gives up ownership.
+  class SharedTable {
+   public:
+    SharedTable() : table_(std::make_shared<Table>()) {}
+    SharedTable(const SharedTable& other) : table_(other.table_), owned_(false) { other.owned_ = false; }
+    SharedTable& operator=(const SharedTable& other) {
+      if (this == &other) return *this;
+      table_ = other.table_;
+      owned_ = other.owned_ = false;
+      return *this;
+    }
+    ~SharedTable() = default;
+    const Table* operator->() const { return table_.get(); }
+    const Table& operator*() const { return *table_; }
+    Table& write() {
+      if (!owned_) table_ = std::make_shared<Table>(*table_);
+      owned_ = true;
+      return *table_;
+    }
+
+   private:
+    std::shared_ptr<Table> table_;
+    mutable std::atomic<bool> owned_{true};
+  };
+
   std::shared_ptr<const std::vector<std::int64_t>> capacity_;
   CapacityRules rules_;
   ChunkedVector<std::int64_t, 1024> reserved_;  // links x classes
-  std::shared_ptr<const Table> table_ = std::make_shared<const Table>();
+  SharedTable table_;
 };
 
 // Whole Mb/s by directed link; 0 where a link is down.

@@ -1,50 +1,102 @@
 #include "fabric/capacity/loads_of.h"
 
-namespace railweave::fabric {
+#include <algorithm>
+#include <map>
+#include <optional>
 
-PromisedLoad load_of_promise(const Reservation& reservation, HoseLoads& loads, const PathWalker& walker) {
-  PromisedLoad result;
+#include "fabric/capacity/hose_routes.h"
+#include "fabric/capacity/pattern_routes.h"
+
+namespace railweave::fabric {
+namespace {
+
+PromisedLoad whole_load(const Reservation& reservation, HoseLoads& loads, const PathWalker& walker) {
   if (reservation.promise == TrafficPromise::hose) {
     HoseLoad hose = loads.load(reservation.ports);
-    result = {std::move(hose.loads), hose.complete(), hose.flow_links};
-  } else {
-    PatternLoad pattern = pattern_load(walker, reservation.flows);
-    result = {std::move(pattern.loads), pattern.unrouted == 0, 0};
+    const bool complete = hose.complete();
+    return {std::move(hose.loads), complete, hose.flow_links};
   }
-  if (reservation.reserved_permille < 1000) {
-    for (LinkLoad& load : result.loads) load.mbps = (load.mbps * reservation.reserved_permille + 999) / 1000;
+  PatternLoad pattern = pattern_load(walker, reservation.flows);
+  return {std::move(pattern.loads), pattern.unrouted == 0, 0};
+}
+
+void take_share(LoadVector& loads, std::uint32_t permille) {
+  if (permille >= 1000) return;
+  for (LinkLoad& load : loads) load.mbps = (load.mbps * permille + 999) / 1000;
+}
+
+// The ports of a plane, each once, with the first rates.
+std::vector<HosePort> ports_in(const RoutingScope& scope, PlaneId plane, std::vector<HosePort> ports) {
+  std::erase_if(ports, [&](const HosePort& port) { return scope.plane_of(scope.find(port.port)) != plane; });
+  std::ranges::stable_sort(ports, {}, &HosePort::port);
+  ports.erase(std::unique(ports.begin(), ports.end(), [](auto& a, auto& b) { return a.port == b.port; }), ports.end());
+  return ports;
+}
+
+// Keeps the largest of the loads, by directed link.
+class Worst {
+ public:
+  Worst(const Topology& topology, const LoadVector& from) : mbps_(directed_link_count(topology)) { take(from); }
+  void take(std::span<const LinkLoad> loads) {
+    for (const LinkLoad& load : loads) mbps_[load.link] = std::max(mbps_[load.link], load.mbps);
   }
+  [[nodiscard]] LoadVector loads() const {
+    LoadVector all;
+    for (DirectedLink link = 0; link < mbps_.size(); ++link) {
+      if (mbps_[link] > 0) all.push_back({link, mbps_[link]});
+    }
+    return all;
+  }
+
+ private:
+  std::vector<std::int64_t> mbps_;
+};
+
+}  // namespace
+
+PromisedLoad load_of_promise(const Reservation& reservation, HoseLoads& loads, const PathWalker& walker) {
+  PromisedLoad result = whole_load(reservation, loads, walker);
+  take_share(result.loads, reservation.reserved_permille);
   return result;
 }
 
 Result<SurvivingLoad> load_surviving_failures(const Reservation& reservation, HoseLoads& loads,
-                                              const RouteWithout& route_without) {
+                                              const ChangesWithout& changes_without) {
   SurvivingLoad result;
   const FabricView& view = loads.view();
-  result.worst = load_of_promise(reservation, loads, PathWalker(view, loads.tables()));
-  std::vector<LinkId> crossed;
+  const ForwardingTables& tables = loads.tables();
+  const RoutingScope& scope = tables.scope();
+  result.worst = whole_load(reservation, loads, PathWalker(view, tables));
+  std::map<PlaneId, std::vector<LinkId>> crossed;
   for (const LinkLoad& load : result.worst.loads) {
-    if (crossed.empty() || crossed.back() != link_of(load.link)) crossed.push_back(link_of(load.link));
-  }
-  for (const LinkId link : crossed) {
-    if (!view.topology().joins_switches(link)) {
-      result.not_covered.push_back(link);
+    const LinkId link = link_of(load.link);
+    if (!result.worst.complete || !view.topology().joins_switches(link)) {
+      if (result.not_covered.empty() || result.not_covered.back() != link) result.not_covered.push_back(link);
       continue;
     }
-    auto tables = route_without(link);
-    if (!tables) return std::unexpected(tables.error());
-    FabricView failed = view;
-    failed.set_state(link, LinkState::down);
-    HoseLoads after(failed, *tables);
-    const PromisedLoad load = load_of_promise(reservation, after, PathWalker(failed, *tables));
-    if (!load.complete) {
-      result.not_covered.push_back(link);
-      continue;
-    }
-    result.covered.push_back(link);
-    result.worst.loads = larger_of(result.worst.loads, load.loads);
-    result.worst.flow_links += load.flow_links;
+    auto& of_plane = crossed[scope.arc_of(link).plane];
+    if (of_plane.empty() || of_plane.back() != link) of_plane.push_back(link);
   }
+  Worst worst(view.topology(), result.worst.loads);
+  std::optional<PatternRoutes> pattern;
+  if (reservation.promise == TrafficPromise::pattern && !crossed.empty()) {
+    pattern.emplace(view, tables, reservation.flows);
+  }
+  for (const auto& [plane, links] : crossed) {
+    std::optional<HoseRoutes> hose;
+    if (!pattern) hose.emplace(view, tables, plane, ports_in(scope, plane, reservation.ports));
+    for (const LinkId link : links) {
+      const auto changes = changes_without(link);
+      if (!changes) return std::unexpected(changes.error());
+      const auto after = pattern ? pattern->loads_without(link, **changes) : hose->loads_without(link, **changes);
+      (after ? result.covered : result.not_covered).push_back(link);
+      if (after) worst.take(*after);
+    }
+  }
+  std::ranges::sort(result.covered);
+  std::ranges::sort(result.not_covered);
+  result.worst.loads = worst.loads();
+  take_share(result.worst.loads, reservation.reserved_permille);
   return result;
 }
 

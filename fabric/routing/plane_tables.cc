@@ -30,12 +30,29 @@ PlaneTables::PlaneTables(std::size_t switches, std::size_t destinations, std::si
   tiles_ = SharedTiles(switches_ * tiles_per_row_, entry_bytes() << tile_shift_);
 }
 
+namespace {
+
+void widen(const std::uint8_t* from, std::size_t count, std::uint16_t* out) {
+  constexpr std::size_t kBlock = 64;  // a fixed count, so that compilers turn it into vector code
+  const auto one = [](std::uint8_t port) { return static_cast<std::uint16_t>(port == UINT8_MAX ? kNoPort : port); };
+  for (; count >= kBlock; count -= kBlock, from += kBlock, out += kBlock) {
+    for (std::size_t i = 0; i < kBlock; ++i) out[i] = one(from[i]);
+  }
+  for (std::size_t i = 0; i < count; ++i) out[i] = one(from[i]);
+}
+
+}  // namespace
+
 void PlaneTables::read(std::size_t s, std::size_t first, std::size_t count, std::uint16_t* out) const {
   while (count > 0) {
     const std::size_t offset = first & tile_mask();
     const std::size_t here = std::min(count, tile_entries() - offset);
     const std::byte* tile = tiles_[s * tiles_per_row_ + (first >> tile_shift_)];
-    for (std::size_t i = 0; i < here; ++i) out[i] = entry(tile, offset + i);
+    if (wide_) {
+      std::memcpy(out, tile + offset * 2, here * 2);
+    } else {
+      widen(reinterpret_cast<const std::uint8_t*>(tile) + offset, here, out);
+    }
     out += here;
     first += here;
     count -= here;

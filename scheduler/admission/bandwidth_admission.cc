@@ -96,8 +96,8 @@ AdmissionResult BandwidthAdmission::admit(const Contract& contract, const Bandwi
 
   Admitted admitted;
   fabric::PromisedLoad load;
-  if (contract.survives_link_failure && route_without_) {
-    auto surviving = fabric::load_surviving_failures(*wanted, loads_, route_without_);
+  if (contract.survives_link_failure && surviving_) {
+    auto surviving = surviving_(*wanted);
     if (!surviving) return Rejected{surviving.error(), {}};
     load = std::move(surviving->worst);
     admitted.failures_covered = std::move(surviving->covered);

@@ -47,10 +47,10 @@ using AdmissionResult = std::variant<Admitted, Rejected>;
 
 class BandwidthAdmission {
  public:
-  // Borrows all three. route_without: for contracts that survive a link failure.
+  // Borrows all three. surviving: for contracts that survive a link failure.
   BandwidthAdmission(const fabric::QosClasses& classes, const fabric::Ledger& ledger, fabric::HoseLoads& loads,
-                     fabric::RouteWithout route_without = {})
-      : classes_(classes), ledger_(ledger), loads_(loads), route_without_(std::move(route_without)) {}
+                     fabric::SurvivingLoadOf surviving = {})
+      : classes_(classes), ledger_(ledger), loads_(loads), surviving_(std::move(surviving)) {}
 
   [[nodiscard]] AdmissionResult admit(const Contract& contract, const BandwidthRequest& request);
 
@@ -62,7 +62,7 @@ class BandwidthAdmission {
   const fabric::QosClasses& classes_;
   const fabric::Ledger& ledger_;
   fabric::HoseLoads& loads_;
-  fabric::RouteWithout route_without_;
+  fabric::SurvivingLoadOf surviving_;
 };
 
 std::string directed_link_text(const fabric::Topology& topology, fabric::DirectedLink link);

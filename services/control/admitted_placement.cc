@@ -19,7 +19,55 @@ using scheduler::Outcome;
 
 Rejection refusal(Error error) { return {std::move(error), nullptr}; }
 
-// The hosts of the job whose cables are full, or hang on a switch whose links are.
+bool all_links_up(const ClusterState& state) {
+  return std::ranges::all_of(state.topology().links(), [&](auto link) { return state.view.carries_transit(link); });
+}
+
+bool nobody_holds(const std::vector<scheduler::Rejected::Where>& links) {
+  return std::ranges::all_of(links, [](const auto& where) { return where.full.holders.empty(); });
+}
+
+// Asked before a place is looked for: what no place can mend is not refused for want of one.
+std::optional<Rejection> over_contract_gpus(const ClusterState& state, const std::string& tenant, std::uint64_t gpus) {
+  const auto contract = state.contracts->find(tenant);
+  if (contract == state.contracts->end() || !contract->second.terms.max_gpus) return std::nullopt;
+  const std::uint64_t most = *contract->second.terms.max_gpus;
+  const auto held = state.gpus_held->find(tenant);
+  const std::uint64_t holds = held == state.gpus_held->end() ? 0 : held->second;
+  if (holds + gpus <= most) return std::nullopt;
+  return refusal({gpus > most ? ErrorKind::impossible : ErrorKind::conflict,
+                  "contracts.gpuLimit",
+                  "the contract of " + tenant + " allows " + std::to_string(most) + " GPUs, it holds " +
+                      std::to_string(holds) + ", and the job needs " + std::to_string(gpus),
+                  {},
+                  "wait for the tenant's jobs to end, or change the contract"});
+}
+
+std::expected<Grant, Rejection> try_admit(const ClusterState& state, const JobSpec& spec,
+                                          const scheduler::Placement& placement, GuaranteeBook& book,
+                                          const std::optional<Contract>& terms,
+                                          std::vector<scheduler::Rejected::Where>& blocked) {
+  if (auto over = over_quota(state, spec, placement)) return std::unexpected(std::move(*over));
+  if (!terms) return Grant{};
+  if (auto brought = book.bring_to(state); !brought) return std::unexpected(refusal(brought.error()));
+  return grant(state, {"this job", spec, placement, *terms}, book.ledger(), book, &blocked);
+}
+
+}  // namespace
+
+Rejection as_answer(const ClusterState& state, Rejection rejection) {
+  const bool never = rejection.error.kind == ErrorKind::impossible;
+  if (!never && rejection.error.kind != ErrorKind::conflict) return rejection;
+  scheduler::PlacementResult why;
+  why.outcome = never ? Outcome::never : Outcome::not_now;
+  why.explanation.code = rejection.error.code;
+  why.explanation.message = rejection.error.message;
+  why.explanation.free_gpus = state.free_gpus;
+  why.explanation.total_gpus = state.topology().gpus().size();
+  rejection.placement = std::make_shared<const scheduler::PlacementResult>(std::move(why));
+  return rejection;
+}
+
 void add_hosts_behind(const ClusterState& state, const GuaranteeBook& book, const std::vector<PortId>& ports,
                       const std::vector<scheduler::Rejected::Where>& links, std::set<HostId>& hosts) {
   const auto& t = state.topology();
@@ -47,50 +95,14 @@ void add_hosts_behind(const ClusterState& state, const GuaranteeBook& book, cons
   }
 }
 
-bool all_links_up(const ClusterState& state) {
-  return std::ranges::all_of(state.topology().links(), [&](auto link) { return state.view.carries_transit(link); });
-}
-
-bool nobody_holds(const std::vector<scheduler::Rejected::Where>& links) {
-  return std::ranges::all_of(links, [](const auto& where) { return where.full.holders.empty(); });
-}
-
-std::expected<Grant, Rejection> try_admit(const ClusterState& state, const JobSpec& spec,
-                                          const scheduler::Placement& placement, GuaranteeBook& book,
-                                          const std::optional<Contract>& terms,
-                                          std::vector<scheduler::Rejected::Where>& blocked) {
-  if (auto over = over_quota(state, spec, placement)) return std::unexpected(std::move(*over));
-  if (!terms) return Grant{};
-  if (auto brought = book.bring_to(state); !brought) return std::unexpected(refusal(brought.error()));
-  return grant(state, {"this job", spec, placement, *terms}, book.ledger(), book, &blocked);
-}
-
-}  // namespace
-
-// Beyond what the library says: what of it follows from the contract's counts.
 std::optional<Rejection> over_quota(const ClusterState& state, const JobSpec& spec,
                                     const scheduler::Placement& placement) {
+  if (auto over = over_contract_gpus(state, spec.tenant, placement.gpu_of_rank.size())) return over;
   const auto contract = state.contracts->find(spec.tenant);
-  if (contract == state.contracts->end()) return std::nullopt;
-  const Contract& terms = contract->second.terms;
-  if (terms.max_gpus) {
-    const auto held = state.gpus_held->find(spec.tenant);
-    const std::uint64_t holds = held == state.gpus_held->end() ? 0 : held->second;
-    const std::uint64_t gpus = placement.gpu_of_rank.size();
-    if (holds + gpus > *terms.max_gpus) {
-      return refusal({gpus > *terms.max_gpus ? ErrorKind::impossible : ErrorKind::conflict,
-                      "contracts.gpuLimit",
-                      "the contract of " + spec.tenant + " allows " + std::to_string(*terms.max_gpus) +
-                          " GPUs, it holds " + std::to_string(holds) + ", and the job needs " + std::to_string(gpus),
-                      {},
-                      "wait for the tenant's jobs to end, or change the contract"});
-    }
-  }
-  if (terms.max_nvlink_domains) {
-    auto assigned =
-        nvlink_ownership(state, spec.tenant).assign(state.topology(), terms, "this job", placement.gpu_of_rank);
-    if (!assigned) return refusal(assigned.error());
-  }
+  if (contract == state.contracts->end() || !contract->second.terms.max_nvlink_domains) return std::nullopt;
+  auto assigned = nvlink_ownership(state, spec.tenant)
+                      .assign(state.topology(), contract->second.terms, "this job", placement.gpu_of_rank);
+  if (!assigned) return refusal(assigned.error());
   return std::nullopt;
 }
 
@@ -141,7 +153,7 @@ std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequ
     // One host, or one NVLink domain: nothing to send, nothing to reserve.
     if (request.flows.empty()) return Grant{std::move(guarantee), nullptr, {}};
   }
-  scheduler::BandwidthAdmission admission(book.classes(), ledger, book.loads(), book.route_without());
+  scheduler::BandwidthAdmission admission(book.classes(), ledger, book.loads(), book.surviving_load());
   auto result = admission.admit(terms, request);
   if (auto* rejected = std::get_if<scheduler::Rejected>(&result)) {
     Rejection rejection{std::move(rejected->reason), nullptr, blocked_links(rejected->links)};
@@ -159,19 +171,6 @@ std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequ
     if (basis) guarantee.basis = std::move(*basis);
   }
   return Grant{std::move(guarantee), std::move(admitted.reservation), std::move(admitted.warnings)};
-}
-
-Rejection as_answer(const ClusterState& state, Rejection rejection) {
-  const bool never = rejection.error.kind == ErrorKind::impossible;
-  if (!never && rejection.error.kind != ErrorKind::conflict) return rejection;
-  scheduler::PlacementResult why;
-  why.outcome = never ? Outcome::never : Outcome::not_now;
-  why.explanation.code = rejection.error.code;
-  why.explanation.message = rejection.error.message;
-  why.explanation.free_gpus = state.free_gpus;
-  why.explanation.total_gpus = state.topology().gpus().size();
-  rejection.placement = std::make_shared<const scheduler::PlacementResult>(std::move(why));
-  return rejection;
 }
 
 Result<std::optional<Contract>> job_terms(const ClusterState& state, const JobSpec& spec) {
@@ -247,6 +246,9 @@ std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterStat
                                                                PlacerCache& placers, bool with_alternatives) {
   const auto terms = job_terms(state, spec);
   if (!terms) return std::unexpected(as_answer(state, refusal(terms.error())));
+  if (auto over = over_contract_gpus(state, spec.tenant, scheduler::rank_count(spec.parallelism))) {
+    return std::unexpected(as_answer(state, std::move(*over)));
+  }
   auto& placer = placers.at(state);
   JobSpec asked = spec;
   std::set<HostId> avoided;
@@ -269,7 +271,8 @@ std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterStat
     auto tried = try_admit(state, spec, result.placement, placers.guarantees(), *terms, blocked);
     if (tried) {
       for (const auto& warning : tried->warnings) result.warnings.push_back(warning);
-      return AdmittedPlacement{std::move(result), std::move(tried->guarantee), std::move(tried->warnings)};
+      return AdmittedPlacement{std::move(result), std::move(tried->guarantee), std::move(tried->reservation),
+                               std::move(tried->warnings)};
     }
     if (blocked.empty()) return std::unexpected(as_answer(state, std::move(tried.error())));
     never = never && tried.error().error.kind == ErrorKind::impossible;

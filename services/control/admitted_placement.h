@@ -3,6 +3,7 @@
 
 #include <expected>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ std::expected<std::optional<JobGuarantee>, Rejection> admit(const ClusterState& 
 struct AdmittedPlacement {
   scheduler::PlacementResult result;  // placed
   std::optional<JobGuarantee> guarantee;
+  fabric::ReservationPtr reservation;  // null: none
   std::vector<std::string> warnings;
 };
 
@@ -44,6 +46,11 @@ inline constexpr unsigned kPlacementTries = 4;
 std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterState& state,
                                                                const scheduler::JobSpec& spec, PlacerCache& placers,
                                                                bool with_alternatives = false);
+
+// The hosts whose cables are among the links, and those on the same switch as a port of the job whose links are: all
+// that hang there would send over the same ones.
+void add_hosts_behind(const ClusterState& state, const GuaranteeBook& book, const std::vector<fabric::PortId>& ports,
+                      const std::vector<scheduler::Rejected::Where>& links, std::set<fabric::HostId>& hosts);
 
 // One job's terms against a ledger that is like the book's: the book is at the state.
 struct GrantRequest {

@@ -309,6 +309,12 @@ struct Apply {
     auto job = std::make_shared<Job>(*before);
     job->guarantee = body.guarantee;
     if (job->guarantee && job->guarantee->admitted_seq == 0) job->guarantee->admitted_seq = event.seq;
+    if (body.change == GuaranteeChange::at_risk) {
+      job->note({event.time_us, event.seq, job->state, "guarantee at risk: " + body.guarantee->reason, event.actor});
+    } else if (body.change == GuaranteeChange::restored) {
+      job->note({event.time_us, event.seq, job->state,
+                 "guarantee holds again, after " + std::to_string(body.for_us / 1'000'000) + " s", event.actor});
+    }
     job->version = event.seq;
     state.jobs.put(std::move(job));
     state.note_guarantee(body.job, body.guarantee.has_value());

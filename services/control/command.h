@@ -32,6 +32,8 @@ struct RepairJob {
   std::vector<std::pair<std::string, unsigned>> gpus;
   std::string reason;
   std::optional<std::uint64_t> if_version;
+  // Instead: nothing is lost, but its guarantee is at risk, and it is to move to where that holds.
+  bool for_guarantee = false;
 };
 struct CheckpointJob {
   JobId id;

@@ -59,6 +59,8 @@ class ControlLoop {
   [[nodiscard]] bool submit(Command command, Completion completion);
 
   [[nodiscard]] ClusterStatePtr state() const;
+  // Of the states it decides on: to be shared by whoever asks about the same ones.
+  [[nodiscard]] const std::shared_ptr<RoutingCache>& routes() const { return routes_; }
   [[nodiscard]] Phase phase() const { return phase_.load(); }
   [[nodiscard]] ControlFigures figures() const;
   // Why jobs wait, as of the last cycle. Never null.
@@ -105,7 +107,8 @@ class ControlLoop {
   bool snapshots_stopping_ = false;
 
   // The control thread's own:
-  PlacerCache placers_;
+  const std::shared_ptr<RoutingCache> routes_ = std::make_shared<RoutingCache>();
+  PlacerCache placers_{routes_};
   QueueRunner queue_runner_{placers_, options_.queue_rest};
   FollowUp follow_up_{placers_, queue_runner_};
   std::uint64_t snapshot_seq_ = 0;

@@ -69,7 +69,7 @@ std::optional<Rejection> amend_jobs(const ClusterState& state, const scheduler::
   if (jobs.empty()) return std::nullopt;
   ClusterState after = state;
   apply(after, Event{state.seq + 1, state.term, 0, {}, ContractPut{terms, pkey}});
-  std::ranges::stable_sort(jobs, {}, [](const JobPtr& job) { return guarantee_order(*job); });
+  std::ranges::stable_sort(jobs, {}, [&](const JobPtr& job) { return guarantee_order(*state.queue_rules, *job); });
   Misfits misfits;
   std::string why;
   const auto refuse_job = [&](JobId job, const Rejection& rejection) {
@@ -102,6 +102,7 @@ std::optional<Rejection> amend_jobs(const ClusterState& state, const scheduler::
     if (own) {
       auto granted = grant(after, {to_string(job->id), job->spec, job->placement, *own}, ledger, book);
       if (!granted) {
+        if (granted.error().error.code == "admission.tooManyFailures") return std::move(granted.error());
         refuse_job(job->id, granted.error());
         continue;
       }

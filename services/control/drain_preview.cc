@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "services/control/guarantee_recheck.h"
 #include "services/control/host_jobs.h"
 #include "services/control/reachable_parts.h"
 
@@ -219,6 +220,19 @@ Result<DrainPreview> preview_drain(const ClusterState& state, const FabricRoutes
   });
   object(preview, state);
   return preview;
+}
+
+void preview_guarantees(const ClusterState& state, GuaranteeBook& book, DrainPreview& preview) {
+  if (state.guaranteed->empty() || preview.target.kind == DrainKind::node) return;
+  ClusterState after = state;
+  mark_drained(after.view, preview.target, true);
+  after.view_version = state.seq + 1;
+  for (const auto& body : guarantee_changes(state, after, book, 1)) {
+    const auto* changed = std::get_if<GuaranteeChanged>(&body);
+    if (changed == nullptr || changed->change != GuaranteeChange::at_risk) continue;
+    const JobGuarantee& lost = *changed->guarantee;
+    preview.guarantees_at_risk.push_back({changed->job, changed->tenant, lost.qos_class, lost.reason, lost.links});
+  }
 }
 
 }  // namespace railweave::control

@@ -9,6 +9,7 @@
 
 #include "fabric/base/error.h"
 #include "services/control/cluster_state.h"
+#include "services/control/guarantee_book.h"
 #include "services/control/routing_cache.h"
 
 namespace railweave::control {
@@ -42,6 +43,13 @@ struct DrainPreview {
   // afterwards, where it is least. 1: there are no such links.
   double residual_capacity = 1;
 
+  struct LostGuarantee {
+    JobId job;
+    std::string tenant, qos_class, reason;
+    std::vector<std::string> links;
+  };
+  std::vector<LostGuarantee> guarantees_at_risk;  // that hold now and would not then, by job
+
   std::vector<std::string> objections;  // why it is refused unless forced
   [[nodiscard]] bool safe() const { return objections.empty(); }
 };
@@ -51,5 +59,8 @@ Result<DrainPreview> preview_drain(const ClusterState& state, const FabricRoutes
 
 // Of a node, or of any drain while there are no routes: who runs there, and nothing else.
 DrainPreview preview_node_drain(const ClusterState& state, const DrainTarget& target);
+
+// Sets guarantees_at_risk. Leaves the book at what would be.
+void preview_guarantees(const ClusterState& state, GuaranteeBook& book, DrainPreview& preview);
 
 }  // namespace railweave::control

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "services/control/guarantee_coverage.h"
 #include "services/control/guarantee_recheck.h"
+#include "services/control/guarantee_repair.h"
 #include "services/control/job_repair.h"
 
 namespace railweave::control {
@@ -33,6 +35,16 @@ std::vector<EventBody> FollowUp::find(const ClusterState& state, std::int64_t no
     if (!events.empty()) return events;
     damage_checked_ = state.queue_version;
   }
+  if (risk_checked_ != state.queue_version) {
+    events = next_guarantee_repair(state, placers_);
+    if (!events.empty()) return events;
+    risk_checked_ = state.queue_version;
+  }
+  if (!coverage_ran_ && !placers_.guarantees().to_cover().empty()) {
+    auto step = next_coverage(state, placers_.guarantees());
+    coverage_ran_ = step.again;
+    if (!step.events.empty()) return std::move(step.events);
+  }
   if (!queue_ran_ && queue_.due(state, now_us)) {
     queue_ran_ = true;
     events = queue_.run(state, now_us);
@@ -52,6 +64,7 @@ std::optional<std::int64_t> FollowUp::due_at(const ClusterState& state) const {
   for (const auto& [name, reservation] : *state.reservations) {
     at = std::min(at.value_or(INT64_MAX), reservation.window.to_us);
   }
+  if (!placers_.guarantees().to_cover().empty()) at = 0;  // goes on as soon as commands leave time
   return at;
 }
 

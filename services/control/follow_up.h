@@ -1,6 +1,6 @@
 // What a state itself asks for, after commands have changed it or time has passed: reservations that are over, damaged
-// jobs, the queue's next cycle, nodes that have become empty. The control loop applies each answer and asks again, all
-// in the transaction of the commands that led to it.
+// jobs, guarantees at risk, the queue's next cycle, nodes that have become empty. The control loop applies each answer
+// and asks again, all in the transaction of the commands that led to it.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ class FollowUp {
   FollowUp(PlacerCache& placers, QueueRunner& queue) : placers_(placers), queue_(queue) {}
 
   // To be called once before next() is asked until it has nothing more: the queue runs at most once in between.
-  void begin() { queue_ran_ = false; }
+  void begin() { queue_ran_ = coverage_ran_ = false; }
   std::vector<EventBody> next(const ClusterState& state, std::int64_t now_us);
   void forget() {
-    damage_checked_ = 0;
+    damage_checked_ = risk_checked_ = 0;
     queue_.forget();
   }
   // When there may be something to do by time alone; none: not by time.
@@ -33,7 +33,9 @@ class FollowUp {
   PlacerCache& placers_;
   QueueRunner& queue_;
   bool queue_ran_ = false;
+  bool coverage_ran_ = false;
   std::uint64_t damage_checked_ = 0;  // queue_version at which no damage was left to record
+  std::uint64_t risk_checked_ = 0;    // likewise, no guarantee at risk
 };
 
 }  // namespace railweave::control

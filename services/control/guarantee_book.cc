@@ -1,7 +1,6 @@
 #include "services/control/guarantee_book.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "fabric/capacity/reroute.h"
@@ -12,6 +11,8 @@ namespace {
 
 using fabric::FabricView;
 using fabric::Reservation;
+
+constexpr std::size_t kMostUnknownFailures = 4'000, kFailuresPerRefusal = 1'000;
 
 // Of a guarantee, what its reservation follows from.
 bool reserves_alike(const Job& a, const Job& b) {
@@ -34,32 +35,17 @@ FabricView view_on(const fabric::TopologyPtr& topology, const ViewBasis& basis) 
   return view;
 }
 
-fabric::RouteWithout without_on(const FabricRoutesPtr& routes) {
-  return [routes, tried = std::size_t{0}](fabric::LinkId link) mutable -> Result<fabric::ForwardingTables> {
-    if (++tried > GuaranteeBook::kMaxFailures) {
-      return fail(ErrorKind::impossible, "admission.tooManyFailures",
-                  "the job crosses more than " + std::to_string(GuaranteeBook::kMaxFailures) +
-                      " links, the failure of each of which would have to be tried",
-                  {}, "ask for it without surviveLinkFailure");
-    }
-    FabricView failed = routes->input.view;
-    failed.set_state(link, fabric::LinkState::down);
-    auto without = reroute(*routes, std::move(failed));
-    if (!without) return std::unexpected(without.error());
-    return (*without)->routing.tables;
-  };
-}
-
 }  // namespace
 
-std::uint64_t guarantee_order(const Job& job) {
-  constexpr std::array<std::string_view, 3> above = {"critical", "urgent", "high"};
-  constexpr std::array<std::string_view, 4> below = {"low", "preemptible", "spot", "best-effort"};
-  std::uint64_t rank = 1;
-  if (std::ranges::find(above, job.spec.priority) != above.end()) rank = 0;
-  if (std::ranges::find(below, job.spec.priority) != below.end()) rank = 2;
+std::uint64_t guarantee_order(const QueueRules& rules, const Job& job) {
+  const auto& classes = rules.policy.classes;
+  const auto own = std::ranges::find(classes, job.spec.priority, &scheduler::PriorityClass::name);
+  const std::int64_t value = own == classes.end() ? 0 : own->value;
   // Two jobs placed by one event do not exist; amended ones may share a number: the job's own settles it.
-  return rank << 62U | (job.guarantee ? job.guarantee->admitted_seq : 0);
+  constexpr unsigned kSeqBits = 32;
+  const auto rank = static_cast<std::uint64_t>(std::int64_t{INT32_MAX} - value);
+  const std::uint64_t seq = job.guarantee ? job.guarantee->admitted_seq : 0;
+  return rank << kSeqBits | std::min<std::uint64_t>(seq, UINT32_MAX);
 }
 
 std::optional<ViewBasis> basis_of(const FabricView& view) {
@@ -85,7 +71,8 @@ Result<void> GuaranteeBook::bring_to(const ClusterState& state) {
   auto routes = routing_->at(state);
   if (!routes) return std::unexpected(routes.error());
   crossing_.clear();
-  if (routes_ == nullptr || fabric_ != state.placement_fabric || classes_ != state.qos_classes) {
+  if (routes_ == nullptr || fabric_ != state.placement_fabric || classes_ != state.qos_classes ||
+      rules_ != state.queue_rules) {
     start_anew(state, std::move(*routes));
   } else {
     std::vector<JobId> gone;
@@ -114,6 +101,7 @@ void GuaranteeBook::start_anew(const ClusterState& state, FabricRoutesPtr routes
   routes_ = std::move(routes);
   fabric_ = state.placement_fabric;
   classes_ = state.qos_classes;
+  rules_ = state.queue_rules;
   basis_.reset();
   basis_routes_ = nullptr;
   entries_.clear();
@@ -175,7 +163,7 @@ std::optional<Reservation> GuaranteeBook::bare(const Job& job, const fabric::Rou
   bare.promise = guarantee.promise;
   bare.survives_link_failure = guarantee.covered;
   bare.reserved_permille = guarantee.reserved_permille;
-  bare.order = guarantee_order(job);
+  bare.order = guarantee_order(*rules_, job);
   if (guarantee.promise == fabric::TrafficPromise::hose) {
     for (const auto port : job_ports(*fabric_, job.placement.gpu_of_rank)) {
       bare.ports.push_back({port, guarantee.rate.value(), guarantee.rate.value()});
@@ -203,11 +191,12 @@ Result<GuaranteeBook::Wanted> GuaranteeBook::surviving_on(const Job& job, const 
   if (!made) return Wanted{nullptr, false};
   ++computed_;
   made->survives_link_failure = true;
-  fabric::HoseLoads loads(routes->input.view, routes->routing.tables);
-  auto load = fabric::load_surviving_failures(*made, loads, without_on(routes));
+  std::optional<fabric::HoseLoads> others;
+  if (routes != routes_) others.emplace(routes->input.view, routes->routing.tables);
+  const auto load = routes->failures().surviving(*routes, *made, others ? *others : *loads_);
   if (!load) return std::unexpected(load.error());
-  made->loads = std::move(load->worst.loads);
-  return Wanted{std::make_shared<const Reservation>(std::move(*made)), load->worst.complete};
+  made->loads = (*load)->worst.loads;
+  return Wanted{std::make_shared<const Reservation>(std::move(*made)), (*load)->worst.complete};
 }
 
 GuaranteeBook::Wanted GuaranteeBook::computed_for(const JobPtr& job) {
@@ -222,7 +211,7 @@ Result<FabricRoutesPtr> GuaranteeBook::routes_on(const ViewBasis& basis) {
   if (basis_ != basis) {
     const auto now = basis_of(routes_->input.view);
     if (now == basis) return routes_;
-    auto routes = reroute(*routes_, view_on(routes_->input.view.topology_ptr(), basis));
+    auto routes = routing_->on(view_on(routes_->input.view.topology_ptr(), basis));
     if (!routes) return routes;
     basis_ = basis;
     basis_routes_ = std::move(*routes);
@@ -230,7 +219,32 @@ Result<FabricRoutesPtr> GuaranteeBook::routes_on(const ViewBasis& basis) {
   return basis_routes_;
 }
 
-fabric::RouteWithout GuaranteeBook::route_without() const { return without_on(routes_); }
+fabric::SurvivingLoadOf GuaranteeBook::surviving_load() {
+  return [this](const Reservation& wanted) -> Result<fabric::SurvivingLoad> {
+    // The control thread admits, too: it looks at so many failures and no more. Each refusal leaves fewer.
+    const std::size_t unknown = routes_->failures().unknown(wanted, *loads_);
+    if (unknown > kMostUnknownFailures) {
+      routes_->failures().look_at(*routes_, wanted, *loads_, kFailuresPerRefusal);
+      return fail(
+          ErrorKind::conflict, "admission.tooManyFailures",
+          std::to_string(unknown) + " links that the job crosses may fail and were not looked at yet, more than " +
+              std::to_string(kMostUnknownFailures),
+          {}, "ask POST /v1/placements/query, which looks at them all beside what changes the state; then repeat");
+    }
+    const auto load = routes_->failures().surviving(*routes_, wanted, *loads_);
+    if (!load) return std::unexpected(load.error());
+    return **load;
+  };
+}
+
+std::size_t GuaranteeBook::unknown_failures(const Job& job) {
+  const auto wanted = bare(job, routes_->scope());
+  return wanted ? routes_->failures().unknown(*wanted, *loads_) : 0;
+}
+
+void GuaranteeBook::look_at_failures(const Job& job, std::size_t most) {
+  if (const auto wanted = bare(job, routes_->scope())) routes_->failures().look_at(*routes_, *wanted, *loads_, most);
+}
 
 std::vector<double> GuaranteeBook::residual_mbps() const {
   const FabricView& view = routes_->input.view;

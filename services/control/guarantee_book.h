@@ -49,9 +49,15 @@ class GuaranteeBook {
   };
   [[nodiscard]] Wanted plain(const Job& job);
   [[nodiscard]] Result<Wanted> surviving(const Job& job);
-  // Fails, impossible "admission.tooManyFailures", when asked more often than that.
-  static constexpr std::size_t kMaxFailures = 4'000;
-  [[nodiscard]] fabric::RouteWithout route_without() const;
+  // On the routes of the state; borrows the book.
+  [[nodiscard]] fabric::SurvivingLoadOf surviving_load();
+  // Of what surviving() would look at, how many failures of links nobody looked at yet; and looking at some of them.
+  [[nodiscard]] std::size_t unknown_failures(const Job& job);
+  void look_at_failures(const Job& job, std::size_t most);
+  // Jobs that may be covered again, with how many failures were unknown when last looked at: a note for the next time
+  // round (guarantee_coverage.h), which nothing else rests on.
+  [[nodiscard]] std::map<JobId, std::size_t>& to_cover() { return to_cover_; }
+  [[nodiscard]] const std::shared_ptr<RoutingCache>& routing() const { return routing_; }
   // Mb/s by directed link that no guarantee takes, drained links having none.
   [[nodiscard]] std::vector<double> residual_mbps() const;
 
@@ -75,17 +81,20 @@ class GuaranteeBook {
   FabricRoutesPtr routes_;
   std::shared_ptr<const fabric::QosClasses> classes_;
   scheduler::PlacementFabricPtr fabric_;
+  std::shared_ptr<const QueueRules> rules_;
   fabric::Ledger ledger_;
   std::unique_ptr<fabric::HoseLoads> loads_;
   std::map<JobId, Entry> entries_;
   std::vector<JobId> crossing_;
+  std::map<JobId, std::size_t> to_cover_;
   std::uint64_t version_ = 0, computed_ = 0;
   std::optional<ViewBasis> basis_;  // of basis_routes_
   FabricRoutesPtr basis_routes_;
 };
 
-// Who keeps a guarantee when not all fit: the smaller number. Higher priorities first, then who was admitted earlier.
-std::uint64_t guarantee_order(const Job& job);
+// Who keeps a guarantee when not all fit: the smaller number. Priority classes of higher value first (one that the
+// queue's policy does not know has 0, as in the queue), then who was admitted earlier.
+std::uint64_t guarantee_order(const QueueRules& rules, const Job& job);
 
 // What carries no traffic in the view; none: more than ViewBasis::kMaxNames.
 std::optional<ViewBasis> basis_of(const fabric::FabricView& view);

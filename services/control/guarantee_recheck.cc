@@ -6,6 +6,8 @@
 
 #include "scheduler/admission/bandwidth_admission.h"
 #include "services/control/apply.h"
+#include "services/control/guarantee_alarms.h"
+#include "services/control/guarantee_coverage.h"
 
 namespace railweave::control {
 namespace {
@@ -13,8 +15,6 @@ namespace {
 using fabric::FullLink;
 using fabric::Ledger;
 using fabric::ReservationPtr;
-
-constexpr std::size_t kMaxFailuresTried = 400;  // routes computed for one report, on the control thread
 
 struct Standing {
   JobPtr job;
@@ -101,8 +101,9 @@ class Recheck {
   void take_back() {
     std::vector<JobPtr> waiting;
     for (const JobId id : at_risk_) waiting.push_back(standings_.at(id).job);
-    std::ranges::sort(waiting, [](const JobPtr& a, const JobPtr& b) {
-      return std::pair(guarantee_order(*a), to_string(a->id)) < std::pair(guarantee_order(*b), to_string(b->id));
+    std::ranges::sort(waiting, [&](const JobPtr& a, const JobPtr& b) {
+      const auto& rules = *after_.queue_rules;
+      return std::pair(guarantee_order(rules, *a), a->id) < std::pair(guarantee_order(rules, *b), b->id);
     });
     for (const auto& job : waiting) {
       Standing& standing = standings_.at(job->id);
@@ -123,15 +124,20 @@ class Recheck {
     }
   }
 
+  // As far as failures are known that have to be looked at, or few; the others are left to guarantee_coverage.h.
   void cover_anew() {
     const auto basis = basis_of(after_.view);
     if (!basis) return;
-    std::size_t tried = 0;
+    std::size_t left = kFailuresAtATime;
     for (auto& [id, standing] : standings_) {
       if (standing.reservation == nullptr || standing.covered) continue;
       if (!standing.job->guarantee->survives_link_failure) continue;
-      tried += standing.reservation->loads.size();
-      if (tried > kMaxFailuresTried) return;
+      const std::size_t unknown = book_.unknown_failures(*standing.job);
+      if (unknown > left) {
+        book_.to_cover().insert_or_assign(id, SIZE_MAX);
+        continue;
+      }
+      left -= unknown;
       auto wanted = book_.surviving(*standing.job);
       if (!wanted || !wanted->complete || wanted->reservation == nullptr) continue;
       (void)ledger_.release(standing.reservation->job, standing.reservation->qos_class);
@@ -283,9 +289,15 @@ void add_guarantee_changes(const ClusterState& state, std::vector<EventBody>& ev
                            std::int64_t now_us) {
   if (state.guaranteed->empty() || events.empty()) return;
   ClusterState after = state;
-  for (const auto& body : events) apply(after, Event{after.seq + 1, after.term, now_us, {}, body});
+  const auto follow = [&](const std::vector<EventBody>& bodies) {
+    for (const auto& body : bodies) apply(after, Event{after.seq + 1, after.term, now_us, {}, body});
+  };
+  follow(events);
   auto changes = guarantee_changes(state, after, book, now_us);
+  follow(changes);
+  auto alarms = guarantee_alarm_changes(after);
   std::ranges::move(changes, std::back_inserter(events));
+  std::ranges::move(alarms, std::back_inserter(events));
 }
 
 }  // namespace railweave::control

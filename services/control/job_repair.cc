@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "services/control/guarantee_repair.h"
+
 namespace railweave::control {
 namespace {
 
@@ -67,6 +69,19 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
   }
   const auto& topology = state.topology();
   RequestedRepair repair;
+  if (command.for_guarantee) {
+    if (!job->guarantee || !job->guarantee->at_risk()) {
+      return fail(ErrorKind::conflict, "jobs.guaranteeHolds", to_string(job->id) + " has no guarantee at risk");
+    }
+    auto move = plan_guarantee_move(state, *job, placers);
+    if (!move) {
+      return fail(ErrorKind::conflict, "repair.noSpare",
+                  "no other nodes are known on which the guarantee of " + to_string(job->id) + " would hold");
+    }
+    repair.lost = std::move(move->left);
+    repair.plan = std::move(move->plan);
+    return repair;
+  }
   std::set<fabric::GpuId> named;
   std::set<std::string> nodes;
   const auto host_of = [&](const std::string& name) -> Result<fabric::HostId> {

@@ -30,7 +30,7 @@ struct RequestedRepair {
   std::vector<std::string> to_drain;  // nodes of GPUs that the state does not know to be lost
   scheduler::RepairPlan plan;
 };
-// Errors: jobs.notRunning, jobs.notDamaged, nodes.notFound, and those of scheduler::plan_repair().
+// Errors: jobs.notRunning, jobs.notDamaged, jobs.guaranteeHolds, nodes.notFound, and those of scheduler::plan_repair().
 Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const RepairJob& command,
                                               PlacerCache& placers);
 

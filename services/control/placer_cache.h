@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "scheduler/placement/bundle_traffic.h"
@@ -17,6 +18,10 @@ namespace railweave::control {
 
 class PlacerCache {
  public:
+  // Routes may be shared with others: tables of large fabrics are large, and so is what failures would do to them.
+  explicit PlacerCache(std::shared_ptr<RoutingCache> routing = std::make_shared<RoutingCache>())
+      : guarantees_(std::move(routing)) {}
+
   scheduler::Placer& at(const ClusterState& state);
   // What guarantees take of links: bring it to the state before asking it.
   [[nodiscard]] GuaranteeBook& guarantees() { return guarantees_; }

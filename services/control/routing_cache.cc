@@ -1,5 +1,6 @@
 #include "services/control/routing_cache.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace railweave::control {
@@ -47,21 +48,34 @@ Result<FabricRoutesPtr> RoutingCache::at(const ClusterState& state) {
     return fail(ErrorKind::conflict, "routes.noFabric", "there is no fabric to route yet", {},
                 "import one: railweave fabric import FILE, or PUT /v1/fabric/topology");
   }
+  return on(state.view);
+}
+
+Result<FabricRoutesPtr> RoutingCache::on(const FabricView& view) {
   const std::lock_guard lock(mutex_);
-  if (latest_ && latest_->input.view.topology_ptr() == state.view.topology_ptr()) {
-    if (same_overlay(state.view, latest_->input.view)) return latest_;
-    auto rerouted = reroute(*latest_, state.view);
-    if (rerouted) latest_ = *rerouted;
-    return rerouted;
+  std::erase_if(kept_,
+                [&](const FabricRoutesPtr& one) { return one->input.view.topology_ptr() != view.topology_ptr(); });
+  const auto known =
+      std::ranges::find_if(kept_, [&](const FabricRoutesPtr& one) { return same_overlay(view, one->input.view); });
+  if (known != kept_.end()) {
+    std::rotate(kept_.begin(), known, known + 1);
+    return kept_.front();
   }
-  auto scope = fabric::RoutingScope::make(state.view.topology_ptr(), {.switch_management = switch_management_});
+  auto made = kept_.empty() ? route_whole(view) : reroute(*kept_.front(), view);
+  if (!made) return made;
+  if (kept_.size() == kKept) kept_.pop_back();
+  kept_.insert(kept_.begin(), *made);
+  return made;
+}
+
+Result<FabricRoutesPtr> RoutingCache::route_whole(const FabricView& view) const {
+  auto scope = fabric::RoutingScope::make(view.topology_ptr(), {.switch_management = switch_management_});
   if (!scope) return std::unexpected(std::move(scope.error()));
   fabric::EngineChoice choice = fabric::choose_engine(**scope);
-  fabric::RoutingInput input{.view = state.view, .scope = std::move(*scope), .threads = fabric::part_count()};
+  fabric::RoutingInput input{.view = view, .scope = std::move(*scope), .threads = fabric::part_count()};
   auto routing = choice.engine->route(input);
   if (!routing) return std::unexpected(std::move(routing.error()));
-  latest_ = std::make_shared<const FabricRoutes>(std::move(input), std::move(choice), std::move(*routing));
-  return latest_;
+  return std::make_shared<const FabricRoutes>(std::move(input), std::move(choice), std::move(*routing));
 }
 
 }  // namespace railweave::control

@@ -67,6 +67,11 @@ void print_answer(Output& output, const Json& answer, bool dry_run) {
   for (const auto& objection : list(answer, "objections")) sheet.add("Objection", {text_of(objection), Tone::bad});
   sheet.add("Cuts off", some(list(answer, "cutsOff"), "device", count_of(answer, "cutsOffCount")));
   sheet.add("Jobs", jobs_text(answer));
+  for (const auto& lost : list(answer, "guaranteesAtRisk")) {
+    sheet.add("Guarantee", {text_of(lost, "job") + " of " + text_of(lost, "tenant") +
+                                " would be at risk: " + text_of(lost, "reason"),
+                            Tone::bad});
+  }
   if (field(answer, "residualCapacity").is_number()) {
     sheet.add("Tables", text_of(answer, "changedEntries") + " entries of " + text_of(answer, "changedSwitches") +
                             " switches change");

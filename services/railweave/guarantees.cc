@@ -1,4 +1,4 @@
-// railweave guarantees list|links|certificate|verify|caps|partition.
+// railweave guarantees list|links|reroute|certificate|verify|caps|partition.
 #include "services/railweave/certificate_check.h"
 #include "services/railweave/command_failure.h"
 #include "services/railweave/listing.h"
@@ -47,6 +47,11 @@ ListView view() {
             }},
            {"AT RISK", risk_cell, Align::right},
            {"TIGHTEST LINK", tightest_cell},
+           {"IN FORCE",
+            [](const Json& item) {
+              const std::string level = text_of(field(item, "inForce"), "level");
+              return Cell(level, level == "planned" ? Tone::warning : Tone::good);
+            }},
            {"ENFORCED BY", enforced_cell, Align::left, true},
            text_column("REASON", "reason", true)},
           "no job has a guarantee (railweave contracts set TENANT --guaranteed GBPS gives one)"};
@@ -71,6 +76,27 @@ void print_links(Session& session, std::uint64_t top) {
   }
   if (table.rows() == 0) return output.note("nothing is reserved on any link");
   output.text(table.text(output.terminal()));
+}
+
+void print_reroute(Session& session) {
+  Output& output = session.output;
+  const Json answer = session.service().get(Target("/v1/guarantees/reroute"));
+  if (output.is_document()) return output.document(answer);
+  Sheet sheet;
+  const auto jobs = [&](const char* name) {
+    return list(answer, name).empty() ? std::string("none") : joined(list(answer, name), 8);
+  };
+  sheet.add("Would hold again", jobs("holdAgain"));
+  sheet.add("At risk still", jobs("stillAtRisk"));
+  if (!list(answer, "costs").empty()) {
+    sheet.add("Entries that change", text_of(answer, "changedEntries"));
+    sheet.add("Lose coverage", text_of(answer, "loseCoverage"));
+  }
+  sheet.add("Done", "nothing: routes follow from the fabric alone");
+  Table table({{"LINK"}, {"COST", Align::right}});
+  for (const Json& cost : list(answer, "costs")) table.add({text_of(cost, "link"), text_of(cost, "cost")});
+  output.text(sheet.text(output.terminal()));
+  if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
 }
 
 void print_caps(Session& session, const std::string& job) {
@@ -141,6 +167,11 @@ void add_guarantee_commands(CLI::App& root, Session& session) {
                                         {"railweave guarantees links --top 50"});
   add_number_option(links_command, "--top", *top, "At most so many links", {.least = 1, .most = 10'000});
   on_run(links_command, session, [&session, top] { print_links(session, *top); });
+
+  CLI::App& reroute_command =
+      add_command(guarantees, "reroute", "Link costs by which guarantees at risk would hold on other routes",
+                  {"railweave guarantees reroute"});
+  on_run(reroute_command, session, [&session] { print_reroute(session); });
 
   auto path = std::make_shared<std::string>();
   CLI::App& certificate_command =

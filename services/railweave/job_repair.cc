@@ -10,6 +10,7 @@ namespace railweave::cli {
 namespace {
 
 struct RepairOptions {
+  bool guarantee = false;
   std::string id, reason;
   std::vector<std::string> nodes, gpus;
   bool dry_run = false;
@@ -49,6 +50,7 @@ void repair(Session& session, const RepairOptions& options) {
   Json body = Json::object();
   if (!options.nodes.empty()) body["nodes"] = options.nodes;
   for (const auto& gpu : options.gpus) body["gpus"].push_back(gpu_named(gpu));
+  if (options.guarantee) body["guarantee"] = true;
   if (!options.reason.empty()) body["reason"] = options.reason;
   api::ClientRequest request;
   request.method = api::Method::post;
@@ -89,6 +91,8 @@ void add_job_repair_commands(CLI::App& jobs, Session& session) {
   repeated("--node", options->nodes, "NODE", "This node is lost, beside what the fabric's links say; it is drained");
   repeated("--gpu", options->gpus, "NODE:INDEX", "This GPU is lost; its node is drained");
   repair_command.add_option("--reason", options->reason, "For its history")->type_name("TEXT");
+  repair_command.add_flag("--guarantee", options->guarantee,
+                          "Nothing is lost: away from links that are too full for its guarantee");
   repair_command.add_flag("--dry-run", options->dry_run, "Only show what would move");
   on_run(repair_command, session, [&session, options] { repair(session, *options); });
 

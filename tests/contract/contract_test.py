@@ -44,7 +44,8 @@ EXCUSED = [
     ("repairJob", 503, "*", "the fabric of that case has no room to repair in; its refusal comes before the store"),
     ("putSubnetMode", 503, "*", "without a connection only observe can be set, which stores nothing"),
     ("submitJob", 422, "admission.noPorts", "all GPUs of the small fabric have adapters"),
-    ("submitJob", 422, "admission.tooManyFailures", "needs a job that crosses more than 4,000 links"),
+    ("submitJob", 409, "admission.tooManyFailures", "needs a job that crosses more than 4,000 links"),
+    ("putContract", 409, "admission.tooManyFailures", "needs a job that crosses more than 4,000 links"),
     ("putContract", 409, "contracts.noKeys", "needs 32,766 contracts"),
     ("putTopology", 413, "input.tooLarge", "the server's own limit on the body is the same"),
 ]

@@ -42,12 +42,12 @@ COMPUTED = {
     "getLink": {"path": {"id": "a/1--b/1"}}, "listNvlinkDomains": {}, "getNvlinkDomain": {"path": {"id": "nv-1"}},
     "listRails": {}, "listRacks": {}, "listSubnets": {}, "queryPlacement": {"body": {"gpus": 1}}, "listJobs": {},
     "getJob": {"path": {"id": "job-000001"}}, "listWaiting": {}, "listShares": {}, "getStranded": {}, "getDefragmentation": {},
-    "repairJob": {"path": {"id": "job-000001"}, "body": {}},
+    "repairJob": {"path": {"id": "job-000001"}, "body": {}}, "putContract": {"path": {"tenant": "a"}, "body": {}},
     "getSubnet": {"path": {"id": "compute"}}, "getSync": {}, "getForwardingTable": {"path": {"id": "leaf-1"}}, "listAlarms": {},
     "listDrains": {}, "drainLink": {"path": {"id": LINK}}, "drainSwitch": {"path": {"id": "leaf-1"}},
     "drainNode": {"path": {"id": "node-1"}},
     "listRanks": {"path": {"id": "job-000001"}}, "listEvents": {}, "getRoutes": {}, "auditRoutes": {}, "getPath": {}, "getFdbs": {},
-    "listGuarantees": {}, "listGuaranteedLinks": {}, "getCertificate": {}, "diffRoutes": {"body": {}},
+    "listGuarantees": {}, "listGuaranteedLinks": {}, "getCertificate": {}, "proposeReroute": {}, "diffRoutes": {"body": {}},
 }
 
 

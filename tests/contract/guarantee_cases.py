@@ -103,6 +103,8 @@ def admission(session):
     session.call("putContract", 200, path={"tenant": TENANT}, body=TERMS)
     asked = session.call("queryPlacement", 200, body=job()).json
     assert asked["guarantee"]["guaranteedGbpsPerPort"] == 50 and asked["guarantee"]["state"] == "holds", asked
+    assert asked["qos"] == {"class": "all-reduce", "serviceLevel": 2, "trafficClass": 104, "pkey": "0x8001"}, asked
+    assert asked["reservation"]["links"] > 4 and asked["reservation"]["mostGbpsOnALink"] == 100, asked
     first = session.call("submitJob", 201, body=job()).json
     assert first["guarantee"]["class"] == "all-reduce", first
     problem = session.call("submitJob", 409, "admission.linksFull", body=job()).json
@@ -110,6 +112,9 @@ def admission(session):
     assert problem["links"][0]["limitGbps"] == 133.0 and first["id"] in problem["detail"], problem
     what_if = session.call("queryPlacement", 200, body=job()).json
     assert what_if["outcome"] == "notNow" and what_if["code"] == "admission.linksFull", what_if
+    assert what_if["links"][0]["holders"] == [{"job": first["id"], "gbps": 100.0}], what_if
+    session.call("repairJob", 409, "jobs.guaranteeHolds", path={"id": first["id"]}, body={"guarantee": True})
+    session.call("repairJob", 400, "body.invalidField", path={"id": first["id"]}, body={"guarantee": True, "nodes": ["a"]})
     beside = session.call("submitJob", 201, body=job(bandwidth={"qosClass": "all-to-all", "guaranteedGbpsPerPort": 30})).json
     session.call("cancelJob", 200, path={"id": beside["id"]})
     best = session.call("submitJob", 201, body=job(bandwidth={"guaranteedGbpsPerPort": 0})).json
@@ -160,6 +165,7 @@ def guarantees(session):
     assert [one["job"] for one in items] == [hose, ring], items
     assert items[0]["tightestLink"]["reservedGbps"] == 100 and items[0]["tightestLink"]["limitGbps"] == 133, items[0]
     assert {means["strength"] for means in items[0]["enforcement"]} == {"hardware", "planned"}, items[0]
+    assert items[0]["inForce"]["level"] == "planned" and items[0]["inForce"]["statement"], items[0]
     page = session.call("listGuarantees", 200, query={"limit": "1"}).json
     assert session.call("listGuarantees", 200, query={"cursor": page["nextCursor"]}).json["items"][0]["job"] == ring
     assert session.call("listGuarantees", 200, query={"tenant": "research"}).json["items"] == []
@@ -175,6 +181,8 @@ def guarantees(session):
     assert links["items"][0]["classes"][0]["holders"][0] == {"job": hose, "gbps": 100.0}, links
     session.call("listGuaranteedLinks", 400, "query.invalidNumber", query={"top": "-1"})
     session.call("listGuaranteedLinks", 400, "query.unknownParameter", query={"limit": "1"})
+    assert session.call("proposeReroute", 200).json["holdAgain"] == []
+    session.call("proposeReroute", 400, "query.unknownParameter", query={"limit": "1"})
     certificate = session.call("getCertificate", 200).json
     assert {one["job"] for one in certificate["jobs"]} == {hose, ring} and certificate["linksDown"] == [], certificate
     session.call("getCertificate", 400, "query.unknownParameter", query={"format": "json"})
@@ -197,8 +205,14 @@ def guarantees(session):
     nccl = session.call("listRanks", 200, path={"id": hose}, query={"format": "nccl"}).body.decode()
     assert "NCCL_IB_SL=2 NCCL_IB_TC=104" in nccl, nccl[:300]
 
+    assert session.call("listRanks", 200, path={"id": hose}).json["items"][0]["env"] == {"NCCL_IB_SL": "2", "NCCL_IB_TC": "104"}
+
     # Without its spine the leaves are apart: at risk at once, restored with it.
+    told = session.call("drainSwitch", 200, path={"id": "spine-1"}, query={"dryRun": ""}, body={"force": True}).json
+    assert [one["job"] for one in told["guaranteesAtRisk"]] == [hose] and told["guaranteesAtRisk"][0]["reason"], told
     session.call("drainSwitch", 200, path={"id": "spine-1"}, body={"force": True, "reason": "maintenance"})
+    raised = {one["id"]: one for one in session.call("listAlarms", 200).json["items"]}
+    assert f"guarantee.atRisk:{hose}" in raised and raised[f"guarantee.atRisk:{hose}"]["jobs"] == [hose], raised
     lost = session.call("listGuarantees", 200, query={"state": "atRisk"}).json["items"]
     assert [one["job"] for one in lost][:1] == [hose] and lost[0]["reason"] and lost[0]["atRiskSince"], lost
     assert hose not in {one["job"] for one in session.call("getCertificate", 200).json["jobs"]}
@@ -207,6 +221,9 @@ def guarantees(session):
     session.call("undrainSwitch", 204, path={"id": "spine-1"})
     back = session.call("listGuarantees", 200).json["items"]
     assert [(one["job"], one["state"]) for one in back] == [(hose, "holds")] and back[0]["atRiskTotalMs"] > 0, back
+    assert not [one for one in session.call("listAlarms", 200).json["items"] if one["kind"] == "guarantee.atRisk"]
+    history = [line["reason"] for line in session.call("getJob", 200, path={"id": hose}).json["history"]]
+    assert any("guarantee at risk" in line for line in history) and any("holds again" in line for line in history), history
     session.call("putContract", 200, path={"tenant": TENANT}, body={"guaranteedGbps": 40, "classes": TERMS["classes"]})
     assert session.call("getJob", 200, path={"id": hose}).json["guarantee"]["guaranteedGbpsPerPort"] == 40
     session.call("cancelJob", 200, path={"id": hose})

@@ -30,7 +30,7 @@ std::function<Result<ReservedLoads>(const ClusterState&)> reserved_by(std::share
 }  // namespace
 
 LiveSubnets::LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, std::function<void(const std::string&)> warn)
-    : loop_(loop), warn_(std::move(warn)) {
+    : loop_(loop), warn_(std::move(warn)), routes_(loop.routes()) {
   for (auto& subnet : subnets) {
     const std::string name = subnet.options.subnet;
     SubnetSurroundings with{.connect = std::move(subnet.connect),

@@ -55,7 +55,7 @@ class LiveSubnets final : public LiveFabric {
 
   ControlLoop& loop_;
   std::function<void(const std::string&)> warn_;
-  const std::shared_ptr<RoutingCache> routes_ = std::make_shared<RoutingCache>();
+  const std::shared_ptr<RoutingCache> routes_;  // the loop's
   RoutingCache host_routes_{false};
   std::vector<Running> running_;
   std::atomic<bool> stopping_ = false;

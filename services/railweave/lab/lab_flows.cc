@@ -167,14 +167,16 @@ void note_jobs(Output& output, const std::vector<FlowJob>& jobs, const fabric::Q
   }
 }
 
-fabric::RouteWithout routes_without(const RoutedFabric& routed) {
-  return [&routed](fabric::LinkId link) -> Result<fabric::ForwardingTables> {
+fabric::ChangesWithout changes_without(const RoutedFabric& routed) {
+  return [&routed](fabric::LinkId link) -> Result<fabric::RouteChangesPtr> {
     fabric::FabricView view = routed.view;
     view.set_state(link, fabric::LinkState::down);
+    const auto& tables = routed.routing.tables;
     const auto* engine = fabric::find_engine(routed.report.engine);
-    auto rerouted = engine->reroute(routed.routing, {.view = view, .scope = routed.routing.tables.scope_ptr()});
+    auto rerouted = engine->reroute(routed.routing, {.view = view, .scope = tables.scope_ptr()});
     if (!rerouted) return std::unexpected(rerouted.error());
-    return std::move(rerouted->tables);
+    return std::make_shared<const fabric::RouteChanges>(
+        fabric::route_changes(tables, rerouted->tables, tables.scope().arc_of(link).plane));
   };
 }
 
@@ -199,7 +201,9 @@ void run(Session& session, const LabFlowsOptions& options) {
   const fabric::PathWalker walker(routed.view, routed.routing.tables);
   fabric::HoseLoads loads(routed.view, routed.routing.tables);
   std::vector<FlowJob> jobs = place_jobs(requests, routed.view, walker);
-  admit_jobs(jobs, classes, loads, routes_without(routed));
+  admit_jobs(jobs, classes, loads, [&](const fabric::Reservation& wanted) {
+    return fabric::load_surviving_failures(wanted, loads, changes_without(routed));
+  });
   if (!options.traffic.empty()) add_traffic_file(options.traffic, *file.topology, classes, jobs);
   if (options.adversarial) add_flooding_ports(jobs, *file.topology, classes);
 

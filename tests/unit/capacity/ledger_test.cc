@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "fabric/capacity/hose_routes.h"
 #include "fabric/capacity/loads_of.h"
 #include "fabric/capacity/reroute.h"
 #include "tests/unit/capacity/naive_hose.h"
@@ -99,6 +100,11 @@ Failed fail_one(const testing::Routed& fabric, LinkId link) {
   return {std::move(view), after.tables};
 }
 
+Result<RouteChangesPtr> changes_without(const testing::Routed& fabric, LinkId link) {
+  return std::make_shared<const RouteChanges>(
+      route_changes(fabric.routing.tables, fail_one(fabric, link).tables, fabric.scope->arc_of(link).plane));
+}
+
 // After a reroute, jobs that are not recomputed have the loads they had; those that are have what a fresh one gives.
 TEST(Reroute, RecomputesThoseWhoseRoutesChangedAndLeavesOthersAsTheyAre) {
   std::size_t recomputed = 0, left = 0;
@@ -189,8 +195,8 @@ TEST(SurvivingFailures, ReserveEnoughForEachFailureOfALink) {
     ends.resize(std::min<std::size_t>(ends.size(), 8));
     const auto job = hose_of("job", ends, 100, 0);
     HoseLoads loads(fabric.view, fabric.routing.tables);
-    const auto surviving = load_surviving_failures(
-        *job, loads, [&](LinkId link) -> Result<ForwardingTables> { return fail_one(fabric, link).tables; });
+    const auto surviving =
+        load_surviving_failures(*job, loads, [&](LinkId link) { return changes_without(fabric, link); });
     ASSERT_TRUE(surviving);
     std::vector<testing::NaivePort> ports;
     for (const PortId port : ends) ports.push_back({port, 100, 100});
@@ -208,6 +214,82 @@ TEST(SurvivingFailures, ReserveEnoughForEachFailureOfALink) {
     }
   }
   EXPECT_GT(covered, 50U);
+}
+
+// What is found from changed entries alone is what each failed fabric gives when everything is computed on it anew,
+// load by load: no more and no less.
+TEST(SurvivingFailures, AreTheWorstOfEveryFailedFabricComputedWhole) {
+  std::size_t covered = 0, not_covered = 0, raised = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const testing::Routed fabric = testing::random_fabric(
+        seed,
+        seed % 3 == 0 ? testing::Health::even : (seed % 3 == 1 ? testing::Health::uneven : testing::Health::failures));
+    std::mt19937_64 random(seed);
+    std::vector<PortId> ends = fabric.ends;
+    std::ranges::shuffle(ends, random);
+    ends.resize(std::min<std::size_t>(ends.size(), 3 + random() % 20));
+    auto job = hose_of("job", {}, 0, 0);
+    for (const PortId port : ends) {
+      job->ports.push_back(
+          {port, static_cast<std::int64_t>(1 + random() % 300), static_cast<std::int64_t>(1 + random() % 300)});
+    }
+    if (seed % 4 == 0) {
+      job->promise = TrafficPromise::pattern;
+      for (int i = 0; i < 30; ++i) {
+        const PortId from = ends[random() % ends.size()], to = ends[random() % ends.size()];
+        if (from != to) job->flows.push_back({{from, to}, static_cast<std::int64_t>(1 + random() % 300)});
+      }
+    }
+    if (seed % 5 == 0) job->reserved_permille = 700;
+    HoseLoads loads(fabric.view, fabric.routing.tables);
+    const auto got = load_surviving_failures(*job, loads, [&](LinkId link) { return changes_without(fabric, link); });
+    ASSERT_TRUE(got);
+    const auto plain = load_of_promise(*job, loads, PathWalker(fabric.view, fabric.routing.tables));
+    LoadVector worst = plain.loads;
+    std::vector<LinkId> survived, cut;
+    for (const LinkId link : fabric.view.topology().links()) {
+      const auto way = static_cast<DirectedLink>(link.index() * 2);
+      if (load_on(plain.loads, way) == 0 && load_on(plain.loads, way + 1) == 0) continue;
+      bool whole = plain.complete && fabric.view.topology().joins_switches(link);
+      if (whole) {
+        const Failed after = fail_one(fabric, link);
+        HoseLoads after_loads(after.view, after.tables);
+        const auto load = load_of_promise(*job, after_loads, PathWalker(after.view, after.tables));
+        whole = load.complete;
+        if (whole) worst = larger_of(worst, load.loads);
+      }
+      (whole ? survived : cut).push_back(link);
+    }
+    ASSERT_EQ(got->covered, survived);
+    ASSERT_EQ(got->not_covered, cut);
+    ASSERT_EQ(got->worst.loads, worst);
+    covered += survived.size();
+    not_covered += plain.complete ? cut.size() : 0;
+    raised += worst != plain.loads ? 1U : 0U;
+  }
+  EXPECT_GT(covered, 500U);
+  EXPECT_GT(not_covered, 50U);
+  EXPECT_GT(raised, 20U);
+}
+
+// Entries that still lead to the link that is down lose what comes by it: no failure that is survived.
+TEST(SurvivingFailures, AreNoneWhereEntriesStayOnTheDeadLink) {
+  const testing::Routed fabric = testing::random_fabric(3, testing::Health::even);
+  std::vector<HosePort> ports;
+  for (const PortId port : fabric.ends) {
+    if (fabric.scope->plane_of(fabric.scope->find(port)) == PlaneId(0)) ports.push_back({port, 10, 10});
+  }
+  HoseRoutes routes(fabric.view, fabric.routing.tables, PlaneId(0), ports);
+  ASSERT_TRUE(routes.complete());
+  HoseLoads loads(fabric.view, fabric.routing.tables);
+  std::size_t crossed = 0;
+  for (const LinkLoad& load : loads.load(ports).loads) {
+    if (!fabric.view.topology().joins_switches(link_of(load.link))) continue;
+    ++crossed;
+    EXPECT_FALSE(routes.loads_without(link_of(load.link), {PlaneId(0), {}}));
+  }
+  EXPECT_GT(crossed, 0U);
 }
 
 TEST(PatternLoad, SumsFlowsAndNeverNeedsMoreThanTheHose) {

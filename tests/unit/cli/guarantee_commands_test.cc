@@ -92,13 +92,48 @@ TEST(Guarantees, ListTellsWhatHoldsAndWhatDoesNot) {
                   R"({"job":"job-000002",)" +
                   terms +
                   R"("state":"atRisk","surviveLinkFailure":false,"covered":false,"atRiskTotalMs":0,"reason":"2 links",)"
-                  R"("tightestLink":null,"enforcement":[]}],"nextCursor":null,"seq":3})");
+                  R"("tightestLink":null,"enforcement":[],"inForce":{"level":"hardware","statement":""}}],)"
+                  R"("nextCursor":null,"seq":3})");
   const Finished listed = service.run({"guarantees", "list"});
   EXPECT_THAT(listed.out, AllOf(HasSubstr("120 of 133 Gb/s, a/1->b/2"), HasSubstr("used up"), HasSubstr("61 s"),
-                                HasSubstr("at risk"), Not(HasSubstr("functionRate"))));
+                                HasSubstr("at risk"), HasSubstr("hardware"), Not(HasSubstr("functionRate"))));
   EXPECT_THAT(service.run({"guarantees", "list", "-o", "wide"}).out, HasSubstr("functionRate (planned)"));
   (void)service.run({"guarantees", "list", "--at-risk", "--tenant", "t"});
   EXPECT_THAT(service.asked().back().target, AllOf(HasSubstr("state=atRisk"), HasSubstr("tenant=t")));
+}
+
+TEST(Guarantees, AQuestionTellsWhatWouldBeGivenAndWhatIsInTheWay) {
+  StubService service;
+  std::string answer =
+      R"({"outcome":"placed","placement":{"level":"leaf","nodesUsed":2,"domainsUsed":2,"groupsAtLevel":1,)"
+      R"("dataRingsOnRails":true},"ranks":{"count":2},"groups":{},"predicted":null,"alternatives":[],"guarantee":)"
+      R"({"class":"all-reduce","guaranteedGbpsPerPort":50},"reservation":{"links":12,"mostGbpsOnALink":100,)"
+      R"("reservedPermille":500,"coversLinkFailure":false},"qos":{"class":"all-reduce","serviceLevel":2,)"
+      R"("trafficClass":104,"pkey":"0x8001"},"warnings":[]})";
+  service.on(Method::post, "/v1/placements/query", [&](const Request&) { return Response::json(answer); });
+  EXPECT_THAT(service.run({"place", "--tp", "2"}).out,
+              AllOf(HasSubstr("50 Gb/s at each port, class all-reduce (NCCL_IB_SL=2 NCCL_IB_TC=104)"),
+                    HasSubstr("up to 100 Gb/s on 12 links, over-committed: 500 of 1000")));
+  answer = R"({"outcome":"notNow","code":"admission.linksFull","reason":"1 link has too little left","explanation":)"
+           R"({"excluded":[],"counterfactuals":[]},"links":[{"link":"a/1->b/2","wantedGbps":100,"reservedGbps":120,)"
+           R"("limitGbps":133,"holders":[{"job":"job-000001","gbps":120}]}],"warnings":[]})";
+  EXPECT_THAT(service.run({"place", "--tp", "2"}).out,
+              AllOf(HasSubstr("a/1->b/2"), HasSubstr("133"), HasSubstr("job-000001 120")));
+}
+
+TEST(Guarantees, OtherRoutesAndNodesAreProposedAndAskedFor) {
+  StubService service;
+  service.get("/v1/guarantees/reroute",
+              R"({"costs":[{"link":"a/1--b/2","cost":1.5}],"holdAgain":["job-000002"],"stillAtRisk":[],)"
+              R"("loseCoverage":0,"changedEntries":12,"tried":2,"applied":false,"seq":3})");
+  EXPECT_THAT(service.run({"guarantees", "reroute"}).out,
+              AllOf(HasSubstr("job-000002"), HasSubstr("a/1--b/2"), HasSubstr("1.5"), HasSubstr("nothing")));
+  service.on(Method::post, "/v1/jobs/{id}/repair", [](const Request&) {
+    return Response::json(
+        R"({"job":"job-000002","lost":[],"drains":[],"placedAnew":false,"within":"node","moves":[]})");
+  });
+  EXPECT_EQ(service.run({"jobs", "repair", "job-000002", "--guarantee", "--dry-run"}).exit_code, 0);
+  EXPECT_EQ(Json::parse(service.asked().back().body), Json({{"guarantee", true}}));
 }
 
 TEST(Guarantees, LinksCapsAndPartitionsArePrinted) {

@@ -113,8 +113,9 @@ TEST(Guarantee, IsAtRiskInTheSameBatchAsTheLinkAndRestoredWithIt) {
   const std::string cable = cluster.cable("leaf-0", "spine-0");
   const auto failed = cluster.ask(Cluster::report(cable, LinkState::down));
   ASSERT_TRUE(failed);
-  ASSERT_EQ(failed->size(), 2U);
+  ASSERT_EQ(failed->size(), 3U);
   EXPECT_TRUE(std::holds_alternative<LinksChanged>((*failed)[0]));
+  EXPECT_EQ(heading((*failed)[2]).type, "alarm.raised");
   const auto& lost = std::get<GuaranteeChanged>((*failed)[1]);
   EXPECT_EQ(heading((*failed)[1]).type, "guarantee.atRisk");
   EXPECT_EQ(lost.job, job);
@@ -128,8 +129,9 @@ TEST(Guarantee, IsAtRiskInTheSameBatchAsTheLinkAndRestoredWithIt) {
 
   const auto back = cluster.ask(Cluster::report(cable, LinkState::up));
   ASSERT_TRUE(back);
-  ASSERT_EQ(back->size(), 2U);
+  ASSERT_EQ(back->size(), 3U);
   EXPECT_EQ(heading((*back)[1]).type, "guarantee.restored");
+  EXPECT_EQ(heading((*back)[2]).type, "alarm.cleared");
   EXPECT_EQ(std::get<GuaranteeChanged>((*back)[1]).for_us, cluster.now_us - since);
   EXPECT_FALSE(cluster.guarantee(job).at_risk());
   EXPECT_EQ(cluster.guarantee(job).at_risk_total_us, cluster.now_us - since);
@@ -307,10 +309,10 @@ TEST_P(GuaranteeRandomTest, BookFollowsTheState) {
   other.classes = {};
   cluster.contract(other);
   std::size_t at_risk = 0;
-  std::size_t admitted = 0;
-  for (int step = 0; step < 60; ++step) {
+  std::size_t admitted = 0, moved = 0;
+  for (int step = 0; step < 80; ++step) {
     const auto& t = cluster.state.topology();
-    switch (pick(8)) {
+    switch (pick(11)) {
       case 0:
       case 1:
       case 2: {
@@ -341,6 +343,32 @@ TEST_P(GuaranteeRandomTest, BookFollowsTheState) {
         cluster.must(up);
         break;
       }
+      case 7: {
+        const DrainTarget spine{DrainKind::network_switch, "spine-" + std::to_string(pick(3))};
+        if (cluster.state.drains->contains(spine)) {
+          cluster.must(ClearDrain{spine, {}});
+        } else {
+          cluster.must(RequestDrain{spine, {}, true, {}, cluster.state.view_version});
+        }
+        break;
+      }
+      case 8: {
+        auto policy = cluster.state.queue_rules->policy;
+        policy.classes = {{"high", static_cast<std::int32_t>(pick(3)) - 1, false, false}};
+        cluster.must(PutQueueRules{policy, {}});
+        break;
+      }
+      case 9: {
+        for (const JobId id : *cluster.state.guaranteed) {
+          if (!cluster.guarantee(id).at_risk()) continue;
+          RepairJob move;
+          move.id = id;
+          move.for_guarantee = true;
+          moved += cluster.ask(move).has_value() ? 1 : 0;
+          break;
+        }
+        break;
+      }
       default: {
         auto changed = cluster.state.contracts->at(pick(2) == 0 ? "t" : "u").terms;
         changed.guaranteed = RateMbps(static_cast<std::int64_t>(5'000 + pick(20) * 1'000));
@@ -357,11 +385,26 @@ TEST_P(GuaranteeRandomTest, BookFollowsTheState) {
         ASSERT_LE(book.ledger().reserved_mbps(link, c), book.ledger().limit_mbps(link, c)) << "step " << step;
       }
     }
+    std::set<std::string> alarmed, lapsed;
+    for (const auto& [id, alarm] : *cluster.state.alarms) alarmed.insert(alarm.subject_id);
+    for (const JobId id : *cluster.state.guaranteed) {
+      if (cluster.guarantee(id).at_risk()) lapsed.insert(to_string(id));
+    }
+    ASSERT_EQ(alarmed, lapsed) << "step " << step;
     for (const JobId id : *cluster.state.guaranteed) {
       const auto job = cluster.state.jobs.find(id);
-      if (!job->guarantee->at_risk()) continue;
-      ++at_risk;
       const auto wanted = fresh.plain(*job);
+      if (!job->guarantee->at_risk()) {
+        // Whatever is kept for failures besides, what it needs on the routes as they are is reserved.
+        ASSERT_TRUE(wanted.complete);
+        const auto held = book.ledger().reservations_of(to_string(id));
+        for (const auto& load : wanted.reservation->loads) {
+          ASSERT_EQ(held.size(), 1U);
+          ASSERT_GE(fabric::load_on(held.front()->loads, load.link), load.mbps) << to_string(id) << " step " << step;
+        }
+        continue;
+      }
+      ++at_risk;
       ASSERT_TRUE(!wanted.complete ||
                   !fresh.ledger().full_links(wanted.reservation->loads, wanted.reservation->qos_class).empty())
           << to_string(id) << " could have been restored at step " << step;
@@ -369,6 +412,7 @@ TEST_P(GuaranteeRandomTest, BookFollowsTheState) {
   }
   EXPECT_GT(admitted, 5U);
   RecordProperty("at_risk", static_cast<int>(at_risk));
+  RecordProperty("moved", static_cast<int>(moved));
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, GuaranteeRandomTest, ::testing::Range(1U, 25U));

@@ -90,7 +90,7 @@ std::vector<FlowJob> place_jobs(const std::vector<JobRequestEntry>& requests, co
 }
 
 void admit_jobs(std::vector<FlowJob>& jobs, const fabric::QosClasses& classes, fabric::HoseLoads& loads,
-                const fabric::RouteWithout& route_without) {
+                const fabric::SurvivingLoadOf& surviving) {
   fabric::Ledger ledger(fabric::whole_capacities_mbps(loads.view()), fabric::capacity_rules(classes));
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     FlowJob& job = jobs[i];
@@ -113,7 +113,7 @@ void admit_jobs(std::vector<FlowJob>& jobs, const fabric::QosClasses& classes, f
             {flow.ports, static_cast<std::int64_t>(std::ceil(part * static_cast<double>(job.guaranteed_mbps)))});
       }
     }
-    scheduler::BandwidthAdmission admission(classes, ledger, loads, route_without);
+    scheduler::BandwidthAdmission admission(classes, ledger, loads, surviving);
     const auto result = admission.admit(contract, request);
     if (const auto* admitted = std::get_if<scheduler::Admitted>(&result)) {
       ledger.reserve(admitted->reservation);

@@ -59,7 +59,7 @@ std::vector<FlowJob> place_jobs(const std::vector<JobRequestEntry>& requests, co
 
 // Reserves for those that ask for a guarantee, in order; one that does not fit goes on as best effort and says why.
 void admit_jobs(std::vector<FlowJob>& jobs, const fabric::QosClasses& classes, fabric::HoseLoads& loads,
-                const fabric::RouteWithout& route_without);
+                const fabric::SurvivingLoadOf& surviving);
 
 // Adds the flows of a file to the jobs they name, in place of what those would send themselves; those that name none
 // are jobs of their own, one per class. JSON: [{"from", "to", "class", "rateGbps", "job"}] or {"flows": [...]}; CSV

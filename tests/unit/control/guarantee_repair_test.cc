@@ -1,0 +1,268 @@
+// What is done for guarantees that do not hold: alarms from when they lapse until they hold, other nodes where the
+// tenant wants that, order by the queue's classes, and what drains and refusals say beforehand.
+#include <algorithm>
+#include <random>
+
+#include "services/control/admitted_placement.h"
+#include "services/control/drain_preview.h"
+#include "services/control/follow_up.h"
+#include "services/control/guarantee_alarms.h"
+#include "services/control/guarantee_coverage.h"
+#include "services/control/guarantee_recheck.h"
+#include "services/control/guarantee_routes.h"
+#include "tests/unit/control/guarantee_fixture.h"
+
+namespace railweave::control {
+namespace {
+
+using fabric::LinkState;
+using testing::Cluster;
+using testing::leaves_and_spines;
+
+scheduler::Contract terms(std::int64_t gbps, const std::string& tenant = "t") {
+  scheduler::Contract contract{.tenant = tenant, .guaranteed = RateMbps(gbps * 1000)};
+  contract.classes = {"all-reduce"};
+  return contract;
+}
+
+// What the state itself asks for, until it asks for nothing more.
+void settle(Cluster& cluster) {
+  QueueRunner queue(cluster.placers, 0);
+  FollowUp follow(cluster.placers, queue);
+  follow.begin();
+  for (int step = 0; step < 100; ++step) {
+    const auto events = follow.next(cluster.state, cluster.now_us);
+    if (events.empty()) return;
+    for (const auto& event : events) {
+      apply(cluster.state, Event{cluster.state.seq + 1, 1, cluster.now_us, "railweave", event});
+    }
+  }
+  FAIL() << "it never settles";
+}
+
+const Alarm* alarm_of(const Cluster& cluster, JobId job) {
+  const auto at = cluster.state.alarms->find(std::string(kGuaranteeAlarm) + ":" + to_string(job));
+  return at == cluster.state.alarms->end() ? nullptr : &at->second;
+}
+
+bool runs_on(const Cluster& cluster, JobId job, const std::string& node) {
+  const auto nodes = cluster.state.jobs.find(job)->nodes;
+  return std::ranges::find(nodes, node) != nodes.end();
+}
+
+// 4 leaves of 4 hosts, 2 spines; a job on two leaves at 60 Gb/s holds with both uplinks of a leaf, not with one.
+struct Apart {
+  explicit Apart(RepairPolicy repair) {
+    cluster.must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}, .repair = repair}, {}});
+    cluster.contract(terms(60));
+    cluster.must(Cluster::job("t", 8));
+    job = cluster.last_job;
+    leaf = runs_on(cluster, job, "node-0") ? 0 : 1;
+    while (!runs_on(cluster, job, "node-" + std::to_string(leaf * 4))) ++leaf;
+    cable = cluster.cable("leaf-" + std::to_string(leaf), "spine-0");
+  }
+  Cluster cluster{leaves_and_spines(4, 4, 2, 2)};
+  JobId job;
+  int leaf = 0;
+  std::string cable;
+};
+
+TEST(GuaranteeRepair, RaisesAnAlarmUntilItHoldsAgain) {
+  Apart apart(RepairPolicy::propose);
+  auto& cluster = apart.cluster;
+  EXPECT_EQ(alarm_of(cluster, apart.job), nullptr);
+  cluster.must(Cluster::report(apart.cable, LinkState::down));
+  ASSERT_TRUE(cluster.guarantee(apart.job).at_risk());
+  ASSERT_NE(alarm_of(cluster, apart.job), nullptr);
+  EXPECT_EQ(alarm_of(cluster, apart.job)->jobs, std::vector<std::string>{to_string(apart.job)});
+  const std::int64_t raised = alarm_of(cluster, apart.job)->raised_us;
+  cluster.now_us += 5'000'000;
+  cluster.must(Cluster::report(apart.cable, LinkState::up));
+  EXPECT_EQ(alarm_of(cluster, apart.job), nullptr);
+  EXPECT_GT(cluster.guarantee(apart.job).at_risk_total_us, 5'000'000);
+  EXPECT_GT(raised, 0);
+  std::string told;
+  for (const auto& line : cluster.state.jobs.find(apart.job)->history) told += line.reason + "\n";
+  EXPECT_NE(told.find("guarantee at risk: "), std::string::npos) << told;
+  EXPECT_NE(told.find("guarantee holds again, after 5 s"), std::string::npos) << told;
+
+  cluster.must(Cluster::report(apart.cable, LinkState::down));
+  ASSERT_NE(alarm_of(cluster, apart.job), nullptr);
+  cluster.must(EndJob{apart.job, JobState::completed, {}, {}});
+  EXPECT_EQ(alarm_of(cluster, apart.job), nullptr) << "nobody is promised it any more";
+}
+
+TEST(GuaranteeRepair, MovesToNodesWhereItHoldsWhereTheTenantWantsThat) {
+  Apart apart(RepairPolicy::apply);
+  auto& cluster = apart.cluster;
+  cluster.must(Cluster::report(apart.cable, LinkState::down));
+  ASSERT_TRUE(cluster.guarantee(apart.job).at_risk());
+  settle(cluster);
+  EXPECT_FALSE(cluster.guarantee(apart.job).at_risk());
+  EXPECT_EQ(alarm_of(cluster, apart.job), nullptr);
+  for (int host = 0; host < 4; ++host) {
+    EXPECT_FALSE(runs_on(cluster, apart.job, "node-" + std::to_string(apart.leaf * 4 + host)));
+  }
+  EXPECT_NE(cluster.state.jobs.find(apart.job)->history.back().reason.find("holds again"), std::string::npos);
+}
+
+TEST(GuaranteeRepair, ProposesElseAndMovesWhenAsked) {
+  Apart apart(RepairPolicy::propose);
+  auto& cluster = apart.cluster;
+  RepairJob wanted;
+  wanted.id = apart.job;
+  wanted.for_guarantee = true;
+  EXPECT_EQ(cluster.ask(wanted).error().error.code, "jobs.guaranteeHolds");
+  cluster.must(Cluster::report(apart.cable, LinkState::down));
+  settle(cluster);
+  ASSERT_TRUE(cluster.guarantee(apart.job).at_risk());
+  ASSERT_NE(alarm_of(cluster, apart.job), nullptr);
+  EXPECT_NE(alarm_of(cluster, apart.job)->text.find("--guarantee moves"), std::string::npos)
+      << alarm_of(cluster, apart.job)->text;
+  settle(cluster);  // says it once
+  const auto drains = cluster.state.drains->size();
+  cluster.must(wanted);
+  EXPECT_FALSE(cluster.guarantee(apart.job).at_risk());
+  EXPECT_EQ(cluster.state.drains->size(), drains) << "no node is lost";
+}
+
+TEST(GuaranteeRepair, SaysSoWhereNoNodesWouldDo) {
+  Cluster cluster(leaves_and_spines(2, 4, 2, 2));
+  cluster.must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}, .repair = RepairPolicy::apply}, {}});
+  cluster.contract(terms(60));
+  cluster.must(Cluster::job("t", 8));
+  cluster.must(Cluster::report(cluster.cable("leaf-0", "spine-0"), LinkState::down));
+  settle(cluster);
+  ASSERT_NE(alarm_of(cluster, cluster.last_job), nullptr);
+  EXPECT_NE(alarm_of(cluster, cluster.last_job)->text.find("no other nodes"), std::string::npos);
+}
+
+TEST(GuaranteeRepair, DegradesByTheClassesOfTheQueue) {
+  for (const bool gold_first : {true, false}) {
+    Cluster cluster(leaves_and_spines(2, 4, 2, 2));
+    auto policy = cluster.state.queue_rules->policy;
+    policy.classes = {{"lead", 5, false, false}, {"gold", gold_first ? 50 : -50, false, false}};
+    cluster.must(PutQueueRules{policy, {}});
+    cluster.contract(terms(30));
+    cluster.must(Cluster::job("t", 8, "lead"));
+    const JobId lead = cluster.last_job;
+    cluster.must(Cluster::job("t", 8, "gold"));
+    const JobId gold = cluster.last_job;
+    cluster.must(Cluster::report(cluster.cable("leaf-0", "spine-0"), LinkState::down));
+    EXPECT_EQ(cluster.guarantee(lead).at_risk(), gold_first);
+    EXPECT_EQ(cluster.guarantee(gold).at_risk(), !gold_first);
+  }
+}
+
+TEST(GuaranteeRepair, DrainsTellBeforehandWhichGuaranteesTheyCost) {
+  Apart apart(RepairPolicy::propose);
+  auto& cluster = apart.cluster;
+  GuaranteeBook book;
+  DrainPreview preview{.target = {DrainKind::network_switch, "spine-0"}};
+  preview_guarantees(cluster.state, book, preview);
+  ASSERT_EQ(preview.guarantees_at_risk.size(), 1U);
+  const auto told = preview.guarantees_at_risk.front();
+  EXPECT_EQ(told.job, apart.job);
+  cluster.must(RequestDrain{{DrainKind::network_switch, "spine-0"}, {}, true, {}, cluster.state.view_version});
+  EXPECT_TRUE(cluster.guarantee(apart.job).at_risk());
+  EXPECT_EQ(cluster.guarantee(apart.job).reason, told.reason);
+  EXPECT_EQ(cluster.guarantee(apart.job).links, told.links);
+  DrainPreview node{.target = {DrainKind::node, "node-0"}};
+  preview_guarantees(cluster.state, book, node);
+  EXPECT_TRUE(node.guarantees_at_risk.empty());
+}
+
+TEST(GuaranteeRepair, RefusalsNameTheLinksAndLimitsCountBeforeAPlaceIsLookedFor) {
+  Cluster cluster(leaves_and_spines(2, 4, 2, 2));
+  cluster.contract(terms(60));
+  cluster.must(Cluster::job("t", 8));
+  const auto full = admitted_placement(cluster.state, Cluster::job("t", 8).spec, cluster.placers, true);
+  ASSERT_FALSE(full);
+  ASSERT_FALSE(full.error().links.empty());
+  EXPECT_EQ(full.error().links[0].holders[0].job, to_string(cluster.last_job));
+  auto limited = terms(60);
+  limited.max_gpus = 10;
+  cluster.contract(limited);
+  // More GPUs than there are: the limit is what is said, for waiting would not help.
+  const auto over = admitted_placement(cluster.state, Cluster::job("t", 64).spec, cluster.placers, true);
+  ASSERT_FALSE(over);
+  EXPECT_EQ(over.error().error.code, "contracts.gpuLimit");
+  EXPECT_EQ(over.error().error.kind, ErrorKind::impossible);
+  EXPECT_EQ(admitted_placement(cluster.state, Cluster::job("t", 4).spec, cluster.placers, true).error().error.kind,
+            ErrorKind::conflict);
+}
+
+// Tables that come of a proposal, made and counted from nothing: what it says would hold, does.
+TEST(GuaranteeRoutes, ProposesOnlyWhatHolds) {
+  std::size_t proposed = 0, tried = 0;
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    Cluster cluster(leaves_and_spines(4, 4, 4, 2));
+    cluster.contract(terms(20 + static_cast<std::int64_t>(random() % 60)));
+    for (int i = 0; i < 3; ++i) (void)cluster.ask(Cluster::job("t", 4 + static_cast<std::uint32_t>(random() % 9)));
+    const auto& t = cluster.state.topology();
+    for (int i = 0; i < 4; ++i) {
+      const auto link = fabric::LinkId(random() % t.links().size());
+      if (t.joins_switches(link)) cluster.must(Cluster::report(t.link_text(link), LinkState::down));
+    }
+    GuaranteeBook book;
+    const auto proposal = plan_guarantee_routes(cluster.state, book);
+    ASSERT_TRUE(proposal);
+    tried += proposal->tried;
+    ASSERT_EQ(proposal->costs.empty(), proposal->hold_again.empty());
+    if (proposal->costs.empty()) continue;
+    ++proposed;
+    auto costs = std::make_shared<std::vector<float>>(t.links().size(), 1.0F);
+    for (const auto& cost : proposal->costs) {
+      (*costs)[t.find_link(cost.link).index()] = static_cast<float>(cost.cost);
+    }
+    const auto before = RoutingCache().at(cluster.state).value();
+    fabric::RoutingInput input = before->input;
+    input.link_cost = costs;
+    const auto routing = before->choice.engine->route(input).value();
+    EXPECT_TRUE(fabric::audit(input.view, routing.tables, routing.lanes).sound());
+    fabric::Ledger ledger(fabric::whole_capacities_mbps(input.view),
+                          fabric::capacity_rules(*cluster.state.qos_classes));
+    fabric::HoseLoads loads(input.view, routing.tables);
+    const std::set<JobId> again(proposal->hold_again.begin(), proposal->hold_again.end());
+    for (const JobId id : *cluster.state.guaranteed) {
+      const auto job = cluster.state.jobs.find(id);
+      if (job->guarantee->at_risk() && !again.contains(id)) continue;
+      auto one = std::make_shared<fabric::Reservation>(*book.plain(*job).reservation);
+      one->loads = loads.load(one->ports).loads;
+      EXPECT_TRUE(ledger.full_links(one->loads, one->qos_class).empty()) << to_string(id);
+      ledger.reserve(one);
+    }
+  }
+  EXPECT_GT(tried, 0U);
+  EXPECT_GT(proposed, 0U);
+}
+
+// What one report leaves to later is covered between commands, and only while there is something to cover.
+TEST(GuaranteeCoverage, GoesOnWhereAReportLeftOff) {
+  Cluster cluster(leaves_and_spines(2, 4, 2, 2));
+  auto surviving = terms(30);
+  surviving.survives_link_failure = true;
+  cluster.contract(surviving);
+  cluster.must(Cluster::job("t", 8));
+  const JobId job = cluster.last_job;
+  ASSERT_TRUE(cluster.guarantee(job).covered);
+  auto uncovered = cluster.guarantee(job);
+  uncovered.covered = false;
+  uncovered.basis = {};
+  apply(cluster.state, Event{cluster.state.seq + 1, 1, cluster.now_us, "test",
+                             GuaranteeChanged{job, "t", GuaranteeChange::covered, uncovered, 0}});
+  auto& book = cluster.placers.guarantees();
+  EXPECT_TRUE(next_coverage(cluster.state, book).events.empty()) << "nothing was left off";
+  book.to_cover()[job] = SIZE_MAX;
+  settle(cluster);
+  EXPECT_TRUE(cluster.guarantee(job).covered);
+  EXPECT_TRUE(book.to_cover().empty());
+  book.to_cover()[JobId(99)] = SIZE_MAX;
+  settle(cluster);
+  EXPECT_TRUE(book.to_cover().empty());
+}
+
+}  // namespace
+}  // namespace railweave::control
