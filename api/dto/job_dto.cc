@@ -4,6 +4,7 @@
 #include <set>
 
 #include "api/dto/contention_json.h"
+#include "api/dto/digest.h"
 #include "api/dto/guarantee_dto.h"
 #include "api/dto/guarantee_out.h"
 #include "api/dto/job_spec_json.h"
