@@ -1,9 +1,14 @@
 // railweave guarantees list|links|reroute|certificate|verify|caps|partition.
+#include <map>
+#include <set>
+#include <utility>
+
 #include "services/railweave/certificate_check.h"
 #include "services/railweave/command_failure.h"
 #include "services/railweave/listing.h"
 #include "services/railweave/number_option.h"
 #include "services/railweave/output_file.h"
+#include "services/railweave/table.h"
 
 namespace railweave::cli {
 namespace {
@@ -99,28 +104,55 @@ void print_reroute(Session& session) {
   if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
 }
 
-void print_caps(Session& session, const std::string& job) {
+// What would be run on one node: nothing here runs it.
+void print_caps_of_node(Output& output, const Json& answer, const std::string& name) {
+  for (const Json& node : list(answer, "items")) {
+    if (text_of(node, "node") != name) continue;
+    for (const Json& port : list(node, "ports")) {
+      std::string text = "# " + name + " " + text_of(port, "device") + ": " + text_of(port, "guaranteedGbps") +
+                         " Gb/s guaranteed, at most " + text_of(port, "maxGbps") +
+                         "\n# a queue pair: " + text_of(field(port, "queuePair"), "rateLimitKbps") +
+                         " kb/s\n# a virtual function:\n";
+      for (const Json& line : list(port, "virtualFunction")) text += text_of(line) + "\n";
+      text += "# or the host's own stack:\n";
+      for (const Json& line : list(port, "tc")) text += text_of(line) + "\n";
+      output.text(text);
+    }
+    return;
+  }
+  throw CommandFailure(ExitCode::not_found, {ErrorKind::notFound,
+                                             "cli.noNode",
+                                             "the job has no rank on '" + name + "'",
+                                             {},
+                                             "without --node its nodes are listed"});
+}
+
+void print_caps(Session& session, const std::string& job, const std::string& node_wanted) {
   Output& output = session.output;
   const Json answer = session.service().get(Target("/v1/jobs").segment(job).path("/caps"));
   if (output.is_document()) return output.document(answer);
-  bool first = true;
+  if (!node_wanted.empty()) return print_caps_of_node(output, answer, node_wanted);
+  Table table({{"NODE"}, {"ADAPTERS"}, {"GUARANTEED", Align::right}, {"AT MOST", Align::right}});
+  std::set<std::pair<std::string, std::string>> means_known;
   for (const Json& node : list(answer, "items")) {
+    // Adapters of a node are mostly alike: one line for those that are.
+    std::map<std::pair<std::string, std::string>, std::string> alike;
     for (const Json& port : list(node, "ports")) {
-      if (!first) output.text("\n");
-      first = false;
-      Sheet sheet;
-      sheet.add("Node", text_of(node, "node"));
-      sheet.add("Adapter", text_of(port, "device") + " " + text_of(port, "port"));
-      sheet.add("Guaranteed", text_of(port, "guaranteedGbps") + " Gb/s, at most " + text_of(port, "maxGbps"));
-      sheet.add("Queue pair", text_of(field(port, "queuePair"), "rateLimitKbps") + " kb/s");
-      for (const Json& line : list(port, "virtualFunction")) sheet.add("Function", text_of(line));
-      for (const Json& line : list(port, "tc")) sheet.add("tc", text_of(line));
+      std::string& devices = alike[{text_of(port, "guaranteedGbps"), text_of(port, "maxGbps")}];
+      devices += (devices.empty() ? "" : " ") + text_of(port, "device");
       for (const Json& means : list(port, "enforcement")) {
-        sheet.add("By " + text_of(means, "strength"), text_of(means, "statement"));
+        means_known.emplace(text_of(means, "strength"), text_of(means, "statement"));
       }
-      output.text(sheet.text(output.terminal()));
+    }
+    for (const auto& [rates, devices] : alike) {
+      table.add({text_of(node, "node"), devices, rates.first + " Gb/s", rates.second + " Gb/s"});
     }
   }
+  output.text(table.text(output.terminal()));
+  Sheet sheet;
+  for (const auto& [strength, statement] : means_known) sheet.add("By " + strength, statement);
+  output.text("\n" + sheet.text(output.terminal()));
+  output.note("what sets them: railweave guarantees caps " + job + " --node NODE");
 }
 
 void print_partition(Session& session, const std::string& job) {
@@ -194,10 +226,14 @@ void add_guarantee_commands(CLI::App& root, Session& session) {
   on_run(verify_command, session, [&session, check] { verify_certificate(session, *check); });
 
   auto job = std::make_shared<std::string>();
-  CLI::App& caps_command = add_command(guarantees, "caps", "What a job's adapter ports must be limited to, and how",
-                                       {"railweave guarantees caps job-000123"});
+  CLI::App& caps_command =
+      add_command(guarantees, "caps", "What a job's adapter ports must be limited to, and how",
+                  {"railweave guarantees caps job-000123", "railweave guarantees caps job-000123 --node dgx-017"});
   caps_command.add_option("JOB", *job, "Its id")->required();
-  on_run(caps_command, session, [&session, job] { print_caps(session, *job); });
+  auto node = std::make_shared<std::string>();
+  caps_command.add_option("--node", *node, "The commands that set them on this node; nothing here runs them")
+      ->type_name("NODE");
+  on_run(caps_command, session, [&session, job, node] { print_caps(session, *job, *node); });
   CLI::App& partition_command =
       add_command(guarantees, "partition", "A job's partitions of NVLink domains, and its PKey",
                   {"railweave guarantees partition job-000123"});

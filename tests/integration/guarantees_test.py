@@ -79,7 +79,9 @@ def main():
             code, text = verify(folder, changed)
             assert code == 1 and "FAULT" in text, f"{what}: {code}\n{text}"
             caught += 1
-        caps = railweave(service, "guarantees", "caps", "job-000001")
+        node = json.loads(railweave(service, "guarantees", "caps", "job-000001", "-o", "json"))["items"][0]["node"]
+        assert f"{node}" in railweave(service, "guarantees", "caps", "job-000001")
+        caps = railweave(service, "guarantees", "caps", "job-000001", "--node", node)
         assert "max_tx_rate 8000" in caps and "tc class replace" in caps, caps
         assert "partition" in railweave(service, "guarantees", "partition", "job-000001")
         assert "NCCL_IB_SL=2" in railweave(service, "jobs", "ranks", "job-000001", "--format", "nccl")
