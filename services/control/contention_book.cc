@@ -222,6 +222,15 @@ std::string ContentionBook::link_text(std::uint32_t link) const {
   const FabricBundles& bundles = fabric_->bundles();
   const auto links = bundles.links(link);
   const bool up = link % 2 == 0;
+  if (bundles.kind(link) == FabricBundles::Kind::wan) {
+    for (const auto from : topology.sites()) {
+      for (const auto to : topology.sites()) {
+        const auto& route = bundles.site_route(from.value(), to.value()).bundles;
+        if (route.size() != 1 || route.front() != link) continue;
+        return "links from " + std::string(topology.name(from)) + " to " + std::string(topology.name(to));
+      }
+    }
+  }
   if (links.empty()) return {};
   // Its own end is where an outward link leaves.
   const fabric::PortId out = fabric::out_port_of(topology, links.front());
@@ -237,6 +246,8 @@ std::string ContentionBook::link_text(std::uint32_t link) const {
     case FabricBundles::Kind::pod:
       return (up ? "links out of the pod of " : "links into the pod of ") +
              std::string(topology.name(topology.switch_of(own)));
+    case FabricBundles::Kind::wan:
+      break;
   }
   return end;
 }

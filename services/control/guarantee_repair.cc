@@ -78,7 +78,8 @@ std::vector<EventBody> next_guarantee_repair(const ClusterState& state, PlacerCa
     const auto tenant = state.tenants->find(job->spec.tenant);
     const bool apply = tenant != state.tenants->end() && tenant->second.repair == RepairPolicy::apply;
     if (move && apply) {
-      return {moved(state, *job, move->left, move->plan, "for its guarantee, as its tenant's repair policy says")};
+      return {
+          moved(state, *job, move->left, move->plan, "for its guarantee, as its tenant's repair policy says", placers)};
     }
     const std::string remedy = move ? "it would hold elsewhere: railweave jobs repair " + to_string(job->id) +
                                           " --guarantee moves " + std::to_string(move->plan.moves.size()) +
