@@ -21,8 +21,8 @@ constexpr Names<Precision, 3> kPrecisions{
 constexpr Names<Sharding, 3> kShardings{
     {{"none", Sharding::none}, {"optimizer", Sharding::optimizer}, {"parameters", Sharding::parameters}}};
 constexpr Names<GradientExchange, 3> kExchanges{{{"rings", GradientExchange::rings},
-                                                {"parameterServers", GradientExchange::parameter_servers},
-                                                {"inNetwork", GradientExchange::in_network}}};
+                                                 {"parameterServers", GradientExchange::parameter_servers},
+                                                 {"inNetwork", GradientExchange::in_network}}};
 constexpr Names<double ModelSpec::*, 5> kOverlaps{{{"tensor", &ModelSpec::overlap_tensor},
                                                    {"context", &ModelSpec::overlap_context},
                                                    {"expert", &ModelSpec::overlap_expert},

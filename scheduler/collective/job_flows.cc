@@ -47,8 +47,8 @@ std::vector<RankFlow> job_flows(const FabricBundles& bundles, std::span<const fa
   const GroupTraffic& own = *by_group[static_cast<std::size_t>(group)];
   const double bytes = own.bytes;
   const bool pushes = group != CommGroup::pipeline && there_and_back(group, own);
-  const bool in_network = (group == CommGroup::data || group == CommGroup::expert_data) &&
-                          own.exchange == GradientExchange::in_network;
+  const bool in_network =
+      (group == CommGroup::data || group == CommGroup::expert_data) && own.exchange == GradientExchange::in_network;
   std::vector<RankFlow> flows;
   if (bytes <= 0) return flows;
   const auto place = [&](std::uint32_t rank) -> const FabricBundles::Place& {

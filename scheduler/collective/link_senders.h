@@ -1,10 +1,10 @@
-// Who sends how much over each link of some numbering, and what they leave to one more: the traffic of placed jobs, each
-// at the mean rate of its training step, since steps of different jobs do not keep time with each other.
+// Who sends how much over each link of some numbering, and what they leave to one more: the traffic of placed jobs,
+// each at the mean rate of its training step, since steps of different jobs do not keep time with each other.
 //
 // What is left is a max-min fair share: a job's flows and those of others, capped at what they send, get equal rates
 // until their caps. A link is looked at on its own; what others are held back elsewhere does not count, so that more
-// traffic never leaves more. The slowest flow of a phase at max-min rates is held back by exactly that level of its link
-// (Bertsekas and Gallager, Data Networks, 6.5.2): no other has been frozen before it.
+// traffic never leaves more. The slowest flow of a phase at max-min rates is held back by exactly that level of its
+// link (Bertsekas and Gallager, Data Networks, 6.5.2): no other has been frozen before it.
 //
 // Rates are integers (kb/s), so that what is left follows from who sends, never from the order in which they came.
 #pragma once
@@ -49,7 +49,7 @@ class LinkSenders {
 
 // The time of a group's bytes on the links, without (senders null) or beside what others send.
 struct PhasesTime {
-  double us = 0;  // of all phases; infinite over a link without capacity
+  double us = 0;                       // of all phases; infinite over a link without capacity
   std::uint32_t slowest = UINT32_MAX;  // link that the longest phase waits for; none: none of those listed
 };
 PhasesTime phases_time(const GroupLoad& load, std::span<const double> capacity_mbps, const LinkSenders* senders,

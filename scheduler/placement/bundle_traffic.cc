@@ -13,8 +13,8 @@ BundleTraffic::BundleTraffic(PlacementFabricPtr fabric)
       usual_(&generation_of(*fabric_)),
       senders_(fabric_->bundles().bundle_count()),
       capacity_mbps_(fabric_->nominal_mbps().begin(), fabric_->nominal_mbps().end()),
-      left_mbps_(std::make_shared<std::vector<double>>(capacity_mbps_.size(), std::numeric_limits<double>::infinity())) {
-}
+      left_mbps_(
+          std::make_shared<std::vector<double>>(capacity_mbps_.size(), std::numeric_limits<double>::infinity())) {}
 
 void BundleTraffic::set_capacities(std::vector<double> bundle_mbps) {
   RAILWEAVE_CHECK(bundle_mbps.size() == capacity_mbps_.size(), "capacities are by bundle");
@@ -33,8 +33,8 @@ BundleTraffic::Load BundleTraffic::load_of(const JobSpec& spec, std::span<const 
   }
   const JobTraffic sent = traffic_of_job(spec);
   Load load;
-  const PlacementCost alone = known->second->predict(gpu_of_rank, spec.parallelism, sent.traffic,
-                                                     fabric_->nominal_mbps(), {}, &load.traffic);
+  const PlacementCost alone =
+      known->second->predict(gpu_of_rank, spec.parallelism, sent.traffic, fabric_->nominal_mbps(), {}, &load.traffic);
   load.period_us = scheduler::period_us(spec, sent, *generation, alone);
   return load;
 }
@@ -44,9 +44,8 @@ void BundleTraffic::add(std::uint64_t job, const JobSpec& spec, std::span<const 
   // NVLink is its own.
   for (GroupLoad& group : load.traffic.groups) {
     for (auto& phase : group.phases) {
-      std::erase_if(phase, [&](const LinkBytes& on) {
-        return fabric_->bundles().kind(on.link) == FabricBundles::Kind::nvlink;
-      });
+      std::erase_if(
+          phase, [&](const LinkBytes& on) { return fabric_->bundles().kind(on.link) == FabricBundles::Kind::nvlink; });
     }
   }
   senders_.add(job, load.traffic, load.period_us);
@@ -62,8 +61,8 @@ void BundleTraffic::remove(std::uint64_t job) {
 void BundleTraffic::refresh(std::span<const std::uint32_t> bundles) {
   for (const std::uint32_t bundle : bundles) {
     const bool free = senders_.on(bundle).empty();
-    (*left_mbps_)[bundle] = free ? std::numeric_limits<double>::infinity()
-                                 : senders_.left_mbps(bundle, capacity_mbps_[bundle], 1);
+    (*left_mbps_)[bundle] =
+        free ? std::numeric_limits<double>::infinity() : senders_.left_mbps(bundle, capacity_mbps_[bundle], 1);
   }
 }
 
