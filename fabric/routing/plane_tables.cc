@@ -32,7 +32,7 @@ PlaneTables::PlaneTables(std::size_t switches, std::size_t destinations, std::si
 
 namespace {
 
-void widen(const std::uint8_t* from, std::size_t count, std::uint16_t* out) {
+void widen(const std::uint8_t* __restrict from, std::size_t count, std::uint16_t* __restrict out) {
   constexpr std::size_t kBlock = 64;  // a fixed count, so that compilers turn it into vector code
   const auto one = [](std::uint8_t port) { return static_cast<std::uint16_t>(port == UINT8_MAX ? kNoPort : port); };
   for (; count >= kBlock; count -= kBlock, from += kBlock, out += kBlock) {
