@@ -29,8 +29,12 @@ struct Site {
   Site(std::uint64_t seed, Health health, bool surviving) : fabric(fabric::testing::random_fabric(seed, health)) {
     ledger = Ledger(whole_capacities_mbps(fabric.view), capacity_rules(classes));
     HoseLoads loads(fabric.view, fabric.routing.tables);
-    BandwidthAdmission admission(classes, ledger, loads,
-                                 [this](LinkId link) -> Result<ForwardingTables> { return without(link).tables; });
+    BandwidthAdmission admission(classes, ledger, loads, [&](const Reservation& wanted) {
+      return load_surviving_failures(wanted, loads, [this](LinkId link) -> Result<RouteChangesPtr> {
+        return std::make_shared<const RouteChanges>(
+            route_changes(fabric.routing.tables, without(link).tables, fabric.scope->arc_of(link).plane));
+      });
+    });
     std::mt19937_64 random(seed);
     for (int job = 0; job < 10; ++job) {
       std::vector<PortId> ends = fabric.ends;
