@@ -151,8 +151,9 @@ TEST(Guarantees, LinksCapsAndPartitionsArePrinted) {
               R"({"job":"job-000001","tenant":"t","pkey":"0x8001","items":[{"domain":"nv-1","number":3,"owner":"t",)"
               R"("gpus":[{"node":"n-1","gpu":2}],"imexNodes":["n-1"],"request":{}}]})");
   EXPECT_THAT(service.run({"guarantees", "links", "--top", "1"}).out, HasSubstr("job-000001 120"));
-  EXPECT_THAT(service.run({"guarantees", "caps", "job-000001"}).out,
-              AllOf(HasSubstr("ip link set"), HasSubstr("tc qdisc"), HasSubstr("Nothing sets it.")));
+  EXPECT_THAT(service.run({"guarantees", "caps", "job-000001"}).out, AllOf(HasSubstr("60 Gb/s"), HasSubstr("Nothing sets it.")));
+  EXPECT_THAT(service.run({"guarantees", "caps", "job-000001", "--node", "n-1"}).out,
+              AllOf(HasSubstr("ip link set"), HasSubstr("tc qdisc")));
   EXPECT_THAT(service.run({"guarantees", "partition", "job-000001"}).out,
               AllOf(HasSubstr("0x8001"), HasSubstr("nv-1, partition 3")));
 }
