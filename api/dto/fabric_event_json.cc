@@ -104,6 +104,28 @@ Result<EventBody> read_qos(ObjectReader& reader) {
   return finished(reader, std::move(body));
 }
 
+Out costs_to_json(const std::map<std::string, double>& by_link) {
+  Out costs = Out::array();
+  for (const auto& [link, cost] : by_link) costs.push_back({{"link", link}, {"cost", cost}});
+  return costs;
+}
+
+std::map<std::string, double> read_costs(ObjectReader& reader) {
+  std::map<std::string, double> by_link;
+  const Json* list = reader.take("costs");
+  if (list == nullptr) return by_link;
+  for (const auto& item : *list) {
+    ObjectReader one(item, reader.pointer("costs"));
+    std::string link;
+    double cost = 1;
+    one.read("link", link);
+    one.read("cost", cost);
+    if (auto done = one.finish(); !done) reader.set_error(done.error());
+    by_link.emplace(std::move(link), cost);
+  }
+  return by_link;
+}
+
 Result<EventBody> read_programmed(ObjectReader& reader) {
   RoutesProgrammed body;
   std::uint64_t compute_us = 0;
@@ -149,10 +171,12 @@ Out to_json(const DrainCleared& event) {
   return data;
 }
 
+Out to_json(const LinkCostsSet& event) { return {{"costs", costs_to_json(event.by_link)}, {"reason", event.reason}}; }
+
 Out to_json(const LinksChanged& event) {
   Out links = Out::array();
   for (const auto& report : event.links) {
-    Out item{{"link", report.link}, {"state", to_string(report.state)}};
+    Out item{{"link", report.link}, {"state", control::to_string(report.state)}};
     if (report.damped) item["damped"] = true;
     links.push_back(std::move(item));
   }
@@ -207,6 +231,11 @@ std::optional<Result<EventBody>> fabric_event_from_json(std::string_view kind, c
     reader.read("reason", body.reason);
     return finished(reader, std::move(body));
   }
+  if (kind == "route.costsSet") {
+    LinkCostsSet body{.by_link = read_costs(reader)};
+    reader.read("reason", body.reason);
+    return finished(reader, std::move(body));
+  }
   if (kind == "alarm.raised") return finished(reader, AlarmRaised{read_alarm(reader)});
   if (kind == "alarm.cleared") {
     AlarmCleared body;
@@ -246,13 +275,19 @@ Out fabric_state_to_json(const ClusterState& state) {
   Out links = Out::array();
   for (const auto link : state.topology().links()) {
     if (state.view.state(link) == fabric::LinkState::up) continue;
-    links.push_back(Out::array({state.topology().link_text(link), to_string(state.view.state(link))}));
+    links.push_back(Out::array({state.topology().link_text(link), control::to_string(state.view.state(link))}));
   }
   return {{"viewVersion", state.view_version},
           {"subnetPolicies", std::move(policies)},
           {"drains", std::move(drains)},
           {"alarms", std::move(alarms)},
-          {"links", std::move(links)}};
+          {"links", std::move(links)},
+          {"linkCosts",
+           {{"costs", costs_to_json(state.link_costs->by_link)},
+            {"reason", state.link_costs->reason},
+            {"actor", state.link_costs->actor},
+            {"sinceUs", state.link_costs->since_us},
+            {"version", state.link_costs->version}}}};
 }
 
 Result<void> read_fabric_state(const Json& value, ClusterState& state) {
@@ -267,6 +302,7 @@ Result<void> read_fabric_state(const Json& value, ClusterState& state) {
   const Json* drains = part("drains");
   const Json* alarms = part("alarms");
   const Json* links = part("links");
+  const Json* costs = parts.take("linkCosts");  // older snapshots have none
   if (auto done = parts.finish(); !done) return done;
 
   SubnetPolicyTable policy_table;
@@ -323,6 +359,18 @@ Result<void> read_fabric_state(const Json& value, ClusterState& state) {
     const auto link = state.topology().find_link(item[0].get<std::string>());
     const auto link_state = parse_link_state(item[1].get<std::string>());
     if (link && link_state) state.set_link(link, *link_state);
+  }
+  if (costs != nullptr) {
+    ObjectReader reader(*costs, "/fabric/linkCosts");
+    LinkCosts read{.by_link = read_costs(reader)};
+    reader.read("reason", read.reason);
+    reader.read("actor", read.actor);
+    std::uint64_t since_us = 0;
+    reader.read("sinceUs", since_us);
+    reader.read("version", read.version);
+    if (auto done = reader.finish(); !done) return done;
+    read.since_us = static_cast<std::int64_t>(since_us);
+    state.put_costs(std::move(read));
   }
   return {};
 }

@@ -15,6 +15,7 @@ Out to_json(const control::SubnetModeSet& event);
 Out to_json(const control::DrainRequested& event);
 Out to_json(const control::DrainAdvanced& event);
 Out to_json(const control::DrainCleared& event);
+Out to_json(const control::LinkCostsSet& event);
 Out to_json(const control::LinksChanged& event);
 Out to_json(const control::AlarmRaised& event);
 Out to_json(const control::AlarmCleared& event);

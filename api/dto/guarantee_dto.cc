@@ -194,21 +194,29 @@ std::string write_guaranteed_links(const ClusterState& state, const GuaranteeBoo
   return dump(Out{{"items", std::move(items)}, {"links", uses.size()}, {"seq", state.seq}});
 }
 
-std::string write_route_proposal(const ClusterState& state, const control::RouteProposal& proposal) {
+std::string write_route_proposal(const ClusterState& state, const control::RouteProposal& proposal, bool applied) {
   const auto names = [](const std::vector<control::JobId>& jobs) {
     Out list = Out::array();
     for (const auto job : jobs) list.push_back(control::to_string(job));
     return list;
   };
   Out costs = Out::array();
-  for (const auto& one : proposal.costs) costs.push_back({{"link", one.link}, {"cost", one.cost}});
+  for (const auto& [link, cost] : proposal.costs) costs.push_back({{"link", link}, {"cost", cost}});
+  const auto& set = *state.link_costs;
+  Out in_force = Out::array();
+  for (const auto& [link, cost] : set.by_link) in_force.push_back({{"link", link}, {"cost", cost}});
   return dump(Out{{"costs", std::move(costs)},
                   {"holdAgain", names(proposal.hold_again)},
                   {"stillAtRisk", names(proposal.still_at_risk)},
                   {"loseCoverage", proposal.lose_coverage},
                   {"changedEntries", proposal.changed_entries},
                   {"tried", proposal.tried},
-                  {"applied", false},
+                  {"applied", applied},
+                  {"inForce",
+                   {{"costs", std::move(in_force)},
+                    {"reason", set.reason},
+                    {"actor", set.actor},
+                    {"since", set.since_us == 0 ? Out() : Out(time_text(set.since_us))}}},
                   {"seq", state.seq}});
 }
 

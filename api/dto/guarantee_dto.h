@@ -25,7 +25,9 @@ std::string write_guaranteed_links(const control::ClusterState& state, const con
                                    std::uint64_t top);
 
 // GET /v1/guarantees/reroute: other routes on which guarantees at risk would hold.
-std::string write_route_proposal(const control::ClusterState& state, const control::RouteProposal& proposal);
+// applied: the state has its costs.
+std::string write_route_proposal(const control::ClusterState& state, const control::RouteProposal& proposal,
+                                 bool applied);
 
 // What each adapter port of the job must be limited to, and the commands that do it: on the virtual function, and on
 // the host's own stack.

@@ -19,8 +19,6 @@ using control::DrainKind;
 using control::DrainPreview;
 using control::DrainTarget;
 
-constexpr int kMostLooks = 3;  // at a fabric that changes while it is looked at
-
 Result<DrainTarget> find_target(const ClusterState& state, DrainKind kind, const std::string& text) {
   if (kind == DrainKind::network_switch) {
     if (const auto sw = find_switch(state.topology(), text)) {
@@ -40,16 +38,6 @@ Result<DrainPreview> look(const ControlPlane& plane, const ClusterState& state, 
     control::preview_guarantees(state, plane.guarantees->book, *preview);
   }
   return preview;
-}
-
-// Hands the command over and waits: on a worker thread only. None: too many wait.
-std::optional<CommandResult> decide_now(const ControlPlane& plane, control::Command command) {
-  const auto answer = std::make_shared<std::promise<CommandResult>>();
-  auto future = answer->get_future();
-  const bool queued =
-      plane.loop.submit(std::move(command), [answer](CommandResult result) { answer->set_value(std::move(result)); });
-  if (!queued) return std::nullopt;
-  return future.get();
 }
 
 void post_drain(const ControlPlane& plane, DrainKind kind, const Request& request, const Responder& respond) {

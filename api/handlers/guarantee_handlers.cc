@@ -1,5 +1,7 @@
+#include "api/dto/drain_dto.h"
 #include "api/dto/guarantee_dto.h"
 #include "api/dto/page.h"
+#include "api/handlers/job_lookup.h"
 #include "api/handlers/list_query.h"
 #include "api/handlers/reply.h"
 #include "api/handlers/routes.h"
@@ -12,13 +14,6 @@ using control::JobId;
 using control::JobPtr;
 
 constexpr std::uint64_t kMaxTop = 10'000;
-
-Result<JobPtr> find_job(const control::ClusterState& state, const std::string& id) {
-  const auto parsed = control::parse_job_id(id);
-  JobPtr job = parsed ? state.jobs.find(*parsed) : nullptr;
-  if (job != nullptr) return job;
-  return fail(ErrorKind::notFound, "jobs.notFound", "there is no job '" + id + "'", {}, "GET /v1/jobs lists them");
-}
 
 // For as long as the answer is being made: the book at the state.
 struct OpenBook {
@@ -93,7 +88,75 @@ void get_reroute(const ControlPlane& plane, const Request& request, const Respon
   const auto state = plane.loop.state();
   const auto proposal = control::plan_guarantee_routes(*state, book);
   if (!proposal) return void(respond(proposal.error()));
-  respond(Response::json(write_route_proposal(*state, *proposal)));
+  respond(Response::json(write_route_proposal(*state, *proposal, false)));
+}
+
+std::optional<Error> too_busy(const std::optional<control::CommandResult>& result) {
+  if (result) return std::nullopt;
+  return Error{ErrorKind::busy, "service.busy", "too many changes are waiting", {}, "try again in a second"};
+}
+
+// The best that is found is set, if the fabric is still the one it was found on.
+void post_reroute(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
+  const auto wish = read_drain_request(request.body, false);
+  if (!wish) return void(respond(wish.error()));
+  thread_local control::GuaranteeBook book(plane.routes);
+  for (int looks = 1;; ++looks) {
+    const auto state = plane.loop.state();
+    const auto proposal = control::plan_guarantee_routes(*state, book);
+    if (!proposal) return void(respond(proposal.error()));
+    if (proposal->costs.empty()) {
+      return void(respond(Error{ErrorKind::conflict,
+                                "guarantees.noOtherRoutes",
+                                proposal->still_at_risk.empty()
+                                    ? "no guarantee is at risk"
+                                    : "no other routes were found on which more guarantees would hold",
+                                {},
+                                "railweave jobs repair JOB --guarantee looks for other nodes"}));
+    }
+    const auto result = decide_now(
+        plane, {actor_of(request), control::SetLinkCosts{proposal->costs, wish->reason, state->view_version}});
+    if (const auto busy = too_busy(result)) return void(respond(*busy));
+    if (result->has_value()) {
+      return void(respond(Response::json(write_route_proposal(*(*result)->state, *proposal, true))));
+    }
+    const auto& rejection = result->error();
+    if (rejection.error.code != "routes.viewChanged" || looks == kMostLooks) return reply(respond, rejection);
+  }
+}
+
+void delete_reroute(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  if (auto checked = check_query(request, {"force"}); !checked) return void(respond(checked.error()));
+  const auto force = read_flag(request, "force");
+  if (!force) return void(respond(force.error()));
+  thread_local control::GuaranteeBook book(plane.routes);
+  for (int looks = 1;; ++looks) {
+    const auto state = plane.loop.state();
+    if (state->link_costs->by_link.empty()) return void(respond(Response::empty()));
+    if (!*force) {
+      const auto lapse = control::lapse_without_costs(*state, book);
+      if (!lapse) return void(respond(lapse.error()));
+      if (!lapse->empty()) {
+        std::string jobs;
+        for (std::size_t i = 0; i < lapse->size() && i < 8; ++i) {
+          jobs += (i == 0 ? "" : ", ") + control::to_string((*lapse)[i]);
+        }
+        return void(respond(Error{ErrorKind::conflict,
+                                  "guarantees.wouldLapse",
+                                  "without costs of links " + std::to_string(lapse->size()) +
+                                      " guarantees would not hold: " + jobs + (lapse->size() > 8 ? ", ..." : ""),
+                                  {},
+                                  "force it, or mend the links first"}));
+      }
+    }
+    const auto result =
+        decide_now(plane, {actor_of(request), control::SetLinkCosts{{}, "not needed any more", state->view_version}});
+    if (const auto busy = too_busy(result)) return void(respond(*busy));
+    if (result->has_value()) return void(respond(Response::empty()));
+    const auto& rejection = result->error();
+    if (rejection.error.code != "routes.viewChanged" || looks == kMostLooks) return reply(respond, rejection);
+  }
 }
 
 void get_certificate(const ControlPlane& plane, const Request& request, const Responder& respond) {
@@ -133,6 +196,10 @@ void add_guarantee_routes(Router& router, const ControlPlane& plane) {
   const RouteOptions compute{.compute = true};
   router.get("/v1/guarantees", [&plane](const Request& q, Responder r) { list_guarantees(plane, q, r); }, compute);
   router.get("/v1/guarantees/reroute", [&plane](const Request& q, Responder r) { get_reroute(plane, q, r); }, compute);
+  router.post(
+      "/v1/guarantees/reroute", [&plane](const Request& q, Responder r) { post_reroute(plane, q, r); }, compute);
+  router.del(
+      "/v1/guarantees/reroute", [&plane](const Request& q, Responder r) { delete_reroute(plane, q, r); }, compute);
   router.get("/v1/guarantees/links", [&plane](const Request& q, Responder r) { list_links(plane, q, r); }, compute);
   router.get(
       "/v1/guarantees/certificate", [&plane](const Request& q, Responder r) { get_certificate(plane, q, r); }, compute);

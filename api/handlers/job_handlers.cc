@@ -13,6 +13,7 @@
 #include "api/dto/rank_text.h"
 #include "api/dto/time_text.h"
 #include "api/handlers/job_answers.h"
+#include "api/handlers/job_lookup.h"
 #include "api/handlers/list_query.h"
 #include "api/handlers/queue_state.h"
 #include "api/handlers/reply.h"
@@ -29,14 +30,6 @@ using control::JobId;
 using control::JobPtr;
 
 constexpr std::size_t kMaxKeyBytes = 200;
-
-Result<JobPtr> find_job(const control::ClusterState& state, const std::string& id) {
-  const auto parsed = control::parse_job_id(id);
-  JobPtr job = parsed ? state.jobs.find(*parsed) : nullptr;
-  if (job != nullptr) return job;
-  return fail(ErrorKind::notFound, "jobs.notFound", "there is no job '" + id + "'", {},
-              "GET /v1/jobs lists them; long ended ones are in the store's job_history");
-}
 
 // With its ETag: its version, and what others do to it now. If-Match looks at the version alone (reply.cc).
 Response job_answer(const ControlPlane& plane, const control::ClusterState& state, const control::Job& job,

@@ -1,5 +1,7 @@
 #include "api/handlers/reply.h"
 
+#include <future>
+#include <memory>
 #include <utility>
 
 #include "api/dto/guarantee_dto.h"
@@ -32,6 +34,15 @@ void submit(const ControlPlane& plane, control::Command command, const Responder
   if (!queued) {
     respond(Error{ErrorKind::busy, "service.busy", "too many changes are waiting", {}, "try again in a second"});
   }
+}
+
+std::optional<control::CommandResult> decide_now(const ControlPlane& plane, control::Command command) {
+  const auto answer = std::make_shared<std::promise<control::CommandResult>>();
+  auto future = answer->get_future();
+  const bool queued = plane.loop.submit(
+      std::move(command), [answer](control::CommandResult result) { answer->set_value(std::move(result)); });
+  if (!queued) return std::nullopt;
+  return future.get();
 }
 
 std::string actor_of(const Request& request) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "api/control_plane.h"
@@ -16,6 +17,12 @@ void reply(const Responder& respond, const control::Rejection& rejection);
 // `on_accepted` makes of it (on the control thread: quick).
 void submit(const ControlPlane& plane, control::Command command, const Responder& respond,
             std::function<Response(const control::Accepted&)> on_accepted);
+
+// At a fabric that changes while a worker looks at it, before the caller is told so.
+inline constexpr int kMostLooks = 3;
+
+// Hands the command over and waits: on a worker thread only. None: too many wait.
+std::optional<control::CommandResult> decide_now(const ControlPlane& plane, control::Command command);
 
 // Who asks. Until there is authentication everyone is the local user.
 std::string actor_of(const Request& request);

@@ -4,21 +4,13 @@
 #include <bit>
 
 #include "fabric/capacity/b_matching.h"
+#include "fabric/capacity/set_members.h"
 #include "fabric/routing/mix.h"
 
 namespace railweave::fabric {
 namespace {
 
 constexpr std::size_t kMostCuts = 6;  // sets of targets whose every cut is looked at
-
-template <class Visit>
-void for_each_member(std::span<const std::uint64_t> set, Visit visit) {
-  for (std::size_t w = 0; w < set.size(); ++w) {
-    for (std::uint64_t bits = set[w]; bits != 0; bits &= bits - 1) {
-      visit(w * 64 + static_cast<std::size_t>(std::countr_zero(bits)));
-    }
-  }
-}
 
 }  // namespace
 

@@ -4,20 +4,12 @@
 
 #include "fabric/capacity/b_matching.h"
 #include "fabric/capacity/hose_load.h"
+#include "fabric/capacity/set_members.h"
 
 namespace railweave::fabric {
 namespace {
 
 using Set = std::vector<std::uint64_t>;  // of groups
-
-template <class Visit>
-void for_each_member(std::span<const std::uint64_t> set, Visit visit) {
-  for (std::size_t w = 0; w < set.size(); ++w) {
-    for (std::uint64_t bits = set[w]; bits != 0; bits &= bits - 1) {
-      visit(static_cast<std::uint32_t>(w * 64 + static_cast<std::size_t>(std::countr_zero(bits))));
-    }
-  }
-}
 
 // Sets of which each of `sets` is a union, and no two share a member: members alike in all count as one source.
 std::vector<Set> parts_of(const std::vector<Set>& sets) {

@@ -8,7 +8,7 @@ namespace railweave::fabric {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 1 + 1e-12;  // sums of loads differ so much, and no flow is to be held back by that
 constexpr std::uint32_t kNone = UINT32_MAX;
 
@@ -72,7 +72,7 @@ double ClassShareSolver::fill_level(double capacity) {
     left -= one.load;
     open -= one.weight;
   }
-  return open > 1e-12 ? std::max(left, 0.0) / open : kInfinity;
+  return open > 1e-12 ? std::max(left, 0.0) / open : kUnbounded;
 }
 
 void ClassShareSolver::aim(const ClassProblem& problem, std::vector<double>& budget, bool feasible) {
@@ -83,7 +83,7 @@ void ClassShareSolver::aim(const ClassProblem& problem, std::vector<double>& bud
     for (std::uint32_t i = first; i < end; ++i) {
       demand_.push_back({load_[i], hungry_[i] != 0, problem.weight(used_[u].link, class_of_cell_[i])});
     }
-    const double level = std::isfinite(capacity) ? fill_level(capacity) : kInfinity;
+    const double level = std::isfinite(capacity) ? fill_level(capacity) : kUnbounded;
     double spare = capacity, open = 0;
     for (std::uint32_t i = first; i < end; ++i) {
       const Demand& one = demand_[i - first];

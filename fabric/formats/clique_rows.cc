@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "fabric/base/lower_case.h"
 #include "fabric/formats/json_reader.h"
 #include "fabric/formats/name_text.h"
 #include "fabric/formats/text_lines.h"
@@ -15,15 +16,6 @@ namespace {
 
 constexpr std::string_view kExpectedUuid = "a clusterUuid such as 61248eac-4785-4fbf-9cbd-231635e37e9d";
 constexpr std::string_view kExpectedClique = "a cliqueId from 0 to 4294967294";
-constexpr std::size_t kMaxObjects = 1000;
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::string lowered(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), lower);
-  return result;
-}
 
 // In lower case; nothing where it is no UUID.
 std::optional<std::string> parse_uuid(std::string_view text) {
@@ -31,7 +23,7 @@ std::optional<std::string> parse_uuid(std::string_view text) {
   const auto fits = [](char shape, char c) {
     return shape == '-' ? c == '-' : std::string_view("0123456789abcdef").find(c) != std::string_view::npos;
   };
-  std::string uuid = lowered(text);
+  std::string uuid = lower_case(text);
   if (!std::ranges::equal(kShape, uuid, fits)) return std::nullopt;
   return uuid;
 }
@@ -45,7 +37,7 @@ std::optional<std::uint32_t> parse_clique(std::string_view text) {
 }
 
 bool is_not_available(std::string_view text) {
-  const std::string word = lowered(text);
+  const std::string word = lower_case(text);
   return word == "n/a" || word == "na" || word == "[n/a]" || word == "none" || word == "-" || word.empty();
 }
 
@@ -108,7 +100,7 @@ class CliqueRowsReader {
 
   // "clusterUuid", "cluster_uuid", "CLUSTER-UUID" are one title.
   static std::optional<Column> parse_title(std::string_view text) {
-    std::string word = lowered(text);
+    std::string word = lower_case(text);
     std::erase_if(word, [](char c) { return c == '_' || c == '-' || c == ' '; });
     static constexpr std::array<std::pair<std::string_view, Column>, 10> kTitles{{{"node", kNode},
                                                                                   {"name", kNode},
@@ -183,7 +175,7 @@ class CliqueRowsReader {
   }
 
   void note_not_available(std::string_view node) {
-    if (not_available_.size() < kMaxObjects) not_available_.emplace_back(node);
+    if (not_available_.size() < kMaxFindingObjects) not_available_.emplace_back(node);
   }
   std::unexpected<Error> too_many_rows() const {
     return fail(ErrorKind::tooLarge, "fabric.tooLarge", "more than " + std::to_string(kMaxCliqueRows) + " rows",

@@ -11,8 +11,6 @@
 namespace railweave::fabric {
 namespace {
 
-constexpr std::size_t kMaxObjects = 1000;  // of one finding
-
 auto nearness(const GpuAffinity::Near& near) { return std::tuple(near.distance, near.hops); }
 
 // The equally near ones at the front.
@@ -89,7 +87,7 @@ class Application {
 
  private:
   void note(std::vector<std::string>& hosts, HostDraft host) const {
-    if (hosts.size() < kMaxObjects) hosts.emplace_back(builder_.name(host));
+    if (hosts.size() < kMaxFindingObjects) hosts.emplace_back(builder_.name(host));
   }
 
   const GpuAffinity& affinity_;

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 
+#include "fabric/base/lower_case.h"
+
 namespace railweave::fabric {
 namespace {
 
@@ -11,14 +13,6 @@ constexpr std::string_view kBlanks = " \t";
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::string lowered(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), lower);
-  return result;
-}
-
 // The next word; `rest` loses it and the blanks around it.
 std::string_view next_word(std::string_view& rest) {
   const auto begin = std::min(rest.find_first_not_of(kBlanks), rest.size());
@@ -46,7 +40,7 @@ bool is_unset_host_name(std::string_view word) {
   static constexpr std::array<std::string_view, 14> kUnset{"localhost", "ubuntu", "debian", "centos",  "rocky",
                                                            "rhel",      "linux",  "fedora", "unknown", "none",
                                                            "(none)",    "node",   "host",   "server"};
-  const std::string name = lowered(word.substr(0, word.find('.')));
+  const std::string name = lower_case(word.substr(0, word.find('.')));
   return std::ranges::find(kUnset, name) != kUnset.end();
 }
 
@@ -54,7 +48,7 @@ bool is_vendor_name(std::string_view word) {
   static constexpr std::array<std::string_view, 11> kVendors{"mellanox", "nvidia",      "connectx", "infinihost",
                                                              "voltaire", "qlogic",      "intel",    "omni-path",
                                                              "chelsio",  "infiniscale", "bluefield"};
-  const std::string name = lowered(word);
+  const std::string name = lower_case(word);
   return std::ranges::any_of(kVendors, [&](auto vendor) { return name.starts_with(vendor); });
 }
 
@@ -101,7 +95,7 @@ HostKind guess_host_kind(std::string_view host) {
   static constexpr std::array<std::string_view, 21> kStorage{
       "storage", "stor", "lustre", "oss",  "mds", "mgs",    "ost",   "mdt",    "nfs",     "cache",     "gpfs",
       "nsd",     "weka", "vast",   "ceph", "nas", "beegfs", "swift", "object", "quobyte", "flasharray"};
-  const std::string name = lowered(host);
+  const std::string name = lower_case(host);
   const auto mentions = [&](const auto& words) {
     for (std::size_t begin = 0; begin < name.size();) {
       if (!is_letter(name[begin])) {

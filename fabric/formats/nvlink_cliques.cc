@@ -14,8 +14,6 @@
 namespace railweave::fabric {
 namespace {
 
-constexpr std::size_t kMaxObjects = 1000;  // of one finding
-
 std::string upper(std::string_view text) {
   std::string result(text);
   std::ranges::transform(result, result.begin(),
@@ -31,7 +29,7 @@ class NodesFinding {
   NodesFinding(std::string_view code, Severity severity, std::string_view message)
       : code_(code), severity_(severity), message_(message) {}
   void add(std::string_view node) {
-    if (nodes_.size() < kMaxObjects) nodes_.emplace_back(node);
+    if (nodes_.size() < kMaxFindingObjects) nodes_.emplace_back(node);
   }
   void report(TopologyBuilder& builder) {
     if (!nodes_.empty()) builder.add_finding({code_, severity_, message_, std::move(nodes_)});

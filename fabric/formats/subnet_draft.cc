@@ -14,11 +14,10 @@ namespace {
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 constexpr unsigned kLastUnicastLid = 0xbfff;
-constexpr std::size_t kMaxObjects = 1000;  // of one finding
 
 // Objects of a finding that concerns many things.
 void add_object(std::vector<std::string>& objects, std::string object) {
-  if (objects.size() < kMaxObjects) objects.push_back(std::move(object));
+  if (objects.size() < kMaxFindingObjects) objects.push_back(std::move(object));
 }
 
 }  // namespace

@@ -4,13 +4,10 @@
 #include <string>
 
 #include "fabric/base/check.h"
+#include "fabric/generate/limits.h"
 
 namespace railweave::fabric {
 namespace {
-
-std::unexpected<Error> impossible(std::string message, std::string hint) {
-  return fail(ErrorKind::impossible, "generate.impossible", std::move(message), {}, std::move(hint));
-}
 
 // The least number of switches above, a divisor of `links`, such that `below` switches with links / n links to each of
 // them use at most `ports` of its ports; 0: none.

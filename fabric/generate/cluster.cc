@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "fabric/base/check.h"
+#include "fabric/generate/limits.h"
 
 namespace railweave::fabric {
 namespace {
 
-constexpr std::uint32_t kMostHosts = 1U << 18U;
 constexpr std::uint32_t kGpusPerRack = 72;  // of a platform whose NVLink leaves the host
 
 std::unexpected<Error> contradiction(std::string message, std::string hint) {

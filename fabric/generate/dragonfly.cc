@@ -5,14 +5,11 @@
 #include <vector>
 
 #include "fabric/generate/global_links.h"
+#include "fabric/generate/limits.h"
 #include "fabric/generate/storage.h"
 
 namespace railweave::fabric {
 namespace {
-
-std::unexpected<Error> impossible(std::string message, std::string hint) {
-  return fail(ErrorKind::impossible, "generate.impossible", std::move(message), {}, std::move(hint));
-}
 
 // The ports of a switch: as many as needed, or the radix asked for where that is enough.
 Result<std::uint32_t> choose_radix(std::uint32_t asked, std::uint64_t needed) {

@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <string>
 
+#include "fabric/generate/limits.h"
 #include "fabric/generate/storage.h"
 
 namespace railweave::fabric {
 namespace {
-
-std::unexpected<Error> impossible(std::string message, std::string hint) {
-  return fail(ErrorKind::impossible, "generate.impossible", std::move(message), {}, std::move(hint));
-}
 
 // The counts of a k-ary n-tree; 0 leaves: no such tree is made.
 std::uint64_t apply_arity(std::uint32_t k, ClosSpec& clos) {

@@ -4,13 +4,13 @@
 
 #include "fabric/generate/dragonfly.h"
 #include "fabric/generate/fat_tree.h"
+#include "fabric/generate/limits.h"
 #include "fabric/generate/rail_optimized.h"
 #include "fabric/generate/torus.h"
 
 namespace railweave::fabric {
 namespace {
 
-constexpr std::uint32_t kMostHosts = 1U << 18U;
 constexpr std::uint32_t kMostPorts = TopologyBuilder::kMaxPortsPerDevice;
 constexpr std::uint32_t kMostOfAHost = 64;
 

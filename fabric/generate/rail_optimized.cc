@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <string>
 
+#include "fabric/generate/limits.h"
 #include "fabric/generate/storage.h"
 
 namespace railweave::fabric {
 namespace {
-
-std::unexpected<Error> impossible(std::string message, std::string hint) {
-  return fail(ErrorKind::impossible, "generate.impossible", std::move(message), {}, std::move(hint));
-}
 
 // Whole racks, and whole NVLink domains or a whole part of one, so that units, racks and domains nest.
 std::uint32_t choose_unit(const HostsSpec& hosts, std::uint32_t down_ports) {

@@ -5,17 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "fabric/generate/limits.h"
 #include "fabric/generate/storage.h"
 
 namespace railweave::fabric {
-namespace {
-
-std::unexpected<Error> impossible(std::string message, std::string hint) {
-  return fail(ErrorKind::impossible, "generate.impossible", std::move(message), {}, std::move(hint));
-}
-
-}  // namespace
-
 Result<void> generate_torus(TorusSpec spec, TopologyBuilder& builder) {
   static constexpr std::uint32_t kMostPerDimension = 1024;
   const std::array<std::uint32_t, 3> size{spec.x, spec.y, spec.z};

@@ -1,5 +1,6 @@
 #include "fabric/routing/live_plane.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace railweave::fabric {
@@ -7,7 +8,7 @@ namespace railweave::fabric {
 LinkLife link_life(const RoutingInput& input, LinkId link) {
   const LinkState state = input.view.state(link);
   if (state == LinkState::down || input.view.drained(link)) return {};
-  float cost = state == LinkState::degraded ? RoutingInput::kDegradedCost : 1.0F;
+  float cost = std::max(input.view.cost(link), state == LinkState::degraded ? RoutingInput::kDegradedCost : 1.0F);
   if (input.link_cost && link.index() < input.link_cost->size()) cost = (*input.link_cost)[link.index()];
   if (std::isinf(cost) && cost > 0) return {};
   return {true, cost >= 1.0F ? cost : 1.0F};  // NaN becomes 1

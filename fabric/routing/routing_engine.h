@@ -24,7 +24,8 @@ struct RoutingInput {
   FabricView view{};
   RoutingScopePtr scope{};  // of view's topology
   // By LinkId, at least 1: how much less a link should carry than its rate says (2: half); infinity: no transit. None:
-  // 1, kDegradedCost for degraded links. Links that are down or drained carry nothing either way.
+  // FabricView::cost(), at least kDegradedCost for degraded links. Links that are down or drained carry nothing either
+  // way.
   std::shared_ptr<const std::vector<float>> link_cost{};
   // By DestinationId: expected bytes, relative to each other. None: all alike.
   std::shared_ptr<const std::vector<std::uint32_t>> destination_weight{};

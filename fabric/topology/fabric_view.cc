@@ -20,6 +20,7 @@ void FabricView::set_state(LinkId link, LinkState state) {
   links_.write(link.index()).state = static_cast<std::uint8_t>(state);
 }
 void FabricView::set_drained(LinkId link, bool drained) { links_.write(link.index()).drained = drained; }
+void FabricView::set_cost(LinkId link, float cost) { links_.write(link.index()).cost = cost >= 1 ? cost : 1; }
 void FabricView::set_drained(SwitchId sw, bool drained) { switch_drained_.write(sw.index()) = drained ? 1 : 0; }
 void FabricView::set_drained(HostId host, bool drained) { host_drained_.write(host.index()) = drained ? 1 : 0; }
 

@@ -1,5 +1,5 @@
-// A Topology with what changes on it: link states and drains. A value: copying costs one pointer per 256 links, a
-// change copies one chunk. Published copies are const and may be read by any number of threads.
+// A Topology with what changes on it: link states, drains, costs of links. A value: copying costs one pointer per 256
+// links, a change copies one chunk. Published copies are const and may be read by any number of threads.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,8 @@ class FabricView {
 
   [[nodiscard]] LinkState state(LinkId link) const { return static_cast<LinkState>(links_[link.index()].state); }
   [[nodiscard]] bool drained(LinkId link) const { return links_[link.index()].drained; }
+  // How much less than its rate says routes should use it, at least 1 (2: half of the destinations).
+  [[nodiscard]] float cost(LinkId link) const { return links_[link.index()].cost; }
   [[nodiscard]] bool drained(SwitchId sw) const { return switch_drained_[sw.index()] != 0; }
   [[nodiscard]] bool drained(HostId host) const { return host_drained_[host.index()] != 0; }
   // May carry traffic between other devices: up or degraded, and neither it nor a switch at its ends is drained.
@@ -31,6 +33,7 @@ class FabricView {
 
   void set_state(LinkId link, LinkState state);
   void set_drained(LinkId link, bool drained);
+  void set_cost(LinkId link, float cost);
   void set_drained(SwitchId sw, bool drained);
   void set_drained(HostId host, bool drained);
 
@@ -49,6 +52,7 @@ class FabricView {
   struct LinkOverlay {
     std::uint8_t state = 0;
     bool drained = false;
+    float cost = 1;
   };
   TopologyPtr topology_;
   ChunkedVector<LinkOverlay> links_;

@@ -1,6 +1,7 @@
 // Something about a fabric that an operator should know: from reading it, from building it, or from checking it.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,8 @@
 namespace railweave::fabric {
 
 enum class Severity : unsigned char { info, warning, error };
+
+inline constexpr std::size_t kMaxFindingObjects = 1000;
 
 struct Finding {
   std::string code;  // stable, camelCase: "hostShortOfRail"; the list is in fabric/topology/checks.h

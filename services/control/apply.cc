@@ -245,6 +245,11 @@ struct Apply {
     state.view_version = state.queue_version = event.seq;
   }
 
+  void operator()(const LinkCostsSet& body) const {
+    state.put_costs({body.by_link, body.reason, event.actor, event.time_us, event.seq});
+    state.view_version = state.queue_version = event.seq;
+  }
+
   void operator()(const LinksChanged& body) const {
     for (const auto& report : body.links) {
       if (const auto link = state.topology().find_link(report.link)) state.set_link(link, report.state);

@@ -14,6 +14,7 @@ ClusterState::ClusterState()
       guaranteed(std::make_shared<const std::set<JobId>>()),
       subnet_policies(std::make_shared<const SubnetPolicyTable>()),
       drains(std::make_shared<const DrainTable>()),
+      link_costs(std::make_shared<const LinkCosts>()),
       alarms(std::make_shared<const AlarmTable>()),
       ended(std::make_shared<const std::deque<JobId>>()),
       queue_rules(std::make_shared<const QueueRules>()),
@@ -31,6 +32,16 @@ void ClusterState::set_topology(fabric::TopologyPtr topology) {
   placement_fabric = std::make_shared<const scheduler::PlacementFabric>(topology);
   accepted.topology = std::move(topology);
   for (const auto& [target, drain] : *drains) mark(target, true);
+  put_costs(*link_costs);
+}
+
+void ClusterState::put_costs(LinkCosts costs) {
+  const auto set = [&](const std::string& name, double cost) {
+    if (const auto link = topology().find_link(name)) view.set_cost(link, static_cast<float>(cost));
+  };
+  for (const auto& [name, cost] : link_costs->by_link) set(name, 1);
+  for (const auto& [name, cost] : costs.by_link) set(name, cost);
+  link_costs = std::make_shared<const LinkCosts>(std::move(costs));
 }
 
 void ClusterState::refresh_availability(fabric::HostId host) {

@@ -19,6 +19,7 @@
 #include "services/control/drain.h"
 #include "services/control/idempotency_table.h"
 #include "services/control/job_table.h"
+#include "services/control/link_costs.h"
 #include "services/control/queue_rules.h"
 #include "services/control/subnet_mode.h"
 #include "services/control/tenant.h"
@@ -43,7 +44,7 @@ struct ClusterState {
   std::uint64_t term = 0;
   AcceptedTopology accepted;
   scheduler::PlacementFabricPtr placement_fabric;  // derived from it
-  fabric::FabricView view;                         // link states as last reported, drains
+  fabric::FabricView view;                         // link states as last reported, drains, costs
   std::uint64_t view_version = 0;                  // seq of the event that last changed it or the topology
   scheduler::Allocations allocations;
   std::shared_ptr<const TenantTable> tenants;
@@ -55,6 +56,7 @@ struct ClusterState {
   IdempotencyTable idempotency;
   std::shared_ptr<const SubnetPolicyTable> subnet_policies;
   std::shared_ptr<const DrainTable> drains;
+  std::shared_ptr<const LinkCosts> link_costs;
   std::shared_ptr<const AlarmTable> alarms;
   std::shared_ptr<const std::map<std::string, std::uint64_t>> gpus_held;  // by tenant, of placed jobs
   std::shared_ptr<const std::deque<JobId>> ended;                         // oldest first
@@ -75,6 +77,7 @@ struct ClusterState {
   void note_guarantee(JobId job, bool has);
   void set_link(fabric::LinkId link, fabric::LinkState state);
   void mark(const DrainTarget& target, bool drained);  // nothing where the topology has no such thing
+  void put_costs(LinkCosts costs);                     // instead of those before
   // No new jobs for nodes that are drained, or where an adapter that a GPU uses has no working link.
   void refresh_availability(fabric::HostId host);
 

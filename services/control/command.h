@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -112,6 +113,12 @@ struct ClearDrain {
   std::string reason;
 };
 
+struct SetLinkCosts {
+  std::map<std::string, double> by_link;  // all that there are to be; none: routes follow from the fabric alone
+  std::string reason;
+  std::uint64_t view_version = 0;  // what they were found on: refused if the view has changed since
+};
+
 // What those who watch the fabric report. Reports of what is known already change nothing.
 struct ReportLinks {
   std::string subnet;
@@ -135,8 +142,8 @@ struct ReportQos {
 struct Command {
   std::string actor;
   std::variant<SubmitJob, EndJob, RepairJob, CheckpointJob, PutQueueRules, PutReservation, RemoveReservation, PutTenant,
-               RemoveTenant, AcceptTopology, SetSubnetMode, RequestDrain, ClearDrain, ReportLinks, ReportDrains,
-               ReportAlarms, ReportProgramming, ReportQos, PutContract, RemoveContract, PutQosClasses>
+               RemoveTenant, AcceptTopology, SetSubnetMode, RequestDrain, ClearDrain, SetLinkCosts, ReportLinks,
+               ReportDrains, ReportAlarms, ReportProgramming, ReportQos, PutContract, RemoveContract, PutQosClasses>
       body;
 };
 

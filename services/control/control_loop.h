@@ -30,6 +30,7 @@ struct ControlOptions {
   std::size_t batch_limit = 128;         // commands per transaction
   std::uint64_t snapshot_every = 5'000;  // events
   unsigned queue_rest = 2;               // the queue's cycles take at most a third of the loop's time
+  bool reroute_for_guarantees = true;    // GuaranteeReroute: at once; else they are only proposed
   std::function<std::int64_t()> now_us;  // unix, UTC; from any thread; default: the system clock
   std::function<void(const std::vector<db::Record>&)> on_published;  // on the control thread; must not block
   std::function<void(const std::string&)> warn;                      // for the log
@@ -110,7 +111,7 @@ class ControlLoop {
   const std::shared_ptr<RoutingCache> routes_ = std::make_shared<RoutingCache>();
   PlacerCache placers_{routes_};
   QueueRunner queue_runner_{placers_, options_.queue_rest};
-  FollowUp follow_up_{placers_, queue_runner_};
+  FollowUp follow_up_{placers_, queue_runner_, options_.reroute_for_guarantees};
   std::uint64_t snapshot_seq_ = 0;
 
   std::thread thread_, snapshot_thread_;

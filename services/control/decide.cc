@@ -11,22 +11,27 @@
 #include "services/control/apply.h"
 #include "services/control/decide_contracts.h"
 #include "services/control/guarantee_recheck.h"
+#include "services/control/guarantee_routes.h"
 #include "services/control/job_repair.h"
+#include "services/control/refusal.h"
 #include "services/control/reservation_plan.h"
 #include "services/control/tenant_limit.h"
 
 namespace railweave::control {
 namespace {
 
-std::unexpected<Rejection> refuse(ErrorKind kind, std::string code, std::string message, std::string hint = {}) {
-  return std::unexpected(Rejection{{kind, std::move(code), std::move(message), {}, std::move(hint)}, nullptr});
-}
-
-std::unexpected<Rejection> refuse_version(const char* what, std::uint64_t asked, std::uint64_t present) {
-  return refuse(
-      ErrorKind::precondition, "precondition.versionDiffers",
-      std::string(what) + " has changed: its version is " + std::to_string(present) + ", not " + std::to_string(asked),
-      "read it again, then repeat the change");
+// OpenSM routes by the fabric alone, with our engine or another one.
+std::optional<std::string> cannot_have_costs(const ClusterState& state, const std::map<std::string, double>& by_link) {
+  const auto& t = state.topology();
+  for (const auto& [name, cost] : by_link) {
+    const auto link = t.find_link(name);
+    if (!link || !t.joins_switches(link)) return "there is no link '" + name + "' between switches";
+    const std::string_view subnet = t.name(t.subnet(t.switch_of(t.a(link))));
+    if (state.mode(subnet) == SubnetMode::opensm) {
+      return "link " + name + " is of subnet " + std::string(subnet) + ", which OpenSM routes: it knows no costs";
+    }
+  }
+  return std::nullopt;
 }
 
 struct Decide {
@@ -269,6 +274,12 @@ struct Decide {
       return refuse_version("the subnet's mode", *command.if_version, version);
     }
     if (state.mode(command.subnet) == command.mode) return Decision{};
+    if (command.mode == SubnetMode::opensm && !state.link_costs->by_link.empty()) {
+      return refuse(ErrorKind::conflict, "subnets.linkCosts",
+                    "routes follow from costs of " + std::to_string(state.link_costs->by_link.size()) +
+                        " links, which OpenSM does not know",
+                    "take them back first: railweave guarantees reroute --reset");
+    }
     return Decision{{SubnetModeSet{command.subnet, command.mode, command.reason}}, {}, false};
   }
 
@@ -295,6 +306,18 @@ struct Decide {
                     "GET /v1/drains lists the drains");
     }
     return Decision{{DrainCleared{command.target, command.reason}}, {}, false};
+  }
+
+  Outcome operator()(const SetLinkCosts& command) const {
+    if (command.by_link == state.link_costs->by_link) return Decision{};
+    if (command.view_version != state.view_version) {
+      return refuse(ErrorKind::conflict, "routes.viewChanged", "the fabric changed while other routes were looked for",
+                    "ask again");
+    }
+    if (const auto why = cannot_have_costs(state, command.by_link)) {
+      return refuse(ErrorKind::conflict, "routes.openSmRoutes", *why, "take its subnet to direct mode");
+    }
+    return Decision{with_alarm({command.by_link, command.reason}), {}, false};
   }
 
   Outcome operator()(const ReportLinks& command) const {

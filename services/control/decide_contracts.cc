@@ -6,19 +6,10 @@
 
 #include "services/control/admitted_placement.h"
 #include "services/control/apply.h"
+#include "services/control/refusal.h"
 
 namespace railweave::control {
 namespace {
-
-std::unexpected<Rejection> refuse(ErrorKind kind, std::string code, std::string message, std::string hint = {}) {
-  return std::unexpected(Rejection{{kind, std::move(code), std::move(message), {}, std::move(hint)}, nullptr});
-}
-
-std::unexpected<Rejection> refuse_version(const std::string& what, std::uint64_t asked, std::uint64_t present) {
-  return refuse(ErrorKind::precondition, "precondition.versionDiffers",
-                what + " changed: the version is " + std::to_string(present) + ", not " + std::to_string(asked),
-                "read it again, then repeat the change");
-}
 
 bool same_classes(const fabric::QosClasses& a, const fabric::QosClasses& b) {
   return std::ranges::equal(a, b, [](const fabric::QosClass& x, const fabric::QosClass& y) {

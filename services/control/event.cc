@@ -107,6 +107,12 @@ struct MakeHeading {
     return {"drain.cleared", std::string(to_string(event.target.kind)), event.target.id, EventSeverity::info,
             to_string(event.target) + " is back in use" + because(event.reason)};
   }
+  EventHeading operator()(const LinkCostsSet& event) const {
+    return {"route.costsSet", "routes", "costs", event.by_link.empty() ? EventSeverity::info : EventSeverity::warning,
+            (event.by_link.empty() ? "links have no costs any more"
+                                   : "routes avoid " + counted(event.by_link.size(), "link") + " by a cost") +
+                because(event.reason)};
+  }
   EventHeading operator()(const LinksChanged& event) const {
     std::size_t down = 0;
     for (const auto& link : event.links) down += link.state == fabric::LinkState::down ? 1 : 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -92,6 +93,11 @@ struct DrainCleared {
   DrainTarget target;
   std::string reason;
 };
+// All that there are from now on.
+struct LinkCostsSet {
+  std::map<std::string, double> by_link;  // LinkCosts::by_link
+  std::string reason;
+};
 struct LinkReport {
   std::string link;  // Topology::link_text()
   fabric::LinkState state = fabric::LinkState::up;
@@ -151,11 +157,11 @@ struct GuaranteeChanged {
   std::int64_t for_us = 0;  // of restored: how long it was at risk
 };
 
-using EventBody =
-    std::variant<TopologyAccepted, TenantPut, TenantRemoved, JobQueued, JobPlaced, JobWaits, JobEvicted, JobMoved,
-                 JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut, ReservationPut, ReservationRemoved,
-                 SubnetModeSet, DrainRequested, DrainAdvanced, DrainCleared, LinksChanged, AlarmRaised, AlarmCleared,
-                 RoutesProgrammed, QosProgrammed, ContractPut, ContractRemoved, QosClassesPut, GuaranteeChanged>;
+using EventBody = std::variant<TopologyAccepted, TenantPut, TenantRemoved, JobQueued, JobPlaced, JobWaits, JobEvicted,
+                               JobMoved, JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut, ReservationPut,
+                               ReservationRemoved, SubnetModeSet, DrainRequested, DrainAdvanced, DrainCleared,
+                               LinkCostsSet, LinksChanged, AlarmRaised, AlarmCleared, RoutesProgrammed, QosProgrammed,
+                               ContractPut, ContractRemoved, QosClassesPut, GuaranteeChanged>;
 
 struct Event {
   std::uint64_t seq = 0;

@@ -36,6 +36,9 @@ std::vector<EventBody> FollowUp::find(const ClusterState& state, std::int64_t no
     damage_checked_ = state.queue_version;
   }
   if (risk_checked_ != state.queue_version) {
+    if (auto costs = reroute_ ? other_routes_.next(state, placers_.guarantees()) : std::nullopt) {
+      return with_alarm(std::move(*costs));
+    }
     events = next_guarantee_repair(state, placers_);
     if (!events.empty()) return events;
     risk_checked_ = state.queue_version;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "services/control/event.h"
+#include "services/control/guarantee_routes.h"
 #include "services/control/placer_cache.h"
 #include "services/control/queue_runner.h"
 
@@ -15,7 +16,9 @@ namespace railweave::control {
 
 class FollowUp {
  public:
-  FollowUp(PlacerCache& placers, QueueRunner& queue) : placers_(placers), queue_(queue) {}
+  // reroute: other routes are tried for guarantees at risk, before other nodes.
+  FollowUp(PlacerCache& placers, QueueRunner& queue, bool reroute)
+      : placers_(placers), queue_(queue), reroute_(reroute) {}
 
   // To be called once before next() is asked until it has nothing more: the queue runs at most once in between.
   void begin() { queue_ran_ = coverage_ran_ = false; }
@@ -32,6 +35,8 @@ class FollowUp {
 
   PlacerCache& placers_;
   QueueRunner& queue_;
+  const bool reroute_;
+  GuaranteeReroute other_routes_;
   bool queue_ran_ = false;
   bool coverage_ran_ = false;
   std::uint64_t damage_checked_ = 0;  // queue_version at which no damage was left to record

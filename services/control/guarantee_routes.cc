@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "fabric/capacity/route_changes.h"
+#include "fabric/routing/live_plane.h"
 
 namespace railweave::control {
 namespace {
@@ -21,7 +22,7 @@ struct Promise {
 
 // What guarantees come to on some tables.
 struct Outcome {
-  bool holders_fit = true;
+  std::vector<JobId> lapse;  // that held
   std::vector<JobId> hold_again, still_at_risk;
   std::vector<std::pair<LinkId, double>> over;  // links that all promises together overfill, and how many times
 };
@@ -40,7 +41,7 @@ Outcome outcome_on(const fabric::FabricView& view, const fabric::ForwardingTable
     if (load.complete) all.reserve(now);
     if (fits) ledger.reserve(now);
     if (!promise.at_risk) {
-      outcome.holders_fit = outcome.holders_fit && fits;
+      if (!fits) outcome.lapse.push_back(promise.job);
     } else {
       (fits ? outcome.hold_again : outcome.still_at_risk).push_back(promise.job);
     }
@@ -60,14 +61,9 @@ Outcome outcome_on(const fabric::FabricView& view, const fabric::ForwardingTable
   return outcome;
 }
 
-}  // namespace
-
-Result<RouteProposal> plan_guarantee_routes(const ClusterState& state, GuaranteeBook& book) {
-  if (auto brought = book.bring_to(state); !brought) return std::unexpected(brought.error());
-  const FabricRoutesPtr routes = book.routes();
-  const auto& t = state.topology();
+// Those that hold keep what they have; then the others, in the order in which they are served.
+std::vector<Promise> promises_of(const ClusterState& state, GuaranteeBook& book) {
   std::vector<std::pair<std::uint64_t, Promise>> ordered;
-  RouteProposal best;
   for (const JobId id : *state.guaranteed) {
     const JobPtr job = state.jobs.find(id);
     auto wanted = book.plain(*job);
@@ -75,47 +71,48 @@ Result<RouteProposal> plan_guarantee_routes(const ClusterState& state, Guarantee
     ordered.push_back(
         {guarantee_order(*state.queue_rules, *job), {id, std::move(wanted.reservation), job->guarantee->at_risk()}});
   }
-  // Those that hold keep what they have; then the others, in the order in which they are served.
   std::ranges::sort(ordered, {},
                     [](const auto& one) { return std::tuple(one.second.at_risk, one.first, one.second.job); });
   std::vector<Promise> promises;
-  for (auto& [order, promise] : ordered) {
+  for (auto& [order, promise] : ordered) promises.push_back(std::move(promise));
+  return promises;
+}
+
+}  // namespace
+
+Result<RouteProposal> plan_guarantee_routes(const ClusterState& state, GuaranteeBook& book) {
+  if (auto brought = book.bring_to(state); !brought) return std::unexpected(brought.error());
+  const FabricRoutesPtr routes = book.routes();
+  const auto& t = state.topology();
+  RouteProposal best;
+  const std::vector<Promise> promises = promises_of(state, book);
+  for (const Promise& promise : promises) {
     if (promise.at_risk) best.still_at_risk.push_back(promise.job);
-    promises.push_back(std::move(promise));
   }
   if (best.still_at_risk.empty()) return best;
 
   const auto rules = fabric::capacity_rules(book.classes());
-  auto costs = std::make_shared<std::vector<float>>(t.links().size(), 1.0F);
-  for (const LinkId link : t.links()) {
-    if (routes->input.view.state(link) == fabric::LinkState::degraded) {
-      (*costs)[link.index()] = fabric::RoutingInput::kDegradedCost;
-    }
-  }
-  const std::vector<float> plain = *costs;
+  fabric::FabricView view = state.view;
   Outcome at = outcome_on(routes->input.view, routes->routing.tables, promises, rules);
   for (unsigned tried = 1; tried <= kMostRouteTries && !best.still_at_risk.empty() && !at.over.empty(); ++tried) {
-    auto next = std::make_shared<std::vector<float>>(*costs);
-    for (const auto& [link, times] : at.over) {
-      float& cost = (*next)[link.index()];
-      cost = std::min(16.0F, cost * static_cast<float>(std::clamp(times, 1.25, 2.0)));
-    }
-    costs = std::move(next);
     fabric::RoutingInput input = routes->input;
-    input.link_cost = costs;
+    for (const auto& [link, times] : at.over) {
+      const double cost = fabric::link_life({.view = view}, link).cost * std::clamp(times, 1.25, 2.0);
+      view.set_cost(link, static_cast<float>(std::min(LinkCosts::kMost, cost)));
+    }
+    input.view = view;
     auto routing = routes->choice.engine->route(input);
     if (!routing) return std::unexpected(std::move(routing.error()));
     at = outcome_on(input.view, routing->tables, promises, rules);
     best.tried = tried;
-    if (!at.holders_fit || at.hold_again.size() <= best.hold_again.size()) continue;
+    if (!at.lapse.empty() || at.hold_again.size() <= best.hold_again.size()) continue;
     const auto audit = fabric::audit(input.view, routing->tables, routing->lanes, fabric::AuditOptions::on_all_cores());
     if (!audit.sound()) continue;
     best.hold_again = at.hold_again;
     best.still_at_risk = at.still_at_risk;
     best.costs.clear();
     for (const LinkId link : t.links()) {
-      if ((*costs)[link.index()] != plain[link.index()])
-        best.costs.push_back({t.link_text(link), (*costs)[link.index()]});
+      if (t.joins_switches(link) && view.cost(link) > 1) best.costs.emplace(t.link_text(link), view.cost(link));
     }
     best.changed_entries = 0;
     for (const auto plane : routes->scope().planes()) {
@@ -125,6 +122,53 @@ Result<RouteProposal> plan_guarantee_routes(const ClusterState& state, Guarantee
   if (best.costs.empty()) return best;
   for (const JobId id : *state.guaranteed) best.lose_coverage += state.jobs.find(id)->guarantee->covered ? 1U : 0U;
   return best;
+}
+
+Result<std::vector<JobId>> lapse_without_costs(const ClusterState& state, GuaranteeBook& book) {
+  if (auto brought = book.bring_to(state); !brought) return std::unexpected(brought.error());
+  fabric::FabricView view = state.view;
+  for (const auto& [name, cost] : state.link_costs->by_link) {
+    if (const LinkId link = state.topology().find_link(name)) view.set_cost(link, 1);
+  }
+  const auto routes = reroute(*book.routes(), view);
+  if (!routes) return std::unexpected(routes.error());
+  return outcome_on(view, (*routes)->routing.tables, promises_of(state, book), fabric::capacity_rules(book.classes()))
+      .lapse;
+}
+
+std::optional<LinkCostsSet> GuaranteeReroute::next(const ClusterState& state, GuaranteeBook& book) {
+  std::vector<JobId> at_risk;
+  for (const JobId id : *state.guaranteed) {
+    if (state.jobs.find(id)->guarantee->at_risk()) at_risk.push_back(id);
+  }
+  if (at_risk.empty() || (view_version_ == state.view_version && at_risk_ == at_risk)) return std::nullopt;
+  const auto& t = state.topology();
+  const auto ours = [&](fabric::SubnetId subnet) { return state.mode(t.name(subnet)) == SubnetMode::direct; };
+  if (!std::ranges::any_of(t.subnets(), ours) || t.hca_ports().size() > kMostPortsAtOnce) return std::nullopt;
+  view_version_ = state.view_version;
+  at_risk_ = std::move(at_risk);
+  const auto proposal = plan_guarantee_routes(state, book);
+  if (!proposal || proposal->costs.empty()) return std::nullopt;
+  for (const auto& [name, cost] : proposal->costs) {
+    if (!ours(t.subnet(t.switch_of(t.a(t.find_link(name)))))) return std::nullopt;
+  }
+  std::string jobs;
+  for (const JobId id : proposal->hold_again) jobs += (jobs.empty() ? "" : ", ") + to_string(id);
+  return LinkCostsSet{proposal->costs, "for the guarantees of " + jobs};
+}
+
+std::vector<EventBody> with_alarm(LinkCostsSet costs) {
+  Alarm alarm;
+  alarm.kind = "routes.linkCosts";
+  alarm.subject_kind = "routes";
+  alarm.subject_id = "costs";
+  alarm.text = "routes avoid " + std::to_string(costs.by_link.size()) + " links by a cost, " + costs.reason +
+               "; railweave guarantees reroute shows them, and --reset takes them back once they are not needed";
+  EventBody noted = AlarmCleared{alarm.id()};
+  if (!costs.by_link.empty()) noted = AlarmRaised{std::move(alarm)};
+  std::vector<EventBody> events{EventBody(std::move(costs))};
+  events.push_back(std::move(noted));
+  return events;
 }
 
 }  // namespace railweave::control

@@ -11,7 +11,7 @@ using fabric::FabricView;
 bool same_overlay(const FabricView& a, const FabricView& b) {
   bool same = true;
   a.for_each_touched_link(b, [&](fabric::LinkId link) {
-    same = same && a.state(link) == b.state(link) && a.drained(link) == b.drained(link);
+    same = same && a.state(link) == b.state(link) && a.drained(link) == b.drained(link) && a.cost(link) == b.cost(link);
   });
   a.for_each_touched_switch(b, [&](fabric::SwitchId sw) { same = same && a.drained(sw) == b.drained(sw); });
   return same;

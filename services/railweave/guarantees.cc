@@ -83,21 +83,52 @@ void print_links(Session& session, std::uint64_t top) {
   output.text(table.text(output.terminal()));
 }
 
-void print_reroute(Session& session) {
+struct RerouteOptions {
+  bool apply = false, reset = false, force = false;
+  std::string reason;
+};
+
+void reset_reroute(Session& session, const RerouteOptions& options) {
+  Target target("/v1/guarantees/reroute");
+  if (options.force) target.query("force", "true");
+  api::ClientRequest request;
+  request.method = api::Method::del;
+  request.target = target.text();
+  session.service().send(std::move(request));
+  session.output.note("no link has a cost: routes follow from the fabric alone");
+}
+
+void reroute(Session& session, const RerouteOptions& options) {
+  if (options.reset) return reset_reroute(session, options);
   Output& output = session.output;
-  const Json answer = session.service().get(Target("/v1/guarantees/reroute"));
+  Json answer;
+  if (options.apply) {
+    api::ClientRequest request;
+    request.method = api::Method::post;
+    request.target = Target("/v1/guarantees/reroute").text();
+    request.content_type = "application/json";
+    request.body = Json{{"reason", options.reason}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+    answer = session.service().send(std::move(request)).body;
+  } else {
+    answer = session.service().get(Target("/v1/guarantees/reroute"));
+  }
   if (output.is_document()) return output.document(answer);
   Sheet sheet;
   const auto jobs = [&](const char* name) {
     return list(answer, name).empty() ? std::string("none") : joined(list(answer, name), 8);
   };
-  sheet.add("Would hold again", jobs("holdAgain"));
+  sheet.add(options.apply ? "Hold again" : "Would hold again", jobs("holdAgain"));
   sheet.add("At risk still", jobs("stillAtRisk"));
   if (!list(answer, "costs").empty()) {
     sheet.add("Entries that change", text_of(answer, "changedEntries"));
     sheet.add("Lose coverage", text_of(answer, "loseCoverage"));
   }
-  sheet.add("Done", "nothing: routes follow from the fabric alone");
+  const Json& in_force = list(field(answer, "inForce"), "costs");
+  sheet.add("Costs in force",
+            in_force.empty()
+                ? "none: routes follow from the fabric alone"
+                : "on " + std::to_string(in_force.size()) + (in_force.size() == 1 ? " link since " : " links since ") +
+                      text_of(field(answer, "inForce"), "since") + ", " + text_of(field(answer, "inForce"), "reason"));
   Table table({{"LINK"}, {"COST", Align::right}});
   for (const Json& cost : list(answer, "costs")) table.add({text_of(cost, "link"), text_of(cost, "cost")});
   output.text(sheet.text(output.terminal()));
@@ -202,8 +233,15 @@ void add_guarantee_commands(CLI::App& root, Session& session) {
 
   CLI::App& reroute_command =
       add_command(guarantees, "reroute", "Link costs by which guarantees at risk would hold on other routes",
-                  {"railweave guarantees reroute"});
-  on_run(reroute_command, session, [&session] { print_reroute(session); });
+                  {"railweave guarantees reroute", "railweave guarantees reroute --apply --reason 'INC-42'",
+                   "railweave guarantees reroute --reset"});
+  auto other = std::make_shared<RerouteOptions>();
+  auto* apply = reroute_command.add_flag("--apply", other->apply, "Set them: routes change at once");
+  auto* reset = reroute_command.add_flag("--reset", other->reset, "Take all costs back, if no guarantee needs them");
+  reset->excludes(apply);
+  reroute_command.add_flag("--force", other->force, "Take them back although guarantees would not hold")->needs(reset);
+  reroute_command.add_option("--reason", other->reason, "Why, for the history")->needs(apply);
+  on_run(reroute_command, session, [&session, other] { reroute(session, *other); });
 
   auto path = std::make_shared<std::string>();
   CLI::App& certificate_command =

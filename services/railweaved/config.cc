@@ -117,6 +117,7 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   keys.read("store", store);
   keys.read("log_level", config.log_level);
   keys.read("log_requests", config.log_requests);
+  keys.read("reroute_for_guarantees", config.reroute_for_guarantees);
   keys.read("queue_limit", config.queue_limit, 1, 1'000'000);
   keys.read("snapshot_every", config.snapshot_every, 1, 100'000'000);
   keys.read("max_connections", config.max_connections, 1, 100'000);

@@ -30,6 +30,7 @@ struct Config {
   bool log_requests = false;
   std::uint64_t queue_limit = 1024;      // changes waiting; more are answered 429
   std::uint64_t snapshot_every = 5'000;  // events
+  bool reroute_for_guarantees = true;    // other routes at once for guarantees at risk; else only proposed
   std::uint64_t max_connections = 1024;
   std::uint64_t compute_threads = 2;  // for what-ifs, imports and large answers
   std::vector<SubnetConfig> subnets;

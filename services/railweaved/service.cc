@@ -36,6 +36,7 @@ Result<void> Service::start() {
   control::ControlOptions control_options;
   control_options.queue_limit = config_.queue_limit;
   control_options.snapshot_every = config_.snapshot_every;
+  control_options.reroute_for_guarantees = config_.reroute_for_guarantees;
   control_options.now_us = now_us;
   control_options.warn = [](const std::string& text) { spdlog::warn("{}", text); };
   control_options.on_published = [this](const std::vector<db::Record>& records) { feed_.publish(records); };

@@ -125,9 +125,24 @@ TEST(Guarantees, OtherRoutesAndNodesAreProposedAndAskedFor) {
   StubService service;
   service.get("/v1/guarantees/reroute",
               R"({"costs":[{"link":"a/1--b/2","cost":1.5}],"holdAgain":["job-000002"],"stillAtRisk":[],)"
-              R"("loseCoverage":0,"changedEntries":12,"tried":2,"applied":false,"seq":3})");
+              R"("loseCoverage":0,"changedEntries":12,"tried":2,"applied":false,)"
+              R"("inForce":{"costs":[],"reason":"","actor":"","since":null},"seq":3})");
   EXPECT_THAT(service.run({"guarantees", "reroute"}).out,
-              AllOf(HasSubstr("job-000002"), HasSubstr("a/1--b/2"), HasSubstr("1.5"), HasSubstr("nothing")));
+              AllOf(HasSubstr("Would hold again"), HasSubstr("job-000002"), HasSubstr("a/1--b/2"), HasSubstr("1.5"),
+                    HasSubstr("none: routes follow from the fabric alone")));
+  service.on(Method::post, "/v1/guarantees/reroute", [](const Request&) {
+    return Response::json(
+        R"({"costs":[{"link":"a/1--b/2","cost":1.5}],"holdAgain":["job-000002"],"stillAtRisk":[],"loseCoverage":0,)"
+        R"("changedEntries":12,"tried":2,"applied":true,"inForce":{"costs":[{"link":"a/1--b/2","cost":1.5}],)"
+        R"("reason":"INC-42","actor":"local","since":"2026-11-22T10:00:00.000000Z"},"seq":4})");
+  });
+  EXPECT_THAT(service.run({"guarantees", "reroute", "--apply", "--reason", "INC-42"}).out,
+              AllOf(HasSubstr("Hold again"), HasSubstr("on 1 link since 2026-11-22"), HasSubstr("INC-42")));
+  EXPECT_EQ(Json::parse(service.asked().back().body), Json({{"reason", "INC-42"}}));
+  service.on(Method::del, "/v1/guarantees/reroute", [](const Request&) { return Response::empty(); });
+  EXPECT_EQ(service.run({"guarantees", "reroute", "--reset", "--force"}).exit_code, 0);
+  EXPECT_EQ(service.asked().back().target, "/v1/guarantees/reroute?force=true");
+  EXPECT_NE(service.run({"guarantees", "reroute", "--reset", "--apply"}).exit_code, 0);
   service.on(Method::post, "/v1/jobs/{id}/repair", [](const Request&) {
     return Response::json(
         R"({"job":"job-000002","lost":[],"drains":[],"placedAnew":false,"within":"node","moves":[]})");
@@ -151,7 +166,8 @@ TEST(Guarantees, LinksCapsAndPartitionsArePrinted) {
               R"({"job":"job-000001","tenant":"t","pkey":"0x8001","items":[{"domain":"nv-1","number":3,"owner":"t",)"
               R"("gpus":[{"node":"n-1","gpu":2}],"imexNodes":["n-1"],"request":{}}]})");
   EXPECT_THAT(service.run({"guarantees", "links", "--top", "1"}).out, HasSubstr("job-000001 120"));
-  EXPECT_THAT(service.run({"guarantees", "caps", "job-000001"}).out, AllOf(HasSubstr("60 Gb/s"), HasSubstr("Nothing sets it.")));
+  EXPECT_THAT(service.run({"guarantees", "caps", "job-000001"}).out,
+              AllOf(HasSubstr("60 Gb/s"), HasSubstr("Nothing sets it.")));
   EXPECT_THAT(service.run({"guarantees", "caps", "job-000001", "--node", "n-1"}).out,
               AllOf(HasSubstr("ip link set"), HasSubstr("tc qdisc")));
   EXPECT_THAT(service.run({"guarantees", "partition", "job-000001"}).out,

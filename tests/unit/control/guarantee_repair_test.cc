@@ -1,6 +1,7 @@
 // What is done for guarantees that do not hold: alarms from when they lapse until they hold, other nodes where the
 // tenant wants that, order by the queue's classes, and what drains and refusals say beforehand.
 #include <algorithm>
+#include <optional>
 #include <random>
 
 #include "services/control/admitted_placement.h"
@@ -10,6 +11,7 @@
 #include "services/control/guarantee_coverage.h"
 #include "services/control/guarantee_recheck.h"
 #include "services/control/guarantee_routes.h"
+#include "services/control/live/table_reading.h"
 #include "tests/unit/control/guarantee_fixture.h"
 
 namespace railweave::control {
@@ -26,9 +28,9 @@ scheduler::Contract terms(std::int64_t gbps, const std::string& tenant = "t") {
 }
 
 // What the state itself asks for, until it asks for nothing more.
-void settle(Cluster& cluster) {
+void settle(Cluster& cluster, bool reroute = false) {
   QueueRunner queue(cluster.placers, 0);
-  FollowUp follow(cluster.placers, queue);
+  FollowUp follow(cluster.placers, queue, reroute);
   follow.begin();
   for (int step = 0; step < 100; ++step) {
     const auto events = follow.next(cluster.state, cluster.now_us);
@@ -214,8 +216,8 @@ TEST(GuaranteeRoutes, ProposesOnlyWhatHolds) {
     if (proposal->costs.empty()) continue;
     ++proposed;
     auto costs = std::make_shared<std::vector<float>>(t.links().size(), 1.0F);
-    for (const auto& cost : proposal->costs) {
-      (*costs)[t.find_link(cost.link).index()] = static_cast<float>(cost.cost);
+    for (const auto& [link, cost] : proposal->costs) {
+      (*costs)[t.find_link(link).index()] = static_cast<float>(cost);
     }
     const auto before = RoutingCache().at(cluster.state).value();
     fabric::RoutingInput input = before->input;
@@ -234,9 +236,106 @@ TEST(GuaranteeRoutes, ProposesOnlyWhatHolds) {
       EXPECT_TRUE(ledger.full_links(one->loads, one->qos_class).empty()) << to_string(id);
       ledger.reserve(one);
     }
+    // Set, they lead to those very tables, and to what was said.
+    cluster.must(SetLinkCosts{proposal->costs, "test", cluster.state.view_version});
+    const auto after = RoutingCache().at(cluster.state).value();
+    EXPECT_TRUE(same_tables(after->routing.tables, routing.tables));
+    for (const JobId id : *cluster.state.guaranteed) {
+      const bool still = std::ranges::find(proposal->still_at_risk, id) != proposal->still_at_risk.end();
+      EXPECT_EQ(cluster.guarantee(id).at_risk(), still) << to_string(id);
+    }
   }
   EXPECT_GT(tried, 0U);
   EXPECT_GT(proposed, 0U);
+}
+
+// A fabric on which other routes restore what a cut put at risk; none: the seed gives no such one.
+std::optional<Cluster> rerouted_cluster(unsigned seed) {
+  std::mt19937 random(seed);
+  std::optional<Cluster> cluster(std::in_place, leaves_and_spines(4, 4, 4, 2));
+  cluster->contract(terms(20 + static_cast<std::int64_t>(random() % 60)));
+  for (int i = 0; i < 3; ++i) (void)cluster->ask(Cluster::job("t", 4 + static_cast<std::uint32_t>(random() % 9)));
+  const auto& t = cluster->state.topology();
+  for (int i = 0; i < 4; ++i) {
+    const auto link = fabric::LinkId(random() % t.links().size());
+    if (t.joins_switches(link)) cluster->must(Cluster::report(t.link_text(link), LinkState::down));
+  }
+  GuaranteeBook book;
+  const auto proposal = plan_guarantee_routes(cluster->state, book);
+  if (!proposal || proposal->costs.empty() || !proposal->still_at_risk.empty()) return std::nullopt;
+  return cluster;
+}
+
+TEST(GuaranteeRoutes, AreTriedAtOnceWhereRailweaveProgramsTheRoutes) {
+  unsigned restored = 0;
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    auto cluster = rerouted_cluster(seed);
+    if (!cluster) continue;
+    const std::uint64_t entries = cluster->state.jobs.size();
+    settle(*cluster, true);
+    EXPECT_TRUE(cluster->state.link_costs->by_link.empty()) << "only proposed where others program the routes";
+    cluster->must(SetSubnetMode{"default", SubnetMode::direct, "", {}});
+    settle(*cluster, false);
+    EXPECT_TRUE(cluster->state.link_costs->by_link.empty()) << "only proposed where that is configured";
+    settle(*cluster, true);
+    ASSERT_FALSE(cluster->state.link_costs->by_link.empty());
+    for (const JobId id : *cluster->state.guaranteed) EXPECT_FALSE(cluster->guarantee(id).at_risk()) << to_string(id);
+    EXPECT_TRUE(cluster->state.alarms->contains("routes.linkCosts:costs"));
+    EXPECT_EQ(cluster->state.jobs.size(), entries);
+    const std::uint64_t seq = cluster->state.seq;
+    settle(*cluster, true);
+    EXPECT_EQ(cluster->state.seq, seq) << "nothing more to do";
+
+    // OpenSM knows no costs.
+    const auto refused = cluster->ask(SetSubnetMode{"default", SubnetMode::opensm, "", {}});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().error.code, "subnets.linkCosts");
+
+    // Needed until the links are back; then they go, and routes are as they were.
+    GuaranteeBook book;
+    EXPECT_FALSE(lapse_without_costs(cluster->state, book).value().empty());
+    const auto& t = cluster->state.topology();
+    for (const auto link : t.links()) {
+      if (!cluster->state.view.alive(link)) cluster->must(Cluster::report(t.link_text(link), LinkState::up));
+    }
+    EXPECT_TRUE(lapse_without_costs(cluster->state, book).value().empty());
+    cluster->must(SetLinkCosts{{}, "", cluster->state.view_version});
+    EXPECT_FALSE(cluster->state.alarms->contains("routes.linkCosts:costs"));
+    for (const JobId id : *cluster->state.guaranteed) EXPECT_FALSE(cluster->guarantee(id).at_risk()) << to_string(id);
+    const auto healthy = RoutingCache().on(fabric::FabricView(cluster->state.accepted.topology)).value();
+    EXPECT_TRUE(same_tables(RoutingCache().at(cluster->state).value()->routing.tables, healthy->routing.tables));
+    ++restored;
+  }
+  EXPECT_GT(restored, 0U);
+}
+
+TEST(GuaranteeRoutes, CostsAreRefusedWhereTheyCannotBe) {
+  Apart apart(RepairPolicy::propose);
+  auto& cluster = apart.cluster;
+  const auto stale = cluster.ask(SetLinkCosts{{{apart.cable, 2}}, "", cluster.state.view_version - 1});
+  ASSERT_FALSE(stale);
+  EXPECT_EQ(stale.error().error.code, "routes.viewChanged");
+  const auto unknown = cluster.ask(SetLinkCosts{{{"no such link", 2}}, "", cluster.state.view_version});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().error.code, "routes.openSmRoutes");
+  cluster.must(SetSubnetMode{"default", SubnetMode::opensm, "", {}});
+  const auto foreign = cluster.ask(SetLinkCosts{{{apart.cable, 2}}, "", cluster.state.view_version});
+  ASSERT_FALSE(foreign);
+  EXPECT_EQ(foreign.error().error.code, "routes.openSmRoutes");
+  EXPECT_TRUE(cluster.state.link_costs->by_link.empty());
+}
+
+// By the links' names: a topology that has them again has their costs, too.
+TEST(GuaranteeRoutes, CostsOutliveTheTopology) {
+  Apart apart(RepairPolicy::propose);
+  auto& cluster = apart.cluster;
+  cluster.must(SetLinkCosts{{{apart.cable, 2.5}}, "", cluster.state.view_version});
+  cluster.must(AcceptTopology{leaves_and_spines(4, 4, 3, 2), nullptr, "wider", "test", true, {}});
+  cluster.must(AcceptTopology{leaves_and_spines(4, 4, 2, 2), nullptr, "digest", "test", true, {}});
+  const auto link = cluster.state.topology().find_link(apart.cable);
+  ASSERT_TRUE(link);
+  EXPECT_EQ(cluster.state.view.cost(link), 2.5F);
 }
 
 // What one report leaves to later is covered between commands, and only while there is something to cover.

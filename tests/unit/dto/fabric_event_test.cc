@@ -23,5 +23,23 @@ TEST(FabricEvents, ProgrammingsOfOlderVersionsAreRead) {
   EXPECT_EQ(std::get<control::RoutesProgrammed>(**again).blocks, 3U);
 }
 
+TEST(FabricEvents, CostsOfLinksAreReadBack) {
+  const control::LinkCostsSet event{{{"1/2--3/4", 1.25}, {"1/3--5/6", 4}}, "for job-000001"};
+  const auto again = fabric_event_from_json("route.costsSet", Json::parse(to_json(event).dump()));
+  ASSERT_TRUE(again && *again) << (again ? (*again).error().text() : "not a kind");
+  EXPECT_EQ(std::get<control::LinkCostsSet>(**again).by_link, event.by_link);
+  EXPECT_EQ(std::get<control::LinkCostsSet>(**again).reason, event.reason);
+
+  control::ClusterState state;
+  state.put_costs({event.by_link, event.reason, "somebody", 17, 42});
+  control::ClusterState restored;
+  ASSERT_TRUE(read_fabric_state(Json::parse(fabric_state_to_json(state).dump()), restored));
+  EXPECT_EQ(restored.link_costs->by_link, event.by_link);
+  EXPECT_EQ(restored.link_costs->reason, event.reason);
+  EXPECT_EQ(restored.link_costs->actor, "somebody");
+  EXPECT_EQ(restored.link_costs->since_us, 17);
+  EXPECT_EQ(restored.link_costs->version, 42U);
+}
+
 }  // namespace
 }  // namespace railweave::api

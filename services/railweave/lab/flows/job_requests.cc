@@ -9,7 +9,7 @@
 namespace railweave::cli {
 namespace {
 
-constexpr double kMaxGbps = 1e6;
+constexpr double kMaxPromisedGbps = 1e6;
 
 void read_bandwidth(const Json& wish, const std::string& where, const fabric::QosClasses& classes,
                     JobRequestEntry& entry) {
@@ -17,8 +17,8 @@ void read_bandwidth(const Json& wish, const std::string& where, const fabric::Qo
   const std::string model = fields.text("model", "hose");
   if (model != "hose" && model != "pattern") fields.refuse("model", "is neither hose nor pattern");
   entry.job.hose = model == "hose";
-  entry.job.guaranteed_mbps = std::llround(fields.number("guaranteedGbpsPerPort", 0, kMaxGbps, 0) * 1000);
-  entry.job.most_mbps = std::llround(fields.number("maxGbpsPerPort", 0, kMaxGbps, 0) * 1000);
+  entry.job.guaranteed_mbps = std::llround(fields.number("guaranteedGbpsPerPort", 0, kMaxPromisedGbps, 0) * 1000);
+  entry.job.most_mbps = std::llround(fields.number("maxGbpsPerPort", 0, kMaxPromisedGbps, 0) * 1000);
   entry.job.survives_link_failure = fields.flag("surviveLinkFailure", false);
   const std::string name = fields.text("qosClass");
   fields.finish();

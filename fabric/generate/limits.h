@@ -1,0 +1,18 @@
+// What no generated fabric can have, and the error that says so.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "fabric/base/error.h"
+
+namespace railweave::fabric {
+
+inline constexpr std::uint32_t kMostHosts = 1U << 18U;
+
+inline std::unexpected<Error> impossible(std::string message, std::string hint) {
+  return fail(ErrorKind::impossible, "generate.impossible", std::move(message), {}, std::move(hint));
+}
+
+}  // namespace railweave::fabric
