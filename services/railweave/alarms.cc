@@ -4,7 +4,7 @@
 namespace railweave::cli {
 namespace {
 
-std::string subject_text(const Json& alarm) {
+std::string subject_of_alarm(const Json& alarm) {
   const Json& subject = field(alarm, "subject");
   return text_of(subject, "kind") + " " + text_of(subject, "id");
 }
@@ -14,10 +14,10 @@ Cell severity_cell(const Json& alarm) {
   return {severity, severity == "critical" ? Tone::bad : Tone::warning};
 }
 
-ListView view() {
+ListView alarms_view() {
   return {{{"SEVERITY", severity_cell},
            text_column("KIND", "kind"),
-           {"SUBJECT", [](const Json& alarm) { return Cell(subject_text(alarm)); }},
+           {"SUBJECT", [](const Json& alarm) { return Cell(subject_of_alarm(alarm)); }},
            text_column("SUBNET", "subnet"),
            time_column("SINCE", "raisedAt"),
            {"JOBS", [](const Json& alarm) { return Cell(joined(list(alarm, "jobs"), 3)); }},
@@ -48,7 +48,7 @@ void add_alarm_command(CLI::App& root, Session& session) {
     Target target("/v1/alarms");
     target.filter("severity", options->severity).filter("kind", options->kind);
     target.filter("subnet", options->subnet).filter("subject", options->subject);
-    print_list(session, target, view(), options->limit);
+    print_list(session, target, alarms_view(), options->limit);
   });
 }
 

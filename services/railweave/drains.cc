@@ -144,7 +144,7 @@ void undrain(Session& session, const DrainNoun& noun, const DrainOptions& option
   session.output.text(sheet.text(session.output.terminal()));
 }
 
-ListView view() {
+ListView drains_view() {
   return {{text_column("KIND", "kind"),
            text_column("WHAT", "id"),
            {"STATE", [](const Json& item) { return state_cell(text_of(item, "state")); }},
@@ -205,7 +205,7 @@ void add_drains_command(CLI::App& root, Session& session) {
   on_run(command, session, [&session, options] {
     Target target("/v1/drains");
     target.filter("kind", options->kind).filter("state", options->state);
-    print_list(session, target, view(), options->limit);
+    print_list(session, target, drains_view(), options->limit);
   });
 }
 

@@ -7,7 +7,7 @@
 namespace railweave::cli {
 namespace {
 
-void show(Session& session) {
+void show_fabric(Session& session) {
   const Json fabric = session.service().get(Target("/v1/fabric"));
   if (session.output.is_document()) return session.output.document(fabric);
   if (count_of(fabric, "hosts") == 0 && count_of(fabric, "switches") == 0) {
@@ -42,7 +42,7 @@ void add_fabric_commands(CLI::App& root, Session& session) {
 
   CLI::App& show_command = add_command(fabric, "show", "What the fabric consists of",
                                        {"railweave fabric show", "railweave fabric show -o json"});
-  on_run(show_command, session, [&session] { show(session); });
+  on_run(show_command, session, [&session] { show_fabric(session); });
 
   auto fail_on = std::make_shared<std::string>("never");
   CLI::App& check_command = add_command(fabric, "check", "What is wrong, odd or worth knowing about the cabling",

@@ -38,7 +38,7 @@ Cell enforced_cell(const Json& item) {
   return Cell(text);
 }
 
-ListView view() {
+ListView guarantees_view() {
   return {{text_column("JOB", "job"),
            text_column("TENANT", "tenant"),
            text_column("CLASS", "class"),
@@ -222,7 +222,7 @@ void add_guarantee_commands(CLI::App& root, Session& session) {
   on_run(list_command, session, [&session, options] {
     Target target("/v1/guarantees");
     target.filter("tenant", options->tenant).filter("state", options->at_risk ? "atRisk" : "");
-    print_list(session, target, view(), options->limit);
+    print_list(session, target, guarantees_view(), options->limit);
   });
 
   auto top = std::make_shared<std::uint64_t>(20);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kStates = "queued|placed|completed|cancelled|lost";
 
-ListView view() {
+ListView jobs_view() {
   return {{text_column("JOB", "id"),
            text_column("NAME", "name"),
            text_column("TENANT", "tenant"),
@@ -23,7 +23,7 @@ ListView view() {
           "no jobs"};
 }
 
-void show(Session& session, const std::string& id) {
+void show_jobs(Session& session, const std::string& id) {
   const Json job = session.service().get(Target("/v1/jobs").segment(id));
   if (session.output.is_document()) return session.output.document(job);
   print_job(session.output, job);
@@ -70,7 +70,7 @@ void end_job(Session& session, const std::string& id, bool cancel, const std::st
   output.text(sheet.text(output.terminal()));
 }
 
-struct ListOptions {
+struct JobListOptions {
   std::string tenant, state, name;
   std::uint64_t limit = 0;
 };
@@ -97,7 +97,7 @@ void add_job_commands(CLI::App& root, Session& session) {
   add_job_submit_command(jobs, session);
   add_job_repair_commands(jobs, session);
 
-  auto options = std::make_shared<ListOptions>();
+  auto options = std::make_shared<JobListOptions>();
   CLI::App& list_command =
       add_command(jobs, "list", "Jobs that wait or run, and those that ended lately",
                   {"railweave jobs list --tenant research", "railweave jobs list --state placed -o json"});
@@ -108,14 +108,14 @@ void add_job_commands(CLI::App& root, Session& session) {
   on_run(list_command, session, [&session, options] {
     Target target("/v1/jobs");
     target.filter("tenant", options->tenant).filter("state", options->state).filter("name", options->name);
-    print_list(session, target, view(), options->limit);
+    print_list(session, target, jobs_view(), options->limit);
   });
 
   auto shown = std::make_shared<std::string>();
   CLI::App& show_command =
       add_command(jobs, "show", "One job: where it is, and its history", {"railweave jobs show job-000001"});
   show_command.add_option("JOB", *shown, "Its id")->required();
-  on_run(show_command, session, [&session, shown] { show(session, *shown); });
+  on_run(show_command, session, [&session, shown] { show_jobs(session, *shown); });
 
   struct RanksOptions {
     std::string id, format;

@@ -35,7 +35,7 @@ std::string speed_text(const Json& link) {
   return text_of(link, "width") + "x" + text_of(link, "speed");
 }
 
-ListView view() {
+ListView links_view() {
   return {{{"FROM", [](const Json& link) { return Cell(device_text(end_of(link, 0))); }},
            {"TO", [](const Json& link) { return Cell(device_text(end_of(link, 1))); }},
            text_column("KIND", "kind"),
@@ -80,7 +80,7 @@ void print_counters(Output& output, const Json& link) {
   if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
 }
 
-void show(Session& session, const std::string& id) {
+void show_links(Session& session, const std::string& id) {
   Output& output = session.output;
   const Json link = session.service().get(Target("/v1/links").segment(id));
   if (output.is_document()) return output.document(link);
@@ -102,7 +102,7 @@ void show(Session& session, const std::string& id) {
   print_counters(output, link);
 }
 
-struct ListOptions {
+struct LinkListOptions {
   std::string kind, sw, node;
   std::uint64_t limit = 0;
 };
@@ -113,7 +113,7 @@ void add_link_commands(CLI::App& root, Session& session) {
   CLI::App& links = add_noun(root, "links", "Cables between ports", "Fabric");
   links.alias("link");
 
-  auto options = std::make_shared<ListOptions>();
+  auto options = std::make_shared<LinkListOptions>();
   CLI::App& list_command = add_command(links, "list", "All links, or those of a switch or node",
                                        {"railweave links list --switch leaf-07", "railweave links list --kind nvlink"});
   list_command.add_option("--kind", options->kind, "Of this kind")->type_name("infiniband|ethernet|nvlink");
@@ -123,14 +123,14 @@ void add_link_commands(CLI::App& root, Session& session) {
   on_run(list_command, session, [&session, options] {
     Target target("/v1/links");
     target.filter("kind", options->kind).filter("switch", options->sw).filter("node", options->node);
-    print_list(session, target, view(), options->limit);
+    print_list(session, target, links_view(), options->limit);
   });
 
   auto id = std::make_shared<std::string>();
   CLI::App& show_command = add_command(links, "show", "One link, its counters, drain and alarms",
                                        {"railweave links show 0c42a10300280050/1--0c42a10300fe1200/4"});
   show_command.add_option("LINK", *id, "Its two ports, <guid>/<port>--<guid>/<port>")->required();
-  on_run(show_command, session, [&session, id] { show(session, *id); });
+  on_run(show_command, session, [&session, id] { show_links(session, *id); });
   add_drain_commands(links, session,
                      {"links", "link", "LINK", "Its two ports, <guid>/<port>--<guid>/<port>",
                       "0c42a10300280050/1--0c42a10300fe1200/4"});

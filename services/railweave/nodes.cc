@@ -17,7 +17,7 @@ std::string labels_text(const Json& item) {
   return text.empty() ? "-" : text;
 }
 
-ListView view() {
+ListView nodes_view() {
   return {{text_column("NODE", "id"),
            text_column("KIND", "kind"),
            text_column("RACK", "rack"),
@@ -51,7 +51,7 @@ void print_adapters(Output& output, const Json& node) {
   if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
 }
 
-void show(Session& session, const std::string& id) {
+void show_nodes(Session& session, const std::string& id) {
   Output& output = session.output;
   const Json node = session.service().get(Target("/v1/nodes").segment(id));
   if (output.is_document()) return output.document(node);
@@ -68,7 +68,7 @@ void show(Session& session, const std::string& id) {
   print_adapters(output, node);
 }
 
-struct ListOptions {
+struct NodeListOptions {
   std::string rack, kind, name;
   std::uint64_t limit = 0;
 };
@@ -79,7 +79,7 @@ void add_node_commands(CLI::App& root, Session& session) {
   CLI::App& nodes = add_noun(root, "nodes", "Hosts: their GPUs and adapters", "Fabric");
   nodes.alias("node");
 
-  auto options = std::make_shared<ListOptions>();
+  auto options = std::make_shared<NodeListOptions>();
   CLI::App& list_command =
       add_command(nodes, "list", "All hosts, or those of a rack or kind",
                   {"railweave nodes list --rack rack-3", "railweave nodes list --name dgx -o wide"});
@@ -90,14 +90,14 @@ void add_node_commands(CLI::App& root, Session& session) {
   on_run(list_command, session, [&session, options] {
     Target target("/v1/nodes");
     target.filter("rack", options->rack).filter("kind", options->kind).filter("name", options->name);
-    print_list(session, target, view(), options->limit);
+    print_list(session, target, nodes_view(), options->limit);
   });
 
   auto id = std::make_shared<std::string>();
   CLI::App& show_command =
       add_command(nodes, "show", "One host with its GPUs and adapters", {"railweave nodes show dgx-017"});
   show_command.add_option("NODE", *id, "Its name")->required();
-  on_run(show_command, session, [&session, id] { show(session, *id); });
+  on_run(show_command, session, [&session, id] { show_nodes(session, *id); });
   add_drain_commands(nodes, session, {"nodes", "node", "NODE", "Its name", "dgx-017"});
 }
 

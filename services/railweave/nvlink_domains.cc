@@ -4,7 +4,7 @@
 namespace railweave::cli {
 namespace {
 
-ListView view() {
+ListView nvlink_domains_view() {
   return {{text_column("NVLINK DOMAIN", "id"),
            number_column("GPUS", "gpus"),
            number_column("FREE", "freeGpus"),
@@ -15,7 +15,7 @@ ListView view() {
           "no NVLink domains"};
 }
 
-void show(Session& session, const std::string& id) {
+void show_nvlink_domains(Session& session, const std::string& id) {
   Output& output = session.output;
   const Json domain = session.service().get(Target("/v1/nvlink-domains").segment(id));
   if (output.is_document()) return output.document(domain);
@@ -37,12 +37,12 @@ void add_nvlink_domain_commands(CLI::App& root, Session& session) {
   CLI::App& list_command = add_command(domains, "list", "All NVLink domains", {"railweave nvlink-domains list"});
   add_limit_option(list_command, *limit);
   on_run(list_command, session,
-         [&session, limit] { print_list(session, Target("/v1/nvlink-domains"), view(), *limit); });
+         [&session, limit] { print_list(session, Target("/v1/nvlink-domains"), nvlink_domains_view(), *limit); });
 
   auto id = std::make_shared<std::string>();
   CLI::App& show_command = add_command(domains, "show", "One NVLink domain", {"railweave nvlink-domains show nvl-3"});
   show_command.add_option("DOMAIN", *id, "Its name")->required();
-  on_run(show_command, session, [&session, id] { show(session, *id); });
+  on_run(show_command, session, [&session, id] { show_nvlink_domains(session, *id); });
 }
 
 }  // namespace railweave::cli

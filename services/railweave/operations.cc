@@ -15,7 +15,7 @@ std::string progress_text(const Json& operation) {
   return text_of(progress, "done") + " of " + text_of(progress, "total") + " " + text_of(progress, "unit");
 }
 
-ListView view() {
+ListView operations_view() {
   return {{text_column("OPERATION", "id"),
            text_column("KIND", "kind"),
            {"STATE", state_cell},
@@ -25,7 +25,7 @@ ListView view() {
           "no operations"};
 }
 
-void show(Session& session, const std::string& id) {
+void show_operations(Session& session, const std::string& id) {
   Output& output = session.output;
   const Json operation = session.service().get(Target("/v1/operations").segment(id));
   if (output.is_document()) return output.document(operation);
@@ -50,12 +50,13 @@ void add_operation_commands(CLI::App& root, Session& session) {
   auto limit = std::make_shared<std::uint64_t>(0);
   CLI::App& list_command = add_command(operations, "list", "The newest first", {"railweave operations list"});
   add_limit_option(list_command, *limit);
-  on_run(list_command, session, [&session, limit] { print_list(session, Target("/v1/operations"), view(), *limit); });
+  on_run(list_command, session,
+         [&session, limit] { print_list(session, Target("/v1/operations"), operations_view(), *limit); });
 
   auto id = std::make_shared<std::string>();
   CLI::App& show_command = add_command(operations, "show", "One operation", {"railweave operations show op-000007"});
   show_command.add_option("OPERATION", *id, "Its id")->required();
-  on_run(show_command, session, [&session, id] { show(session, *id); });
+  on_run(show_command, session, [&session, id] { show_operations(session, *id); });
 }
 
 }  // namespace railweave::cli

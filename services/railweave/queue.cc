@@ -51,7 +51,7 @@ ListView share_view() {
           "no tenants"};
 }
 
-void show(Session& session) {
+void show_queue(Session& session) {
   const Json queue = session.service().get(Target("/v1/queue"));
   Output& output = session.output;
   if (output.is_document()) return output.document(queue);
@@ -189,7 +189,7 @@ void defrag(Session& session, const DefragOptions& options) {
 void add_queue_commands(CLI::App& root, Session& session) {
   CLI::App& queue = add_noun(root, "queue", "Jobs that wait, why, and by which rules", "Jobs");
   CLI::App& show_command = add_command(queue, "show", "The queue in numbers", {"railweave queue show"});
-  on_run(show_command, session, [&session] { show(session); });
+  on_run(show_command, session, [&session] { show_queue(session); });
 
   struct ListOptions {
     std::string tenant;

@@ -17,7 +17,7 @@ std::string nodes_text(const Json& reservation, std::size_t most) {
   return text;
 }
 
-ListView view() {
+ListView reservations_view() {
   return {{text_column("RESERVATION", "id"),
            text_column("KIND", "kind"),
            time_column("FROM", "from"),
@@ -86,7 +86,8 @@ void add_reservation_commands(CLI::App& root, Session& session) {
   auto limit = std::make_shared<std::uint64_t>(0);
   CLI::App& list_command = add_command(reservations, "list", "All that are not over", {"railweave reservations list"});
   add_limit_option(list_command, *limit);
-  on_run(list_command, session, [&session, limit] { print_list(session, Target("/v1/reservations"), view(), *limit); });
+  on_run(list_command, session,
+         [&session, limit] { print_list(session, Target("/v1/reservations"), reservations_view(), *limit); });
 
   auto shown = std::make_shared<std::string>();
   CLI::App& show_command =

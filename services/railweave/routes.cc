@@ -46,7 +46,7 @@ void print_unreached(Output& output, const Json& audit) {
   output.text(table.text(output.terminal()));
 }
 
-void show(Session& session) {
+void show_routes(Session& session) {
   Output& output = session.output;
   const Json routes = session.service().get(Target("/v1/routes"));
   if (output.is_document()) return output.document(routes);
@@ -172,7 +172,7 @@ void add_route_commands(CLI::App& root, Session& session) {
   routes.alias("route");
 
   on_run(add_command(routes, "show", "The engine that made the tables, why, and for what", {"railweave routes show"}),
-         session, [&session] { show(session); });
+         session, [&session] { show_routes(session); });
   on_run(
       add_command(routes, "audit",
                   "Walk every route: what is not reached, loops, the fullest links; exit code 10 where it is not sound",

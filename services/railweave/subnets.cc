@@ -10,7 +10,7 @@ std::string live_text(const Json& subnet, const char* name) {
   return live.is_object() ? text_of(live, name) : std::string("-");
 }
 
-ListView view() {
+ListView subnets_view() {
   return {{text_column("SUBNET", "id"),
            text_column("KIND", "kind"),
            number_column("SWITCHES", "switches"),
@@ -23,7 +23,7 @@ ListView view() {
           "no subnets"};
 }
 
-void show(Session& session, const std::string& id) {
+void show_subnets(Session& session, const std::string& id) {
   const Json subnet = session.service().get(Target("/v1/subnets").segment(id));
   if (session.output.is_document()) return session.output.document(subnet);
   print_subnet(session.output, subnet);
@@ -63,14 +63,14 @@ void add_subnet_commands(CLI::App& root, Session& session) {
   auto limit = std::make_shared<std::uint64_t>(0);
   CLI::App& command = add_command(subnets, "list", "All subnets", {"railweave subnets list"});
   add_limit_option(command, *limit);
-  on_run(command, session, [&session, limit] { print_list(session, Target("/v1/subnets"), view(), *limit); });
+  on_run(command, session, [&session, limit] { print_list(session, Target("/v1/subnets"), subnets_view(), *limit); });
 
   auto id = std::make_shared<std::string>();
   CLI::App& show_command =
       add_command(subnets, "show", "One subnet: how far it is from what is wanted, its last repairs",
                   {"railweave subnets show compute"});
   show_command.add_option("SUBNET", *id, "Its name")->required();
-  on_run(show_command, session, [&session, id] { show(session, *id); });
+  on_run(show_command, session, [&session, id] { show_subnets(session, *id); });
 
   auto options = std::make_shared<ModeOptions>();
   CLI::App& mode_command = add_command(

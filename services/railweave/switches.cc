@@ -8,7 +8,7 @@
 namespace railweave::cli {
 namespace {
 
-ListView view() {
+ListView switches_view() {
   return {{text_column("SWITCH", "id"),
            text_column("GUID", "guid"),
            number_column("TIER", "tier"),
@@ -33,7 +33,7 @@ std::string peer_text(const Json& end) {
   return field(end, "nvlinkDomain").is_string() ? text_of(end, "nvlinkDomain") : text_of(end, "device");
 }
 
-void show(Session& session, const std::string& id) {
+void show_switches(Session& session, const std::string& id) {
   Output& output = session.output;
   const Json sw = session.service().get(Target("/v1/switches").segment(id));
   if (output.is_document()) return output.document(sw);
@@ -87,7 +87,7 @@ struct TableOptions {
   std::uint64_t limit = 0;
 };
 
-struct ListOptions {
+struct SwitchesListOptions {
   std::string tier, subnet;
   std::uint64_t limit = 0;
 };
@@ -98,7 +98,7 @@ void add_switch_commands(CLI::App& root, Session& session) {
   CLI::App& switches = add_noun(root, "switches", "Switches and their ports", "Fabric");
   switches.alias("switch");
 
-  auto options = std::make_shared<ListOptions>();
+  auto options = std::make_shared<SwitchesListOptions>();
   CLI::App& list_command =
       add_command(switches, "list", "All switches, or those of a tier or subnet",
                   {"railweave switches list --tier 0", "railweave switches list --subnet compute"});
@@ -108,7 +108,7 @@ void add_switch_commands(CLI::App& root, Session& session) {
   on_run(list_command, session, [&session, options] {
     Target target("/v1/switches");
     target.filter("tier", options->tier).filter("subnet", options->subnet);
-    print_list(session, target, view(), options->limit);
+    print_list(session, target, switches_view(), options->limit);
   });
 
   auto id = std::make_shared<std::string>();
@@ -116,7 +116,7 @@ void add_switch_commands(CLI::App& root, Session& session) {
       add_command(switches, "show", "One switch and what its cabled ports lead to (-o wide: all ports)",
                   {"railweave switches show leaf-07", "railweave switches show lid:1380"});
   show_command.add_option("SWITCH", *id, "Its name, its GUID, or lid:N")->required();
-  on_run(show_command, session, [&session, id] { show(session, *id); });
+  on_run(show_command, session, [&session, id] { show_switches(session, *id); });
 
   auto wanted = std::make_shared<TableOptions>();
   CLI::App& table_command = add_command(

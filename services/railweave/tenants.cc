@@ -13,7 +13,7 @@ Cell gpus_cell(const Json& tenant, const char* name) {
 }
 Cell limit_cell(const Json& tenant) { return gpus_cell(tenant, "maxGpus"); }
 
-ListView view() {
+ListView tenants_view() {
   return {{text_column("TENANT", "id"),
            number_column("GPUS HELD", "gpusHeld"),
            {"LIMIT", limit_cell, Align::right},
@@ -102,7 +102,8 @@ void add_tenant_commands(CLI::App& root, Session& session) {
   auto limit = std::make_shared<std::uint64_t>(0);
   CLI::App& list_command = add_command(tenants, "list", "All tenants", {"railweave tenants list"});
   add_limit_option(list_command, *limit);
-  on_run(list_command, session, [&session, limit] { print_list(session, Target("/v1/tenants"), view(), *limit); });
+  on_run(list_command, session,
+         [&session, limit] { print_list(session, Target("/v1/tenants"), tenants_view(), *limit); });
 
   auto shown = std::make_shared<std::string>();
   CLI::App& show_command = add_command(tenants, "show", "One tenant", {"railweave tenants show research"});

@@ -23,6 +23,7 @@ import http_cases  # noqa: E402
 import job_cases  # noqa: E402
 import live_cases  # noqa: E402
 import queue_cases  # noqa: E402
+import reroute_cases  # noqa: E402
 import route_cases  # noqa: E402
 import service_cases  # noqa: E402
 import site_cases  # noqa: E402
@@ -47,6 +48,11 @@ EXCUSED = [
     ("submitJob", 409, "admission.tooManyFailures", "needs a job that crosses more than 4,000 links"),
     ("putContract", 409, "admission.tooManyFailures", "needs a job that crosses more than 4,000 links"),
     ("putContract", 409, "contracts.noKeys", "needs 32,766 contracts"),
+    ("setReroute", 409, "routes.openSmRoutes", "without a connection only observe can be set"),
+    ("*Reroute", 409, "routes.viewChanged", "needs the fabric to change three times, each while it is looked at"),
+    ("*Reroute", 503, "*", "needs a guarantee at risk in a service whose store fails"),
+    ("*Reroute", 429, "service.busy", "needs a guarantee at risk in a service that is kept busy"),
+    ("putSubnetMode", 409, "subnets.linkCosts", "without a connection only observe can be set"),
     ("putTopology", 413, "input.tooLarge", "the server's own limit on the body is the same"),
 ]
 
@@ -99,7 +105,7 @@ class Run:
 
     def one_service(self):
         modules = (fabric_cases, route_cases, tenant_cases, job_cases, site_cases, queue_cases, event_cases,
-                   guarantee_cases, service_cases, http_cases)
+                   guarantee_cases, reroute_cases, service_cases, http_cases)
         with Service(self.options.railweaved) as service:
             session = Session(service.start(), self.contract)
             for module in modules:

@@ -11,7 +11,7 @@ def before_any_import(session):
     assert summary["digest"] == "" and summary["hosts"] == 0, summary
     session.call("getFindings", 200)
     for operation, request in (("getRoutes", {}), ("auditRoutes", {}), ("getPath", {"query": {"from": "a", "to": "b"}}),
-                               ("diffRoutes", {"body": {"failLinks": [LINK]}}), ("listGuaranteedLinks", {}), ("getCertificate", {}), ("proposeReroute", {}),
+                               ("diffRoutes", {"body": {"failLinks": [LINK]}}), ("listGuaranteedLinks", {}), ("getCertificate", {}), ("proposeReroute", {}), ("setReroute", {"body": {}}),
                                ("getFdbs", {})):
         session.call(operation, 409, "routes.noFabric", **request)
     topology = session.call("getTopology", 200)

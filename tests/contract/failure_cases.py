@@ -47,7 +47,8 @@ COMPUTED = {
     "listDrains": {}, "drainLink": {"path": {"id": LINK}}, "drainSwitch": {"path": {"id": "leaf-1"}},
     "drainNode": {"path": {"id": "node-1"}},
     "listRanks": {"path": {"id": "job-000001"}}, "listEvents": {}, "getRoutes": {}, "auditRoutes": {}, "getPath": {}, "getFdbs": {},
-    "listGuarantees": {}, "listGuaranteedLinks": {}, "getCertificate": {}, "proposeReroute": {}, "diffRoutes": {"body": {}},
+    "listGuarantees": {}, "listGuaranteedLinks": {}, "getCertificate": {}, "proposeReroute": {}, "setReroute": {"body": {}}, "resetReroute": {},
+    "diffRoutes": {"body": {}},
 }
 
 

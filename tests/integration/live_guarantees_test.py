@@ -177,6 +177,49 @@ def direct(binaries, folder):
         return {tenant: len(places) for tenant, places in nodes.items()}
 
 
+def rerouted(binaries, folder):
+    """Two cuts after which a guarantee holds on other routes only: they are programmed at once, outlive a restart, and go."""
+    native, netlist, subnet = generate(str(binaries / "railweave"), SHAPE, folder)
+    with Ibsim(netlist) as sim, LiveService(sim, binaries, folder, subnet, "sweep_seconds = 1") as service:
+        service.import_fabric(native)
+        service.mode("direct")
+        service.synced()
+        assert service.cli("tenants", "put", "red").returncode == 0
+        assert service.cli("contracts", "set", "red", "--guaranteed", "12", "--class", "all-reduce").returncode == 0
+        for groups in (6, 5):
+            status, job = service.request("POST", "/v1/jobs", {"name": "j", "tenant": "red", "parallelism": {"tensor": 4, "data": groups}})
+            assert status == 201, job
+        cuts = (("S-0252570100000020", 6), ("S-0252570100000040", 5))
+        for switch, port in cuts:
+            cut(sim, service, switch, port)
+        proposal = service.get("/v1/guarantees/reroute")
+        costs = proposal["inForce"]["costs"]
+        assert costs and proposal["inForce"]["actor"] == "railweave", f"no costs were set: {proposal}"
+        service.synced()
+        assert all(g["state"] == "holds" for g in service.get("/v1/guarantees")["items"]), service.get("/v1/guarantees")
+        verified(service, sim, folder, "rerouted")
+        events = [event["type"] for event in service.events()]
+        risk = events.index("guarantee.atRisk")
+        assert events.index("route.costsSet") > risk and "guarantee.restored" in events[risk:], events
+
+        service.restart()
+        assert service.synced()["repairsTotal"] == 0, "the routes that were programmed follow from what is stored"
+        assert service.get("/v1/guarantees/reroute")["inForce"]["costs"] == costs
+        refused = service.cli("guarantees", "reroute", "--reset")
+        assert refused.returncode != 0 and "would not hold" in refused.stderr, refused.stderr
+        for switch, port in cuts:
+            sim.console(f'ReLink "{switch}"[{port}]')
+        service.wait("links back", lambda s: s["linksDown"] == 0 and s["phase"] == "synced", 30)
+        time.sleep(0.3)
+        before = service.live()["repairsTotal"]
+        done = service.cli("guarantees", "reroute", "--reset")
+        assert done.returncode == 0, done.stderr
+        service.wait("plain routes", lambda s: s["repairsTotal"] > before and s["phase"] == "synced", 20)
+        verified(service, sim, folder, "costs taken back")
+        print(f"rerouted: {len(cuts)} cuts, costs on {len(costs)} links at once, {proposal['inForce']['reason']}; the certificate holds on "
+              "the switches' own tables; nothing written after a restart; refused to go while needed, gone when the links were back")
+
+
 def cut(sim, service, switch, port):
     before = service.live()["repairsTotal"]
     sim.console(f'Unlink "{switch}"[{port}]')
@@ -232,6 +275,8 @@ def main():
         return 77
     with tempfile.TemporaryDirectory(prefix="railweave-guarantees-") as folder:
         direct(binaries, Path(folder))
+    with tempfile.TemporaryDirectory(prefix="railweave-guarantees-") as folder:
+        rerouted(binaries, Path(folder))
     if not plugin or not shutil.which("opensm"):
         print("beside OpenSM: skipped, " + ("opensm is absent" if plugin else "the plugin is not built (libopensm-dev)"))
         return 0
