@@ -31,18 +31,22 @@ PlacementCostModel::PlacementCostModel(const FabricBundles& bundles, const GpuGe
   leaf_group_count_.assign(bundles.leaf_group_count(), 0);
 }
 
-BundlePair PlacementCostModel::local_pair(BundlePair pair) {
-  if (pair == kNone) return kNone;
-  Numbered& known = local_pair_[pair];
-  if (known.stamp == job_) return known.local;
+// Not seen in this job before. Apart from local_pair(), so that the common case is a comparison.
+[[gnu::noinline]] BundlePair PlacementCostModel::add_pair(BundlePair pair) {
   const auto local = static_cast<BundlePair>(pair_of_.size());
-  known = {job_, local};
+  local_pair_[pair] = {job_, local};
   pair_of_.push_back(pair);
   for (std::size_t b = std::size_t{2} * pair; b < std::size_t{2} * pair + 2; ++b) {
     const double mbps = left_mbps_.empty() ? capacity_mbps_[b] : std::min(capacity_mbps_[b], left_mbps_[b]);
     us_per_byte_.push_back(mbps > 0 ? 8 / mbps : kNoCapacity);
   }
   return local;
+}
+
+inline BundlePair PlacementCostModel::local_pair(BundlePair pair) {
+  if (pair == kNone) return kNone;
+  const Numbered& known = local_pair_[pair];
+  return known.stamp == job_ ? known.local : add_pair(pair);
 }
 
 void PlacementCostModel::number(std::span<const fabric::GpuId> gpu_of_rank) {

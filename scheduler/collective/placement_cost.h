@@ -74,6 +74,7 @@ class PlacementCostModel {
 
   void number(std::span<const fabric::GpuId> gpu_of_rank);
   BundlePair local_pair(BundlePair pair);
+  BundlePair add_pair(BundlePair pair);
   template <class Visit>
   void for_each_group(CommGroup group, Visit visit);
   void add(BundlePair pair, unsigned inwards, double bytes) { load_[std::size_t{2} * pair + inwards] += bytes; }
