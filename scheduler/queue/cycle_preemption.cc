@@ -7,6 +7,14 @@
 #include "scheduler/queue/cycle_run.h"
 
 namespace railweave::scheduler {
+namespace {
+
+// By its class; else what it borrowed is taken back.
+bool goes_for(const Candidate& victim, const QueueEntry& entry) {
+  return victim.priority < entry.value() && entry.priority != nullptr && entry.priority->may_preempt;
+}
+
+}  // namespace
 
 // Jobs of lower classes: of its own tenant, of tenants without a quota and of those that borrow. And what was borrowed
 // from its cohort, if with this job its tenant holds no more than its own. A tenant within its quota loses nothing to
@@ -103,11 +111,18 @@ bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
   }
   std::vector<QueueJobId> evicted;
   for (const std::size_t i : plan->victims) evicted.push_back(candidates[i].id);
-  // Quotas were asked for its ranks: one that holds more beside them evicts nobody.
+  // Quotas were asked for its ranks; it may hold more beside them.
   if (!placement->idle_gpus.empty() && ledger_.has_quota(entry.tenant)) {
-    now_.rollback(before);
-    forget_room();
-    return false;
+    QueueEntry whole = entry;
+    whole.gpus = placement->held_gpus().size();
+    const bool reclaims =
+        std::ranges::any_of(plan->victims, [&](std::size_t i) { return !goes_for(candidates[i], entry); });
+    if (!quota_without(candidates, whole, plan->victims) ||
+        (reclaims && !ledger_.within_nominal(entry.tenant, whole.gpus))) {
+      now_.rollback(before);
+      forget_room();
+      return false;
+    }
   }
   if (!passes_gate(entry, *placement, evicted)) {  // nobody is evicted for a job that cannot start
     now_.rollback(before);
@@ -117,11 +132,10 @@ bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
   for (const std::size_t i : plan->victims) {
     const Candidate& victim = candidates[i];
     const std::size_t at = running_at_.at(victim.id);
-    const bool lower = victim.priority < entry.value() && entry.priority != nullptr && entry.priority->may_preempt;
     ledger_.give_back(running_tenant_[at], victim.gpus.size());
     running_at_.erase(victim.id);
     if (profile_) profile_->drop_job(victim.id);
-    result_.evictions.push_back({victim.id, entry.job->id, victim.lost_gpu_s, !lower});
+    result_.evictions.push_back({victim.id, entry.job->id, victim.lost_gpu_s, !goes_for(victim, entry)});
   }
   start(entry, std::move(*placement), head_.has_value(), std::move(evicted));
   return true;

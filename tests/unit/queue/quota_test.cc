@@ -32,6 +32,7 @@ TEST(Quotas, HoldAtEveryStep) {
   std::uint64_t borrowed = 0;
   std::uint64_t reclaimed = 0;
   std::uint64_t by_priority = 0;
+  std::uint64_t for_idle_holders = 0;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     Random random(seed);
     const QueuePolicy policy = cohort_policy(random, 32);
@@ -43,6 +44,7 @@ TEST(Quotas, HoldAtEveryStep) {
                                1 + static_cast<std::int64_t>(random() % 150));
       job.spec.tenant = std::string(1, static_cast<char>('a' + random() % 5));
       job.spec.priority = random() % 4 == 0 ? "high" : random() % 2 == 0 ? "low" : "normal";
+      if (seed % 2 == 0 && random() % 3 == 0 && job.spec.parallelism.tensor < 4) job.spec.spares_per_domain = 1;
       jobs.push_back(job);
     }
     SimulatedCluster cluster(small_fabric(8, 4, 4), policy, jobs);
@@ -53,6 +55,7 @@ TEST(Quotas, HoldAtEveryStep) {
       for (const auto& evicted : result.evictions) victims[evicted.in_favour_of].push_back(evicted.job);
       for (const auto& start : result.starts) {
         const auto& claimant = cluster.job(start.job).spec;
+        const std::uint64_t holds = start.placement.held_gpus().size();
         auto& of = victims[start.job];
         // The largest last: each goes while its tenant still borrows.
         std::ranges::sort(of, {}, [&](QueueJobId id) { return cluster.job(id).gpus.size(); });
@@ -72,10 +75,11 @@ TEST(Quotas, HoldAtEveryStep) {
           if (!lower) {
             const auto own = std::ranges::find(policy.tenants, claimant.tenant, &TenantQuota::name);
             ASSERT_TRUE(own != policy.tenants.end() && !own->cohort.empty() && own->cohort == quota->cohort);
-            ASSERT_LE(gpus[claimant.tenant] + rank_count(claimant.parallelism), *own->nominal_gpus);
+            ASSERT_LE(gpus[claimant.tenant] + holds, *own->nominal_gpus);
           }
         }
-        gpus[claimant.tenant] += rank_count(claimant.parallelism);
+        gpus[claimant.tenant] += holds;
+        if (holds > rank_count(claimant.parallelism) && claimant.tenant != "e") for_idle_holders += of.size();
         // After every start: nobody above its limit, no cohort above what it owns.
         std::uint64_t cohort = 0;
         std::uint64_t owned = 0;
@@ -97,6 +101,7 @@ TEST(Quotas, HoldAtEveryStep) {
   EXPECT_GT(borrowed, 100U);
   EXPECT_GT(reclaimed, 20U);
   EXPECT_GT(by_priority, 20U);
+  EXPECT_GT(for_idle_holders, 0U);
 }
 
 // What was lent comes back the moment its owner asks.

@@ -75,8 +75,8 @@ void SimulatedCluster::carry_out(const CycleResult& result) {
   for (const auto& start : result.starts) {
     SimulatedJob& job = jobs_.at(start.job);
     if (std::erase(queued_, start.job) != 1) fail("started a job that is not queued");
-    job.gpus = start.placement.gpu_of_rank;
-    if (job.gpus.size() != rank_count(job.spec.parallelism)) fail("started a part of a job");
+    job.gpus = start.placement.held_gpus();
+    if (start.placement.gpu_of_rank.size() != rank_count(job.spec.parallelism)) fail("started a part of a job");
     if (!take(allocations_, fabric_->topology(), job.gpus)) fail("started on taken GPUs");
     job.started_us = now_us_;
     running_.push_back(start.job);
