@@ -10,7 +10,7 @@ namespace railweave::scheduler {
 namespace {
 
 // By its class; else what it borrowed is taken back.
-bool goes_for(const Candidate& victim, const QueueEntry& entry) {
+bool goes_for(const PossibleVictim& victim, const QueueEntry& entry) {
   return victim.priority < entry.value() && entry.priority != nullptr && entry.priority->may_preempt;
 }
 
@@ -19,8 +19,8 @@ bool goes_for(const Candidate& victim, const QueueEntry& entry) {
 // Jobs of lower classes: of its own tenant, of tenants without a quota and of those that borrow. And what was borrowed
 // from its cohort, if with this job its tenant holds no more than its own. A tenant within its quota loses nothing to
 // others, whatever their priority.
-std::vector<Candidate> CycleRun::candidates_for(const QueueEntry& entry, bool reclaim_only) {
-  std::vector<Candidate> candidates;
+std::vector<PossibleVictim> CycleRun::candidates_for(const QueueEntry& entry, bool reclaim_only) {
+  std::vector<PossibleVictim> candidates;
   const bool by_priority = !reclaim_only && entry.priority != nullptr && entry.priority->may_preempt;
   const bool owed = ledger_.has_quota(entry.tenant) && ledger_.within_nominal(entry.tenant, entry.gpus);
   if (!by_priority && !owed) return candidates;
@@ -45,7 +45,7 @@ std::vector<Candidate> CycleRun::candidates_for(const QueueEntry& entry, bool re
 
 // Of another tenant with a quota as many as it takes to come down to it, the last one perhaps below: there is an order
 // in which each goes while the tenant still borrows.
-bool CycleRun::may_go_together(std::span<const Candidate> candidates, TenantIndex claimant,
+bool CycleRun::may_go_together(std::span<const PossibleVictim> candidates, TenantIndex claimant,
                                std::span<const std::size_t> set) const {
   struct Loss {
     std::uint64_t sum = 0, most = 0;
@@ -64,7 +64,7 @@ bool CycleRun::may_go_together(std::span<const Candidate> candidates, TenantInde
   });
 }
 
-bool CycleRun::quota_without(std::span<const Candidate> candidates, const QueueEntry& entry,
+bool CycleRun::quota_without(std::span<const PossibleVictim> candidates, const QueueEntry& entry,
                              std::span<const std::size_t> set) const {
   if (!ledger_.has_quota(entry.tenant)) return true;
   std::uint64_t own = 0;
@@ -79,7 +79,7 @@ bool CycleRun::quota_without(std::span<const Candidate> candidates, const QueueE
 
 bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
   if (plans_ >= policy_.preemption_plans) return false;
-  const std::vector<Candidate> candidates = candidates_for(entry, reclaim_only);
+  const std::vector<PossibleVictim> candidates = candidates_for(entry, reclaim_only);
   if (candidates.empty()) return false;
   ++plans_;
   const std::uint64_t windows = windows_of(entry);
@@ -130,7 +130,7 @@ bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
     return true;
   }
   for (const std::size_t i : plan->victims) {
-    const Candidate& victim = candidates[i];
+    const PossibleVictim& victim = candidates[i];
     const std::size_t at = running_at_.at(victim.id);
     ledger_.give_back(running_tenant_[at], victim.gpus.size());
     running_at_.erase(victim.id);

@@ -57,10 +57,10 @@ class CycleRun {
   void wait_behind(const QueueEntry& entry);
   void open_profile();
   [[nodiscard]] double share(TenantIndex tenant) const;
-  [[nodiscard]] std::vector<Candidate> candidates_for(const QueueEntry& entry, bool reclaim_only);
-  [[nodiscard]] bool may_go_together(std::span<const Candidate> candidates, TenantIndex claimant,
+  [[nodiscard]] std::vector<PossibleVictim> candidates_for(const QueueEntry& entry, bool reclaim_only);
+  [[nodiscard]] bool may_go_together(std::span<const PossibleVictim> candidates, TenantIndex claimant,
                                      std::span<const std::size_t> set) const;
-  [[nodiscard]] bool quota_without(std::span<const Candidate> candidates, const QueueEntry& entry,
+  [[nodiscard]] bool quota_without(std::span<const PossibleVictim> candidates, const QueueEntry& entry,
                                    std::span<const std::size_t> set) const;
   void note_wake(std::int64_t at_us);
 

@@ -27,7 +27,7 @@ class Planner {
   std::optional<Eviction> plan();
 
  private:
-  [[nodiscard]] const Candidate& candidate(std::size_t i) const { return question_.candidates[i]; }
+  [[nodiscard]] const PossibleVictim& candidate(std::size_t i) const { return question_.candidates[i]; }
   [[nodiscard]] bool allowed(const Set& set) const { return !question_.allowed || question_.allowed(set); }
   [[nodiscard]] bool enough(const Set& set) const { return !question_.enough || question_.enough(set); }
 

@@ -19,7 +19,7 @@
 
 namespace railweave::scheduler {
 
-struct Candidate {  // may be evicted for this job
+struct PossibleVictim {  // may be evicted for this job
   QueueJobId id = 0;
   std::int32_t priority = 0;
   double lost_gpu_s = 0;
@@ -32,7 +32,7 @@ struct Eviction {
 };
 
 struct PreemptionQuestion {
-  std::span<const Candidate> candidates;
+  std::span<const PossibleVictim> candidates;
   std::uint64_t gpus = 0;  // of the job
   // Does the job fit the tree as it is now? Never stops being so when more is freed.
   std::function<bool()> fits;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Reads every #include of the tree and says which break the rules of ARCHITECTURE.md. Exit code 1 if any does.
+"""Reads every #include of the tree and says which break the rules of ARCHITECTURE.md, and which names are defined twice:
+two types of one name in one namespace are undefined behaviour that no linker reports. Exit code 1 if any does.
 
 layering.py ROOT            checks a tree
 layering.py --self-test     breaks each rule once in a copy of nothing and expects to see it
@@ -75,6 +76,8 @@ PURE_EXCEPTIONS = {("fabric/routing", "thread"), ("fabric/routing", "mutex"), ("
 MAX_LINES = 500
 BANNED_NAMES = re.compile(r"(^|[_/])(utils?|common|helpers?|misc|manager)([_./]|$)")
 SOURCES = ("fabric", "scheduler", "db", "api", "services")
+NAMESPACE = re.compile(r"^namespace(?: ([\w:]+))? \{")
+TYPE = re.compile(r"^(?:template <.*> )?(?:struct|class|enum class|enum|union) (\w+)(?: final)?(?: :[^:].*)? \{")  # as clang-format writes
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -108,6 +111,21 @@ def check(root):
                 if match:
                     problems += [f"{path}:{number}: {text}" for text in check_include(path, folder, *match.groups())]
     return problems
+
+
+def check_definitions(root):
+    """Types outside of unnamed namespaces, by their whole name."""
+    places = {}
+    for file in sorted(file for top in SOURCES + ("tests",) for file in (root / top).rglob("*") if file.suffix in (".h", ".cc")):
+        inside = []
+        for line in file.read_text(encoding="utf-8").splitlines():
+            if opened := NAMESPACE.match(line):
+                inside.append(opened[1])
+            elif line.startswith("}  // namespace") and inside:
+                inside.pop()
+            elif (named := TYPE.match(line)) and None not in inside:
+                places.setdefault("::".join([*inside, named[1]]), []).append(file.relative_to(root).as_posix())
+    return [f"{name} is defined in {' and in '.join(files)}: give one another name" for name, files in places.items() if len(files) > 1]
 
 
 def check_include(path, folder, quote, header):
@@ -144,6 +162,8 @@ BREACHES = [
     ("fabric/novel/a.h", "", "has no rule"),
     ("fabric/drivers/a.h", '#include "fabric/drivers/infiniband/mad/mad.h"', "must not include fabric/drivers/infiniband"),
     ("fabric/routing/a.cc", "#include <infiniband/umad.h>", "belongs in fabric/drivers/infiniband"),
+    ("scheduler/job/a.h", "namespace railweave {\nstruct A {\n};\nnamespace b {\nclass A : X {\n};\n}  // namespace b\nenum class A {\n};",
+     "railweave::A is defined in scheduler/job/a.h and in scheduler/job/a.h"),
 ]
 
 
@@ -154,7 +174,7 @@ def self_test():
             file = Path(folder) / path
             file.parent.mkdir(parents=True)
             file.write_text(text + "\n" if not text.endswith("\n") else text, encoding="utf-8")
-            found = check(Path(folder))
+            found = check(Path(folder)) + check_definitions(Path(folder))
             if not any(expected in problem for problem in found):
                 failures += 1
                 print(f"not seen: {path} with {text.strip()!r}; found {found}")
@@ -165,8 +185,8 @@ def self_test():
 def main():
     if sys.argv[1:] == ["--self-test"]:
         return 0 if self_test() else 1
-    problems = check(Path(sys.argv[1]))
-    print("\n".join(problems) if problems else "every include keeps the rules")
+    problems = check(Path(sys.argv[1])) + check_definitions(Path(sys.argv[1]))
+    print("\n".join(problems) if problems else "every include keeps the rules, and every type has a name of its own")
     return 1 if problems else 0
 
 

@@ -19,7 +19,7 @@ struct Case {
   PlacementFabricPtr fabric = small_fabric(kHosts, kGpus, kPerRack);
   Placer placer{fabric};
   std::vector<std::vector<fabric::GpuId>> held;
-  std::vector<Candidate> candidates;
+  std::vector<PossibleVictim> candidates;
   std::vector<unsigned> free = std::vector<unsigned>(kHosts, kGpus);
   SimulatedJob job;
 };
