@@ -113,7 +113,7 @@ double least_capacity(const fabric::RoutingScope& scope, const fabric::FabricVie
     if (!topology.joins_switches(link)) continue;
     const SwitchId a = topology.switch_of(topology.a(link));
     const SwitchId b = topology.switch_of(topology.b(link));
-    const auto [low, high] = std::minmax(topology.tier(a), topology.tier(b));
+    const auto [low, high] = std::minmax({topology.tier(a), topology.tier(b)});
     const double rate = std::max<double>(1, static_cast<double>(topology.rate(link).value()));
     auto& rates = by_tiers[{scope.plane_of(a), low, high}];
     rates.cabled += rate;
