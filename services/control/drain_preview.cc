@@ -183,7 +183,8 @@ DrainPreview preview_node_drain(const ClusterState& state, const DrainTarget& ta
   DrainPreview preview{.target = target, .view_version = state.view_version};
   const HostId host = state.topology().find_host(target.id);
   if (!host) return preview;
-  for (const JobPtr& job : HostJobs(state).on(host)) {
+  const HostJobs jobs(state);
+  for (const JobPtr& job : jobs.on(host)) {
     preview.jobs.push_back({.id = job->id, .name = job->spec.name, .tenant = job->spec.tenant, .on_it = true});
   }
   return preview;

@@ -14,10 +14,11 @@ class HostJobs {
  public:
   explicit HostJobs(const ClusterState& state);
 
-  // By id.
-  [[nodiscard]] auto on(fabric::HostId host) const {
+  // By id; a view of this.
+  [[nodiscard]] auto on(fabric::HostId host) const& {
     return std::ranges::equal_range(by_host_, host, {}, &Entry::first) | std::views::values;
   }
+  auto on(fabric::HostId host) const&& = delete;
 
  private:
   using Entry = std::pair<fabric::HostId, JobPtr>;
