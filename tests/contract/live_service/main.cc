@@ -65,7 +65,8 @@ void happen(control::ControlLoop& loop, const std::string& link) {
                              {}});
   tell(control::ReportAlarms{{}, {"link.symbolErrors:" + link}});
   control::ReportDrains drains;
-  for (const auto& [target, drain] : *loop.state()->drains) {
+  const auto state = loop.state();
+  for (const auto& [target, drain] : *state->drains) {
     const bool first = drain.state == control::DrainState::requested;
     drains.drains.push_back({target, first ? control::DrainState::rerouting : control::DrainState::drained});
   }

@@ -120,7 +120,8 @@ class LiveTest : public ControlTest {
   [[nodiscard]] SubnetStatusPtr status() const { return controller_->status(); }
   [[nodiscard]] std::size_t alarms(const std::string& kind) const {
     std::size_t count = 0;
-    for (const auto& [id, alarm] : *loop_->state()->alarms) count += alarm.kind == kind ? 1 : 0;
+    const auto state = loop_->state();
+    for (const auto& [id, alarm] : *state->alarms) count += alarm.kind == kind ? 1 : 0;
     return count;
   }
 
