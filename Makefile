@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo stop test test-all build deps bench bench-opensm bench-repair lint format sanitize tsan fuzz clean configure
+.PHONY: help demo stop test test-all build deps bench bench-opensm bench-repair lint format sanitize sanitize-service tsan fuzz clean configure
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -53,6 +53,11 @@ format: deps  ## rewrite the sources as clang-format wants them
 
 sanitize: deps  ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory test PRESET=debug
+
+sanitize-service: deps  ## the service under AddressSanitizer and UndefinedBehaviorSanitizer, through its whole contract
+	@$(MAKE) --no-print-directory build PRESET=debug TARGETS="railweaved contract_live_service"
+	@/usr/bin/python3 tests/contract/contract_test.py build/debug/bin/railweaved \
+	  build/debug/tests/contract/live_service/contract_live_service api/openapi.yaml
 
 tsan: deps  ## the threaded tests under ThreadSanitizer
 	@$(MAKE) --no-print-directory build PRESET=tsan TARGETS="unit_control unit_db unit_http"

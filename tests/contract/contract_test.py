@@ -85,7 +85,7 @@ def main():
 class Run:
     def __init__(self, contract, options):
         self.contract, self.options = contract, options
-        self.passed, self.failed = 0, []
+        self.passed, self.failed, self.dead = 0, [], []
         self.hostile_summary = "no hostile requests"
 
     def wanted(self, name):
@@ -101,7 +101,15 @@ class Run:
             print(f"FAILED {name}: {type(error).__name__}: {error}")
             if not isinstance(error, Exception) or type(error).__name__ not in ("ContractBroken", "Unexpected"):
                 traceback.print_exc(file=sys.stdout)
+            self.tell_of_a_death(arguments)
             return None
+
+    def tell_of_a_death(self, arguments):
+        """What a service said that ended meanwhile, as a sanitizer's report; once."""
+        service = next((argument.service for argument in arguments if isinstance(argument, Session)), None)
+        if service and service.process and service.process.poll() is not None and service not in self.dead:
+            self.dead.append(service)
+            print(f"the service has ended with {service.process.returncode}:\n{service.log_text()[-6000:]}")
 
     def one_service(self):
         modules = (fabric_cases, route_cases, tenant_cases, job_cases, site_cases, queue_cases, event_cases,
