@@ -144,8 +144,9 @@ void delete_reroute(const ControlPlane& plane, const Request& request, const Res
         }
         return void(respond(Error{ErrorKind::conflict,
                                   "guarantees.wouldLapse",
-                                  "without costs of links " + std::to_string(lapse->size()) +
-                                      " guarantees would not hold: " + jobs + (lapse->size() > 8 ? ", ..." : ""),
+                                  "without costs of links the guarantee" + std::string(lapse->size() == 1 ? "" : "s") +
+                                      " of " + std::to_string(lapse->size()) + (lapse->size() == 1 ? " job" : " jobs") +
+                                      " would not hold: " + jobs + (lapse->size() > 8 ? ", ..." : ""),
                                   {},
                                   "force it, or mend the links first"}));
       }

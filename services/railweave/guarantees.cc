@@ -1,4 +1,6 @@
 // railweave guarantees list|links|reroute|certificate|verify|caps|partition.
+#include <array>
+#include <cstdio>
 #include <map>
 #include <set>
 #include <utility>
@@ -130,7 +132,12 @@ void reroute(Session& session, const RerouteOptions& options) {
                 : "on " + std::to_string(in_force.size()) + (in_force.size() == 1 ? " link since " : " links since ") +
                       text_of(field(answer, "inForce"), "since") + ", " + text_of(field(answer, "inForce"), "reason"));
   Table table({{"LINK"}, {"COST", Align::right}});
-  for (const Json& cost : list(answer, "costs")) table.add({text_of(cost, "link"), text_of(cost, "cost")});
+  for (const Json& one : list(answer, "costs")) {
+    std::array<char, 32> cost{};
+    (void)std::snprintf(cost.data(), cost.size(), "%.2f",
+                        field(one, "cost").is_number() ? field(one, "cost").get<double>() : 1);
+    table.add({text_of(one, "link"), std::string(cost.data())});
+  }
   output.text(sheet.text(output.terminal()));
   if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
 }

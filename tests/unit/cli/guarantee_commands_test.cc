@@ -128,7 +128,7 @@ TEST(Guarantees, OtherRoutesAndNodesAreProposedAndAskedFor) {
               R"("loseCoverage":0,"changedEntries":12,"tried":2,"applied":false,)"
               R"("inForce":{"costs":[],"reason":"","actor":"","since":null},"seq":3})");
   EXPECT_THAT(service.run({"guarantees", "reroute"}).out,
-              AllOf(HasSubstr("Would hold again"), HasSubstr("job-000002"), HasSubstr("a/1--b/2"), HasSubstr("1.5"),
+              AllOf(HasSubstr("Would hold again"), HasSubstr("job-000002"), HasSubstr("a/1--b/2"), HasSubstr("1.50"),
                     HasSubstr("none: routes follow from the fabric alone")));
   service.on(Method::post, "/v1/guarantees/reroute", [](const Request&) {
     return Response::json(
