@@ -104,12 +104,6 @@ Result<EventBody> read_qos(ObjectReader& reader) {
   return finished(reader, std::move(body));
 }
 
-Out costs_to_json(const std::map<std::string, double>& by_link) {
-  Out costs = Out::array();
-  for (const auto& [link, cost] : by_link) costs.push_back({{"link", link}, {"cost", cost}});
-  return costs;
-}
-
 std::map<std::string, double> read_costs(ObjectReader& reader) {
   std::map<std::string, double> by_link;
   const Json* list = reader.take("costs");
@@ -145,6 +139,12 @@ Result<EventBody> read_programmed(ObjectReader& reader) {
 }
 
 }  // namespace
+
+Out costs_to_json(const std::map<std::string, double>& by_link) {
+  Out costs = Out::array();
+  for (const auto& [link, cost] : by_link) costs.push_back({{"link", link}, {"cost", cost}});
+  return costs;
+}
 
 Out to_json(const DrainTarget& target) { return {{"kind", to_string(target.kind)}, {"id", target.id}}; }
 

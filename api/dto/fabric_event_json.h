@@ -2,7 +2,9 @@
 // api/dto.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "api/dto/json_out.h"
@@ -16,6 +18,7 @@ Out to_json(const control::DrainRequested& event);
 Out to_json(const control::DrainAdvanced& event);
 Out to_json(const control::DrainCleared& event);
 Out to_json(const control::LinkCostsSet& event);
+Out costs_to_json(const std::map<std::string, double>& by_link);  // LinkCosts::by_link
 Out to_json(const control::LinksChanged& event);
 Out to_json(const control::AlarmRaised& event);
 Out to_json(const control::AlarmCleared& event);

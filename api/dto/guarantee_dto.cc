@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/dto/certificate_dto.h"
+#include "api/dto/fabric_event_json.h"
 #include "api/dto/guarantee_json.h"
 #include "api/dto/guarantee_out.h"
 #include "api/dto/rate_json.h"
@@ -200,12 +201,8 @@ std::string write_route_proposal(const ClusterState& state, const control::Route
     for (const auto job : jobs) list.push_back(control::to_string(job));
     return list;
   };
-  Out costs = Out::array();
-  for (const auto& [link, cost] : proposal.costs) costs.push_back({{"link", link}, {"cost", cost}});
   const auto& set = *state.link_costs;
-  Out in_force = Out::array();
-  for (const auto& [link, cost] : set.by_link) in_force.push_back({{"link", link}, {"cost", cost}});
-  return dump(Out{{"costs", std::move(costs)},
+  return dump(Out{{"costs", costs_to_json(proposal.costs)},
                   {"holdAgain", names(proposal.hold_again)},
                   {"stillAtRisk", names(proposal.still_at_risk)},
                   {"loseCoverage", proposal.lose_coverage},
@@ -213,7 +210,7 @@ std::string write_route_proposal(const ClusterState& state, const control::Route
                   {"tried", proposal.tried},
                   {"applied", applied},
                   {"inForce",
-                   {{"costs", std::move(in_force)},
+                   {{"costs", costs_to_json(set.by_link)},
                     {"reason", set.reason},
                     {"actor", set.actor},
                     {"since", set.since_us == 0 ? Out() : Out(time_text(set.since_us))}}},

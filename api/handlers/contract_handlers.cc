@@ -4,6 +4,7 @@
 #include "api/handlers/list_query.h"
 #include "api/handlers/reply.h"
 #include "api/handlers/routes.h"
+#include "api/handlers/worker_placers.h"
 #include "api/http/etag.h"
 #include "services/control/decide_contracts.h"
 
@@ -63,7 +64,7 @@ void put_contract(const ControlPlane& plane, const Request& request, const Respo
   if (terms->survives_link_failure) {
     // What any failure would do is found out here, beside the control thread; that decides by itself on the state it is
     // at, and finds what is known already.
-    thread_local control::PlacerCache placers(plane.routes);
+    auto& placers = worker_placers(plane);
     constexpr int kMostTries = 1'000;  // each looks at some of the failures that nobody looked at yet
     const auto state = plane.loop.state();
     for (int tries = 0; tries < kMostTries; ++tries) {

@@ -60,12 +60,8 @@ void post_drain(const ControlPlane& plane, DrainKind kind, const Request& reques
     const auto result = decide_now(
         plane, {actor_of(request),
                 control::RequestDrain{*target, wish->reason, wish->force, preview->objections, preview->view_version}});
-    if (!result) {
-      return void(
-          respond(Error{ErrorKind::busy, "service.busy", "too many changes are waiting", {}, "try again in a second"}));
-    }
-    if (result->has_value()) return answer(*(*result)->state);
-    const auto& rejection = result->error();
+    if (result) return answer(*result->state);
+    const auto& rejection = result.error();
     if (rejection.error.code != "drains.viewChanged" || looks == kMostLooks) return reply(respond, rejection);
   }
 }

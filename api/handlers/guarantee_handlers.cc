@@ -5,6 +5,7 @@
 #include "api/handlers/list_query.h"
 #include "api/handlers/reply.h"
 #include "api/handlers/routes.h"
+#include "api/handlers/worker_placers.h"
 
 namespace railweave::api {
 namespace {
@@ -84,16 +85,11 @@ void list_links(const ControlPlane& plane, const Request& request, const Respond
 // On a book of its own thread: routing from nothing takes its time, and others ask about the present meanwhile.
 void get_reroute(const ControlPlane& plane, const Request& request, const Responder& respond) {
   if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  thread_local control::GuaranteeBook book(plane.routes);
+  control::GuaranteeBook& book = worker_placers(plane).guarantees();
   const auto state = plane.loop.state();
   const auto proposal = control::plan_guarantee_routes(*state, book);
   if (!proposal) return void(respond(proposal.error()));
   respond(Response::json(write_route_proposal(*state, *proposal, false)));
-}
-
-std::optional<Error> too_busy(const std::optional<control::CommandResult>& result) {
-  if (result) return std::nullopt;
-  return Error{ErrorKind::busy, "service.busy", "too many changes are waiting", {}, "try again in a second"};
 }
 
 // The best that is found is set, if the fabric is still the one it was found on.
@@ -101,7 +97,7 @@ void post_reroute(const ControlPlane& plane, const Request& request, const Respo
   if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
   const auto wish = read_drain_request(request.body, false);
   if (!wish) return void(respond(wish.error()));
-  thread_local control::GuaranteeBook book(plane.routes);
+  control::GuaranteeBook& book = worker_placers(plane).guarantees();
   for (int looks = 1;; ++looks) {
     const auto state = plane.loop.state();
     const auto proposal = control::plan_guarantee_routes(*state, book);
@@ -117,11 +113,8 @@ void post_reroute(const ControlPlane& plane, const Request& request, const Respo
     }
     const auto result = decide_now(
         plane, {actor_of(request), control::SetLinkCosts{proposal->costs, wish->reason, state->view_version}});
-    if (const auto busy = too_busy(result)) return void(respond(*busy));
-    if (result->has_value()) {
-      return void(respond(Response::json(write_route_proposal(*(*result)->state, *proposal, true))));
-    }
-    const auto& rejection = result->error();
+    if (result) return void(respond(Response::json(write_route_proposal(*result->state, *proposal, true))));
+    const auto& rejection = result.error();
     if (rejection.error.code != "routes.viewChanged" || looks == kMostLooks) return reply(respond, rejection);
   }
 }
@@ -130,7 +123,7 @@ void delete_reroute(const ControlPlane& plane, const Request& request, const Res
   if (auto checked = check_query(request, {"force"}); !checked) return void(respond(checked.error()));
   const auto force = read_flag(request, "force");
   if (!force) return void(respond(force.error()));
-  thread_local control::GuaranteeBook book(plane.routes);
+  control::GuaranteeBook& book = worker_placers(plane).guarantees();
   for (int looks = 1;; ++looks) {
     const auto state = plane.loop.state();
     if (state->link_costs->by_link.empty()) return void(respond(Response::empty()));
@@ -153,9 +146,8 @@ void delete_reroute(const ControlPlane& plane, const Request& request, const Res
     }
     const auto result =
         decide_now(plane, {actor_of(request), control::SetLinkCosts{{}, "not needed any more", state->view_version}});
-    if (const auto busy = too_busy(result)) return void(respond(*busy));
-    if (result->has_value()) return void(respond(Response::empty()));
-    const auto& rejection = result->error();
+    if (result) return void(respond(Response::empty()));
+    const auto& rejection = result.error();
     if (rejection.error.code != "routes.viewChanged" || looks == kMostLooks) return reply(respond, rejection);
   }
 }

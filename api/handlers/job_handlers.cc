@@ -18,6 +18,7 @@
 #include "api/handlers/queue_state.h"
 #include "api/handlers/reply.h"
 #include "api/handlers/routes.h"
+#include "api/handlers/worker_placers.h"
 #include "api/http/etag.h"
 #include "services/control/admitted_placement.h"
 #include "services/control/placer_cache.h"
@@ -187,7 +188,8 @@ void get_rank_text(const ControlPlane& plane, const Request& request, const Resp
   if (!text) return void(respond(text.error()));
   respond(with_etag(request, Response::text(std::move(*text)),
                     etag_of(control::to_string((*job)->id) + ".ranks." + *request.query("format"),
-                            std::max({(*job)->version, state->accepted.version, state->qos_version}))));
+                            std::max({(*job)->version, state->accepted.version, state->qos_version,
+                                      marks ? state->view_version : 0}))));
 }
 
 void get_ranks(const ControlPlane& plane, const Request& request, const Responder& respond) {
@@ -224,10 +226,11 @@ void get_ranks(const ControlPlane& plane, const Request& request, const Responde
     from = *number;
   }
   const auto marks = (*job)->guarantee ? marks_of(plane, *state, (*job)->guarantee->qos_class) : std::nullopt;
-  respond(
-      with_etag(request, Response::json(write_ranks(**job, *state->placement_fabric, from, limit, state->seq, marks)),
-                etag_of(control::to_string((*job)->id) + ".ranks." + std::to_string(from) + "." + std::to_string(limit),
-                        std::max({(*job)->version, state->accepted.version, state->qos_version}))));
+  respond(with_etag(
+      request, Response::json(write_ranks(**job, *state->placement_fabric, from, limit, state->seq, marks)),
+      etag_of(
+          control::to_string((*job)->id) + ".ranks." + std::to_string(from) + "." + std::to_string(limit),
+          std::max({(*job)->version, state->accepted.version, state->qos_version, marks ? state->view_version : 0}))));
 }
 
 void end_job(const ControlPlane& plane, const std::shared_ptr<JobAnswers>& answers, const Request& request,
@@ -281,7 +284,7 @@ void repair_job(const ControlPlane& plane, const std::shared_ptr<JobAnswers>& an
   if (!wish) return void(respond(wish.error()));
   wish->if_version = *version;
   if (!*dry_run) return submit_change(plane, answers, {actor_of(request), std::move(*wish)}, respond);
-  thread_local control::PlacerCache placers(plane.routes);
+  auto& placers = worker_placers(plane);
   const auto repair = control::plan_requested_repair(*state, *wish, placers);
   if (!repair) return void(respond(repair.error()));
   respond(Response::json(write_repair(state->topology(), **job, *repair)));
@@ -293,8 +296,7 @@ void query_placement(const ControlPlane& plane, const Request& request, const Re
   if (!spec) return void(respond(spec.error()));
   const auto ranks = read_flag(request, "ranks");
   if (!ranks) return void(respond(ranks.error()));
-  // Each worker thread keeps a placer of its own, brought to the newest state by what changed since its last question.
-  thread_local control::PlacerCache placers(plane.routes);
+  auto& placers = worker_placers(plane);
   const auto state = plane.loop.state();
   auto placed = control::admitted_placement(*state, *spec, placers, true);
   // Here is the time to look at every failure that it has to survive, some at each try.

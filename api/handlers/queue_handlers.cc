@@ -10,6 +10,7 @@
 #include "api/handlers/queue_state.h"
 #include "api/handlers/reply.h"
 #include "api/handlers/routes.h"
+#include "api/handlers/worker_placers.h"
 #include "api/http/etag.h"
 #include "scheduler/queue/job_shapes.h"
 #include "services/control/placer_cache.h"
@@ -130,11 +131,6 @@ void put_policy(const ControlPlane& plane, const Request& request, const Respond
   }
   submit(plane, {actor_of(request), control::PutQueueRules{std::move(*policy), version}}, respond,
          [](const control::Accepted& accepted) { return policy_answer(*accepted.state); });
-}
-
-control::PlacerCache& worker_placers(const ControlPlane& plane) {
-  thread_local control::PlacerCache placers(plane.routes);  // of this compute thread
-  return placers;
 }
 
 // One of each shape that waits; where nobody waits, of what runs: the jobs that are likely to come.

@@ -10,6 +10,13 @@
 #include "api/http/problem.h"
 
 namespace railweave::api {
+namespace {
+
+Error too_busy() {
+  return {ErrorKind::busy, "service.busy", "too many changes are waiting", {}, "try again in a second"};
+}
+
+}  // namespace
 
 void reply(const Responder& respond, const control::Rejection& rejection) {
   Problem problem = to_problem(rejection.error);
@@ -31,17 +38,15 @@ void submit(const ControlPlane& plane, control::Command command, const Responder
           reply(respond, result.error());
         }
       });
-  if (!queued) {
-    respond(Error{ErrorKind::busy, "service.busy", "too many changes are waiting", {}, "try again in a second"});
-  }
+  if (!queued) respond(too_busy());
 }
 
-std::optional<control::CommandResult> decide_now(const ControlPlane& plane, control::Command command) {
+control::CommandResult decide_now(const ControlPlane& plane, control::Command command) {
   const auto answer = std::make_shared<std::promise<control::CommandResult>>();
   auto future = answer->get_future();
   const bool queued = plane.loop.submit(
       std::move(command), [answer](control::CommandResult result) { answer->set_value(std::move(result)); });
-  if (!queued) return std::nullopt;
+  if (!queued) return std::unexpected(control::Rejection{too_busy(), nullptr});
   return future.get();
 }
 

@@ -21,8 +21,8 @@ void submit(const ControlPlane& plane, control::Command command, const Responder
 // At a fabric that changes while a worker looks at it, before the caller is told so.
 inline constexpr int kMostLooks = 3;
 
-// Hands the command over and waits: on a worker thread only. None: too many wait.
-std::optional<control::CommandResult> decide_now(const ControlPlane& plane, control::Command command);
+// Hands the command over and waits: on a worker thread only.
+control::CommandResult decide_now(const ControlPlane& plane, control::Command command);
 
 // Who asks. Until there is authentication everyone is the local user.
 std::string actor_of(const Request& request);

@@ -7,10 +7,9 @@
 #include <utility>
 #include <vector>
 
-namespace railweave::api {
+#include "fabric/base/lower_case.h"
 
-// ASCII only: header names, tokens and media types.
-bool equal_ignoring_case(std::string_view a, std::string_view b);
+namespace railweave::api {
 
 // Without leading and trailing spaces and tabs.
 std::string_view trimmed(std::string_view text);

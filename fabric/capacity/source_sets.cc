@@ -1,7 +1,6 @@
 #include "fabric/capacity/source_sets.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "fabric/capacity/b_matching.h"
 #include "fabric/capacity/set_members.h"

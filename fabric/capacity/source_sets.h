@@ -16,12 +16,10 @@ class SourceSets {
   // By source what it sends. The set {i} has the id i.
   explicit SourceSets(std::vector<std::int64_t> send);
 
-  [[nodiscard]] std::size_t words() const { return words_; }
   [[nodiscard]] std::size_t size() const { return send_.size(); }
   [[nodiscard]] std::span<const std::uint64_t> members(Id id) const {
     return std::span(pool_).subspan(id * words_, words_);
   }
-  [[nodiscard]] std::int64_t send(Id id) const { return send_[id]; }
   Id intern(std::span<const std::uint64_t> members);
   Id united(Id a, Id b);
   Id without(Id a, Id b);

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "fabric/base/lower_case.h"
+
 namespace railweave::fabric {
 namespace {
 
@@ -17,11 +19,6 @@ constexpr std::array<std::pair<LinkSpeed, std::string_view>, 10> kSpeeds{{{LinkS
                                                                           {LinkSpeed::ndr, "NDR"},
                                                                           {LinkSpeed::xdr, "XDR"},
                                                                           {LinkSpeed::other, "other"}}};
-
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
 
 }  // namespace
 

@@ -20,18 +20,10 @@
 namespace railweave::control {
 namespace {
 
-// OpenSM routes by the fabric alone, with our engine or another one.
-std::optional<std::string> cannot_have_costs(const ClusterState& state, const std::map<std::string, double>& by_link) {
-  const auto& t = state.topology();
-  for (const auto& [name, cost] : by_link) {
-    const auto link = t.find_link(name);
-    if (!link || !t.joins_switches(link)) return "there is no link '" + name + "' between switches";
-    const std::string_view subnet = t.name(t.subnet(t.switch_of(t.a(link))));
-    if (state.mode(subnet) == SubnetMode::opensm) {
-      return "link " + name + " is of subnet " + std::string(subnet) + ", which OpenSM routes: it knows no costs";
-    }
-  }
-  return std::nullopt;
+// The subnet of a link between switches; "": the topology has no such link.
+std::string_view subnet_of(const fabric::Topology& t, const std::string& link_text) {
+  const auto link = t.find_link(link_text);
+  return link && t.joins_switches(link) ? t.name(t.subnet(t.switch_of(t.a(link)))) : std::string_view();
 }
 
 struct Decide {
@@ -274,11 +266,14 @@ struct Decide {
       return refuse_version("the subnet's mode", *command.if_version, version);
     }
     if (state.mode(command.subnet) == command.mode) return Decision{};
-    if (command.mode == SubnetMode::opensm && !state.link_costs->by_link.empty()) {
-      return refuse(ErrorKind::conflict, "subnets.linkCosts",
-                    "routes follow from costs of " + std::to_string(state.link_costs->by_link.size()) +
-                        " links, which OpenSM does not know",
-                    "take them back first: railweave guarantees reroute --reset");
+    const auto costs = std::ranges::count_if(state.link_costs->by_link, [&](const auto& one) {
+      return subnet_of(state.topology(), one.first) == command.subnet;
+    });
+    if (command.mode == SubnetMode::opensm && costs > 0) {
+      return refuse(
+          ErrorKind::conflict, "subnets.linkCosts",
+          "routes follow from costs of " + std::to_string(costs) + " of its links, which OpenSM does not know",
+          "take them back first: railweave guarantees reroute --reset");
     }
     return Decision{{SubnetModeSet{command.subnet, command.mode, command.reason}}, {}, false};
   }
@@ -310,12 +305,19 @@ struct Decide {
 
   Outcome operator()(const SetLinkCosts& command) const {
     if (command.by_link == state.link_costs->by_link) return Decision{};
-    if (command.view_version != state.view_version) {
+    const auto changed = [&] {
       return refuse(ErrorKind::conflict, "routes.viewChanged", "the fabric changed while other routes were looked for",
                     "ask again");
-    }
-    if (const auto why = cannot_have_costs(state, command.by_link)) {
-      return refuse(ErrorKind::conflict, "routes.openSmRoutes", *why, "take its subnet to direct mode");
+    };
+    if (command.view_version != state.view_version) return changed();
+    for (const auto& [link, cost] : command.by_link) {
+      const auto subnet = subnet_of(state.topology(), link);
+      if (subnet.empty()) return changed();
+      if (state.mode(subnet) != SubnetMode::opensm) continue;
+      return refuse(
+          ErrorKind::conflict, "routes.openSmRoutes",
+          "link " + link + " is of subnet " + std::string(subnet) + ", which OpenSM routes: it knows no costs",
+          "take the subnet to direct mode");
     }
     return Decision{with_alarm({command.by_link, command.reason}), {}, false};
   }

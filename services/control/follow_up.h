@@ -25,6 +25,7 @@ class FollowUp {
   std::vector<EventBody> next(const ClusterState& state, std::int64_t now_us);
   void forget() {
     damage_checked_ = risk_checked_ = 0;
+    other_routes_ = {};
     queue_.forget();
   }
   // When there may be something to do by time alone; none: not by time.

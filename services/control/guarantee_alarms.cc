@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "fabric/base/rate_text.h"
+
 namespace railweave::control {
 
 Alarm guarantee_alarm(const Job& job, const std::string& remedy) {
@@ -11,9 +13,8 @@ Alarm guarantee_alarm(const Job& job, const std::string& remedy) {
   alarm.subject_kind = "job";
   alarm.subject_id = to_string(job.id);
   alarm.severity = AlarmSeverity::critical;
-  alarm.text = alarm.subject_id + " of " + job.spec.tenant + " is not given its " +
-               std::to_string(guarantee.rate.value()) + " Mb/s at each port in class " + guarantee.qos_class + ": " +
-               guarantee.reason;
+  alarm.text = alarm.subject_id + " of " + job.spec.tenant + " is not given its " + rate_text(guarantee.rate) +
+               " at each port in class " + guarantee.qos_class + ": " + guarantee.reason;
   if (!remedy.empty()) alarm.text += "; " + remedy;
   alarm.jobs = {alarm.subject_id};
   return alarm;

@@ -23,7 +23,7 @@ ListView jobs_view() {
           "no jobs"};
 }
 
-void show_jobs(Session& session, const std::string& id) {
+void show_job(Session& session, const std::string& id) {
   const Json job = session.service().get(Target("/v1/jobs").segment(id));
   if (session.output.is_document()) return session.output.document(job);
   print_job(session.output, job);
@@ -115,7 +115,7 @@ void add_job_commands(CLI::App& root, Session& session) {
   CLI::App& show_command =
       add_command(jobs, "show", "One job: where it is, and its history", {"railweave jobs show job-000001"});
   show_command.add_option("JOB", *shown, "Its id")->required();
-  on_run(show_command, session, [&session, shown] { show_jobs(session, *shown); });
+  on_run(show_command, session, [&session, shown] { show_job(session, *shown); });
 
   struct RanksOptions {
     std::string id, format;

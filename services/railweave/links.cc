@@ -80,7 +80,7 @@ void print_counters(Output& output, const Json& link) {
   if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
 }
 
-void show_links(Session& session, const std::string& id) {
+void show_link(Session& session, const std::string& id) {
   Output& output = session.output;
   const Json link = session.service().get(Target("/v1/links").segment(id));
   if (output.is_document()) return output.document(link);
@@ -130,7 +130,7 @@ void add_link_commands(CLI::App& root, Session& session) {
   CLI::App& show_command = add_command(links, "show", "One link, its counters, drain and alarms",
                                        {"railweave links show 0c42a10300280050/1--0c42a10300fe1200/4"});
   show_command.add_option("LINK", *id, "Its two ports, <guid>/<port>--<guid>/<port>")->required();
-  on_run(show_command, session, [&session, id] { show_links(session, *id); });
+  on_run(show_command, session, [&session, id] { show_link(session, *id); });
   add_drain_commands(links, session,
                      {"links", "link", "LINK", "Its two ports, <guid>/<port>--<guid>/<port>",
                       "0c42a10300280050/1--0c42a10300fe1200/4"});

@@ -51,7 +51,7 @@ void print_adapters(Output& output, const Json& node) {
   if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
 }
 
-void show_nodes(Session& session, const std::string& id) {
+void show_node(Session& session, const std::string& id) {
   Output& output = session.output;
   const Json node = session.service().get(Target("/v1/nodes").segment(id));
   if (output.is_document()) return output.document(node);
@@ -97,7 +97,7 @@ void add_node_commands(CLI::App& root, Session& session) {
   CLI::App& show_command =
       add_command(nodes, "show", "One host with its GPUs and adapters", {"railweave nodes show dgx-017"});
   show_command.add_option("NODE", *id, "Its name")->required();
-  on_run(show_command, session, [&session, id] { show_nodes(session, *id); });
+  on_run(show_command, session, [&session, id] { show_node(session, *id); });
   add_drain_commands(nodes, session, {"nodes", "node", "NODE", "Its name", "dgx-017"});
 }
 

@@ -15,7 +15,7 @@ ListView nvlink_domains_view() {
           "no NVLink domains"};
 }
 
-void show_nvlink_domains(Session& session, const std::string& id) {
+void show_nvlink_domain(Session& session, const std::string& id) {
   Output& output = session.output;
   const Json domain = session.service().get(Target("/v1/nvlink-domains").segment(id));
   if (output.is_document()) return output.document(domain);
@@ -42,7 +42,7 @@ void add_nvlink_domain_commands(CLI::App& root, Session& session) {
   auto id = std::make_shared<std::string>();
   CLI::App& show_command = add_command(domains, "show", "One NVLink domain", {"railweave nvlink-domains show nvl-3"});
   show_command.add_option("DOMAIN", *id, "Its name")->required();
-  on_run(show_command, session, [&session, id] { show_nvlink_domains(session, *id); });
+  on_run(show_command, session, [&session, id] { show_nvlink_domain(session, *id); });
 }
 
 }  // namespace railweave::cli

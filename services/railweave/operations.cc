@@ -25,7 +25,7 @@ ListView operations_view() {
           "no operations"};
 }
 
-void show_operations(Session& session, const std::string& id) {
+void show_operation(Session& session, const std::string& id) {
   Output& output = session.output;
   const Json operation = session.service().get(Target("/v1/operations").segment(id));
   if (output.is_document()) return output.document(operation);
@@ -56,7 +56,7 @@ void add_operation_commands(CLI::App& root, Session& session) {
   auto id = std::make_shared<std::string>();
   CLI::App& show_command = add_command(operations, "show", "One operation", {"railweave operations show op-000007"});
   show_command.add_option("OPERATION", *id, "Its id")->required();
-  on_run(show_command, session, [&session, id] { show_operations(session, *id); });
+  on_run(show_command, session, [&session, id] { show_operation(session, *id); });
 }
 
 }  // namespace railweave::cli

@@ -23,7 +23,7 @@ ListView subnets_view() {
           "no subnets"};
 }
 
-void show_subnets(Session& session, const std::string& id) {
+void show_subnet(Session& session, const std::string& id) {
   const Json subnet = session.service().get(Target("/v1/subnets").segment(id));
   if (session.output.is_document()) return session.output.document(subnet);
   print_subnet(session.output, subnet);
@@ -70,7 +70,7 @@ void add_subnet_commands(CLI::App& root, Session& session) {
       add_command(subnets, "show", "One subnet: how far it is from what is wanted, its last repairs",
                   {"railweave subnets show compute"});
   show_command.add_option("SUBNET", *id, "Its name")->required();
-  on_run(show_command, session, [&session, id] { show_subnets(session, *id); });
+  on_run(show_command, session, [&session, id] { show_subnet(session, *id); });
 
   auto options = std::make_shared<ModeOptions>();
   CLI::App& mode_command = add_command(

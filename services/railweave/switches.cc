@@ -33,7 +33,7 @@ std::string peer_text(const Json& end) {
   return field(end, "nvlinkDomain").is_string() ? text_of(end, "nvlinkDomain") : text_of(end, "device");
 }
 
-void show_switches(Session& session, const std::string& id) {
+void show_switch(Session& session, const std::string& id) {
   Output& output = session.output;
   const Json sw = session.service().get(Target("/v1/switches").segment(id));
   if (output.is_document()) return output.document(sw);
@@ -87,7 +87,7 @@ struct TableOptions {
   std::uint64_t limit = 0;
 };
 
-struct SwitchesListOptions {
+struct SwitchListOptions {
   std::string tier, subnet;
   std::uint64_t limit = 0;
 };
@@ -98,7 +98,7 @@ void add_switch_commands(CLI::App& root, Session& session) {
   CLI::App& switches = add_noun(root, "switches", "Switches and their ports", "Fabric");
   switches.alias("switch");
 
-  auto options = std::make_shared<SwitchesListOptions>();
+  auto options = std::make_shared<SwitchListOptions>();
   CLI::App& list_command =
       add_command(switches, "list", "All switches, or those of a tier or subnet",
                   {"railweave switches list --tier 0", "railweave switches list --subnet compute"});
@@ -116,7 +116,7 @@ void add_switch_commands(CLI::App& root, Session& session) {
       add_command(switches, "show", "One switch and what its cabled ports lead to (-o wide: all ports)",
                   {"railweave switches show leaf-07", "railweave switches show lid:1380"});
   show_command.add_option("SWITCH", *id, "Its name, its GUID, or lid:N")->required();
-  on_run(show_command, session, [&session, id] { show_switches(session, *id); });
+  on_run(show_command, session, [&session, id] { show_switch(session, *id); });
 
   auto wanted = std::make_shared<TableOptions>();
   CLI::App& table_command = add_command(

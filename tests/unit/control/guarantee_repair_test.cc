@@ -284,6 +284,19 @@ TEST(GuaranteeRoutes, AreTriedAtOnceWhereRailweaveProgramsTheRoutes) {
     cluster->must(SetSubnetMode{"default", SubnetMode::direct, "", {}});
     settle(*cluster, false);
     EXPECT_TRUE(cluster->state.link_costs->by_link.empty()) << "only proposed where that is configured";
+    {
+      // What was decided and could not be stored is decided again.
+      QueueRunner queue(cluster->placers, 0);
+      FollowUp follow(cluster->placers, queue, true);
+      const auto sets_costs = [&] {
+        follow.begin();
+        const auto events = follow.next(cluster->state, cluster->now_us);
+        return !events.empty() && std::holds_alternative<LinkCostsSet>(events.front());
+      };
+      EXPECT_TRUE(sets_costs());
+      follow.forget();
+      EXPECT_TRUE(sets_costs());
+    }
     settle(*cluster, true);
     ASSERT_FALSE(cluster->state.link_costs->by_link.empty());
     for (const JobId id : *cluster->state.guaranteed) EXPECT_FALSE(cluster->guarantee(id).at_risk()) << to_string(id);
@@ -325,7 +338,7 @@ TEST(GuaranteeRoutes, CostsAreRefusedWhereTheyCannotBe) {
   EXPECT_EQ(stale.error().error.code, "routes.viewChanged");
   const auto unknown = cluster.ask(SetLinkCosts{{{"no such link", 2}}, "", cluster.state.view_version});
   ASSERT_FALSE(unknown);
-  EXPECT_EQ(unknown.error().error.code, "routes.openSmRoutes");
+  EXPECT_EQ(unknown.error().error.code, "routes.viewChanged");
   cluster.must(SetSubnetMode{"default", SubnetMode::opensm, "", {}});
   const auto foreign = cluster.ask(SetLinkCosts{{{apart.cable, 2}}, "", cluster.state.view_version});
   ASSERT_FALSE(foreign);
