@@ -15,8 +15,8 @@
 
 #include "api/client/event_parser.h"
 #include "api/client/url.h"
-#include "api/http/headers.h"
-#include "api/http/method.h"
+#include "api/http/message/headers.h"
+#include "api/http/message/method.h"
 #include "fabric/base/error.h"
 
 namespace railweave::api {
@@ -35,7 +35,7 @@ struct ClientOptions {
 
 struct ClientRequest {
   Method method = Method::get;
-  std::string target;  // "/v1/jobs?limit=10", encoded; percent_encode() of api/http/text.h helps
+  std::string target;  // "/v1/jobs?limit=10", encoded; percent_encode() of api/http/message/text.h helps
   Headers headers;
   std::string content_type;  // of the body
   std::string body;

@@ -5,7 +5,7 @@
 
 #include <boost/beast/http/error.hpp>
 
-#include "api/http/text.h"
+#include "api/http/message/text.h"
 
 namespace railweave::api {
 namespace {

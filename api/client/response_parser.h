@@ -8,8 +8,8 @@
 
 #include <boost/beast/http/basic_parser.hpp>
 
-#include "api/http/gzip.h"
-#include "api/http/headers.h"
+#include "api/http/message/gzip.h"
+#include "api/http/message/headers.h"
 
 namespace railweave::api {
 

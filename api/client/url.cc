@@ -2,8 +2,8 @@
 
 #include <charconv>
 
-#include "api/http/headers.h"
-#include "api/http/text.h"
+#include "api/http/message/headers.h"
+#include "api/http/message/text.h"
 
 namespace railweave::api {
 namespace {

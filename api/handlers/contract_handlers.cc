@@ -5,7 +5,7 @@
 #include "api/handlers/reply.h"
 #include "api/handlers/routes.h"
 #include "api/handlers/worker_placers.h"
-#include "api/http/etag.h"
+#include "api/http/message/etag.h"
 #include "services/control/decide_contracts.h"
 
 namespace railweave::api {

@@ -7,7 +7,7 @@
 #include "api/handlers/list_query.h"
 #include "api/handlers/reply.h"
 #include "api/handlers/routes.h"
-#include "api/http/event_stream.h"
+#include "api/http/message/event_stream.h"
 #include "db/limits.h"
 
 namespace railweave::api {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "api/control_plane.h"
-#include "api/http/request.h"
-#include "api/http/responder.h"
+#include "api/http/dispatch/responder.h"
+#include "api/http/message/request.h"
 #include "fabric/topology/topology.h"
 
 namespace railweave::api {

@@ -19,7 +19,7 @@
 #include "api/handlers/reply.h"
 #include "api/handlers/routes.h"
 #include "api/handlers/worker_placers.h"
-#include "api/http/etag.h"
+#include "api/http/message/etag.h"
 #include "services/control/admitted_placement.h"
 #include "services/control/placer_cache.h"
 #include "services/control/tenant_limit.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/http/request.h"
+#include "api/http/message/request.h"
 #include "fabric/base/error.h"
 
 namespace railweave::api {

@@ -10,7 +10,7 @@
 #include "api/handlers/live_work.h"
 #include "api/handlers/reply.h"
 #include "api/handlers/routes.h"
-#include "api/http/etag.h"
+#include "api/http/message/etag.h"
 
 namespace railweave::api {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "api/control_plane.h"
-#include "api/http/prometheus_text.h"
+#include "api/http/message/prometheus_text.h"
 
 namespace railweave::api {
 

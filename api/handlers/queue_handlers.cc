@@ -11,7 +11,7 @@
 #include "api/handlers/reply.h"
 #include "api/handlers/routes.h"
 #include "api/handlers/worker_placers.h"
-#include "api/http/etag.h"
+#include "api/http/message/etag.h"
 #include "scheduler/queue/job_shapes.h"
 #include "services/control/placer_cache.h"
 

@@ -6,8 +6,8 @@
 
 #include "api/dto/guarantee_dto.h"
 #include "api/dto/job_dto.h"
-#include "api/http/etag.h"
-#include "api/http/problem.h"
+#include "api/http/message/etag.h"
+#include "api/http/message/problem.h"
 
 namespace railweave::api {
 namespace {

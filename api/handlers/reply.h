@@ -6,8 +6,8 @@
 #include <string>
 
 #include "api/control_plane.h"
-#include "api/http/request.h"
-#include "api/http/responder.h"
+#include "api/http/dispatch/responder.h"
+#include "api/http/message/request.h"
 
 namespace railweave::api {
 

@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "api/control_plane.h"
-#include "api/http/metrics.h"
-#include "api/http/router.h"
+#include "api/http/dispatch/metrics.h"
+#include "api/http/dispatch/router.h"
 #include "api/operations/operations.h"
 
 namespace railweave::api {

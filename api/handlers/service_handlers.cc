@@ -1,7 +1,7 @@
 #include "api/handlers/list_query.h"
 #include "api/handlers/live_metrics.h"
 #include "api/handlers/routes.h"
-#include "api/http/prometheus_text.h"
+#include "api/http/message/prometheus_text.h"
 #include "api/openapi_document.h"
 
 namespace railweave::api {

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "api/http/asio.h"
-#include "api/http/connection.h"
-#include "api/http/io_thread.h"
-#include "api/http/server_core.h"
+#include "api/http/connection/asio.h"
+#include "api/http/connection/connection.h"
+#include "api/http/connection/io_thread.h"
+#include "api/http/dispatch/server_core.h"
 
 namespace railweave::api {
 namespace {

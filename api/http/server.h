@@ -11,9 +11,9 @@
 #include <memory>
 #include <string>
 
-#include "api/http/metrics.h"
-#include "api/http/router.h"
-#include "api/http/server_options.h"
+#include "api/http/dispatch/metrics.h"
+#include "api/http/dispatch/router.h"
+#include "api/http/dispatch/server_options.h"
 #include "fabric/base/error.h"
 
 namespace railweave::api {

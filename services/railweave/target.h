@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/http/text.h"
+#include "api/http/message/text.h"
 
 namespace railweave::cli {
 

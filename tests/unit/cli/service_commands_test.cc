@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/http/event_stream.h"
+#include "api/http/message/event_stream.h"
 #include "services/railweave/json.h"
 #include "tests/unit/cli/stub_service.h"
 

@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "api/http/event_stream.h"
-#include "api/http/text.h"
+#include "api/http/message/event_stream.h"
+#include "api/http/message/text.h"
 #include "tests/unit/http/scripted_server.h"
 #include "tests/unit/http/test_server.h"
 

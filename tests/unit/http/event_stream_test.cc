@@ -1,5 +1,5 @@
 // The two ends of server-sent events without a network between them.
-#include "api/http/event_stream.h"
+#include "api/http/message/event_stream.h"
 
 #include <random>
 #include <string>

@@ -1,4 +1,4 @@
-#include "api/http/router.h"
+#include "api/http/dispatch/router.h"
 
 #include <algorithm>
 #include <random>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api/http/target.h"
+#include "api/http/message/target.h"
 
 namespace railweave::api {
 namespace {

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include "api/http/etag.h"
-#include "api/http/prometheus_text.h"
+#include "api/http/message/etag.h"
+#include "api/http/message/prometheus_text.h"
 #include "tests/unit/http/raw_socket.h"
 #include "tests/unit/http/test_server.h"
 

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/http/event_stream.h"
+#include "api/http/message/event_stream.h"
 #include "tests/unit/http/raw_socket.h"
 #include "tests/unit/http/test_server.h"
 

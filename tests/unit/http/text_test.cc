@@ -1,5 +1,5 @@
 // Encodings and the small parsers, against other implementations where there are any.
-#include "api/http/text.h"
+#include "api/http/message/text.h"
 
 #include <random>
 #include <string>
@@ -8,14 +8,14 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "api/http/etag.h"
-#include "api/http/gzip.h"
-#include "api/http/headers.h"
-#include "api/http/problem.h"
-#include "api/http/prometheus_text.h"
-#include "api/http/request_checks.h"
-#include "api/http/response_head.h"
-#include "api/http/target.h"
+#include "api/http/dispatch/request_checks.h"
+#include "api/http/message/etag.h"
+#include "api/http/message/gzip.h"
+#include "api/http/message/headers.h"
+#include "api/http/message/problem.h"
+#include "api/http/message/prometheus_text.h"
+#include "api/http/message/response_head.h"
+#include "api/http/message/target.h"
 
 namespace railweave::api {
 namespace {

@@ -1,0 +1,289 @@
+#include "api/http/connection/connection.h"
+
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "api/http/dispatch/representation.h"
+#include "api/http/message/event_stream.h"
+#include "api/http/message/response_head.h"
+#include "api/http/message/text.h"
+
+namespace railweave::api {
+namespace {
+
+constexpr std::size_t kMaxRequestIdBytes = 64;
+constexpr std::chrono::milliseconds kTurnAwayTimeout{1000};
+
+bool is_plain_id(std::string_view id) {
+  return !id.empty() && id.size() <= kMaxRequestIdBytes && percent_encode(id) == id;
+}
+
+void call_handler(const ServerCore& core, const Route& route, const Responder& responder) {
+  try {
+    route.handler(responder.request(), responder);
+  } catch (const std::exception& failure) {
+    core.log_error("handler of " + responder.request().route + " threw: " + failure.what());
+    responder(Error{ErrorKind::internal, "internal.exception", "the request failed on a bug of the service", "", ""});
+  }
+}
+
+}  // namespace
+
+Connection::Connection(ServerCore& core, IoThread& io, Socket socket, std::string address, std::uint16_t port,
+                       bool holds_slot)
+    : core_(core),
+      io_(io),
+      socket_(std::move(socket)),
+      address_(std::move(address)),
+      port_(port),
+      holds_slot_(holds_slot),
+      input_(2 * core.options.max_header_bytes),
+      inbox_(std::make_shared<AnswerInbox>([this] {
+        // The connection lives while the inbox is open, so this is valid; the copy keeps it so until the loop comes by.
+        asio::post(io_.context, [self = shared_from_this()] { self->wake_.cancel(); });
+      })),
+      wake_(io.context.get_executor()) {
+  wake_.expires_at(Clock::time_point::max());
+}
+
+Connection::~Connection() {
+  inbox_->close();
+  if (holds_slot_) {
+    core_.slots.give_back(address_);
+  } else {
+    --core_.refusing;
+  }
+}
+
+void Connection::start() {
+  if (io_.stopping()) return;
+  io_.add(shared_from_this());
+  asio::co_spawn(io_.context, run(), asio::detached);
+}
+
+void Connection::check_deadline(Clock::time_point now) {
+  if (now < deadline_) return;
+  disarm();
+  timed_out_ = true;
+  ErrorCode ignored;
+  socket_.cancel(ignored);
+  wake_.cancel();
+}
+
+void Connection::abort() {
+  if (aborted_) return;
+  aborted_ = true;
+  ErrorCode ignored;
+  socket_.close(ignored);
+  wake_.cancel();
+}
+
+Task<void> Connection::run() {
+  const std::shared_ptr<Connection> self = shared_from_this();
+  try {
+    if (holds_slot_) {
+      co_await serve();
+    } else {
+      co_await turn_away();
+    }
+  } catch (const std::exception& failure) {
+    core_.log_error(std::string("connection ended by: ") + failure.what());
+  }
+  inbox_->close();
+  if (sink_) sink_->detach();
+  ErrorCode ignored;
+  socket_.shutdown(Tcp::socket::shutdown_both, ignored);
+  socket_.close(ignored);
+  io_.metrics.count_bytes(received_bytes_, 0);
+  io_.remove(self);
+}
+
+Task<void> Connection::serve() {
+  for (bool goes_on = true; goes_on;) {
+    const Step head = co_await read_head();
+    if (head == Step::ended) co_return;
+    goes_on = co_await serve_one(head);
+  }
+}
+
+Task<void> Connection::turn_away() {
+  begin_exchange();
+  answer_ = to_response(Error{ErrorKind::unavailable, "http.tooManyConnections", "there are too many connections", "",
+                              "close idle ones or try again later"});
+  unsound_ = true;
+  arm(kTurnAwayTimeout);
+  head_ = head_of(answer_, false, false, answer_.body.size());
+  const bool written = co_await write_all(head_, answer_.body);
+  if (written) co_await linger();
+}
+
+void Connection::begin_exchange() {
+  exchange_ = Exchange{};
+  exchange_.started = Clock::now();
+  exchange_.held = std::make_shared<Held>(core_.budget);
+  Request& request = exchange_.held->request;
+  if (parser_) {
+    request.headers = std::move(parser_->headers);
+    exchange_.method = parse_method(parser_->method);
+  }
+  request.remote_address = address_;
+  request.remote_port = port_;
+  if (const std::string* id = request.headers.find("X-Request-Id"); id != nullptr && is_plain_id(*id)) {
+    request.id = *id;
+  } else {
+    std::array<char, 32> text{};
+    const int length = std::snprintf(text.data(), text.size(), "%08x-%llx", core_.request_id_prefix,
+                                     static_cast<unsigned long long>(core_.next_request.fetch_add(1)));
+    request.id.assign(text.data(), static_cast<std::size_t>(length));
+  }
+}
+
+Task<bool> Connection::serve_one(Step head) {
+  const CountedIn counted(core_.in_flight);
+  if (head == Step::done) {
+    begin_exchange();
+    std::optional<Response> early = examine();
+    if (early) {
+      answer_ = std::move(*early);
+      if (!unsound_) take_buffered_body();
+    } else {
+      Step body = Step::done;
+      if (!parser_->is_done()) body = co_await read_body();
+      if (body == Step::ended) co_return false;
+      if (body == Step::done) {
+        exchange_.held->request.body = std::move(parser_->body);
+        dispatch();
+        const bool answered = co_await await_answer();
+        if (!answered) co_return false;
+      }
+    }
+  } else {
+    Response refusal = std::move(answer_);
+    begin_exchange();
+    answer_ = std::move(refusal);
+  }
+  const bool goes_on = co_await send_answer();
+  exchange_ = Exchange{};
+  answer_ = Response{};
+  co_return goes_on;
+}
+
+void Connection::dispatch() {
+  const std::shared_ptr<Held>& held = exchange_.held;
+  const std::uint64_t ticket = inbox_->open();
+  const Responder responder(
+      std::shared_ptr<const Request>(held, &held->request),
+      [inbox = inbox_, ticket](Response response) { inbox->deliver(ticket, std::move(response)); });
+  const Route& route = *exchange_.route;
+  if (!route.options.compute) {
+    call_handler(core_, route, responder);
+  } else if (!core_.pool.try_run([&core = core_, &route, responder] { call_handler(core, route, responder); })) {
+    responder(
+        Error{ErrorKind::busy, "http.computeBusy", "too many computations are waiting already", "", "try again later"});
+  }
+}
+
+Task<bool> Connection::await_answer() {
+  arm(core_.options.answer_timeout);
+  for (;;) {
+    std::optional<Response> answer = inbox_->take_or_wait();
+    if (answer) {
+      answer_ = std::move(*answer);
+      co_return true;
+    }
+    if (aborted_) co_return false;
+    if (timed_out_) {
+      inbox_->open();
+      io_.metrics.count_timeout("answer");
+      answer_ =
+          to_response(Error{ErrorKind::unavailable, "http.noAnswerInTime",
+                            "there was no answer in time; whether the request takes effect is not known", "", ""});
+      co_return true;
+    }
+    ErrorCode ignored;
+    co_await wake_.async_wait(into(ignored));
+  }
+}
+
+bool Connection::can_go_on() const {
+  return !unsound_ && !aborted_ && !io_.stopping() && parser_->is_done() && parser_->keep_alive();
+}
+
+Task<void> Connection::compress_answer() {
+  if (answer_.body_view().size() <= core_.options.gzip_inline_max_bytes) {
+    apply_gzip(core_.options, answer_);
+    co_return;
+  }
+  const std::uint64_t ticket = inbox_->open();
+  const auto pending = std::make_shared<Response>(std::move(answer_));
+  const bool accepted = core_.pool.try_run([pending, ticket, inbox = inbox_, &options = core_.options] {
+    try {
+      apply_gzip(options, *pending);
+    } catch (const std::bad_alloc&) {
+      // goes out as it is
+    }
+    inbox->deliver(ticket, std::move(*pending));
+  });
+  if (accepted) {
+    co_await await_answer();
+  } else {
+    answer_ = std::move(*pending);
+  }
+}
+
+Task<bool> Connection::send_answer() {
+  const Request& request = exchange_.held->request;
+  settle(request, core_.options, answer_);
+  if (answer_.stream && !exchange_.head_only) {
+    co_await send_stream();
+    co_return false;
+  }
+  std::optional<std::size_t> length_bytes;
+  const bool bodiless = answer_.status == 204 || answer_.status == 304;
+  if (!bodiless && wants_gzip(request, core_.options, answer_)) {
+    if (exchange_.head_only) {
+      mark_gzip(answer_);
+    } else {
+      co_await compress_answer();
+    }
+  }
+  const bool unknown_length = exchange_.head_only && (answer_.headers.contains("Content-Encoding") || answer_.stream);
+  if (!bodiless && !unknown_length) length_bytes = answer_.body_view().size();
+  const bool goes_on = can_go_on();
+  head_ = head_of(answer_, goes_on, false, length_bytes);
+  std::string_view body;
+  if (!bodiless && !exchange_.head_only) body = answer_.body_view();
+  const bool written = co_await write_all(head_, body);
+  record_exchange(true);
+  if (written && !goes_on && (unsound_ || !parser_->is_done() || !input_.empty())) co_await linger();
+  co_return written&& goes_on;
+}
+
+void Connection::record_exchange(bool timed) {
+  const Request& request = exchange_.held->request;
+  const auto duration = Clock::now() - exchange_.started;
+  const std::string* route = exchange_.resource == nullptr ? nullptr : &exchange_.resource->pattern;
+  std::optional<double> seconds;
+  if (timed) seconds = std::chrono::duration<double>(duration).count();
+  io_.metrics.count_request(route, exchange_.method, answer_.status, seconds);
+  io_.metrics.count_bytes(received_bytes_, exchange_.sent_bytes);
+  if (core_.options.access_log) {
+    AccessRecord record;
+    record.request_id = request.id;
+    record.remote_address = address_;
+    record.method = exchange_.method;
+    record.path = request.target.path;
+    record.route = route == nullptr ? std::string_view("unmatched") : std::string_view(*route);
+    record.status = answer_.status;
+    record.received_bytes = received_bytes_;
+    record.sent_bytes = exchange_.sent_bytes;
+    record.duration_us = std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
+    core_.options.access_log(record);
+  }
+  received_bytes_ = 0;
+}
+
+}  // namespace railweave::api

@@ -1,0 +1,126 @@
+// Private to this folder: one client's connection, from its first byte to its last. A coroutine that reads one request
+// at a time, has it answered, and writes the answer; nothing here is thread-safe, everything runs on the loop of its
+// IoThread.
+//
+// Deadlines: arm() sets one for whatever comes next; the IoThread's sweep calls check_deadline(), which interrupts the
+// operation under way. So there is one timer per thread, not one per operation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "api/http/connection/answer_inbox.h"
+#include "api/http/connection/asio.h"
+#include "api/http/connection/input_buffer.h"
+#include "api/http/connection/io_thread.h"
+#include "api/http/connection/request_parser.h"
+#include "api/http/dispatch/server_core.h"
+#include "api/http/message/problem.h"
+#include "api/http/message/request.h"
+
+namespace railweave::api {
+
+class StreamSink;
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  // Holds a slot for `address` unless it is only to be told that there are too many.
+  Connection(ServerCore& core, IoThread& io, Socket socket, std::string address, std::uint16_t port, bool holds_slot);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void start();
+  void check_deadline(Clock::time_point now);
+  void begin_stop();
+  void abort();
+
+ private:
+  // A request and what its body is charged to; Responders keep it alive.
+  struct Held {
+    explicit Held(std::shared_ptr<BodyBudget> budget) : charge(std::move(budget)) {}
+    Request request;
+    BodyCharge charge;
+  };
+  // What is known of the request under way beyond the Request itself.
+  struct Exchange {
+    std::shared_ptr<Held> held;
+    const Router::Resource* resource = nullptr;
+    const Route* route = nullptr;
+    Method method = Method::other;
+    bool head_only = false;
+    Clock::time_point started;
+    std::uint64_t sent_bytes = 0;
+  };
+  enum class Phase { idle, busy, streaming };
+  enum class Step { done, refused, ended };
+
+  // connection.cc: the life of the connection and of one exchange
+  Task<void> run();
+  Task<void> serve();
+  Task<void> turn_away();
+  Task<bool> serve_one(Step head);
+  void begin_exchange();
+  void dispatch();
+  Task<bool> await_answer();  // answer_ is there; false when the connection is to end without one
+  Task<bool> send_answer();   // whether the connection goes on
+  Task<void> compress_answer();
+  [[nodiscard]] bool can_go_on() const;
+  void record_exchange(bool timed);
+
+  // connection_examine.cc: what can be said from the head alone
+  std::optional<Response> examine();
+  std::optional<Response> find_route();
+  std::optional<Response> examine_body();
+  [[nodiscard]] std::size_t body_limit_bytes() const;
+
+  // connection_io.cc: bytes in and out
+  void arm(Clock::duration timeout);
+  void disarm() { deadline_ = Clock::time_point::max(); }
+  Task<bool> fill();
+  Task<Step> read_head();
+  Task<Step> read_body();
+  void take_buffered_body();
+  Step refuse(int status, std::string code, std::string detail, std::string hint = {});
+  Step refuse_parse(ErrorCode error);
+  Step refuse_silence(const char* phase);
+  Task<bool> write_all(std::string_view head, std::string_view body);
+  Task<void> linger();
+
+  // connection_stream.cc: server-sent events
+  Task<void> send_stream();
+  Task<void> pump_stream(bool chunked);
+  Task<void> watch_peer();
+  std::string head_of(const Response& response, bool keep_alive, bool chunked, std::optional<std::size_t> length_bytes);
+
+  ServerCore& core_;
+  IoThread& io_;
+  Socket socket_;
+  const std::string address_;
+  const std::uint16_t port_;
+  const bool holds_slot_;
+
+  InputBuffer input_;
+  std::optional<RequestParser> parser_;
+  Exchange exchange_;
+  Response answer_;
+  std::string head_;      // being written; kept for its capacity
+  bool unsound_ = false;  // what follows on the connection can no longer be understood
+  std::uint64_t received_bytes_ = 0;
+
+  const std::shared_ptr<AnswerInbox> inbox_;
+  std::shared_ptr<StreamSink> sink_;
+  Timer wake_;  // never expires but for heartbeats: cancelled to wake the coroutine
+
+  Phase phase_ = Phase::idle;
+  Clock::time_point deadline_ = Clock::time_point::max();
+  bool timed_out_ = false;
+  bool aborted_ = false;
+};
+
+}  // namespace railweave::api

@@ -1,0 +1,120 @@
+#include <array>
+#include <cstdio>
+
+#include "api/http/connection/connection.h"
+#include "api/http/message/event_stream.h"
+#include "api/http/message/response_head.h"
+
+namespace railweave::api {
+namespace {
+
+constexpr std::size_t kBatchBytes = std::size_t{64} << 10U;
+constexpr std::string_view kHeartbeat = ":\n\n";
+constexpr std::string_view kLastChunk = "0\r\n\r\n";
+
+void append_chunk(std::string& out, std::string_view bytes) {
+  std::array<char, 32> size{};
+  const int length = std::snprintf(size.data(), size.size(), "%zx\r\n", bytes.size());
+  out.append(size.data(), static_cast<std::size_t>(length));
+  out += bytes;
+  out += "\r\n";
+}
+
+}  // namespace
+
+std::string Connection::head_of(const Response& response, bool keep_alive, bool chunked,
+                                std::optional<std::size_t> length_bytes) {
+  HeadContext context;
+  context.server_name = core_.options.server_name;
+  context.date = io_.date();
+  context.request_id = exchange_.held->request.id;
+  context.keep_alive = keep_alive;
+  context.chunked = chunked;
+  context.length_bytes = length_bytes;
+  std::string head;
+  head.reserve(512);
+  append_head(head, response, context);
+  return head;
+}
+
+void Connection::begin_stop() {
+  if (phase_ == Phase::idle) {
+    ErrorCode ignored;
+    socket_.cancel(ignored);
+  } else if (phase_ == Phase::streaming) {
+    sink_->close("the server is stopping");
+  }
+}
+
+Task<void> Connection::send_stream() {
+  const CountedIn counted(core_.streams);
+  if (core_.streams > core_.options.max_streams || io_.stopping()) {
+    answer_ = to_response(Error{ErrorKind::unavailable, "http.tooManyStreams", "there are too many event streams", "",
+                                "close some or try again later"});
+    head_ = head_of(answer_, false, false, answer_.body.size());
+    co_await write_all(head_, answer_.body);
+    record_exchange(true);
+    co_return;
+  }
+  const bool chunked = parser_->version >= 11;
+  if (!answer_.headers.contains("Cache-Control")) answer_.headers.set("Cache-Control", "no-store");
+  head_ = head_of(answer_, false, chunked, std::nullopt);
+  const bool written = co_await write_all(head_, std::string_view());
+  if (written) co_await pump_stream(chunked);
+  record_exchange(false);
+}
+
+Task<void> Connection::pump_stream(bool chunked) {
+  sink_ = std::make_shared<StreamSink>(core_.options.stream_backlog_bytes);
+  sink_->attach([this] {
+    // As for the inbox: called only before detach(), while the connection lives.
+    asio::post(io_.context, [self = shared_from_this()] { self->wake_.cancel(); });
+  });
+  phase_ = Phase::streaming;
+  input_.clear();
+  asio::co_spawn(io_.context, watch_peer(), asio::detached);
+  try {
+    answer_.stream(sink_);
+  } catch (const std::exception& failure) {
+    core_.log_error("stream of " + exchange_.held->request.route + " threw: " + failure.what());
+    sink_->close("the stream failed on a bug of the service");
+  }
+  if (io_.stopping()) begin_stop();
+  for (bool open = true; open && !aborted_;) {
+    const StreamSink::Batch batch = sink_->take(kBatchBytes);
+    head_.clear();
+    if (batch.bytes.empty() && !batch.last) {
+      wake_.expires_after(core_.options.stream_heartbeat);
+      ErrorCode interrupted;
+      co_await wake_.async_wait(into(interrupted));
+      if (interrupted) continue;
+      if (chunked) {
+        append_chunk(head_, kHeartbeat);
+      } else {
+        head_ += kHeartbeat;
+      }
+    } else if (chunked) {
+      if (!batch.bytes.empty()) append_chunk(head_, batch.bytes);
+      if (batch.last) head_ += kLastChunk;
+    } else {
+      head_ += batch.bytes;
+    }
+    if (batch.last && batch.cut) io_.metrics.count_stream_cut();
+    const bool written = co_await write_all(head_, std::string_view());
+    open = written && !batch.last;
+  }
+  sink_->detach();
+  phase_ = Phase::busy;
+}
+
+// The client says nothing more on a stream; when it goes, the stream ends, also while there is nothing to send.
+Task<void> Connection::watch_peer() {
+  const std::shared_ptr<Connection> self = shared_from_this();
+  std::array<char, 256> scratch;
+  const asio::mutable_buffer buffer(scratch.data(), scratch.size());
+  ErrorCode error;
+  while (!error) co_await socket_.async_read_some(buffer, into(error));
+  if (phase_ == Phase::streaming) abort();
+}
+
+}  // namespace railweave::api

@@ -1,0 +1,55 @@
+// Private to this folder: one event loop, its thread, and the connections that live on it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <unordered_set>
+#include <utility>
+
+#include "api/http/connection/asio.h"
+#include "api/http/dispatch/metrics_shard.h"
+
+namespace railweave::api {
+
+class Connection;
+
+// Everything but `context`, `metrics`, start(), stop() and join() is for the loop's own thread.
+class IoThread {
+ public:
+  // Deadlines are looked at every `sweep_interval`.
+  explicit IoThread(Clock::duration sweep_interval);
+  ~IoThread();
+  IoThread(const IoThread&) = delete;
+  IoThread& operator=(const IoThread&) = delete;
+
+  void start();
+  // Tells every connection to end, and ends by force what is left at the deadline.
+  void stop(Clock::time_point deadline);
+  void join();
+
+  // Keeps it alive until it is removed.
+  void add(std::shared_ptr<Connection> connection) { connections_.insert(std::move(connection)); }
+  void remove(const std::shared_ptr<Connection>& connection) { connections_.erase(connection); }
+  [[nodiscard]] bool stopping() const { return stopping_; }
+  // The Date of now, made once a second.
+  [[nodiscard]] const std::string& date();
+
+  asio::io_context context{1};
+  MetricsShard metrics;
+
+ private:
+  Task<void> sweep();
+
+  const Clock::duration sweep_interval_;
+  std::thread thread_;
+  Timer sweep_timer_;
+  std::unordered_set<std::shared_ptr<Connection>> connections_;
+  bool stopping_ = false;
+  Clock::time_point stop_deadline_;
+  std::string date_;
+  std::int64_t date_second_ = -1;
+};
+
+}  // namespace railweave::api

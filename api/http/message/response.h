@@ -1,0 +1,54 @@
+// One answer: status, headers and a body, or a stream of server-sent events.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "api/http/message/headers.h"
+
+namespace railweave::api {
+
+class StreamSink;
+
+// Called once on an I/O thread when the stream's head has been sent: keep the sink, send from any thread, do not block.
+using StreamStart = std::function<void(std::shared_ptr<StreamSink>)>;
+
+struct Response {
+  int status = 200;
+  std::string content_type;
+  Headers headers;  // Content-Length, Connection, Date and the like are the server's
+  std::string body;
+  // Instead of `body`: shared, not copied, by any number of answers.
+  std::shared_ptr<const std::string> shared_body;
+  // Instead of a body: server-sent events (status 200).
+  StreamStart stream;
+
+  [[nodiscard]] std::string_view body_view() const { return shared_body ? std::string_view(*shared_body) : body; }
+
+  Response&& with(std::string name, std::string value) && {
+    headers.set(std::move(name), std::move(value));
+    return std::move(*this);
+  }
+
+  static Response json(std::string body, int status = 200) {
+    return Response{status, "application/json", {}, std::move(body), nullptr, nullptr};
+  }
+  static Response json(std::shared_ptr<const std::string> body, int status = 200) {
+    return Response{status, "application/json", {}, {}, std::move(body), nullptr};
+  }
+  static Response text(std::string body, int status = 200) {
+    return Response{status, "text/plain; charset=utf-8", {}, std::move(body), nullptr, nullptr};
+  }
+  static Response empty(int status = 204) { return Response{status, {}, {}, {}, nullptr, nullptr}; }
+  static Response events(StreamStart start) {
+    return Response{200, "text/event-stream", {}, {}, nullptr, std::move(start)};
+  }
+};
+
+// "Not Found" for 404; "Unknown" for codes not used here.
+std::string_view status_text(int status);
+
+}  // namespace railweave::api
