@@ -1,5 +1,5 @@
 // How events and states are written to the store: the port that keeps JSON out of the control loop. Implemented by
-// api/dto/journal_codec.h.
+// services/control/codec/journal_codec.h.
 #pragma once
 
 #include <functional>

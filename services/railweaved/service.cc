@@ -6,9 +6,9 @@
 
 #include <spdlog/spdlog.h>
 
-#include "api/handlers/routes.h"
 #include "db/sqlite/sqlite_journal.h"
 #include "services/railweaved/live_subnet.h"
+#include "services/rest/handlers/routes.h"
 
 namespace railweave {
 namespace {

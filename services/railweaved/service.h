@@ -10,16 +10,16 @@
 
 #include <memory>
 
-#include "api/control_plane.h"
-#include "api/dto/journal_codec.h"
 #include "api/http/server.h"
 #include "api/operations/operations.h"
 #include "db/journal.h"
+#include "services/control/codec/journal_codec.h"
 #include "services/control/control_loop.h"
 #include "services/control/event_catch_up.h"
 #include "services/control/event_feed.h"
 #include "services/control/live/live_subnets.h"
 #include "services/railweaved/config.h"
+#include "services/rest/control_plane.h"
 
 namespace railweave {
 

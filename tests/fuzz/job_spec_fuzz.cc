@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "api/dto/job_spec_dto.h"
-#include "api/dto/tenant_dto.h"
 #include "fabric/base/check.h"
+#include "services/rest/json/job_spec.h"
+#include "services/rest/json/tenant.h"
 
 using namespace railweave;  // NOLINT
 

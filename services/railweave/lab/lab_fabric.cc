@@ -1,12 +1,12 @@
 // railweave lab fabric: what a fabric file describes and what is wrong with it.
 #include <cstdio>
 
-#include "api/dto/fabric_dto.h"
 #include "fabric/topology/checks.h"
 #include "services/railweave/command_failure.h"
 #include "services/railweave/fabric_view.h"
 #include "services/railweave/lab/fabric_file.h"
 #include "services/railweave/lab/lab_commands.h"
+#include "services/rest/json/fabric.h"
 
 namespace railweave::cli {
 namespace {

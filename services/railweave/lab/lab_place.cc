@@ -2,8 +2,6 @@
 #include <chrono>
 #include <cstdio>
 
-#include "api/dto/job_dto.h"
-#include "api/dto/job_spec_dto.h"
 #include "scheduler/placement/placer.h"
 #include "services/railweave/command_failure.h"
 #include "services/railweave/job_request.h"
@@ -11,6 +9,8 @@
 #include "services/railweave/lab/lab_commands.h"
 #include "services/railweave/placement_view.h"
 #include "services/railweave/ranks_view.h"
+#include "services/rest/json/job.h"
+#include "services/rest/json/job_spec.h"
 
 namespace railweave::cli {
 namespace {

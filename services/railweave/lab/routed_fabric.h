@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "api/dto/lab_route_dto.h"
 #include "fabric/routing/routing_engine.h"
 #include "fabric/topology/topology.h"
+#include "services/rest/json/lab_route.h"
 
 namespace railweave::cli {
 

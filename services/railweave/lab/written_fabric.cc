@@ -1,12 +1,12 @@
 #include "services/railweave/lab/written_fabric.h"
 
-#include "api/dto/fabric_dto.h"
 #include "fabric/formats/ibsim.h"
 #include "fabric/formats/native_json.h"
 #include "fabric/topology/checks.h"
 #include "services/railweave/command_failure.h"
 #include "services/railweave/fabric_view.h"
 #include "services/railweave/output_file.h"
+#include "services/rest/json/fabric.h"
 
 namespace railweave::cli {
 

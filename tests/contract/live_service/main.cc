@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "api/dto/journal_codec.h"
-#include "api/handlers/routes.h"
 #include "api/http/server.h"
 #include "db/sqlite/sqlite_journal.h"
+#include "services/control/codec/journal_codec.h"
 #include "services/railweaved/config.h"
+#include "services/rest/handlers/routes.h"
 #include "tests/contract/live_service/small_live_fabric.h"
 
 namespace railweave {

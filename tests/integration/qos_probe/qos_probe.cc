@@ -11,15 +11,15 @@
 #include <sstream>
 #include <string>
 
-#include "api/dto/digest.h"
-#include "api/dto/journal_codec.h"
 #include "db/sqlite/sqlite_journal.h"
 #include "fabric/drivers/infiniband/infiniband_driver.h"
 #include "fabric/drivers/infiniband/umad_port.h"
 #include "fabric/formats/native_json.h"
 #include "fabric/topology/topology_builder.h"
+#include "services/control/codec/journal_codec.h"
 #include "services/control/control_loop.h"
 #include "services/control/live/live_subnets.h"
+#include "services/json/digest.h"
 
 using namespace railweave;
 

@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "api/dto/job_dto.h"
-#include "api/dto/job_spec_dto.h"
 #include "scheduler/placement/placer.h"
+#include "services/rest/json/job.h"
+#include "services/rest/json/job_spec.h"
 #include "tests/support/fat_trees.h"
 
 namespace railweave::control {

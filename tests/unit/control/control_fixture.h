@@ -6,13 +6,13 @@
 #include <memory>
 #include <string>
 
-#include "api/dto/digest.h"
-#include "api/dto/journal_codec.h"
 #include "db/sqlite/sqlite_journal.h"
 #include "fabric/formats/native_json.h"
 #include "fabric/topology/topology_builder.h"
 #include "gtest/gtest.h"
+#include "services/control/codec/journal_codec.h"
 #include "services/control/control_loop.h"
+#include "services/json/digest.h"
 #include "tests/support/temporary_folder.h"
 
 namespace railweave::control {

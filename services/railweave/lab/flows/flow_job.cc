@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
-#include "api/dto/job_dto.h"
 #include "scheduler/collective/job_flows.h"
 #include "scheduler/placement/job_traffic.h"
 #include "scheduler/placement/placer.h"
+#include "services/rest/json/job.h"
 
 namespace railweave::cli {
 namespace {

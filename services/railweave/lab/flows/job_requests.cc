@@ -1,10 +1,10 @@
 #include <cmath>
 
-#include "api/dto/job_spec_dto.h"
 #include "services/railweave/command_failure.h"
 #include "services/railweave/input_file.h"
 #include "services/railweave/lab/flows/file_fields.h"
 #include "services/railweave/lab/flows/flow_job.h"
+#include "services/rest/json/job_spec.h"
 
 namespace railweave::cli {
 namespace {

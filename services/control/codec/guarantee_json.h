@@ -1,0 +1,38 @@
+// Contracts, classes and guarantees <-> JSON values as the journal keeps them.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "services/control/event.h"
+#include "services/json/json_out.h"
+#include "services/json/strict_json.h"
+
+namespace railweave::api {
+
+Out to_json(const scheduler::Contract& terms);
+Result<scheduler::Contract> contract_from_json(const Json& value);
+
+Out to_json(const fabric::QosClasses& classes);
+Result<fabric::QosClasses> qos_classes_from_json(const Json& value, const std::string& pointer);
+
+Out to_json(const control::JobGuarantee& guarantee);
+Result<control::JobGuarantee> guarantee_from_json(const Json& value, const std::string& pointer);
+
+Out to_json(const control::ContractPut& event);
+Out to_json(const control::ContractRemoved& event);
+Out to_json(const control::QosClassesPut& event);
+Out to_json(const control::GuaranteeChanged& event);
+// None: the kind is not one of these.
+std::optional<Result<control::EventBody>> guarantee_event_from_json(std::string_view kind, const Json& data);
+
+// Their part of a snapshot: {"contracts", "qosClasses", "qosVersion"}. Jobs carry their guarantees.
+Out guarantee_state_to_json(const control::ClusterState& state);
+Result<void> read_guarantee_state(const Json& value, control::ClusterState& state);
+
+std::string_view to_text(fabric::TrafficPromise promise);  // "hose", "pattern"
+std::optional<fabric::TrafficPromise> parse_promise(std::string_view text);
+std::string_view to_text(scheduler::RateBasis basis);  // "perPort", "perJob"
+std::optional<scheduler::RateBasis> parse_basis(std::string_view text);
+
+}  // namespace railweave::api

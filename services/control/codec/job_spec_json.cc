@@ -1,0 +1,283 @@
+#include "services/control/codec/job_spec_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "scheduler/collective/traffic.h"
+#include "services/control/codec/job_json.h"
+#include "services/control/codec/model_json.h"
+#include "services/json/time_text.h"
+
+namespace railweave::api {
+namespace {
+
+using fabric::LevelKind;
+using scheduler::JobSpec;
+using scheduler::LevelRequest;
+
+constexpr double kMaxGbps = 1'000'000;
+constexpr std::string_view kLevels = "nvlinkDomain, node, rack, leafGroup, pod, cluster, site, wan";
+
+void read_level(ObjectReader& reader, std::string_view field, std::optional<LevelKind>& into) {
+  std::optional<std::string> name;
+  reader.read(field, name);
+  if (!name) return;
+  into = level_named(*name);
+  if (!into) {
+    reader.set_error(field, "there is no level " + shown(*name), "the levels are " + std::string(kLevels));
+  }
+}
+
+void read_request(ObjectReader& topology, std::string_view field, LevelRequest& into,
+                  std::optional<LevelKind>* spread = nullptr) {
+  const Json* value = topology.take(field);
+  if (value == nullptr) return;
+  ObjectReader reader(*value, topology.pointer(field));
+  read_level(reader, "required", into.required);
+  read_level(reader, "preferred", into.preferred);
+  if (spread != nullptr) read_level(reader, "spread", *spread);
+  if (auto done = reader.finish(); !done) topology.set_error(done.error());
+}
+
+void read_parallelism(ObjectReader& reader, JobSpec& spec) {
+  const Json* value = reader.take("parallelism");
+  if (value == nullptr) return;
+  ObjectReader fields(*value, reader.pointer("parallelism"));
+  fields.read("tensor", spec.parallelism.tensor);
+  fields.read("pipeline", spec.parallelism.pipeline);
+  fields.read("data", spec.parallelism.data);
+  fields.read("context", spec.parallelism.context);
+  fields.read("expert", spec.parallelism.expert);
+  if (auto done = fields.finish(); !done) reader.set_error(done.error());
+}
+
+void read_slices(ObjectReader& topology, JobSpec& spec) {
+  const Json* list = topology.take("slices");
+  if (list == nullptr) return;
+  if (!list->is_array() || list->size() > JobSpec::kMaxSlices) {
+    return topology.set_error("slices",
+                              "a list of at most " + std::to_string(JobSpec::kMaxSlices) + " {level, size} is wanted");
+  }
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    ObjectReader reader((*list)[i], topology.pointer("slices") + "/" + std::to_string(i));
+    std::optional<LevelKind> level;
+    scheduler::Slice slice;
+    reader.require("level");
+    read_level(reader, "level", level);
+    reader.require("size");
+    reader.read("size", slice.gpus);
+    if (auto done = reader.finish(); !done) return topology.set_error(done.error());
+    if (!level) {
+      return topology.set_error(
+          {ErrorKind::invalid, "body.invalidField", "a level is wanted, not null", topology.pointer("slices"), {}});
+    }
+    slice.level = *level;
+    spec.slices.push_back(slice);
+  }
+}
+
+void read_spread(ObjectReader& topology, JobSpec& spec) {
+  const Json* value = topology.take("spread");
+  if (value == nullptr || value->is_null()) return;
+  ObjectReader reader(*value, topology.pointer("spread"));
+  std::optional<LevelKind> level;
+  scheduler::SpreadLimit spread;
+  reader.require("level");
+  read_level(reader, "level", level);
+  reader.require("maxGpusPerGroup");
+  reader.read("maxGpusPerGroup", spread.max_gpus_per_group);
+  if (auto done = reader.finish(); !done) return topology.set_error(done.error());
+  if (!level) return topology.set_error("spread", "a level is wanted, not null");
+  spread.level = *level;
+  spec.spread = spread;
+}
+
+void read_topology(ObjectReader& reader, JobSpec& spec) {
+  const Json* value = reader.take("topology");
+  if (value == nullptr) return;
+  ObjectReader fields(*value, reader.pointer("topology"));
+  read_request(fields, "tensor", spec.tensor);
+  read_request(fields, "context", spec.context);
+  read_request(fields, "expert", spec.expert);
+  read_request(fields, "pipeline", spec.stage, &spec.spread_stages);
+  read_request(fields, "job", spec.job);
+  fields.read("acrossSites", spec.across_sites);
+  read_slices(fields, spec);
+  read_spread(fields, spec);
+  read_level(fields, "exclusive", spec.exclusive);
+  if (auto done = fields.finish(); !done) reader.set_error(done.error());
+}
+
+void read_bandwidth(ObjectReader& reader, JobSpec& spec) {
+  const Json* value = reader.take("bandwidth");
+  if (value == nullptr || value->is_null()) return;
+  ObjectReader fields(*value, reader.pointer("bandwidth"));
+  scheduler::BandwidthWish wish;
+  std::optional<std::string> model;
+  fields.read("model", model);
+  if (model) {
+    if (*model != "hose" && *model != "pattern") {
+      fields.set_error("model", "there is no model " + shown(*model), "hose or pattern");
+    }
+    wish.model = *model == "pattern" ? scheduler::BandwidthModel::pattern : scheduler::BandwidthModel::hose;
+  }
+  if (fields.has("guaranteedGbpsPerPort")) {
+    double gbps = 0;
+    fields.read("guaranteedGbpsPerPort", gbps);
+    if (gbps < 0 || gbps > kMaxGbps) {
+      fields.set_error("guaranteedGbpsPerPort", "is no rate from 0 to 1000000 Gb/s");
+    } else {
+      wish.guaranteed = RateMbps(std::llround(gbps * 1000));
+    }
+  }
+  if (fields.has("surviveLinkFailure")) {
+    bool survive = false;
+    fields.read("surviveLinkFailure", survive);
+    wish.survive_link_failure = survive;
+  }
+  fields.read("qosClass", wish.qos_class);
+  if (auto done = fields.finish(); !done) return reader.set_error(done.error());
+  spec.bandwidth = std::move(wish);
+}
+
+void read_external(ObjectReader& reader, JobSpec& spec) {
+  const Json* value = reader.take("external");
+  if (value == nullptr) return;
+  ObjectReader fields(*value, reader.pointer("external"));
+  fields.read("scheduler", spec.external_scheduler);
+  fields.read("id", spec.external_id);
+  if (auto done = fields.finish(); !done) reader.set_error(done.error());
+}
+
+void read_model_and_traffic(ObjectReader& reader, JobSpec& spec) {
+  if (const Json* value = reader.take("model"); value != nullptr && !value->is_null()) {
+    auto model = model_from_json(*value, reader.pointer("model"));
+    if (!model) return reader.set_error(model.error());
+    spec.model = std::move(*model);
+  }
+  if (const Json* value = reader.take("traffic"); value != nullptr && !value->is_null()) {
+    auto traffic = traffic_from_json(*value, reader.pointer("traffic"));
+    if (!traffic) return reader.set_error(traffic.error());
+    spec.traffic = *traffic;
+  }
+}
+
+void read_gpus(ObjectReader& reader, JobSpec& spec) {
+  std::optional<std::uint64_t> gpus;
+  reader.read("gpus", gpus);
+  if (reader.failed()) return;
+  if (!gpus) {
+    if (reader.has("parallelism")) return;
+    return reader.set_error({ErrorKind::invalid,
+                             "body.missingField",
+                             "say how many GPUs: 'parallelism' or 'gpus' is missing",
+                             reader.pointer("parallelism"),
+                             {}});
+  }
+  if (reader.has("parallelism")) {
+    if (scheduler::rank_count(spec.parallelism) == *gpus) return;
+    return reader.set_error("gpus",
+                            "the parallelism makes " + std::to_string(scheduler::rank_count(spec.parallelism)) +
+                                " ranks, not " + std::to_string(*gpus),
+                            "give one of the two, or make them agree");
+  }
+  if (*gpus == 0 || *gpus > JobSpec::kMaxRanks) {
+    return reader.set_error("gpus", std::to_string(*gpus) + " GPUs cannot be asked for",
+                            "1 to " + std::to_string(JobSpec::kMaxRanks));
+  }
+  spec.parallelism.data = static_cast<std::uint32_t>(*gpus);
+}
+
+Out to_json(const LevelRequest& request) {
+  Out value = Out::object();
+  if (request.required) value["required"] = fabric::to_string(*request.required);
+  if (request.preferred) value["preferred"] = fabric::to_string(*request.preferred);
+  return value;
+}
+
+}  // namespace
+
+Result<JobSpec> job_spec_from_json(const Json& value, const std::string& pointer) {
+  JobSpec spec;
+  ObjectReader reader(value, pointer);
+  reader.read("name", spec.name);
+  reader.read("tenant", spec.tenant);
+  reader.read("priority", spec.priority);
+  read_parallelism(reader, spec);
+  read_gpus(reader, spec);
+  reader.read("gpusPerNode", spec.gpus_per_node);
+  read_topology(reader, spec);
+  reader.read("sparesPerDomain", spec.spares_per_domain);
+  read_model_and_traffic(reader, spec);
+  read_bandwidth(reader, spec);
+  reader.read("nodes", spec.only_nodes, 100'000);
+  reader.read("excludeNodes", spec.exclude_nodes, 100'000);
+  reader.read("nodeSelector", spec.node_selector, 64);
+  std::optional<std::string> duration;
+  reader.read("expectedDuration", duration);
+  if (duration) {
+    spec.expected_duration_s = parse_duration_s(*duration);
+    if (!spec.expected_duration_s) {
+      reader.set_error("expectedDuration", shown(*duration) + " is no duration", "like PT36H or P1DT12H (ISO 8601)");
+    }
+  }
+  read_external(reader, spec);
+  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+  return spec;
+}
+
+Out to_json(const JobSpec& spec) {
+  Out value;
+  value["name"] = spec.name;
+  value["tenant"] = spec.tenant;
+  value["priority"] = spec.priority;
+  value["parallelism"] = {{"tensor", spec.parallelism.tensor},
+                          {"pipeline", spec.parallelism.pipeline},
+                          {"data", spec.parallelism.data},
+                          {"context", spec.parallelism.context},
+                          {"expert", spec.parallelism.expert}};
+  if (spec.gpus_per_node) value["gpusPerNode"] = *spec.gpus_per_node;
+  Out topology = Out::object();
+  const auto put = [&](const char* name, const LevelRequest& request) {
+    if (request.required || request.preferred) topology[name] = to_json(request);
+  };
+  put("tensor", spec.tensor);
+  put("context", spec.context);
+  put("expert", spec.expert);
+  put("pipeline", spec.stage);
+  if (spec.spread_stages) topology["pipeline"]["spread"] = fabric::to_string(*spec.spread_stages);
+  put("job", spec.job);
+  if (spec.across_sites) topology["acrossSites"] = true;
+  for (const auto& slice : spec.slices) {
+    topology["slices"].push_back({{"level", fabric::to_string(slice.level)}, {"size", slice.gpus}});
+  }
+  if (spec.spread) {
+    topology["spread"] = {{"level", fabric::to_string(spec.spread->level)},
+                          {"maxGpusPerGroup", spec.spread->max_gpus_per_group}};
+  }
+  if (spec.exclusive) topology["exclusive"] = fabric::to_string(*spec.exclusive);
+  if (!topology.empty()) value["topology"] = topology;
+  if (spec.spares_per_domain > 0) value["sparesPerDomain"] = spec.spares_per_domain;
+  if (spec.model) value["model"] = to_json(*spec.model);
+  if (spec.traffic) value["traffic"] = to_json(*spec.traffic);
+  if (spec.bandwidth) {
+    Out bandwidth = Out::object();
+    const auto& wish = *spec.bandwidth;
+    if (wish.model) bandwidth["model"] = *wish.model == scheduler::BandwidthModel::hose ? "hose" : "pattern";
+    if (wish.guaranteed) bandwidth["guaranteedGbpsPerPort"] = static_cast<double>(wish.guaranteed->value()) / 1000;
+    if (wish.survive_link_failure) bandwidth["surviveLinkFailure"] = *wish.survive_link_failure;
+    if (!wish.qos_class.empty()) bandwidth["qosClass"] = wish.qos_class;
+    value["bandwidth"] = bandwidth;
+  }
+  if (!spec.only_nodes.empty()) value["nodes"] = spec.only_nodes;
+  if (!spec.exclude_nodes.empty()) value["excludeNodes"] = spec.exclude_nodes;
+  if (!spec.node_selector.empty()) value["nodeSelector"] = spec.node_selector;
+  if (spec.expected_duration_s) value["expectedDuration"] = duration_text(*spec.expected_duration_s);
+  if (!spec.external_scheduler.empty() || !spec.external_id.empty()) {
+    value["external"] = {{"scheduler", spec.external_scheduler}, {"id", spec.external_id}};
+  }
+  return value;
+}
+
+}  // namespace railweave::api

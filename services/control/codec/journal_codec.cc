@@ -1,0 +1,318 @@
+#include "services/control/codec/journal_codec.h"
+
+#include <utility>
+
+#include "fabric/formats/read_fabric.h"
+#include "services/control/apply.h"
+#include "services/control/codec/fabric_event_json.h"
+#include "services/control/codec/guarantee_json.h"
+#include "services/control/codec/job_json.h"
+#include "services/control/codec/job_spec_json.h"
+#include "services/control/codec/queue_event_json.h"
+#include "services/control/codec/tenant_json.h"
+#include "services/json/time_text.h"
+
+namespace railweave::api {
+namespace {
+
+using namespace control;  // NOLINT: this file is about its types
+
+constexpr std::uint32_t kVersion = 1;
+
+std::string_view to_string(EventSeverity severity) {
+  switch (severity) {
+    case EventSeverity::info:
+      return "info";
+    case EventSeverity::warning:
+      return "warning";
+    case EventSeverity::error:
+      return "error";
+  }
+  return "";
+}
+
+std::unexpected<Error> unreadable(const db::Record& record, const std::string& what) {
+  return fail(ErrorKind::internal, "journal.unreadable", what, "journal record " + std::to_string(record.seq),
+              "this version of Railweave may be older than the one that wrote it");
+}
+
+struct Encode {
+  const ClusterState& after;
+  EncodedEvent& out;
+
+  Out operator()(const TopologyAccepted& body) const {
+    out.blob = db::Blob{body.digest, *body.document};
+    return {{"digest", body.digest}, {"source", body.source}};
+  }
+  Out operator()(const TenantPut& body) const {
+    Out data = to_json(body.tenant);
+    data["name"] = body.tenant.name;
+    return data;
+  }
+  Out operator()(const TenantRemoved& body) const { return {{"name", body.name}}; }
+  Out operator()(const JobQueued& body) const {
+    const Job& job = *after.jobs.find(body.job->id);
+    out.reports.push_back({"job_history",
+                           {{"id", control::to_string(job.id)},
+                            {"tenant", job.spec.tenant},
+                            {"name", job.spec.name},
+                            {"state", std::string(control::to_string(job.state))},
+                            {"gpus", static_cast<std::int64_t>(scheduler::rank_count(job.spec.parallelism))},
+                            {"submitted_at_us", job.submitted_us}}});
+    Out data = job_to_json(job, after.topology());
+    for (const auto* derived : {"state", "endedUs", "nodes", "history", "version"}) data.erase(derived);
+    return data;
+  }
+  Out operator()(const JobEvicted& body) const {
+    out.reports.push_back({"job_history",
+                           {{"id", control::to_string(body.id)},
+                            {"state", std::string(control::to_string(JobState::queued))},
+                            {"reason", body.reason}}});
+    return to_json(body);
+  }
+  Out operator()(const JobMoved& body) const { return to_json(body, after.topology()); }
+  Out operator()(const ReservationPut& body) const { return to_json(body, after.topology()); }
+  Out operator()(const JobPlaced& body) const {
+    const Job& job = *after.jobs.find(body.job->id);
+    out.reports.push_back({"job_history",
+                           {{"id", control::to_string(job.id)},
+                            {"tenant", job.spec.tenant},
+                            {"name", job.spec.name},
+                            {"state", std::string(control::to_string(job.state))},
+                            {"gpus", static_cast<std::int64_t>(job.placement.gpu_of_rank.size())},
+                            {"nodes", static_cast<std::int64_t>(job.nodes.size())},
+                            {"submitted_at_us", job.submitted_us},
+                            {"placed_at_us", job.started_us}}});
+    Out data = job_to_json(job, after.topology());
+    for (const auto* derived : {"state", "endedUs", "nodes", "history", "version"}) data.erase(derived);
+    data["reason"] = body.reason;
+    return data;
+  }
+  Out operator()(const JobEnded& body) const {
+    const Job& job = *after.jobs.find(body.id);
+    out.reports.push_back({"job_history",
+                           {{"id", control::to_string(body.id)},
+                            {"state", std::string(control::to_string(body.state))},
+                            {"ended_at_us", job.ended_us},
+                            {"reason", body.reason}}});
+    return {{"number", body.id.number()}, {"state", control::to_string(body.state)}, {"reason", body.reason}};
+  }
+  template <class FabricEvent>
+  Out operator()(const FabricEvent& body) const {
+    return to_json(body);
+  }
+};
+
+Result<fabric::TopologyPtr> read_topology(const std::string& digest, const BlobReader& blobs) {
+  auto bytes = blobs(digest);
+  if (!bytes) return std::unexpected(bytes.error());
+  if (!*bytes) return fail(ErrorKind::internal, "journal.blobMissing", "the store lacks the topology " + digest);
+  auto topology = fabric::read_fabric(**bytes, fabric::Format::native);
+  if (!topology) return std::unexpected(topology.error());
+  return std::make_shared<const fabric::Topology>(std::move(*topology));
+}
+
+Result<EventBody> decode_body(const db::Record& record, const Json& data, const ClusterState& before,
+                              const BlobReader& blobs) {
+  if (auto event = fabric_event_from_json(record.kind, data)) return std::move(*event);
+  if (auto event = queue_event_from_json(record.kind, data, before.topology())) return std::move(*event);
+  if (auto event = guarantee_event_from_json(record.kind, data)) return std::move(*event);
+  ObjectReader reader(data, "/data");
+  if (record.kind == "topology.accepted") {
+    TopologyAccepted body;
+    reader.read("digest", body.digest);
+    reader.read("source", body.source);
+    if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+    auto topology = read_topology(body.digest, blobs);
+    if (!topology) return std::unexpected(topology.error());
+    body.topology = std::move(*topology);
+    return body;
+  }
+  if (record.kind == "tenant.put") {
+    std::string name;
+    reader.read("name", name);
+    Json rest = data;
+    rest.erase("name");
+    auto tenant = tenant_from_json(name, rest);
+    if (!tenant) return std::unexpected(tenant.error());
+    return TenantPut{std::move(*tenant)};
+  }
+  if (record.kind == "tenant.removed") {
+    TenantRemoved body;
+    reader.read("name", body.name);
+    if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+    return body;
+  }
+  if (record.kind == "job.placed" || record.kind == "job.queued") {
+    const bool placed = record.kind == "job.placed";
+    Json whole = data;
+    const std::string reason = whole.value("reason", std::string());
+    whole.erase("reason");
+    whole["state"] = control::to_string(placed ? JobState::placed : JobState::queued);
+    whole["history"] = Json::array();
+    auto job = job_from_json(whole, before.topology());
+    if (!job) return std::unexpected(job.error());
+    (*job)->nodes = node_names(before.topology(), (*job)->placement.gpu_of_rank);
+    if (!placed) return JobQueued{std::move(*job)};
+    return JobPlaced{std::move(*job), reason};
+  }
+  if (record.kind == "job.ended") {
+    JobEnded body;
+    std::uint64_t number = 0;
+    std::string state;
+    reader.read("number", number);
+    reader.read("state", state);
+    reader.read("reason", body.reason);
+    if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+    const auto parsed = parse_job_state(state);
+    if (!parsed) return unreadable(record, "no job state '" + state + "'");
+    body.id = JobId(number);
+    body.state = *parsed;
+    return body;
+  }
+  return unreadable(record, "unknown kind of event '" + record.kind + "'");
+}
+
+}  // namespace
+
+EncodedEvent JournalCodec::encode(const Event& event, const ClusterState& after) const {
+  EncodedEvent out;
+  const EventHeading head = heading(event.body);
+  Out payload{{"summary", head.summary}, {"severity", to_string(head.severity)}};
+  payload["data"] = std::visit(Encode{after, out}, event.body);
+  out.record = {event.seq, event.term,        event.time_us,   event.actor,  std::string(head.type),
+                kVersion,  head.subject_kind, head.subject_id, dump(payload)};
+  out.reports.push_back({"audit_trail",
+                         {{"seq", static_cast<std::int64_t>(event.seq)},
+                          {"time_us", event.time_us},
+                          {"actor", event.actor},
+                          {"kind", std::string(head.type)},
+                          {"subject", head.subject_kind + " " + head.subject_id},
+                          {"summary", head.summary}}});
+  return out;
+}
+
+Result<Event> JournalCodec::decode(const db::Record& record, const ClusterState& before,
+                                   const BlobReader& blobs) const {
+  if (record.version != kVersion) {
+    return unreadable(record, "version " + std::to_string(record.version) + " of '" + record.kind + "' is not known");
+  }
+  auto payload = parse_json(record.payload);
+  if (!payload) return unreadable(record, payload.error().text());
+  if (!payload->is_object() || !payload->contains("data")) return unreadable(record, "no data");
+  auto body = decode_body(record, (*payload)["data"], before, blobs);
+  if (!body) return unreadable(record, body.error().text());
+  return Event{record.seq, record.term, record.time_us, record.actor, std::move(*body)};
+}
+
+std::string JournalCodec::encode_state(const ClusterState& state) const {
+  Out tenants = Out::array();
+  for (const auto& [name, tenant] : *state.tenants) {
+    Out item = to_json(tenant);
+    item["name"] = name;
+    item["version"] = tenant.version;
+    tenants.push_back(std::move(item));
+  }
+  Out value{
+      {"topology",
+       {{"digest", state.accepted.digest}, {"source", state.accepted.source}, {"version", state.accepted.version}}},
+      {"nextJob", state.next_job},
+      {"tenants", std::move(tenants)},
+      {"fabric", fabric_state_to_json(state)},
+      {"queue", queue_state_to_json(state)},
+      {"guarantees", guarantee_state_to_json(state)}};
+  Out ended = Out::array();
+  for (const auto id : *state.ended) ended.push_back(id.number());
+  value["ended"] = std::move(ended);
+  // Jobs are appended as text, one at a time: a document of ten thousand of them is never held as a tree.
+  std::string text = dump(value);
+  text.pop_back();
+  text += ",\"jobs\":[";
+  bool first = true;
+  state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
+    if (!first) text += ',';
+    first = false;
+    text += dump(job_to_json(*job, state.topology()));
+    return true;
+  });
+  return text + "]}";
+}
+
+Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, const BlobReader& blobs) const {
+  if (snapshot.version != kVersion) {
+    return fail(ErrorKind::internal, "journal.unreadable",
+                "version " + std::to_string(snapshot.version) + " of the snapshot is not known");
+  }
+  auto value = parse_json(snapshot.payload);
+  if (!value) return std::unexpected(value.error());
+  ClusterState state;
+  ObjectReader reader(*value, "");
+  reader.read("nextJob", state.next_job);
+  const Json* topology = reader.take("topology");
+  const Json* tenants = reader.take("tenants");
+  const Json* jobs = reader.take("jobs");
+  const Json* ended = reader.take("ended");
+  const Json* fabric = reader.take("fabric");  // these two are not in the snapshots of the first versions
+  const Json* queue = reader.take("queue");
+  const Json* guarantees = reader.take("guarantees");
+  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+  if (topology == nullptr || tenants == nullptr || jobs == nullptr || ended == nullptr) {
+    return fail(ErrorKind::internal, "journal.unreadable", "the snapshot lacks a part");
+  }
+  ObjectReader accepted(*topology, "/topology");
+  accepted.read("digest", state.accepted.digest);
+  accepted.read("source", state.accepted.source);
+  accepted.read("version", state.accepted.version);
+  if (auto done = accepted.finish(); !done) return std::unexpected(done.error());
+  if (!state.accepted.digest.empty()) {
+    auto read = read_topology(state.accepted.digest, blobs);
+    if (!read) return std::unexpected(read.error());
+    state.set_topology(std::move(*read));
+  }
+  if (fabric != nullptr) {
+    if (auto read = read_fabric_state(*fabric, state); !read) return std::unexpected(read.error());
+  }
+  if (queue != nullptr) {
+    if (auto read = read_queue_state(*queue, state); !read) return std::unexpected(read.error());
+  }
+  if (guarantees != nullptr) {
+    if (auto read = read_guarantee_state(*guarantees, state); !read) return std::unexpected(read.error());
+  }
+  TenantTable table;
+  for (const auto& item : *tenants) {
+    Json rest = item;
+    const auto name = rest.value("name", std::string());
+    const auto version = rest.value("version", std::uint64_t{0});
+    rest.erase("name");
+    rest.erase("version");
+    auto tenant = tenant_from_json(name, rest);
+    if (!tenant) return std::unexpected(tenant.error());
+    tenant->version = version;
+    table.emplace(name, std::move(*tenant));
+  }
+  state.tenants = std::make_shared<const TenantTable>(std::move(table));
+  for (const auto& item : *jobs) {
+    auto job = job_from_json(item, state.topology());
+    if (!job) return std::unexpected(job.error());
+    state.restore(std::move(*job));
+  }
+  std::deque<JobId> order;
+  for (const auto& number : *ended) order.emplace_back(number.get<std::uint64_t>());
+  state.ended = std::make_shared<const std::deque<JobId>>(std::move(order));
+  state.seq = snapshot.seq;
+  state.term = snapshot.term;
+  return state;
+}
+
+std::string write_event(const db::Record& record) {
+  // The payload is ours and an object: its members follow the heading's.
+  std::string text = dump(Out{{"seq", record.seq},
+                              {"time", time_text(record.time_us)},
+                              {"type", record.kind},
+                              {"subject", {{"kind", record.subject_kind}, {"id", record.subject_id}}},
+                              {"actor", record.actor}});
+  text.pop_back();
+  return text + "," + record.payload.substr(1);
+}
+
+}  // namespace railweave::api

@@ -1,0 +1,13 @@
+//
+#pragma once
+
+#include "scheduler/queue/queue_policy.h"
+#include "services/json/json_out.h"
+#include "services/json/strict_json.h"
+
+namespace railweave::api {
+
+Out to_json(const scheduler::QueuePolicy& policy);  // without tenants and windows
+Result<scheduler::QueuePolicy> queue_policy_from_json(const Json& value);
+
+}  // namespace railweave::api

@@ -1,0 +1,234 @@
+#include "services/json/strict_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+namespace railweave::api {
+namespace {
+
+constexpr int kMaxDepth = 16;
+constexpr std::size_t kMaxPointerField = 300;  // bytes; a longer field is quoted in part, and its object pointed at
+
+std::string line_and_column(std::string_view text, std::size_t byte) {
+  byte = std::min(byte, text.size());
+  const auto before = text.substr(0, byte);
+  const auto line = std::ranges::count(before, '\n') + 1;
+  const auto last_newline = before.rfind('\n');
+  const auto column = last_newline == std::string_view::npos ? byte : byte - last_newline - 1;
+  return "line " + std::to_string(line) + ", column " + std::to_string(std::max<std::size_t>(column, 1));
+}
+
+std::string escape_pointer(std::string_view field) {
+  std::string escaped;
+  for (const char c : field) {
+    if (c == '~') {
+      escaped += "~0";
+    } else if (c == '/') {
+      escaped += "~1";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::optional<std::uint64_t> as_unsigned(const Json& value) {
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
+  if (value.is_number_float()) {
+    const double number = value.get<double>();
+    if (number >= 0 && number < 9.0e15 && std::floor(number) == number) return static_cast<std::uint64_t>(number);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t max_bytes = 100;
+  std::string text_shown = "'";
+  if (text.size() <= max_bytes) {
+    text_shown += text;
+  } else {
+    std::size_t end = max_bytes;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // not within a character
+    text_shown += text.substr(0, end);
+    text_shown += "...";
+  }
+  return text_shown + "'";
+}
+
+Result<Json> parse_json(std::string_view text) {
+  bool too_deep = false;
+  std::string duplicate;
+  std::vector<std::set<std::string>> keys;
+  const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (depth >= kMaxDepth) too_deep = true;
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end && !keys.empty()) keys.pop_back();
+    if (event == Json::parse_event_t::key && !keys.empty() &&
+        !keys.back().insert(parsed.get_ref<const std::string&>()).second && duplicate.empty()) {
+      duplicate = parsed.get<std::string>();
+    }
+    return !too_deep;
+  };
+  try {
+    Json value = Json::parse(text.begin(), text.end(), watch);
+    if (too_deep) {
+      return fail(ErrorKind::malformed, "body.tooDeep", "the JSON is nested deeper than " + std::to_string(kMaxDepth));
+    }
+    if (!duplicate.empty()) {
+      return fail(ErrorKind::malformed, "body.duplicateField", "the field " + shown(duplicate) + " is given twice");
+    }
+    return value;
+  } catch (const Json::parse_error& error) {
+    std::string what = error.what();
+    if (const auto at = what.rfind("; "); at != std::string::npos) what = what.substr(at + 2);
+    if (const auto at = what.rfind(": syntax error"); at != std::string::npos) what = what.substr(at + 2);
+    return fail(ErrorKind::malformed, "body.notJson", "not JSON: " + what, line_and_column(text, error.byte));
+  } catch (const Json::exception& error) {
+    return fail(ErrorKind::malformed, "body.notJson", std::string("not JSON: ") + error.what());
+  }
+}
+
+ObjectReader::ObjectReader(const Json& value, std::string pointer) : pointer_(std::move(pointer)) {
+  if (value.is_object()) {
+    object_ = &value;
+  } else {
+    set_error({ErrorKind::invalid,
+               "body.wrongType",
+               std::string("an object is wanted, not ") + value.type_name(),
+               pointer_,
+               {}});
+  }
+}
+
+void ObjectReader::set_error(Error error) {
+  if (!error_) error_ = std::move(error);
+}
+
+void ObjectReader::set_error(std::string_view field, std::string message, std::string hint) {
+  set_error({ErrorKind::invalid, "body.invalidField", std::move(message), pointer(field), std::move(hint)});
+}
+
+std::string ObjectReader::pointer(std::string_view field) const { return pointer_ + "/" + escape_pointer(field); }
+
+bool ObjectReader::has(std::string_view field) const {
+  return object_ != nullptr && object_->contains(std::string(field));
+}
+
+const Json* ObjectReader::take(std::string_view field) {
+  known_.emplace_back(field);
+  if (object_ == nullptr || error_) return nullptr;
+  const auto found = object_->find(std::string(field));
+  return found == object_->end() ? nullptr : &*found;
+}
+
+void ObjectReader::require(std::string_view field) {
+  if (object_ != nullptr && !has(field)) {
+    set_error({ErrorKind::invalid,
+               "body.missingField",
+               "the field '" + std::string(field) + "' is missing",
+               pointer(field),
+               {}});
+  }
+}
+
+void ObjectReader::read(std::string_view field, std::string& into) {
+  const Json* value = take(field);
+  if (value == nullptr) return;
+  if (!value->is_string()) return set_error(field, std::string("a string is wanted, not ") + value->type_name());
+  into = value->get<std::string>();
+}
+
+void ObjectReader::read(std::string_view field, std::optional<std::string>& into) {
+  const Json* value = take(field);
+  if (value == nullptr || value->is_null()) return;
+  if (!value->is_string()) return set_error(field, std::string("a string is wanted, not ") + value->type_name());
+  into = value->get<std::string>();
+}
+
+void ObjectReader::read(std::string_view field, bool& into) {
+  const Json* value = take(field);
+  if (value == nullptr) return;
+  if (!value->is_boolean()) return set_error(field, std::string("true or false is wanted, not ") + value->type_name());
+  into = value->get<bool>();
+}
+
+void ObjectReader::read(std::string_view field, std::uint64_t& into, std::uint64_t max) {
+  const Json* value = take(field);
+  if (value == nullptr) return;
+  const auto number = as_unsigned(*value);
+  if (!number || *number > max) {
+    return set_error(field,
+                     "a whole number from 0 to " + std::to_string(max) + " is wanted, not " + shown(value->dump()));
+  }
+  into = *number;
+}
+
+void ObjectReader::read(std::string_view field, std::uint32_t& into) {
+  std::uint64_t wide = into;
+  read(field, wide, std::numeric_limits<std::uint32_t>::max());
+  into = static_cast<std::uint32_t>(wide);
+}
+
+void ObjectReader::read(std::string_view field, double& into) {
+  const Json* value = take(field);
+  if (value == nullptr) return;
+  if (!value->is_number()) return set_error(field, "a number is wanted, not " + shown(value->dump()));
+  into = value->get<double>();
+}
+
+void ObjectReader::read(std::string_view field, std::optional<std::uint64_t>& into) {
+  if (const Json* value = take(field); value == nullptr || value->is_null()) return;
+  std::uint64_t number = 0;
+  read(field, number);
+  into = number;
+}
+
+void ObjectReader::read(std::string_view field, std::optional<std::uint32_t>& into) {
+  if (const Json* value = take(field); value == nullptr || value->is_null()) return;
+  std::uint32_t number = 0;
+  read(field, number);
+  into = number;
+}
+
+void ObjectReader::read(std::string_view field, std::vector<std::string>& into, std::size_t max_items) {
+  const Json* value = take(field);
+  if (value == nullptr) return;
+  if (!value->is_array())
+    return set_error(field, std::string("a list of strings is wanted, not ") + value->type_name());
+  if (value->size() > max_items) return set_error(field, "at most " + std::to_string(max_items) + " entries are taken");
+  for (const auto& item : *value) {
+    if (!item.is_string())
+      return set_error(field, std::string("a list of strings is wanted; it holds ") + item.type_name());
+    into.push_back(item.get<std::string>());
+  }
+}
+
+void ObjectReader::read(std::string_view field, std::map<std::string, std::string>& into, std::size_t max_items) {
+  const Json* value = take(field);
+  if (value == nullptr) return;
+  if (!value->is_object())
+    return set_error(field, std::string("an object of strings is wanted, not ") + value->type_name());
+  if (value->size() > max_items) return set_error(field, "at most " + std::to_string(max_items) + " entries are taken");
+  for (const auto& [key, item] : value->items()) {
+    if (!item.is_string()) return set_error(field, "the value of " + shown(key) + " must be a string");
+    into.emplace(key, item.get<std::string>());
+  }
+}
+
+Result<void> ObjectReader::finish() {
+  if (error_) return std::unexpected(*error_);
+  for (const auto& [key, value] : object_->items()) {
+    if (std::ranges::find(known_, key) != known_.end()) continue;
+    std::string fields;
+    for (const auto& name : known_) fields += (fields.empty() ? "" : ", ") + name;
+    return fail(ErrorKind::invalid, "body.unknownField", "there is no field " + shown(key) + " here",
+                key.size() > kMaxPointerField ? pointer_ : pointer(key), "the fields are " + fields);
+  }
+  return {};
+}
+
+}  // namespace railweave::api

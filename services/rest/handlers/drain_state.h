@@ -1,0 +1,20 @@
+// Drains as answers show them: by the name of what is drained, with what keeps each from its next state.
+#pragma once
+
+#include <string>
+
+#include "services/rest/control_plane.h"
+#include "services/rest/json/drain.h"
+
+namespace railweave::api {
+
+// "": nothing. Links and switches wait for new tables, nodes for their jobs to end.
+std::string waits_for(const control::LiveFabric& live, const control::ClusterState& state, const control::Drain& drain);
+
+// Of the thing of that name; `drain` is null where it is not drained. Refers into the state.
+ShownDrain shown_drain(const ControlPlane& plane, const control::ClusterState& state, control::DrainKind kind,
+                       const std::string& name);
+ShownDrain shown_drain(const ControlPlane& plane, const control::ClusterState& state,
+                       const control::DrainTarget& target);
+
+}  // namespace railweave::api

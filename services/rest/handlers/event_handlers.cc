@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "api/http/message/event_stream.h"
+#include "db/limits.h"
+#include "services/control/codec/journal_codec.h"
+#include "services/rest/handlers/list_query.h"
+#include "services/rest/handlers/reply.h"
+#include "services/rest/handlers/routes.h"
+#include "services/rest/json/page.h"
+
+namespace railweave::api {
+namespace {
+
+struct EventQuery {
+  std::uint64_t after = 0;
+  std::vector<std::string> types;
+  std::string subject_kind, subject_id;
+
+  [[nodiscard]] bool wants(const db::Record& record) const {
+    const bool type = types.empty() || std::ranges::find(types, record.kind) != types.end();
+    return type && (subject_kind.empty() || record.subject_kind == subject_kind) &&
+           (subject_id.empty() || record.subject_id == subject_id);
+  }
+};
+
+Result<EventQuery> read_event_query(const Request& request) {
+  EventQuery query;
+  if (const auto* after = request.query("after")) {
+    auto number = parse_number("after", *after, UINT64_MAX);
+    if (!number) return std::unexpected(number.error());
+    query.after = *number;
+  }
+  for (const auto type : request.target.query.all("type")) query.types.emplace_back(type);
+  if (query.types.size() > db::kMaxReadKinds) {
+    return fail(ErrorKind::invalid, "query.tooMany",
+                "at most " + std::to_string(db::kMaxReadKinds) + " types can be asked for at once");
+  }
+  if (const auto* subject = request.query("subject")) {  // "job/job-000001", or "job"
+    const auto slash = subject->find('/');
+    query.subject_kind = subject->substr(0, slash);
+    if (slash != std::string::npos) query.subject_id = subject->substr(slash + 1);
+    if (query.subject_kind.empty()) {
+      return fail(ErrorKind::invalid, "query.invalidSubject", "subject is a kind or kind/id, like job/job-000001");
+    }
+  }
+  return query;
+}
+
+void list_events(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  const auto list = read_list_query(request, {"after", "type", "subject"});
+  if (!list) return void(respond(list.error()));
+  auto query = read_event_query(request);
+  if (!query) return void(respond(query.error()));
+  if (!list->cursor.empty()) {
+    auto cursor = parse_number("cursor", list->cursor, UINT64_MAX);
+    if (!cursor) return void(respond(cursor.error()));
+    query->after = *cursor;
+  }
+  const std::uint64_t seq = plane.loop.state()->seq;
+  auto records = plane.journal.read({.after_seq = query->after,
+                                     .up_to_seq = seq,
+                                     .limit = list->limit,
+                                     .kinds = query->types,
+                                     .subject_kind = query->subject_kind,
+                                     .subject_id = query->subject_id});
+  if (!records) return void(respond(records.error()));
+  PageWriter page(list->limit, list->fields);
+  for (const auto& record : *records) page.add(write_event(record));
+  const bool more = !records->empty() && records->back().seq < seq;
+  respond(Response::json(std::move(page).finish(more ? std::to_string(records->back().seq) : "", seq)));
+}
+
+class StreamWatcher final : public control::EventWatcher {
+ public:
+  StreamWatcher(std::shared_ptr<StreamSink> sink, EventQuery query)
+      : sink_(std::move(sink)), query_(std::move(query)) {}
+
+  bool take(const db::Record& record) override {
+    if (!query_.wants(record)) return !sink_->closed();
+    return sink_->send(format_event(std::to_string(record.seq), record.kind, write_event(record)));
+  }
+  bool ready() override { return sink_->backlog_bytes() == 0; }
+  bool gone() override { return sink_->closed(); }
+  void failed(const std::string& why) override { sink_->close(why); }
+
+ private:
+  const std::shared_ptr<StreamSink> sink_;
+  const EventQuery query_;
+};
+
+void stream_events(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  if (auto checked = check_query(request, {"after", "type", "subject"}); !checked)
+    return void(respond(checked.error()));
+  auto query = read_event_query(request);
+  if (!query) return void(respond(query.error()));
+  if (request.query("after") == nullptr) query->after = plane.loop.state()->seq;  // from now on
+  if (const auto* last = request.headers.find("Last-Event-ID")) {
+    auto number = parse_number("Last-Event-ID", *last, UINT64_MAX);
+    if (!number) return void(respond(number.error()));
+    query->after = *number;
+  }
+  respond(Response::events([&plane, query = std::move(*query)](const std::shared_ptr<StreamSink>& sink) {
+    plane.catch_up.follow(query.after, std::make_shared<StreamWatcher>(sink, query));
+  }));
+}
+
+}  // namespace
+
+void add_event_routes(Router& router, const ControlPlane& plane) {
+  router.get("/v1/events", [&plane](const Request& q, Responder r) { list_events(plane, q, r); }, {.compute = true});
+  router.get("/v1/events/stream", [&plane](const Request& q, Responder r) { stream_events(plane, q, r); });
+}
+
+}  // namespace railweave::api

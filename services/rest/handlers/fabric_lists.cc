@@ -1,0 +1,189 @@
+#include "services/rest/handlers/fabric_lists.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "services/rest/handlers/list_query.h"
+#include "services/rest/json/fabric.h"
+#include "services/rest/json/link.h"
+#include "services/rest/json/page.h"
+
+namespace railweave::api {
+namespace {
+
+// Pages through dense ids: those that `keep` keeps, as `write` writes them.
+template <class IdType, class Keep, class Write>
+void list_ids(const control::ClusterState& state, IdRange<IdType> ids, const ListQuery& query, const Responder& respond,
+              Keep keep, Write write) {
+  const auto from = read_cursor(query.cursor, state.accepted.version);
+  if (!from) return void(respond(from.error()));
+  PageWriter page(query.limit, query.fields);
+  std::string next;
+  for (std::size_t i = *from; i < ids.size(); ++i) {
+    if (!keep(ids[i])) continue;
+    if (page.full()) {
+      next = make_cursor(state.accepted.version, i);
+      break;
+    }
+    page.add(write(ids[i]));
+  }
+  respond(Response::json(std::move(page).finish(next, state.seq)));
+}
+
+constexpr auto all = [](auto) { return true; };
+
+bool touches_switch(const fabric::Topology& topology, fabric::LinkId link, fabric::SwitchId sw) {
+  return topology.switch_of(topology.a(link)) == sw || topology.switch_of(topology.b(link)) == sw;
+}
+
+fabric::HostId host_of(const fabric::Topology& topology, fabric::PortId port) {
+  const auto owner = topology.owner(port);
+  if (owner.kind == fabric::DeviceKind::hca) return topology.host(fabric::HcaId(owner.index));
+  if (owner.kind == fabric::DeviceKind::gpu) return topology.host(fabric::GpuId(owner.index));
+  return {};
+}
+
+}  // namespace
+
+fabric::SwitchId find_switch(const fabric::Topology& topology, const std::string& text) {
+  if (text.starts_with("lid:")) {
+    const auto lid = parse_number("lid", std::string_view(text).substr(4), UINT16_MAX);
+    fabric::SwitchId found;
+    for (const auto sw : topology.switches()) {
+      if (!lid || topology.lid(sw) != *lid || *lid == 0) continue;
+      if (found) return {};  // in several subnets
+      found = sw;
+    }
+    return found;
+  }
+  return topology.find_switch(text);
+}
+
+void list_nodes(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  const auto query = read_list_query(request, {"rack", "kind", "name"});
+  if (!query) return void(respond(query.error()));
+  const auto state = plane.loop.state();
+  const auto& topology = state->topology();
+  const auto* rack = request.query("rack");
+  const auto* kind = request.query("kind");
+  using fabric::HostKind;
+  const auto kinds = {HostKind::compute, HostKind::storage, HostKind::management, HostKind::unnamed};
+  if (kind != nullptr && std::ranges::find(kinds, *kind, [](HostKind k) { return to_string(k); }) == kinds.end()) {
+    return void(respond(Error{ErrorKind::invalid,
+                              "query.invalidKind",
+                              "there is no kind of node '" + *kind + "'",
+                              {},
+                              "compute, storage, management or unnamed"}));
+  }
+  const auto* name = request.query("name");
+  list_ids(
+      *state, topology.hosts(), *query, respond,
+      [&](fabric::HostId host) {
+        if (rack != nullptr && (!topology.rack(host) || topology.name(topology.rack(host)) != *rack)) return false;
+        if (kind != nullptr && to_string(topology.kind(host)) != *kind) return false;
+        return name == nullptr || topology.name(host).find(*name) != std::string_view::npos;
+      },
+      [&](fabric::HostId host) { return write_node(*state, host); });
+}
+
+void list_switches(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  const auto query = read_list_query(request, {"tier", "subnet"});
+  if (!query) return void(respond(query.error()));
+  const auto state = plane.loop.state();
+  const auto& topology = state->topology();
+  const auto* subnet = request.query("subnet");
+  std::uint64_t tier = UINT64_MAX;
+  if (const auto* text = request.query("tier")) {
+    const auto number = parse_number("tier", *text, 254);
+    if (!number) return void(respond(number.error()));
+    tier = *number;
+  }
+  list_ids(
+      *state, topology.switches(), *query, respond,
+      [&](fabric::SwitchId sw) {
+        if (tier != UINT64_MAX && topology.tier(sw) != tier) return false;
+        return subnet == nullptr || topology.name(topology.subnet(sw)) == *subnet;
+      },
+      [&](fabric::SwitchId sw) { return write_switch(*state, sw); });
+}
+
+void list_links(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  const auto query = read_list_query(request, {"kind", "switch", "node"});
+  if (!query) return void(respond(query.error()));
+  const auto state = plane.loop.state();
+  const auto& topology = state->topology();
+  std::optional<fabric::LinkKind> kind;
+  if (const auto* text = request.query("kind")) {
+    kind = fabric::parse_link_kind(*text);
+    if (!kind) {
+      return void(respond(Error{ErrorKind::invalid,
+                                "query.invalidKind",
+                                "there is no link kind '" + *text + "'",
+                                {},
+                                "infiniband, ethernet or nvlink"}));
+    }
+  }
+  fabric::SwitchId sw;
+  if (const auto* text = request.query("switch")) {
+    sw = find_switch(topology, *text);
+    if (!sw) {
+      return void(respond(Error{ErrorKind::notFound,
+                                "switches.notFound",
+                                "there is no switch '" + *text + "'",
+                                {},
+                                "GET /v1/switches lists them"}));
+    }
+  }
+  fabric::HostId host;
+  if (const auto* text = request.query("node")) {
+    host = topology.find_host(*text);
+    if (!host) {
+      return void(respond(Error{
+          ErrorKind::notFound, "nodes.notFound", "there is no node '" + *text + "'", {}, "GET /v1/nodes lists them"}));
+    }
+  }
+  list_ids(
+      *state, topology.links(), *query, respond,
+      [&](fabric::LinkId link) {
+        if (kind && topology.kind(link) != *kind) return false;
+        if (sw && !touches_switch(topology, link, sw)) return false;
+        return !host || host_of(topology, topology.a(link)) == host || host_of(topology, topology.b(link)) == host;
+      },
+      [&](fabric::LinkId link) { return write_link(*state, link); });
+}
+
+void list_nvlink_domains(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  const auto query = read_list_query(request, {});
+  if (!query) return void(respond(query.error()));
+  const auto state = plane.loop.state();
+  list_ids(*state, state->topology().nvlink_domains(), *query, respond, all,
+           [&](fabric::NvlinkDomainId domain) { return write_nvlink_domain(*state, domain); });
+}
+
+void list_rails(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  const auto query = read_list_query(request, {});
+  if (!query) return void(respond(query.error()));
+  const auto state = plane.loop.state();
+  const auto& topology = state->topology();
+  std::vector<std::size_t> ports(topology.rails().size());
+  for (const auto port : topology.hca_ports()) {
+    if (const auto rail = topology.rail(port)) ++ports[rail.index()];
+  }
+  list_ids(*state, topology.rails(), *query, respond, all,
+           [&](fabric::RailId rail) { return write_rail(*state, rail, ports[rail.index()]); });
+}
+
+void list_racks(const ControlPlane& plane, const Request& request, const Responder& respond) {
+  const auto query = read_list_query(request, {});
+  if (!query) return void(respond(query.error()));
+  const auto state = plane.loop.state();
+  const auto& topology = state->topology();
+  std::vector<std::size_t> nodes(topology.racks().size());
+  for (const auto host : topology.hosts()) {
+    if (const auto rack = topology.rack(host)) ++nodes[rack.index()];
+  }
+  list_ids(*state, topology.racks(), *query, respond, all,
+           [&](fabric::RackId rack) { return write_rack(*state, rack, nodes[rack.index()]); });
+}
+
+}  // namespace railweave::api

@@ -1,0 +1,66 @@
+#include "services/rest/handlers/job_answers.h"
+
+#include <chrono>
+#include <utility>
+
+namespace railweave::api {
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{500};
+
+}  // namespace
+
+JobAnswers::JobAnswers() : thread_([this] { run(); }) {}
+
+JobAnswers::~JobAnswers() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  filled_.notify_all();
+  thread_.join();
+}
+
+bool JobAnswers::run_later(Task& task) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_ || waiting_.size() >= kMaxWaiting) return false;
+    waiting_.push_back(std::move(task));
+  }
+  filled_.notify_one();
+  return true;
+}
+
+void JobAnswers::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    filled_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    Task task = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    task();
+    task = nullptr;
+    lock.lock();
+  }
+}
+
+std::optional<control::JobContention> contention_of(const ControlPlane& plane, const control::ClusterState& state,
+                                                    const control::Job& job) {
+  if (!job.holds_gpus()) return std::nullopt;
+  const std::unique_lock lock(plane.contention->mutex, kPatience);
+  if (!lock) return std::nullopt;
+  plane.contention->book.bring_to(state);
+  return plane.contention->book.of(job.id);
+}
+
+std::optional<control::JobContention> contention_of(const ControlPlane& plane, const control::ClusterState& state,
+                                                    const scheduler::JobSpec& spec,
+                                                    std::span<const fabric::GpuId> gpu_of_rank) {
+  const std::unique_lock lock(plane.contention->mutex, kPatience);
+  if (!lock) return std::nullopt;
+  plane.contention->book.bring_to(state);
+  return plane.contention->book.what_if(spec, gpu_of_rank);
+}
+
+}  // namespace railweave::api

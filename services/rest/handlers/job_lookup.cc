@@ -1,0 +1,15 @@
+#include "services/rest/handlers/job_lookup.h"
+
+namespace railweave::api {
+
+using control::JobPtr;
+
+Result<JobPtr> find_job(const control::ClusterState& state, const std::string& id) {
+  const auto parsed = control::parse_job_id(id);
+  JobPtr job = parsed ? state.jobs.find(*parsed) : nullptr;
+  if (job != nullptr) return job;
+  return fail(ErrorKind::notFound, "jobs.notFound", "there is no job '" + id + "'", {},
+              "GET /v1/jobs lists them; long ended ones are in the store's job_history");
+}
+
+}  // namespace railweave::api

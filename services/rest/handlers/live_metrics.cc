@@ -1,0 +1,110 @@
+#include "services/rest/handlers/live_metrics.h"
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "services/rest/json/alarm.h"
+
+namespace railweave::api {
+namespace {
+
+using Type = PrometheusText::Type;
+using control::SubnetPhase;
+
+constexpr std::array kPhases = {SubnetPhase::offline,  SubnetPhase::discovering, SubnetPhase::unaccepted,
+                                SubnetPhase::watching, SubnetPhase::programming, SubnetPhase::synced};
+
+void render_subnets(const std::vector<control::SubnetStatusPtr>& subnets, PrometheusText& text) {
+  const auto each = [&](std::string_view name, Type type, std::string_view help, auto value) {
+    text.family(name, type, help);
+    for (const auto& status : subnets) text.sample({{"subnet", status->subnet}}, value(*status));
+  };
+  text.family("railweave_subnet_phase", Type::gauge, "1 for the phase that a live subnet is in.");
+  for (const auto& status : subnets) {
+    for (const auto phase : kPhases) {
+      text.sample({{"subnet", status->subnet}, {"phase", control::to_string(phase)}},
+                  static_cast<std::uint64_t>(status->phase == phase ? 1 : 0));
+    }
+  }
+  text.family("railweave_subnet_links", Type::gauge, "Links of a live subnet as found.");
+  for (const auto& status : subnets) {
+    text.sample({{"subnet", status->subnet}, {"state", "up"}}, status->links_up);
+    text.sample({{"subnet", status->subnet}, {"state", "down"}}, status->links_down);
+    text.sample({{"subnet", status->subnet}, {"state", "damped"}}, status->links_damped);
+  }
+  each("railweave_subnet_blocks_wanted", Type::gauge, "Blocks of forwarding tables that a live subnet should have.",
+       [](const auto& status) { return status.blocks_wanted; });
+  each("railweave_subnet_blocks_differing", Type::gauge, "Blocks that differ from what is wanted, as last read.",
+       [](const auto& status) { return status.blocks_differing; });
+  each("railweave_subnet_isolated_devices", Type::gauge, "Switches that do not answer.",
+       [](const auto& status) { return static_cast<std::uint64_t>(status.isolated.size()); });
+  each("railweave_subnet_differences", Type::gauge, "Ways in which what is found differs from the accepted topology.",
+       [](const auto& status) { return status.difference_count; });
+  each("railweave_subnet_repairs_total", Type::counter, "Programmings since the service started.",
+       [](const auto& status) { return status.repairs_total; });
+  each("railweave_subnet_last_repair_microseconds", Type::gauge,
+       "From the report of what caused it to the last block read back; 0 before the first.", [](const auto& status) {
+         return static_cast<std::uint64_t>(status.repairs.empty() ? 0 : status.repairs.back().programmed_us);
+       });
+}
+
+}  // namespace
+
+void render_live(const ControlPlane& plane, PrometheusText& text) {
+  render_subnets(plane.live.subnets(), text);
+  const auto state = plane.loop.state();
+  std::array<std::uint64_t, 2> alarms{};
+  for (const auto& [id, alarm] : *state->alarms) ++alarms[static_cast<std::size_t>(alarm.severity)];
+  text.family("railweave_alarms", Type::gauge, "What is wrong now.");
+  for (const auto severity : {control::AlarmSeverity::warning, control::AlarmSeverity::critical}) {
+    text.sample({{"severity", to_string(severity)}}, alarms[static_cast<std::size_t>(severity)]);
+  }
+  std::array<std::uint64_t, 3> drains{};
+  for (const auto& [target, drain] : *state->drains) ++drains[static_cast<std::size_t>(drain.state)];
+  text.family("railweave_drains", Type::gauge, "Links, switches and nodes that are drained, or going to be.");
+  for (const auto reached :
+       {control::DrainState::requested, control::DrainState::rerouting, control::DrainState::drained}) {
+    text.sample({{"state", control::to_string(reached)}}, drains[static_cast<std::size_t>(reached)]);
+  }
+}
+
+void render_links(const ControlPlane& plane, PrometheusText& text) {
+  const auto state = plane.loop.state();
+  const auto& topology = state->topology();
+  struct Port {
+    std::string link, port;
+    control::PortCounters counters;
+  };
+  std::vector<Port> ports;
+  std::size_t shown = 0;
+  std::uint64_t left_out = 0;
+  for (const auto link : topology.links()) {
+    bool read = false;
+    for (const auto port : {topology.a(link), topology.b(link)}) {
+      auto counters = plane.live.counters(topology, port);
+      if (!counters) continue;
+      read = true;
+      if (shown < kMaxMetricLinks) ports.push_back({topology.link_text(link), topology.port_text(port), *counters});
+    }
+    if (read) ++(shown < kMaxMetricLinks ? shown : left_out);
+  }
+  const auto each = [&](std::string_view name, Type type, std::string_view help, auto value) {
+    text.family(name, type, help);
+    for (const auto& port : ports) text.sample({{"link", port.link}, {"port", port.port}}, value(port.counters));
+  };
+  each("railweave_port_sent_bytes_total", Type::counter, "Bytes that a port sent.",
+       [](const auto& counters) { return counters.sent_bytes; });
+  each("railweave_port_symbol_errors_total", Type::counter, "Symbol errors that a port saw.",
+       [](const auto& counters) { return counters.symbol_errors; });
+  text.family("railweave_port_utilisation", Type::gauge, "Share of a link's rate that a port sent or received.");
+  for (const auto& port : ports) {
+    if (port.counters.utilisation) {
+      text.sample({{"link", port.link}, {"port", port.port}}, *port.counters.utilisation);
+    }
+  }
+  text.single("railweave_links_left_out", Type::gauge, "Links beyond the most that are shown here.", left_out);
+}
+
+}  // namespace railweave::api

@@ -1,0 +1,54 @@
+// Long work about live subnets, each an operation: reading tables back, discovering, and accepting what was found. The
+// fabric calls back on a thread of its own, which must not be held up, so what takes long is done on one thread here.
+//
+// Thread-safe. Held by the routes; callbacks that come after these are gone do nothing.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "api/operations/operations.h"
+#include "services/rest/control_plane.h"
+#include "services/rest/json/subnet.h"
+
+namespace railweave::api {
+
+class LiveWork : public std::enable_shared_from_this<LiveWork> {
+ public:
+  static constexpr std::size_t kMaxWaiting = 16;  // discoveries to be accepted
+
+  LiveWork(const ControlPlane& plane, Operations& operations);
+  LiveWork(const LiveWork&) = delete;
+  LiveWork& operator=(const LiveWork&) = delete;
+  ~LiveWork();
+
+  // The operation's id. The subnets must have connections, else the operation fails.
+  std::string sync(std::vector<std::string> subnets);
+  std::string discover(DiscoverRequest request, std::string actor);
+
+ private:
+  struct Acceptance {
+    std::string operation, actor;
+    DiscoverRequest request;
+    control::SubnetStatusPtr status;
+  };
+  void discovered(Acceptance found);
+  void accept(const Acceptance& found);
+  void run();
+
+  const ControlPlane& plane_;
+  Operations& operations_;
+  std::mutex mutex_;
+  std::condition_variable filled_;
+  std::deque<Acceptance> waiting_;  // guarded by mutex_, bounded by kMaxWaiting
+  bool stopping_ = false;           // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace railweave::api

@@ -1,0 +1,80 @@
+#include "api/http/message/prometheus_text.h"
+#include "api/openapi_document.h"
+#include "services/rest/handlers/list_query.h"
+#include "services/rest/handlers/live_metrics.h"
+#include "services/rest/handlers/routes.h"
+
+namespace railweave::api {
+namespace {
+
+using Type = PrometheusText::Type;
+
+std::string json_phase(control::Phase phase, std::uint64_t seq) {
+  return R"({"phase":")" + std::string(to_string(phase)) + R"(","seq":)" + std::to_string(seq) + "}";
+}
+
+void render_control(const ControlPlane& plane, PrometheusText& text) {
+  const auto figures = plane.loop.figures();
+  const auto state = plane.loop.state();
+  text.single("railweave_control_queued_commands", Type::gauge, "Commands waiting for the control loop.",
+              static_cast<std::uint64_t>(figures.queued));
+  text.family("railweave_control_commands_total", Type::counter, "Commands by how they ended.");
+  text.sample({{"result", "accepted"}}, figures.accepted);
+  text.sample({{"result", "refused"}}, figures.refused);
+  text.sample({{"result", "busy"}}, figures.busy);
+  text.single("railweave_control_batches_total", Type::counter, "Transactions of the control loop.", figures.batches);
+  text.single("railweave_control_events_total", Type::counter, "Events made durable.", figures.events);
+  text.single("railweave_control_store_errors_total", Type::counter, "Appends that the store refused.",
+              figures.store_errors);
+  text.single("railweave_state_seq", Type::gauge, "Sequence number of the published state.", state->seq);
+  text.single("railweave_ready", Type::gauge, "1 when changes are taken.",
+              static_cast<std::uint64_t>(plane.loop.phase() == control::Phase::ready ? 1 : 0));
+  text.single("railweave_event_watchers", Type::gauge, "Event streams subscribed.",
+              static_cast<std::uint64_t>(plane.feed.watchers()));
+
+  const auto& topology = state->topology();
+  text.family("railweave_fabric_devices", Type::gauge, "Devices of the accepted topology.");
+  text.sample({{"kind", "host"}}, static_cast<std::uint64_t>(topology.hosts().size()));
+  text.sample({{"kind", "switch"}}, static_cast<std::uint64_t>(topology.switches().size()));
+  text.sample({{"kind", "link"}}, static_cast<std::uint64_t>(topology.links().size()));
+  text.family("railweave_gpus", Type::gauge, "GPUs of the fabric by use.");
+  text.sample({{"use", "free"}}, state->free_gpus);
+  text.sample({{"use", "held"}}, static_cast<std::uint64_t>(topology.gpus().size()) - state->free_gpus);
+  text.family("railweave_tenant_gpus_held", Type::gauge, "GPUs held by a tenant's jobs.");
+  for (const auto& [tenant, gpus] : *state->gpus_held) text.sample({{"tenant", tenant}}, gpus);
+  text.single("railweave_jobs_known", Type::gauge, "Jobs placed or recently ended.",
+              static_cast<std::uint64_t>(state->jobs.size()));
+}
+
+}  // namespace
+
+void add_service_routes(Router& router, const ControlPlane& plane, std::function<HttpMetrics()> http_metrics) {
+  router.get("/healthz",
+             [](const Request&, const Responder& respond) { respond(Response::json(R"({"status":"alive"})")); });
+  router.get("/readyz", [&plane](const Request&, const Responder& respond) {
+    const auto phase = plane.loop.phase();
+    respond(Response::json(json_phase(phase, plane.loop.state()->seq), phase == control::Phase::ready ? 200 : 503));
+  });
+  router.get("/metrics",
+             [&plane, http_metrics = std::move(http_metrics)](const Request& request, const Responder& respond) {
+               if (auto checked = check_query(request, {"links"}); !checked) return void(respond(checked.error()));
+               const auto links = read_flag(request, "links");
+               if (!links) return void(respond(links.error()));
+               PrometheusText text;
+               render_control(plane, text);
+               render_live(plane, text);
+               if (*links) render_links(plane, text);
+               render(http_metrics(), text);
+               Response response = Response::text(text.take());
+               response.content_type = PrometheusText::kContentType;
+               respond(std::move(response));
+             });
+  router.get("/openapi.yaml", [](const Request&, const Responder& respond) {
+    static const auto document = std::make_shared<const std::string>(openapi_document());
+    Response response = Response::json(document);
+    response.content_type = "application/yaml";
+    respond(std::move(response));
+  });
+}
+
+}  // namespace railweave::api

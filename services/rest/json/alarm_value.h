@@ -1,0 +1,11 @@
+// An alarm as answers have it. Private to this folder.
+#pragma once
+
+#include "services/control/alarm.h"
+#include "services/json/json_out.h"
+
+namespace railweave::api {
+
+Out shown_alarm_json(const control::Alarm& alarm);
+
+}  // namespace railweave::api

@@ -1,0 +1,142 @@
+#include "services/rest/json/certificate.h"
+
+#include <map>
+
+#include "fabric/formats/json_text.h"
+
+namespace railweave::api {
+namespace {
+
+using namespace fabric;  // NOLINT
+
+void member(std::string& out, std::string_view name, bool comma = true) {
+  if (comma) out += ',';
+  out += '"';
+  out += name;
+  out += "\":";
+}
+void text(std::string& out, std::string_view name, std::string_view value, bool comma = true) {
+  member(out, name, comma);
+  append_json_string(out, value);
+}
+void number(std::string& out, std::string_view name, std::int64_t value, bool comma = true) {
+  member(out, name, comma);
+  append_json_number(out, static_cast<std::uint64_t>(value));
+}
+
+void append_job(std::string& out, const CertificateInput& input, const Reservation& job) {
+  const Topology& t = input.view->topology();
+  text(out += "{", "job", job.job, false);
+  text(out, "tenant", job.tenant);
+  text(out, "class", (*input.classes)[job.qos_class].name);
+  text(out, "promise", job.promise == TrafficPromise::hose ? "hose" : "pattern");
+  number(out, "reservedPermille", job.reserved_permille);
+  member(out, "survivesLinkFailure");
+  out += job.survives_link_failure ? "true" : "false";
+  const auto port_with_lid = [&](std::string_view name, PortId port, bool comma) {
+    text(out, name, t.port_text(port), comma);
+    const DestinationId id = input.tables->scope().find(port);
+    number(out, std::string(name) + "Lid", id ? input.tables->scope().lid(id) : 0);
+  };
+  if (job.promise == TrafficPromise::hose) {
+    member(out, "ports");
+    out += '[';
+    for (std::size_t i = 0; i < job.ports.size(); ++i) {
+      out += i == 0 ? "{" : ",{";
+      port_with_lid("port", job.ports[i].port, false);
+      number(out, "sendMbps", job.ports[i].send_mbps);
+      number(out, "receiveMbps", job.ports[i].receive_mbps);
+      out += '}';
+    }
+    out += "]}";
+    return;
+  }
+  member(out, "flows");
+  out += '[';
+  for (std::size_t i = 0; i < job.flows.size(); ++i) {
+    out += i == 0 ? "{" : ",{";
+    port_with_lid("from", job.flows[i].ports.from, false);
+    port_with_lid("to", job.flows[i].ports.to, true);
+    number(out, "mbps", job.flows[i].mbps);
+    out += '}';
+  }
+  out += "]}";
+}
+
+}  // namespace
+
+std::string fnv1a64(std::string_view bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return to_string(Guid(hash));
+}
+
+std::string write_certificate(const CertificateInput& input) {
+  const Topology& t = input.view->topology();
+  const Ledger& ledger = *input.ledger;
+  std::string out = "{\"railweave\":\"certificate\",\"version\":1,\n\"routes\":{\"format\":\"opensm.fdbs\"";
+  text(out, "fnv1a64", fnv1a64(input.fdbs));
+  text(out, "tables", to_string(Guid(input.tables->digest())));
+  out += "}";
+  number(out, "usablePermille", ledger.rules().usable_permille);
+  out += ",\n\"classes\":[";
+  for (std::size_t c = 0; c < input.classes->size(); ++c) {
+    const QosClass& one = (*input.classes)[c];
+    text(out += c == 0 ? "{" : ",{", "name", one.name, false);
+    number(out, "sharePermille", one.share_permille);
+    out += '}';
+  }
+  out += "],\n\"linksDown\":[";
+  JsonCommas down;
+  for (const LinkId link : t.links()) {
+    if (input.view->alive(link)) continue;
+    down(out);
+    append_json_string(out, t.link_text(link));
+  }
+  out += "],\n\"jobs\":[";
+  JsonCommas jobs;
+  for (const ReservationPtr& job : ledger.reservations()) {
+    jobs(out);
+    out += '\n';
+    append_job(out, input, *job);
+  }
+  std::map<std::pair<Guid, unsigned>, const PortTables*> tables;
+  if (input.plan != nullptr) {
+    for (const PortTables& port : input.plan->ports) tables[{port.port.device, port.port.port}] = &port;
+  }
+  out += "\n],\n\"links\":[";
+  JsonCommas links;
+  for (DirectedLink link = 0; link < ledger.links(); ++link) {
+    std::int64_t any = 0;
+    for (std::uint8_t c = 0; c < ledger.classes(); ++c) any += ledger.reserved_mbps(link, c);
+    if (any == 0) continue;
+    const PortId from = out_port_of(t, link);
+    links(out);
+    text(out += "\n{", "from", t.port_text(from), false);
+    text(out, "to", t.port_text(t.peer(from)));
+    number(out, "capacityMbps", ledger.capacity_mbps(link));
+    member(out, "reservedMbps");
+    for (std::uint8_t c = 0; c < ledger.classes(); ++c) {
+      append_json_number(out += c == 0 ? "[" : ",", static_cast<std::uint64_t>(ledger.reserved_mbps(link, c)));
+    }
+    out += ']';
+    member(out, "weights");
+    const Guid device = t.is_switch_port(from) ? t.guid(t.switch_of(from))
+                        : t.is_hca_port(from)  ? t.guid(t.hca_of(from))
+                                               : Guid();
+    const auto at = tables.find({device, t.number(from)});
+    for (std::uint8_t c = 0; c < ledger.classes(); ++c) {
+      std::uint64_t weight = at == tables.end() ? (*input.classes)[c].share_permille : 0;
+      if (at != tables.end()) {
+        for (const VlWeight entry : at->second->arbitration->low) {
+          if (entry.vl / input.plan->routing_lanes == c) weight += entry.weight;
+        }
+      }
+      append_json_number(out += c == 0 ? "[" : ",", weight);
+    }
+    out += "]}";
+  }
+  return out + "\n]}\n";
+}
+
+}  // namespace railweave::api

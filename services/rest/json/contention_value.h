@@ -1,0 +1,11 @@
+// What a job's communication takes beside other jobs, as JSON. Private to this folder.
+#pragma once
+
+#include "services/control/contention_book.h"
+#include "services/json/json_out.h"
+
+namespace railweave::api {
+
+Out to_json(const control::JobContention& contention);
+
+}  // namespace railweave::api

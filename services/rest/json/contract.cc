@@ -1,0 +1,97 @@
+#include "services/rest/json/contract.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include "services/control/codec/guarantee_json.h"
+#include "services/rest/json/rate_value.h"
+
+namespace railweave::api {
+
+std::string pkey_text(std::uint16_t pkey) {
+  char text[8];
+  std::snprintf(text, sizeof text, "0x%04x", static_cast<unsigned>(pkey));
+  return text;
+}
+
+std::optional<RateMbps> read_gbps(ObjectReader& reader, std::string_view field) {
+  if (!reader.has(field)) return std::nullopt;
+  const double most = 1'000'000;
+  double gbps = 0;
+  reader.read(field, gbps);
+  if (gbps < 0 || gbps > most) reader.set_error(field, "is no rate from 0 to 1000000 Gb/s");
+  return reader.failed() ? std::nullopt : std::optional(RateMbps(std::llround(gbps * 1000)));
+}
+
+Result<scheduler::Contract> read_contract(const std::string& tenant, std::string_view body) {
+  auto value = parse_json(body.empty() ? std::string_view("{}") : body);
+  if (!value) return std::unexpected(value.error());
+  scheduler::Contract terms;
+  terms.tenant = tenant;
+  ObjectReader reader(*value, "");
+  std::optional<std::string> basis;
+  std::optional<std::string> model;
+  terms.guaranteed = read_gbps(reader, "guaranteedGbps").value_or(RateMbps(0));
+  if (value->is_object() && value->contains("maxGbps") && (*value)["maxGbps"].is_null()) {
+    (void)reader.take("maxGbps");
+  } else {
+    terms.most = read_gbps(reader, "maxGbps");
+  }
+  reader.read("basis", basis);
+  reader.read("model", model);
+  reader.read("surviveLinkFailure", terms.survives_link_failure);
+  reader.read("classes", terms.classes, 15);
+  reader.read("reservedPermille", terms.reserved_permille);
+  reader.read("maxGpus", terms.max_gpus);
+  reader.read("maxNvlinkDomains", terms.max_nvlink_domains);
+  if (basis) {
+    const auto parsed = parse_basis(*basis);
+    if (!parsed) reader.set_error("basis", "there is no basis " + shown(*basis), "perPort or perJob");
+    terms.basis = parsed.value_or(scheduler::RateBasis::per_port);
+  }
+  if (model) {
+    const auto parsed = parse_promise(*model);
+    if (!parsed) reader.set_error("model", "there is no model " + shown(*model), "hose or pattern");
+    terms.promise = parsed.value_or(fabric::TrafficPromise::hose);
+  }
+  if (terms.most && (terms.most->value() == 0 || *terms.most < terms.guaranteed)) {
+    reader.set_error("maxGbps", "must be above 0 and at least what is guaranteed");
+  }
+  if (terms.reserved_permille < 1 || terms.reserved_permille > 1000) {
+    reader.set_error("reservedPermille", "must be 1 to 1000");
+  }
+  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+  return terms;
+}
+
+std::string write_contract(const control::TenantContract& contract) {
+  const auto& terms = contract.terms;
+  return dump(Out{{"id", terms.tenant},
+                  {"guaranteedGbps", gbps_of(terms.guaranteed)},
+                  {"maxGbps", terms.most ? Out(gbps_of(*terms.most)) : Out(nullptr)},
+                  {"basis", to_text(terms.basis)},
+                  {"model", to_text(terms.promise)},
+                  {"surviveLinkFailure", terms.survives_link_failure},
+                  {"classes", terms.classes},
+                  {"reservedPermille", terms.reserved_permille},
+                  {"maxGpus", terms.max_gpus ? Out(*terms.max_gpus) : Out(nullptr)},
+                  {"maxNvlinkDomains", terms.max_nvlink_domains ? Out(*terms.max_nvlink_domains) : Out(nullptr)},
+                  {"pkey", pkey_text(contract.pkey)},
+                  {"version", contract.version}});
+}
+
+Result<fabric::QosClasses> read_qos_classes(std::string_view body) {
+  auto value = parse_json(body);
+  if (!value) return std::unexpected(value.error());
+  ObjectReader reader(*value, "");
+  reader.require("items");
+  const Json* items = reader.take("items");
+  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+  return qos_classes_from_json(*items, "/items");
+}
+
+std::string write_qos_classes(const control::ClusterState& state) {
+  return dump(Out{{"items", to_json(*state.qos_classes)}, {"version", state.qos_version}});
+}
+
+}  // namespace railweave::api

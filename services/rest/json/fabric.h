@@ -1,0 +1,33 @@
+// The physical fabric as JSON: one function per resource, each item a JSON object.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fabric/topology/checks.h"
+#include "services/control/cluster_state.h"
+#include "services/rest/json/drain.h"
+
+namespace railweave::api {
+
+using control::ClusterState;
+
+std::string write_fabric(const ClusterState& state);  // summary, where it came from, GPUs free
+std::string write_findings(const std::vector<fabric::Finding>& findings);
+// As lists have it; and with its GPUs and adapters, or ports, and its drain.
+std::string write_node(const ClusterState& state, fabric::HostId host);
+std::string write_node(const ClusterState& state, fabric::HostId host, const ShownDrain& drain);
+std::string write_switch(const ClusterState& state, fabric::SwitchId sw);
+std::string write_switch(const ClusterState& state, fabric::SwitchId sw, const ShownDrain& drain);
+std::string write_nvlink_domain(const ClusterState& state, fabric::NvlinkDomainId domain);
+std::string write_rail(const ClusterState& state, fabric::RailId rail, std::size_t ports);
+std::string write_rack(const ClusterState& state, fabric::RackId rack, std::size_t nodes);
+
+// What `railweave lab fabric -o json` prints.
+std::string write_lab_fabric(const fabric::FabricSummary& summary, const std::vector<fabric::Finding>& findings,
+                             double read_ms);
+
+std::string_view to_string(fabric::HostKind kind);
+std::string_view to_string(fabric::SubnetKind kind);
+
+}  // namespace railweave::api

@@ -1,0 +1,267 @@
+#include "services/rest/json/guarantee.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "fabric/routing/opensm/opensm_dumps.h"
+#include "scheduler/admission/bandwidth_admission.h"
+#include "services/control/codec/fabric_event_json.h"
+#include "services/control/codec/guarantee_json.h"
+#include "services/control/job_ports.h"
+#include "services/json/time_text.h"
+#include "services/rest/json/certificate.h"
+#include "services/rest/json/guarantee_value.h"
+#include "services/rest/json/rate_value.h"
+
+namespace railweave::api {
+
+using control::ClusterState;
+using control::GuaranteeBook;
+using control::Job;
+using control::JobGuarantee;
+
+namespace {
+
+std::string_view to_text(scheduler::Enforcer by) {
+  switch (by) {
+    case scheduler::Enforcer::switch_arbitration:
+      return "switchArbitration";
+    case scheduler::Enforcer::path_record_rate:
+      return "pathRecordRate";
+    case scheduler::Enforcer::function_rate:
+      return "functionRate";
+    case scheduler::Enforcer::host_shaping:
+      return "hostShaping";
+  }
+  return "";
+}
+
+std::string_view to_text(scheduler::Enforcement strength) {
+  switch (strength) {
+    case scheduler::Enforcement::hardware:
+      return "hardware";
+    case scheduler::Enforcement::host:
+      return "host";
+    case scheduler::Enforcement::cooperative:
+      return "cooperative";
+    case scheduler::Enforcement::planned_only:
+      return "planned";
+  }
+  return "";
+}
+
+Out tightest_link(const ClusterState& state, const GuaranteeBook& book, const fabric::Reservation& reservation) {
+  const auto& ledger = book.ledger();
+  double tightest = -1;
+  Out link = nullptr;
+  for (const auto& load : reservation.loads) {
+    const auto limit = ledger.limit_mbps(load.link, reservation.qos_class);
+    const auto reserved = ledger.reserved_mbps(load.link, reservation.qos_class);
+    const double used = limit == 0 ? 2 : static_cast<double>(reserved) / static_cast<double>(limit);
+    if (used <= tightest) continue;
+    tightest = used;
+    link = {{"link", scheduler::directed_link_text(state.topology(), load.link)},
+            {"jobGbps", gbps_of(load.mbps)},
+            {"reservedGbps", gbps_of(reserved)},
+            {"limitGbps", gbps_of(limit)},
+            {"capacityGbps", gbps_of(ledger.capacity_mbps(load.link))}};
+  }
+  return link;
+}
+
+// What of the guarantee is more than a plan: "hardware" where every subnet that the job's ports are in has its class on
+// all its ports, written and read back; "planned" else. Caps at the sources are nobody's to report yet, so that "host"
+// is never said.
+Out in_force_json(const ClusterState& state, std::span<const fabric::PortId> ports, const std::string& qos_class,
+                  std::span<const control::SubnetStatusPtr> live) {
+  std::set<std::string> subnets;
+  for (const auto port : ports) {
+    if (const auto subnet = state.topology().subnet(port)) subnets.emplace(state.topology().name(subnet));
+  }
+  std::uint64_t programmed = 0;
+  std::string missing;
+  for (const auto& name : subnets) {
+    const auto at = std::ranges::find_if(live, [&](const auto& status) { return status->subnet == name; });
+    if (at == live.end()) {
+      missing = "subnet " + name + " is not live: nothing is written to it";
+    } else if ((*at)->mode != control::SubnetMode::direct) {
+      missing =
+          "subnet " + name + " is in " + std::string(to_string((*at)->mode)) + " mode: what its ports do is not known";
+    } else if (!(*at)->qos || (*at)->qos->classes == 0) {
+      missing = "no classes are programmed on subnet " + name;
+    } else if ((*at)->qos->ports_pending != 0 || !(*at)->qos->problem.empty()) {
+      missing = std::to_string((*at)->qos->ports_pending) + " ports of subnet " + name + " do not have the classes yet";
+    } else {
+      programmed += (*at)->qos->ports_programmed;
+      continue;
+    }
+    break;
+  }
+  if (subnets.empty()) missing = "it has no ports on the network";
+  if (!missing.empty()) return {{"level", "planned"}, {"statement", missing}};
+  return {{"level", "hardware"},
+          {"statement", "Class " + qos_class + " has its share on " + std::to_string(programmed) +
+                            " ports, written and read back. No limit at the job's own ports is reported as set: inside "
+                            "the class it holds while every tenant keeps to its caps."}};
+}
+
+}  // namespace
+
+Out enforcement_json(const scheduler::SourceCap& cap) {
+  Out means = Out::array();
+  for (const auto& one : cap.means) {
+    means.push_back({{"by", to_text(one.by)}, {"strength", to_text(one.strength)}, {"statement", one.statement}});
+  }
+  return means;
+}
+
+Out guarantee_out(const JobGuarantee& guarantee) {
+  return {{"class", guarantee.qos_class},
+          {"model", to_text(guarantee.promise)},
+          {"guaranteedGbpsPerPort", gbps_of(guarantee.rate)},
+          {"maxGbpsPerPort", gbps_of(guarantee.most)},
+          {"reservedPermille", guarantee.reserved_permille},
+          {"surviveLinkFailure", guarantee.survives_link_failure},
+          {"covered", guarantee.covered},
+          {"state", guarantee.at_risk() ? "atRisk" : "holds"},
+          {"atRiskSince", guarantee.at_risk() ? Out(time_text(guarantee.at_risk_since_us)) : Out(nullptr)},
+          {"atRiskBeforeMs", static_cast<double>(guarantee.at_risk_total_us) / 1000},
+          {"reason", guarantee.reason},
+          {"links", guarantee.links}};
+}
+
+std::string write_guarantee(const ClusterState& state, const GuaranteeBook& book, const Job& job, std::int64_t now_us,
+                            std::span<const control::SubnetStatusPtr> live) {
+  Out value{{"job", control::to_string(job.id)}, {"name", job.spec.name}, {"tenant", job.spec.tenant}};
+  value.update(guarantee_out(*job.guarantee));
+  value["atRiskTotalMs"] = static_cast<double>(job.guarantee->at_risk_us(now_us)) / 1000;
+  value["admittedSeq"] = job.guarantee->admitted_seq;
+  const auto ports = control::job_ports(*state.placement_fabric, job.placement.gpu_of_rank);
+  value["ports"] = ports.size();
+  const auto held = book.ledger().reservations_of(control::to_string(job.id));
+  value["linksReserved"] = held.empty() ? 0 : held.front()->loads.size();
+  value["tightestLink"] = held.empty() ? Out(nullptr) : tightest_link(state, book, *held.front());
+  value["enforcement"] =
+      enforcement_json(scheduler::source_cap(fabric::PortId(), job.guarantee->rate, job.guarantee->most));
+  value["inForce"] = in_force_json(state, ports, job.guarantee->qos_class, live);
+  return dump(value);
+}
+
+std::string write_guaranteed_links(const ClusterState& state, const GuaranteeBook& book, std::uint64_t top) {
+  const auto& ledger = book.ledger();
+  struct Use {
+    double fullest = 0;
+    std::map<std::uint8_t, std::vector<std::pair<std::string, std::int64_t>>> jobs;  // by class
+  };
+  std::map<fabric::DirectedLink, Use> uses;
+  for (const auto& reservation : ledger.reservations()) {
+    for (const auto& load : reservation->loads) {
+      uses[load.link].jobs[reservation->qos_class].emplace_back(reservation->job, load.mbps);
+    }
+  }
+  std::vector<std::pair<double, fabric::DirectedLink>> order;
+  for (auto& [link, use] : uses) {
+    for (const auto& [c, jobs] : use.jobs) {
+      const auto limit = static_cast<double>(ledger.limit_mbps(link, c));
+      const auto reserved = static_cast<double>(ledger.reserved_mbps(link, c));
+      use.fullest = std::max(use.fullest, limit == 0 ? 1 : reserved / limit);
+    }
+    order.emplace_back(-use.fullest, link);
+  }
+  std::ranges::sort(order);
+  Out items = Out::array();
+  for (std::size_t i = 0; i < order.size() && i < top; ++i) {
+    const auto link = order[i].second;
+    Out classes = Out::array();
+    for (auto& [c, jobs] : uses[link].jobs) {
+      std::ranges::stable_sort(jobs, [](const auto& a, const auto& b) { return a.second > b.second; });
+      Out holders = Out::array();
+      for (const auto& [job, mbps] : jobs) {
+        if (holders.size() < 20) holders.push_back({{"job", job}, {"gbps", gbps_of(mbps)}});
+      }
+      classes.push_back({{"class", (*state.qos_classes)[c].name},
+                         {"reservedGbps", gbps_of(ledger.reserved_mbps(link, c))},
+                         {"limitGbps", gbps_of(ledger.limit_mbps(link, c))},
+                         {"jobs", jobs.size()},
+                         {"holders", std::move(holders)}});
+    }
+    items.push_back({{"link", scheduler::directed_link_text(state.topology(), link)},
+                     {"capacityGbps", gbps_of(ledger.capacity_mbps(link))},
+                     {"fullest", uses[link].fullest},
+                     {"classes", std::move(classes)}});
+  }
+  return dump(Out{{"items", std::move(items)}, {"links", uses.size()}, {"seq", state.seq}});
+}
+
+std::string write_route_proposal(const ClusterState& state, const control::RouteProposal& proposal, bool applied) {
+  const auto names = [](const std::vector<control::JobId>& jobs) {
+    Out list = Out::array();
+    for (const auto job : jobs) list.push_back(control::to_string(job));
+    return list;
+  };
+  const auto& set = *state.link_costs;
+  return dump(Out{{"costs", costs_to_json(proposal.costs)},
+                  {"holdAgain", names(proposal.hold_again)},
+                  {"stillAtRisk", names(proposal.still_at_risk)},
+                  {"loseCoverage", proposal.lose_coverage},
+                  {"changedEntries", proposal.changed_entries},
+                  {"tried", proposal.tried},
+                  {"applied", applied},
+                  {"inForce",
+                   {{"costs", costs_to_json(set.by_link)},
+                    {"reason", set.reason},
+                    {"actor", set.actor},
+                    {"since", set.since_us == 0 ? Out() : Out(time_text(set.since_us))}}},
+                  {"seq", state.seq}});
+}
+
+std::string write_blocked_links(const std::vector<control::BlockedLink>& links) {
+  Out list = Out::array();
+  for (const auto& link : links) {
+    Out holders = Out::array();
+    for (const auto& holder : link.holders) {
+      holders.push_back({{"job", holder.job}, {"gbps", gbps_of(holder.mbps)}});
+    }
+    Out item{{"link", link.link}};
+    if (!link.wanted_by.empty()) item["wantedBy"] = link.wanted_by;
+    item["wantedGbps"] = gbps_of(link.wanted_mbps);
+    item["reservedGbps"] = gbps_of(link.reserved_mbps);
+    item["limitGbps"] = gbps_of(link.limit_mbps);
+    item["holders"] = std::move(holders);
+    list.push_back(std::move(item));
+  }
+  return dump(list);
+}
+
+std::optional<ClassMarks> class_marks(const ClusterState& state, std::string_view qos_class,
+                                      const fabric::Lanes& lanes) {
+  const auto& classes = *state.qos_classes;
+  const auto at = std::ranges::find(classes, qos_class, &fabric::QosClass::name);
+  if (at == classes.end()) return std::nullopt;
+  unsigned levels = 1;  // as plan_infiniband() counts them
+  for (const auto& plane : lanes.planes) {
+    levels = std::max<unsigned>(levels, std::max(plane.levels, plane.arc_class.empty() ? plane.lanes : plane.levels));
+  }
+  const auto level = static_cast<unsigned>(at - classes.begin()) * levels;
+  if (level > 15) return std::nullopt;  // the plan is refused
+  return ClassMarks{level, static_cast<unsigned>(at->dscp) << 2U};
+}
+
+std::string write_guarantee_certificate(const ClusterState& state, const GuaranteeBook& book) {
+  const auto& routes = *book.routes();
+  const std::string fdbs = fabric::write_fdbs(routes.routing.tables);
+  const auto plan = fabric::plan_infiniband({.classes = state.qos_classes.get(),
+                                             .view = routes.input.view,
+                                             .scope = routes.input.scope,
+                                             .lanes = &routes.routing.lanes});
+  return write_certificate({.view = &routes.input.view,
+                            .tables = &routes.routing.tables,
+                            .ledger = &book.ledger(),
+                            .classes = state.qos_classes.get(),
+                            .plan = plan ? &*plan : nullptr,
+                            .fdbs = fdbs});
+}
+
+}  // namespace railweave::api

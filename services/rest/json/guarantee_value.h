@@ -1,0 +1,13 @@
+// Parts of answers about guarantees that several answers have. Private to this folder.
+#pragma once
+
+#include "scheduler/admission/source_cap.h"
+#include "services/control/job_guarantee.h"
+#include "services/json/json_out.h"
+
+namespace railweave::api {
+
+Out guarantee_out(const control::JobGuarantee& guarantee);
+Out enforcement_json(const scheduler::SourceCap& cap);
+
+}  // namespace railweave::api

@@ -1,0 +1,58 @@
+// Jobs, placements and rank maps as JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabric/capacity/reservation.h"
+#include "scheduler/job/job_spec.h"
+#include "scheduler/placement/placement.h"
+#include "scheduler/placement/placement_fabric.h"
+#include "scheduler/queue/wait_reason.h"
+#include "services/control/command.h"
+#include "services/control/contention_book.h"
+#include "services/control/job.h"
+#include "services/rest/json/rank_text.h"
+
+namespace railweave::api {
+
+// What a job would be given on the network, or what stands in its way.
+struct PlacementPromise {
+  const control::JobGuarantee* guarantee = nullptr;            // null: best effort
+  const fabric::Reservation* reservation = nullptr;            // null: nothing is sent, or promised, over the network
+  std::optional<ClassMarks> marks;                             // of its class
+  std::uint16_t pkey = 0;                                      // of its tenant's contract; 0: none
+  const std::vector<control::BlockedLink>* blocked = nullptr;  // links that are too full
+};
+
+// The answer to a what-if: outcome, and groups or explanation. with_ranks: the rank map too. contention: beside the
+// jobs that there are; null: not known.
+std::string write_placement(const scheduler::JobSpec& spec, const scheduler::PlacementResult& result,
+                            const scheduler::PlacementFabric& fabric, bool with_ranks,
+                            const PlacementPromise& promise = {}, const control::JobContention* contention = nullptr);
+
+// The explanation alone, as problem details carry it ("explanation" member).
+std::string write_explanation(const scheduler::Explanation& explanation);
+std::string_view to_string(scheduler::Outcome outcome);  // "placed", "notNow", "never"
+
+// A job as POST /v1/jobs and GET /v1/jobs/{id} answer it. waits: why, as of the queue's last cycle; contention: beside
+// other placed jobs; null: not known.
+std::string write_job(const control::Job& job, const scheduler::PlacementFabric& fabric,
+                      const scheduler::WaitReason* waits = nullptr, const control::JobContention* contention = nullptr);
+// A digest of what write_job() says of contention, which changes without a new version of the job; "": nothing.
+std::string contention_digest(const control::JobContention* contention);
+// ... as one line of a list.
+std::string write_job_line(const control::Job& job);
+
+// Ranks [from, from + count) as a page: {"items": [...], "nextCursor", "seq"}. marks: of the job's class, which each
+// rank's environment has to say.
+std::string write_ranks(const control::Job& job, const scheduler::PlacementFabric& fabric, std::uint64_t from,
+                        std::uint64_t count, std::uint64_t seq, const std::optional<ClassMarks>& marks = std::nullopt);
+
+// What `railweave lab place -o json` prints.
+std::string write_lab_placement(const scheduler::JobSpec& spec, const scheduler::PlacementResult& result,
+                                const scheduler::PlacementFabric& fabric, double place_us);
+
+}  // namespace railweave::api

@@ -1,0 +1,14 @@
+// Parts of a job that other answers carry too. Private to this folder.
+#pragma once
+
+#include "scheduler/queue/wait_reason.h"
+#include "services/control/job.h"
+#include "services/json/json_out.h"
+
+namespace railweave::api {
+
+Out to_json(const scheduler::WaitReason& reason);
+Out job_line_json(const control::Job& job);
+Out time_or_null(std::int64_t us);  // 0: null
+
+}  // namespace railweave::api

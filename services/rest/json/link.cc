@@ -1,0 +1,101 @@
+#include "services/rest/json/link.h"
+
+#include <algorithm>
+
+#include "services/control/link_state.h"
+#include "services/json/time_text.h"
+#include "services/rest/json/alarm_value.h"
+#include "services/rest/json/drain_value.h"
+#include "services/rest/json/link_value.h"
+
+namespace railweave::api {
+
+using namespace fabric;  // NOLINT: every name here is the fabric's
+using control::PortCounters;
+
+Out link_end_json(const Topology& topology, PortId port) {
+  Out value{{"port", topology.port_text(port)}};
+  const PortOwner owner = topology.owner(port);
+  switch (owner.kind) {
+    case DeviceKind::network_switch:
+      value["switch"] = topology.name(SwitchId(owner.index));
+      break;
+    case DeviceKind::hca: {
+      const HcaId hca(owner.index);
+      if (const HostId host = topology.host(hca)) value["node"] = topology.name(host);
+      value["device"] = topology.device(hca);
+      break;
+    }
+    case DeviceKind::gpu: {
+      const GpuId gpu(owner.index);
+      value["node"] = topology.name(topology.host(gpu));
+      value["gpu"] = topology.local_index(gpu);
+      break;
+    }
+    case DeviceKind::nvlink_domain:
+      value["nvlinkDomain"] = topology.name(NvlinkDomainId(owner.index));
+      break;
+  }
+  return value;
+}
+
+namespace {
+
+Out link_json(const control::ClusterState& state, LinkId link) {
+  const Topology& topology = state.topology();
+  const LinkSpec spec = topology.spec(link);
+  Out value{{"id", topology.link_text(link)},
+            {"kind", fabric::to_string(spec.kind)},
+            {"speed", fabric::to_string(spec.speed)},
+            {"width", spec.width},
+            {"rateGbps", spec.rate.gbps()}};
+  if (spec.cable_length_m > 0) value["cableLengthM"] = spec.cable_length_m;
+  value["state"] = control::to_string(state.view.state(link));
+  value["drained"] = state.view.drained(link);
+  value["ends"] = Out::array({link_end_json(topology, topology.a(link)), link_end_json(topology, topology.b(link))});
+  return value;
+}
+
+Out number_or_null(const std::optional<double>& number) { return number ? Out(*number) : Out(nullptr); }
+
+Out counters_json(const std::optional<PortCounters>& read) {
+  if (!read) return nullptr;
+  const PortCounters& counters = *read;
+  return {{"readAt", time_text(counters.read_us)},
+          {"sentBytes", counters.sent_bytes},
+          {"receivedBytes", counters.received_bytes},
+          {"sentPackets", counters.sent_packets},
+          {"receivedPackets", counters.received_packets},
+          {"symbolErrors", counters.symbol_errors},
+          {"linkRecoveries", counters.link_recoveries},
+          {"linkDowned", counters.link_downed},
+          {"receiveErrors", counters.receive_errors},
+          {"discards", counters.discards},
+          {"waitTicks", counters.wait_ticks},
+          {"sentGbps", number_or_null(counters.sent_gbps)},
+          {"receivedGbps", number_or_null(counters.received_gbps)},
+          {"utilisation", number_or_null(counters.utilisation)},
+          {"averageUtilisation", number_or_null(counters.average_utilisation)},
+          {"peakUtilisation", number_or_null(counters.peak_utilisation)}};
+}
+
+}  // namespace
+
+std::string write_link(const control::ClusterState& state, LinkId link) { return dump(link_json(state, link)); }
+
+std::string write_link(const control::ClusterState& state, LinkId link, const LinkDetails& details) {
+  Out value = link_json(state, link);
+  Out alarms = Out::array();
+  for (const auto* alarm : details.alarms) alarms.push_back(shown_alarm_json(*alarm));
+  std::optional<double> fuller;
+  for (const auto& counters : details.counters) {
+    if (counters && counters->utilisation) fuller = std::max(fuller.value_or(0), *counters->utilisation);
+  }
+  value["drain"] = drain_json(details.drain);
+  value["utilisation"] = number_or_null(fuller);
+  value["counters"] = Out::array({counters_json(details.counters[0]), counters_json(details.counters[1])});
+  value["alarms"] = std::move(alarms);
+  return dump(value);
+}
+
+}  // namespace railweave::api

@@ -1,0 +1,25 @@
+// Links as JSON.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "services/control/cluster_state.h"
+#include "services/control/live/live_fabric.h"
+#include "services/rest/json/drain.h"
+
+namespace railweave::api {
+
+// What the link itself tells beyond what lists do.
+struct LinkDetails {
+  ShownDrain drain;
+  std::array<std::optional<control::PortCounters>, 2> counters;  // of Topology::a() and b()
+  std::vector<const control::Alarm*> alarms;
+};
+
+std::string write_link(const control::ClusterState& state, fabric::LinkId link);
+std::string write_link(const control::ClusterState& state, fabric::LinkId link, const LinkDetails& details);
+
+}  // namespace railweave::api

@@ -1,0 +1,32 @@
+#include "services/rest/json/routing_value.h"
+
+#include <cstdio>
+
+namespace railweave::api {
+
+using fabric::PortId;
+using fabric::Topology;
+
+std::string device_text(const Topology& topology, PortId port) {
+  if (const auto sw = topology.switch_of(port)) return std::string(topology.name(sw));
+  const auto hca = topology.hca_of(port);
+  if (!hca) return topology.port_text(port);
+  if (!topology.host(hca)) return std::string(topology.description(hca));
+  return std::string(topology.name(topology.host(hca))) + "/" + std::string(topology.device(hca));
+}
+
+Out directed_link_json(const Topology& topology, PortId port) {
+  if (!port) return nullptr;
+  return {{"from", device_text(topology, port)},
+          {"to", device_text(topology, topology.peer(port))},
+          {"port", topology.port_text(port)},
+          {"link", topology.link_text(topology.link(port))}};
+}
+
+std::string digest_text(std::uint64_t digest) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(digest));
+  return text;
+}
+
+}  // namespace railweave::api

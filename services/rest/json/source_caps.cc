@@ -1,0 +1,111 @@
+// What has to be set on the hosts of a job: limits at its adapter ports, partitions of its NVLink domains.
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "fabric/drivers/linux_tc/tc_commands.h"
+#include "services/control/job_ports.h"
+#include "services/control/nvlink_ownership.h"
+#include "services/rest/json/guarantee.h"
+#include "services/rest/json/guarantee_value.h"
+#include "services/rest/json/rate_value.h"
+
+namespace railweave::api {
+namespace {
+
+using control::ClusterState;
+using control::Job;
+
+// The interface is the adapter's own, whatever the host calls it: tc_commands() are made for this name, which the shell
+// then sets.
+constexpr std::string_view kInterface = "IFACE";
+
+std::vector<std::string> with_variable(std::vector<std::string> commands, std::string_view device) {
+  for (auto& command : commands) {
+    for (auto at = command.find(kInterface); at != std::string::npos; at = command.find(kInterface, at + 9)) {
+      command.replace(at, kInterface.size(), "\"$IFACE\"");
+    }
+  }
+  commands.insert(commands.begin(),
+                  "IFACE=$(ls /sys/class/infiniband/" + std::string(device) + "/device/net | head -n 1)");
+  return commands;
+}
+
+Out shaping(const ClusterState& state, const Job& job, std::string_view device, RateMbps cable) {
+  const auto& classes = *state.qos_classes;
+  const auto own = std::ranges::find(classes, job.guarantee->qos_class, &fabric::QosClass::name);
+  if (own == classes.end() || cable.value() <= 0) return Out::array();
+  const RateMbps most = std::min(job.guarantee->most, cable);
+  std::vector<fabric::linux_tc::TcClass> wanted;
+  wanted.push_back({own->name, own->dscp, std::min(job.guarantee->rate, most), most, 0});
+  // What is not of the class may have the rest.
+  const std::uint8_t other = own->dscp == 0 ? 1 : 0;
+  const RateMbps rest(std::max<std::int64_t>(1, cable.value() - job.guarantee->rate.value()));
+  wanted.push_back({"other", other, rest, RateMbps(0), 7});
+  const auto commands = fabric::linux_tc::htb_commands(kInterface, cable, wanted);
+  return commands ? Out(with_variable(*commands, device)) : Out::array();
+}
+
+}  // namespace
+
+std::string write_job_caps(const ClusterState& state, const Job& job) {
+  const auto& t = state.topology();
+  std::map<fabric::HostId, Out> ports_of_host;
+  std::vector<fabric::HostId> order;
+  const auto& guarantee = *job.guarantee;
+  for (const auto gpu : job.placement.gpu_of_rank) {
+    if (ports_of_host.try_emplace(t.host(gpu), Out::array()).second) order.push_back(t.host(gpu));
+  }
+  for (const auto port : control::job_ports(*state.placement_fabric, job.placement.gpu_of_rank)) {
+    const auto hca = t.hca_of(port);
+    const std::string device(t.device(hca));
+    const auto cap = scheduler::source_cap(port, guarantee.rate, guarantee.most);
+    Out item{{"device", device},
+             {"port", t.port_text(port)},
+             {"guaranteedGbps", gbps_of(guarantee.rate)},
+             {"maxGbps", gbps_of(guarantee.most)}};
+    // Of the virtual function that the tenant was given, by number; the kernel takes whole Mb/s.
+    item["virtualFunction"] = Out::array({"IFACE=$(ls /sys/class/infiniband/" + device + "/device/net | head -n 1)",
+                                          "ip link set dev \"$IFACE\" vf \"${VF:?its number}\" max_tx_rate " +
+                                              std::to_string(guarantee.most.value()) + " min_tx_rate " +
+                                              std::to_string(guarantee.rate.value())});
+    item["queuePair"] = {{"rateLimitKbps", guarantee.most.value() * 1000},
+                         {"set", "ibv_modify_qp_rate_limit, by the program that makes the queue pair"}};
+    item["tc"] = shaping(state, job, device, t.rate(t.link(port)));
+    item["enforcement"] = enforcement_json(cap);
+    ports_of_host[t.host(hca)].push_back(std::move(item));
+  }
+  Out nodes = Out::array();
+  for (const auto host : order) nodes.push_back({{"node", t.name(host)}, {"ports", ports_of_host[host]}});
+  return dump(Out{{"job", control::to_string(job.id)}, {"class", guarantee.qos_class}, {"items", std::move(nodes)}});
+}
+
+std::string write_job_partition(const ClusterState& state, const Job& job) {
+  const auto& t = state.topology();
+  Out domains = Out::array();
+  for (const auto& partition : control::nvlink_partitions_of(state, job)) {
+    Out gpus = Out::array();
+    for (const auto gpu : partition.gpus) {
+      gpus.push_back({{"node", t.name(t.host(gpu))}, {"gpu", t.local_index(gpu)}});
+    }
+    Out imex = Out::array();
+    std::istringstream lines(scheduler::imex_nodes(t, partition));
+    for (std::string line; std::getline(lines, line);) imex.push_back(line);
+    domains.push_back({{"domain", t.name(partition.domain)},
+                       {"number", partition.number},
+                       {"owner", partition.owner},
+                       {"gpus", std::move(gpus)},
+                       {"imexNodes", std::move(imex)},
+                       {"request", Out::parse(scheduler::partition_request(t, partition))}});
+  }
+  const auto contract = state.contracts->find(job.spec.tenant);
+  const bool has_key = contract != state.contracts->end();
+  return dump(Out{
+      {"job", control::to_string(job.id)},
+      {"tenant", job.spec.tenant},
+      {"pkey", has_key ? Out(pkey_text(static_cast<std::uint16_t>(contract->second.pkey | 0x8000U))) : Out(nullptr)},
+      {"items", std::move(domains)}});
+}
+
+}  // namespace railweave::api

@@ -1,0 +1,200 @@
+#include "services/rest/json/subnet.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "services/json/json_out.h"
+#include "services/json/strict_json.h"
+#include "services/json/time_text.h"
+#include "services/rest/json/fabric.h"
+#include "services/rest/json/routing_value.h"
+
+namespace railweave::api {
+namespace {
+
+using control::SubnetStatus;
+
+constexpr std::size_t kDifferencesShown = 100;  // of a subnet; a discovery's result has all that are known
+constexpr std::size_t kIsolatedShown = 100;
+constexpr std::size_t kMaxReasonBytes = 500;
+
+Out time_or_null(std::int64_t unix_us) { return unix_us == 0 ? Out(nullptr) : Out(time_text(unix_us)); }
+Out digest_or_null(const std::optional<std::uint64_t>& digest) {
+  return digest ? Out(digest_text(*digest)) : Out(nullptr);
+}
+
+Out differences_json(const SubnetStatus& status, std::size_t most) {
+  Out list = Out::array();
+  for (const auto& difference : status.differences) {
+    if (list.size() == most) break;
+    list.push_back({{"kind", to_string(difference.kind)}, {"subject", difference.subject}, {"text", difference.text}});
+  }
+  return list;
+}
+
+Out repairs_json(const SubnetStatus& status) {
+  Out list = Out::array();
+  for (auto repair = status.repairs.rbegin(); repair != status.repairs.rend(); ++repair) {
+    list.push_back({{"cause", repair->cause},
+                    {"at", time_text(repair->at_us)},
+                    {"noticedUs", repair->noticed_us},
+                    {"sweptUs", repair->swept_us},
+                    {"computedUs", repair->computed_us},
+                    {"programmedUs", repair->programmed_us},
+                    {"changedEntries", repair->changed_entries},
+                    {"blocks", repair->blocks},
+                    {"mads", repair->mads},
+                    {"isolated", repair->isolated},
+                    {"unreachablePairs", repair->unreachable_pairs ? Out(*repair->unreachable_pairs) : Out(nullptr)}});
+  }
+  return list;
+}
+
+Out qos_json(const std::optional<control::QosStatus>& qos) {
+  if (!qos) return nullptr;
+  return {{"classes", qos->classes},
+          {"partitions", qos->partitions},
+          {"portsProgrammed", qos->ports_programmed},
+          {"portsPending", qos->ports_pending},
+          {"filesWrittenAt", time_or_null(qos->files_written_us)},
+          {"problem", qos->problem}};
+}
+
+Out live_json(const SubnetStatus& status) {
+  Out isolated = Out::array();
+  for (const auto& device : status.isolated) {
+    if (isolated.size() == kIsolatedShown) break;
+    isolated.push_back({{"guid", to_string(device.guid)},
+                        {"name", device.name},
+                        {"reason", device.reason},
+                        {"since", time_text(device.since_us)}});
+  }
+  return {{"phase", control::to_string(status.phase)},
+          {"problem", status.problem},
+          {"port", status.port},
+          {"switches", status.switches},
+          {"adapters", status.adapters},
+          {"linksUp", status.links_up},
+          {"linksDown", status.links_down},
+          {"linksDamped", status.links_damped},
+          {"discoveredAt", time_or_null(status.discovered_us)},
+          {"discoveryTookUs", status.discovery_took_us},
+          {"discoveryMads", status.discovery_mads},
+          {"sync",
+           {{"blocksWanted", status.blocks_wanted},
+            {"blocksDiffering", status.blocks_differing},
+            {"wantedDigest", digest_or_null(status.wanted_digest)},
+            {"appliedDigest", digest_or_null(status.applied_digest)},
+            {"readBackAt", time_or_null(status.read_back_us)}}},
+          {"isolated", std::move(isolated)},
+          {"isolatedCount", status.isolated.size()},
+          {"differences", differences_json(status, kDifferencesShown)},
+          {"differenceCount", status.difference_count},
+          {"repairs", repairs_json(status)},
+          {"repairsTotal", status.repairs_total},
+          {"qos", qos_json(status.qos)}};
+}
+
+Out mode_json(const control::ClusterState& state, const std::string& subnet) {
+  const auto policy = state.subnet_policies->find(subnet);
+  const bool known = policy != state.subnet_policies->end();
+  return {{"mode", control::to_string(state.mode(subnet))},
+          {"modeReason", known ? policy->second.reason : std::string()},
+          {"modeVersion", known ? policy->second.version : 0}};
+}
+
+Result<void> check_reason(const std::string& reason) {
+  if (reason.size() <= kMaxReasonBytes) return {};
+  return fail(ErrorKind::invalid, "body.invalidField", "the reason is longer than 500 bytes", "/reason");
+}
+
+}  // namespace
+
+std::string write_subnet(const control::ClusterState& state, const ShownSubnet& subnet) {
+  Out value{{"id", subnet.name},
+            {"accepted", subnet.accepted},
+            {"kind", to_string(subnet.kind)},
+            {"switches", subnet.switches},
+            {"hostPorts", subnet.host_ports}};
+  value.update(mode_json(state, subnet.name));
+  value["live"] = subnet.live == nullptr ? Out(nullptr) : live_json(*subnet.live);
+  return dump(value);
+}
+
+Result<ModeRequest> read_mode_request(std::string_view body) {
+  auto value = parse_json(body);
+  if (!value) return std::unexpected(value.error());
+  ModeRequest request;
+  std::string mode;
+  ObjectReader reader(*value, "");
+  reader.require("mode");
+  reader.read("mode", mode);
+  reader.read("reason", request.reason);
+  const auto parsed = control::parse_subnet_mode(mode);
+  if (!parsed && !reader.failed()) {
+    reader.set_error("mode", "there is no mode " + shown(mode), "observe, direct or opensm");
+  }
+  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+  if (auto checked = check_reason(request.reason); !checked) return std::unexpected(checked.error());
+  request.mode = *parsed;
+  return request;
+}
+
+std::string write_mode(std::string_view subnet, const control::SubnetPolicy& policy) {
+  return dump(Out{{"subnet", subnet},
+                  {"mode", control::to_string(policy.mode)},
+                  {"reason", policy.reason},
+                  {"version", policy.version}});
+}
+
+bool is_synced(const SubnetStatus& status) {
+  return status.blocks_differing == 0 && status.wanted_digest && status.wanted_digest == status.applied_digest;
+}
+
+std::string write_sync(const control::ClusterState& state, const std::vector<control::SubnetStatusPtr>& subnets) {
+  Out list = Out::array();
+  for (const auto& status : subnets) {
+    list.push_back({{"subnet", status->subnet},
+                    {"mode", control::to_string(state.mode(status->subnet))},
+                    {"phase", control::to_string(status->phase)},
+                    {"synced", is_synced(*status)},
+                    {"blocksWanted", status->blocks_wanted},
+                    {"blocksDiffering", status->blocks_differing},
+                    {"isolated", status->isolated.size()},
+                    {"readBackAt", time_or_null(status->read_back_us)},
+                    {"problem", status->problem}});
+  }
+  const bool synced = std::ranges::all_of(subnets, [](const auto& status) { return is_synced(*status); });
+  return dump(Out{{"synced", synced}, {"subnets", std::move(list)}, {"seq", state.seq}});
+}
+
+std::string write_discovery(const control::ClusterState& state, const SubnetStatus& status,
+                            const std::string& fabric_json) {
+  return dump(Out{{"subnet", status.subnet},
+                  {"mode", control::to_string(state.mode(status.subnet))},
+                  {"live", live_json(status)},
+                  {"differences", differences_json(status, SubnetStatus::kMaxDifferences)},
+                  {"differenceCount", status.difference_count},
+                  {"accepted", !fabric_json.empty()},
+                  {"fabric", fabric_json.empty() ? Out(nullptr) : Out::parse(fabric_json)}});
+}
+
+Result<DiscoverRequest> read_discover_request(std::string_view body) {
+  auto value = parse_json(body.empty() ? std::string_view("{}") : body);
+  if (!value) return std::unexpected(value.error());
+  DiscoverRequest request;
+  std::uint64_t gpus = 0;
+  std::uint64_t domain = 0;
+  ObjectReader reader(*value, "");
+  reader.read("subnet", request.subnet);
+  reader.read("accept", request.accept);
+  reader.read("force", request.force);
+  reader.read("gpusPerNode", gpus, 100'000);
+  reader.read("nvlinkDomain", domain, 100'000);
+  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+  request.gpus_per_node = static_cast<std::uint32_t>(gpus);
+  request.nvlink_domain = static_cast<std::uint32_t>(domain);
+  return request;
+}
+
+}  // namespace railweave::api

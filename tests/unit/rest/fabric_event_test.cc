@@ -1,0 +1,45 @@
+// Events about the live fabric as the journal keeps them, also as older versions wrote them.
+#include <gtest/gtest.h>
+
+#include "services/control/codec/fabric_event_json.h"
+
+namespace railweave::api {
+namespace {
+
+TEST(FabricEvents, ProgrammingsOfOlderVersionsAreRead) {
+  const Json old =
+      Json::parse(R"({"subnet":"compute","cause":"2 links down","entries":12,"blocks":3,"mads":7,"isolated":1,)"
+                  R"("unreachablePairs":0,"computeUs":250,"totalUs":4000})");
+  const auto read = fabric_event_from_json("route.programmed", old);
+  ASSERT_TRUE(read && *read) << (read ? (*read).error().text() : "not a kind");
+  const auto& event = std::get<control::RoutesProgrammed>(**read);
+  EXPECT_EQ(event.cause, "2 links down");
+  EXPECT_EQ(event.entries, 12U);
+  EXPECT_EQ(event.total_us, 4000);
+  const Out written = to_json(event);
+  EXPECT_FALSE(written.contains("unreachablePairs")) << "nobody counts them then";
+  const auto again = fabric_event_from_json("route.programmed", Json::parse(written.dump()));
+  ASSERT_TRUE(again && *again);
+  EXPECT_EQ(std::get<control::RoutesProgrammed>(**again).blocks, 3U);
+}
+
+TEST(FabricEvents, CostsOfLinksAreReadBack) {
+  const control::LinkCostsSet event{{{"1/2--3/4", 1.25}, {"1/3--5/6", 4}}, "for job-000001"};
+  const auto again = fabric_event_from_json("route.costsSet", Json::parse(to_json(event).dump()));
+  ASSERT_TRUE(again && *again) << (again ? (*again).error().text() : "not a kind");
+  EXPECT_EQ(std::get<control::LinkCostsSet>(**again).by_link, event.by_link);
+  EXPECT_EQ(std::get<control::LinkCostsSet>(**again).reason, event.reason);
+
+  control::ClusterState state;
+  state.put_costs({event.by_link, event.reason, "somebody", 17, 42});
+  control::ClusterState restored;
+  ASSERT_TRUE(read_fabric_state(Json::parse(fabric_state_to_json(state).dump()), restored));
+  EXPECT_EQ(restored.link_costs->by_link, event.by_link);
+  EXPECT_EQ(restored.link_costs->reason, event.reason);
+  EXPECT_EQ(restored.link_costs->actor, "somebody");
+  EXPECT_EQ(restored.link_costs->since_us, 17);
+  EXPECT_EQ(restored.link_costs->version, 42U);
+}
+
+}  // namespace
+}  // namespace railweave::api
