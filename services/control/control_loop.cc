@@ -3,8 +3,8 @@
 #include <chrono>
 #include <utility>
 
-#include "services/control/apply.h"
-#include "services/control/decide.h"
+#include "services/control/decide/decide.h"
+#include "services/control/events/apply.h"
 
 namespace railweave::control {
 namespace {

@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "db/journal.h"
-#include "services/control/command.h"
-#include "services/control/event_codec.h"
-#include "services/control/follow_up.h"
-#include "services/control/phase.h"
-#include "services/control/placer_cache.h"
+#include "services/control/decide/follow_up.h"
+#include "services/control/events/command.h"
+#include "services/control/events/event_codec.h"
+#include "services/control/state/phase.h"
+#include "services/control/views/placer_cache.h"
 
 namespace railweave::control {
 

@@ -5,13 +5,13 @@
 #include <mutex>
 
 #include "db/journal.h"
-#include "services/control/contention_book.h"
 #include "services/control/control_loop.h"
-#include "services/control/event_catch_up.h"
-#include "services/control/event_feed.h"
-#include "services/control/guarantee_book.h"
+#include "services/control/events/event_catch_up.h"
+#include "services/control/events/event_feed.h"
 #include "services/control/live/live_fabric.h"
-#include "services/control/routing_cache.h"
+#include "services/control/views/contention_book.h"
+#include "services/control/views/guarantee_book.h"
+#include "services/control/views/routing_cache.h"
 
 namespace railweave::api {
 

@@ -147,11 +147,11 @@ def check_include(path, folder, quote, header):
 
 BREACHES = [
     ("fabric/topology/a.h", '#include "scheduler/job/job_spec.h"', "must not include scheduler"),
-    ("scheduler/job/a.h", '#include "services/control/job.h"', "must not include services/control"),
+    ("scheduler/job/a.h", '#include "services/control/state/job.h"', "must not include services/control"),
     ("services/control/a.h", '#include "services/rest/control_plane.h"', "must not include api"),
-    ("db/a.h", '#include "services/control/job.h"', "must not include services/control"),
+    ("db/a.h", '#include "services/control/state/job.h"', "must not include services/control"),
     ("fabric/base/a.h", '#include "fabric/topology/topology.h"', "must not include fabric/topology"),
-    ("services/railweave/a.cc", '#include "services/control/job.h"', "must not include services/control"),
+    ("services/railweave/a.cc", '#include "services/control/state/job.h"', "must not include services/control"),
     ("services/control/a.cc", "#include <nlohmann/json.hpp>", "belongs in api/dto"),
     ("api/handlers/a.cc", "#include <boost/beast/core.hpp>", "belongs in api/http"),
     ("db/a.cc", "#include <sqlite3.h>", "belongs in db/sqlite"),

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "services/control/link_state.h"
+#include "services/control/state/link_state.h"
 
 namespace railweave::api {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "services/control/event.h"
+#include "services/control/events/event.h"
 #include "services/json/json_out.h"
 #include "services/json/strict_json.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "fabric/topology/topology.h"
-#include "services/control/job.h"
+#include "services/control/state/job.h"
 #include "services/json/json_out.h"
 #include "services/json/strict_json.h"
 

@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "fabric/formats/read_fabric.h"
-#include "services/control/apply.h"
 #include "services/control/codec/fabric_event_json.h"
 #include "services/control/codec/guarantee_json.h"
 #include "services/control/codec/job_json.h"
 #include "services/control/codec/job_spec_json.h"
 #include "services/control/codec/queue_event_json.h"
 #include "services/control/codec/tenant_json.h"
+#include "services/control/events/apply.h"
 #include "services/json/time_text.h"
 
 namespace railweave::api {

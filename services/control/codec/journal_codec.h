@@ -5,7 +5,7 @@
 // An event's payload is {"summary", "severity", "data"}, so that it can be shown without being understood.
 #pragma once
 
-#include "services/control/event_codec.h"
+#include "services/control/events/event_codec.h"
 
 namespace railweave::api {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "services/control/event.h"
+#include "services/control/events/event.h"
 #include "services/json/json_out.h"
 #include "services/json/strict_json.h"
 

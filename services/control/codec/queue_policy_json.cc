@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "services/control/queue_rules.h"
+#include "services/control/state/queue_rules.h"
 #include "services/json/time_text.h"
 
 namespace railweave::api {

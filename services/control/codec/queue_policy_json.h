@@ -1,4 +1,4 @@
-//
+// The rules of the queue <-> JSON values, for requests, answers and the journal.
 #pragma once
 
 #include "scheduler/queue/queue_policy.h"

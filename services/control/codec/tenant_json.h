@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "services/control/tenant.h"
+#include "services/control/state/tenant.h"
 #include "services/json/json_out.h"
 #include "services/json/strict_json.h"
 

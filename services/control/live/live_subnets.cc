@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "services/control/guarantee_book.h"
+#include "services/control/views/guarantee_book.h"
 
 namespace railweave::control {
 namespace {

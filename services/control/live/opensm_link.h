@@ -5,8 +5,8 @@
 #include <string>
 
 #include "fabric/drivers/opensm/policy_server.h"
-#include "services/control/cluster_state.h"
 #include "services/control/live/subnet_controller.h"
+#include "services/control/state/cluster_state.h"
 
 namespace railweave::control {
 

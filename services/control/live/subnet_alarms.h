@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "services/control/alarm.h"
-#include "services/control/command.h"
+#include "services/control/events/command.h"
+#include "services/control/state/alarm.h"
 
 namespace railweave::control {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "services/control/link_state.h"
+#include "services/control/state/link_state.h"
 
 namespace railweave::control {
 namespace {

@@ -22,8 +22,7 @@
 
 #include "fabric/drivers/fabric_driver.h"
 #include "fabric/health/link_damping.h"
-#include "services/control/command.h"
-#include "services/control/host_jobs.h"
+#include "services/control/events/command.h"
 #include "services/control/live/live_fabric.h"
 #include "services/control/live/route_audit.h"
 #include "services/control/live/subnet_alarms.h"
@@ -31,7 +30,8 @@
 #include "services/control/live/subnet_links.h"
 #include "services/control/live/subnet_qos.h"
 #include "services/control/live/subnet_status.h"
-#include "services/control/routing_cache.h"
+#include "services/control/views/host_jobs.h"
+#include "services/control/views/routing_cache.h"
 
 namespace railweave::control {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "fabric/qos/infiniband_plan.h"
-#include "services/control/cluster_state.h"
-#include "services/control/host_jobs.h"
+#include "services/control/state/cluster_state.h"
+#include "services/control/views/host_jobs.h"
 
 namespace railweave::control {
 

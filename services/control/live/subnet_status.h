@@ -11,7 +11,7 @@
 
 #include "fabric/base/guid.h"
 #include "fabric/routing/routing_engine.h"
-#include "services/control/subnet_mode.h"
+#include "services/control/state/subnet_mode.h"
 
 namespace railweave::control {
 

@@ -1,5 +1,5 @@
 #include "api/http/message/etag.h"
-#include "services/control/decide_contracts.h"
+#include "services/control/decide/contracts.h"
 #include "services/rest/handlers/list_query.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"

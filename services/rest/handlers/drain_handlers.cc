@@ -2,7 +2,7 @@
 #include <memory>
 #include <utility>
 
-#include "services/control/drain_preview.h"
+#include "services/control/decide/drain_preview.h"
 #include "services/rest/handlers/drain_state.h"
 #include "services/rest/handlers/fabric_lists.h"
 #include "services/rest/handlers/list_query.h"

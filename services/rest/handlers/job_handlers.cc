@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "api/http/message/etag.h"
-#include "services/control/admitted_placement.h"
-#include "services/control/placer_cache.h"
-#include "services/control/tenant_limit.h"
+#include "services/control/decide/tenant_limit.h"
+#include "services/control/guarantees/admitted_placement.h"
+#include "services/control/views/placer_cache.h"
 #include "services/json/digest.h"
 #include "services/json/time_text.h"
 #include "services/rest/handlers/job_answers.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "services/control/cluster_state.h"
+#include "services/control/state/cluster_state.h"
 
 namespace railweave::api {
 

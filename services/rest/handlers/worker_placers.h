@@ -2,7 +2,7 @@
 // last one. On worker threads only.
 #pragma once
 
-#include "services/control/placer_cache.h"
+#include "services/control/views/placer_cache.h"
 #include "services/rest/control_plane.h"
 
 namespace railweave::api {

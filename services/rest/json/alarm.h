@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "services/control/alarm.h"
+#include "services/control/state/alarm.h"
 
 namespace railweave::api {
 

@@ -1,7 +1,7 @@
 // An alarm as answers have it. Private to this folder.
 #pragma once
 
-#include "services/control/alarm.h"
+#include "services/control/state/alarm.h"
 #include "services/json/json_out.h"
 
 namespace railweave::api {

@@ -1,7 +1,7 @@
 // What a job's communication takes beside other jobs, as JSON. Private to this folder.
 #pragma once
 
-#include "services/control/contention_book.h"
+#include "services/control/views/contention_book.h"
 #include "services/json/json_out.h"
 
 namespace railweave::api {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "fabric/base/error.h"
-#include "services/control/cluster_state.h"
+#include "services/control/state/cluster_state.h"
 
 namespace railweave::api {
 

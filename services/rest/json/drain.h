@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "fabric/base/error.h"
-#include "services/control/drain_preview.h"
+#include "services/control/decide/drain_preview.h"
 
 namespace railweave::api {
 

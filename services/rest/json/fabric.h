@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "fabric/topology/checks.h"
-#include "services/control/cluster_state.h"
+#include "services/control/state/cluster_state.h"
 #include "services/rest/json/drain.h"
 
 namespace railweave::api {

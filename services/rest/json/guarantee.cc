@@ -9,7 +9,7 @@
 #include "scheduler/admission/bandwidth_admission.h"
 #include "services/control/codec/fabric_event_json.h"
 #include "services/control/codec/guarantee_json.h"
-#include "services/control/job_ports.h"
+#include "services/control/views/job_ports.h"
 #include "services/json/time_text.h"
 #include "services/rest/json/certificate.h"
 #include "services/rest/json/guarantee_value.h"

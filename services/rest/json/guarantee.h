@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "services/control/command.h"
-#include "services/control/guarantee_book.h"
-#include "services/control/guarantee_routes.h"
+#include "services/control/events/command.h"
+#include "services/control/guarantees/routes.h"
 #include "services/control/live/subnet_status.h"
+#include "services/control/views/guarantee_book.h"
 #include "services/rest/json/rank_text.h"
 
 namespace railweave::api {

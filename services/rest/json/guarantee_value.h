@@ -2,7 +2,7 @@
 #pragma once
 
 #include "scheduler/admission/source_cap.h"
-#include "services/control/job_guarantee.h"
+#include "services/control/state/job_guarantee.h"
 #include "services/json/json_out.h"
 
 namespace railweave::api {

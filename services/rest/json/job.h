@@ -11,9 +11,9 @@
 #include "scheduler/placement/placement.h"
 #include "scheduler/placement/placement_fabric.h"
 #include "scheduler/queue/wait_reason.h"
-#include "services/control/command.h"
-#include "services/control/contention_book.h"
-#include "services/control/job.h"
+#include "services/control/events/command.h"
+#include "services/control/state/job.h"
+#include "services/control/views/contention_book.h"
 #include "services/rest/json/rank_text.h"
 
 namespace railweave::api {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "scheduler/queue/wait_reason.h"
-#include "services/control/job.h"
+#include "services/control/state/job.h"
 #include "services/json/json_out.h"
 
 namespace railweave::api {

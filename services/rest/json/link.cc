@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "services/control/link_state.h"
+#include "services/control/state/link_state.h"
 #include "services/json/time_text.h"
 #include "services/rest/json/alarm_value.h"
 #include "services/rest/json/drain_value.h"

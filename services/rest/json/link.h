@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "services/control/cluster_state.h"
 #include "services/control/live/live_fabric.h"
+#include "services/control/state/cluster_state.h"
 #include "services/rest/json/drain.h"
 
 namespace railweave::api {

@@ -8,9 +8,9 @@
 #include "fabric/base/error.h"
 #include "scheduler/queue/defragment.h"
 #include "scheduler/queue/stranded.h"
-#include "services/control/command.h"
-#include "services/control/job_repair.h"
-#include "services/control/queue_runner.h"
+#include "services/control/decide/queue_runner.h"
+#include "services/control/events/command.h"
+#include "services/control/guarantees/job_repair.h"
 
 namespace railweave::api {
 

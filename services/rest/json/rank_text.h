@@ -7,7 +7,7 @@
 
 #include "fabric/base/error.h"
 #include "scheduler/placement/placement_fabric.h"
-#include "services/control/job.h"
+#include "services/control/state/job.h"
 
 namespace railweave::api {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "fabric/drivers/linux_tc/tc_commands.h"
-#include "services/control/job_ports.h"
-#include "services/control/nvlink_ownership.h"
+#include "services/control/views/job_ports.h"
+#include "services/control/views/nvlink_ownership.h"
 #include "services/rest/json/guarantee.h"
 #include "services/rest/json/guarantee_value.h"
 #include "services/rest/json/rate_value.h"

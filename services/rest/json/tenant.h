@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "fabric/base/error.h"
-#include "services/control/tenant.h"
+#include "services/control/state/tenant.h"
 
 namespace railweave::api {
 

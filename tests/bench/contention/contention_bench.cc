@@ -6,8 +6,8 @@
 #include <benchmark/benchmark.h>
 
 #include "fabric/generate/generate.h"
-#include "services/control/contention_book.h"
-#include "services/control/placer_cache.h"
+#include "services/control/views/contention_book.h"
+#include "services/control/views/placer_cache.h"
 
 namespace railweave::control {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "fabric/base/check.h"
 #include "fabric/generate/generate.h"
-#include "services/control/apply.h"
-#include "services/control/decide.h"
-#include "services/control/guarantee_recheck.h"
+#include "services/control/decide/decide.h"
+#include "services/control/events/apply.h"
+#include "services/control/guarantees/recheck.h"
 
 namespace railweave::control {
 namespace {

@@ -1,5 +1,5 @@
 // What jobs slow each other by: one shared uplink by hand, nobody else, and a book that caught up against a fresh one.
-#include "services/control/contention_book.h"
+#include "services/control/views/contention_book.h"
 
 #include <random>
 

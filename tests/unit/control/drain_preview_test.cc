@@ -1,5 +1,5 @@
 // What draining would do, against searches that follow every cable.
-#include "services/control/drain_preview.h"
+#include "services/control/decide/drain_preview.h"
 
 #include <deque>
 #include <map>
@@ -8,7 +8,7 @@
 
 #include "fabric/formats/attach_gpus.h"
 #include "fabric/routing/route_trace.h"
-#include "services/control/reachable_parts.h"
+#include "services/control/views/reachable_parts.h"
 #include "tests/support/fat_trees.h"
 #include "tests/unit/control/control_fixture.h"
 

@@ -1,7 +1,7 @@
 // Drains, modes, link states and alarms as durable state.
-#include "services/control/drain.h"
+#include "services/control/state/drain.h"
 
-#include "services/control/apply.h"
+#include "services/control/events/apply.h"
 #include "tests/unit/control/control_fixture.h"
 
 namespace railweave::control {

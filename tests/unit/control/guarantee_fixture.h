@@ -7,8 +7,8 @@
 
 #include "fabric/topology/topology_builder.h"
 #include "gtest/gtest.h"
-#include "services/control/apply.h"
-#include "services/control/decide.h"
+#include "services/control/decide/decide.h"
+#include "services/control/events/apply.h"
 
 namespace railweave::control::testing {
 

@@ -5,13 +5,13 @@
 #include <random>
 
 #include "fabric/capacity/route_changes.h"
-#include "services/control/admitted_placement.h"
-#include "services/control/drain_preview.h"
-#include "services/control/follow_up.h"
-#include "services/control/guarantee_alarms.h"
-#include "services/control/guarantee_coverage.h"
-#include "services/control/guarantee_recheck.h"
-#include "services/control/guarantee_routes.h"
+#include "services/control/decide/drain_preview.h"
+#include "services/control/decide/follow_up.h"
+#include "services/control/guarantees/admitted_placement.h"
+#include "services/control/guarantees/alarms.h"
+#include "services/control/guarantees/coverage.h"
+#include "services/control/guarantees/recheck.h"
+#include "services/control/guarantees/routes.h"
 #include "tests/unit/control/guarantee_fixture.h"
 
 namespace railweave::control {

@@ -2,10 +2,10 @@
 // contracts.
 #include <random>
 
-#include "services/control/admitted_placement.h"
-#include "services/control/guarantee_gate.h"
-#include "services/control/guarantee_recheck.h"
-#include "services/control/nvlink_ownership.h"
+#include "services/control/guarantees/admitted_placement.h"
+#include "services/control/guarantees/gate.h"
+#include "services/control/guarantees/recheck.h"
+#include "services/control/views/nvlink_ownership.h"
 #include "tests/unit/control/control_fixture.h"
 #include "tests/unit/control/guarantee_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "services/control/host_jobs.h"
+#include "services/control/views/host_jobs.h"
 
 #include "tests/unit/control/control_fixture.h"
 

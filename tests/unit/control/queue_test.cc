@@ -3,8 +3,8 @@
 #include <random>
 #include <set>
 
-#include "services/control/job_repair.h"
-#include "services/control/queue_runner.h"
+#include "services/control/decide/queue_runner.h"
+#include "services/control/guarantees/job_repair.h"
 #include "tests/unit/control/control_fixture.h"
 
 namespace railweave::control {

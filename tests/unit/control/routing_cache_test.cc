@@ -1,4 +1,4 @@
-#include "services/control/routing_cache.h"
+#include "services/control/views/routing_cache.h"
 
 #include <thread>
 #include <vector>

@@ -6,7 +6,7 @@
 
 #include "fabric/generate/generate.h"
 #include "scheduler/placement/placer.h"
-#include "services/control/apply.h"
+#include "services/control/events/apply.h"
 
 namespace railweave::api {
 namespace {

@@ -11,7 +11,7 @@
 #include "fabric/generate/generate.h"
 #include "scheduler/placement/placer.h"
 #include "scheduler/placement/rank_map.h"
-#include "services/control/apply.h"
+#include "services/control/events/apply.h"
 
 namespace railweave::api {
 namespace {

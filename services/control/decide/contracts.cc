@@ -1,0 +1,218 @@
+#include "services/control/decide/contracts.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "services/control/decide/refusal.h"
+#include "services/control/events/apply.h"
+#include "services/control/guarantees/admitted_placement.h"
+
+namespace railweave::control {
+namespace {
+
+bool same_classes(const fabric::QosClasses& a, const fabric::QosClasses& b) {
+  return std::ranges::equal(a, b, [](const fabric::QosClass& x, const fabric::QosClass& y) {
+    return x.name == y.name && x.share_permille == y.share_permille && x.priority == y.priority && x.bound == y.bound &&
+           x.lossless == y.lossless && x.dscp == y.dscp;
+  });
+}
+
+bool has_class(const fabric::QosClasses& classes, const std::string& name) {
+  return std::ranges::any_of(classes, [&](const auto& one) { return one.name == name; });
+}
+
+// Jobs that do not fit, and where.
+struct Misfits {
+  std::string jobs;
+  std::size_t count = 0;
+  std::vector<BlockedLink> links;
+
+  void add(JobId job, std::vector<BlockedLink> blocked) {
+    if (++count <= 10) jobs += (jobs.empty() ? "" : ", ") + to_string(job);
+    for (auto& link : blocked) {
+      link.wanted_by = to_string(job);
+      if (links.size() < 32) links.push_back(std::move(link));
+    }
+  }
+  [[nodiscard]] Rejection refusal(std::string code, const std::string& why) const {
+    std::string text = std::to_string(count) + " present job(s) would not fit: " + jobs + (count > 10 ? "..." : "");
+    if (!why.empty()) text += " (" + why + ")";
+    return {{ErrorKind::conflict, std::move(code), std::move(text), {}, "end these jobs first, or promise less"},
+            nullptr,
+            links};
+  }
+};
+
+bool alike(const JobGuarantee& a, const JobGuarantee& b) {
+  return a.qos_class == b.qos_class && a.promise == b.promise && a.rate == b.rate && a.most == b.most &&
+         a.reserved_permille == b.reserved_permille && a.survives_link_failure == b.survives_link_failure;
+}
+
+// The tenant's jobs get what the new contract gives them, in order of their admission.
+std::optional<Rejection> amend_jobs(const ClusterState& state, const scheduler::Contract& terms, std::uint16_t pkey,
+                                    GuaranteeBook& book, std::vector<EventBody>& events) {
+  std::vector<JobPtr> jobs;
+  state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
+    if (job->holds_gpus() && job->spec.tenant == terms.tenant) jobs.push_back(job);
+    return true;
+  });
+  if (jobs.empty()) return std::nullopt;
+  ClusterState after = state;
+  apply(after, Event{state.seq + 1, state.term, 0, {}, ContractPut{terms, pkey}});
+  std::ranges::stable_sort(jobs, {}, [&](const JobPtr& job) { return guarantee_order(*state.queue_rules, *job); });
+  Misfits misfits;
+  std::string why;
+  const auto refuse_job = [&](JobId job, const Rejection& rejection) {
+    if (why.empty()) why = rejection.error.message;
+    misfits.add(job, rejection.links);
+  };
+  fabric::Ledger ledger;
+  bool at_state = false;
+  // Those that are changed make room for each other first.
+  std::vector<std::pair<JobPtr, std::optional<scheduler::Contract>>> changed;
+  for (const auto& job : jobs) {
+    auto own = job_terms(after, job->spec);
+    if (!own) {
+      refuse_job(job->id, {own.error(), nullptr});
+      continue;
+    }
+    if (!*own && !job->guarantee) continue;
+    if (!at_state) {
+      if (auto brought = book.bring_to(state); !brought) return Rejection{brought.error(), nullptr};
+      ledger = book.ledger();
+      at_state = true;
+    }
+    for (const auto& held : ledger.reservations_of(to_string(job->id))) {
+      (void)ledger.release(held->job, held->qos_class);
+    }
+    changed.emplace_back(job, std::move(*own));
+  }
+  for (const auto& [job, own] : changed) {
+    GuaranteeChanged event{job->id, terms.tenant, GuaranteeChange::amended, {}, 0};
+    if (own) {
+      auto granted = grant(after, {to_string(job->id), job->spec, job->placement, *own}, ledger, book);
+      if (!granted) {
+        if (granted.error().error.code == "admission.tooManyFailures") return std::move(granted.error());
+        refuse_job(job->id, granted.error());
+        continue;
+      }
+      if (granted->reservation) ledger.reserve(granted->reservation);
+      event.guarantee = std::move(granted->guarantee);
+      if (job->guarantee) {
+        if (alike(*job->guarantee, *event.guarantee)) continue;
+        event.guarantee->admitted_seq = job->guarantee->admitted_seq;
+        event.guarantee->at_risk_total_us = job->guarantee->at_risk_total_us;
+      }
+    }
+    events.emplace_back(std::move(event));
+  }
+  if (misfits.count == 0) return std::nullopt;
+  return misfits.refusal("contracts.jobsDoNotFit", why);
+}
+
+// What is reserved now, under other shares.
+std::optional<Rejection> refit(const ClusterState& state, const fabric::QosClasses& classes, GuaranteeBook& book) {
+  if (state.guaranteed->empty()) return std::nullopt;
+  if (auto brought = book.bring_to(state); !brought) return Rejection{brought.error(), nullptr};
+  Misfits misfits;
+  fabric::Ledger ledger(fabric::whole_capacities_mbps(state.view), fabric::capacity_rules(classes));
+  for (const JobId id : *state.guaranteed) {
+    const auto& name = state.jobs.find(id)->guarantee->qos_class;
+    const auto at = std::ranges::find(classes, name, &fabric::QosClass::name);
+    if (at == classes.end()) {
+      misfits.add(id, {});
+      continue;
+    }
+    for (const auto& held : book.ledger().reservations_of(to_string(id))) {
+      auto moved = std::make_shared<fabric::Reservation>(*held);
+      moved->qos_class = static_cast<std::uint8_t>(at - classes.begin());
+      std::vector<scheduler::Rejected::Where> full;
+      for (auto& link : ledger.full_links(moved->loads, moved->qos_class)) {
+        full.push_back({scheduler::directed_link_text(state.topology(), link.link), std::move(link)});
+      }
+      if (!full.empty()) misfits.add(id, blocked_links(full));
+      ledger.reserve(std::move(moved));
+    }
+  }
+  if (misfits.count == 0) return std::nullopt;
+  return misfits.refusal("qosClasses.jobsDoNotFit", {});
+}
+
+}  // namespace
+
+std::expected<Decision, Rejection> decide_contract(const ClusterState& state, const PutContract& command,
+                                                   PlacerCache& placers) {
+  const std::string& tenant = command.terms.tenant;
+  const auto present = state.contracts->find(tenant);
+  const std::uint64_t version = present == state.contracts->end() ? 0 : present->second.version;
+  if (command.if_version && *command.if_version != version) {
+    return refuse_version("the contract", *command.if_version, version);
+  }
+  if (const auto checked = scheduler::check_contract(command.terms); !checked) {
+    return std::unexpected(Rejection{checked.error(), nullptr});
+  }
+  if (!state.tenants->contains(tenant)) {
+    return refuse(ErrorKind::notFound, "tenants.notFound", "there is no tenant '" + tenant + "'",
+                  "create it first: PUT /v1/tenants/" + tenant);
+  }
+  for (const auto& name : command.terms.classes) {
+    if (has_class(*state.qos_classes, name)) continue;
+    return refuse(ErrorKind::impossible, "contracts.unknownClass", "there is no class '" + name + "'",
+                  "GET /v1/qos-classes lists them");
+  }
+  if (version != 0 && present->second.terms == command.terms) return Decision{};
+  const std::uint16_t pkey = version != 0 ? present->second.pkey : free_pkey(*state.contracts);
+  if (pkey == 0) {
+    return refuse(ErrorKind::conflict, "contracts.noKeys", "all partition keys are taken by other contracts",
+                  "remove contracts that nobody uses");
+  }
+  std::vector<EventBody> events{ContractPut{command.terms, pkey}};
+  if (auto refused = amend_jobs(state, command.terms, pkey, placers.guarantees(), events)) {
+    return std::unexpected(std::move(*refused));
+  }
+  return Decision{std::move(events), {}, false};
+}
+
+std::expected<Decision, Rejection> decide_contract(const ClusterState& state, const RemoveContract& command) {
+  const auto present = state.contracts->find(command.tenant);
+  if (present == state.contracts->end()) {
+    return refuse(ErrorKind::notFound, "contracts.notFound", "tenant '" + command.tenant + "' has no contract",
+                  "GET /v1/contracts lists them");
+  }
+  if (command.if_version && *command.if_version != present->second.version) {
+    return refuse_version("the contract", *command.if_version, present->second.version);
+  }
+  std::string jobs;
+  for (const JobId id : *state.guaranteed) {
+    if (state.jobs.find(id)->spec.tenant == command.tenant) jobs += (jobs.empty() ? "" : ", ") + to_string(id);
+  }
+  if (!jobs.empty()) {
+    return refuse(ErrorKind::conflict, "contracts.inUse", "guarantees of present jobs rest on the contract: " + jobs,
+                  "end these jobs first, or put the contract with guaranteedGbps 0");
+  }
+  return Decision{{ContractRemoved{command.tenant}}, {}, false};
+}
+
+std::expected<Decision, Rejection> decide_contract(const ClusterState& state, const PutQosClasses& command,
+                                                   PlacerCache& placers) {
+  if (command.if_version && *command.if_version != state.qos_version) {
+    return refuse_version("the list of classes", *command.if_version, state.qos_version);
+  }
+  if (const auto checked = fabric::check_qos_classes(command.classes); !checked) {
+    return std::unexpected(Rejection{checked.error(), nullptr});
+  }
+  if (same_classes(command.classes, *state.qos_classes)) return Decision{};
+  for (const auto& [tenant, contract] : *state.contracts) {
+    for (const auto& name : contract.terms.classes) {
+      if (has_class(command.classes, name)) continue;
+      return refuse(ErrorKind::conflict, "qosClasses.inUse",
+                    "the contract of " + tenant + " names class " + name + ", which would be gone",
+                    "change the contract first");
+    }
+  }
+  if (auto refused = refit(state, command.classes, placers.guarantees())) return std::unexpected(std::move(*refused));
+  return Decision{{QosClassesPut{command.classes}}, {}, false};
+}
+
+}  // namespace railweave::control

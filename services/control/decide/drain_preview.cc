@@ -1,0 +1,239 @@
+#include "services/control/decide/drain_preview.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "services/control/guarantees/recheck.h"
+#include "services/control/views/host_jobs.h"
+#include "services/control/views/reachable_parts.h"
+
+namespace railweave::control {
+namespace {
+
+using fabric::DestinationId;
+using fabric::HostId;
+using fabric::PlaneId;
+using fabric::PortId;
+using fabric::SwitchId;
+using fabric::Topology;
+
+HostId host_of(const Topology& topology, PortId port) {
+  const auto hca = topology.hca_of(port);
+  return hca ? topology.host(hca) : HostId();
+}
+
+std::set<HostId> hosts_of(const Topology& topology, const Job& job) {
+  std::set<HostId> hosts;
+  for (const auto gpu : job.placement.gpu_of_rank) hosts.insert(topology.host(gpu));
+  return hosts;
+}
+
+// Entries that differ between two tables of one scope, by destination.
+struct ChangedTables {
+  std::vector<bool> destinations;
+  std::uint64_t entries = 0, switches = 0;
+
+  ChangedTables(const fabric::ForwardingTables& before, const fabric::ForwardingTables& after)
+      : destinations(before.scope().destinations().size()) {
+    for (const auto id : before.scope().planes()) {
+      if (before.shares_plane(after, id)) continue;
+      const auto& a = before.plane(id);
+      const auto& b = after.plane(id);
+      const std::size_t first = before.scope().plane(id).first_destination;
+      for (std::size_t s = 0; s < a.switches(); ++s) {
+        const auto entries_before = entries;
+        for (std::size_t tile = 0; tile < a.tiles_per_row(); ++tile) {
+          if (a.shares_tile(b, s, tile)) continue;
+          const std::size_t begin = tile * a.tile_entries();
+          const std::size_t end = std::min(begin + a.tile_entries(), a.destinations());
+          for (std::size_t d = begin; d < end; ++d) {
+            if (a.at(s, d) == b.at(s, d)) continue;
+            destinations[first + d] = true;
+            ++entries;
+          }
+        }
+        switches += entries != entries_before ? 1 : 0;
+      }
+    }
+  }
+};
+
+// Whether packets from one switch to a destination would meet an entry that changes.
+bool meets_change(const FabricRoutes& before, const fabric::ForwardingTables& after, SwitchId from, DestinationId to) {
+  const auto& scope = before.scope();
+  const auto& topology = scope.topology();
+  const auto& tables = before.routing.tables;
+  SwitchId at = from;
+  for (std::size_t hops = 0; hops <= topology.switches().size() && at; ++hops) {
+    const auto port = tables.out_port(at, to);
+    if (port != after.out_port(at, to)) return true;
+    if (at == scope.destination(to).home || port == fabric::kNoPort || port == fabric::kPortZero) return false;
+    const auto ports = topology.ports(at);
+    if (port > ports.size()) return false;
+    const PortId peer = topology.peer(ports[port - 1]);
+    at = peer ? topology.switch_of(peer) : SwitchId();
+  }
+  return false;
+}
+
+bool is_rerouted(const FabricRoutes& before, const fabric::ForwardingTables& after, const ChangedTables& changed,
+                 const std::set<HostId>& hosts) {
+  if (hosts.size() < 2) return false;
+  const auto& scope = before.scope();
+  const auto& topology = scope.topology();
+  std::set<SwitchId> sources;
+  std::vector<DestinationId> targets;
+  for (const HostId host : hosts) {
+    for (const auto hca : topology.hcas(host)) {
+      for (const PortId port : topology.ports(hca)) {
+        const auto destination = scope.find(port);
+        if (!destination) continue;
+        sources.insert(scope.destination(destination).home);
+        if (changed.destinations[destination.index()]) targets.push_back(destination);
+      }
+    }
+  }
+  return std::ranges::any_of(targets, [&](DestinationId to) {
+    return std::ranges::any_of(sources, [&](SwitchId from) {
+      return scope.plane_of(from) == scope.plane_of(to) && meets_change(before, after, from, to);
+    });
+  });
+}
+
+double least_capacity(const fabric::RoutingScope& scope, const fabric::FabricView& view) {
+  struct Rates {
+    double cabled = 0, left = 0;
+  };
+  std::map<std::tuple<PlaneId, std::uint8_t, std::uint8_t>, Rates> by_tiers;
+  const auto& topology = view.topology();
+  for (const auto link : topology.links()) {
+    if (!topology.joins_switches(link)) continue;
+    const SwitchId a = topology.switch_of(topology.a(link));
+    const SwitchId b = topology.switch_of(topology.b(link));
+    const auto [low, high] = std::minmax({topology.tier(a), topology.tier(b)});
+    const double rate = std::max<double>(1, static_cast<double>(topology.rate(link).value()));
+    auto& rates = by_tiers[{scope.plane_of(a), low, high}];
+    rates.cabled += rate;
+    if (view.carries_transit(link)) rates.left += rate;
+  }
+  double least = 1;
+  for (const auto& [tiers, rates] : by_tiers) least = std::min(least, rates.left / rates.cabled);
+  return least;
+}
+
+std::string some(const std::vector<std::string>& names) {
+  constexpr std::size_t kNamed = 5;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > kNamed ? text + " and " + std::to_string(names.size() - kNamed) + " more" : text;
+}
+
+std::string end_port_text(const Topology& topology, PortId port) {
+  const HostId host = host_of(topology, port);
+  if (!host) return topology.port_text(port);
+  return std::string(topology.name(host)) + "/" + std::string(topology.device(topology.hca_of(port)));
+}
+
+// The node whose cable the target is; none: it is something else.
+HostId host_at(const Topology& topology, const DrainTarget& target) {
+  if (target.kind != DrainKind::link) return {};
+  const auto link = topology.find_link(target.id);
+  if (!link) return {};
+  const HostId a = host_of(topology, topology.a(link));
+  return a ? a : host_of(topology, topology.b(link));
+}
+
+void object(DrainPreview& preview, const ClusterState& state) {
+  const Topology& topology = state.topology();
+  const HostId own = host_at(topology, preview.target);
+  // Taking a node's cable away is what was asked for; a node that is drained expects no traffic.
+  std::vector<std::string> cut;
+  for (const PortId port : preview.cut_off) {
+    const HostId host = host_of(topology, port);
+    if (host && (host == own || state.view.drained(host))) continue;
+    cut.push_back(end_port_text(topology, port));
+  }
+  if (!cut.empty()) {
+    preview.objections.push_back("it cuts off " + std::to_string(cut.size()) +
+                                 (cut.size() == 1 ? " end port: " : " end ports: ") + some(cut));
+  }
+  if (own && state.allocations[own.index()].used != 0 && !state.view.drained(own)) {
+    preview.objections.push_back("jobs run on " + std::string(topology.name(own)) + ", whose cable it is");
+  }
+  if (preview.tables && !preview.tables->sound) {
+    preview.objections.emplace_back(
+        "the tables for what is left are not sound: they leave out what is connected, or can deadlock");
+  }
+}
+
+template <class Visit>
+void for_each_running(const ClusterState& state, Visit visit) {
+  state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
+    if (job->holds_gpus()) visit(*job);
+    return true;
+  });
+}
+
+}  // namespace
+
+DrainPreview preview_node_drain(const ClusterState& state, const DrainTarget& target) {
+  DrainPreview preview{.target = target, .view_version = state.view_version};
+  const HostId host = state.topology().find_host(target.id);
+  if (!host) return preview;
+  const HostJobs jobs(state);
+  for (const JobPtr& job : jobs.on(host)) {
+    preview.jobs.push_back({.id = job->id, .name = job->spec.name, .tenant = job->spec.tenant, .on_it = true});
+  }
+  return preview;
+}
+
+Result<DrainPreview> preview_drain(const ClusterState& state, const FabricRoutes& before, const DrainTarget& target) {
+  if (target.kind == DrainKind::node) return preview_node_drain(state, target);
+  const Topology& topology = state.topology();
+  fabric::FabricView view = state.view;
+  mark_drained(view, target, true);
+  const auto after = reroute(before, view);
+  if (!after) return std::unexpected(after.error());
+
+  DrainPreview preview{.target = target, .view_version = state.view_version};
+  preview.cut_off = find_cut_off(state.view, view);
+  const ChangedTables changed(before.routing.tables, (*after)->routing.tables);
+  preview.tables = DrainPreview::Tables{.changed_entries = changed.entries,
+                                        .changed_switches = changed.switches,
+                                        .max_link_load_before = before.audit().max_link_load,
+                                        .max_link_load_after = (*after)->audit(&before).max_link_load,
+                                        .sound = (*after)->audit(&before).sound()};
+  preview.residual_capacity = least_capacity(before.scope(), view);
+
+  std::set<HostId> cut_hosts;
+  for (const PortId port : preview.cut_off) {
+    if (const HostId host = host_of(topology, port)) cut_hosts.insert(host);
+  }
+  for_each_running(state, [&](const Job& job) {
+    const auto hosts = hosts_of(topology, job);
+    AffectedJob affected{.id = job.id, .name = job.spec.name, .tenant = job.spec.tenant};
+    affected.cut_off = std::ranges::any_of(hosts, [&](HostId host) { return cut_hosts.contains(host); });
+    affected.rerouted = is_rerouted(before, (*after)->routing.tables, changed, hosts);
+    if (affected.cut_off || affected.rerouted) preview.jobs.push_back(std::move(affected));
+  });
+  object(preview, state);
+  return preview;
+}
+
+void preview_guarantees(const ClusterState& state, GuaranteeBook& book, DrainPreview& preview) {
+  if (state.guaranteed->empty() || preview.target.kind == DrainKind::node) return;
+  ClusterState after = state;
+  mark_drained(after.view, preview.target, true);
+  after.view_version = state.seq + 1;
+  for (const auto& body : guarantee_changes(state, after, book, 1)) {
+    const auto* changed = std::get_if<GuaranteeChanged>(&body);
+    if (changed == nullptr || changed->change != GuaranteeChange::at_risk) continue;
+    const JobGuarantee& lost = *changed->guarantee;
+    preview.guarantees_at_risk.push_back({changed->job, changed->tenant, lost.qos_class, lost.reason, lost.links});
+  }
+}
+
+}  // namespace railweave::control

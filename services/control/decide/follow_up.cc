@@ -1,0 +1,74 @@
+#include "services/control/decide/follow_up.h"
+
+#include <algorithm>
+
+#include "services/control/guarantees/coverage.h"
+#include "services/control/guarantees/job_repair.h"
+#include "services/control/guarantees/recheck.h"
+#include "services/control/guarantees/repair.h"
+
+namespace railweave::control {
+namespace {
+
+bool is_empty(const ClusterState& state, const std::string& node) {
+  const auto host = state.topology().find_host(node);
+  return !host || state.allocations[host.index()].used == 0;
+}
+
+}  // namespace
+
+std::vector<EventBody> FollowUp::next(const ClusterState& state, std::int64_t now_us) {
+  auto events = find(state, now_us);
+  add_guarantee_changes(state, events, placers_.guarantees(), now_us);
+  return events;
+}
+
+std::vector<EventBody> FollowUp::find(const ClusterState& state, std::int64_t now_us) {
+  std::vector<EventBody> events;
+  for (const auto& [name, reservation] : *state.reservations) {
+    if (reservation.window.to_us <= now_us) events.emplace_back(ReservationRemoved{name, true});
+  }
+  if (!events.empty()) return events;
+
+  if (damage_checked_ != state.queue_version) {
+    events = next_damage(state, placers_);
+    if (!events.empty()) return events;
+    damage_checked_ = state.queue_version;
+  }
+  if (risk_checked_ != state.queue_version) {
+    if (auto costs = reroute_ ? other_routes_.next(state, placers_.guarantees()) : std::nullopt) {
+      return with_alarm(std::move(*costs));
+    }
+    events = next_guarantee_repair(state, placers_);
+    if (!events.empty()) return events;
+    risk_checked_ = state.queue_version;
+  }
+  if (!coverage_ran_ && !placers_.guarantees().to_cover().empty()) {
+    auto step = next_coverage(state, placers_.guarantees());
+    coverage_ran_ = step.again;
+    if (!step.events.empty()) return std::move(step.events);
+  }
+  if (!queue_ran_ && queue_.due(state, now_us)) {
+    queue_ran_ = true;
+    events = queue_.run(state, now_us);
+    if (!events.empty()) return events;
+  }
+  // Nodes that wait for their last job to end are drained with it.
+  for (const auto& [target, drain] : *state.drains) {
+    if (target.kind == DrainKind::node && drain.state != DrainState::drained && is_empty(state, target.id)) {
+      events.emplace_back(DrainAdvanced{target, DrainState::drained});
+    }
+  }
+  return events;
+}
+
+std::optional<std::int64_t> FollowUp::due_at(const ClusterState& state) const {
+  auto at = queue_.due_at(state);
+  for (const auto& [name, reservation] : *state.reservations) {
+    at = std::min(at.value_or(INT64_MAX), reservation.window.to_us);
+  }
+  if (!placers_.guarantees().to_cover().empty()) at = 0;  // goes on as soon as commands leave time
+  return at;
+}
+
+}  // namespace railweave::control

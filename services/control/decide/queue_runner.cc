@@ -1,0 +1,178 @@
+#include "services/control/decide/queue_runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+#include <utility>
+
+#include "services/control/events/apply.h"
+#include "services/control/guarantees/gate.h"
+
+namespace railweave::control {
+namespace {
+
+using scheduler::WaitCode;
+
+// Reasons that change with every cycle are one for the history: "it waits for GPUs".
+int kind_of(WaitCode code) {
+  switch (code) {
+    case WaitCode::behind:
+    case WaitCode::no_capacity:
+    case WaitCode::would_delay:
+    case WaitCode::window:
+      return 0;
+    case WaitCode::tenant_quota:
+    case WaitCode::cohort_quota:
+      return 1;
+    case WaitCode::never_fits:
+    case WaitCode::no_known_time:
+      return 2;
+    case WaitCode::not_before:
+      return 3;
+    case WaitCode::bandwidth:
+      return 4;
+  }
+  return 0;
+}
+
+int kind_of(const std::string& code) {
+  for (int i = 0; i <= static_cast<int>(WaitCode::no_known_time); ++i) {
+    if (code == scheduler::to_string(static_cast<WaitCode>(i))) return kind_of(static_cast<WaitCode>(i));
+  }
+  return -1;
+}
+
+JobPlaced placed(const ClusterState& state, const Job& waiting, const scheduler::StartedJob& start,
+                 const GuaranteeGate& gate) {
+  auto job = std::make_shared<Job>(waiting);
+  job->state = JobState::placed;
+  job->placement = start.placement;
+  job->nodes = node_names(state.topology(), job->placement.gpu_of_rank);
+  job->guarantee = gate.given(start.job);
+  return {std::move(job), start.reason()};
+}
+
+// Evictions first: their GPUs are given to those that start.
+void add_events(const ClusterState& state, const scheduler::CycleResult& result, const JobPtr& asked,
+                const GuaranteeGate& gate, std::vector<EventBody>& events) {
+  for (const auto& evicted : result.evictions) {
+    events.emplace_back(
+        JobEvicted{JobId(evicted.job), JobId(evicted.in_favour_of), evicted.lost_gpu_s, evicted.reason()});
+  }
+  for (const auto& start : result.starts) {
+    const JobPtr job = asked != nullptr && asked->id.number() == start.job ? asked : state.jobs.find(JobId(start.job));
+    events.emplace_back(placed(state, *job, start, gate));
+  }
+}
+
+scheduler::QueuedJob queued_job(const Job& job) {
+  return {job.id.number(), &job.spec, job.submitted_us, job.not_before_us};
+}
+
+}  // namespace
+
+QueueFacts::QueueFacts(const ClusterState& state, std::int64_t now_us)
+    : policy(whole_policy(*state.queue_rules, *state.tenants, *state.contracts, *state.reservations, now_us)) {
+  const bool decayed = policy.fair_share == scheduler::FairShareRule::decayed;
+  if (decayed) used = *state.used;
+  state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
+    if (job->has_ended()) return true;
+    jobs.push_back(job);
+    if (job->state == JobState::queued) {
+      queued.push_back(queued_job(*job));
+    } else {
+      std::span<const fabric::GpuId> gpus = job->placement.gpu_of_rank;
+      if (!job->placement.idle_gpus.empty()) gpus = held.emplace_back(job->placement.held_gpus());
+      running.push_back({job->id.number(), &job->spec, job->started_us, job->saved_us, gpus});
+      if (decayed) used->charge(job->spec.tenant, gpus.size(), job->started_us, now_us);
+    }
+    return true;
+  });
+}
+
+bool QueueRunner::due(const ClusterState& state, std::int64_t now_us) const {
+  const auto at = due_at(state);
+  return at && *at <= now_us;
+}
+
+std::optional<std::int64_t> QueueRunner::due_at(const ClusterState& state) const {
+  if (state.queued_jobs == 0) return std::nullopt;
+  if (more_to_do_ || state.queue_version != ran_at_version_ || fabric_ != state.placement_fabric) {
+    return not_before_us_;
+  }
+  if (view_->wake_us != 0) return std::max(view_->wake_us, not_before_us_);
+  return std::nullopt;
+}
+
+scheduler::QueueCycle& QueueRunner::cycle(const ClusterState& state) {
+  if (cycle_ == nullptr || fabric_ != state.placement_fabric) {
+    fabric_ = state.placement_fabric;
+    cycle_ = std::make_unique<scheduler::QueueCycle>(fabric_);
+    capacities_version_ = 0;
+  }
+  (void)placers_.at(state);
+  if (capacities_version_ != placers_.capacities_version()) {
+    capacities_version_ = placers_.capacities_version();
+    cycle_->set_capacities(placers_.capacities_mbps(), placers_.up_mbps());
+  }
+  cycle_->set_left(placers_.left_mbps());
+  return *cycle_;
+}
+
+std::vector<EventBody> QueueRunner::run(const ClusterState& state, std::int64_t now_us) {
+  const auto start = std::chrono::steady_clock::now();
+  const QueueFacts facts(state, now_us);
+  GuaranteeGate gate(state, placers_.guarantees());
+  auto result = cycle(state).run(state.allocations, {.policy = &facts.policy,
+                                                     .queued = facts.queued,
+                                                     .running = facts.running,
+                                                     .used = facts.used ? &*facts.used : nullptr,
+                                                     .now_us = now_us,
+                                                     .gate = &gate});
+  std::vector<EventBody> events;
+  add_events(state, result, nullptr, gate, events);
+  std::size_t notes = 0;
+  for (const auto& waiting : result.waiting) {
+    const JobPtr job = state.jobs.find(JobId(waiting.job));
+    if (notes == kMaxNotes || kind_of(job->waits) == kind_of(waiting.reason.code)) continue;
+    ++notes;
+    events.emplace_back(
+        JobWaits{job->id, std::string(scheduler::to_string(waiting.reason.code)), scheduler::text(waiting.reason)});
+  }
+  more_to_do_ = !result.starts.empty() || !result.evictions.empty() || notes == kMaxNotes;
+  ran_at_version_ = state.queue_version;
+  auto view = std::make_shared<QueueView>();
+  view->seq = state.seq;
+  view->time_us = now_us;
+  view->wake_us = result.wake_us;
+  view->cycles = view_->cycles + 1;
+  view->waiting = std::move(result.waiting);
+  view->took_us =
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
+  not_before_us_ = rest_ == 0 ? 0 : now_us + view->took_us * (1 + rest_);
+  view_ = std::move(view);
+  return events;
+}
+
+QueueRunner::Verdict QueueRunner::ask(const ClusterState& state, const JobPtr& job, std::int64_t now_us) {
+  QueueFacts facts(state, now_us);
+  facts.queued.push_back(queued_job(*job));
+  GuaranteeGate gate(state, placers_.guarantees());
+  auto result = cycle(state).run(state.allocations, {.policy = &facts.policy,
+                                                     .queued = facts.queued,
+                                                     .running = facts.running,
+                                                     .used = facts.used ? &*facts.used : nullptr,
+                                                     .now_us = now_us,
+                                                     .gate = &gate});
+  Verdict verdict;
+  const auto started = std::ranges::find(result.starts, job->id.number(), &scheduler::StartedJob::job);
+  if (started != result.starts.end()) {
+    add_events(state, result, job, gate, verdict.events);
+    return verdict;
+  }
+  const auto waits = std::ranges::find(result.waiting, job->id.number(), &scheduler::WaitingJob::job);
+  if (waits != result.waiting.end()) verdict.reason = std::move(waits->reason);
+  return verdict;
+}
+
+}  // namespace railweave::control

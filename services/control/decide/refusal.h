@@ -1,0 +1,23 @@
+// How decisions say no.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "services/control/events/command.h"
+
+namespace railweave::control {
+
+inline std::unexpected<Rejection> refuse(ErrorKind kind, std::string code, std::string message, std::string hint = {}) {
+  return std::unexpected(Rejection{{kind, std::move(code), std::move(message), {}, std::move(hint)}, nullptr});
+}
+
+// what: "the tenant"
+inline std::unexpected<Rejection> refuse_version(const std::string& what, std::uint64_t asked, std::uint64_t present) {
+  return refuse(ErrorKind::precondition, "precondition.versionDiffers",
+                what + " has changed: its version is " + std::to_string(present) + ", not " + std::to_string(asked),
+                "read it again, then repeat the change");
+}
+
+}  // namespace railweave::control

@@ -1,0 +1,369 @@
+#include "services/control/events/apply.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "fabric/base/check.h"
+#include "scheduler/placement/summary.h"
+
+namespace railweave::control {
+namespace {
+
+template <class T, class Change>
+void change(std::shared_ptr<const T>& table, Change apply_change) {
+  auto changed = std::make_shared<T>(*table);
+  apply_change(*changed);
+  table = std::move(changed);
+}
+
+void forget_oldest_ended(ClusterState& state) {
+  if (state.ended->size() <= ClusterState::kMaxEndedJobs) return;
+  change(state.ended, [&](auto& ended) {
+    const JobPtr oldest = state.jobs.find(ended.front());
+    if (!oldest->idempotency_key.empty()) state.idempotency.erase(oldest->idempotency_key);
+    state.jobs.erase(oldest->id);
+    ended.pop_front();
+  });
+}
+
+struct Apply {
+  ClusterState& state;
+  const Event& event;
+
+  void operator()(const TopologyAccepted& body) const {
+    const fabric::TopologyPtr before = state.accepted.topology;
+    state.accepted = {before, body.digest, body.source, event.seq};
+    state.set_topology(body.topology);
+    state.view_version = event.seq;
+    // Jobs keep their nodes and GPUs by name; decide() has ended those that the new fabric cannot hold.
+    std::vector<JobPtr> moved;
+    state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
+      auto renamed = std::make_shared<Job>(*job);
+      if (job->holds_gpus()) {
+        const auto gpus = map_gpus(*before, *body.topology, job->placement.gpu_of_rank);
+        RAILWEAVE_CHECK(gpus.has_value(), "decide() ends the jobs that a new fabric cannot hold");
+        renamed->placement.gpu_of_rank = *gpus;
+        // An idle GPU that is gone is no loss to what runs.
+        renamed->placement.idle_gpus.clear();
+        for (const auto gpu : job->placement.idle_gpus) {
+          if (const auto idle = map_gpus(*before, *body.topology, {gpu}))
+            renamed->placement.idle_gpus.push_back(idle->front());
+        }
+        std::ranges::sort(renamed->placement.idle_gpus);
+      } else {
+        renamed->placement.gpu_of_rank.clear();
+        renamed->placement.idle_gpus.clear();
+      }
+      moved.push_back(std::move(renamed));
+      return true;
+    });
+    for (const auto& job : moved) {
+      state.jobs.put(job);
+      if (job->holds_gpus()) state.hold_gpus(*job, true);
+    }
+    change(state.reservations, [&](auto& reservations) {
+      for (auto& [name, reservation] : reservations) {
+        std::vector<fabric::GpuId> kept;  // GPUs that are gone are not set aside any more
+        for (const auto gpu : reservation.window.gpus) {
+          if (const auto mapped = map_gpus(*before, *body.topology, {gpu})) kept.push_back(mapped->front());
+        }
+        reservation.window.gpus = std::move(kept);
+      }
+    });
+    state.queue_version = event.seq;
+  }
+
+  void operator()(const TenantPut& body) const {
+    change(state.tenants, [&](auto& tenants) {
+      Tenant tenant = body.tenant;
+      tenant.version = event.seq;
+      tenants.insert_or_assign(tenant.name, std::move(tenant));
+    });
+    state.queue_version = event.seq;
+  }
+
+  void operator()(const TenantRemoved& body) const {
+    change(state.tenants, [&](auto& tenants) { tenants.erase(body.name); });
+  }
+
+  void operator()(const JobQueued& body) const {
+    auto job = std::make_shared<Job>(*body.job);
+    job->version = event.seq;
+    job->state = JobState::queued;
+    job->history.clear();
+    job->note({event.time_us, event.seq, JobState::queued, "", event.actor});
+    state.next_job = std::max(state.next_job, job->id.number() + 1);
+    state.queue_version = event.seq;
+    state.restore(std::move(job));
+  }
+
+  void operator()(const JobPlaced& body) const {
+    auto job = std::make_shared<Job>(*body.job);
+    const JobPtr before = state.jobs.find(job->id);
+    job->history.clear();
+    if (before != nullptr) {
+      RAILWEAVE_CHECK(before->state == JobState::queued, "a job is placed once at a time");
+      job->history = before->history;
+      --state.queued_jobs;
+    }
+    job->version = event.seq;
+    job->state = JobState::placed;
+    job->started_us = event.time_us;
+    job->saved_us = 0;
+    job->waits.clear();
+    job->note({event.time_us, event.seq, JobState::placed, body.reason, event.actor});
+    if (job->guarantee) job->guarantee->admitted_seq = event.seq;
+    state.next_job = std::max(state.next_job, job->id.number() + 1);
+    state.queue_version = event.seq;
+    state.restore(std::move(job));
+  }
+
+  void operator()(const JobWaits& body) const {
+    change_job(body.id, [&](Job& job) {
+      job.waits = body.code;
+      job.note({event.time_us, event.seq, JobState::queued, body.text, event.actor});
+    });
+  }
+
+  void operator()(const JobEvicted& body) const {
+    change_job(body.id, [&](Job& job) {
+      give_back(job);
+      job.placement = {};
+      job.nodes.clear();
+      job.guarantee.reset();
+      job.state = JobState::queued;
+      job.started_us = job.saved_us = 0;
+      job.damage.clear();
+      ++state.queued_jobs;
+      job.note({event.time_us, event.seq, JobState::queued, body.reason, event.actor});
+    });
+    state.queue_version = event.seq;
+  }
+
+  void operator()(const JobMoved& body) const {
+    change_job(body.id, [&](Job& job) {
+      state.hold_gpus(job, false);
+      job.placement.gpu_of_rank = body.gpu_of_rank;
+      job.placement.idle_gpus = body.idle_gpus;
+      scheduler::summarize(*state.placement_fabric, job.spec.parallelism, job.placement);
+      job.placement.predicted = body.predicted;
+      job.nodes = node_names(state.topology(), body.gpu_of_rank);
+      job.damage.clear();
+      state.hold_gpus(job, true);
+      job.note({event.time_us, event.seq, JobState::placed, body.reason, event.actor});
+    });
+    state.queue_version = event.seq;
+  }
+
+  void operator()(const JobDamaged& body) const {
+    change_job(body.id, [&](Job& job) {
+      job.damage = body.damage;
+      job.note({event.time_us, event.seq, JobState::placed, body.damage.empty() ? "all its GPUs are back" : body.damage,
+                event.actor});
+    });
+  }
+
+  void operator()(const JobCheckpointed& body) const {
+    change_job(body.id, [&](Job& job) { job.saved_us = body.saved_us; });
+  }
+
+  void operator()(const QueueRulesPut& body) const {
+    auto rules = std::make_shared<QueueRules>(QueueRules{body.policy, event.seq});
+    if (body.policy.half_life_us != state.used->half_life_us()) {
+      auto used = std::make_shared<scheduler::FairShare>(body.policy.half_life_us);
+      for (const auto& [tenant, usage] : state.used->tenants()) used->restore(tenant, usage);
+      state.used = std::move(used);
+    }
+    state.queue_rules = std::move(rules);
+    state.queue_version = event.seq;
+  }
+
+  void operator()(const ReservationPut& body) const {
+    change(state.reservations, [&](auto& reservations) {
+      GpuReservation reservation = body.reservation;
+      reservation.version = event.seq;
+      reservations.insert_or_assign(reservation.window.name, std::move(reservation));
+    });
+    state.queue_version = event.seq;
+  }
+
+  void operator()(const ReservationRemoved& body) const {
+    change(state.reservations, [&](auto& reservations) { reservations.erase(body.name); });
+    state.queue_version = event.seq;
+  }
+
+  void operator()(const JobEnded& body) const {
+    const JobPtr before = state.jobs.find(body.id);
+    RAILWEAVE_CHECK(before != nullptr && !before->has_ended(), "a job ends once");
+    auto job = std::make_shared<Job>(*before);
+    if (before->holds_gpus()) give_back(*job);
+    if (before->state == JobState::queued) --state.queued_jobs;
+    state.queue_version = event.seq;
+    job->waits.clear();
+    job->damage.clear();
+    job->state = body.state;
+    job->ended_us = event.time_us;
+    job->version = event.seq;
+    job->note({event.time_us, event.seq, body.state, body.reason, event.actor});
+    if (job->guarantee && job->guarantee->at_risk()) {
+      job->guarantee->at_risk_total_us = job->guarantee->at_risk_us(event.time_us);
+      job->guarantee->at_risk_since_us = 0;
+    }
+    state.jobs.put(std::move(job));
+    change(state.ended, [&](auto& ended) { ended.push_back(body.id); });
+    forget_oldest_ended(state);
+  }
+
+  void operator()(const SubnetModeSet& body) const {
+    change(state.subnet_policies, [&](auto& policies) {
+      policies.insert_or_assign(body.subnet, SubnetPolicy{body.mode, body.reason, event.seq});
+    });
+  }
+
+  void operator()(const DrainRequested& body) const {
+    change(state.drains, [&](auto& drains) {
+      drains.insert_or_assign(body.target, Drain{body.target, DrainState::requested, body.reason, event.actor,
+                                                 body.forced, event.time_us, event.time_us, event.seq});
+    });
+    state.mark(body.target, true);
+    state.view_version = state.queue_version = event.seq;
+  }
+
+  void operator()(const DrainAdvanced& body) const {
+    change(state.drains, [&](auto& drains) {
+      Drain& drain = drains.at(body.target);
+      drain.state = body.state;
+      drain.changed_us = event.time_us;
+      drain.version = event.seq;
+    });
+  }
+
+  void operator()(const DrainCleared& body) const {
+    change(state.drains, [&](auto& drains) { drains.erase(body.target); });
+    state.mark(body.target, false);
+    state.view_version = state.queue_version = event.seq;
+  }
+
+  void operator()(const LinkCostsSet& body) const {
+    state.put_costs({body.by_link, body.reason, event.actor, event.time_us, event.seq});
+    state.view_version = state.queue_version = event.seq;
+  }
+
+  void operator()(const LinksChanged& body) const {
+    for (const auto& report : body.links) {
+      if (const auto link = state.topology().find_link(report.link)) state.set_link(link, report.state);
+    }
+    state.view_version = state.queue_version = event.seq;
+  }
+
+  void operator()(const AlarmRaised& body) const {
+    change(state.alarms, [&](auto& alarms) {
+      const auto present = alarms.find(body.alarm.id());
+      if (present == alarms.end() && alarms.size() >= kMaxAlarms) return;
+      Alarm alarm = body.alarm;
+      alarm.raised_us = present == alarms.end() ? event.time_us : present->second.raised_us;
+      alarm.version = event.seq;
+      alarms.insert_or_assign(alarm.id(), std::move(alarm));
+    });
+  }
+
+  void operator()(const AlarmCleared& body) const {
+    change(state.alarms, [&](auto& alarms) { alarms.erase(body.id); });
+  }
+
+  template <class Change>
+  void change_job(JobId id, Change apply_change) const {
+    const JobPtr before = state.jobs.find(id);
+    RAILWEAVE_CHECK(before != nullptr, "events are about jobs that are there");
+    auto job = std::make_shared<Job>(*before);
+    apply_change(*job);
+    job->version = event.seq;
+    state.jobs.put(std::move(job));
+  }
+
+  // Its GPUs are free, and what it had of them counts for its tenant.
+  void give_back(const Job& job) const {
+    state.hold_gpus(job, false);
+    change(state.used, [&](auto& used) {
+      used.charge(job.spec.tenant, job.placement.held_gpus().size(), job.started_us, event.time_us);
+    });
+  }
+
+  void operator()(const QosProgrammed&) const {}
+  void operator()(const RoutesProgrammed&) const {}  // what switches hold is observed, not kept
+
+  void operator()(const ContractPut& body) const {
+    change(state.contracts, [&](auto& contracts) {
+      contracts.insert_or_assign(body.terms.tenant, TenantContract{body.terms, body.pkey, event.seq});
+    });
+  }
+
+  void operator()(const ContractRemoved& body) const {
+    change(state.contracts, [&](auto& contracts) { contracts.erase(body.tenant); });
+  }
+
+  void operator()(const QosClassesPut& body) const {
+    state.qos_classes = std::make_shared<const fabric::QosClasses>(body.classes);
+    state.qos_version = event.seq;
+  }
+
+  void operator()(const GuaranteeChanged& body) const {
+    const JobPtr before = state.jobs.find(body.job);
+    RAILWEAVE_CHECK(before != nullptr && before->holds_gpus(), "only placed jobs have guarantees that change");
+    auto job = std::make_shared<Job>(*before);
+    job->guarantee = body.guarantee;
+    if (job->guarantee && job->guarantee->admitted_seq == 0) job->guarantee->admitted_seq = event.seq;
+    if (body.change == GuaranteeChange::at_risk) {
+      job->note({event.time_us, event.seq, job->state, "guarantee at risk: " + body.guarantee->reason, event.actor});
+    } else if (body.change == GuaranteeChange::restored) {
+      job->note({event.time_us, event.seq, job->state,
+                 "guarantee holds again, after " + std::to_string(body.for_us / 1'000'000) + " s", event.actor});
+    }
+    job->version = event.seq;
+    state.jobs.put(std::move(job));
+    state.note_guarantee(body.job, body.guarantee.has_value());
+  }
+};
+
+}  // namespace
+
+std::optional<std::vector<fabric::GpuId>> map_gpus(const fabric::Topology& from, const fabric::Topology& to,
+                                                   const std::vector<fabric::GpuId>& gpus) {
+  std::vector<fabric::GpuId> mapped;
+  mapped.reserve(gpus.size());
+  fabric::HostId last_from;
+  fabric::HostId last_to;
+  for (const auto gpu : gpus) {
+    if (const auto host = from.host(gpu); host != last_from) {
+      last_from = host;
+      last_to = to.find_host(from.name(host));
+    }
+    const unsigned local = from.local_index(gpu);
+    if (!last_to || local >= to.gpus(last_to).size()) return std::nullopt;
+    mapped.push_back(to.gpus(last_to)[local]);
+  }
+  return mapped;
+}
+
+std::vector<std::string> node_names(const fabric::Topology& topology, const std::vector<fabric::GpuId>& gpus) {
+  std::vector<std::string> names;
+  std::set<fabric::HostId> seen;
+  fabric::HostId last;
+  for (const auto gpu : gpus) {
+    const auto host = topology.host(gpu);
+    if (host == last) continue;
+    last = host;
+    if (seen.insert(host).second) names.emplace_back(topology.name(host));
+  }
+  return names;
+}
+
+void apply(ClusterState& state, const Event& event) {
+  RAILWEAVE_CHECK(event.seq == state.seq + 1, "events apply in sequence");
+  std::visit(Apply{state, event}, event.body);
+  state.seq = event.seq;
+  state.term = event.term;
+}
+
+}  // namespace railweave::control

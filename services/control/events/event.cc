@@ -1,0 +1,208 @@
+#include "services/control/events/event.h"
+
+#include "fabric/base/rate_text.h"
+#include "scheduler/queue/wait_reason.h"
+#include "services/control/state/link_state.h"
+
+namespace railweave::control {
+namespace {
+
+std::string counted(std::size_t count, const char* thing) {
+  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
+}
+
+std::string called(const Job& job) {
+  return to_string(job.id) + (job.spec.name.empty() ? "" : " '" + job.spec.name + "'") + " of " + job.spec.tenant;
+}
+
+struct MakeHeading {
+  EventHeading operator()(const TopologyAccepted& event) const {
+    const auto& topology = *event.topology;
+    return {"topology.accepted", "topology", event.digest.substr(0, 12), EventSeverity::info,
+            "fabric of " + std::to_string(topology.hosts().size()) + " hosts, " +
+                std::to_string(topology.switches().size()) + " switches and " + std::to_string(topology.gpus().size()) +
+                " GPUs accepted from " + event.source};
+  }
+  EventHeading operator()(const TenantPut& event) const {
+    const auto& tenant = event.tenant;
+    return {"tenant.put", "tenant", tenant.name, EventSeverity::info,
+            "tenant " + tenant.name +
+                (tenant.max_gpus ? " may hold " + std::to_string(*tenant.max_gpus) + " GPUs" : " has no GPU limit")};
+  }
+  EventHeading operator()(const TenantRemoved& event) const {
+    return {"tenant.removed", "tenant", event.name, EventSeverity::info, "tenant " + event.name + " removed"};
+  }
+  EventHeading operator()(const JobQueued& event) const {
+    const auto& job = *event.job;
+    return {"job.queued", "job", to_string(job.id), EventSeverity::info,
+            called(job) + " waits for " + counted(scheduler::rank_count(job.spec.parallelism), "GPU")};
+  }
+  EventHeading operator()(const JobWaits& event) const {
+    return {"job.waits", "job", to_string(event.id), EventSeverity::info,
+            to_string(event.id) + " waits: " + event.text};
+  }
+  EventHeading operator()(const JobEvicted& event) const {
+    return {"job.evicted", "job", to_string(event.id), EventSeverity::warning,
+            to_string(event.id) + " waits again, " + event.reason};
+  }
+  EventHeading operator()(const JobMoved& event) const {
+    return {"job.moved", "job", to_string(event.id), EventSeverity::warning, to_string(event.id) + ": " + event.reason};
+  }
+  EventHeading operator()(const JobDamaged& event) const {
+    const bool whole = event.damage.empty();
+    return {whole ? "job.whole" : "job.damaged", "job", to_string(event.id),
+            whole ? EventSeverity::info : EventSeverity::error,
+            to_string(event.id) + (whole ? " has all its GPUs back" : ": " + event.damage)};
+  }
+  EventHeading operator()(const JobCheckpointed& event) const {
+    return {"job.checkpointed", "job", to_string(event.id), EventSeverity::info,
+            to_string(event.id) + " saved its state at " + scheduler::time_text(event.saved_us)};
+  }
+  EventHeading operator()(const QueueRulesPut& event) const {
+    return {"queue.policyPut", "queue", "policy", EventSeverity::info,
+            "queue: " + std::to_string(event.policy.classes.size()) + " priority classes, backfill " +
+                std::string(scheduler::to_string(event.policy.backfill))};
+  }
+  EventHeading operator()(const ReservationPut& event) const {
+    const auto& window = event.reservation.window;
+    return {"reservation.put", "reservation", window.name, EventSeverity::info,
+            std::string(to_string(window.kind)) + " '" + window.name + "': " + std::to_string(window.gpus.size()) +
+                " GPUs from " + scheduler::time_text(window.from_us) + " to " + scheduler::time_text(window.to_us)};
+  }
+  EventHeading operator()(const ReservationRemoved& event) const {
+    return {"reservation.removed", "reservation", event.name, EventSeverity::info,
+            "reservation '" + event.name + (event.over ? "' is over" : "' removed")};
+  }
+  EventHeading operator()(const JobPlaced& event) const {
+    const auto& job = *event.job;
+    return {"job.placed", "job", to_string(job.id), EventSeverity::info,
+            called(job) + " placed: " + counted(job.placement.gpu_of_rank.size(), "GPU") + " on " +
+                counted(job.nodes.size(), "node") + " within one " +
+                std::string(fabric::to_string(job.placement.level))};
+  }
+  EventHeading operator()(const JobEnded& event) const {
+    return {"job.ended", "job", to_string(event.id),
+            event.state == JobState::lost ? EventSeverity::error : EventSeverity::info,
+            to_string(event.id) + " " + std::string(to_string(event.state)) +
+                (event.reason.empty() ? "" : ": " + event.reason)};
+  }
+  EventHeading operator()(const SubnetModeSet& event) const {
+    return {
+        "subnet.modeSet", "subnet", event.subnet,
+        event.mode == SubnetMode::observe ? EventSeverity::info : EventSeverity::warning,
+        "subnet " + event.subnet + " is in " + std::string(to_string(event.mode)) + " mode" + because(event.reason)};
+  }
+  EventHeading operator()(const DrainRequested& event) const {
+    return {"drain.requested", std::string(to_string(event.target.kind)), event.target.id, EventSeverity::info,
+            "drain of " + to_string(event.target) + (event.forced ? " forced" : " requested") + because(event.reason)};
+  }
+  EventHeading operator()(const DrainAdvanced& event) const {
+    const bool done = event.state == DrainState::drained;
+    return {done ? "drain.completed" : "drain.advanced", std::string(to_string(event.target.kind)), event.target.id,
+            EventSeverity::info,
+            to_string(event.target) +
+                (done ? " is drained: safe to unplug" : ": drain is " + std::string(to_string(event.state)))};
+  }
+  EventHeading operator()(const DrainCleared& event) const {
+    return {"drain.cleared", std::string(to_string(event.target.kind)), event.target.id, EventSeverity::info,
+            to_string(event.target) + " is back in use" + because(event.reason)};
+  }
+  EventHeading operator()(const LinkCostsSet& event) const {
+    return {"route.costsSet", "routes", "costs", event.by_link.empty() ? EventSeverity::info : EventSeverity::warning,
+            (event.by_link.empty() ? "links have no costs any more"
+                                   : "routes avoid " + counted(event.by_link.size(), "link") + " by a cost") +
+                because(event.reason)};
+  }
+  EventHeading operator()(const LinksChanged& event) const {
+    std::size_t down = 0;
+    for (const auto& link : event.links) down += link.state == fabric::LinkState::down ? 1 : 0;
+    const std::size_t back = event.links.size() - down;
+    std::string text;
+    if (event.links.size() == 1) {
+      const auto& link = event.links.front();
+      text = "link " + link.link + " is " + std::string(to_string(link.state)) +
+             (link.damped ? ": it flaps and is held down until it is calm" : "");
+    } else {
+      text = std::to_string(event.links.size()) + " links of " + event.subnet + " changed: " + std::to_string(down) +
+             " down, " + std::to_string(back) + " up or degraded";
+    }
+    const bool one = event.links.size() == 1;
+    return {back == 0 ? "link.down" : (down == 0 ? "link.up" : "link.changed"), one ? "link" : "subnet",
+            one ? event.links.front().link : event.subnet, down == 0 ? EventSeverity::info : EventSeverity::warning,
+            text};
+  }
+  EventHeading operator()(const AlarmRaised& event) const {
+    return {"alarm.raised", event.alarm.subject_kind, event.alarm.subject_id,
+            event.alarm.severity == AlarmSeverity::critical ? EventSeverity::error : EventSeverity::warning,
+            event.alarm.text};
+  }
+  EventHeading operator()(const AlarmCleared& event) const {
+    return {"alarm.cleared", "alarm", event.id, EventSeverity::info, event.id + " is over"};
+  }
+  EventHeading operator()(const QosProgrammed& event) const {
+    const std::string what =
+        std::to_string(event.classes) + " classes and " + std::to_string(event.partitions) + " partitions: ";
+    return {"qos.programmed", "subnet", event.subnet, EventSeverity::info,
+            event.where == QosProgrammed::Where::ports
+                ? what + std::to_string(event.blocks) + " blocks written to " + std::to_string(event.ports) + " ports"
+                : what + std::to_string(event.blocks) + " of OpenSM's files written"};
+  }
+  EventHeading operator()(const RoutesProgrammed& event) const {
+    return {"route.programmed", "subnet", event.subnet,
+            event.isolated == 0 ? EventSeverity::info : EventSeverity::warning,
+            event.cause + ": " + std::to_string(event.entries) + " entries in " + std::to_string(event.blocks) +
+                " blocks written in " + std::to_string(event.total_us) + " us" +
+                (event.isolated == 0 ? "" : ", " + std::to_string(event.isolated) + " switches do not answer")};
+  }
+
+  EventHeading operator()(const ContractPut& event) const {
+    const auto& terms = event.terms;
+    return {"contract.put", "contract", terms.tenant, EventSeverity::info,
+            "contract of " + terms.tenant +
+                (terms.guaranteed.value() == 0
+                     ? ": best effort"
+                     : ": " + rate_text(terms.guaranteed) +
+                           (terms.basis == scheduler::RateBasis::per_port ? " at each port" : " for each job"))};
+  }
+  EventHeading operator()(const ContractRemoved& event) const {
+    return {"contract.removed", "contract", event.tenant, EventSeverity::info,
+            "contract of " + event.tenant + " removed"};
+  }
+  EventHeading operator()(const QosClassesPut& event) const {
+    std::string names;
+    for (const auto& one : event.classes) names += (names.empty() ? "" : ", ") + one.name;
+    return {"qosClasses.put", "qosClasses", "cluster", EventSeverity::info,
+            std::to_string(event.classes.size()) + " classes of traffic: " + names};
+  }
+  EventHeading operator()(const GuaranteeChanged& event) const {
+    const std::string id = to_string(event.job);
+    const std::string whose = "guarantee of " + id + " (" + event.tenant + ")";
+    switch (event.change) {
+      case GuaranteeChange::at_risk:
+        return {"guarantee.atRisk", "job", id, EventSeverity::error,
+                whose + " does not hold: " + event.guarantee->reason};
+      case GuaranteeChange::restored:
+        return {"guarantee.restored", "job", id, EventSeverity::info,
+                whose + " holds again after " + std::to_string(event.for_us / 1000) + " ms"};
+      case GuaranteeChange::covered:
+        return {"guarantee.coverage", "job", id,
+                event.guarantee->covered ? EventSeverity::info : EventSeverity::warning,
+                whose + (event.guarantee->covered ? " holds after any single link failure again"
+                                                  : " holds, but what a link failure would need is used up")};
+      case GuaranteeChange::amended:
+        break;
+    }
+    return {"guarantee.amended", "job", id, EventSeverity::info,
+            whose + (event.guarantee ? " is now " + rate_text(event.guarantee->rate) + " at each port in class " +
+                                           event.guarantee->qos_class
+                                     : " is withdrawn")};
+  }
+
+  static std::string because(const std::string& reason) { return reason.empty() ? "" : ": " + reason; }
+};
+
+}  // namespace
+
+EventHeading heading(const EventBody& body) { return std::visit(MakeHeading{}, body); }
+
+}  // namespace railweave::control

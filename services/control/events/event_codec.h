@@ -1,0 +1,40 @@
+// How events and states are written to the store: the port that keeps JSON out of the control loop. Implemented by
+// services/control/codec/journal_codec.h.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/journal.h"
+#include "services/control/events/event.h"
+
+namespace railweave::control {
+
+using BlobReader = std::function<Result<std::optional<std::string>>(const std::string& digest)>;
+
+struct EncodedEvent {
+  db::Record record;                   // complete
+  std::optional<db::Blob> blob;        // a document the payload refers to
+  std::vector<db::ReportRow> reports;  // rows for people's SQL
+};
+
+class EventCodec {
+ public:
+  EventCodec() = default;
+  EventCodec(const EventCodec&) = delete;
+  EventCodec& operator=(const EventCodec&) = delete;
+  virtual ~EventCodec() = default;
+
+  // `after` is the state with the event applied.
+  [[nodiscard]] virtual EncodedEvent encode(const Event& event, const ClusterState& after) const = 0;
+  // `before` is the state the event is going to be applied to.
+  [[nodiscard]] virtual Result<Event> decode(const db::Record& record, const ClusterState& before,
+                                             const BlobReader& blobs) const = 0;
+  [[nodiscard]] virtual std::string encode_state(const ClusterState& state) const = 0;
+  [[nodiscard]] virtual Result<ClusterState> decode_state(const db::Snapshot& snapshot,
+                                                          const BlobReader& blobs) const = 0;
+};
+
+}  // namespace railweave::control

@@ -1,0 +1,295 @@
+#include "services/control/guarantees/admitted_placement.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "fabric/base/rate_text.h"
+#include "services/control/views/job_ports.h"
+#include "services/control/views/nvlink_ownership.h"
+
+namespace railweave::control {
+namespace {
+
+using fabric::HostId;
+using fabric::PortId;
+using scheduler::Contract;
+using scheduler::JobSpec;
+using scheduler::Outcome;
+
+Rejection refusal(Error error) { return {std::move(error), nullptr}; }
+
+bool all_links_up(const ClusterState& state) {
+  return std::ranges::all_of(state.topology().links(), [&](auto link) { return state.view.carries_transit(link); });
+}
+
+bool nobody_holds(const std::vector<scheduler::Rejected::Where>& links) {
+  return std::ranges::all_of(links, [](const auto& where) { return where.full.holders.empty(); });
+}
+
+// Asked before a place is looked for: what no place can mend is not refused for want of one.
+std::optional<Rejection> over_contract_gpus(const ClusterState& state, const std::string& tenant, std::uint64_t gpus) {
+  const auto contract = state.contracts->find(tenant);
+  if (contract == state.contracts->end() || !contract->second.terms.max_gpus) return std::nullopt;
+  const std::uint64_t most = *contract->second.terms.max_gpus;
+  const auto held = state.gpus_held->find(tenant);
+  const std::uint64_t holds = held == state.gpus_held->end() ? 0 : held->second;
+  if (holds + gpus <= most) return std::nullopt;
+  return refusal({gpus > most ? ErrorKind::impossible : ErrorKind::conflict,
+                  "contracts.gpuLimit",
+                  "the contract of " + tenant + " allows " + std::to_string(most) + " GPUs, it holds " +
+                      std::to_string(holds) + ", and the job needs " + std::to_string(gpus),
+                  {},
+                  "wait for the tenant's jobs to end, or change the contract"});
+}
+
+std::expected<Grant, Rejection> try_admit(const ClusterState& state, const JobSpec& spec,
+                                          const scheduler::Placement& placement, GuaranteeBook& book,
+                                          const std::optional<Contract>& terms,
+                                          std::vector<scheduler::Rejected::Where>& blocked) {
+  if (auto over = over_quota(state, spec, placement)) return std::unexpected(std::move(*over));
+  if (!terms) return Grant{};
+  if (auto brought = book.bring_to(state); !brought) return std::unexpected(refusal(brought.error()));
+  return grant(state, {"this job", spec, placement, *terms}, book.ledger(), book, &blocked);
+}
+
+}  // namespace
+
+Rejection as_answer(const ClusterState& state, Rejection rejection) {
+  const bool never = rejection.error.kind == ErrorKind::impossible;
+  if (!never && rejection.error.kind != ErrorKind::conflict) return rejection;
+  scheduler::PlacementResult why;
+  why.outcome = never ? Outcome::never : Outcome::not_now;
+  why.explanation.code = rejection.error.code;
+  why.explanation.message = rejection.error.message;
+  why.explanation.free_gpus = state.free_gpus;
+  why.explanation.total_gpus = state.topology().gpus().size();
+  rejection.placement = std::make_shared<const scheduler::PlacementResult>(std::move(why));
+  return rejection;
+}
+
+void add_hosts_behind(const ClusterState& state, const GuaranteeBook& book, const std::vector<PortId>& ports,
+                      const std::vector<scheduler::Rejected::Where>& links, std::set<HostId>& hosts) {
+  const auto& t = state.topology();
+  std::set<fabric::SwitchId> leaves;
+  const auto& scope = book.routes()->scope();
+  for (const auto& where : links) {
+    const auto link = fabric::link_of(where.full.link);
+    for (const PortId end : {t.a(link), t.b(link)}) {
+      if (const auto hca = t.hca_of(end)) {
+        hosts.insert(t.host(hca));
+      } else if (t.is_switch_port(end)) {
+        leaves.insert(t.switch_of(end));
+      }
+    }
+  }
+  for (const PortId port : ports) {
+    const auto id = scope.find(port);
+    if (!id || !leaves.contains(scope.destination(id).home)) continue;
+    // All that hang on that leaf would send over the same links.
+    for (const PortId down : t.ports(scope.destination(id).home)) {
+      const PortId peer = t.peer(down);
+      const auto hca = peer ? t.hca_of(peer) : fabric::HcaId();
+      if (hca && t.host(hca)) hosts.insert(t.host(hca));
+    }
+  }
+}
+
+std::optional<Rejection> over_quota(const ClusterState& state, const JobSpec& spec,
+                                    const scheduler::Placement& placement) {
+  if (auto over = over_contract_gpus(state, spec.tenant, placement.gpu_of_rank.size())) return over;
+  const auto contract = state.contracts->find(spec.tenant);
+  if (contract == state.contracts->end() || !contract->second.terms.max_nvlink_domains) return std::nullopt;
+  auto assigned = nvlink_ownership(state, spec.tenant)
+                      .assign(state.topology(), contract->second.terms, "this job", placement.gpu_of_rank);
+  if (!assigned) return refusal(assigned.error());
+  return std::nullopt;
+}
+
+std::vector<BlockedLink> blocked_links(const std::vector<scheduler::Rejected::Where>& links) {
+  std::vector<BlockedLink> blocked;
+  for (const auto& where : links) {
+    BlockedLink one{where.link, {}, where.full.wanted_mbps, where.full.reserved_mbps, where.full.limit_mbps, {}};
+    for (const auto& holder : where.full.holders) one.holders.push_back({holder.job, holder.mbps});
+    blocked.push_back(std::move(one));
+  }
+  return blocked;
+}
+
+std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequest& wanted,
+                                      const fabric::Ledger& ledger, GuaranteeBook& book,
+                                      std::vector<scheduler::Rejected::Where>* blocked) {
+  const Contract& terms = wanted.terms;
+  scheduler::BandwidthRequest request;
+  request.job = wanted.job;
+  request.ports = job_ports(*state.placement_fabric, wanted.placement.gpu_of_rank);
+  request.order = state.seq + 1;
+  if (request.ports.empty()) {
+    return std::unexpected(refusal({ErrorKind::impossible,
+                                    "admission.noPorts",
+                                    "the GPUs chosen have no adapter port to promise anything at",
+                                    {},
+                                    "ask for guaranteedGbpsPerPort 0"}));
+  }
+  const auto share = static_cast<std::int64_t>(
+      terms.basis == scheduler::RateBasis::per_job ? std::max<std::size_t>(1, request.ports.size()) : 1);
+  JobGuarantee guarantee;
+  guarantee.qos_class = terms.classes.front();
+  guarantee.promise = terms.promise;
+  guarantee.survives_link_failure = terms.survives_link_failure;
+  guarantee.reserved_permille = terms.reserved_permille;
+  guarantee.rate = RateMbps(terms.guaranteed.value() / share);
+  guarantee.most = terms.most ? RateMbps(terms.most->value() / share) : guarantee.rate;
+  if (guarantee.rate.value() == 0) {
+    return std::unexpected(refusal({ErrorKind::impossible,
+                                    "admission.nothingPromised",
+                                    "divided over the job's ports the guarantee is less than 1 Mb/s",
+                                    {},
+                                    {}}));
+  }
+  if (terms.promise == fabric::TrafficPromise::pattern) {
+    request.flows = job_pattern(*state.placement_fabric, book.routes()->scope(), wanted.spec,
+                                wanted.placement.gpu_of_rank, guarantee.rate);
+    // One host, or one NVLink domain: nothing to send, nothing to reserve.
+    if (request.flows.empty()) return Grant{std::move(guarantee), nullptr, {}};
+  }
+  scheduler::BandwidthAdmission admission(book.classes(), ledger, book.loads(), book.surviving_load());
+  auto result = admission.admit(terms, request);
+  if (auto* rejected = std::get_if<scheduler::Rejected>(&result)) {
+    Rejection rejection{std::move(rejected->reason), nullptr, blocked_links(rejected->links)};
+    if (rejection.error.code == "admission.linksFull" && nobody_holds(rejected->links) && all_links_up(state)) {
+      rejection.error.kind = ErrorKind::impossible;
+      rejection.error.code = "admission.neverFits";
+    }
+    if (blocked != nullptr) *blocked = std::move(rejected->links);
+    return std::unexpected(std::move(rejection));
+  }
+  auto& admitted = std::get<scheduler::Admitted>(result);
+  if (guarantee.survives_link_failure) {
+    auto basis = basis_of(state.view);
+    guarantee.covered = basis.has_value();
+    if (basis) guarantee.basis = std::move(*basis);
+  }
+  return Grant{std::move(guarantee), std::move(admitted.reservation), std::move(admitted.warnings)};
+}
+
+Result<std::optional<Contract>> job_terms(const ClusterState& state, const JobSpec& spec) {
+  const auto contract = state.contracts->find(spec.tenant);
+  const bool asks = spec.bandwidth && spec.bandwidth->guaranteed && spec.bandwidth->guaranteed->value() > 0;
+  if (contract == state.contracts->end()) {
+    if (!asks) return std::nullopt;
+    return fail(ErrorKind::impossible, "admission.noContract",
+                "tenant " + spec.tenant + " has no contract that would guarantee anything", "/bandwidth",
+                "PUT /v1/contracts/" + spec.tenant + " makes one");
+  }
+  Contract terms = contract->second.terms;
+  if (spec.bandwidth) {
+    const auto& wish = *spec.bandwidth;
+    if (wish.model) {
+      terms.promise = *wish.model == scheduler::BandwidthModel::pattern ? fabric::TrafficPromise::pattern
+                                                                        : fabric::TrafficPromise::hose;
+    }
+    if (wish.guaranteed) {
+      if (*wish.guaranteed > terms.guaranteed) {
+        return fail(ErrorKind::impossible, "admission.overContract",
+                    "the contract of " + spec.tenant + " guarantees " + rate_text(terms.guaranteed) + " " +
+                        (terms.basis == scheduler::RateBasis::per_port ? "at each port" : "for each job") +
+                        ", the job asks for " + rate_text(*wish.guaranteed),
+                    "/bandwidth/guaranteedGbpsPerPort");
+      }
+      terms.guaranteed = *wish.guaranteed;
+    }
+    if (wish.survive_link_failure) {
+      if (*wish.survive_link_failure && !terms.survives_link_failure) {
+        return fail(ErrorKind::impossible, "admission.overContract",
+                    "the contract of " + spec.tenant + " does not cover link failures",
+                    "/bandwidth/surviveLinkFailure");
+      }
+      terms.survives_link_failure = *wish.survive_link_failure;
+    }
+    if (!wish.qos_class.empty()) {
+      if (!terms.classes.empty() && std::ranges::find(terms.classes, wish.qos_class) == terms.classes.end()) {
+        return fail(ErrorKind::impossible, "admission.classNotAllowed",
+                    spec.tenant + " may not use class '" + wish.qos_class + "'", "/bandwidth/qosClass");
+      }
+      terms.classes = {wish.qos_class};
+    }
+  }
+  if (terms.guaranteed.value() <= 0) return std::nullopt;
+  if (terms.most && *terms.most < terms.guaranteed) terms.most = terms.guaranteed;
+  const auto& classes = *state.qos_classes;
+  const auto at = std::ranges::find_if(classes, [&](const fabric::QosClass& one) {
+    return terms.classes.empty() ? one.bound == fabric::ClassBound::bandwidth : one.name == terms.classes.front();
+  });
+  if (at == classes.end()) {
+    return fail(ErrorKind::impossible, "admission.unknownClass",
+                terms.classes.empty() ? std::string("there is no class for bandwidth")
+                                      : "there is no class '" + terms.classes.front() + "'",
+                "/bandwidth/qosClass", "GET /v1/qos-classes lists them");
+  }
+  terms.classes = {at->name};
+  return terms;
+}
+
+std::expected<std::optional<JobGuarantee>, Rejection> admit(const ClusterState& state, const JobSpec& spec,
+                                                            const scheduler::Placement& placement,
+                                                            GuaranteeBook& book) {
+  const auto terms = job_terms(state, spec);
+  if (!terms) return std::unexpected(refusal(terms.error()));
+  std::vector<scheduler::Rejected::Where> blocked;
+  auto tried = try_admit(state, spec, placement, book, *terms, blocked);
+  if (!tried) return std::unexpected(std::move(tried.error()));
+  return std::move(tried->guarantee);
+}
+
+std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterState& state, const JobSpec& spec,
+                                                               PlacerCache& placers, bool with_alternatives) {
+  const auto terms = job_terms(state, spec);
+  if (!terms) return std::unexpected(as_answer(state, refusal(terms.error())));
+  if (auto over = over_contract_gpus(state, spec.tenant, scheduler::rank_count(spec.parallelism))) {
+    return std::unexpected(as_answer(state, std::move(*over)));
+  }
+  auto& placer = placers.at(state);
+  JobSpec asked = spec;
+  std::set<HostId> avoided;
+  std::optional<Rejection> refused;
+  bool never = true;
+  for (unsigned attempt = 0; attempt < kPlacementTries; ++attempt) {
+    auto result = with_alternatives ? placer.place_with_alternatives(asked) : placer.place(asked);
+    if (result.outcome != Outcome::placed) {
+      if (refused) break;  // it would have been placed but for the links
+      Rejection rejection{{result.outcome == Outcome::never ? ErrorKind::impossible : ErrorKind::conflict,
+                           result.explanation.code,
+                           result.explanation.message,
+                           {},
+                           {}},
+                          nullptr};
+      rejection.placement = std::make_shared<const scheduler::PlacementResult>(std::move(result));
+      return std::unexpected(std::move(rejection));
+    }
+    std::vector<scheduler::Rejected::Where> blocked;
+    auto tried = try_admit(state, spec, result.placement, placers.guarantees(), *terms, blocked);
+    if (tried) {
+      for (const auto& warning : tried->warnings) result.warnings.push_back(warning);
+      return AdmittedPlacement{std::move(result), std::move(tried->guarantee), std::move(tried->reservation),
+                               std::move(tried->warnings)};
+    }
+    if (blocked.empty()) return std::unexpected(as_answer(state, std::move(tried.error())));
+    never = never && tried.error().error.kind == ErrorKind::impossible;
+    if (!refused) refused = std::move(tried.error());
+    const std::size_t before = avoided.size();
+    add_hosts_behind(state, placers.guarantees(), job_ports(*state.placement_fabric, result.placement.gpu_of_rank),
+                     blocked, avoided);
+    if (avoided.size() == before) break;
+    asked.exclude_nodes = spec.exclude_nodes;
+    for (const HostId host : avoided) asked.exclude_nodes.emplace_back(state.topology().name(host));
+    if (asked.exclude_nodes.size() > JobSpec::kMaxExcludeNodes) break;
+  }
+  if (!never && refused->error.kind == ErrorKind::impossible) {
+    refused->error.kind = ErrorKind::conflict;
+    refused->error.code = "admission.linksFull";
+  }
+  return std::unexpected(as_answer(state, std::move(*refused)));
+}
+
+}  // namespace railweave::control

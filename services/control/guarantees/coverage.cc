@@ -1,0 +1,40 @@
+#include "services/control/guarantees/coverage.h"
+
+#include <utility>
+
+namespace railweave::control {
+
+CoverageStep next_coverage(const ClusterState& state, GuaranteeBook& book) {
+  auto& waiting = book.to_cover();
+  while (!waiting.empty()) {
+    const auto first = waiting.begin();
+    const JobPtr job = state.guaranteed->contains(first->first) ? state.jobs.find(first->first) : nullptr;
+    const auto basis = basis_of(state.view);
+    if (job == nullptr || !job->guarantee->survives_link_failure || job->guarantee->covered ||
+        job->guarantee->at_risk() || !basis || !book.bring_to(state)) {
+      waiting.erase(first);
+      continue;
+    }
+    // Where so many are not remembered that their number does not fall, all are looked at together.
+    const std::size_t unknown = book.unknown_failures(*job);
+    if (unknown > kFailuresAtATime && unknown < first->second) {
+      first->second = unknown;
+      book.look_at_failures(*job, kFailuresAtATime);
+      return {{}, true};
+    }
+    waiting.erase(first);
+    auto wanted = book.surviving(*job);
+    if (!wanted || !wanted->complete || wanted->reservation == nullptr) continue;
+    fabric::Ledger ledger = book.ledger();
+    (void)ledger.release(to_string(job->id), wanted->reservation->qos_class);
+    if (!ledger.full_links(wanted->reservation->loads, wanted->reservation->qos_class, 1).empty()) continue;
+    JobGuarantee now = *job->guarantee;
+    now.covered = true;
+    now.basis = *basis;
+    return {{GuaranteeChanged{job->id, job->spec.tenant, GuaranteeChange::covered, std::move(now), 0}},
+            !waiting.empty()};
+  }
+  return {};
+}
+
+}  // namespace railweave::control

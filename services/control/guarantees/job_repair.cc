@@ -1,0 +1,170 @@
+#include "services/control/guarantees/job_repair.h"
+
+#include <algorithm>
+#include <set>
+
+#include "services/control/guarantees/repair.h"
+
+namespace railweave::control {
+namespace {
+
+// Hosts on which something runs and some GPU's adapter has no working link.
+std::set<fabric::HostId> short_hosts(const ClusterState& state) {
+  std::set<fabric::HostId> hosts;
+  for (std::size_t h = 0; h < state.allocations.size(); ++h) {
+    const auto& host = state.allocations[h];
+    if (host.short_of_link && host.used != 0) hosts.insert(fabric::HostId(static_cast<std::uint32_t>(h)));
+  }
+  return hosts;
+}
+
+bool cut_off(const ClusterState& state, fabric::GpuId gpu) {
+  const auto& topology = state.topology();
+  const auto nics = state.placement_fabric->gpu_nics().nics(gpu);
+  return !nics.empty() && std::ranges::all_of(nics, [&](const auto& nic) {
+    const auto link = topology.link(nic.port);
+    return link && !state.view.alive(link);
+  });
+}
+
+}  // namespace
+
+std::vector<fabric::GpuId> cut_off_gpus(const ClusterState& state, const Job& job) {
+  std::vector<fabric::GpuId> lost;
+  for (const auto gpu : job.placement.gpu_of_rank) {
+    if (state.allocations[state.topology().host(gpu).index()].short_of_link && cut_off(state, gpu)) lost.push_back(gpu);
+  }
+  std::ranges::sort(lost);
+  return lost;
+}
+
+std::string loss_text(const fabric::Topology& topology, const std::vector<fabric::GpuId>& lost) {
+  std::vector<std::string> nodes;
+  for (const auto gpu : lost) {
+    std::string name(topology.name(topology.host(gpu)));
+    if (std::ranges::find(nodes, name) == nodes.end()) nodes.push_back(std::move(name));
+  }
+  std::string text = std::to_string(lost.size()) + (lost.size() == 1 ? " GPU on " : " GPUs on ");
+  for (std::size_t i = 0; i < nodes.size() && i < 5; ++i) text += (i == 0 ? "" : ", ") + nodes[i];
+  return nodes.size() > 5 ? text + " and " + std::to_string(nodes.size() - 5) + " more nodes" : text;
+}
+
+Result<scheduler::RepairPlan> plan_job_repair(const ClusterState& state, const Job& job,
+                                              const std::vector<fabric::GpuId>& lost, PlacerCache& placers) {
+  return scheduler::plan_repair(placers.at(state),
+                                {.spec = &job.spec,
+                                 .gpu_of_rank = job.placement.gpu_of_rank,
+                                 .block_gpus = job.placement.block_gpus,
+                                 .idle_gpus = job.placement.idle_gpus},
+                                lost);
+}
+
+Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const RepairJob& command,
+                                              PlacerCache& placers) {
+  const JobPtr job = state.jobs.find(command.id);
+  if (job == nullptr) return fail(ErrorKind::notFound, "jobs.notFound", "there is no " + to_string(command.id));
+  if (!job->holds_gpus()) {
+    return fail(ErrorKind::conflict, "jobs.notRunning",
+                to_string(job->id) + " is " + std::string(to_string(job->state)) + ": it holds no GPUs");
+  }
+  const auto& topology = state.topology();
+  RequestedRepair repair;
+  if (command.for_guarantee) {
+    if (!job->guarantee || !job->guarantee->at_risk()) {
+      return fail(ErrorKind::conflict, "jobs.guaranteeHolds", to_string(job->id) + " has no guarantee at risk");
+    }
+    auto move = plan_guarantee_move(state, *job, placers);
+    if (!move) {
+      return fail(ErrorKind::conflict, "repair.noSpare",
+                  "no other nodes are known on which the guarantee of " + to_string(job->id) + " would hold");
+    }
+    repair.lost = std::move(move->left);
+    repair.plan = std::move(move->plan);
+    return repair;
+  }
+  std::set<fabric::GpuId> named;
+  std::set<std::string> nodes;
+  const auto host_of = [&](const std::string& name) -> Result<fabric::HostId> {
+    const auto host = topology.find_host(name);
+    if (!host) return fail(ErrorKind::notFound, "nodes.notFound", "there is no node '" + name + "'");
+    nodes.insert(name);
+    return host;
+  };
+  for (const auto& name : command.nodes) {
+    const auto host = host_of(name);
+    if (!host) return std::unexpected(host.error());
+    for (const auto gpu : topology.gpus(*host)) named.insert(gpu);
+  }
+  for (const auto& [name, local] : command.gpus) {
+    const auto host = host_of(name);
+    if (!host) return std::unexpected(host.error());
+    if (local >= topology.gpus(*host).size()) {
+      return fail(ErrorKind::notFound, "nodes.notFound",
+                  "node '" + name + "' has no GPU " + std::to_string(local) + ": it has " +
+                      std::to_string(topology.gpus(*host).size()));
+    }
+    named.insert(topology.gpus(*host)[local]);
+  }
+  repair.lost = cut_off_gpus(state, *job);
+  for (const auto gpu : job->placement.gpu_of_rank) {
+    if (named.contains(gpu)) repair.lost.push_back(gpu);
+  }
+  std::ranges::sort(repair.lost);
+  const auto repeated = std::ranges::unique(repair.lost);
+  repair.lost.erase(repeated.begin(), repeated.end());
+  if (repair.lost.empty()) {
+    return fail(ErrorKind::conflict, "jobs.notDamaged", to_string(job->id) + " is on none of what is lost", {},
+                "name the nodes or GPUs that are lost");
+  }
+  for (const auto& node : nodes) {
+    if (!state.drains->contains({DrainKind::node, node})) repair.to_drain.push_back(node);
+  }
+  // What is named is no room for it either, free or not.
+  std::vector<fabric::GpuId> no_room(named.begin(), named.end());
+  no_room.insert(no_room.end(), repair.lost.begin(), repair.lost.end());
+  auto plan = plan_job_repair(state, *job, no_room, placers);
+  if (!plan) return std::unexpected(plan.error());
+  repair.plan = std::move(*plan);
+  return repair;
+}
+
+JobMoved moved(const ClusterState& state, const Job& job, const std::vector<fabric::GpuId>& lost,
+               const scheduler::RepairPlan& plan, const std::string& reason, PlacerCache& placers) {
+  std::string text = std::to_string(plan.moves.size()) + (plan.moves.size() == 1 ? " rank moves" : " ranks move");
+  text += plan.placed_anew ? ", the whole job is placed anew" : " within one " + std::string(to_string(plan.nearest));
+  text += ", away from " + loss_text(state.topology(), lost);
+  if (!reason.empty()) text += ": " + reason;
+  auto predicted = placers.at(state).predict(job.spec, plan.gpu_of_rank);
+  return {job.id, plan.gpu_of_rank, plan.idle_gpus, plan.moves.size(), std::move(text), std::move(predicted)};
+}
+
+std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& placers) {
+  const auto hosts = short_hosts(state);
+  std::vector<EventBody> events;
+  state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
+    if (!job->holds_gpus() || (hosts.empty() && job->damage.empty())) return true;
+    const auto lost = hosts.empty() ? std::vector<fabric::GpuId>() : cut_off_gpus(state, *job);
+    if (lost.empty()) {
+      if (!job->damage.empty()) events.emplace_back(JobDamaged{job->id, ""});
+      return events.empty();
+    }
+    const auto tenant = state.tenants->find(job->spec.tenant);
+    const bool apply = tenant != state.tenants->end() && tenant->second.repair == RepairPolicy::apply;
+    std::string damage = loss_text(state.topology(), lost) + " cut off: ";
+    if (apply) {
+      const auto plan = plan_job_repair(state, *job, lost, placers);
+      if (plan) {
+        events.emplace_back(moved(state, *job, lost, *plan, "as its tenant's repair policy says", placers));
+        return false;
+      }
+      damage += "no repair: " + plan.error().message;
+    } else {
+      damage += "POST /v1/jobs/" + to_string(job->id) + "/repair moves their ranks";
+    }
+    if (damage != job->damage) events.emplace_back(JobDamaged{job->id, std::move(damage)});
+    return events.empty();
+  });
+  return events;
+}
+
+}  // namespace railweave::control

@@ -1,0 +1,303 @@
+#include "services/control/guarantees/recheck.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "scheduler/admission/bandwidth_admission.h"
+#include "services/control/events/apply.h"
+#include "services/control/guarantees/alarms.h"
+#include "services/control/guarantees/coverage.h"
+
+namespace railweave::control {
+namespace {
+
+using fabric::FullLink;
+using fabric::Ledger;
+using fabric::ReservationPtr;
+
+struct Standing {
+  JobPtr job;
+  ReservationPtr reservation;  // as in the ledger; null: at risk
+  bool covered = false;
+  std::string reason;
+  std::vector<std::string> links;
+};
+
+class Recheck {
+ public:
+  Recheck(const ClusterState& after, GuaranteeBook& book) : after_(after), book_(book), ledger_(book.ledger()) {
+    for (const JobId id : *after.guaranteed) {
+      Standing standing{after.jobs.find(id), nullptr, false, {}, {}};
+      const JobGuarantee& guarantee = *standing.job->guarantee;
+      const auto held = ledger_.reservations_of(to_string(id));
+      if (!held.empty()) standing.reservation = held.front();
+      standing.covered = guarantee.covered;
+      standing.reason = guarantee.reason;
+      standing.links = guarantee.links;
+      if (standing.reservation == nullptr) at_risk_.insert(id);
+      standings_.emplace(id, std::move(standing));
+    }
+  }
+
+  // What a failure would need is used up where the routes it was taken for are no more.
+  void use_up_coverage(bool rerouted) {
+    for (const JobId id : book_.crossing()) {
+      const auto at = standings_.find(id);
+      if (at == standings_.end() || at->second.reservation == nullptr) continue;
+      if (at->second.covered && rerouted) {
+        at->second.covered = false;
+        auto wanted = book_.plain(*at->second.job);
+        (void)ledger_.release(at->second.reservation->job, at->second.reservation->qos_class);
+        at->second.reservation = nullptr;
+        if (wanted.complete) {
+          ledger_.reserve(wanted.reservation);
+          at->second.reservation = std::move(wanted.reservation);
+        } else {
+          lapse_cut(at->second);
+        }
+      } else if (book_.incomplete(id)) {
+        (void)ledger_.release(at->second.reservation->job, at->second.reservation->qos_class);
+        at->second.reservation = nullptr;
+        lapse_cut(at->second);
+      }
+    }
+  }
+
+  // Links with more reserved than they have: the last in order go until the rest fits. Only those that take more than
+  // before can have made a link full.
+  void shed() {
+    std::set<std::pair<fabric::DirectedLink, std::uint8_t>> full;
+    for (const JobId id : book_.crossing()) {
+      for (const auto& reservation : ledger_.reservations_of(to_string(id))) {
+        for (const auto& load : reservation->loads) {
+          if (is_full(load.link, reservation->qos_class)) full.insert({load.link, reservation->qos_class});
+        }
+      }
+    }
+    if (full.empty()) return;
+    std::vector<ReservationPtr> over;
+    for (const auto& reservation : ledger_.reservations()) {
+      const bool on_one = std::ranges::any_of(reservation->loads, [&](const fabric::LinkLoad& load) {
+        return full.contains({load.link, reservation->qos_class});
+      });
+      if (on_one) over.push_back(reservation);
+    }
+    std::ranges::sort(over, [](const ReservationPtr& a, const ReservationPtr& b) {
+      return std::pair(a->order, a->job) > std::pair(b->order, b->job);
+    });
+    for (const auto& reservation : over) {
+      const bool helps = std::ranges::any_of(
+          reservation->loads, [&](const fabric::LinkLoad& load) { return is_full(load.link, reservation->qos_class); });
+      if (!helps) continue;
+      (void)ledger_.release(reservation->job, reservation->qos_class);
+      Standing& standing = standings_.at(job_of(*reservation));
+      standing.reservation = nullptr;
+      at_risk_.insert(standing.job->id);
+    }
+  }
+
+  // All that are at risk, in order, as far as they fit.
+  void take_back() {
+    std::vector<JobPtr> waiting;
+    for (const JobId id : at_risk_) waiting.push_back(standings_.at(id).job);
+    std::ranges::sort(waiting, [&](const JobPtr& a, const JobPtr& b) {
+      const auto& rules = *after_.queue_rules;
+      return std::pair(guarantee_order(rules, *a), a->id) < std::pair(guarantee_order(rules, *b), b->id);
+    });
+    for (const auto& job : waiting) {
+      Standing& standing = standings_.at(job->id);
+      standing.covered = false;
+      auto wanted = book_.plain(*job);
+      if (!wanted.complete) {
+        lapse_cut(standing);
+        continue;
+      }
+      const auto full = ledger_.full_links(wanted.reservation->loads, wanted.reservation->qos_class);
+      if (!full.empty()) {
+        lapse_full(standing, full);
+        continue;
+      }
+      ledger_.reserve(wanted.reservation);
+      standing.reservation = std::move(wanted.reservation);
+      at_risk_.erase(job->id);
+    }
+  }
+
+  // As far as failures are known that have to be looked at, or few; the others are left to guarantee_coverage.h.
+  void cover_anew() {
+    const auto basis = basis_of(after_.view);
+    if (!basis) return;
+    std::size_t left = kFailuresAtATime;
+    for (auto& [id, standing] : standings_) {
+      if (standing.reservation == nullptr || standing.covered) continue;
+      if (!standing.job->guarantee->survives_link_failure) continue;
+      const std::size_t unknown = book_.unknown_failures(*standing.job);
+      if (unknown > left) {
+        book_.to_cover().insert_or_assign(id, SIZE_MAX);
+        continue;
+      }
+      left -= unknown;
+      auto wanted = book_.surviving(*standing.job);
+      if (!wanted || !wanted->complete || wanted->reservation == nullptr) continue;
+      (void)ledger_.release(standing.reservation->job, standing.reservation->qos_class);
+      if (ledger_.full_links(wanted->reservation->loads, wanted->reservation->qos_class, 1).empty()) {
+        standing.reservation = std::move(wanted->reservation);
+        standing.covered = true;
+        basis_[id] = *basis;
+      }
+      ledger_.reserve(standing.reservation);
+    }
+  }
+
+  std::vector<EventBody> changes(std::int64_t now_us) {
+    std::vector<EventBody> events;
+    for (auto& [id, standing] : standings_) {
+      JobGuarantee now = *standing.job->guarantee;
+      GuaranteeChanged event{id, standing.job->spec.tenant, GuaranteeChange::covered, {}, 0};
+      const bool lost = standing.reservation == nullptr;
+      if (standing.covered != now.covered || basis_.contains(id)) {
+        now.covered = standing.covered;
+        now.basis = basis_.contains(id) ? basis_[id] : ViewBasis{};
+      }
+      if (lost) {
+        now.reason = standing.reason;
+        now.links = standing.links;
+      }
+      if (lost && !now.at_risk()) {
+        event.change = GuaranteeChange::at_risk;
+        now.at_risk_since_us = now_us;
+      } else if (!lost && now.at_risk()) {
+        event.change = GuaranteeChange::restored;
+        event.for_us = now_us - now.at_risk_since_us;
+        now.at_risk_total_us += event.for_us;
+        now.at_risk_since_us = 0;
+        now.reason.clear();
+        now.links.clear();
+      } else if (lost || now == *standing.job->guarantee) {
+        continue;  // why it is at risk may differ, which is no event
+      }
+      event.guarantee = std::move(now);
+      events.emplace_back(std::move(event));
+    }
+    return events;
+  }
+
+ private:
+  [[nodiscard]] bool is_full(fabric::DirectedLink link, std::uint8_t qos_class) const {
+    return ledger_.reserved_mbps(link, qos_class) > ledger_.limit_mbps(link, qos_class);
+  }
+
+  void lapse_cut(Standing& standing) {
+    at_risk_.insert(standing.job->id);
+    standing.reason = "some of its ports cannot reach each other";
+    standing.links.clear();
+    const auto& t = after_.topology();
+    for (const auto gpu : standing.job->placement.gpu_of_rank) {
+      for (const auto& nic : after_.placement_fabric->gpu_nics().nics(gpu)) {
+        const auto link = t.link(nic.port);
+        if (!link || after_.view.alive(link) || standing.links.size() >= JobGuarantee::kMaxLinks) continue;
+        const std::string text = t.link_text(link);
+        if (std::ranges::find(standing.links, text) == standing.links.end()) standing.links.push_back(text);
+      }
+    }
+  }
+
+  void lapse_full(Standing& standing, const std::vector<FullLink>& full) {
+    const auto& t = after_.topology();
+    standing.links.clear();
+    for (const FullLink& one : full) {
+      if (standing.links.size() < JobGuarantee::kMaxLinks) {
+        standing.links.push_back(scheduler::directed_link_text(t, one.link));
+      }
+    }
+    standing.reason = std::to_string(full.size()) + (full.size() == 1 ? " link has" : " or more links have") +
+                      " too little left: " + standing.links.front() + " would carry " +
+                      std::to_string(full.front().wanted_mbps + full.front().reserved_mbps) + " of " +
+                      std::to_string(full.front().limit_mbps) + " Mb/s";
+  }
+
+  const ClusterState& after_;
+  GuaranteeBook& book_;
+  Ledger ledger_;
+  std::map<JobId, Standing> standings_;
+  std::set<JobId> at_risk_;
+  std::map<JobId, ViewBasis> basis_;
+};
+
+bool links_got_better(const ClusterState& before, const ClusterState& after) {
+  if (before.view.topology_ptr() != after.view.topology_ptr()) return true;
+  bool better = false;
+  after.view.for_each_touched_link(before.view, [&](fabric::LinkId link) {
+    better = better || (after.view.alive(link) && !before.view.alive(link)) ||
+             (before.view.drained(link) && !after.view.drained(link));
+  });
+  after.view.for_each_touched_switch(before.view, [&](fabric::SwitchId sw) {
+    better = better || (before.view.drained(sw) && !after.view.drained(sw));
+  });
+  return better;
+}
+
+// Without routes nothing is promised to anybody.
+std::vector<EventBody> all_at_risk(const ClusterState& after, const Error& error, std::int64_t now_us) {
+  std::vector<EventBody> events;
+  for (const JobId id : *after.guaranteed) {
+    const JobPtr job = after.jobs.find(id);
+    if (job->guarantee->at_risk()) continue;
+    JobGuarantee now = *job->guarantee;
+    now.at_risk_since_us = now_us;
+    now.covered = false;
+    now.basis = {};
+    now.reason = "the fabric cannot be routed: " + error.message;
+    events.emplace_back(GuaranteeChanged{id, job->spec.tenant, GuaranteeChange::at_risk, std::move(now), 0});
+  }
+  return events;
+}
+
+// Whatever the events were: is there anything that guarantees follow from, other than jobs that came?
+bool differs(const ClusterState& before, const ClusterState& after) {
+  if (before.view_version != after.view_version || before.placement_fabric != after.placement_fabric ||
+      before.qos_classes != after.qos_classes) {
+    return true;
+  }
+  return std::ranges::any_of(*before.guaranteed, [&](JobId id) {
+    const JobPtr was = before.jobs.find(id);
+    const JobPtr is = after.guaranteed->contains(id) ? after.jobs.find(id) : nullptr;
+    return is == nullptr ||
+           (is != was && (is->placement.gpu_of_rank != was->placement.gpu_of_rank || is->guarantee != was->guarantee));
+  });
+}
+
+}  // namespace
+
+std::vector<EventBody> guarantee_changes(const ClusterState& before, const ClusterState& after, GuaranteeBook& book,
+                                         std::int64_t now_us) {
+  if (after.guaranteed->empty() || !differs(before, after)) return {};
+  (void)book.bring_to(before);  // what crosses the change shows only from there; no fabric yet: everything is new
+  const FabricRoutesPtr routes_before = book.routes();
+  if (auto brought = book.bring_to(after); !brought) return all_at_risk(after, brought.error(), now_us);
+  const bool freed = before.guaranteed->size() > after.guaranteed->size();
+  Recheck recheck(after, book);
+  recheck.use_up_coverage(book.routes() != routes_before);
+  recheck.shed();
+  recheck.take_back();
+  if (freed || links_got_better(before, after)) recheck.cover_anew();
+  return recheck.changes(now_us);
+}
+
+void add_guarantee_changes(const ClusterState& state, std::vector<EventBody>& events, GuaranteeBook& book,
+                           std::int64_t now_us) {
+  if (state.guaranteed->empty() || events.empty()) return;
+  ClusterState after = state;
+  const auto follow = [&](const std::vector<EventBody>& bodies) {
+    for (const auto& body : bodies) apply(after, Event{after.seq + 1, after.term, now_us, {}, body});
+  };
+  follow(events);
+  auto changes = guarantee_changes(state, after, book, now_us);
+  follow(changes);
+  auto alarms = guarantee_alarm_changes(after);
+  std::ranges::move(changes, std::back_inserter(events));
+  std::ranges::move(alarms, std::back_inserter(events));
+}
+
+}  // namespace railweave::control

@@ -1,0 +1,95 @@
+#include "services/control/guarantees/repair.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "services/control/guarantees/admitted_placement.h"
+#include "services/control/guarantees/alarms.h"
+#include "services/control/guarantees/job_repair.h"
+#include "services/control/views/job_ports.h"
+
+namespace railweave::control {
+namespace {
+
+using fabric::GpuId;
+using fabric::HostId;
+
+// Full links of the job where it is; none: it fits, or its ports are cut off.
+std::vector<fabric::FullLink> full_links(const Job& job, GuaranteeBook& book) {
+  const auto wanted = book.plain(job);
+  if (!wanted.complete || wanted.reservation == nullptr) return {};
+  return book.ledger().full_links(wanted.reservation->loads, wanted.reservation->qos_class);
+}
+
+bool would_hold(const Job& job, GuaranteeBook& book) {
+  const auto wanted = book.plain(job);
+  return wanted.complete && wanted.reservation != nullptr &&
+         book.ledger().full_links(wanted.reservation->loads, wanted.reservation->qos_class, 1).empty();
+}
+
+}  // namespace
+
+std::optional<GuaranteeMove> plan_guarantee_move(const ClusterState& state, const Job& job, PlacerCache& placers) {
+  (void)placers.at(state);
+  GuaranteeBook& book = placers.guarantees();
+  if (!book.bring_to(state)) return std::nullopt;
+  const auto& t = state.topology();
+  std::set<HostId> avoided;
+  Job tried = job;
+  for (unsigned attempt = 0; attempt < kGuaranteeMoveTries; ++attempt) {
+    const auto full = full_links(tried, book);
+    if (full.empty()) return std::nullopt;
+    std::vector<scheduler::Rejected::Where> where;
+    for (const auto& link : full) where.push_back({scheduler::directed_link_text(t, link.link), link});
+    const std::size_t before = avoided.size();
+    add_hosts_behind(state, book, job_ports(*state.placement_fabric, tried.placement.gpu_of_rank), where, avoided);
+    if (avoided.size() == before) return std::nullopt;
+    std::vector<GpuId> no_room;
+    for (const HostId host : avoided) {
+      for (const GpuId gpu : t.gpus(host)) no_room.push_back(gpu);
+    }
+    std::ranges::sort(no_room);
+    const auto plan = plan_job_repair(state, job, no_room, placers);
+    if (!plan) return std::nullopt;
+    tried.placement.gpu_of_rank = plan->gpu_of_rank;
+    tried.placement.idle_gpus = plan->idle_gpus;
+    if (!would_hold(tried, book)) continue;
+    GuaranteeMove move{{}, *plan};
+    for (const auto& one : plan->moves) move.left.push_back(one.from);
+    std::ranges::sort(move.left);
+    return move;
+  }
+  return std::nullopt;
+}
+
+std::vector<EventBody> next_guarantee_repair(const ClusterState& state, PlacerCache& placers) {
+  std::vector<JobPtr> lapsed;
+  for (const JobId id : *state.guaranteed) {
+    const JobPtr job = state.jobs.find(id);
+    if (job->guarantee->at_risk()) lapsed.push_back(job);
+  }
+  std::ranges::sort(lapsed, {},
+                    [&](const JobPtr& job) { return std::pair(guarantee_order(*state.queue_rules, *job), job->id); });
+  if (lapsed.size() > kMostGuaranteeMoves) lapsed.resize(kMostGuaranteeMoves);
+  for (const JobPtr& job : lapsed) {
+    const auto move = plan_guarantee_move(state, *job, placers);
+    const auto tenant = state.tenants->find(job->spec.tenant);
+    const bool apply = tenant != state.tenants->end() && tenant->second.repair == RepairPolicy::apply;
+    if (move && apply) {
+      return {
+          moved(state, *job, move->left, move->plan, "for its guarantee, as its tenant's repair policy says", placers)};
+    }
+    const std::string remedy = move ? "it would hold elsewhere: railweave jobs repair " + to_string(job->id) +
+                                          " --guarantee moves " + std::to_string(move->plan.moves.size()) +
+                                          " of its ranks"
+                                    : std::string("no other nodes are known on which it would hold");
+    Alarm alarm = guarantee_alarm(*job, remedy);
+    const auto present = state.alarms->find(alarm.id());
+    if (present == state.alarms->end() || present->second.text != alarm.text) return {AlarmRaised{std::move(alarm)}};
+  }
+  return {};
+}
+
+}  // namespace railweave::control

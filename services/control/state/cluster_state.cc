@@ -1,0 +1,116 @@
+#include "services/control/state/cluster_state.h"
+
+#include <utility>
+
+#include "fabric/base/check.h"
+#include "fabric/topology/topology_builder.h"
+
+namespace railweave::control {
+
+ClusterState::ClusterState()
+    : tenants(std::make_shared<const TenantTable>()),
+      contracts(std::make_shared<const ContractTable>()),
+      qos_classes(std::make_shared<const fabric::QosClasses>(fabric::default_qos_classes())),
+      guaranteed(std::make_shared<const std::set<JobId>>()),
+      subnet_policies(std::make_shared<const SubnetPolicyTable>()),
+      drains(std::make_shared<const DrainTable>()),
+      link_costs(std::make_shared<const LinkCosts>()),
+      alarms(std::make_shared<const AlarmTable>()),
+      ended(std::make_shared<const std::deque<JobId>>()),
+      queue_rules(std::make_shared<const QueueRules>()),
+      reservations(std::make_shared<const ReservationTable>()),
+      used(std::make_shared<const scheduler::FairShare>(queue_rules->policy.half_life_us)) {
+  set_topology(std::make_shared<const fabric::Topology>(fabric::empty_topology()));
+}
+
+void ClusterState::set_topology(fabric::TopologyPtr topology) {
+  view = fabric::FabricView(topology);
+  allocations = scheduler::Allocations(topology->hosts().size());
+  free_gpus = topology->gpus().size();
+  gpus_held = std::make_shared<const std::map<std::string, std::uint64_t>>();
+  if (!guaranteed->empty()) guaranteed = std::make_shared<const std::set<JobId>>();
+  placement_fabric = std::make_shared<const scheduler::PlacementFabric>(topology);
+  accepted.topology = std::move(topology);
+  for (const auto& [target, drain] : *drains) mark(target, true);
+  put_costs(*link_costs);
+}
+
+void ClusterState::put_costs(LinkCosts costs) {
+  const auto set = [&](const std::string& name, double cost) {
+    if (const auto link = topology().find_link(name)) view.set_cost(link, static_cast<float>(cost));
+  };
+  for (const auto& [name, cost] : link_costs->by_link) set(name, 1);
+  for (const auto& [name, cost] : costs.by_link) set(name, cost);
+  link_costs = std::make_shared<const LinkCosts>(std::move(costs));
+}
+
+void ClusterState::refresh_availability(fabric::HostId host) {
+  const auto unusable = [&](fabric::LinkId link) { return link && (!view.alive(link) || view.drained(link)); };
+  bool cut_off = false;
+  for (const auto gpu : topology().gpus(host)) {
+    for (const auto hca : topology().nics(gpu)) {
+      for (const auto port : topology().ports(hca)) cut_off = cut_off || unusable(topology().link(port));
+    }
+  }
+  const bool unavailable = view.drained(host) || cut_off;
+  const bool short_of_link = cut_off && !view.drained(host);
+  const auto& before = allocations[host.index()];
+  if (before.unavailable == unavailable && before.short_of_link == short_of_link) return;
+  auto& after = allocations.write(host.index());
+  after.unavailable = unavailable;
+  after.short_of_link = short_of_link;
+}
+
+void ClusterState::set_link(fabric::LinkId link, fabric::LinkState state) {
+  view.set_state(link, state);
+  for (const auto port : {topology().a(link), topology().b(link)}) {
+    if (const auto hca = topology().hca_of(port); hca && topology().host(hca))
+      refresh_availability(topology().host(hca));
+  }
+}
+
+void ClusterState::mark(const DrainTarget& target, bool drained) {
+  if (!mark_drained(view, target, drained)) return;
+  if (target.kind == DrainKind::node) return refresh_availability(topology().find_host(target.id));
+  if (target.kind != DrainKind::link) return;
+  const auto link = topology().find_link(target.id);
+  set_link(link, view.state(link));
+}
+
+void ClusterState::hold_gpus(const Job& job, bool hold) {
+  const auto gpus_of_job = job.placement.held_gpus();
+  for (const auto gpu : gpus_of_job) {
+    auto& mask = allocations.write(topology().host(gpu).index()).used;
+    const std::uint64_t bit = std::uint64_t{1} << topology().local_index(gpu);
+    RAILWEAVE_CHECK(((mask & bit) != 0) != hold, "a GPU belongs to at most one job");
+    mask ^= bit;
+  }
+  const std::uint64_t gpus = gpus_of_job.size();
+  free_gpus = hold ? free_gpus - gpus : free_gpus + gpus;
+  auto held = std::make_shared<std::map<std::string, std::uint64_t>>(*gpus_held);
+  auto& count = (*held)[job.spec.tenant];
+  count = hold ? count + gpus : count - gpus;
+  if (count == 0) held->erase(job.spec.tenant);
+  gpus_held = std::move(held);
+  if (job.guarantee) note_guarantee(job.id, hold);
+}
+
+void ClusterState::note_guarantee(JobId job, bool has) {
+  if (guaranteed->contains(job) == has) return;
+  auto noted = std::make_shared<std::set<JobId>>(*guaranteed);
+  if (has) {
+    noted->insert(job);
+  } else {
+    noted->erase(job);
+  }
+  guaranteed = std::move(noted);
+}
+
+void ClusterState::restore(JobPtr job) {
+  if (job->holds_gpus()) hold_gpus(*job, true);
+  if (job->state == JobState::queued) ++queued_jobs;
+  if (!job->idempotency_key.empty()) idempotency.put(job->idempotency_key, job->id);
+  jobs.put(std::move(job));
+}
+
+}  // namespace railweave::control

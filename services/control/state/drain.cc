@@ -1,0 +1,72 @@
+#include "services/control/state/drain.h"
+
+#include <array>
+
+namespace railweave::control {
+namespace {
+
+constexpr std::array<std::string_view, 3> kKinds = {"link", "switch", "node"};
+constexpr std::array<std::string_view, 3> kStates = {"requested", "rerouting", "drained"};
+
+template <class Enum>
+std::optional<Enum> parse(const std::array<std::string_view, 3>& names, std::string_view text) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == text) return static_cast<Enum>(i);
+  }
+  return std::nullopt;
+}
+
+std::string switch_text(const fabric::Topology& topology, fabric::SwitchId sw) {
+  return topology.guid(sw).known() ? to_string(topology.guid(sw)) : std::string(topology.name(sw));
+}
+
+}  // namespace
+
+std::string_view to_string(DrainKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
+std::optional<DrainKind> parse_drain_kind(std::string_view text) { return parse<DrainKind>(kKinds, text); }
+std::string_view to_string(DrainState state) { return kStates[static_cast<std::size_t>(state)]; }
+std::optional<DrainState> parse_drain_state(std::string_view text) { return parse<DrainState>(kStates, text); }
+
+std::string to_string(const DrainTarget& target) { return std::string(to_string(target.kind)) + " " + target.id; }
+
+Result<DrainTarget> resolve(const fabric::Topology& topology, DrainKind kind, const std::string& text) {
+  switch (kind) {
+    case DrainKind::link:
+      if (const auto link = topology.find_link(text)) {
+        if (topology.kind(link) == fabric::LinkKind::nvlink) {
+          return fail(ErrorKind::invalid, "links.notDrainable", "'" + text + "' is an NVLink: no routes lead round it",
+                      {}, "drain the node");
+        }
+        return DrainTarget{kind, topology.link_text(link)};
+      }
+      return fail(ErrorKind::notFound, "links.notFound", "there is no link '" + text + "'", {},
+                  "<guid>/<port>--<guid>/<port>; GET /v1/links lists them");
+    case DrainKind::network_switch:
+      if (const auto sw = topology.find_switch(text)) return DrainTarget{kind, switch_text(topology, sw)};
+      return fail(ErrorKind::notFound, "switches.notFound", "there is no switch '" + text + "'", {},
+                  "a name or a GUID; GET /v1/switches lists them");
+    case DrainKind::node:
+      if (const auto host = topology.find_host(text)) return DrainTarget{kind, std::string(topology.name(host))};
+      return fail(ErrorKind::notFound, "nodes.notFound", "there is no node '" + text + "'", {},
+                  "GET /v1/nodes lists them");
+  }
+  return fail(ErrorKind::internal, "drains.kind", "no such kind of drain");
+}
+
+bool mark_drained(fabric::FabricView& view, const DrainTarget& target, bool drained) {
+  const auto& topology = view.topology();
+  switch (target.kind) {
+    case DrainKind::link:
+      if (const auto link = topology.find_link(target.id)) return view.set_drained(link, drained), true;
+      return false;
+    case DrainKind::network_switch:
+      if (const auto sw = topology.find_switch(target.id)) return view.set_drained(sw, drained), true;
+      return false;
+    case DrainKind::node:
+      if (const auto host = topology.find_host(target.id)) return view.set_drained(host, drained), true;
+      return false;
+  }
+  return false;
+}
+
+}  // namespace railweave::control

@@ -1,0 +1,255 @@
+#include "services/control/views/contention_book.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "scheduler/collective/routed_traffic.h"
+
+namespace railweave::control {
+namespace {
+
+using scheduler::ContentionBasis;
+using scheduler::FabricBundles;
+using scheduler::Prediction;
+
+constexpr std::uint64_t kAsked = UINT64_MAX;  // number of a job that is not there
+
+double flows_of(const scheduler::JobSpec& spec) {
+  return scheduler::flow_count(spec.parallelism, scheduler::traffic_of_job(spec).traffic);
+}
+
+std::string end_text(const fabric::Topology& topology, fabric::PortId port) {
+  if (topology.is_switch_port(port)) {
+    const std::string_view name = topology.name(topology.switch_of(port));
+    if (!name.empty()) return std::string(name) + "/" + std::to_string(topology.number(port));
+  } else if (const auto hca = topology.hca_of(port); hca && topology.host(hca)) {
+    std::string text(topology.name(topology.host(hca)));
+    if (!topology.device(hca).empty()) text += "/" + std::string(topology.device(hca));
+    return text + "/" + std::to_string(topology.number(port));
+  }
+  return topology.port_text(port);
+}
+
+}  // namespace
+
+double SlowedJob::factor() const {
+  return before.communication_us > 0 ? after.communication_us / before.communication_us : 1;
+}
+
+void ContentionBook::bring_to(const ClusterState& state) {
+  auto routes = routing_->at(state);
+  FabricRoutesPtr now = routes ? std::move(*routes) : nullptr;
+  bool anew = false;
+  if (fabric_ != state.placement_fabric) {
+    fabric_ = state.placement_fabric;
+    bundles_ = std::make_unique<scheduler::BundleTraffic>(fabric_);
+    placed_.forget();
+    entries_.clear();
+    flows_ = 0;
+    routes_ = nullptr;
+    view_version_ = UINT64_MAX;
+    anew = true;
+  }
+  if (anew || now != routes_) {
+    routes_ = std::move(now);
+    walker_ = routes_ == nullptr ? nullptr
+                                 : std::make_unique<fabric::PathWalker>(routes_->input.view, routes_->routing.tables);
+    anew = true;
+  }
+  if (view_version_ != state.view_version) {
+    view_version_ = state.view_version;
+    bundles_->set_capacities(fabric_->capacities_mbps(state.view));
+    anew = anew || basis_ == ContentionBasis::bundles;
+  }
+  std::vector<std::uint64_t> came;
+  placed_.follow(
+      state,
+      [&](JobId id) {
+        const auto entry = entries_.find(id.number());
+        flows_ -= entry->second.flows;
+        senders_.remove(id.number());
+        entries_.erase(entry);
+      },
+      [&](const JobPtr& job) {
+        const double flows = flows_of(job->spec);
+        entries_[job->id.number()] = {job, {}, flows};
+        flows_ += flows;
+        came.push_back(job->id.number());
+      });
+  const auto few = [](const auto& entry) { return entry.second.flows <= kMaxFlowsOfJob; };
+  const bool routed = routes_ != nullptr && flows_ <= kMaxFlows && std::ranges::all_of(entries_, few);
+  const ContentionBasis basis = routed ? ContentionBasis::routes : ContentionBasis::bundles;
+  if (anew || basis != basis_) {
+    basis_ = basis;
+    load_all();
+    return;
+  }
+  for (const std::uint64_t number : came) load(entries_.at(number));
+}
+
+void ContentionBook::load_all() {
+  if (basis_ == ContentionBasis::routes) {
+    capacity_mbps_ = fabric::link_capacities_mbps(routes_->input.view);
+  } else {
+    capacity_mbps_ = bundles_->capacities_mbps();
+  }
+  senders_ = scheduler::LinkSenders(capacity_mbps_.size());
+  for (auto& [number, entry] : entries_) load(entry);
+}
+
+void ContentionBook::load(Entry& entry) {
+  entry.load = load_of(entry.job->spec, entry.job->placement.gpu_of_rank, basis_);
+  senders_.add(entry.job->id.number(), entry.load.traffic, entry.load.period_us);
+}
+
+scheduler::BundleTraffic::Load ContentionBook::load_of(const scheduler::JobSpec& spec,
+                                                       std::span<const fabric::GpuId> gpu_of_rank,
+                                                       ContentionBasis basis) {
+  ++computed_;
+  auto load = bundles_->load_of(spec, gpu_of_rank);
+  if (basis == ContentionBasis::bundles) return load;
+  const scheduler::RoutedTrafficInput in{.topology = fabric_->topology(),
+                                         .walker = *walker_,
+                                         .ports = fabric_->gpu_ports(),
+                                         .bundles = fabric_->bundles(),
+                                         .bundle_mbps = fabric_->nominal_mbps()};
+  load.traffic = scheduler::routed_traffic(in, gpu_of_rank, spec.parallelism, scheduler::traffic_of_job(spec).traffic,
+                                           bundles_->generation(spec), load.traffic);
+  return load;
+}
+
+JobContention ContentionBook::contention(const scheduler::JobSpec& spec, const scheduler::LinkTraffic& loads,
+                                         std::uint64_t own) const {
+  const auto traffic = scheduler::traffic_of_job(spec);
+  JobContention result;
+  result.own = scheduler::contention_of({.spec = spec,
+                                         .traffic = traffic,
+                                         .generation = bundles_->generation(spec),
+                                         .loads = loads,
+                                         .capacity_mbps = capacity_mbps_,
+                                         .senders = senders_,
+                                         .own = own},
+                                        basis_);
+  if (result.own.link != scheduler::Contention::kNone) result.link = link_text(result.own.link);
+  return result;
+}
+
+// Those on whose links it sends, where it takes the largest share of a link first.
+std::vector<JobPtr> ContentionBook::beside(std::uint64_t own) const {
+  std::map<std::uint64_t, double> shares;
+  for (const std::uint32_t link : senders_.links(own)) {
+    const auto on = senders_.on(link);
+    if (on.size() < 2) continue;
+    const double share = static_cast<double>(std::ranges::find(on, own, &scheduler::LinkSenders::Sender::job)->kbps) /
+                         std::max(capacity_mbps_[link], 1.0);
+    for (const auto& sender : on) {
+      if (sender.job != own) shares[sender.job] = std::max(shares[sender.job], share);
+    }
+  }
+  std::vector<std::pair<double, std::uint64_t>> order;
+  for (const auto& [job, share] : shares) order.emplace_back(-share, job);
+  std::ranges::sort(order);
+  if (order.size() > kMaxLookedAt) order.resize(kMaxLookedAt);
+  std::vector<JobPtr> jobs;
+  for (const auto& [share, job] : order) jobs.push_back(entries_.at(job).job);
+  return jobs;
+}
+
+Prediction ContentionBook::prediction(const JobPtr& job) const {
+  const auto traffic = scheduler::traffic_of_job(job->spec);
+  const scheduler::GpuGeneration& generation = bundles_->generation(job->spec);
+  const std::uint64_t own = job->id.number();
+  return scheduler::prediction_of(job->spec, traffic, generation,
+                                  scheduler::group_times_us({.spec = job->spec,
+                                                             .traffic = traffic,
+                                                             .generation = generation,
+                                                             .loads = entries_.at(own).load.traffic,
+                                                             .capacity_mbps = capacity_mbps_,
+                                                             .senders = senders_,
+                                                             .own = own},
+                                                            false));
+}
+
+namespace {
+
+void keep_slowed(std::vector<SlowedJob>& slowed) {
+  std::erase_if(slowed, [](const SlowedJob& job) {
+    return !job.before.reachable || !job.after.reachable || job.factor() < ContentionBook::kSlowed;
+  });
+  std::ranges::stable_sort(slowed, std::ranges::greater{}, &SlowedJob::factor);
+  if (slowed.size() > ContentionBook::kMaxSlowed) slowed.resize(ContentionBook::kMaxSlowed);
+}
+
+}  // namespace
+
+std::optional<JobContention> ContentionBook::of(JobId id) {
+  const auto entry = entries_.find(id.number());
+  if (entry == entries_.end()) return std::nullopt;
+  const Entry& own = entry->second;
+  JobContention result = contention(own.job->spec, own.load.traffic, id.number());
+  for (const JobPtr& job : beside(id.number())) result.slows.push_back({job, {}, prediction(job)});
+  senders_.remove(id.number());
+  for (SlowedJob& slowed : result.slows) slowed.before = prediction(slowed.job);
+  senders_.add(id.number(), own.load.traffic, own.load.period_us);
+  keep_slowed(result.slows);
+  return result;
+}
+
+JobContention ContentionBook::what_if(const scheduler::JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
+  // One that is too large to be walked goes with all others onto bundles.
+  const double flows = flows_of(spec);
+  const bool too_many = flows > kMaxFlowsOfJob || flows + flows_ > kMaxFlows;
+  if (basis_ == ContentionBasis::routes && too_many) {
+    basis_ = ContentionBasis::bundles;
+    load_all();
+  }
+  const auto load = load_of(spec, gpu_of_rank, basis_);
+  JobContention result = contention(spec, load.traffic, 0);
+  senders_.add(kAsked, load.traffic, load.period_us);
+  for (const JobPtr& job : beside(kAsked)) result.slows.push_back({job, {}, prediction(job)});
+  senders_.remove(kAsked);
+  for (SlowedJob& slowed : result.slows) slowed.before = prediction(slowed.job);
+  keep_slowed(result.slows);
+  return result;
+}
+
+std::string ContentionBook::link_text(std::uint32_t link) const {
+  const fabric::Topology& topology = fabric_->topology();
+  if (basis_ == ContentionBasis::routes) {
+    const fabric::PortId out = fabric::out_port_of(topology, link);
+    return end_text(topology, out) + " > " + end_text(topology, topology.peer(out));
+  }
+  const FabricBundles& bundles = fabric_->bundles();
+  const auto links = bundles.links(link);
+  const bool up = link % 2 == 0;
+  if (bundles.kind(link) == FabricBundles::Kind::wan) {
+    for (const auto from : topology.sites()) {
+      for (const auto to : topology.sites()) {
+        const auto& route = bundles.site_route(from.value(), to.value()).bundles;
+        if (route.size() != 1 || route.front() != link) continue;
+        return "links from " + std::string(topology.name(from)) + " to " + std::string(topology.name(to));
+      }
+    }
+  }
+  if (links.empty()) return {};
+  // Its own end is where an outward link leaves.
+  const fabric::PortId out = fabric::out_port_of(topology, links.front());
+  const fabric::PortId own = up ? out : topology.peer(out);
+  const std::string end = end_text(topology, own);
+  switch (bundles.kind(link)) {
+    case FabricBundles::Kind::nvlink:
+      return "NVLink of a GPU";
+    case FabricBundles::Kind::adapter:
+      return up ? "out of " + end : "into " + end;
+    case FabricBundles::Kind::leaf:
+      return (up ? "uplinks of " : "links down to ") + std::string(topology.name(topology.switch_of(own)));
+    case FabricBundles::Kind::pod:
+      return (up ? "links out of the pod of " : "links into the pod of ") +
+             std::string(topology.name(topology.switch_of(own)));
+    case FabricBundles::Kind::wan:
+      break;
+  }
+  return end;
+}
+
+}  // namespace railweave::control

@@ -1,0 +1,113 @@
+#include "services/control/views/failure_coverage.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "fabric/routing/mix.h"
+#include "fabric/routing/parallel_for.h"
+#include "services/control/views/routing_cache.h"
+
+namespace railweave::control {
+namespace {
+
+using fabric::LinkId;
+using fabric::mix;
+using fabric::Reservation;
+using fabric::RouteChangesPtr;
+
+// What loads follow from.
+std::uint64_t hash_of(const Reservation& wanted) {
+  std::uint64_t hash = mix(static_cast<std::uint64_t>(wanted.promise), wanted.reserved_permille);
+  for (const auto& port : wanted.ports) {
+    hash = mix(hash ^ port.port.value(), static_cast<std::uint64_t>(port.send_mbps ^ port.receive_mbps << 20U));
+  }
+  for (const auto& flow : wanted.flows) {
+    hash = mix(hash ^ flow.ports.from.value(), flow.ports.to.value() ^ static_cast<std::uint64_t>(flow.mbps) << 32U);
+  }
+  return hash;
+}
+
+bool needs_alike(const Reservation& a, const Reservation& b) {
+  return a.promise == b.promise && a.reserved_permille == b.reserved_permille && a.ports == b.ports &&
+         std::ranges::equal(a.flows, b.flows, [](const auto& x, const auto& y) {
+           return x.ports.from == y.ports.from && x.ports.to == y.ports.to && x.mbps == y.mbps;
+         });
+}
+
+Result<RouteChangesPtr> changes_on(const FabricRoutes& routes, LinkId link) {
+  fabric::FabricView failed = routes.input.view;
+  failed.set_state(link, fabric::LinkState::down);
+  auto without = reroute(routes, std::move(failed));
+  if (!without) return std::unexpected(without.error());
+  return std::make_shared<const fabric::RouteChanges>(
+      fabric::route_changes(routes.routing.tables, (*without)->routing.tables, routes.scope().arc_of(link).plane));
+}
+
+}  // namespace
+
+Result<RouteChangesPtr> FailureCoverage::without(const FabricRoutes& routes, LinkId link) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto at = changes_.find(link.value()); at != changes_.end()) return at->second;
+  }
+  auto made = changes_on(routes, link);
+  if (!made) return made;
+  const std::lock_guard lock(mutex_);
+  if (entries_ + (*made)->entries.size() > kMaxEntries) {
+    changes_.clear();
+    entries_ = 0;
+  }
+  if (changes_.emplace(link.value(), *made).second) entries_ += (*made)->entries.size();
+  return made;
+}
+
+FailureCoverage::SurvivingPtr FailureCoverage::find(const Reservation& wanted) const {
+  const std::uint64_t hash = hash_of(wanted);
+  const std::lock_guard lock(mutex_);
+  const auto [first, last] = jobs_.equal_range(hash);
+  const auto at = std::find_if(first, last, [&](const auto& one) { return needs_alike(one.second->wanted, wanted); });
+  return at == last ? nullptr : at->second->load;
+}
+
+std::vector<LinkId> FailureCoverage::missing(const Reservation& wanted, fabric::HoseLoads& loads) const {
+  const auto plain = load_of_promise(wanted, loads, fabric::PathWalker(loads.view(), loads.tables()));
+  std::vector<LinkId> links;
+  const std::lock_guard lock(mutex_);
+  for (const auto& load : plain.loads) {
+    const LinkId link = fabric::link_of(load.link);
+    if (!loads.view().topology().joins_switches(link) || changes_.contains(link.value())) continue;
+    if (links.empty() || links.back() != link) links.push_back(link);
+  }
+  return links;
+}
+
+std::size_t FailureCoverage::unknown(const Reservation& wanted, fabric::HoseLoads& loads) const {
+  return find(wanted) != nullptr ? 0 : missing(wanted, loads).size();
+}
+
+void FailureCoverage::look_at(const FabricRoutes& routes, const Reservation& wanted, fabric::HoseLoads& loads,
+                              std::size_t most) {
+  std::vector<LinkId> links = missing(wanted, loads);
+  if (links.size() > most) links.resize(most);
+  const std::size_t parts = std::clamp<std::size_t>(links.size() / 16, 1, fabric::part_count());
+  fabric::on_threads()(parts, [&](std::size_t part) {
+    for (std::size_t i = part; i < links.size(); i += parts) (void)without(routes, links[i]);
+  });
+}
+
+Result<FailureCoverage::SurvivingPtr> FailureCoverage::surviving(const FabricRoutes& routes, const Reservation& wanted,
+                                                                 fabric::HoseLoads& loads) {
+  if (auto known = find(wanted)) return known;
+  look_at(routes, wanted, loads, SIZE_MAX);
+  auto made = load_surviving_failures(wanted, loads, [&](LinkId link) { return without(routes, link); });
+  if (!made) return std::unexpected(made.error());
+  auto known = std::make_shared<Known>(wanted, std::make_shared<const fabric::SurvivingLoad>(std::move(*made)));
+  known->wanted.loads.clear();
+  const std::lock_guard lock(mutex_);
+  if (jobs_.size() >= kMaxJobs) jobs_.clear();
+  jobs_.emplace(hash_of(wanted), known);
+  return known->load;
+}
+
+}  // namespace railweave::control

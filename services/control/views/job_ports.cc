@@ -1,0 +1,102 @@
+#include "services/control/views/job_ports.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "scheduler/collective/job_flows.h"
+#include "scheduler/placement/job_traffic.h"
+
+namespace railweave::control {
+namespace {
+
+using fabric::GpuId;
+using fabric::PlaneId;
+using fabric::PortId;
+using scheduler::CommGroup;
+using scheduler::PlacementFabric;
+
+PlaneId plane_of(const fabric::RoutingScope& scope, PortId port) {
+  const auto id = scope.find(port);
+  return id ? scope.plane_of(id) : PlaneId();
+}
+
+std::optional<std::pair<PortId, PortId>> joined(const PlacementFabric& fabric, const fabric::RoutingScope& scope,
+                                                GpuId from, GpuId to) {
+  const auto& nics = fabric.gpu_nics();
+  // As collectives choose: the first pair on one rail, else the nearest that one network joins.
+  for (const bool on_rail : {true, false}) {
+    for (const auto& a : nics.nics(from)) {
+      for (const auto& b : nics.nics(to)) {
+        if (on_rail && (!a.rail || a.rail != b.rail)) continue;
+        const PlaneId plane = plane_of(scope, a.port);
+        if (plane && plane == plane_of(scope, b.port)) return std::pair(a.port, b.port);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<PortId> job_ports(const PlacementFabric& fabric, std::span<const GpuId> gpu_of_rank) {
+  std::vector<PortId> ports;
+  for (const GpuId gpu : gpu_of_rank) {
+    for (const auto& nic : fabric.gpu_nics().nics(gpu)) ports.push_back(nic.port);
+  }
+  std::ranges::sort(ports);
+  ports.erase(std::unique(ports.begin(), ports.end()), ports.end());
+  return ports;
+}
+
+std::vector<fabric::PatternFlow> job_pattern(const PlacementFabric& fabric, const fabric::RoutingScope& scope,
+                                             const scheduler::JobSpec& spec, std::span<const GpuId> gpu_of_rank,
+                                             RateMbps rate) {
+  const auto& topology = fabric.topology();
+  const auto traffic = scheduler::traffic_of_job(spec).traffic;
+  const bool nvls = scheduler::generation_of(fabric).nvls;
+  // Neighbours through whom a GPU reaches networks that it has no port on (NCCL's PXN).
+  std::map<std::uint32_t, std::vector<GpuId>> of_unit;
+  for (const GpuId gpu : gpu_of_rank) of_unit[fabric.bundles().place(gpu).unit].push_back(gpu);
+  std::map<std::pair<PortId, PortId>, double> bytes;
+  for (const auto group : {CommGroup::tensor, CommGroup::context, CommGroup::expert, CommGroup::data,
+                           CommGroup::expert_data, CommGroup::pipeline}) {
+    for (const auto& flow :
+         scheduler::job_flows(fabric.bundles(), gpu_of_rank, spec.parallelism, traffic, group, nvls)) {
+      const GpuId from = gpu_of_rank[flow.from];
+      const GpuId to = gpu_of_rank[flow.to];
+      const auto unit = fabric.bundles().place(from).unit;
+      if (topology.host(from) == topology.host(to) || unit == fabric.bundles().place(to).unit) continue;
+      auto pair = joined(fabric, scope, from, to);
+      for (const GpuId neighbour : of_unit[unit]) {
+        if (pair) break;
+        pair = joined(fabric, scope, neighbour, to);
+      }
+      if (!pair) {  // nothing joins them: a flow that cannot arrive, which admission says
+        const auto out = fabric.gpu_nics().nics(from);
+        const auto in = fabric.gpu_nics().nics(to);
+        if (out.empty() || in.empty()) continue;
+        pair = std::pair(out.front().port, in.front().port);
+      }
+      bytes[*pair] += flow.bytes;
+    }
+  }
+  std::map<PortId, double> sent;
+  std::map<PortId, double> received;
+  for (const auto& [pair, sum] : bytes) {
+    sent[pair.first] += sum;
+    received[pair.second] += sum;
+  }
+  std::vector<fabric::PatternFlow> flows;
+  for (const auto& [pair, sum] : bytes) {
+    const double share = sum / std::max(sent[pair.first], received[pair.second]);
+    const auto mbps = static_cast<std::int64_t>(share * static_cast<double>(rate.value()) + 1e-6);
+    flows.push_back({{pair.first, pair.second}, mbps});
+  }
+  return flows;
+}
+
+}  // namespace railweave::control

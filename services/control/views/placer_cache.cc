@@ -1,0 +1,42 @@
+#include "services/control/views/placer_cache.h"
+
+namespace railweave::control {
+
+scheduler::Placer& PlacerCache::at(const ClusterState& state) {
+  if (placer_ == nullptr || fabric_ != state.placement_fabric) {
+    fabric_ = state.placement_fabric;
+    placer_ = std::make_unique<scheduler::Placer>(fabric_);
+    const auto nominal = fabric_->nominal_mbps();
+    capacities_mbps_.assign(nominal.begin(), nominal.end());
+    up_mbps_ = capacities_mbps_;
+    ++capacities_version_;
+    traffic_ = std::make_unique<scheduler::BundleTraffic>(fabric_);
+    placed_.forget();
+    placer_->set_left(traffic_->left_mbps());
+    view_version_ = 0;
+    reserved_version_ = 0;
+  }
+  // Without a route for it nothing is promised, and nothing is taken.
+  const bool reserved = !state.guaranteed->empty() && guarantees_.bring_to(state).has_value();
+  const std::uint64_t reserved_version = reserved ? guarantees_.version() : 0;
+  if (view_version_ != state.view_version || reserved_version_ != reserved_version) {
+    view_version_ = state.view_version;
+    reserved_version_ = reserved_version;
+    auto up = fabric_->capacities_mbps(state.view);
+    auto now = reserved ? fabric_->bundles().capacities(guarantees_.residual_mbps()) : up;
+    if (up != up_mbps_) traffic_->set_capacities(up);
+    if (now != capacities_mbps_ || up != up_mbps_) {
+      capacities_mbps_ = now;
+      up_mbps_ = up;
+      ++capacities_version_;
+      placer_->set_capacities(std::move(now), std::move(up));
+    }
+  }
+  placed_.follow(
+      state, [&](JobId id) { traffic_->remove(id.number()); },
+      [&](const JobPtr& job) { traffic_->add(job->id.number(), job->spec, job->placement.gpu_of_rank); });
+  placer_->sync(state.allocations);
+  return *placer_;
+}
+
+}  // namespace railweave::control

@@ -1,0 +1,68 @@
+#include "services/control/views/reachable_parts.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace railweave::control {
+
+using fabric::PortId;
+
+ReachableParts::ReachableParts(const fabric::FabricView& view)
+    : view_(view), parent_(view.topology().switches().size()) {
+  std::iota(parent_.begin(), parent_.end(), 0U);
+  const auto& topology = view.topology();
+  for (const auto link : topology.links()) {
+    if (!topology.joins_switches(link) || !view.carries_transit(link)) continue;
+    const std::uint32_t a = root(topology.switch_of(topology.a(link)).value());
+    const std::uint32_t b = root(topology.switch_of(topology.b(link)).value());
+    parent_[std::max(a, b)] = std::min(a, b);
+  }
+}
+
+std::uint32_t ReachableParts::root(std::uint32_t sw) const {
+  while (parent_[sw] != sw) {
+    parent_[sw] = parent_[parent_[sw]];
+    sw = parent_[sw];
+  }
+  return sw;
+}
+
+bool ReachableParts::usable(PortId end_port) const {
+  const auto link = view_.topology().link(end_port);
+  return link && view_.topology().switch_of(view_.topology().peer(end_port)) && view_.carries_transit(link);
+}
+
+std::uint32_t ReachableParts::part(PortId end_port) const {
+  return root(view_.topology().switch_of(view_.topology().peer(end_port)).value());
+}
+
+std::vector<PortId> find_cut_off(const fabric::FabricView& before, const fabric::FabricView& after) {
+  const auto& topology = before.topology();
+  const ReachableParts was(before);
+  const ReachableParts is(after);
+  std::vector<PortId> ends;
+  std::map<std::uint32_t, std::uint64_t> size_before;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> size_after;  // (part before, part after)
+  for (const PortId port : topology.hca_ports()) {
+    // A SHARP node is a part of its switch: it goes with it.
+    if (topology.kind(topology.hca_of(port)) == fabric::HcaKind::aggregation || !was.usable(port)) continue;
+    ends.push_back(port);
+    ++size_before[was.part(port)];
+    if (is.usable(port)) ++size_after[{was.part(port), is.part(port)}];
+  }
+  std::map<std::uint32_t, std::uint32_t> largest;  // part before -> the part after that stays
+  for (const auto& [parts, size] : size_after) {
+    const auto [present, fresh] = largest.try_emplace(parts.first, parts.second);
+    if (!fresh && size > size_after.at({parts.first, present->second})) present->second = parts.second;
+  }
+  std::vector<PortId> cut_off;
+  for (const PortId port : ends) {
+    if (size_before.at(was.part(port)) < 2) continue;
+    if (!is.usable(port) || is.part(port) != largest.at(was.part(port))) cut_off.push_back(port);
+  }
+  return cut_off;
+}
+
+}  // namespace railweave::control
