@@ -7,10 +7,10 @@
 
 #include <unistd.h>
 
-#include "services/railweave/command_failure.h"
-#include "services/railweave/command_tree.h"
-#include "services/railweave/completion.h"
-#include "services/railweave/help_text.h"
+#include "services/railweave/command_line/command_tree.h"
+#include "services/railweave/command_line/completion.h"
+#include "services/railweave/command_line/help_text.h"
+#include "services/railweave/terminal/command_failure.h"
 
 namespace {
 

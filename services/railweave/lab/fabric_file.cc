@@ -5,9 +5,9 @@
 
 #include "fabric/formats/attach_gpus.h"
 #include "fabric/formats/read_fabric.h"
-#include "services/railweave/command_failure.h"
-#include "services/railweave/input_file.h"
-#include "services/railweave/number_option.h"
+#include "services/railweave/command_line/number_option.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_file.h"
 
 namespace railweave::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <random>
 
-#include "services/railweave/command_failure.h"
-#include "services/railweave/number_option.h"
+#include "services/railweave/command_line/number_option.h"
+#include "services/railweave/terminal/command_failure.h"
 
 namespace railweave::cli {
 namespace {

@@ -1,7 +1,7 @@
 // The commands below `railweave lab`, each in its own file.
 #pragma once
 
-#include "services/railweave/command_tree.h"
+#include "services/railweave/command_line/command_tree.h"
 
 namespace railweave::cli {
 

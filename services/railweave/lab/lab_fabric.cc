@@ -2,10 +2,10 @@
 #include <cstdio>
 
 #include "fabric/topology/checks.h"
-#include "services/railweave/command_failure.h"
-#include "services/railweave/fabric_view.h"
 #include "services/railweave/lab/fabric_file.h"
 #include "services/railweave/lab/lab_commands.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/views/fabric.h"
 #include "services/rest/json/fabric.h"
 
 namespace railweave::cli {

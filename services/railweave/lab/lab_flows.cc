@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "fabric/routing/engine_registry.h"
-#include "services/railweave/command_failure.h"
+#include "services/railweave/command_line/number_option.h"
 #include "services/railweave/lab/engine_option.h"
 #include "services/railweave/lab/fabric_file.h"
 #include "services/railweave/lab/failures.h"
@@ -13,9 +13,9 @@
 #include "services/railweave/lab/flows/qos_classes_file.h"
 #include "services/railweave/lab/lab_commands.h"
 #include "services/railweave/lab/routed_fabric.h"
-#include "services/railweave/number_option.h"
-#include "services/railweave/output_file.h"
-#include "services/railweave/table.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/output_file.h"
+#include "services/railweave/terminal/table.h"
 
 namespace railweave::cli {
 namespace {

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "fabric/generate/generate.h"
-#include "services/railweave/command_failure.h"
 #include "services/railweave/lab/lab_commands.h"
 #include "services/railweave/lab/written_fabric.h"
+#include "services/railweave/terminal/command_failure.h"
 
 namespace railweave::cli {
 namespace {

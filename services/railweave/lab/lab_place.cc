@@ -3,12 +3,12 @@
 #include <cstdio>
 
 #include "scheduler/placement/placer.h"
-#include "services/railweave/command_failure.h"
-#include "services/railweave/job_request.h"
+#include "services/railweave/commands/job_request.h"
 #include "services/railweave/lab/fabric_file.h"
 #include "services/railweave/lab/lab_commands.h"
-#include "services/railweave/placement_view.h"
-#include "services/railweave/ranks_view.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/views/placement.h"
+#include "services/railweave/views/ranks.h"
 #include "services/rest/json/job.h"
 #include "services/rest/json/job_spec.h"
 

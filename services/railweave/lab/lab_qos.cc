@@ -7,16 +7,16 @@
 #include "fabric/drivers/linux_tc/tc_commands.h"
 #include "fabric/formats/sonic_qos.h"
 #include "fabric/qos/infiniband_plan.h"
-#include "services/railweave/command_failure.h"
+#include "services/railweave/command_line/number_option.h"
 #include "services/railweave/lab/engine_option.h"
 #include "services/railweave/lab/fabric_file.h"
 #include "services/railweave/lab/flows/qos_classes_file.h"
 #include "services/railweave/lab/lab_commands.h"
 #include "services/railweave/lab/ports_alike.h"
 #include "services/railweave/lab/routed_fabric.h"
-#include "services/railweave/number_option.h"
-#include "services/railweave/output_file.h"
-#include "services/railweave/table.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/output_file.h"
+#include "services/railweave/terminal/table.h"
 
 namespace railweave::cli {
 namespace {

@@ -2,15 +2,15 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "services/railweave/command_failure.h"
-#include "services/railweave/input_file.h"
+#include "services/railweave/command_line/number_option.h"
 #include "services/railweave/lab/fabric_file.h"
 #include "services/railweave/lab/lab_commands.h"
 #include "services/railweave/lab/replay/replay.h"
 #include "services/railweave/lab/replay/replay_svg.h"
-#include "services/railweave/number_option.h"
-#include "services/railweave/output_file.h"
-#include "services/railweave/table.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_file.h"
+#include "services/railweave/terminal/output_file.h"
+#include "services/railweave/terminal/table.h"
 
 namespace railweave::cli {
 namespace {

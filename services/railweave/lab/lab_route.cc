@@ -4,16 +4,16 @@
 #include <string>
 
 #include "fabric/routing/opensm/opensm_dumps.h"
-#include "services/railweave/command_failure.h"
-#include "services/railweave/fabric_view.h"
+#include "services/railweave/command_line/number_option.h"
 #include "services/railweave/lab/engine_option.h"
 #include "services/railweave/lab/fabric_file.h"
 #include "services/railweave/lab/failures.h"
 #include "services/railweave/lab/lab_commands.h"
 #include "services/railweave/lab/routed_fabric.h"
-#include "services/railweave/number_option.h"
-#include "services/railweave/output_file.h"
-#include "services/railweave/table.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/output_file.h"
+#include "services/railweave/terminal/table.h"
+#include "services/railweave/views/fabric.h"
 
 namespace railweave::cli {
 namespace {

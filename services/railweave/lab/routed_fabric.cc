@@ -11,8 +11,8 @@
 #include "fabric/routing/multipath/hash_collisions.h"
 #include "fabric/routing/multipath/path_sets.h"
 #include "fabric/routing/opensm/opensm_dumps.h"
-#include "services/railweave/command_failure.h"
-#include "services/railweave/input_file.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_file.h"
 
 namespace railweave::cli {
 namespace {

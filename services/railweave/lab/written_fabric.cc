@@ -3,9 +3,9 @@
 #include "fabric/formats/ibsim.h"
 #include "fabric/formats/native_json.h"
 #include "fabric/topology/checks.h"
-#include "services/railweave/command_failure.h"
-#include "services/railweave/fabric_view.h"
-#include "services/railweave/output_file.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/output_file.h"
+#include "services/railweave/views/fabric.h"
 #include "services/rest/json/fabric.h"
 
 namespace railweave::cli {

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "fabric/topology/topology.h"
-#include "services/railweave/output.h"
+#include "services/railweave/terminal/output.h"
 
 namespace railweave::cli {
 

@@ -1,4 +1,4 @@
-#include "services/railweave/completion.h"
+#include "services/railweave/command_line/completion.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "services/railweave/command_tree.h"
+#include "services/railweave/command_line/command_tree.h"
 #include "tests/unit/cli/railweave_process.h"
 
 namespace railweave::cli {

@@ -1,11 +1,11 @@
-#include "services/railweave/exit_code.h"
+#include "services/railweave/terminal/exit_code.h"
 
 #include <set>
 
 #include <gtest/gtest.h>
 
-#include "services/railweave/help_text.h"
-#include "services/railweave/service.h"
+#include "services/railweave/command_line/help_text.h"
+#include "services/railweave/connection/service.h"
 
 namespace railweave::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "services/railweave/json.h"
+#include "services/railweave/terminal/json.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/cli/stub_service.h"
 

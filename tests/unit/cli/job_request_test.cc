@@ -1,8 +1,8 @@
-#include "services/railweave/job_request.h"
+#include "services/railweave/commands/job_request.h"
 
 #include <gtest/gtest.h>
 
-#include "services/railweave/command_failure.h"
+#include "services/railweave/terminal/command_failure.h"
 #include "tests/unit/cli/railweave_process.h"
 
 namespace railweave::cli {

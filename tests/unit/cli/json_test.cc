@@ -1,9 +1,9 @@
-#include "services/railweave/json.h"
+#include "services/railweave/terminal/json.h"
 
 #include <gtest/gtest.h>
 #include <yaml-cpp/yaml.h>
 
-#include "services/railweave/yaml_text.h"
+#include "services/railweave/terminal/yaml_text.h"
 
 namespace railweave::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "services/railweave/json.h"
+#include "services/railweave/terminal/json.h"
 #include "tests/unit/cli/railweave_process.h"
 
 namespace railweave::cli {

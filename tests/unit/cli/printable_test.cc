@@ -1,4 +1,4 @@
-#include "services/railweave/printable.h"
+#include "services/railweave/terminal/printable.h"
 
 #include <gtest/gtest.h>
 

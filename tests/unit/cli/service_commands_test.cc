@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "api/http/message/event_stream.h"
-#include "services/railweave/json.h"
+#include "services/railweave/terminal/json.h"
 #include "tests/unit/cli/stub_service.h"
 
 namespace railweave::cli {

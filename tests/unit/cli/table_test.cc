@@ -1,8 +1,8 @@
-#include "services/railweave/table.h"
+#include "services/railweave/terminal/table.h"
 
 #include <gtest/gtest.h>
 
-#include "services/railweave/printable.h"
+#include "services/railweave/terminal/printable.h"
 
 namespace railweave::cli {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "services/railweave/command_failure.h"
-#include "services/railweave/input_file.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_file.h"
 
 namespace railweave::cli {
 

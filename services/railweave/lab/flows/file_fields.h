@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "services/railweave/json.h"
+#include "services/railweave/terminal/json.h"
 
 namespace railweave::cli {
 

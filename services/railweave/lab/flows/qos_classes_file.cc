@@ -1,8 +1,8 @@
 #include "services/railweave/lab/flows/qos_classes_file.h"
 
-#include "services/railweave/command_failure.h"
-#include "services/railweave/input_file.h"
 #include "services/railweave/lab/flows/file_fields.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_file.h"
 
 namespace railweave::cli {
 

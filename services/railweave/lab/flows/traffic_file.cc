@@ -3,10 +3,10 @@
 #include <charconv>
 #include <set>
 
-#include "services/railweave/command_failure.h"
-#include "services/railweave/input_file.h"
 #include "services/railweave/lab/flows/file_fields.h"
 #include "services/railweave/lab/flows/flow_job.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_file.h"
 
 namespace railweave::cli {
 namespace {

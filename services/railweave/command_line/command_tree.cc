@@ -1,0 +1,112 @@
+#include "services/railweave/command_line/command_tree.h"
+
+#include <charconv>
+#include <utility>
+
+#include "services/railweave/command_line/help_text.h"
+#include "services/railweave/terminal/printable.h"
+
+namespace railweave::cli {
+namespace {
+
+std::string full_name(const CLI::App& app) {
+  const CLI::App* parent = app.get_parent();
+  return (parent == nullptr ? std::string() : full_name(*parent) + " ") + app.get_name();
+}
+
+// The command that the line got to.
+const CLI::App& reached(const CLI::App& root) {
+  const CLI::App* app = &root;
+  for (auto chosen = app->get_subcommands(); !chosen.empty(); chosen = app->get_subcommands()) app = chosen.back();
+  return *app;
+}
+
+void add_global_options(CLI::App& app, Session& session, bool offline) {
+  GlobalOptions& options = session.options;
+  app.add_option("-o,--output", options.output, "How to print the answer")
+      ->type_name(std::string(kOutputFormats))
+      ->group(kGlobalGroup)
+      ->check([](const std::string& text) {
+        return parse_output_format(text) ? std::string() : "'" + text + "' is none of " + std::string(kOutputFormats);
+      });
+  if (offline) return;
+  app.add_option("--server", options.server, "Where railweaved listens; RAILWEAVE_URL does the same")
+      ->type_name("URL")
+      ->group(kGlobalGroup);
+  app.add_option("--timeout", options.timeout_s, "For one request to the service, in seconds")
+      ->type_name("SECONDS")
+      ->group(kGlobalGroup)
+      ->check([](const std::string& text) {
+        double seconds = 0;
+        const char* end = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data(), end, seconds);
+        const bool fits = error == std::errc() && stop == end && seconds >= 0.05 && seconds <= 86'400;
+        return fits ? std::string() : "'" + text + "' is no number of seconds from 0.05 to 86400";
+      });
+}
+
+void finish(CLI::App& app, Session& session, bool offline) {  // NOLINT(misc-no-recursion)
+  if (app.get_name() == "completion") return;
+  offline = offline || app.get_name() == "lab";
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  add_global_options(app, session, offline);
+  for (CLI::App* command : commands) finish(*command, session, offline);
+}
+
+ExitCode refuse(const CLI::App& root, Session& session, const std::string& what) {
+  const CLI::App& app = reached(root);
+  session.output.note("railweave: " + what + " (see " + full_name(app) + " --help)");
+  return ExitCode::usage;
+}
+
+std::string command_names(const CLI::App& app) {
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  return names;
+}
+
+}  // namespace
+
+CLI::App& add_noun(CLI::App& parent, const std::string& name, const std::string& description,
+                   const std::string& group) {
+  return *parent.add_subcommand(name, description)->group(group);
+}
+
+CLI::App& add_command(CLI::App& parent, const std::string& name, const std::string& description,
+                      std::initializer_list<const char*> examples) {
+  CLI::App& command = *parent.add_subcommand(name, description)->group("Commands");
+  std::string footer;
+  for (const char* example : examples) footer += std::string(footer.empty() ? "Examples:\n  " : "\n  ") + example;
+  command.footer(footer);
+  return command;
+}
+
+void on_run(CLI::App& command, Session& session, std::function<void()> run) {
+  command.callback([&session, run = std::move(run)] { session.command = run; });
+}
+
+void finish_tree(CLI::App& root, Session& session) { finish(root, session, false); }
+
+ExitCode read_command_line(CLI::App& root, Session& session, int argc, const char* const* argv) {
+  try {
+    root.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    session.output.text(root.help());
+    return ExitCode::ok;
+  } catch (const CLI::CallForVersion& version) {
+    session.output.text(std::string(version.what()) + "\n");
+    return ExitCode::ok;
+  } catch (const CLI::ParseError& error) {
+    std::string what = error.what();
+    if (const auto end = what.find('\n'); end != std::string::npos) what.resize(end);
+    return refuse(root, session, what);
+  }
+  session.output.format = parse_output_format(session.options.output).value_or(OutputFormat::table);
+  if (session.command) return ExitCode::ok;
+  const CLI::App& app = reached(root);
+  return refuse(root, session, "say which of the commands is meant: " + command_names(app));
+}
+
+}  // namespace railweave::cli

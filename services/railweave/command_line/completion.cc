@@ -1,0 +1,180 @@
+#include "services/railweave/command_line/completion.h"
+
+#include <algorithm>
+
+#include "services/railweave/command_line/command_tree.h"
+
+namespace railweave::cli {
+namespace {
+
+const CLI::App* find_command(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->check_name(name)) return command;
+  }
+  return nullptr;
+}
+
+const CLI::Option* find_option(const CLI::App& app, std::string_view word) {
+  const std::string name(word.substr(0, word.find('=')));
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->nonpositional() && option->check_name(name)) return option;
+  }
+  return nullptr;
+}
+
+void add(Completions& found, std::string_view typed, std::string text, std::string description) {
+  if (!text.starts_with(typed)) return;
+  found.candidates.push_back({std::move(text), std::move(description)});
+}
+
+// Type names say what a value can be: "table|wide|json|yaml", "FILE".
+void add_values(Completions& found, std::string_view typed, const CLI::Option& option, const std::string& before = {}) {
+  const std::string type = option.get_type_name();
+  if (type == "FILE") found.files = true;
+  if (type.find('|') == std::string::npos) return;
+  std::string_view rest = type;
+  while (!rest.empty()) {
+    const auto bar = rest.find('|');
+    add(found, typed, before + std::string(rest.substr(0, bar)), "");
+    rest = bar == std::string_view::npos ? std::string_view() : rest.substr(bar + 1);
+  }
+}
+
+void add_options(Completions& found, std::string_view typed, const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->nonpositional() || option->get_group().empty()) continue;
+    for (const auto& name : option->get_lnames()) add(found, typed, "--" + name, option->get_description());
+    if (option->get_lnames().empty()) {
+      for (const auto& name : option->get_snames()) add(found, typed, "-" + name, option->get_description());
+    }
+  }
+}
+
+constexpr std::string_view kBash = R"(# bash completion of railweave: source <(railweave completion bash)
+_railweave() {
+  local word="${COMP_WORDS[COMP_CWORD]}" line
+  COMPREPLY=()
+  while IFS= read -r line; do
+    if [[ $line == :files ]]; then
+      compopt -o default 2>/dev/null || true
+      COMPREPLY+=($(compgen -f -- "$word"))
+    else
+      COMPREPLY+=("${line%%$'\t'*}")
+    fi
+  done < <("${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:COMP_CWORD-1}" "$word" 2>/dev/null)
+}
+complete -F _railweave railweave
+)";
+
+constexpr std::string_view kZsh = R"(#compdef railweave
+# zsh completion of railweave: source <(railweave completion zsh), or a file _railweave in $fpath
+_railweave() {
+  local line
+  local -a candidates
+  local files=0
+  while IFS= read -r line; do
+    if [[ $line == :files ]]; then
+      files=1
+    else
+      candidates+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
+    fi
+  done < <("${words[1]}" __complete "${(@)words[2,CURRENT-1]}" "${words[CURRENT]}" 2>/dev/null)
+  (( ${#candidates} )) && _describe railweave candidates
+  (( files )) && _files
+}
+if [ "$funcstack[1]" = _railweave ]; then
+  _railweave "$@"
+else
+  compdef _railweave railweave
+fi
+)";
+
+constexpr std::string_view kFish = R"(# fish completion of railweave: railweave completion fish | source
+function __railweave_complete
+  set -l words (commandline -opc)
+  set -l typed (commandline -ct)
+  for line in ($words[1] __complete $words[2..-1] "$typed" 2>/dev/null)
+    if test "$line" = :files
+      __fish_complete_path "$typed"
+    else
+      echo $line
+    end
+  end
+end
+complete -c railweave -f -a '(__railweave_complete)'
+)";
+
+}  // namespace
+
+Completions complete(const CLI::App& root, std::span<const std::string> words) {
+  Completions found;
+  if (words.empty()) return found;
+  const CLI::App* app = &root;
+  const CLI::Option* wanting = nullptr;  // an option whose value comes next
+  bool only_positionals = false;
+  for (const auto& word : words.first(words.size() - 1)) {
+    if (wanting != nullptr) {
+      wanting = nullptr;
+    } else if (word == "--") {
+      only_positionals = true;
+    } else if (!only_positionals && word.size() > 1 && word.front() == '-') {
+      const CLI::Option* option = find_option(*app, word);
+      const bool takes_value = option != nullptr && option->get_type_size() > 0 && option->get_items_expected_max() > 0;
+      if (takes_value && word.find('=') == std::string::npos) wanting = option;
+    } else if (const CLI::App* command = find_command(*app, word)) {
+      app = command;
+    }
+  }
+  const std::string& typed = words.back();
+  if (wanting != nullptr) {
+    add_values(found, typed, *wanting);
+    return found;
+  }
+  if (!only_positionals && typed.starts_with("-")) {
+    const auto equals = typed.find('=');
+    if (equals == std::string::npos) {
+      add_options(found, typed, *app);
+    } else if (const CLI::Option* option = find_option(*app, typed)) {
+      add_values(found, typed, *option, typed.substr(0, equals + 1));
+    }
+    return found;
+  }
+  for (const CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
+    add(found, typed, command->get_name(), command->get_description());
+  }
+  for (const CLI::Option* option : app->get_options()) {
+    if (option->get_positional()) add_values(found, typed, *option);
+  }
+  return found;
+}
+
+std::string completion_text(const Completions& completions) {
+  std::string text;
+  for (const auto& [candidate, description] : completions.candidates) {
+    text += candidate + "\t" + description.substr(0, description.find('\n')) + "\n";
+  }
+  return completions.files ? text + ":files\n" : text;
+}
+
+std::string_view completion_script(std::string_view shell) {
+  if (shell == "bash") return kBash;
+  if (shell == "zsh") return kZsh;
+  if (shell == "fish") return kFish;
+  return {};
+}
+
+void add_completion_commands(CLI::App& root, Session& session) {
+  CLI::App& noun = add_noun(root, "completion", "Completion for a shell", "Service");
+  struct Shell {
+    const char* name;
+    const char* example;
+  };
+  for (const auto& [name, example] :
+       {Shell{"bash", "source <(railweave completion bash)"}, Shell{"zsh", "source <(railweave completion zsh)"},
+        Shell{"fish", "railweave completion fish | source"}}) {
+    CLI::App& command = add_command(noun, name, std::string("Print the script for ") + name, {example});
+    on_run(command, session, [&session, shell = std::string(name)] { session.output.text(completion_script(shell)); });
+  }
+}
+
+}  // namespace railweave::cli

@@ -1,0 +1,49 @@
+#include "services/railweave/command_line/number_option.h"
+
+#include <charconv>
+#include <functional>
+
+namespace railweave::cli {
+namespace {
+
+std::uint64_t read(const std::string& name, const std::string& text, NumberRange range) {
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  const bool padded = text.size() > 1 && text.front() == '0';
+  if (error == std::errc() && stop == end && !padded && number >= range.least && number <= range.most) return number;
+  std::string wanted = "takes a whole number";
+  if (range.most != NumberRange().most) {
+    wanted += " from " + std::to_string(range.least) + " to " + std::to_string(range.most);
+  } else if (range.least > 0) {
+    wanted += " of at least " + std::to_string(range.least);
+  }
+  throw CLI::ValidationError(name + " " + wanted + ", not '" + text + "'");
+}
+
+CLI::Option* add(CLI::App& command, const std::string& name, const std::string& description, NumberRange range,
+                 std::function<void(std::uint64_t)> take) {
+  return command
+      .add_option_function<std::string>(
+          name,
+          [range, take = std::move(take), called = name.substr(name.rfind(',') + 1)](const std::string& text) {
+            take(read(called, text, range));
+          },
+          description)
+      ->type_name("N");
+}
+
+}  // namespace
+
+CLI::Option* add_number_option(CLI::App& command, const std::string& name, std::optional<std::uint64_t>& into,
+                               const std::string& description, NumberRange range) {
+  return add(command, name, description, range, [&into](std::uint64_t number) { into = number; });
+}
+
+CLI::Option* add_number_option(CLI::App& command, const std::string& name, std::uint64_t& into,
+                               const std::string& description, NumberRange range) {
+  return add(command, name, description, range, [&into](std::uint64_t number) { into = number; })
+      ->default_str(std::to_string(into));
+}
+
+}  // namespace railweave::cli

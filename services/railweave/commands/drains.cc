@@ -1,0 +1,212 @@
+// railweave drains, and railweave links|switches|nodes drain|undrain.
+#include "services/railweave/commands/drains.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "services/railweave/command_line/listing.h"
+#include "services/railweave/terminal/command_failure.h"
+
+namespace railweave::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kFirstPoll{50};
+constexpr std::chrono::milliseconds kSlowestPoll{1'000};
+
+struct DrainOptions {
+  std::string id, reason;
+  bool dry_run = false, force = false, wait = false;
+};
+
+Cell state_cell(const std::string& state) {
+  return {state, state == "drained" ? Tone::good : (state == "-" ? Tone::faint : Tone::warning)};
+}
+
+std::string some(const Json& items, const char* name, std::uint64_t count) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto& item : items) {
+    if (shown++ == 8) break;
+    text += (text.empty() ? "" : ", ") + text_of(item, name);
+  }
+  if (count == 0) return "nothing";
+  return count > 8 ? text + " and " + std::to_string(count - 8) + " more" : text;
+}
+
+std::string jobs_text(const Json& answer) {
+  std::string text;
+  std::size_t shown = 0;
+  const auto count = count_of(answer, "jobsAffectedCount");
+  for (const auto& job : list(answer, "jobsAffected")) {
+    if (shown++ == 8) break;
+    text += (text.empty() ? "" : ", ") + text_of(job, "job") + " (" + text_of(job, "effect") + ")";
+  }
+  if (count == 0) return "none";
+  return count > 8 ? text + " and " + std::to_string(count - 8) + " more" : text;
+}
+
+std::string percent(const Json& share) {
+  if (!share.is_number()) return "-";
+  const auto tenths = static_cast<std::uint64_t>(share.get<double>() * 1000 + 0.5);
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
+}
+
+void print_answer(Output& output, const Json& answer, bool dry_run) {
+  if (output.is_document()) return output.document(answer);
+  Sheet sheet;
+  sheet.add("Drain", text_of(answer, "kind") + " " + text_of(answer, "id"));
+  if (field(answer, "state").is_string()) sheet.add("State", state_cell(text_of(answer, "state")));
+  if (field(answer, "waitsFor").is_string()) sheet.add("Waits for", text_of(answer, "waitsFor"));
+  const bool safe = flag_of(answer, "safe");
+  if (safe) {
+    sheet.add("Safe", {"yes", Tone::good});
+  } else {
+    sheet.add("Safe", {flag_of(answer, "allowed") ? "no, forced" : "no, refused unless forced", Tone::bad});
+  }
+  for (const auto& objection : list(answer, "objections")) sheet.add("Objection", {text_of(objection), Tone::bad});
+  sheet.add("Cuts off", some(list(answer, "cutsOff"), "device", count_of(answer, "cutsOffCount")));
+  sheet.add("Jobs", jobs_text(answer));
+  for (const auto& lost : list(answer, "guaranteesAtRisk")) {
+    sheet.add("Guarantee", {text_of(lost, "job") + " of " + text_of(lost, "tenant") +
+                                " would be at risk: " + text_of(lost, "reason"),
+                            Tone::bad});
+  }
+  if (field(answer, "residualCapacity").is_number()) {
+    sheet.add("Tables", text_of(answer, "changedEntries") + " entries of " + text_of(answer, "changedSwitches") +
+                            " switches change");
+    sheet.add("Fullest link", text_of(answer, "maxLinkLoadBefore") + " pairs before, " +
+                                  text_of(answer, "maxLinkLoadAfter") + " after");
+    sheet.add("Capacity left", percent(field(answer, "residualCapacity")) + " between the tiers that lose most");
+  }
+  if (dry_run) sheet.add("Done", "nothing: a dry run");
+  output.text(sheet.text(output.terminal()));
+}
+
+// Until it is drained. What it waits for is told whenever that changes.
+void wait_until_drained(Session& session, const DrainNoun& noun, const DrainOptions& options) {
+  auto pause = kFirstPoll;
+  std::string told;
+  for (;;) {
+    const Json item = session.service().get(Target(std::string("/v1/") + noun.plural).segment(options.id));
+    const Json& drain = field(item, "drain");
+    if (!drain.is_object()) {
+      throw CommandFailure({ErrorKind::conflict,
+                            "drains.cleared",
+                            std::string("the drain of ") + noun.singular + " " + options.id + " was taken back",
+                            {},
+                            {}});
+    }
+    const std::string state = text_of(drain, "state");
+    if (state == "drained") return;
+    const std::string waits = field(drain, "waitsFor").is_string() ? ": " + text_of(drain, "waitsFor") : std::string();
+    if (const std::string line = state + waits; line != told) {
+      session.output.note(line);
+      told = line;
+    }
+    session.output.say_progress("waiting until it is drained, " + state);
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, kSlowestPoll);
+  }
+}
+
+api::ClientRequest request_of(const DrainNoun& noun, const DrainOptions& options, const char* verb) {
+  api::ClientRequest request;
+  request.method = api::Method::post;
+  Target target = Target(std::string("/v1/") + noun.plural).segment(options.id).path(verb);
+  if (options.dry_run) target.query("dryRun", "true");
+  request.target = target.text();
+  request.content_type = "application/json";
+  Json body = Json::object();
+  if (!options.reason.empty()) body["reason"] = options.reason;
+  if (options.force) body["force"] = true;
+  request.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return request;
+}
+
+void drain(Session& session, const DrainNoun& noun, const DrainOptions& options) {
+  if (options.dry_run && options.wait) fail_usage("--wait has nothing to wait for with --dry-run");
+  Json answer = session.service().send(request_of(noun, options, "/drain")).body;
+  if (options.wait && text_of(answer, "state") != "drained") {
+    wait_until_drained(session, noun, options);
+    answer["state"] = "drained";
+    answer["waitsFor"] = nullptr;
+  }
+  print_answer(session.output, answer, options.dry_run);
+  if (options.dry_run && !flag_of(answer, "allowed")) session.exit_code = ExitCode::findings;
+}
+
+void undrain(Session& session, const DrainNoun& noun, const DrainOptions& options) {
+  session.service().send(request_of(noun, options, "/undrain"));
+  if (session.output.is_document()) return;
+  Sheet sheet;
+  sheet.add("Back in use", std::string(noun.singular) + " " + options.id);
+  session.output.text(sheet.text(session.output.terminal()));
+}
+
+ListView drains_view() {
+  return {{text_column("KIND", "kind"),
+           text_column("WHAT", "id"),
+           {"STATE", [](const Json& item) { return state_cell(text_of(item, "state")); }},
+           time_column("REQUESTED", "requestedAt"),
+           time_column("SINCE", "changedAt", true),
+           text_column("BY", "actor"),
+           text_column("REASON", "reason"),
+           text_column("WAITS FOR", "waitsFor")},
+          "nothing is drained"};
+}
+
+}  // namespace
+
+void add_drain_line(Sheet& sheet, const Json& item) {
+  const Json& drain = field(item, "drain");
+  if (!drain.is_object()) return;
+  std::string text = text_of(drain, "state") + " since " + time_of(drain, "changedAt");
+  if (text_of(drain, "reason") != "-") text += ": " + text_of(drain, "reason");
+  if (field(drain, "waitsFor").is_string()) text += "; " + text_of(drain, "waitsFor");
+  sheet.add("Drain", {text, Tone::warning});
+}
+
+void add_drain_commands(CLI::App& noun_command, Session& session, const DrainNoun& noun) {
+  const std::string call = std::string("railweave ") + noun.plural;
+  auto options = std::make_shared<DrainOptions>();
+  const std::string dry = call + " drain " + noun.example + " --dry-run";
+  const std::string full = call + " drain " + noun.example + " --reason 'ticket 8841' --wait";
+  CLI::App& command = add_command(noun_command, "drain", std::string("Take a ") + noun.singular + " out of use",
+                                  {dry.c_str(), full.c_str()});
+  command.add_option(noun.argument, options->id, noun.meaning)->required();
+  command.add_flag("--dry-run", options->dry_run, "Only say what it would do; exit code 10 where it would be refused");
+  command.add_flag("--force", options->force, "Even when there are objections");
+  command.add_option("--reason", options->reason, "For people")->type_name("TEXT");
+  command.add_flag("--wait", options->wait, "Until it is drained");
+  on_run(command, session, [&session, noun, options] { drain(session, noun, *options); });
+
+  auto back = std::make_shared<DrainOptions>();
+  const std::string example = call + " undrain " + noun.example;
+  CLI::App& undrain_command = add_command(noun_command, "undrain",
+                                          std::string("Take a ") + noun.singular + " back into use", {example.c_str()});
+  undrain_command.add_option(noun.argument, back->id, noun.meaning)->required();
+  undrain_command.add_option("--reason", back->reason, "For people")->type_name("TEXT");
+  on_run(undrain_command, session, [&session, noun, back] { undrain(session, noun, *back); });
+}
+
+void add_drains_command(CLI::App& root, Session& session) {
+  struct ListOptions {
+    std::string kind, state;
+    std::uint64_t limit = 0;
+  };
+  auto options = std::make_shared<ListOptions>();
+  CLI::App& command = add_command(root, "drains", "What is out of use on purpose, or going to be",
+                                  {"railweave drains", "railweave drains --kind node --state requested"});
+  command.group("Fabric");
+  command.add_option("--kind", options->kind, "Of this kind")->type_name("link|switch|node");
+  command.add_option("--state", options->state, "That have come so far")->type_name("requested|rerouting|drained");
+  add_limit_option(command, options->limit);
+  on_run(command, session, [&session, options] {
+    Target target("/v1/drains");
+    target.filter("kind", options->kind).filter("state", options->state);
+    print_list(session, target, drains_view(), options->limit);
+  });
+}
+
+}  // namespace railweave::cli

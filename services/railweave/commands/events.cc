@@ -1,0 +1,119 @@
+// railweave events: what happened, from the journal; --follow: and what happens.
+#include <algorithm>
+#include <deque>
+#include <optional>
+
+#include "services/railweave/command_line/command_tree.h"
+#include "services/railweave/command_line/number_option.h"
+#include "services/railweave/views/event_line.h"
+
+namespace railweave::cli {
+namespace {
+
+struct EventOptions {
+  std::optional<std::uint64_t> after;
+  std::vector<std::string> types;
+  std::string subject;
+  std::uint64_t last = 50;
+  bool follow = false;
+};
+
+Target events_target(const char* path, const EventOptions& options) {
+  Target target(path);
+  for (const auto& type : options.types) target.query("type", type);
+  target.filter("subject", options.subject);
+  return target;
+}
+
+std::string subject_text(const Json& event) {
+  const Json& subject = field(event, "subject");
+  return text_of(subject, "kind") + "/" + text_of(subject, "id");
+}
+
+void print_events(Output& output, const std::vector<Json>& events, std::uint64_t seq) {
+  if (output.is_document()) return output.document(Json{{"items", events}, {"nextCursor", nullptr}, {"seq", seq}});
+  if (events.empty()) return output.note("no events");
+  Table table({{"SEQ", Align::right}, {"TIME"}, {"TYPE"}, {"SUBJECT"}, {"BY"}, {"SUMMARY"}});
+  for (const auto& event : events) {
+    table.add({text_of(event, "seq"),
+               time_of(event, "time"),
+               {text_of(event, "type"), tone_of_severity(text_of(event, "severity"))},
+               subject_text(event),
+               text_of(event, "actor"),
+               text_of(event, "summary")});
+  }
+  output.text(table.text(output.terminal()));
+}
+
+struct Events {
+  std::vector<Json> items;
+  std::uint64_t seq = 0;  // of the state they were read in
+};
+
+Events events_after(Session& session, const EventOptions& options, std::uint64_t after, std::uint64_t keep_last) {
+  Target target = events_target("/v1/events", options);
+  target.query("after", std::to_string(after));
+  std::deque<Json> items;
+  const auto end = session.service().each_item(
+      target, 0,
+      [&](const Json& event) {
+        items.push_back(event);
+        if (keep_last != 0 && items.size() > keep_last) items.pop_front();
+      },
+      [&] { items.clear(); });
+  return {{items.begin(), items.end()}, end.seq};
+}
+
+// The newest `last` events. The journal is read forwards only, so from further and further back until there are enough.
+Events last_events(Session& session, const EventOptions& options) {
+  if (options.last == 0) return events_after(session, options, 0, 0);
+  const std::uint64_t seq = count_of(
+      session.service().get(Target("/v1/events").query("limit", "1").query("after", "9223372036854775807")), "seq");
+  for (std::uint64_t window = options.last;; window = window > seq / 10 ? seq : window * 10) {
+    const std::uint64_t after = window < seq ? seq - window : 0;
+    Events events = events_after(session, options, after, options.last);
+    if (events.items.size() >= options.last || after == 0) return events;
+  }
+}
+
+void follow(Session& session, const EventOptions& options, std::uint64_t after) {
+  follow_events(session, events_target("/v1/events/stream", options), std::to_string(after));
+}
+
+void run(Session& session, const EventOptions& options) {
+  Output& output = session.output;
+  if (!options.follow) {
+    const Events events =
+        options.after ? events_after(session, options, *options.after, 0) : last_events(session, options);
+    return print_events(output, events.items, events.seq);
+  }
+  if (options.after) return follow(session, options, *options.after);
+  const Events events = last_events(session, options);
+  for (const auto& event : events.items) print_event(output, event);
+  output.flush();
+  follow(session, options, events.seq);
+}
+
+}  // namespace
+
+void add_event_commands(CLI::App& root, Session& session) {
+  auto options = std::make_shared<EventOptions>();
+  CLI::App& command = add_command(
+      root, "events", "What happened to the fabric, to jobs and to tenants",
+      {"railweave events --subject job/job-000001", "railweave events --follow --type job.placed",
+       "railweave events --type link.down --type drain.completed", "railweave events --after 8812 -o json"});
+  command.group("Service");
+  add_number_option(command, "--after", options->after, "Everything after this sequence number")->type_name("SEQ");
+  add_number_option(command, "--last", options->last, "Without --after: the newest so many; 0: all");
+  command.add_option("--type", options->types, "Of this type, as job.placed")
+      ->type_name("TYPE")
+      ->allow_extra_args(false);
+  command.add_option("--subject", options->subject, "About this, as job/job-000001, or all of a kind, as tenant")
+      ->type_name("KIND/ID");
+  command.add_flag(
+      "--follow", options->follow,
+      "Go on with what happens, until interrupted; with -o json one event a line, with -o yaml one document each");
+  on_run(command, session, [&session, options] { run(session, *options); });
+}
+
+}  // namespace railweave::cli

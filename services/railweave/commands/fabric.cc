@@ -1,0 +1,62 @@
+// railweave fabric show|check|export (fabric_import.cc, fabric_live.cc and fabric_watch.cc have the others).
+#include "services/railweave/views/fabric.h"
+
+#include "services/railweave/command_line/command_tree.h"
+#include "services/railweave/terminal/output_file.h"
+#include "services/railweave/terminal/printable.h"
+
+namespace railweave::cli {
+namespace {
+
+void show_fabric(Session& session) {
+  const Json fabric = session.service().get(Target("/v1/fabric"));
+  if (session.output.is_document()) return session.output.document(fabric);
+  if (count_of(fabric, "hosts") == 0 && count_of(fabric, "switches") == 0) {
+    return session.output.note("there is no fabric yet (railweave fabric import FILE)");
+  }
+  print_fabric_summary(session.output, fabric);
+}
+
+void check(Session& session, const std::string& fail_on) {
+  const Json answer = session.service().get(Target("/v1/fabric/findings"));
+  const Json& findings = list(answer, "findings");
+  if (session.output.is_document()) {
+    session.output.document(answer);
+  } else {
+    print_findings(session.output, findings);
+  }
+  session.exit_code = exit_code_of_findings(findings, fail_on);
+}
+
+void export_topology(Session& session, const std::string& path) {
+  const std::string document = session.service().get_text(Target("/v1/fabric/topology"));
+  write_file_or_stdout(session.output, path, document);
+}
+
+}  // namespace
+
+void add_fabric_commands(CLI::App& root, Session& session) {
+  CLI::App& fabric = add_noun(root, "fabric", "The fabric as a whole: import, discover, show, check, export", "Fabric");
+  add_fabric_import_command(fabric, session);
+  add_fabric_live_commands(fabric, session);
+  add_fabric_watch_command(fabric, session);
+
+  CLI::App& show_command = add_command(fabric, "show", "What the fabric consists of",
+                                       {"railweave fabric show", "railweave fabric show -o json"});
+  on_run(show_command, session, [&session] { show_fabric(session); });
+
+  auto fail_on = std::make_shared<std::string>("never");
+  CLI::App& check_command = add_command(fabric, "check", "What is wrong, odd or worth knowing about the cabling",
+                                        {"railweave fabric check", "railweave fabric check --fail-on error -o json"});
+  add_fail_on_option(check_command, *fail_on);
+  on_run(check_command, session, [&session, fail_on] { check(session, *fail_on); });
+
+  auto path = std::make_shared<std::string>();
+  CLI::App& export_command =
+      add_command(fabric, "export", "The accepted topology in the native format",
+                  {"railweave fabric export -O fabric.json", "railweave fabric export | jq .switches"});
+  add_output_file_option(export_command, *path);
+  on_run(export_command, session, [&session, path] { export_topology(session, *path); });
+}
+
+}  // namespace railweave::cli

@@ -1,0 +1,107 @@
+// railweave fabric import: uploads fabric files, each one operation that is watched until it ends.
+#include <algorithm>
+#include <optional>
+
+#include "services/railweave/command_line/command_tree.h"
+#include "services/railweave/command_line/number_option.h"
+#include "services/railweave/connection/operation_wait.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_file.h"
+#include "services/railweave/views/fabric.h"
+
+namespace railweave::cli {
+namespace {
+
+constexpr std::size_t kMaxSourceBytes = 200;
+
+struct ImportOptions {
+  std::vector<std::string> files;
+  std::string format = "auto";
+  std::string subnet;
+  std::optional<std::uint64_t> gpus_per_node, nvlink_domain;
+  bool merge = false;
+  bool force = false;
+};
+
+std::string megabytes(std::uint64_t bytes) {
+  const std::uint64_t tenths = (bytes * 10 + 500'000) / 1'000'000;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MB";
+}
+
+Json import_file(Session& session, const ImportOptions& options, const std::string& path, std::string text,
+                 bool merge) {
+  Target target("/v1/fabric/topology");
+  const std::string source = source_name(path);
+  target.query("format", options.format).query("source", source.substr(0, kMaxSourceBytes));
+  target.filter("subnet", options.subnet);
+  if (options.gpus_per_node) target.query("gpusPerNode", std::to_string(*options.gpus_per_node));
+  if (options.nvlink_domain) target.query("nvlinkDomain", std::to_string(*options.nvlink_domain));
+  if (merge) target.query("merge", "true");
+  if (options.force) target.query("force", "true");
+  session.output.say_progress("uploading " + source + ", " + megabytes(text.size()));
+  api::ClientRequest request;
+  request.method = api::Method::put;
+  request.target = target.text();
+  request.headers.add("Prefer", "respond-async");
+  request.content_type = "application/octet-stream";
+  request.body = std::move(text);
+  Answer answer = session.service().send(std::move(request));
+  if (answer.status != 202) return std::move(answer.body);  // it was quick
+  return wait_for_operation(session, operation_location(session, answer), [&](const Json& progress) {
+    const auto total = count_of(progress, "total");
+    std::string said = "importing " + source;
+    if (text_of(progress, "unit") == "bytes" && total > 0) {
+      said += ", " + megabytes(count_of(progress, "done")) + " of " + megabytes(total);
+    }
+    return said;
+  });
+}
+
+void import_files(Session& session, const ImportOptions& options) {
+  // All are read before the first is sent: a file that cannot be read changes nothing.
+  if (std::ranges::count(options.files, "-") > 1) fail_usage("stdin can be read once only");
+  std::vector<std::string> texts;
+  for (const auto& path : options.files) texts.push_back(value_or_fail(read_input(path, kMaxFabricFileBytes)));
+  Json fabric;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const bool merge = options.merge || i > 0;
+    try {
+      fabric = import_file(session, options, options.files[i], std::move(texts[i]), merge);
+    } catch (const CommandFailure&) {
+      if (i > 0) {
+        session.output.note("railweave: " + std::to_string(i) + " of " + std::to_string(texts.size()) +
+                            " files are imported; " + source_name(options.files[i]) + " and what follows are not");
+      }
+      throw;
+    }
+  }
+  if (session.output.is_document()) return session.output.document(fabric);
+  print_fabric_summary(session.output, fabric);
+}
+
+}  // namespace
+
+void add_fabric_import_command(CLI::App& fabric, Session& session) {
+  auto options = std::make_shared<ImportOptions>();
+  CLI::App& command =
+      add_command(fabric, "import", "Replace the fabric with what files describe, or add to it",
+                  {"railweave fabric import dump.ibnetdiscover", "ibnetdiscover | railweave fabric import -",
+                   "railweave fabric import compute.txt --gpus-per-node 8 --nvlink-domain 8",
+                   "railweave fabric import storage.txt --merge --subnet storage"});
+  command.add_option("FILE", options->files, "What to read, - for stdin; the second and further files are merged")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("--format", options->format, "Of the files; auto finds out")
+      ->type_name("auto|ibnetdiscover|ibsim|native|nvlinkCliques|ncclTopology|nvidiaSmiTopo")
+      ->capture_default_str();
+  command.add_option("--subnet", options->subnet, "What to call the subnet that a dump describes")->type_name("NAME");
+  add_number_option(command, "--gpus-per-node", options->gpus_per_node,
+                    "Give every compute host so many GPUs, for dumps that know none", {1, 64});
+  add_number_option(command, "--nvlink-domain", options->nvlink_domain,
+                    "GPUs in one NVLink domain; as --gpus-per-node if not given", {1, 100'000});
+  command.add_flag("--merge", options->merge, "Add to the present fabric instead of replacing it");
+  command.add_flag("--force", options->force, "Even when running jobs lose their nodes");
+  on_run(command, session, [&session, options] { import_files(session, *options); });
+}
+
+}  // namespace railweave::cli

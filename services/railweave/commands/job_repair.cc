@@ -1,0 +1,110 @@
+// railweave jobs repair|checkpoint.
+#include <charconv>
+
+#include "services/railweave/command_line/command_tree.h"
+#include "services/railweave/command_line/listing.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/views/job.h"
+
+namespace railweave::cli {
+namespace {
+
+struct RepairOptions {
+  bool guarantee = false;
+  std::string id, reason;
+  std::vector<std::string> nodes, gpus;
+  bool dry_run = false;
+};
+
+Json gpu_named(const std::string& text) {
+  const auto colon = text.rfind(':');
+  std::uint32_t number = 0;
+  const char* end = text.data() + text.size();
+  if (colon == std::string::npos || colon == 0 ||
+      std::from_chars(text.data() + colon + 1, end, number) != std::from_chars_result{end, std::errc()}) {
+    fail_usage("'" + text + "' names no GPU", "NODE:INDEX, like dgx-017:3");
+  }
+  return {{"node", text.substr(0, colon)}, {"gpu", number}};
+}
+
+std::string gpu_text(const Json& gpu) { return text_of(gpu, "node") + ":" + text_of(gpu, "gpu"); }
+
+void print_plan(Output& output, const Json& plan) {
+  if (output.is_document()) return output.document(plan);
+  Sheet sheet;
+  sheet.add("Job", text_of(plan, "job"));
+  sheet.add("Lost", std::to_string(list(plan, "lost").size()) + " of its GPUs");
+  if (!list(plan, "drains").empty()) sheet.add("Drains", joined(list(plan, "drains"), 6));
+  sheet.add("Moves", flag_of(plan, "placedAnew") ? std::string("all of it: no swap keeps what it requires")
+                                                 : std::to_string(list(plan, "moves").size()) + " ranks, within one " +
+                                                       text_of(plan, "within"));
+  sheet.add("Done", "nothing: a dry run");
+  Table table({{"RANK", Align::right}, {"FROM"}, {"TO"}});
+  for (const auto& move : list(plan, "moves")) {
+    table.add({text_of(move, "rank"), gpu_text(field(move, "from")), gpu_text(field(move, "to"))});
+  }
+  output.text(sheet.text(output.terminal()) + "\n" + table.text(output.terminal()));
+}
+
+void repair(Session& session, const RepairOptions& options) {
+  Json body = Json::object();
+  if (!options.nodes.empty()) body["nodes"] = options.nodes;
+  for (const auto& gpu : options.gpus) body["gpus"].push_back(gpu_named(gpu));
+  if (options.guarantee) body["guarantee"] = true;
+  if (!options.reason.empty()) body["reason"] = options.reason;
+  api::ClientRequest request;
+  request.method = api::Method::post;
+  Target target("/v1/jobs");
+  target.segment(options.id).path("/repair");
+  if (options.dry_run) target.query("dryRun", "true");
+  request.target = target.text();
+  request.content_type = "application/json";
+  request.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const Answer answer = session.service().send(std::move(request));
+  if (options.dry_run) return print_plan(session.output, answer.body);
+  if (session.output.is_document()) return session.output.document(answer.body);
+  print_job(session.output, answer.body);
+}
+
+void checkpoint(Session& session, const std::string& id, const std::string& at) {
+  api::ClientRequest request;
+  request.method = api::Method::post;
+  request.target = Target("/v1/jobs").segment(id).path("/checkpoint").filter("at", at).text();
+  const Answer answer = session.service().send(std::move(request));
+  if (session.output.is_document()) return session.output.document(answer.body);
+  Sheet sheet;
+  sheet.add(id, "saved at " + time_of(answer.body, "checkpointedAt"));
+  session.output.text(sheet.text(session.output.terminal()));
+}
+
+}  // namespace
+
+void add_job_repair_commands(CLI::App& jobs, Session& session) {
+  auto options = std::make_shared<RepairOptions>();
+  CLI::App& repair_command = add_command(jobs, "repair", "Move a job's ranks off lost nodes, GPUs and links",
+                                         {"railweave jobs repair job-000123 --dry-run",
+                                          "railweave jobs repair job-000123 --gpu dgx-017:3 --reason 'Xid 79'"});
+  repair_command.add_option("JOB", options->id, "Its id")->required();
+  const auto repeated = [&](const char* name, std::vector<std::string>& into, const char* type, const char* about) {
+    repair_command.add_option(name, into, about)->type_name(type)->allow_extra_args(false);
+  };
+  repeated("--node", options->nodes, "NODE", "This node is lost, beside what the fabric's links say; it is drained");
+  repeated("--gpu", options->gpus, "NODE:INDEX", "This GPU is lost; its node is drained");
+  repair_command.add_option("--reason", options->reason, "For its history")->type_name("TEXT");
+  repair_command.add_flag("--guarantee", options->guarantee,
+                          "Nothing is lost: away from links that are too full for its guarantee");
+  repair_command.add_flag("--dry-run", options->dry_run, "Only show what would move");
+  on_run(repair_command, session, [&session, options] { repair(session, *options); });
+
+  struct SavedOptions {
+    std::string id, at;
+  };
+  auto saved = std::make_shared<SavedOptions>();
+  CLI::App& saved_command = add_command(jobs, "checkpoint", "Say that a job has saved its state: eviction loses less",
+                                        {"railweave jobs checkpoint job-000123"});
+  saved_command.add_option("JOB", saved->id, "Its id")->required();
+  saved_command.add_option("--at", saved->at, "When (RFC 3339); by default now")->type_name("TIME");
+  on_run(saved_command, session, [&session, saved] { checkpoint(session, saved->id, saved->at); });
+}
+
+}  // namespace railweave::cli

@@ -1,0 +1,251 @@
+#include "services/railweave/commands/job_request.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "services/railweave/command_line/number_option.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_file.h"
+
+namespace railweave::cli {
+namespace {
+
+constexpr const char* kPlacementGroup = "Where it may go";
+constexpr const char* kGroups = "tensor, context, expert, pipeline (the ranks of a stage) or job";
+
+// The contract's name for a group, which may be given by its usual abbreviation.
+std::string group_name(const std::string& text) {
+  for (const auto& [name, abbreviation] :
+       {std::pair("tensor", "tp"), std::pair("context", "cp"), std::pair("expert", "ep"), std::pair("pipeline", "pp"),
+        std::pair("pipeline", "stage"), std::pair("job", "job")}) {
+    if (text == name || text == abbreviation) return name;
+  }
+  fail_usage("there is no group '" + text + "' of ranks", std::string("the groups are ") + kGroups);
+}
+
+// "leaf-group" -> "leafGroup".
+std::string level_name(const std::string& text) {
+  std::string name;
+  bool capital = false;
+  for (const char c : text) {
+    if (c == '-') {
+      capital = true;
+      continue;
+    }
+    name += capital && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    capital = false;
+  }
+  return name;
+}
+
+std::pair<std::string, std::string> split(const std::string& text, const char* option, const char* form) {
+  const auto equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos) {
+    fail_usage(std::string(option) + " takes " + form + ", not '" + text + "'");
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+void put_levels(Json& body, const std::vector<std::string>& wishes, const char* option, const char* member) {
+  for (const auto& wish : wishes) {
+    const auto [group, level] = split(wish, option, "GROUP=LEVEL");
+    body["topology"][group_name(group)][member] = level_name(level);
+  }
+}
+
+// "70e9" is a number and "bf16" a string.
+Json value_named(const std::string& text) {
+  Json value = Json::parse(text, nullptr, false);
+  return value.is_number() || value.is_boolean() ? value : Json(text);
+}
+
+// An object in a file, or written as KEY=VALUE,KEY=VALUE; "experts.count=8" sets a field of a field.
+Json read_object(const std::string& given, const char* option) {
+  if (given.find('=') == std::string::npos) {
+    Json object = value_or_fail(parse_json(value_or_fail(read_input(given, kMaxJobFileBytes)), source_name(given)));
+    if (object.is_object()) return object;
+    throw CommandFailure({ErrorKind::invalid, "cli.badJobFile", "must hold a JSON object", source_name(given), {}});
+  }
+  Json object = Json::object();
+  for (std::size_t begin = 0; begin <= given.size();) {
+    const std::size_t end = std::min(given.find(',', begin), given.size());
+    const auto [key, value] = split(given.substr(begin, end - begin), option, "FILE or KEY=VALUE,KEY=VALUE");
+    Json* at = &object;
+    std::size_t from = 0;
+    for (std::size_t dot = key.find('.'); dot != std::string::npos; from = dot + 1, dot = key.find('.', from)) {
+      at = &(*at)[key.substr(from, dot - from)];
+      if (!at->is_object() && !at->is_null()) fail_usage(std::string(option) + " sets '" + key + "' twice");
+    }
+    (*at)[key.substr(from)] = value_named(value);
+    begin = end + 1;
+  }
+  return object;
+}
+
+void put_model_and_traffic(Json& body, const JobOptions& options) {
+  if (!options.model.empty()) body["model"] = read_object(options.model, "--model");
+  if (!options.bandwidth.empty()) body["bandwidth"] = read_object(options.bandwidth, "--bandwidth");
+  if (options.traffic.empty()) return;
+  Json traffic = read_object(options.traffic, "--traffic");
+  for (auto& [group, sent] : traffic.items()) {
+    if (sent.is_number()) sent = Json{{"bytesPerStep", sent}};
+  }
+  body["traffic"] = std::move(traffic);
+}
+
+// Fields that options are about to set must be objects, or stay for the reader of the body to refuse.
+void expect_object(Json& body, const char* name) {
+  const Json& value = field(body, name);
+  if (value.is_null() || value.is_object()) return;
+  throw CommandFailure({ErrorKind::invalid, "cli.badJobFile", "must be an object", std::string("/") + name, {}});
+}
+
+Json read_body(const std::string& path) {
+  if (path.empty()) return Json::object();
+  const std::string text = value_or_fail(read_input(path, kMaxJobFileBytes));
+  Json body = value_or_fail(parse_json(text, source_name(path)));
+  if (!body.is_object()) {
+    throw CommandFailure({ErrorKind::invalid, "cli.badJobFile", "a job is a JSON object", source_name(path), {}});
+  }
+  for (const char* name : {"parallelism", "topology", "nodeSelector"}) expect_object(body, name);
+  if (body.contains("topology")) {
+    for (const auto& [group, request] : body["topology"].items()) {
+      if (request.is_object() || (group == "slices" && request.is_array()) || group == "exclusive" ||
+          group == "acrossSites") {
+        continue;
+      }
+      throw CommandFailure({ErrorKind::invalid, "cli.badJobFile", "must be an object", "/topology/" + group, {}});
+    }
+  }
+  return body;
+}
+
+}  // namespace
+
+void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning) {
+  const auto number = [&](const char* name, std::optional<std::uint64_t>& into, const char* description) {
+    return add_number_option(command, name, into, description);
+  };
+  number("--tp", options.tensor, "Tensor parallelism: ranks that share an NVLink domain");
+  number("--pp", options.pipeline, "Pipeline parallelism: stages");
+  number("--dp", options.data, "Data parallelism: replicas");
+  number("--cp", options.context, "Context parallelism");
+  number("--ep", options.expert, "Expert parallelism");
+  number("--gpus", options.gpus, "So many GPUs, instead of the factors above");
+  command.add_option("--tenant", options.tenant, "Whose job it is")->type_name("NAME");
+  command.add_option("--name", options.name, "What to call it")->type_name("NAME");
+  command.add_option("--priority", options.priority, "Its priority")->type_name("NAME");
+  command.add_option("--duration", options.duration, "How long it will run, as PT36H or P1DT12H")
+      ->type_name("DURATION");
+  command.add_option("-f,--file", options.file, "A job as JSON, - for stdin; other options override its fields")
+      ->type_name("FILE");
+  command
+      .add_option("--model", options.model,
+                  "What it computes, for a prediction: a JSON file, or parameters=70e9,layers=80,hiddenSize=8192,"
+                  "sequenceLength=8192,globalBatchSize=1024,gradientExchange=parameterServers,parameterServers=4")
+      ->type_name("FILE|FIELDS");
+  command
+      .add_option("--traffic", options.traffic,
+                  "Bytes a rank sends per step, by group: a JSON file, or data=8e9,pipeline=1e9; "
+                  "data.bytesPerStep=8e9,data.exchange=inNetwork")
+      ->type_name("FILE|FIELDS");
+  command
+      .add_option("--bandwidth", options.bandwidth,
+                  "What it is to be guaranteed within its tenant's contract: a JSON file, or "
+                  "guaranteedGbpsPerPort=100,model=pattern,qosClass=all-reduce,surviveLinkFailure=true")
+      ->type_name("FILE|FIELDS");
+  if (meaning == GpusPerNode::of_the_job) {
+    number("--gpus-per-node", options.gpus_per_node, "Exactly so many GPUs on each node used")->group(kPlacementGroup);
+  }
+  const auto repeated = [&](const char* name, std::vector<std::string>& into, const char* type,
+                            const char* description) {
+    command.add_option(name, into, description)->type_name(type)->allow_extra_args(false)->group(kPlacementGroup);
+  };
+  repeated(
+      "--require", options.require, "GROUP=LEVEL",
+      "Each tensor, context or expert group, each pipeline stage or the whole job within one nvlinkDomain, node, rack, "
+      "leafGroup, pod, cluster or site");
+  repeated("--prefer", options.prefer, "GROUP=LEVEL", "The same as a wish");
+  command
+      .add_flag(
+          "--across-sites", options.across_sites,
+          "It may span sites that long-haul links join: its stages and replicas, never its tensor, context and expert "
+          "groups")
+      ->group(kPlacementGroup);
+  command
+      .add_option("--spread", options.spread, "Each pipeline stage in a node, rack, leafGroup, pod or site of its own")
+      ->type_name("LEVEL")
+      ->group(kPlacementGroup);
+  command
+      .add_option("--spread-job", options.spread_job,
+                  "At most so many of its GPUs in one node, rack, leafGroup, pod or site, to lose no more with it")
+      ->type_name("LEVEL=GPUS")
+      ->group(kPlacementGroup);
+  command
+      .add_option("--exclusive", options.exclusive,
+                  "Nodes, nvlinkDomains, racks, leafGroups or pods that it has to itself")
+      ->type_name("LEVEL")
+      ->group(kPlacementGroup);
+  number("--spares-per-domain", options.spares_per_domain,
+         "So many GPUs of each NVLink domain it uses held idle, for repairs")
+      ->group(kPlacementGroup);
+  repeated("--slice", options.slices, "LEVEL=GPUS", "Every so many consecutive ranks within one group of the level");
+  repeated("--only", options.only, "NODE", "On this node, or another one named so, and nowhere else");
+  repeated("--exclude", options.exclude, "NODE", "Not on this node");
+  repeated("--select", options.select, "KEY=VALUE", "Only on nodes with this label");
+}
+
+Json job_request(const JobOptions& options) {
+  Json body = read_body(options.file);
+  const bool factors = options.tensor || options.pipeline || options.data || options.context || options.expert;
+  if (options.gpus && factors) {
+    fail_usage("--gpus says how many GPUs, and so do --tp, --pp, --dp, --cp and --ep", "give one or the other");
+  }
+  if (factors) {
+    body.erase("gpus");
+    Json& parallelism = body["parallelism"];
+    for (const auto& [name, value] :
+         {std::pair("tensor", options.tensor), std::pair("pipeline", options.pipeline), std::pair("data", options.data),
+          std::pair("context", options.context), std::pair("expert", options.expert)}) {
+      if (value) parallelism[name] = *value;
+    }
+  }
+  if (options.gpus) {
+    body.erase("parallelism");
+    body["gpus"] = *options.gpus;
+  }
+  if (options.file.empty() && !factors && !options.gpus) {
+    fail_usage("how many GPUs does the job need?", "give --tp, --pp and --dp, or --gpus, or a file with -f");
+  }
+  for (const auto& [name, value] :
+       {std::pair("tenant", &options.tenant), std::pair("name", &options.name),
+        std::pair("priority", &options.priority), std::pair("expectedDuration", &options.duration)}) {
+    if (!value->empty()) body[name] = *value;
+  }
+  if (options.gpus_per_node) body["gpusPerNode"] = *options.gpus_per_node;
+  put_levels(body, options.require, "--require", "required");
+  put_levels(body, options.prefer, "--prefer", "preferred");
+  if (options.across_sites) body["topology"]["acrossSites"] = true;
+  if (!options.spread.empty()) body["topology"]["pipeline"]["spread"] = level_name(options.spread);
+  if (!options.spread_job.empty()) {
+    const auto [level, most] = split(options.spread_job, "--spread-job", "LEVEL=GPUS");
+    body["topology"]["spread"] = {{"level", level_name(level)}, {"maxGpusPerGroup", value_named(most)}};
+  }
+  if (!options.exclusive.empty()) body["topology"]["exclusive"] = level_name(options.exclusive);
+  if (options.spares_per_domain) body["sparesPerDomain"] = *options.spares_per_domain;
+  if (!options.slices.empty()) body["topology"]["slices"] = Json::array();
+  for (const auto& slice : options.slices) {
+    const auto [level, size] = split(slice, "--slice", "LEVEL=GPUS");
+    body["topology"]["slices"].push_back({{"level", level_name(level)}, {"size", value_named(size)}});
+  }
+  put_model_and_traffic(body, options);
+  if (!options.only.empty()) body["nodes"] = options.only;
+  if (!options.exclude.empty()) body["excludeNodes"] = options.exclude;
+  for (const auto& selection : options.select) {
+    const auto [key, value] = split(selection, "--select", "KEY=VALUE");
+    body["nodeSelector"][key] = value;
+  }
+  return body;
+}
+
+}  // namespace railweave::cli

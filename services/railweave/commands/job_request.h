@@ -1,0 +1,38 @@
+// From the options of `place`, `jobs submit` and `lab place` to the JSON body that POST /v1/jobs and
+// POST /v1/placements/query take. What the values mean, and whether they make sense, is for the reader of the body to
+// say.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "services/railweave/terminal/json.h"
+
+namespace railweave::cli {
+
+struct JobOptions {
+  std::string file;  // a body to start from; the other options override its fields
+  std::optional<std::uint64_t> tensor, pipeline, data, context, expert, gpus, gpus_per_node;
+  std::string tenant, name, priority, duration;
+  std::vector<std::string> require, prefer;  // "tensor=nvlinkDomain"
+  std::vector<std::string> exclude, select;  // nodes; "key=value"
+  std::vector<std::string> only, slices;     // nodes; "rack=16"
+  std::string spread;                        // a level
+  std::string spread_job, exclusive;         // "rack=64"; a level
+  std::optional<std::uint64_t> spares_per_domain;
+  bool across_sites = false;
+  std::string model, traffic, bandwidth;  // a file, or "parameters=70e9,layers=80,..."
+};
+
+// Whether --gpus-per-node is a wish of the job, or says what the fabric has and is the command's own option.
+enum class GpusPerNode : unsigned char { of_the_job, of_the_fabric };
+void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning = GpusPerNode::of_the_job);
+
+// Throws CommandFailure: usage for options that contradict each other, else what is wrong with the file.
+Json job_request(const JobOptions& options);
+
+}  // namespace railweave::cli

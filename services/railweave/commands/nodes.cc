@@ -1,0 +1,104 @@
+// railweave nodes list|show|drain|undrain.
+#include "services/railweave/command_line/listing.h"
+#include "services/railweave/commands/drains.h"
+
+namespace railweave::cli {
+namespace {
+
+Cell drained_cell(const Json& item) {
+  return flag_of(item, "drained") ? Cell("drained", Tone::warning) : Cell("ready");
+}
+
+std::string labels_text(const Json& item) {
+  std::string text;
+  const Json& labels = field(item, "labels");
+  if (!labels.is_object()) return "-";
+  for (const auto& [key, value] : labels.items()) text += (text.empty() ? "" : ",") + key + "=" + text_of(value);
+  return text.empty() ? "-" : text;
+}
+
+ListView nodes_view() {
+  return {{text_column("NODE", "id"),
+           text_column("KIND", "kind"),
+           text_column("RACK", "rack"),
+           number_column("GPUS", "gpus"),
+           number_column("FREE", "freeGpus"),
+           {"STATE", drained_cell},
+           {"LABELS", [](const Json& item) { return Cell(labels_text(item)); }, Align::left, true}},
+          "no nodes"};
+}
+
+void print_gpus(Output& output, const Json& node) {
+  Table table({{"GPU", Align::right}, {"STATE"}, {"NVLINK DOMAIN"}, {"NICS, NEAREST FIRST"}});
+  for (const auto& gpu : list(node, "gpuList")) {
+    const bool free = flag_of(gpu, "free");
+    table.add({text_of(gpu, "index"), free ? Cell("free", Tone::good) : Cell("held"), text_of(gpu, "nvlinkDomain"),
+               joined(list(gpu, "nics"))});
+  }
+  if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
+}
+
+void print_adapters(Output& output, const Json& node) {
+  Table table({{"DEVICE"}, {"PORT"}, {"RAIL"}, {"SUBNET"}, {"LID", Align::right}, {"Gb/s", Align::right}, {"LINK"}});
+  for (const auto& adapter : list(node, "adapters")) {
+    for (const auto& port : list(adapter, "ports")) {
+      const bool cabled = field(port, "link").is_string();
+      table.add({text_of(adapter, "device"), text_of(port, "id"), text_of(port, "rail"), text_of(port, "subnet"),
+                 text_of(port, "lid"), text_of(port, "rateGbps"),
+                 cabled ? Cell(text_of(port, "link")) : Cell("not cabled", Tone::faint)});
+    }
+  }
+  if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
+}
+
+void show_node(Session& session, const std::string& id) {
+  Output& output = session.output;
+  const Json node = session.service().get(Target("/v1/nodes").segment(id));
+  if (output.is_document()) return output.document(node);
+  Sheet sheet;
+  sheet.add("Node", text_of(node, "id"));
+  sheet.add("Kind", text_of(node, "kind"));
+  sheet.add("Rack", text_of(node, "rack"));
+  sheet.add("State", drained_cell(node));
+  add_drain_line(sheet, node);
+  sheet.add("GPUs", text_of(node, "gpus") + ", " + text_of(node, "freeGpus") + " free");
+  sheet.add("Labels", labels_text(node));
+  output.text(sheet.text(output.terminal()));
+  print_gpus(output, node);
+  print_adapters(output, node);
+}
+
+struct NodeListOptions {
+  std::string rack, kind, name;
+  std::uint64_t limit = 0;
+};
+
+}  // namespace
+
+void add_node_commands(CLI::App& root, Session& session) {
+  CLI::App& nodes = add_noun(root, "nodes", "Hosts: their GPUs and adapters", "Fabric");
+  nodes.alias("node");
+
+  auto options = std::make_shared<NodeListOptions>();
+  CLI::App& list_command =
+      add_command(nodes, "list", "All hosts, or those of a rack or kind",
+                  {"railweave nodes list --rack rack-3", "railweave nodes list --name dgx -o wide"});
+  list_command.add_option("--rack", options->rack, "In this rack")->type_name("NAME");
+  list_command.add_option("--kind", options->kind, "Of this kind")->type_name("compute|storage|management|unnamed");
+  list_command.add_option("--name", options->name, "With this in their name")->type_name("TEXT");
+  add_limit_option(list_command, options->limit);
+  on_run(list_command, session, [&session, options] {
+    Target target("/v1/nodes");
+    target.filter("rack", options->rack).filter("kind", options->kind).filter("name", options->name);
+    print_list(session, target, nodes_view(), options->limit);
+  });
+
+  auto id = std::make_shared<std::string>();
+  CLI::App& show_command =
+      add_command(nodes, "show", "One host with its GPUs and adapters", {"railweave nodes show dgx-017"});
+  show_command.add_option("NODE", *id, "Its name")->required();
+  on_run(show_command, session, [&session, id] { show_node(session, *id); });
+  add_drain_commands(nodes, session, {"nodes", "node", "NODE", "Its name", "dgx-017"});
+}
+
+}  // namespace railweave::cli

@@ -1,0 +1,37 @@
+// One run of railweave: the options every command has, where it writes, and the service it talks to, which is not
+// contacted before a command asks for it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "services/railweave/connection/service.h"
+#include "services/railweave/terminal/exit_code.h"
+#include "services/railweave/terminal/output.h"
+
+namespace railweave::cli {
+
+struct GlobalOptions {
+  std::string server;  // RAILWEAVE_URL, else kDefaultServer
+  double timeout_s = 60;
+  std::string output = "table";
+};
+inline constexpr const char* kDefaultServer = "http://127.0.0.1:7470";
+
+class Session {
+ public:
+  Session(Terminal out, Terminal err);
+
+  GlobalOptions options;
+  Output output;
+  ExitCode exit_code = ExitCode::ok;  // of a command that ended without throwing
+  std::function<void()> command;      // chosen by the command line
+
+  Service& service();
+
+ private:
+  std::unique_ptr<Service> service_;
+};
+
+}  // namespace railweave::cli

@@ -1,0 +1,19 @@
+// -O FILE: where a document that is a file of its own goes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+#include "services/railweave/terminal/output.h"
+
+namespace railweave::cli {
+
+void add_output_file_option(CLI::App& command, std::string& path);
+
+// To stdout where the path is empty or "-". A file is written beside its final name and then renamed, so that it is
+// there whole or not at all. Throws CommandFailure.
+void write_file_or_stdout(Output& output, const std::string& path, std::string_view text);
+
+}  // namespace railweave::cli

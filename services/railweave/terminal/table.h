@@ -1,0 +1,62 @@
+// Aligned columns for people: headings in capitals, numbers to the right, cut to the terminal's width where there is
+// one.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "services/railweave/terminal/terminal.h"
+
+namespace railweave::cli {
+
+enum class Tone : unsigned char { plain, good, warning, bad, faint };
+
+struct Cell {
+  std::string text;  // may come from anywhere: made printable when the table is written
+  Tone tone = Tone::plain;
+
+  Cell() = default;
+  Cell(std::string t, Tone how = Tone::plain) : text(std::move(t)), tone(how) {}  // NOLINT: a text is a cell
+  Cell(std::string_view t, Tone how = Tone::plain) : text(t), tone(how) {}        // NOLINT
+  Cell(const char* t, Tone how = Tone::plain) : text(t), tone(how) {}             // NOLINT
+};
+
+enum class Align : unsigned char { left, right };
+
+struct Column {
+  std::string title;
+  Align align = Align::left;
+};
+
+class Table {
+ public:
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  void add(std::vector<Cell> cells);  // as many as there are columns
+  [[nodiscard]] std::size_t rows() const { return rows_.size(); }
+
+  // Every line ends with \n and has no blanks at its end. Too wide for the terminal: the widest left-aligned columns
+  // are shortened first, then the line is cut.
+  [[nodiscard]] std::string text(const Terminal& terminal, std::size_t indent = 0) const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<Cell>> rows_;
+};
+
+// "Name:   value" lines, values aligned.
+class Sheet {
+ public:
+  void add(std::string name, Cell value);
+  [[nodiscard]] std::string text(const Terminal& terminal) const;
+
+ private:
+  std::vector<std::pair<std::string, Cell>> lines_;
+};
+
+// The text in the tone's colour, where the terminal takes colours. The text must be printable.
+std::string toned(std::string_view text, Tone tone, const Terminal& terminal);
+
+}  // namespace railweave::cli

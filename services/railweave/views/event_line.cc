@@ -1,0 +1,49 @@
+#include "services/railweave/views/event_line.h"
+
+#include "services/railweave/terminal/printable.h"
+
+namespace railweave::cli {
+namespace {
+
+// Without knowing the ones to come.
+std::string event_line(const Json& event, const Terminal& terminal) {
+  const auto padded = [](std::string text, std::size_t width) {
+    const std::size_t used = display_width(text);
+    return used < width ? text + std::string(width - used, ' ') : text;
+  };
+  std::string line = padded(printable(text_of(event, "seq")), 7) + "  " +
+                     padded(printable(time_of(event, "time")), 20) + "  " +
+                     padded(printable(text_of(event, "type")), 18) + "  " + printable(text_of(event, "summary"));
+  if (terminal.columns > 0) line = shortened(line, terminal.columns);
+  return toned(line, tone_of_severity(text_of(event, "severity")), terminal) + "\n";
+}
+
+}  // namespace
+
+Tone tone_of_severity(const std::string& severity) {
+  if (severity == "error") return Tone::bad;
+  return severity == "warning" ? Tone::warning : Tone::plain;
+}
+
+void print_event(Output& output, const Json& event) {
+  if (output.is_document()) {
+    output.line_document(event);
+  } else {
+    output.text(event_line(event, output.terminal()));
+  }
+}
+
+void follow_events(Session& session, const Target& target, const std::string& after) {
+  Output& output = session.output;
+  output.end_progress();
+  session.service().follow(
+      target, after,
+      [&](const Json& event) {
+        print_event(output, event);
+        output.flush();
+        return true;
+      },
+      [&](const std::string& trouble) { output.note("railweave: " + trouble + "; trying again"); });
+}
+
+}  // namespace railweave::cli

@@ -1,0 +1,74 @@
+#include "services/railweave/views/job.h"
+
+#include <utility>
+
+#include "services/railweave/views/placement.h"
+
+namespace railweave::cli {
+namespace {
+
+std::string parallelism_text(const Json& parallelism) {
+  std::string text;
+  for (const auto& [name, label] : {std::pair("tensor", "TP"), std::pair("pipeline", "PP"), std::pair("data", "DP"),
+                                    std::pair("context", "CP"), std::pair("expert", "EP")}) {
+    const auto factor = count_of(parallelism, name);
+    const bool always = std::string_view(label) != "CP" && std::string_view(label) != "EP";
+    if (factor > 1 || (always && factor == 1)) {
+      text += (text.empty() ? "" : " x ") + std::string(label) + " " + std::to_string(factor);
+    }
+  }
+  return text.empty() ? "-" : text;
+}
+
+void print_history(Output& output, const Json& job) {
+  Table table({{"TIME"}, {"STATE"}, {"BY"}, {"REASON"}});
+  for (const auto& change : list(job, "history")) {
+    table.add({time_of(change, "time"), job_state_cell(change), text_of(change, "actor"), text_of(change, "reason")});
+  }
+  if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
+}
+
+}  // namespace
+
+Cell job_state_cell(const Json& job) {
+  const std::string state = text_of(job, "state");
+  if (state == "placed") return {state, Tone::good};
+  if (state == "queued") return {state, Tone::warning};
+  if (state == "lost") return {state, Tone::bad};
+  return {state, Tone::faint};
+}
+
+void print_job(Output& output, const Json& job) {
+  constexpr std::size_t kNodesShown = 6;
+  Sheet sheet;
+  sheet.add("Job", text_of(job, "id"));
+  sheet.add("Name", text_of(job, "name"));
+  sheet.add("Tenant", text_of(job, "tenant"));
+  sheet.add("State", job_state_cell(job));
+  sheet.add("GPUs", text_of(job, "gpus") + ", " + parallelism_text(field(field(job, "spec"), "parallelism")));
+  if (const Json& waits = field(job, "waits"); waits.is_object())
+    sheet.add("Waits", {text_of(waits, "reason"), Tone::warning});
+  if (field(job, "notBefore").is_string()) sheet.add("Not before", time_of(job, "notBefore"));
+  if (field(job, "damage").is_string()) sheet.add("Damage", {text_of(job, "damage"), Tone::bad});
+  if (field(job, "placement").is_object()) {
+    add_placement(sheet, field(job, "placement"));
+    add_prediction(sheet, job);
+    add_contention(sheet, job);
+    sheet.add("On", joined(list(job, "nodeList"), output.is_wide() ? SIZE_MAX : kNodesShown));
+  }
+  if (const Json& guarantee = field(job, "guarantee"); guarantee.is_object()) {
+    const bool holds = text_of(guarantee, "state") == "holds";
+    sheet.add("Guaranteed",
+              {text_of(guarantee, "guaranteedGbpsPerPort") + " Gb/s at each port, class " +
+                   text_of(guarantee, "class") + (holds ? "" : "; at risk: " + text_of(guarantee, "reason")),
+               holds ? Tone::plain : Tone::bad});
+  }
+  sheet.add("Submitted", time_of(job, "submittedAt"));
+  if (field(job, "startedAt").is_string()) sheet.add("Started", time_of(job, "startedAt"));
+  if (field(job, "checkpointedAt").is_string()) sheet.add("Checkpoint", time_of(job, "checkpointedAt"));
+  if (field(job, "endedAt").is_string()) sheet.add("Ended", time_of(job, "endedAt"));
+  output.text(sheet.text(output.terminal()));
+  print_history(output, job);
+}
+
+}  // namespace railweave::cli

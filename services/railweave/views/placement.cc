@@ -1,0 +1,211 @@
+#include "services/railweave/views/placement.h"
+
+#include <cstdio>
+
+namespace railweave::cli {
+namespace {
+
+std::string blocks(std::uint64_t count, std::uint64_t gpus) {
+  if (gpus <= 1) return std::to_string(count) + (count == 1 ? " GPU" : " GPUs");
+  return std::to_string(count) + (count == 1 ? " block of " : " blocks of ") + std::to_string(gpus) + " GPUs";
+}
+
+// reason codes of the contract, as people say them
+std::string reason_text(const std::string& reason) {
+  if (reason == "drained") return "drained";
+  if (reason == "excludedByJob") return "excluded by the job";
+  if (reason == "groupInUse") return "in a group that others use";
+  if (reason == "linkDown") return "a link is down";
+  if (reason == "labelsDiffer") return "without the labels asked for";
+  if (reason == "notNamedByJob") return "not among the nodes that the job names";
+  if (reason == "noGpus") return "without GPUs";
+  if (reason == "noNvlinkDomain") return "without NVLink";
+  return reason;
+}
+
+std::string milliseconds(const Json& value) {
+  if (!value.is_number()) return "-";
+  char text[32];
+  const double ms = value.get<double>();
+  std::snprintf(text, sizeof text, ms >= 100 ? "%.0f ms" : ms >= 1 ? "%.1f ms" : "%.3f ms", ms);
+  return text;
+}
+
+std::string times(const Json& factor) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2fx", factor.is_number() ? factor.get<double>() : 1.0);
+  return text;
+}
+
+std::string gigabits(const Json& value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", value.is_number() ? value.get<double>() : 0.0);
+  return text;
+}
+
+std::string capital(std::string text) {
+  text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+void print_levels(Output& output, const Json& explanation) {
+  Table table({{"LEVEL"},
+               {"GROUPS", Align::right},
+               {"FIT THE JOB NOW", Align::right},
+               {"BLOCKS IN THE BEST", Align::right},
+               {"IF EMPTY", Align::right}});
+  for (const auto& level : list(explanation, "levels")) {
+    table.add({text_of(level, "level"), text_of(level, "groups"), text_of(level, "groupsThatFit"),
+               text_of(level, "bestBlocks"), text_of(level, "bestBlocksWhenEmpty")});
+  }
+  if (table.rows() > 0) output.text("\nWhat fits\n" + table.text(output.terminal(), 2));
+}
+
+void print_excluded(Output& output, const Json& explanation) {
+  Table table({{"NODES", Align::right}, {"LEFT OUT"}, {"FOR EXAMPLE"}});
+  for (const auto& exclusion : list(explanation, "excluded")) {
+    table.add({text_of(exclusion, "nodes"), reason_text(text_of(exclusion, "reason")),
+               joined(list(exclusion, "examples"), output.is_wide() ? SIZE_MAX : 3)});
+  }
+  if (table.rows() > 0) output.text("\nNodes left out\n" + table.text(output.terminal(), 2));
+}
+
+void print_counterfactuals(Output& output, const Json& explanation) {
+  Table table({{"CHANGE"}, {"THEN"}});
+  for (const auto& change : list(explanation, "counterfactuals")) {
+    const std::string outcome = text_of(change, "outcome");
+    table.add({text_of(change, "change"),
+               outcome == "placed" ? Cell("is placed", Tone::good) : Cell(outcome_text(outcome), Tone::warning)});
+  }
+  if (table.rows() > 0) output.text("\nWhat would change the answer\n" + table.text(output.terminal(), 2));
+}
+
+}  // namespace
+
+std::string outcome_text(const std::string& outcome) {
+  if (outcome == "placed") return "placed";
+  if (outcome == "notNow") return "cannot be placed now";
+  if (outcome == "never") return "can never be placed";
+  return "has the outcome '" + outcome + "'";
+}
+
+void add_placement(Sheet& sheet, const Json& placement) {
+  sheet.add("Within one", text_of(placement, "level"));
+  if (!list(placement, "sites").empty()) sheet.add("Sites", joined(list(placement, "sites"), SIZE_MAX));
+  sheet.add("Nodes", text_of(placement, "nodesUsed"));
+  sheet.add("NVLink domains", text_of(placement, "domainsUsed"));
+  sheet.add("Data rings on rails", text_of(placement, "dataRingsOnRails"));
+  if (const Json& idle = field(placement, "idle"); idle.is_object()) {
+    const auto gpus = count_of(idle, "gpus");
+    const auto nodes = list(idle, "nodes").size();
+    sheet.add("Held idle", std::to_string(gpus) + (gpus == 1 ? " GPU on " : " GPUs on ") + std::to_string(nodes) +
+                               (nodes == 1 ? " node" : " nodes"));
+  }
+}
+
+void add_prediction(Sheet& sheet, const Json& answer) {
+  const Json& groups = field(answer, "groups");
+  for (const char* name : {"tensor", "context", "expert", "data", "pipeline"}) {
+    const Json& group = field(groups, name);
+    if (!group.is_object()) continue;
+    std::string text = text_of(group, "count") + (count_of(group, "count") == 1 ? " group of " : " groups of ") +
+                       text_of(group, "ranks") + ", within one " + text_of(group, "worst");
+    const std::uint64_t domains = count_of(group, "domains");
+    if (domains > 1) text += ", over " + std::to_string(domains) + " NVLink domains";
+    sheet.add(capital(name), text);
+  }
+  const Json& predicted = field(answer, "predicted");
+  if (!predicted.is_object()) return;
+  if (field(predicted, "stepMs").is_number()) {
+    sheet.add("Predicted step", milliseconds(field(predicted, "stepMs")) + ", " +
+                                    milliseconds(field(predicted, "exposedMs")) + " of it waiting for communication");
+  }
+  if (!field(predicted, "communicationMs").is_number()) {
+    sheet.add("Communication", {"some ranks cannot reach each other over the network", Tone::bad});
+    return;
+  }
+  std::string text = milliseconds(field(predicted, "communicationMs")) + " per step";
+  std::string parts;
+  for (const auto& [group, time] : field(predicted, "byGroup").items()) {
+    parts += (parts.empty() ? " (" : ", ") + group + " " + milliseconds(time);
+  }
+  if (!parts.empty()) text += parts + ")";
+  if (field(predicted, "assumed") == Json(true)) text += ", of a model assumed to compare places";
+  sheet.add("Communication", text);
+}
+
+void add_contention(Sheet& sheet, const Json& answer) {
+  const Json& shared = field(answer, "withContention");
+  if (!shared.is_object()) return;
+  const bool routes = text_of(shared, "basis") == "routes";
+  const char* basis = routes ? ", on the real routes" : ", on bundles of links";
+  const Json& factor = field(shared, "slowdown");
+  if (!field(shared, "communicationMs").is_number()) {
+    sheet.add("Beside other jobs", {std::string("some ranks cannot reach each other") + basis, Tone::bad});
+    return;
+  }
+  const bool slowed = factor.is_number() && factor.get<double>() > 1.001;
+  std::string text = milliseconds(field(shared, "communicationMs")) + " of communication per step";
+  if (field(shared, "stepMs").is_number()) text += ", a step of " + milliseconds(field(shared, "stepMs"));
+  text += slowed ? ": " + times(factor) + " as long as alone" : ": as long as alone";
+  sheet.add("Beside other jobs", {text + basis, slowed ? Tone::warning : Tone::plain});
+  if (const Json& link = field(shared, "mostContended"); slowed && link.is_object()) {
+    std::string jobs;
+    for (const auto& job : list(link, "jobs")) {
+      jobs += (jobs.empty() ? "" : ", ") + text_of(job, "job") + " " + gigabits(field(job, "gbps"));
+    }
+    const auto crossing = count_of(link, "jobsCrossing"), named = std::uint64_t{list(link, "jobs").size()};
+    if (crossing > named) jobs += " and " + std::to_string(crossing - named) + " more";
+    sheet.add("Most contended", text_of(link, "link") + ", " + gigabits(field(link, "othersGbps")) + " of " +
+                                    gigabits(field(link, "capacityGbps")) + " Gb/s: " + jobs);
+  }
+  std::string slows;
+  for (const auto& job : list(shared, "slows")) {
+    slows += (slows.empty() ? "" : ", ") + text_of(job, "job") + " " + times(field(job, "slowdown"));
+  }
+  if (!slows.empty()) sheet.add("Slows", {slows, Tone::warning});
+}
+
+void print_alternatives(Output& output, const Json& answer) {
+  Table table(
+      {{"ALTERNATIVE"}, {"STEP", Align::right}, {"COMMUNICATION", Align::right}, {"BESIDE OTHER JOBS", Align::right}});
+  for (const auto& alternative : list(answer, "alternatives")) {
+    const Json& shared = field(alternative, "withContention");
+    table.add({text_of(alternative, "change"), milliseconds(field(alternative, "stepMs")),
+               milliseconds(field(alternative, "communicationMs")),
+               shared.is_object() ? milliseconds(field(shared, "communicationMs")) : "-"});
+  }
+  if (table.rows() > 0) output.text("\nElsewhere\n" + table.text(output.terminal(), 2));
+}
+
+void print_explanation(Output& output, const Json& answer) {
+  const Json& explanation = field(answer, "explanation");
+  const std::string outcome = text_of(answer, "outcome");
+  const Json& reason = field(answer, field(answer, "reason").is_string() ? "reason" : "detail");
+  Sheet sheet;
+  sheet.add("Outcome", {outcome_text(outcome), outcome == "never" ? Tone::bad : Tone::warning});
+  if (reason.is_string()) sheet.add("Reason", text_of(reason));
+  if (explanation.is_object() && count_of(explanation, "needed") > 0) {
+    const auto block_gpus = count_of(explanation, "blockGpus");
+    const auto needed = count_of(explanation, "needed");
+    std::string needs = blocks(needed, block_gpus);
+    if (block_gpus > 1) needs += ", " + std::to_string(needed * block_gpus) + " GPUs in all";
+    sheet.add("Needed", needs);
+    sheet.add("Fits", blocks(count_of(explanation, "fits"), block_gpus) + " at level " + text_of(explanation, "level"));
+    std::string gpus = text_of(explanation, "freeGpus") + " of " + text_of(explanation, "totalGpus") + " GPUs";
+    if (const auto stranded = count_of(explanation, "strandedGpus"); stranded > 0) {
+      gpus += ", " + std::to_string(stranded) + " of them in pieces smaller than a block";
+    }
+    sheet.add("Free", gpus);
+  }
+  output.text(sheet.text(output.terminal()));
+  print_levels(output, explanation);
+  print_excluded(output, explanation);
+  print_counterfactuals(output, explanation);
+}
+
+void note_warnings(Output& output, const Json& answer) {
+  for (const auto& warning : list(answer, "warnings")) output.note("railweave: note: " + text_of(warning));
+}
+
+}  // namespace railweave::cli

@@ -1,0 +1,29 @@
+// The rank map of a placed job as a table: RANK NODE GPU NIC RAIL TP PP DP, and CP EP where they are used.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+
+#include "services/railweave/terminal/output.h"
+
+namespace railweave::cli {
+
+// On a terminal a long map is cut after so many lines; elsewhere it is printed whole, unless --limit says otherwise.
+inline constexpr std::uint64_t kRanksOnTerminal = 32;
+
+struct RankOptions {
+  std::optional<std::uint64_t> limit;
+  bool all = false;
+};
+void add_rank_options(CLI::App& command, RankOptions& options);  // --all, --limit
+
+// How many of `count` ranks a command shows. Documents hold them all, unless --limit was given.
+std::uint64_t ranks_shown(const Output& output, std::uint64_t count, const RankOptions& options);
+
+// `ranks` is the list's beginning, `count` how many there are, `parallelism` the job's where it is known (else null).
+void print_ranks(Output& output, const Json& ranks, std::uint64_t count, const Json& parallelism,
+                 const RankOptions& options);
+
+}  // namespace railweave::cli

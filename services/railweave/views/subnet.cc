@@ -1,0 +1,128 @@
+#include "services/railweave/views/subnet.h"
+
+namespace railweave::cli {
+namespace {
+
+std::string milliseconds(const Json& object, const char* name) {
+  const std::uint64_t tenths = (count_of(object, name) + 50) / 100;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+}
+
+void add_live(Sheet& sheet, const Json& live) {
+  sheet.add("Phase", phase_cell(text_of(live, "phase")));
+  if (text_of(live, "problem") != "-") sheet.add("Problem", {text_of(live, "problem"), Tone::warning});
+  sheet.add("Through", text_of(live, "port"));
+  sheet.add("Found", text_of(live, "switches") + " switches, " + text_of(live, "adapters") + " adapters, " +
+                         text_of(live, "linksUp") + " links up, " + text_of(live, "linksDown") + " down, " +
+                         text_of(live, "linksDamped") + " damped");
+  sheet.add("Discovered", field(live, "discoveredAt").is_string()
+                              ? time_of(live, "discoveredAt") + " in " + milliseconds(live, "discoveryTookUs") +
+                                    " ms with " + text_of(live, "discoveryMads") + " MADs"
+                              : std::string("not yet"));
+  const Json& sync = field(live, "sync");
+  const auto differing = count_of(sync, "blocksDiffering");
+  sheet.add("Blocks", {text_of(sync, "blocksDiffering") + " of " + text_of(sync, "blocksWanted") + " differ",
+                       differing == 0 ? Tone::plain : Tone::warning});
+  sheet.add("Tables", "wanted " + text_of(sync, "wantedDigest") + ", applied " + text_of(sync, "appliedDigest"));
+  const Json& qos = field(live, "qos");
+  if (qos.is_object()) {
+    const auto pending = count_of(qos, "portsPending");
+    sheet.add("Classes", {text_of(qos, "classes") + " classes, " + text_of(qos, "partitions") + " partitions on " +
+                              text_of(qos, "portsProgrammed") + " ports, " + text_of(qos, "portsPending") + " pending",
+                          pending == 0 ? Tone::plain : Tone::warning});
+    if (field(qos, "filesWrittenAt").is_string()) sheet.add("OpenSM files", time_of(qos, "filesWrittenAt"));
+    if (text_of(qos, "problem") != "-") sheet.add("Classes lack", {text_of(qos, "problem"), Tone::warning});
+  }
+  sheet.add("Read back", field(sync, "readBackAt").is_string() ? time_of(sync, "readBackAt") : std::string("not yet"));
+}
+
+void print_isolated(Output& output, const Json& live) {
+  Table table({{"DOES NOT ANSWER"}, {"GUID"}, {"SINCE"}, {"REASON"}});
+  for (const auto& device : list(live, "isolated")) {
+    table.add({{text_of(device, "name"), Tone::bad},
+               text_of(device, "guid"),
+               time_of(device, "since"),
+               text_of(device, "reason")});
+  }
+  if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
+}
+
+void print_repairs(Output& output, const Json& live) {
+  Table table({{"REPAIRED"},
+               {"NOTICED", Align::right},
+               {"SWEPT", Align::right},
+               {"COMPUTED", Align::right},
+               {"WRITTEN", Align::right},
+               {"ENTRIES", Align::right},
+               {"BLOCKS", Align::right},
+               {"UNREACHED", Align::right},
+               {"CAUSE"}});
+  for (const auto& repair : list(live, "repairs")) {
+    table.add({time_of(repair, "at"), milliseconds(repair, "noticedUs"), milliseconds(repair, "sweptUs"),
+               milliseconds(repair, "computedUs"), milliseconds(repair, "programmedUs"),
+               text_of(repair, "changedEntries"), text_of(repair, "blocks"), text_of(repair, "unreachablePairs"),
+               text_of(repair, "cause")});
+  }
+  if (table.rows() == 0) return;
+  output.text("\n" + table.text(output.terminal()));
+  output.text("\nDurations in ms from the first report; " + text_of(live, "repairsTotal") +
+              " repairs since the service started\n");
+}
+
+}  // namespace
+
+Cell phase_cell(const std::string& phase) {
+  if (phase == "synced") return {phase, Tone::good};
+  if (phase == "offline") return {phase, Tone::bad};
+  return {phase, phase == "watching" || phase == "discovering" ? Tone::plain : Tone::warning};
+}
+
+Cell subnet_phase_cell(const Json& subnet) {
+  const Json& live = field(subnet, "live");
+  return live.is_object() ? phase_cell(text_of(live, "phase")) : Cell("-", Tone::faint);
+}
+
+void print_differences(Output& output, const Json& differences, std::uint64_t count) {
+  Table table({{"DIFFERENCE"}, {"SUBJECT"}, {"WHAT"}});
+  for (const auto& difference : differences) {
+    table.add(
+        {{text_of(difference, "kind"), Tone::warning}, text_of(difference, "subject"), text_of(difference, "text")});
+  }
+  if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
+  if (count > table.rows()) output.note("the first " + std::to_string(table.rows()) + " of " + std::to_string(count));
+}
+
+void print_subnet(Output& output, const Json& subnet) {
+  const Json& live = field(subnet, "live");
+  Sheet sheet;
+  sheet.add("Subnet", text_of(subnet, "id"));
+  sheet.add("Accepted", flag_of(subnet, "accepted")
+                            ? text_of(subnet, "switches") + " switches, " + text_of(subnet, "hostPorts") + " host ports"
+                            : std::string("no (railweave fabric discover --accept)"));
+  const std::string reason = text_of(subnet, "modeReason");
+  sheet.add("Mode", text_of(subnet, "mode") + (reason.empty() || reason == "-" ? "" : ": " + reason));
+  if (live.is_object()) {
+    add_live(sheet, live);
+  } else {
+    sheet.add("Phase", {"not live: no connection is configured", Tone::faint});
+  }
+  output.text(sheet.text(output.terminal()));
+  if (!live.is_object()) return;
+  print_isolated(output, live);
+  print_differences(output, list(live, "differences"), count_of(live, "differenceCount"));
+  print_repairs(output, live);
+}
+
+std::string subnet_line(const Json& subnet) {
+  const Json& live = field(subnet, "live");
+  if (!live.is_object()) return text_of(subnet, "id") + ": not live";
+  const Json& sync = field(live, "sync");
+  std::string line = text_of(subnet, "id") + ": " + text_of(subnet, "mode") + " mode, " + text_of(live, "phase") +
+                     ", " + text_of(live, "switches") + " switches, " + text_of(live, "linksUp") + " links up, " +
+                     text_of(live, "linksDown") + " down, " + text_of(sync, "blocksDiffering") + " of " +
+                     text_of(sync, "blocksWanted") + " blocks differ";
+  const std::string problem = text_of(live, "problem");
+  return problem.empty() || problem == "-" ? line : line + "; " + problem;
+}
+
+}  // namespace railweave::cli

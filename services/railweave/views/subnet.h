@@ -1,0 +1,19 @@
+// Subnets and what is found of them, for people. The fields are those of GET /v1/subnets/{id} and GET /v1/fabric/sync.
+#pragma once
+
+#include <string>
+
+#include "services/railweave/terminal/output.h"
+#include "services/railweave/terminal/table.h"
+
+namespace railweave::cli {
+
+Cell phase_cell(const std::string& phase);
+Cell subnet_phase_cell(const Json& subnet);  // "-" where it is not live
+
+void print_subnet(Output& output, const Json& subnet);
+void print_differences(Output& output, const Json& differences, std::uint64_t count);
+// One line on how a live subnet is.
+std::string subnet_line(const Json& subnet);
+
+}  // namespace railweave::cli
