@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "fabric/routing/plane_tables.h"
+#include "fabric/routing/plane/plane_tables.h"
 
 namespace railweave::fabric {
 

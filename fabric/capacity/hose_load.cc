@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "fabric/base/check.h"
-#include "fabric/routing/mix.h"
+#include "fabric/routing/plane/mix.h"
 
 namespace railweave::fabric {
 namespace {

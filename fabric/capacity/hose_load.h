@@ -16,7 +16,7 @@
 
 #include "fabric/capacity/first_hops.h"
 #include "fabric/capacity/load_vector.h"
-#include "fabric/routing/forwarding_tables.h"
+#include "fabric/routing/plane/forwarding_tables.h"
 
 namespace railweave::fabric {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "fabric/base/error.h"
-#include "fabric/routing/forwarding_tables.h"
+#include "fabric/routing/plane/forwarding_tables.h"
 
 namespace railweave::fabric {
 

@@ -4,7 +4,7 @@
 
 #include "fabric/capacity/b_matching.h"
 #include "fabric/capacity/set_members.h"
-#include "fabric/routing/mix.h"
+#include "fabric/routing/plane/mix.h"
 
 namespace railweave::fabric {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "fabric/flow/directed_link.h"
-#include "fabric/routing/forwarding_tables.h"
+#include "fabric/routing/plane/forwarding_tables.h"
 
 namespace railweave::fabric {
 

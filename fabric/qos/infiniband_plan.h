@@ -17,7 +17,7 @@
 #include "fabric/drivers/port_tables.h"
 #include "fabric/qos/arbitration.h"
 #include "fabric/qos/qos_class.h"
-#include "fabric/routing/routing_engine.h"
+#include "fabric/routing/plane/routing_engine.h"
 
 namespace railweave::fabric {
 

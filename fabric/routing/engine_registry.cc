@@ -3,10 +3,10 @@
 #include <array>
 #include <utility>
 
-#include "fabric/routing/dragonfly_engine.h"
-#include "fabric/routing/layered_engine.h"
-#include "fabric/routing/torus_engine.h"
-#include "fabric/routing/up_down_engine.h"
+#include "fabric/routing/dragonfly/dragonfly_engine.h"
+#include "fabric/routing/layered/layered_engine.h"
+#include "fabric/routing/torus/torus_engine.h"
+#include "fabric/routing/up_down/up_down_engine.h"
 
 namespace railweave::fabric {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "fabric/routing/routing_engine.h"
+#include "fabric/routing/plane/routing_engine.h"
 
 namespace railweave::fabric {
 

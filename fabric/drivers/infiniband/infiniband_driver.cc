@@ -11,7 +11,7 @@
 #include "fabric/drivers/infiniband/port_table_reader.h"
 #include "fabric/drivers/infiniband/port_writer.h"
 #include "fabric/drivers/infiniband/subnet_topology.h"
-#include "fabric/routing/plane_tables.h"
+#include "fabric/routing/plane/plane_tables.h"
 
 namespace railweave::fabric::infiniband {
 

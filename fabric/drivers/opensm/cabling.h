@@ -1,5 +1,5 @@
 // A subnet as OpenSM sees it, and as it was cabled before something failed. Routing engines decide by how a fabric is
-// cabled, not by what is up at the moment (fabric/routing/routing_engine.h): what OpenSM does not see any more is
+// cabled, not by what is up at the moment (fabric/routing/plane/routing_engine.h): what OpenSM does not see any more is
 // remembered as down, not forgotten, so that its tables are those that anybody computes who knows the cabling.
 #pragma once
 

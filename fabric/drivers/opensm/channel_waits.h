@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "fabric/routing/plane.h"
+#include "fabric/routing/plane/plane.h"
 
 namespace railweave::fabric::opensm {
 

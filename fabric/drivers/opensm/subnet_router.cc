@@ -7,7 +7,7 @@
 
 #include "fabric/routing/audit/audit.h"
 #include "fabric/routing/engine_registry.h"
-#include "fabric/routing/parallel_for.h"
+#include "fabric/routing/plane/parallel_for.h"
 
 namespace railweave::fabric::opensm {
 namespace {

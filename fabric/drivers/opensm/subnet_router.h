@@ -12,7 +12,7 @@
 #include "fabric/drivers/opensm/cabling.h"
 #include "fabric/drivers/opensm/routing_policy.h"
 #include "fabric/drivers/opensm/switch_ways.h"
-#include "fabric/routing/routing_engine.h"
+#include "fabric/routing/plane/routing_engine.h"
 #include "fabric/topology/fabric_view.h"
 
 namespace railweave::fabric::opensm {

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "fabric/routing/routing_engine.h"
+#include "fabric/routing/plane/routing_engine.h"
 #include "fabric/topology/fabric_view.h"
 
 namespace railweave::fabric::opensm {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "fabric/drivers/staged_writes.h"
-#include "fabric/routing/plane_tables.h"
+#include "fabric/routing/plane/plane_tables.h"
 
 namespace railweave::fabric {
 

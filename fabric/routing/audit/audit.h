@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "fabric/routing/forwarding_tables.h"
-#include "fabric/routing/lanes.h"
-#include "fabric/routing/parallel_for.h"
+#include "fabric/routing/plane/forwarding_tables.h"
+#include "fabric/routing/plane/lanes.h"
+#include "fabric/routing/plane/parallel_for.h"
 #include "fabric/topology/fabric_view.h"
 #include "fabric/topology/finding.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "fabric/routing/routing_engine.h"
+#include "fabric/routing/plane/routing_engine.h"
 #include "fabric/topology/fabric_view.h"
 
 namespace railweave::fabric {

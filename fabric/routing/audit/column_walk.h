@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "fabric/routing/audit/audit.h"
-#include "fabric/routing/plane.h"
-#include "fabric/routing/plane_tables.h"
+#include "fabric/routing/plane/plane.h"
+#include "fabric/routing/plane/plane_tables.h"
 #include "fabric/topology/fabric_view.h"
 
 namespace railweave::fabric {

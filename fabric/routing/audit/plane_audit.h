@@ -9,9 +9,9 @@
 #include "fabric/routing/audit/audit.h"
 #include "fabric/routing/audit/channel_graph.h"
 #include "fabric/routing/audit/column_walk.h"
-#include "fabric/routing/lanes.h"
-#include "fabric/routing/plane.h"
-#include "fabric/routing/plane_tables.h"
+#include "fabric/routing/plane/lanes.h"
+#include "fabric/routing/plane/plane.h"
+#include "fabric/routing/plane/plane_tables.h"
 
 namespace railweave::fabric {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fabric/routing/mix.h"
+#include "fabric/routing/plane/mix.h"
 
 namespace railweave::fabric {
 

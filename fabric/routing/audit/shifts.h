@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "fabric/routing/audit/column_walk.h"
-#include "fabric/routing/plane.h"
-#include "fabric/routing/plane_tables.h"
+#include "fabric/routing/plane/plane.h"
+#include "fabric/routing/plane/plane_tables.h"
 
 namespace railweave::fabric {
 

@@ -2,7 +2,7 @@
 // mixture of both. What that mixture can do.
 #pragma once
 
-#include "fabric/routing/routing_engine.h"
+#include "fabric/routing/plane/routing_engine.h"
 #include "fabric/topology/fabric_view.h"
 
 namespace railweave::fabric {

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "fabric/routing/routing_engine.h"
+#include "fabric/routing/plane/routing_engine.h"
 #include "fabric/topology/finding.h"
 
 namespace railweave::fabric {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "fabric/routing/up_down_paths.h"
+#include "fabric/routing/up_down/up_down_paths.h"
 
 namespace railweave::fabric {
 

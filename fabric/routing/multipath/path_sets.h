@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "fabric/base/error.h"
-#include "fabric/routing/routing_engine.h"
+#include "fabric/routing/plane/routing_engine.h"
 
 namespace railweave::fabric {
 

@@ -20,7 +20,7 @@
 #include <string_view>
 
 #include "fabric/base/error.h"
-#include "fabric/routing/forwarding_tables.h"
+#include "fabric/routing/plane/forwarding_tables.h"
 #include "fabric/topology/fabric_view.h"
 
 namespace railweave::fabric {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "fabric/capacity/route_changes.h"
-#include "fabric/routing/live_plane.h"
+#include "fabric/routing/plane/live_plane.h"
 
 namespace railweave::control {
 namespace {

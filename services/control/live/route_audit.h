@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "fabric/routing/audit/audit.h"
-#include "fabric/routing/routing_engine.h"
+#include "fabric/routing/plane/routing_engine.h"
 
 namespace railweave::control {
 

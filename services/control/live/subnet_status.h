@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "fabric/base/guid.h"
-#include "fabric/routing/routing_engine.h"
+#include "fabric/routing/plane/routing_engine.h"
 #include "services/control/state/subnet_mode.h"
 
 namespace railweave::control {

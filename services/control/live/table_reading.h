@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "fabric/drivers/fabric_driver.h"
-#include "fabric/routing/routing_engine.h"
+#include "fabric/routing/plane/routing_engine.h"
 
 namespace railweave::control {
 

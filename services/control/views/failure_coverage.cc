@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/routing/mix.h"
-#include "fabric/routing/parallel_for.h"
+#include "fabric/routing/plane/mix.h"
+#include "fabric/routing/plane/parallel_for.h"
 #include "services/control/views/routing_cache.h"
 
 namespace railweave::control {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "fabric/capacity/pattern_load.h"
-#include "fabric/routing/routing_scope.h"
+#include "fabric/routing/plane/routing_scope.h"
 #include "scheduler/job/job_spec.h"
 #include "scheduler/placement/placement_fabric.h"
 

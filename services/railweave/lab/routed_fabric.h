@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "fabric/routing/routing_engine.h"
+#include "fabric/routing/plane/routing_engine.h"
 #include "fabric/topology/topology.h"
 #include "services/rest/json/lab_route.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "fabric/routing/routing_engine.h"
+#include "fabric/routing/plane/routing_engine.h"
 
 namespace railweave::api {
 

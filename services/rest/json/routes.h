@@ -7,7 +7,7 @@
 
 #include "fabric/base/error.h"
 #include "fabric/routing/delta/forwarding_delta.h"
-#include "fabric/routing/route_trace.h"
+#include "fabric/routing/plane/route_trace.h"
 #include "services/control/views/routing_cache.h"
 
 namespace railweave::api {

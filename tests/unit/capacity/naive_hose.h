@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/routing/route_trace.h"
+#include "fabric/routing/plane/route_trace.h"
 
 namespace railweave::fabric::testing {
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "fabric/formats/attach_gpus.h"
-#include "fabric/routing/route_trace.h"
+#include "fabric/routing/plane/route_trace.h"
 #include "services/control/views/reachable_parts.h"
 #include "tests/support/fat_trees.h"
 #include "tests/unit/control/control_fixture.h"

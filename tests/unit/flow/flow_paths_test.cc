@@ -6,7 +6,7 @@
 
 #include "fabric/generate/generate.h"
 #include "fabric/routing/engine_registry.h"
-#include "fabric/routing/route_trace.h"
+#include "fabric/routing/plane/route_trace.h"
 
 namespace railweave::fabric {
 namespace {

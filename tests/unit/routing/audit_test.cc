@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "fabric/routing/engine_registry.h"
-#include "fabric/routing/layered_engine.h"
+#include "fabric/routing/layered/layered_engine.h"
 #include "tests/support/fat_trees.h"
 #include "tests/unit/routing/naive_checker.h"
 #include "tests/unit/routing/random_fabric.h"

@@ -1,4 +1,4 @@
-#include "fabric/routing/dragonfly_engine.h"
+#include "fabric/routing/dragonfly/dragonfly_engine.h"
 
 #include <cstdio>
 #include <deque>
@@ -6,7 +6,7 @@
 #include <random>
 
 #include "fabric/generate/generate.h"
-#include "fabric/routing/dragonfly_groups.h"
+#include "fabric/routing/dragonfly/dragonfly_groups.h"
 #include "tests/unit/routing/shape_checks.h"
 #include "tests/unit/routing/shaped_fabrics.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/routing/routing_engine.h"
+#include "fabric/routing/plane/routing_engine.h"
 #include "fabric/topology/fabric_view.h"
 
 namespace railweave::fabric::testing {

@@ -1,6 +1,6 @@
 // Traces against the naive checker: it counts, over every pair of end ports, the routes that cross each directed link,
 // and so must the traces of every pair.
-#include "fabric/routing/route_trace.h"
+#include "fabric/routing/plane/route_trace.h"
 
 #include <map>
 

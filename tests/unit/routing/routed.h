@@ -2,7 +2,7 @@
 #pragma once
 
 #include "fabric/routing/engine_registry.h"
-#include "fabric/routing/routing_engine.h"
+#include "fabric/routing/plane/routing_engine.h"
 
 namespace railweave::fabric::testing {
 

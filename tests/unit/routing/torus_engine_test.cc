@@ -1,11 +1,11 @@
-#include "fabric/routing/torus_engine.h"
+#include "fabric/routing/torus/torus_engine.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <random>
 
 #include "fabric/generate/generate.h"
-#include "fabric/routing/torus_grid.h"
+#include "fabric/routing/torus/torus_grid.h"
 #include "tests/unit/routing/shape_checks.h"
 #include "tests/unit/routing/shaped_fabrics.h"
 

@@ -1,4 +1,4 @@
-#include "fabric/routing/up_down_engine.h"
+#include "fabric/routing/up_down/up_down_engine.h"
 
 #include <random>
 

@@ -1,0 +1,160 @@
+#include "fabric/routing/layered/layered_engine.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fabric/routing/plane/acyclic_turns.h"
+#include "fabric/routing/plane/live_plane.h"
+#include "fabric/routing/up_down/next_hops.h"
+#include "fabric/routing/up_down/plane_plan.h"
+#include "fabric/routing/up_down/port_balance.h"
+#include "fabric/routing/up_down/reach.h"
+#include "fabric/routing/up_down/table_fill.h"
+
+namespace railweave::fabric {
+
+namespace {
+
+// Puts every path of a plane's tables on a lane.
+class LaneAssignment {
+ public:
+  LaneAssignment(const Plane& plane, const std::vector<ArcWay>& ways, unsigned max_lanes)
+      : plane_(plane),
+        ways_(ways),
+        max_lanes_(std::clamp(max_lanes, 1U, kMaxDataLanes)),
+        level_(plane.homes.size() * plane.destination_count(), 0),
+        arc_of_port_(plane.switch_count()) {
+    for (std::size_t s = 0; s < plane.switch_count(); ++s) {
+      arc_of_port_[s].assign(plane.port_count[s] + 1U, Plane::kNone);
+      for (std::uint32_t a = plane.first_arc[s]; a < plane.first_arc[s + 1]; ++a)
+        arc_of_port_[s][plane.arcs[a].port] = a;
+    }
+  }
+
+  // False: some path of the destination fits on no lane.
+  bool assign(const PlaneTables& tables, std::uint32_t destination) {
+    const std::uint32_t end = plane_.homes[plane_.destination_home[destination]].sw;
+    for (std::size_t h = 0; h < plane_.homes.size(); ++h) {
+      const Home& from = plane_.homes[h];
+      std::uint8_t& level = level_[h * plane_.destination_count() + destination];
+      level = 0;
+      if (from.end_ports == 0 || from.sw == end) continue;
+      path_.clear();
+      bool up_and_down = true;
+      for (std::uint32_t at = from.sw; at != end;) {
+        const std::uint16_t port = tables.at(at, destination);
+        if (port >= arc_of_port_[at].size() || arc_of_port_[at][port] == Plane::kNone) break;  // cut off
+        const std::uint32_t arc = arc_of_port_[at][port];
+        if (!path_.empty() && ways_[path_.back()] == ArcWay::down && ways_[arc] == ArcWay::up) up_and_down = false;
+        path_.push_back(arc);
+        at = plane_.arcs[arc].to;
+      }
+      if (up_and_down) continue;
+      unsigned lane = 1;
+      for (; lane < max_lanes_; ++lane) {
+        if (lane > lanes_.size()) lanes_.emplace_back(plane_);
+        if (lanes_[lane - 1].add_path(path_)) break;
+      }
+      if (lane == max_lanes_) return false;
+      level = static_cast<std::uint8_t>(lane);
+    }
+    return true;
+  }
+  void put_on_lane_zero(std::uint32_t destination) {
+    for (std::size_t h = 0; h < plane_.homes.size(); ++h) level_[h * plane_.destination_count() + destination] = 0;
+  }
+
+  [[nodiscard]] PlaneLanes lanes() && {
+    PlaneLanes lanes;
+    lanes.lanes = lanes.levels = static_cast<std::uint8_t>(level_.empty() ? 1 : std::ranges::max(level_) + 1);
+    if (lanes.lanes > 1) lanes.path_level = std::move(level_);
+    return lanes;
+  }
+
+ private:
+  const Plane& plane_;
+  const std::vector<ArcWay>& ways_;
+  unsigned max_lanes_;
+  std::vector<std::uint8_t> level_;
+  std::vector<std::vector<std::uint32_t>> arc_of_port_;
+  std::vector<AcyclicTurns> lanes_;  // from lane 1 on
+  std::vector<std::uint32_t> path_;
+};
+
+void copy_column(const Plane& plane, const PlaneTables& from, std::uint32_t destination, PlaneTables::Editor& to) {
+  for (std::size_t s = 0; s < plane.switch_count(); ++s) to.set(s, destination, from.at(s, destination));
+}
+
+struct PlaneResult {
+  PlaneTables tables;
+  PlaneLanes lanes;
+  std::size_t up_and_down = 0;  // destinations for which lanes did not suffice
+};
+
+PlaneResult route_plane(const RoutingInput& input, const Plane& plane) {
+  const LivePlane live = live_plane(plane, input);
+  const auto weights = local_weights(input, plane);
+  const PlanePlan plan = plan_plane(*input.scope, plane, weights, {.balance = false});
+  const auto [order, ways, reach] = reach_all(plane, live, lower_drained(plan.order, live));
+  PlaneResult result;
+  const NextHops hops = NextHops::shortest(plane, live);
+  result.tables = balance_ports(plane, hops, pair_weights(plane, &live), weights).tables;
+  LaneAssignment assignment(plane, ways, input.max_lanes);
+  std::vector<std::uint32_t> unplaced;
+  for (std::uint32_t d = 0; d < plane.destination_count(); ++d) {
+    if (!assignment.assign(result.tables, d)) unplaced.push_back(d);
+  }
+  if (!unplaced.empty()) {
+    const PlaneTables fallback = TableFill(plane, live, ways, reach, plan.nominal).all();
+    PlaneTables::Editor editor(result.tables);
+    for (const std::uint32_t d : unplaced) {
+      copy_column(plane, fallback, d, editor);
+      assignment.put_on_lane_zero(d);
+    }
+  }
+  result.up_and_down = unplaced.size();
+  result.lanes = std::move(assignment).lanes();
+  return result;
+}
+
+}  // namespace
+
+EngineFit LayeredEngine::fit(const RoutingScope& scope) const {
+  for (const PlaneId id : scope.planes()) {
+    const Plane& plane = scope.plane(id);
+    if (plane.homes.size() < 2) continue;
+    const auto gain = gain_of_free_paths(plane);
+    if (gain > 1.25) {
+      char text[96];
+      std::snprintf(text, sizeof text,
+                    "shortest paths of any kind fill the fullest link %.1f times less than up and down", gain);
+      return {60, text};
+    }
+  }
+  return {20, "works on any fabric, at the price of lanes"};
+}
+
+Result<Routing> LayeredEngine::route(const RoutingInput& input) const {
+  Routing routing{.engine = name(), .tables = ForwardingTables(input.scope)};
+  std::size_t up_and_down = 0;
+  for (const PlaneId id : input.scope->planes()) {
+    PlaneResult result = route_plane(input, input.scope->plane(id));
+    routing.tables.set_plane(id, std::move(result.tables));
+    routing.lanes.planes.push_back(std::move(result.lanes));
+    up_and_down += result.up_and_down;
+  }
+  if (up_and_down > 0) {
+    routing.findings.push_back({"lanesShort",
+                                Severity::info,
+                                "shortest paths to " + std::to_string(up_and_down) +
+                                    " destinations would need more than " + std::to_string(input.max_lanes) +
+                                    " lanes; they are routed up and down instead",
+                                {}});
+  }
+  return routing;
+}
+
+}  // namespace railweave::fabric

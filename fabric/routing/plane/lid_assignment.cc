@@ -1,0 +1,110 @@
+// RoutingScope::assign_lids: LIDs are per subnet. What the source knows stays; the rest gets the lowest free ones, in
+// destination order, whole blocks of 2^LMC together; switches come last.
+#include <algorithm>
+#include <array>
+#include <bitset>
+#include <memory>
+#include <string>
+
+#include "fabric/routing/plane/routing_scope.h"
+
+namespace railweave::fabric {
+
+namespace {
+
+class LidSpace {
+ public:
+  bool claim(std::size_t lid, std::size_t count) {
+    if (lid < RoutingScope::kFirstLid || lid + count - 1 > RoutingScope::kLastLid) return false;
+    for (std::size_t i = lid; i < lid + count; ++i) {
+      if (used_[i]) return false;
+    }
+    for (std::size_t i = lid; i < lid + count; ++i) used_.set(i);
+    return true;
+  }
+  // The lowest free block, aligned because the LIDs of a port share their upper bits; 0: none left.
+  Lid lowest(std::size_t count) {
+    auto& from = next_[count];
+    for (from = (from + count - 1) / count * count; from + count - 1 <= RoutingScope::kLastLid; from += count) {
+      if (claim(from, count)) return static_cast<Lid>(from);
+    }
+    return 0;
+  }
+
+ private:
+  std::bitset<RoutingScope::kLastLid + 1> used_;
+  std::array<std::size_t, (1U << RoutingScope::kMaxLmc) + 1> next_ = [] {
+    std::array<std::size_t, (1U << RoutingScope::kMaxLmc) + 1> first{};
+    first.fill(RoutingScope::kFirstLid);
+    return first;
+  }();
+};
+
+std::size_t block(std::size_t lmc) { return std::size_t{1} << std::min(lmc, RoutingScope::kMaxLmc); }
+
+}  // namespace
+
+void RoutingScope::assign_lids() {
+  const Topology& t = *topology_;
+  lids_.assign(destinations_.size(), 0);
+  switch_lids_.assign(t.switches().size(), 0);
+  const std::size_t subnet_count = t.subnets().size() + 1;  // the last: switches without one
+  const auto subnet_of = [&](SwitchId sw) { return t.subnet(sw) ? t.subnet(sw).index() : subnet_count - 1; };
+  std::vector<std::vector<SwitchId>> switches(subnet_count);
+  std::vector<std::vector<DestinationId>> ports(subnet_count);  // the first destination of every end port
+  for (const SwitchId sw : t.switches()) switches[subnet_of(sw)].push_back(sw);
+  for (const DestinationId id : destinations()) {
+    const Destination& d = destination(id);
+    if (d.port && d.lid_offset == 0) ports[subnet_of(d.home)].push_back(id);
+  }
+  std::size_t duplicates = 0, missing = 0;
+  std::vector<Lid> base(destination_of_port_.size(), 0);
+  const auto base_of = [&](PortId port) -> Lid& { return base[port.index() - t.hca_ports().front().index()]; };
+  for (std::size_t subnet = 0; subnet < subnet_count; ++subnet) {
+    if (switches[subnet].empty()) continue;
+    const auto space = std::make_unique<LidSpace>();
+    const auto keep = [&](Lid known, std::size_t count, Lid& lid) {
+      if (known == 0) return;
+      if (space->claim(known, count)) {
+        lid = known;
+      } else {
+        ++duplicates;
+      }
+    };
+    for (const SwitchId sw : switches[subnet]) keep(t.lid(sw), block(t.lmc(sw)), switch_lids_[sw.index()]);
+    for (const DestinationId id : ports[subnet]) {
+      const PortId port = destination(id).port;
+      if (!lmc_) keep(t.lid(port), block(t.lmc(port)), base_of(port));
+    }
+    const auto give = [&](Lid& lid, std::size_t count) {
+      if (lid == 0) lid = space->lowest(count);
+      if (lid == 0) ++missing;
+    };
+    for (const DestinationId id : ports[subnet]) {
+      const PortId port = destination(id).port;
+      give(base_of(port), block(lmc(port)));
+    }
+    for (const SwitchId sw : switches[subnet]) give(switch_lids_[sw.index()], block(t.lmc(sw)));
+  }
+  for (const DestinationId id : destinations()) {
+    const Destination& d = destination(id);
+    const Lid lid = d.port ? base_of(d.port) : switch_lids_[d.home.index()];
+    lids_[id.index()] = lid == 0 ? Lid{0} : static_cast<Lid>(lid + d.lid_offset);
+  }
+  if (duplicates > 0) {
+    findings_.push_back({"duplicateLid",
+                         Severity::warning,
+                         std::to_string(duplicates) + " ports claim LIDs that others have; they get free ones",
+                         {}});
+  }
+  if (missing > 0) {
+    findings_.push_back({"outOfLids",
+                         Severity::warning,
+                         std::to_string(missing) + " ports have no LID: a subnet has " +
+                             std::to_string(kLastLid - kFirstLid + 1) +
+                             " unicast LIDs; split it into planes or subnets",
+                         {}});
+  }
+}
+
+}  // namespace railweave::fabric

@@ -1,0 +1,73 @@
+// One connected part of the fabric as cabled: its switches, the cables between them and the destinations on them,
+// densely numbered, in the layout that routing works on. Immutable inside a RoutingScope; any number of threads may
+// read it.
+//
+// Numbers here are local to the plane: switch s counts its switches in GUID order, destination d its destinations
+// ordered by (home switch, kind, LID offset, port), home h its switches that have destinations, arc a the directed
+// switch-to-switch links ordered by (switch, port).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "fabric/routing/plane/destination.h"
+#include "fabric/topology/ids.h"
+
+namespace railweave::fabric {
+
+struct Arc {
+  std::uint32_t to = 0;       // switch
+  std::uint32_t reverse = 0;  // the arc of the same cable the other way
+  LinkId link;
+  std::uint16_t port = 0;     // at the switch it leaves
+  std::uint16_t to_port = 0;  // at the switch it enters
+};
+
+// Destinations of one kind and LID offset on one switch: consecutive, and spread over links together.
+struct Segment {
+  std::uint32_t first = 0;  // destination
+  std::uint32_t count = 0;
+  std::uint8_t lid_offset = 0;
+  DestinationKind kind = DestinationKind::host;
+};
+
+struct Home {
+  std::uint32_t sw = 0;
+  std::uint32_t first = 0;  // destination
+  std::uint32_t count = 0;
+  std::uint32_t first_segment = 0;
+  std::uint32_t segment_count = 0;
+  std::uint32_t end_ports = 0;   // with an adapter behind them: what sends as well as receives
+  std::uint32_t host_ports = 0;  // those of hosts
+};
+
+struct Plane {
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  std::vector<SwitchId> switches;        // local -> fabric, ascending
+  std::vector<std::uint32_t> first_arc;  // n + 1 entries
+  std::vector<Arc> arcs;
+  std::vector<std::uint32_t> arc_rate_mbps;
+  std::vector<std::uint16_t> port_count;  // of each switch
+  std::vector<std::uint8_t> tier;         // Topology::tier
+  std::vector<Home> homes;                // in order of their switch
+  std::vector<std::uint32_t> home_of;     // switch -> home, kNone: nothing hangs on it
+  std::vector<Segment> segments;
+  std::vector<std::uint32_t> destination_home;  // destination -> home
+  std::vector<std::uint16_t> destination_port;  // destination -> the port of its home switch
+  std::uint32_t first_destination = 0;          // DestinationId of local destination 0
+  std::uint16_t max_ports = 0;
+
+  [[nodiscard]] std::size_t switch_count() const { return switches.size(); }
+  [[nodiscard]] std::size_t destination_count() const { return destination_home.size(); }
+  [[nodiscard]] std::span<const Arc> arcs_of(std::size_t s) const {
+    return std::span(arcs).subspan(first_arc[s], first_arc[s + 1] - first_arc[s]);
+  }
+  [[nodiscard]] std::span<const Segment> segments_of(const Home& home) const {
+    return std::span(segments).subspan(home.first_segment, home.segment_count);
+  }
+  [[nodiscard]] DestinationId destination(std::size_t local) const { return DestinationId(first_destination + local); }
+};
+
+}  // namespace railweave::fabric

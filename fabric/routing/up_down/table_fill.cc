@@ -1,0 +1,259 @@
+#include "fabric/routing/up_down/table_fill.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "fabric/routing/plane/mix.h"
+#include "fabric/routing/plane/parallel_for.h"
+
+namespace railweave::fabric {
+
+namespace {
+
+constexpr float kMostDraws = 64;
+constexpr std::uint32_t kLeastRowsPerThread = 128;
+
+}  // namespace
+
+void set_keys(NominalPlan& plan, const RoutingScope& scope, const Plane& plane) {
+  for (const SwitchId sw : plane.switches) plan.switch_key.push_back(mix(scope.topology().guid(sw).value()));
+  for (std::size_t d = 0; d < plane.destination_count(); ++d) {
+    const Destination& destination = scope.destination(plane.destination(d));
+    plan.destination_key.push_back(mix(plan.switch_key[plane.homes[plane.destination_home[d]].sw],
+                                       std::uint64_t{destination.out_port} << 8U | destination.lid_offset));
+  }
+}
+
+// A link of cost c takes one in c of the destinations it would get.
+bool TableFill::takes(std::uint32_t arc, std::uint64_t key) const {
+  if (live_.cost.empty() || live_.cost[arc] == 1.0F) return true;
+  return static_cast<double>(mix(key, 0x5eedU) >> 32U) * static_cast<double>(live_.cost[arc]) < 4294967296.0;
+}
+
+std::uint16_t TableFill::pick(std::uint32_t s, std::uint32_t destination) const {
+  const std::uint32_t first = plane_.first_arc[s];
+  std::uint32_t nominal = SlotPlan::kEmpty;
+  if (plan_.table.destinations() > 0) {
+    const std::uint16_t port = plan_.table.at(s, destination);
+    for (const std::uint32_t arc : candidates_) {
+      if (plane_.arcs[arc].port == port) nominal = arc;
+    }
+  } else {
+    const std::uint32_t up = plan_.slots.up_arc(s, destination);
+    if (up != SlotPlan::kEmpty && is_candidate_[up - first] != 0) {
+      nominal = up;
+    } else {  // going down: the cable that the child would come up by
+      const std::uint32_t cable = plan_.slots.up_arc(plane_.arcs[candidates_.front()].to, destination);
+      if (cable != SlotPlan::kEmpty && plane_.arcs[cable].to == s) {
+        const std::uint32_t back = plane_.arcs[cable].reverse;
+        if (is_candidate_[back - first] != 0) nominal = back;
+      }
+    }
+  }
+  if (nominal != SlotPlan::kEmpty && live_.cost.empty()) return plane_.arcs[nominal].port;  // most by far: no hashing
+  const std::uint64_t key = mix(plan_.switch_key[s] ^ plan_.destination_key[destination]);
+  if (nominal != SlotPlan::kEmpty && takes(nominal, key)) return plane_.arcs[nominal].port;
+  std::uint64_t best = 0;
+  std::uint16_t port = kNoPort;
+  for (const std::uint32_t arc : candidates_) {
+    std::uint64_t draw = mix(key, plane_.arcs[arc].port);
+    if (!live_.cost.empty()) {  // the least of c draws is the greatest of all about once in c times as often
+      const auto draws = static_cast<unsigned>(std::min(live_.cost[arc], kMostDraws));
+      for (unsigned i = 1; i < draws; ++i) draw = std::min(draw, mix(draw, i));
+    }
+    if (port != kNoPort && draw <= best) continue;
+    best = draw;
+    port = plane_.arcs[arc].port;
+  }
+  return port;
+}
+
+void TableFill::gather_candidates(std::uint32_t s, std::uint32_t home) {
+  const std::uint32_t first = plane_.first_arc[s];
+  candidates_.clear();
+  is_candidate_.assign(plane_.first_arc[s + 1] - first, 0);
+  // On a layered order all ways of a switch to a home go down, or all go up.
+  const bool layered = reach_.layered();
+  const ArcWay way = layered && reach_.down(s)[home] != kUnreachable ? ArcWay::down : ArcWay::up;
+  for (std::uint32_t a = first; a < plane_.first_arc[s + 1]; ++a) {
+    if ((layered && ways_[a] != way) || !reach_.leads(plane_, ways_, s, a, home)) continue;
+    candidates_.push_back(a);
+    is_candidate_[a - first] = 1;
+  }
+}
+
+void TableFill::without(std::uint32_t s, std::uint32_t home, std::uint16_t gone, std::vector<std::uint16_t>& ports) {
+  const Home& to = plane_.homes[home];
+  bool gathered = false;
+  for (std::uint32_t i = 0; i < to.count; ++i) {
+    if (ports[i] != gone) continue;
+    if (!gathered) gather_candidates(s, home);
+    gathered = true;
+    ports[i] = candidates_.empty() ? kNoPort : pick(s, to.first + i);
+  }
+}
+
+void TableFill::block(std::uint32_t s, std::uint32_t home, std::vector<std::uint16_t>& ports) {
+  const Home& to = plane_.homes[home];
+  ports.resize(to.count);
+  if (to.sw == s) {
+    std::copy_n(plane_.destination_port.begin() + to.first, to.count, ports.begin());
+    return;
+  }
+  gather_candidates(s, home);
+  if (candidates_.size() <= 1) {
+    std::ranges::fill(ports, candidates_.empty() ? kNoPort : plane_.arcs[candidates_.front()].port);
+    return;
+  }
+  for (std::uint32_t i = 0; i < to.count; ++i) ports[i] = pick(s, to.first + i);
+}
+
+// Fills one row after another, most blocks without looking at single destinations.
+template <class Entry>
+class TableFill::Row {
+ public:
+  Row(TableFill& fill, PlaneTables& tables)
+      : fill_(fill),
+        tables_(tables),
+        plane_(fill.plane_),
+        count_(fill.reach_.row_bytes()),
+        up_count_(fill.reach_.row_bytes()),
+        last_(fill.reach_.row_bytes()),
+        barred_(fill.reach_.row_bytes()),
+        child_barred_(fill.reach_.row_bytes()),
+        none_(fill.reach_.row_bytes()) {
+    for (const Segment& segment : plane_.segments) longest_ = std::max<std::size_t>(longest_, segment.count);
+  }
+
+  void fill(std::uint32_t s) {
+    Entry* row = tables_.template fresh_row<Entry>(s);
+    const std::uint32_t first = plane_.first_arc[s], arcs = plane_.first_arc[s + 1] - first;
+    const bool counted = arcs < UINT8_MAX;
+    if (counted) count_candidates(s);
+    const std::uint32_t wheel_arcs = counted ? turn_wheel(s) : 0;
+    for (std::uint32_t h = 0; h < plane_.homes.size(); ++h) {
+      const Home& home = plane_.homes[h];
+      Entry* to = row + home.first;
+      if (counted && home.sw != s) {
+        if (count_[h] == 0) {
+          std::fill_n(to, home.count, PlaneTables::entry_none<Entry>());
+          continue;
+        }
+        if (count_[h] == 1) {
+          std::fill_n(to, home.count, static_cast<Entry>(plane_.arcs[first + last_[h]].port));
+          continue;
+        }
+        if (wheel_arcs > 0 && up_count_[h] == wheel_arcs && count_[h] == wheel_arcs) {
+          for (const Segment& segment : plane_.segments_of(home)) from_wheel(s, segment, row);
+          continue;
+        }
+      }
+      fill_.block(s, h, ports_);
+      for (std::size_t i = 0; i < ports_.size(); ++i) to[i] = static_cast<Entry>(ports_[i]);
+    }
+  }
+
+ private:
+  void count_candidates(std::uint32_t s) {
+    const Reach& reach = fill_.reach_;
+    const std::size_t n = reach.row_bytes();
+    std::ranges::fill(count_, 0);
+    std::ranges::fill(up_count_, 0);
+    const std::uint8_t* barred_up = none_.data();
+    if (!reach.layered()) {
+      barred_up = reach.bars_up(s);
+    } else if (fill_.live_.drained_count > 0) {  // else distances alone keep those that can go down from going up
+      for (std::size_t i = 0; i < n; ++i) barred_[i] = reach.down(s)[i] != kUnreachable ? UINT8_MAX : 0;
+      barred_up = barred_.data();
+    }
+    const std::uint32_t first = plane_.first_arc[s];
+    for (std::uint32_t a = first; a < plane_.first_arc[s + 1]; ++a) {
+      const std::uint32_t to = plane_.arcs[a].to;
+      const auto number = static_cast<std::uint8_t>(a - first);
+      if (fill_.ways_[a] == ArcWay::up) {
+        count_next(up_count_.data(), last_.data(), number, reach.total(to), reach.total(s), barred_up, n);
+      } else if (fill_.ways_[a] == ArcWay::down) {
+        const std::uint8_t* barred_down = none_.data();
+        if (!reach.layered()) {
+          reach.bars_down(s, to, child_barred_.data());
+          barred_down = child_barred_.data();
+        }
+        count_next(count_.data(), last_.data(), number, reach.down(to), reach.total(s), barred_down, n);
+      }
+    }
+    for (std::size_t i = 0; i < n; ++i) count_[i] = static_cast<std::uint8_t>(count_[i] + up_count_[i]);
+  }
+
+  // The ports of the slots of s, over and over, as long as a segment may need. Returns how many arcs they are; 0: not
+  // all slots are in use as they are.
+  std::uint32_t turn_wheel(std::uint32_t s) {
+    const SlotPlan& plan = fill_.plan_.slots;
+    if (fill_.plan_.table.destinations() > 0 || !plan.sequential() || !fill_.live_.cost.empty()) return 0;
+    const auto slots = plan.slots(s);
+    const std::uint32_t arcs = plan.complete_arcs(s);
+    if (arcs == 0) return 0;
+    // The arcs up as the order has it now must be those in the slots.
+    const auto ways =
+        std::span(fill_.ways_).subspan(plane_.first_arc[s], plane_.first_arc[s + 1] - plane_.first_arc[s]);
+    if (std::ranges::count(ways, ArcWay::up) != arcs) return 0;
+    if (std::ranges::any_of(slots, [&](std::uint32_t arc) { return fill_.ways_[arc] != ArcWay::up; })) return 0;
+    wheel_.resize(slots.size() + (plan.divisor(s) == 1 ? longest_ : 0));
+    for (std::size_t i = 0; i < wheel_.size(); ++i) {
+      wheel_[i] = i < slots.size() ? static_cast<Entry>(plane_.arcs[slots[i]].port) : wheel_[i - slots.size()];
+    }
+    return arcs;
+  }
+
+  void from_wheel(std::uint32_t s, const Segment& segment, Entry* row) const {
+    const SlotPlan& plan = fill_.plan_.slots;
+    const std::size_t slots = plan.slots(s).size();
+    const std::uint32_t divisor = plan.divisor(s), index = plan.index(segment.first);
+    Entry* to = row + segment.first;
+    if (divisor == 1) {
+      std::memcpy(to, wheel_.data() + index % slots, segment.count * sizeof(Entry));
+      return;
+    }
+    std::size_t slot = index / divisor % slots;
+    std::size_t run = divisor - index % divisor;
+    for (std::size_t left = segment.count; left > 0;) {
+      const std::size_t here = std::min(left, run);
+      std::fill_n(to, here, wheel_[slot]);
+      to += here;
+      left -= here;
+      run = divisor;
+      slot = slot + 1 == slots ? 0 : slot + 1;
+    }
+  }
+
+  TableFill& fill_;
+  PlaneTables& tables_;
+  const Plane& plane_;
+  std::vector<std::uint8_t> count_, up_count_, last_, barred_, child_barred_, none_;
+  std::vector<Entry> wheel_;
+  std::vector<std::uint16_t> ports_;
+  std::size_t longest_ = 0;
+};
+
+PlaneTables TableFill::all(std::size_t threads) const {
+  PlaneTables tables(plane_.switch_count(), plane_.destination_count(), plane_.max_ports);
+  const auto switches = static_cast<std::uint32_t>(plane_.switch_count());
+  const std::size_t parts =
+      std::clamp<std::size_t>(switches / kLeastRowsPerThread, 1, std::max<std::size_t>(1, threads));
+  const auto fill_rows = [&]<class Entry>(Entry) {
+    on_threads()(parts, [&](std::size_t part) {
+      TableFill fill(plane_, live_, ways_, reach_, plan_);
+      Row<Entry> row(fill, tables);
+      const auto until = static_cast<std::uint32_t>(switches * (part + 1) / parts);
+      for (auto s = static_cast<std::uint32_t>(switches * part / parts); s < until; ++s) row.fill(s);
+    });
+  };
+  if (tables.wide()) {
+    fill_rows(std::uint16_t{});
+  } else {
+    fill_rows(std::uint8_t{});
+  }
+  return tables;
+}
+
+}  // namespace railweave::fabric

@@ -1,0 +1,25 @@
+// Routes that go up and then down, on any fabric: free of credit loops on one lane, complete (what is connected is
+// routed, end ports on spines included), incremental. Two engines share the code: on trees the ranking is given by the
+// tree and ports by the closed form; elsewhere the ranking is the best of several.
+#pragma once
+
+#include "fabric/routing/plane/routing_engine.h"
+
+namespace railweave::fabric {
+
+class UpDownEngine final : public RoutingEngine {
+ public:
+  enum class Flavor : unsigned char { fat_tree, up_down };
+  explicit UpDownEngine(Flavor flavor) : flavor_(flavor) {}
+
+  [[nodiscard]] std::string_view name() const override { return flavor_ == Flavor::fat_tree ? "fat-tree" : "up-down"; }
+  [[nodiscard]] EngineFit fit(const RoutingScope& scope) const override;
+  [[nodiscard]] bool incremental() const override { return true; }
+  [[nodiscard]] Result<Routing> route(const RoutingInput& input) const override;
+  [[nodiscard]] Result<Routing> reroute(const Routing& before, const RoutingInput& input) const override;
+
+ private:
+  Flavor flavor_;
+};
+
+}  // namespace railweave::fabric
