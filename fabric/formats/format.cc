@@ -4,8 +4,8 @@
 #include <array>
 #include <cstddef>
 
-#include "fabric/formats/netlist_line.h"
-#include "fabric/formats/text_lines.h"
+#include "fabric/formats/infiniband/netlist_line.h"
+#include "fabric/formats/text/text_lines.h"
 
 namespace railweave::fabric {
 namespace {

@@ -3,9 +3,9 @@
 #include <string>
 #include <utility>
 
-#include "fabric/formats/ibnetdiscover.h"
-#include "fabric/formats/ibsim.h"
-#include "fabric/formats/native_json.h"
+#include "fabric/formats/infiniband/ibnetdiscover.h"
+#include "fabric/formats/infiniband/ibsim.h"
+#include "fabric/formats/native/native_json.h"
 
 namespace railweave::fabric {
 

@@ -5,7 +5,7 @@
 
 #include "fabric/base/error.h"
 #include "fabric/formats/format.h"
-#include "fabric/formats/read_options.h"
+#include "fabric/formats/text/read_options.h"
 #include "fabric/topology/topology.h"
 #include "fabric/topology/topology_builder.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "fabric/base/check.h"
-#include "fabric/formats/gpu_affinity.h"
+#include "fabric/formats/gpu/gpu_affinity.h"
 
 namespace railweave::fabric {
 

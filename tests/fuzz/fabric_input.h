@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "fabric/base/check.h"
-#include "fabric/formats/ibsim.h"
-#include "fabric/formats/native_json.h"
+#include "fabric/formats/infiniband/ibsim.h"
+#include "fabric/formats/native/native_json.h"
 #include "fabric/formats/read_fabric.h"
 
 namespace railweave::fabric {

@@ -1,6 +1,6 @@
 #include <cstdint>
 
-#include "fabric/formats/nccl_topology.h"
+#include "fabric/formats/gpu/nccl_topology.h"
 #include "tests/fuzz/affinity_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

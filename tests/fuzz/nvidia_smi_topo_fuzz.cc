@@ -1,6 +1,6 @@
 #include <cstdint>
 
-#include "fabric/formats/nvidia_smi_topo.h"
+#include "fabric/formats/gpu/nvidia_smi_topo.h"
 #include "tests/fuzz/affinity_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -2,8 +2,8 @@
 #include <string>
 
 #include "fabric/base/check.h"
-#include "fabric/formats/attach_gpus.h"
-#include "fabric/formats/nvlink_cliques.h"
+#include "fabric/formats/gpu/attach_gpus.h"
+#include "fabric/formats/gpu/nvlink_cliques.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace railweave::fabric;

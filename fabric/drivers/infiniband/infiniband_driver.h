@@ -11,7 +11,7 @@
 #include "fabric/drivers/infiniband/port_table_writer.h"
 #include "fabric/drivers/infiniband/subnet_map.h"
 #include "fabric/drivers/infiniband/subnet_sweep.h"
-#include "fabric/formats/read_options.h"
+#include "fabric/formats/text/read_options.h"
 
 namespace railweave::fabric::infiniband {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "fabric/formats/subnet_draft.h"
+#include "fabric/formats/infiniband/subnet_draft.h"
 
 namespace railweave::fabric::infiniband {
 

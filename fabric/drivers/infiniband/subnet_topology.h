@@ -3,7 +3,7 @@
 
 #include "fabric/base/error.h"
 #include "fabric/drivers/infiniband/subnet_map.h"
-#include "fabric/formats/read_options.h"
+#include "fabric/formats/text/read_options.h"
 #include "fabric/topology/topology_builder.h"
 
 namespace railweave::fabric::infiniband {

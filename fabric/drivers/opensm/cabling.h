@@ -12,8 +12,8 @@
 #include "fabric/base/error.h"
 #include "fabric/base/guid.h"
 #include "fabric/drivers/opensm/routing_policy.h"
-#include "fabric/formats/read_options.h"
-#include "fabric/formats/subnet_draft.h"
+#include "fabric/formats/infiniband/subnet_draft.h"
+#include "fabric/formats/text/read_options.h"
 #include "fabric/topology/topology.h"
 
 namespace railweave::fabric::opensm {

@@ -4,7 +4,7 @@
 
 #include "fabric/drivers/opensm/protocol_line.h"
 #include "fabric/drivers/opensm/routing_policy.h"
-#include "fabric/formats/name_text.h"
+#include "fabric/formats/text/name_text.h"
 
 namespace railweave::fabric::opensm {
 namespace {

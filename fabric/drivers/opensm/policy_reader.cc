@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "fabric/formats/name_text.h"
+#include "fabric/formats/text/name_text.h"
 
 namespace railweave::fabric::opensm {
 namespace {

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "fabric/formats/attach_gpus.h"
+#include "fabric/formats/gpu/attach_gpus.h"
 #include "fabric/formats/read_fabric.h"
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/terminal/command_failure.h"

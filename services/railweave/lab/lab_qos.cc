@@ -5,7 +5,7 @@
 #include <map>
 
 #include "fabric/drivers/linux_tc/tc_commands.h"
-#include "fabric/formats/sonic_qos.h"
+#include "fabric/formats/sonic/sonic_qos.h"
 #include "fabric/qos/infiniband_plan.h"
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/lab/engine_option.h"

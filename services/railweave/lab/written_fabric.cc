@@ -1,7 +1,7 @@
 #include "services/railweave/lab/written_fabric.h"
 
-#include "fabric/formats/ibsim.h"
-#include "fabric/formats/native_json.h"
+#include "fabric/formats/infiniband/ibsim.h"
+#include "fabric/formats/native/native_json.h"
 #include "fabric/topology/checks.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/output_file.h"

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "fabric/formats/native_json.h"
+#include "fabric/formats/native/native_json.h"
 #include "services/rest/handlers/drain_state.h"
 #include "services/rest/handlers/fabric_lists.h"
 #include "services/rest/handlers/list_query.h"

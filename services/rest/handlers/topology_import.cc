@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "fabric/formats/attach_gpus.h"
-#include "fabric/formats/native_json.h"
+#include "fabric/formats/gpu/attach_gpus.h"
+#include "fabric/formats/native/native_json.h"
 #include "fabric/formats/read_fabric.h"
 #include "fabric/topology/replace_subnet.h"
 #include "services/json/digest.h"

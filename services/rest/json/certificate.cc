@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "fabric/formats/json_text.h"
+#include "fabric/formats/text/json_text.h"
 
 namespace railweave::api {
 namespace {

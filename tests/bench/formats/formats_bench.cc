@@ -7,8 +7,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "fabric/formats/ibsim.h"
-#include "fabric/formats/native_json.h"
+#include "fabric/formats/infiniband/ibsim.h"
+#include "fabric/formats/native/native_json.h"
 #include "fabric/formats/read_fabric.h"
 #include "fabric/generate/generate.h"
 

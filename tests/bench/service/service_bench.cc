@@ -8,7 +8,7 @@
 #include <benchmark/benchmark.h>
 
 #include "fabric/base/check.h"
-#include "fabric/formats/native_json.h"
+#include "fabric/formats/native/native_json.h"
 #include "fabric/generate/generate.h"
 #include "tests/bench/service/running_service.h"
 

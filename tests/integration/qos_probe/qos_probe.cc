@@ -14,7 +14,7 @@
 #include "db/sqlite/sqlite_journal.h"
 #include "fabric/drivers/infiniband/infiniband_driver.h"
 #include "fabric/drivers/infiniband/umad_port.h"
-#include "fabric/formats/native_json.h"
+#include "fabric/formats/native/native_json.h"
 #include "fabric/topology/topology_builder.h"
 #include "services/control/codec/journal_codec.h"
 #include "services/control/control_loop.h"

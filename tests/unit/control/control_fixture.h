@@ -7,7 +7,7 @@
 #include <string>
 
 #include "db/sqlite/sqlite_journal.h"
-#include "fabric/formats/native_json.h"
+#include "fabric/formats/native/native_json.h"
 #include "fabric/topology/topology_builder.h"
 #include "gtest/gtest.h"
 #include "services/control/codec/journal_codec.h"

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "fabric/formats/attach_gpus.h"
+#include "fabric/formats/gpu/attach_gpus.h"
 #include "fabric/routing/plane/route_trace.h"
 #include "services/control/views/reachable_parts.h"
 #include "tests/support/fat_trees.h"

@@ -1,4 +1,4 @@
-#include "fabric/formats/attach_gpus.h"
+#include "fabric/formats/gpu/attach_gpus.h"
 
 #include "tests/unit/formats/fixtures.h"
 

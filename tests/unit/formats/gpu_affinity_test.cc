@@ -1,7 +1,7 @@
-#include "fabric/formats/gpu_affinity.h"
+#include "fabric/formats/gpu/gpu_affinity.h"
 
-#include "fabric/formats/nccl_topology.h"
-#include "fabric/formats/nvidia_smi_topo.h"
+#include "fabric/formats/gpu/nccl_topology.h"
+#include "fabric/formats/gpu/nvidia_smi_topo.h"
 #include "tests/unit/formats/fixtures.h"
 
 namespace railweave::fabric {

@@ -1,4 +1,4 @@
-#include "fabric/formats/host_names.h"
+#include "fabric/formats/infiniband/host_names.h"
 
 #include <gtest/gtest.h>
 

@@ -2,12 +2,12 @@
 #include <functional>
 #include <random>
 
-#include "fabric/formats/attach_gpus.h"
-#include "fabric/formats/ibsim.h"
-#include "fabric/formats/native_json.h"
-#include "fabric/formats/nccl_topology.h"
-#include "fabric/formats/nvidia_smi_topo.h"
-#include "fabric/formats/nvlink_cliques.h"
+#include "fabric/formats/gpu/attach_gpus.h"
+#include "fabric/formats/gpu/nccl_topology.h"
+#include "fabric/formats/gpu/nvidia_smi_topo.h"
+#include "fabric/formats/gpu/nvlink_cliques.h"
+#include "fabric/formats/infiniband/ibsim.h"
+#include "fabric/formats/native/native_json.h"
 #include "tests/unit/formats/fixtures.h"
 
 namespace railweave::fabric {

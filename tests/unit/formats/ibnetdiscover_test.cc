@@ -1,4 +1,4 @@
-#include "fabric/formats/ibnetdiscover.h"
+#include "fabric/formats/infiniband/ibnetdiscover.h"
 
 #include <cstdio>
 #include <map>

@@ -1,4 +1,4 @@
-#include "fabric/formats/ibsim.h"
+#include "fabric/formats/infiniband/ibsim.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -6,8 +6,8 @@
 
 #include <unistd.h>
 
-#include "fabric/formats/ibnetdiscover.h"
-#include "fabric/formats/native_json.h"
+#include "fabric/formats/infiniband/ibnetdiscover.h"
+#include "fabric/formats/native/native_json.h"
 #include "tests/unit/formats/fixtures.h"
 
 namespace railweave::fabric {

@@ -1,4 +1,4 @@
-#include "fabric/formats/json_reader.h"
+#include "fabric/formats/text/json_reader.h"
 
 #include <random>
 #include <string>
@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "fabric/formats/json_text.h"
+#include "fabric/formats/text/json_text.h"
 
 namespace railweave::fabric {
 namespace {

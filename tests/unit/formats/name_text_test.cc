@@ -1,4 +1,4 @@
-#include "fabric/formats/name_text.h"
+#include "fabric/formats/text/name_text.h"
 
 #include <random>
 

@@ -1,4 +1,4 @@
-#include "fabric/formats/native_json.h"
+#include "fabric/formats/native/native_json.h"
 
 #include <nlohmann/json.hpp>
 

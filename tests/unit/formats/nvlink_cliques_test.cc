@@ -1,6 +1,6 @@
-#include "fabric/formats/nvlink_cliques.h"
+#include "fabric/formats/gpu/nvlink_cliques.h"
 
-#include "fabric/formats/attach_gpus.h"
+#include "fabric/formats/gpu/attach_gpus.h"
 #include "tests/unit/formats/fixtures.h"
 
 namespace railweave::fabric {

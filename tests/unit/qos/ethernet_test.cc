@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fabric/drivers/linux_tc/tc_commands.h"
-#include "fabric/formats/sonic_qos.h"
+#include "fabric/formats/sonic/sonic_qos.h"
 
 namespace railweave::fabric {
 namespace {

@@ -1,6 +1,6 @@
 // Rules of SONiC's YANG models: real configurations pass, each of them broken in one place fails with that place's
 // name, and what we write passes.
-#include "fabric/formats/sonic_rules.h"
+#include "fabric/formats/sonic/sonic_rules.h"
 
 #include <filesystem>
 #include <fstream>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "fabric/formats/sonic_qos.h"
+#include "fabric/formats/sonic/sonic_qos.h"
 
 namespace railweave::fabric {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "fabric/formats/native_json.h"
+#include "fabric/formats/native/native_json.h"
 #include "fabric/generate/generate.h"
 
 namespace railweave::fabric {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "fabric/formats/native_json.h"
+#include "fabric/formats/native/native_json.h"
 #include "fabric/generate/generate.h"
 #include "fabric/topology/locality.h"
 #include "fabric/topology/replace_subnet.h"

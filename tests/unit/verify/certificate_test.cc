@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
-#include "fabric/formats/native_json.h"
+#include "fabric/formats/native/native_json.h"
 #include "fabric/routing/opensm/opensm_dumps.h"
 #include "scheduler/admission/bandwidth_admission.h"
 #include "tests/support/temporary_folder.h"
