@@ -13,7 +13,7 @@ enum class Severity : unsigned char { info, warning, error };
 inline constexpr std::size_t kMaxFindingObjects = 1000;
 
 struct Finding {
-  std::string code;  // stable, camelCase: "hostShortOfRail"; the list is in fabric/topology/checks.h
+  std::string code;  // stable, camelCase: "hostShortOfRail"; the list is in fabric/topology/checks/checks.h
   Severity severity = Severity::warning;
   std::string message;
   std::vector<std::string> objects;  // names as people know them: hosts, switches, "<guid>/<port>", links

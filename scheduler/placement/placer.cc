@@ -6,15 +6,15 @@
 #include <utility>
 
 #include "scheduler/collective/traffic.h"
-#include "scheduler/placement/candidates.h"
-#include "scheduler/placement/claims.h"
-#include "scheduler/placement/explain.h"
-#include "scheduler/placement/job_search.h"
-#include "scheduler/placement/packing.h"
-#include "scheduler/placement/placement_transaction.h"
-#include "scheduler/placement/refinement.h"
-#include "scheduler/placement/scorer.h"
-#include "scheduler/placement/summary.h"
+#include "scheduler/placement/explain/explain.h"
+#include "scheduler/placement/fit/placement_transaction.h"
+#include "scheduler/placement/score/scorer.h"
+#include "scheduler/placement/score/summary.h"
+#include "scheduler/placement/search/candidates.h"
+#include "scheduler/placement/search/claims.h"
+#include "scheduler/placement/search/job_search.h"
+#include "scheduler/placement/search/packing.h"
+#include "scheduler/placement/search/refinement.h"
 
 namespace railweave::scheduler {
 

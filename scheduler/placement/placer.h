@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "scheduler/job/job_spec.h"
-#include "scheduler/placement/allocation.h"
-#include "scheduler/placement/placement.h"
-#include "scheduler/placement/placement_fabric.h"
-#include "scheduler/placement/placement_tree.h"
+#include "scheduler/placement/fit/allocation.h"
+#include "scheduler/placement/fit/placement.h"
+#include "scheduler/placement/fit/placement_fabric.h"
+#include "scheduler/placement/fit/placement_tree.h"
 
 namespace railweave::scheduler {
 

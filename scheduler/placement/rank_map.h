@@ -6,7 +6,7 @@
 #include <span>
 
 #include "scheduler/job/job_spec.h"
-#include "scheduler/placement/placement_fabric.h"
+#include "scheduler/placement/fit/placement_fabric.h"
 
 namespace railweave::scheduler {
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "scheduler/placement/placement_transaction.h"
+#include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/queue/preemption.h"
 #include "scheduler/queue/queue_cycle.h"
 #include "scheduler/queue/queue_order.h"

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "fabric/base/check.h"
-#include "scheduler/placement/placement_transaction.h"
+#include "scheduler/placement/fit/placement_transaction.h"
 
 namespace railweave::scheduler {
 namespace {

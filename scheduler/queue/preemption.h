@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "scheduler/placement/placement_transaction.h"
+#include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/placement/placer.h"
 #include "scheduler/queue/queue_job.h"
 

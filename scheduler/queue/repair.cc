@@ -8,9 +8,9 @@
 #include <tuple>
 
 #include "fabric/base/check.h"
-#include "scheduler/placement/claims.h"
-#include "scheduler/placement/gpu_choice.h"
-#include "scheduler/placement/placement_transaction.h"
+#include "scheduler/placement/fit/gpu_choice.h"
+#include "scheduler/placement/fit/placement_transaction.h"
+#include "scheduler/placement/search/claims.h"
 
 namespace railweave::scheduler {
 namespace {

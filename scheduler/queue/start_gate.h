@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "scheduler/placement/placement.h"
+#include "scheduler/placement/fit/placement.h"
 #include "scheduler/queue/queue_job.h"
 
 namespace railweave::scheduler {

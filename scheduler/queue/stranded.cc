@@ -4,9 +4,9 @@
 #include <map>
 #include <numeric>
 
-#include "scheduler/placement/best_fit.h"
-#include "scheduler/placement/fit_index.h"
-#include "scheduler/placement/job_shape.h"
+#include "scheduler/placement/fit/best_fit.h"
+#include "scheduler/placement/fit/fit_index.h"
+#include "scheduler/placement/search/job_shape.h"
 
 namespace railweave::scheduler {
 namespace {

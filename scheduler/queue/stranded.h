@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "scheduler/placement/placement_fabric.h"
-#include "scheduler/placement/placement_tree.h"
+#include "scheduler/placement/fit/placement_fabric.h"
+#include "scheduler/placement/fit/placement_tree.h"
 #include "scheduler/queue/queue_job.h"
 
 namespace railweave::scheduler {

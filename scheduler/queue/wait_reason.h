@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "scheduler/placement/placement.h"
+#include "scheduler/placement/fit/placement.h"
 #include "scheduler/queue/queue_job.h"
 
 namespace railweave::scheduler {

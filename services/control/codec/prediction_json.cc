@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "scheduler/placement/group_spans.h"
+#include "scheduler/placement/score/group_spans.h"
 
 namespace railweave::api {
 namespace {

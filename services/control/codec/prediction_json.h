@@ -1,8 +1,8 @@
 // Predicted times <-> JSON values, for answers and the journal alike.
 #pragma once
 
-#include "scheduler/placement/placement.h"
-#include "scheduler/placement/placement_fabric.h"
+#include "scheduler/placement/fit/placement.h"
+#include "scheduler/placement/fit/placement_fabric.h"
 #include "services/json/json_out.h"
 #include "services/json/strict_json.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "fabric/base/check.h"
-#include "scheduler/placement/summary.h"
+#include "scheduler/placement/score/summary.h"
 
 namespace railweave::control {
 namespace {

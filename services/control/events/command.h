@@ -12,7 +12,7 @@
 
 #include "fabric/base/error.h"
 #include "scheduler/job/job_spec.h"
-#include "scheduler/placement/placement.h"
+#include "scheduler/placement/fit/placement.h"
 #include "services/control/events/event.h"
 
 namespace railweave::control {

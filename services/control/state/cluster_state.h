@@ -11,8 +11,8 @@
 
 #include "fabric/qos/qos_class.h"
 #include "fabric/topology/fabric_view.h"
-#include "scheduler/placement/allocation.h"
-#include "scheduler/placement/placement_fabric.h"
+#include "scheduler/placement/fit/allocation.h"
+#include "scheduler/placement/fit/placement_fabric.h"
 #include "scheduler/queue/fair_share.h"
 #include "services/control/state/alarm.h"
 #include "services/control/state/contract.h"

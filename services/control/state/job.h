@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "scheduler/job/job_spec.h"
-#include "scheduler/placement/placement.h"
+#include "scheduler/placement/fit/placement.h"
 #include "services/control/state/job_guarantee.h"
 
 namespace railweave::control {

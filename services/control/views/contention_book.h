@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "fabric/flow/flow_paths.h"
-#include "scheduler/placement/bundle_traffic.h"
-#include "scheduler/placement/contention.h"
+#include "scheduler/placement/score/bundle_traffic.h"
+#include "scheduler/placement/score/contention.h"
 #include "services/control/state/cluster_state.h"
 #include "services/control/views/placed_jobs.h"
 #include "services/control/views/routing_cache.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "scheduler/collective/job_flows.h"
-#include "scheduler/placement/job_traffic.h"
+#include "scheduler/placement/score/job_traffic.h"
 
 namespace railweave::control {
 namespace {

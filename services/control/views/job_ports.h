@@ -7,7 +7,7 @@
 #include "fabric/capacity/pattern_load.h"
 #include "fabric/routing/plane/routing_scope.h"
 #include "scheduler/job/job_spec.h"
-#include "scheduler/placement/placement_fabric.h"
+#include "scheduler/placement/fit/placement_fabric.h"
 
 namespace railweave::control {
 

@@ -1,6 +1,6 @@
 // A placer brought up to date with whatever state it is asked about: rebuilt when the topology changed, else
 // synchronised with the few allocations that differ and, where a link or a guarantee changed, with what is left of
-// links; candidates are scored beside what placed jobs send (scheduler/placement/bundle_traffic.h). One per thread.
+// links; candidates are scored beside what placed jobs send (scheduler/placement/score/bundle_traffic.h). One per thread.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "scheduler/placement/bundle_traffic.h"
 #include "scheduler/placement/placer.h"
+#include "scheduler/placement/score/bundle_traffic.h"
 #include "services/control/state/cluster_state.h"
 #include "services/control/views/guarantee_book.h"
 #include "services/control/views/placed_jobs.h"

@@ -1,7 +1,7 @@
 // railweave lab fabric: what a fabric file describes and what is wrong with it.
 #include <cstdio>
 
-#include "fabric/topology/checks.h"
+#include "fabric/topology/checks/checks.h"
 #include "services/railweave/lab/fabric_file.h"
 #include "services/railweave/lab/lab_commands.h"
 #include "services/railweave/terminal/command_failure.h"

@@ -2,7 +2,7 @@
 
 #include "fabric/formats/infiniband/ibsim.h"
 #include "fabric/formats/native/native_json.h"
-#include "fabric/topology/checks.h"
+#include "fabric/topology/checks/checks.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/output_file.h"
 #include "services/railweave/views/fabric.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "fabric/topology/checks.h"
+#include "fabric/topology/checks/checks.h"
 #include "services/control/state/cluster_state.h"
 #include "services/rest/json/drain.h"
 

@@ -8,8 +8,8 @@
 
 #include "fabric/capacity/reservation.h"
 #include "scheduler/job/job_spec.h"
-#include "scheduler/placement/placement.h"
-#include "scheduler/placement/placement_fabric.h"
+#include "scheduler/placement/fit/placement.h"
+#include "scheduler/placement/fit/placement_fabric.h"
 #include "scheduler/queue/wait_reason.h"
 #include "services/control/events/command.h"
 #include "services/control/state/job.h"

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "scheduler/placement/job_traffic.h"
 #include "scheduler/placement/rank_map.h"
+#include "scheduler/placement/score/job_traffic.h"
 
 namespace railweave::api {
 namespace {

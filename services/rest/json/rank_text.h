@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "fabric/base/error.h"
-#include "scheduler/placement/placement_fabric.h"
+#include "scheduler/placement/fit/placement_fabric.h"
 #include "services/control/state/job.h"
 
 namespace railweave::api {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "scheduler/placement/placement_fabric.h"
+#include "scheduler/placement/fit/placement_fabric.h"
 
 namespace railweave::scheduler::bench {
 

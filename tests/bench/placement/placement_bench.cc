@@ -9,8 +9,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "scheduler/placement/fit_index.h"
-#include "scheduler/placement/placement_transaction.h"
+#include "scheduler/placement/fit/fit_index.h"
+#include "scheduler/placement/fit/placement_transaction.h"
 #include "tests/bench/placement/churn.h"
 #include "tests/bench/placement/peers.h"
 

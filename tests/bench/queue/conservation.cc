@@ -6,7 +6,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "scheduler/placement/placement_transaction.h"
+#include "scheduler/placement/fit/placement_transaction.h"
 #include "tests/bench/placement/churn.h"
 
 namespace railweave::scheduler::bench {

@@ -12,7 +12,7 @@
 #include <benchmark/benchmark.h>
 
 #include "fabric/generate/generate.h"
-#include "scheduler/placement/placement_transaction.h"
+#include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/placement/placer.h"
 #include "services/railweave/lab/replay/peer_placers.h"
 

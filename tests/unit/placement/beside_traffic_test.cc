@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "scheduler/placement/bundle_traffic.h"
 #include "scheduler/placement/placer.h"
+#include "scheduler/placement/score/bundle_traffic.h"
 #include "tests/support/fat_trees.h"
 
 namespace railweave::scheduler {

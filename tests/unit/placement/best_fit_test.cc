@@ -1,5 +1,5 @@
 // BestFit with counts kept up to date against BestFit that counts everything anew: identical assignments.
-#include "scheduler/placement/best_fit.h"
+#include "scheduler/placement/fit/best_fit.h"
 
 #include <bit>
 #include <map>
@@ -8,7 +8,7 @@
 
 #include "naive_best_fit.h"
 #include "planned_fabric.h"
-#include "scheduler/placement/placement_tree.h"
+#include "scheduler/placement/fit/placement_tree.h"
 
 namespace railweave::scheduler {
 namespace {

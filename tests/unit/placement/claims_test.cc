@@ -1,6 +1,6 @@
 // Jobs that hold more than their ranks need: spares, and groups that they have to themselves. Against every placement
 // there is on tiny fabrics, and under churn against sets of GPUs counted by hand.
-#include "scheduler/placement/claims.h"
+#include "scheduler/placement/search/claims.h"
 
 #include <algorithm>
 #include <map>
@@ -10,7 +10,7 @@
 
 #include "job_oracle.h"
 #include "planned_fabric.h"
-#include "scheduler/placement/placement_transaction.h"
+#include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/placement/placer.h"
 
 namespace railweave::scheduler {

@@ -1,4 +1,4 @@
-#include "scheduler/placement/gpu_choice.h"
+#include "scheduler/placement/fit/gpu_choice.h"
 
 #include <bit>
 #include <random>

@@ -10,7 +10,7 @@
 
 #include "planned_fabric.h"
 #include "scheduler/job/job_spec.h"
-#include "scheduler/placement/placement.h"
+#include "scheduler/placement/fit/placement.h"
 
 namespace railweave::scheduler::testing_support {
 

@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "scheduler/placement/best_fit.h"
-#include "scheduler/placement/placement_tree.h"
+#include "scheduler/placement/fit/best_fit.h"
+#include "scheduler/placement/fit/placement_tree.h"
 
 namespace railweave::scheduler {
 namespace {

@@ -8,9 +8,9 @@
 #include <tuple>
 #include <vector>
 
-#include "scheduler/placement/best_fit.h"
-#include "scheduler/placement/fit_index.h"
-#include "scheduler/placement/hierarchy.h"
+#include "scheduler/placement/fit/best_fit.h"
+#include "scheduler/placement/fit/fit_index.h"
+#include "scheduler/placement/fit/hierarchy.h"
 
 namespace railweave::scheduler::testing_support {
 

@@ -12,8 +12,8 @@
 
 #include "fabric/generate/generate.h"
 #include "scheduler/collective/traffic.h"
-#include "scheduler/placement/job_traffic.h"
 #include "scheduler/placement/placer.h"
+#include "scheduler/placement/score/job_traffic.h"
 
 namespace railweave::scheduler {
 namespace {

@@ -1,4 +1,4 @@
-#include "scheduler/placement/ordered_buckets.h"
+#include "scheduler/placement/fit/ordered_buckets.h"
 
 #include <random>
 #include <set>

@@ -1,4 +1,4 @@
-#include "scheduler/placement/placement_tree.h"
+#include "scheduler/placement/fit/placement_tree.h"
 
 #include <bit>
 #include <deque>
@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "planned_fabric.h"
-#include "scheduler/placement/fit_index.h"
-#include "scheduler/placement/placement_transaction.h"
+#include "scheduler/placement/fit/fit_index.h"
+#include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/placement/placer.h"
 
 namespace railweave::scheduler {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "fabric/topology/topology_builder.h"
-#include "scheduler/placement/allocation.h"
-#include "scheduler/placement/placement_fabric.h"
+#include "scheduler/placement/fit/allocation.h"
+#include "scheduler/placement/fit/placement_fabric.h"
 
 namespace railweave::scheduler::testing_support {
 

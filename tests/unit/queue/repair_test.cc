@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "scheduler/placement/placement_transaction.h"
+#include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/queue/defragment.h"
 #include "scheduler/queue/stranded.h"
 #include "tests/unit/placement/planned_fabric.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/placement/allocation.h"
+#include "scheduler/placement/fit/allocation.h"
 #include "scheduler/queue/queue_cycle.h"
 
 namespace railweave::scheduler::testing_support {

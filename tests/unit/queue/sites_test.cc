@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "fabric/generate/generate.h"
-#include "scheduler/placement/placement_transaction.h"
+#include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/queue/defragment.h"
 #include "scheduler/queue/repair.h"
 #include "tests/unit/placement/planned_fabric.h"

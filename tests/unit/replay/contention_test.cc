@@ -6,7 +6,7 @@
 #include "fabric/generate/generate.h"
 #include "scheduler/collective/traffic.h"
 #include "scheduler/collective/training_step.h"
-#include "scheduler/placement/job_traffic.h"
+#include "scheduler/placement/score/job_traffic.h"
 
 namespace railweave::cli {
 namespace {

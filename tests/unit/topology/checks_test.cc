@@ -1,4 +1,4 @@
-#include "fabric/topology/checks.h"
+#include "fabric/topology/checks/checks.h"
 
 #include <algorithm>
 #include <string>

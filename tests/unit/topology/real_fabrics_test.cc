@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "fabric/formats/read_fabric.h"
-#include "fabric/topology/checks.h"
+#include "fabric/topology/checks/checks.h"
 #include "fabric/topology/locality.h"
 
 namespace railweave::fabric {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "scheduler/collective/job_flows.h"
-#include "scheduler/placement/job_traffic.h"
 #include "scheduler/placement/placer.h"
+#include "scheduler/placement/score/job_traffic.h"
 #include "services/rest/json/job.h"
 
 namespace railweave::cli {

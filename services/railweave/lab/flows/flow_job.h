@@ -10,7 +10,7 @@
 #include "fabric/qos/qos_class.h"
 #include "scheduler/admission/bandwidth_admission.h"
 #include "scheduler/job/job_spec.h"
-#include "scheduler/placement/placement_fabric.h"
+#include "scheduler/placement/fit/placement_fabric.h"
 
 namespace railweave::cli {
 

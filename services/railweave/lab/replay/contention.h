@@ -12,7 +12,7 @@
 #include "scheduler/collective/link_senders.h"
 #include "scheduler/collective/placement_cost.h"
 #include "scheduler/job/job_spec.h"
-#include "scheduler/placement/placement_fabric.h"
+#include "scheduler/placement/fit/placement_fabric.h"
 
 namespace railweave::cli {
 

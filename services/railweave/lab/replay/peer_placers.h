@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "scheduler/placement/placement_fabric.h"
+#include "scheduler/placement/fit/placement_fabric.h"
 
 namespace railweave::cli {
 

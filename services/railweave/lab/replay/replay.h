@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scheduler/placement/placement_fabric.h"
+#include "scheduler/placement/fit/placement_fabric.h"
 #include "scheduler/queue/queue_policy.h"
 #include "services/railweave/lab/replay/job_trace.h"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "scheduler/placement/placement_fabric.h"
+#include "scheduler/placement/fit/placement_fabric.h"
 #include "scheduler/queue/queue_job.h"
 #include "services/railweave/lab/replay/replay.h"
 

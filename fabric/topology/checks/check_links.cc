@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "fabric/topology/checks/check_parts.h"
+
+namespace railweave::fabric {
+namespace {
+
+// Links of one class join devices of the same sort: a host to its switch, or switches of two tiers, within a subnet.
+using LinkClass = std::tuple<LinkKind, SubnetId, unsigned, unsigned>;
+constexpr unsigned kHostEnd = 1000;  // stands below every tier
+
+bool is_of_network(const Topology& topology, LinkId link) { return topology.kind(link) != LinkKind::nvlink; }
+
+LinkClass class_of(const Topology& topology, LinkId link) {
+  const auto end = [&](PortId port) -> unsigned {
+    const SwitchId sw = topology.switch_of(port);
+    return sw ? topology.tier(sw) : kHostEnd;
+  };
+  const unsigned a = end(topology.a(link));
+  const unsigned b = end(topology.b(link));
+  SubnetId subnet = topology.subnet(topology.a(link));
+  if (!subnet) subnet = topology.subnet(topology.b(link));
+  return {topology.kind(link), subnet, std::min(a, b), std::max(a, b)};
+}
+
+std::string rate_text(std::int64_t mbps) {
+  return mbps % 1000 == 0 ? std::to_string(mbps / 1000) + " Gb/s" : std::to_string(mbps) + " Mb/s";
+}
+
+void check_speeds(const Topology& topology, FindingList& findings) {
+  std::map<LinkClass, std::map<std::int64_t, std::size_t>> rates;  // class -> rate -> links
+  const auto counts = [&](LinkId link) {
+    if (!is_of_network(topology, link) || topology.rate(link) == RateMbps()) return false;
+    const HcaId hca = topology.hca_of(topology.b(link));
+    return !hca || topology.kind(hca) == HcaKind::host;  // an aggregation node's link stays inside its switch
+  };
+  for (const auto link : topology.links()) {
+    if (counts(link)) ++rates[class_of(topology, link)][topology.rate(link).value()];
+  }
+  std::map<LinkClass, std::pair<std::int64_t, std::vector<std::string>>> slower;
+  for (const auto& [link_class, links_at] : rates) {
+    // The rate most links of the class have, the higher of equals.
+    std::size_t most = 0;
+    for (const auto& [rate, links] : links_at) {
+      if (links >= most) {
+        most = links;
+        slower[link_class].first = rate;
+      }
+    }
+  }
+  for (const auto link : topology.links()) {
+    if (!counts(link)) continue;
+    auto& [usual, links] = slower[class_of(topology, link)];
+    if (topology.rate(link).value() < usual) links.push_back(topology.link_text(link));
+  }
+  for (auto& [link_class, usual_and_links] : slower) {
+    auto& [usual, links] = usual_and_links;
+    const bool to_hosts = std::get<3>(link_class) == kHostEnd;
+    findings.add("linkSlowerThanClass", Severity::warning,
+                 counted(links.size(), "link") + (to_hosts ? " to hosts" : " between switches") + " slower than the " +
+                     rate_text(usual) + " of most like them",
+                 links);
+  }
+}
+
+void check_tiers(const Topology& topology, FindingList& findings) {
+  std::vector<std::string> same;
+  std::size_t all = 0;
+  for (const auto link : topology.links()) {
+    if (!topology.joins_switches(link)) continue;
+    ++all;
+    const SwitchId a = topology.switch_of(topology.a(link));
+    const SwitchId b = topology.switch_of(topology.b(link));
+    if (topology.tier(a) == topology.tier(b) && topology.tier(a) != Topology::kNoTier) {
+      same.push_back(topology.link_text(link));
+    }
+  }
+  const bool exception = 10 * same.size() < all;
+  findings.add("sameTierLinks", exception ? Severity::warning : Severity::info,
+               std::to_string(same.size()) + " of " + counted(all, "link") + " between switches join two of one tier",
+               same);
+}
+
+void check_borders(const Topology& topology, FindingList& findings) {
+  std::vector<std::string> across;
+  for (const auto link : topology.links()) {
+    if (!topology.joins_switches(link) || topology.kind(link) != LinkKind::infiniband) continue;
+    if (topology.subnet(topology.a(link)) != topology.subnet(topology.b(link)))
+      across.push_back(topology.link_text(link));
+  }
+  findings.add(
+      "linkBetweenSubnets", Severity::error,
+      counted(across.size(), "link") + " between switches of different InfiniBand subnets; only a router may join them",
+      across);
+}
+
+}  // namespace
+
+void check_links(const Topology& topology, FindingList& findings) {
+  check_speeds(topology, findings);
+  check_tiers(topology, findings);
+  check_borders(topology, findings);
+}
+
+}  // namespace railweave::fabric

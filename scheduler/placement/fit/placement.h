@@ -1,0 +1,88 @@
+// The answer to "where would this job go": where each rank sits, or why not.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabric/topology/ids.h"
+#include "fabric/topology/locality.h"
+#include "scheduler/placement/fit/prediction.h"
+
+namespace railweave::scheduler {
+
+enum class Outcome : std::uint8_t {
+  placed,
+  not_now,  // would fit with more free GPUs, or with drained hosts back
+  never,    // no state of this fabric can meet it: it does not fit even when nothing runs
+};
+
+struct Placement {
+  std::vector<fabric::GpuId> gpu_of_rank;  // one per rank, in rank order
+  // Held beside them, rising: spares, and what is left of the groups that the job has to itself.
+  std::vector<fabric::GpuId> idle_gpus;
+  fabric::LevelKind level = fabric::LevelKind::node;        // the nearest level one group of which holds the whole job
+  fabric::LevelKind stage_level = fabric::LevelKind::node;  // ... each pipeline stage: the farthest of them
+  std::uint32_t block_gpus = 1;  // the piece kept inside one NVLink domain: TP, times CP and EP where they fit
+  std::uint32_t nodes_used = 0;
+  std::uint32_t domains_used = 0;     // NVLink domains (a GPU without NVLink counts as one of its own host)
+  std::uint32_t groups_at_level = 0;  // groups used at the level below `level`: racks, leaf groups...
+  // For every data-parallel group that spans nodes there is a rail on which each of its nodes has a member, so its ring
+  // can cross nodes on that rail alone. False where the fabric has no rails; true where no group spans nodes.
+  bool data_rings_on_rails = false;
+  std::optional<Prediction> predicted;  // where the placer scores; as of the decision
+  bool nics_assumed = false;  // some host used has no known GPU-to-adapter affinity; rails are then a guess too
+
+  // Everything that is taken when the job starts and given back when it ends: of its ranks, then the idle ones.
+  [[nodiscard]] std::vector<fabric::GpuId> held_gpus() const {
+    std::vector<fabric::GpuId> gpus(gpu_of_rank);
+    gpus.insert(gpus.end(), idle_gpus.begin(), idle_gpus.end());
+    return gpus;
+  }
+};
+
+// How much fits at one level, for "why not": blocks are the smallest pieces that must stay whole (tensor groups).
+struct LevelFit {
+  fabric::LevelKind level = fabric::LevelKind::node;
+  std::uint64_t groups = 0;             // in the fabric
+  std::uint64_t groups_fit = 0;         // that could hold the whole job now
+  std::uint64_t best_blocks = 0;        // blocks the best single group holds now
+  std::uint64_t best_blocks_empty = 0;  // ... if no job ran
+};
+
+struct Exclusion {
+  std::string reason;  // "drained", "excludedByJob", "labelsDiffer", "noGpus", "noNvlinkDomain"
+  std::uint64_t nodes = 0;
+  std::vector<std::string> examples;  // up to 5 names
+};
+
+struct Counterfactual {
+  std::string change;  // "pipeline 4 -> 3"
+  Outcome outcome = Outcome::never;
+};
+
+struct Explanation {
+  std::string code;     // "jobs.noCapacityAtLevel", "jobs.neverFits", "jobs.unknownLevel", "jobs.invalid"
+  std::string message;  // for people
+  fabric::LevelKind level = fabric::LevelKind::node;  // where it failed
+  std::uint64_t blocks_needed = 0;
+  std::uint64_t blocks_fit = 0;
+  std::uint64_t block_gpus = 0;
+  std::uint64_t free_gpus = 0;
+  std::uint64_t total_gpus = 0;
+  std::uint64_t stranded_gpus = 0;  // free, but in pieces smaller than a block
+  std::vector<LevelFit> levels;
+  std::vector<Exclusion> excluded;
+  std::vector<Counterfactual> counterfactuals;
+};
+
+struct PlacementResult {
+  Outcome outcome = Outcome::never;
+  Placement placement;                    // when placed
+  Explanation explanation;                // otherwise
+  std::vector<Alternative> alternatives;  // where asked for
+  std::vector<std::string> warnings;      // "excluded node 'dgx-9' is not in the fabric"
+};
+
+}  // namespace railweave::scheduler

@@ -1,0 +1,55 @@
+// Everything placement needs to know of one topology, derived once and shared: levels of locality as a nested
+// hierarchy, NVLink domains inside hosts, which adapters each GPU uses, and the bundles of links they lead to.
+// Immutable; any number of threads may read it.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "fabric/topology/fabric_view.h"
+#include "fabric/topology/locality.h"
+#include "fabric/topology/topology.h"
+#include "scheduler/collective/fabric_bundles.h"
+#include "scheduler/placement/fit/gpu_nics.h"
+#include "scheduler/placement/fit/hierarchy.h"
+
+namespace railweave::scheduler {
+
+class PlacementFabric {
+ public:
+  // O(hosts x levels + GPUs + ports). The second form takes a locality that was derived elsewhere, or by hand in tests.
+  explicit PlacementFabric(fabric::TopologyPtr topology);
+  PlacementFabric(fabric::TopologyPtr topology, fabric::Locality locality);
+
+  [[nodiscard]] const fabric::Topology& topology() const { return *topology_; }
+  [[nodiscard]] const fabric::TopologyPtr& topology_ptr() const { return topology_; }
+  [[nodiscard]] const fabric::Locality& locality() const { return locality_; }
+  [[nodiscard]] const Hierarchy& hierarchy() const { return *hierarchy_; }
+  [[nodiscard]] const HierarchyPtr& hierarchy_ptr() const { return hierarchy_; }
+  [[nodiscard]] LeafIndex leaf(fabric::GpuId gpu) const { return leaf_of_gpu_[gpu.index()]; }
+  [[nodiscard]] fabric::NvlinkDomainId domain(LeafIndex leaf) const { return domain_of_leaf_[leaf]; }
+  [[nodiscard]] const GpuNics& gpu_nics() const { return gpu_nics_; }
+  [[nodiscard]] const GpuPorts& gpu_ports() const { return gpu_ports_; }  // the ports that gpu_nics() says
+  // What communication is predicted on: GPUs send through gpu_ports().
+  [[nodiscard]] const FabricBundles& bundles() const { return bundles_; }
+  // Mb/s by bundle: of links that are up and not drained.
+  [[nodiscard]] std::vector<double> capacities_mbps(const fabric::FabricView& view) const;
+  // ... with every link up.
+  [[nodiscard]] std::span<const double> nominal_mbps() const { return nominal_mbps_; }
+
+ private:
+  fabric::TopologyPtr topology_;
+  fabric::Locality locality_;
+  HierarchyPtr hierarchy_;
+  std::vector<LeafIndex> leaf_of_gpu_;
+  std::vector<fabric::NvlinkDomainId> domain_of_leaf_;
+  GpuNics gpu_nics_;
+  GpuPorts gpu_ports_;
+  FabricBundles bundles_;
+  std::vector<double> nominal_mbps_;
+};
+
+using PlacementFabricPtr = std::shared_ptr<const PlacementFabric>;
+
+}  // namespace railweave::scheduler

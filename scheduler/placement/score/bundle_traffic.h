@@ -1,0 +1,50 @@
+// What placed jobs send over each bundle of a fabric, and what that leaves: kept up to date job by job, so that
+// candidates can be scored beside the others' traffic at no cost (Placer::set_left). One per thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "scheduler/collective/link_senders.h"
+#include "scheduler/placement/fit/placement_fabric.h"
+#include "scheduler/placement/score/job_traffic.h"
+
+namespace railweave::scheduler {
+
+class BundleTraffic {
+ public:
+  explicit BundleTraffic(PlacementFabricPtr fabric);
+
+  // Mb/s by bundle of the links that are up; until then all are. O(bundles).
+  void set_capacities(std::vector<double> bundle_mbps);
+
+  // What a job puts on bundles, as if it were alone on the whole fabric, and how long its step then takes.
+  struct Load {
+    LinkTraffic traffic;
+    double period_us = 0;
+  };
+  [[nodiscard]] Load load_of(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank);
+
+  void add(std::uint64_t job, const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank);
+  void remove(std::uint64_t job);
+
+  [[nodiscard]] const LinkSenders& senders() const { return senders_; }
+  [[nodiscard]] const std::vector<double>& capacities_mbps() const { return capacity_mbps_; }
+  // To a job that is none of them, by bundle; infinite where nobody sends. The same object all the time: it changes.
+  [[nodiscard]] const std::shared_ptr<std::vector<double>>& left_mbps() const { return left_mbps_; }
+  [[nodiscard]] const GpuGeneration& generation(const JobSpec& spec) const { return generation_for(spec, *usual_); }
+
+ private:
+  void refresh(std::span<const std::uint32_t> bundles);
+
+  PlacementFabricPtr fabric_;
+  const GpuGeneration* usual_;
+  LinkSenders senders_;
+  std::vector<double> capacity_mbps_;
+  std::shared_ptr<std::vector<double>> left_mbps_;
+  std::vector<std::pair<const GpuGeneration*, std::unique_ptr<PlacementCostModel>>> models_;
+};
+
+}  // namespace railweave::scheduler

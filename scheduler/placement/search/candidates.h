@@ -1,0 +1,46 @@
+// Places worth comparing for one job: BestFit's own choice and a few that differ from it in one way each, none of which
+// breaks what the job requires or gives up what it prefers.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scheduler/placement/search/fewest_groups.h"
+#include "scheduler/placement/search/job_search.h"
+
+namespace railweave::scheduler {
+
+struct Candidate {
+  enum class Change : std::uint8_t {
+    none,           // BestFit's choice
+    unaligned,      // stages not aligned with the groups of a level: may fill broken racks
+    replicas,       // the stages of a replica side by side, in place of the replicas of a stage
+    own_replicas,   // likewise, each replica within one group of a level
+    another_group,  // of the same level
+    fewest_groups,  // leaf groups as few as can be, wherever they are
+    farther,        // spread over several groups of that level
+    sound_links,    // only behind links that have all or most of their rate
+  };
+  Found found;
+  PackingOrder order = PackingOrder::stages;
+  Change change = Change::none;
+  std::vector<GroupPortion> portions;  // of groups of portion_level, in place of BestFit's choice inside found.fit
+  unsigned portion_level = 0;
+};
+
+// "stages of a replica side by side"
+std::string text_of(Candidate::Change change, const Hierarchy& hierarchy, const Found& found);
+
+struct CandidateQuestion {
+  const JobSpec* spec;
+  PlacementTree* tree;
+  JobSearch::Filter filter;
+  std::span<const JobSearch::Filter> sound;  // the filter, and without leaves behind weak links
+};
+
+// At least one, BestFit's first. Empty: it does not fit. Errors: as JobSearch::find().
+Result<std::vector<Candidate>> candidates(JobSearch& search, const CandidateQuestion& question);
+
+}  // namespace railweave::scheduler
