@@ -102,7 +102,7 @@ MAY_INCLUDE = {
     "services/rest": ["db", "services/control", "services/control/events", "services/control/views", "services/control/live"],
     "services/rest/json": ["fabric/base", "fabric/topology", "fabric/topology/checks", "fabric/formats/text", "fabric/routing/plane",
                            "fabric/routing/audit", "fabric/routing/delta", "fabric/routing/multipath", "fabric/routing/opensm", "fabric/capacity",
-                           "fabric/qos", "fabric/drivers/linux_tc", "scheduler/job", "scheduler/placement", "scheduler/placement/fit",
+                           "fabric/qos", "fabric/drivers/linux_tc", "scheduler/job", "scheduler/collective", "scheduler/placement", "scheduler/placement/fit",
                            "scheduler/placement/score", "scheduler/queue", "scheduler/admission", "api/operations", "services/json",
                            "services/control/state", "services/control/events", "services/control/views", "services/control/guarantees",
                            "services/control/decide", "services/control/codec", "services/control/live"],

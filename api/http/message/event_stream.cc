@@ -5,7 +5,7 @@
 namespace railweave::api {
 namespace {
 
-void append_field(std::string& out, std::string_view name, std::string_view value) {
+void append_line(std::string& out, std::string_view name, std::string_view value) {
   out += name;
   out += ": ";
   for (const char c : value) {
@@ -19,8 +19,8 @@ void append_field(std::string& out, std::string_view name, std::string_view valu
 std::string format_event(std::string_view id, std::string_view type, std::string_view data) {
   std::string out;
   out.reserve(data.size() + id.size() + type.size() + 32);
-  if (!id.empty()) append_field(out, "id", id);
-  if (!type.empty()) append_field(out, "event", type);
+  if (!id.empty()) append_line(out, "id", id);
+  if (!type.empty()) append_line(out, "event", type);
   for (;;) {
     const std::size_t end = data.find_first_of("\r\n");
     out += "data: ";
@@ -58,7 +58,7 @@ void StreamSink::close(std::string_view reason) {
   closed_ = true;
   if (!reason.empty()) {
     std::string comment;
-    append_field(comment, ": closed", reason);
+    append_line(comment, ": closed", reason);
     queue_.push_back(comment + '\n');
   }
   wake_locked();

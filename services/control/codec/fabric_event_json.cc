@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "services/control/codec/event_body.h"
 #include "services/control/state/link_state.h"
 
 namespace railweave::api {
@@ -58,12 +59,6 @@ Alarm read_alarm(ObjectReader& reader) {
   reader.read("jobs", alarm.jobs, Alarm::kMaxJobs);
   alarm.severity = severity == "critical" ? AlarmSeverity::critical : AlarmSeverity::warning;
   return alarm;
-}
-
-template <class Body>
-Result<EventBody> finished(ObjectReader& reader, Body body) {
-  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-  return EventBody{std::move(body)};
 }
 
 Result<EventBody> read_links(const Json& data) {

@@ -189,7 +189,7 @@ void read_gpus(ObjectReader& reader, JobSpec& spec) {
   spec.parallelism.data = static_cast<std::uint32_t>(*gpus);
 }
 
-Out to_json(const LevelRequest& request) {
+Out level_request_json(const LevelRequest& request) {
   Out value = Out::object();
   if (request.required) value["required"] = fabric::to_string(*request.required);
   if (request.preferred) value["preferred"] = fabric::to_string(*request.preferred);
@@ -240,7 +240,7 @@ Out to_json(const JobSpec& spec) {
   if (spec.gpus_per_node) value["gpusPerNode"] = *spec.gpus_per_node;
   Out topology = Out::object();
   const auto put = [&](const char* name, const LevelRequest& request) {
-    if (request.required || request.preferred) topology[name] = to_json(request);
+    if (request.required || request.preferred) topology[name] = level_request_json(request);
   };
   put("tensor", spec.tensor);
   put("context", spec.context);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "services/control/codec/event_body.h"
 #include "services/control/codec/job_json.h"
 #include "services/control/codec/prediction_json.h"
 #include "services/control/codec/queue_policy_json.h"
@@ -23,12 +24,6 @@ std::int64_t read_time(ObjectReader& reader, const char* field) {
   std::uint64_t us = 0;
   reader.read(field, us);
   return static_cast<std::int64_t>(us);
-}
-
-template <class Body>
-Result<EventBody> finished(ObjectReader& reader, Body body) {
-  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-  return EventBody{std::move(body)};
 }
 
 Result<std::vector<fabric::GpuId>> read_gpus(ObjectReader& reader, const char* field,

@@ -21,15 +21,15 @@ struct Promise {
 };
 
 // What guarantees come to on some tables.
-struct Outcome {
+struct RoutesOutcome {
   std::vector<JobId> lapse;  // that held
   std::vector<JobId> hold_again, still_at_risk;
   std::vector<std::pair<LinkId, double>> over;  // links that all promises together overfill, and how many times
 };
 
-Outcome outcome_on(const fabric::FabricView& view, const fabric::ForwardingTables& tables,
-                   const std::vector<Promise>& promises, const fabric::CapacityRules& rules) {
-  Outcome outcome;
+RoutesOutcome outcome_on(const fabric::FabricView& view, const fabric::ForwardingTables& tables,
+                         const std::vector<Promise>& promises, const fabric::CapacityRules& rules) {
+  RoutesOutcome outcome;
   fabric::Ledger ledger(fabric::whole_capacities_mbps(view), rules), all = ledger;
   fabric::HoseLoads loads(view, tables);
   const fabric::PathWalker walker(view, tables);
@@ -93,7 +93,7 @@ Result<RouteProposal> plan_guarantee_routes(const ClusterState& state, Guarantee
 
   const auto rules = fabric::capacity_rules(book.classes());
   fabric::FabricView view = state.view;
-  Outcome at = outcome_on(routes->input.view, routes->routing.tables, promises, rules);
+  RoutesOutcome at = outcome_on(routes->input.view, routes->routing.tables, promises, rules);
   for (unsigned tried = 1; tried <= kMostRouteTries && !best.still_at_risk.empty() && !at.over.empty(); ++tried) {
     fabric::RoutingInput input = routes->input;
     for (const auto& [link, times] : at.over) {

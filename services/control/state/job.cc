@@ -8,11 +8,11 @@ namespace railweave::control {
 namespace {
 
 constexpr std::string_view kPrefix = "job-";
-constexpr std::array<std::pair<JobState, std::string_view>, 5> kStates{{{JobState::queued, "queued"},
-                                                                        {JobState::placed, "placed"},
-                                                                        {JobState::completed, "completed"},
-                                                                        {JobState::cancelled, "cancelled"},
-                                                                        {JobState::lost, "lost"}}};
+constexpr std::array<std::pair<JobState, std::string_view>, 5> kJobStates{{{JobState::queued, "queued"},
+                                                                           {JobState::placed, "placed"},
+                                                                           {JobState::completed, "completed"},
+                                                                           {JobState::cancelled, "cancelled"},
+                                                                           {JobState::lost, "lost"}}};
 
 }  // namespace
 
@@ -32,14 +32,14 @@ std::optional<JobId> parse_job_id(std::string_view text) {
 }
 
 std::string_view to_string(JobState state) {
-  for (const auto& [value, name] : kStates) {
+  for (const auto& [value, name] : kJobStates) {
     if (value == state) return name;
   }
   return "";
 }
 
 std::optional<JobState> parse_job_state(std::string_view text) {
-  for (const auto& [value, name] : kStates) {
+  for (const auto& [value, name] : kJobStates) {
     if (text == name) return value;
   }
   return std::nullopt;

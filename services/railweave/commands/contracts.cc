@@ -88,7 +88,7 @@ void set(Session& session, const SetOptions& options) {
   print_contract(session.output, session.service().send(std::move(write)).body);
 }
 
-void remove(Session& session, const std::string& tenant) {
+void remove_contract(Session& session, const std::string& tenant) {
   api::ClientRequest request;
   request.method = api::Method::del;
   request.target = Target("/v1/contracts").segment(tenant).text();
@@ -179,7 +179,7 @@ void add_contract_commands(CLI::App& root, Session& session) {
   CLI::App& remove_command = add_command(contracts, "remove", "Remove a contract that no guarantee rests on",
                                          {"railweave contracts remove guests"});
   remove_command.add_option("TENANT", *removed, "Whose")->required();
-  on_run(remove_command, session, [&session, removed] { remove(session, *removed); });
+  on_run(remove_command, session, [&session, removed] { remove_contract(session, *removed); });
 
   CLI::App& qos = add_noun(root, "qos", "Classes of traffic and their shares of links", "Jobs");
   CLI::App& classes_command = add_command(qos, "classes", "All classes",

@@ -19,7 +19,7 @@ struct DrainOptions {
   bool dry_run = false, force = false, wait = false;
 };
 
-Cell state_cell(const std::string& state) {
+Cell drain_state_cell(const std::string& state) {
   return {state, state == "drained" ? Tone::good : (state == "-" ? Tone::faint : Tone::warning)};
 }
 
@@ -46,7 +46,7 @@ std::string jobs_text(const Json& answer) {
   return count > 8 ? text + " and " + std::to_string(count - 8) + " more" : text;
 }
 
-std::string percent(const Json& share) {
+std::string residual_percent(const Json& share) {
   if (!share.is_number()) return "-";
   const auto tenths = static_cast<std::uint64_t>(share.get<double>() * 1000 + 0.5);
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
@@ -56,7 +56,7 @@ void print_answer(Output& output, const Json& answer, bool dry_run) {
   if (output.is_document()) return output.document(answer);
   Sheet sheet;
   sheet.add("Drain", text_of(answer, "kind") + " " + text_of(answer, "id"));
-  if (field(answer, "state").is_string()) sheet.add("State", state_cell(text_of(answer, "state")));
+  if (field(answer, "state").is_string()) sheet.add("State", drain_state_cell(text_of(answer, "state")));
   if (field(answer, "waitsFor").is_string()) sheet.add("Waits for", text_of(answer, "waitsFor"));
   const bool safe = flag_of(answer, "safe");
   if (safe) {
@@ -77,7 +77,8 @@ void print_answer(Output& output, const Json& answer, bool dry_run) {
                             " switches change");
     sheet.add("Fullest link", text_of(answer, "maxLinkLoadBefore") + " pairs before, " +
                                   text_of(answer, "maxLinkLoadAfter") + " after");
-    sheet.add("Capacity left", percent(field(answer, "residualCapacity")) + " between the tiers that lose most");
+    sheet.add("Capacity left",
+              residual_percent(field(answer, "residualCapacity")) + " between the tiers that lose most");
   }
   if (dry_run) sheet.add("Done", "nothing: a dry run");
   output.text(sheet.text(output.terminal()));
@@ -147,7 +148,7 @@ void undrain(Session& session, const DrainNoun& noun, const DrainOptions& option
 ListView drains_view() {
   return {{text_column("KIND", "kind"),
            text_column("WHAT", "id"),
-           {"STATE", [](const Json& item) { return state_cell(text_of(item, "state")); }},
+           {"STATE", [](const Json& item) { return drain_state_cell(text_of(item, "state")); }},
            time_column("REQUESTED", "requestedAt"),
            time_column("SINCE", "changedAt", true),
            text_column("BY", "actor"),

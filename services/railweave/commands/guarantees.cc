@@ -15,7 +15,7 @@
 namespace railweave::cli {
 namespace {
 
-Cell state_cell(const Json& item) {
+Cell guarantee_state_cell(const Json& item) {
   const bool holds = text_of(item, "state") == "holds";
   return {holds ? "holds" : "at risk", holds ? Tone::good : Tone::bad};
 }
@@ -46,7 +46,7 @@ ListView guarantees_view() {
            text_column("CLASS", "class"),
            text_column("MODEL", "model"),
            number_column("Gb/s", "guaranteedGbpsPerPort"),
-           {"STATE", state_cell},
+           {"STATE", guarantee_state_cell},
            {"COVERED",
             [](const Json& item) {
               if (!flag_of(item, "surviveLinkFailure")) return Cell("-");

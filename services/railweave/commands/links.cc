@@ -23,7 +23,7 @@ const Json& end_of(const Json& link, std::size_t which) {
   return which < ends.size() ? ends[which] : none;
 }
 
-Cell state_cell(const Json& link) {
+Cell link_state_cell(const Json& link) {
   if (flag_of(link, "drained")) return {"drained", Tone::warning};
   const std::string state = text_of(link, "state");
   if (state == "up") return {state, Tone::good};
@@ -41,7 +41,7 @@ ListView links_view() {
            text_column("KIND", "kind"),
            {"SPEED", [](const Json& link) { return Cell(speed_text(link)); }},
            number_column("Gb/s", "rateGbps"),
-           {"STATE", state_cell},
+           {"STATE", link_state_cell},
            text_column("LINK", "id")},
           "no links"};
 }
@@ -90,7 +90,7 @@ void show_link(Session& session, const std::string& id) {
   sheet.add("Speed", speed_text(link));
   sheet.add("Rate", text_of(link, "rateGbps") + " Gb/s");
   if (field(link, "cableLengthM").is_number()) sheet.add("Cable", text_of(link, "cableLengthM") + " m");
-  sheet.add("State", state_cell(link));
+  sheet.add("State", link_state_cell(link));
   for (std::size_t i = 0; i < 2; ++i) {
     const Json& end = end_of(link, i);
     sheet.add(i == 0 ? "From" : "To", device_text(end) + ", port " + text_of(end, "port"));

@@ -4,7 +4,7 @@
 namespace railweave::cli {
 namespace {
 
-Cell state_cell(const Json& operation) {
+Cell operation_state_cell(const Json& operation) {
   const std::string state = text_of(operation, "state");
   if (state == "succeeded") return {state, Tone::good};
   return {state, state == "failed" ? Tone::bad : Tone::plain};
@@ -18,7 +18,7 @@ std::string progress_text(const Json& operation) {
 ListView operations_view() {
   return {{text_column("OPERATION", "id"),
            text_column("KIND", "kind"),
-           {"STATE", state_cell},
+           {"STATE", operation_state_cell},
            {"PROGRESS", [](const Json& operation) { return Cell(progress_text(operation)); }},
            time_column("STARTED", "startedAt"),
            time_column("ENDED", "endedAt")},
@@ -32,7 +32,7 @@ void show_operation(Session& session, const std::string& id) {
   Sheet sheet;
   sheet.add("Operation", text_of(operation, "id"));
   sheet.add("Kind", text_of(operation, "kind"));
-  sheet.add("State", state_cell(operation));
+  sheet.add("State", operation_state_cell(operation));
   sheet.add("Progress", progress_text(operation));
   sheet.add("Started", text_of(operation, "startedAt"));
   sheet.add("Ended", text_of(operation, "endedAt"));

@@ -43,13 +43,13 @@ void print(Output& output, const Json& reservation) {
   output.text(sheet.text(output.terminal()));
 }
 
-struct PutOptions {
+struct ReservationOptions {
   std::string id, from, to, reason;
   std::vector<std::string> nodes;
   JobOptions job;
 };
 
-void put(Session& session, const PutOptions& options) {
+void put_reservation(Session& session, const ReservationOptions& options) {
   Json body{{"from", options.from}, {"to", options.to}};
   if (!options.reason.empty()) body["reason"] = options.reason;
   if (!options.nodes.empty()) {
@@ -67,7 +67,7 @@ void put(Session& session, const PutOptions& options) {
   print(session.output, session.service().send(std::move(write)).body);
 }
 
-void remove(Session& session, const std::string& name) {
+void remove_reservation(Session& session, const std::string& name) {
   api::ClientRequest request;
   request.method = api::Method::del;
   request.target = Target("/v1/reservations").segment(name).text();
@@ -97,7 +97,7 @@ void add_reservation_commands(CLI::App& root, Session& session) {
     print(session.output, session.service().get(Target("/v1/reservations").segment(*shown)));
   });
 
-  auto options = std::make_shared<PutOptions>();
+  auto options = std::make_shared<ReservationOptions>();
   CLI::App& put_command = add_command(
       reservations, "put", "Keep room for a tenant's job, or nodes free for maintenance",
       {"railweave reservations put demo --tenant research --gpus 64 --from 2026-12-01T08:00:00Z --to "
@@ -111,13 +111,13 @@ void add_reservation_commands(CLI::App& root, Session& session) {
       ->type_name("NODE")
       ->allow_extra_args(false);
   add_job_options(put_command, options->job);
-  on_run(put_command, session, [&session, options] { put(session, *options); });
+  on_run(put_command, session, [&session, options] { put_reservation(session, *options); });
 
   auto removed = std::make_shared<std::string>();
   CLI::App& remove_command =
       add_command(reservations, "remove", "Give one up", {"railweave reservations remove firmware"});
   remove_command.add_option("NAME", *removed, "Its name")->required();
-  on_run(remove_command, session, [&session, removed] { remove(session, *removed); });
+  on_run(remove_command, session, [&session, removed] { remove_reservation(session, *removed); });
 }
 
 }  // namespace railweave::cli

@@ -43,7 +43,7 @@ void print_tenant(Output& output, const Json& tenant) {
   output.text(sheet.text(output.terminal()));
 }
 
-struct PutOptions {
+struct TenantOptions {
   std::string name;
   std::optional<std::uint64_t> max_gpus;
   std::optional<std::uint64_t> quota, borrow;
@@ -53,7 +53,7 @@ struct PutOptions {
 };
 
 // What is not given stays as it is; If-Match holds the change to the tenant that was read.
-void put(Session& session, const PutOptions& options) {
+void put_tenant(Session& session, const TenantOptions& options) {
   if (options.no_limit && options.max_gpus) fail_usage("--max-gpus and --no-limit contradict each other");
   const Target target = Target("/v1/tenants").segment(options.name);
   api::ClientRequest read;
@@ -82,7 +82,7 @@ void put(Session& session, const PutOptions& options) {
   print_tenant(session.output, session.service().send(std::move(write)).body);
 }
 
-void remove(Session& session, const std::string& name) {
+void remove_tenant(Session& session, const std::string& name) {
   api::ClientRequest request;
   request.method = api::Method::del;
   request.target = Target("/v1/tenants").segment(name).text();
@@ -112,7 +112,7 @@ void add_tenant_commands(CLI::App& root, Session& session) {
     print_tenant(session.output, session.service().get(Target("/v1/tenants").segment(*shown)));
   });
 
-  auto options = std::make_shared<PutOptions>();
+  auto options = std::make_shared<TenantOptions>();
   CLI::App& put_command =
       add_command(tenants, "put", "Make a tenant, or change one; what is not given stays as it is",
                   {"railweave tenants put research --max-gpus 512", "railweave tenants put guests --no-limit"});
@@ -127,13 +127,13 @@ void add_tenant_commands(CLI::App& root, Session& session) {
   put_command.add_option("--repair", options->repair, "What is done for its jobs when links under them fail")
       ->type_name("propose|apply");
   put_command.add_option("--description", options->description, "For people")->type_name("TEXT");
-  on_run(put_command, session, [&session, options] { put(session, *options); });
+  on_run(put_command, session, [&session, options] { put_tenant(session, *options); });
 
   auto removed = std::make_shared<std::string>();
   CLI::App& remove_command =
       add_command(tenants, "remove", "Remove a tenant that holds no GPUs", {"railweave tenants remove guests"});
   remove_command.add_option("NAME", *removed, "Its name")->required();
-  on_run(remove_command, session, [&session, removed] { remove(session, *removed); });
+  on_run(remove_command, session, [&session, removed] { remove_tenant(session, *removed); });
 }
 
 }  // namespace railweave::cli

@@ -48,7 +48,7 @@ void get_contract(const ControlPlane& plane, const Request& request, const Respo
                     etag_of(contract->first, contract->second.version)));
 }
 
-std::uint64_t version_of(const ClusterStatePtr& state, const std::string& tenant) {
+std::uint64_t contract_version(const ClusterStatePtr& state, const std::string& tenant) {
   const auto contract = state->contracts->find(tenant);
   return contract == state->contracts->end() ? 0 : contract->second.version;
 }
@@ -59,7 +59,7 @@ void put_contract(const ControlPlane& plane, const Request& request, const Respo
   if (auto named = read_tenant(tenant, {}); !named) return void(respond(named.error()));
   auto terms = read_contract(tenant, request.body);
   if (!terms) return void(respond(terms.error()));
-  auto version = wanted_version(request, tenant, version_of(plane.loop.state(), tenant));
+  auto version = wanted_version(request, tenant, contract_version(plane.loop.state(), tenant));
   if (!version) return void(respond(version.error()));
   if (terms->survives_link_failure) {
     // What any failure would do is found out here, beside the control thread; that decides by itself on the state it is
@@ -84,7 +84,7 @@ void delete_contract(const ControlPlane& plane, const Request& request, const Re
   const std::string& tenant = request.param("tenant");
   const auto state = plane.loop.state();
   if (!state->contracts->contains(tenant)) return void(respond(no_contract(tenant)));
-  auto version = wanted_version(request, tenant, version_of(state, tenant));
+  auto version = wanted_version(request, tenant, contract_version(state, tenant));
   if (!version) return void(respond(version.error()));
   submit(plane, {actor_of(request), control::RemoveContract{tenant, *version}}, respond,
          [](const control::Accepted&) { return Response::empty(); });

@@ -44,7 +44,7 @@ void get_tenant(const ControlPlane& plane, const Request& request, const Respond
                     etag_of(tenant->first, tenant->second.version)));
 }
 
-std::uint64_t version_of(const ClusterStatePtr& state, const std::string& name) {
+std::uint64_t tenant_version(const ClusterStatePtr& state, const std::string& name) {
   const auto tenant = state->tenants->find(name);
   return tenant == state->tenants->end() ? 0 : tenant->second.version;
 }
@@ -54,7 +54,7 @@ void put_tenant(const ControlPlane& plane, const Request& request, const Respond
   const std::string& name = request.param("name");
   auto tenant = read_tenant(name, request.body);
   if (!tenant) return void(respond(tenant.error()));
-  auto version = wanted_version(request, name, version_of(plane.loop.state(), name));
+  auto version = wanted_version(request, name, tenant_version(plane.loop.state(), name));
   if (!version) return void(respond(version.error()));
   submit(plane, {actor_of(request), control::PutTenant{std::move(*tenant), *version}}, respond,
          [name](const control::Accepted& accepted) {
@@ -68,7 +68,7 @@ void delete_tenant(const ControlPlane& plane, const Request& request, const Resp
   const std::string& name = request.param("name");
   const auto state = plane.loop.state();
   if (!state->tenants->contains(name)) return void(respond(no_tenant(name)));
-  auto version = wanted_version(request, name, version_of(state, name));
+  auto version = wanted_version(request, name, tenant_version(state, name));
   if (!version) return void(respond(version.error()));
   submit(plane, {actor_of(request), control::RemoveTenant{name, *version}}, respond,
          [](const control::Accepted&) { return Response::empty(); });

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "scheduler/collective/traffic.h"
 #include "scheduler/job/printable.h"
 #include "services/control/codec/job_spec_json.h"
 #include "services/json/time_text.h"

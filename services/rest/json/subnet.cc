@@ -16,7 +16,7 @@ using control::SubnetStatus;
 
 constexpr std::size_t kDifferencesShown = 100;  // of a subnet; a discovery's result has all that are known
 constexpr std::size_t kIsolatedShown = 100;
-constexpr std::size_t kMaxReasonBytes = 500;
+constexpr std::size_t kMaxModeReasonBytes = 500;
 
 Out time_or_null(std::int64_t unix_us) { return unix_us == 0 ? Out(nullptr) : Out(time_text(unix_us)); }
 Out digest_or_null(const std::optional<std::uint64_t>& digest) {
@@ -104,7 +104,7 @@ Out mode_json(const control::ClusterState& state, const std::string& subnet) {
 }
 
 Result<void> check_reason(const std::string& reason) {
-  if (reason.size() <= kMaxReasonBytes) return {};
+  if (reason.size() <= kMaxModeReasonBytes) return {};
   return fail(ErrorKind::invalid, "body.invalidField", "the reason is longer than 500 bytes", "/reason");
 }
 
