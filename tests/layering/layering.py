@@ -15,6 +15,7 @@ from pathlib import Path
 MAY_INCLUDE = {
     # fabric: the physical fabric and its routes.
     "fabric/base": [],
+    "fabric/base/text": [],
     "fabric/topology": ["fabric/base"],
     "fabric/topology/checks": ["fabric/base", "fabric/topology"],
     "fabric/health": ["fabric/base", "fabric/topology"],

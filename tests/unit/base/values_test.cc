@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "fabric/base/error.h"
+#include "fabric/base/fnv1a.h"
 #include "fabric/base/guid.h"
 #include "fabric/base/id.h"
 #include "fabric/base/units.h"
@@ -77,6 +78,15 @@ TEST(Error, IsOneLineOfWhatWhereAndWhatToDo) {
   ASSERT_FALSE(failed.has_value());
   EXPECT_EQ(failed.error().kind, ErrorKind::notFound);
 }
+
+TEST(Fnv1a, GivesTheTestVectorsOfItsAuthors) {
+  EXPECT_EQ(Fnv1a().value(), 0xcbf29ce484222325U);
+  EXPECT_EQ(Fnv1a().add("a").value(), 0xaf63dc4c8601ec8cU);
+  EXPECT_EQ(Fnv1a().add("foobar").value(), 0x85944171f73967e8U);
+  EXPECT_EQ(Fnv1a().add("foo").add("bar").value(), 0x85944171f73967e8U);
+}
+
+TEST(Fnv1a, HashesWordsWhole) { EXPECT_EQ(Fnv1a().add(std::uint64_t{'a'}).value(), Fnv1a().add("a").value()); }
 
 }  // namespace
 }  // namespace railweave
