@@ -134,7 +134,7 @@ Result<RoutedSubnet> SubnetRouter::route(const Cabling& seen, const RoutingPolic
   options.shift_samples = 0;
   const AuditReport report = audit(input.view, routing->tables, routing->lanes, options);
   routed.audit_ms = ms_since(audit_start);
-  if (!report.sound()) {
+  if (!report.verified()) {
     return fail(ErrorKind::internal, "opensm.unsound",
                 "tables of the engine '" + routed.engine + "' are not sound: " + unsound(report));
   }

@@ -76,7 +76,7 @@ struct AuditReport {
   std::vector<Finding> findings;
 
   // Tables may be programmed: whatever is connected is reached, without loops of packets or of credits.
-  [[nodiscard]] bool sound() const { return unreachable_pairs == cut_off_pairs && credit_loops == 0; }
+  [[nodiscard]] bool verified() const { return unreachable_pairs == cut_off_pairs && credit_loops == 0; }
 };
 
 AuditReport audit(const FabricView& view, const ForwardingTables& tables, const Lanes& lanes,

@@ -18,7 +18,7 @@ struct ChangedRoutes {
   std::uint64_t bends = 0;          // turns from down to up, on the order that the tables were made on
   std::string example;              // of a lost pair or a bend
   // Every changed destination is reached from wherever it can be, without loops, going up and then down.
-  [[nodiscard]] bool sound() const { return lost_pairs == 0 && bends == 0; }
+  [[nodiscard]] bool verified() const { return lost_pairs == 0 && bends == 0; }
 };
 
 // None of a plane without an order (several lanes): audit() has to look at all of it, and `complete` is false.

@@ -27,7 +27,7 @@ struct PathSetsReport {
   PortId max_link_hosts;
   std::vector<std::string> examples;  // pairs that are unreachable though not cut off, the first few
 
-  [[nodiscard]] bool sound() const {
+  [[nodiscard]] bool verified() const {
     return unreachable == cut_off && !credit_loop && bad_fractions == 0 && drained_members == 0;
   }
 };

@@ -5,7 +5,7 @@
 
 namespace railweave::fabric {
 
-LinkLife link_life(const RoutingInput& input, LinkId link) {
+LinkTransit link_transit(const RoutingInput& input, LinkId link) {
   const LinkState state = input.view.state(link);
   if (state == LinkState::down || input.view.drained(link)) return {};
   float cost = std::max(input.view.cost(link), state == LinkState::degraded ? RoutingInput::kDegradedCost : 1.0F);
@@ -26,7 +26,7 @@ LivePlane live_plane(const Plane& plane, const RoutingInput& input) {
     for (std::uint32_t a = plane.first_arc[s]; a < plane.first_arc[s + 1]; ++a) {
       const Arc& arc = plane.arcs[a];
       if (arc.reverse < a) continue;
-      const LinkLife link = link_life(input, arc.link);
+      const LinkTransit link = link_transit(input, arc.link);
       // Of two drained switches neither may pass the other's traffic on.
       if (!link.usable || (live.drained[s] != 0 && live.drained[arc.to] != 0)) continue;
       live.usable[a] = live.usable[arc.reverse] = 1;

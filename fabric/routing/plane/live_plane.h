@@ -23,11 +23,11 @@ LivePlane live_plane(const Plane& plane, const RoutingInput& input);
 LivePlane cabled_plane(const Plane& plane);
 
 // What a link is by itself, whatever is drained at its ends. usable: it may carry transit.
-struct LinkLife {
+struct LinkTransit {
   bool usable = false;
   float cost = 1;
 };
-LinkLife link_life(const RoutingInput& input, LinkId link);
+LinkTransit link_transit(const RoutingInput& input, LinkId link);
 
 // The arcs on which two states of one plane differ, both arcs of a link.
 std::vector<std::uint32_t> changed_arcs(const Plane& plane, const LivePlane& before, const LivePlane& after);

@@ -190,7 +190,7 @@ Touched find_touched(const UpDownState& before, const RoutingInput& input) {
   input.view.for_each_touched_link(before.input.view, [&](LinkId link) {
     const auto [plane, arc] = scope.arc_of(link);
     if (arc == Plane::kNone) return;
-    const LinkLife now = link_life(input, link), then = link_life(before.input, link);
+    const LinkTransit now = link_transit(input, link), then = link_transit(before.input, link);
     if (now.usable == then.usable && now.cost == then.cost) return;
     touched.arcs[plane.index()].push_back(arc);
     touched.arcs[plane.index()].push_back(scope.plane(plane).arcs[arc].reverse);
@@ -204,7 +204,7 @@ LivePlane next_live(const Plane& plane, const RoutingInput& input, const LivePla
   LivePlane live = before;
   std::erase_if(arcs, [&](std::uint32_t a) {
     const Arc& arc = plane.arcs[a];
-    const LinkLife link = link_life(input, arc.link);
+    const LinkTransit link = link_transit(input, arc.link);
     const bool both_drained = live.drained[arc.to] != 0 && live.drained[plane.arcs[arc.reverse].to] != 0;
     const std::uint8_t usable = link.usable && !both_drained ? 1 : 0;
     if (usable != 0 && link.cost != 1.0F && live.cost.empty()) live.cost.assign(plane.arcs.size(), 1.0F);

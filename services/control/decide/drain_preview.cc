@@ -205,7 +205,7 @@ Result<DrainPreview> preview_drain(const ClusterState& state, const FabricRoutes
                                         .changed_switches = changed.switches,
                                         .max_link_load_before = before.audit().max_link_load,
                                         .max_link_load_after = (*after)->audit(&before).max_link_load,
-                                        .sound = (*after)->audit(&before).sound()};
+                                        .sound = (*after)->audit(&before).verified()};
   preview.residual_capacity = least_capacity(before.scope(), view);
 
   std::set<HostId> cut_hosts;

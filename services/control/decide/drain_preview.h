@@ -36,7 +36,7 @@ struct DrainPreview {
   struct Tables {
     std::uint64_t changed_entries = 0, changed_switches = 0;
     std::uint64_t max_link_load_before = 0, max_link_load_after = 0;  // AuditReport::max_link_load
-    bool sound = true;                                                // AuditReport::sound() afterwards
+    bool sound = true;                                                // AuditReport::verified() afterwards
   };
   std::optional<Tables> tables;
   // Of the links between two tiers of one network, by rate: the share of what is cabled that carries transit

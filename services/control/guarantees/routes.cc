@@ -97,7 +97,7 @@ Result<RouteProposal> plan_guarantee_routes(const ClusterState& state, Guarantee
   for (unsigned tried = 1; tried <= kMostRouteTries && !best.still_at_risk.empty() && !at.over.empty(); ++tried) {
     fabric::RoutingInput input = routes->input;
     for (const auto& [link, times] : at.over) {
-      const double cost = fabric::link_life({.view = view}, link).cost * std::clamp(times, 1.25, 2.0);
+      const double cost = fabric::link_transit({.view = view}, link).cost * std::clamp(times, 1.25, 2.0);
       view.set_cost(link, static_cast<float>(std::min(LinkCosts::kMost, cost)));
     }
     input.view = view;
@@ -107,7 +107,7 @@ Result<RouteProposal> plan_guarantee_routes(const ClusterState& state, Guarantee
     best.tried = tried;
     if (!at.lapse.empty() || at.hold_again.size() <= best.hold_again.size()) continue;
     const auto audit = fabric::audit(input.view, routing->tables, routing->lanes, fabric::AuditOptions::on_all_cores());
-    if (!audit.sound()) continue;
+    if (!audit.verified()) continue;
     best.hold_again = at.hold_again;
     best.still_at_risk = at.still_at_risk;
     best.costs.clear();

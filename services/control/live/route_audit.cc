@@ -8,7 +8,7 @@
 namespace railweave::control {
 
 std::string fault_of(const fabric::AuditReport& report) {
-  if (report.sound()) return {};
+  if (report.verified()) return {};
   return report.findings.empty() ? "some pairs have no route" : report.findings.front().message;
 }
 

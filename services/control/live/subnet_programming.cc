@@ -126,7 +126,7 @@ void SubnetController::bring_to_wanted(const ClusterState& state, Cause cause) {
 bool SubnetController::is_sound(const Routing& routing) {
   if (wanted_ && unsound_.empty()) {
     const auto checked = check_changed_routes(view_, *wanted_, routing);
-    if (!checked.changed.sound()) {
+    if (!checked.changed.verified()) {
       unsound_ = checked.changed.example.empty() ? "what changed has no route" : checked.changed.example;
       return false;
     }
@@ -134,7 +134,7 @@ bool SubnetController::is_sound(const Routing& routing) {
   }
   const AuditReport report = audit(view_, routing.tables, routing.lanes, AuditOptions::on_all_cores());
   unsound_ = fault_of(report);
-  return report.sound();
+  return report.verified();
 }
 
 bool SubnetController::read_back(std::span<const SwitchId> switches) {

@@ -22,7 +22,7 @@ void add_audit(Out& value, const AuditReport& audit, const Topology& topology) {
 
 Out multipath_json(const LabMultipath& multipath, const Topology& topology) {
   const auto& report = multipath.report;
-  return {{"sound", report.sound()},
+  return {{"sound", report.verified()},
           {"pairs", report.pairs},
           {"unreachable", report.unreachable},
           {"cutOff", report.cut_off},
@@ -57,7 +57,7 @@ std::string write_lab_route(const LabRoute& route, const Topology& topology) {
   value["worstShiftLoad"] = route.audit.worst_shift_load;
   value["meanShiftLoad"] = route.audit.mean_shift_load;
   value["lanesUsed"] = route.lanes_used;
-  value["sound"] = route.audit.sound();
+  value["sound"] = route.audit.verified();
   value["failedLinks"] = route.failed_links;
   value["healthy"] = nullptr;
   if (route.healthy) add_audit(value["healthy"] = Out::object(), *route.healthy, topology);

@@ -60,7 +60,7 @@ Out audit_json(const control::FabricRoutes& routes) {
   Out circle = Out::array();
   for (const PortId port : report.credit_loop) circle.push_back(topology.port_text(port));
   return {{"engine", routes.routing.engine},
-          {"sound", report.sound()},
+          {"sound", report.verified()},
           {"pairs", report.pairs},
           {"unreachablePairs", report.unreachable_pairs},
           {"cutOffPairs", report.cut_off_pairs},

@@ -229,7 +229,7 @@ TEST(GuaranteeRoutes, ProposesOnlyWhatHolds) {
     fabric::RoutingInput input = before->input;
     input.link_cost = costs;
     const auto routing = before->choice.engine->route(input).value();
-    EXPECT_TRUE(fabric::audit(input.view, routing.tables, routing.lanes).sound());
+    EXPECT_TRUE(fabric::audit(input.view, routing.tables, routing.lanes).verified());
     fabric::Ledger ledger(fabric::whole_capacities_mbps(input.view),
                           fabric::capacity_rules(*cluster.state.qos_classes));
     fabric::HoseLoads loads(input.view, routing.tables);

@@ -259,7 +259,7 @@ TEST_F(SubnetQosTest, ARepairComesBeforeTheNextPorts) {
   step(1);
   EXPECT_GT(switches_->writes().size(), blocks);
   EXPECT_EQ(switches_->table_writes().size(), tables) << "not in the step that repairs";
-  EXPECT_TRUE(walk().sound());
+  EXPECT_TRUE(walk().verified());
   step(1);
   EXPECT_EQ(switches_->table_writes().size(), tables) << "nor before it is quiet";
   settle_ports();

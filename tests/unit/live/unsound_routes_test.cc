@@ -90,7 +90,7 @@ TEST_F(UnsoundRoutesTest, WhatWasRefusedOnceIsNoBaselineForTheNextTime) {
   EXPECT_GT(switches_->writes().size(), writes);
   EXPECT_EQ(alarms("routes.unsound"), 0U);
   EXPECT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
-  EXPECT_TRUE(walk().sound());
+  EXPECT_TRUE(walk().verified());
 }
 
 TEST_F(UnsoundRoutesTest, WhoOnlyObservesRaisesNoAlarm) {

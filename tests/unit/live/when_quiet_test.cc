@@ -44,10 +44,10 @@ TEST_F(LiveTest, WhatSomebodyElseWroteIsMendedWhereverTheReadingFindsIt) {
     foreign.blocks.push_back(block);
     ASSERT_TRUE(switches_->program(*topology_, foreign));
   }
-  EXPECT_FALSE(walk().sound());
+  EXPECT_FALSE(walk().verified());
   step(600'000);
   for (int i = 0; i < 4; ++i) step(1);
-  EXPECT_TRUE(walk().sound());
+  EXPECT_TRUE(walk().verified());
   EXPECT_EQ(*status()->wanted_digest, *status()->applied_digest);
 }
 
@@ -94,7 +94,7 @@ TEST_F(LiveTest, AnAuditOfOtherRoutesIsNotTakenForOneOfThese) {
     audit.start((*routes)->input.view, (*routes)->routing, planes, 3);
     std::optional<AuditedRoutes> made;
     while (!(made = audit.take(3))) std::this_thread::sleep_for(milliseconds(1));
-    EXPECT_TRUE(made->report.sound());
+    EXPECT_TRUE(made->report.verified());
     EXPECT_EQ(fault_of(made->report), "");
     EXPECT_EQ(made->digest, (*routes)->routing.tables.digest());
     EXPECT_FALSE(audit.is_running());

@@ -86,7 +86,7 @@ TEST(Audit, CountsWhatTheNaiveCheckerCountsOnCorruptTables) {
     const AuditReport report = audit(input.view, routing.tables, routing.lanes);
     loops += report.looping_pairs > 0 ? 1 : 0;
     credit_loops += report.credit_loops > 0 ? 1 : 0;
-    failures += report.sound() ? 0 : 1;
+    failures += report.verified() ? 0 : 1;
     if (HasFailure()) break;
   }
   EXPECT_GT(loops, 30U);
@@ -114,7 +114,7 @@ TEST(Audit, OneWrongEntryIsFound) {
   const RoutingInput input = input_of(topology);
   const Routing routing = choose_engine(*input.scope).engine->route(input).value();
   const AuditReport healthy = audit(input.view, routing.tables, routing.lanes);
-  ASSERT_TRUE(healthy.sound());
+  ASSERT_TRUE(healthy.verified());
   const Plane& plane = input.scope->plane(PlaneId(0));
   std::size_t planted = 0, harmless = 0;
   for (std::uint32_t s = 0; s < plane.switch_count(); ++s) {
@@ -129,9 +129,9 @@ TEST(Audit, OneWrongEntryIsFound) {
         const AuditReport report = audit(input.view, wrong.tables, wrong.lanes);
         const auto naive = check_naively(input.view, wrong);
         ++planted;
-        EXPECT_EQ(report.sound(), naive.failed == 0 && !naive.credit_loop) << "switch " << s << " destination " << d;
+        EXPECT_EQ(report.verified(), naive.failed == 0 && !naive.credit_loop) << "switch " << s << " destination " << d;
         EXPECT_EQ(report.nonminimal_pairs, naive.nonminimal);
-        if (report.sound() && report.nonminimal_pairs == 0) ++harmless;  // another way up, or nobody comes by
+        if (report.verified() && report.nonminimal_pairs == 0) ++harmless;  // another way up, or nobody comes by
       }
     }
   }
@@ -155,7 +155,7 @@ TEST(Audit, ALinkThatDiedAfterwardsIsFound) {
       const AuditReport report = audit(view, routing.tables, routing.lanes);
       const bool in_use = used.contains(topology->a(link)) || used.contains(topology->b(link));
       EXPECT_EQ(report.unreachable_pairs > 0, in_use) << "seed " << seed;
-      found += report.sound() ? 0 : 1;
+      found += report.verified() ? 0 : 1;
     }
   }
   EXPECT_GT(found, 100U);
@@ -231,7 +231,7 @@ TEST(Audit, AWrongLaneIsFound) {
   Routing routing = engine.route(input).value();
   ASSERT_GE(routing.lanes.used(), 2U);
   const AuditReport healthy = audit(input.view, routing.tables, routing.lanes);
-  EXPECT_TRUE(healthy.sound());
+  EXPECT_TRUE(healthy.verified());
   EXPECT_EQ(healthy.lanes, routing.lanes.used());
   Routing one_lane = routing;
   one_lane.lanes = {};

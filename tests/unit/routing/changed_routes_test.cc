@@ -44,8 +44,8 @@ TEST(ChangedRoutes, AgreesWithTheAuditOnWhatEnginesMake) {
     const Routing after = engine.reroute(before, input).value();
     const auto report = check_changed_routes(input.view, before, after);
     EXPECT_TRUE(report.complete);
-    EXPECT_TRUE(report.changed.sound()) << "seed " << seed << ": " << report.changed.example;
-    EXPECT_TRUE(audit(input.view, after.tables, after.lanes).sound()) << "seed " << seed;
+    EXPECT_TRUE(report.changed.verified()) << "seed " << seed << ": " << report.changed.example;
+    EXPECT_TRUE(audit(input.view, after.tables, after.lanes).verified()) << "seed " << seed;
   }
 }
 
@@ -77,7 +77,7 @@ TEST(ChangedRoutes, SeesWhatTheAuditSees) {
     if (whole.credit_loops > 0) {
       EXPECT_GT(quick.bends, 0U) << "seed " << seed;
     }
-    broken += whole.sound() ? 0 : 1;
+    broken += whole.verified() ? 0 : 1;
   }
   EXPECT_GT(broken, 200U);
 }

@@ -264,7 +264,7 @@ TEST(EngineChoice, PicksTheEngineMadeForTheShape) {
     EXPECT_FALSE(choice.reason.empty());
     const auto routing = choice.engine->route(input);
     ASSERT_TRUE(routing) << what;
-    EXPECT_TRUE(audit(input.view, routing->tables, routing->lanes).sound()) << what;
+    EXPECT_TRUE(audit(input.view, routing->tables, routing->lanes).verified()) << what;
     std::printf("  %s: %s, %s\n", what.c_str(), std::string(choice.engine->name()).c_str(), choice.reason.c_str());
   }
 }

@@ -30,7 +30,8 @@ TEST(PathSets, AreSoundWhateverTheFabric) {
       const auto routing = route_with(tree ? "fat-tree" : "up-down", input);
       const auto sets = make_path_sets(routing).value();
       const auto report = audit(input.view, sets);
-      EXPECT_TRUE(report.sound()) << "seed " << seed << (report.examples.empty() ? "" : ": " + report.examples.front());
+      EXPECT_TRUE(report.verified()) << "seed " << seed
+                                     << (report.examples.empty() ? "" : ": " + report.examples.front());
     }
   }
 }
@@ -78,7 +79,7 @@ TEST(PathSets, SplitAFatTreeEvenly) {
   }
   const RoutingInput input = input_of(build(sketch));
   const auto report = audit(input.view, make_path_sets(route_with("fat-tree", input)).value());
-  EXPECT_TRUE(report.sound());
+  EXPECT_TRUE(report.verified());
   EXPECT_EQ(report.most_members, 4U);
   EXPECT_NEAR(report.max_link_load_hosts, 28, 1e-3);
   // One uplink at half the rate takes a seventh of its leaf's traffic instead of a quarter.
@@ -105,7 +106,7 @@ TEST(PathSets, AreRefusedWhereOnePathIsAllThatIsProven) {
 TEST(PathSetsAudit, FindsWhatIsPlanted) {
   const RoutingInput input = input_of(build(testing::torus({{5, 4}}, 1)));
   const auto good = make_path_sets(route_with("up-down", input)).value();
-  ASSERT_TRUE(audit(input.view, good).sound());
+  ASSERT_TRUE(audit(input.view, good).verified());
   const Plane& plane = input.scope->plane(PlaneId(0));
   unsigned found = 0, planted = 0;
   for (std::size_t i = 0; i < good.planes[0].members.size(); i += 7) {
@@ -115,7 +116,7 @@ TEST(PathSetsAudit, FindsWhatIsPlanted) {
     arc = plane.first_arc[s] + (arc - plane.first_arc[s] + 1) % (plane.first_arc[s + 1] - plane.first_arc[s]);
     ++planted;
     const auto report = audit(input.view, bad);
-    found += report.sound() ? 0 : 1;
+    found += report.verified() ? 0 : 1;
   }
   EXPECT_GT(found * 2, planted);  // the others are only longer ways
   auto bad = good;
@@ -123,7 +124,7 @@ TEST(PathSetsAudit, FindsWhatIsPlanted) {
   EXPECT_EQ(audit(input.view, bad).bad_fractions, 1U);
   auto view = input.view;
   view.set_state(plane.arcs[good.planes[0].members[5].arc].link, LinkState::down);
-  EXPECT_FALSE(audit(view, good).sound());
+  EXPECT_FALSE(audit(view, good).verified());
 }
 
 TEST(HashCollisions, AgreeWithCountingAllCases) {

@@ -61,7 +61,7 @@ TEST(RoutingOptions, LargeSwitches) {
     RoutingInput input = input_of(make_fat_tree(shape));
     const Routing routing = routed(input);
     const AuditReport report = audit(input.view, routing.tables, routing.lanes);
-    EXPECT_TRUE(report.sound());
+    EXPECT_TRUE(report.verified());
     EXPECT_EQ(report.unreachable_pairs, 0U);
     EXPECT_EQ(report.max_link_load_hosts, 2 * hosts);
     EXPECT_EQ(routing.tables.plane(PlaneId(0)).wide(), hosts == 200);
@@ -72,7 +72,7 @@ TEST(RoutingOptions, LargeSwitches) {
       rerouted = engine.reroute(rerouted, input).value();
     }
     EXPECT_TRUE(rerouted.tables == engine.route(input).value().tables);
-    EXPECT_TRUE(audit(input.view, rerouted.tables, rerouted.lanes, {.shift_samples = 0}).sound());
+    EXPECT_TRUE(audit(input.view, rerouted.tables, rerouted.lanes, {.shift_samples = 0}).verified());
   }
 }
 

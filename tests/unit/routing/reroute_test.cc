@@ -112,7 +112,7 @@ TEST(Reroute, OnALargerTreeLinkByLinkAndBack) {
     routing = engine.reroute(routing, input).value();
     expect_same(routing, engine.route(input).value(), "step " + std::to_string(step));
   }
-  EXPECT_TRUE(audit(input.view, routing.tables, routing.lanes).sound());
+  EXPECT_TRUE(audit(input.view, routing.tables, routing.lanes).verified());
   for (const LinkId link : down) input.view.set_state(link, LinkState::up);
   expect_same(engine.reroute(routing, input).value(), healthy, "repaired");
 }
