@@ -10,21 +10,21 @@ void FirstHops::read(const PlaneTables& tables, std::span<const Source> sources,
   ++token_;
   ports_.clear();
   switch_.clear();
-  on_chief_.clear();
+  on_representative_.clear();
   unordered_.clear();
   bundle_of_.resize(sources.size());
   if (target_of_column_.size() < tables.destinations()) target_of_column_.resize(tables.destinations());
   for (std::uint32_t k = 0; k < columns.size(); ++k) target_of_column_[columns[k]] = {token_, k};
   for (std::uint32_t s = 0; s < sources.size(); ++s) {
     const Source& source = sources[s];
-    const Kin kin = kin_of(tables, source);
-    const Source& chief = chiefs_[kin.chief];
-    bundle_of_chief_.resize(chiefs_.size());
-    Numbered& known = bundle_of_chief_[kin.chief];
-    if (known.token != token_) known = {token_, new_bundle(tables, chief, columns)};
+    const Difference difference = difference_from_representative(tables, source);
+    const Source& representative = representatives_[difference.representative];
+    bundle_of_representative_.resize(representatives_.size());
+    Numbered& known = bundle_of_representative_[difference.representative];
+    if (known.token != token_) known = {token_, new_bundle(tables, representative, columns)};
     const std::uint32_t bundle = known.number;
     bundle_of_[s] = bundle;
-    if (chief.sw == source.sw) continue;
+    if (representative.sw == source.sw) continue;
     std::uint16_t* ports = ports_.data() + bundle * targets_;
     const auto note = [&](std::uint32_t k) {
       const std::uint16_t port = tables.at(source.row, columns[k]);
@@ -34,8 +34,8 @@ void FirstHops::read(const PlaneTables& tables, std::span<const Source> sources,
         unordered_.push_back({k, s, port});
       }
     };
-    for (std::uint32_t k = on_chief_[bundle].first; k < on_chief_[bundle].end; ++k) note(k);
-    for (std::uint32_t i = kin.first; i < kin.first + kin.count; ++i) {
+    for (std::uint32_t k = on_representative_[bundle].first; k < on_representative_[bundle].end; ++k) note(k);
+    for (std::uint32_t i = difference.first; i < difference.first + difference.count; ++i) {
       const Numbered target = target_of_column_[differing_[i]];
       if (target.token == token_) note(target.number);
     }
@@ -43,49 +43,51 @@ void FirstHops::read(const PlaneTables& tables, std::span<const Source> sources,
   order_deviations();
 }
 
-std::uint32_t FirstHops::new_bundle(const PlaneTables& tables, const Source& chief,
+std::uint32_t FirstHops::new_bundle(const PlaneTables& tables, const Source& representative,
                                     std::span<const std::uint32_t> columns) {
   const auto bundle = static_cast<std::uint32_t>(switch_.size());
   const auto at = [&](std::uint32_t column) {
     return static_cast<std::uint32_t>(std::ranges::lower_bound(columns, column) - columns.begin());
   };
-  switch_.push_back(chief.sw);
-  on_chief_.push_back({at(chief.first_column), at(chief.first_column + chief.column_count)});
+  switch_.push_back(representative.sw);
+  on_representative_.push_back(
+      {at(representative.first_column), at(representative.first_column + representative.column_count)});
   ports_.resize(ports_.size() + targets_);
   std::uint16_t* ports = ports_.data() + bundle * targets_;
-  for (std::size_t k = 0; k < targets_; ++k) ports[k] = tables.at(chief.row, columns[k]);
-  std::fill(ports + on_chief_.back().first, ports + on_chief_.back().end, kUnset);
+  for (std::size_t k = 0; k < targets_; ++k) ports[k] = tables.at(representative.row, columns[k]);
+  std::fill(ports + on_representative_.back().first, ports + on_representative_.back().end, kUnset);
   return bundle;
 }
 
-const FirstHops::Kin& FirstHops::kin_of(const PlaneTables& tables, const Source& source) {
-  Kin& kin = kin_[source.sw];
-  if (kin.chief != kNone) return kin;
-  std::uint32_t& chief = chief_of_like_[source.like];
-  if (chief == kNone || !compare(tables, source, chiefs_[chief])) {
-    chief = static_cast<std::uint32_t>(chiefs_.size());
-    chiefs_.push_back(source);
+const FirstHops::Difference& FirstHops::difference_from_representative(const PlaneTables& tables,
+                                                                       const Source& source) {
+  Difference& difference = differences_[source.sw];
+  if (difference.representative != kNone) return difference;
+  std::uint32_t& representative = representative_of_class_[source.switch_class];
+  if (representative == kNone || !compare(tables, source, representatives_[representative])) {
+    representative = static_cast<std::uint32_t>(representatives_.size());
+    representatives_.push_back(source);
   }
-  kin.chief = chief;
-  return kin;
+  difference.representative = representative;
+  return difference;
 }
 
-// Notes where rows differ. False, and nothing noted, where they do too often.
-bool FirstHops::compare(const PlaneTables& tables, const Source& source, const Source& chief) {
+// Keeps where the rows differ. False, with nothing kept: they differ too much for one bundle.
+bool FirstHops::compare(const PlaneTables& tables, const Source& source, const Source& representative) {
   constexpr std::size_t kBlock = 64;  // divides every tile
-  const std::size_t before = differing_.size(), most = before + std::max<std::size_t>(2, tables.destinations() / 16);
+  const std::size_t before = differing_.size(), limit = before + std::max<std::size_t>(2, tables.destinations() / 16);
   const auto on = [](const Source& sw, std::size_t column) { return column - sw.first_column < sw.column_count; };
   const std::size_t tile = tables.tile_entries();
   for (std::size_t first = 0; first < tables.destinations(); first += tile) {
     const std::size_t end = std::min(tables.destinations(), first + tile);
-    if (tables.same_entries(source.row, chief.row, first, end - first)) continue;
+    if (tables.same_entries(source.row, representative.row, first, end - first)) continue;
     for (std::size_t block = first; block < end; block += kBlock) {
       const std::size_t block_end = std::min(end, block + kBlock);
-      if (tables.same_entries(source.row, chief.row, block, block_end - block)) continue;
+      if (tables.same_entries(source.row, representative.row, block, block_end - block)) continue;
       for (std::size_t column = block; column < block_end; ++column) {
-        if (on(source, column) || on(chief, column)) continue;
-        if (tables.at(source.row, column) == tables.at(chief.row, column)) continue;
-        if (differing_.size() == most) {
+        if (on(source, column) || on(representative, column)) continue;
+        if (tables.at(source.row, column) == tables.at(representative.row, column)) continue;
+        if (differing_.size() == limit) {
           differing_.resize(before);
           return false;
         }
@@ -93,9 +95,9 @@ bool FirstHops::compare(const PlaneTables& tables, const Source& source, const S
       }
     }
   }
-  Kin& kin = kin_[source.sw];
-  kin.first = static_cast<std::uint32_t>(before);
-  kin.count = static_cast<std::uint32_t>(differing_.size() - before);
+  Difference& difference = differences_[source.sw];
+  difference.first = static_cast<std::uint32_t>(before);
+  difference.count = static_cast<std::uint32_t>(differing_.size() - before);
   return true;
 }
 

@@ -1,9 +1,10 @@
-// By which port each switch of a job's sources sends to each of its targets, switches that send alike taken together:
-// in a healthy tree all leaves of a pod do, so that what follows is done once per pod and not once per leaf.
+// The ports by which the switches of a job's sources send to each of its targets. Switches that forward alike are read
+// together, as a bundle: in a healthy tree all leaves of a pod do, so the work is done once per pod, not per leaf.
 //
-// Switches are of one bundle where the same ports lead to the same switches (`like`) and their rows differ little from
-// that of one of them; where an entry differs, that is a deviation. Rows are compared whole when a job first comes by,
-// and what differs is kept: after that only one row of a bundle is read. One per tables; not for several threads.
+// Switches of one class (equal ports lead to equal switches) are in one bundle if their rows of the tables differ little
+// from that of the bundle's representative; an entry that differs is a deviation. A switch's row is compared as a whole
+// when the switch first occurs in a job, and the difference is kept: later jobs read the row of the representative only.
+// One per set of tables; not for several threads.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +18,12 @@ namespace railweave::fabric {
 class FirstHops {
  public:
   static constexpr std::uint32_t kNone = UINT32_MAX;
-  static constexpr std::uint16_t kUnset = UINT16_MAX - 1;  // of a bundle of one, towards its own targets
+  static constexpr std::uint16_t kUnset = UINT16_MAX - 1;  // of a bundle of one switch, towards its own targets
 
   struct Source {
     std::uint32_t sw = 0;
     std::uint32_t row = 0;                             // of the plane's tables
-    std::uint32_t like = 0;                            // equal where equal ports lead to equal switches
+    std::uint32_t switch_class = 0;                    // EgressMap::class_of()
     std::uint32_t first_column = 0, column_count = 0;  // destinations on the switch itself
   };
   struct Deviation {
@@ -31,18 +32,19 @@ class FirstHops {
   };
 
   FirstHops() = default;
-  FirstHops(std::size_t switches, std::size_t likes) : kin_(switches), chief_of_like_(likes, kNone) {}
+  FirstHops(std::size_t switches, std::size_t class_count)
+      : differences_(switches), representative_of_class_(class_count, kNone) {}
 
-  // columns: of the targets, ascending. own: by target, the source on whose switch it is, whose entry does not matter.
-  // O(bundles x targets + deviations), and O(row) for a switch that comes for the first time.
+  // columns: of the targets, ascending. own: by target, the source on the target's switch, whose entry does not matter.
+  // O(bundles x targets + deviations), and O(row) for a switch that occurs for the first time.
   void read(const PlaneTables& tables, std::span<const Source> sources, std::span<const std::uint32_t> columns,
             std::span<const std::uint32_t> own);
 
   [[nodiscard]] std::size_t bundles() const { return switch_.size(); }
   [[nodiscard]] std::uint32_t bundle_of(std::uint32_t source) const { return bundle_of_[source]; }
-  // A switch of which the bundle's ports are.
+  // The representative, whose ports port() gives.
   [[nodiscard]] std::uint32_t switch_of(std::size_t bundle) const { return switch_[bundle]; }
-  // Of all its members, but for deviations and the target's own source.
+  // Of all its members, except deviations and the target's own source.
   [[nodiscard]] std::uint16_t port(std::size_t bundle, std::size_t target) const {
     return ports_[bundle * targets_ + target];
   }
@@ -53,34 +55,35 @@ class FirstHops {
   [[nodiscard]] std::span<const Deviation> deviations() const { return deviations_; }
 
  private:
-  struct Kin {
-    std::uint32_t chief = kNone;         // in chiefs_: the switch from whose row this one's differs little
-    std::uint32_t first = 0, count = 0;  // in differing_: where it does, but for columns on either switch
+  struct Difference {                      // of a switch's row from its representative's
+    std::uint32_t representative = kNone;  // in representatives_
+    std::uint32_t first = 0, count = 0;    // in differing_, without the columns on either switch
   };
   struct Numbered {
     std::uint32_t token = 0;
     std::uint32_t number = 0;
   };
-  const Kin& kin_of(const PlaneTables& tables, const Source& source);
-  [[nodiscard]] bool compare(const PlaneTables& tables, const Source& source, const Source& chief);
-  std::uint32_t new_bundle(const PlaneTables& tables, const Source& chief, std::span<const std::uint32_t> columns);
+  struct TargetRange {
+    std::uint32_t first = 0, end = 0;
+  };
+  const Difference& difference_from_representative(const PlaneTables& tables, const Source& source);
+  [[nodiscard]] bool compare(const PlaneTables& tables, const Source& source, const Source& representative);
+  std::uint32_t new_bundle(const PlaneTables& tables, const Source& representative,
+                           std::span<const std::uint32_t> columns);
   void order_deviations();
 
-  // Of the tables.
-  std::vector<Kin> kin_;                      // by switch
-  std::vector<std::uint32_t> chief_of_like_;  // in chiefs_, the last one
-  std::vector<Source> chiefs_;
-  std::vector<std::uint32_t> differing_;
+  // Of the tables, kept from job to job.
+  std::vector<Difference> differences_;                 // by switch
+  std::vector<std::uint32_t> representative_of_class_;  // in representatives_, the newest one
+  std::vector<Source> representatives_;
+  std::vector<std::uint32_t> differing_;  // columns
   // Of a job.
   std::uint32_t token_ = 0;
-  std::vector<Numbered> bundle_of_chief_, target_of_column_;
+  std::vector<Numbered> bundle_of_representative_, target_of_column_;
   std::size_t targets_ = 0;
   std::vector<std::uint16_t> ports_;  // bundles x targets
   std::vector<std::uint32_t> switch_, bundle_of_, first_deviation_;
-  struct OnChief {
-    std::uint32_t first = 0, end = 0;  // targets
-  };
-  std::vector<OnChief> on_chief_;  // by bundle
+  std::vector<TargetRange> on_representative_;  // by bundle: targets on the representative itself
   std::vector<Deviation> deviations_, unordered_;
 };
 

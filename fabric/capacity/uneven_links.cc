@@ -1,23 +1,23 @@
-// Links that not the same sources cross towards every target: a second walk with sets spelled out, and a maximum flow.
+#include "fabric/capacity/uneven_links.h"
+
 #include <algorithm>
-#include <bit>
 
 #include "fabric/capacity/b_matching.h"
-#include "fabric/capacity/hose_load.h"
 #include "fabric/capacity/set_members.h"
 
 namespace railweave::fabric {
 namespace {
 
-using Set = std::vector<std::uint64_t>;  // of groups
+using GroupSet = std::vector<std::uint64_t>;
 
-// Sets of which each of `sets` is a union, and no two share a member: members alike in all count as one source.
-std::vector<Set> parts_of(const std::vector<Set>& sets) {
-  std::vector<Set> parts;
-  for (Set rest : sets) {
+// The coarsest partition in which each of `sets` is a union of parts. The groups of a part reach the same targets, so
+// they count as one source.
+std::vector<GroupSet> parts_of(const std::vector<GroupSet>& sets) {
+  std::vector<GroupSet> parts;
+  for (GroupSet rest : sets) {
     const std::size_t known = parts.size();
     for (std::size_t i = 0; i < known; ++i) {
-      Set both = parts[i];
+      GroupSet both = parts[i];
       bool some = false, all = true;
       for (std::size_t w = 0; w < both.size(); ++w) {
         both[w] &= rest[w];
@@ -34,7 +34,7 @@ std::vector<Set> parts_of(const std::vector<Set>& sets) {
   return parts;
 }
 
-bool overlap(const Set& a, const Set& b) {
+bool overlap(const GroupSet& a, const GroupSet& b) {
   for (std::size_t w = 0; w < a.size(); ++w) {
     if ((a[w] & b[w]) != 0) return true;
   }
@@ -43,185 +43,97 @@ bool overlap(const Set& a, const Set& b) {
 
 }  // namespace
 
-// Targets that the same groups reach over the link count as one.
-struct HoseLoads::Uneven {
-  std::uint32_t use = 0;
-  std::uint32_t last_target = kNone;
-  Set latest;
-  std::vector<Set> sets;
-  std::vector<std::int64_t> receive;  // by set
-
-  void open(std::uint32_t target, std::int64_t target_receive, std::size_t words) {
+UnevenLinks::Set& UnevenLinks::Link::towards(std::uint32_t target, std::int64_t target_receive_mbps,
+                                             std::size_t words) {
+  if (last_target != target) {
+    close();
     last_target = target;
+    last_receive_mbps = target_receive_mbps;
     latest.assign(words, 0);
-    latest_receive = target_receive;
   }
-  void close() {
-    if (last_target == kNone) return;
-    const auto at = std::ranges::find(sets, latest);
-    if (at != sets.end()) {
-      receive[static_cast<std::size_t>(at - sets.begin())] += latest_receive;
-    } else {
-      sets.push_back(latest);
-      receive.push_back(latest_receive);
-    }
-    last_target = kNone;
-  }
-
-  std::int64_t latest_receive = 0;
-};
-
-std::uint32_t HoseLoads::set_at(std::uint32_t sw) {
-  Arrival& arrival = arrivals_[sw];
-  if (arrival.token != arrival_token_) {
-    arrival = {arrival_token_, static_cast<std::uint32_t>(sets_.size())};
-    next_set_frontier_.push_back({sw, arrival.front});
-    sets_.resize(sets_.size() + words_);
-  }
-  return arrival.front;
+  return latest;
 }
 
-template <class Visit>
-void HoseLoads::walk_sets(PlaneId plane, std::uint32_t target, Visit visit) {
-  const PlaneTables& tables = tables_.plane(plane);
-  const RoutingScope& scope = tables_.scope();
-  const std::uint32_t own = own_[target], home = groups_[own].sw;
-  ++arrival_token_;
-  next_set_frontier_.clear();
-  sets_.clear();
-  const auto deviations = hops_.deviations(target);
-  for (std::size_t b = 0; b < hops_.bundles(); ++b) {
-    if (hops_.port(b, target) == FirstHops::kUnset) continue;
-    const std::uint32_t next = bundle_way(b, target).sw;
-    if (next == kNone || next == home) continue;
-    const std::uint32_t into = set_at(next);
-    for (std::size_t w = 0; w < words_; ++w) {
-      std::uint64_t members = bundle_sets_[b * words_ + w];
-      const auto without = [&](std::uint32_t group) {
-        if (group / 64 == w) members &= ~(std::uint64_t{1} << (group % 64));
-      };
-      without(own);
-      for (const auto& one : deviations) without(one.source);
-      sets_[into + w] |= members;
-    }
+void UnevenLinks::Link::close() {
+  if (last_target == PlaneHose::kNone) return;
+  const auto at = std::ranges::find(sets, latest);
+  if (at != sets.end()) {
+    receive_mbps[static_cast<std::size_t>(at - sets.begin())] += last_receive_mbps;
+  } else {
+    sets.push_back(latest);
+    receive_mbps.push_back(last_receive_mbps);
   }
-  for (const auto& one : deviations) {
-    const std::uint32_t next = way_out(groups_[one.source].sw, one.port).sw;
-    if (next == kNone || next == home) continue;
-    const std::uint32_t into = set_at(next);
-    sets_[into + one.source / 64] |= std::uint64_t{1} << (one.source % 64);
-  }
-  for (unsigned hop = 0; !next_set_frontier_.empty(); ++hop) {
-    std::swap(set_frontier_, next_set_frontier_);
-    next_set_frontier_.clear();
-    ++arrival_token_;
-    for (const auto [sw, from] : set_frontier_) {
-      const auto set = std::span(sets_).subspan(from, words_);
-      if (std::ranges::all_of(set, [](std::uint64_t word) { return word == 0; })) continue;
-      const Way way = way_out(sw, tables.at(scope.local(SwitchId(sw)), columns_[target]));
-      if (way.sw == kNone || hop > kMaxHops) {
-        visit(kNone, set);
-        continue;
-      }
-      visit(way.link, set);
-      if (way.sw == home) continue;
-      const std::uint32_t into = set_at(way.sw);  // may move `set`
-      for (std::size_t w = 0; w < words_; ++w) sets_[into + w] |= sets_[from + w];
-    }
-  }
+  last_target = PlaneHose::kNone;
 }
 
-void HoseLoads::note_losses(PlaneId plane) {
-  spell_sets();
-  for (const std::uint32_t target : lossy_) {
-    walk_sets(plane, target, [&](DirectedLink link, std::span<const std::uint64_t> set) {
-      if (link == kNone) for_each_member(set, [&](std::uint32_t group) { note_unrouted(target, group); });
-    });
-  }
-}
+void UnevenLinks::add(std::uint32_t use) { links_.push_back({.use = use}); }
 
-void HoseLoads::spell_sets() {
-  words_ = (groups_.size() + 63) / 64;
-  bundle_sets_.assign(hops_.bundles() * words_, 0);
-  for (std::uint32_t g = 0; g < groups_.size(); ++g) {
-    bundle_sets_[hops_.bundle_of(g) * words_ + g / 64] |= std::uint64_t{1} << (g % 64);
+void UnevenLinks::solve(SetWalk& walk, HoseMethod method, HoseLoad& result) {
+  link_of_use_.assign(uses_.all().size(), PlaneHose::kNone);
+  for (std::uint32_t i = 0; i < links_.size(); ++i) link_of_use_[links_[i].use] = i;
+  walk.start(hose_);
+  const std::vector<Entry> entering = entries();
+  for (std::uint32_t target = 0; target < hose_.targets().size(); ++target) {
+    add_entries(target, entering, walk.words());
+    add_passing(target, walk);
   }
-}
-
-void HoseLoads::finish_links(PlaneId plane, HoseMethod method, HoseLoad& result) {
-  std::vector<Uneven> uneven;
-  for (Use& use : uses_) {
-    use.close();
-    if (use.mixed || use.uneven) {
-      uneven.push_back({.use = static_cast<std::uint32_t>(&use - uses_.data())});
-      continue;
-    }
-    const std::int64_t load = std::min(use.every.send, use.receive);
-    if (load > 0) result.loads.push_back({use.link, load});
-  }
-  if (!uneven.empty()) solve_uneven(plane, method, uneven, result);
-}
-
-void HoseLoads::solve_uneven(PlaneId plane, HoseMethod method, std::vector<Uneven>& links, HoseLoad& result) {
-  spell_sets();
-  std::vector<std::uint32_t> uneven_of(uses_.size(), kNone);
-  struct Entry {  // a link by which a group enters the network while others pass
-    std::uint32_t link = 0, group = 0;
-    std::uint16_t port = 0;
-  };
-  std::vector<Entry> entries;
-  for (std::uint32_t i = 0; i < links.size(); ++i) uneven_of[links[i].use] = i;
-  for (std::uint32_t g = 0; g < groups_.size(); ++g) {
-    for (std::uint16_t port = 1; port < ports_; ++port) {
-      const Way way = way_out(groups_[g].sw, port);
-      if (way.sw == kNone || slots_[way.link].token != use_token_) continue;
-      const std::uint32_t use = slots_[way.link].use;
-      if (uses_[use].mixed) entries.push_back({uneven_of[use], g, port});
-    }
-  }
-  for (std::uint32_t target = 0; target < plane_targets_.size(); ++target) {
-    const std::int64_t receive = plane_targets_[target].receive;
-    const auto set_of = [&](Uneven& one) -> Set& {
-      if (one.last_target != target) {
-        one.close();
-        one.open(target, receive, words_);
-      }
-      return one.latest;
-    };
-    for (const Entry& entry : entries) {
-      if (own_[target] == entry.group) continue;
-      std::uint16_t port = hops_.port(hops_.bundle_of(entry.group), target);
-      for (const auto& one : hops_.deviations(target)) {
-        if (one.source == entry.group) port = one.port;
-      }
-      if (port == entry.port) set_of(links[entry.link])[entry.group / 64] |= std::uint64_t{1} << (entry.group % 64);
-    }
-    walk_sets(plane, target, [&](DirectedLink link, std::span<const std::uint64_t> set) {
-      if (link == kNone || slots_[link].token != use_token_) return;
-      const std::uint32_t at = uneven_of[slots_[link].use];
-      if (at == kNone) return;
-      Set& all = set_of(links[at]);
-      for (std::size_t w = 0; w < words_; ++w) all[w] |= set[w];
-    });
-  }
-  for (Uneven& one : links) {
+  for (Link& one : links_) {
     one.close();
     const std::int64_t load = largest_load(one, method);
-    if (load > 0) result.loads.push_back({uses_[one.use].link, load});
+    if (load > 0) result.loads.push_back({uses_.all()[one.use].link, load});
     result.flow_links += method == HoseMethod::exact ? 1 : 0;
   }
 }
 
-std::int64_t HoseLoads::largest_load(const Uneven& link, HoseMethod method) const {
+std::vector<UnevenLinks::Entry> UnevenLinks::entries() const {
+  std::vector<Entry> found;
+  for (std::uint32_t g = 0; g < hose_.groups().size(); ++g) {
+    for (std::uint16_t port = 1; port < hose_.port_count(); ++port) {
+      const auto next = hose_.egress().next_hop(hose_.groups()[g].sw, port);
+      if (next.sw == PlaneHose::kNone) continue;
+      const std::uint32_t use = uses_.find(next.link);
+      if (use != LinkUses::Use::kNone && uses_.all()[use].mixed) found.push_back({link_of_use_[use], g, port});
+    }
+  }
+  return found;
+}
+
+void UnevenLinks::add_entries(std::uint32_t target, const std::vector<Entry>& entries, std::size_t words) {
+  const FirstHops& first = hose_.first_hops();
+  for (const Entry& entry : entries) {
+    if (hose_.group_of(target) == entry.group) continue;
+    std::uint16_t port = first.port(first.bundle_of(entry.group), target);
+    for (const auto& one : first.deviations(target)) {
+      if (one.source == entry.group) port = one.port;
+    }
+    if (port != entry.port) continue;
+    Set& set = links_[entry.link].towards(target, hose_.targets()[target].receive_mbps, words);
+    set[entry.group / 64] |= std::uint64_t{1} << (entry.group % 64);
+  }
+}
+
+void UnevenLinks::add_passing(std::uint32_t target, SetWalk& walk) {
+  const std::int64_t receive = hose_.targets()[target].receive_mbps;
+  const std::size_t words = walk.words();
+  walk.walk(hose_, target, [&](DirectedLink link, SetWalk::Set set) {
+    if (link == PlaneHose::kNone) return;
+    const std::uint32_t use = uses_.find(link);
+    if (use == LinkUses::Use::kNone || link_of_use_[use] == PlaneHose::kNone) return;
+    Set& all = links_[link_of_use_[use]].towards(target, receive, words);
+    for (std::size_t w = 0; w < words; ++w) all[w] |= set[w];
+  });
+}
+
+std::int64_t UnevenLinks::largest_load(const Link& link, HoseMethod method) const {
   const std::vector<Set> parts = parts_of(link.sets);
   std::vector<std::int64_t> send;
   std::int64_t all_send = 0, all_receive = 0;
   for (const Set& part : parts) {
     send.push_back(0);
-    for_each_member(part, [&](std::uint32_t group) { send.back() += groups_[group].self.send; });
+    for_each_member(part, [&](std::uint32_t group) { send.back() += hose_.groups()[group].digest.send_mbps; });
     all_send += send.back();
   }
-  for (const std::int64_t receive : link.receive) all_receive += receive;
+  for (const std::int64_t receive : link.receive_mbps) all_receive += receive;
   if (method == HoseMethod::bound) return std::min(all_send, all_receive);
   std::vector<std::pair<std::uint32_t, std::uint32_t>> allowed;
   for (std::uint32_t p = 0; p < parts.size(); ++p) {
@@ -229,7 +141,7 @@ std::int64_t HoseLoads::largest_load(const Uneven& link, HoseMethod method) cons
       if (overlap(parts[p], link.sets[s])) allowed.emplace_back(p, s);
     }
   }
-  return max_b_matching(send, link.receive, allowed);
+  return max_b_matching(send, link.receive_mbps, allowed);
 }
 
 }  // namespace railweave::fabric
