@@ -3,17 +3,11 @@
 #include <cmath>
 #include <limits>
 
-#include "scheduler/placement/score/group_spans.h"
-
 namespace railweave::api {
 namespace {
 
 using scheduler::CommGroup;
 using scheduler::Prediction;
-
-// Milliseconds to the nanosecond; null where nothing arrives.
-Out ms(double us) { return std::isfinite(us) ? Out(std::round(us * 1e3) / 1e6) : Out(nullptr); }
-Out ms(const std::optional<double>& us) { return us ? ms(*us) : Out(nullptr); }
 
 double read_ms(ObjectReader& reader, std::string_view field) {
   const Json* value = reader.take(field);
@@ -25,15 +19,21 @@ double read_ms(ObjectReader& reader, std::string_view field) {
 
 }  // namespace
 
+Out ms_json(double us) { return std::isfinite(us) ? Out(std::round(us * 1e3) / 1e6) : Out(nullptr); }
+Out ms_json(const std::optional<double>& us) { return us ? ms_json(*us) : Out(nullptr); }
+
 Out to_json(const Prediction& prediction) {
   Out by_group = Out::object();
   for (std::size_t g = 0; g < scheduler::kCommGroups; ++g) {
     const double us = prediction.by_group_us[g];
-    if (us > 0) by_group[std::string(to_string(static_cast<CommGroup>(g)))] = ms(us);
+    if (us > 0) by_group[std::string(to_string(static_cast<CommGroup>(g)))] = ms_json(us);
   }
-  return {{"stepMs", ms(prediction.step_us)},       {"communicationMs", ms(prediction.communication_us)},
-          {"exposedMs", ms(prediction.exposed_us)}, {"byGroup", by_group},
-          {"assumed", prediction.assumed},          {"reachable", prediction.reachable},
+  return {{"stepMs", ms_json(prediction.step_us)},
+          {"communicationMs", ms_json(prediction.communication_us)},
+          {"exposedMs", ms_json(prediction.exposed_us)},
+          {"byGroup", by_group},
+          {"assumed", prediction.assumed},
+          {"reachable", prediction.reachable},
           {"generation", prediction.generation}};
 }
 
@@ -60,34 +60,6 @@ Result<Prediction> prediction_from_json(const Json& value, const std::string& po
   reader.read("generation", prediction.generation);
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   return prediction;
-}
-
-Out alternatives_to_json(const std::vector<scheduler::Alternative>& alternatives) {
-  Out list = Out::array();
-  for (const auto& alternative : alternatives) {
-    list.push_back({{"change", alternative.change},
-                    {"stepMs", ms(alternative.step_us)},
-                    {"communicationMs", ms(alternative.communication_us)},
-                    {"withContention",
-                     {{"basis", "bundles"},
-                      {"stepMs", ms(alternative.shared_step_us)},
-                      {"communicationMs", ms(alternative.shared_communication_us)}}}});
-  }
-  return list;
-}
-
-Out groups_to_json(const scheduler::PlacementFabric& fabric, const scheduler::Parallelism& parallelism,
-                   const scheduler::Placement& placement) {
-  Out groups = Out::object();
-  for (const auto& span : scheduler::group_spans(fabric, parallelism, placement.gpu_of_rank)) {
-    Out& group = groups[std::string(to_string(span.group))];
-    group = {{"count", span.count},
-             {"ranks", span.members},
-             {"worst", fabric::to_string(span.worst)},
-             {"domains", span.domains}};
-    if (span.group == CommGroup::data) group["sameRail"] = placement.data_rings_on_rails;
-  }
-  return groups;
 }
 
 }  // namespace railweave::api

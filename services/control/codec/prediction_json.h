@@ -1,20 +1,20 @@
 // Predicted times <-> JSON values, for answers and the journal alike.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "scheduler/placement/fit/placement.h"
-#include "scheduler/placement/fit/placement_fabric.h"
 #include "services/json/json_out.h"
 #include "services/json/strict_json.h"
 
 namespace railweave::api {
 
+// Milliseconds to the nanosecond; null: unknown, or no traffic arrives.
+Out ms_json(double us);
+Out ms_json(const std::optional<double>& us);
+
 Out to_json(const scheduler::Prediction& prediction);
 Result<scheduler::Prediction> prediction_from_json(const Json& value, const std::string& pointer);
-
-Out alternatives_to_json(const std::vector<scheduler::Alternative>& alternatives);
-
-// How far each kind of group reaches.
-Out groups_to_json(const scheduler::PlacementFabric& fabric, const scheduler::Parallelism& parallelism,
-                   const scheduler::Placement& placement);
 
 }  // namespace railweave::api

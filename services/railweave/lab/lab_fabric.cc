@@ -3,10 +3,10 @@
 
 #include "fabric/topology/checks/checks.h"
 #include "services/railweave/lab/fabric_file.h"
+#include "services/railweave/lab/fabric_report.h"
 #include "services/railweave/lab/lab_commands.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/views/fabric.h"
-#include "services/rest/json/fabric.h"
 
 namespace railweave::cli {
 namespace {
@@ -15,8 +15,7 @@ void run(Session& session, const FabricFileOptions& options, const std::string& 
   Output& output = session.output;
   const FabricFile file = read_fabric_file(options);
   const auto findings = fabric::check_fabric(*file.topology);
-  const Json answer =
-      value_or_fail(parse_json(api::write_lab_fabric(fabric::summarize(*file.topology), findings, file.read_ms)));
+  const Json answer = fabric_report(fabric::summarize(*file.topology), findings, file.read_ms);
   session.exit_code = exit_code_of_findings(list(answer, "findings"), fail_on);
   if (output.is_document()) return output.document(answer);
   print_fabric_summary(output, answer);

@@ -6,11 +6,12 @@
 #include "services/railweave/commands/job_request.h"
 #include "services/railweave/lab/fabric_file.h"
 #include "services/railweave/lab/lab_commands.h"
+#include "services/railweave/lab/placement_report.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/views/placement.h"
 #include "services/railweave/views/ranks.h"
-#include "services/rest/json/job.h"
 #include "services/rest/json/job_spec.h"
+#include "services/rest/json/placement_value.h"
 
 namespace railweave::cli {
 namespace {
@@ -61,7 +62,7 @@ void run(Session& session, const LabPlaceOptions& options) {
   scheduler::Placer placer(fabric);
   const auto [result, place_us] = place(placer, spec);
   session.exit_code = exit_code_of_outcome(api::to_string(result.outcome));
-  const Json answer = value_or_fail(parse_json(api::write_lab_placement(spec, result, *fabric, place_us)));
+  const Json answer = placement_report(spec, result, *fabric, place_us);
   if (output.is_document()) {
     output.document(answer);
   } else {

@@ -141,7 +141,7 @@ void run(Session& session, const LabRouteOptions& options) {
   if (!options.subnet.empty()) {
     write_file_or_stdout(output, options.subnet, fabric::write_subnet_list(routed.view, routed.routing.tables.scope()));
   }
-  const Json answer = value_or_fail(parse_json(api::write_lab_route(routed.report, *file.topology)));
+  const Json answer = to_json(routed.report, *file.topology);
   session.exit_code = exit_code_of_findings(list(answer, "findings"), options.fail_on);
   if (output.is_document()) return output.document(answer);
   print(output, answer);

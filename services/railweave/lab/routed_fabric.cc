@@ -65,7 +65,7 @@ std::size_t differing_entries(const fabric::ForwardingTables& a, const fabric::F
   return count;
 }
 
-api::LabComparison compare(const RouteRequest& request, const FabricView& view, const Routing& routing) {
+TableComparison compare(const RouteRequest& request, const FabricView& view, const Routing& routing) {
   const std::string text = value_or_fail(read_input(request.against, kMaxTablesFileBytes));
   std::string subnet;
   if (!request.against_subnet.empty()) subnet = value_or_fail(read_input(request.against_subnet, kMaxTablesFileBytes));
@@ -75,7 +75,7 @@ api::LabComparison compare(const RouteRequest& request, const FabricView& view, 
     error.location = source_name(request.against) + (error.location.empty() ? "" : ", " + error.location);
     throw CommandFailure(std::move(error));
   }
-  api::LabComparison other;
+  TableComparison other;
   other.source = source_name(request.against);
   other.entries = read->entries;
   other.unknown_switches = read->unknown_switches;
@@ -85,8 +85,8 @@ api::LabComparison compare(const RouteRequest& request, const FabricView& view, 
   return other;
 }
 
-api::LabMultipath spread(const FabricView& view, const Routing& routing) {
-  api::LabMultipath multipath;
+MultipathReport spread(const FabricView& view, const Routing& routing) {
+  MultipathReport multipath;
   const Stopwatch make_watch;
   const fabric::PathSets sets = value_or_fail(fabric::make_path_sets(routing));
   multipath.make_ms = make_watch.ms();
@@ -103,7 +103,7 @@ api::LabMultipath spread(const FabricView& view, const Routing& routing) {
   return multipath;
 }
 
-void add_counts(const fabric::RoutingScope& scope, api::LabRoute& report) {
+void add_counts(const fabric::RoutingScope& scope, RouteReport& report) {
   report.switches = scope.topology().switches().size();
   report.destinations = scope.destinations().size();
   for (const fabric::PlaneId id : scope.planes()) {
@@ -128,7 +128,7 @@ void append(std::vector<fabric::Finding>& to, const std::vector<fabric::Finding>
 
 RoutedFabric route_fabric(const fabric::TopologyPtr& topology, const RouteRequest& request) {
   RoutedFabric routed{FabricView(topology), {}, {}};
-  api::LabRoute& report = routed.report;
+  RouteReport& report = routed.report;
   if (topology->switches().empty()) {
     throw CommandFailure(Error{ErrorKind::invalid, "lab.nothingToRoute", "the fabric has no switches", {}, {}});
   }

@@ -10,7 +10,7 @@
 
 #include "fabric/routing/plane/routing_engine.h"
 #include "fabric/topology/topology.h"
-#include "services/rest/json/lab_route.h"
+#include "services/railweave/lab/route_report.h"
 
 namespace railweave::cli {
 
@@ -26,7 +26,7 @@ struct RouteRequest {
 struct RoutedFabric {
   fabric::FabricView view;  // after the failures
   fabric::Routing routing;
-  api::LabRoute report;
+  RouteReport report;
 };
 
 // Throws CommandFailure.

@@ -3,10 +3,10 @@
 #include "fabric/formats/infiniband/ibsim.h"
 #include "fabric/formats/native/native_json.h"
 #include "fabric/topology/checks/checks.h"
+#include "services/railweave/lab/fabric_report.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/output_file.h"
 #include "services/railweave/views/fabric.h"
-#include "services/rest/json/fabric.h"
 
 namespace railweave::cli {
 
@@ -24,9 +24,7 @@ void write_fabric_file(Output& output, const fabric::Topology& topology, const W
   write_file_or_stdout(output, options.path,
                        options.format == "ibsim" ? fabric::write_ibsim(topology) : fabric::write_native_json(topology));
   if (options.path.empty() || options.path == "-") return;
-  Json summary = value_or_fail(parse_json(api::write_lab_fabric(fabric::summarize(topology), {}, 0)));
-  summary.erase("findings");
-  summary.erase("readMs");
+  const Json summary = fabric_report(fabric::summarize(topology));
   if (output.is_document()) return output.document(summary);
   print_fabric_summary(output, summary);
 }

@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "services/rest/json/drain_value.h"
-#include "services/rest/json/findings_value.h"
+#include "services/rest/json/fabric_value.h"
 #include "services/rest/json/link_value.h"
 
 namespace railweave::api {
@@ -14,29 +14,6 @@ using namespace fabric;  // NOLINT: every name here is the fabric's
 template <class IdType>
 Out name_or_null(const Topology& topology, IdType id) {
   return id ? Out(topology.name(id)) : Out(nullptr);
-}
-
-Out summary_json(const FabricSummary& summary) {
-  Out value{{"hosts", summary.hosts},
-            {"gpus", summary.gpus},
-            {"switches", summary.switches},
-            {"leaves", summary.leaves},
-            {"hostPorts", summary.host_ports},
-            {"hostLinks", summary.host_links},
-            {"interSwitchLinks", summary.inter_switch_links},
-            {"aggregationNodes", summary.aggregation_nodes},
-            {"routers", summary.routers},
-            {"components", summary.components},
-            {"tiers", summary.tiers},
-            {"rails", summary.rails},
-            {"railsInferred", summary.rails_inferred},
-            {"railConfidence", summary.rail_confidence},
-            {"hostsShortOfRail", summary.hosts_short_of_rail},
-            {"racks", summary.racks},
-            {"subnets", summary.subnets},
-            {"nvlinkDomains", summary.nvlink_domains}};
-  if (summary.sites > 0) value["sites"] = summary.sites;
-  return value;
 }
 
 Out port_json(const Topology& topology, PortId port) {
@@ -85,20 +62,13 @@ std::string write_fabric(const ClusterState& state) {
             {"digest", state.accepted.digest},
             {"version", state.accepted.version},
             {"freeGpus", state.free_gpus}};
-  value.update(summary_json(summarize(state.topology())));
+  value.update(fabric_summary_json(summarize(state.topology())));
   value["seq"] = state.seq;
   return dump(value);
 }
 
 std::string write_findings(const std::vector<Finding>& findings) {
   return dump(Out{{"findings", findings_json(findings)}});
-}
-
-std::string write_lab_fabric(const FabricSummary& summary, const std::vector<Finding>& findings, double read_ms) {
-  Out value = summary_json(summary);
-  value["findings"] = findings_json(findings);
-  value["readMs"] = read_ms;
-  return dump(value);
 }
 
 namespace {

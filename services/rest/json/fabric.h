@@ -23,10 +23,6 @@ std::string write_nvlink_domain(const ClusterState& state, fabric::NvlinkDomainI
 std::string write_rail(const ClusterState& state, fabric::RailId rail, std::size_t ports);
 std::string write_rack(const ClusterState& state, fabric::RackId rack, std::size_t nodes);
 
-// What `railweave lab fabric -o json` prints.
-std::string write_lab_fabric(const fabric::FabricSummary& summary, const std::vector<fabric::Finding>& findings,
-                             double read_ms);
-
 std::string_view to_string(fabric::HostKind kind);
 std::string_view to_string(fabric::SubnetKind kind);
 

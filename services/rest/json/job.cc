@@ -1,17 +1,16 @@
 #include "services/rest/json/job.h"
 
 #include <algorithm>
-#include <set>
 
 #include "scheduler/placement/rank_map.h"
 #include "services/control/codec/job_spec_json.h"
-#include "services/control/codec/prediction_json.h"
 #include "services/json/digest.h"
 #include "services/json/time_text.h"
 #include "services/rest/json/contention_value.h"
 #include "services/rest/json/guarantee.h"
 #include "services/rest/json/guarantee_value.h"
 #include "services/rest/json/job_value.h"
+#include "services/rest/json/placement_value.h"
 #include "services/rest/json/rate_value.h"
 
 namespace railweave::api {
@@ -21,96 +20,7 @@ using scheduler::JobSpec;
 using scheduler::Outcome;
 using scheduler::PlacementFabric;
 using scheduler::PlacementResult;
-using scheduler::Rank;
 using scheduler::RankMap;
-
-Out rank_json(const PlacementFabric& fabric, const Rank& rank) {
-  const auto& topology = fabric.topology();
-  Out nics = Out::array();
-  for (const auto& nic : rank.nics) {
-    nics.push_back({{"device", topology.device(nic.hca)},
-                    {"port", topology.port_text(nic.port)},
-                    {"rail", nic.rail ? Out(nic.rail.index()) : Out(nullptr)}});
-  }
-  Out value{{"rank", rank.rank}, {"node", topology.name(rank.host)}, {"gpu", rank.local_gpu}, {"nics", nics}};
-  if (rank.nics_assumed) value["nicsAssumed"] = true;
-  value["dp"] = rank.at.dp;
-  value["pp"] = rank.at.pp;
-  value["cp"] = rank.at.cp;
-  value["ep"] = rank.at.ep;
-  value["tp"] = rank.at.tp;
-  return value;
-}
-
-Out ranks_json(const RankMap& map, const PlacementFabric& fabric, std::uint64_t from, std::uint64_t count) {
-  Out list = Out::array();
-  const std::uint64_t end = std::min<std::uint64_t>(map.size(), from + count);
-  for (std::uint64_t rank = from; rank < end; ++rank) list.push_back(rank_json(fabric, map[rank]));
-  return list;
-}
-
-Out idle_json(const scheduler::Placement& placement, const fabric::Topology& topology) {
-  Out nodes = Out::array();
-  fabric::HostId last;
-  for (const auto gpu : placement.idle_gpus) {
-    const auto host = topology.host(gpu);
-    if (host != last) nodes.push_back({{"node", topology.name(host)}, {"gpus", Out::array()}});
-    last = host;
-    nodes.back()["gpus"].push_back(topology.local_index(gpu));
-  }
-  return {{"gpus", placement.idle_gpus.size()}, {"nodes", nodes}};
-}
-
-// Names of the sites of its ranks, in their order.
-Out sites_json(const scheduler::Placement& placement, const fabric::Topology& topology) {
-  std::set<fabric::SiteId> sites;
-  for (const auto gpu : placement.gpu_of_rank) {
-    if (const auto site = topology.site(topology.host(gpu))) sites.insert(site);
-  }
-  Out names = Out::array();
-  for (const auto site : sites) names.push_back(topology.name(site));
-  return names;
-}
-
-Out placement_json(const scheduler::Placement& placement, const fabric::Topology& topology) {
-  Out value{{"level", fabric::to_string(placement.level)},
-            {"nodesUsed", placement.nodes_used},
-            {"domainsUsed", placement.domains_used},
-            {"groupsAtLevel", placement.groups_at_level},
-            {"dataRingsOnRails", placement.data_rings_on_rails}};
-  if (!topology.sites().empty()) value["sites"] = sites_json(placement, topology);
-  if (!placement.idle_gpus.empty()) value["idle"] = idle_json(placement, topology);
-  return value;
-}
-
-Out explanation_json(const scheduler::Explanation& explanation) {
-  Out levels = Out::array();
-  for (const auto& level : explanation.levels) {
-    levels.push_back({{"level", fabric::to_string(level.level)},
-                      {"groups", level.groups},
-                      {"groupsThatFit", level.groups_fit},
-                      {"bestBlocks", level.best_blocks},
-                      {"bestBlocksWhenEmpty", level.best_blocks_empty}});
-  }
-  Out excluded = Out::array();
-  for (const auto& exclusion : explanation.excluded) {
-    excluded.push_back({{"reason", exclusion.reason}, {"nodes", exclusion.nodes}, {"examples", exclusion.examples}});
-  }
-  Out counterfactuals = Out::array();
-  for (const auto& counterfactual : explanation.counterfactuals) {
-    counterfactuals.push_back({{"change", counterfactual.change}, {"outcome", to_string(counterfactual.outcome)}});
-  }
-  return {{"level", fabric::to_string(explanation.level)},
-          {"blockGpus", explanation.block_gpus},
-          {"needed", explanation.blocks_needed},
-          {"fits", explanation.blocks_fit},
-          {"totalGpus", explanation.total_gpus},
-          {"freeGpus", explanation.free_gpus},
-          {"strandedGpus", explanation.stranded_gpus},
-          {"levels", levels},
-          {"excluded", excluded},
-          {"counterfactuals", counterfactuals}};
-}
 
 Out result_json(const PlacementResult& result, const fabric::Topology& topology) {
   Out value{{"outcome", to_string(result.outcome)}};
@@ -164,18 +74,6 @@ Out job_line_json(const control::Job& job) {
   return value;
 }
 
-std::string_view to_string(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::placed:
-      return "placed";
-    case Outcome::not_now:
-      return "notNow";
-    case Outcome::never:
-      return "never";
-  }
-  return "";
-}
-
 std::string write_explanation(const scheduler::Explanation& explanation) { return dump(explanation_json(explanation)); }
 
 std::string write_placement(const JobSpec& spec, const PlacementResult& result, const PlacementFabric& fabric,
@@ -187,10 +85,10 @@ std::string write_placement(const JobSpec& spec, const PlacementResult& result, 
     Out ranks{{"count", map.size()}};
     if (with_ranks) ranks["items"] = ranks_json(map, fabric, 0, map.size());
     value["ranks"] = std::move(ranks);
-    value["groups"] = groups_to_json(fabric, spec.parallelism, result.placement);
-    value["predicted"] = result.placement.predicted ? to_json(*result.placement.predicted) : Out(nullptr);
+    value["groups"] = groups_json(fabric, spec.parallelism, result.placement);
+    value["predicted"] = predicted_json(result.placement);
     value["withContention"] = contention == nullptr ? Out(nullptr) : to_json(*contention);
-    value["alternatives"] = alternatives_to_json(result.alternatives);
+    value["alternatives"] = alternatives_json(result.alternatives);
     value["guarantee"] = promise.guarantee != nullptr ? guarantee_out(*promise.guarantee) : Out(nullptr);
     value["reservation"] = reservation_json(promise);
     value["qos"] = qos_json(promise);
@@ -221,8 +119,8 @@ std::string write_job(const control::Job& job, const PlacementFabric& fabric, co
   value["outcome"] = job.state == control::JobState::queued ? "queued" : "placed";
   value["spec"] = to_json(job.spec);
   value["placement"] = has_place(job) ? placement_json(job.placement, fabric.topology()) : Out(nullptr);
-  value["groups"] = has_place(job) ? groups_to_json(fabric, job.spec.parallelism, job.placement) : Out(nullptr);
-  value["predicted"] = job.placement.predicted ? to_json(*job.placement.predicted) : Out(nullptr);
+  value["groups"] = has_place(job) ? groups_json(fabric, job.spec.parallelism, job.placement) : Out(nullptr);
+  value["predicted"] = predicted_json(job.placement);
   value["withContention"] = contention == nullptr ? Out(nullptr) : to_json(*contention);
   value["waits"] = waits == nullptr ? Out(nullptr) : to_json(*waits);
   value["notBefore"] = time_or_null(job.not_before_us);
@@ -260,28 +158,6 @@ std::string write_ranks(const control::Job& job, const PlacementFabric& fabric, 
   page["nextCursor"] = more ? Out(std::to_string(from + count)) : Out(nullptr);
   page["seq"] = seq;
   return dump(page);
-}
-
-std::string write_lab_placement(const JobSpec& spec, const PlacementResult& result, const PlacementFabric& fabric,
-                                double place_us) {
-  Out value{{"outcome", to_string(result.outcome)}};
-  const bool placed = result.outcome == Outcome::placed;
-  value["reason"] = placed ? std::string() : result.explanation.message;
-  if (placed) {
-    const RankMap map(fabric, spec.parallelism, result.placement.gpu_of_rank);
-    value["ranks"] = ranks_json(map, fabric, 0, map.size());
-    value.update(placement_json(result.placement, fabric.topology()));
-    value["groups"] = groups_to_json(fabric, spec.parallelism, result.placement);
-    value["predicted"] = result.placement.predicted ? to_json(*result.placement.predicted) : Out(nullptr);
-  } else {
-    value["ranks"] = Out::array();
-    value["domainsUsed"] = 0;
-    value["level"] = nullptr;
-    value["code"] = result.explanation.code;
-    value["explanation"] = explanation_json(result.explanation);
-  }
-  value["placeUs"] = place_us;
-  return dump(value);
 }
 
 }  // namespace railweave::api

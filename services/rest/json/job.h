@@ -35,7 +35,6 @@ std::string write_placement(const scheduler::JobSpec& spec, const scheduler::Pla
 
 // The explanation alone, as problem details carry it ("explanation" member).
 std::string write_explanation(const scheduler::Explanation& explanation);
-std::string_view to_string(scheduler::Outcome outcome);  // "placed", "notNow", "never"
 
 // A job as POST /v1/jobs and GET /v1/jobs/{id} answer it. waits: why, as of the queue's last cycle; contention: beside
 // other placed jobs; null: not known.
@@ -50,9 +49,5 @@ std::string write_job_line(const control::Job& job);
 // rank's environment has to say.
 std::string write_ranks(const control::Job& job, const scheduler::PlacementFabric& fabric, std::uint64_t from,
                         std::uint64_t count, std::uint64_t seq, const std::optional<ClassMarks>& marks = std::nullopt);
-
-// What `railweave lab place -o json` prints.
-std::string write_lab_placement(const scheduler::JobSpec& spec, const scheduler::PlacementResult& result,
-                                const scheduler::PlacementFabric& fabric, double place_us);
 
 }  // namespace railweave::api

@@ -4,7 +4,7 @@
 
 #include "services/json/json_out.h"
 #include "services/json/strict_json.h"
-#include "services/rest/json/findings_value.h"
+#include "services/rest/json/fabric_value.h"
 #include "services/rest/json/routing_value.h"
 
 namespace railweave::api {

@@ -1,26 +1,24 @@
-#include "services/rest/json/lab_route.h"
+#include "services/railweave/lab/route_report.h"
 
 #include "services/json/json_out.h"
-#include "services/rest/json/findings_value.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/rest/json/fabric_value.h"
 #include "services/rest/json/routing_value.h"
 
-namespace railweave::api {
+namespace railweave::cli {
 
 namespace {
 
-using fabric::AuditReport;
-using fabric::Topology;
-
-void add_audit(Out& value, const AuditReport& audit, const Topology& topology) {
+void add_audit(Json& value, const fabric::AuditReport& audit, const fabric::Topology& topology) {
   value["unreachablePairs"] = audit.unreachable_pairs;
   value["creditLoops"] = audit.credit_loops;
   value["maxLinkLoad"] = audit.max_link_load;
-  value["maxLink"] = directed_link_json(topology, audit.max_link);
+  value["maxLink"] = api::directed_link_json(topology, audit.max_link);
   value["maxLinkLoadHosts"] = audit.max_link_load_hosts;
-  value["maxLinkHosts"] = directed_link_json(topology, audit.max_link_hosts);
+  value["maxLinkHosts"] = api::directed_link_json(topology, audit.max_link_hosts);
 }
 
-Out multipath_json(const LabMultipath& multipath, const Topology& topology) {
+Json multipath_json(const MultipathReport& multipath, const fabric::Topology& topology) {
   const auto& report = multipath.report;
   return {{"sound", report.verified()},
           {"pairs", report.pairs},
@@ -30,7 +28,7 @@ Out multipath_json(const LabMultipath& multipath, const Topology& topology) {
           {"creditLoop", report.credit_loop},
           {"mostMembers", report.most_members},
           {"maxLinkLoadHosts", report.max_link_load_hosts},
-          {"maxLinkHosts", directed_link_json(topology, report.max_link_hosts)},
+          {"maxLinkHosts", api::directed_link_json(topology, report.max_link_hosts)},
           {"hashedFlows", multipath.flows},
           {"hashedMembers", multipath.members},
           {"collisionFactor", multipath.collision_factor},
@@ -40,15 +38,15 @@ Out multipath_json(const LabMultipath& multipath, const Topology& topology) {
 
 }  // namespace
 
-std::string write_lab_route(const LabRoute& route, const Topology& topology) {
-  Out value{{"engine", route.engine},
-            {"engineReason", route.engine_reason},
-            {"switches", route.switches},
-            {"endPorts", route.end_ports},
-            {"hostPorts", route.host_ports},
-            {"planes", route.planes},
-            {"destinations", route.destinations},
-            {"pairs", route.audit.pairs}};
+Json to_json(const RouteReport& route, const fabric::Topology& topology) {
+  Json value{{"engine", route.engine},
+             {"engineReason", route.engine_reason},
+             {"switches", route.switches},
+             {"endPorts", route.end_ports},
+             {"hostPorts", route.host_ports},
+             {"planes", route.planes},
+             {"destinations", route.destinations},
+             {"pairs", route.audit.pairs}};
   add_audit(value, route.audit, topology);
   value["cutOffPairs"] = route.audit.cut_off_pairs;
   value["loopingPairs"] = route.audit.looping_pairs;
@@ -60,7 +58,7 @@ std::string write_lab_route(const LabRoute& route, const Topology& topology) {
   value["sound"] = route.audit.verified();
   value["failedLinks"] = route.failed_links;
   value["healthy"] = nullptr;
-  if (route.healthy) add_audit(value["healthy"] = Out::object(), *route.healthy, topology);
+  if (route.healthy) add_audit(value["healthy"] = Json::object(), *route.healthy, topology);
   value["incremental"] = route.incremental;
   value["changedEntries"] = route.changed_entries;
   value["changedBlocks"] = route.changed_blocks;
@@ -73,21 +71,21 @@ std::string write_lab_route(const LabRoute& route, const Topology& topology) {
   value["auditMs"] = route.audit_ms;
   value["peakMiB"] = route.peak_mib;
   value["tablesMiB"] = route.tables_mib;
-  value["tablesDigest"] = digest_text(route.digest);
+  value["tablesDigest"] = api::digest_text(route.digest);
   value["against"] = nullptr;
   if (route.against) {
-    Out other{{"source", route.against->source},
-              {"entries", route.against->entries},
-              {"differingEntries", route.against->differing_entries},
-              {"unknownSwitches", route.against->unknown_switches},
-              {"unknownLids", route.against->unknown_lids}};
+    Json other{{"source", route.against->source},
+               {"entries", route.against->entries},
+               {"differingEntries", route.against->differing_entries},
+               {"unknownSwitches", route.against->unknown_switches},
+               {"unknownLids", route.against->unknown_lids}};
     add_audit(other, route.against->audit, topology);
     value["against"] = std::move(other);
   }
   value["multipath"] = nullptr;
   if (route.multipath) value["multipath"] = multipath_json(*route.multipath, topology);
-  value["findings"] = findings_json(route.findings);
-  return dump(value);
+  value["findings"] = api::findings_json(route.findings);
+  return value_or_fail(parse_json(api::dump(value)));
 }
 
-}  // namespace railweave::api
+}  // namespace railweave::cli

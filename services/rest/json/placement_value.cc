@@ -1,0 +1,152 @@
+#include "services/rest/json/placement_value.h"
+
+#include <algorithm>
+#include <set>
+
+#include "scheduler/placement/score/group_spans.h"
+#include "services/control/codec/prediction_json.h"
+
+namespace railweave::api {
+
+using scheduler::Outcome;
+using scheduler::PlacementFabric;
+using scheduler::Rank;
+using scheduler::RankMap;
+
+namespace {
+
+Out rank_json(const PlacementFabric& fabric, const Rank& rank) {
+  const auto& topology = fabric.topology();
+  Out nics = Out::array();
+  for (const auto& nic : rank.nics) {
+    nics.push_back({{"device", topology.device(nic.hca)},
+                    {"port", topology.port_text(nic.port)},
+                    {"rail", nic.rail ? Out(nic.rail.index()) : Out(nullptr)}});
+  }
+  Out value{{"rank", rank.rank}, {"node", topology.name(rank.host)}, {"gpu", rank.local_gpu}, {"nics", nics}};
+  if (rank.nics_assumed) value["nicsAssumed"] = true;
+  value["dp"] = rank.at.dp;
+  value["pp"] = rank.at.pp;
+  value["cp"] = rank.at.cp;
+  value["ep"] = rank.at.ep;
+  value["tp"] = rank.at.tp;
+  return value;
+}
+
+Out idle_json(const scheduler::Placement& placement, const fabric::Topology& topology) {
+  Out nodes = Out::array();
+  fabric::HostId last;
+  for (const auto gpu : placement.idle_gpus) {
+    const auto host = topology.host(gpu);
+    if (host != last) nodes.push_back({{"node", topology.name(host)}, {"gpus", Out::array()}});
+    last = host;
+    nodes.back()["gpus"].push_back(topology.local_index(gpu));
+  }
+  return {{"gpus", placement.idle_gpus.size()}, {"nodes", nodes}};
+}
+
+// Names of the sites of its ranks, in their order.
+Out sites_json(const scheduler::Placement& placement, const fabric::Topology& topology) {
+  std::set<fabric::SiteId> sites;
+  for (const auto gpu : placement.gpu_of_rank) {
+    if (const auto site = topology.site(topology.host(gpu))) sites.insert(site);
+  }
+  Out names = Out::array();
+  for (const auto site : sites) names.push_back(topology.name(site));
+  return names;
+}
+
+}  // namespace
+
+std::string_view to_string(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::placed:
+      return "placed";
+    case Outcome::not_now:
+      return "notNow";
+    case Outcome::never:
+      return "never";
+  }
+  return "";
+}
+
+Out placement_json(const scheduler::Placement& placement, const fabric::Topology& topology) {
+  Out value{{"level", fabric::to_string(placement.level)},
+            {"nodesUsed", placement.nodes_used},
+            {"domainsUsed", placement.domains_used},
+            {"groupsAtLevel", placement.groups_at_level},
+            {"dataRingsOnRails", placement.data_rings_on_rails}};
+  if (!topology.sites().empty()) value["sites"] = sites_json(placement, topology);
+  if (!placement.idle_gpus.empty()) value["idle"] = idle_json(placement, topology);
+  return value;
+}
+
+Out explanation_json(const scheduler::Explanation& explanation) {
+  Out levels = Out::array();
+  for (const auto& level : explanation.levels) {
+    levels.push_back({{"level", fabric::to_string(level.level)},
+                      {"groups", level.groups},
+                      {"groupsThatFit", level.groups_fit},
+                      {"bestBlocks", level.best_blocks},
+                      {"bestBlocksWhenEmpty", level.best_blocks_empty}});
+  }
+  Out excluded = Out::array();
+  for (const auto& exclusion : explanation.excluded) {
+    excluded.push_back({{"reason", exclusion.reason}, {"nodes", exclusion.nodes}, {"examples", exclusion.examples}});
+  }
+  Out counterfactuals = Out::array();
+  for (const auto& counterfactual : explanation.counterfactuals) {
+    counterfactuals.push_back({{"change", counterfactual.change}, {"outcome", to_string(counterfactual.outcome)}});
+  }
+  return {{"level", fabric::to_string(explanation.level)},
+          {"blockGpus", explanation.block_gpus},
+          {"needed", explanation.blocks_needed},
+          {"fits", explanation.blocks_fit},
+          {"totalGpus", explanation.total_gpus},
+          {"freeGpus", explanation.free_gpus},
+          {"strandedGpus", explanation.stranded_gpus},
+          {"levels", levels},
+          {"excluded", excluded},
+          {"counterfactuals", counterfactuals}};
+}
+
+Out ranks_json(const RankMap& map, const PlacementFabric& fabric, std::uint64_t from, std::uint64_t count) {
+  Out list = Out::array();
+  const std::uint64_t end = std::min<std::uint64_t>(map.size(), from + count);
+  for (std::uint64_t rank = from; rank < end; ++rank) list.push_back(rank_json(fabric, map[rank]));
+  return list;
+}
+
+Out groups_json(const scheduler::PlacementFabric& fabric, const scheduler::Parallelism& parallelism,
+                const scheduler::Placement& placement) {
+  Out groups = Out::object();
+  for (const auto& span : scheduler::group_spans(fabric, parallelism, placement.gpu_of_rank)) {
+    Out& group = groups[std::string(to_string(span.group))];
+    group = {{"count", span.count},
+             {"ranks", span.members},
+             {"worst", fabric::to_string(span.worst)},
+             {"domains", span.domains}};
+    if (span.group == scheduler::CommGroup::data) group["sameRail"] = placement.data_rings_on_rails;
+  }
+  return groups;
+}
+
+Out predicted_json(const scheduler::Placement& placement) {
+  return placement.predicted ? to_json(*placement.predicted) : Out(nullptr);
+}
+
+Out alternatives_json(const std::vector<scheduler::Alternative>& alternatives) {
+  Out list = Out::array();
+  for (const auto& alternative : alternatives) {
+    list.push_back({{"change", alternative.change},
+                    {"stepMs", ms_json(alternative.step_us)},
+                    {"communicationMs", ms_json(alternative.communication_us)},
+                    {"withContention",
+                     {{"basis", "bundles"},
+                      {"stepMs", ms_json(alternative.shared_step_us)},
+                      {"communicationMs", ms_json(alternative.shared_communication_us)}}}});
+  }
+  return list;
+}
+
+}  // namespace railweave::api

@@ -1,0 +1,28 @@
+// Parts of answers about a placement: where it lies, its ranks, and why there is none. Also printed by `railweave lab`.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "scheduler/placement/fit/placement.h"
+#include "scheduler/placement/fit/placement_fabric.h"
+#include "scheduler/placement/rank_map.h"
+#include "services/json/json_out.h"
+
+namespace railweave::api {
+
+std::string_view to_string(scheduler::Outcome outcome);  // "placed", "notNow", "never"
+
+Out placement_json(const scheduler::Placement& placement, const fabric::Topology& topology);
+// Ranks [from, from + count), or up to the last one.
+Out ranks_json(const scheduler::RankMap& map, const scheduler::PlacementFabric& fabric, std::uint64_t from,
+               std::uint64_t count);
+// How far the groups of each kind (tensor, pipeline, ...) reach.
+Out groups_json(const scheduler::PlacementFabric& fabric, const scheduler::Parallelism& parallelism,
+                const scheduler::Placement& placement);
+Out predicted_json(const scheduler::Placement& placement);  // null: no prediction
+Out alternatives_json(const std::vector<scheduler::Alternative>& alternatives);
+Out explanation_json(const scheduler::Explanation& explanation);
+
+}  // namespace railweave::api
