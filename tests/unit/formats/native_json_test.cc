@@ -80,7 +80,7 @@ TEST(NativeJson, FieldsMayComeInAnyOrder) {
 }
 
 TEST(NativeJson, TheExampleOfTheDescriptionReads) {
-  std::ifstream file(RAILWEAVE_SOURCE_DIR "/fabric/formats/native_json.md");
+  std::ifstream file(RAILWEAVE_SOURCE_DIR "/fabric/formats/native/native_json.md");
   std::ostringstream text;
   text << file.rdbuf();
   const std::string document = text.str();
