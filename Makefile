@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo stop test test-all build deps bench bench-opensm bench-repair lint format sanitize sanitize-service tsan fuzz clean configure
+.PHONY: help demo stop test build deps check bench bench-moment bench-opensm bench-repair lint rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service tsan fuzz clean configure
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -20,7 +20,7 @@ stop:  ## stop the railweaved that `make demo` left running
 test: deps build  ## install, build, run all tests
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
-build: configure  ## build everything (PRESET=release|debug|tsan|fuzz)
+build: configure  ## build everything (PRESET=release, debug, tsan, tidy or fuzz; TARGETS=... for some)
 	@cmake --build $(BUILD) -j $(JOBS) $(if $(TARGETS),--target $(TARGETS)) 
 
 configure: deps
@@ -33,6 +33,10 @@ bench: deps  ## run the benchmarks; JSON results in bench-results/ (FILTER=regex
 	@$(MAKE) --no-print-directory build
 	@tests/bench/run.sh $(BUILD) "$(FILTER)"
 
+bench-moment: deps  ## every benchmark for a moment: that it runs, not what it measures
+	@$(MAKE) --no-print-directory build
+	@tests/bench/run.sh $(BUILD) "" --moment
+
 # OpenSM and ibsim are not among the dependencies: Debian's opensm package starts a subnet manager where there is a port.
 bench-opensm: deps  ## lab route beside Debian's OpenSM on ibsim (packages opensm, ibsim-utils; SIZES="1728 3456")
 	@$(MAKE) --no-print-directory build TARGETS=railweave
@@ -42,11 +46,23 @@ bench-repair: deps  ## a cable cut on ibsim: trap to last block written, beside 
 	@$(MAKE) --no-print-directory build TARGETS="railweaved railweave"
 	@python3 tests/bench/repair.py $(BUILD)/bin $(FABRICS); status=$$?; [ $$status -eq 77 ] || exit $$status
 
-lint: deps  ## clang-format in check mode, layering, clang-tidy (FILES=regex for some)
+check:  ## what CI runs: every check below that a change must pass, then all tests; prints where the time goes
+	@.ci/run
+
+rules: deps  ## formatting, layering, long functions and large classes, words: seconds
 	@git ls-files '*.h' '*.cc' | xargs clang-format-19 --dry-run --Werror
-	@python3 tests/layering/layering.py .
-	@$(MAKE) --no-print-directory configure PRESET=tidy
+	@for rule in layering shapes words; do \
+	  /usr/bin/python3 tests/layering/$$rule.py --self-test && /usr/bin/python3 tests/layering/$$rule.py . || exit 1; done
+
+hygiene: deps  ## compile every source alone, with clang: no unity batches, no precompiled headers
+	@$(MAKE) --no-print-directory build PRESET=tidy
+
+lint: rules hygiene  ## rules, hygiene, clang-tidy over everything (FILES=regex for some)
 	@run-clang-tidy-19 -quiet -p build/tidy -j $(JOBS) '$(CURDIR)/$(or $(FILES),(fabric|scheduler|db|api|services)/)'
+
+tidy-changed: deps  ## clang-tidy over the files that the last 20 commits changed, for at most TIDY_SECONDS (420)
+	@$(MAKE) --no-print-directory configure PRESET=tidy
+	@/usr/bin/python3 tests/layering/tidy_changed.py build/tidy --commits 20 --seconds $(or $(TIDY_SECONDS),420)
 
 format: deps  ## rewrite the sources as clang-format wants them
 	@git ls-files '*.h' '*.cc' | xargs clang-format-19 -i
@@ -54,13 +70,19 @@ format: deps  ## rewrite the sources as clang-format wants them
 sanitize: deps  ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory test PRESET=debug
 
+sanitize-sample: deps  ## a third of the unit tests under AddressSanitizer and UBSan, chosen by the commit (ALL=1: all)
+	@$(MAKE) --no-print-directory configure PRESET=debug
+	@targets="$$(tests/unit/sample.sh $(if $(ALL),1,3))" && echo "under sanitizers: $$targets" \
+	  && cmake --build build/debug -j $(JOBS) --target $$targets \
+	  && ctest --test-dir build/debug --output-on-failure -j $(JOBS) -R "^($$(echo $$targets | tr ' ' '|'))\\."
+
 sanitize-service: deps  ## the service under AddressSanitizer and UndefinedBehaviorSanitizer, through its whole contract
 	@$(MAKE) --no-print-directory build PRESET=debug TARGETS="railweaved contract_live_service"
 	@/usr/bin/python3 tests/contract/contract_test.py build/debug/bin/railweaved \
 	  build/debug/tests/contract/live_service/contract_live_service api/openapi.yaml
 
 tsan: deps  ## the threaded tests under ThreadSanitizer
-	@$(MAKE) --no-print-directory build PRESET=tsan TARGETS="unit_control unit_db unit_http"
+	@$(MAKE) --no-print-directory build PRESET=tsan TARGETS=threaded_tests
 	@ctest --test-dir build/tsan --output-on-failure -L threads -j $(JOBS)
 
 fuzz: deps  ## every fuzz target for FUZZ_SECONDS (60) with sanitizers
