@@ -42,7 +42,7 @@ void in_parallel(int callers, std::int64_t total, Ask ask) {
   std::vector<std::thread> threads;
   threads.reserve(static_cast<std::size_t>(callers));
   for (int c = 0; c < callers; ++c) {
-    threads.emplace_back([&] {
+    threads.emplace_back([&ask, &left, c] {
       while (--left >= 0) ask(c);
     });
   }
