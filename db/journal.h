@@ -88,8 +88,8 @@ class Journal {
 
   // Ascending seq. May return fewer than limit although more follow (an answer is bounded in bytes too): the end is
   // reached when the answer is empty, and only then. db/replay.h reads on to the end. A record that is damaged or
-  // missing is an error, never left out (if a damaged disk took the newest ones, a snapshot beyond the end tells, or
-  // nothing does).
+  // missing is an error, never left out (of the newest ones only: a loss shows when a snapshot lies beyond the end, and
+  // otherwise not at all).
   [[nodiscard]] virtual Result<std::vector<Record>> read(const ReadFilter& filter) = 0;
 
   // 0 while the journal is empty.

@@ -107,12 +107,12 @@ Result<void> check_continues(const std::vector<Record>& records, std::uint64_t l
       return fail(ErrorKind::conflict, "db.gap",
                   "record " + std::to_string(record.seq) + " does not continue the journal, which ends at " +
                       std::to_string(last_seq),
-                  "record " + std::to_string(record.seq), "read the journal again from its end and decide anew");
+                  "record " + std::to_string(record.seq), "read the journal up to its end and decide again");
     }
     if (record.term < last_term) {
       return fail(
           ErrorKind::conflict, "db.termBehind",
-          "term " + std::to_string(record.term) + " is over: the journal is at term " + std::to_string(last_term),
+          "term " + std::to_string(record.term) + " has ended: the journal is at term " + std::to_string(last_term),
           "record " + std::to_string(record.seq), "another leader has taken over; stop writing");
     }
     last_seq = record.seq;

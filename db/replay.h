@@ -1,4 +1,4 @@
-// Reading the journal on to its end.
+// Reading the journal to its end, page by page: at start, and by readers that follow it.
 #pragma once
 
 #include <cstdint>

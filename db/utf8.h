@@ -1,4 +1,4 @@
-// Which text every store can keep and give back unchanged.
+// Which text every store can keep and return unchanged. Used by the rules of every store.
 #pragma once
 
 #include <string_view>

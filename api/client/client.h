@@ -1,5 +1,5 @@
-// A synchronous HTTP/1.1 client for the CLI and for tests. Keeps its connection; every operation has a deadline;
-// nothing that comes back can be larger than allowed. Not thread-safe: one per thread.
+// A synchronous HTTP/1.1 client for the CLI and for tests. Keeps its connection open; every operation has a deadline,
+// every answer a largest size. Not thread-safe: one per thread.
 //
 // Errors: only for the lack of an answer (client.cannotConnect, client.timeout, client.broken, client.badAnswer,
 // client.tooLarge). An answer of any status, problems included, is an answer.
@@ -35,7 +35,7 @@ struct ClientOptions {
 
 struct ClientRequest {
   Method method = Method::get;
-  std::string target;  // "/v1/jobs?limit=10", encoded; percent_encode() of api/http/message/text.h helps
+  std::string target;  // "/v1/jobs?limit=10", encoded; see fabric/base/text/percent.h
   Headers headers;
   std::string content_type;  // of the body
   std::string body;
@@ -58,10 +58,10 @@ struct StreamBreak {
 
 struct StreamOptions {
   std::string last_event_id;  // resume after this one
-  // Without a byte for so long, the connection counts as broken; the server sends heartbeats every 15 s.
+  // After this time without a byte the connection counts as broken; the server sends heartbeats every 15 s.
   std::chrono::milliseconds silence_timeout{45'000};
-  std::chrono::milliseconds reconnect_delay{
-      1'000};  // unless the server names another; doubled with every failure, to 30 s
+  // Unless the server names another; doubled with every failure, up to 30 s.
+  std::chrono::milliseconds reconnect_delay{1'000};
   std::size_t max_event_bytes = std::size_t{16} << 20U;
   // Asked whether to go on after the stream ended or broke. Without it, stream() returns then.
   std::function<bool(const StreamBreak&)> resume;
@@ -84,7 +84,7 @@ class Client {
   Result<ClientResponse> del(std::string target);
 
   // Reads server-sent events on a connection of its own until `on_event` returns false, or the stream ends and
-  // `options.resume` does not want it again. Then: the head of the last answer (of another status than 200, with its
+  // `options.resume` declines to reconnect. Then: the head of the last answer (of another status than 200, with its
   // body, when the server refused), or the error that broke it.
   Result<ClientResponse> stream(const std::string& target, const std::function<bool(const ServerEvent&)>& on_event,
                                 const StreamOptions& options = {});

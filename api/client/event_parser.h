@@ -17,7 +17,7 @@ struct ServerEvent {
 
 class EventParser {
  public:
-  // One event may hold this much.
+  // `limit_bytes` bounds one event.
   explicit EventParser(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
 
   enum class Outcome { ok, stopped, too_large };
@@ -27,7 +27,7 @@ class EventParser {
   // Of the last complete event; where to resume.
   [[nodiscard]] const std::string& last_id() const { return last_id_; }
   void set_last_id(std::string id) { last_id_ = std::move(id); }
-  // The server's wish for the pause before reconnecting.
+  // The pause before reconnecting that the server asked for.
   [[nodiscard]] std::optional<long> retry_ms() const { return retry_ms_; }
   // The last comment that was not empty: why the server ended the stream.
   [[nodiscard]] const std::string& last_comment() const { return last_comment_; }

@@ -5,7 +5,7 @@
 
 #include <boost/beast/http/error.hpp>
 
-#include "api/http/message/text.h"
+#include "fabric/base/text/utf8.h"
 
 namespace railweave::api {
 namespace {
@@ -22,7 +22,7 @@ void append_field(std::string& out, std::string_view name, std::string_view valu
 }  // namespace
 
 Result<std::string> render_request(const Url& url, const ClientOptions& options, const ClientRequest& request) {
-  const bool bad_target = !request.target.starts_with('/') || has_control_character(request.target) ||
+  const bool bad_target = !request.target.starts_with('/') || has_ascii_control(request.target) ||
                           request.target.find_first_of(" #") != std::string::npos;
   if (bad_target) {
     return fail(ErrorKind::invalid, "client.badTarget",

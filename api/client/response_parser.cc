@@ -11,7 +11,7 @@ constexpr std::size_t kHeaderLimit = 256;
 }  // namespace
 
 ResponseParser::ResponseParser(std::size_t body_limit_bytes)
-    : left_bytes_(body_limit_bytes), limit_bytes_(body_limit_bytes) {
+    : remaining_bytes_(body_limit_bytes), limit_bytes_(body_limit_bytes) {
   header_limit(kHeaderLimitBytes);
   body_limit(boost::none);  // counted here
   eager(true);
@@ -42,11 +42,11 @@ void ResponseParser::on_body_init_impl(const boost::optional<std::uint64_t>& len
 }
 
 std::size_t ResponseParser::on_body_impl(View piece, Code& error) {
-  if (piece.size() > left_bytes_) {
+  if (piece.size() > remaining_bytes_) {
     refuse(Fault::too_large, error);
     return 0;
   }
-  left_bytes_ -= piece.size();
+  remaining_bytes_ -= piece.size();
   if (!gunzip_) {
     body.append(piece.data(), piece.size());
     return piece.size();

@@ -42,7 +42,7 @@ class ResponseParser final : public boost::beast::http::basic_parser<false> {
 
   void refuse(Fault fault, Code& error);
 
-  std::size_t left_bytes_;
+  std::size_t remaining_bytes_;
   const std::size_t limit_bytes_;
   Fault fault_ = Fault::none;
   bool head_done_ = false;

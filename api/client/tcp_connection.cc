@@ -17,17 +17,17 @@
 namespace railweave::api {
 namespace {
 
-// Milliseconds left, rounded up, for poll().
-int left_ms(TcpConnection::Clock::time_point deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - TcpConnection::Clock::now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, INT_MAX));
+// Milliseconds to the deadline, rounded up, for poll().
+int remaining_ms(TcpConnection::Clock::time_point deadline) {
+  const auto remaining = std::chrono::ceil<std::chrono::milliseconds>(deadline - TcpConnection::Clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(remaining, 0, INT_MAX));
 }
 
 // The events that came; 0 at the deadline.
 short wait_for(int descriptor, short events, TcpConnection::Clock::time_point deadline) {
   for (;;) {
     pollfd one{descriptor, events, 0};
-    const int ready = poll(&one, 1, left_ms(deadline));
+    const int ready = poll(&one, 1, remaining_ms(deadline));
     if (ready > 0) return one.revents;
     if (ready == 0) return 0;
     if (errno != EINTR) return POLLERR;

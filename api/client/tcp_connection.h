@@ -37,7 +37,7 @@ class TcpConnection {
   // As much as can be sent at once; ok with 0 bytes when, instead, there is something to read.
   Done write(std::string_view bytes, Clock::time_point deadline);
 
-  // Bytes or an end came while nothing was asked: no good for another request.
+  // Bytes or the end arrived without a request: the connection cannot take another one.
   [[nodiscard]] bool stale() const;
 
  private:

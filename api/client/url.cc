@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "api/http/message/headers.h"
-#include "api/http/message/text.h"
+#include "fabric/base/text/utf8.h"
 
 namespace railweave::api {
 namespace {
@@ -30,10 +30,10 @@ std::string Url::authority() const {
 
 Result<Url> parse_url(std::string_view text) {
   std::string_view rest = text;
-  if (has_control_character(text)) return bad("...", "it contains a control character");
+  if (has_ascii_control(text)) return bad("...", "it contains a control character");
   const std::size_t scheme_end = rest.find("://");
-  if (scheme_end == std::string_view::npos) return bad(text, "there is no http:// in front");
-  if (!equal_ignoring_case(rest.substr(0, scheme_end), "http")) return bad(text, "only http:// is spoken");
+  if (scheme_end == std::string_view::npos) return bad(text, "it does not begin with http://");
+  if (!equal_ignoring_case(rest.substr(0, scheme_end), "http")) return bad(text, "only http:// is supported");
   rest.remove_prefix(scheme_end + 3);
   if (rest.ends_with('/')) rest.remove_suffix(1);
   Url url;

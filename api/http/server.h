@@ -1,5 +1,5 @@
-// The HTTP/1.1 server: keep-alive and pipelining, limits on everything, gzip both ways, server-sent events, graceful
-// stop.
+// The HTTP/1.1 server: keep-alive and pipelining, limits on everything, gzip of requests and answers, server-sent
+// events, graceful stop.
 //
 // Threads: each I/O thread has its own event loop, and each connection lives on one of them, so a handler that blocks
 // stops its neighbours; handlers that compute are marked so and run on the pool. One request at a time per connection;
@@ -39,7 +39,7 @@ class Server {
   [[nodiscard]] HttpMetrics metrics() const;
 
   // Stops accepting, ends idle connections and event streams, lets requests finish for at most `grace`, closes the
-  // rest, and waits until its threads have ended (so for running computations as well). Not from a handler. Idempotent.
+  // rest, and waits until its threads have ended (for running computations too). Not from a handler. Idempotent.
   void stop(std::chrono::milliseconds grace);
 
  private:

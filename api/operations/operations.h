@@ -1,5 +1,5 @@
-// Long work that was answered with 202: how far it is and how it ended. In memory: an operation that a restart
-// interrupts is gone, and what it was to do has either happened or not (the resource itself tells). Thread-safe.
+// Long work that was answered with 202: its progress and its outcome. Kept in memory: after a restart an operation is
+// not found, and whether its work was done shows in the resource itself. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Operation {
 
 class Operations {
  public:
-  static constexpr std::size_t kKept = 1000;  // the oldest ended ones go
+  static constexpr std::size_t kKept = 1000;  // the oldest is forgotten then, once it has ended
 
   explicit Operations(std::function<std::int64_t()> now_us) : now_us_(std::move(now_us)) {}
 

@@ -1,4 +1,4 @@
-// One SQLite connection and its prepared statements, closed when it goes.
+// One SQLite connection and its prepared statements, closed when it is destroyed.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct sqlite3;
 
 namespace railweave::db::sqlite {
 
-// Not thread-safe: whoever owns it guards it (SQLite's own mutex is off).
+// Not thread-safe: its owner guards it (SQLite's own mutex is off).
 class Connection {
  public:
   // An existing file, at an absolute path (so that SQLite takes no name for a URI or for memory). Changes nothing in

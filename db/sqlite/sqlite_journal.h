@@ -26,8 +26,8 @@ struct SqliteOptions {
 // db.io, db.cannotOpen, db.invalid. A file that is not ours is left as it is.
 //
 // Beside the errors of journal.h, append and save_snapshot return db.full, db.busy and db.readOnly, after which they
-// may be tried again, and db.io, after which the store refuses to write (db.failed) until it is opened anew: the kernel
-// may have dropped what it could not write.
+// may be tried again, and db.io, after which the store refuses to write (db.failed) until it is opened again: the
+// kernel may have dropped what it could not write.
 Result<std::unique_ptr<Journal>> open_sqlite_journal(const std::filesystem::path& path, SqliteOptions options = {});
 
 }  // namespace railweave::db

@@ -13,7 +13,7 @@ std::filesystem::path lock_path(const std::filesystem::path& store);
 
 class StoreLock {
  public:
-  // db.locked (conflict) while anybody else holds it, in this process or another on this machine.
+  // db.locked (conflict) while another holder has it, in this process or in another on this machine.
   static Result<StoreLock> acquire(const std::filesystem::path& store);
 
   StoreLock(StoreLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}

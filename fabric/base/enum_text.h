@@ -1,5 +1,6 @@
 // Texts of enumerators, from one list per enum: BOOST_DESCRIBE_ENUM beside its definition. Everything is computed at
-// compile time; nothing allocates. Used wherever an enum is written to the wire, the journal or a message, or read back.
+// compile time; nothing allocates. Used wherever an enum is written to the wire, the journal or a message, or read
+// back.
 //
 //   enum class DrainKind : std::uint8_t { link, network_switch, node };
 //   BOOST_DESCRIBE_ENUM(DrainKind, link, network_switch, node)   // BOOST_DESCRIBE_NESTED_ENUM inside a class
@@ -10,9 +11,9 @@
 //   parse_enum<DrainKind>("switch")     -> DrainKind::network_switch
 //   enum_texts<DrainKind>()             -> "link, switch, node"
 //
-// A text is the enumerator's name in camelCase unless two functions beside the enum, found by argument-dependent lookup,
-// say otherwise: enum_style(E) for all of them, enum_exception(E) for single ones. Both must stand beside the enum, so
-// that every translation unit computes the same texts.
+// A text is the enumerator's name in camelCase unless two functions beside the enum, found by argument-dependent
+// lookup, say otherwise: enum_style(E) for all of them, enum_exception(E) for single ones. Both must stand beside the
+// enum, so that every translation unit computes the same texts.
 #pragma once
 
 #include <array>

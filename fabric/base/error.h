@@ -1,5 +1,6 @@
 // What went wrong, where, and what to do: the outcome a caller must handle. Protocol-neutral; mapped to HTTP status
-// codes and to exit codes in exactly one place each (api/http/message/problem.cc, services/railweave/terminal/exit_code.cc).
+// codes and to exit codes in exactly one place each (api/http/message/problem.cc,
+// services/railweave/terminal/exit_code.cc).
 #pragma once
 
 #include <expected>

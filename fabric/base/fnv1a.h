@@ -1,5 +1,5 @@
-// FNV-1a with 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv), not against attackers: digests of routes, of policies and of
-// placements. Feed bytes, or 64-bit words, which are hashed whole: faster, and other values than their bytes give.
+// FNV-1a with 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv), not against attackers: digests of routes, of policies and
+// of placements. Feed bytes, or 64-bit words, which are hashed whole: faster, and other values than their bytes give.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ Result<void> read_into(std::string_view text, Format format, const ReadOptions& 
       return read_native_json(text, options, builder);
     case Format::unknown:
       return fail(ErrorKind::malformed, "input.format",
-                  "this looks like no fabric description that is known: output of ibnetdiscover, an ibsim netlist or "
+                  "the format is not recognised; known are output of ibnetdiscover, ibsim netlists and "
                   "Railweave's native JSON",
                   location_text(options.source, 1, 1), "name its format if it is one of these");
     case Format::nccl_topology:

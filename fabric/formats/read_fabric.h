@@ -1,4 +1,5 @@
-// Any format that describes a fabric, by name or by what it looks like.
+// Reads any format that describes a whole fabric, named or recognised by its first lines. Used by the import of the
+// service and by `railweave lab`.
 #pragma once
 
 #include <string_view>

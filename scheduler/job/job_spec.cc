@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "scheduler/job/printable.h"
+#include "fabric/base/text/utf8.h"
 
 namespace railweave::scheduler {
 namespace {

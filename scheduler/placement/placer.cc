@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "fabric/base/fnv1a.h"
 #include "scheduler/collective/traffic.h"
 #include "scheduler/placement/explain/explain.h"
 #include "scheduler/placement/fit/placement_transaction.h"
@@ -253,8 +254,9 @@ Placement Placer::Impl::choose(const JobSpec& spec, const Claims& claims, const 
   for (const Candidate& candidate : list) {
     lay_out(spec, candidate, laid_);
     if (list.size() > 1) {
-      std::uint64_t digest = 14695981039346656037U;  // FNV-1a by words
-      for (const auto gpu : laid_.gpu_of_rank) digest = (digest ^ gpu.value()) * 1099511628211U;
+      Fnv1a words;
+      for (const auto gpu : laid_.gpu_of_rank) words.add(std::uint64_t{gpu.value()});
+      const std::uint64_t digest = words.value();
       if (std::ranges::find(seen_, digest) != seen_.end()) continue;
       seen_.push_back(digest);
     }

@@ -2,12 +2,14 @@
 
 #include <cstdio>
 
+#include "fabric/base/text/time_text.h"
+
 namespace railweave::scheduler {
 namespace {
 
 std::string expected(const WaitReason& reason) {
   if (reason.at_us == 0) return {};
-  std::string text = ": expected at " + time_text(reason.at_us);
+  std::string text = ": expected at " + whole_second_text(reason.at_us);
   if (reason.job != 0) text += " when " + job_text(reason.job) + " ends";
   return text;
 }
@@ -44,7 +46,7 @@ std::string text(const WaitReason& reason) {
   const std::string used = std::to_string(reason.used_gpus) + " of " + std::to_string(reason.quota_gpus) + " GPUs";
   switch (reason.code) {
     case WaitCode::not_before:
-      return "starts not before " + time_text(reason.at_us);
+      return "starts not before " + whole_second_text(reason.at_us);
     case WaitCode::behind:
       return "behind " + job_text(reason.job) + (reason.higher_priority ? " of higher priority" : ", which was first");
     case WaitCode::no_capacity:
@@ -52,9 +54,9 @@ std::string text(const WaitReason& reason) {
              expected(reason);
     case WaitCode::would_delay:
       return "would delay " + job_text(reason.job) +
-             (reason.at_us == 0 ? std::string() : ", which is expected to start at " + time_text(reason.at_us));
+             (reason.at_us == 0 ? std::string() : ", which is expected to start at " + whole_second_text(reason.at_us));
     case WaitCode::window:
-      return "would run into '" + reason.name + "', which begins at " + time_text(reason.at_us);
+      return "would run into '" + reason.name + "', which begins at " + whole_second_text(reason.at_us);
     case WaitCode::tenant_quota:
       return "quota of tenant " + reason.name + ": holds " + used;
     case WaitCode::cohort_quota:
@@ -73,33 +75,6 @@ std::string text(const WaitReason& reason) {
 std::string job_text(QueueJobId id) {
   char text[32];
   std::snprintf(text, sizeof text, "job-%06llu", static_cast<unsigned long long>(id));
-  return text;
-}
-
-// Days to civil date: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms". <chrono> has clocks, so it stays
-// out of here.
-std::string time_text(std::int64_t unix_us) {
-  constexpr std::int64_t kDay = 86'400'000'000;
-  std::int64_t days = unix_us / kDay;
-  std::int64_t rest = unix_us % kDay;
-  if (rest < 0) {
-    rest += kDay;
-    --days;
-  }
-  const std::int64_t shifted = days + 719'468;
-  const std::int64_t era = (shifted >= 0 ? shifted : shifted - 146'096) / 146'097;
-  const auto day_of_era = shifted - era * 146'097;
-  const auto year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36'524 - day_of_era / 146'096) / 365;
-  const auto day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-  const auto month_part = (5 * day_of_year + 2) / 153;
-  const auto day = day_of_year - (153 * month_part + 2) / 5 + 1;
-  const auto month = month_part < 10 ? month_part + 3 : month_part - 9;
-  const auto year = year_of_era + era * 400 + (month <= 2 ? 1 : 0);
-  const std::int64_t s = rest / 1'000'000;
-  char text[64];
-  std::snprintf(text, sizeof text, "%04lld-%02lld-%02lldT%02lld:%02lld:%02lldZ", static_cast<long long>(year),
-                static_cast<long long>(month), static_cast<long long>(day), static_cast<long long>(s / 3600),
-                static_cast<long long>(s / 60 % 60), static_cast<long long>(s % 60));
   return text;
 }
 

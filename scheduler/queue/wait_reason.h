@@ -45,7 +45,5 @@ std::string text(const WaitReason& reason);
 
 // "job-000123", as control::to_string(JobId).
 std::string job_text(QueueJobId id);
-// "2026-11-21T09:00:00Z"
-std::string time_text(std::int64_t unix_us);
 
 }  // namespace railweave::scheduler

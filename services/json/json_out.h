@@ -1,5 +1,5 @@
-// Writing JSON that goes outside: fields in the order they are set, text that is not UTF-8 replaced rather than
-// refused.
+// Writing JSON for clients and the journal: fields in the order they are set, text that is not UTF-8 replaced rather
+// than refused.
 #pragma once
 
 #include <string>

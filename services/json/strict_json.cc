@@ -5,10 +5,13 @@
 #include <set>
 #include <utility>
 
+#include "fabric/base/text/utf8.h"
+
 namespace railweave::api {
 namespace {
 
 constexpr int kMaxDepth = 16;
+constexpr std::size_t kMaxShownBytes = 100;
 constexpr std::size_t kMaxPointerField = 300;  // bytes; a longer field is quoted in part, and its object pointed at
 
 std::string line_and_column(std::string_view text, std::size_t byte) {
@@ -46,17 +49,8 @@ std::optional<std::uint64_t> as_unsigned(const Json& value) {
 }  // namespace
 
 std::string shown(std::string_view text) {
-  constexpr std::size_t max_bytes = 100;
-  std::string text_shown = "'";
-  if (text.size() <= max_bytes) {
-    text_shown += text;
-  } else {
-    std::size_t end = max_bytes;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // not within a character
-    text_shown += text.substr(0, end);
-    text_shown += "...";
-  }
-  return text_shown + "'";
+  const std::string_view part = utf8_prefix(text, kMaxShownBytes);
+  return "'" + std::string(part) + (part.size() < text.size() ? "...'" : "'");
 }
 
 Result<Json> parse_json(std::string_view text) {
@@ -79,7 +73,7 @@ Result<Json> parse_json(std::string_view text) {
       return fail(ErrorKind::malformed, "body.tooDeep", "the JSON is nested deeper than " + std::to_string(kMaxDepth));
     }
     if (!duplicate.empty()) {
-      return fail(ErrorKind::malformed, "body.duplicateField", "the field " + shown(duplicate) + " is given twice");
+      return fail(ErrorKind::malformed, "body.duplicateField", "the field " + shown(duplicate) + " occurs twice");
     }
     return value;
   } catch (const Json::parse_error& error) {
@@ -98,7 +92,7 @@ ObjectReader::ObjectReader(const Json& value, std::string pointer) : pointer_(st
   } else {
     set_error({ErrorKind::invalid,
                "body.wrongType",
-               std::string("an object is wanted, not ") + value.type_name(),
+               std::string("expected an object, not ") + value.type_name(),
                pointer_,
                {}});
   }
@@ -138,21 +132,21 @@ void ObjectReader::require(std::string_view field) {
 void ObjectReader::read(std::string_view field, std::string& into) {
   const Json* value = take(field);
   if (value == nullptr) return;
-  if (!value->is_string()) return set_error(field, std::string("a string is wanted, not ") + value->type_name());
+  if (!value->is_string()) return set_error(field, std::string("expected a string, not ") + value->type_name());
   into = value->get<std::string>();
 }
 
 void ObjectReader::read(std::string_view field, std::optional<std::string>& into) {
   const Json* value = take(field);
   if (value == nullptr || value->is_null()) return;
-  if (!value->is_string()) return set_error(field, std::string("a string is wanted, not ") + value->type_name());
+  if (!value->is_string()) return set_error(field, std::string("expected a string, not ") + value->type_name());
   into = value->get<std::string>();
 }
 
 void ObjectReader::read(std::string_view field, bool& into) {
   const Json* value = take(field);
   if (value == nullptr) return;
-  if (!value->is_boolean()) return set_error(field, std::string("true or false is wanted, not ") + value->type_name());
+  if (!value->is_boolean()) return set_error(field, std::string("expected true or false, not ") + value->type_name());
   into = value->get<bool>();
 }
 
@@ -162,7 +156,7 @@ void ObjectReader::read(std::string_view field, std::uint64_t& into, std::uint64
   const auto number = as_unsigned(*value);
   if (!number || *number > max) {
     return set_error(field,
-                     "a whole number from 0 to " + std::to_string(max) + " is wanted, not " + shown(value->dump()));
+                     "expected a whole number from 0 to " + std::to_string(max) + ", not " + shown(value->dump()));
   }
   into = *number;
 }
@@ -176,7 +170,7 @@ void ObjectReader::read(std::string_view field, std::uint32_t& into) {
 void ObjectReader::read(std::string_view field, double& into) {
   const Json* value = take(field);
   if (value == nullptr) return;
-  if (!value->is_number()) return set_error(field, "a number is wanted, not " + shown(value->dump()));
+  if (!value->is_number()) return set_error(field, "expected a number, not " + shown(value->dump()));
   into = value->get<double>();
 }
 
@@ -197,12 +191,12 @@ void ObjectReader::read(std::string_view field, std::optional<std::uint32_t>& in
 void ObjectReader::read(std::string_view field, std::vector<std::string>& into, std::size_t max_items) {
   const Json* value = take(field);
   if (value == nullptr) return;
-  if (!value->is_array())
-    return set_error(field, std::string("a list of strings is wanted, not ") + value->type_name());
-  if (value->size() > max_items) return set_error(field, "at most " + std::to_string(max_items) + " entries are taken");
+  if (!value->is_array()) return set_error(field, std::string("expected a list of strings, not ") + value->type_name());
+  if (value->size() > max_items)
+    return set_error(field, "at most " + std::to_string(max_items) + " entries are allowed");
   for (const auto& item : *value) {
     if (!item.is_string())
-      return set_error(field, std::string("a list of strings is wanted; it holds ") + item.type_name());
+      return set_error(field, std::string("expected a list of strings; it contains ") + item.type_name());
     into.push_back(item.get<std::string>());
   }
 }
@@ -211,8 +205,9 @@ void ObjectReader::read(std::string_view field, std::map<std::string, std::strin
   const Json* value = take(field);
   if (value == nullptr) return;
   if (!value->is_object())
-    return set_error(field, std::string("an object of strings is wanted, not ") + value->type_name());
-  if (value->size() > max_items) return set_error(field, "at most " + std::to_string(max_items) + " entries are taken");
+    return set_error(field, std::string("expected an object of strings, not ") + value->type_name());
+  if (value->size() > max_items)
+    return set_error(field, "at most " + std::to_string(max_items) + " entries are allowed");
   for (const auto& [key, item] : value->items()) {
     if (!item.is_string()) return set_error(field, "the value of " + shown(key) + " must be a string");
     into.emplace(key, item.get<std::string>());

@@ -21,12 +21,11 @@ using Json = nlohmann::json;
 // Depth at most 16 levels.
 Result<Json> parse_json(std::string_view text);
 
-// What a caller sent, as messages quote it: at most about 100 bytes of it, so that no answer is as large as its
-// request.
+// Text of a request as messages quote it: at most about 100 bytes of it, so that no answer is as large as its request.
 std::string shown(std::string_view text);
 
 // Reads the fields of one object. The first error sticks and every further read does nothing, so that a decoder reads
-// as a list of fields; finish() tells the error, or the first field nobody asked for.
+// as a list of fields; finish() returns the error, or names the first field that was not read.
 class ObjectReader {
  public:
   // Not an object: the error is set at once.
@@ -47,7 +46,7 @@ class ObjectReader {
   void read(std::string_view field, std::map<std::string, std::string>& into, std::size_t max_items);
   void require(std::string_view field);
 
-  // The value itself, marked as asked for; null: not there.
+  // The value itself, marked as read; null: not there.
   [[nodiscard]] const Json* take(std::string_view field);
   [[nodiscard]] std::string pointer(std::string_view field) const;
 

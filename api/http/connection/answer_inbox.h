@@ -1,4 +1,4 @@
-// Where a connection finds the answer that a handler gives from another thread.
+// Through which a handler, on any thread, delivers its answer to the connection of the request.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,11 @@ namespace railweave::api {
 // for requests that were given up, what is delivered is dropped.
 class AnswerInbox {
  public:
-  // `wake` is called under the lock, and never after close(), so what it refers to may go then.
+  // `wake` is called under the lock, and never after close(), so what it refers to may be destroyed then.
   explicit AnswerInbox(std::function<void()> wake) : wake_(std::move(wake)) {}
 
-  // Starts waiting for a new answer and forgets about any other. The ticket says which one.
+  // Starts waiting for a new answer and drops any other. deliver() takes the ticket, so that a late answer to an
+  // earlier request is recognised.
   std::uint64_t open() {
     const std::lock_guard lock(mutex_);
     answer_.reset();

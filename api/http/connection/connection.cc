@@ -9,7 +9,7 @@
 #include "api/http/dispatch/representation.h"
 #include "api/http/message/event_stream.h"
 #include "api/http/message/response_head.h"
-#include "api/http/message/text.h"
+#include "fabric/base/text/percent.h"
 
 namespace railweave::api {
 namespace {
@@ -52,7 +52,7 @@ Connection::Connection(ServerCore& core, IoThread& io, Socket socket, std::strin
 Connection::~Connection() {
   inbox_->close();
   if (holds_slot_) {
-    core_.slots.give_back(address_);
+    core_.slots.release(address_);
   } else {
     --core_.refusing;
   }
@@ -113,7 +113,7 @@ Task<void> Connection::turn_away() {
   begin_exchange();
   answer_ = to_response(Error{ErrorKind::unavailable, "http.tooManyConnections", "there are too many connections", "",
                               "close idle ones or try again later"});
-  unsound_ = true;
+  framing_lost_ = true;
   arm(kTurnAwayTimeout);
   head_ = head_of(answer_, false, false, answer_.body.size());
   const bool written = co_await write_all(head_, answer_.body);
@@ -148,7 +148,7 @@ Task<bool> Connection::serve_one(Step head) {
     std::optional<Response> early = examine();
     if (early) {
       answer_ = std::move(*early);
-      if (!unsound_) take_buffered_body();
+      if (!framing_lost_) take_buffered_body();
     } else {
       Step body = Step::done;
       if (!parser_->is_done()) body = co_await read_body();
@@ -209,7 +209,7 @@ Task<bool> Connection::await_answer() {
 }
 
 bool Connection::can_go_on() const {
-  return !unsound_ && !aborted_ && !io_.stopping() && parser_->is_done() && parser_->keep_alive();
+  return !framing_lost_ && !aborted_ && !io_.stopping() && parser_->is_done() && parser_->keep_alive();
 }
 
 Task<void> Connection::compress_answer() {
@@ -258,7 +258,7 @@ Task<bool> Connection::send_answer() {
   if (!bodiless && !exchange_.head_only) body = answer_.body_view();
   const bool written = co_await write_all(head_, body);
   record_exchange(true);
-  if (written && !goes_on && (unsound_ || !parser_->is_done() || !input_.empty())) co_await linger();
+  if (written && !goes_on && (framing_lost_ || !parser_->is_done() || !input_.empty())) co_await linger();
   co_return written&& goes_on;
 }
 

@@ -29,7 +29,7 @@ class StreamSink;
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  // Holds a slot for `address` unless it is only to be told that there are too many.
+  // `holds_slot`: counted among the connections of `address`; false: it is only answered that there are too many.
   Connection(ServerCore& core, IoThread& io, Socket socket, std::string address, std::uint16_t port, bool holds_slot);
   ~Connection();
   Connection(const Connection&) = delete;
@@ -73,7 +73,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] bool can_go_on() const;
   void record_exchange(bool timed);
 
-  // connection_examine.cc: what can be said from the head alone
+  // connection_examine.cc: answers that follow from the head alone
   std::optional<Response> examine();
   std::optional<Response> find_route();
   std::optional<Response> examine_body();
@@ -109,8 +109,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<RequestParser> parser_;
   Exchange exchange_;
   Response answer_;
-  std::string head_;      // being written; kept for its capacity
-  bool unsound_ = false;  // what follows on the connection can no longer be understood
+  std::string head_;           // being written; kept for its capacity
+  bool framing_lost_ = false;  // where the next request begins is not known: the connection ends after the answer
   std::uint64_t received_bytes_ = 0;
 
   const std::shared_ptr<AnswerInbox> inbox_;

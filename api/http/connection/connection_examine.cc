@@ -7,7 +7,7 @@ std::optional<Response> Connection::examine() {
   Request& request = exchange_.held->request;
   if (std::optional<Problem> problem = check_framing(parser_->version, request.headers)) {
     io_.metrics.count_malformed();
-    unsound_ = true;
+    framing_lost_ = true;
     return to_response(*problem);
   }
   Result<Target> target = parse_target(parser_->target);
@@ -38,8 +38,7 @@ std::optional<Response> Connection::find_route() {
   }
   std::optional<Router::Match> match = core_.router.match(request.target.segments);
   if (!match) {
-    Problem problem =
-        to_problem(Error{ErrorKind::notFound, "http.noSuchPath", "there is nothing at this path", "", ""});
+    Problem problem = to_problem(Error{ErrorKind::notFound, "http.noSuchPath", "no resource has this path", "", ""});
     problem.instance = request.target.path;
     if (request.target.path.ends_with('/')) problem.hint = "leave out the / at the end";
     return to_response(problem);
@@ -51,7 +50,8 @@ std::optional<Response> Connection::find_route() {
   exchange_.route = match->resource->route(request.method);
   if (exchange_.route != nullptr) return std::nullopt;
   const std::string allow = match->resource->allow();
-  return problem_response(405, "http.methodNotAllowed", parser_->method + " is not possible here; these are: " + allow)
+  return problem_response(405, "http.methodNotAllowed",
+                          parser_->method + " is not allowed at this path; allowed: " + allow)
       .with("Allow", allow);
 }
 

@@ -46,7 +46,7 @@ Task<bool> Connection::fill() {
 }
 
 Connection::Step Connection::refuse(int status, std::string code, std::string detail, std::string hint) {
-  unsound_ = true;
+  framing_lost_ = true;
   answer_ = problem_response(status, std::move(code), std::move(detail), std::move(hint));
   return Step::refused;
 }
@@ -67,7 +67,7 @@ Connection::Step Connection::refuse_parse(ErrorCode error) {
       return refuse(413, "http.bodyTooLarge",
                     "the body is larger than " + std::to_string(body_limit_bytes()) + " bytes");
     case RequestParser::Fault::no_budget:
-      unsound_ = true;
+      framing_lost_ = true;
       answer_ =
           to_response(Error{ErrorKind::unavailable, "http.bodiesInFlight",
                             "too many bytes of request bodies are being received at once", "", "try again later"});
@@ -95,7 +95,7 @@ Connection::Step Connection::refuse_parse(ErrorCode error) {
   return refuse(400, "http.malformed", "the request is not well-formed HTTP: " + error.message());
 }
 
-// Nothing more comes: too late, or the client has gone.
+// No more bytes: the deadline has passed, or the client has closed the connection.
 Connection::Step Connection::refuse_silence(const char* phase) {
   if (aborted_) return Step::ended;
   if (timed_out_) {
@@ -109,7 +109,7 @@ Connection::Step Connection::refuse_silence(const char* phase) {
 Task<Connection::Step> Connection::read_head() {
   const ServerOptions& options = core_.options;
   parser_.emplace(RequestParser::Limits{options.max_header_bytes, options.max_header_count, options.max_target_bytes});
-  unsound_ = false;
+  framing_lost_ = false;
   if (input_.empty()) {
     if (io_.stopping()) co_return Step::ended;
     phase_ = Phase::idle;
@@ -191,7 +191,7 @@ Task<bool> Connection::write_all(std::string_view head, std::string_view body) {
   co_return true;
 }
 
-// Closing at once with unread bytes would reset the connection and could take the answer with it: the client first gets
+// Closing at once with unread bytes would reset the connection and could discard the answer: the client first gets
 // time to read it.
 Task<void> Connection::linger() {
   ErrorCode ignored;

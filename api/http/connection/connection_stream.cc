@@ -107,7 +107,7 @@ Task<void> Connection::pump_stream(bool chunked) {
   phase_ = Phase::busy;
 }
 
-// The client says nothing more on a stream; when it goes, the stream ends, also while there is nothing to send.
+// The client sends nothing more on a stream; when it disconnects, the stream ends, also while there is nothing to send.
 Task<void> Connection::watch_peer() {
   const std::shared_ptr<Connection> self = shared_from_this();
   std::array<char, 256> scratch;

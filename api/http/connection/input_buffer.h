@@ -23,7 +23,7 @@ class InputBuffer {
     RAILWEAVE_CHECK(count <= end_ - begin_, "no more is consumed than was received");
     begin_ += count;
   }
-  // Room for more, never empty unless full(); then tell how much came with commit().
+  // Room for more bytes, never empty unless full(); commit() says afterwards how many were received.
   std::span<char> prepare() {
     if (begin_ == end_) {
       begin_ = end_ = 0;
@@ -41,7 +41,7 @@ class InputBuffer {
   void clear() { begin_ = end_ = 0; }
 
  private:
-  std::unique_ptr<char[]> bytes_;  // left uninitialised: pages that are never received into cost nothing
+  std::unique_ptr<char[]> bytes_;  // left uninitialised: pages that are never written cost no memory
   std::size_t capacity_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;

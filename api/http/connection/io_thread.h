@@ -15,17 +15,17 @@ namespace railweave::api {
 
 class Connection;
 
-// Everything but `context`, `metrics`, start(), stop() and join() is for the loop's own thread.
+// `context`, `metrics`, start(), stop() and join() may be used from any thread, the rest from the loop's own.
 class IoThread {
  public:
-  // Deadlines are looked at every `sweep_interval`.
+  // Deadlines are checked every `sweep_interval`.
   explicit IoThread(Clock::duration sweep_interval);
   ~IoThread();
   IoThread(const IoThread&) = delete;
   IoThread& operator=(const IoThread&) = delete;
 
   void start();
-  // Tells every connection to end, and ends by force what is left at the deadline.
+  // Tells every connection to end, and aborts those that are still open at the deadline.
   void stop(Clock::time_point deadline);
   void join();
 
@@ -33,7 +33,7 @@ class IoThread {
   void add(std::shared_ptr<Connection> connection) { connections_.insert(std::move(connection)); }
   void remove(const std::shared_ptr<Connection>& connection) { connections_.erase(connection); }
   [[nodiscard]] bool stopping() const { return stopping_; }
-  // The Date of now, made once a second.
+  // The current time as the Date header has it, formatted once a second.
   [[nodiscard]] const std::string& date();
 
   asio::io_context context{1};

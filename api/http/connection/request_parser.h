@@ -21,12 +21,12 @@ class RequestParser final : public boost::beast::http::basic_parser<true> {
     std::size_t header_count = 0;
     std::size_t target_bytes = 0;
   };
-  // What we, not Beast, refused; put() then fails with some error.
+  // What this parser, not Beast, refused; put() then fails with some error.
   enum class Fault { none, too_many_headers, target_too_long, body_too_large, no_budget, bad_gzip };
 
   explicit RequestParser(const Limits& limits);
 
-  // Before the body is parsed: what it may come to, as sent and as inflated, and whose account it goes on.
+  // Before the body is parsed: its largest size, as sent and as inflated, and what its bytes are charged to.
   void expect_body(std::size_t limit_bytes, bool gzipped, BodyCharge& charge);
 
   [[nodiscard]] Fault fault() const { return fault_; }

@@ -17,7 +17,7 @@ class BodyBudget {
     used_bytes_.fetch_sub(bytes);
     return false;
   }
-  void give_back(std::size_t bytes) { used_bytes_.fetch_sub(bytes); }
+  void release(std::size_t bytes) { used_bytes_.fetch_sub(bytes); }
   [[nodiscard]] std::size_t used_bytes() const { return used_bytes_.load(); }
 
  private:
@@ -25,11 +25,11 @@ class BodyBudget {
   std::atomic<std::size_t> used_bytes_{0};
 };
 
-// One body's share, given back when it goes; that may be after the server has.
+// One body's share of the budget, released when it is destroyed, which may be after the server's end.
 class BodyCharge {
  public:
   explicit BodyCharge(std::shared_ptr<BodyBudget> budget) : budget_(std::move(budget)) {}
-  ~BodyCharge() { budget_->give_back(bytes_); }
+  ~BodyCharge() { budget_->release(bytes_); }
   BodyCharge(const BodyCharge&) = delete;
   BodyCharge& operator=(const BodyCharge&) = delete;
   bool take(std::size_t bytes) {

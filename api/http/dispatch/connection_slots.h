@@ -23,7 +23,7 @@ class ConnectionSlots {
     ++open_;
     return nullptr;
   }
-  void give_back(const std::string& address) {
+  void release(const std::string& address) {
     const std::lock_guard lock(mutex_);
     --open_;
     const auto here = by_address_.find(address);

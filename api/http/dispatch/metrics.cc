@@ -53,7 +53,7 @@ void render(const HttpMetrics& metrics, PrometheusText& text) {
   for (const auto& [reason, count] : metrics.refused_connections) text.sample({{"reason", reason}}, count);
   text.single("railweave_http_connections_accepted_total", counter, "Connections accepted.",
               metrics.accepted_connections);
-  text.single("railweave_http_malformed_requests_total", counter, "Requests that were not HTTP as it should be.",
+  text.single("railweave_http_malformed_requests_total", counter, "Requests that were not well-formed HTTP.",
               metrics.malformed_requests);
   text.single("railweave_http_received_bytes_total", counter, "Bytes received.", metrics.received_bytes);
   text.single("railweave_http_sent_bytes_total", counter, "Bytes sent.", metrics.sent_bytes);

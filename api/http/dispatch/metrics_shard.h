@@ -1,4 +1,4 @@
-// Private to this folder: one I/O thread's counters, summed up when somebody asks.
+// Private to this folder: one I/O thread's counters, summed up when metrics are read.
 #pragma once
 
 #include <cstdint>

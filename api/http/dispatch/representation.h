@@ -1,5 +1,5 @@
-// Private to this folder: what of a handler's answer is sent, given what the request asked for: nothing when the client
-// has it already (304), compressed when the client can read that.
+// Private to this folder: the form in which a handler's answer is sent: without a body when the client has it already
+// (304), compressed when the client accepts that.
 #pragma once
 
 #include "api/http/dispatch/server_options.h"
@@ -15,8 +15,8 @@ void settle(const Request& request, const ServerOptions& options, Response& resp
 // Whether the settled body should be sent compressed.
 bool wants_gzip(const Request& request, const ServerOptions& options, const Response& response);
 
-// Compresses the body and says so, with the tag of the compressed representation. Keeps it as it is if that gains
-// nothing.
+// Compresses the body and says so, with the tag of the compressed representation. Leaves it unchanged where
+// compression does not make it smaller.
 void apply_gzip(const ServerOptions& options, Response& response);
 
 // For HEAD: the headers that apply_gzip() would set.

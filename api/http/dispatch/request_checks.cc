@@ -90,8 +90,7 @@ bool is_own_host(std::string_view authority, const std::vector<std::string>& all
 std::optional<Problem> check_origin(Method method, const Headers& headers,
                                     const std::vector<std::string>& allowed_hosts) {
   if (const std::string* host = headers.find("Host"); host != nullptr && !is_own_host(*host, allowed_hosts)) {
-    return refused(421, "http.wrongHost", "this server is not known under the name the request was sent to",
-                   "use 127.0.0.1 or localhost");
+    return refused(421, "http.wrongHost", "the Host header names another server", "use 127.0.0.1 or localhost");
   }
   const std::string* origin = headers.find("Origin");
   if (origin == nullptr || is_safe(method)) return std::nullopt;
@@ -99,7 +98,7 @@ std::optional<Problem> check_origin(Method method, const Headers& headers,
   const bool own =
       scheme_end != std::string::npos && is_own_host(std::string_view(*origin).substr(scheme_end + 3), allowed_hosts);
   if (own) return std::nullopt;
-  return refused(403, "http.crossOrigin", "a web page from elsewhere may not change anything here");
+  return refused(403, "http.crossOrigin", "a web page of another site may not change anything here");
 }
 
 std::optional<Problem> check_media_type(const Headers& headers, const std::vector<std::string>& consumes) {

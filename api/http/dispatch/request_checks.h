@@ -1,4 +1,4 @@
-// Private to this folder: what is refused before a request is looked at any further.
+// Private to this folder: what is refused from the head of a request alone.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,8 @@ std::optional<Problem> check_framing(int version, const Headers& headers);
 // "127.0.0.1:7470", "[::1]", "localhost" or one of `allowed`, with or without a port.
 bool is_own_host(std::string_view authority, const std::vector<std::string>& allowed);
 
-// Host names us (else 421), and what changes something does not come from a web page of somebody else (else 403).
+// Host names this server (else 421), and a request that changes something does not come from another site's web page
+// (else 403).
 std::optional<Problem> check_origin(Method method, const Headers& headers,
                                     const std::vector<std::string>& allowed_hosts);
 

@@ -1,5 +1,5 @@
-// Answers one request, once, from any thread: handlers that wait for the control loop hand it over and return.
-// Copies share the one answer. When the last copy goes without an answer, the caller gets a 500 problem.
+// Answers one request, once, from any thread: handlers that wait for the control loop pass it on and return.
+// Copies share the one answer. When the last copy is destroyed without an answer, the client gets a 500 problem.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ class Responder {
   // `deliver` gets the one answer, on the thread that gives it. Tests of handlers may pass their own.
   Responder(std::shared_ptr<const Request> request, std::function<void(Response)> deliver);
 
-  // False when it has been answered already; then nothing happens.
+  // False, without effect, when it has been answered already.
   bool operator()(Response response) const;
   bool operator()(Problem problem) const;  // fills in `instance`
   bool operator()(const Error& error) const;

@@ -39,7 +39,7 @@ std::vector<Resource::Segment> parse_pattern(std::string_view pattern) {
   return segments;
 }
 
-// Negative when `a` is more particular; 0 when both match exactly the same paths.
+// Negative when `a` is more specific; 0 when both match exactly the same paths.
 int compare(const Resource& a, const Resource& b) {
   const std::size_t common = std::min(a.segments.size(), b.segments.size());
   for (std::size_t i = 0; i < common; ++i) {

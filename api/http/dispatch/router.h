@@ -5,7 +5,7 @@
 // /v1/links/A/1--B/2/drain match "/v1/links/{id...}/drain"; at most one of it in a pattern, anywhere. No parameter
 // takes an empty segment: "/v1/jobs/" is not found rather than taken for "/v1/jobs".
 //
-// When several patterns match, the most particular one is meant: from the left, literal before {id} before {id...}; of
+// When several patterns match, the most specific one is chosen: from the left, literal before {id} before {id...}; of
 // two that begin alike, the longer. The path alone decides; a method that its pattern does not have is a 405.
 #pragma once
 
@@ -88,7 +88,7 @@ class Router {
   // `segments` decoded, as in Target. The result refers into this router.
   [[nodiscard]] std::optional<Match> match(std::span<const std::string> segments) const;
 
-  // Most particular first.
+  // Most specific first.
   [[nodiscard]] const std::vector<std::unique_ptr<Resource>>& resources() const { return resources_; }
 
  private:

@@ -32,7 +32,7 @@ struct ServerCore {
   ComputePool pool;
   const std::shared_ptr<BodyBudget> budget;
   ConnectionSlots slots;
-  std::atomic<std::size_t> refusing{0};  // connections that are being told that there are too many
+  std::atomic<std::size_t> refusing{0};  // connections that are only answered that there are too many
   std::atomic<std::size_t> in_flight{0};
   std::atomic<std::size_t> streams{0};
   std::atomic<std::uint64_t> next_request{1};

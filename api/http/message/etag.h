@@ -1,8 +1,8 @@
 // Entity tags and the conditions that go by them (RFC 9110, 8.8.3 and 13.1).
 //
 // Handlers know one tag for a thing, whatever its encoding. A body that the server compresses on its way out is another
-// representation, so a strong tag then goes out as "tag-gzip"; the functions here know both as the same thing, so a
-// client may send either back in If-Match or If-None-Match.
+// representation, so a strong tag then goes out as "tag-gzip"; the functions here take both for the same, so a client
+// may send either back in If-Match or If-None-Match.
 #pragma once
 
 #include <string>
@@ -19,8 +19,7 @@ std::string strong_etag(std::string_view opaque);
 std::string gzip_etag(std::string_view etag);
 
 // The element of If-None-Match that the tag matches, by weak comparison, as the client sent it ("*" gives the tag
-// itself);
-// "" when there is none: the answer is then a full one.
+// itself); "" when there is none: the answer is then a full one.
 std::string matched_if_none_match(const Headers& request, std::string_view etag);
 
 enum class Precondition { absent, holds, fails };

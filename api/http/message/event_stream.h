@@ -41,7 +41,7 @@ class StreamSink {
   void attach(std::function<void()> wake);
   // Up to about max_bytes of whole events.
   Batch take(std::size_t max_bytes);
-  // The client has gone or the server stops: nothing is taken or woken any more.
+  // The client has disconnected or the server stops: take() and wake are not called after it.
   void detach();
 
  private:

@@ -98,7 +98,7 @@ struct Gunzip::Stream {
   z_stream z{};
 };
 
-Gunzip::Gunzip(std::size_t limit_bytes) : stream_(std::make_unique<Stream>()), left_bytes_(limit_bytes) {}
+Gunzip::Gunzip(std::size_t limit_bytes) : stream_(std::make_unique<Stream>()), remaining_bytes_(limit_bytes) {}
 Gunzip::~Gunzip() = default;
 
 Gunzip::Outcome Gunzip::feed(std::string_view piece, std::string& out) {
@@ -117,8 +117,8 @@ Gunzip::Outcome Gunzip::feed(std::string_view piece, std::string& out) {
     z.avail_out = static_cast<uInt>(buffer.size());
     const int result = inflate(&z, Z_NO_FLUSH);
     const std::size_t produced = buffer.size() - z.avail_out;
-    if (produced > left_bytes_) return Outcome::too_large;
-    left_bytes_ -= produced;
+    if (produced > remaining_bytes_) return Outcome::too_large;
+    remaining_bytes_ -= produced;
     out.append(buffer.data(), produced);
     if (result == Z_STREAM_END) {
       at_member_end_ = true;

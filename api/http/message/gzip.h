@@ -1,4 +1,4 @@
-// The gzip content coding, both ways, with bounds on what comes out.
+// The gzip content coding: compression, and decompression with a bound on its output.
 #pragma once
 
 #include <cstddef>
@@ -33,13 +33,13 @@ class Gunzip {
   // Appends what the piece holds to `out`. After anything but ok, feed no more.
   Outcome feed(std::string_view piece, std::string& out);
 
-  // At the end of a member: true before nothing else than a whole stream.
+  // At the end of a member: what was fed is a whole stream.
   [[nodiscard]] bool complete() const { return at_member_end_; }
 
  private:
   struct Stream;
   std::unique_ptr<Stream> stream_;
-  std::size_t left_bytes_;
+  std::size_t remaining_bytes_;
   bool at_member_end_ = false;
 };
 

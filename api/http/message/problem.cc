@@ -1,6 +1,6 @@
 #include "api/http/message/problem.h"
 
-#include "api/http/message/text.h"
+#include "fabric/base/text/json_string.h"
 
 namespace railweave::api {
 namespace {

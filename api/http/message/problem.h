@@ -1,8 +1,7 @@
 // Errors as RFC 9457 problem details (application/problem+json): the one place where an ErrorKind becomes an HTTP
 // status.
-//   {"type": "about:blank", "title": "Not Found", "status": 404, "code": "jobs.notFound", "detail": "...", "hint":
-//   "...",
-//    "instance": "/v1/jobs/job-7", "errors": [{"pointer": "/gpus", "detail": "..."}]}
+//   {"type": "about:blank", "title": "Not Found", "status": 404, "code": "jobs.notFound", "detail": "...",
+//    "hint": "...", "instance": "/v1/jobs/job-7", "errors": [{"pointer": "/gpus", "detail": "..."}]}
 // `type` is about:blank as RFC 9457 (4.2.1) foresees: programs go by `code`, which is stable.
 #pragma once
 

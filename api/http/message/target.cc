@@ -1,7 +1,8 @@
 #include "api/http/message/target.h"
 
 #include "api/http/message/headers.h"
-#include "api/http/message/text.h"
+#include "fabric/base/text/percent.h"
+#include "fabric/base/text/utf8.h"
 
 namespace railweave::api {
 namespace {
@@ -19,7 +20,7 @@ Result<std::string> decode(std::string_view text, bool plus_is_space, std::strin
     return bad("a % in the " + std::string(what) + " is not followed by two hexadecimal digits",
                "write a plain % as %25");
   }
-  if (has_control_character(*decoded)) return bad("the " + std::string(what) + " contains a control character");
+  if (has_ascii_control(*decoded)) return bad("the " + std::string(what) + " contains a control character");
   if (!is_utf8(*decoded)) return bad("the " + std::string(what) + " is not UTF-8");
   return std::move(*decoded);
 }

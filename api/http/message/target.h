@@ -1,4 +1,4 @@
-// The request target: path segments and query parameters, decoded, with everything doubtful refused.
+// The request target: path segments and query parameters, decoded, with everything ambiguous refused.
 #pragma once
 
 #include <string>

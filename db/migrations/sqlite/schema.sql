@@ -4,7 +4,7 @@
 --
 -- The file is in WAL mode with synchronous=FULL. Its header carries application_id 0x524C5756 ("RLWV") and user_version =
 -- the newest migration. Times are microseconds since 1970-01-01 UTC. One railweaved writes at a time (flock on
--- <file>.lock); anybody may read beside it, e.g. sqlite3 -readonly railweave.db 'SELECT * FROM job_history'.
+-- <file>.lock); other programs may read beside it, e.g. sqlite3 -readonly railweave.db 'SELECT * FROM job_history'.
 
 -- Which migrations ran, and when.
 CREATE TABLE migrations (

@@ -1,5 +1,5 @@
-// Strings and numbers as JSON (RFC 8259), appended to a text: for writers that stream, without a tree or temporary copies.
-// Used by the native format, certificates and problem documents.
+// Strings and numbers as JSON (RFC 8259), appended to a text: for writers that stream, without a tree or temporary
+// copies. Used by the native format, certificates and problem documents.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace railweave {
 
-// In quotes, with escapes for quotes, backslashes and control characters; bytes that are not UTF-8 become U+FFFD, so that
-// the result is always valid.
+// In quotes, with escapes for quotes, backslashes and control characters; bytes that are not UTF-8 become U+FFFD, so
+// that the result is always valid.
 void append_json_string(std::string& out, std::string_view text);
 void append_json_number(std::string& out, std::uint64_t value);
 void append_json_decimal(std::string& out, float value);  // the shortest text that reads back as the same float

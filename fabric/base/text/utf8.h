@@ -1,10 +1,11 @@
 // The one UTF-8 decoder (RFC 3629: shortest form, no surrogates, nothing above U+10FFFF) and the classes of code points
-// that decide which text is stored or shown. Pure functions; those for single characters are inline, as readers of large
-// files call them for every byte.
+// that decide which text is stored or shown. Pure functions; those for single characters are inline, as readers of
+// large files call them for every byte.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace railweave {
@@ -45,6 +46,9 @@ constexpr Utf8Character utf8_at(std::string_view text, std::size_t at) {
 
 bool is_utf8(std::string_view text);
 
+// The code point is none of a surrogate and at most U+10FFFF.
+void append_utf8(std::string& out, std::uint32_t code_point);
+
 // At most that many bytes of the text, cut between characters.
 std::string_view utf8_prefix(std::string_view text, std::size_t max_bytes);
 
@@ -60,8 +64,11 @@ constexpr bool is_separator_or_bidi_mark(std::uint32_t code_point) {
          code_point == 0x200e || code_point == 0x200f || code_point == 0x061c || code_point == 0xfeff;
 }
 
-// Text that may be shown on a terminal or in a log as it came from outside: well-formed, and without control characters,
-// separators of lines, bidirectional marks and noncharacters. Empty text is.
+// Contains a byte below 0x20, or 0x7f.
+bool has_ascii_control(std::string_view text);
+
+// Text that may be shown on a terminal or in a log as it came from outside: well-formed, and without control
+// characters, separators of lines, bidirectional marks and noncharacters. Empty text is.
 bool is_printable_utf8(std::string_view text);
 
 }  // namespace railweave

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "fabric/base/text/utf8.h"
 #include "fabric/drivers/opensm/protocol_line.h"
 #include "fabric/drivers/opensm/routing_policy.h"
 #include "fabric/formats/text/name_text.h"
@@ -21,7 +22,7 @@ constexpr std::string_view kEvents =
 
 std::string printable(std::string_view text) {
   const std::string escaped = escaped_name(text);
-  return std::string(clipped_name(escaped, PolicyEvent::kMaxReason));
+  return std::string(utf8_prefix(escaped, PolicyEvent::kMaxReason));
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ void PolicyReader::take(std::string_view line, bool whole, std::vector<Result<Ro
   if (!whole) return refuse("expected a line of at most " + std::to_string(kMaxProtocolLine) + " bytes", line);
   if (refusal_) return;
   if (line_ > kMaxPolicyLines) return refuse("expected at most " + std::to_string(kMaxPolicyLines) + " lines", line);
-  digest_ = text_digest("\n", text_digest(line, digest_));
+  digest_.add(line).add("\n");
   if (!add_line(line, policy_)) refuse(std::string(kLines), line);
 }
 
@@ -95,8 +95,8 @@ void PolicyReader::finish(std::string_view line, std::vector<Result<RoutingPolic
     const auto digest = revision ? hex_16(split->first[2]) : std::nullopt;
     if (!digest) {
       refuse("expected 'end REVISION DIGEST', the digest in 16 hexadecimal digits", line);
-    } else if (*digest != digest_) {
-      refuse("expected the digest " + hex64(digest_) + " of the lines before", line);
+    } else if (*digest != digest_.value()) {
+      refuse("expected the digest " + hex64(digest_.value()) + " of the lines before", line);
     } else {
       policy_.revision = *revision;
     }
@@ -107,7 +107,7 @@ void PolicyReader::finish(std::string_view line, std::vector<Result<RoutingPolic
     done.push_back(canonical(std::move(policy_)));
   }
   policy_ = {};
-  digest_ = text_digest({});
+  digest_ = {};
   line_ = 0;
   refusal_.reset();
 }

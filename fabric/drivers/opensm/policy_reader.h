@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fabric/base/fnv1a.h"
 #include "fabric/drivers/opensm/protocol_line.h"
 #include "fabric/drivers/opensm/routing_policy.h"
 
@@ -26,7 +27,7 @@ class PolicyReader {
 
   LineSplitter splitter_;
   RoutingPolicy policy_;
-  std::uint64_t digest_ = text_digest({});
+  Fnv1a digest_;
   std::size_t line_ = 0;  // of the document
   std::optional<Error> refusal_;
 };

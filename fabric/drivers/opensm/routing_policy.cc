@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "fabric/base/fnv1a.h"
+
 namespace railweave::fabric::opensm {
 namespace {
 
@@ -18,11 +20,6 @@ bool is_port(const PortName& name) { return name.device.known() && name.port >= 
 std::string to_string(const PortName& name) { return to_string(name.device) + "/" + std::to_string(name.port); }
 std::string to_string(const LinkName& name) { return to_string(name.a) + "--" + to_string(name.b); }
 std::string hex64(std::uint64_t value) { return to_string(Guid(value)); }
-
-std::uint64_t text_digest(std::string_view text, std::uint64_t so_far) {
-  for (const char c : text) so_far = (so_far ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return so_far;
-}
 
 Result<RoutingPolicy> canonical(RoutingPolicy policy) {
   const std::size_t lines = policy.drained_links.size() + policy.drained_switches.size() + policy.weights.size();
@@ -66,7 +63,7 @@ std::string write_policy(const RoutingPolicy& policy) {
   for (const PortWeight& weight : policy.weights) {
     text += "weight " + to_string(weight.port) + " " + std::to_string(weight.weight) + "\n";
   }
-  return text + "end " + std::to_string(policy.revision) + " " + hex64(text_digest(text)) + "\n";
+  return text + "end " + std::to_string(policy.revision) + " " + hex64(Fnv1a().add(text).value()) + "\n";
 }
 
 }  // namespace railweave::fabric::opensm

@@ -55,8 +55,7 @@ std::string to_string(const LinkName& name);  // "<port>--<port>"
 // The document of protocol.md, its `end` line included. The policy is canonical.
 std::string write_policy(const RoutingPolicy& policy);
 
-// FNV-1a of bytes (Fowler, Noll, Vo), 64 bits: the digest in `end` lines.
-std::uint64_t text_digest(std::string_view text, std::uint64_t so_far = 0xcbf29ce484222325U);
-std::string hex64(std::uint64_t value);  // 16 digits
+// 16 digits: digests, which are FNV-1a of the bytes in `end` lines.
+std::string hex64(std::uint64_t value);
 
 }  // namespace railweave::fabric::opensm

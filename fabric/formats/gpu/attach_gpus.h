@@ -1,4 +1,4 @@
-// GPUs for the hosts of a fabric whose source says nothing of GPUs, as every InfiniBand dump does (options
+// GPUs for the hosts of a fabric whose source does not mention GPUs, such as every InfiniBand dump (options
 // --gpus-per-node and --nvlink-domain of the CLI).
 #pragma once
 

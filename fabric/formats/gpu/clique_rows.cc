@@ -142,12 +142,12 @@ class CliqueRowsReader {
         return position[column] < cells.size() ? cells[position[column]] : Cell{{}, line.size() + 1};
       };
       read_row(lines.number(), cell(kNode), cell(kClusterUuid), cell(kClique), cell(kPlatform));
-      if (unreadable_.too_many()) return std::unexpected(unreadable_.give_up("a table of NVLink cliques"));
+      if (unreadable_.too_many()) return std::unexpected(unreadable_.unreadable_error("a table of NVLink cliques"));
       if (rows_.size() > kMaxCliqueRows) return too_many_rows();
     }
     unreadable_.finish();
     if (rows_.empty() && unreadable_.count() > 0)
-      return std::unexpected(unreadable_.give_up("a table of NVLink cliques"));
+      return std::unexpected(unreadable_.unreadable_error("a table of NVLink cliques"));
     return {};
   }
 

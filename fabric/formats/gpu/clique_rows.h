@@ -1,4 +1,5 @@
-// The rows of an NVLink clique list, before they mean anything: nvlink_cliques.h describes the formats.
+// The rows of an NVLink clique list as read, before they are applied to a fabric; nvlink_cliques.h describes the
+// formats.
 #pragma once
 
 #include <cstdint>

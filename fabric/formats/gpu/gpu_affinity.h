@@ -1,5 +1,6 @@
-// Which adapters are near which GPU inside one kind of machine. Read from what NCCL or nvidia-smi say (nccl_topology.h,
-// nvidia_smi_topo.h) and applied to the hosts that are such machines. GPU i is never assumed to use adapter i.
+// Which adapters are near which GPU inside one kind of machine. Read from the output of NCCL or nvidia-smi
+// (nccl_topology.h, nvidia_smi_topo.h) and applied to the hosts that are such machines. GPU i is never assumed to use
+// adapter i.
 #pragma once
 
 #include <cstddef>

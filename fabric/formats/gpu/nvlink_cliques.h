@@ -1,9 +1,9 @@
-// Which machines share an NVLink domain, as the driver says it of each: the fabric's clusterUuid and cliqueId
-// (nvidia-smi -q, NVML's GPU fabric info; on Kubernetes the label nvidia.com/gpu.clique = "clusterUuid.cliqueId"). Two
-// forms are read. JSON, with the nodes' names, labels and instance types; other fields are stepped over, so that
-// `kubectl get nodes -o json` can be given as it is:
-//   {"nodes": [{"name": "n1", "instance": "BM.GPU.GB200.4", "labels": {"nvidia.com/gpu.clique":
-//   "61248eac-....20663"}}]}
+// Which machines share an NVLink domain, from what the driver reports of each machine: the fabric's clusterUuid and
+// cliqueId (nvidia-smi -q, NVML's GPU fabric info; on Kubernetes the label nvidia.com/gpu.clique =
+// "clusterUuid.cliqueId"). Two forms are read. JSON, with the nodes' names, labels and instance types; other fields are
+// stepped over, so that `kubectl get nodes -o json` can be given as it is:
+//   {"nodes": [{"name": "n1", "instance": "BM.GPU.GB200.4",
+//               "labels": {"nvidia.com/gpu.clique": "61248eac-....20663"}}]}
 //   {"nodes": [{"name": "n1", "clusterUuid": "61248eac-...", "cliqueId": 20663}]}
 // A table, comma-separated or with blanks, with or without a line of titles, which may come in any order:
 //   node  clusterUuid                           cliqueId  platform

@@ -37,11 +37,9 @@ std::string switch_name(std::string_view description);
 // A guess from the words in the name, which are its runs of letters, in any case:
 //   compute     worker, compute
 //   management  ufm, cufm, mgmt, management, mgt, login, head, headnode, admin, controller, slurm, bastion, gateway,
-//   opensm,
-//               monitor, master
+//               opensm, monitor, master
 //   storage     storage, stor, lustre, oss, mds, mgs, ost, mdt, nfs, cache, gpfs, nsd, weka, vast, ceph, nas, beegfs,
-//   swift,
-//               object, quobyte, flasharray, and names with ai200, ai400, ai7990 (DDN's appliances)
+//               swift, object, quobyte, flasharray, and names with ai200, ai400, ai7990 (DDN's appliances)
 // The first list that has a word of the name decides; words of five letters and more also count within a longer word
 // ("storagenode"). Everything else is compute.
 HostKind guess_host_kind(std::string_view host);

@@ -54,10 +54,10 @@ class IbnetdiscoverReader {
     for (std::string_view line; lines.next(line);) {
       line_ = lines.number();
       read_line(line);
-      if (unreadable_.too_many()) return std::unexpected(unreadable_.give_up(kFormat));
+      if (unreadable_.too_many()) return std::unexpected(unreadable_.unreadable_error(kFormat));
       if (draft_.over_limit()) return std::unexpected(SubnetDraft::over_limit_error(options_));
     }
-    if (draft_.device_count() == 0) return std::unexpected(unreadable_.give_up(kFormat));
+    if (draft_.device_count() == 0) return std::unexpected(unreadable_.unreadable_error(kFormat));
     unreadable_.finish();
     return std::move(draft_).move_into(options_, builder_);
   }

@@ -1,10 +1,9 @@
-// Reads what `ibnetdiscover` prints (infiniband-diags, rdma-core's ibnetdiscover.c), and what mail, editors and
-// terminals make of it: CR LF, tabs turned into blanks, sections cut off. Grouped output (-g, with chassis) and -f are
+// Reads the output of `ibnetdiscover` (infiniband-diags, rdma-core's ibnetdiscover.c), also as mail, editors and
+// terminals change it: CR LF, tabs turned into blanks, sections cut off. Grouped output (-g, with chassis) and -f are
 // read as well.
 //
-//  - A host is what "host device" descriptions agree on; all its adapters become one host, with its kind guessed from
-//  the
-//    name (host_names.h). An adapter whose description names no machine, or names the device that another adapter
+//  - Adapters whose descriptions ("host device") name the same host become one host; its kind is guessed from the name
+//    (host_names.h). An adapter whose description names no machine, or names the device that another adapter
 //    already has, becomes a host of its own: HostKind::unnamed, called after its GUID.
 //  - "... Aggregation Node" adapters and routers (Rt) belong to no host.
 //  - Links appear twice, once for each end; where the ends disagree, or one is missing, the builder finds it.

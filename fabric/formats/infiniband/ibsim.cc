@@ -26,11 +26,11 @@ class IbsimReader {
     for (std::string_view line; lines.next(line);) {
       line_ = lines.number();
       if (auto outcome = read_line(line); !outcome) return outcome;
-      if (unreadable_.too_many()) return std::unexpected(unreadable_.give_up(kFormat));
+      if (unreadable_.too_many()) return std::unexpected(unreadable_.unreadable_error(kFormat));
       if (draft_.over_limit() || cables_.size() > SubnetDraft::kMaxCableEnds)
         return std::unexpected(SubnetDraft::over_limit_error(options_));
     }
-    if (draft_.device_count() == 0) return std::unexpected(unreadable_.give_up(kFormat));
+    if (draft_.device_count() == 0) return std::unexpected(unreadable_.unreadable_error(kFormat));
     unreadable_.finish();
     add_cables();
     return std::move(draft_).move_into(options_, builder_);

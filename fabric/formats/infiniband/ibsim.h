@@ -30,10 +30,10 @@ namespace railweave::fabric {
 Result<void> read_ibsim(std::string_view text, const ReadOptions& options, TopologyBuilder& builder);
 
 // The InfiniBand part of the fabric: switches, adapters, cables with width and speed, LIDs, GUIDs, descriptions.
-// Reading it back gives the same fabric as far as that goes; racks, GPUs and labels are not in this format, host kinds
-// are guessed from the names again. Ids are "S-<guid>", "H-<guid>", "R-<guid>"; an adapter of unknown or repeated GUID
-// gets an id of its own
-// ("H-<guid>-2"), though ibsim refuses such a netlist. ibsim gives adapter ports GUIDs of its own (node + n).
+// Reading it back gives the same fabric, without racks, GPUs and labels, which are not in this format; host kinds are
+// guessed from the names again. Ids are "S-<guid>", "H-<guid>", "R-<guid>"; an adapter of unknown or repeated GUID gets
+// an id of its own ("H-<guid>-2"), though ibsim refuses such a netlist. ibsim gives adapter ports GUIDs of its own
+// (node + n).
 std::string write_ibsim(const Topology& topology);
 
 }  // namespace railweave::fabric

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "fabric/base/text/utf8.h"
 #include "fabric/formats/infiniband/host_names.h"
 #include "fabric/formats/text/name_text.h"
 
@@ -109,10 +110,10 @@ class SubnetDraft::Assembly {
   }
 
   std::string printable(std::string_view text) {
-    text = clipped_name(text, kMaxNameBytes);
+    text = utf8_prefix(text, kMaxNameBytes);
     if (is_clean_name(text)) return std::string(text);
     const std::string escaped = escaped_name(text);
-    std::string clean(clipped_name(escaped, kMaxNameBytes));
+    std::string clean(utf8_prefix(escaped, kMaxNameBytes));
     add_object(unprintable_, clean);
     return clean;
   }

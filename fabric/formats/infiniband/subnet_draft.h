@@ -1,6 +1,6 @@
 // One InfiniBand subnet as a dump describes it, device by device and cable end by cable end, before it goes into a
-// TopologyBuilder. Here is what ibnetdiscover and ibsim netlists have in common: which adapters belong to one host,
-// what to make of devices that are only named as peers, and which LIDs count.
+// TopologyBuilder. Shared by ibnetdiscover and ibsim netlists: which adapters belong to one host, what
+// becomes of devices that are only named as peers, and which LIDs count.
 #pragma once
 
 #include <cstdint>

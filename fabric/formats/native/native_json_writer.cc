@@ -4,9 +4,9 @@
 #include <tuple>
 #include <vector>
 
+#include "fabric/base/text/json_string.h"
 #include "fabric/formats/native/native_json.h"
 #include "fabric/formats/native/native_words.h"
-#include "fabric/formats/text/json_text.h"
 
 namespace railweave::fabric {
 namespace {

@@ -1,4 +1,4 @@
-// How the native format spells the enumerations of a Topology.
+// The words of the native format for the enumerations of a Topology.
 #pragma once
 
 #include <optional>

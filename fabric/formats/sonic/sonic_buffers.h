@@ -2,9 +2,9 @@
 // headroom that a lossless class needs until its PFC pause takes effect.
 //
 // Headroom, as SONiC's dynamic buffer model computes it (sonic-swss, cfgmgr/buffer_headroom_mellanox.lua; SONiC design
-// "Dynamically Headroom Calculation"): after a pause is decided, there still arrive what fills the cable both ways,
-// what the peer sends until it obeys (pause quanta of IEEE 802.3 31B.3.7, 512 bit times each), one packet of the peer's
-// that had begun and one of ours that holds the pause up; in cells, which small packets fill badly:
+// "Dynamically Headroom Calculation"): after a pause is decided, there still arrives what fills the cable in both
+// directions, what the peer sends until it obeys (pause quanta of IEEE 802.3 31B.3.7, 512 bit times each), one packet
+// of the peer's that had begun and one of ours that holds the pause up; in cells, which small packets fill badly:
 //   xoff = lossless MTU + (port MTU + 2 x length / v x rate + MAC and PHY delay + pause quanta x 64 bytes) x occupancy
 //   xon  = what the pipeline holds;  size = xoff + xon;  each rounded up to 1,024 bytes
 //   v    = 198,000 km/s, light in glass

@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "fabric/base/text/utf8.h"
 #include "fabric/formats/text/name_text.h"
 
 namespace railweave::fabric {
@@ -139,7 +140,7 @@ bool JsonReader::raw_string(std::string_view& value) {
     } else if (static_cast<unsigned char>(c) < 0x20) {
       return fail_at(at_, "control character in a string; write it as an escape", "json.syntax");
     } else {
-      const std::size_t length = utf8_sequence_length(text_, at_);
+      const std::size_t length = utf8_at(text_, at_).bytes;
       if (length == 0) return fail_at(at_, "invalid UTF-8 in a string", "json.encoding");
       at_ += length;
     }
@@ -178,22 +179,7 @@ bool JsonReader::escape(std::size_t& at) {
   } else if (code >= 0xdc00 && code <= 0xdfff) {
     return fail_at(begin, "half of a surrogate pair in a string", "json.encoding");
   }
-  const auto put = [&](unsigned byte) { scratch_ += static_cast<char>(byte); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xc0U | code >> 6U);
-    put(0x80U | (code & 0x3fU));
-  } else if (code < 0x10000) {
-    put(0xe0U | code >> 12U);
-    put(0x80U | (code >> 6U & 0x3fU));
-    put(0x80U | (code & 0x3fU));
-  } else {
-    put(0xf0U | code >> 18U);
-    put(0x80U | (code >> 12U & 0x3fU));
-    put(0x80U | (code >> 6U & 0x3fU));
-    put(0x80U | (code & 0x3fU));
-  }
+  append_utf8(scratch_, code);
   return true;
 }
 

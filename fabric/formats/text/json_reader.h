@@ -1,7 +1,7 @@
 // A pull parser for JSON documents (RFC 8259) whose shape is known: it builds no tree, so memory is that of what the
 // caller keeps, and every error knows its line and column. The caller descends with object() and array() and takes each
-// value with the function of its type; the first error stops everything. Stricter than JSON in what suits files of
-// ours: no field twice in one object, no text after the document, numbers that must be whole are whole.
+// value with the function of its type; the first error stops everything. Stricter than JSON where our
+// own files allow it: no field twice in one object, no text after the document, numbers that must be whole are whole.
 #pragma once
 
 #include <array>
@@ -83,7 +83,7 @@ class JsonReader {
  private:
   static constexpr std::size_t kMaxDepth = 64;
 
-  // Names of one object's fields so far. A document of ours has few; one with many is refused.
+  // Names of one object's fields so far. The documents read with this have few; an object with many is refused.
   class Names {
    public:
     bool add(std::string_view name, JsonReader& reader);

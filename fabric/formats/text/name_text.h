@@ -1,9 +1,8 @@
 // Names as they may be stored: valid UTF-8 without control characters. The dumps of tools (ibnetdiscover, ibsim) carry
-// whatever the firmware says, so there offending bytes are escaped as \xNN with a finding; formats that people and
+// whatever the firmware reports, so there offending bytes are escaped as \xNN with a finding; formats that people and
 // programs write on purpose (native JSON, clique lists, affinity files) have such names refused.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -14,11 +13,5 @@ bool is_clean_name(std::string_view text);
 
 // The name with every offending byte as \xNN.
 std::string escaped_name(std::string_view text);
-
-// At most that many bytes of the text, cut between characters.
-std::string_view clipped_name(std::string_view text, std::size_t max_bytes);
-
-// Length of the valid UTF-8 sequence at `at`; 0 where there is none.
-std::size_t utf8_sequence_length(std::string_view text, std::size_t at);
 
 }  // namespace railweave::fabric

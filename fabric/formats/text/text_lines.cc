@@ -89,7 +89,7 @@ void UnreadableLines::add(std::size_t line, std::size_t column, std::string_view
   }
 }
 
-Error UnreadableLines::give_up(std::string_view format) const {
+Error UnreadableLines::unreadable_error(std::string_view format) const {
   if (count_ == 0) {
     return {ErrorKind::malformed, "input.noDevice", "no device in the input; expected " + std::string(format),
             location_text(options_.source, 1, 1), "is the file complete, and is the format right?"};

@@ -1,4 +1,4 @@
-// Walking line-oriented text: lines with their numbers, and a cursor within one line that knows its column. No
+// Reading line-oriented text: lines with their numbers, and a cursor within one line that knows its column. No
 // exceptions, no allocation; views point into the text.
 #pragma once
 
@@ -54,8 +54,7 @@ class LineCursor {
   std::size_t at_ = 0;
 };
 
-// Keeps count of the lines that cannot be read: one finding ("unreadableLine") each for the first hundred, one for the
-// rest.
+// Counts the lines that cannot be read: one finding ("unreadableLine") each for the first hundred, one for the rest.
 class UnreadableLines {
  public:
   UnreadableLines(const ReadOptions& options, TopologyBuilder& builder) : options_(options), builder_(builder) {}
@@ -65,7 +64,7 @@ class UnreadableLines {
   [[nodiscard]] bool too_many() const { return count_ > kMaxUnreadableLines; }
   [[nodiscard]] std::size_t count() const { return count_; }
   // The error to return when there are too many, or when nothing readable was among them.
-  [[nodiscard]] Error give_up(std::string_view format) const;
+  [[nodiscard]] Error unreadable_error(std::string_view format) const;
   void finish();  // adds the finding about the rest
 
  private:

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "fabric/base/fnv1a.h"
+
 namespace railweave::fabric {
 
 ForwardingTables::ForwardingTables(RoutingScopePtr scope) : scope_(std::move(scope)) {
@@ -30,25 +32,23 @@ std::uint64_t ForwardingTables::digest() const {
 }
 
 std::uint64_t ForwardingTables::digest(std::span<const PlaneId> planes) const {
-  // FNV-1a over 64-bit words, finished with a mix (Fowler, Noll, Vo; the offset basis and prime are theirs).
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  const auto add = [&](std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3U; };
+  Fnv1a words;  // finished with a mix
   std::vector<std::uint16_t> row;
   for (const PlaneId id : planes) {
     const auto& plane = planes_[id.index()];
-    add(plane->switches());
-    add(plane->destinations());
+    words.add(plane->switches()).add(plane->destinations());
     row.resize(plane->destinations());
     for (std::size_t s = 0; s < plane->switches(); ++s) {
       plane->read(s, 0, row.size(), row.data());
       std::size_t i = 0;
       for (; i + 4 <= row.size(); i += 4) {
-        add(row[i] | std::uint64_t{row[i + 1]} << 16U | std::uint64_t{row[i + 2]} << 32U |
-            std::uint64_t{row[i + 3]} << 48U);
+        words.add(row[i] | std::uint64_t{row[i + 1]} << 16U | std::uint64_t{row[i + 2]} << 32U |
+                  std::uint64_t{row[i + 3]} << 48U);
       }
-      for (; i < row.size(); ++i) add(row[i]);
+      for (; i < row.size(); ++i) words.add(row[i]);
     }
   }
+  std::uint64_t hash = words.value();
   hash ^= hash >> 32U;
   hash *= 0xd6e8feb86659fd93U;
   return hash ^ hash >> 32U;

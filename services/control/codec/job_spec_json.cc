@@ -4,10 +4,10 @@
 #include <cmath>
 #include <utility>
 
+#include "fabric/base/text/time_text.h"
 #include "scheduler/collective/traffic.h"
 #include "services/control/codec/job_json.h"
 #include "services/control/codec/model_json.h"
-#include "services/json/time_text.h"
 
 namespace railweave::api {
 namespace {
@@ -70,7 +70,7 @@ void read_slices(ObjectReader& topology, JobSpec& spec) {
     if (auto done = reader.finish(); !done) return topology.set_error(done.error());
     if (!level) {
       return topology.set_error(
-          {ErrorKind::invalid, "body.invalidField", "a level is wanted, not null", topology.pointer("slices"), {}});
+          {ErrorKind::invalid, "body.invalidField", "expected a level, not null", topology.pointer("slices"), {}});
     }
     slice.level = *level;
     spec.slices.push_back(slice);
@@ -88,7 +88,7 @@ void read_spread(ObjectReader& topology, JobSpec& spec) {
   reader.require("maxGpusPerGroup");
   reader.read("maxGpusPerGroup", spread.max_gpus_per_group);
   if (auto done = reader.finish(); !done) return topology.set_error(done.error());
-  if (!level) return topology.set_error("spread", "a level is wanted, not null");
+  if (!level) return topology.set_error("spread", "expected a level, not null");
   spread.level = *level;
   spec.spread = spread;
 }

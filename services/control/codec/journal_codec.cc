@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "fabric/base/text/time_text.h"
 #include "fabric/formats/read_fabric.h"
 #include "services/control/codec/fabric_event_json.h"
 #include "services/control/codec/guarantee_json.h"
@@ -10,7 +11,6 @@
 #include "services/control/codec/queue_event_json.h"
 #include "services/control/codec/tenant_json.h"
 #include "services/control/events/apply.h"
-#include "services/json/time_text.h"
 
 namespace railweave::api {
 namespace {

@@ -3,8 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "fabric/base/text/time_text.h"
 #include "services/control/state/queue_rules.h"
-#include "services/json/time_text.h"
 
 namespace railweave::api {
 namespace {

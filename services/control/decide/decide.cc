@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "fabric/base/text/time_text.h"
 #include "scheduler/queue/wait_reason.h"
 #include "services/control/decide/contracts.h"
 #include "services/control/decide/refusal.h"
@@ -147,9 +148,8 @@ struct Decide {
     }
     const std::int64_t saved_us = command.saved_us == 0 ? now_us : command.saved_us;
     if (saved_us > now_us || saved_us < job->started_us) {
-      return refuse(
-          ErrorKind::impossible, "jobs.badCheckpoint",
-          "a checkpoint lies between the job's start, " + scheduler::time_text(job->started_us) + ", and now");
+      return refuse(ErrorKind::impossible, "jobs.badCheckpoint",
+                    "a checkpoint lies between the job's start, " + whole_second_text(job->started_us) + ", and now");
     }
     if (saved_us <= job->saved_us) return Decision{{}, command.id, true};
     return Decision{{JobCheckpointed{command.id, saved_us}}, command.id, false};

@@ -1,6 +1,7 @@
 #include "services/control/events/event.h"
 
 #include "fabric/base/rate_text.h"
+#include "fabric/base/text/time_text.h"
 #include "scheduler/queue/wait_reason.h"
 #include "services/control/state/link_state.h"
 
@@ -56,7 +57,7 @@ struct MakeHeading {
   }
   EventHeading operator()(const JobCheckpointed& event) const {
     return {"job.checkpointed", "job", to_string(event.id), EventSeverity::info,
-            to_string(event.id) + " saved its state at " + scheduler::time_text(event.saved_us)};
+            to_string(event.id) + " saved its state at " + whole_second_text(event.saved_us)};
   }
   EventHeading operator()(const QueueRulesPut& event) const {
     return {"queue.policyPut", "queue", "policy", EventSeverity::info,
@@ -67,7 +68,7 @@ struct MakeHeading {
     const auto& window = event.reservation.window;
     return {"reservation.put", "reservation", window.name, EventSeverity::info,
             std::string(to_string(window.kind)) + " '" + window.name + "': " + std::to_string(window.gpus.size()) +
-                " GPUs from " + scheduler::time_text(window.from_us) + " to " + scheduler::time_text(window.to_us)};
+                " GPUs from " + whole_second_text(window.from_us) + " to " + whole_second_text(window.to_us)};
   }
   EventHeading operator()(const ReservationRemoved& event) const {
     return {"reservation.removed", "reservation", event.name, EventSeverity::info,

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/http/message/text.h"
+#include "fabric/base/text/percent.h"
 
 namespace railweave::cli {
 
@@ -13,7 +13,7 @@ class Target {
   explicit Target(std::string_view path) : text_(path) {}  // "/v1/jobs", encoded already
 
   Target& segment(std::string_view value) {  // before any query
-    text_ += '/' + api::percent_encode(value);
+    text_ += '/' + percent_encode(value);
     return *this;
   }
   Target& path(std::string_view encoded) {
@@ -23,7 +23,7 @@ class Target {
   Target& query(std::string_view name, std::string_view value) {
     text_ += first_ ? '?' : '&';
     first_ = false;
-    text_ += std::string(name) + '=' + api::percent_encode(value);
+    text_ += std::string(name) + '=' + percent_encode(value);
     return *this;
   }
   // Left out where the value is empty.

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "fabric/base/text/utf8.h"
+
 namespace railweave::cli {
 namespace {
 
@@ -12,39 +14,11 @@ struct CodePoint {
   bool valid = false;
 };
 
-// RFC 3629: no overlong forms, no surrogates, at most U+10FFFF.
+// A byte that begins no character stands for itself.
 CodePoint decode(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {lead, 1, true};
-  std::size_t length = 0;
-  std::uint32_t value = 0;
-  if (lead >= 0xC2 && lead <= 0xDF) {
-    length = 2;
-    value = lead & 0x1FU;
-  } else if (lead >= 0xE0 && lead <= 0xEF) {
-    length = 3;
-    value = lead & 0x0FU;
-  } else if (lead >= 0xF0 && lead <= 0xF4) {
-    length = 4;
-    value = lead & 0x07U;
-  }
-  if (length == 0 || text.size() - at < length) return {lead, 1, false};
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80) return {lead, 1, false};
-    value = value << 6U | (byte(i) & 0x3FU);
-  }
-  const bool overlong = (length == 3 && value < 0x800) || (length == 4 && value < 0x10000);
-  if (overlong || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) return {lead, 1, false};
-  return {value, length, true};
-}
-
-bool is_control(std::uint32_t c) { return c < 0x20 || (c >= 0x7F && c <= 0x9F); }
-
-// Line and paragraph separators, embeddings, overrides, isolates and directional marks (Unicode 15, 23.2 and UAX #9).
-bool reorders(std::uint32_t c) {
-  return (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0x200E || c == 0x200F || c == 0x061C ||
-         c == 0xFEFF;
+  const auto [code_point, bytes] = utf8_at(text, at);
+  if (bytes == 0) return {static_cast<unsigned char>(text[at]), 1, false};
+  return {code_point, bytes, true};
 }
 
 void append_escape(std::string& out, std::uint32_t c, bool as_json) {
@@ -83,7 +57,7 @@ std::string printable(std::string_view text) {
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
     const CodePoint point = decode(text, at);
-    if (!point.valid || is_control(point.value) || reorders(point.value)) {
+    if (!point.valid || is_control(point.value) || is_separator_or_bidi_mark(point.value)) {
       append_escape(out, point.value, false);
     } else {
       out += text.substr(at, point.bytes);
@@ -97,7 +71,7 @@ std::string printable_json(std::string text) {
   bool clean = true;
   for (std::size_t at = 0; at < text.size() && clean;) {
     const CodePoint point = decode(text, at);
-    clean = point.value < 0x7F || (point.valid && !is_control(point.value) && !reorders(point.value));
+    clean = point.value < 0x7F || (point.valid && !is_control(point.value) && !is_separator_or_bidi_mark(point.value));
     at += point.bytes;
   }
   if (clean) return text;
@@ -106,7 +80,7 @@ std::string printable_json(std::string text) {
   for (std::size_t at = 0; at < text.size();) {
     const CodePoint point = decode(text, at);
     const bool layout = point.value < 0x20;
-    if (point.valid && !layout && (is_control(point.value) || reorders(point.value))) {
+    if (point.valid && !layout && (is_control(point.value) || is_separator_or_bidi_mark(point.value))) {
       append_escape(out, point.value, true);
     } else {
       out += std::string_view(text).substr(at, point.bytes);

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "api/http/message/etag.h"
+#include "fabric/base/text/time_text.h"
 #include "services/control/decide/tenant_limit.h"
 #include "services/control/guarantees/admitted_placement.h"
 #include "services/control/views/placer_cache.h"
 #include "services/json/digest.h"
-#include "services/json/time_text.h"
 #include "services/rest/handlers/job_answers.h"
 #include "services/rest/handlers/job_lookup.h"
 #include "services/rest/handlers/list_query.h"

@@ -1,6 +1,6 @@
 #include "services/rest/json/alarm.h"
 
-#include "services/json/time_text.h"
+#include "fabric/base/text/time_text.h"
 #include "services/rest/json/alarm_value.h"
 
 namespace railweave::api {

@@ -2,7 +2,8 @@
 
 #include <map>
 
-#include "fabric/formats/text/json_text.h"
+#include "fabric/base/fnv1a.h"
+#include "fabric/base/text/json_string.h"
 
 namespace railweave::api {
 namespace {
@@ -65,17 +66,11 @@ void append_job(std::string& out, const CertificateInput& input, const Reservati
 
 }  // namespace
 
-std::string fnv1a64(std::string_view bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return to_string(Guid(hash));
-}
-
 std::string write_certificate(const CertificateInput& input) {
   const Topology& t = input.view->topology();
   const Ledger& ledger = *input.ledger;
   std::string out = "{\"railweave\":\"certificate\",\"version\":1,\n\"routes\":{\"format\":\"opensm.fdbs\"";
-  text(out, "fnv1a64", fnv1a64(input.fdbs));
+  text(out, "fnv1a64", to_string(Guid(Fnv1a().add(input.fdbs).value())));
   text(out, "tables", to_string(Guid(input.tables->digest())));
   out += "}";
   number(out, "usablePermille", ledger.rules().usable_permille);

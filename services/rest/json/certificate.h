@@ -24,7 +24,4 @@ struct CertificateInput {
 // One link a line, those with something reserved.
 std::string write_certificate(const CertificateInput& input);
 
-// FNV-1a, 64 bits, as 16 hexadecimal digits.
-std::string fnv1a64(std::string_view bytes);
-
 }  // namespace railweave::api

@@ -2,8 +2,8 @@
 
 #include <map>
 
+#include "fabric/base/text/time_text.h"
 #include "services/json/strict_json.h"
-#include "services/json/time_text.h"
 #include "services/rest/json/drain_value.h"
 #include "services/rest/json/routing_value.h"
 

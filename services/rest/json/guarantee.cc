@@ -5,12 +5,12 @@
 #include <set>
 #include <utility>
 
+#include "fabric/base/text/time_text.h"
 #include "fabric/routing/opensm/opensm_dumps.h"
 #include "scheduler/admission/bandwidth_admission.h"
 #include "services/control/codec/fabric_event_json.h"
 #include "services/control/codec/guarantee_json.h"
 #include "services/control/views/job_ports.h"
-#include "services/json/time_text.h"
 #include "services/rest/json/certificate.h"
 #include "services/rest/json/guarantee_value.h"
 #include "services/rest/json/rate_value.h"

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "fabric/base/text/time_text.h"
 #include "scheduler/placement/rank_map.h"
 #include "services/control/codec/job_spec_json.h"
 #include "services/json/digest.h"
-#include "services/json/time_text.h"
 #include "services/rest/json/contention_value.h"
 #include "services/rest/json/guarantee.h"
 #include "services/rest/json/guarantee_value.h"

@@ -3,10 +3,10 @@
 #include <optional>
 #include <utility>
 
+#include "fabric/base/text/time_text.h"
+#include "fabric/base/text/utf8.h"
 #include "scheduler/collective/traffic.h"
-#include "scheduler/job/printable.h"
 #include "services/control/codec/job_spec_json.h"
-#include "services/json/time_text.h"
 
 namespace railweave::api {
 
@@ -23,7 +23,7 @@ Result<JobSpec> checked_spec(const Json& value) {
       return std::unexpected(checked.error());
     }
     // Its name is shown as the job's own is.
-    if (spec->model->name.size() > JobSpec::kMaxNameBytes || !scheduler::is_printable_utf8(spec->model->name)) {
+    if (spec->model->name.size() > JobSpec::kMaxNameBytes || !is_printable_utf8(spec->model->name)) {
       return fail(ErrorKind::invalid, "jobs.invalid", "must be printable UTF-8 of bounded length", "/model/name");
     }
   }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "fabric/base/text/time_text.h"
 #include "services/control/state/link_state.h"
-#include "services/json/time_text.h"
 #include "services/rest/json/alarm_value.h"
 #include "services/rest/json/drain_value.h"
 #include "services/rest/json/link_value.h"

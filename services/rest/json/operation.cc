@@ -1,7 +1,7 @@
 #include "services/rest/json/operation.h"
 
+#include "fabric/base/text/time_text.h"
 #include "services/json/json_out.h"
-#include "services/json/time_text.h"
 
 namespace railweave::api {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "fabric/base/text/time_text.h"
 #include "services/control/codec/job_json.h"
 #include "services/control/codec/job_spec_json.h"
 #include "services/json/strict_json.h"
-#include "services/json/time_text.h"
 #include "services/rest/json/job_value.h"
 
 namespace railweave::api {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "fabric/base/text/time_text.h"
 #include "services/json/json_out.h"
 #include "services/json/strict_json.h"
-#include "services/json/time_text.h"
 #include "services/rest/json/fabric.h"
 #include "services/rest/json/routing_value.h"
 

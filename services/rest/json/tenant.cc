@@ -1,6 +1,6 @@
 #include "services/rest/json/tenant.h"
 
-#include "scheduler/job/printable.h"
+#include "fabric/base/text/utf8.h"
 #include "services/control/codec/tenant_json.h"
 
 namespace railweave::api {
@@ -40,7 +40,7 @@ Result<control::Tenant> read_tenant(const std::string& name, std::string_view bo
   if (!(tenant->weight > 0 && tenant->weight <= 1e6)) {
     return wrong("the weight of a fair share is above 0 and at most 1000000", "/weight", "1 is everyone's");
   }
-  if (tenant->cohort.size() > 63 || !scheduler::is_printable_utf8(tenant->cohort)) {
+  if (tenant->cohort.size() > 63 || !is_printable_utf8(tenant->cohort)) {
     return wrong("the name of a cohort is printable and at most 63 bytes long", "/cohort", "");
   }
   if (!tenant->quota_gpus && (!tenant->cohort.empty() || tenant->borrow_gpus)) {

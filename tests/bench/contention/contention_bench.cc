@@ -83,7 +83,7 @@ Cluster& cluster(std::uint64_t gpus) {
   return *one;
 }
 
-// Everything anew: routes, then all jobs' flows walked.
+// Everything from scratch: routes, then all jobs' flows walked.
 void BM_BookFromNothing(benchmark::State& state) {
   Cluster& all = cluster(static_cast<std::uint64_t>(state.range(0)));
   const auto routing = std::make_shared<RoutingCache>();

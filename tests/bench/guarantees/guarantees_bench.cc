@@ -66,7 +66,7 @@ Spent spent(const auto& work) {
           static_cast<double>(std::clock() - cpu) * 1e3 / CLOCKS_PER_SEC};
 }
 
-// amend: nobody asked before. known: the control thread, after a reader's thread has looked at the same amendment.
+// amend: not computed before. known: the control thread, after a reader's thread has looked at the same amendment.
 // book: a first one, beside who has asked already. down, up: the report of a cable.
 void Guarantees(benchmark::State& state) {
   Cluster cluster(state.range(0));

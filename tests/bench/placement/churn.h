@@ -19,7 +19,8 @@ enum class FabricKind : std::uint8_t {
 // Built once per kind and size, then shared.
 PlacementFabricPtr bench_fabric(FabricKind kind, std::uint64_t gpus);
 
-// A job of so many GPUs as people run them: tensor groups of at most 8, four pipeline stages from 512 GPUs on.
+// A job of a number of GPUs, shaped as in production: tensor groups of at most 8, four pipeline stages from 512 GPUs
+// on.
 JobSpec bench_job(std::uint64_t gpus);
 
 // Sizes from 1 to 8,192 GPUs, at most a sixteenth of the fabric; those under 8 break nodes.

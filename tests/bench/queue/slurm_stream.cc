@@ -49,7 +49,7 @@ void run_stream(benchmark::State& state, const PlacementFabric& fabric, const Po
   std::vector<std::vector<GpuId>> running;
   std::uint64_t used = 0;
   std::uint64_t several = 0, at_least = 0, at_fewest = 0, excess = 0, excess_pods = 0, rejected = 0, tried = 0;
-  // What is free, counted beside the policy: the fewest leaves that anybody could have found at that moment.
+  // What is free, counted beside the policy: the fewest leaves that any policy could have found at that moment.
   std::vector<std::uint32_t> free_nodes(hierarchy.group_count(leaf_level));
   for (GroupIndex leaf = 0; leaf < free_nodes.size(); ++leaf)
     free_nodes[leaf] = hierarchy.capacity(leaf_level, leaf) / 8;

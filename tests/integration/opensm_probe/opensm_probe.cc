@@ -7,6 +7,7 @@
 #include <iostream>
 #include <string>
 
+#include "fabric/base/fnv1a.h"
 #include "fabric/drivers/opensm/opensm_files.h"
 #include "fabric/drivers/opensm/policy_reader.h"
 #include "fabric/drivers/opensm/policy_server.h"
@@ -72,7 +73,8 @@ int serve(const std::string& path) {
       lines += line + "\n";
       continue;
     }
-    auto policy = read_policy(lines + "end " + std::to_string(++revision) + " " + hex64(text_digest(lines)) + "\n");
+    auto policy =
+        read_policy(lines + "end " + std::to_string(++revision) + " " + hex64(Fnv1a().add(lines).value()) + "\n");
     lines.clear();
     if (!policy) return complain(policy.error());
     if (const auto published = (*server)->publish(std::move(*policy)); !published) return complain(published.error());

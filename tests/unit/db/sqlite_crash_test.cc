@@ -42,7 +42,7 @@ TEST_P(SqliteCrash, KillingTheWriterLosesNothingAcknowledged) {
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 8'000));
     ASSERT_TRUE(writer.kill()) << "it ended by itself";
     while (const auto line = writer.line()) take_note(*line);
-    if (random() % 3 == 0) continue;  // another crash before anybody looks
+    if (random() % 3 == 0) continue;  // another crash before the store is read
     const std::uint64_t found = expect_planned_store(store, seed, acknowledged, snapshot);
     if (HasFailure()) return;
     acknowledged = found;

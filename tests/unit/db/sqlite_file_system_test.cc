@@ -1,4 +1,4 @@
-// Disks that are full or read-only, and directories of somebody else.
+// Disks that are full or read-only, and directories of another user.
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -121,11 +121,12 @@ TEST(SqliteReadOnly, OnAReadOnlyFileSystemAStoreIsRefusedClearly) {
   EXPECT_EQ(code, 0);
 }
 
-// Root may write anywhere, so it becomes nobody for a while.
+// Root may write anywhere, so it gives up its privileges for a while.
 class WithoutPrivileges {
  public:
   WithoutPrivileges() : was_root_(::geteuid() == 0) {
-    if (was_root_ && (::setegid(65534) != 0 || ::seteuid(65534) != 0)) throw std::runtime_error("cannot become nobody");
+    if (was_root_ && (::setegid(65534) != 0 || ::seteuid(65534) != 0))
+      throw std::runtime_error("cannot give up privileges");
   }
   ~WithoutPrivileges() {
     if (was_root_ && (::seteuid(0) != 0 || ::setegid(0) != 0)) std::abort();
@@ -142,7 +143,7 @@ TEST(SqliteReadOnly, ADirectoryOrAFileThatMayNotBeWrittenIsRefused) {
   fs::permissions(directory.path(), fs::perms::owner_all | fs::perms::others_read | fs::perms::others_exec);
   if (::geteuid() != 0) fs::permissions(directory.path(), fs::perms::owner_read | fs::perms::owner_exec);
   {
-    const WithoutPrivileges nobody;
+    const WithoutPrivileges unprivileged;
     EXPECT_EQ(code_of(open_sqlite_journal(store)), "db.readOnly");
   }
   fs::permissions(directory.path(), fs::perms::all);
@@ -150,7 +151,7 @@ TEST(SqliteReadOnly, ADirectoryOrAFileThatMayNotBeWrittenIsRefused) {
   fs::remove(directory / "railweave.db.lock");
   fs::permissions(store, fs::perms::owner_read | fs::perms::others_read);
   {
-    const WithoutPrivileges nobody;
+    const WithoutPrivileges unprivileged;
     const auto refused = open_sqlite_journal(store);
     EXPECT_EQ(code_of(refused), "db.readOnly") << (refused ? "" : refused.error().text());
   }

@@ -199,7 +199,7 @@ TEST_F(SqliteOpen, AShellThatHoldsTheStoreMakesItBusyForAWhile) {
 TEST_F(SqliteOpen, PeoplesSqlCannotChangeTheJournal) {
   make_store();
   auto shell = take(sqlite::Connection::open(store_, 1000));
-  for (const std::string sql : {"UPDATE journal SET actor = 'somebody else'", "DELETE FROM journal",
+  for (const std::string sql : {"UPDATE journal SET actor = 'another actor'", "DELETE FROM journal",
                                 "DELETE FROM journal WHERE seq = 3", "INSERT INTO journal SELECT * FROM journal"}) {
     EXPECT_FALSE(shell.execute(sql, "change")) << sql;
   }

@@ -56,7 +56,7 @@ TEST_P(SqlitePowerLoss, NothingAcknowledgedIsLost) {
           snapshot = acknowledged;
         }
         if (random() % 8 == 0) lose_power();
-        if (random() % 8 == 0) {  // rewrites the database file, then starts the WAL anew
+        if (random() % 8 == 0) {  // rewrites the database file, then starts a new WAL
           auto other = take(sqlite::Connection::open(directory / "railweave.db", 1000));
           take(other.execute(random() % 2 == 0 ? "PRAGMA wal_checkpoint(RESTART)" : "PRAGMA wal_checkpoint(PASSIVE)",
                              "checkpoint"));

@@ -50,7 +50,7 @@ Topology RandomFabric::make() {
   std::uint64_t next_guid = 0x2000;
   const auto guid = [&] {
     if (!dump_like_ && chance(5)) return Guid();
-    if (!dump_like_ && chance(5)) return Guid(0x2000 + below(64));  // perhaps somebody else's
+    if (!dump_like_ && chance(5)) return Guid(0x2000 + below(64));  // perhaps that of another device
     return Guid(next_guid += 16);
   };
   for (std::size_t i = 0; i < switches; ++i) {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "fabric/formats/text/json_text.h"
+#include "fabric/base/text/json_string.h"
 
 namespace railweave::fabric {
 namespace {

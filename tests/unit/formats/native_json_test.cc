@@ -81,6 +81,7 @@ TEST(NativeJson, FieldsMayComeInAnyOrder) {
 
 TEST(NativeJson, TheExampleOfTheDescriptionReads) {
   std::ifstream file(RAILWEAVE_SOURCE_DIR "/fabric/formats/native/native_json.md");
+  ASSERT_TRUE(file.is_open());
   std::ostringstream text;
   text << file.rdbuf();
   const std::string document = text.str();

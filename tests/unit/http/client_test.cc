@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "api/http/message/event_stream.h"
-#include "api/http/message/text.h"
+#include "fabric/base/text/percent.h"
 #include "tests/unit/http/scripted_server.h"
 #include "tests/unit/http/test_server.h"
 

@@ -22,7 +22,7 @@ class RawSocket {
  public:
   using Milliseconds = std::chrono::milliseconds;
 
-  // When nobody listens, it is as if the connection had ended at once. 0: the system's own receive buffer.
+  // When no server listens, it is as if the connection had ended at once. 0: the system's own receive buffer.
   explicit RawSocket(std::uint16_t port, int receive_buffer_bytes = 0);
   ~RawSocket();
   RawSocket(const RawSocket&) = delete;

@@ -80,7 +80,7 @@ TEST(ServerLimits, BodiesAreBoundedByRoute) {
   EXPECT_EQ(chunked.read_answer().status, 413);
 }
 
-// The answer arrives although the client is still sending what nobody reads.
+// The answer arrives although the client is still sending what is not read.
 TEST(ServerLimits, ARefusedUploadLearnsWhy) {
   const TestServer server;
   RawSocket socket(server.port());

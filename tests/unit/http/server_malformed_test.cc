@@ -23,7 +23,7 @@ struct Refusal {
 
 class ServerMalformed : public testing::TestWithParam<Refusal> {};
 
-// The refused request is followed by a good one, which must not be answered: nobody knows where it begins.
+// The refused request is followed by a good one, which must not be answered: where it begins is not known.
 TEST_P(ServerMalformed, IsRefusedAndNothingAfterItIsRead) {
   const TestServer server;
   RawSocket socket(server.port());

@@ -1,5 +1,4 @@
-// Encodings and the small parsers, against other implementations where there are any.
-#include "api/http/message/text.h"
+// The small parsers and writers of messages, against other implementations where there are any.
 
 #include <random>
 #include <string>
@@ -19,63 +18,6 @@
 
 namespace railweave::api {
 namespace {
-
-using namespace std::string_literals;
-
-std::string random_bytes(std::mt19937& random, std::size_t max_size) {
-  // Bytes that make UTF-8 sequences, whole and broken, likely.
-  const std::string alphabet = "ab\"\\\n\x01\x7f/%+ \x80\xbf\xc2\xc3\xe0\xa0\xed\x9f\xef\xf0\x90\xf4\x8f\xf5\xff\0"s;
-  std::string bytes(std::uniform_int_distribution<std::size_t>(0, max_size)(random), '\0');
-  for (char& c : bytes) c = alphabet[std::uniform_int_distribution<std::size_t>(0, alphabet.size() - 1)(random)];
-  return bytes;
-}
-
-TEST(Utf8, AgreesWithTheJsonLibrary) {
-  std::mt19937 random(5);
-  int valid = 0;
-  for (int i = 0; i < 20'000; ++i) {
-    const std::string bytes = random_bytes(random, 6);
-    bool expected = true;
-    try {
-      (void)nlohmann::json(bytes).dump();
-    } catch (const nlohmann::json::type_error&) {
-      expected = false;
-    }
-    ASSERT_EQ(is_utf8(bytes), expected) << testing::PrintToString(bytes);
-    valid += static_cast<int>(expected);
-  }
-  EXPECT_GT(valid, 1000);
-}
-
-TEST(JsonString, IsReadBackByTheJsonLibrary) {
-  std::mt19937 random(6);
-  for (int i = 0; i < 20'000; ++i) {
-    const std::string bytes = random_bytes(random, 12);
-    std::string out;
-    append_json_string(out, bytes);
-    const nlohmann::json read = nlohmann::json::parse(out, nullptr, false);
-    ASSERT_TRUE(read.is_string()) << out;
-    if (is_utf8(bytes)) {
-      ASSERT_EQ(read.get<std::string>(), bytes);
-    }
-  }
-}
-
-TEST(PercentEncoding, ComesBackAsItWas) {
-  std::mt19937 random(8);
-  for (int i = 0; i < 5000; ++i) {
-    const std::string bytes = random_bytes(random, 12);
-    const std::string encoded = percent_encode(bytes);
-    EXPECT_EQ(encoded.find_first_of("/ +&=?#\"\n"), std::string::npos);
-    EXPECT_EQ(percent_decode(encoded), bytes);
-    EXPECT_EQ(percent_decode(encoded, true), bytes);
-  }
-  EXPECT_EQ(percent_decode("a+b%2B", true), "a b+");
-  EXPECT_EQ(percent_decode("a+b"), "a+b");
-  EXPECT_EQ(percent_decode("%"), std::nullopt);
-  EXPECT_EQ(percent_decode("%a"), std::nullopt);
-  EXPECT_EQ(percent_decode("%ag"), std::nullopt);
-}
 
 TEST(Target, TellsPathAndQueryApart) {
   const Result<Target> target = parse_target("/v1/ports/0c42%2F1?limit=10&fields=a%26b&x=1&x=2&flag&=empty&a=b=c");

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include "fabric/base/fnv1a.h"
 #include "fabric/formats/native/native_json.h"
 #include "fabric/routing/opensm/opensm_dumps.h"
 #include "scheduler/admission/bandwidth_admission.h"
@@ -151,7 +152,7 @@ TEST(Certificate, DoesNotHoldWhereAnythingIsSpoiled) {
   EXPECT_EQ(site.verify(), 1);
   site.fdbs = "nothing";
   EXPECT_EQ(site.verify(), 2);
-  EXPECT_EQ(api::fnv1a64("a"), "af63dc4c8601ec8c");
+  EXPECT_EQ(to_string(Guid(Fnv1a().add("a").value())), "af63dc4c8601ec8c");
 }
 
 }  // namespace
