@@ -44,29 +44,11 @@ Format detect_json(std::string_view text) {
 
 }  // namespace
 
-std::string_view to_string(Format format) {
-  switch (format) {
-    case Format::unknown:
-      return "unknown";
-    case Format::ibnetdiscover:
-      return "ibnetdiscover";
-    case Format::ibsim:
-      return "ibsim";
-    case Format::native:
-      return "native";
-    case Format::nccl_topology:
-      return "ncclTopology";
-    case Format::nvidia_smi_topo:
-      return "nvidiaSmiTopo";
-    case Format::nvlink_cliques:
-      return "nvlinkCliques";
-  }
-  return "";
-}
+std::string_view to_string(Format format) { return to_text(format); }
 
 std::optional<Format> parse_format(std::string_view text) {
-  const auto found = std::ranges::find(kFormats, text, [](Format format) { return to_string(format); });
-  return found == kFormats.end() ? std::nullopt : std::optional(*found);
+  const auto format = parse_enum<Format>(text);
+  return format == Format::unknown ? std::nullopt : format;
 }
 
 std::span<const Format> all_formats() { return kFormats; }
