@@ -21,7 +21,7 @@ class Dinic {
     std::int64_t total = 0;
     while (find_levels(source, sink)) {
       at_ = first_;
-      // A path of the level graph has at most as many nodes as there are; short here, as residual paths zigzag little.
+      // The depth of the recursion is the length of a path in the level graph: short, as residual paths zigzag little.
       while (const std::int64_t pushed = push(source, sink, std::numeric_limits<std::int64_t>::max())) total += pushed;
     }
     return total;
@@ -31,7 +31,7 @@ class Dinic {
   static constexpr std::uint32_t kNone = UINT32_MAX;
   struct Edge {
     std::uint32_t to, next;
-    std::int64_t left;
+    std::int64_t residual;
   };
 
   bool find_levels(std::uint32_t source, std::uint32_t sink) {
@@ -40,7 +40,7 @@ class Dinic {
     queue_.assign(1, source);
     for (std::size_t i = 0; i < queue_.size(); ++i) {
       for (std::uint32_t e = first_[queue_[i]]; e != kNone; e = edges_[e].next) {
-        if (edges_[e].left <= 0 || level_[edges_[e].to] != kNone) continue;
+        if (edges_[e].residual <= 0 || level_[edges_[e].to] != kNone) continue;
         level_[edges_[e].to] = level_[queue_[i]] + 1;
         queue_.push_back(edges_[e].to);
       }
@@ -52,11 +52,11 @@ class Dinic {
     if (node == sink) return most;
     for (std::uint32_t& e = at_[node]; e != kNone; e = edges_[e].next) {
       Edge& edge = edges_[e];
-      if (edge.left <= 0 || level_[edge.to] != level_[node] + 1) continue;
-      const std::int64_t pushed = push(edge.to, sink, std::min(most, edge.left));
+      if (edge.residual <= 0 || level_[edge.to] != level_[node] + 1) continue;
+      const std::int64_t pushed = push(edge.to, sink, std::min(most, edge.residual));
       if (pushed == 0) continue;
-      edge.left -= pushed;
-      edges_[e ^ 1U].left += pushed;
+      edge.residual -= pushed;
+      edges_[e ^ 1U].residual += pushed;
       return pushed;
     }
     return 0;

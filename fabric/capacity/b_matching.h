@@ -1,5 +1,6 @@
-// Maximum bipartite b-matching: the most that sources can send to sinks at once, each within its own limit, over the
-// pairs that are allowed. By maximum flow (Dinic 1970); pairs have no limit of their own.
+// Maximum bipartite b-matching: the largest total rate that sources can send to sinks at once, each within its own
+// limit, over the allowed pairs. Pairs have no limits of their own, so that one link's largest hose load is such a
+// matching. Computed as a maximum flow (Dinic, Soviet Math. Doklady 11, 1970). Pure.
 #pragma once
 
 #include <cstdint>

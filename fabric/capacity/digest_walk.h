@@ -17,8 +17,8 @@ class DigestWalk {
 
   // For another job or plane. O(groups).
   void start(const PlaneHose& hose);
-  // Adds the links crossed to `uses`, and the groups without a first hop to the unrouted pairs of `hose`. False: packets
-  // are lost at a later switch, or loop; whose they are takes a SetWalk.
+  // Adds the links crossed to `uses`, and the groups without a first hop to the unrouted pairs of `hose`. False:
+  // packets are lost behind their first hop, or loop; a SetWalk finds of which groups.
   [[nodiscard]] bool walk(PlaneHose& hose, std::uint32_t target, LinkUses& uses);
 
  private:

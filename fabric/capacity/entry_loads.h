@@ -1,5 +1,5 @@
-// Loads of the links by which a job's packets leave the switches they start from. Such a link carries the packets of one
-// source group, unless those of others pass through it too. Scratch of HoseLoads, kept from job to job.
+// Loads of the links by which a job's packets leave the switches they start from. Such a link carries the packets of
+// one source group, unless those of others pass through it too. Scratch of HoseLoads, kept from job to job.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
 // The ports by which the switches of a job's sources send to each of its targets. Switches that forward alike are read
 // together, as a bundle: in a healthy tree all leaves of a pod do, so the work is done once per pod, not per leaf.
 //
-// Switches of one class (equal ports lead to equal switches) are in one bundle if their rows of the tables differ little
-// from that of the bundle's representative; an entry that differs is a deviation. A switch's row is compared as a whole
-// when the switch first occurs in a job, and the difference is kept: later jobs read the row of the representative only.
-// One per set of tables; not for several threads.
+// Switches of one class (equal ports lead to equal switches) are in one bundle if their rows of the tables differ
+// little from that of the bundle's representative; an entry that differs is a deviation. A switch's row is compared
+// as a whole when the switch first occurs in a job, and the difference is kept: later jobs read only the row of the
+// representative. One per set of tables; not for several threads.
 #pragma once
 
 #include <cstdint>

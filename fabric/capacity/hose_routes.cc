@@ -79,14 +79,14 @@ std::span<const HoseRoutes::Edge> HoseRoutes::edges_of(const Target& target) con
   return std::span(edges_).subspan(target.first_edge, end - target.first_edge);
 }
 
-// Of the sources whose packets to the target pass the switch; kNone: of none.
+// The set of sources whose packets to the target pass the switch; kNone: no source's do.
 HoseRoutes::Set HoseRoutes::set_out(const Target& target, std::uint32_t sw) const {
   const auto edges = edges_of(target);
   const auto at = std::ranges::lower_bound(edges, plane_.first_arc[sw], {}, &Edge::arc);
   return at == edges.end() || at->arc >= plane_.first_arc[sw + 1] ? kNone : at->set;
 }
 
-// From all sources to one target: a tree, from the leaves to the root. False: packets are lost, or circle.
+// Follows packets from all sources to one target: a tree, from the leaves to the root. False: packets are lost or loop.
 bool HoseRoutes::walk(const Target& target, std::span<const EntryChange> changed, std::vector<Edge>& edges) {
   edges.clear();
   order_.clear();
@@ -110,7 +110,7 @@ bool HoseRoutes::walk(const Target& target, std::span<const EntryChange> changed
   for (std::uint32_t source = 0; source < source_switch_.size(); ++source) {
     if (source != target.source) visit(source_switch_[source]).set = source;
   }
-  for (std::size_t i = 0; i < order_.size(); ++i) {  // grows on the way
+  for (std::size_t i = 0; i < order_.size(); ++i) {  // order_ grows meanwhile
     const std::uint32_t arc = out(order_[i]);
     if (arc == kNone) {
       whole = false;
@@ -143,20 +143,20 @@ LoadVector HoseRoutes::loads() const {
     for (std::uint32_t i = first_sum_[a]; i < first_sum_[a + 1]; ++i) {
       targets.emplace_back(sums_[i].set, sums_[i].receive);
     }
-    if (const std::int64_t mbps = sets_.most_sent(targets); mbps > 0) loads.push_back({link_of_arc_[a], mbps});
+    if (const std::int64_t mbps = sets_.max_rate(targets); mbps > 0) loads.push_back({link_of_arc_[a], mbps});
   }
   std::ranges::sort(loads, {}, &LinkLoad::link);
   return loads;
 }
 
-// At one switch alone packets take another way: what came by there leaves the old one, up to where both meet again.
+// An entry changes at one switch alone: the packets that pass it leave the old route until both routes meet again.
 bool HoseRoutes::move_one(const Target& target, const EntryChange& change) {
   const Set set = set_out(target, change.sw);
   if (set == kNone) return true;
   const std::uint32_t home = source_switch_[target.source];
   std::uint32_t arc = arc_out(change.sw, change.port);
   if (arc == dead_ || arc == dead_back_) arc = kNone;
-  // The new way, as far as it is one, each switch with a mark.
+  // 1. Follow the new route and mark its switches.
   ++token_;
   visits_[change.sw] = {token_, 0, kNone};
   order_.clear();
@@ -165,12 +165,12 @@ bool HoseRoutes::move_one(const Target& target, const EntryChange& change) {
     order_.push_back(arc);
     at = plane_.arcs[arc].to;
     if (at == home) break;
-    if (visits_[at].token == token_) return false;  // round and round
+    if (visits_[at].token == token_) return false;  // a loop
     visits_[at] = {token_, 0, kNone};
     arc = next_arc(at, target);
   }
   if (at != home) return false;
-  // The old way, until it is on the new one.
+  // 2. Remove the packets from the old route, up to where it meets the new one.
   const auto old_arc = [&](std::uint32_t sw) {
     const auto edges = edges_of(target);
     return *std::ranges::lower_bound(edges, plane_.first_arc[sw], {}, &Edge::arc);
@@ -182,6 +182,7 @@ bool HoseRoutes::move_one(const Target& target, const EntryChange& change) {
     if (edge.set != set) note(edge.arc, sets_.without(edge.set, set), target.receive);
     meet = plane_.arcs[edge.arc].to;
   } while (meet != home && visits_[meet].token != token_);
+  // 3. Add them to the new route up to there.
   for (const std::uint32_t taken : order_) {
     const std::uint32_t from = plane_.arcs[plane_.arcs[taken].reverse].to;
     if (from == meet) break;
@@ -223,7 +224,7 @@ bool HoseRoutes::move_many(const Target& target, std::span<const EntryChange> ch
   return true;
 }
 
-// From what moved to loads.
+// Computes the loads of the arcs from which or to which packets moved.
 void HoseRoutes::settle() {
   std::ranges::sort(moved_, before<Sum, Sum>);
   for (auto at = moved_.begin(); at != moved_.end();) {
@@ -239,7 +240,7 @@ void HoseRoutes::settle() {
       while (at != moved_.end() && at->arc == arc && at->set == set) receive += (at++)->receive;
       if (receive > 0) mix_.emplace_back(set, receive);
     }
-    changed_.push_back({link_of_arc_[arc], sets_.most_sent(mix_)});
+    changed_.push_back({link_of_arc_[arc], sets_.max_rate(mix_)});
   }
 }
 
@@ -259,7 +260,7 @@ std::optional<std::span<const LinkLoad>> HoseRoutes::loads_without(LinkId link, 
     at = end;
   }
   if (whole) settle();
-  for (const std::uint32_t arc : {dead_, dead_back_}) {  // packets that still went by it would be lost
+  for (const std::uint32_t arc : {dead_, dead_back_}) {  // packets still on it would be lost
     if (first_sum_[arc] == first_sum_[arc + 1]) continue;
     const auto now = std::ranges::find(changed_, link_of_arc_[arc], &LinkLoad::link);
     whole = whole && now != changed_.end() && now->mbps == 0;

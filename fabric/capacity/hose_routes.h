@@ -1,8 +1,8 @@
-// The routes of a job's ports in one plane, kept so that what a failure makes of them is found from the entries that
-// differ: only packets to destinations whose entries changed take another way, and of those only the ones that pass
-// the switches at which they did. Sets of sources are exact, and so are loads.
+// The routes between a job's ports in one plane, stored so that the loads after a failure are computed from the changed
+// table entries: only packets to destinations whose entries changed are rerouted, and of these only those that pass a
+// switch with a changed entry. Sets of sources are exact, and so are loads. Used by load_surviving_failures().
 //
-// Borrows the view, and the tables before a failure. One per thread.
+// Borrows the view and the tables before the failure. One per thread.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ namespace railweave::fabric {
 
 class HoseRoutes {
  public:
-  // ports: routed to in that plane, each once, with rates above 0. O(ports x switches that their packets pass).
+  // ports: destinations of that plane, each once, with rates above 0. O(ports x switches that their packets pass).
   HoseRoutes(const FabricView& view, const ForwardingTables& tables, PlaneId plane, std::span<const HosePort> ports);
 
   // Every port reaches every other.
   [[nodiscard]] bool complete() const { return complete_; }
-  // Of links between switches.
+  // Loads of links between switches.
   [[nodiscard]] LoadVector loads() const;
 
-  // Only while complete(). Where the load may be another one with the link down, and what it is there; none: ports are
-  // cut off from each other. In no order. Good until the next call.
+  // Only if complete(). The links whose load may change while the link is down, and their load then, in no order; none:
+  // ports are cut off from each other. Valid until the next call.
   std::optional<std::span<const LinkLoad>> loads_without(LinkId link, const RouteChanges& changes);
 
  private:
@@ -37,16 +37,16 @@ class HoseRoutes {
   using Set = SourceSets::Id;
 
   struct Target {
-    std::uint32_t destination = 0, source = 0;  // source: that its own switch is
+    std::uint32_t destination = 0, source = 0;  // source: its own switch
     std::int64_t receive = 0;
     std::uint32_t first_edge = 0;
   };
-  struct Edge {  // an arc that packets to a target cross
+  struct Edge {  // an arc that packets to a target cross, and their sources
     std::uint32_t arc = 0;
     Set set = 0;
     friend bool operator==(const Edge&, const Edge&) = default;
   };
-  struct Sum {  // what targets receive over an arc from a set of sources
+  struct Sum {  // what targets receive over an arc from a set of sources together
     std::uint32_t arc = 0;
     Set set = 0;
     std::int64_t receive = 0;
@@ -71,18 +71,18 @@ class HoseRoutes {
   const PlaneTables& tables_;
   std::vector<std::uint32_t> first_port_, arc_of_port_;  // live arcs
   std::vector<DirectedLink> link_of_arc_;
-  std::uint32_t dead_ = kNone, dead_back_ = kNone;  // arcs of the link that is tried
+  std::uint32_t dead_ = kNone, dead_back_ = kNone;  // arcs of the link that is down
 
   SourceSets sets_{{}};
   std::vector<std::uint32_t> source_switch_;
   std::vector<Target> targets_;
-  std::vector<std::uint32_t> target_at_;  // by destination; kNone: none of the job's
+  std::vector<std::uint32_t> target_at_;  // by destination; kNone: not one of the job's
   std::vector<Edge> edges_;               // by target, then arc
   std::vector<Sum> sums_;                 // by arc, then set
   std::vector<std::uint32_t> first_sum_;  // by arc
   bool complete_ = true;
 
-  // Of a walk.
+  // Scratch of a walk.
   struct Visit {
     std::uint32_t token = 0, waiting = 0;
     Set set = kNone;
@@ -90,7 +90,7 @@ class HoseRoutes {
   std::vector<Visit> visits_;  // by switch
   std::vector<std::uint32_t> order_;
   std::uint32_t token_ = 0;
-  // Of a failure.
+  // Scratch of a failure.
   std::vector<Sum> moved_;
   std::vector<Edge> rewalked_;
   std::vector<std::pair<Set, std::int64_t>> mix_;

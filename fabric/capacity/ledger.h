@@ -1,5 +1,5 @@
-// What is reserved of every directed link in every class, and by whom. A value for snapshots: copying costs a pointer
-// per chunk of links and one for the reservations; published copies may be read by any number of threads.
+// What is reserved on every directed link in every class, and by which jobs. A value for snapshots: copying costs a
+// pointer per chunk of links and one for the reservations; published copies may be read by any number of threads.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 
 namespace railweave::fabric {
 
-// How much of a link may be reserved.
+// The parts of a link that may be reserved.
 struct CapacityRules {
   std::vector<std::uint32_t> class_permille;  // of a link, by class; together at most 1000
   std::uint32_t usable_permille = 950;        // of a link's rate; the rest is headroom for headers and control traffic
@@ -29,10 +29,10 @@ struct FullLink {
     std::int64_t mbps = 0;
   };
   DirectedLink link = 0;
-  std::int64_t wanted_mbps = 0;    // by the one refused
-  std::int64_t reserved_mbps = 0;  // by others, in the class
+  std::int64_t wanted_mbps = 0;    // by the reservation that does not fit
+  std::int64_t reserved_mbps = 0;  // by other reservations of the class
   std::int64_t limit_mbps = 0;     // of the class on this link
-  std::vector<Holder> holders;     // largest first, kMaxHolders at most
+  std::vector<Holder> holders;     // largest first, at most kMaxHolders
   static constexpr std::size_t kMaxHolders = 8;
 };
 
@@ -41,7 +41,7 @@ class Ledger {
   using Key = std::pair<std::string, std::uint8_t>;  // job, class
 
   Ledger() = default;
-  // capacity: Mb/s by directed link as it is now, 0 where the link is down.
+  // capacity: by directed link, 0 where the link is down.
   Ledger(std::vector<std::int64_t> capacity_mbps, CapacityRules rules);
 
   [[nodiscard]] std::size_t classes() const { return rules_.class_permille.size(); }
@@ -53,24 +53,24 @@ class Ledger {
     return reserved_[link * classes() + qos_class];
   }
 
-  // Links on which the load does not fit beside what is reserved; empty: it fits. O(entries).
+  // Links on which the load does not fit in addition to what is reserved; empty: it fits. O(entries).
   [[nodiscard]] std::vector<FullLink> full_links(const LoadVector& loads, std::uint8_t qos_class,
                                                  std::size_t at_most = 16) const;
-  // Whether it fits or not: callers ask full_links() before. The job must have none in that class.
+  // Does not check whether it fits: callers check full_links() before. The job must have no reservation in that class.
   void reserve(ReservationPtr reservation);
-  ReservationPtr release(std::string_view job, std::uint8_t qos_class);  // null: there is none
+  ReservationPtr release(std::string_view job, std::uint8_t qos_class);  // null: the job has none
   [[nodiscard]] ReservationPtr find(std::string_view job, std::uint8_t qos_class) const;
-  [[nodiscard]] std::vector<ReservationPtr> reservations() const;  // by job and class
+  [[nodiscard]] std::vector<ReservationPtr> reservations() const;  // in order of job and class
   [[nodiscard]] std::vector<ReservationPtr> reservations_of(std::string_view job) const;
 
-  void set_capacity(std::vector<std::int64_t> capacity_mbps);  // links of the same fabric, failed or back
+  void set_capacity(std::vector<std::int64_t> capacity_mbps);  // of the same fabric, after failures or recoveries
 
  private:
   using Table = std::map<Key, ReservationPtr>;
   void add(const Reservation& reservation, std::int64_t sign);
 
-  // Copied when it is written after a copy was made of it, else written in place: n reservations cost n, not n^2. As in
-  // ChunkedVector, being copied gives up ownership.
+  // Copied on the first write after the ledger was copied, else written in place: n reservations cost n, not n^2. As in
+  // ChunkedVector, copying ends ownership on both sides.
   class SharedTable {
    public:
     SharedTable() : table_(std::make_shared<Table>()) {}

@@ -20,12 +20,12 @@ PromisedLoad whole_load(const Reservation& reservation, HoseLoads& loads, const 
   return {std::move(pattern.loads), pattern.unrouted == 0, 0};
 }
 
-void take_share(LoadVector& loads, std::uint32_t permille) {
+void scale_to_reserved(LoadVector& loads, std::uint32_t permille) {
   if (permille >= 1000) return;
   for (LinkLoad& load : loads) load.mbps = (load.mbps * permille + 999) / 1000;
 }
 
-// The ports of a plane, each once, with the first rates.
+// The ports in one plane, each once, with the first rates.
 std::vector<HosePort> ports_in(const RoutingScope& scope, PlaneId plane, std::vector<HosePort> ports) {
   std::erase_if(ports, [&](const HosePort& port) { return scope.plane_of(scope.find(port.port)) != plane; });
   std::ranges::stable_sort(ports, {}, &HosePort::port);
@@ -33,11 +33,11 @@ std::vector<HosePort> ports_in(const RoutingScope& scope, PlaneId plane, std::ve
   return ports;
 }
 
-// Keeps the largest of the loads, by directed link.
+// The largest load of each directed link.
 class Worst {
  public:
-  Worst(const Topology& topology, const LoadVector& from) : mbps_(directed_link_count(topology)) { take(from); }
-  void take(std::span<const LinkLoad> loads) {
+  Worst(const Topology& topology, const LoadVector& from) : mbps_(directed_link_count(topology)) { include(from); }
+  void include(std::span<const LinkLoad> loads) {
     for (const LinkLoad& load : loads) mbps_[load.link] = std::max(mbps_[load.link], load.mbps);
   }
   [[nodiscard]] LoadVector loads() const {
@@ -56,7 +56,7 @@ class Worst {
 
 PromisedLoad load_of_promise(const Reservation& reservation, HoseLoads& loads, const PathWalker& walker) {
   PromisedLoad result = whole_load(reservation, loads, walker);
-  take_share(result.loads, reservation.reserved_permille);
+  scale_to_reserved(result.loads, reservation.reserved_permille);
   return result;
 }
 
@@ -90,13 +90,13 @@ Result<SurvivingLoad> load_surviving_failures(const Reservation& reservation, Ho
       if (!changes) return std::unexpected(changes.error());
       const auto after = pattern ? pattern->loads_without(link, **changes) : hose->loads_without(link, **changes);
       (after ? result.covered : result.not_covered).push_back(link);
-      if (after) worst.take(*after);
+      if (after) worst.include(*after);
     }
   }
   std::ranges::sort(result.covered);
   std::ranges::sort(result.not_covered);
   result.worst.loads = worst.loads();
-  take_share(result.worst.loads, reservation.reserved_permille);
+  scale_to_reserved(result.worst.loads, reservation.reserved_permille);
   return result;
 }
 

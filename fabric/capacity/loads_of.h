@@ -1,4 +1,4 @@
-// The load of a promise, whichever its kind, on the fabric as it is and after any single failure.
+// The load of a reservation, hose or pattern, on the present fabric and after any single link failure.
 #pragma once
 
 #include <functional>
@@ -20,18 +20,18 @@ struct PromisedLoad {
 PromisedLoad load_of_promise(const Reservation& reservation, HoseLoads& loads, const PathWalker& walker);
 
 struct SurvivingLoad {
-  PromisedLoad worst;  // link by link the largest load, of no failure and of each one
+  PromisedLoad worst;  // the largest load of each link, without a failure and after each one
   std::vector<LinkId> covered;
-  std::vector<LinkId> not_covered;  // their loss cuts ports of the job off from each other: its own cables, above all
+  std::vector<LinkId> not_covered;  // their failure disconnects ports of the job, as that of its own cables does
 };
 
-// What a reservation needs to survive failures, for who has the routes at hand.
+// What a reservation needs to survive failures, computed by a caller that has the routes.
 using SurvivingLoadOf = std::function<Result<SurvivingLoad>(const Reservation&)>;
 
-// Failures of links that the job does not cross leave its routes as they are: tables depend on what is alive, entries
-// change only where their nominal way is dead. Only those it crosses are tried. The largest load link by link is never
-// less than what any one failure needs; several jobs' largest loads add up to more than one failure can ask for.
-// Of each failure only what it changes is looked at (hose_routes.h). Errors: those of changes_without.
+// Only failures of links that the job crosses are tried: others do not change its routes, because tables depend on the
+// live links alone and an entry changes only where its nominal next hop is dead. The largest load of each link is never
+// less than what any one failure needs; the sum over several jobs may be more than any one failure needs.
+// For each failure only the changed routes are computed (hose_routes.h). Errors: those of changes_without.
 Result<SurvivingLoad> load_surviving_failures(const Reservation& reservation, HoseLoads& loads,
                                               const ChangesWithout& changes_without);
 

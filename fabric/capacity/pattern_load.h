@@ -1,5 +1,5 @@
-// What flows with known rates put on each directed link: the pattern of a job (its rings, trees and pairs) rather than
-// any traffic it might send. Never more than the hose that the same ports would need.
+// The load of flows with known rates on each directed link: the pattern of a job (its rings, trees and pairs) rather
+// than any traffic it might send. Never more than the hose load of the same ports.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,11 @@ struct PatternFlow {
 
 struct PatternLoad {
   LoadVector loads;
-  std::size_t unrouted = 0;  // flows that do not arrive: nothing is guaranteed to them
+  std::size_t unrouted = 0;  // flows whose packets do not arrive: nothing is guaranteed to them
 };
 
-// All flows at once; of flows that never run together, take larger_of() the loads of each set. O(flows x hops).
+// The load of all flows at once; for sets of flows that never run together, use larger_of() their loads.
+// O(flows x hops).
 PatternLoad pattern_load(const PathWalker& walker, std::span<const PatternFlow> flows);
 
 }  // namespace railweave::fabric

@@ -55,7 +55,7 @@ std::optional<std::span<const LinkLoad>> PatternRoutes::loads_without(LinkId lin
   touched_.clear();
   changed_.clear();
   bool whole = true;
-  std::int64_t left = load_[link.index() * 2] + load_[link.index() * 2 + 1];  // on the link that is down
+  std::int64_t remaining = load_[link.index() * 2] + load_[link.index() * 2 + 1];  // on the link that is down
   for (auto at = changes.entries.begin(); at != changes.entries.end();) {
     const std::uint32_t local = at->destination;
     while (at != changes.entries.end() && at->destination == local) ++at;
@@ -65,16 +65,16 @@ std::optional<std::span<const LinkLoad>> PatternRoutes::loads_without(LinkId lin
       if (!whole) break;
       for (std::uint32_t i = flow.first; i < flow.first + flow.count; ++i) {
         note(links_[i], -flow.mbps);
-        if (link_of(links_[i]) == link) left -= flow.mbps;
+        if (link_of(links_[i]) == link) remaining -= flow.mbps;
       }
-      for (const DirectedLink way : path_) note(way, flow.mbps);
+      for (const DirectedLink hop : path_) note(hop, flow.mbps);
     }
   }
-  for (const DirectedLink way : touched_) {
-    if (moved_[way] != 0) changed_.push_back({way, load_[way] + moved_[way]});
-    moved_[way] = 0;
+  for (const DirectedLink hop : touched_) {
+    if (moved_[hop] != 0) changed_.push_back({hop, load_[hop] + moved_[hop]});
+    moved_[hop] = 0;
   }
-  if (!whole || left != 0) return std::nullopt;
+  if (!whole || remaining != 0) return std::nullopt;
   return changed_;
 }
 

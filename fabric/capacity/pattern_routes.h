@@ -1,5 +1,5 @@
-// The routes of a job's flows, kept so that what a failure makes of them is found from the entries that differ. Borrows
-// the view, and the tables before a failure. One per thread.
+// The routes of a job's flows, stored so that the loads after a failure are computed from the changed table entries.
+// Borrows the view and the tables before the failure. One per thread.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace railweave::fabric {
 
 class PatternRoutes {
  public:
-  // All of them arrive.
+  // Packets of all flows must arrive.
   PatternRoutes(const FabricView& view, const ForwardingTables& tables, std::span<const PatternFlow> flows);
 
-  // Where the load is another one with the link down, and what it is there; none: a flow does not arrive. In no order.
-  // Good until the next call.
+  // The links whose load changes while the link is down, and their load then, in no order; none: the packets of a flow
+  // do not arrive. Valid until the next call.
   std::optional<std::span<const LinkLoad>> loads_without(LinkId link, const RouteChanges& changes);
 
  private:

@@ -9,7 +9,7 @@
 namespace railweave::fabric {
 namespace {
 
-// Which reservations have a port of theirs as a destination.
+// By destination, the reservations that send to it.
 std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> by_destination(const RoutingScope& scope,
                                                                              const std::vector<ReservationPtr>& all) {
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> users;
@@ -58,13 +58,13 @@ std::vector<ReservationPtr> crossing_changes(const Ledger& ledger, const FabricV
       }
     }
   }
-  // Over links of another state, and those that may have been cut off.
+  // Reservations over links whose state changed, and those that the change may have connected or cut off.
   view_after.for_each_touched_link(view_before, [&](LinkId link) {
     if (view_before.alive(link) == view_after.alive(link)) return;
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (crosses[i] != 0) continue;
-      const auto way = static_cast<DirectedLink>(link.index() * 2);
-      bool own = load_on(all[i]->loads, way) > 0 || load_on(all[i]->loads, way + 1) > 0;
+      const auto forward = static_cast<DirectedLink>(link.index() * 2);
+      bool own = load_on(all[i]->loads, forward) > 0 || load_on(all[i]->loads, forward + 1) > 0;
       for (const HosePort& port : all[i]->ports) own = own || t.link(port.port) == link;
       for (const PatternFlow& flow : all[i]->flows) {
         own = own || t.link(flow.ports.from) == link || t.link(flow.ports.to) == link;

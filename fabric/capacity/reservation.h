@@ -1,4 +1,5 @@
-// What a job was promised on the network, and what that takes of every link. Immutable once in a ledger.
+// What a job is promised on the network in one class, and the load that this reserves on every link. Immutable once in
+// a ledger.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "fabric/base/enum_text.h"
 #include "fabric/capacity/hose_load.h"
 #include "fabric/capacity/pattern_load.h"
 
@@ -15,6 +17,7 @@ enum class TrafficPromise : std::uint8_t {
   hose,     // any traffic among the ports within each port's rates
   pattern,  // the flows listed
 };
+BOOST_DESCRIBE_ENUM(TrafficPromise, hose, pattern)
 
 struct Reservation {
   std::string job, tenant;
@@ -23,8 +26,8 @@ struct Reservation {
   std::vector<HosePort> ports;     // of a hose
   std::vector<PatternFlow> flows;  // of a pattern
   bool survives_link_failure = false;
-  std::uint32_t reserved_permille = 1000;  // of the load; below 1000 is over-commitment: no guarantee under full load
-  std::uint64_t order = 0;                 // of admission: who came first keeps its guarantee when not all fit
+  std::uint32_t reserved_permille = 1000;  // of the load; less is over-commitment: no guarantee under full load
+  std::uint64_t order = 0;                 // of admission: the earlier keeps its guarantee when not all fit
   LoadVector loads;
 };
 

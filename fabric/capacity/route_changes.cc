@@ -13,7 +13,7 @@ std::span<const EntryChange> RouteChanges::of(std::uint32_t destination) const {
 }
 
 RouteChanges route_changes(const ForwardingTables& before, const ForwardingTables& after, PlaneId id) {
-  constexpr std::size_t kBlock = 64;  // most of a tile that was written is as it was
+  constexpr std::size_t kBlock = 64;  // entries compared at once: most of a written tile is unchanged
   RouteChanges changes{id, {}};
   if (after.shares_plane(before, id)) return changes;
   const PlaneTables &was = before.plane(id), &is = after.plane(id);

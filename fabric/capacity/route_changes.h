@@ -1,5 +1,5 @@
-// What a failure does to forwarding tables, as the few entries that differ: what its consequences are computed from
-// without walking routes that stay as they are.
+// The forwarding table entries that a failure changes. Loads after the failure are computed from these few entries,
+// without walking routes that do not change.
 #pragma once
 
 #include <compare>
@@ -14,25 +14,25 @@
 
 namespace railweave::fabric {
 
-// Numbers are local to the plane.
+// Switches and destinations are numbered within the plane.
 struct EntryChange {
   std::uint32_t destination = 0, sw = 0;
-  std::uint16_t port = 0;  // afterwards
+  std::uint16_t port = 0;  // after the failure
   friend auto operator<=>(const EntryChange&, const EntryChange&) = default;
 };
 
 struct RouteChanges {
   PlaneId plane;
   std::vector<EntryChange> entries;  // by destination, then switch
-  // Those of one destination.
+  // The changes of one destination.
   [[nodiscard]] std::span<const EntryChange> of(std::uint32_t destination) const;
 };
 using RouteChangesPtr = std::shared_ptr<const RouteChanges>;
 
-// Of one plane; the others are not looked at. O(tiles + entries of tiles that are not shared).
+// The entries of one plane that differ. O(tiles + entries of tiles that the tables do not share).
 RouteChanges route_changes(const ForwardingTables& before, const ForwardingTables& after, PlaneId plane);
 
-// Against the tables as they are, with the link between two switches down as well.
+// The changes of the present tables when one more link, between two switches, goes down.
 using ChangesWithout = std::function<Result<RouteChangesPtr>(LinkId)>;
 
 }  // namespace railweave::fabric

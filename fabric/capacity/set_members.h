@@ -1,4 +1,4 @@
-// Members of a set of small numbers, kept as bits in words.
+// Visits the members of a set of small integers that is stored as bits, 64 per word.
 #pragma once
 
 #include <bit>

@@ -9,7 +9,7 @@
 namespace railweave::fabric {
 namespace {
 
-constexpr std::size_t kMostCuts = 6;  // sets of targets whose every cut is looked at
+constexpr std::size_t kMaxEnumeratedTargets = 6;  // 64 cuts; beyond that a maximum flow is faster
 
 }  // namespace
 
@@ -68,7 +68,7 @@ SourceSets::Id SourceSets::without(Id a, Id b) {
   return intern(scratch_);
 }
 
-// Taken out in the reverse order in which they came, which leaves every probe of those before as it was.
+// In reverse order of insertion, so that the probe sequences of older sets stay intact.
 void SourceSets::shrink(std::size_t to) {
   while (size() > to) {
     slots_[slot_of_.back()] = kFree;
@@ -78,11 +78,11 @@ void SourceSets::shrink(std::size_t to) {
   pool_.resize(to * words_);
 }
 
-std::int64_t SourceSets::most_sent(std::span<const std::pair<Id, std::int64_t>> targets) const {
+std::int64_t SourceSets::max_rate(std::span<const std::pair<Id, std::int64_t>> targets) const {
   if (targets.empty()) return 0;
   if (targets.size() == 1) return std::min(send_[targets[0].first], targets[0].second);
-  if (targets.size() > kMostCuts) return most_by_flow(targets);
-  // Least cut: of some targets what they receive, of the others the sources that reach them.
+  if (targets.size() > kMaxEnumeratedTargets) return max_rate_by_flow(targets);
+  // The minimum cut: what some of the targets receive, plus what the sources that reach the others send.
   std::int64_t least = INT64_MAX;
   std::vector<std::uint64_t> reach(words_);
   for (std::uint32_t cut = 0; cut < 1U << targets.size(); ++cut) {
@@ -100,7 +100,7 @@ std::int64_t SourceSets::most_sent(std::span<const std::pair<Id, std::int64_t>> 
   return least;
 }
 
-std::int64_t SourceSets::most_by_flow(std::span<const std::pair<Id, std::int64_t>> targets) const {
+std::int64_t SourceSets::max_rate_by_flow(std::span<const std::pair<Id, std::int64_t>> targets) const {
   std::vector<std::int64_t> receive;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> allowed;
   for (std::uint32_t i = 0; i < targets.size(); ++i) {

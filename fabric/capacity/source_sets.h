@@ -1,5 +1,6 @@
-// Sets of a job's sources that meet on links, each kept once: there are few different ones, whatever the number of
-// links and targets.
+// The different sets of a job's sources whose packets share a link, each stored once (hash consing): the number of
+// different sets is small, whatever the number of links and targets. Sets are bits, 64 per word, in one pool; an open
+// addressing table finds them, and the newest sets can be removed again. One per thread.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ class SourceSets {
  public:
   using Id = std::uint32_t;
 
-  // By source what it sends. The set {i} has the id i.
+  // send: of each source, in Mb/s. The set {i} has the id i.
   explicit SourceSets(std::vector<std::int64_t> send);
 
   [[nodiscard]] std::size_t size() const { return send_.size(); }
@@ -23,17 +24,17 @@ class SourceSets {
   Id intern(std::span<const std::uint64_t> members);
   Id united(Id a, Id b);
   Id without(Id a, Id b);
-  // Forgets the sets that were made since there were so many.
+  // Removes the newest sets until `size` are left.
   void shrink(std::size_t size);
 
-  // The most that the sources can send at once to targets of which all that receive by one set together take so much:
-  // a maximum b-matching. (set, what its targets receive), each set once.
-  [[nodiscard]] std::int64_t most_sent(std::span<const std::pair<Id, std::int64_t>> targets) const;
+  // The largest total rate that the sources can send at once: a maximum b-matching (b_matching.h) of sources and
+  // targets. targets: for each set, once, what the targets that it reaches receive together.
+  [[nodiscard]] std::int64_t max_rate(std::span<const std::pair<Id, std::int64_t>> targets) const;
 
  private:
   [[nodiscard]] std::uint64_t hash(std::span<const std::uint64_t> members) const;
   [[nodiscard]] std::int64_t sum_of(std::span<const std::uint64_t> members) const;
-  [[nodiscard]] std::int64_t most_by_flow(std::span<const std::pair<Id, std::int64_t>> targets) const;
+  [[nodiscard]] std::int64_t max_rate_by_flow(std::span<const std::pair<Id, std::int64_t>> targets) const;
   void grow();
 
   static constexpr Id kFree = UINT32_MAX;
@@ -42,7 +43,7 @@ class SourceSets {
   std::vector<std::uint64_t> pool_;
   std::vector<std::int64_t> send_;      // by id
   std::vector<Id> slots_;               // open addressing
-  std::vector<std::uint32_t> slot_of_;  // by id, so that the last ones can be taken out again
+  std::vector<std::uint32_t> slot_of_;  // by id, to remove the newest
   std::vector<std::uint64_t> scratch_;
 };
 

@@ -9,9 +9,9 @@
 namespace railweave::fabric {
 namespace {
 
-// The least number of switches above, a divisor of `links`, such that `below` switches with links / n links to each of
-// them use at most `ports` of its ports; 0: none.
-std::uint32_t least_above(std::uint64_t below, std::uint32_t links, std::uint64_t ports) {
+// The smallest number n of switches above, a divisor of `links`, such that `below` switches with links / n links to
+// each use at most `ports` ports of each; 0: there is none.
+std::uint32_t min_switches_above(std::uint64_t below, std::uint32_t links, std::uint64_t ports) {
   for (std::uint32_t n = 1; n <= links; ++n) {
     if (links % n == 0 && below * (links / n) <= ports) return n;
   }
@@ -26,8 +26,8 @@ Result<void> plan_pods(const ClosSpec& spec, std::uint32_t together, ClosPlan& p
     plan.leaves_per_pod = std::max(together, wanted / together * together);
   }
   if (plan.leaves_per_pod % together != 0) {
-    return impossible("pods of " + std::to_string(plan.leaves_per_pod) + " leaves cut through a group of " +
-                          std::to_string(together) + " that belong together",
+    return impossible("pods of " + std::to_string(plan.leaves_per_pod) + " leaves divide a rail unit of " +
+                          std::to_string(together) + " leaves",
                       "make leaves-per-pod a multiple of " + std::to_string(together));
   }
   plan.pods = (plan.leaves + plan.leaves_per_pod - 1) / plan.leaves_per_pod;
@@ -39,14 +39,14 @@ Result<void> plan_spines(const ClosSpec& spec, ClosPlan& plan) {
   const std::uint32_t most_down = three ? spec.radix - std::max(1U, spec.spine_uplinks) : spec.radix;
   plan.spines_per_pod = spec.spines;
   if (plan.spines_per_pod == 0 && three && spec.spine_uplinks == 0) {
-    plan.spines_per_pod = least_above(plan.leaves_per_pod, plan.leaf.up, spec.radix / 2);
+    plan.spines_per_pod = min_switches_above(plan.leaves_per_pod, plan.leaf.up, spec.radix / 2);
   }
-  if (plan.spines_per_pod == 0) plan.spines_per_pod = least_above(plan.leaves_per_pod, plan.leaf.up, most_down);
+  if (plan.spines_per_pod == 0) plan.spines_per_pod = min_switches_above(plan.leaves_per_pod, plan.leaf.up, most_down);
   if (plan.spines_per_pod == 0) {
     return impossible(
         std::to_string(plan.leaves_per_pod) + " leaves do not fit under spines of " + std::to_string(most_down) +
             " down ports",
-        three ? "take fewer leaves per pod or a larger radix" : "take 3 tiers, a larger radix or more planes");
+        three ? "use fewer leaves per pod or a larger radix" : "use 3 tiers, a larger radix or more planes");
   }
   if (plan.leaf.up % plan.spines_per_pod != 0) {
     return impossible(std::to_string(plan.leaf.up) + " uplinks do not spread evenly over " +
@@ -58,8 +58,8 @@ Result<void> plan_spines(const ClosSpec& spec, ClosPlan& plan) {
   if (down_used > most_down) {
     return impossible("a spine needs " + std::to_string(down_used) + " ports for " +
                           std::to_string(plan.leaves_per_pod) + " leaves and has " + std::to_string(most_down),
-                      three ? "take more spines, fewer leaves per pod or a larger radix"
-                            : "take more spines, 3 tiers, a larger radix or more planes");
+                      three ? "use more spines, fewer leaves per pod or a larger radix"
+                            : "use more spines, 3 tiers, a larger radix or more planes");
   }
   return {};
 }
@@ -77,12 +77,12 @@ Result<void> plan_cores(const ClosSpec& spec, ClosPlan& plan) {
     }
     plan.cores_per_group = spec.cores / plan.spines_per_pod;
   } else {
-    plan.cores_per_group = least_above(plan.pods, uplinks, spec.radix);
+    plan.cores_per_group = min_switches_above(plan.pods, uplinks, spec.radix);
   }
   if (plan.cores_per_group == 0 || std::uint64_t{plan.pods} * (uplinks / plan.cores_per_group) > spec.radix) {
     return impossible(
         std::to_string(plan.pods) + " pods do not fit under cores of " + std::to_string(spec.radix) + " ports",
-        "take more cores, larger pods, a larger radix or more planes");
+        "use more cores, larger pods, a larger radix or more planes");
   }
   plan.links_per_core = uplinks / plan.cores_per_group;
   return {};
@@ -109,19 +109,19 @@ Result<LeafPorts> leaf_ports(const ClosSpec& spec) {
   if (ports.down == 0 || ports.up == 0 || ports.down + ports.up > spec.radix) {
     return impossible("a leaf with " + std::to_string(spec.radix) + " ports cannot have " + std::to_string(ports.down) +
                           " down ports and " + std::to_string(ports.up) + " uplinks",
-                      "check radix, oversubscription and the ports asked for");
+                      "check radix, oversubscription, down-ports and uplinks");
   }
   return ports;
 }
 
 Result<ClosPlan> plan_clos(const ClosSpec& spec, std::uint64_t leaves, std::uint32_t leaves_together) {
-  static constexpr std::uint64_t kMostLeaves = TopologyBuilder::kMaxSwitches;
+  static constexpr std::uint64_t kMaxLeaves = TopologyBuilder::kMaxSwitches;
   if (spec.tiers < 1 || spec.tiers > 3 || spec.radix < 2 || spec.radix > TopologyBuilder::kMaxPortsPerDevice) {
     return impossible(std::to_string(spec.tiers) + " tiers of switches with " + std::to_string(spec.radix) + " ports",
                       "1 to 3 tiers and 2 to 1024 ports are possible");
   }
-  if (leaves == 0 || leaves > kMostLeaves) {
-    return impossible(std::to_string(leaves) + " leaves", "1 to " + std::to_string(kMostLeaves) + " are possible");
+  if (leaves == 0 || leaves > kMaxLeaves) {
+    return impossible(std::to_string(leaves) + " leaves", "1 to " + std::to_string(kMaxLeaves) + " are possible");
   }
   const auto ports = leaf_ports(spec);
   if (!ports) return std::unexpected(ports.error());
@@ -134,13 +134,13 @@ Result<ClosPlan> plan_clos(const ClosSpec& spec, std::uint64_t leaves, std::uint
   if (spec.tiers == 1) {
     if (leaves == 1) return plan;
     return impossible("one tier has no links between switches, but " + std::to_string(leaves) + " leaves are needed",
-                      "take 2 tiers, a larger radix or fewer hosts");
+                      "use 2 tiers, a larger radix or fewer hosts");
   }
   if (spec.tiers == 3) {
     if (spec.spine_uplinks >= spec.radix) {
       return impossible(
           "a spine has " + std::to_string(spec.spine_uplinks) + " uplinks of " + std::to_string(spec.radix) + " ports",
-          "leave it down ports");
+          "use fewer spine-uplinks");
     }
     if (auto done = plan_pods(spec, leaves_together, plan); !done) return std::unexpected(done.error());
   }
@@ -157,7 +157,7 @@ std::string pod_name(const ClosPlan& plan, std::uint32_t leaf) {
 
 void build_clos_above(const ClosPlan& plan, const std::vector<SwitchDraft>& leaves, NetworkDraft& network) {
   if (plan.tiers == 1) return;
-  RAILWEAVE_CHECK(leaves.size() == plan.leaves, "as many leaves as planned");
+  RAILWEAVE_CHECK(leaves.size() == plan.leaves, "the number of leaves is the planned one");
   std::vector<SwitchDraft> spines;  // pod by pod
   for (std::uint32_t pod = 0; pod < plan.pods; ++pod) {
     const std::string group = pod_name(plan, pod * plan.leaves_per_pod);

@@ -10,11 +10,7 @@ namespace {
 
 constexpr std::uint32_t kGpusPerRack = 72;  // of a platform whose NVLink leaves the host
 
-std::unexpected<Error> contradiction(std::string message, std::string hint) {
-  return fail(ErrorKind::impossible, "generate.impossible", std::move(message), {}, std::move(hint));
-}
-
-// Looks like what a fabric manager reports; the same for the same cluster every time.
+// In the form in which a fabric manager reports it; the same in every run.
 std::string cluster_uuid(std::size_t n) {
   std::string digits = to_string(Guid(n + 1));
   return "52570000-0000-4000-8000-" + digits.substr(4);
@@ -29,45 +25,45 @@ std::uint32_t HostsSpec::rack_size() const {
 
 Result<void> check_cluster(const ClusterSpec& spec) {
   const HostsSpec& hosts = spec.hosts;
-  if (hosts.hosts == 0 || hosts.hosts > kMostHosts) {
-    return contradiction("the cluster has " + std::to_string(hosts.hosts) + " hosts",
-                         "1 to " + std::to_string(kMostHosts) + " are possible");
+  if (hosts.hosts == 0 || hosts.hosts > kMaxGeneratedHosts) {
+    return impossible("the cluster has " + std::to_string(hosts.hosts) + " hosts",
+                      "1 to " + std::to_string(kMaxGeneratedHosts) + " are possible");
   }
   if (hosts.gpus_per_host > TopologyBuilder::kMaxGpusPerHost || hosts.nics_per_host == 0 || hosts.nics_per_host > 64) {
-    return contradiction("a host has " + std::to_string(hosts.gpus_per_host) + " GPUs and " +
-                             std::to_string(hosts.nics_per_host) + " adapters",
-                         "up to 64 GPUs and 1 to 64 adapters are possible");
+    return impossible("a host has " + std::to_string(hosts.gpus_per_host) + " GPUs and " +
+                          std::to_string(hosts.nics_per_host) + " adapters",
+                      "up to 64 GPUs and 1 to 64 adapters are possible");
   }
   if (hosts.nvlink_domain > 1 && hosts.gpus_per_host == 0) {
-    return contradiction("NVLink domains without GPUs", "set gpus-per-host, or nvlink-domain 1 for none");
+    return impossible("there are NVLink domains without GPUs", "set gpus-per-host, or nvlink-domain 1 for none");
   }
   const bool within = hosts.nvlink_domain <= hosts.gpus_per_host;
   if (hosts.nvlink_domain > 1 &&
       (within ? hosts.gpus_per_host % hosts.nvlink_domain : hosts.nvlink_domain % hosts.gpus_per_host) != 0) {
-    return contradiction("NVLink domains of " + std::to_string(hosts.nvlink_domain) + " GPUs do not fit hosts of " +
-                             std::to_string(hosts.gpus_per_host),
-                         "one must be a multiple of the other");
+    return impossible("NVLink domains of " + std::to_string(hosts.nvlink_domain) + " GPUs do not fit hosts of " +
+                          std::to_string(hosts.gpus_per_host),
+                      "one must be a multiple of the other");
   }
   const std::uint32_t domain_hosts = hosts.hosts_per_domain();
   if (hosts.hosts % domain_hosts != 0) {
-    return contradiction(std::to_string(hosts.hosts) + " hosts are no whole number of NVLink domains of " +
-                             std::to_string(domain_hosts) + " hosts",
-                         "take " + std::to_string((hosts.hosts / domain_hosts + 1) * domain_hosts) + " hosts");
+    return impossible(std::to_string(hosts.hosts) + " hosts are not a multiple of NVLink domains of " +
+                          std::to_string(domain_hosts) + " hosts",
+                      "use " + std::to_string((hosts.hosts / domain_hosts + 1) * domain_hosts) + " hosts");
   }
   const std::uint32_t rack = hosts.rack_size();
   if (rack > 0 && domain_hosts > 1 && domain_hosts % rack != 0 && rack % domain_hosts != 0) {
-    return contradiction("racks of " + std::to_string(rack) + " hosts cut through NVLink domains of " +
-                             std::to_string(domain_hosts) + " hosts",
-                         "one must be a multiple of the other");
+    return impossible("racks of " + std::to_string(rack) + " hosts divide NVLink domains of " +
+                          std::to_string(domain_hosts) + " hosts",
+                      "one must be a multiple of the other");
   }
   if (spec.planes == 0 || hosts.nics_per_host % spec.planes != 0) {
-    return contradiction(std::to_string(hosts.nics_per_host) + " adapters per host do not spread evenly over " +
-                             std::to_string(spec.planes) + " planes",
-                         "planes must divide the adapters per host");
+    return impossible(std::to_string(hosts.nics_per_host) + " adapters per host do not spread evenly over " +
+                          std::to_string(spec.planes) + " planes",
+                      "planes must divide the adapters per host");
   }
-  if (spec.storage_servers > kMostHosts) {
-    return contradiction(std::to_string(spec.storage_servers) + " storage servers",
-                         "up to " + std::to_string(kMostHosts) + " are possible");
+  if (spec.storage_servers > kMaxGeneratedHosts) {
+    return impossible(std::to_string(spec.storage_servers) + " storage servers",
+                      "up to " + std::to_string(kMaxGeneratedHosts) + " are possible");
   }
   return {};
 }
@@ -87,7 +83,7 @@ Result<HostBlock> add_hosts(const HostsSpec& spec, TopologyBuilder& builder) {
     const std::string name = numbered(spec.prefix + "node-", h, spec.hosts);
     if (builder.find_host(name)) {
       return fail(ErrorKind::conflict, "generate.nameTaken", "the fabric already has a host called " + name, {},
-                  "give each cluster in it a prefix of its own");
+                  "use another prefix for each cluster");
     }
     const HostDraft host = builder.host(name);
     block.hosts.push_back(host);
@@ -111,7 +107,7 @@ Result<HostBlock> add_hosts(const HostsSpec& spec, TopologyBuilder& builder) {
       if (domain_hosts > 1) {
         const std::uint32_t d = h / domain_hosts;
         const std::string domain = numbered(domain_stem, d, spec.hosts / domain_hosts);
-        // Several clusters in one builder: the first host's place makes the identifier unique.
+        // The index of the first host makes the identifier unique among several clusters in one builder.
         const std::size_t first_host = builder.host_count() - 1 - h % domain_hosts;
         builder.set_nvlink_domain(gpu, builder.nvlink_domain(domain, cluster_uuid(first_host), rate), 0);
       } else {
@@ -126,7 +122,8 @@ Result<HostBlock> add_hosts(const HostsSpec& spec, TopologyBuilder& builder) {
 }
 
 PlaneAdapters plane_adapters(const HostBlock& block, std::uint32_t plane, std::uint32_t planes) {
-  RAILWEAVE_CHECK(planes > 0 && plane < planes && block.nics_per_host % planes == 0, "check_cluster() saw it");
+  RAILWEAVE_CHECK(planes > 0 && plane < planes && block.nics_per_host % planes == 0,
+                  "check_cluster() was called before");
   const std::uint32_t per_host = block.nics_per_host / planes;
   return {&block, plane * per_host, per_host};
 }

@@ -11,14 +11,14 @@
 namespace railweave::fabric {
 namespace {
 
-// The ports of a switch: as many as needed, or the radix asked for where that is enough.
-Result<std::uint32_t> choose_radix(std::uint32_t asked, std::uint64_t needed) {
-  if ((asked == 0 || asked >= needed) && needed <= TopologyBuilder::kMaxPortsPerDevice) {
-    return asked == 0 ? static_cast<std::uint32_t>(needed) : asked;
+// The ports of a switch: the number needed, or the radix given if that is enough.
+Result<std::uint32_t> choose_radix(std::uint32_t given, std::uint64_t needed) {
+  if ((given == 0 || given >= needed) && needed <= TopologyBuilder::kMaxPortsPerDevice) {
+    return given == 0 ? static_cast<std::uint32_t>(needed) : given;
   }
   return impossible("a switch needs " + std::to_string(needed) + " ports and has " +
-                        std::to_string(asked == 0 ? TopologyBuilder::kMaxPortsPerDevice : asked),
-                    "take smaller groups, fewer hosts per switch, fewer global links or more planes");
+                        std::to_string(given == 0 ? TopologyBuilder::kMaxPortsPerDevice : given),
+                    "use smaller groups, fewer hosts per switch, fewer global links or more planes");
 }
 
 // Hosts in order, all adapters of a host on one switch, on ports 1 and up.
@@ -37,7 +37,7 @@ void attach_hosts(const PlaneAdapters& adapters, std::uint32_t hosts_per_switch,
 Result<void> generate_dragonfly(DragonflySpec spec, TopologyBuilder& builder) {
   const std::uint32_t a = spec.switches_per_group;
   if (a == 0 || spec.hosts_per_switch == 0 || spec.cluster.planes == 0) {
-    return impossible("a dragonfly without switches, hosts or planes", "take at least one of each");
+    return impossible("a dragonfly has no switches, hosts or planes", "use at least one of each");
   }
   HostsSpec& hosts = spec.cluster.hosts;
   const std::uint32_t host_ports = spec.hosts_per_switch * (hosts.nics_per_host / spec.cluster.planes);
@@ -62,7 +62,7 @@ Result<void> generate_dragonfly(DragonflySpec spec, TopologyBuilder& builder) {
       for (std::uint32_t s = 0; s < a; ++s) {
         switches.push_back(network.add_switch(numbered("sw-", g * a + s, std::size_t{*groups} * a), *radix, group));
       }
-      // Switch i's port to switch j is number j of its local ports, itself left out.
+      // Switch i's port to switch j is number j of its local ports, which have no port to itself.
       for (std::uint32_t i = 0; i < a; ++i) {
         for (std::uint32_t j = i + 1; j < a; ++j) {
           network.join(switches[g * a + i], host_ports + j, switches[g * a + j], host_ports + i + 1);
@@ -79,7 +79,7 @@ Result<void> generate_dragonfly_plus(DragonflyPlusSpec spec, TopologyBuilder& bu
   const std::uint32_t leaves = spec.leaves_per_group;
   const std::uint32_t spines = spec.spines_per_group;
   if (leaves == 0 || spines == 0 || spec.hosts_per_leaf == 0 || spec.cluster.planes == 0) {
-    return impossible("a dragonfly+ without leaves, spines, hosts or planes", "take at least one of each");
+    return impossible("a dragonfly+ has no leaves, spines, hosts or planes", "use at least one of each");
   }
   HostsSpec& hosts = spec.cluster.hosts;
   const std::uint32_t host_ports = spec.hosts_per_leaf * (hosts.nics_per_host / spec.cluster.planes);

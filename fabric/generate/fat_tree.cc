@@ -9,7 +9,7 @@
 namespace railweave::fabric {
 namespace {
 
-// The counts of a k-ary n-tree; 0 leaves: no such tree is made.
+// Sets the counts of a k-ary n-tree and returns its number of leaves; 0: not supported.
 std::uint64_t apply_arity(std::uint32_t k, ClosSpec& clos) {
   if (k < 1 || k > TopologyBuilder::kMaxPortsPerDevice / 2 || clos.tiers < 1 || clos.tiers > 3) return 0;
   clos.radix = 2 * k;
@@ -32,7 +32,7 @@ Result<void> generate_fat_tree(FatTreeSpec spec, TopologyBuilder& builder) {
   HostsSpec& hosts = spec.cluster.hosts;
   const std::uint64_t whole_tree = spec.arity > 0 ? apply_arity(spec.arity, spec.clos) : 0;
   if (spec.arity > 0 && whole_tree == 0) {
-    return impossible("a " + std::to_string(spec.arity) + "-ary tree of " + std::to_string(spec.clos.tiers) + " tiers",
+    return impossible("no " + std::to_string(spec.arity) + "-ary tree of " + std::to_string(spec.clos.tiers) + " tiers",
                       "arity 1 to 512 and 1 to 3 tiers are possible");
   }
   const auto ports = leaf_ports(spec.clos);
@@ -43,7 +43,7 @@ Result<void> generate_fat_tree(FatTreeSpec spec, TopologyBuilder& builder) {
   if (per_leaf == 0 || per_leaf > fit) {
     return impossible(std::to_string(std::max(1U, per_leaf)) + " hosts of " + std::to_string(per_host) +
                           " adapters do not fit the " + std::to_string(ports->down) + " down ports of a leaf",
-                      "take fewer adapters or hosts per leaf, a larger radix or more planes");
+                      "use fewer adapters or hosts per leaf, a larger radix or more planes");
   }
   if (hosts.hosts == 0 && whole_tree > 0) {
     hosts.hosts = static_cast<std::uint32_t>(std::min<std::uint64_t>(whole_tree * per_leaf, UINT32_MAX));
@@ -51,8 +51,9 @@ Result<void> generate_fat_tree(FatTreeSpec spec, TopologyBuilder& builder) {
   if (auto ok = check_cluster(spec.cluster); !ok) return ok;
   const std::uint64_t leaves = whole_tree > 0 ? whole_tree : (hosts.hosts + per_leaf - 1) / per_leaf;
   if (leaves * per_leaf < hosts.hosts) {
-    return impossible(std::to_string(hosts.hosts) + " hosts in a tree of " + std::to_string(leaves * per_leaf),
-                      "take a larger arity or more tiers");
+    return impossible(
+        std::to_string(hosts.hosts) + " hosts do not fit in a tree of " + std::to_string(leaves * per_leaf),
+        "use a larger arity or more tiers");
   }
   const auto plan = plan_clos(spec.clos, leaves);
   if (!plan) return std::unexpected(plan.error());

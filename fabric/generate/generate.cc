@@ -16,7 +16,7 @@ const KindReader* find_kind(std::string_view name) {
   return found == readers.end() ? nullptr : &*found;
 }
 
-// One copy of a kind or preset, its names after the site's prefix.
+// One copy of a kind or preset, with the site's prefix before its names.
 Result<void> generate_site(const GenerateSpec& spec, const std::string& site_prefix,  // NOLINT(misc-no-recursion)
                            TopologyBuilder& builder) {
   if (const KindReader* kind = find_kind(spec.kind)) {
@@ -33,8 +33,8 @@ Result<void> generate_site(const GenerateSpec& spec, const std::string& site_pre
     std::string known;
     for (const auto& kind : kind_readers()) known += std::string(known.empty() ? "" : ", ") + std::string(kind.name);
     for (const auto& each : presets) known += ", " + each.name;
-    return fail(ErrorKind::notFound, "generate.unknownKind", "no kind of fabric has the name asked for", {},
-                "there are " + known);
+    return fail(ErrorKind::notFound, "generate.unknownKind", "there is no kind of fabric with this name", {},
+                "the kinds and presets are " + known);
   }
   for (GenerateSpec part : preset->parts) {
     for (const auto& [name, value] : spec.parameters) part.parameters.insert_or_assign(name, value);
@@ -71,7 +71,7 @@ const std::vector<GeneratePreset>& generate_presets() {
        {{"rail-optimized", {{"hosts", "144"}, {"nvlink-domain", "72"}, {"speed", "XDR"}, {"prefix", "gb-"}}}}},
       {"demo", "demo-hgx and demo-nvl72 in one topology", {{"demo-hgx", {}}, {"demo-nvl72", {}}}},
       {"gpus-100k",
-       "12,800 HGX hosts, 102,400 GPUs: 8 rails, each a plane of 3 tiers and a subnet of its own",
+       "12,800 HGX hosts, 102,400 GPUs: 8 rails, each a plane of 3 tiers in its own subnet",
        {{"rail-optimized", {{"hosts", "12800"}, {"tiers", "3"}, {"planes", "8"}, {"hosts-per-rack", "4"}}}}},
   };
   return presets;

@@ -1,6 +1,6 @@
-// Generates fabrics by name, as `railweave lab generate KIND --hosts 128 ...` asks for them. The same request gives the
-// same fabric, names, GUIDs and LIDs included, on every machine. The typed generators are in the headers of their
-// kinds.
+// Generates fabrics by name, for `railweave lab generate KIND --hosts 128 ...`. The same parameters give the same
+// fabric, names, GUIDs and LIDs included, on every machine. The headers of the kinds (fat_tree.h and so on) declare
+// the typed generators.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace railweave::fabric {
 
 struct GenerateSpec {
   std::string kind;               // a kind or a preset
-  GenerateParameters parameters;  // those not given take the kind's, or the preset's, value
+  GenerateParameters parameters;  // missing ones have the default of the kind or preset
 };
 
 struct GenerateKind {
@@ -24,7 +24,7 @@ struct GenerateKind {
   std::vector<GenerateParameter> parameters;
 };
 
-// A fabric worth a name of its own: "demo", "gpus-100k". One spec after the other goes into the same topology.
+// A named example fabric: "demo", "gpus-100k". All parts are generated into one topology.
 struct GeneratePreset {
   std::string name;
   std::string summary;
@@ -34,13 +34,13 @@ struct GeneratePreset {
 const std::vector<GenerateKind>& generate_kinds();
 const std::vector<GeneratePreset>& generate_presets();
 
-// Parameters given beside a preset override those of each of its parts.
+// Parameters given with a preset override those of each of its parts.
 // Errors: notFound (no such kind), invalid (a parameter unknown or unreadable), impossible or tooLarge (no such fabric
-// exists: too few ports, too many LIDs), each saying what would do.
+// exists: too few ports, too many LIDs), each with a hint what to change.
 Result<Topology> generate(const GenerateSpec& spec);
 Result<Topology> generate(std::string_view kind, const GenerateParameters& parameters);
 
-// The same into a builder that may hold other fabrics; give each a "prefix" of its own.
+// The same into a builder that may hold other fabrics; each needs another "prefix".
 Result<void> generate_into(const GenerateSpec& spec, TopologyBuilder& builder);
 
 }  // namespace railweave::fabric

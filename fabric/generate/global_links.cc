@@ -7,22 +7,23 @@
 
 namespace railweave::fabric {
 
-Result<std::uint32_t> plan_groups(std::uint32_t asked, const GlobalPorts& ports, std::uint32_t hosts_per_group,
+Result<std::uint32_t> plan_groups(std::uint32_t given, const GlobalPorts& ports, std::uint32_t hosts_per_group,
                                   HostsSpec& hosts) {
-  const std::uint64_t most = std::uint64_t{ports.switches_per_group} * ports.links_per_switch + 1;
-  std::uint64_t groups = asked;
-  if (groups == 0) groups = hosts.hosts == 0 ? most : (hosts.hosts + hosts_per_group - 1) / hosts_per_group;
-  if (groups > most) {
-    return fail(
-        ErrorKind::impossible, "generate.impossible",
-        std::to_string(groups) + " groups, but a group has only " + std::to_string(most - 1) + " links to others", {},
-        "take larger groups, more global links per switch or at most " + std::to_string(most) + " groups");
+  const std::uint64_t max_groups = std::uint64_t{ports.switches_per_group} * ports.links_per_switch + 1;
+  std::uint64_t groups = given;
+  if (groups == 0) groups = hosts.hosts == 0 ? max_groups : (hosts.hosts + hosts_per_group - 1) / hosts_per_group;
+  if (groups > max_groups) {
+    return fail(ErrorKind::impossible, "generate.impossible",
+                std::to_string(groups) + " groups are not possible: a group has only " +
+                    std::to_string(max_groups - 1) + " links to others",
+                {},
+                "use larger groups, more global links per switch or at most " + std::to_string(max_groups) + " groups");
   }
   const std::uint64_t capacity = groups * hosts_per_group;
   if (hosts.hosts > capacity) {
     return fail(ErrorKind::impossible, "generate.impossible",
-                std::to_string(hosts.hosts) + " hosts in a dragonfly that holds " + std::to_string(capacity), {},
-                "take more groups, or more hosts per switch");
+                std::to_string(hosts.hosts) + " hosts do not fit in a dragonfly of " + std::to_string(capacity), {},
+                "use more groups, or more hosts per switch");
   }
   if (hosts.hosts == 0) hosts.hosts = static_cast<std::uint32_t>(std::min<std::uint64_t>(capacity, UINT32_MAX));
   return static_cast<std::uint32_t>(groups);

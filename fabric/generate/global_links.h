@@ -15,9 +15,9 @@ struct GlobalPorts {
   std::uint32_t first_port = 0;  // of every switch
 };
 
-// How many groups to build: as asked for, for the hosts given, or the most there can be. Sets the hosts where none are
-// given.
-Result<std::uint32_t> plan_groups(std::uint32_t asked, const GlobalPorts& ports, std::uint32_t hosts_per_group,
+// The number of groups to build: the one given, else enough for the hosts given, else the maximum. Sets the number of
+// hosts if it is 0.
+Result<std::uint32_t> plan_groups(std::uint32_t given, const GlobalPorts& ports, std::uint32_t hosts_per_group,
                                   HostsSpec& hosts);
 
 // Group i's link number k * (groups - 1) + d goes to group i + d + 1 (modulo groups): every pair of groups gets the

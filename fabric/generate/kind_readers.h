@@ -1,4 +1,4 @@
-// From named parameters to the typed specs of the generators. Internal to fabric/generate.
+// Reads named parameters into the typed specs of the generators. Internal to fabric/generate.
 #pragma once
 
 #include <functional>

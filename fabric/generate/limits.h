@@ -1,4 +1,4 @@
-// What no generated fabric can have, and the error that says so.
+// The limit on generated hosts, and the error for parameters that no fabric can meet. Internal to fabric/generate.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace railweave::fabric {
 
-inline constexpr std::uint32_t kMostHosts = 1U << 18U;
+inline constexpr std::uint32_t kMaxGeneratedHosts = 1U << 18U;
 
 inline std::unexpected<Error> impossible(std::string message, std::string hint) {
   return fail(ErrorKind::impossible, "generate.impossible", std::move(message), {}, std::move(hint));

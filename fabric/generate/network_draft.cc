@@ -7,7 +7,7 @@
 namespace railweave::fabric {
 
 Result<void> check_size(const NetworkSize& size, const ClusterSpec& cluster) {
-  static constexpr std::uint64_t kMostPorts = 4'000'000;  // of all planes; half of what a topology may hold
+  static constexpr std::uint64_t kMaxGeneratedPorts = 4'000'000;  // of all planes; half of what a topology may hold
   const std::uint64_t lids = size.switches + size.adapter_ports;
   if (cluster.host_link.kind == LinkKind::infiniband && lids > kUnicastLids) {
     const bool can_spread = cluster.planes < cluster.hosts.nics_per_host;
@@ -16,16 +16,16 @@ Result<void> check_size(const NetworkSize& size, const ClusterSpec& cluster) {
                     " switches need " + std::to_string(lids) + " LIDs, but a subnet has " +
                     std::to_string(kUnicastLids),
                 {},
-                can_spread ? "spread the adapters over more planes, each a subnet of its own: planes up to " +
+                can_spread ? "spread the adapters over more planes, each its own subnet: planes up to " +
                                  std::to_string(cluster.hosts.nics_per_host)
-                           : "take fewer hosts, or Ethernet");
+                           : "use fewer hosts, or Ethernet");
   }
   const std::uint64_t ports = size.switches * size.ports_per_switch + size.adapter_ports;
-  if (ports > kMostPorts / cluster.planes) {
+  if (ports > kMaxGeneratedPorts / cluster.planes) {
     return fail(ErrorKind::tooLarge, "generate.tooLarge",
                 "the fabric has " + std::to_string(ports * cluster.planes) + " ports, more than the " +
-                    std::to_string(kMostPorts) + " that are generated",
-                {}, "take fewer hosts, switches or planes");
+                    std::to_string(kMaxGeneratedPorts) + " that can be generated",
+                {}, "use fewer hosts, switches or planes");
   }
   return {};
 }

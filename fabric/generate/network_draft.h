@@ -1,5 +1,5 @@
-// One network of a generated cluster: a subnet of switches in the making. Names carry its prefix, LIDs are given in the
-// order in which switches and adapters are added, as a subnet manager would on an empty fabric.
+// One network of a generated cluster: adds switches, adapters and cables of one subnet to a builder. Names get the
+// prefix of the network, and LIDs are assigned in order of addition, as by a subnet manager on an empty fabric.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,21 @@
 
 namespace railweave::fabric {
 
-inline constexpr std::size_t kUnicastLids = 0xBFFF;  // 0x0001 to 0xBFFF (InfiniBand Architecture Specification, 4.1.1)
-
 struct NetworkSpec {
   std::string subnet;
   SubnetKind kind = SubnetKind::compute;
-  std::string prefix;  // before every switch name
+  std::string prefix;  // of every switch name
   LinkSpec host_link;
   LinkSpec switch_link;
 };
 
-// What a plan comes to, so that an impossible one is refused before anything is built.
+// The size of a planned network, so that an impossible one is refused before anything is built.
 struct NetworkSize {
   std::uint64_t switches = 0;
   std::uint64_t ports_per_switch = 0;
   std::uint64_t adapter_ports = 0;
 };
-// More LIDs than a subnet has (InfiniBand), or more ports than a generator makes.
+// Errors: more LIDs than a subnet has (InfiniBand), or more ports than a generator makes.
 Result<void> check_size(const NetworkSize& size, const ClusterSpec& cluster);
 
 class NetworkDraft {
@@ -49,7 +47,7 @@ class NetworkDraft {
   std::size_t lids_ = 0;
 };
 
-// The network of a plane: "compute" alone, else "compute-0" with switches "p0-leaf-01" and so on.
+// The network of a plane: "compute" if it is the only one, else "compute-0" with switches "p0-leaf-01" and so on.
 NetworkSpec plane_network(const ClusterSpec& cluster, std::uint32_t plane);
 
 }  // namespace railweave::fabric

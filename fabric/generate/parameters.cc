@@ -21,10 +21,10 @@ bool is_word(std::string_view text) {
          });
 }
 
-// As an error message may show it: short and without control characters.
+// The text for an error message: short and without control characters.
 std::string shown(std::string_view text) {
-  static constexpr std::size_t kShown = 40;
-  std::string result(text.substr(0, kShown));
+  static constexpr std::size_t kMaxShownBytes = 40;
+  std::string result(text.substr(0, kMaxShownBytes));
   std::ranges::replace_if(result, [](char c) { return c < ' ' || c > '~'; }, '?');
   return result;
 }
@@ -32,7 +32,7 @@ std::string shown(std::string_view text) {
 }  // namespace
 
 std::optional<Ratio> parse_ratio(std::string_view text) {
-  static constexpr std::uint32_t kMost = 1000;
+  static constexpr std::uint32_t kMaxRatio = 1000;
   Ratio ratio;
   if (const auto colon = text.find(':'); colon != std::string_view::npos) {
     const auto over = parse_number(text.substr(0, colon));
@@ -42,14 +42,15 @@ std::optional<Ratio> parse_ratio(std::string_view text) {
   } else if (const auto dot = text.find('.'); dot != std::string_view::npos) {
     const auto whole = parse_number(text.substr(0, dot));
     const auto tenths = parse_number(text.substr(dot + 1));
-    if (!whole || !tenths || text.size() - dot != 2 || *whole > kMost) return std::nullopt;
+    if (!whole || !tenths || text.size() - dot != 2 || *whole > kMaxRatio) return std::nullopt;
     ratio = {*whole * 10 + *tenths, 10};
   } else {
     const auto whole = parse_number(text);
     if (!whole) return std::nullopt;
     ratio = {*whole, 1};
   }
-  if (ratio.over == 0 || ratio.under == 0 || ratio.over > kMost * 10 || ratio.under > kMost) return std::nullopt;
+  if (ratio.over == 0 || ratio.under == 0 || ratio.over > kMaxRatio * 10 || ratio.under > kMaxRatio)
+    return std::nullopt;
   return ratio;
 }
 
@@ -77,22 +78,22 @@ void ParameterReader::refuse(std::string_view name, std::string_view value, cons
 }
 
 std::uint32_t ParameterReader::number(std::string_view name, std::string_view meaning, std::uint32_t fallback,
-                                      std::uint32_t least, std::uint32_t most) {
+                                      std::uint32_t min, std::uint32_t max) {
   const auto text = declare(name, meaning, std::to_string(fallback));
   if (!text) return fallback;
   const auto value = parse_number(*text);
-  if (value && *value >= least && *value <= most) return *value;
-  refuse(name, *text, "a number from " + std::to_string(least) + " to " + std::to_string(most));
+  if (value && *value >= min && *value <= max) return *value;
+  refuse(name, *text, "a number from " + std::to_string(min) + " to " + std::to_string(max));
   return fallback;
 }
 
 std::optional<std::uint32_t> ParameterReader::number_or_auto(std::string_view name, std::string_view meaning,
-                                                             std::uint32_t least, std::uint32_t most) {
+                                                             std::uint32_t min, std::uint32_t max) {
   const auto text = declare(name, meaning, "auto");
   if (!text || *text == "auto") return std::nullopt;
   const auto value = parse_number(*text);
-  if (value && *value >= least && *value <= most) return value;
-  refuse(name, *text, "'auto' or a number from " + std::to_string(least) + " to " + std::to_string(most));
+  if (value && *value >= min && *value <= max) return value;
+  refuse(name, *text, "'auto' or a number from " + std::to_string(min) + " to " + std::to_string(max));
   return std::nullopt;
 }
 
@@ -132,8 +133,8 @@ Result<void> ParameterReader::finish() const {
     if (std::ranges::find(declared_, name, &GenerateParameter::name) != declared_.end()) continue;
     std::string known;
     for (const auto& parameter : declared_) known += (known.empty() ? "" : ", ") + parameter.name;
-    return fail(ErrorKind::invalid, "generate.unknownParameter", "no parameter is called '" + shown(name) + "'", {},
-                "there are " + known);
+    return fail(ErrorKind::invalid, "generate.unknownParameter", "there is no parameter '" + shown(name) + "'", {},
+                "the parameters are " + known);
   }
   return {};
 }

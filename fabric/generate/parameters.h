@@ -1,4 +1,4 @@
-// Parameters of a generator as name and text ("hosts" = "128"), as a command line gives them. Each is declared once,
+// Parameters of a generator as names and texts ("hosts" = "128"), as given on a command line. Each is declared once,
 // where it is read; reading without values lists the parameters for help texts.
 #pragma once
 
@@ -18,11 +18,11 @@ using GenerateParameters = std::map<std::string, std::string, std::less<>>;
 
 struct GenerateParameter {
   std::string name;      // "hosts-per-rack"
-  std::string meaning;   // one line, for people
-  std::string fallback;  // the value where none is given
+  std::string meaning;   // one line of help
+  std::string fallback;  // the default value
 };
 
-// A ratio as people write it: "2", "1.5" or "3:1".
+// A ratio in the form "2", "1.5" or "3:1".
 struct Ratio {
   std::uint32_t over = 1;
   std::uint32_t under = 1;
@@ -32,16 +32,16 @@ std::optional<Ratio> parse_ratio(std::string_view text);
 // "NDR" (InfiniBand, four lanes) or "400G" (Ethernet, Gb/s).
 std::optional<LinkSpec> parse_link_choice(std::string_view text);
 
-// Reads parameters by name. The first error is kept and later reads give their fallback.
+// Reads parameters by name. The first error is kept for finish(), and the parameter in error has its default.
 class ParameterReader {
  public:
   explicit ParameterReader(const GenerateParameters& given) : given_(given) {}
 
-  std::uint32_t number(std::string_view name, std::string_view meaning, std::uint32_t fallback, std::uint32_t least,
-                       std::uint32_t most);
-  // None, written "auto", lets the generator choose.
-  std::optional<std::uint32_t> number_or_auto(std::string_view name, std::string_view meaning, std::uint32_t least,
-                                              std::uint32_t most);
+  std::uint32_t number(std::string_view name, std::string_view meaning, std::uint32_t fallback, std::uint32_t min,
+                       std::uint32_t max);
+  // None if the text is "auto": the generator chooses.
+  std::optional<std::uint32_t> number_or_auto(std::string_view name, std::string_view meaning, std::uint32_t min,
+                                              std::uint32_t max);
   Ratio ratio(std::string_view name, std::string_view meaning);
   LinkSpec link(std::string_view name, std::string_view meaning, std::string_view fallback);
   // The same, with "auto" for `otherwise`.
@@ -49,7 +49,7 @@ class ParameterReader {
   // Letters, digits, '-', '_' and '.', at most 64.
   std::string word(std::string_view name, std::string_view meaning, std::string_view fallback);
 
-  // The first error met, or the first given parameter that nobody read.
+  // The first error, or an error for the first given parameter that is not declared.
   [[nodiscard]] Result<void> finish() const;
   [[nodiscard]] const std::vector<GenerateParameter>& declared() const { return declared_; }
 

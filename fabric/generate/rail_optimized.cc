@@ -9,7 +9,7 @@
 namespace railweave::fabric {
 namespace {
 
-// Whole racks, and whole NVLink domains or a whole part of one, so that units, racks and domains nest.
+// Whole racks, and whole NVLink domains or a whole fraction of one, so that units, racks and domains nest.
 std::uint32_t choose_unit(const HostsSpec& hosts, std::uint32_t down_ports) {
   const std::uint32_t rack = std::max(1U, hosts.rack_size());
   const std::uint32_t domain = hosts.hosts_per_domain();
@@ -28,9 +28,9 @@ Result<void> generate_rail_optimized(RailOptimizedSpec spec, TopologyBuilder& bu
   if (!ports) return std::unexpected(ports.error());
   const std::uint32_t unit = spec.hosts_per_unit > 0 ? spec.hosts_per_unit : choose_unit(hosts, ports->down);
   if (unit > ports->down) {
-    return impossible("rail units of " + std::to_string(unit) + " hosts do not fit the " + std::to_string(ports->down) +
-                          " down ports of a leaf",
-                      "take fewer hosts per unit or a larger radix");
+    return impossible("rail units of " + std::to_string(unit) + " hosts do not fit on the " +
+                          std::to_string(ports->down) + " down ports of a leaf",
+                      "use fewer hosts per unit or a larger radix");
   }
   const std::uint32_t units = (hosts.hosts + unit - 1) / unit;
   const std::uint32_t rails = hosts.nics_per_host / spec.cluster.planes;  // of one plane
@@ -68,8 +68,9 @@ Result<void> generate_rail_only(RailOnlySpec spec, TopologyBuilder& builder) {
   HostsSpec& hosts = spec.cluster.hosts;
   if (hosts.hosts > spec.radix) {
     return impossible(
-        std::to_string(hosts.hosts) + " hosts do not fit one leaf per rail of " + std::to_string(spec.radix) + " ports",
-        "take at most " + std::to_string(spec.radix) + " hosts, or rail-optimized with one plane per rail");
+        std::to_string(hosts.hosts) + " hosts do not fit on one leaf per rail with " + std::to_string(spec.radix) +
+            " ports",
+        "use at most " + std::to_string(spec.radix) + " hosts, or rail-optimized with one plane per rail");
   }
   spec.cluster.planes = hosts.nics_per_host;
   RailOptimizedSpec rails{.cluster = spec.cluster, .clos = {}, .hosts_per_unit = hosts.hosts};

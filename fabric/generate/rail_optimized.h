@@ -1,6 +1,6 @@
-// Rail-optimized fabrics: hosts stand in rail units; within a unit, adapter r of every host hangs on the unit's leaf
+// Rail-optimized fabrics: hosts form rail units; within a unit, adapter r of every host is cabled to the unit's leaf
 // for rail r, and spines (and cores) join the leaves (NVIDIA DGX SuperPOD reference architecture). Rail-only fabrics
-// have no spines: every rail is a network of its own (Wang et al., arXiv 2307.12169).
+// have no spines: every rail is a separate network (Wang et al., arXiv 2307.12169).
 #pragma once
 
 #include "fabric/generate/clos.h"
@@ -8,9 +8,9 @@
 namespace railweave::fabric {
 
 struct RailOptimizedSpec {
-  ClusterSpec cluster;  // nics_per_host is the number of rails; planes: groups of rails kept apart
+  ClusterSpec cluster;  // nics_per_host is the number of rails; a plane is a group of rails without links to others
   ClosSpec clos;
-  std::uint32_t hosts_per_unit = 0;  // 0: as many as a leaf's down ports take in whole racks and NVLink domains
+  std::uint32_t hosts_per_unit = 0;  // 0: the whole racks and NVLink domains that fit on a leaf's down ports
 };
 Result<void> generate_rail_optimized(RailOptimizedSpec spec, TopologyBuilder& builder);
 

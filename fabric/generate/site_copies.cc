@@ -5,7 +5,7 @@
 namespace railweave::fabric {
 namespace {
 
-constexpr std::uint32_t kMostSites = 64;
+constexpr std::uint32_t kMaxGeneratedSites = 64;
 
 struct SitesSpec {
   std::uint32_t sites = 1;
@@ -14,10 +14,12 @@ struct SitesSpec {
 
 SitesSpec read_sites(ParameterReader& reader) {
   SitesSpec spec;
-  spec.sites = reader.number("sites", "copies of it, each a site of its own, named site-1 and so on", 1, 1, kMostSites);
-  spec.link.links = reader.number("wan-links", "that join two sites, side by side", 8, 1, 4096);
-  spec.link.rate = from_gbps(reader.number("wan-rate", "of one of them, Gb/s", 400, 1, 100'000));
-  spec.link.length_km = static_cast<float>(reader.number("wan-km", "their length; light takes 5 us/km", 80, 0, 40'000));
+  spec.sites =
+      reader.number("sites", "copies of the fabric, one per site, named site-1 and so on", 1, 1, kMaxGeneratedSites);
+  spec.link.links = reader.number("wan-links", "number of parallel links between two sites", 8, 1, 4096);
+  spec.link.rate = from_gbps(reader.number("wan-rate", "rate of one of them, Gb/s", 400, 1, 100'000));
+  spec.link.length_km =
+      static_cast<float>(reader.number("wan-km", "their length in km; light needs 5 us/km", 80, 0, 40'000));
   spec.link.latency_us = spec.link.usual_latency_us();
   return spec;
 }

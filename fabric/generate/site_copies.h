@@ -1,5 +1,5 @@
-// Several sites of the same fabric, every two joined by long-haul links: what "sites", "wan-links", "wan-rate" and
-// "wan-km" ask of any kind or preset. Internal to fabric/generate.
+// Generates several sites with the same fabric, every two joined by long-haul links: the parameters "sites",
+// "wan-links", "wan-rate" and "wan-km" of every kind and preset. Internal to fabric/generate.
 #pragma once
 
 #include <functional>
@@ -10,12 +10,11 @@
 
 namespace railweave::fabric {
 
-// The parameters, as each kind has them.
+// The parameters that every kind has.
 const std::vector<GenerateParameter>& site_parameters();
 
-// Calls `generate` once for each site, with what goes before every name ("s1-", nothing where there is one site only),
-// and what is left of the parameters. Each site is a fabric and subnets of its own; what joins them is
-// Topology::site_links().
+// Calls `generate` once for each site, with the other parameters and the prefix of every name ("s1-"; empty if there is
+// one site only). Each site has its own fabric and subnets; Topology::site_links() join them.
 Result<void> generate_sites(const GenerateParameters& parameters, TopologyBuilder& builder,
                             const std::function<Result<void>(const GenerateParameters&, const std::string&)>& generate);
 

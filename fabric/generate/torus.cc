@@ -10,9 +10,9 @@
 
 namespace railweave::fabric {
 Result<void> generate_torus(TorusSpec spec, TopologyBuilder& builder) {
-  static constexpr std::uint32_t kMostPerDimension = 1024;
+  static constexpr std::uint32_t kMaxPerDimension = 1024;
   const std::array<std::uint32_t, 3> size{spec.x, spec.y, spec.z};
-  const bool bad_size = std::ranges::any_of(size, [](auto n) { return n == 0 || n > kMostPerDimension; });
+  const bool bad_size = std::ranges::any_of(size, [](auto n) { return n == 0 || n > kMaxPerDimension; });
   if (bad_size || spec.hosts_per_switch == 0 || spec.cluster.planes == 0) {
     return impossible("a torus of " + std::to_string(spec.x) + " x " + std::to_string(spec.y) + " x " +
                           std::to_string(spec.z) + " switches with " + std::to_string(spec.hosts_per_switch) +
@@ -23,8 +23,8 @@ Result<void> generate_torus(TorusSpec spec, TopologyBuilder& builder) {
   const std::uint64_t count = std::uint64_t{spec.x} * spec.y * spec.z;
   const std::uint64_t capacity = count * spec.hosts_per_switch;
   if (hosts.hosts > capacity) {
-    return impossible(std::to_string(hosts.hosts) + " hosts in a torus that holds " + std::to_string(capacity),
-                      "take larger dimensions or more hosts per switch");
+    return impossible(std::to_string(hosts.hosts) + " hosts do not fit in a torus of " + std::to_string(capacity),
+                      "use larger dimensions or more hosts per switch");
   }
   if (hosts.hosts == 0) hosts.hosts = static_cast<std::uint32_t>(std::min<std::uint64_t>(capacity, UINT32_MAX));
   if (auto ok = check_cluster(spec.cluster); !ok) return ok;

@@ -1,7 +1,7 @@
 // 3D torus: every switch is joined to its two neighbours in each of three dimensions, with wrap-around. A dimension of
-// two has one link between its switches, a dimension of one has none. Switches are called "torus-X-Y-Z", from 0; hosts
-// stand on ports 1 and up, then follow the ports to +x, -x, +y, -y, +z and -z, so that coordinates and directions can
-// be read back.
+// two has one link between its switches, a dimension of one has none. Switches are named "torus-X-Y-Z", from 0. Hosts
+// use ports 1 and up, followed by the ports to +x, -x, +y, -y, +z and -z, so that coordinates and directions can
+// be recognized.
 #pragma once
 
 #include "fabric/generate/network_draft.h"

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint8_t kFar = 255;
 
-// Storage and management networks say nothing about where hosts stand, as long as there is another.
+// Storage and management networks are ignored as long as there is another.
 class NetworkFilter {
  public:
   explicit NetworkFilter(const Topology& topology) : topology_(topology), counts_(topology.subnets().size()) {
@@ -66,7 +66,7 @@ class GroupSearch {
     sets.unite(topology_.switch_of(topology_.a(link)).index(), topology_.switch_of(topology_.b(link)).index());
   }
 
-  // A host stands where most of its ports are, the first of equals: on one leaf of that group.
+  // A host belongs to the leaf group with most of its ports, the first of equals, and is given one leaf of it.
   void choose_leaves(DisjointSets& leaf_groups) {
     std::vector<std::uint32_t> ports(topology_.switches().size(), 0);
     std::vector<SwitchId> met;
@@ -96,7 +96,7 @@ class GroupSearch {
     }
   }
 
-  // Hosts without a cable are groups of their own.
+  // Each host without a cable is a group of its own.
   [[nodiscard]] std::vector<std::uint32_t> by_leaf(DisjointSets& sets) const {
     std::vector<std::uint32_t> group;
     const auto switches = static_cast<std::uint32_t>(topology_.switches().size());
@@ -107,8 +107,8 @@ class GroupSearch {
     return group;
   }
 
-  // 0 for leaves, 1 for switches one link above them, else far. A switch on which only hosts that do not count hang is
-  // a leaf when these take a fifth of its cables: storage servers stand on leaves, a fabric manager may be plugged to a
+  // 0 for leaves, 1 for switches one link above them, else far. A switch that has only hosts that do not count is a
+  // leaf when they use a fifth of its cables: storage servers are on leaves, while a fabric manager may be cabled to a
   // core.
   [[nodiscard]] std::vector<std::uint8_t> near_tiers() const {
     std::vector<std::uint8_t> tier(topology_.switches().size(), kFar);
@@ -170,7 +170,7 @@ class GroupSearch {
     groups.pod = by_leaf(pods);
   }
 
-  // NVLink joins hosts as well. Where no host has a cable, nothing is known of the network: all are taken as one
+  // NVLink joins hosts too. If no host has a cable, nothing is known of the network, and all hosts are one
   // cluster.
   [[nodiscard]] std::vector<std::uint32_t> components_of_hosts(DisjointSets& switches, bool any_cable) const {
     if (!any_cable) return std::vector<std::uint32_t>(topology_.hosts().size(), 0);
@@ -188,7 +188,7 @@ class GroupSearch {
     return component;
   }
 
-  // Hosts on storage and management networks alone belong to the first part of the cluster that is on that network too.
+  // Hosts that are only on storage or management networks belong to the first part of the cluster on the same network.
   void adopt_servers(DisjointSets& switches, std::vector<std::uint32_t>& component) const {
     std::unordered_map<std::uint32_t, std::uint32_t> served;  // component of such a network -> of the cluster
     for (const auto host : topology_.hosts()) {

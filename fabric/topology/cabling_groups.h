@@ -1,5 +1,5 @@
-// Groups of hosts that the cabling alone shows: leaf groups, pods and components. Internal to fabric/topology; what
-// they mean is in locality.h.
+// Groups of hosts derived from the cabling alone: leaf groups, pods and components, as defined in locality.h. Internal
+// to fabric/topology.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 namespace railweave::fabric {
 
 struct CablingGroups {
-  // One entry per host, any numbers that are equal for hosts of one group.
+  // One entry per host; equal numbers mean the same group.
   std::vector<std::uint32_t> leaf_group, pod, component;
   bool has_leaf_groups = false;                // some host has a cable
-  std::vector<std::string_view> named_pod_of;  // of each host, where the switches name their groups; else empty
+  std::vector<std::string_view> named_pod_of;  // by host, if the switches name their groups; else empty
 };
 
-// The hosts whose place matters: those with GPUs; where none has, those that are for computing; where none is, all.
+// The hosts whose location matters: those with GPUs; if none has any, compute hosts; if there are none, all.
 std::vector<bool> counted_hosts(const Topology& topology);
 
 CablingGroups derive_cabling_groups(const Topology& topology, const std::vector<bool>& counted);

@@ -1,16 +1,18 @@
-// A Topology with what changes on it: link states, drains, costs of links. A value: copying costs one pointer per 256
-// links, a change copies one chunk. Published copies are const and may be read by any number of threads.
+// A Topology together with what changes on it: link states, drains, link costs. A value: copying costs one pointer per
+// 256 links, and a change copies one chunk. Published copies are const and may be read by any number of threads.
 #pragma once
 
 #include <cstdint>
 #include <utility>
 
 #include "fabric/base/chunked_vector.h"
+#include "fabric/base/enum_text.h"
 #include "fabric/topology/topology.h"
 
 namespace railweave::fabric {
 
 enum class LinkState : std::uint8_t { up, degraded, down };
+BOOST_DESCRIBE_ENUM(LinkState, up, degraded, down)
 
 class FabricView {
  public:
@@ -22,13 +24,13 @@ class FabricView {
 
   [[nodiscard]] LinkState state(LinkId link) const { return static_cast<LinkState>(links_[link.index()].state); }
   [[nodiscard]] bool drained(LinkId link) const { return links_[link.index()].drained; }
-  // How much less than its rate says routes should use it, at least 1 (2: half of the destinations).
+  // Divides the share of destinations that its rate would give the link; at least 1 (2: half of the destinations).
   [[nodiscard]] float cost(LinkId link) const { return links_[link.index()].cost; }
   [[nodiscard]] bool drained(SwitchId sw) const { return switch_drained_[sw.index()] != 0; }
   [[nodiscard]] bool drained(HostId host) const { return host_drained_[host.index()] != 0; }
-  // May carry traffic between other devices: up or degraded, and neither it nor a switch at its ends is drained.
+  // May carry transit traffic: up or degraded, and neither the link nor a switch at its ends is drained.
   [[nodiscard]] bool carries_transit(LinkId link) const;
-  // Is there at all, drained or not.
+  // Not down, drained or not.
   [[nodiscard]] bool alive(LinkId link) const { return state(link) != LinkState::down; }
 
   void set_state(LinkId link, LinkState state);
@@ -37,8 +39,8 @@ class FabricView {
   void set_drained(SwitchId sw, bool drained);
   void set_drained(HostId host, bool drained);
 
-  // Calls visit(LinkId), visit(SwitchId) for a superset of the links and switches whose overlay differs from that of an
-  // earlier view of the same topology: those in chunks that were written since.
+  // Calls visit(LinkId), or visit(SwitchId), for a superset of the links or switches whose overlay differs from that of
+  // an earlier view of the same topology: those in chunks that were written since.
   template <class Visit>
   void for_each_touched_link(const FabricView& before, Visit visit) const {
     links_.for_each_unshared(before.links_, [&](std::size_t i) { visit(LinkId(i)); });

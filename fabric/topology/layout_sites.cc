@@ -1,4 +1,4 @@
-// Sites in the layout of a topology: who stands where, and what joins them.
+// Sites in the layout of a topology: which hosts and switches are at each, and the links between them.
 #include <algorithm>
 #include <numeric>
 #include <tuple>
@@ -9,8 +9,8 @@
 
 namespace railweave::fabric {
 
-// From everything that names its site over cables, the nearest first: it is enough to name that of one switch, and a
-// host that is discovered later is where its switches are.
+// Breadth first over cables from every device that names its site: naming the site of one switch is enough, and a
+// host that is discovered later gets the site of its switches.
 void TopologyLayout::spread_sites() {
   if (draft_.sites_.empty()) return;
   auto& hosts = draft_.hosts_;

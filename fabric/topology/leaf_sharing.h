@@ -1,5 +1,5 @@
-// Which switches the hosts hang on, and which of these switches serve the same hosts: what rails and leaf groups are
-// seen from. Internal to fabric/topology.
+// The leaves of each host, and which leaves serve the same hosts. Rails and leaf groups are derived from it.
+// Internal to fabric/topology.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@ namespace railweave::fabric {
 
 class LeafSharing {
  public:
-  // A host on more switches than this is not looked at: its pairs would cost more than they tell.
+  // A host on more switches than this is ignored: the number of pairs grows with the square.
   static constexpr std::size_t kMaxLeavesPerHost = 64;
 
-  // When two switches are partners: they share more than half of the hosts of the one with fewer, and more than this
-  // part of the hosts of the one with more, so that a single host with a cable in the wrong place joins nothing.
+  // When two leaves are partners: they share more than half of the hosts of the one with fewer, and more than this
+  // part of the hosts of the one with more, so that one host with a misplaced cable makes no partners.
   enum class Partners { half_of_the_larger, quarter_of_the_larger };
 
-  // Looks at the hosts and adapter ports for which `counts` holds; ports without a cable to a switch never count.
+  // Considers hosts for which `counts` holds and adapter ports for which `port_counts` does, if cabled to a switch.
   // O(ports x switches per host).
   LeafSharing(const Topology& topology, Partners rule, const std::function<bool(HostId)>& counts,
               const std::function<bool(PortId)>& port_counts);
 
-  // The switches a host hangs on, each once, in order of id; none where the host does not count.
+  // The switches that a host is cabled to, each once, in order of id; empty where the host does not count.
   [[nodiscard]] std::span<const SwitchId> leaves(HostId host) const {
     return std::span(leaves_).subspan(first_leaf_[host.index()],
                                       first_leaf_[host.index() + 1] - first_leaf_[host.index()]);
@@ -47,13 +47,13 @@ class LeafSharing {
   std::vector<HostId> hosts_;
 };
 
-// The switch at the other end of an adapter port's cable; none where there is none.
+// The switch at the other end of an adapter port's cable; none: no cable to a switch.
 inline SwitchId switch_at(const Topology& topology, PortId adapter_port) {
   const PortId peer = topology.peer(adapter_port);
   return peer ? topology.switch_of(peer) : SwitchId();
 }
 
-// A part of the switch network with no link to the rest.
+// Parts of the switch network that no link joins.
 struct SwitchComponents {
   std::vector<std::uint32_t> of_switch;  // numbered in order of the first switch
   std::uint32_t count = 0;

@@ -1,19 +1,28 @@
-// What a link is made of. Rates are the nominal data rates that PathRecord and the vendors use (4x NDR = 400 Gb/s), not
-// signalling rates (InfiniBand Architecture Specification 1.7, chapter 14, PortInfo; XDR from release 1.8).
+// Kind, speed, width and rate of a link. Rates are the nominal data rates that PathRecord and the vendors use (4x NDR =
+// 400 Gb/s), not signalling rates (InfiniBand Architecture Specification 1.7, chapter 14, PortInfo; XDR: release 1.8).
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
+#include "fabric/base/enum_text.h"
 #include "fabric/base/units.h"
 #include "fabric/topology/ids.h"
 
 namespace railweave::fabric {
 
 enum class LinkKind : std::uint8_t { infiniband, ethernet, nvlink };
+BOOST_DESCRIBE_ENUM(LinkKind, infiniband, ethernet, nvlink)
 
 enum class LinkSpeed : std::uint8_t { unknown, sdr, ddr, qdr, fdr10, fdr, edr, hdr, ndr, xdr, other };
+BOOST_DESCRIBE_ENUM(LinkSpeed, unknown, sdr, ddr, qdr, fdr10, fdr, edr, hdr, ndr, xdr, other)
+constexpr EnumStyle enum_style(LinkSpeed) { return EnumStyle::upper_case; }
+constexpr std::optional<std::string_view> enum_exception(LinkSpeed speed) {
+  if (speed == LinkSpeed::unknown) return "";
+  if (speed == LinkSpeed::other) return "other";
+  return std::nullopt;
+}
 
 struct LinkSpec {
   LinkKind kind = LinkKind::infiniband;
@@ -60,9 +69,9 @@ constexpr LinkSpec nvlink_link(std::uint16_t width, RateMbps rate) {
   return {LinkKind::nvlink, LinkSpeed::other, width, rate, 0};
 }
 
-std::string_view to_string(LinkKind kind);    // "infiniband", "ethernet", "nvlink"
-std::string_view to_string(LinkSpeed speed);  // "NDR"; "" when unknown
-std::optional<LinkKind> parse_link_kind(std::string_view text);
-std::optional<LinkSpeed> parse_link_speed(std::string_view text);  // any case; FDR10 included
+constexpr std::string_view to_string(LinkKind kind) { return to_text(kind); }     // "infiniband"
+constexpr std::string_view to_string(LinkSpeed speed) { return to_text(speed); }  // "NDR"; "" when unknown
+constexpr std::optional<LinkKind> parse_link_kind(std::string_view text) { return parse_enum<LinkKind>(text); }
+std::optional<LinkSpeed> parse_link_speed(std::string_view text);  // in upper or lower case
 
 }  // namespace railweave::fabric

@@ -28,7 +28,7 @@ Level make_level(LevelKind kind, const std::vector<std::uint32_t>& key_of_host, 
   return level;
 }
 
-// A counted host in whose group of `inner` others stand in another group of `outer`; none: each group of `inner` lies
+// A counted host whose group of `inner` has hosts in several groups of `outer`; none: each group of `inner` lies
 // within one of `outer`.
 std::optional<HostId> first_cut(const Level& inner, const Level& outer, const std::vector<bool>& counted) {
   std::vector<std::uint32_t> outer_of(inner.group_count, UINT32_MAX);
@@ -71,7 +71,7 @@ class LevelChain {
     levels_.push_back(std::move(cluster));
   }
 
-  // Puts the level between those it nests with, joins it with one it coincides with, or leaves it out.
+  // Puts the level between those it nests with, merges it with one it coincides with, or leaves it out.
   void add(Level level) {
     for (std::size_t i = 0; i < levels_.size(); ++i) {
       const auto cut_above = first_cut(level, levels_[i], counted_);
@@ -102,8 +102,8 @@ class LevelChain {
     const std::string& name = level.group_names[level.group_of_host[host.index()]];
     findings_->push_back({"levelsNotNested",
                           Severity::warning,
-                          std::string(plural(level.kind)) + " cut across " + std::string(plural(other.kind)) + ", " +
-                              name + " for one; placement goes without the " + std::string(plural(level.kind)),
+                          std::string(plural(level.kind)) + " overlap " + std::string(plural(other.kind)) + ", " +
+                              "for example " + name + "; placement ignores the " + std::string(plural(level.kind)),
                           {name}});
   }
 
@@ -156,7 +156,7 @@ void add_finding(std::vector<Finding>* findings, std::string code, std::string m
   findings->push_back({std::move(code), Severity::warning, std::move(message), {std::move(object)}});
 }
 
-// By host: its site; those of none together, as one more.
+// The site of each host; hosts without a site get one number more.
 std::vector<std::uint32_t> sites_of_hosts(const Topology& topology, const std::vector<bool>& counted,
                                           std::vector<Finding>* findings) {
   std::vector<std::uint32_t> site_of_host;
@@ -169,13 +169,13 @@ std::vector<std::uint32_t> sites_of_hosts(const Topology& topology, const std::v
   if (without) {
     const std::string name(topology.name(without));
     add_finding(findings, "hostsWithoutSite",
-                "some hosts stand at no site while others do, " + name + " for one; they are a place of their own",
+                "some hosts have no site while others do, for example " + name + "; they are treated as one more site",
                 name);
   }
   return site_of_host;
 }
 
-// A cluster is all of one site, whatever cables lead out of it.
+// A cluster is within one site, even where cables lead to another.
 void cut_by_site(std::vector<std::uint32_t>& component, const std::vector<std::uint32_t>& site_of_host) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> number;
   for (std::size_t h = 0; h < component.size(); ++h) {
@@ -184,7 +184,7 @@ void cut_by_site(std::vector<std::uint32_t>& component, const std::vector<std::u
   }
 }
 
-// By host: the sites that long-haul links join, directly or not. Empty: none are.
+// By host: equal numbers for sites that long-haul links join, directly or not. Empty: there are no such links.
 std::vector<std::uint32_t> joined_sites(const Topology& topology, const std::vector<std::uint32_t>& site_of_host) {
   if (topology.site_links().empty()) return {};
   DisjointSets joined(topology.sites().size() + 1);
@@ -194,18 +194,18 @@ std::vector<std::uint32_t> joined_sites(const Topology& topology, const std::vec
   return wan_of_host;
 }
 
-// Site and WAN, above the cluster or the same.
+// Adds site and WAN, above the cluster or merged with it.
 void add_sites(const Topology& topology, const std::vector<std::uint32_t>& site_of_host,
                const std::vector<bool>& counted, std::vector<Finding>* findings, std::vector<Level>& levels) {
   Level site = make_level(LevelKind::site, site_of_host, [&](HostId host, std::uint32_t) {
     return topology.site(host) ? std::string(topology.name(topology.site(host))) : std::string("no site");
   });
-  // No group of a cluster or below is in two sites, but for hosts that do not count.
+  // No group at the cluster level or below is in two sites, apart from hosts that do not count.
   if (const auto apart = first_cut(site, levels.back(), counted)) {
     const std::string& name = site.group_names[site.group_of_host[apart->index()]];
     add_finding(
         findings, "siteFallsApart",
-        "no cable joins all of the site " + name + "; a job that may span sites may span its parts, as if they were",
+        "the site " + name + " has parts that no cable joins; only a job that may span sites may span these parts",
         name);
     levels.push_back(std::move(site));
   } else {
@@ -225,28 +225,6 @@ void add_sites(const Topology& topology, const std::vector<std::uint32_t>& site_
 }
 
 }  // namespace
-
-std::string_view to_string(LevelKind kind) {
-  switch (kind) {
-    case LevelKind::nvlink_domain:
-      return "nvlinkDomain";
-    case LevelKind::node:
-      return "node";
-    case LevelKind::rack:
-      return "rack";
-    case LevelKind::leaf_group:
-      return "leafGroup";
-    case LevelKind::pod:
-      return "pod";
-    case LevelKind::cluster:
-      return "cluster";
-    case LevelKind::site:
-      return "site";
-    case LevelKind::wan:
-      return "wan";
-  }
-  return "";
-}
 
 const Level* Locality::find(LevelKind kind) const {
   for (const auto& level : levels) {

@@ -16,7 +16,7 @@
 namespace railweave::fabric {
 namespace {
 
-constexpr std::size_t kMaxRailsPerHost = 64;  // a host on more is not looked at
+constexpr std::size_t kMaxRailsPerHost = 64;  // a host on more is ignored
 
 // "a05-p1-dgx-01" -> "a#-p#-dgx-#".
 std::string family_of(std::string_view name) {
@@ -89,7 +89,7 @@ RailGroups group_rails(const Topology& topology, const HostRails& rails) {
   return groups;
 }
 
-// The group most of a host's rails are in, the first of equals; none: on no rail.
+// The group that contains most of a host's rails, the first of equals; none: the host is on no rail.
 std::optional<std::uint32_t> group_of(std::span<const RailId> rails, const RailGroups& groups) {
   std::optional<std::uint32_t> best;
   std::ptrdiff_t most = 0;
@@ -145,8 +145,8 @@ std::vector<RailShortfall> hosts_short_of_rail(const Topology& topology) {
 
 std::vector<PortId> ports_on_odd_rail(const Topology& topology) {
   if (!topology.rails_inferred()) return {};
-  using Like = std::pair<std::string, std::uint32_t>;  // family, device ordinal
-  std::map<Like, std::map<RailId, std::vector<PortId>>> ports;
+  using DeviceClass = std::pair<std::string, std::uint32_t>;  // family, device ordinal
+  std::map<DeviceClass, std::map<RailId, std::vector<PortId>>> ports;
   for (const auto host : topology.hosts()) {
     if (topology.kind(host) != HostKind::compute) continue;
     std::string family = family_of(topology.name(host));
@@ -159,7 +159,7 @@ std::vector<PortId> ports_on_odd_rail(const Topology& topology) {
     }
   }
   std::vector<PortId> odd;
-  for (const auto& [like, on_rail] : ports) {
+  for (const auto& [device_class, on_rail] : ports) {
     std::size_t all = 0;
     std::size_t most = 0;
     for (const auto& [rail, those] : on_rail) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 
-bool has_a_say(const Topology& topology, HostId host) {
+bool counts_for_rails(const Topology& topology, HostId host) {
   return topology.kind(host) == HostKind::compute || topology.kind(host) == HostKind::storage;
 }
 
@@ -24,7 +24,7 @@ class RailInference {
       : topology_(topology),
         sharing_(
             topology, LeafSharing::Partners::quarter_of_the_larger,
-            [&](HostId host) { return has_a_say(topology, host); }, [](PortId) { return true; }),
+            [&](HostId host) { return counts_for_rails(topology, host); }, [](PortId) { return true; }),
         rail_of_leaf_(topology.switches().size(), kNone) {}
 
   RailAssignment run() {
@@ -73,7 +73,7 @@ class RailInference {
     return counts[counts.size() / 20];
   }
 
-  // The ordinal most of a leaf's ports have, the smallest of equals; kNone where no device has a number.
+  // The ordinal of most of a leaf's ports, the smallest of equals; kNone: no device has a number.
   [[nodiscard]] std::uint32_t top_ordinal(SwitchId leaf) const {
     std::uint32_t top = kNone;
     std::uint32_t most = 0;
@@ -83,7 +83,7 @@ class RailInference {
     return top;
   }
 
-  // One network per rail: leaves of the same hosts are never connected.
+  // One network per rail: leaves that serve the same hosts are never connected.
   bool assign_by_network() {
     const SwitchComponents components = switch_components(topology_);
     std::map<std::uint32_t, std::map<std::uint32_t, std::uint32_t>> votes_of;  // component -> ordinal -> ports
@@ -119,7 +119,7 @@ class RailInference {
   }
 
   void assign_by_device() {
-    // The rails are called after the ordinals that most leaves have on top.
+    // Rails are numbered by the ordinals that are most frequent on most leaves.
     std::map<std::uint32_t, std::uint32_t> leaves_with_top;
     std::vector<std::pair<std::uint32_t, SwitchId>> candidates;  // (top ordinal, leaf)
     for (const auto leaf : topology_.switches()) {
@@ -152,7 +152,7 @@ class RailInference {
       auto& rail = rail_of_leaf_[claim.leaf.index()];
       if (rail == kNone && !partner_has(claim.leaf, claim.rail)) rail = claim.rail;
     }
-    // What is left has devices of other names: it takes the rails that are free, in order.
+    // The remaining leaves have devices with other names: they get the free rails in order.
     std::ranges::sort(candidates);
     for (const auto& [top, leaf] : candidates) {
       auto& mine = rail_of_leaf_[leaf.index()];
@@ -163,7 +163,7 @@ class RailInference {
     decided_by_cabling_ = is_one_unit();
   }
 
-  // All candidates serve the same hosts, so no rail goes on elsewhere and any names will do.
+  // All candidates serve the same hosts, so no rail continues in another unit and any numbering is right.
   [[nodiscard]] bool is_one_unit() const {
     std::vector<SwitchId> reached;
     std::set<SwitchId> seen;
@@ -264,10 +264,10 @@ std::optional<std::uint32_t> device_ordinal(std::string_view device) {
   while (begin > 0 && device[begin - 1] >= '0' && device[begin - 1] <= '9') --begin;
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(device.data() + begin, device.data() + device.size(), number);
-  static constexpr std::uint32_t kMost = 1023;  // beyond that the number is no place in a host
-  if (error != std::errc() || begin == device.size() || number > kMost) return std::nullopt;
+  static constexpr std::uint32_t kMaxOrdinal = 1023;  // a larger number is not a position in a host
+  if (error != std::errc() || begin == device.size() || number > kMaxOrdinal) return std::nullopt;
   const std::string_view stem = device.substr(0, begin);
-  const bool counts_from_one = stem == "HCA-" || stem == "hca-";  // as node descriptions do where no device is named
+  const bool counts_from_one = stem == "HCA-" || stem == "hca-";  // in node descriptions without a device name
   if (counts_from_one && number == 0) return std::nullopt;
   return counts_from_one ? number - 1 : number;
 }

@@ -38,7 +38,7 @@ class Replacing {
   SubnetReplacement take() { return std::move(out_); }
 
  private:
-  // --- what is the same as what
+  // --- 1. match devices found with present ones
 
   void match() {
     for (const auto hca : found_.hcas()) {
@@ -75,7 +75,7 @@ class Replacing {
     return (old_subnet_ && old_.subnet(sw) == old_subnet_) || switch_found_.contains(sw);
   }
 
-  // Of the present topology's links: stays as it is.
+  // Whether a link of the present topology is kept.
   [[nodiscard]] bool stays(LinkId link) const {
     if (old_.kind(link) == LinkKind::nvlink) return false;  // made with the GPUs
     for (const PortId port : {old_.a(link), old_.b(link)}) {
@@ -122,7 +122,7 @@ class Replacing {
     }
   }
 
-  // --- what goes in
+  // --- 2. build the new fabric
 
   void add_names() {
     for (const auto id : old_.subnets()) out_.builder.subnet(old_.name(id), old_.kind(id));
@@ -134,7 +134,7 @@ class Replacing {
     }
     if (old_.rails_inferred()) return;
     for (const auto rail : old_.rails()) rails_.push_back(out_.builder.rail(old_.name(rail)));
-    // A new adapter port takes the rail of its switch, where that has one.
+    // A new adapter port gets the rail of its switch, if all known ports of the switch are on one.
     std::map<SwitchId, std::pair<RailId, bool>> rail_of;  // of the switch, and whether it has several
     for (const auto port : found_.hca_ports()) {
       const SwitchId sw = switch_at(port);
@@ -339,7 +339,7 @@ class Replacing {
 
   std::vector<bool> keeps_adapter_, keeps_host_;
   std::vector<RailId> rails_;               // of the present topology -> of the builder; empty where inferred
-  std::map<SwitchId, RailId> switch_rail_;  // found switch -> present rail, where all its ports have the same
+  std::map<SwitchId, RailId> switch_rail_;  // found switch -> present rail, if all its ports are on the same
 
   // Drafts; none: left out.
   std::vector<SwitchDraft> old_switch_;

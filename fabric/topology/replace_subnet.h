@@ -1,5 +1,5 @@
-// A fabric with one of its subnets as it was found to be: what a discovery tells goes in, what it cannot tell (GPUs,
-// NVLink domains, racks, labels, rails, cable lengths, names given by hand, other subnets) stays. Pure.
+// Replaces one subnet of a fabric by what discovery found. What discovery cannot find (GPUs, NVLink domains, racks,
+// labels, rails, cable lengths, names given by hand, other subnets) is kept. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,15 @@ namespace railweave::fabric {
 
 struct SubnetReplacement {
   TopologyBuilder builder;  // to be built
-  // Hosts whose every cable was in the subnet and that were not found: they are left out, and their GPUs with them.
-  std::vector<std::string> hosts_lost;  // those with GPUs
+  // Hosts with GPUs that were not found although all of their cables were in the subnet. They are left out, with their
+  // GPUs.
+  std::vector<std::string> hosts_lost;
   std::uint64_t gpus_lost = 0;
 };
 
-// All of `found` is the subnet. Switches and adapters are the same when their GUIDs are; hosts when they have the same
-// name, else when they have the same adapter. Found anew: devices, LIDs, ports, cables and their rates. A switch keeps
-// its present name if that is not merely its description. GPUs of `found` are not looked at.
+// All of `found` is the subnet. Switches and adapters are matched by GUID; hosts by name, else by an adapter they have
+// in common. Devices, LIDs, ports, cables and their rates are those found. A switch keeps its present name unless that
+// is only its description. GPUs of `found` are ignored.
 SubnetReplacement replace_subnet(const Topology& present, const Topology& found, std::string_view subnet);
 
 }  // namespace railweave::fabric

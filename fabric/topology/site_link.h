@@ -1,9 +1,9 @@
-// What joins two sites: long-haul links, known by what they carry together, not cable by cable.
+// Parallel long-haul links between two sites, described by their number, rate and delay.
 //
-// They are a table beside the fabric's links, not links between switches: sites are subnets of their own, joined by
-// routers or at the IP level, so no forwarding table, LID or deadlock rule reaches across, and routing engines, audits
-// and sweeps need not know of them. What placement and prediction need of them is a rate and a delay. The price: they
-// have no state of their own; one that fails is an import with fewer links.
+// They are a table apart from the fabric's links, not links between switches: sites are subnets of their own, joined by
+// routers or at the IP level, so no forwarding table, LID or deadlock rule crosses them, and routing engines, audits
+// and sweeps need not know of them. Placement and prediction need only a rate and a delay. The cost is that they have
+// no state of their own: after one fails, the fabric is imported again with fewer links.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 namespace railweave::fabric {
 
 struct SiteLink {
-  static constexpr float kUsPerKm = 5;  // light in glass, one way: 299,792 km/s by 1.468
+  static constexpr float kUsPerKm = 5;  // light in glass, one direction: 299,792 km/s divided by 1.468
 
   SiteId a, b;              // a < b once built
-  std::uint32_t links = 1;  // side by side
-  RateMbps rate;            // of one of them, each way
+  std::uint32_t links = 1;  // in parallel
+  RateMbps rate;            // of one link, in each direction
   float length_km = 0;      // 0: not known
-  float latency_us = 0;     // one way
+  float latency_us = 0;     // in one direction
 
   [[nodiscard]] float usual_latency_us() const { return length_km * kUsPerKm; }
   [[nodiscard]] double total_mbps() const { return static_cast<double>(rate.value()) * links; }

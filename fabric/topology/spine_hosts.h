@@ -1,4 +1,4 @@
-// Spines to which someone plugged a host or two. Internal to fabric/topology.
+// Recognizes spines that have a host or two. Internal to fabric/topology.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,8 @@
 
 namespace railweave::fabric {
 
-// Whether a switch with hosts looks like a spine all the same: at least two of its links go to switches with hosts,
-// these have typically (in the middle, link by link) more than twice as many hosts, and it has more links to them than
-// hosts.
+// Whether a switch with hosts is a spine nevertheless: at least two of its links go to switches with hosts, the median
+// number of hosts of these (counted per link) is more than twice its own, and it has more links to them than hosts.
 bool is_spine_with_hosts(const Topology& topology, SwitchId sw, const std::vector<std::uint32_t>& hosts_of_switch);
 
 }  // namespace railweave::fabric

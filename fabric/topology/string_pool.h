@@ -40,7 +40,7 @@ class StringInterner {
   StringInterner(const StringInterner&) = delete;  // refs_ points into keys_
   StringInterner& operator=(const StringInterner&) = delete;
   ~StringInterner() = default;
-  explicit StringInterner(StringPool pool) : pool_(std::move(pool)) {}  // goes on from a pool; its strings may repeat
+  explicit StringInterner(StringPool pool) : pool_(std::move(pool)) {}  // adds to a pool; its strings may be repeated
   NameRef intern(std::string_view text) {
     if (text.empty()) return 0;
     if (const auto found = refs_.find(text); found != refs_.end()) return found->second;

@@ -1,5 +1,5 @@
-// Which tier each switch is on, as far as the cabling shows: 0 for switches with host ports, else the least number of
-// links to such a switch. Aggregation nodes are no hosts, so spines that carry them stay spines.
+// The tier of each switch, derived from the cabling: 0 for switches with host ports, else the least number of
+// links to such a switch. Aggregation nodes are not hosts, so spines that have them keep their tier.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace railweave::fabric {
 
-// One entry per switch; Topology::kNoTier where no host is reached. O(ports).
+// One entry per switch; Topology::kNoTier where it is connected to no host. O(ports).
 std::vector<std::uint8_t> compute_tiers(const Topology& topology);
 
 }  // namespace railweave::fabric

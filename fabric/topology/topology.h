@@ -1,9 +1,9 @@
-// The physical fabric as it is plugged: hosts, GPUs, adapters, switches, ports, links, racks, rails, subnets and NVLink
+// The physical fabric as cabled: hosts, GPUs, adapters, switches, ports, links, racks, rails, subnets, sites and NVLink
 // domains. Immutable after TopologyBuilder::build(), so any number of threads may read one; shared by every snapshot.
-// What changes (link states, drains, allocations) lives beside it: FabricView, scheduler.
+// What changes (link states, drains, allocations) is kept elsewhere: FabricView, scheduler.
 //
 // Layout: one column per attribute, indexed by dense ids (ids.h). The ports of a device are consecutive and port number
-// n (1-based, as on the label) is at ports(device)[n - 1], so (ports, peer) is the adjacency in CSR form.
+// n (1-based, as on the label) is ports(device)[n - 1], so (ports, peer) is an adjacency in compressed sparse rows.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "fabric/base/enum_text.h"
 #include "fabric/base/guid.h"
 #include "fabric/base/id.h"
 #include "fabric/topology/finding.h"
@@ -31,8 +32,11 @@ enum class HostKind : std::uint8_t {
   management,
   unnamed,  // an adapter whose description names no host ("MT4129 ConnectX7 Mellanox Technologies", "localhost")
 };
+BOOST_DESCRIBE_ENUM(HostKind, compute, storage, management, unnamed)
 enum class HcaKind : std::uint8_t { host, aggregation, router };  // aggregation: SHARP node inside a switch; no host
+BOOST_DESCRIBE_ENUM(HcaKind, host, aggregation, router)
 enum class SubnetKind : std::uint8_t { unknown, compute, storage, management };
+BOOST_DESCRIBE_ENUM(SubnetKind, unknown, compute, storage, management)
 enum class DeviceKind : std::uint8_t { network_switch, hca, gpu, nvlink_domain };
 
 // Which device a port belongs to; index is that of SwitchId, HcaId, GpuId or NvlinkDomainId.
@@ -44,10 +48,9 @@ struct PortOwner {
 
 class Topology {
  public:
-  static constexpr std::uint8_t kNoTier = 255;  // a switch from which no host is reached
+  static constexpr std::uint8_t kNoTier = 255;  // a switch that is connected to no host
 
   // --- sizes and ranges
-  // -----------------------------------------------------------------------------------------------
   [[nodiscard]] IdRange<HostId> hosts() const { return {0, host_name_.size()}; }
   [[nodiscard]] IdRange<GpuId> gpus() const { return {0, gpu_host_.size()}; }
   [[nodiscard]] IdRange<HcaId> hcas() const { return {0, hca_guid_.size()}; }
@@ -62,11 +65,10 @@ class Topology {
   [[nodiscard]] IdRange<SiteId> sites() const { return {0, site_name_.size()}; }
 
   // --- hosts
-  // ----------------------------------------------------------------------------------------------------------
   [[nodiscard]] std::string_view name(HostId host) const { return names_[host_name_[host.index()]]; }
   [[nodiscard]] HostKind kind(HostId host) const { return host_kind_[host.index()]; }
   [[nodiscard]] RackId rack(HostId host) const { return host_rack_[host.index()]; }
-  [[nodiscard]] SiteId site(HostId host) const { return host_site_[host.index()]; }  // none: none is named
+  [[nodiscard]] SiteId site(HostId host) const { return host_site_[host.index()]; }  // none: not known
   [[nodiscard]] IdRange<HcaId> hcas(HostId host) const {
     return {host_first_hca_[host.index()], host_first_hca_[host.index() + 1]};
   }
@@ -85,14 +87,13 @@ class Topology {
   [[nodiscard]] std::string_view text(NameRef ref) const { return names_[ref]; }
 
   // --- GPUs
-  // -----------------------------------------------------------------------------------------------------------
   [[nodiscard]] HostId host(GpuId gpu) const { return gpu_host_[gpu.index()]; }
   [[nodiscard]] unsigned local_index(GpuId gpu) const {
     return static_cast<unsigned>(gpu.index() - host_first_gpu_[gpu_host_[gpu.index()].index()]);
   }
   [[nodiscard]] NvlinkDomainId nvlink_domain(GpuId gpu) const { return gpu_domain_[gpu.index()]; }  // none: no NVLink
   [[nodiscard]] CliqueId clique(GpuId gpu) const { return gpu_clique_[gpu.index()]; }               // none: not known
-  // The adapters nearest to the GPU by real affinity (same PCIe switch, else same NUMA node), best first.
+  // The adapters nearest to the GPU by PCIe affinity (same PCIe switch, else same NUMA node), nearest first.
   [[nodiscard]] std::span<const HcaId> nics(GpuId gpu) const {
     return std::span(gpu_nics_).subspan(gpu_first_nic_[gpu.index()],
                                         gpu_first_nic_[gpu.index() + 1] - gpu_first_nic_[gpu.index()]);
@@ -102,7 +103,6 @@ class Topology {
   }
 
   // --- adapters
-  // -------------------------------------------------------------------------------------------------------
   [[nodiscard]] Guid guid(HcaId hca) const { return hca_guid_[hca.index()]; }
   [[nodiscard]] HcaKind kind(HcaId hca) const { return hca_kind_[hca.index()]; }
   [[nodiscard]] HostId host(HcaId hca) const { return hca_host_[hca.index()]; }  // none: aggregation node, router
@@ -113,19 +113,18 @@ class Topology {
   }
 
   // --- switches
-  // -------------------------------------------------------------------------------------------------------
   [[nodiscard]] Guid guid(SwitchId sw) const { return switch_guid_[sw.index()]; }
   [[nodiscard]] std::string_view name(SwitchId sw) const { return names_[switch_name_[sw.index()]]; }
   [[nodiscard]] std::string_view description(SwitchId sw) const { return names_[switch_description_[sw.index()]]; }
   [[nodiscard]] SubnetId subnet(SwitchId sw) const { return switch_subnet_[sw.index()]; }
   [[nodiscard]] RackId rack(SwitchId sw) const { return switch_rack_[sw.index()]; }
-  [[nodiscard]] SiteId site(SwitchId sw) const { return switch_site_[sw.index()]; }  // none: none is named
+  [[nodiscard]] SiteId site(SwitchId sw) const { return switch_site_[sw.index()]; }  // none: not known
   [[nodiscard]] std::string_view group(SwitchId sw) const {  // dragonfly group or pod, where it is known; else ""
     return names_[switch_group_[sw.index()]];
   }
   [[nodiscard]] Lid lid(SwitchId sw) const { return switch_lid_[sw.index()]; }
   [[nodiscard]] std::uint8_t lmc(SwitchId sw) const { return switch_lmc_[sw.index()]; }
-  // 0 nearest the hosts; links between switches to the nearest switch with host ports. kNoTier: none reachable.
+  // Number of links to the nearest switch with host ports, 0 on such a switch; kNoTier: none is connected.
   [[nodiscard]] std::uint8_t tier(SwitchId sw) const { return switch_tier_[sw.index()]; }
   [[nodiscard]] bool is_leaf(SwitchId sw) const { return tier(sw) == 0; }
   [[nodiscard]] IdRange<PortId> ports(SwitchId sw) const {
@@ -134,7 +133,6 @@ class Topology {
   [[nodiscard]] unsigned tier_count() const;  // of the switches that have a tier
 
   // --- ports
-  // ----------------------------------------------------------------------------------------------------------
   [[nodiscard]] PortOwner owner(PortId port) const;
   [[nodiscard]] unsigned number(PortId port) const;                                  // 1-based, as on the label
   [[nodiscard]] PortId peer(PortId port) const { return port_peer_[port.index()]; }  // none: no cable
@@ -158,8 +156,7 @@ class Topology {
   [[nodiscard]] IdRange<PortId> hca_ports() const { return {hca_ports_begin(), gpu_ports_begin()}; }
   [[nodiscard]] IdRange<PortId> switch_ports() const { return {0, hca_ports_begin()}; }
 
-  // --- links: a is the port with the smaller id
-  // -------------------------------------------------------------------------
+  // --- links; a() is the port with the smaller id
   [[nodiscard]] PortId a(LinkId link) const { return link_a_[link.index()]; }
   [[nodiscard]] PortId b(LinkId link) const { return link_b_[link.index()]; }
   [[nodiscard]] LinkSpec spec(LinkId link) const;
@@ -168,7 +165,6 @@ class Topology {
   [[nodiscard]] bool joins_switches(LinkId link) const { return is_switch_port(a(link)) && is_switch_port(b(link)); }
 
   // --- racks, rails, subnets, NVLink domains
-  // ------------------------------------------------------------------------------
   [[nodiscard]] std::string_view name(RackId rack) const { return names_[rack_name_[rack.index()]]; }
   [[nodiscard]] std::string_view name(RailId rail) const { return names_[rail_name_[rail.index()]]; }
   [[nodiscard]] bool rails_inferred() const { return rails_inferred_; }  // else named by the source, or there are none
@@ -194,19 +190,17 @@ class Topology {
   [[nodiscard]] NvlinkDomainId domain(CliqueId clique) const { return clique_domain_[clique.index()]; }
   [[nodiscard]] std::uint32_t number(CliqueId clique) const { return clique_number_[clique.index()]; }
 
-  // --- sites, in natural name order, and the long-haul links between them, by their sites
-  // -------------------------------------------------------------------------------------------
+  // --- sites, in natural order of names, and the long-haul links between them, in order of sites
   [[nodiscard]] std::string_view name(SiteId site) const { return names_[site_name_[site.index()]]; }
   [[nodiscard]] std::span<const SiteLink> site_links() const { return site_links_; }
 
   // --- lookups: O(log n)
-  // --------------------------------------------------------------------------------------------------
   [[nodiscard]] HostId find_host(std::string_view name) const;
   [[nodiscard]] SwitchId find_switch(std::string_view name) const;  // the name or the GUID, 0x allowed
   [[nodiscard]] HcaId find_hca(Guid guid) const;                    // node GUID or port GUID
   [[nodiscard]] SwitchId find_switch(Guid guid) const;
   [[nodiscard]] PortId find_port(std::string_view text) const;  // "<guid>/<port>", see port_text()
-  [[nodiscard]] LinkId find_link(std::string_view text) const;  // "<port>--<port>", either way round
+  [[nodiscard]] LinkId find_link(std::string_view text) const;  // "<port>--<port>", in either order
 
   // "<guid>/<port>" for switches and adapters, "<host>/gpu<i>" for a GPU's NVLink port, "<domain>/<port>" for a
   // domain's. Where the GUID is not known or another device has it: "<switch>/<port>", "<host>/<device>/<port>" or,
@@ -216,8 +210,8 @@ class Topology {
   // "<port>--<port>", the smaller text first.
   [[nodiscard]] std::string link_text(LinkId link) const;
 
-  // What reading and building came across: what was skipped, guessed or contradictory. checks.h adds what the fabric
-  // shows.
+  // What reading and building found: input that was skipped, guessed or contradictory. checks.h adds findings about the
+  // fabric itself.
   [[nodiscard]] const std::vector<Finding>& source_findings() const { return source_findings_; }
 
   [[nodiscard]] std::size_t memory_bytes() const;  // of all columns
@@ -293,7 +287,7 @@ class Topology {
   std::vector<std::uint32_t> clique_number_;
 
   std::vector<HostId> hosts_by_name_;                 // sorted by bytes of the name
-  std::vector<SwitchId> switches_by_name_;            // likewise
+  std::vector<SwitchId> switches_by_name_;            // sorted by bytes of the name
   std::vector<std::pair<Guid, HcaId>> hcas_by_guid_;  // node and port GUIDs, sorted
   std::vector<Finding> source_findings_;
 };

@@ -51,7 +51,7 @@ void TopologyBuilder::join_sites(const SiteLink& link) {
     const std::string name(names_[sites_[link.a.index()]]);
     add_finding({"siteLinkToItself",
                  Severity::warning,
-                 "a link joins the site " + name + " to itself; it is left out",
+                 "a link joins the site " + name + " to itself; the link is left out",
                  {name}});
     return;
   }
@@ -187,8 +187,8 @@ void TopologyBuilder::add_nic(GpuDraft gpu, HcaDraft nic) {
     const std::string host(names_[hosts_[draft.host.index()].name]);
     add_finding({"nicOfAnotherHost",
                  Severity::error,
-                 "a GPU of " + host + " is said to be near adapter " + to_string(hcas_[nic.index()].guid) +
-                     ", which is in another host; it is left out",
+                 "a GPU of " + host + " is listed as near to adapter " + to_string(hcas_[nic.index()].guid) +
+                     ", which is in another host; the adapter is left out",
                  {host}});
     return;
   }
@@ -219,7 +219,7 @@ std::uint32_t TopologyBuilder::port_index(CableEnd end) {
   if (end.port < 1 || end.port > count) {
     add_finding({"portOutOfRange",
                  Severity::error,
-                 "port " + end_text(end) + " is named, but the device has " + std::to_string(count) + " ports",
+                 "port " + end_text(end) + " does not exist: the device has " + std::to_string(count) + " ports",
                  {end_text(end)}});
     return UINT32_MAX;
   }
@@ -239,7 +239,7 @@ void TopologyBuilder::declare_peer(CableEnd from, CableEnd to, const LinkSpec& s
   if (from_port == to_port) {
     add_finding({"linkToItself",
                  Severity::error,
-                 "port " + end_text(from) + " is said to be cabled to itself",
+                 "port " + end_text(from) + " is reported as cabled to itself; the link is left out",
                  {end_text(from)}});
     return;
   }
@@ -247,8 +247,8 @@ void TopologyBuilder::declare_peer(CableEnd from, CableEnd to, const LinkSpec& s
   if (claim.peer != UINT32_MAX && claim.peer != to_port) {
     add_finding({"portUsedTwice",
                  Severity::error,
-                 "port " + end_text(from) + " is said to be cabled to " + draft_port_text(claim.peer) + " and to " +
-                     end_text(to) + "; the first is kept",
+                 "port " + end_text(from) + " is reported as cabled to " + draft_port_text(claim.peer) + " and to " +
+                     end_text(to) + "; the first link is kept",
                  {end_text(from), draft_port_text(claim.peer), end_text(to)}});
     return;
   }
@@ -261,7 +261,7 @@ void TopologyBuilder::add_finding(Finding finding) {
   if (findings_.size() < kMaxFindings) {
     findings_.push_back(std::move(finding));
   } else if (findings_.size() == kMaxFindings) {
-    findings_.push_back({"tooManyFindings", Severity::error, "further findings are not kept", {}});
+    findings_.push_back({"tooManyFindings", Severity::error, "there are too many findings; the rest are dropped", {}});
   }
 }
 
@@ -272,11 +272,11 @@ void TopologyBuilder::refuse(std::string_view limit) {
 Result<Topology> TopologyBuilder::build() && {
   if (!over_limit_.empty()) {
     return fail(ErrorKind::tooLarge, "fabric.tooLarge", "the fabric has more " + over_limit_ + " than are supported",
-                {}, "see the limits in topology_builder.h");
+                {}, "import a part of the fabric");
   }
   if (switches_.empty() && hosts_.empty()) {
-    return fail(ErrorKind::invalid, "fabric.empty", "no switch and no host in the input", {},
-                "is it a fabric description in the format named?");
+    return fail(ErrorKind::invalid, "fabric.empty", "the input contains neither a switch nor a host", {},
+                "check that the input is a fabric description in the format named");
   }
   return TopologyLayout(std::move(*this)).lay_out();
 }

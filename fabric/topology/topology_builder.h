@@ -1,6 +1,5 @@
-// Collects what a reader or generator knows of a fabric, in any order, and lays it out as an immutable Topology.
-// Forgiving: contradictions become findings, never a crash, because real dumps contain them. Not thread-safe; used
-// once.
+// Collects what a reader or generator knows of a fabric, in any order, and builds an immutable Topology from it.
+// Contradictions become findings, never a crash, because real dumps contain them. Not thread-safe; builds one Topology.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +32,7 @@ struct CableEnd {
 
 struct SwitchSpec {
   Guid guid{};
-  std::string_view name{};         // what people call it; made unique with the GUID where two share it
+  std::string_view name{};         // what operators call it; made unique with the GUID where two share it
   std::string_view description{};  // as on the wire; empty: the same as the name
   unsigned ports = 0;              // external ones, without the management port 0
   SubnetId subnet{};
@@ -57,12 +56,12 @@ struct HcaPortSpec {
   Guid guid{};
   Lid lid = 0;
   std::uint8_t lmc = 0;
-  RailId rail{};  // none: inferred where the fabric shows it
+  RailId rail{};  // none: inferred from the cabling if no port of the fabric has one
 };
 
 class TopologyBuilder {
  public:
-  // Limits on what is accepted, so that no input can exhaust memory. Far above any fabric there is.
+  // Limits on what is accepted, so that no input can exhaust memory; far above any existing fabric.
   static constexpr std::size_t kMaxHosts = 1U << 20U;
   static constexpr std::size_t kMaxSwitches = 1U << 18U;
   static constexpr std::size_t kMaxHcas = 1U << 22U;
@@ -75,11 +74,11 @@ class TopologyBuilder {
   static constexpr std::size_t kMaxSites = 128;
   static constexpr std::size_t kMaxSiteLinks = 4096;
 
-  // Gets or creates, by name; a kind given later fills in an unknown one.
+  // These four get or create by name. A kind given later replaces an unknown one; rails keep their order.
   SubnetId subnet(std::string_view name, SubnetKind kind = SubnetKind::unknown);
-  RackId rack(std::string_view name);  // likewise
-  RailId rail(std::string_view name);  // likewise; rails keep this order
-  SiteId site(std::string_view name);  // likewise
+  RackId rack(std::string_view name);
+  RailId rail(std::string_view name);
+  SiteId site(std::string_view name);
 
   HostDraft host(std::string_view name, HostKind kind = HostKind::compute);  // gets or creates, by name
   [[nodiscard]] HostDraft find_host(std::string_view name) const;
@@ -92,26 +91,26 @@ class TopologyBuilder {
   HcaDraft add_hca(const HcaSpec& spec);
   void set_port(HcaDraft hca, unsigned port, const HcaPortSpec& spec);
 
-  // By name; left out of the fabric when no GPU is in it in the end.
+  // Gets or creates, by name. A domain without GPUs is left out of the fabric.
   DomainDraft nvlink_domain(std::string_view name, std::string_view cluster_uuid, RateMbps rate_per_gpu);
   GpuDraft add_gpu(HostDraft host);  // its local index is the number of GPUs the host had before
   [[nodiscard]] std::size_t gpu_count(HostDraft host) const;
   [[nodiscard]] GpuDraft gpu(HostDraft host, std::size_t local_index) const;
   void set_nvlink_domain(GpuDraft gpu, DomainDraft domain, std::uint32_t clique = kNoClique);
-  // Nearest first, each once. One of another host is left out, with a finding.
+  // Nearest first, each once. An adapter of another host is left out, with a finding.
   void add_nic(GpuDraft gpu, HcaDraft nic);
   static constexpr std::uint32_t kNoClique = UINT32_MAX;
 
-  // A cable known from both its ends.
+  // A cable that both ends report.
   void connect(CableEnd a, CableEnd b, const LinkSpec& spec);
-  // What one end says of itself. A cable that only one end knows, or on which the ends differ, becomes a finding.
+  // What one end reports. A cable that only one end reports, or on which the ends differ, becomes a finding.
   void declare_peer(CableEnd from, CableEnd to, const LinkSpec& spec);
-  // Between two sites of this builder. One of a site to itself is left out, with a finding.
+  // Between two sites of this builder. A link from a site to itself is left out, with a finding.
   void join_sites(const SiteLink& link);
   void add_finding(Finding finding);
 
-  // What is there so far, for readers that complete what others read. Drafts count from 0; names are valid until the
-  // next name is added.
+  // What was collected so far, for readers that complete what others read. Drafts count from 0; names are valid until
+  // the next name is added.
   [[nodiscard]] std::string_view name(HostDraft host) const { return names_[hosts_[host.index()].name]; }
   [[nodiscard]] HostKind kind(HostDraft host) const { return hosts_[host.index()].kind; }
   [[nodiscard]] HostDraft host_of(HcaDraft hca) const { return hcas_[hca.index()].host; }
@@ -122,7 +121,7 @@ class TopologyBuilder {
   [[nodiscard]] std::size_t switch_count() const { return switches_.size(); }
   [[nodiscard]] std::size_t hca_count() const { return hcas_.size(); }
 
-  // Errors: over a limit, or no switch and no host at all. The builder is spent afterwards.
+  // Errors: a limit is exceeded, or there is neither a switch nor a host. The builder is spent afterwards.
   [[nodiscard]] Result<Topology> build() &&;
 
  private:
@@ -179,7 +178,7 @@ class TopologyBuilder {
   [[nodiscard]] std::string end_text(CableEnd end) const;
   [[nodiscard]] std::string draft_port_text(std::uint32_t port) const;
   std::uint32_t add_ports(unsigned count);
-  void refuse(std::string_view limit);  // remembers the first limit that was passed
+  void refuse(std::string_view limit);  // remembers the first limit that was exceeded
 
   StringInterner names_;
   std::vector<Host> hosts_;
@@ -198,7 +197,7 @@ class TopologyBuilder {
   std::string over_limit_;
 };
 
-// A fabric with nothing in it: the state before the first import.
+// A fabric without devices: the state before the first import.
 Topology empty_topology();
 
 }  // namespace railweave::fabric

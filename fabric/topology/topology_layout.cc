@@ -26,14 +26,14 @@ std::vector<std::uint32_t> inverse(const std::vector<std::uint32_t>& order) {
   return result;
 }
 
-// What the ends of a link say of it. An end that does not know the rate or the width contradicts nobody.
+// Whether what the two ends report of a link contradicts. An end that does not know the rate or the width cannot.
 bool differ(const LinkSpec& a, const LinkSpec& b) {
   const bool rates = a.rate != RateMbps() && b.rate != RateMbps() && a.rate != b.rate;
   const bool widths = a.width != 0 && b.width != 0 && a.width != b.width;
   return rates || widths || a.kind != b.kind;
 }
 
-// The slower of both, as far as it is known.
+// The slower report, completed by the other.
 LinkSpec agreed(const LinkSpec& a, const LinkSpec& b) {
   const bool b_is_it = a.rate == RateMbps() || (b.rate != RateMbps() && b.rate < a.rate);
   LinkSpec spec = b_is_it ? b : a;
@@ -149,10 +149,10 @@ void TopologyLayout::make_switch_names_unique() {
     const std::string plain(draft_.names_[sw.name]);
     std::string unique = plain + "@" + to_string(sw.guid);
     const int nth = ++renamed[draft_.names_.intern(unique)];
-    if (nth > 1) unique += "#" + std::to_string(nth);  // the GUID is shared as well
+    if (nth > 1) unique += "#" + std::to_string(nth);  // the GUID is shared too
     draft_.add_finding({"duplicateName",
                         Severity::warning,
-                        "several switches are called '" + plain + "'; this one is called '" + unique + "' here",
+                        "several switches are called '" + plain + "'; this one is renamed to '" + unique + "'",
                         {unique}});
     sw.name = draft_.names_.intern(unique);
   }
@@ -162,7 +162,7 @@ void TopologyLayout::lay_out_switches() {
   switches_ = identity(draft_.switches_.size());
   sort_switches();
   make_switch_names_unique();
-  sort_switches();  // by the names as they are now, so that reading a fabric back gives the same order
+  sort_switches();  // by the new names, so that reading an exported fabric gives the same order
   switch_of_ = inverse(switches_);
   Guid last;
   for (const auto i : switches_) {
@@ -336,7 +336,7 @@ void TopologyLayout::add_link(PortId a, PortId b, const LinkSpec& spec) {
 
 void TopologyLayout::lay_out_links() {
   auto& ports = draft_.ports_;
-  // Mutual claims first, so that a one-sided claim never takes a port from a cable both ends know.
+  // Mutual claims first, so that a one-sided claim never takes a port from a cable that both ends report.
   std::vector<std::uint32_t> by_final(ports.size());
   for (std::uint32_t p = 0; p < ports.size(); ++p) by_final[port_of_[p]] = p;
   for (const bool mutual : {true, false}) {
@@ -351,20 +351,20 @@ void TopologyLayout::lay_out_links() {
         draft_.add_finding({"asymmetricLink",
                             Severity::error,
                             draft_text(p) + " names " + draft_text(q) +
-                                " as its peer, but that port is cabled elsewhere; the link is left out",
+                                " as its peer, but that port is cabled to another port; the link is left out",
                             {draft_text(p), draft_text(q)}});
         continue;
       }
       if (!both) {
         draft_.add_finding({"danglingLink",
                             Severity::warning,
-                            "the link " + draft_text(p) + "--" + draft_text(q) + " is known from its first end only",
+                            "the link " + draft_text(p) + "--" + draft_text(q) + " is reported by its first end only",
                             {draft_text(p), draft_text(q)}});
       } else if (differ(ports[p].link, ports[q].link)) {
         draft_.add_finding({"linkEndsDiffer",
                             Severity::warning,
                             "the ends of the link " + draft_text(p) + "--" + draft_text(q) +
-                                " report different kinds, widths or speeds; the slower is taken",
+                                " report different kinds, widths or speeds; the slower is used",
                             {draft_text(p), draft_text(q)}});
       }
       add_link(from, to, both ? agreed(ports[p].link, ports[q].link) : ports[p].link);
@@ -380,8 +380,8 @@ void TopologyLayout::lay_out_links() {
   }
 }
 
-// By their smaller port. One-sided links came last so far; a source that knows both ends would have them in their
-// place.
+// In order of their smaller port, so that one-sided links, which were added last, are where a source that knows both
+// ends would have put them.
 void TopologyLayout::order_links() {
   if (std::ranges::is_sorted(topology_.link_a_)) return;
   auto order = identity(topology_.link_a_.size());

@@ -30,10 +30,10 @@ class TopologyLayout {
   void order_links();
   void add_link(PortId a, PortId b, const LinkSpec& spec);
   void lay_out_lookups();
-  void derive();         // tiers and rails, from what is laid out
-  void spread_sites();   // hosts and switches without one: that of what they are cabled to
+  void derive();         // tiers and rails, from the columns
+  void spread_sites();   // hosts and switches without a site get that of the devices they are cabled to
   void lay_out_sites();  // their names in order, and the links between them
-  void name_subnets();   // switches without one: that of a switch they are connected to, else "default"
+  void name_subnets();   // switches without a subnet get that of a switch they are connected to, else "default"
   [[nodiscard]] std::string draft_text(std::uint32_t draft_port) const { return draft_.draft_port_text(draft_port); }
 
   TopologyBuilder draft_;

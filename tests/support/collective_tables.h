@@ -1,4 +1,4 @@
-// The nccl-tests tables of shared/data/collectives, with what is known of the machines they were measured on.
+// The nccl-tests tables of shared/data/collectives, with the properties of the machines they were measured on.
 #pragma once
 
 #include <fstream>
@@ -16,15 +16,15 @@ struct CollectiveTable {
   std::vector<MeasuredTime> rows;  // out of place
 };
 
-// Empty: the folder is absent.
+// Empty if the folder is absent.
 inline std::vector<CollectiveTable> read_collective_tables(const std::string& shared_data) {
   std::vector<CollectiveTable> tables{
-      // DGX H100: NVLink 4, 450 GB/s each way, a 400 Gb/s adapter per GPU.
+      // DGX H100: NVLink 4, 450 GB/s per direction, a 400 Gb/s adapter per GPU.
       {"dgxc_h100_8gpu.csv", {3'600'000, 400'000, true, 8, 1}, {}},
       {"transcribed_h100_16gpu.csv", {3'600'000, 400'000, true, 8, 2}, {}},
-      // BM.GPU4.8: NVLink 3, 300 GB/s each way, two 100 Gb/s adapters per GPU.
+      // BM.GPU4.8: NVLink 3, 300 GB/s per direction, two 100 Gb/s adapters per GPU.
       {"oke_a100_16gpu_2node.csv", {2'400'000, 200'000, false, 8, 2}, {}},
-      // NVL72: NVLink 5, 900 GB/s each way, one domain.
+      // NVL72: NVLink 5, 900 GB/s per direction, one domain.
       {"coreweave_gb200_72gpu_1rack.csv", {7'200'000, 400'000, true, 72, 1}, {}},
       {"transcribed_gb300_16gpu.csv", {7'200'000, 800'000, true, 16, 1}, {}},
   };

@@ -18,7 +18,7 @@ PRELOAD = next((str(path) for path in Path("/usr/lib").glob("*/umad2sim/libumad2
 
 
 def missing():
-    """What a test that needs ibsim lacks, or None."""
+    """The programs that are missing for tests with ibsim, or None."""
     tools = [tool for tool in ("ibsim", "ibnetdiscover", "timeout") if not shutil.which(tool)]
     if tools:
         return ", ".join(tools)
@@ -53,7 +53,7 @@ class Ibsim:
         return self
 
     def restart(self):
-        """After the simulator was killed: anew, from the netlist."""
+        """Starts again from the netlist after the simulator was killed."""
         self.log.truncate(0)
         self._launch()
 

@@ -1,4 +1,4 @@
-"""A real railweaved on a simulated subnet (ibsim), asked over REST."""
+"""A real railweaved on a simulated subnet (ibsim), used over REST."""
 import json
 import re
 import subprocess

@@ -1,5 +1,5 @@
-// Live subnets in memory: what is published is what a test sets, and what is asked is answered by a function of the
-// test's, on a thread of its own as a real fabric does. Thread-safe.
+// Live subnets in memory: a test sets what is published, and a function of the test answers requests,
+// on a separate thread as a real fabric does. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ namespace railweave::control {
 
 class MemoryLiveFabric final : public LiveFabric {
  public:
-  // What becomes of a request; the status is published before the caller hears of it.
+  // The outcome of a request; the status is published before the caller gets the answer.
   using Answerer = std::function<Result<SubnetStatus>(const SubnetStatus& present, Request request)>;
   using Counting = std::function<std::optional<PortCounters>(const fabric::Topology&, fabric::PortId)>;
 
@@ -28,7 +28,7 @@ class MemoryLiveFabric final : public LiveFabric {
     const std::lock_guard lock(mutex_);
     publish_locked(std::move(status));
   }
-  void answer_with(Answerer answerer) { answerer_ = std::move(answerer); }  // before anything is asked
+  void answer_with(Answerer answerer) { answerer_ = std::move(answerer); }  // before the first request
   void count_with(Counting counting) { counting_ = std::move(counting); }
 
   [[nodiscard]] std::vector<SubnetStatusPtr> subnets() const override {
@@ -61,7 +61,7 @@ class MemoryLiveFabric final : public LiveFabric {
     return counting_ ? counting_(topology, port) : std::nullopt;
   }
 
-  // Every caller has its answer.
+  // Waits until every caller has its answer.
   void finish() {
     std::vector<std::thread> threads;
     {

@@ -12,12 +12,12 @@ namespace {
 constexpr std::size_t kPortsAtOnce = 4096;
 
 void take_port_counters(const PortCounters& from, const CounterAbilities& abilities, PortCounts& to) {
-  to[ErrorCounter::symbolErrors] = from.symbol_errors;
-  to[ErrorCounter::linkRecoveries] = from.link_recoveries;
-  to[ErrorCounter::linkDowned] = from.link_downed;
-  to[ErrorCounter::receiveErrors] = from.receive_errors;
-  to[ErrorCounter::transmitDiscards] = from.transmit_discards;
-  to[ErrorCounter::vl15Dropped] = from.vl15_dropped;
+  to[ErrorCounter::symbol_errors] = from.symbol_errors;
+  to[ErrorCounter::link_recoveries] = from.link_recoveries;
+  to[ErrorCounter::link_downed] = from.link_downed;
+  to[ErrorCounter::receive_errors] = from.receive_errors;
+  to[ErrorCounter::transmit_discards] = from.transmit_discards;
+  to[ErrorCounter::vl15_dropped] = from.vl15_dropped;
   to.wait_known = abilities.transmit_wait;
   to.transmit_wait = abilities.transmit_wait ? from.transmit_wait : 0;
   to.wide = false;

@@ -13,7 +13,7 @@
 namespace railweave::fabric {
 namespace {
 
-// One finding per set of rails that are missing: these hosts usually share a cause.
+// One finding per set of missing rails: these hosts usually share a cause.
 void check_rails(const Topology& topology, FindingList& findings) {
   std::map<std::vector<RailId>, std::vector<std::string>> hosts_without;
   for (const auto& shortfall : hosts_short_of_rail(topology)) {
@@ -23,7 +23,7 @@ void check_rails(const Topology& topology, FindingList& findings) {
     std::vector<std::string> rails;
     for (const auto rail : missing) rails.emplace_back(topology.name(rail));
     std::string message = counted(hosts.size(), "host") + (hosts.size() == 1 ? " has" : " have") + " no port on " +
-                          first_few(rails) + ", unlike others of their kind";
+                          first_few(rails) + ", unlike similar hosts";
     findings.add("hostShortOfRail", Severity::warning, std::move(message), std::move(hosts));
   }
   std::vector<std::string> odd;
@@ -36,7 +36,7 @@ void check_rails(const Topology& topology, FindingList& findings) {
   }
   findings.add("adapterOnOddRail", Severity::warning,
                counted(odd.size(), "adapter port") + " on another rail than the same device of other hosts (" +
-                   first_few(described) + "): are cables swapped?",
+                   first_few(described) + "); check whether cables are swapped",
                odd);
 }
 
@@ -53,14 +53,13 @@ void check_spines(const Topology& topology, FindingList& findings) {
     spines.emplace_back(topology.name(sw));
     hosts += hosts_of_switch[sw.index()];
   }
-  findings.add(
-      "hostOnSpine", Severity::warning,
-      counted(hosts, "host port") + " on " + counted(spines.size(), "switch") + " that otherwise look like spines",
-      spines);
+  findings.add("hostOnSpine", Severity::warning,
+               counted(hosts, "host port") + " on " + counted(spines.size(), "switch") + " cabled like a spine",
+               spines);
 }
 
 void check_cables(const Topology& topology, FindingList& findings) {
-  // A port without a cable is worth a word where the same port of most hosts has one: the second port of a card is
+  // A port without a cable is reported only if the same port of most hosts has one: the second port of an adapter is
   // often left free on purpose.
   struct Use {
     std::size_t cabled = 0;
@@ -96,7 +95,7 @@ void check_cables(const Topology& topology, FindingList& findings) {
   findings.add("hostWithoutLinks", Severity::warning,
                counted(hosts.size(), "host") + " without any cable to the network", hosts);
   findings.add("adapterWithoutLink", Severity::info,
-               counted(ports.size(), "adapter port") + " without a cable, which most like them have", ports);
+               counted(ports.size(), "adapter port") + " without a cable, unlike the same port of most hosts", ports);
 }
 
 }  // namespace

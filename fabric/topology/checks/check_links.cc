@@ -11,7 +11,7 @@ namespace {
 
 // Links of one class join devices of the same sort: a host to its switch, or switches of two tiers, within a subnet.
 using LinkClass = std::tuple<LinkKind, SubnetId, unsigned, unsigned>;
-constexpr unsigned kHostEnd = 1000;  // stands below every tier
+constexpr unsigned kHostEnd = 1000;  // instead of a tier
 
 bool is_of_network(const Topology& topology, LinkId link) { return topology.kind(link) != LinkKind::nvlink; }
 
@@ -43,7 +43,7 @@ void check_speeds(const Topology& topology, FindingList& findings) {
   }
   std::map<LinkClass, std::pair<std::int64_t, std::vector<std::string>>> slower;
   for (const auto& [link_class, links_at] : rates) {
-    // The rate most links of the class have, the higher of equals.
+    // The rate of most links of the class, the higher of equals.
     std::size_t most = 0;
     for (const auto& [rate, links] : links_at) {
       if (links >= most) {
@@ -62,7 +62,7 @@ void check_speeds(const Topology& topology, FindingList& findings) {
     const bool to_hosts = std::get<3>(link_class) == kHostEnd;
     findings.add("linkSlowerThanClass", Severity::warning,
                  counted(links.size(), "link") + (to_hosts ? " to hosts" : " between switches") + " slower than the " +
-                     rate_text(usual) + " of most like them",
+                     rate_text(usual) + " of most such links",
                  links);
   }
 }
@@ -80,9 +80,10 @@ void check_tiers(const Topology& topology, FindingList& findings) {
     }
   }
   const bool exception = 10 * same.size() < all;
-  findings.add("sameTierLinks", exception ? Severity::warning : Severity::info,
-               std::to_string(same.size()) + " of " + counted(all, "link") + " between switches join two of one tier",
-               same);
+  findings.add(
+      "sameTierLinks", exception ? Severity::warning : Severity::info,
+      std::to_string(same.size()) + " of " + counted(all, "link") + " between switches join switches of one tier",
+      same);
 }
 
 void check_borders(const Topology& topology, FindingList& findings) {

@@ -1,4 +1,4 @@
-// The checks by what they look at. Internal to fabric/topology; the codes are listed in checks.h.
+// The checks, by the part of the fabric that they check. Internal to fabric/topology; checks.h lists the codes.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ class FindingList {
  public:
   static constexpr std::size_t kMaxObjects = 1000;
 
-  // Nothing where there are no objects. Objects are sorted naturally and cut to kMaxObjects; the message should say how
-  // many there are.
+  // Adds nothing if there are no objects. Objects are sorted naturally and cut to kMaxObjects, so the message should
+  // give their number.
   void add(std::string code, Severity severity, std::string message, std::vector<std::string> objects);
   // A finding about the fabric as a whole.
   void note(std::string code, std::string message, std::vector<std::string> objects = {});

@@ -9,8 +9,6 @@
 namespace railweave::fabric {
 namespace {
 
-constexpr std::size_t kUnicastLids = 0xBFFF;  // 0x0001 to 0xBFFF (InfiniBand Architecture Specification, 4.1.1)
-
 void check_parts(const Topology& topology, FindingList& findings) {
   std::vector<std::string> isolated;
   const SwitchComponents components = switch_components(topology);
@@ -27,15 +25,15 @@ void check_parts(const Topology& topology, FindingList& findings) {
     std::vector<std::string> names;
     for (const auto& [component, sw] : firsts) names.emplace_back(topology.name(sw));
     findings.add("severalComponents", Severity::warning,
-                 "subnet " + std::string(topology.name(subnet)) + " falls into " + std::to_string(firsts.size()) +
+                 "subnet " + std::string(topology.name(subnet)) + " has " + std::to_string(firsts.size()) +
                      " parts with hosts that no link joins",
                  names);
   }
-  findings.add("isolatedSwitch", Severity::warning,
-               counted(isolated.size(), "switch") + " from which no host is reached", isolated);
+  findings.add("isolatedSwitch", Severity::warning, counted(isolated.size(), "switch") + " connected to no host",
+               isolated);
 }
 
-// Calls visit(subnet, first LID, how many) for all that has a LID or should have one; LID 0 where it is not known.
+// Calls visit(subnet, first LID, count) for every switch and port that should have a LID; LID 0 where it is not known.
 template <class Visit>
 void for_each_address(const Topology& topology, Visit visit) {
   const auto size = [](std::uint8_t lmc) { return std::size_t{1} << std::min<unsigned>(lmc, 7); };
@@ -52,7 +50,7 @@ void check_lids(const Topology& topology, FindingList& findings) {
     if (const SubnetId subnet = topology.subnet(topology.a(link))) infiniband[subnet.index()] = true;
   }
   std::vector<std::size_t> needed(topology.subnets().size());
-  std::map<SubnetId, std::vector<std::uint8_t>> used;  // of each LID: not, once, more often
+  std::map<SubnetId, std::vector<std::uint8_t>> used;  // uses of each LID: 0, 1, or 2 for more
   for_each_address(topology, [&](SubnetId subnet, Lid lid, std::size_t count) {
     needed[subnet.index()] += count;
     if (lid == 0) return;
@@ -64,7 +62,7 @@ void check_lids(const Topology& topology, FindingList& findings) {
     if (infiniband[subnet.index()] && needed[subnet.index()] > kUnicastLids) {
       findings.add("tooManyLids", Severity::error,
                    "subnet " + std::string(topology.name(subnet)) + " needs " + std::to_string(needed[subnet.index()]) +
-                       " LIDs and has " + std::to_string(kUnicastLids) + ": it must be several subnets",
+                       " LIDs, but a subnet has " + std::to_string(kUnicastLids) + "; divide it into several subnets",
                    {std::string(topology.name(subnet))});
     }
   }

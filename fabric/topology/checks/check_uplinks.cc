@@ -29,7 +29,7 @@ class UplinkComparison {
     compare();
   }
 
-  // Switches that lack links up, and those that lack links down, with how many.
+  // Switches that lack links up, and those that lack links down, with the number of links.
   [[nodiscard]] const std::vector<std::pair<SwitchId, std::uint32_t>>& lower() const { return lower_; }
   [[nodiscard]] const std::vector<std::pair<SwitchId, std::uint32_t>>& upper() const { return upper_; }
 

@@ -29,7 +29,7 @@ void describe_tiers(const Topology& topology, FindingList& findings) {
   for (std::size_t tier = 0; tier < on_tier.size(); ++tier) {
     text += (tier == 0 ? ": " : ", ") + std::to_string(on_tier[tier]) + " on tier " + std::to_string(tier);
   }
-  if (nowhere > 0) text += ", " + std::to_string(nowhere) + " from which no host is reached";
+  if (nowhere > 0) text += ", " + std::to_string(nowhere) + " connected to no host";
   findings.note("tiersFound", std::move(text));
 }
 
@@ -38,8 +38,8 @@ void describe_rails(const Topology& topology, FindingList& findings) {
   std::vector<std::string> names;
   for (const auto rail : topology.rails()) names.emplace_back(topology.name(rail));
   const auto tenths = std::lround(topology.rail_confidence() * 1000);
-  std::string message = counted(names.size(), "rail") + " seen from the cabling; " + std::to_string(tenths / 10) + "." +
-                        std::to_string(tenths % 10) + "% of the adapter ports agree";
+  std::string message = counted(names.size(), "rail") + " inferred from the cabling; " + std::to_string(tenths / 10) +
+                        "." + std::to_string(tenths % 10) + "% of the adapter ports agree";
   findings.note("railsInferred", std::move(message), std::move(names));
 }
 

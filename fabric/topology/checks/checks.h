@@ -1,30 +1,31 @@
-// What is wrong, odd or worth knowing about a fabric as cabled (`railweave fabric check`).
+// Checks of a fabric as cabled: what is wrong, unusual or worth knowing (`railweave fabric check`). Pure.
 //
-// Codes of the findings made here; each kind of trouble is one finding with all its objects, 1,000 of them at most.
+// Codes of the findings made here. All objects with the same problem are in one finding, up to 1,000 of them.
 //
-//   code                severity      objects            what
-//   tiersFound          info          -                  how many switches stand on which tier
-//   railsInferred       info          rails              rails seen from the cabling, and how sure that is
-//   hostShortOfRail     warning       hosts              without a port on a rail that its like are on
-//   adapterOnOddRail    warning       adapter ports      hangs on another rail than its like: swapped cables
-//   hostOnSpine         warning       switches           a spine with a host or two (some routing engines refuse these)
-//   hostWithoutLinks    warning       hosts              no adapter has a cable
-//   adapterWithoutLink  info          adapter ports      no cable, where most hosts have one
-//   leafShortOfUplinks  warning       switches           fewer links up than its peers, or none to a spine that they
-//   have spineShortOfLinks   warning       switches           the other ends of these missing links linkSlowerThanClass
-//   warning       links              slower than most links between such devices sameTierLinks       info/warning links
-//   join two switches of one tier; a warning where they are the exception linkBetweenSubnets  error         links
-//   InfiniBand subnets must not be joined by switches severalComponents   warning       switches           a subnet
-//   that falls apart; one switch of each part isolatedSwitch      warning       switches           no links, or none
-//   that leads to a host tooManyLids         error         subnets            more addresses needed than a subnet has
-//   (49,151) duplicateLid        error         LIDs               two ports of a subnet with one LID levelsNotNested
-//   warning       a group            see locality.h
-//   hostsWithoutSite    warning       a host             others stand at a site
-//   siteFallsApart      warning       a site             no cable joins all of it
+//   code                severity      objects        meaning
+//   tiersFound          info          -              number of switches on each tier
+//   railsInferred       info          rails          rails inferred from the cabling, and with which confidence
+//   hostShortOfRail     warning       hosts          no port on a rail that similar hosts are on
+//   adapterOnOddRail    warning       adapter ports  on another rail than the same device of others: swapped cables
+//   hostOnSpine         warning       switches       a spine with a host or two (some routing engines refuse these)
+//   hostWithoutLinks    warning       hosts          no adapter has a cable
+//   adapterWithoutLink  info          adapter ports  no cable, while most hosts have one there
+//   leafShortOfUplinks  warning       switches       fewer links up than its peers, or none to a spine that they reach
+//   spineShortOfLinks   warning       switches       the other ends of these missing links
+//   linkSlowerThanClass warning       links          slower than most links between such devices
+//   sameTierLinks       info/warning  links          join two switches of one tier; a warning where exceptional
+//   linkBetweenSubnets  error         links          InfiniBand subnets must not be joined by switches
+//   severalComponents   warning       switches       a subnet in several parts; one switch of each part
+//   isolatedSwitch      warning       switches       connected to no host
+//   tooManyLids         error         subnets        more addresses needed than a subnet has (49,151)
+//   duplicateLid        error         LIDs           two ports of a subnet with one LID
+//   levelsNotNested     warning       a group        see locality.h
+//   hostsWithoutSite    warning       a host         no site, while other hosts have one
+//   siteFallsApart      warning       a site         no cable joins all of it
 //
 // Reading and building add: asymmetricLink, danglingLink, linkEndsDiffer, linkToItself, siteLinkToItself,
-// portUsedTwice, portOutOfRange, duplicateGuid, duplicateName, tooManyFindings, and what the readers name in their
-// headers (fabric/formats).
+// portUsedTwice, portOutOfRange, duplicateGuid, duplicateName, tooManyFindings, and the codes that the headers of the
+// readers list (fabric/formats).
 #pragma once
 
 #include <cstddef>

@@ -104,11 +104,11 @@ void SubnetHealth::took(const Watched& watched, const CounterReading& reading, s
                    .received_bytes = counts.receive_bytes,
                    .sent_packets = counts.transmit_packets,
                    .received_packets = counts.receive_packets,
-                   .symbol_errors = counts[ErrorCounter::symbolErrors],
-                   .link_recoveries = counts[ErrorCounter::linkRecoveries],
-                   .link_downed = counts[ErrorCounter::linkDowned],
-                   .receive_errors = counts[ErrorCounter::receiveErrors],
-                   .discards = counts[ErrorCounter::transmitDiscards],
+                   .symbol_errors = counts[ErrorCounter::symbol_errors],
+                   .link_recoveries = counts[ErrorCounter::link_recoveries],
+                   .link_downed = counts[ErrorCounter::link_downed],
+                   .receive_errors = counts[ErrorCounter::receive_errors],
+                   .discards = counts[ErrorCounter::transmit_discards],
                    .wait_ticks = counts.transmit_wait};
   if (taken == health::CounterHistory::Taken::rated) {
     const auto& rates = history_.rates(watched.port);

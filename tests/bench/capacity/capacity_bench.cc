@@ -1,6 +1,6 @@
 // Admission of a hose on 65,536 ports (two planes of 32,768, three tiers): jobs on neighbouring ports, and spread over
-// the fabric at random. In the same run a maximum flow on every link, from paths walked pair by pair. Then what does
-// not fit after a link is lost, and a job's load on a fabric with failures.
+// the fabric at random. In the same run a maximum flow on every link, from paths walked pair by pair. Then reservations
+// that no longer fit after a link failure, and a job's load on a fabric with failures.
 #include <chrono>
 #include <random>
 
@@ -115,7 +115,7 @@ void Admission(benchmark::State& state) {
   }
 }
 
-// The first job on new tables: rows of its switches are compared whole.
+// The first job on new tables: rows of its switches are compared as a whole.
 void FirstAdmission(benchmark::State& state) {
   const Fabric& on = fabric(false);
   const auto ports = job_of(on, state.range(0), state.range(1) != 0);
@@ -142,7 +142,7 @@ void SetUp(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(HoseLoads(on.view, on.routing.tables));
 }
 
-// 1,024 jobs of 32 ports; a cable between switches is lost.
+// 1,024 jobs of 32 ports; a cable between switches fails.
 void AfterReroute(benchmark::State& state) {
   const Fabric& on = fabric(false);
   HoseLoads loads(on.view, on.routing.tables);

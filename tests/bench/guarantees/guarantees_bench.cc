@@ -1,6 +1,6 @@
-// What guarantees cost the control thread on rail-optimised fabrics of 8 rails: four jobs on all hosts, whose tenant's
-// contract is amended to survive any link failure; a first book of them on another thread; a failure of a link, and its
-// return.
+// The cost of guarantees in the control thread on rail-optimized fabrics of 8 rails: four jobs on all hosts, whose
+// tenant's contract is amended to survive any link failure; a first book of them on another thread; a failure of a
+// link, and its recovery.
 #include <chrono>
 #include <ctime>
 #include <string>
@@ -66,8 +66,8 @@ Spent spent(const auto& work) {
           static_cast<double>(std::clock() - cpu) * 1e3 / CLOCKS_PER_SEC};
 }
 
-// amend: not computed before. known: the control thread, after a reader's thread has looked at the same amendment.
-// book: a first one, beside who has asked already. down, up: the report of a cable.
+// amend: no thread evaluated it before. known: the control thread, after a reader's thread evaluated the same.
+// book: a first one, while others exist. down, up: the report of a cable.
 void Guarantees(benchmark::State& state) {
   Cluster cluster(state.range(0));
   Spent amend, known, book, down, up;

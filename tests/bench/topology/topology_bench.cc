@@ -1,5 +1,5 @@
-// What a fabric costs to fill in, lay out and hold, from 1,000 to 100,000 GPUs: rail-optimized, three tiers, 8 GPUs and
-// 8 rails per host, one plane per rail. Aim: 100k GPUs in under 2 s and under 500 MB.
+// The cost of collecting, laying out and keeping a fabric of 1,000 to 100,000 GPUs: rail-optimized, three tiers, 8 GPUs
+// and 8 rails per host, one plane per rail. Goal: 100k GPUs in less than 2 s and 500 MB.
 #include <chrono>
 #include <string>
 
@@ -18,7 +18,7 @@ GenerateSpec fabric_of(std::int64_t gpus) {
 
 double megabytes(std::size_t bytes) { return static_cast<double>(bytes) / 1e6; }
 
-// From nothing to a Topology: what importing a fabric of this size takes, reading aside.
+// From an empty builder to a Topology: the cost of importing a fabric of this size, without reading.
 void build_topology(benchmark::State& state) {
   using Clock = std::chrono::steady_clock;
   const GenerateSpec spec = fabric_of(state.range(0));

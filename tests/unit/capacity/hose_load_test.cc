@@ -63,12 +63,13 @@ TEST(HoseLoad, ClosedFormIsTheLargestMatchingOnEveryLinkOfHealthyFatTrees) {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) compare(seed, testing::Health::even, sum);
   EXPECT_EQ(sum.differ, 0U);
   EXPECT_EQ(sum.above_exact, 0U) << "the bound alone is exact";
-  EXPECT_EQ(sum.flow_links, 0U) << "and known to be";
+  EXPECT_EQ(sum.flow_links, 0U) << "and no maximum flow is needed";
   EXPECT_GT(sum.links, 15'000U);
   RecordProperty("links", static_cast<int>(sum.links));
 }
 
-// Where hosts, links up and cores do not divide, routes to one switch's hosts fan in differently even when all is well.
+// Where hosts, uplinks and cores do not divide evenly, routes to one switch's hosts fan in differently even without
+// failures.
 TEST(HoseLoad, IsTheLargestMatchingOnHealthyFatTreesOfAnyCounts) {
   Compared sum;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) compare(seed, testing::Health::uneven, sum);
@@ -83,12 +84,12 @@ TEST(HoseLoad, IsTheLargestMatchingOnFabricsWithFailures) {
   EXPECT_EQ(sum.differ, 0U);
   EXPECT_EQ(sum.below_exact, 0U) << "the bound is never less";
   EXPECT_GT(sum.flow_links, 100U) << "the test reaches the maximum flow";
-  EXPECT_GT(sum.above_exact, 10U) << "and links where it matters";
+  EXPECT_GT(sum.above_exact, 10U) << "and links on which it differs from the bound";
   RecordProperty("links", static_cast<int>(sum.links));
   RecordProperty("flow_links", static_cast<int>(sum.flow_links));
 }
 
-TEST(HoseLoad, SaysWhichPortsAreCutOff) {
+TEST(HoseLoad, NamesPortsThatAreCutOff) {
   const TopologyPtr topology = testing::make_fat_tree({});
   FabricView view(topology);
   const PortId lost = *topology->hca_ports().begin();
@@ -103,7 +104,7 @@ TEST(HoseLoad, SaysWhichPortsAreCutOff) {
   EXPECT_FALSE(load.complete());
   for (const LinkLoad& one : load.loads) EXPECT_NE(link_of(one.link), topology->link(lost));
   EXPECT_TRUE(loads.load({}).loads.empty());
-  EXPECT_TRUE(loads.load(std::span(ports).subspan(1, 1)).loads.empty()) << "one port has nobody to send to";
+  EXPECT_TRUE(loads.load(std::span(ports).subspan(1, 1)).loads.empty()) << "one port has no other to send to";
 }
 
 TEST(HoseLoad, DoesNotDependOnTheOrderOfPortsOrOnEarlierJobs) {
@@ -119,7 +120,7 @@ TEST(HoseLoad, DoesNotDependOnTheOrderOfPortsOrOnEarlierJobs) {
   }
 }
 
-TEST(HoseLoad, OfManyPortsStandsInOrderOfLinks) {
+TEST(HoseLoad, LoadsOfManyPortsAreInOrderOfLinks) {
   const testing::Routed fabric = testing::route_view(FabricView(testing::make_fat_tree(testing::tree_of_648())));
   std::vector<HosePort> ports;
   for (const PortId port : fabric.ends) ports.push_back({port, 10, 10});

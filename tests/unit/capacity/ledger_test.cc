@@ -1,4 +1,4 @@
-// The ledger against plain sums, and what a reroute makes of reservations.
+// The ledger against plain sums, and reservations after a reroute.
 #include "fabric/capacity/ledger.h"
 
 #include <map>
@@ -31,7 +31,7 @@ std::shared_ptr<Reservation> hose_of(std::string job, std::span<const PortId> po
   return one;
 }
 
-TEST(Ledger, KeepsTheSumsOfWhatIsReservedThroughCopiesAndReleases) {
+TEST(Ledger, KeepsSumsOfReservationsThroughCopiesAndReleases) {
   const testing::Routed fabric = testing::random_fabric(3, testing::Health::even);
   Ledger ledger = ledger_of(fabric.view);
   std::mt19937_64 random(1);
@@ -66,7 +66,7 @@ TEST(Ledger, KeepsTheSumsOfWhatIsReservedThroughCopiesAndReleases) {
   }
 }
 
-TEST(Ledger, NamesFullLinksAndWhoHoldsThem) {
+TEST(Ledger, NamesFullLinksAndTheJobsThatHoldThem) {
   const testing::Routed fabric = testing::random_fabric(3, testing::Health::even);
   Ledger ledger = ledger_of(fabric.view);
   const std::int64_t limit = ledger.limit_mbps(0, kBulk);
@@ -105,9 +105,9 @@ Result<RouteChangesPtr> changes_without(const testing::Routed& fabric, LinkId li
       route_changes(fabric.routing.tables, fail_one(fabric, link).tables, fabric.scope->arc_of(link).plane));
 }
 
-// After a reroute, jobs that are not recomputed have the loads they had; those that are have what a fresh one gives.
-TEST(Reroute, RecomputesThoseWhoseRoutesChangedAndLeavesOthersAsTheyAre) {
-  std::size_t recomputed = 0, left = 0;
+// After a reroute, jobs that are not recomputed keep their loads; recomputed ones have the loads on the new tables.
+TEST(Reroute, RecomputesJobsWhoseRoutesChangedAndNoOthers) {
+  std::size_t recomputed = 0, kept = 0;
   for (std::uint64_t seed = 1; seed <= 25; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const testing::Routed fabric =
@@ -143,16 +143,16 @@ TEST(Reroute, RecomputesThoseWhoseRoutesChangedAndLeavesOthersAsTheyAre) {
           continue;
         }
         EXPECT_EQ(now->loads, expected.loads) << one->job;
-        left += now == one ? 1 : 0;
+        kept += now == one ? 1 : 0;
       }
     }
   }
   EXPECT_GT(recomputed, 100U);
-  EXPECT_GT(left, 100U);
+  EXPECT_GT(kept, 100U);
 }
 
-TEST(Reroute, KeepsThoseAdmittedFirstWhereNotAllFit) {
-  // Two leaves with two hosts each and two spines; each job has a port on either leaf and takes 60 % of a cable.
+TEST(Reroute, KeepsJobsAdmittedFirstIfNotAllFit) {
+  // Two leaves with two hosts each and two spines; each job has a port on either leaf and needs 60 % of a cable.
   const testing::Routed fabric = testing::route_view(FabricView(testing::make_fat_tree(
       {.hosts_per_leaf = 2, .leaves_per_pod = 2, .spines_per_pod = 2, .pods = 1, .cores_per_spine = 0})));
   Ledger ledger = ledger_of(fabric.view);
@@ -182,8 +182,8 @@ TEST(Reroute, KeepsThoseAdmittedFirstWhereNotAllFit) {
   EXPECT_EQ(outcome.lapsed[0].links[0].holders[0].job, "job-1");
 }
 
-// Every single failure in turn: what was reserved to survive it is enough, by the naive count.
-TEST(SurvivingFailures, ReserveEnoughForEachFailureOfALink) {
+// For every single failure, the reserved load is enough by the naive computation.
+TEST(SurvivingFailures, ReservesEnoughForEachLinkFailure) {
   std::size_t covered = 0;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -216,9 +216,9 @@ TEST(SurvivingFailures, ReserveEnoughForEachFailureOfALink) {
   EXPECT_GT(covered, 50U);
 }
 
-// What is found from changed entries alone is what each failed fabric gives when everything is computed on it anew,
-// load by load: no more and no less.
-TEST(SurvivingFailures, AreTheWorstOfEveryFailedFabricComputedWhole) {
+// Loads computed from changed entries alone equal those computed from scratch on each failed fabric, link by link: not
+// more and not less.
+TEST(SurvivingFailures, AreTheLargestLoadsOfAllFailedFabrics) {
   std::size_t covered = 0, not_covered = 0, raised = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -273,8 +273,8 @@ TEST(SurvivingFailures, AreTheWorstOfEveryFailedFabricComputedWhole) {
   EXPECT_GT(raised, 20U);
 }
 
-// Entries that still lead to the link that is down lose what comes by it: no failure that is survived.
-TEST(SurvivingFailures, AreNoneWhereEntriesStayOnTheDeadLink) {
+// Entries that still lead to the failed link lose packets: such a failure is not survived.
+TEST(SurvivingFailures, AreNotCoveredIfEntriesStayOnTheDeadLink) {
   const testing::Routed fabric = testing::random_fabric(3, testing::Health::even);
   std::vector<HosePort> ports;
   for (const PortId port : fabric.ends) {

@@ -1,5 +1,5 @@
-// Hose loads as the definition has them: every pair is traced hop by hop, and on every link the largest b-matching of
-// the pairs that cross it is found by augmenting paths, port by port. Shares nothing with fabric/capacity.
+// Hose loads by definition: every pair is traced hop by hop, and on every link the largest b-matching of
+// the pairs that cross it is found by augmenting paths, port by port. Shares no code with fabric/capacity.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ inline CrossingPairs crossing_pairs(const FabricView& view, const ForwardingTabl
   return crossing;
 }
 
-// sent[pair] on the best matching is left in `sent` where it is given.
+// Writes the rate of each pair in the largest matching to `sent` if it is not null.
 inline std::int64_t largest_matching(const std::vector<NaivePort>& ports,
                                      const std::vector<std::pair<std::size_t, std::size_t>>& pairs,
                                      std::map<std::pair<std::size_t, std::size_t>, std::int64_t>* sent = nullptr) {

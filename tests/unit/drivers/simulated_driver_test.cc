@@ -144,7 +144,7 @@ TEST(SimulatedDriver, ReadsTheCountersThatAreSet) {
   SimulatedDriver driver(three_switches());
   const PortRef port{Guid(0x10), 1};
   PortCounts counts{.transmit_bytes = 1000};
-  counts[ErrorCounter::symbolErrors] = 5;
+  counts[ErrorCounter::symbol_errors] = 5;
   driver.set_counts(port, counts);
   driver.set_time_us(77);
   driver.silence(Guid(0x12));

@@ -22,7 +22,7 @@ std::vector<std::uint32_t> distances(const Topology& topology, SwitchId from);
 // The most links between any two switches with hosts that are connected at all.
 std::uint32_t diameter(const Topology& topology);
 
-// The switch an adapter's only port hangs on.
+// The switch that an adapter's only port is cabled to.
 SwitchId leaf_of(const Topology& topology, HcaId hca);
 
 // Link-disjoint paths from the hosts for which `left` holds to all others.

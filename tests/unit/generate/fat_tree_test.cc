@@ -111,7 +111,7 @@ TEST(FatTree, ExplicitCountsAreKept) {
   EXPECT_TRUE(topology.gpus().empty());
 }
 
-TEST(FatTree, AllAdaptersOfAHostHangOnOneLeafPerPlane) {
+TEST(FatTree, AllAdaptersOfAHostAreOnOneLeafPerPlane) {
   const auto topology = made("fat-tree", {{"hosts", "20"}, {"planes", "2"}, {"radix", "32"}});
   for (const auto host : topology.hosts()) {
     const auto hcas = topology.hcas(host);
@@ -123,7 +123,7 @@ TEST(FatTree, AllAdaptersOfAHostHangOnOneLeafPerPlane) {
   }
 }
 
-TEST(FatTree, ImpossibleOnesSayWhatWouldDo) {
+TEST(FatTree, ErrorsOfImpossibleTreesHintAtPossibleOnes) {
   const auto error_of = [](const GenerateParameters& parameters) {
     const auto result = generate("fat-tree", parameters);
     return result ? Error{} : result.error();

@@ -10,7 +10,7 @@
 namespace railweave::fabric {
 namespace {
 
-TEST(Generate, TheSameRequestGivesTheSameFabric) {
+TEST(Generate, TheSameParametersGiveTheSameFabric) {
   for (const auto& kind : generate_kinds()) {
     const auto first = generate(kind.name, {{"storage-servers", "5"}});
     const auto second = generate(kind.name, {{"storage-servers", "5"}});
@@ -19,7 +19,7 @@ TEST(Generate, TheSameRequestGivesTheSameFabric) {
   }
 }
 
-TEST(Generate, EveryKindAndPresetIsMadeWithoutParameters) {
+TEST(Generate, EveryKindAndPresetNeedsNoParameters) {
   EXPECT_EQ(generate_kinds().size(), 6U);
   for (const auto& kind : generate_kinds()) {
     EXPECT_FALSE(kind.parameters.empty());
@@ -66,7 +66,7 @@ TEST(Generate, BadParametersAreNamed) {
       ErrorKind::impossible);
 }
 
-TEST(Generate, LinkSpeedsAndKindsAreAsAskedFor) {
+TEST(Generate, LinkSpeedsAndKindsAreThoseGiven) {
   const auto xdr = generate("fat-tree", {{"hosts", "8"}, {"speed", "XDR"}, {"uplink-speed", "NDR"}});
   ASSERT_TRUE(xdr.has_value());
   for (const auto link : xdr->links()) {
@@ -83,7 +83,7 @@ TEST(Generate, LinkSpeedsAndKindsAreAsAskedFor) {
   for (const auto sw : ethernet->switches()) EXPECT_EQ(ethernet->lid(sw), 0);
 }
 
-TEST(Generate, StorageStandsOnASubnetOfItsOwn) {
+TEST(Generate, StorageIsOnASeparateSubnet) {
   const auto topology = generate("rail-optimized", {{"hosts", "70"}, {"storage-servers", "10"}});
   ASSERT_TRUE(topology.has_value());
   ASSERT_EQ(topology->subnets().size(), 2U);
@@ -152,7 +152,7 @@ void check_sound(const Topology& topology) {
   }
 }
 
-TEST(Generate, WhateverIsAskedForIsSoundOrRefused) {
+TEST(Generate, RandomParametersGiveAValidFabricOrAnError) {
   std::mt19937 random(7);
   std::size_t made = 0;
   for (int round = 0; round < 1500; ++round) {

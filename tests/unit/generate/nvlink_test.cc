@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, NvlinkDomains,
                            return "Nvl" + tested.param.domain + "of" + tested.param.gpus_per_host;
                          });
 
-TEST(NvlinkDomainErrors, NameWhatDoesNotFit) {
+TEST(NvlinkDomainErrors, NameParametersThatDoNotFit) {
   const auto partial = generate("fat-tree", {{"nvlink-domain", "72"}, {"hosts", "20"}});
   ASSERT_FALSE(partial.has_value());
   EXPECT_NE(partial.error().hint.find("36 hosts"), std::string::npos) << partial.error().text();

@@ -42,7 +42,7 @@ TEST(RailOptimized, HasOneLeafPerRailAndUnit) {
   EXPECT_EQ(diameter(topology), 2U);
 }
 
-TEST(RailOptimized, PlanesKeepRailsApart) {
+TEST(RailOptimized, PlanesSeparateRails) {
   const auto topology =
       made("rail-optimized", {{"hosts", "64"}, {"rails", "4"}, {"gpus-per-host", "8"}, {"planes", "4"}});
   EXPECT_EQ(topology.subnets().size(), 4U);
@@ -74,7 +74,7 @@ TEST(RailOptimized, ThreeTiersNeverSplitAUnitBetweenPods) {
   }
 }
 
-TEST(RailOptimized, TheDemoFabricsAreWhatTheyAreCalled) {
+TEST(RailOptimized, TheDemoFabricsHaveTheCountsOfTheirNames) {
   const auto hgx = made("demo-hgx", {});
   EXPECT_EQ(hgx.hosts().size(), 128U);
   EXPECT_EQ(hgx.gpus().size(), 1024U);

@@ -7,7 +7,7 @@
 namespace railweave::fabric {
 namespace {
 
-TEST(GenerateSites, EachIsACopyOfItsOwnAndEveryTwoAreJoined) {
+TEST(GenerateSites, EverySiteIsACopyAndEveryTwoAreJoined) {
   const GenerateParameters one{{"hosts", "8"}, {"storage-servers", "2"}, {"hosts-per-rack", "4"}};
   for (const auto& kind : generate_kinds()) {
     SCOPED_TRACE(kind.name);
@@ -45,7 +45,7 @@ TEST(GenerateSites, EachIsACopyOfItsOwnAndEveryTwoAreJoined) {
   }
 }
 
-TEST(GenerateSites, PresetsHaveThemTooAndOneIsNone) {
+TEST(GenerateSites, PresetsCanHaveSitesAndOneSiteIsNotNamed) {
   const Topology demo = generate("demo", {{"sites", "2"}}).value();
   EXPECT_EQ(demo.sites().size(), 2U);
   EXPECT_EQ(demo.site_links().size(), 1U);

@@ -181,14 +181,14 @@ TEST(CounterHistory, ACounterAtItsHighestValueSaysNothingNew) {
   const PortId port(0);
   PortCounts counts;
   history.take(port, counts, 0);
-  counts[ErrorCounter::symbolErrors] = 0xffff;
+  counts[ErrorCounter::symbol_errors] = 0xffff;
   history.take(port, counts, 10 * kSecond);
   EXPECT_TRUE(history.rates(port).saturated);
   const float rate = history.trend(port).errors_per_hour[0];
   EXPECT_GT(rate, 60'000);
   history.take(port, counts, 9000 * kSecond);
   EXPECT_EQ(history.trend(port).errors_per_hour[0], rate) << "not known to be better";
-  counts[ErrorCounter::symbolErrors] = 1;
+  counts[ErrorCounter::symbol_errors] = 1;
   history.take(port, counts, 20'000 * kSecond);
   EXPECT_FALSE(history.rates(port).saturated);
   const double kept = std::exp(-11'000.0 / 3600);
@@ -200,7 +200,7 @@ TEST(CounterHistory, OneErrorIsOneAnHourHoweverShortTheInterval) {
   CounterHistory history(topology);
   PortCounts counts;
   history.take(PortId(0), counts, 0);
-  counts[ErrorCounter::linkDowned] = 1;
+  counts[ErrorCounter::link_downed] = 1;
   history.take(PortId(0), counts, 2 * kSecond);
   EXPECT_NEAR(history.trend(PortId(0)).errors_per_hour[2], 1, 0.01);
   EXPECT_NEAR(history.rates(PortId(0)).errors_per_hour[2], 1800, 1);

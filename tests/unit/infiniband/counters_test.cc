@@ -25,12 +25,12 @@ class CountersTest : public SmallSubnetTest {
         PortCounts& counts = expected.emplace_back();
         const auto draw = [&](MAD_FIELDS field, std::uint64_t below) { return counters[field] = random() % below; };
         const unsigned abilities = subnet_->node(n).performance_abilities;
-        counts[ErrorCounter::symbolErrors] = static_cast<std::uint32_t>(draw(IB_PC_ERR_SYM_F, 65536));
-        counts[ErrorCounter::linkRecoveries] = static_cast<std::uint32_t>(draw(IB_PC_LINK_RECOVERS_F, 256));
-        counts[ErrorCounter::linkDowned] = static_cast<std::uint32_t>(draw(IB_PC_LINK_DOWNED_F, 256));
-        counts[ErrorCounter::receiveErrors] = static_cast<std::uint32_t>(draw(IB_PC_ERR_RCV_F, 65536));
-        counts[ErrorCounter::transmitDiscards] = static_cast<std::uint32_t>(draw(IB_PC_XMT_DISCARDS_F, 65536));
-        counts[ErrorCounter::vl15Dropped] = static_cast<std::uint32_t>(draw(IB_PC_VL15_DROPPED_F, 65536));
+        counts[ErrorCounter::symbol_errors] = static_cast<std::uint32_t>(draw(IB_PC_ERR_SYM_F, 65536));
+        counts[ErrorCounter::link_recoveries] = static_cast<std::uint32_t>(draw(IB_PC_LINK_RECOVERS_F, 256));
+        counts[ErrorCounter::link_downed] = static_cast<std::uint32_t>(draw(IB_PC_LINK_DOWNED_F, 256));
+        counts[ErrorCounter::receive_errors] = static_cast<std::uint32_t>(draw(IB_PC_ERR_RCV_F, 65536));
+        counts[ErrorCounter::transmit_discards] = static_cast<std::uint32_t>(draw(IB_PC_XMT_DISCARDS_F, 65536));
+        counts[ErrorCounter::vl15_dropped] = static_cast<std::uint32_t>(draw(IB_PC_VL15_DROPPED_F, 65536));
         const auto wait = static_cast<std::uint32_t>(draw(IB_PC_XMT_WAIT_F, 1ULL << 32U));
         counts.wait_known = (abilities & 0x1000U) != 0;
         if (counts.wait_known) counts.transmit_wait = wait;

@@ -352,7 +352,7 @@ TEST_F(LiveTest, CountersBecomeRatesAndAlarmsThatNameTheJobs) {
   fabric::PortCounts counts;
   for (int i = 0; i < 150; ++i) {                     // load has to last a quarter of an hour
     counts.transmit_bytes += 10ULL * 48'000'000'000;  // 48 GB/s of 50
-    counts[fabric::ErrorCounter::symbolErrors] += 100;
+    counts[fabric::ErrorCounter::symbol_errors] += 100;
     switches_->set_counts(ref, counts);
     switches_->set_time_us(1'000'000 + i * 10'000'000LL);
     for (int slice = 0; slice < 3; ++slice) step(3'400);

@@ -62,14 +62,14 @@ TEST(Checks, GeneratedFabricsHaveNothingWrong) {
   for (const auto& finding : check_fabric(*storage)) EXPECT_EQ(finding.severity, Severity::info) << finding.message;
 }
 
-TEST(Checks, SayWhatTiersAndRailsThereAre) {
+TEST(Checks, NameTiersAndRails) {
   const auto topology = railed(5).build();
   const auto tiers = with_code(topology, "tiersFound");
   ASSERT_EQ(tiers.size(), 1U);
   EXPECT_EQ(tiers.front().message, "2 tiers of switches: 8 on tier 0, 3 on tier 1");
   const auto rails = with_code(topology, "railsInferred");
   ASSERT_EQ(rails.size(), 1U);
-  EXPECT_THAT(rails.front().message, HasSubstr("4 rails seen from the cabling; 100.0%"));
+  EXPECT_THAT(rails.front().message, HasSubstr("4 rails inferred from the cabling; 100.0%"));
   EXPECT_THAT(rails.front().objects, ElementsAre("rail-0", "rail-1", "rail-2", "rail-3"));
 }
 
@@ -92,7 +92,7 @@ TEST(Checks, NameHostsShortOfARailAndNoOthers) {
   EXPECT_EQ(summarize(topology).hosts_short_of_rail, 3U);
 }
 
-TEST(Checks, AWholeUnitWithoutALeafIsShortOfTheRail) {
+TEST(Checks, AWholeUnitWithoutALeafLacksTheRail) {
   SmallFabric fabric;
   for (const std::string unit : {"a", "b", "c"}) {
     for (int h = 1; h <= 4; ++h) {
@@ -115,7 +115,7 @@ TEST(Checks, AWholeUnitWithoutALeafIsShortOfTheRail) {
               ElementsAre("dgx-02-c01", "dgx-02-c02", "dgx-02-c03", "dgx-02-c04"));
 }
 
-TEST(Checks, ClustersWithRailsOfTheirOwnAreSeenApart) {
+TEST(Checks, ClustersWithSeparateRailsAreNotCompared) {
   TopologyBuilder builder;
   ASSERT_TRUE(generate_into({"demo", {}}, builder));
   // A host of the eight-rail cluster without its last two adapters' cables is made by leaving one rail's name away.
@@ -157,7 +157,7 @@ TEST(Checks, NameLeavesAndSpinesThatLackLinks) {
   EXPECT_THAT(objects(topology, "spineShortOfLinks"), ElementsAre("spine-1", "spine-3"));
 }
 
-TEST(Checks, PodsOfDifferentSizesAreNotShortOfAnything) {
+TEST(Checks, PodsOfDifferentSizesLackNothing) {
   const auto topology = generate("rail-optimized", {{"hosts", "100"},
                                                     {"rails", "4"},
                                                     {"gpus-per-host", "4"},
@@ -204,7 +204,7 @@ TEST(Checks, HostsOnSpinesAreNamed) {
   EXPECT_THAT(objects(fabric.build(), "hostOnSpine"), ElementsAre("spine-1"));
 }
 
-TEST(Checks, MissingCablesAreNamedWhereOthersHaveThem) {
+TEST(Checks, MissingCablesAreNamedIfMostHostsHaveThem) {
   SmallFabric fabric;
   for (int h = 0; h < 4; ++h) {
     const std::string name = "n" + std::to_string(h);
@@ -226,7 +226,7 @@ TEST(Checks, MissingCablesAreNamedWhereOthersHaveThem) {
   EXPECT_THAT(objects(topology, "adapterWithoutLink"), ElementsAre(topology.port_text(topology.ports(hca)[0])));
 }
 
-TEST(Checks, PartsAndIsolatedSwitchesAreNamed) {
+TEST(Checks, DisconnectedPartsAndIsolatedSwitchesAreNamed) {
   auto fabric = railed(2);
   fabric.plug("far-1", "mlx5_0", "leaf-far");
   fabric.plug("far-2", "mlx5_0", "leaf-far");
@@ -234,7 +234,7 @@ TEST(Checks, PartsAndIsolatedSwitchesAreNamed) {
   const auto topology = fabric.build();
   const auto parts = with_code(topology, "severalComponents");
   ASSERT_EQ(parts.size(), 1U);
-  EXPECT_THAT(parts.front().message, HasSubstr("falls into 2 parts"));
+  EXPECT_THAT(parts.front().message, HasSubstr("has 2 parts"));
   EXPECT_THAT(parts.front().objects, testing::Contains("leaf-far"));
   EXPECT_THAT(objects(topology, "isolatedSwitch"), ElementsAre("in-the-box"));
   EXPECT_EQ(summarize(topology).components, 3U);
@@ -298,7 +298,7 @@ TEST(Checks, AnEmptyFabricIsCheckedWithoutFindings) {
   EXPECT_EQ(summarize(topology).switches, 0U);
 }
 
-TEST(Summary, CountsWhatIsThere) {
+TEST(Summary, CountsDevicesLinksAndGroups) {
   const auto topology =
       generate("rail-optimized", {{"hosts", "40"}, {"storage-servers", "3"}, {"hosts-per-rack", "4"}});
   ASSERT_TRUE(topology.has_value());

@@ -25,7 +25,7 @@ LinkId uplink(const Topology& topology) {
   return {};
 }
 
-TEST(FabricView, EverythingIsUpAtFirst) {
+TEST(FabricView, EveryLinkIsUpInitially) {
   const FabricView view(small_tree());
   for (const auto link : view.topology().links()) {
     EXPECT_EQ(view.state(link), LinkState::up);
@@ -35,7 +35,7 @@ TEST(FabricView, EverythingIsUpAtFirst) {
   }
 }
 
-TEST(FabricView, DownAndDrainedLinksCarryNothingThrough) {
+TEST(FabricView, DownAndDrainedLinksCarryNoTransit) {
   FabricView view(small_tree());
   const LinkId link = uplink(view.topology());
   view.set_state(link, LinkState::degraded);
@@ -63,14 +63,14 @@ TEST(FabricView, ADrainedSwitchClosesItsLinksOnly) {
   }
 }
 
-TEST(FabricView, ADrainedHostIsRemembered) {
+TEST(FabricView, KeepsDrainedHosts) {
   FabricView view(small_tree());
   view.set_drained(HostId(3), true);
   EXPECT_TRUE(view.drained(HostId(3)));
   EXPECT_FALSE(view.drained(HostId(2)));
 }
 
-TEST(FabricView, EarlierViewsKeepWhatTheySaw) {
+TEST(FabricView, EarlierViewsDoNotChange) {
   std::mt19937 random(4);
   const TopologyPtr topology = small_tree();
   FabricView view(topology);
@@ -87,7 +87,7 @@ TEST(FabricView, EarlierViewsKeepWhatTheySaw) {
   }
 }
 
-TEST(FabricView, WhatWasTouchedSinceAnEarlierViewIsVisited) {
+TEST(FabricView, VisitsWhatWasWrittenSinceAnEarlierView) {
   FabricView view(small_tree());
   const FabricView before = view;
   const LinkId link = uplink(view.topology());

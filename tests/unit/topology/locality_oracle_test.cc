@@ -1,4 +1,4 @@
-// Leaf groups, pods and components of small random fabrics against a naive reading of locality.h: sets of names,
+// Leaf groups, pods and components of small random fabrics against a naive implementation of locality.h: sets of names,
 // relations checked pair by pair, reachability by search from every host.
 #include <algorithm>
 #include <map>
@@ -78,7 +78,7 @@ class Naive {
     }
   }
 
-  // The switches that stand for one leaf group with this one.
+  // The switches of the same leaf group.
   std::set<std::string> leaf_group(const std::string& leaf) const { return reach(leaf, partners_); }
 
   std::set<std::string> leaf_group_of_host(std::size_t host) const {

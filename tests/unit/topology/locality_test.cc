@@ -34,7 +34,7 @@ std::string outline(const Locality& locality) {
 
 std::string outline(const Topology& topology) { return outline(derive_locality(topology)); }
 
-TEST(Locality, OfGeneratedFabricsIsWhatTheyWereBuiltFrom) {
+TEST(Locality, FindsTheGroupsThatFabricsWereGeneratedWith) {
   EXPECT_EQ(outline(made("demo-hgx", {})), "node 128, rack 32, leafGroup 4, cluster 1 = pod");
   EXPECT_EQ(outline(made("demo-nvl72", {})), "node 144, nvlinkDomain 8 = rack = leafGroup, cluster 1 = pod");
   EXPECT_EQ(outline(made("rail-optimized", {{"hosts", "288"}, {"nvlink-domain", "576"}})),
@@ -51,7 +51,7 @@ TEST(Locality, OfGeneratedFabricsIsWhatTheyWereBuiltFrom) {
   EXPECT_EQ(outline(made("dragonfly-plus", {{"planes", "2"}})), "node 272, leafGroup 68, pod 17, cluster 1");
 }
 
-TEST(Locality, OfAHundredThousandGpusHasRacksUnitsAndPods) {
+TEST(Locality, FindsRacksUnitsAndPodsOfAHundredThousandGpus) {
   const auto topology = made("gpus-100k", {});
   const auto locality = derive_locality(topology);
   EXPECT_EQ(outline(locality), "node 12800, rack 3200, leafGroup 400, pod 13, cluster 1");
@@ -75,7 +75,7 @@ TEST(Locality, SeparateClustersAreComponents) {
   }
 }
 
-TEST(Locality, FindAnswersForKindsThatCoincide) {
+TEST(Locality, FindReturnsTheLevelOfAKindThatCoincides) {
   const auto locality = derive_locality(made("demo-nvl72", {}));
   const Level* domain = locality.find(LevelKind::nvlink_domain);
   ASSERT_NE(domain, nullptr);
@@ -108,7 +108,7 @@ TEST(Locality, HostsWithoutAnyNetworkAreOneCluster) {
   EXPECT_EQ(outline(*topology), "node 3, rack 2, cluster 1");
 }
 
-TEST(Locality, AHostWithoutCablesStandsAlone) {
+TEST(Locality, AHostWithoutCablesIsAGroupOfItsOwn) {
   SmallFabric fabric;
   for (int h = 0; h < 4; ++h) fabric.plug("n" + std::to_string(h), "mlx5_0", h < 2 ? "leaf-a" : "leaf-b");
   fabric.join("leaf-a", "leaf-b");
@@ -184,7 +184,7 @@ TEST(Locality, AHostOnACoreDoesNotMergePods) {
   EXPECT_NE(pod_of("leaf-b0-n0"), pod_of("leaf-c0-n0"));
 }
 
-TEST(Locality, WhatCutsAcrossIsLeftOutWithAFinding) {
+TEST(Locality, OverlappingLevelsAreLeftOutWithAFinding) {
   std::vector<Finding> findings;
   // Racks of 5 hosts, leaves of 4.
   const auto racks =
@@ -192,8 +192,7 @@ TEST(Locality, WhatCutsAcrossIsLeftOutWithAFinding) {
   EXPECT_EQ(outline(derive_locality(racks, &findings)), "node 40, leafGroup 10, cluster 1 = pod");
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings.front().code, "levelsNotNested");
-  EXPECT_NE(findings.front().message.find("racks cut across leaf groups"), std::string::npos)
-      << findings.front().message;
+  EXPECT_NE(findings.front().message.find("racks overlap leaf groups"), std::string::npos) << findings.front().message;
   ASSERT_EQ(findings.front().objects.size(), 1U);
   EXPECT_TRUE(findings.front().objects.front().starts_with("rack-"));
 
@@ -202,7 +201,7 @@ TEST(Locality, WhatCutsAcrossIsLeftOutWithAFinding) {
   const auto domains = made("fat-tree", {{"hosts", "36"}, {"nvlink-domain", "36"}, {"hosts-per-leaf", "4"}});
   EXPECT_EQ(outline(derive_locality(domains, &findings)), "node 36, nvlinkDomain 4 = rack, cluster 1 = pod");
   ASSERT_EQ(findings.size(), 1U);
-  EXPECT_NE(findings.front().message.find("leaf groups cut across NVLink domains"), std::string::npos);
+  EXPECT_NE(findings.front().message.find("leaf groups overlap NVLink domains"), std::string::npos);
 }
 
 TEST(Locality, RacksThatHoldSeparateClustersAreLeftOut) {

@@ -67,7 +67,7 @@ TEST(Rails, AreOneAcrossUnitsThatNameTheirDevicesDifferently) {
   EXPECT_EQ(rail_name(topology, "dgx-b-1", "HCA-5"), "rail-2");
 }
 
-TEST(Rails, AMissingLeafLeavesTheOthersTheirNames) {
+TEST(Rails, AMissingLeafDoesNotRenameTheOthers) {
   SmallFabric fabric;
   add_unit(fabric, "a", 6, {"mlx5_0", "mlx5_1", "mlx5_4", "mlx5_5"});
   add_unit(fabric, "b", 6, {"mlx5_0", "mlx5_1", "mlx5_5"});
@@ -102,7 +102,7 @@ TEST(Rails, SwappedCablesAreOutvotedAndLowerTheConfidence) {
   EXPECT_NEAR(topology.rail_confidence(), 50.0 / 52, 1e-9);
 }
 
-TEST(Rails, ManagementAndUnnamedHostsHaveNoSay) {
+TEST(Rails, ManagementAndUnnamedHostsDoNotCount) {
   SmallFabric fabric;
   add_unit(fabric, "a", 6, {"mlx5_0", "mlx5_1"});
   add_unit(fabric, "b", 6, {"mlx5_0", "mlx5_1"});
@@ -115,7 +115,7 @@ TEST(Rails, ManagementAndUnnamedHostsHaveNoSay) {
   EXPECT_EQ(rail_name(topology, "unnamed-3", ""), "rail-0");  // it hangs on that rail's leaf all the same
 }
 
-TEST(Rails, NetworksThatNeverMeetAreRailsWhateverTheDevicesAreCalled) {
+TEST(Rails, SeparateNetworksAreRailsWhateverTheDeviceNames) {
   SmallFabric fabric;
   for (const std::string unit : {"a", "b", "c"}) {
     for (unsigned h = 0; h < 4; ++h) {

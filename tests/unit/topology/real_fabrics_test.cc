@@ -1,4 +1,4 @@
-// What checks, rails and locality make of real dumps.
+// Checks, rails and locality on real dumps.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -106,7 +106,7 @@ TEST_F(RealFabrics, ThePerfectTreeHasNothingWrong) {
   EXPECT_EQ(locality.find(LevelKind::pod)->group_count, 8U);
 }
 
-TEST_F(RealFabrics, SelenesStorageFabricIsOnePieceWithFewerUplinksHereAndThere) {
+TEST_F(RealFabrics, SelenesStorageFabricIsConnectedAndSomeSwitchesLackUplinks) {
   const std::string file = "ib/selene.storage.txt";
   SKIP_WITHOUT(file);
   const auto topology = read(file);
@@ -121,7 +121,7 @@ TEST_F(RealFabrics, SelenesStorageFabricIsOnePieceWithFewerUplinksHereAndThere) 
   EXPECT_NE(find_code(findings, "leafShortOfUplinks"), nullptr);
 }
 
-TEST_F(RealFabrics, AHostOnASpineIsSeen) {
+TEST_F(RealFabrics, AHostOnASpineIsFound) {
   const std::string file = "ib/loginoff.ibnetdiscover.txt";
   SKIP_WITHOUT(file);
   const auto findings = check_fabric(read(file));
@@ -130,7 +130,7 @@ TEST_F(RealFabrics, AHostOnASpineIsSeen) {
   EXPECT_EQ(spine->objects.size(), 1U);
 }
 
-TEST_F(RealFabrics, MixedSpeedsAreSeen) {
+TEST_F(RealFabrics, MixedSpeedsAreFound) {
   const std::string file = "ib/psmn-x5.ibnetdiscover.txt";
   SKIP_WITHOUT(file);
   const auto findings = check_fabric(read(file));

@@ -1,4 +1,4 @@
-// A subnet found anew inside an accepted fabric: what a discovery cannot know stays.
+// A subnet discovered again within an accepted fabric: what discovery cannot find is kept.
 #include "fabric/topology/replace_subnet.h"
 
 #include <functional>
@@ -28,7 +28,7 @@ SubnetId subnet_named(const Topology& topology, std::string_view name) {
 }
 
 // What a sweep of the subnet would find: switches, adapters that have a cable to them, cables; no GPUs, racks, labels,
-// rails, cable lengths, no ports of other subnets. `keep`: links that are there.
+// rails, cable lengths, no ports of other subnets. `keep`: links that are found.
 Topology swept(const Topology& topology, SubnetId subnet, const std::function<bool(LinkId)>& keep) {
   TopologyBuilder builder;
   const SubnetId name = builder.subnet(topology.name(subnet));
@@ -72,7 +72,7 @@ Topology swept(const Topology& topology, SubnetId subnet, const std::function<bo
 
 constexpr auto all_links = [](LinkId) { return true; };
 
-// Racks, labels, rails by name, cable lengths and a switch's name by hand, as an operator's file has them.
+// Racks, labels, rails by name, cable lengths and a switch's name given by hand, as in an operator's file.
 Topology adorned(const Topology& topology) {
   std::string text = write_native_json(topology);
   const auto replace = [&](const std::string& what, const std::string& with) {
@@ -88,7 +88,7 @@ Topology adorned(const Topology& topology) {
   return std::move(builder).build().value();
 }
 
-TEST(ReplaceSubnet, WhatIsFoundAsItWasChangesNothing) {
+TEST(ReplaceSubnet, AnUnchangedSubnetChangesNothing) {
   std::size_t replaced = 0;
   for (const auto& [kind, parameters] : {std::pair<std::string, GenerateParameters>{"demo-hgx", {}},
                                          {"demo-nvl72", {}},
@@ -108,7 +108,7 @@ TEST(ReplaceSubnet, WhatIsFoundAsItWasChangesNothing) {
   EXPECT_GE(replaced, 6U);
 }
 
-TEST(ReplaceSubnet, AFirstSubnetIsTakenAsItIs) {
+TEST(ReplaceSubnet, AFirstSubnetIsAddedAsFound) {
   const Topology topology = made("demo-hgx");
   const Topology found = swept(topology, SubnetId(0), all_links);
   auto result =
@@ -116,7 +116,7 @@ TEST(ReplaceSubnet, AFirstSubnetIsTakenAsItIs) {
   EXPECT_EQ(write_native_json(std::move(result.builder).build().value()), write_native_json(found));
 }
 
-TEST(ReplaceSubnet, CablesThatAreGoneGoAndGpusStay) {
+TEST(ReplaceSubnet, RemovesMissingCablesAndKeepsGpus) {
   const Topology topology = made("fat-tree", {{"planes", "2"}});
   const SubnetId subnet = topology.subnets()[0];
   std::set<LinkId> pulled;  // the first host's cable in this subnet, and one between switches
@@ -151,7 +151,7 @@ TEST(ReplaceSubnet, HostsThatAreNotFoundAreNamedWithTheirGpus) {
   EXPECT_EQ(again.gpus().size(), topology.gpus().size() - result.gpus_lost);
 }
 
-TEST(ReplaceSubnet, RenamedHostsKeepTheirGpusAndNewOnesComeIn) {
+TEST(ReplaceSubnet, RenamedHostsKeepTheirGpusAndNewHostsAreAdded) {
   const Topology topology = made("fat-tree");
   const SubnetId subnet = topology.subnets()[0];
   TopologyBuilder builder;

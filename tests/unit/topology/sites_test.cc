@@ -1,4 +1,5 @@
-// Sites: who stands where, what levels follow from it, against a walk over cables and sites that shares no code.
+// Sites of hosts and switches, and the levels derived from them, against a search over cables and sites that shares no
+// code.
 #include <map>
 #include <random>
 #include <set>
@@ -37,7 +38,7 @@ SiteLink joined(SiteId a, SiteId b, float km = 80) {
   return {.a = a, .b = b, .links = 8, .rate = from_gbps(400), .length_km = km, .latency_us = km * SiteLink::kUsPerKm};
 }
 
-TEST(Sites, ItIsEnoughToNameOneSwitch) {
+TEST(Sites, NamingTheSiteOfOneSwitchIsEnough) {
   TopologyBuilder builder;
   const SiteId west = builder.site("west"), east = builder.site("east");
   const auto a = leaf(builder, "a", west), b = leaf(builder, "b", east), spine = leaf(builder, "spine");
@@ -62,7 +63,7 @@ TEST(Sites, ItIsEnoughToNameOneSwitch) {
   ASSERT_EQ(topology.source_findings().size(), 1U);
   EXPECT_EQ(topology.source_findings()[0].code, "siteLinkToItself");
 
-  // A new host on the west leaf, as a sweep finds it, stands in the west.
+  // A new host on the west leaf, as a sweep finds it, is in the west.
   TopologyBuilder sweep;
   const auto again = sweep.add_switch({.guid = Guid(0x100), .name = "a", .ports = 64, .subnet = sweep.subnet("net-a")});
   plug(sweep, host(sweep, "w9"), again, 9, 0xa000);
@@ -74,7 +75,7 @@ TEST(Sites, ItIsEnoughToNameOneSwitch) {
   EXPECT_EQ(after.site_links().size(), 1U);
 }
 
-TEST(Sites, AFabricWithoutThemHasNoSuchLevels) {
+TEST(Sites, AFabricWithoutSitesHasNoSiteLevels) {
   const Topology topology = generate("rail-optimized", {{"hosts", "8"}}).value();
   const Locality locality = derive_locality(topology);
   EXPECT_EQ(locality.find(LevelKind::site), nullptr);
@@ -82,7 +83,7 @@ TEST(Sites, AFabricWithoutThemHasNoSuchLevels) {
   EXPECT_EQ(locality.levels.back().kind, LevelKind::cluster);
 }
 
-TEST(Sites, AClusterIsOfOneSiteAndTheWanJoinsThem) {
+TEST(Sites, AClusterIsWithinOneSiteAndTheWanJoinsSites) {
   const Topology topology = generate("rail-optimized", {{"hosts", "8"}, {"sites", "3"}}).value();
   std::vector<Finding> findings;
   const Locality locality = derive_locality(topology, &findings);
@@ -95,7 +96,7 @@ TEST(Sites, AClusterIsOfOneSiteAndTheWanJoinsThem) {
   EXPECT_EQ(locality.levels.back().group_count, 1U);
 }
 
-TEST(Sites, WhatNobodyJoinsAndWhoStandsNowhereIsSaid) {
+TEST(Sites, FindingsNameDisconnectedSitesAndHostsWithoutASite) {
   TopologyBuilder builder;
   const SiteId site = builder.site("a"), other = builder.site("b");
   plug(builder, host(builder, "x"), leaf(builder, "x", site), 1);
@@ -112,9 +113,9 @@ TEST(Sites, WhatNobodyJoinsAndWhoStandsNowhereIsSaid) {
   EXPECT_EQ(locality.find(LevelKind::wan), nullptr);  // nothing joins sites
 }
 
-// Random sites, cables and links between sites, some of them wrong: two hosts share a group exactly where one can walk
-// from one to the other within a site, or over long-haul links too.
-TEST(Sites, LevelsAreWhatAWalkFinds) {
+// Random sites, cables and links between sites, some of them wrong: two hosts share a group exactly if a search reaches
+// one from the other within a site, or over long-haul links too.
+TEST(Sites, LevelsAreThoseOfASearch) {
   int spanning = 0, apart = 0;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     SCOPED_TRACE(seed);

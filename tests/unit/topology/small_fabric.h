@@ -1,4 +1,4 @@
-// Small fabrics written by hand, for tests of what is made of them.
+// Small fabrics described by hand, for tests of what is derived from a topology.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the builder makes of contradictions and limits: findings and errors, never a crash.
+// Contradictions and limits in the builder: findings and errors, never a crash.
 #include "fabric/topology/topology_builder.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ struct TwoSwitches {
   }
 };
 
-TEST(TopologyBuilder, LinksWhatBothEndsSay) {
+TEST(TopologyBuilder, LinksPortsThatBothEndsReport) {
   TwoSwitches t;
   t.builder.declare_peer({t.a, 1}, {t.b, 3}, kNdr);
   t.builder.declare_peer({t.b, 3}, {t.a, 1}, kNdr);
@@ -48,7 +48,7 @@ TEST(TopologyBuilder, LinksWhatBothEndsSay) {
   EXPECT_EQ(topology.spec(LinkId(0)), kNdr);
 }
 
-TEST(TopologyBuilder, ALinkKnownFromOneEndIsKeptWithAFinding) {
+TEST(TopologyBuilder, ALinkReportedByOneEndIsKeptWithAFinding) {
   TwoSwitches t;
   t.builder.declare_peer({t.b, 3}, {t.a, 1}, kNdr);
   const auto topology = t.build();
@@ -56,7 +56,7 @@ TEST(TopologyBuilder, ALinkKnownFromOneEndIsKeptWithAFinding) {
   EXPECT_EQ(topology.links().size(), 1U);
 }
 
-TEST(TopologyBuilder, ACableBothEndsKnowBeatsAClaim) {
+TEST(TopologyBuilder, ACableBothEndsReportOverridesAClaim) {
   TwoSwitches t;
   const SwitchDraft c = t.builder.add_switch({.guid = Guid(0xc), .name = "c", .ports = 1});
   t.builder.declare_peer({c, 1}, {t.b, 2}, kNdr);  // comes first, but b/2 is cabled to a/2
@@ -95,7 +95,7 @@ TEST(TopologyBuilder, ASwitchMayBeCabledToItself) {
   EXPECT_TRUE(topology.source_findings().empty());
 }
 
-TEST(TopologyBuilder, WhereTheEndsDifferTheSlowerCounts) {
+TEST(TopologyBuilder, TheSlowerSpeedIsUsedIfTheEndsDiffer) {
   TwoSwitches t;
   t.builder.declare_peer({t.a, 1}, {t.b, 1}, infiniband_link(4, LinkSpeed::ndr));
   t.builder.declare_peer({t.b, 1}, {t.a, 1}, infiniband_link(4, LinkSpeed::hdr));
@@ -104,7 +104,7 @@ TEST(TopologyBuilder, WhereTheEndsDifferTheSlowerCounts) {
   EXPECT_EQ(topology.rate(LinkId(0)), from_gbps(200));
 }
 
-TEST(TopologyBuilder, AnEndThatDoesNotKnowContradictsNobody) {
+TEST(TopologyBuilder, AnEndWithoutARateContradictsNoOther) {
   for (const bool swapped : {false, true}) {
     TwoSwitches t;
     LinkSpec unknown;
@@ -152,7 +152,7 @@ TEST(TopologyBuilder, NicsOfOtherHostsAreLeftOutAndRepeatsIgnored) {
   EXPECT_EQ(topology->host(topology->nics(GpuId(0)).front()), topology->find_host("a"));
 }
 
-TEST(TopologyBuilder, SwitchesWithoutASubnetTakeThatOfTheirNeighbours) {
+TEST(TopologyBuilder, SwitchesWithoutASubnetGetThatOfTheirNeighbours) {
   SmallFabric fabric;
   const SubnetId compute = fabric.builder.subnet("compute", SubnetKind::compute);
   const SwitchDraft named =
@@ -167,7 +167,7 @@ TEST(TopologyBuilder, SwitchesWithoutASubnetTakeThatOfTheirNeighbours) {
   EXPECT_EQ(subnet("far"), "default");
 }
 
-TEST(TopologyBuilder, ASubnetsKindMayComeLater) {
+TEST(TopologyBuilder, TheKindOfASubnetMayBeGivenLater) {
   TopologyBuilder builder;
   builder.add_switch({.guid = Guid(1), .name = "s", .ports = 1, .subnet = builder.subnet("x")});
   builder.subnet("x", SubnetKind::storage);
@@ -219,7 +219,7 @@ TEST(TopologyBuilder, IdsFollowNamesAndGuidsNotTheOrderOfReading) {
   }
 }
 
-TEST(TopologyBuilder, RefusesWhatIsOverALimitAndNothing) {
+TEST(TopologyBuilder, RefusesFabricsOverALimitAndEmptyOnes) {
   {
     TopologyBuilder builder;
     EXPECT_EQ(std::move(builder).build().error().code, "fabric.empty");
@@ -251,7 +251,7 @@ TEST(TopologyBuilder, FindingsAreBounded) {
   EXPECT_EQ(topology.source_findings().back().code, "tooManyFindings");
 }
 
-// Anything goes in; what comes out is consistent.
+// Random input always gives a consistent topology.
 TEST(TopologyBuilder, RandomClaimsGiveAConsistentTopology) {
   for (unsigned seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(seed);

@@ -53,16 +53,16 @@ TEST(Topology, HostsAdaptersSwitchesAreFoundByNameAndGuid) {
   }
 }
 
-TEST(Topology, WhatIsNotThereIsNotFound) {
+TEST(Topology, LookupsOfUnknownNamesFindNothing) {
   const auto topology = made("demo-nvl72", {});
   EXPECT_FALSE(topology.find_host("").valid());
-  EXPECT_FALSE(topology.find_host("nobody").valid());
-  EXPECT_FALSE(topology.find_switch("nobody").valid());
+  EXPECT_FALSE(topology.find_host("unknown").valid());
+  EXPECT_FALSE(topology.find_switch("unknown").valid());
   EXPECT_FALSE(topology.find_switch(Guid()).valid());
   EXPECT_FALSE(topology.find_hca(Guid(1)).valid());
   for (const std::string text :
        {"", "/", "/1", "gb-node-001", "gb-node-001/gpu4", "gb-node-001/gpu-1", "gb-node-001/gpu", "gb-nvl72-1/0",
-        "gb-nvl72-1/73", "gb-nvl72-1/x", "nobody/1", "0252570100000010/0", "0252570100000010/65",
+        "gb-nvl72-1/73", "gb-nvl72-1/x", "unknown/1", "0252570100000010/0", "0252570100000010/65",
         "0252570100000010/4294967297", "ffffffffffffffff/1"}) {
     EXPECT_FALSE(topology.find_port(text).valid()) << text;
   }
@@ -98,7 +98,7 @@ TEST(Topology, PortsKnowTheirOwnersNumbersAndSubnets) {
             topology.all_ports().size());
 }
 
-TEST(Topology, ANameOrAGuidThatLooksLikeTheOtherIsToldApart) {
+TEST(Topology, DistinguishesNamesThatLookLikeGuids) {
   TopologyBuilder builder;
   const SwitchDraft a = builder.add_switch({.guid = Guid(0xbeef), .name = "000000000000cafe", .ports = 1});
   const SwitchDraft b = builder.add_switch({.guid = Guid(0xcafe), .name = "beef", .ports = 1});
@@ -109,7 +109,7 @@ TEST(Topology, ANameOrAGuidThatLooksLikeTheOtherIsToldApart) {
   EXPECT_EQ(topology->find_link(topology->link_text(LinkId(0))), LinkId(0));
 }
 
-TEST(Topology, WithoutGuidsPortsAreCalledByNames) {
+TEST(Topology, PortsWithoutGuidsAreNamedByDevice) {
   TopologyBuilder builder;
   const SwitchDraft sw = builder.add_switch({.name = "tor/1", .ports = 3});
   unsigned port = 0;
@@ -128,7 +128,7 @@ TEST(Topology, WithoutGuidsPortsAreCalledByNames) {
   for (const auto link : topology->links()) EXPECT_EQ(topology->find_link(topology->link_text(link)), link);
 }
 
-TEST(Topology, AnEmptyOneAnswersEverything) {
+TEST(Topology, AnEmptyTopologyAnswersAllQueries) {
   const auto topology = empty_topology();
   EXPECT_TRUE(topology.hosts().empty());
   EXPECT_TRUE(topology.all_ports().empty());
@@ -147,7 +147,7 @@ TEST(Tiers, AreTheDistanceToTheNearestSwitchWithHosts) {
   fabric.join("spine-1", "core");
   fabric.join("core", "attic");
   fabric.sw("boxed");
-  // An aggregation node is no host.
+  // An aggregation node is not a host.
   const HcaDraft node = fabric.builder.add_hca({.guid = Guid(0x99), .kind = HcaKind::aggregation});
   fabric.builder.connect({fabric.sw("attic"), fabric.next_port("attic")}, {node, 1},
                          infiniband_link(4, LinkSpeed::ndr));
@@ -178,7 +178,7 @@ TEST(Link, SpeedsAndKindsAreReadAsTheyAreWritten) {
   EXPECT_EQ(parse_link_kind("token ring"), std::nullopt);
 }
 
-TEST(StringPool, KeepsEqualNamesOnceAndGoesOnFromAPool) {
+TEST(StringPool, KeepsEqualNamesOnceAndContinuesAPool) {
   StringInterner interner;
   EXPECT_EQ(interner.intern(""), 0U);
   const NameRef a = interner.intern("a");
