@@ -1,11 +1,11 @@
-// Weights by which a port serves its lanes in turn, and what they promise.
+// VL arbitration tables: the weights by which a port serves its lanes, and the share and delay that they promise. Pure.
 //
-// All lanes stand in one table (the low-priority one; the high-priority one stays empty): with both, the low table gets
-// one packet after each HighLimit x 4 KiB, however small that packet is, so that nothing could be promised to it. In
-// one weighted round robin lane i gets w_i / sum(w) of a link that is full, less one packet per visit, and waits at
+// All lanes are in the low-priority table, and the high-priority table is empty: with both, the low table is served one
+// packet after each HighLimit x 4 KiB, however small that packet is, so that nothing could be promised to it. In
+// weighted round robin, lane i gets w_i / sum(w) of a full link, less one packet per visit, and waits at
 // most sum over j != i of (w_j x 64 bytes + MTU) (InfiniBand Architecture Specification 1.7, 7.6.9.2). Weights are
-// multiples of 64 units of 64 bytes, so that a 4 KiB packet is never cut from a turn; lanes that wait for latency stand
-// more than once, spread out, where the table has room.
+// multiples of a quantum of 64 units of 64 bytes, so that a 4 KiB packet always fits; latency-bound lanes are in
+// several entries, spread evenly, if the table has room.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,26 @@
 namespace railweave::fabric {
 
 inline constexpr unsigned kWeightUnitBytes = 64;
-inline constexpr unsigned kTurnUnits = 64;  // of a 4 KiB MTU
+inline constexpr unsigned kQuantumUnits = 64;  // one packet of a 4 KiB MTU
 
 struct LaneDemand {
   std::uint8_t vl = 0;
-  std::uint32_t least_permille = 0;  // of the link, to be reached
-  std::uint32_t wish_permille = 0;   // by which turns beyond that are dealt
+  std::uint32_t min_permille = 0;        // of the link, to be guaranteed
+  std::uint32_t requested_permille = 0;  // of the link; quanta beyond the guaranteed ones approximate it
   bool latency = false;
 };
 
-// Turns (of kTurnUnits) per lane, each at least 1, in sum at most 3 x entries, as few as reach every least share.
-// Errors: impossible "qos.tableTooSmall", with the arithmetic.
-Result<std::vector<unsigned>> deal_turns(std::span<const LaneDemand> lanes, std::size_t entries);
+// Quanta (of kQuantumUnits) per lane: at least 1 each, at most 3 x entries in total, few enough for short waits, and
+// every minimum share guaranteed. Errors: impossible "qos.overReserved", "qos.tableTooSmall", with the arithmetic.
+Result<std::vector<unsigned>> assign_quanta(std::span<const LaneDemand> lanes, std::size_t entries);
 
-// The table: turns cut into entries of 64, 128 or 192 and spread, latency lanes into as many entries as there are left.
-VlArbitration arbitration_of(std::span<const LaneDemand> lanes, std::span<const unsigned> turns, std::size_t entries);
+// The table: quanta divided into entries of weight 64, 128 or 192, spread evenly; free entries go to latency lanes
+// first.
+VlArbitration arbitration_of(std::span<const LaneDemand> lanes, std::span<const unsigned> quanta, std::size_t entries);
 
-// What the table promises a lane of a full link, in permille, rounded down.
+// The share of a full link that the table promises to a lane, in permille, rounded down.
 std::uint32_t promised_permille(const VlArbitration& table, std::uint8_t vl);
-// The longest that a lane that has something to send waits for its turn, in bytes of others: of its widest gap.
+// The longest wait of a lane with packets to send, in bytes sent by other lanes: its widest gap in the table.
 std::uint64_t longest_wait_bytes(const VlArbitration& table, std::uint8_t vl, unsigned mtu_bytes = 4096);
 
 }  // namespace railweave::fabric

@@ -12,8 +12,8 @@ namespace {
 constexpr std::uint16_t kDefaultKey = 0x7fff, kFull = 0x8000;
 
 std::string product(std::size_t classes, unsigned by, std::string_view what) {
-  return std::to_string(classes) + " classes x " + std::to_string(by) + " " + std::string(what) + " = " +
-         std::to_string(classes * by);
+  return std::to_string(classes) + " classes x " + std::to_string(by) + " " + std::string(what) +
+         " for the routing = " + std::to_string(classes * by) + " " + std::string(what);
 }
 
 bool is_planned(const InfinibandPlanInput& input, SwitchId sw) {
@@ -34,22 +34,22 @@ Result<void> check_lanes(const InfinibandPlanInput& input, InfinibandPlan& plan)
   }
   const unsigned lanes = plan.classes * plan.routing_lanes;
   if (lanes > input.data_lanes) {
-    return fail(ErrorKind::impossible, "qos.lanesDoNotSuffice",
-                product(plan.classes, plan.routing_lanes, "lanes that the routing needs") + ", the ports have " +
-                    std::to_string(input.data_lanes),
-                {}, "at most " + std::to_string(input.data_lanes / plan.routing_lanes) + " classes fit");
+    return fail(
+        ErrorKind::impossible, "qos.lanesDoNotSuffice",
+        product(plan.classes, plan.routing_lanes, "lanes") + ", but the ports have " + std::to_string(input.data_lanes),
+        {}, "use at most " + std::to_string(input.data_lanes / plan.routing_lanes) + " classes");
   }
   const unsigned levels = plan.classes * plan.routing_levels;
   if (levels > kMaxServiceLevels) {
     return fail(ErrorKind::impossible, "qos.levelsDoNotSuffice",
-                product(plan.classes, plan.routing_levels, "levels that the routing needs") + ", there are " +
+                product(plan.classes, plan.routing_levels, "service levels") + ", but there are " +
                     std::to_string(kMaxServiceLevels),
-                {}, "at most " + std::to_string(kMaxServiceLevels / plan.routing_levels) + " classes fit");
+                {}, "use at most " + std::to_string(kMaxServiceLevels / plan.routing_levels) + " classes");
   }
   return {};
 }
 
-// The routing lane of every routing level out of an arc; an error where it depends on the arc a packet came by.
+// The routing lane of every routing level for packets that leave by an arc. Errors: it depends on the ingress arc too.
 Result<std::vector<unsigned>> lanes_out(const PlaneLanes& lanes, std::uint8_t out_class, unsigned levels) {
   std::vector<unsigned> out;
   for (unsigned level = 0; level < levels; ++level) {
@@ -64,8 +64,9 @@ Result<std::vector<unsigned>> lanes_out(const PlaneLanes& lanes, std::uint8_t ou
     for (std::size_t in = 1; in < lanes.classes; ++in) {
       if (lane_from(in) != lane_from(0)) {
         return fail(ErrorKind::impossible, "qos.lanesDependOnInput",
-                    "the routing's lanes depend on the port by which a packet enters a switch, port tables here do not",
-                    {}, "let OpenSM's own engine for this topology set SL to VL");
+                    "the lanes of the routing depend on the ingress port of a switch, which these port tables cannot "
+                    "express",
+                    {}, "let OpenSM's own engine for this topology set the SL-to-VL tables");
       }
     }
     out.push_back(lane_from(0));
@@ -79,32 +80,34 @@ class PortPlanner {
     std::uint64_t sum = 0;
     for (const QosClass& one : *input.classes) sum += one.share_permille;
     for (const QosClass& one : *input.classes)
-      wishes_.push_back(static_cast<std::uint32_t>(one.share_permille * 1000 / sum));
+      requested_permille_.push_back(static_cast<std::uint32_t>(one.share_permille * 1000 / sum));
   }
 
-  // Shares that admission keeps to, or what is reserved here where that is known.
+  // By the shares that admission respects, or by what is reserved on the link if there is a ledger.
   Result<VlArbitration> arbitration(DirectedLink link) {
-    std::vector<std::uint32_t> least;
-    for (std::uint8_t c = 0; c < plan_.classes; ++c) least.push_back(least_permille(link, c));
-    const auto known = tables_.find(least);
+    std::vector<std::uint32_t> min_shares;
+    for (std::uint8_t c = 0; c < plan_.classes; ++c) min_shares.push_back(min_permille(link, c));
+    const auto known = tables_.find(min_shares);
     if (known != tables_.end()) return known->second;
     std::vector<LaneDemand> demands;
     for (unsigned c = 0; c < plan_.classes; ++c) {
       for (unsigned lane = 0; lane < plan_.routing_lanes; ++lane) {
-        // Any of the class's lanes may carry all of it: each alone is given the class's share where that fits.
-        demands.push_back({plan_.lane(c, lane), least[c] / (plan_.routing_lanes == 1 ? 1 : plan_.routing_lanes),
-                           wishes_[c] / plan_.routing_lanes, (*input_.classes)[c].bound == ClassBound::latency});
+        // Each lane of the class gets an equal part of its share.
+        demands.push_back({plan_.lane(c, lane), min_shares[c] / (plan_.routing_lanes == 1 ? 1 : plan_.routing_lanes),
+                           requested_permille_[c] / plan_.routing_lanes,
+                           (*input_.classes)[c].bound == ClassBound::latency});
       }
     }
-    const auto turns = deal_turns(demands, input_.arbitration_entries);
-    if (!turns) return std::unexpected(turns.error());
-    return tables_.emplace(std::move(least), arbitration_of(demands, *turns, input_.arbitration_entries)).first->second;
+    const auto quanta = assign_quanta(demands, input_.arbitration_entries);
+    if (!quanta) return std::unexpected(quanta.error());
+    return tables_.emplace(std::move(min_shares), arbitration_of(demands, *quanta, input_.arbitration_entries))
+        .first->second;
   }
 
  private:
-  [[nodiscard]] std::uint32_t least_permille(DirectedLink link, std::uint8_t c) const {
+  [[nodiscard]] std::uint32_t min_permille(DirectedLink link, std::uint8_t c) const {
     if (input_.ledger == nullptr) {
-      return (*input_.classes)[c].share_permille * 950U / 1000U;  // as CapacityRules: the rest is headroom
+      return (*input_.classes)[c].share_permille * 950U / 1000U;  // as in CapacityRules: the rest is headroom
     }
     const std::int64_t capacity = input_.ledger->capacity_mbps(link);
     if (capacity <= 0) return 0;
@@ -113,13 +116,13 @@ class PortPlanner {
 
   const InfinibandPlanInput& input_;
   const InfinibandPlan& plan_;
-  std::vector<std::uint32_t> wishes_;
+  std::vector<std::uint32_t> requested_permille_;
   std::map<std::vector<std::uint32_t>, VlArbitration> tables_;
 };
 
 std::array<std::uint8_t, 16> level_map(const InfinibandPlan& plan, const std::vector<unsigned>& lanes) {
   std::array<std::uint8_t, 16> map;
-  map.fill(15);  // levels that nobody uses drop
+  map.fill(15);  // packets of unused levels are dropped
   for (unsigned c = 0; c < plan.classes; ++c) {
     for (unsigned level = 0; level < plan.routing_levels; ++level) {
       map[plan.service_level(c, level)] = plan.lane(c, lanes[level]);
@@ -139,7 +142,8 @@ Result<std::map<PortId, std::vector<std::uint16_t>>> partition_keys(const Infini
   for (const TenantPartition& tenant : input.tenants) {
     if (tenant.pkey > kDefaultKey || !used.insert(tenant.pkey).second) {
       return fail(ErrorKind::invalid, "qos.partitionKey",
-                  "PKey " + std::to_string(tenant.pkey) + " is no key of its own", tenant.tenant);
+                  "PKey " + std::to_string(tenant.pkey) + " is reserved or used by another tenant", tenant.tenant,
+                  "use an unused key from 1 to 0x7ffe");
     }
     for (const bool full : {true, false}) {
       for (const PortId port : full ? tenant.members : tenant.limited) {
@@ -147,7 +151,8 @@ Result<std::map<PortId, std::vector<std::uint16_t>>> partition_keys(const Infini
         if (at == keys.end()) continue;  // without a cable
         const auto other = static_cast<std::uint16_t>(tenant.pkey | (full ? 0 : kFull));
         if (std::ranges::find(at->second, other) != at->second.end()) {
-          return fail(ErrorKind::invalid, "qos.partitionMember", "a port is a full and a limited member",
+          return fail(ErrorKind::invalid, "qos.partitionMember",
+                      "port " + input.view.topology().port_text(port) + " is both a full and a limited member",
                       tenant.tenant);
         }
         at->second.push_back(static_cast<std::uint16_t>(tenant.pkey | (full ? kFull : 0)));
@@ -209,16 +214,16 @@ Result<InfinibandPlan> plan_infiniband(const InfinibandPlanInput& input) {
         plan.uniform && one.arbitration == plan.ports[0].arbitration && one.sl_to_vl == plan.ports[0].sl_to_vl;
   }
   if (plan.routing_lanes > 1) {
-    plan.not_as_asked.push_back("a class's share is divided over its " + std::to_string(plan.routing_lanes) +
-                                " routing lanes: traffic that uses one of them alone is promised that part only");
+    plan.not_as_asked.push_back("the share of a class is divided over its " + std::to_string(plan.routing_lanes) +
+                                " routing lanes: traffic on only one of them is promised only that part");
   }
   return plan;
 }
 
 Result<OpenSmPolicy> opensm_policy(const InfinibandPlanInput& input, const InfinibandPlan& plan) {
   if (!plan.uniform || plan.ports.empty()) {
-    return fail(ErrorKind::impossible, "qos.notUniform", "ports have tables of their own, OpenSM gives all the same",
-                {}, "plan by shares alone, without the ledger");
+    return fail(ErrorKind::impossible, "qos.notUniform", "ports have different tables, but OpenSM has one for all", {},
+                "plan by the shares of classes alone, without the ledger");
   }
   OpenSmPolicy policy;
   const PortTables& any = plan.ports[0];
@@ -226,7 +231,7 @@ Result<OpenSmPolicy> opensm_policy(const InfinibandPlanInput& input, const Infin
   while (lanes < plan.classes * plan.routing_lanes) lanes *= 2;
   policy.sharing.max_lanes = static_cast<std::uint8_t>(std::min(lanes, 15U));
   policy.sharing.high_limit = any.arbitration->high_limit.value_or(0);
-  policy.sharing.high = {{0, 0}};  // OpenSM has no empty table: an entry that is skipped
+  policy.sharing.high = {{0, 0}};  // OpenSM has no empty table; an entry of weight 0 is skipped
   for (const VlWeight entry : any.arbitration->low) policy.sharing.low.push_back({entry.vl, entry.weight});
   policy.sharing.lane_of_level = *any.sl_to_vl;
 
@@ -238,7 +243,7 @@ Result<OpenSmPolicy> opensm_policy(const InfinibandPlanInput& input, const Infin
   policy.partitions.push_back(std::move(everyone));
   policy.qos.levels.push_back({.name = "DEFAULT", .level = 0});
   for (std::size_t c = 0; c < input.classes->size(); ++c) {
-    // What asks for nothing gets the class with the last priority.
+    // Paths without a rule get the class with the last priority.
     if ((*input.classes)[c].priority >= (*input.classes)[policy.qos.default_level / plan.routing_levels].priority) {
       policy.qos.default_level = plan.service_level(static_cast<unsigned>(c), 0);
     }

@@ -1,9 +1,9 @@
-// QoS classes on an InfiniBand subnet: service levels and lanes, arbitration at every port, partitions, rate limits.
-// The same plan as tables for ports (fabric/drivers) and as OpenSM's files, which give all ports of a kind one table.
+// Compiles QoS classes for an InfiniBand subnet: service levels and lanes, arbitration at every port, partitions, rate
+// limits. The same plan as tables of each port, and as OpenSM's files, which have one table for all ports. Pure.
 //
-// Classes share lanes with the routing: an engine that needs R lanes to be free of deadlocks takes R per class, class c
-// and routing lane l on VL c x R + l, service level c x L + routing level. On 8 lanes that is 8 classes on a fat tree,
-// 4 on a dragonfly of two lanes, and so on; what does not fit is refused.
+// Classes share lanes with the routing: an engine that needs R lanes to be free of deadlocks needs R per class, class c
+// and routing lane l on VL c x R + l, service level c x L + routing level. With 8 lanes that is 8 classes on a fat
+// tree, 4 on a dragonfly with two lanes, and so on; classes that do not fit are refused.
 #pragma once
 
 #include <cstdint>
@@ -23,22 +23,22 @@ namespace railweave::fabric {
 
 struct TenantPartition {
   std::string tenant;             // as opensm::Partition::name
-  std::uint16_t pkey = 0;         // 1 to 0x7ffe, its own
+  std::uint16_t pkey = 0;         // 1 to 0x7ffe, unique
   std::vector<PortId> members;    // full
-  std::vector<PortId> limited;    // reach full members only: shared services
-  std::uint8_t qos_class = 0;     // of what asks the subnet's administration for a path
-  std::optional<RateMbps> limit;  // of such a path
+  std::vector<PortId> limited;    // members that reach full members only: shared services
+  std::uint8_t qos_class = 0;     // of path records that the subnet administrator returns
+  std::optional<RateMbps> limit;  // of these paths
   friend bool operator==(const TenantPartition&, const TenantPartition&) = default;
 };
 
 struct InfinibandPlanInput {
   const QosClasses* classes = nullptr;
-  SubnetId subnet;  // none: all of them
+  SubnetId subnet;  // none: all subnets
   FabricView view;
   RoutingScopePtr scope;
   const Lanes* lanes = nullptr;         // of the routing
-  const Ledger* ledger = nullptr;       // none: weights by the classes' shares alone, the same at every port
-  unsigned data_lanes = 8;              // of the port with fewest
+  const Ledger* ledger = nullptr;       // null: weights by the shares of the classes alone, the same at every port
+  unsigned data_lanes = 8;              // of the port with the fewest
   std::size_t arbitration_entries = 8;  // of a port's low-priority table
   std::vector<TenantPartition> tenants;
   std::vector<PortId> managers;  // full members of the default partition: where subnet managers run
@@ -48,8 +48,8 @@ struct InfinibandPlan {
   unsigned routing_lanes = 1, routing_levels = 1;
   unsigned classes = 0;
   bool uniform = true;                    // every port has the same arbitration
-  std::vector<PortTables> ports;          // of switches, then adapters; those with a cable
-  std::vector<std::string> not_as_asked;  // what the plan leaves out, for people
+  std::vector<PortTables> ports;          // of switches, then adapters; only ports with a cable
+  std::vector<std::string> not_as_asked;  // requirements that the plan does not meet, as sentences
 
   [[nodiscard]] std::uint8_t lane(unsigned qos_class, unsigned routing_lane) const {
     return static_cast<std::uint8_t>(qos_class * routing_lanes + routing_lane);
@@ -68,7 +68,7 @@ struct OpenSmPolicy {
   std::vector<opensm::Partition> partitions;
   opensm::QosPolicy qos;
 };
-// Errors: impossible "qos.notUniform", where ports differ: OpenSM knows one table for all.
+// Errors: impossible "qos.notUniform" if ports differ: OpenSM has one table for all.
 Result<OpenSmPolicy> opensm_policy(const InfinibandPlanInput& input, const InfinibandPlan& plan);
 
 }  // namespace railweave::fabric

@@ -5,7 +5,7 @@
 namespace railweave::fabric {
 
 QosClasses default_qos_classes() {
-  // 17 turns of 4 KiB in 8 entries (3, 1, 6, 4, 2 and 1) reach 95 % of these: switches with no more entries than that
+  // 17 quanta of 4 KiB in 8 entries (3, 1, 6, 4, 2 and 1) reach 95 % of these: switches with only 8 entries
   // are common.
   return {
       {"latency", 175, 0, ClassBound::latency, true, 46},      {"management", 50, 1, ClassBound::latency, false, 48},
@@ -19,7 +19,7 @@ Result<void> check_qos_classes(const QosClasses& classes) {
     return fail(ErrorKind::invalid, "qos.invalid", std::move(message), "/classes/" + std::to_string(at));
   };
   if (classes.empty() || classes.size() > 15) {
-    return fail(ErrorKind::invalid, "qos.invalid", "there are 1 to 15 classes", "/classes");
+    return fail(ErrorKind::invalid, "qos.invalid", "there must be 1 to 15 classes", "/classes");
   }
   std::set<std::string> names;
   std::set<unsigned> dscps;
@@ -29,16 +29,17 @@ Result<void> check_qos_classes(const QosClasses& classes) {
     if (one.name.empty() || one.name.size() > 31 ||
         one.name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") !=
             std::string::npos) {
-      return refuse("a class's name is 1 to 31 letters, digits, '-', '_' and '.'", i);
+      return refuse("the name of a class must be 1 to 31 letters, digits, '-', '_' and '.'", i);
     }
-    if (!names.insert(one.name).second) return refuse("two classes are called " + one.name, i);
-    if (one.share_permille == 0) return refuse(one.name + " would get nothing", i);
-    if (one.dscp > 63) return refuse("a DSCP is at most 63", i);
+    if (!names.insert(one.name).second) return refuse("two classes have the name " + one.name, i);
+    if (one.share_permille == 0) return refuse("the share of " + one.name + " must be at least 1 permille", i);
+    if (one.dscp > 63) return refuse("the DSCP of " + one.name + " must be at most 63", i);
     if (!dscps.insert(one.dscp).second) return refuse("two classes have DSCP " + std::to_string(one.dscp), i);
     sum += one.share_permille;
   }
   if (sum > 1000) {
-    return fail(ErrorKind::invalid, "qos.invalid", "the shares sum to " + std::to_string(sum) + " of 1000", "/classes");
+    return fail(ErrorKind::invalid, "qos.invalid", "the shares sum to " + std::to_string(sum) + " of 1000 permille",
+                "/classes");
   }
   return {};
 }

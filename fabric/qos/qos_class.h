@@ -1,5 +1,5 @@
-// Classes of traffic and what each is due of every link. Plain values; what they become on a subnet is in
-// infiniband_plan.h and ethernet_plan.h.
+// Classes of traffic and the guaranteed share of each on every link. Plain values; infiniband_plan.h compiles them for
+// a subnet.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,25 @@
 
 namespace railweave::fabric {
 
-enum class ClassBound : std::uint8_t { latency, bandwidth };  // what its traffic waits for
+enum class ClassBound : std::uint8_t { latency, bandwidth };  // what limits the progress of its traffic
 
 struct QosClass {
-  std::string name;                  // "all-reduce"; as services and files write it
-  std::uint32_t share_permille = 0;  // of each link, guaranteed; those of all classes sum to 1000 at most
-  std::uint8_t priority = 0;         // 0 first: the order in which spare turns are given, and lanes and queues numbered
+  std::string name;                  // "all-reduce", in messages and files
+  std::uint32_t share_permille = 0;  // of each link, guaranteed; at most 1000 over all classes
+  std::uint8_t priority = 0;         // 0 is first: the order of spare capacity and of the numbers of lanes and queues
   ClassBound bound = ClassBound::bandwidth;
   bool lossless = true;   // InfiniBand always is; Ethernet by PFC
-  std::uint8_t dscp = 0;  // on Ethernet, 0 to 63, its own
+  std::uint8_t dscp = 0;  // on Ethernet, 0 to 63, unique
 };
 
-// Class numbers are places in this list.
+// The number of a class is its index in this list.
 using QosClasses = std::vector<QosClass>;
 
 // Latency (tensor and pipeline groups), all-reduce (data-parallel bulk), all-to-all (experts), storage, management, and
-// best-effort for what nobody reserved for.
+// best-effort for traffic without a reservation.
 QosClasses default_qos_classes();
 
-// 1 to 15 classes; names and DSCPs of their own, shares of at least 1 and at most 1000 in all.
+// Errors: not 1 to 15 classes, a name or DSCP used twice, a share of 0, or shares of more than 1000 permille in total.
 Result<void> check_qos_classes(const QosClasses& classes);
 
 CapacityRules capacity_rules(const QosClasses& classes, std::uint32_t usable_permille = 950);

@@ -179,7 +179,7 @@ VlArbitration table_of(const QosClasses& classes, std::size_t entries) {
     demands.push_back({static_cast<std::uint8_t>(c), classes[c].share_permille * 95 / 100, classes[c].share_permille,
                        classes[c].bound == ClassBound::latency});
   }
-  return arbitration_of(demands, deal_turns(demands, entries).value(), entries);
+  return arbitration_of(demands, assign_quanta(demands, entries).value(), entries);
 }
 
 TEST(Packets, EveryLaneOfAFullPortGetsItsShareAndWaitsNoLongerThanPromised) {

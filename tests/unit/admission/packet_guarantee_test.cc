@@ -19,7 +19,7 @@ std::vector<testing::LaneTurn> planned_turns(const QosClasses& classes, std::siz
     demands.push_back({static_cast<std::uint8_t>(c), classes[c].share_permille * 95 / 100, classes[c].share_permille,
                        classes[c].bound == ClassBound::latency});
   }
-  const VlArbitration table = arbitration_of(demands, deal_turns(demands, entries).value(), entries);
+  const VlArbitration table = arbitration_of(demands, assign_quanta(demands, entries).value(), entries);
   std::vector<testing::LaneTurn> turns;
   for (const VlWeight entry : table.low) turns.push_back({entry.vl, entry.weight});
   return turns;

@@ -194,7 +194,7 @@ TEST_F(LabFlows, PlansClassesForEveryKindOfDevice) {
   EXPECT_EQ(parse_json(qos({"--host", host(3), "-o", "json"}).out).value_or(Json())["ports"].size(), 1U);
   const Finished few = qos({"--lanes", "4"});
   EXPECT_EQ(few.exit_code, 7);
-  EXPECT_THAT(few.err, HasSubstr("6 classes x 1 lanes that the routing needs = 6"));
+  EXPECT_THAT(few.err, HasSubstr("6 classes x 1 lanes for the routing = 6 lanes"));
 
   EXPECT_THAT(qos({"--to", "opensm"}).out,
               AllOf(HasSubstr("### opensm.conf"), HasSubstr("### partitions.conf"), HasSubstr("### qos-policy.conf")));

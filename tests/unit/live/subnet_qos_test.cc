@@ -229,7 +229,7 @@ TEST_F(SubnetQosTest, LanesThatDoNotSufficeAreAnAlarmAndForwardingGoesOn) {
   EXPECT_EQ(alarms("qos.impossible"), 1U);
   ASSERT_TRUE(status()->qos);
   EXPECT_EQ(status()->qos->classes, 0U);
-  EXPECT_NE(status()->qos->problem.find("6 classes x 1 lanes that the routing needs = 6, the ports have 4"),
+  EXPECT_NE(status()->qos->problem.find("6 classes x 1 lanes for the routing = 6 lanes, but the ports have 4"),
             std::string::npos)
       << status()->qos->problem;
   EXPECT_TRUE(switches_->table_writes().empty());

@@ -1,4 +1,4 @@
-// config_db as SONiC's own templates name things, and commands for tc and dcb.
+// config_db with the names that SONiC's own templates use, and commands for tc and dcb.
 #include <filesystem>
 #include <fstream>
 
@@ -25,7 +25,7 @@ SonicQos some() {
           .other_class = 0};
 }
 
-TEST(SonicQos, NamesTablesAndFieldsAsSonicDoes) {
+TEST(SonicQos, NamesTablesAndFieldsLikeSonic) {
   const auto text = write_sonic_qos(some());
   ASSERT_TRUE(text);
   const Json ours = Json::parse(*text);
@@ -51,7 +51,7 @@ TEST(SonicQos, NamesTablesAndFieldsAsSonicDoes) {
   }
 }
 
-TEST(SonicQos, RefusesWhatTheModelsRefuse) {
+TEST(SonicQos, RefusesValuesThatTheModelsRefuse) {
   const auto refused = [](auto change) {
     SonicQos qos = some();
     change(qos);
@@ -65,7 +65,7 @@ TEST(SonicQos, RefusesWhatTheModelsRefuse) {
   EXPECT_TRUE(refused([](SonicQos& q) { q.ports.push_back("eth0"); }));
 }
 
-TEST(TcCommands, RefuseWhatTcWouldMisread) {
+TEST(TcCommands, RefuseValuesThatTcWouldMisread) {
   using namespace linux_tc;  // NOLINT
   EXPECT_EQ(htb_commands("eth0", RateMbps(100), {{"a", 26, RateMbps(40), {}}, {"b", 0, RateMbps(60), {}}})->size(), 5U);
   EXPECT_FALSE(htb_commands("eth0; rm", RateMbps(100), {{"a", 0, RateMbps(40), {}}}));

@@ -1,4 +1,4 @@
-// Plans of classes on InfiniBand: promises kept by the tables, the same tables directly and through OpenSM, refusals.
+// Plans of classes on InfiniBand: tables that keep the promises, equal tables written directly and by OpenSM, refusals.
 #include "fabric/qos/infiniband_plan.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ TEST(InfinibandPlan, IsTheSameThroughOpenSmAndDirectly) {
     }
     EXPECT_EQ(policy->sharing.lane_of_level, *port.sl_to_vl);
   }
-  // Every adapter's keys by the plan are its memberships by the partitions.
+  // The partition keys of every adapter in the plan are its memberships in the partitions.
   const Topology& t = f.fabric.view.topology();
   for (const PortTables& port : plan->ports) {
     const HcaId hca = t.find_hca(port.port.device);
@@ -89,7 +89,7 @@ TEST(InfinibandPlan, IsTheSameThroughOpenSmAndDirectly) {
   EXPECT_TRUE(opensm::write_qos_policy(policy->qos)) << opensm::write_qos_policy(policy->qos).error().text();
 }
 
-TEST(InfinibandPlan, WeighsEachPortByWhatIsReservedThere) {
+TEST(InfinibandPlan, WeighsEachPortByItsReservations) {
   const Fixture f;
   Ledger ledger(whole_capacities_mbps(f.fabric.view), capacity_rules(f.classes));
   auto one = std::make_shared<Reservation>();
@@ -110,14 +110,14 @@ TEST(InfinibandPlan, WeighsEachPortByWhatIsReservedThere) {
   }
 }
 
-TEST(InfinibandPlan, RefusesWithTheArithmeticWhatLanesDoNotHold) {
+TEST(InfinibandPlan, RefusesClassesThatDoNotFitTheLanesWithTheArithmetic) {
   const Fixture f;
   InfinibandPlanInput input = f.input();
   input.data_lanes = 4;
   const auto plan = plan_infiniband(input);
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().code, "qos.lanesDoNotSuffice");
-  EXPECT_EQ(plan.error().message, "6 classes x 1 lanes that the routing needs = 6, the ports have 4");
+  EXPECT_EQ(plan.error().message, "6 classes x 1 lanes for the routing = 6 lanes, but the ports have 4");
   const auto torus = testing::route_view(FabricView(std::make_shared<const Topology>(generate("torus", {}).value())));
   InfinibandPlanInput on_torus = f.input();
   on_torus.view = torus.view;
@@ -126,9 +126,9 @@ TEST(InfinibandPlan, RefusesWithTheArithmeticWhatLanesDoNotHold) {
   const auto refused = plan_infiniband(on_torus);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, "qos.lanesDoNotSuffice");
-  EXPECT_EQ(refused.error().hint, "at most " + std::to_string(8 / torus.routing.lanes.used()) + " classes fit");
+  EXPECT_EQ(refused.error().hint, "use at most " + std::to_string(8 / torus.routing.lanes.used()) + " classes");
   const LaneDemand crowded[] = {{0, 400, 400}, {1, 395, 400}, {2, 190, 190}, {3, 5, 5}};
-  EXPECT_EQ(deal_turns(crowded, 4).error().code, "qos.tableTooSmall");
+  EXPECT_EQ(assign_quanta(crowded, 4).error().code, "qos.tableTooSmall");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Rules of SONiC's YANG models: real configurations pass, each of them broken in one place fails with that place's
-// name, and what we write passes.
+// Rules of SONiC's YANG models: real configurations pass, each of them broken in one place fails with the name of that
+// place, and generated configurations pass.
 #include "fabric/formats/sonic/sonic_rules.h"
 
 #include <filesystem>
@@ -104,14 +104,14 @@ SonicQos with_buffers() {
   return qos;
 }
 
-TEST(SonicRules, WhatWeWritePasses) {
+TEST(SonicRules, GeneratedConfigurationsPass) {
   const Json config = ours(with_buffers());
   for (const auto& one : problems(config)) ADD_FAILURE() << one.entry << ": " << one.message;
   EXPECT_EQ(config["BUFFER_PG"]["Ethernet8|3-4"]["profile"], "pg_lossless_100000_300m_profile");
   EXPECT_EQ(config["BUFFER_PG"]["Ethernet0|0"]["profile"], "ingress_lossy_profile");
   EXPECT_EQ(config["BUFFER_QUEUE"]["Ethernet0|3-4"]["profile"], "egress_lossless_profile");
   EXPECT_EQ(config["BUFFER_PROFILE"].size(), 5U);
-  // What is shared and all headroom are the memory.
+  // The shared memory and all headroom together are the whole memory.
   const auto number = [](const Json& text) { return std::stoull(text.get<std::string>()); };
   const auto size = [&](const char* profile) { return number(config["BUFFER_PROFILE"][profile]["size"]); };
   EXPECT_EQ(number(config["BUFFER_POOL"]["ingress_lossless_pool"]["size"]) +
