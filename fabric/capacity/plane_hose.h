@@ -31,7 +31,7 @@ class PlaneHose {
  public:
   using NextHop = EgressMap::NextHop;
   static constexpr std::uint32_t kNone = EgressMap::kNone;
-  static constexpr unsigned kMaxHops = 512;  // packets that are still on their way then are in a loop
+  static constexpr unsigned kMaxHops = 512;  // packets that have not arrived after these hops are in a loop
 
   // Borrows both.
   PlaneHose(const ForwardingTables& tables, const EgressMap& egress);

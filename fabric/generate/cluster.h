@@ -35,8 +35,7 @@ struct HostsSpec {
 
 struct ClusterSpec {
   HostsSpec hosts;
-  std::uint32_t planes =
-      1;  // the adapters of a host are spread evenly over this many networks, each a subnet of its own
+  std::uint32_t planes = 1;  // networks, each a subnet, over which the adapters of a host are spread evenly
   LinkSpec host_link = infiniband_link(4, LinkSpeed::ndr);
   LinkSpec switch_link = infiniband_link(4, LinkSpeed::ndr);
   std::uint32_t storage_servers = 0;  // with one adapter each, and one more per host, on a subnet called "storage"

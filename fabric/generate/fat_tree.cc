@@ -32,7 +32,8 @@ Result<void> generate_fat_tree(FatTreeSpec spec, TopologyBuilder& builder) {
   HostsSpec& hosts = spec.cluster.hosts;
   const std::uint64_t whole_tree = spec.arity > 0 ? apply_arity(spec.arity, spec.clos) : 0;
   if (spec.arity > 0 && whole_tree == 0) {
-    return impossible("no " + std::to_string(spec.arity) + "-ary tree of " + std::to_string(spec.clos.tiers) + " tiers",
+    return impossible("a " + std::to_string(spec.arity) + "-ary tree of " + std::to_string(spec.clos.tiers) +
+                          " tiers is not supported",
                       "arity 1 to 512 and 1 to 3 tiers are possible");
   }
   const auto ports = leaf_ports(spec.clos);

@@ -93,7 +93,7 @@ void CounterHistory::rate(State& state, const PortCounts& counts, std::int64_t a
   if (counts.wait_known && before.wait_known) {
     const Difference ticks = sticking_difference(before.transmit_wait, counts.transmit_wait);
     rates.reset = rates.reset || ticks.reset;
-    rates.saturated = rates.saturated || counts.transmit_wait == PortCounts::kHighestWait;
+    rates.saturated = rates.saturated || counts.transmit_wait == PortCounts::kMaxWaitTicks;
     rates.wait_fraction = share(static_cast<double>(ticks.count) * options_.wait_tick_bytes, capacity * seconds);
   }
   for (std::size_t i = 0; i < kErrorCounters; ++i) {

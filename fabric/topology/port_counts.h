@@ -26,7 +26,7 @@ constexpr std::uint32_t highest(ErrorCounter counter) {
 struct PortCounts {
   static constexpr std::uint64_t kNarrowBytes = 0xffffffffULL * 4;  // where 32-bit data counters stop
   static constexpr std::uint64_t kNarrowPackets = 0xffffffffULL;
-  static constexpr std::uint32_t kHighestWait = 0xffffffffU;
+  static constexpr std::uint32_t kMaxWaitTicks = 0xffffffffU;
 
   std::uint64_t transmit_bytes = 0, receive_bytes = 0, transmit_packets = 0, receive_packets = 0;
   bool wide = true;                 // traffic counters of 64 bits, which wrap; else of 32, which stop at their maximum

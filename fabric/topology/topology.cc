@@ -19,14 +19,14 @@ std::optional<unsigned> parse_count(std::string_view text) {
 
 unsigned Topology::tier_count() const {
   unsigned count = 0;
-  for (const auto tier : switch_tier_) {
+  for (const auto tier : switch_.tier) {
     if (tier != kNoTier) count = std::max(count, tier + 1U);
   }
   return count;
 }
 
 PortOwner Topology::owner(PortId port) const {
-  const std::uint32_t index = port_owner_[port.index()];
+  const std::uint32_t index = port_.owner[port.index()];
   if (port.index() < hca_ports_begin()) return {DeviceKind::network_switch, index};
   if (port.index() < gpu_ports_begin()) return {DeviceKind::hca, index};
   if (port.index() < domain_ports_begin()) return {DeviceKind::gpu, index};
@@ -38,16 +38,16 @@ unsigned Topology::number(PortId port) const {
   const Offsets* first = nullptr;
   switch (device.kind) {
     case DeviceKind::network_switch:
-      first = &switch_first_port_;
+      first = &switch_.first_port;
       break;
     case DeviceKind::hca:
-      first = &hca_first_port_;
+      first = &hca_.first_port;
       break;
     case DeviceKind::gpu:
-      first = &gpu_first_port_;
+      first = &gpu_.first_port;
       break;
     case DeviceKind::nvlink_domain:
-      first = &domain_first_port_;
+      first = &domain_.first_port;
       break;
   }
   return static_cast<unsigned>(port.index() - (*first)[device.index] + 1);
@@ -63,7 +63,7 @@ SubnetId Topology::subnet(PortId port) const {
 
 LinkSpec Topology::spec(LinkId link) const {
   const std::size_t i = link.index();
-  return {link_kind_[i], link_speed_[i], link_width_[i], RateMbps(link_rate_mbps_[i]), link_cable_length_m_[i]};
+  return {link_.kind[i], link_.speed[i], link_.width[i], RateMbps(link_.rate_mbps[i]), link_.cable_length_m[i]};
 }
 
 HostId Topology::find_host(std::string_view name_wanted) const {
@@ -81,9 +81,9 @@ SwitchId Topology::find_switch(std::string_view name_wanted) const {
 
 SwitchId Topology::find_switch(Guid guid_wanted) const {  // switches are in GUID order
   if (!guid_wanted.known()) return {};
-  const auto found = std::ranges::lower_bound(switch_guid_, guid_wanted);
-  return found != switch_guid_.end() && *found == guid_wanted
-             ? SwitchId(static_cast<std::size_t>(found - switch_guid_.begin()))
+  const auto found = std::ranges::lower_bound(switch_.guid, guid_wanted);
+  return found != switch_.guid.end() && *found == guid_wanted
+             ? SwitchId(static_cast<std::size_t>(found - switch_.guid.begin()))
              : SwitchId();
 }
 
@@ -107,9 +107,9 @@ HcaId Topology::find_host_hca(std::string_view text_wanted) const {
 
 NvlinkDomainId Topology::find_domain(std::string_view name_wanted) const {  // domains are in natural order
   const auto found =
-      std::ranges::lower_bound(domain_name_, name_wanted, NaturalLess{}, [&](NameRef ref) { return names_[ref]; });
-  return found != domain_name_.end() && names_[*found] == name_wanted
-             ? NvlinkDomainId(static_cast<std::size_t>(found - domain_name_.begin()))
+      std::ranges::lower_bound(domain_.name, name_wanted, NaturalLess{}, [&](NameRef ref) { return names_[ref]; });
+  return found != domain_.name.end() && names_[*found] == name_wanted
+             ? NvlinkDomainId(static_cast<std::size_t>(found - domain_.name.begin()))
              : NvlinkDomainId();
 }
 
@@ -129,7 +129,7 @@ PortId Topology::find_port(std::string_view text_wanted) const {
     return range.empty() ? PortId() : range.front();
   }
   const auto nth = [&](IdRange<PortId> range) { return *n >= 1 && *n <= range.size() ? range[*n - 1] : PortId(); };
-  // What is written as port_text() writes a GUID is one, even where a switch has such a name.
+  // Text in the form of a GUID in port_text() is a GUID, even if a switch has such a name.
   const auto guid_wanted = parse_guid(device_wanted);
   const bool certainly_guid = guid_wanted && device_wanted.size() == 16;
   if (const SwitchId sw = certainly_guid ? find_switch(*guid_wanted) : SwitchId()) return nth(ports(sw));
@@ -142,7 +142,7 @@ PortId Topology::find_port(std::string_view text_wanted) const {
 }
 
 LinkId Topology::find_link(std::string_view text_wanted) const {
-  // "--" may occur within a name, so try every place it stands.
+  // "--" may occur within a name, so every occurrence is tried.
   for (auto at = text_wanted.find("--"); at != std::string_view::npos; at = text_wanted.find("--", at + 1)) {
     const PortId first = find_port(text_wanted.substr(0, at));
     const PortId second = find_port(text_wanted.substr(at + 2));
@@ -194,15 +194,15 @@ std::size_t Topology::memory_bytes() const {
     return ((columns.capacity() * sizeof(typename std::decay_t<decltype(columns)>::value_type)) + ...);
   };
   std::size_t total =
-      bytes(host_name_, host_kind_, host_rack_, host_site_, switch_site_, site_name_, site_links_, host_first_hca_,
-            host_first_gpu_, host_first_label_, host_labels_, gpu_host_, gpu_domain_, gpu_clique_, gpu_first_nic_,
-            gpu_first_port_, gpu_nics_, hca_guid_, hca_kind_, hca_host_, hca_device_, hca_description_, hca_first_port_,
-            switch_guid_, switch_name_, switch_description_, switch_group_, switch_subnet_, switch_rack_, switch_lid_,
-            switch_lmc_, switch_tier_, switch_first_port_, port_owner_, port_peer_, port_link_, hca_port_guid_,
-            hca_port_lid_, hca_port_lmc_, hca_port_rail_, link_a_, link_b_, link_kind_, link_speed_, link_width_,
-            link_rate_mbps_, link_cable_length_m_, rack_name_, rail_name_, subnet_name_, subnet_kind_, domain_name_,
-            domain_cluster_uuid_, domain_rate_mbps_, domain_first_gpu_, domain_first_port_, domain_gpus_,
-            clique_domain_, clique_number_, hosts_by_name_, switches_by_name_, hcas_by_guid_);
+      bytes(host_.name, host_.kind, host_.rack, host_.site, switch_.site, site_name_, site_links_, host_.first_hca,
+            host_.first_gpu, host_.first_label, host_.labels, gpu_.host, gpu_.domain, gpu_.clique, gpu_.first_nic,
+            gpu_.first_port, gpu_.nics, hca_.guid, hca_.kind, hca_.host, hca_.device, hca_.description, hca_.first_port,
+            switch_.guid, switch_.name, switch_.description, switch_.group, switch_.subnet, switch_.rack, switch_.lid,
+            switch_.lmc, switch_.tier, switch_.first_port, port_.owner, port_.peer, port_.link, hca_port_.guid,
+            hca_port_.lid, hca_port_.lmc, hca_port_.rail, link_.a, link_.b, link_.kind, link_.speed, link_.width,
+            link_.rate_mbps, link_.cable_length_m, rack_name_, rail_name_, subnet_name_, subnet_kind_, domain_.name,
+            domain_.cluster_uuid, domain_.rate_mbps, domain_.first_gpu, domain_.first_port, domain_.gpus,
+            clique_.domain, clique_.number, hosts_by_name_, switches_by_name_, hcas_by_guid_);
   total += names_.memory_bytes();
   return total;
 }

@@ -51,117 +51,117 @@ class Topology {
   static constexpr std::uint8_t kNoTier = 255;  // a switch that is connected to no host
 
   // --- sizes and ranges
-  [[nodiscard]] IdRange<HostId> hosts() const { return {0, host_name_.size()}; }
-  [[nodiscard]] IdRange<GpuId> gpus() const { return {0, gpu_host_.size()}; }
-  [[nodiscard]] IdRange<HcaId> hcas() const { return {0, hca_guid_.size()}; }
-  [[nodiscard]] IdRange<SwitchId> switches() const { return {0, switch_guid_.size()}; }
-  [[nodiscard]] IdRange<PortId> all_ports() const { return {0, port_peer_.size()}; }
-  [[nodiscard]] IdRange<LinkId> links() const { return {0, link_a_.size()}; }
+  [[nodiscard]] IdRange<HostId> hosts() const { return {0, host_.name.size()}; }
+  [[nodiscard]] IdRange<GpuId> gpus() const { return {0, gpu_.host.size()}; }
+  [[nodiscard]] IdRange<HcaId> hcas() const { return {0, hca_.guid.size()}; }
+  [[nodiscard]] IdRange<SwitchId> switches() const { return {0, switch_.guid.size()}; }
+  [[nodiscard]] IdRange<PortId> all_ports() const { return {0, port_.peer.size()}; }
+  [[nodiscard]] IdRange<LinkId> links() const { return {0, link_.a.size()}; }
   [[nodiscard]] IdRange<RackId> racks() const { return {0, rack_name_.size()}; }
   [[nodiscard]] IdRange<RailId> rails() const { return {0, rail_name_.size()}; }
   [[nodiscard]] IdRange<SubnetId> subnets() const { return {0, subnet_name_.size()}; }
-  [[nodiscard]] IdRange<NvlinkDomainId> nvlink_domains() const { return {0, domain_name_.size()}; }
-  [[nodiscard]] IdRange<CliqueId> cliques() const { return {0, clique_domain_.size()}; }
+  [[nodiscard]] IdRange<NvlinkDomainId> nvlink_domains() const { return {0, domain_.name.size()}; }
+  [[nodiscard]] IdRange<CliqueId> cliques() const { return {0, clique_.domain.size()}; }
   [[nodiscard]] IdRange<SiteId> sites() const { return {0, site_name_.size()}; }
 
   // --- hosts
-  [[nodiscard]] std::string_view name(HostId host) const { return names_[host_name_[host.index()]]; }
-  [[nodiscard]] HostKind kind(HostId host) const { return host_kind_[host.index()]; }
-  [[nodiscard]] RackId rack(HostId host) const { return host_rack_[host.index()]; }
-  [[nodiscard]] SiteId site(HostId host) const { return host_site_[host.index()]; }  // none: not known
+  [[nodiscard]] std::string_view name(HostId host) const { return names_[host_.name[host.index()]]; }
+  [[nodiscard]] HostKind kind(HostId host) const { return host_.kind[host.index()]; }
+  [[nodiscard]] RackId rack(HostId host) const { return host_.rack[host.index()]; }
+  [[nodiscard]] SiteId site(HostId host) const { return host_.site[host.index()]; }  // none: not known
   [[nodiscard]] IdRange<HcaId> hcas(HostId host) const {
-    return {host_first_hca_[host.index()], host_first_hca_[host.index() + 1]};
+    return {host_.first_hca[host.index()], host_.first_hca[host.index() + 1]};
   }
   [[nodiscard]] IdRange<GpuId> gpus(HostId host) const {
-    return {host_first_gpu_[host.index()], host_first_gpu_[host.index() + 1]};
+    return {host_.first_gpu[host.index()], host_.first_gpu[host.index() + 1]};
   }
   struct Label {
     NameRef key;
     NameRef value;
   };
   [[nodiscard]] std::span<const Label> labels(HostId host) const {
-    return std::span(host_labels_)
-        .subspan(host_first_label_[host.index()],
-                 host_first_label_[host.index() + 1] - host_first_label_[host.index()]);
+    return std::span(host_.labels)
+        .subspan(host_.first_label[host.index()],
+                 host_.first_label[host.index() + 1] - host_.first_label[host.index()]);
   }
   [[nodiscard]] std::string_view text(NameRef ref) const { return names_[ref]; }
 
   // --- GPUs
-  [[nodiscard]] HostId host(GpuId gpu) const { return gpu_host_[gpu.index()]; }
+  [[nodiscard]] HostId host(GpuId gpu) const { return gpu_.host[gpu.index()]; }
   [[nodiscard]] unsigned local_index(GpuId gpu) const {
-    return static_cast<unsigned>(gpu.index() - host_first_gpu_[gpu_host_[gpu.index()].index()]);
+    return static_cast<unsigned>(gpu.index() - host_.first_gpu[gpu_.host[gpu.index()].index()]);
   }
-  [[nodiscard]] NvlinkDomainId nvlink_domain(GpuId gpu) const { return gpu_domain_[gpu.index()]; }  // none: no NVLink
-  [[nodiscard]] CliqueId clique(GpuId gpu) const { return gpu_clique_[gpu.index()]; }               // none: not known
+  [[nodiscard]] NvlinkDomainId nvlink_domain(GpuId gpu) const { return gpu_.domain[gpu.index()]; }  // none: no NVLink
+  [[nodiscard]] CliqueId clique(GpuId gpu) const { return gpu_.clique[gpu.index()]; }               // none: not known
   // The adapters nearest to the GPU by PCIe affinity (same PCIe switch, else same NUMA node), nearest first.
   [[nodiscard]] std::span<const HcaId> nics(GpuId gpu) const {
-    return std::span(gpu_nics_).subspan(gpu_first_nic_[gpu.index()],
-                                        gpu_first_nic_[gpu.index() + 1] - gpu_first_nic_[gpu.index()]);
+    return std::span(gpu_.nics).subspan(gpu_.first_nic[gpu.index()],
+                                        gpu_.first_nic[gpu.index() + 1] - gpu_.first_nic[gpu.index()]);
   }
   [[nodiscard]] IdRange<PortId> ports(GpuId gpu) const {  // its NVLink port; empty without NVLink
-    return {gpu_first_port_[gpu.index()], gpu_first_port_[gpu.index() + 1]};
+    return {gpu_.first_port[gpu.index()], gpu_.first_port[gpu.index() + 1]};
   }
 
   // --- adapters
-  [[nodiscard]] Guid guid(HcaId hca) const { return hca_guid_[hca.index()]; }
-  [[nodiscard]] HcaKind kind(HcaId hca) const { return hca_kind_[hca.index()]; }
-  [[nodiscard]] HostId host(HcaId hca) const { return hca_host_[hca.index()]; }  // none: aggregation node, router
-  [[nodiscard]] std::string_view device(HcaId hca) const { return names_[hca_device_[hca.index()]]; }  // "mlx5_0"
-  [[nodiscard]] std::string_view description(HcaId hca) const { return names_[hca_description_[hca.index()]]; }
+  [[nodiscard]] Guid guid(HcaId hca) const { return hca_.guid[hca.index()]; }
+  [[nodiscard]] HcaKind kind(HcaId hca) const { return hca_.kind[hca.index()]; }
+  [[nodiscard]] HostId host(HcaId hca) const { return hca_.host[hca.index()]; }  // none: aggregation node, router
+  [[nodiscard]] std::string_view device(HcaId hca) const { return names_[hca_.device[hca.index()]]; }  // "mlx5_0"
+  [[nodiscard]] std::string_view description(HcaId hca) const { return names_[hca_.description[hca.index()]]; }
   [[nodiscard]] IdRange<PortId> ports(HcaId hca) const {
-    return {hca_first_port_[hca.index()], hca_first_port_[hca.index() + 1]};
+    return {hca_.first_port[hca.index()], hca_.first_port[hca.index() + 1]};
   }
 
   // --- switches
-  [[nodiscard]] Guid guid(SwitchId sw) const { return switch_guid_[sw.index()]; }
-  [[nodiscard]] std::string_view name(SwitchId sw) const { return names_[switch_name_[sw.index()]]; }
-  [[nodiscard]] std::string_view description(SwitchId sw) const { return names_[switch_description_[sw.index()]]; }
-  [[nodiscard]] SubnetId subnet(SwitchId sw) const { return switch_subnet_[sw.index()]; }
-  [[nodiscard]] RackId rack(SwitchId sw) const { return switch_rack_[sw.index()]; }
-  [[nodiscard]] SiteId site(SwitchId sw) const { return switch_site_[sw.index()]; }  // none: not known
+  [[nodiscard]] Guid guid(SwitchId sw) const { return switch_.guid[sw.index()]; }
+  [[nodiscard]] std::string_view name(SwitchId sw) const { return names_[switch_.name[sw.index()]]; }
+  [[nodiscard]] std::string_view description(SwitchId sw) const { return names_[switch_.description[sw.index()]]; }
+  [[nodiscard]] SubnetId subnet(SwitchId sw) const { return switch_.subnet[sw.index()]; }
+  [[nodiscard]] RackId rack(SwitchId sw) const { return switch_.rack[sw.index()]; }
+  [[nodiscard]] SiteId site(SwitchId sw) const { return switch_.site[sw.index()]; }  // none: not known
   [[nodiscard]] std::string_view group(SwitchId sw) const {  // dragonfly group or pod, where it is known; else ""
-    return names_[switch_group_[sw.index()]];
+    return names_[switch_.group[sw.index()]];
   }
-  [[nodiscard]] Lid lid(SwitchId sw) const { return switch_lid_[sw.index()]; }
-  [[nodiscard]] std::uint8_t lmc(SwitchId sw) const { return switch_lmc_[sw.index()]; }
+  [[nodiscard]] Lid lid(SwitchId sw) const { return switch_.lid[sw.index()]; }
+  [[nodiscard]] std::uint8_t lmc(SwitchId sw) const { return switch_.lmc[sw.index()]; }
   // Number of links to the nearest switch with host ports, 0 on such a switch; kNoTier: none is connected.
-  [[nodiscard]] std::uint8_t tier(SwitchId sw) const { return switch_tier_[sw.index()]; }
+  [[nodiscard]] std::uint8_t tier(SwitchId sw) const { return switch_.tier[sw.index()]; }
   [[nodiscard]] bool is_leaf(SwitchId sw) const { return tier(sw) == 0; }
   [[nodiscard]] IdRange<PortId> ports(SwitchId sw) const {
-    return {switch_first_port_[sw.index()], switch_first_port_[sw.index() + 1]};
+    return {switch_.first_port[sw.index()], switch_.first_port[sw.index() + 1]};
   }
   [[nodiscard]] unsigned tier_count() const;  // of the switches that have a tier
 
   // --- ports
   [[nodiscard]] PortOwner owner(PortId port) const;
   [[nodiscard]] unsigned number(PortId port) const;                                  // 1-based, as on the label
-  [[nodiscard]] PortId peer(PortId port) const { return port_peer_[port.index()]; }  // none: no cable
-  [[nodiscard]] LinkId link(PortId port) const { return port_link_[port.index()]; }
+  [[nodiscard]] PortId peer(PortId port) const { return port_.peer[port.index()]; }  // none: no cable
+  [[nodiscard]] LinkId link(PortId port) const { return port_.link[port.index()]; }
   [[nodiscard]] bool is_switch_port(PortId port) const { return port.index() < hca_ports_begin(); }
   [[nodiscard]] bool is_hca_port(PortId port) const {
     return port.index() >= hca_ports_begin() && port.index() < gpu_ports_begin();
   }
   [[nodiscard]] SwitchId switch_of(PortId port) const {  // none: not a switch port
-    return is_switch_port(port) ? SwitchId(port_owner_[port.index()]) : SwitchId();
+    return is_switch_port(port) ? SwitchId(port_.owner[port.index()]) : SwitchId();
   }
   [[nodiscard]] HcaId hca_of(PortId port) const {  // none: not an adapter's port
-    return is_hca_port(port) ? HcaId(port_owner_[port.index()]) : HcaId();
+    return is_hca_port(port) ? HcaId(port_.owner[port.index()]) : HcaId();
   }
   // Of adapter ports only:
-  [[nodiscard]] Guid port_guid(PortId port) const { return hca_port_guid_[port.index() - hca_ports_begin()]; }
-  [[nodiscard]] Lid lid(PortId port) const { return hca_port_lid_[port.index() - hca_ports_begin()]; }
-  [[nodiscard]] std::uint8_t lmc(PortId port) const { return hca_port_lmc_[port.index() - hca_ports_begin()]; }
-  [[nodiscard]] RailId rail(PortId port) const { return hca_port_rail_[port.index() - hca_ports_begin()]; }
+  [[nodiscard]] Guid port_guid(PortId port) const { return hca_port_.guid[port.index() - hca_ports_begin()]; }
+  [[nodiscard]] Lid lid(PortId port) const { return hca_port_.lid[port.index() - hca_ports_begin()]; }
+  [[nodiscard]] std::uint8_t lmc(PortId port) const { return hca_port_.lmc[port.index() - hca_ports_begin()]; }
+  [[nodiscard]] RailId rail(PortId port) const { return hca_port_.rail[port.index() - hca_ports_begin()]; }
   [[nodiscard]] SubnetId subnet(PortId port) const;  // of adapter and switch ports; none where it has no cable
   [[nodiscard]] IdRange<PortId> hca_ports() const { return {hca_ports_begin(), gpu_ports_begin()}; }
   [[nodiscard]] IdRange<PortId> switch_ports() const { return {0, hca_ports_begin()}; }
 
   // --- links; a() is the port with the smaller id
-  [[nodiscard]] PortId a(LinkId link) const { return link_a_[link.index()]; }
-  [[nodiscard]] PortId b(LinkId link) const { return link_b_[link.index()]; }
+  [[nodiscard]] PortId a(LinkId link) const { return link_.a[link.index()]; }
+  [[nodiscard]] PortId b(LinkId link) const { return link_.b[link.index()]; }
   [[nodiscard]] LinkSpec spec(LinkId link) const;
-  [[nodiscard]] LinkKind kind(LinkId link) const { return link_kind_[link.index()]; }
-  [[nodiscard]] RateMbps rate(LinkId link) const { return RateMbps(link_rate_mbps_[link.index()]); }
+  [[nodiscard]] LinkKind kind(LinkId link) const { return link_.kind[link.index()]; }
+  [[nodiscard]] RateMbps rate(LinkId link) const { return RateMbps(link_.rate_mbps[link.index()]); }
   [[nodiscard]] bool joins_switches(LinkId link) const { return is_switch_port(a(link)) && is_switch_port(b(link)); }
 
   // --- racks, rails, subnets, NVLink domains
@@ -172,23 +172,23 @@ class Topology {
   [[nodiscard]] double rail_confidence() const { return rail_confidence_; }
   [[nodiscard]] std::string_view name(SubnetId subnet) const { return names_[subnet_name_[subnet.index()]]; }
   [[nodiscard]] SubnetKind kind(SubnetId subnet) const { return subnet_kind_[subnet.index()]; }
-  [[nodiscard]] std::string_view name(NvlinkDomainId domain) const { return names_[domain_name_[domain.index()]]; }
+  [[nodiscard]] std::string_view name(NvlinkDomainId domain) const { return names_[domain_.name[domain.index()]]; }
   [[nodiscard]] std::string_view cluster_uuid(NvlinkDomainId domain) const {
-    return names_[domain_cluster_uuid_[domain.index()]];
+    return names_[domain_.cluster_uuid[domain.index()]];
   }
   [[nodiscard]] RateMbps rate_per_gpu(NvlinkDomainId domain) const {  // one direction, into the domain
-    return RateMbps(domain_rate_mbps_[domain.index()]);
+    return RateMbps(domain_.rate_mbps[domain.index()]);
   }
   [[nodiscard]] std::span<const GpuId> gpus(NvlinkDomainId domain) const {
-    return std::span(domain_gpus_)
-        .subspan(domain_first_gpu_[domain.index()],
-                 domain_first_gpu_[domain.index() + 1] - domain_first_gpu_[domain.index()]);
+    return std::span(domain_.gpus)
+        .subspan(domain_.first_gpu[domain.index()],
+                 domain_.first_gpu[domain.index() + 1] - domain_.first_gpu[domain.index()]);
   }
   [[nodiscard]] IdRange<PortId> ports(NvlinkDomainId domain) const {
-    return {domain_first_port_[domain.index()], domain_first_port_[domain.index() + 1]};
+    return {domain_.first_port[domain.index()], domain_.first_port[domain.index() + 1]};
   }
-  [[nodiscard]] NvlinkDomainId domain(CliqueId clique) const { return clique_domain_[clique.index()]; }
-  [[nodiscard]] std::uint32_t number(CliqueId clique) const { return clique_number_[clique.index()]; }
+  [[nodiscard]] NvlinkDomainId domain(CliqueId clique) const { return clique_.domain[clique.index()]; }
+  [[nodiscard]] std::uint32_t number(CliqueId clique) const { return clique_.number[clique.index()]; }
 
   // --- sites, in natural order of names, and the long-haul links between them, in order of sites
   [[nodiscard]] std::string_view name(SiteId site) const { return names_[site_name_[site.index()]]; }
@@ -218,9 +218,9 @@ class Topology {
 
  private:
   friend class TopologyLayout;
-  [[nodiscard]] std::size_t hca_ports_begin() const { return switch_first_port_.back(); }
-  [[nodiscard]] std::size_t gpu_ports_begin() const { return hca_first_port_.back(); }
-  [[nodiscard]] std::size_t domain_ports_begin() const { return gpu_first_port_.back(); }
+  [[nodiscard]] std::size_t hca_ports_begin() const { return switch_.first_port.back(); }
+  [[nodiscard]] std::size_t gpu_ports_begin() const { return hca_.first_port.back(); }
+  [[nodiscard]] std::size_t domain_ports_begin() const { return gpu_.first_port.back(); }
   [[nodiscard]] std::string device_text(SwitchId sw) const;
   [[nodiscard]] std::string device_text(HcaId hca) const;
   [[nodiscard]] HcaId find_host_hca(std::string_view text) const;  // "<host>/<device>", "<host>/#<n>"
@@ -228,63 +228,84 @@ class Topology {
 
   using Offsets = std::vector<std::uint32_t>;  // n + 1 entries
 
+  // The columns of each kind of device or link, indexed by its ids.
+  struct HostColumns {
+    std::vector<NameRef> name;
+    std::vector<HostKind> kind;
+    std::vector<RackId> rack;
+    std::vector<SiteId> site;
+    Offsets first_hca, first_gpu, first_label;
+    std::vector<Label> labels;
+  };
+  struct GpuColumns {
+    std::vector<HostId> host;
+    std::vector<NvlinkDomainId> domain;
+    std::vector<CliqueId> clique;
+    Offsets first_nic, first_port;
+    std::vector<HcaId> nics;
+  };
+  struct HcaColumns {
+    std::vector<Guid> guid;
+    std::vector<HcaKind> kind;
+    std::vector<HostId> host;
+    std::vector<NameRef> device, description;
+    Offsets first_port;
+  };
+  struct SwitchColumns {
+    std::vector<Guid> guid;
+    std::vector<NameRef> name, description, group;
+    std::vector<SubnetId> subnet;
+    std::vector<RackId> rack;
+    std::vector<SiteId> site;
+    std::vector<Lid> lid;
+    std::vector<std::uint8_t> lmc, tier;
+    Offsets first_port;
+  };
+  struct PortColumns {
+    std::vector<std::uint32_t> owner;
+    std::vector<PortId> peer;
+    std::vector<LinkId> link;
+  };
+  struct HcaPortColumns {  // indexed by the position among adapter ports
+    std::vector<Guid> guid;
+    std::vector<Lid> lid;
+    std::vector<std::uint8_t> lmc;
+    std::vector<RailId> rail;
+  };
+  struct LinkColumns {
+    std::vector<PortId> a, b;
+    std::vector<LinkKind> kind;
+    std::vector<LinkSpeed> speed;
+    std::vector<std::uint16_t> width;
+    std::vector<std::uint32_t> rate_mbps;
+    std::vector<float> cable_length_m;
+  };
+  struct DomainColumns {
+    std::vector<NameRef> name, cluster_uuid;
+    std::vector<std::uint32_t> rate_mbps;
+    Offsets first_gpu, first_port;
+    std::vector<GpuId> gpus;
+  };
+  struct CliqueColumns {
+    std::vector<NvlinkDomainId> domain;
+    std::vector<std::uint32_t> number;
+  };
+
   StringPool names_;
-
-  std::vector<NameRef> host_name_;
-  std::vector<HostKind> host_kind_;
-  std::vector<RackId> host_rack_;
-  std::vector<SiteId> host_site_;
-  Offsets host_first_hca_, host_first_gpu_, host_first_label_;
-  std::vector<Label> host_labels_;
-
-  std::vector<HostId> gpu_host_;
-  std::vector<NvlinkDomainId> gpu_domain_;
-  std::vector<CliqueId> gpu_clique_;
-  Offsets gpu_first_nic_, gpu_first_port_;
-  std::vector<HcaId> gpu_nics_;
-
-  std::vector<Guid> hca_guid_;
-  std::vector<HcaKind> hca_kind_;
-  std::vector<HostId> hca_host_;
-  std::vector<NameRef> hca_device_, hca_description_;
-  Offsets hca_first_port_;
-
-  std::vector<Guid> switch_guid_;
-  std::vector<NameRef> switch_name_, switch_description_, switch_group_;
-  std::vector<SubnetId> switch_subnet_;
-  std::vector<RackId> switch_rack_;
-  std::vector<SiteId> switch_site_;
-  std::vector<Lid> switch_lid_;
-  std::vector<std::uint8_t> switch_lmc_, switch_tier_;
-  Offsets switch_first_port_;
-
-  std::vector<std::uint32_t> port_owner_;
-  std::vector<PortId> port_peer_;
-  std::vector<LinkId> port_link_;
-  std::vector<Guid> hca_port_guid_;
-  std::vector<Lid> hca_port_lid_;
-  std::vector<std::uint8_t> hca_port_lmc_;
-  std::vector<RailId> hca_port_rail_;
-
-  std::vector<PortId> link_a_, link_b_;
-  std::vector<LinkKind> link_kind_;
-  std::vector<LinkSpeed> link_speed_;
-  std::vector<std::uint16_t> link_width_;
-  std::vector<std::uint32_t> link_rate_mbps_;
-  std::vector<float> link_cable_length_m_;
-
+  HostColumns host_;
+  GpuColumns gpu_;
+  HcaColumns hca_;
+  SwitchColumns switch_;
+  PortColumns port_;
+  HcaPortColumns hca_port_;
+  LinkColumns link_;
+  DomainColumns domain_;
+  CliqueColumns clique_;
   std::vector<NameRef> rack_name_, rail_name_, subnet_name_, site_name_;
-  std::vector<SiteLink> site_links_;
   std::vector<SubnetKind> subnet_kind_;
+  std::vector<SiteLink> site_links_;
   bool rails_inferred_ = false;
   double rail_confidence_ = 1;
-
-  std::vector<NameRef> domain_name_, domain_cluster_uuid_;
-  std::vector<std::uint32_t> domain_rate_mbps_;
-  Offsets domain_first_gpu_, domain_first_port_;
-  std::vector<GpuId> domain_gpus_;
-  std::vector<NvlinkDomainId> clique_domain_;
-  std::vector<std::uint32_t> clique_number_;
 
   std::vector<HostId> hosts_by_name_;                 // sorted by bytes of the name
   std::vector<SwitchId> switches_by_name_;            // sorted by bytes of the name

@@ -115,16 +115,16 @@ void TopologyLayout::lay_out_hosts() {
   hosts_ = identity(draft_.hosts_.size());
   std::ranges::sort(hosts_, NaturalLess{}, [&](auto i) { return draft_.names_[draft_.hosts_[i].name]; });
   host_of_ = inverse(hosts_);
-  topology_.host_first_label_.push_back(0);
+  topology_.host_.first_label.push_back(0);
   for (const auto i : hosts_) {
     auto& host = draft_.hosts_[i];
-    topology_.host_name_.push_back(host.name);
-    topology_.host_kind_.push_back(host.kind);
-    topology_.host_rack_.push_back(host.rack ? RackId(rack_of_[host.rack.index()]) : RackId());
-    topology_.host_site_.push_back(host.site ? SiteId(site_of_[host.site.index()]) : SiteId());
+    topology_.host_.name.push_back(host.name);
+    topology_.host_.kind.push_back(host.kind);
+    topology_.host_.rack.push_back(host.rack ? RackId(rack_of_[host.rack.index()]) : RackId());
+    topology_.host_.site.push_back(host.site ? SiteId(site_of_[host.site.index()]) : SiteId());
     std::ranges::sort(host.labels, {}, [&](const auto& label) { return draft_.names_[label.key]; });
-    topology_.host_labels_.insert(topology_.host_labels_.end(), host.labels.begin(), host.labels.end());
-    topology_.host_first_label_.push_back(static_cast<std::uint32_t>(topology_.host_labels_.size()));
+    topology_.host_.labels.insert(topology_.host_.labels.end(), host.labels.begin(), host.labels.end());
+    topology_.host_.first_label.push_back(static_cast<std::uint32_t>(topology_.host_.labels.size()));
   }
 }
 
@@ -174,15 +174,15 @@ void TopologyLayout::lay_out_switches() {
                           {to_string(sw.guid)}});
     }
     last = sw.guid;
-    topology_.switch_guid_.push_back(sw.guid);
-    topology_.switch_name_.push_back(sw.name);
-    topology_.switch_description_.push_back(sw.description);
-    topology_.switch_group_.push_back(sw.group);
-    topology_.switch_subnet_.emplace_back(subnet_of_[sw.subnet.index()]);
-    topology_.switch_rack_.push_back(sw.rack ? RackId(rack_of_[sw.rack.index()]) : RackId());
-    topology_.switch_site_.push_back(sw.site ? SiteId(site_of_[sw.site.index()]) : SiteId());
-    topology_.switch_lid_.push_back(sw.lid);
-    topology_.switch_lmc_.push_back(sw.lmc);
+    topology_.switch_.guid.push_back(sw.guid);
+    topology_.switch_.name.push_back(sw.name);
+    topology_.switch_.description.push_back(sw.description);
+    topology_.switch_.group.push_back(sw.group);
+    topology_.switch_.subnet.emplace_back(subnet_of_[sw.subnet.index()]);
+    topology_.switch_.rack.push_back(sw.rack ? RackId(rack_of_[sw.rack.index()]) : RackId());
+    topology_.switch_.site.push_back(sw.site ? SiteId(site_of_[sw.site.index()]) : SiteId());
+    topology_.switch_.lid.push_back(sw.lid);
+    topology_.switch_.lmc.push_back(sw.lmc);
   }
 }
 
@@ -202,36 +202,36 @@ void TopologyLayout::lay_out_hcas() {
     return i < j;
   });
   hca_of_ = inverse(hcas_);
-  auto& first = topology_.host_first_hca_;
+  auto& first = topology_.host_.first_hca;
   first.assign(hosts_.size() + 1, 0);
   for (const auto i : hcas_) {
     const auto& hca = draft_.hcas_[i];
     if (hca.host) ++first[host_rank(hca) + 1];
-    topology_.hca_guid_.push_back(hca.guid);
-    topology_.hca_kind_.push_back(hca.kind);
-    topology_.hca_host_.push_back(hca.host ? HostId(host_rank(hca)) : HostId());
-    topology_.hca_device_.push_back(hca.device);
-    topology_.hca_description_.push_back(hca.description);
+    topology_.hca_.guid.push_back(hca.guid);
+    topology_.hca_.kind.push_back(hca.kind);
+    topology_.hca_.host.push_back(hca.host ? HostId(host_rank(hca)) : HostId());
+    topology_.hca_.device.push_back(hca.device);
+    topology_.hca_.description.push_back(hca.description);
   }
   std::partial_sum(first.begin(), first.end(), first.begin());
 }
 
 void TopologyLayout::lay_out_gpus() {
   gpu_of_.resize(draft_.gpus_.size());
-  topology_.host_first_gpu_.push_back(0);
+  topology_.host_.first_gpu.push_back(0);
   for (const auto i : hosts_) {
     for (const auto gpu : draft_.hosts_[i].gpus) {
       gpu_of_[gpu] = static_cast<std::uint32_t>(gpus_.size());
       gpus_.push_back(gpu);
     }
-    topology_.host_first_gpu_.push_back(static_cast<std::uint32_t>(gpus_.size()));
+    topology_.host_.first_gpu.push_back(static_cast<std::uint32_t>(gpus_.size()));
   }
-  topology_.gpu_first_nic_.push_back(0);
+  topology_.gpu_.first_nic.push_back(0);
   for (const auto g : gpus_) {
     const auto& gpu = draft_.gpus_[g];
-    topology_.gpu_host_.emplace_back(host_of_[gpu.host.index()]);
-    for (const auto nic : gpu.nics) topology_.gpu_nics_.emplace_back(hca_of_[nic.index()]);
-    topology_.gpu_first_nic_.push_back(static_cast<std::uint32_t>(topology_.gpu_nics_.size()));
+    topology_.gpu_.host.emplace_back(host_of_[gpu.host.index()]);
+    for (const auto nic : gpu.nics) topology_.gpu_.nics.emplace_back(hca_of_[nic.index()]);
+    topology_.gpu_.first_nic.push_back(static_cast<std::uint32_t>(topology_.gpu_.nics.size()));
   }
 }
 
@@ -246,41 +246,41 @@ void TopologyLayout::lay_out_domains() {
   domain_of_.assign(draft_.domains_.size(), UINT32_MAX);
   for (std::uint32_t i = 0; i < domains_.size(); ++i) domain_of_[domains_[i]] = i;
   for (const auto d : domains_) {
-    topology_.domain_name_.push_back(draft_.domains_[d].name);
-    topology_.domain_cluster_uuid_.push_back(draft_.domains_[d].cluster_uuid);
-    topology_.domain_rate_mbps_.push_back(rate_column(draft_.domains_[d].rate_per_gpu));
+    topology_.domain_.name.push_back(draft_.domains_[d].name);
+    topology_.domain_.cluster_uuid.push_back(draft_.domains_[d].cluster_uuid);
+    topology_.domain_.rate_mbps.push_back(rate_column(draft_.domains_[d].rate_per_gpu));
   }
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> cliques;  // (domain, number)
   std::vector<std::vector<GpuId>> members(domains_.size());
   for (std::uint32_t g = 0; g < gpus_.size(); ++g) {
     const auto& gpu = draft_.gpus_[gpus_[g]];
     const auto domain = gpu.domain ? domain_of_[gpu.domain.index()] : UINT32_MAX;
-    topology_.gpu_domain_.push_back(gpu.domain ? NvlinkDomainId(domain) : NvlinkDomainId());
+    topology_.gpu_.domain.push_back(gpu.domain ? NvlinkDomainId(domain) : NvlinkDomainId());
     if (!gpu.domain) continue;
     members[domain].emplace_back(g);
     if (gpu.clique != TopologyBuilder::kNoClique) cliques.emplace(std::pair(domain, gpu.clique), 0);
   }
   for (auto& [key, index] : cliques) {
-    index = static_cast<std::uint32_t>(topology_.clique_domain_.size());
-    topology_.clique_domain_.emplace_back(key.first);
-    topology_.clique_number_.push_back(key.second);
+    index = static_cast<std::uint32_t>(topology_.clique_.domain.size());
+    topology_.clique_.domain.emplace_back(key.first);
+    topology_.clique_.number.push_back(key.second);
   }
   for (std::uint32_t g = 0; g < gpus_.size(); ++g) {
     const auto& gpu = draft_.gpus_[gpus_[g]];
     const bool known = gpu.domain && gpu.clique != TopologyBuilder::kNoClique;
-    topology_.gpu_clique_.push_back(known ? CliqueId(cliques.at({domain_of_[gpu.domain.index()], gpu.clique}))
+    topology_.gpu_.clique.push_back(known ? CliqueId(cliques.at({domain_of_[gpu.domain.index()], gpu.clique}))
                                           : CliqueId());
   }
-  topology_.domain_first_gpu_.push_back(0);
+  topology_.domain_.first_gpu.push_back(0);
   for (const auto& gpus : members) {
-    topology_.domain_gpus_.insert(topology_.domain_gpus_.end(), gpus.begin(), gpus.end());
-    topology_.domain_first_gpu_.push_back(static_cast<std::uint32_t>(topology_.domain_gpus_.size()));
+    topology_.domain_.gpus.insert(topology_.domain_.gpus.end(), gpus.begin(), gpus.end());
+    topology_.domain_.first_gpu.push_back(static_cast<std::uint32_t>(topology_.domain_.gpus.size()));
   }
 }
 
 void TopologyLayout::lay_out_ports() {
   port_of_.assign(draft_.ports_.size(), UINT32_MAX);
-  auto& owner = topology_.port_owner_;
+  auto& owner = topology_.port_.owner;
   const auto place = [&](std::uint32_t device, std::uint32_t first_draft, std::uint32_t count) {
     for (std::uint32_t p = 0; p < count; ++p) {
       port_of_[first_draft + p] = static_cast<std::uint32_t>(owner.size());
@@ -288,50 +288,50 @@ void TopologyLayout::lay_out_ports() {
     }
   };
   for (std::uint32_t s = 0; s < switches_.size(); ++s) {
-    topology_.switch_first_port_.push_back(static_cast<std::uint32_t>(owner.size()));
+    topology_.switch_.first_port.push_back(static_cast<std::uint32_t>(owner.size()));
     place(s, draft_.switches_[switches_[s]].first_port, draft_.switches_[switches_[s]].ports);
   }
-  topology_.switch_first_port_.push_back(static_cast<std::uint32_t>(owner.size()));
+  topology_.switch_.first_port.push_back(static_cast<std::uint32_t>(owner.size()));
   for (std::uint32_t h = 0; h < hcas_.size(); ++h) {
-    topology_.hca_first_port_.push_back(static_cast<std::uint32_t>(owner.size()));
+    topology_.hca_.first_port.push_back(static_cast<std::uint32_t>(owner.size()));
     const auto& hca = draft_.hcas_[hcas_[h]];
     place(h, hca.first_port, hca.ports);
     for (std::uint32_t p = 0; p < hca.ports; ++p) {
       const auto& port = draft_.ports_[hca.first_port + p].hca;
-      topology_.hca_port_guid_.push_back(port.guid.known() ? port.guid : Guid());
-      topology_.hca_port_lid_.push_back(port.lid);
-      topology_.hca_port_lmc_.push_back(port.lmc);
-      topology_.hca_port_rail_.push_back(port.rail);
+      topology_.hca_port_.guid.push_back(port.guid.known() ? port.guid : Guid());
+      topology_.hca_port_.lid.push_back(port.lid);
+      topology_.hca_port_.lmc.push_back(port.lmc);
+      topology_.hca_port_.rail.push_back(port.rail);
     }
   }
-  topology_.hca_first_port_.push_back(static_cast<std::uint32_t>(owner.size()));
+  topology_.hca_.first_port.push_back(static_cast<std::uint32_t>(owner.size()));
   for (std::uint32_t g = 0; g < gpus_.size(); ++g) {
-    topology_.gpu_first_port_.push_back(static_cast<std::uint32_t>(owner.size()));
-    if (topology_.gpu_domain_[g]) owner.push_back(g);
+    topology_.gpu_.first_port.push_back(static_cast<std::uint32_t>(owner.size()));
+    if (topology_.gpu_.domain[g]) owner.push_back(g);
   }
-  topology_.gpu_first_port_.push_back(static_cast<std::uint32_t>(owner.size()));
+  topology_.gpu_.first_port.push_back(static_cast<std::uint32_t>(owner.size()));
   for (std::uint32_t d = 0; d < domains_.size(); ++d) {
-    topology_.domain_first_port_.push_back(static_cast<std::uint32_t>(owner.size()));
-    owner.insert(owner.end(), topology_.domain_first_gpu_[d + 1] - topology_.domain_first_gpu_[d], d);
+    topology_.domain_.first_port.push_back(static_cast<std::uint32_t>(owner.size()));
+    owner.insert(owner.end(), topology_.domain_.first_gpu[d + 1] - topology_.domain_.first_gpu[d], d);
   }
-  topology_.domain_first_port_.push_back(static_cast<std::uint32_t>(owner.size()));
-  topology_.port_peer_.assign(owner.size(), PortId());
-  topology_.port_link_.assign(owner.size(), LinkId());
+  topology_.domain_.first_port.push_back(static_cast<std::uint32_t>(owner.size()));
+  topology_.port_.peer.assign(owner.size(), PortId());
+  topology_.port_.link.assign(owner.size(), LinkId());
 }
 
 void TopologyLayout::add_link(PortId a, PortId b, const LinkSpec& spec) {
   if (b < a) std::swap(a, b);
-  const LinkId link(topology_.link_a_.size());
-  topology_.link_a_.push_back(a);
-  topology_.link_b_.push_back(b);
-  topology_.link_kind_.push_back(spec.kind);
-  topology_.link_speed_.push_back(spec.speed);
-  topology_.link_width_.push_back(spec.width);
-  topology_.link_rate_mbps_.push_back(rate_column(spec.rate));
-  topology_.link_cable_length_m_.push_back(spec.cable_length_m);
-  topology_.port_peer_[a.index()] = b;
-  topology_.port_peer_[b.index()] = a;
-  topology_.port_link_[a.index()] = topology_.port_link_[b.index()] = link;
+  const LinkId link(topology_.link_.a.size());
+  topology_.link_.a.push_back(a);
+  topology_.link_.b.push_back(b);
+  topology_.link_.kind.push_back(spec.kind);
+  topology_.link_.speed.push_back(spec.speed);
+  topology_.link_.width.push_back(spec.width);
+  topology_.link_.rate_mbps.push_back(rate_column(spec.rate));
+  topology_.link_.cable_length_m.push_back(spec.cable_length_m);
+  topology_.port_.peer[a.index()] = b;
+  topology_.port_.peer[b.index()] = a;
+  topology_.port_.link[a.index()] = topology_.port_.link[b.index()] = link;
 }
 
 void TopologyLayout::lay_out_links() {
@@ -342,12 +342,12 @@ void TopologyLayout::lay_out_links() {
   for (const bool mutual : {true, false}) {
     for (const auto p : by_final) {
       const auto q = ports[p].peer;
-      if (q == UINT32_MAX || topology_.port_link_[port_of_[p]].valid()) continue;
+      if (q == UINT32_MAX || topology_.port_.link[port_of_[p]].valid()) continue;
       const bool both = ports[q].peer == p;
       if (both != mutual) continue;
       const PortId from(port_of_[p]);
       const PortId to(port_of_[q]);
-      if (!both && (ports[q].peer != UINT32_MAX || topology_.port_link_[to.index()].valid())) {
+      if (!both && (ports[q].peer != UINT32_MAX || topology_.port_.link[to.index()].valid())) {
         draft_.add_finding({"asymmetricLink",
                             Severity::error,
                             draft_text(p) + " names " + draft_text(q) +
@@ -372,10 +372,10 @@ void TopologyLayout::lay_out_links() {
   }
   order_links();
   for (std::uint32_t d = 0; d < domains_.size(); ++d) {
-    std::size_t port = topology_.domain_first_port_[d];
-    const LinkSpec spec = nvlink_link(0, RateMbps(topology_.domain_rate_mbps_[d]));
-    for (std::uint32_t i = topology_.domain_first_gpu_[d]; i < topology_.domain_first_gpu_[d + 1]; ++i, ++port) {
-      add_link(PortId(topology_.gpu_first_port_[topology_.domain_gpus_[i].index()]), PortId(port), spec);
+    std::size_t port = topology_.domain_.first_port[d];
+    const LinkSpec spec = nvlink_link(0, RateMbps(topology_.domain_.rate_mbps[d]));
+    for (std::uint32_t i = topology_.domain_.first_gpu[d]; i < topology_.domain_.first_gpu[d + 1]; ++i, ++port) {
+      add_link(PortId(topology_.gpu_.first_port[topology_.domain_.gpus[i].index()]), PortId(port), spec);
     }
   }
 }
@@ -383,24 +383,24 @@ void TopologyLayout::lay_out_links() {
 // In order of their smaller port, so that one-sided links, which were added last, are where a source that knows both
 // ends would have put them.
 void TopologyLayout::order_links() {
-  if (std::ranges::is_sorted(topology_.link_a_)) return;
-  auto order = identity(topology_.link_a_.size());
-  std::ranges::sort(order, {}, [&](auto link) { return topology_.link_a_[link]; });
+  if (std::ranges::is_sorted(topology_.link_.a)) return;
+  auto order = identity(topology_.link_.a.size());
+  std::ranges::sort(order, {}, [&](auto link) { return topology_.link_.a[link]; });
   const auto reorder = [&](auto& column) {
     auto sorted = column;
     for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = column[order[i]];
     column = std::move(sorted);
   };
-  reorder(topology_.link_a_);
-  reorder(topology_.link_b_);
-  reorder(topology_.link_kind_);
-  reorder(topology_.link_speed_);
-  reorder(topology_.link_width_);
-  reorder(topology_.link_rate_mbps_);
-  reorder(topology_.link_cable_length_m_);
+  reorder(topology_.link_.a);
+  reorder(topology_.link_.b);
+  reorder(topology_.link_.kind);
+  reorder(topology_.link_.speed);
+  reorder(topology_.link_.width);
+  reorder(topology_.link_.rate_mbps);
+  reorder(topology_.link_.cable_length_m);
   for (std::size_t i = 0; i < order.size(); ++i) {
-    topology_.port_link_[topology_.link_a_[i].index()] = LinkId(i);
-    topology_.port_link_[topology_.link_b_[i].index()] = LinkId(i);
+    topology_.port_.link[topology_.link_.a[i].index()] = LinkId(i);
+    topology_.port_.link[topology_.link_.b[i].index()] = LinkId(i);
   }
 }
 
@@ -438,13 +438,13 @@ void TopologyLayout::lay_out_lookups() {
 }
 
 void TopologyLayout::derive() {
-  topology_.switch_tier_ = compute_tiers(topology_);
-  const auto named = std::ranges::any_of(topology_.hca_port_rail_, [](RailId rail) { return rail.valid(); });
+  topology_.switch_.tier = compute_tiers(topology_);
+  const auto named = std::ranges::any_of(topology_.hca_port_.rail, [](RailId rail) { return rail.valid(); });
   if (named) return;
   RailAssignment inferred = infer_rails(topology_);
   topology_.rails_inferred_ = !inferred.names.empty();
   topology_.rail_confidence_ = inferred.confidence;
-  topology_.hca_port_rail_ = std::move(inferred.rail_of_port);
+  topology_.hca_port_.rail = std::move(inferred.rail_of_port);
   StringInterner names(std::move(topology_.names_));
   topology_.rail_name_.clear();
   for (const auto& name : inferred.names) topology_.rail_name_.push_back(names.intern(name));

@@ -81,8 +81,8 @@ class Ibsim:
         os.write(self.console_end, (command + "\n").encode())
 
 
-    # Preloaded clients may hang when they exit: always under timeout. env preloads after timeout, which is no client.
-    # They leave folders of their own where they run ("sys-<pid>"): in ours.
+    # Preloaded clients may hang on exit, so they always run under timeout; env sets the preload after timeout, which is
+    # not a client itself. Clients leave folders ("sys-<pid>") in their working directory: the temporary one.
     def _started(self, command, seconds, host):
         program = str(Path(command[0]).resolve()) if "/" in str(command[0]) else command[0]
         return dict(args=["timeout", "-k", "2", str(seconds), "env", f"LD_PRELOAD={PRELOAD}", program, *command[1:]],

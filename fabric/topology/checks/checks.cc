@@ -63,10 +63,10 @@ std::string counted(std::size_t count, std::string_view noun) {
 }
 
 std::string first_few(const std::vector<std::string>& items) {
-  static constexpr std::size_t kFew = 3;
+  static constexpr std::size_t kMaxItems = 3;
   std::string text;
-  for (std::size_t i = 0; i < std::min(items.size(), kFew); ++i) text += (i == 0 ? "" : ", ") + items[i];
-  if (items.size() > kFew) text += " and " + std::to_string(items.size() - kFew) + " more";
+  for (std::size_t i = 0; i < std::min(items.size(), kMaxItems); ++i) text += (i == 0 ? "" : ", ") + items[i];
+  if (items.size() > kMaxItems) text += " and " + std::to_string(items.size() - kMaxItems) + " more";
   return text;
 }
 

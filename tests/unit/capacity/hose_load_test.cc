@@ -102,6 +102,7 @@ TEST(HoseLoad, NamesPortsThatAreCutOff) {
   const HoseLoad load = loads.load(ports);
   EXPECT_EQ(load.cut_off, std::vector<PortId>{lost});
   EXPECT_FALSE(load.complete());
+  ASSERT_FALSE(load.loads.empty());
   for (const LinkLoad& one : load.loads) EXPECT_NE(link_of(one.link), topology->link(lost));
   EXPECT_TRUE(loads.load({}).loads.empty());
   EXPECT_TRUE(loads.load(std::span(ports).subspan(1, 1)).loads.empty()) << "one port has no other to send to";

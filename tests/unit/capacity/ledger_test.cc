@@ -201,6 +201,7 @@ TEST(SurvivingFailures, ReservesEnoughForEachLinkFailure) {
     std::vector<testing::NaivePort> ports;
     for (const PortId port : ends) ports.push_back({port, 100, 100});
     const std::set<LinkId> promised(surviving->covered.begin(), surviving->covered.end());
+    ASSERT_FALSE(fabric.view.topology().links().empty());
     for (const LinkId link : fabric.view.topology().links()) {
       const bool crossed = load_on(surviving->worst.loads, static_cast<DirectedLink>(link.index() * 2)) > 0 ||
                            load_on(surviving->worst.loads, static_cast<DirectedLink>(link.index() * 2 + 1)) > 0;
@@ -284,6 +285,7 @@ TEST(SurvivingFailures, AreNotCoveredIfEntriesStayOnTheDeadLink) {
   ASSERT_TRUE(routes.complete());
   HoseLoads loads(fabric.view, fabric.routing.tables);
   std::size_t crossed = 0;
+  ASSERT_FALSE(loads.load(ports).loads.empty());
   for (const LinkLoad& load : loads.load(ports).loads) {
     if (!fabric.view.topology().joins_switches(link_of(load.link))) continue;
     ++crossed;

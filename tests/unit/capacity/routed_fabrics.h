@@ -28,7 +28,7 @@ inline Routed route_view(FabricView view) {
 
 enum class Health {
   even,    // a fat tree whose counts divide: every host of a leaf has an uplink of its own, every leaf of a pod a core
-  uneven,  // any counts, nothing down
+  uneven,  // any counts, no failures
   failures,  // any counts, or a dragonfly or a torus; one link in eight is down
 };
 

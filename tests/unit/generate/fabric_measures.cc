@@ -54,7 +54,7 @@ SwitchId leaf_of(const Topology& topology, HcaId hca) {
 }
 
 std::uint32_t bisection(const Topology& topology, bool (*left)(const Topology&, HostId)) {
-  // Nodes: switches, then hosts, a source and a sink. Capacities count cables; every cable may carry one path each way.
+  // Nodes: switches, then hosts, a source and a sink. Capacities count cables; every cable may carry one path in each direction.
   const auto switches = static_cast<std::uint32_t>(topology.switches().size());
   const auto hosts = static_cast<std::uint32_t>(topology.hosts().size());
   const std::uint32_t source = switches + hosts;

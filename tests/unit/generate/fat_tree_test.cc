@@ -35,6 +35,7 @@ TEST(FatTree, HasTheCountsOfAKAryNTree) {
       EXPECT_EQ(topology.links().size(), n * power(k, n));  // one layer of links below every tier
       EXPECT_EQ(topology.tier_count(), n);
       EXPECT_EQ(diameter(topology), 2 * (n - 1));
+      ASSERT_FALSE(topology.switches().empty());
       for (const auto sw : topology.switches()) {
         EXPECT_EQ(cabled_ports(topology, sw), topology.tier(sw) == n - 1 ? k : 2 * k) << topology.name(sw);
       }
@@ -77,6 +78,7 @@ TEST(FatTree, OversubscriptionDividesTheBisection) {
         "fat-tree",
         {{"radix", "24"}, {"hosts", std::to_string(down * 4)}, {"gpus-per-host", "1"}, {"oversubscription", ratio}});
     unsigned leaves = 0;
+    ASSERT_FALSE(topology.switches().empty());
     for (const auto sw : topology.switches()) {
       if (!topology.is_leaf(sw)) continue;
       ++leaves;
@@ -99,6 +101,7 @@ TEST(FatTree, ExplicitCountsAreKept) {
                                           {"spine-uplinks", "8"},
                                           {"cores", "8"}});
   ASSERT_EQ(topology.switches().size(), 6 + 4 + 8U);
+  ASSERT_FALSE(switch_pairs(topology).empty());
   for (const auto& [pair, links] : switch_pairs(topology)) {
     const bool leaf_to_spine = topology.is_leaf(pair.first);
     EXPECT_EQ(links, 2U) << topology.name(pair.first) << ' ' << topology.name(pair.second);
@@ -113,6 +116,7 @@ TEST(FatTree, ExplicitCountsAreKept) {
 
 TEST(FatTree, AllAdaptersOfAHostAreOnOneLeafPerPlane) {
   const auto topology = made("fat-tree", {{"hosts", "20"}, {"planes", "2"}, {"radix", "32"}});
+  ASSERT_FALSE(topology.hosts().empty());
   for (const auto host : topology.hosts()) {
     const auto hcas = topology.hcas(host);
     ASSERT_EQ(hcas.size(), 8U);

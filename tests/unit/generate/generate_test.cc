@@ -11,6 +11,7 @@ namespace railweave::fabric {
 namespace {
 
 TEST(Generate, TheSameParametersGiveTheSameFabric) {
+  ASSERT_FALSE(generate_kinds().empty());
   for (const auto& kind : generate_kinds()) {
     const auto first = generate(kind.name, {{"storage-servers", "5"}});
     const auto second = generate(kind.name, {{"storage-servers", "5"}});
@@ -21,14 +22,17 @@ TEST(Generate, TheSameParametersGiveTheSameFabric) {
 
 TEST(Generate, EveryKindAndPresetNeedsNoParameters) {
   EXPECT_EQ(generate_kinds().size(), 6U);
+  ASSERT_FALSE(generate_kinds().empty());
   for (const auto& kind : generate_kinds()) {
     EXPECT_FALSE(kind.parameters.empty());
     EXPECT_TRUE(generate(kind.name, {}).has_value()) << kind.name;
   }
+  ASSERT_FALSE(generate_presets().empty());
   for (const auto& preset : generate_presets()) EXPECT_TRUE(generate(preset.name, {}).has_value()) << preset.name;
 }
 
 TEST(Generate, DeclaredFallbacksAreWhatIsUsed) {
+  ASSERT_FALSE(generate_kinds().empty());
   for (const auto& kind : generate_kinds()) {
     GenerateParameters spelled_out;
     for (const auto& parameter : kind.parameters) {
@@ -69,17 +73,20 @@ TEST(Generate, BadParametersAreNamed) {
 TEST(Generate, LinkSpeedsAndKindsAreThoseGiven) {
   const auto xdr = generate("fat-tree", {{"hosts", "8"}, {"speed", "XDR"}, {"uplink-speed", "NDR"}});
   ASSERT_TRUE(xdr.has_value());
+  ASSERT_FALSE(xdr->links().empty());
   for (const auto link : xdr->links()) {
     if (xdr->kind(link) == LinkKind::nvlink) continue;
     EXPECT_EQ(xdr->rate(link), from_gbps(xdr->joins_switches(link) ? 400 : 800));
   }
   const auto ethernet = generate("fat-tree", {{"hosts", "8"}, {"speed", "400G"}});
   ASSERT_TRUE(ethernet.has_value());
+  ASSERT_FALSE(ethernet->links().empty());
   for (const auto link : ethernet->links()) {
     if (ethernet->kind(link) == LinkKind::nvlink) continue;
     EXPECT_EQ(ethernet->kind(link), LinkKind::ethernet);
     EXPECT_EQ(ethernet->rate(link), from_gbps(400));
   }
+  ASSERT_FALSE(ethernet->switches().empty());
   for (const auto sw : ethernet->switches()) EXPECT_EQ(ethernet->lid(sw), 0);
 }
 
@@ -88,6 +95,7 @@ TEST(Generate, StorageIsOnASeparateSubnet) {
   ASSERT_TRUE(topology.has_value());
   ASSERT_EQ(topology->subnets().size(), 2U);
   std::size_t servers = 0;
+  ASSERT_FALSE(topology->hosts().empty());
   for (const auto host : topology->hosts()) {
     const bool storage = topology->kind(host) == HostKind::storage;
     servers += storage ? 1 : 0;
@@ -112,7 +120,7 @@ TEST(Generate, ClustersInOneBuilderNeedPrefixes) {
   EXPECT_EQ(again.error().kind, ErrorKind::conflict);
 }
 
-void check_sound(const Topology& topology) {
+void check_valid(const Topology& topology) {
   ASSERT_TRUE(topology.source_findings().empty()) << topology.source_findings().front().message;
   std::set<Guid> guids;
   std::map<SubnetId, std::set<Lid>> lids;
@@ -120,10 +128,12 @@ void check_sound(const Topology& topology) {
     EXPECT_TRUE(lid >= 1 && lid <= 0xBFFF);
     EXPECT_TRUE(lids[subnet].insert(lid).second) << "LID " << lid << " twice";
   };
+  ASSERT_FALSE(topology.switches().empty());
   for (const auto sw : topology.switches()) {
     EXPECT_TRUE(guids.insert(topology.guid(sw)).second);
     add_lid(topology.subnet(sw), topology.lid(sw));
   }
+  ASSERT_FALSE(topology.hcas().empty());
   for (const auto hca : topology.hcas()) {
     EXPECT_TRUE(guids.insert(topology.guid(hca)).second);
     for (const auto port : topology.ports(hca)) {
@@ -177,7 +187,7 @@ TEST(Generate, RandomParametersGiveAValidFabricOrAnError) {
     std::string asked = kind.name;
     for (const auto& [name, value] : parameters) asked += " " + name + "=" + value;
     SCOPED_TRACE(asked);
-    check_sound(*topology);
+    check_valid(*topology);
     if (HasFailure()) return;
   }
   EXPECT_GT(made, 200U);

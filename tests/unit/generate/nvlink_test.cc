@@ -35,6 +35,7 @@ TEST_P(NvlinkDomains, HoldTheirGpusHostsAndRacks) {
     EXPECT_EQ(topology.nvlink_domains().size(), expected.domains);
     EXPECT_EQ(topology.racks().size(), expected.racks);
     std::set<std::string_view> uuids;
+    ASSERT_FALSE(topology.nvlink_domains().empty());
     for (const auto domain : topology.nvlink_domains()) {
       EXPECT_EQ(topology.gpus(domain).size(), std::stoul(expected.domain));
       EXPECT_EQ(topology.ports(domain).size(), std::stoul(expected.domain));

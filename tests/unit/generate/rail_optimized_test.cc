@@ -20,6 +20,7 @@ TEST(RailOptimized, EveryGpuHasItsNicOnItsRail) {
   ASSERT_EQ(topology.rails().size(), 8U);
   EXPECT_FALSE(topology.rails_inferred());
   EXPECT_EQ(topology.rail_confidence(), 1);
+  ASSERT_FALSE(topology.gpus().empty());
   for (const auto gpu : topology.gpus()) {
     ASSERT_EQ(topology.nics(gpu).size(), 1U);
     const HcaId nic = topology.nics(gpu).front();
@@ -38,6 +39,7 @@ TEST(RailOptimized, HasOneLeafPerRailAndUnit) {
     }
   }
   EXPECT_EQ(on_leaf.size(), 4 * 8U);
+  ASSERT_FALSE(on_leaf.empty());
   for (const auto& [leaf, units_and_rails] : on_leaf) EXPECT_EQ(units_and_rails.size(), 1U) << topology.name(leaf);
   EXPECT_EQ(diameter(topology), 2U);
 }
@@ -46,12 +48,15 @@ TEST(RailOptimized, PlanesSeparateRails) {
   const auto topology =
       made("rail-optimized", {{"hosts", "64"}, {"rails", "4"}, {"gpus-per-host", "8"}, {"planes", "4"}});
   EXPECT_EQ(topology.subnets().size(), 4U);
+  ASSERT_FALSE(topology.hca_ports().empty());
   for (const auto port : topology.hca_ports()) {
     EXPECT_EQ(topology.subnet(port).value(), topology.rail(port).value());
   }
+  ASSERT_FALSE(switch_pairs(topology).empty());
   for (const auto& [pair, links] : switch_pairs(topology)) {
     EXPECT_EQ(topology.subnet(pair.first), topology.subnet(pair.second));
   }
+  ASSERT_FALSE(topology.gpus().empty());
   // Two neighbouring GPUs share an adapter.
   for (const auto gpu : topology.gpus()) {
     EXPECT_EQ(topology.rail(topology.ports(topology.nics(gpu).front()).front()).index(), topology.local_index(gpu) / 2);
@@ -67,6 +72,7 @@ TEST(RailOptimized, ThreeTiersNeverSplitAUnitBetweenPods) {
                                                 {"hosts-per-unit", "8"}});
   EXPECT_EQ(topology.tier_count(), 3U);
   EXPECT_EQ(diameter(topology), 4U);
+  ASSERT_FALSE(topology.hosts().empty());
   for (const auto host : topology.hosts()) {
     std::set<std::string_view> pods;
     for (const auto hca : topology.hcas(host)) pods.insert(topology.group(leaf_of(topology, hca)));
@@ -113,6 +119,7 @@ TEST(RailOnly, HasNoLinksBetweenSwitchesAndASubnetPerRail) {
   EXPECT_EQ(topology.switches().size(), 8U);
   EXPECT_EQ(topology.subnets().size(), 8U);
   EXPECT_TRUE(switch_pairs(topology).empty());
+  ASSERT_FALSE(topology.hca_ports().empty());
   for (const auto port : topology.hca_ports()) {
     EXPECT_EQ(topology.rail(port).value(), topology.subnet(port).value());
   }
@@ -128,6 +135,7 @@ TEST(RailOptimized, UnitsHoldWholeRacksAndDomains) {
     leaves_of_rack[topology.rack(host)].insert(leaf_of(topology, topology.hcas(host).front()));
   }
   EXPECT_EQ(leaves_of_rack.size(), 16U);
+  ASSERT_FALSE(leaves_of_rack.empty());
   for (const auto& [rack, leaves] : leaves_of_rack) EXPECT_EQ(leaves.size(), 1U) << topology.name(rack);
 }
 

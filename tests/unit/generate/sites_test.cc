@@ -9,6 +9,7 @@ namespace {
 
 TEST(GenerateSites, EverySiteIsACopyAndEveryTwoAreJoined) {
   const GenerateParameters one{{"hosts", "8"}, {"storage-servers", "2"}, {"hosts-per-rack", "4"}};
+  ASSERT_FALSE(generate_kinds().empty());
   for (const auto& kind : generate_kinds()) {
     SCOPED_TRACE(kind.name);
     GenerateParameters three = one;
@@ -24,16 +25,19 @@ TEST(GenerateSites, EverySiteIsACopyAndEveryTwoAreJoined) {
     EXPECT_EQ(topology.subnets().size(), 3 * single.subnets().size());
     EXPECT_EQ(topology.racks().size(), 3 * single.racks().size());
     EXPECT_EQ(topology.site_links().size(), 3U);
+    ASSERT_FALSE(topology.site_links().empty());
     for (const auto& link : topology.site_links()) {
       EXPECT_EQ(link.total_mbps(), 3.2e6);
       EXPECT_EQ(link.latency_us, 600);
     }
     std::set<std::uint64_t> guids;
+    ASSERT_FALSE(topology.switches().empty());
     for (const auto sw : topology.switches()) {
       EXPECT_TRUE(guids.insert(topology.guid(sw).value()).second);
       ASSERT_TRUE(topology.site(sw));
       EXPECT_EQ(topology.name(sw).substr(1, 1), topology.name(topology.site(sw)).substr(5));  // s2-... at site-2
     }
+    ASSERT_FALSE(topology.hosts().empty());
     for (const auto host : topology.hosts()) ASSERT_TRUE(topology.site(host));
     for (const auto link : topology.links()) {  // no cable leads out of a site
       const auto a = topology.switch_of(topology.a(link)), b = topology.switch_of(topology.b(link));

@@ -44,6 +44,7 @@ TEST(SonicQos, NamesTablesAndFieldsLikeSonic) {
     }
     return names;
   };
+  ASSERT_FALSE(ours.empty());
   for (const auto& [name, table] : ours.items()) {
     ASSERT_TRUE(theirs.contains(name)) << name;
     const auto known = fields(theirs[name]);

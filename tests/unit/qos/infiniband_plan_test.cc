@@ -25,6 +25,7 @@ TEST(InfinibandPlan, GivesEveryClassItsShareAtEveryPortInWholePackets) {
   for (const PortId port : f.fabric.view.topology().all_ports())
     cabled += f.fabric.view.topology().peer(port) ? 1U : 0U;
   EXPECT_EQ(plan->ports.size(), cabled);
+  ASSERT_FALSE(plan->ports.empty());
   for (const PortTables& port : plan->ports) {
     EXPECT_LE(port.arbitration->low.size(), 8U);
     EXPECT_TRUE(port.arbitration->high.empty());
@@ -52,6 +53,7 @@ TEST(InfinibandPlan, IsTheSameThroughOpenSmAndDirectly) {
   ASSERT_TRUE(plan) << plan.error().text();
   const auto policy = opensm_policy(input, *plan);
   ASSERT_TRUE(policy);
+  ASSERT_FALSE(plan->ports.empty());
   for (const PortTables& port : plan->ports) {
     ASSERT_EQ(policy->sharing.low.size(), port.arbitration->low.size());
     for (std::size_t i = 0; i < port.arbitration->low.size(); ++i) {
@@ -102,6 +104,7 @@ TEST(InfinibandPlan, WeighsEachPortByItsReservations) {
   const auto plan = plan_infiniband(input);
   ASSERT_TRUE(plan) << plan.error().text();
   const PortId out = out_port_of(f.fabric.view.topology(), 0);
+  ASSERT_FALSE(plan->ports.empty());
   for (const PortTables& port : plan->ports) {
     const SwitchId sw = f.fabric.view.topology().find_switch(port.port.device);
     if (sw && f.fabric.view.topology().ports(sw)[port.port.port - 1U] == out) {

@@ -55,9 +55,9 @@ TEST(SonicRules, RealConfigurationsBrokenAnywhereFailByName) {
   for (const auto& [file, config] : real_configs()) {
     for (const auto& [table, rows] : config.items()) {
       if (!checked.contains(table) && !maps.contains(table)) continue;
-      std::size_t looked = 0;
+      std::size_t tried = 0;
       for (const auto& [key, row] : rows.items()) {
-        if (++looked > 6) break;  // hundreds of queues are alike
+        if (++tried > 6) break;  // hundreds of queues are alike
         Json small;               // that entry's tables alone would lose what it refers to: keep all, but few queues
         for (const auto& [other, all] : config.items()) {
           if ((checked.contains(other) || maps.contains(other) || other == "PORT" || other.ends_with("_MAP")) &&

@@ -53,12 +53,14 @@ TEST(Checks, GeneratedFabricsHaveNothingWrong) {
                                  "demo", "demo-nvl72", "gpus-100k"}) {
     const auto topology = generate(kind, {});
     ASSERT_TRUE(topology.has_value());
+    ASSERT_FALSE(check_fabric(*topology).empty());
     for (const auto& finding : check_fabric(*topology)) {
       EXPECT_EQ(finding.severity, Severity::info) << kind << ": " << finding.code << ": " << finding.message;
     }
   }
   const auto storage = generate("rail-optimized", {{"hosts", "100"}, {"storage-servers", "30"}});
   ASSERT_TRUE(storage.has_value());
+  ASSERT_FALSE(check_fabric(*storage).empty());
   for (const auto& finding : check_fabric(*storage)) EXPECT_EQ(finding.severity, Severity::info) << finding.message;
 }
 

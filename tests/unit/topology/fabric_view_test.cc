@@ -27,6 +27,7 @@ LinkId uplink(const Topology& topology) {
 
 TEST(FabricView, EveryLinkIsUpInitially) {
   const FabricView view(small_tree());
+  ASSERT_FALSE(view.topology().links().empty());
   for (const auto link : view.topology().links()) {
     EXPECT_EQ(view.state(link), LinkState::up);
     EXPECT_TRUE(view.carries_transit(link));
@@ -56,6 +57,7 @@ TEST(FabricView, ADrainedSwitchClosesItsLinksOnly) {
   const Topology& topology = view.topology();
   const SwitchId sw = topology.switch_of(topology.a(uplink(topology)));
   view.set_drained(sw, true);
+  ASSERT_FALSE(topology.links().empty());
   for (const auto link : topology.links()) {
     const bool touches = topology.switch_of(topology.a(link)) == sw || topology.switch_of(topology.b(link)) == sw;
     EXPECT_EQ(view.carries_transit(link), !touches);
@@ -82,6 +84,7 @@ TEST(FabricView, EarlierViewsDoNotChange) {
     view.set_state(link, states[link.index()]);
     if (step % 10 == 0) published.emplace_back(view, states);
   }
+  ASSERT_FALSE(published.empty());
   for (const auto& [old, seen] : published) {
     for (const auto link : topology->links()) ASSERT_EQ(old.state(link), seen[link.index()]);
   }

@@ -55,6 +55,7 @@ TEST(Locality, FindsRacksUnitsAndPodsOfAHundredThousandGpus) {
   const auto topology = made("gpus-100k", {});
   const auto locality = derive_locality(topology);
   EXPECT_EQ(outline(locality), "node 12800, rack 3200, leafGroup 400, pod 13, cluster 1");
+  ASSERT_FALSE(topology.hosts().empty());
   for (const auto host : topology.hosts()) {
     EXPECT_EQ(locality.find(LevelKind::leaf_group)->group_of_host[host.index()], host.index() / 32);
     EXPECT_EQ(locality.find(LevelKind::pod)->group_of_host[host.index()], host.index() / (32 * 32));
@@ -70,6 +71,7 @@ TEST(Locality, SeparateClustersAreComponents) {
   ASSERT_NE(cluster, nullptr);
   EXPECT_EQ(cluster->group_count, 2U);
   EXPECT_THAT(cluster->group_names, ElementsAre("component-0", "component-1"));
+  ASSERT_FALSE(both.hosts().empty());
   for (const auto host : both.hosts()) {
     EXPECT_EQ(cluster->group_of_host[host.index()], both.name(host).starts_with("gb-") ? 0U : 1U);
   }
@@ -228,6 +230,7 @@ TEST(Locality, LevelsNestAndNumberGroupsInOrderOfTheirFirstHost) {
     EXPECT_EQ(locality.levels.front().kind, LevelKind::node);
     EXPECT_EQ(locality.levels.back().kind, LevelKind::cluster);
     const Level* below = nullptr;
+    ASSERT_FALSE(locality.levels.empty());
     for (const auto& level : locality.levels) {
       ASSERT_EQ(level.group_of_host.size(), topology.hosts().size());
       EXPECT_EQ(level.group_names.size(), level.group_count);
@@ -244,6 +247,7 @@ TEST(Locality, LevelsNestAndNumberGroupsInOrderOfTheirFirstHost) {
         for (std::size_t h = 0; h < level.group_of_host.size(); ++h) {
           above[below->group_of_host[h]].insert(level.group_of_host[h]);
         }
+        ASSERT_FALSE(above.empty());
         for (const auto& [group, outer] : above) EXPECT_EQ(outer.size(), 1U);
       }
       below = &level;

@@ -112,7 +112,7 @@ TEST(Rails, ManagementAndUnnamedHostsDoNotCount) {
   const auto topology = fabric.build();
   EXPECT_EQ(topology.rails().size(), 2U);
   EXPECT_EQ(topology.rail_confidence(), 1);
-  EXPECT_EQ(rail_name(topology, "unnamed-3", ""), "rail-0");  // it hangs on that rail's leaf all the same
+  EXPECT_EQ(rail_name(topology, "unnamed-3", ""), "rail-0");  // it is cabled to that rail's leaf nevertheless
 }
 
 TEST(Rails, SeparateNetworksAreRailsWhateverTheDeviceNames) {
@@ -135,6 +135,7 @@ TEST(Rails, SeparateNetworksAreRailsWhateverTheDeviceNames) {
       if (peer && topology.is_switch_port(peer)) rails_of_spine[topology.switch_of(peer)].insert(topology.rail(port));
     }
   }
+  ASSERT_FALSE(rails_of_spine.empty());
   for (const auto& [spine, rails] : rails_of_spine) EXPECT_EQ(rails.size(), 1U);
 }
 
@@ -250,6 +251,7 @@ TEST_P(RandomRails, AreFoundAgain) {
 
     // Whatever the names, adapters on one leaf are on one rail and those of one host on different ones.
     std::map<SwitchId, std::set<RailId>> rails_of_leaf;
+    ASSERT_FALSE(topology->hosts().empty());
     for (const auto host : topology->hosts()) {
       std::set<RailId> rails;
       for (const auto hca : topology->hcas(host)) {
@@ -259,6 +261,7 @@ TEST_P(RandomRails, AreFoundAgain) {
         rails_of_leaf[topology->switch_of(topology->peer(port))].insert(topology->rail(port));
       }
     }
+    ASSERT_FALSE(rails_of_leaf.empty());
     for (const auto& [leaf, rails] : rails_of_leaf) EXPECT_EQ(rails.size(), 1U);
 
     // Where networks or device names tell, they are the true ones across units.
@@ -272,6 +275,7 @@ TEST_P(RandomRails, AreFoundAgain) {
     for (const auto hca : topology->hcas()) {
       found[rebuilt.true_rail.at(topology->guid(hca))].insert(topology->rail(topology->ports(hca).front()));
     }
+    ASSERT_FALSE(found.empty());
     for (const auto& [rail, names] : found) {
       ASSERT_EQ(names.size(), 1U);
       if (!tested.damage.shuffle_devices) {

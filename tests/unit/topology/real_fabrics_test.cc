@@ -78,6 +78,7 @@ TEST_F(RealFabrics, TheDgxClusterHasFourRailsAndTenHostsShortOfOne) {
   const Finding* short_hosts = find_code(findings, "hostShortOfRail");
   ASSERT_NE(short_hosts, nullptr);
   EXPECT_EQ(short_hosts->objects.size(), 10U);
+  ASSERT_FALSE(short_hosts->objects.empty());
   for (const auto& host : short_hosts->objects) EXPECT_TRUE(host.starts_with("a05-p1-dgx-01-")) << host;
   const Finding* leaves = find_code(findings, "leafShortOfUplinks");
   ASSERT_NE(leaves, nullptr);
@@ -99,6 +100,7 @@ TEST_F(RealFabrics, ThePerfectTreeHasNothingWrong) {
   const std::string file = "ib/k-4-n-3-full.ibnetdiscover.txt";
   SKIP_WITHOUT(file);
   const auto topology = read(file);
+  ASSERT_FALSE(check_fabric(topology).empty());
   for (const auto& finding : check_fabric(topology)) EXPECT_EQ(finding.severity, Severity::info) << finding.message;
   EXPECT_EQ(summarize(topology).rails, 0U);
   const auto locality = derive_locality(topology);

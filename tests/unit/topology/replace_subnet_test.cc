@@ -95,6 +95,7 @@ TEST(ReplaceSubnet, AnUnchangedSubnetChangesNothing) {
                                          {"fat-tree", {{"planes", "2"}, {"storage-servers", "3"}}},
                                          {"rail-optimized", {{"hosts-per-rack", "4"}}}}) {
     const Topology topology = adorned(made(kind, parameters));
+    ASSERT_FALSE(topology.subnets().empty());
     for (const auto subnet : topology.subnets()) {
       const std::string name(topology.name(subnet));
       auto result = replace_subnet(topology, swept(topology, subnet, all_links), name);
@@ -132,6 +133,7 @@ TEST(ReplaceSubnet, RemovesMissingCablesAndKeepsGpus) {
   EXPECT_TRUE(result.hosts_lost.empty()) << "the host is still in the other plane";
   const Topology again = std::move(result.builder).build().value();
   EXPECT_EQ(again.links().size(), topology.links().size() - pulled.size());
+  ASSERT_FALSE(pulled.empty());
   for (const auto link : pulled) EXPECT_FALSE(again.find_link(topology.link_text(link)));
   EXPECT_EQ(again.gpus().size(), topology.gpus().size());
 }

@@ -113,92 +113,112 @@ TEST(Sites, FindingsNameDisconnectedSitesAndHostsWithoutASite) {
   EXPECT_EQ(locality.find(LevelKind::wan), nullptr);  // nothing joins sites
 }
 
-// Random sites, cables and links between sites, some of them wrong: two hosts share a group exactly if a search reaches
-// one from the other within a site, or over long-haul links too.
+// Random sites, cables and links between sites, some of them wrong.
+struct RandomSites {
+  std::vector<SiteId> site_of;                             // by leaf
+  std::vector<std::size_t> leaf_of;                        // by host
+  std::map<std::size_t, std::set<std::size_t>> cabled;     // leaf to leaf
+  std::map<std::size_t, std::set<std::size_t>> joined_to;  // site to site
+  Topology topology;
+};
+
+RandomSites random_sites(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  RandomSites made{.topology = empty_topology()};
+  TopologyBuilder builder;
+  const std::size_t sites = 1 + random() % 4, leaves = 1 + random() % 6, hosts = 2 + random() % 8;
+  for (std::size_t s = 0; s < sites; ++s) builder.site("s" + std::to_string(s));
+  std::vector<SwitchDraft> switches;
+  for (std::size_t i = 0; i < leaves; ++i) {
+    made.site_of.emplace_back(random() % sites);
+    switches.push_back(leaf(builder, "l" + std::to_string(i), made.site_of.back()));
+  }
+  for (std::size_t i = 0; i + 1 < leaves; ++i) {
+    const std::size_t to = i + 1 + random() % (leaves - i - 1);
+    if (random() % 3 == 0) continue;  // also cables between sites, which join nothing
+    builder.connect({switches[i], static_cast<unsigned>(40 + to)}, {switches[to], static_cast<unsigned>(50 + i)},
+                    infiniband_link(4, LinkSpeed::ndr));
+    made.cabled[i].insert(to);
+    made.cabled[to].insert(i);
+  }
+  for (std::size_t h = 0; h < hosts; ++h) {
+    made.leaf_of.push_back(random() % leaves);
+    plug(builder, host(builder, "h" + std::to_string(h)), switches[made.leaf_of.back()], static_cast<unsigned>(h + 1));
+  }
+  for (std::size_t s = 0; s + 1 < sites; ++s) {
+    if (random() % 3 == 0) continue;
+    builder.join_sites(joined(SiteId(s), SiteId(s + 1)));
+    made.joined_to[s].insert(s + 1);
+    made.joined_to[s + 1].insert(s);
+  }
+  made.topology = std::move(builder).build().value();
+  return made;
+}
+
+std::set<std::size_t> reachable(std::size_t from, std::map<std::size_t, std::set<std::size_t>>& next) {
+  std::set<std::size_t> found{from};
+  for (std::vector<std::size_t> open{from}; !open.empty();) {
+    const std::size_t at = open.back();
+    open.pop_back();
+    for (const std::size_t to : next[at]) {
+      if (found.insert(to).second) open.push_back(to);
+    }
+  }
+  return found;
+}
+
+// Two hosts share a group exactly if a search reaches one from the other within a site, or over long-haul links too.
+void expect_groups_of_search(RandomSites& made, const Locality& locality) {
+  const Level* cluster = locality.find(LevelKind::cluster);
+  const Level* site = locality.find(LevelKind::site);
+  const Level* wan = locality.find(LevelKind::wan);
+  ASSERT_NE(site, nullptr);
+  const std::size_t hosts = made.leaf_of.size();
+  const auto id = [&](std::size_t h) { return made.topology.find_host("h" + std::to_string(h)); };
+  for (std::size_t a = 0; a < hosts; ++a) {
+    const std::size_t site_a = made.site_of[made.leaf_of[a]].index();
+    const auto reached = reachable(made.leaf_of[a], made.cabled);
+    const auto sites_reached = reachable(site_a, made.joined_to);
+    for (std::size_t b = 0; b < hosts; ++b) {
+      const std::size_t site_b = made.site_of[made.leaf_of[b]].index();
+      const auto same = [&](const Level* level) {
+        return level->group_of_host[id(a).index()] == level->group_of_host[id(b).index()];
+      };
+      ASSERT_EQ(same(cluster), site_a == site_b && reached.contains(made.leaf_of[b]));
+      ASSERT_EQ(same(site), site_a == site_b);
+      if (wan != nullptr) {
+        ASSERT_EQ(same(wan), sites_reached.contains(site_b));
+      }
+      if (wan == nullptr) {
+        ASSERT_TRUE(site_a == site_b || !sites_reached.contains(site_b));
+      }
+    }
+  }
+}
+
+void expect_nested(const Locality& locality, std::size_t hosts) {
+  ASSERT_FALSE(locality.levels.empty());
+  for (std::size_t level = 1; level < locality.levels.size(); ++level) {
+    std::map<std::uint32_t, std::uint32_t> above;
+    for (std::size_t h = 0; h < hosts; ++h) {
+      const auto inner = locality.levels[level - 1].group_of_host[h];
+      const auto outer = locality.levels[level].group_of_host[h];
+      ASSERT_EQ(above.try_emplace(inner, outer).first->second, outer);
+    }
+  }
+}
+
 TEST(Sites, LevelsAreThoseOfASearch) {
   int spanning = 0, apart = 0;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     SCOPED_TRACE(seed);
-    std::mt19937_64 random(seed);
-    TopologyBuilder builder;
-    const std::size_t sites = 1 + random() % 4, leaves = 1 + random() % 6, hosts = 2 + random() % 8;
-    std::vector<SiteId> site_of;
-    for (std::size_t s = 0; s < sites; ++s) builder.site("s" + std::to_string(s));
-    std::vector<SwitchDraft> switches;
-    for (std::size_t i = 0; i < leaves; ++i) {
-      site_of.emplace_back(random() % sites);
-      switches.push_back(leaf(builder, "l" + std::to_string(i), site_of.back()));
-    }
-    std::map<std::size_t, std::set<std::size_t>> cabled;  // leaf to leaf
-    for (std::size_t i = 0; i + 1 < leaves; ++i) {
-      const std::size_t to = i + 1 + random() % (leaves - i - 1);
-      if (random() % 3 == 0) continue;  // also cables between sites, which join nothing
-      builder.connect({switches[i], static_cast<unsigned>(40 + to)}, {switches[to], static_cast<unsigned>(50 + i)},
-                      infiniband_link(4, LinkSpeed::ndr));
-      cabled[i].insert(to);
-      cabled[to].insert(i);
-    }
-    std::vector<std::size_t> leaf_of;
-    for (std::size_t h = 0; h < hosts; ++h) {
-      leaf_of.push_back(random() % leaves);
-      plug(builder, host(builder, "h" + std::to_string(h)), switches[leaf_of.back()], static_cast<unsigned>(h + 1));
-    }
-    std::map<std::size_t, std::set<std::size_t>> linked;  // site to site
-    for (std::size_t s = 0; s + 1 < sites; ++s) {
-      if (random() % 3 == 0) continue;
-      builder.join_sites(joined(SiteId(s), SiteId(s + 1)));
-      linked[s].insert(s + 1);
-      linked[s + 1].insert(s);
-    }
-    const Topology topology = std::move(builder).build().value();
-    const Locality locality = derive_locality(topology);
-
-    const auto walk = [](std::size_t from, auto next) {
-      std::set<std::size_t> seen{from};
-      for (std::vector<std::size_t> open{from}; !open.empty();) {
-        const std::size_t at = open.back();
-        open.pop_back();
-        for (const std::size_t to : next(at)) {
-          if (seen.insert(to).second) open.push_back(to);
-        }
-      }
-      return seen;
-    };
-    const Level* cluster = locality.find(LevelKind::cluster);
-    const Level* site = locality.find(LevelKind::site);
-    const Level* wan = locality.find(LevelKind::wan);
-    ASSERT_NE(site, nullptr);
-    for (std::size_t a = 0; a < hosts; ++a) {
-      const std::size_t site_a = site_of[leaf_of[a]].index();
-      const auto reached = walk(leaf_of[a], [&](std::size_t at) { return cabled[at]; });
-      const auto sites_reached = walk(site_a, [&](std::size_t at) { return linked[at]; });
-      for (std::size_t b = 0; b < hosts; ++b) {
-        const HostId ha = topology.find_host("h" + std::to_string(a)), hb = topology.find_host("h" + std::to_string(b));
-        const std::size_t site_b = site_of[leaf_of[b]].index();
-        const auto same = [&](const Level* level) {
-          return level->group_of_host[ha.index()] == level->group_of_host[hb.index()];
-        };
-        ASSERT_EQ(same(cluster), site_a == site_b && reached.contains(leaf_of[b]));
-        ASSERT_EQ(same(site), site_a == site_b);
-        if (wan != nullptr) {
-          ASSERT_EQ(same(wan), sites_reached.contains(site_b));
-        }
-        if (wan == nullptr) {
-          ASSERT_TRUE(site_a == site_b || !sites_reached.contains(site_b));
-        }
-      }
-    }
-    // Nested, and every host counted once at each.
-    for (std::size_t level = 1; level < locality.levels.size(); ++level) {
-      std::map<std::uint32_t, std::uint32_t> above;
-      for (std::size_t h = 0; h < hosts; ++h) {
-        const auto inner = locality.levels[level - 1].group_of_host[h];
-        const auto outer = locality.levels[level].group_of_host[h];
-        ASSERT_EQ(above.try_emplace(inner, outer).first->second, outer);
-      }
-    }
-    spanning += wan != nullptr ? 1 : 0;
-    apart += site != cluster ? 1 : 0;
+    RandomSites made = random_sites(seed);
+    const Locality locality = derive_locality(made.topology);
+    expect_groups_of_search(made, locality);
+    expect_nested(locality, made.leaf_of.size());
+    if (HasFatalFailure()) return;
+    spanning += locality.find(LevelKind::wan) != nullptr ? 1 : 0;
+    apart += locality.find(LevelKind::site) != locality.find(LevelKind::cluster) ? 1 : 0;
   }
   EXPECT_GT(spanning, 100);
   EXPECT_GT(apart, 50);

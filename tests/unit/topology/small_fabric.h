@@ -13,7 +13,7 @@
 
 namespace railweave::fabric {
 
-// Switches and hosts by name; ports are taken in order as cables are added.
+// Switches and hosts by name; ports are used in the order in which cables are added.
 class SmallFabric {
  public:
   static constexpr unsigned kPorts = 64;

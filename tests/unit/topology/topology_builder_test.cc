@@ -134,6 +134,7 @@ TEST(TopologyBuilder, SharedGuidsAndNamesAreFound) {
   EXPECT_EQ(std::ranges::count(found, "duplicateName"), 2);
   EXPECT_EQ(std::ranges::count(found, "duplicateGuid"), 3);
   EXPECT_NE(topology->name(SwitchId(0)), topology->name(SwitchId(1)));
+  ASSERT_FALSE(topology->all_ports().empty());
   for (const auto port : topology->all_ports()) EXPECT_EQ(topology->find_port(topology->port_text(port)), port);
 }
 
@@ -299,7 +300,7 @@ TEST(TopologyBuilder, RandomClaimsGiveAConsistentTopology) {
       EXPECT_LT(topology->a(link), topology->b(link));
       EXPECT_EQ(topology->link(topology->a(link)), link);
     }
-    // Every port can be found by its text, unless an adapter of no host has no GUID of its own.
+    // Every port can be found by its text, unless an adapter without a host has no unique GUID.
     for (const auto port : topology->all_ports()) {
       const HcaId hca = topology->hca_of(port);
       if (hca && !topology->host(hca)) continue;

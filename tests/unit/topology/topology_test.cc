@@ -1,4 +1,4 @@
-// The tables of a topology and its lookups.
+// The columns of a topology and its lookups.
 #include "fabric/topology/topology.h"
 
 #include <set>
@@ -23,11 +23,13 @@ TEST(Topology, EveryPortAndLinkIsFoundByItsText) {
   for (const std::string kind : {"fat-tree", "rail-only", "dragonfly", "torus", "demo-nvl72"}) {
     const auto topology = made(kind, {});
     std::set<std::string> texts;
+    ASSERT_FALSE(topology.all_ports().empty());
     for (const auto port : topology.all_ports()) {
       const std::string text = topology.port_text(port);
       EXPECT_TRUE(texts.insert(text).second) << text;
       ASSERT_EQ(topology.find_port(text), port) << text;
     }
+    ASSERT_FALSE(topology.links().empty());
     for (const auto link : topology.links()) {
       const std::string text = topology.link_text(link);
       ASSERT_EQ(topology.find_link(text), link) << text;
@@ -40,6 +42,7 @@ TEST(Topology, EveryPortAndLinkIsFoundByItsText) {
 
 TEST(Topology, HostsAdaptersSwitchesAreFoundByNameAndGuid) {
   const auto topology = made("demo-hgx", {});
+  ASSERT_FALSE(topology.hosts().empty());
   for (const auto host : topology.hosts()) EXPECT_EQ(topology.find_host(topology.name(host)), host);
   for (const auto sw : topology.switches()) {
     EXPECT_EQ(topology.find_switch(topology.name(sw)), sw);
@@ -47,6 +50,7 @@ TEST(Topology, HostsAdaptersSwitchesAreFoundByNameAndGuid) {
     EXPECT_EQ(topology.find_switch(to_string(topology.guid(sw))), sw);
     EXPECT_EQ(topology.find_switch("0x" + to_string(topology.guid(sw))), sw);
   }
+  ASSERT_FALSE(topology.hcas().empty());
   for (const auto hca : topology.hcas()) {
     EXPECT_EQ(topology.find_hca(topology.guid(hca)), hca);
     for (const auto port : topology.ports(hca)) EXPECT_EQ(topology.find_hca(topology.port_guid(port)), hca);
@@ -75,6 +79,7 @@ TEST(Topology, LookupsOfUnknownNamesFindNothing) {
 
 TEST(Topology, PortsKnowTheirOwnersNumbersAndSubnets) {
   const auto topology = made("rail-optimized", {{"hosts", "20"}, {"planes", "2"}});
+  ASSERT_FALSE(topology.switches().empty());
   for (const auto sw : topology.switches()) {
     unsigned number = 0;
     for (const auto port : topology.ports(sw)) {
@@ -85,6 +90,7 @@ TEST(Topology, PortsKnowTheirOwnersNumbersAndSubnets) {
       EXPECT_EQ(topology.subnet(port), topology.subnet(sw));
     }
   }
+  ASSERT_FALSE(topology.gpus().empty());
   for (const auto gpu : topology.gpus()) {
     for (const auto port : topology.ports(gpu)) {
       EXPECT_EQ(topology.owner(port), (PortOwner{DeviceKind::gpu, gpu.value()}));
@@ -105,6 +111,7 @@ TEST(Topology, DistinguishesNamesThatLookLikeGuids) {
   builder.connect({a, 1}, {b, 1}, infiniband_link(4, LinkSpeed::ndr));
   const auto topology = std::move(builder).build();
   ASSERT_TRUE(topology.has_value());
+  ASSERT_FALSE(topology->all_ports().empty());
   for (const auto port : topology->all_ports()) EXPECT_EQ(topology->find_port(topology->port_text(port)), port);
   EXPECT_EQ(topology->find_link(topology->link_text(LinkId(0))), LinkId(0));
 }
@@ -120,11 +127,13 @@ TEST(Topology, PortsWithoutGuidsAreNamedByDevice) {
   const auto topology = std::move(builder).build();
   ASSERT_TRUE(topology.has_value());
   std::set<std::string> texts;
+  ASSERT_FALSE(topology->all_ports().empty());
   for (const auto p : topology->all_ports()) {
     texts.insert(topology->port_text(p));
     EXPECT_EQ(topology->find_port(topology->port_text(p)), p) << topology->port_text(p);
   }
   EXPECT_EQ(texts, (std::set<std::string>{"tor/1/1", "tor/1/2", "tor/1/3", "n--1/eth0/1", "n--1/#2/1", "n--1/#0/1"}));
+  ASSERT_FALSE(topology->links().empty());
   for (const auto link : topology->links()) EXPECT_EQ(topology->find_link(topology->link_text(link)), link);
 }
 
