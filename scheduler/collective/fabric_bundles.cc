@@ -17,7 +17,7 @@ using fabric::SwitchId;
 using fabric::Topology;
 constexpr std::uint32_t kNone = FabricBundles::kNone;
 
-// The switches that cables join, directly or not: by switch, the number of its part.
+// By switch: the number of its connected part of the fabric.
 std::vector<std::uint32_t> connected_parts(const Topology& topology) {
   std::vector<std::uint32_t> part(topology.switches().size(), kNone);
   std::vector<SwitchId> open;
@@ -42,7 +42,7 @@ std::vector<std::uint32_t> connected_parts(const Topology& topology) {
   return part;
 }
 
-// By switch: its pod; none: in none, or between several.
+// By switch: its pod; none: it belongs to no pod, or to several.
 std::vector<std::uint32_t> pods_of_switches(const Topology& topology, const std::vector<std::uint32_t>& pod_of_host) {
   constexpr std::uint32_t kSeveral = kNone - 1;
   std::vector<std::uint32_t> pod(topology.switches().size(), kNone);
@@ -74,99 +74,153 @@ std::vector<std::uint32_t> pods_of_switches(const Topology& topology, const std:
 
 }  // namespace
 
-FabricBundles::FabricBundles(const Topology& topology, const fabric::Locality& locality, const GpuPorts& ports) {
-  const fabric::Level* leaf_groups = locality.find(fabric::LevelKind::leaf_group);
-  const fabric::Level* pods = locality.find(fabric::LevelKind::pod);
-  const std::vector<std::uint32_t> network = connected_parts(topology);
-  std::vector<std::uint32_t> pod_of_switch(topology.switches().size(), kNone);
-  if (pods != nullptr && pods->group_count > 1) pod_of_switch = pods_of_switches(topology, pods->group_of_host);
+// Numbers the bundles of a fabric, kind by kind, and says for each GPU which ones it uses.
+class FabricBundles::Builder {
+ public:
+  Builder(const Topology& topology, const fabric::Locality& locality, const GpuPorts& ports, FabricBundles& into)
+      : topology_(topology),
+        ports_(ports),
+        leaf_groups_(locality.find(fabric::LevelKind::leaf_group)),
+        pods_(locality.find(fabric::LevelKind::pod)),
+        network_(connected_parts(topology)),
+        into_(into) {}
 
-  std::vector<std::vector<DirectedLink>> of_pair;  // outwards; the other directions follow
-  const auto new_pair = [&] {
-    of_pair.emplace_back();
-    return static_cast<BundlePair>(of_pair.size() - 1);
-  };
-  unit_count_ = topology.nvlink_domains().size() + topology.hosts().size();
-  if (leaf_groups != nullptr) leaf_group_count_ = leaf_groups->group_count;
-  places_.resize(topology.gpus().size());
-  for (const GpuId gpu : topology.gpus()) {
-    Place& place = places_[gpu.index()];
-    const HostId host = topology.host(gpu);
-    place.host = host.value();
-    place.leaf_group = leaf_groups != nullptr ? leaf_groups->group_of_host[host.index()] : 0;
-    place.nvlink = new_pair();
-    if (topology.site(host)) place.site = topology.site(host).value();
-    place.unit = static_cast<std::uint32_t>(topology.nvlink_domains().size() + host.index());
-    if (topology.nvlink_domain(gpu)) place.unit = place.domain = topology.nvlink_domain(gpu).value();
-    for (const PortId port : topology.ports(gpu)) {
-      if (topology.peer(port)) of_pair[place.nvlink].push_back(fabric::directed_link(topology, port));
+  void build() {
+    into_.unit_count_ = topology_.nvlink_domains().size() + topology_.hosts().size();
+    if (leaf_groups_ != nullptr) into_.leaf_group_count_ = leaf_groups_->group_count;
+    into_.places_.resize(topology_.gpus().size());
+    add_nvlink();
+    into_.first_nic_ = pair_count();
+    add_adapters();
+    into_.first_leaf_ = pair_count();
+    add_leaves();
+    into_.first_pod_ = pair_count();
+    add_pods();
+    into_.first_wan_ = pair_count();
+    into_.join_sites(topology_);
+    links_of_pair_.resize(links_of_pair_.size() + into_.wan_mbps_.size());
+    store_links();
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t pair_count() const { return static_cast<std::uint32_t>(links_of_pair_.size()); }
+  BundlePair new_pair() {
+    links_of_pair_.emplace_back();
+    return pair_count() - 1;
+  }
+  void add_link(BundlePair pair, PortId port) {
+    links_of_pair_[pair].push_back(fabric::directed_link(topology_, port));
+  }
+  [[nodiscard]] SwitchId switch_behind(PortId port) const {
+    const PortId peer = topology_.peer(port);
+    return peer ? topology_.switch_of(peer) : SwitchId();
+  }
+  Place& place(GpuId gpu) { return into_.places_[gpu.index()]; }
+
+  void add_nvlink();
+  void add_adapters();
+  void add_leaves();
+  void add_pods();
+  void store_links();
+
+  const Topology& topology_;
+  const GpuPorts& ports_;
+  const fabric::Level* leaf_groups_;
+  const fabric::Level* pods_;
+  std::vector<std::uint32_t> network_;  // by switch
+  FabricBundles& into_;
+  std::vector<std::vector<DirectedLink>> links_of_pair_;  // outwards; the other directions follow
+};
+
+// A pair for the NVLink of each GPU, and where the GPU is.
+void FabricBundles::Builder::add_nvlink() {
+  for (const GpuId gpu : topology_.gpus()) {
+    Place& of = place(gpu);
+    const HostId host = topology_.host(gpu);
+    of.host = host.value();
+    of.leaf_group = leaf_groups_ != nullptr ? leaf_groups_->group_of_host[host.index()] : 0;
+    of.nvlink = new_pair();
+    if (topology_.site(host)) of.site = topology_.site(host).value();
+    of.unit = static_cast<std::uint32_t>(topology_.nvlink_domains().size() + host.index());
+    if (topology_.nvlink_domain(gpu)) of.unit = of.domain = topology_.nvlink_domain(gpu).value();
+    for (const PortId port : topology_.ports(gpu)) {
+      if (topology_.peer(port)) add_link(of.nvlink, port);
     }
   }
-  first_nic_ = static_cast<std::uint32_t>(of_pair.size());
+}
+
+// A pair for the adapters of the GPUs with the same nearest port.
+void FabricBundles::Builder::add_adapters() {
   std::map<PortId, BundlePair> nic_of_port;
-  for (const GpuId gpu : topology.gpus()) {
-    const auto own = ports.of(gpu);
+  for (const GpuId gpu : topology_.gpus()) {
+    const auto own = ports_.of(gpu);
     if (own.empty()) continue;
-    Place& place = places_[gpu.index()];
     const auto [at, is_new] = nic_of_port.try_emplace(own.front(), 0);
     if (is_new) {
       at->second = new_pair();
-      for (const PortId port : own) of_pair[at->second].push_back(fabric::directed_link(topology, port));
+      for (const PortId port : own) add_link(at->second, port);
     }
-    place.nic = at->second;
-    if (topology.rail(own.front())) place.rail = topology.rail(own.front()).value();
+    place(gpu).nic = at->second;
+    if (topology_.rail(own.front())) place(gpu).rail = topology_.rail(own.front()).value();
   }
-  first_leaf_ = static_cast<std::uint32_t>(of_pair.size());
-  std::vector<BundlePair> leaf_of_switch(topology.switches().size(), kNone);
-  for (const GpuId gpu : topology.gpus()) {
-    const auto own = ports.of(gpu);
-    const SwitchId leaf = own.empty() ? SwitchId() : topology.switch_of(topology.peer(own.front()));
+}
+
+// A pair for the uplinks of each leaf that GPUs send through.
+void FabricBundles::Builder::add_leaves() {
+  std::vector<BundlePair> leaf_of_switch(topology_.switches().size(), kNone);
+  for (const GpuId gpu : topology_.gpus()) {
+    const auto own = ports_.of(gpu);
+    const SwitchId leaf = own.empty() ? SwitchId() : topology_.switch_of(topology_.peer(own.front()));
     if (!leaf) continue;
-    Place& place = places_[gpu.index()];
-    place.network = network[leaf.index()];
+    place(gpu).network = network_[leaf.index()];
     if (leaf_of_switch[leaf.index()] == kNone) {
       const BundlePair pair = leaf_of_switch[leaf.index()] = new_pair();
-      for (const PortId port : topology.ports(leaf)) {
-        if (topology.peer(port) && topology.switch_of(topology.peer(port))) {
-          of_pair[pair].push_back(fabric::directed_link(topology, port));
-        }
+      for (const PortId port : topology_.ports(leaf)) {
+        if (switch_behind(port)) add_link(pair, port);
       }
     }
-    place.leaf = leaf_of_switch[leaf.index()];
+    place(gpu).leaf = leaf_of_switch[leaf.index()];
   }
-  first_pod_ = static_cast<std::uint32_t>(of_pair.size());
-  std::map<std::pair<std::uint32_t, std::uint32_t>, BundlePair> pod_pairs;  // (pod, network)
-  for (const SwitchId sw : topology.switches()) {
+}
+
+// A pair for the links of each pod to the rest of its network, where there are several pods.
+void FabricBundles::Builder::add_pods() {
+  if (pods_ == nullptr || pods_->group_count <= 1) return;
+  const std::vector<std::uint32_t> pod_of_switch = pods_of_switches(topology_, pods_->group_of_host);
+  std::map<std::pair<std::uint32_t, std::uint32_t>, BundlePair> pair_of;  // (pod, network)
+  for (const SwitchId sw : topology_.switches()) {
     if (pod_of_switch[sw.index()] == kNone) continue;
-    const auto [at, is_new] = pod_pairs.try_emplace({pod_of_switch[sw.index()], network[sw.index()]}, 0);
+    const auto [at, is_new] = pair_of.try_emplace({pod_of_switch[sw.index()], network_[sw.index()]}, 0);
     if (is_new) at->second = new_pair();
-    for (const PortId port : topology.ports(sw)) {
-      const SwitchId next = topology.peer(port) ? topology.switch_of(topology.peer(port)) : SwitchId();
-      if (next && pod_of_switch[next.index()] != pod_of_switch[sw.index()]) {
-        of_pair[at->second].push_back(fabric::directed_link(topology, port));
-      }
+    for (const PortId port : topology_.ports(sw)) {
+      const SwitchId next = switch_behind(port);
+      if (next && pod_of_switch[next.index()] != pod_of_switch[sw.index()]) add_link(at->second, port);
     }
   }
-  for (const GpuId gpu : topology.gpus()) {
-    Place& place = places_[gpu.index()];
-    if (pods == nullptr || place.network == kNone || pod_pairs.empty()) continue;
-    const auto at = pod_pairs.find({pods->group_of_host[place.host], place.network});
-    // Across sites a pod that is all of its site has no way out that could be narrow.
-    const bool all_of_site = !topology.sites().empty() && at != pod_pairs.end() && of_pair[at->second].empty();
-    if (at != pod_pairs.end() && !all_of_site) place.pod = at->second;
+  for (const GpuId gpu : topology_.gpus()) {
+    Place& of = place(gpu);
+    if (of.network == kNone) continue;
+    const auto at = pair_of.find({pods_->group_of_host[of.host], of.network});
+    if (at == pair_of.end()) continue;
+    // A pod that is the whole of its site has no links to other pods that could be a bottleneck.
+    const bool all_of_site = !topology_.sites().empty() && links_of_pair_[at->second].empty();
+    if (!all_of_site) of.pod = at->second;
   }
+}
 
-  first_wan_ = static_cast<std::uint32_t>(of_pair.size());
-  join_sites(topology);
-  of_pair.resize(of_pair.size() + wan_mbps_.size());
-
-  first_link_.push_back(0);
-  for (const auto& out : of_pair) {
-    links_.insert(links_.end(), out.begin(), out.end());
-    first_link_.push_back(static_cast<std::uint32_t>(links_.size()));
-    for (const DirectedLink link : out) links_.push_back(link ^ 1U);
-    first_link_.push_back(static_cast<std::uint32_t>(links_.size()));
+void FabricBundles::Builder::store_links() {
+  into_.first_link_.push_back(0);
+  const auto end_bundle = [&] { into_.first_link_.push_back(static_cast<std::uint32_t>(into_.links_.size())); };
+  for (const auto& out : links_of_pair_) {
+    into_.links_.insert(into_.links_.end(), out.begin(), out.end());
+    end_bundle();
+    for (const DirectedLink link : out) into_.links_.push_back(link ^ 1U);
+    end_bundle();
   }
+}
+
+FabricBundles::FabricBundles(const Topology& topology, const fabric::Locality& locality, const GpuPorts& ports) {
+  Builder(topology, locality, ports, *this).build();
 }
 
 FabricBundles::Kind FabricBundles::kind(std::uint32_t bundle) const {

@@ -61,12 +61,13 @@ class FabricBundles {
   [[nodiscard]] std::vector<double> capacities(std::span<const double> link_mbps) const;
 
  private:
+  class Builder;
+  void join_sites(const fabric::Topology& topology);
+
   std::vector<Place> places_;              // by GpuId
   std::vector<std::uint32_t> first_link_;  // by bundle, and the end
   std::vector<fabric::DirectedLink> links_;
   std::size_t unit_count_ = 0, leaf_group_count_ = 1;
-  void join_sites(const fabric::Topology& topology);
-
   std::uint32_t first_nic_ = 0, first_leaf_ = 0, first_pod_ = 0, first_wan_ = 0;  // pairs; those of NVLink come first
   std::vector<double> wan_mbps_;                                                  // by pair from first_wan_ on
   std::size_t site_count_ = 0;

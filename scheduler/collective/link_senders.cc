@@ -65,7 +65,8 @@ double LinkSenders::others_mbps(std::uint32_t link, std::uint64_t own) const {
   return static_cast<double>(kbps) / 1000;
 }
 
-double LinkSenders::left_mbps(std::uint32_t link, double capacity_mbps, std::uint32_t flows, std::uint64_t own) const {
+double LinkSenders::residual_mbps(std::uint32_t link, double capacity_mbps, std::uint32_t flows,
+                                  std::uint64_t own) const {
   // Those with the least caps reach them first; the others share what is then left.
   struct Share {
     double cap_mbps = 0;  // of a flow
@@ -104,7 +105,7 @@ PhasesTime phases_time(const GroupLoad& load, std::span<const double> capacity_m
     std::uint32_t at = UINT32_MAX;
     for (const LinkBytes& on : phase) {
       const double capacity = capacity_mbps[on.link];
-      const double mbps = senders == nullptr ? capacity : senders->left_mbps(on.link, capacity, on.flows, own);
+      const double mbps = senders == nullptr ? capacity : senders->residual_mbps(on.link, capacity, on.flows, own);
       const double us = mbps > 0 ? on.bytes * 8 / mbps : std::numeric_limits<double>::infinity();
       if (us <= slowest) continue;
       slowest = us;

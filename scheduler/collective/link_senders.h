@@ -38,8 +38,8 @@ class LinkSenders {
   [[nodiscard]] std::size_t size() const { return links_of_.size(); }
 
   // Mb/s that so many flows beside those of others get together. own: of the others, the one that is not one.
-  [[nodiscard]] double left_mbps(std::uint32_t link, double capacity_mbps, std::uint32_t flows,
-                                 std::uint64_t own = 0) const;
+  [[nodiscard]] double residual_mbps(std::uint32_t link, double capacity_mbps, std::uint32_t flows,
+                                     std::uint64_t own = 0) const;
   [[nodiscard]] double others_mbps(std::uint32_t link, std::uint64_t own = 0) const;
 
  private:

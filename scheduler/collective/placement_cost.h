@@ -19,7 +19,9 @@
 
 #include "scheduler/collective/calibration.h"
 #include "scheduler/collective/comm_group.h"
+#include "scheduler/collective/domain_members.h"
 #include "scheduler/collective/fabric_bundles.h"
+#include "scheduler/collective/job_bundles.h"
 #include "scheduler/collective/link_traffic.h"
 #include "scheduler/job/job_spec.h"
 #include "scheduler/job/model.h"
@@ -52,41 +54,17 @@ class PlacementCostModel {
   PlacementCostModel(const FabricBundles& bundles, const GpuGeneration& generation);
 
   // gpu_of_rank: a GPU of its own for each rank of the parallelism. capacity_mbps: FabricBundles::capacities() of the
-  // whole fabric or of what other jobs leave of it. left_mbps: likewise, where it is less that counts; empty: it never
+  // whole fabric or of what other jobs leave of it. residual_mbps: likewise, where it is less that counts; empty: it never
   // is. loads: filled with what each group puts on bundles, in bytes by what its carriers reach.
   PlacementCost predict(std::span<const fabric::GpuId> gpu_of_rank, const Parallelism& parallelism,
                         const TrafficSpec& traffic, std::span<const double> capacity_mbps,
-                        std::span<const double> left_mbps = {}, LinkTraffic* loads = nullptr);
+                        std::span<const double> residual_mbps = {}, LinkTraffic* loads = nullptr);
 
  private:
-  // A rank's place with bundles and domains numbered anew over the job: what 4,096 ranks touch fits into a cache, where
-  // the fabric's own numbers spread it over megabytes.
-  struct Spot {
-    std::uint32_t unit = 0;
-    BundlePair nvlink = FabricBundles::kNone;  // none: no NVLink
-    BundlePair nic = FabricBundles::kNone;
-    BundlePair leaf = FabricBundles::kNone;
-    BundlePair pod = FabricBundles::kNone;
-    std::uint32_t host = 0, leaf_group = 0, rail = 0, network = 0, site = 0;
-  };
-  using Members = std::span<const Spot* const>;
-  static bool by_rail(const Spot* a, const Spot* b);
-
-  void number(std::span<const fabric::GpuId> gpu_of_rank);
-  BundlePair local_pair(BundlePair pair);
-  BundlePair add_pair(BundlePair pair);
   template <class Visit>
   void for_each_group(CommGroup group, Visit visit);
-  void add(BundlePair pair, unsigned inwards, double bytes) { load_[std::size_t{2} * pair + inwards] += bytes; }
-  void add_both(BundlePair pair, double bytes) {
-    load_[std::size_t{2} * pair] += bytes;
-    load_[std::size_t{2} * pair + 1] += bytes;
-  }
-  void add_way_between_sites(std::uint32_t from, std::uint32_t to, double bytes);
   void add_all_to_all_between_sites(Members from_all, Members to_all, double bytes);
-  double wan_us(const Spot& from, const Spot& to) const;
-  void add_hop(const Spot& from, const Spot& to, double bytes, double nvlink_bytes);
-  std::uint32_t sort_by_unit(Members members);
+  [[nodiscard]] double wan_us(const Spot& from, const Spot& to) const;
   std::uint32_t add_ring(Members members, double bytes, double passes, bool in_network);
   std::uint32_t add_all_to_all(Members members, double bytes);
   std::uint32_t add_pushes(Members members, double bytes, std::uint32_t servers);
@@ -94,35 +72,21 @@ class PlacementCostModel {
   void uncount(Members members);
   GroupCost finish(CommGroup group, const GroupTraffic& traffic, std::uint64_t members, std::uint32_t domains);
   GroupCost cost_of(CommGroup group, const GroupTraffic& traffic);
-  void note_loads(CommGroup group, bool there_and_back);
 
   const FabricBundles& bundles_;
   GpuGeneration generation_;
-  Parallelism parallelism_;
-  std::span<const double> capacity_mbps_, left_mbps_;
-  LinkTraffic* loads_ = nullptr;
 
   // Of one job.
-  std::vector<Spot> spots_;                 // by rank
-  std::vector<BundlePair> pair_of_;         // local pair -> the fabric's
-  std::vector<double> us_per_byte_, load_;  // by local bundle; loads divided by what their carriers reach
-  struct Numbered {                         // side by side: the fabric is large, and each is looked up once a GPU
-    std::uint32_t stamp = 0;                // of the job that the number is of
-    std::uint32_t local = 0;
-  };
-  std::vector<Numbered> local_pair_, local_unit_;  // by the fabric's numbers
-  std::uint32_t job_ = 0, units_ = 0;
-  bool spans_sites_ = false;
-  std::vector<BundlePair> local_wan_;  // by pair from FabricBundles::first_wan() on
+  Parallelism parallelism_;
+  LinkTraffic* loads_ = nullptr;
+  JobBundles job_;
 
   // Of one group at a time.
-  std::vector<const Spot*> group_, sorted_;
-  std::vector<std::uint32_t> slot_stamp_, slot_of_unit_;  // by local unit
-  std::vector<std::uint32_t> first_of_slot_;              // by domain of the group, in order of first rank; and the end
-  std::vector<std::uint32_t> slot_of_member_;
-  std::vector<std::uint32_t> leaf_group_count_, pod_count_, slot_count_;
-  std::uint32_t stamp_ = 0, least_members_ = 0;
-  double far_us_ = 0;  // what a call of the kind waits for long-haul links: the group's that waits longest
+  std::vector<const Spot*> group_;
+  DomainMembers domains_;
+  std::vector<std::uint32_t> leaf_group_count_, pod_count_;  // members by leaf group, and by the job's number of a pod
+  std::vector<std::uint32_t> slot_count_;
+  double far_us_ = 0;  // what a call waits for long-haul links: of the group of the kind that waits longest
 };
 
 // One prediction from scratch, for a command line or a test: what takes time, tens of milliseconds at 100,000 GPUs, is

@@ -25,22 +25,22 @@ double bytes_at(double mbps) { return mbps * kPeriodUs / 8; }
 
 TEST(LinkSenders, TwoOnOneLinkByHand) {
   LinkSenders senders(3);
-  EXPECT_EQ(senders.left_mbps(1, 400'000, 1), 400'000);
+  EXPECT_EQ(senders.residual_mbps(1, 400'000, 1), 400'000);
   senders.add(7, sends({{1, bytes_at(400'000), 1}}), kPeriodUs);
-  EXPECT_EQ(senders.left_mbps(1, 400'000, 1), 200'000) << "it would fill the link: half";
-  EXPECT_EQ(senders.left_mbps(1, 400'000, 3), 300'000) << "three flows beside one";
-  EXPECT_EQ(senders.left_mbps(0, 400'000, 1), 400'000) << "another link";
-  EXPECT_EQ(senders.left_mbps(1, 400'000, 1, 7), 400'000) << "it does not stand in its own way";
+  EXPECT_EQ(senders.residual_mbps(1, 400'000, 1), 200'000) << "it would fill the link: half";
+  EXPECT_EQ(senders.residual_mbps(1, 400'000, 3), 300'000) << "three flows beside one";
+  EXPECT_EQ(senders.residual_mbps(0, 400'000, 1), 400'000) << "another link";
+  EXPECT_EQ(senders.residual_mbps(1, 400'000, 1, 7), 400'000) << "it does not stand in its own way";
   senders.remove(7);
   senders.add(7, sends({{1, bytes_at(100'000), 1}}), kPeriodUs);
-  EXPECT_EQ(senders.left_mbps(1, 400'000, 1), 300'000) << "it sends a quarter of the time";
+  EXPECT_EQ(senders.residual_mbps(1, 400'000, 1), 300'000) << "it sends a quarter of the time";
   senders.add(9, sends({{1, bytes_at(400'000), 1}}), kPeriodUs);
-  EXPECT_EQ(senders.left_mbps(1, 400'000, 1), 150'000) << "what the small one leaves is shared by two";
+  EXPECT_EQ(senders.residual_mbps(1, 400'000, 1), 150'000) << "what the small one leaves is shared by two";
   EXPECT_EQ(senders.others_mbps(1), 500'000);
   EXPECT_EQ(senders.others_mbps(1, 9), 100'000);
   senders.remove(7);
   senders.remove(9);
-  EXPECT_EQ(senders.left_mbps(1, 400'000, 1), 400'000);
+  EXPECT_EQ(senders.residual_mbps(1, 400'000, 1), 400'000);
 }
 
 TEST(LinkSenders, PhasesTakeTurnsAndFloorsCount) {
@@ -159,7 +159,7 @@ TEST(LinkSenders, WhatIsLeftDoesNotDependOnWhoCameFirst) {
       two.add(other.job, sends({{other.link, bytes_at(other.mbps), other.flows}}), kPeriodUs);
     }
     for (std::uint32_t l = 0; l < net.capacity.size(); ++l) {
-      EXPECT_EQ(one.left_mbps(l, net.capacity[l], 2), two.left_mbps(l, net.capacity[l], 2));
+      EXPECT_EQ(one.residual_mbps(l, net.capacity[l], 2), two.residual_mbps(l, net.capacity[l], 2));
     }
   }
 }
@@ -168,7 +168,7 @@ TEST(LinkSenders, ASenderWithoutAPeriodSendsNothing) {
   LinkSenders senders(1);
   senders.add(1, sends({{0, 1e9, 1}}), 0);
   senders.add(2, sends({{0, 1e9, 1}}), std::numeric_limits<double>::infinity());
-  EXPECT_EQ(senders.left_mbps(0, 1000, 1), 1000);
+  EXPECT_EQ(senders.residual_mbps(0, 1000, 1), 1000);
   EXPECT_EQ(senders.size(), 2U);
 }
 

@@ -1,0 +1,134 @@
+#include "scheduler/collective/job_bundles.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace railweave::scheduler {
+
+namespace {
+constexpr double kNoCapacity = 1e250;  // microseconds a byte; infinity times 0 bytes would not be a number
+constexpr double kUnreachable = 1e200;
+}  // namespace
+
+JobBundles::JobBundles(const FabricBundles& bundles) : bundles_(bundles) {
+  local_pair_.resize(bundles.bundle_count() / 2);
+  local_unit_.resize(bundles.unit_count());
+}
+
+// Not seen in this job before. Apart from local_pair(), so that the common case is a comparison.
+[[gnu::noinline]] BundlePair JobBundles::add_pair(BundlePair pair) {
+  const auto local = static_cast<BundlePair>(pair_of_.size());
+  local_pair_[pair] = {job_, local};
+  pair_of_.push_back(pair);
+  for (std::size_t b = std::size_t{2} * pair; b < std::size_t{2} * pair + 2; ++b) {
+    const double mbps = residual_mbps_.empty() ? capacity_mbps_[b] : std::min(capacity_mbps_[b], residual_mbps_[b]);
+    us_per_byte_.push_back(mbps > 0 ? 8 / mbps : kNoCapacity);
+  }
+  return local;
+}
+
+inline BundlePair JobBundles::local_pair(BundlePair pair) {
+  if (pair == FabricBundles::kNone) return FabricBundles::kNone;
+  const Numbered& known = local_pair_[pair];
+  return known.stamp == job_ ? known.local : add_pair(pair);
+}
+
+void JobBundles::set_job(std::span<const fabric::GpuId> gpu_of_rank, std::span<const double> capacity_mbps,
+                         std::span<const double> residual_mbps) {
+  capacity_mbps_ = capacity_mbps;
+  residual_mbps_ = residual_mbps;
+  ++job_;
+  unit_count_ = 0;
+  pair_of_.assign(1, FabricBundles::kNone);
+  us_per_byte_.assign(2, kNoCapacity);
+  spans_sites_ = false;
+  spots_.resize(gpu_of_rank.size());
+  for (std::size_t r = 0; r < spots_.size(); ++r) {
+    const FabricBundles::Place& place = bundles_.place(gpu_of_rank[r]);
+    Numbered& unit = local_unit_[place.unit];
+    if (unit.stamp != job_) unit = {job_, unit_count_++};
+    spots_[r] = {.unit = unit.local,
+                 .nvlink = place.domain == FabricBundles::kNone ? FabricBundles::kNone : local_pair(place.nvlink),
+                 .nic = local_pair(place.nic),
+                 .leaf = local_pair(place.leaf),
+                 .pod = local_pair(place.pod),
+                 .host = place.host,
+                 .leaf_group = place.leaf_group,
+                 .rail = place.rail,
+                 .network = place.network,
+                 .site = place.site};
+    spans_sites_ = spans_sites_ || place.site != spots_.front().site;
+  }
+  if (spans_sites_) {
+    local_wan_.clear();
+    for (BundlePair pair = bundles_.first_wan(); pair < bundles_.bundle_count() / 2; ++pair) {
+      local_wan_.push_back(local_pair(pair));
+    }
+  }
+  us_per_byte_.resize((us_per_byte_.size() + kLanes - 1) / kLanes * kLanes, 0);
+  load_.assign(us_per_byte_.size(), 0);
+}
+
+void JobBundles::add_hop(const Spot& from, const Spot& to, double bytes, double nvlink_bytes) {
+  if (from.unit == to.unit) {
+    if (from.nvlink == FabricBundles::kNone || &from == &to) return;  // PCIe and memory have no bundle
+    add(from.nvlink, 0, nvlink_bytes);
+    add(to.nvlink, 1, nvlink_bytes);
+    return;
+  }
+  if (from.host == to.host) return;
+  if (from.leaf == FabricBundles::kNone || to.leaf == FabricBundles::kNone) return add_unreachable(bytes);
+  add(from.nic, 0, bytes);
+  add(to.nic, 1, bytes);
+  if (from.leaf == to.leaf || (from.network != to.network && from.leaf_group == to.leaf_group)) return;
+  add(from.leaf, 0, bytes);
+  add(to.leaf, 1, bytes);
+  if (from.site != to.site) {
+    if (from.pod != FabricBundles::kNone) add(from.pod, 0, bytes);
+    if (to.pod != FabricBundles::kNone) add(to.pod, 1, bytes);
+    return add_between_sites(from.site, to.site, bytes);
+  }
+  if (from.pod == FabricBundles::kNone || to.pod == FabricBundles::kNone || from.pod == to.pod) return;
+  add(from.pod, 0, bytes);
+  add(to.pod, 1, bytes);
+}
+
+void JobBundles::add_between_sites(std::uint32_t from, std::uint32_t to, double bytes) {
+  const FabricBundles::SiteRoute& route = bundles_.site_route(from, to);
+  if (route.bundles.empty()) return add_unreachable(bytes);
+  for (const std::uint32_t bundle : route.bundles) {
+    add(local_wan_[bundle / 2 - bundles_.first_wan()], bundle % 2, bytes);
+  }
+}
+
+void JobBundles::append_phases(bool back, GroupLoad& into) const {
+  into.phases.assign(back ? 2 : 1, {});
+  for (std::uint32_t i = 0; i < std::uint32_t{2} * static_cast<std::uint32_t>(pair_of_.size()); ++i) {
+    if (load_[i] <= 0 || i / 2 == kUnjoined) continue;
+    const std::uint32_t bundle = 2 * pair_of_[i / 2] + i % 2;
+    into.phases[0].push_back({bundle, load_[i], 1});
+    if (back) into.phases[1].push_back({bundle ^ 1U, load_[i], 1});
+  }
+}
+
+JobBundles::Worst JobBundles::take_worst() {
+  // Four maxima side by side: a single one would make each step wait for the one before.
+  static_assert(kLanes == 4);
+  double a = 0, b = 0, c = 0, d = 0;
+  for (std::size_t i = 0; i < load_.size(); i += kLanes) {
+    a = std::max(a, load_[i] *= us_per_byte_[i]);
+    b = std::max(b, load_[i + 1] *= us_per_byte_[i + 1]);
+    c = std::max(c, load_[i + 2] *= us_per_byte_[i + 2]);
+    d = std::max(d, load_[i + 3] *= us_per_byte_[i + 3]);
+  }
+  Worst worst{.transfer_us = std::max(std::max(a, b), std::max(c, d))};
+  const auto at = static_cast<std::size_t>(std::ranges::find(load_, worst.transfer_us) - load_.begin());
+  std::ranges::fill(load_, 0);
+  if (worst.transfer_us > 0 && at / 2 != kUnjoined) {
+    worst.bundle = 2 * pair_of_[at / 2] + static_cast<std::uint32_t>(at % 2);
+  }
+  if (worst.transfer_us > kUnreachable) worst.transfer_us = std::numeric_limits<double>::infinity();
+  return worst;
+}
+
+}  // namespace railweave::scheduler
