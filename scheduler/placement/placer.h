@@ -48,7 +48,7 @@ class Placer {
   void set_capacities(std::vector<double> bundle_mbps, std::vector<double> up_mbps = {});
   // What the traffic of placed jobs leaves of each bundle (bundle_traffic.h): where that is less, candidates are scored
   // by it. Read at every placement, so that it may change in between.
-  void set_left(std::shared_ptr<const std::vector<double>> bundle_mbps);
+  void set_residual(std::shared_ptr<const std::vector<double>> bundle_mbps);
   // As if no other job used the links that are up.
   [[nodiscard]] Prediction predict(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank);
   // For a spec that check_job_spec() accepts (another one gets outcome never, code "jobs.invalid").

@@ -214,7 +214,7 @@ Explanation Account::write(Outcome outcome) {
 PlacementResult explain(const PlacementFabric& fabric, JobSearch& search, const Refusal& refusal) {
   PlacementResult result;
   result.outcome = search.fits(*refusal.spec, *refusal.empty, refusal.filter) ? Outcome::not_now : Outcome::never;
-  const auto wishes = wishes_of(*refusal.spec, fabric.hierarchy());
+  const auto choices = level_choices_of(*refusal.spec, fabric.hierarchy());
   std::uint64_t free_gpus = 0;
   for (LeafIndex leaf = 0; leaf < fabric.hierarchy().leaf_count(); ++leaf) {
     if (allowed(refusal.filter, leaf)) free_gpus += refusal.now->free(0, leaf);
@@ -222,7 +222,7 @@ PlacementResult explain(const PlacementFabric& fabric, JobSearch& search, const 
   {
     const Claims now(search, *refusal.now, *refusal.spec, refusal.filter);
     const Claims empty(search, *refusal.empty, *refusal.spec, refusal.filter);
-    auto shape = shape_of(*refusal.spec, fabric.hierarchy(), wishes->required(), now.filter());
+    auto shape = shape_of(*refusal.spec, fabric.hierarchy(), choices->required(), now.filter());
     FitShape fit_empty = shape->fit;
     fit_empty.filter = empty.filter();
     result.explanation =

@@ -13,7 +13,7 @@ BundleTraffic::BundleTraffic(PlacementFabricPtr fabric)
       usual_(&generation_of(*fabric_)),
       senders_(fabric_->bundles().bundle_count()),
       capacity_mbps_(fabric_->nominal_mbps().begin(), fabric_->nominal_mbps().end()),
-      left_mbps_(
+      residual_mbps_(
           std::make_shared<std::vector<double>>(capacity_mbps_.size(), std::numeric_limits<double>::infinity())) {}
 
 void BundleTraffic::set_capacities(std::vector<double> bundle_mbps) {
@@ -61,8 +61,8 @@ void BundleTraffic::remove(std::uint64_t job) {
 void BundleTraffic::refresh(std::span<const std::uint32_t> bundles) {
   for (const std::uint32_t bundle : bundles) {
     const bool free = senders_.on(bundle).empty();
-    (*left_mbps_)[bundle] =
-        free ? std::numeric_limits<double>::infinity() : senders_.left_mbps(bundle, capacity_mbps_[bundle], 1);
+    (*residual_mbps_)[bundle] =
+        free ? std::numeric_limits<double>::infinity() : senders_.residual_mbps(bundle, capacity_mbps_[bundle], 1);
   }
 }
 

@@ -33,7 +33,7 @@ class BundleTraffic {
   [[nodiscard]] const LinkSenders& senders() const { return senders_; }
   [[nodiscard]] const std::vector<double>& capacities_mbps() const { return capacity_mbps_; }
   // To a job that is none of them, by bundle; infinite where nobody sends. The same object all the time: it changes.
-  [[nodiscard]] const std::shared_ptr<std::vector<double>>& left_mbps() const { return left_mbps_; }
+  [[nodiscard]] const std::shared_ptr<std::vector<double>>& residual_mbps() const { return residual_mbps_; }
   [[nodiscard]] const GpuGeneration& generation(const JobSpec& spec) const { return generation_for(spec, *usual_); }
 
  private:
@@ -43,7 +43,7 @@ class BundleTraffic {
   const GpuGeneration* usual_;
   LinkSenders senders_;
   std::vector<double> capacity_mbps_;
-  std::shared_ptr<std::vector<double>> left_mbps_;
+  std::shared_ptr<std::vector<double>> residual_mbps_;
   std::vector<std::pair<const GpuGeneration*, std::unique_ptr<PlacementCostModel>>> models_;
 };
 

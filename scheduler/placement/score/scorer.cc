@@ -17,7 +17,7 @@ void Scorer::set_capacities(std::vector<double> bundle_mbps) {
   RAILWEAVE_CHECK(bundle_mbps.size() == bundles.bundle_count(), "capacities are by bundle");
   capacity_mbps_ = std::move(bundle_mbps);
   up_mbps_.clear();
-  sound_leaves_.clear();
+  full_rate_leaves_.clear();
 
   const auto nominal = fabric_->nominal_mbps();
   const auto share = [&](BundlePair pair) {
@@ -45,7 +45,7 @@ void Scorer::set_capacities(std::vector<double> bundle_mbps) {
       any = true;
     }
     if (!any) break;
-    if (sound_leaves_.empty() || *sound_leaves_.back() != *filter) sound_leaves_.push_back(std::move(filter));
+    if (full_rate_leaves_.empty() || *full_rate_leaves_.back() != *filter) full_rate_leaves_.push_back(std::move(filter));
   }
 }
 
@@ -61,9 +61,9 @@ void Scorer::set_job(const JobSpec& spec) {
   model_ = known->second.get();
 }
 
-void Scorer::set_left(std::shared_ptr<const std::vector<double>> bundle_mbps) {
+void Scorer::set_residual(std::shared_ptr<const std::vector<double>> bundle_mbps) {
   RAILWEAVE_CHECK(bundle_mbps == nullptr || bundle_mbps->size() == capacity_mbps_.size(), "what is left is by bundle");
-  left_mbps_ = std::move(bundle_mbps);
+  residual_mbps_ = std::move(bundle_mbps);
 }
 
 void Scorer::set_up(std::vector<double> bundle_mbps) {
@@ -74,17 +74,17 @@ void Scorer::set_up(std::vector<double> bundle_mbps) {
 
 PlacementCost Scorer::cost(std::span<const fabric::GpuId> gpu_of_rank) {
   std::span<const double> left;
-  if (left_mbps_ != nullptr) left = *left_mbps_;
+  if (residual_mbps_ != nullptr) left = *residual_mbps_;
   return model_->predict(gpu_of_rank, spec_->parallelism, traffic_.traffic, capacity_mbps_, left);
 }
 
 bool Scorer::alone(std::span<const fabric::GpuId> gpu_of_rank) const {
   if (!up_mbps_.empty()) return false;
-  if (left_mbps_ == nullptr) return true;
+  if (residual_mbps_ == nullptr) return true;
   const auto all_left = [&](BundlePair pair) {
     if (pair == FabricBundles::kNone) return true;
     const std::size_t b = std::size_t{2} * pair;
-    return (*left_mbps_)[b] >= capacity_mbps_[b] && (*left_mbps_)[b + 1] >= capacity_mbps_[b + 1];
+    return (*residual_mbps_)[b] >= capacity_mbps_[b] && (*residual_mbps_)[b + 1] >= capacity_mbps_[b + 1];
   };
   BundlePair leaf = FabricBundles::kNone, pod = FabricBundles::kNone;  // looked at last
   for (const fabric::GpuId gpu : gpu_of_rank) {

@@ -22,14 +22,14 @@ class Scorer {
   void set_capacities(std::vector<double> bundle_mbps);
 
   // What the traffic of others leaves of each bundle, or nothing that says so; may change between calls.
-  void set_left(std::shared_ptr<const std::vector<double>> bundle_mbps);
+  void set_residual(std::shared_ptr<const std::vector<double>> bundle_mbps);
   // ... of the links that are up, whatever is promised to whom: what cost_alone() is of. Until then those of
   // set_capacities().
   void set_up(std::vector<double> bundle_mbps);
 
   // Filters that leave out leaves behind bundles with much less than nominal, the strictest first; none where all is
   // well. The same objects until the next set_capacities().
-  [[nodiscard]] std::span<const std::shared_ptr<const LeafFilter>> sound_leaves() const { return sound_leaves_; }
+  [[nodiscard]] std::span<const std::shared_ptr<const LeafFilter>> full_rate_leaves() const { return full_rate_leaves_; }
 
   // For the scores that follow.
   void set_job(const JobSpec& spec);
@@ -48,8 +48,8 @@ class Scorer {
   Fragmentation fragmentation_;
   const GpuGeneration* usual_;                   // of the fabric
   std::vector<double> capacity_mbps_, up_mbps_;  // up: empty where it is the same
-  std::shared_ptr<const std::vector<double>> left_mbps_;
-  std::vector<std::shared_ptr<const LeafFilter>> sound_leaves_;
+  std::shared_ptr<const std::vector<double>> residual_mbps_;
+  std::vector<std::shared_ptr<const LeafFilter>> full_rate_leaves_;
   std::vector<std::pair<const GpuGeneration*, std::unique_ptr<PlacementCostModel>>> models_;
 
   const JobSpec* spec_ = nullptr;

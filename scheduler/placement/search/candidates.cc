@@ -49,7 +49,7 @@ class Enumeration {
   void add_other_groups(const Found& base);
   void add_farther(const Found& base);
   void add_fewest_groups(const Found& base);
-  void add_sound();
+  void add_full_rate();
 
   JobSearch& search_;
   const JobSpec& spec_;
@@ -75,7 +75,7 @@ Result<std::vector<Candidate>> Enumeration::all() {
   // Scoring is what a large job's decision takes: what is seldom chosen is left out for them.
   const bool large = rank_count(spec_.parallelism) > 1024;
   if (!large || list_.back().change != Change::fewest_groups) add_farther(loose);
-  add_sound();
+  add_full_rate();
   return std::move(list_);
 }
 
@@ -121,8 +121,8 @@ void Enumeration::add_fewest_groups(const Found& base) {
   list_.push_back({std::move(found), PackingOrder::stages, Change::fewest_groups, std::move(portions), level});
 }
 
-void Enumeration::add_sound() {
-  for (const auto& filter : question_.sound) {
+void Enumeration::add_full_rate() {
+  for (const auto& filter : question_.full_rate) {
     std::optional<Found> unaligned;
     auto found = search_.find(spec_, tree_, filter, &unaligned);
     if (!found || !*found) continue;
@@ -132,10 +132,10 @@ void Enumeration::add_sound() {
     const Found& loose = unaligned ? *unaligned : **found;
     Found replicas = loose;
     if (may_order_replicas(spec_) && put_replicas_together(spec_, replicas.shape)) {
-      add(std::move(replicas), Change::sound_links, PackingOrder::replicas);
+      add(std::move(replicas), Change::full_rate_links, PackingOrder::replicas);
     }
-    if (unaligned) add(std::move(*unaligned), Change::sound_links);
-    add(std::move(**found), Change::sound_links);
+    if (unaligned) add(std::move(*unaligned), Change::full_rate_links);
+    add(std::move(**found), Change::full_rate_links);
   }
 }
 
@@ -158,7 +158,7 @@ std::string text_of(Change change, const Hierarchy& hierarchy, const Found& foun
       return "over the fewest leaf groups";
     case Change::farther:
       return "over several groups of one " + level;
-    case Change::sound_links:
+    case Change::full_rate_links:
       return "behind links at full rate";
   }
   return "";

@@ -14,14 +14,14 @@ namespace railweave::scheduler {
 
 struct Candidate {
   enum class Change : std::uint8_t {
-    none,           // BestFit's choice
-    unaligned,      // stages not aligned with the groups of a level: may fill broken racks
-    replicas,       // the stages of a replica side by side, in place of the replicas of a stage
-    own_replicas,   // likewise, each replica within one group of a level
-    another_group,  // of the same level
-    fewest_groups,  // leaf groups as few as can be, wherever they are
-    farther,        // spread over several groups of that level
-    sound_links,    // only behind links that have all or most of their rate
+    none,             // BestFit's choice
+    unaligned,        // stages not aligned with the groups of a level: may fill broken racks
+    replicas,         // the stages of a replica side by side, in place of the replicas of a stage
+    own_replicas,     // likewise, each replica within one group of a level
+    another_group,    // of the same level
+    fewest_groups,    // leaf groups as few as can be, wherever they are
+    farther,          // spread over several groups of that level
+    full_rate_links,  // only behind links that have all or most of their rate
   };
   Found found;
   PackingOrder order = PackingOrder::stages;
@@ -37,7 +37,7 @@ struct CandidateQuestion {
   const JobSpec* spec;
   PlacementTree* tree;
   JobSearch::Filter filter;
-  std::span<const JobSearch::Filter> sound;  // the filter, and without leaves behind weak links
+  std::span<const JobSearch::Filter> full_rate;  // the filter, and without leaves behind weak links
 };
 
 // At least one, BestFit's first. Empty: it does not fit. Errors: as JobSearch::find().

@@ -63,9 +63,9 @@ void Claims::give_back(LeafIndex leaf, std::uint64_t gpus) {
 }
 
 void Claims::take_spares() {
-  const auto wishes = wishes_of(spec_, hierarchy_);
-  if (!wishes) return;
-  const auto shape = shape_of(spec_, hierarchy_, wishes->required(), filter_);
+  const auto choices = level_choices_of(spec_, hierarchy_);
+  if (!choices) return;
+  const auto shape = shape_of(spec_, hierarchy_, choices->required(), filter_);
   if (!shape) return;
   for (std::uint32_t domain = 0; domain < hierarchy_.domain_count(); ++domain) take_spares_of(domain, *shape);
 }

@@ -22,7 +22,7 @@ namespace railweave::scheduler {
 
 class Claims {
  public:
-  // Borrows everything. Levels that the fabric does not have are wishes_of()'s to refuse.
+  // Borrows everything. Levels that the fabric does not have are level_choices_of()'s to refuse.
   Claims(JobSearch& search, PlacementTree& tree, const JobSpec& spec, const JobSearch::Filter& filter);
   ~Claims();
   Claims(const Claims&) = delete;

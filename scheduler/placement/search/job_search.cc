@@ -26,17 +26,17 @@ Result<std::optional<Found>> JobSearch::find(const JobSpec& spec, PlacementTree&
     if (auto in_one = find(near, tree, filter, unaligned); in_one && *in_one) return in_one;
     if (unaligned != nullptr) unaligned->reset();
   }
-  const auto wishes = wishes_of(spec, *hierarchy_);
-  if (!wishes) return std::unexpected(wishes.error());
+  const auto choices = level_choices_of(spec, *hierarchy_);
+  if (!choices) return std::unexpected(choices.error());
   // Farther is never harder, so settling one group after the other, the most important first, finds the best choice.
-  Nearness nearness = wishes->required();
+  Nearness nearness = choices->required();
   auto best = find_at(spec, nearness, tree, filter);
   if (!best || !*best) return best;
-  for (const JobGroup group : wishes->order) {
-    const auto& chain = wishes->chain[static_cast<std::size_t>(group)];
+  for (const JobGroup group : choices->order) {
+    const auto& chain = choices->chain[index_of(group)];
     for (std::size_t i = 0; i + 1 < chain.size(); ++i) {
       Nearness nearer = nearness;
-      nearer[static_cast<std::size_t>(group)] = chain[i];
+      nearer[index_of(group)] = chain[i];
       auto found = find_at(spec, nearer, tree, filter);
       if (!found || !*found) continue;
       nearness = nearer;
@@ -77,10 +77,10 @@ bool JobSearch::align(std::uint64_t piece_gpus, PlacementTree& tree, Found& foun
 }
 
 bool JobSearch::fits(const JobSpec& spec, PlacementTree& tree, const Filter& filter) {
-  const auto wishes = wishes_of(spec, *hierarchy_);
-  if (!wishes) return false;
+  const auto choices = level_choices_of(spec, *hierarchy_);
+  if (!choices) return false;
   const Claims claims(*this, tree, spec, filter);
-  const auto found = find_at(spec, wishes->required(), tree, claims.filter());
+  const auto found = find_at(spec, choices->required(), tree, claims.filter());
   return found && *found;
 }
 

@@ -26,7 +26,7 @@ class JobSearch {
 
   // In the tree as it is behind the filter as it is: what the job holds beside its ranks is for Claims (claims.h) to
   // keep free.
-  // None: does not fit. Errors: see wishes_of() and shape_of(). Stages that nobody asked to keep together are aligned
+  // None: does not fit. Errors: see level_choices_of() and shape_of(). Stages that nobody asked to keep together are aligned
   // with the groups of a level where that moves nothing farther; `unaligned`, where given, is then what it was before.
   Result<std::optional<Found>> find(const JobSpec& spec, PlacementTree& tree, const Filter& filter,
                                     std::optional<Found>* unaligned = nullptr);

@@ -12,7 +12,7 @@ scheduler::Placer& PlacerCache::at(const ClusterState& state) {
     ++capacities_version_;
     traffic_ = std::make_unique<scheduler::BundleTraffic>(fabric_);
     placed_.forget();
-    placer_->set_left(traffic_->left_mbps());
+    placer_->set_residual(traffic_->residual_mbps());
     view_version_ = 0;
     reserved_version_ = 0;
   }

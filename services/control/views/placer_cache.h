@@ -30,7 +30,7 @@ class PlacerCache {
   [[nodiscard]] std::uint64_t capacities_version() const { return capacities_version_; }  // changes with them
   // ... of the links that are up; and what the traffic of placed jobs leaves of them, which changes with every at().
   [[nodiscard]] const std::vector<double>& up_mbps() const { return up_mbps_; }
-  [[nodiscard]] std::shared_ptr<const std::vector<double>> left_mbps() const { return traffic_->left_mbps(); }
+  [[nodiscard]] std::shared_ptr<const std::vector<double>> residual_mbps() const { return traffic_->residual_mbps(); }
 
  private:
   std::unique_ptr<scheduler::Placer> placer_;

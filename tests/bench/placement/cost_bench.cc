@@ -40,7 +40,7 @@ struct Stage {
         first(fabric->hierarchy().total_capacity()) {
     if (beside_traffic) {
       traffic.emplace(fabric);
-      placer.set_left(traffic->left_mbps());
+      placer.set_residual(traffic->residual_mbps());
     }
     while (churn.fill() < 0.94) step(churn.next_size());
     for (int i = 0; i < 2000; ++i) step(churn.next_size());

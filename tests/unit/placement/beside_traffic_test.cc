@@ -51,7 +51,7 @@ TEST(BesideTraffic, AJobGoesWhereOthersDoNotSend) {
   for (const auto& other : before.alternatives) EXPECT_EQ(other.communication_us, other.shared_communication_us);
 
   BundleTraffic traffic(fabric);
-  placer.set_left(traffic.left_mbps());
+  placer.set_residual(traffic.residual_mbps());
   EXPECT_EQ(placer.place(spec).placement.gpu_of_rank, before.placement.gpu_of_rank) << "nobody sends yet";
   traffic.add(1, ring_of(4), over_two);
   const auto beside = placer.place_with_alternatives(spec);
@@ -101,11 +101,11 @@ TEST(BesideTraffic, WhatIsLeftFollowsFromWhoIsThere) {
   for (const auto& [job, where] : jobs) two.remove(10 * job);
   two.set_capacities({fabric->nominal_mbps().begin(), fabric->nominal_mbps().end()});
   for (const auto& [job, where] : jobs) two.add(job, ring_of(4), where);
-  EXPECT_EQ(*one.left_mbps(), *two.left_mbps());
+  EXPECT_EQ(*one.residual_mbps(), *two.residual_mbps());
   const auto is_less = [&](double mbps) { return std::isfinite(mbps); };
-  EXPECT_TRUE(std::ranges::any_of(*one.left_mbps(), is_less));
+  EXPECT_TRUE(std::ranges::any_of(*one.residual_mbps(), is_less));
   for (const auto& [job, where] : jobs) one.remove(job);
-  EXPECT_TRUE(std::ranges::none_of(*one.left_mbps(), is_less));
+  EXPECT_TRUE(std::ranges::none_of(*one.residual_mbps(), is_less));
 }
 
 }  // namespace

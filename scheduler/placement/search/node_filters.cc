@@ -1,0 +1,55 @@
+#include "scheduler/placement/search/node_filters.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace railweave::scheduler {
+
+JobSearch::Filter intersection(const JobSearch::Filter& a, const JobSearch::Filter& b) {
+  if (!a) return b;
+  auto filter = std::make_shared<LeafFilter>(*a);
+  for (std::size_t leaf = 0; leaf < filter->size(); ++leaf) (*filter)[leaf] &= (*b)[leaf];
+  return filter;
+}
+
+const NodeFilters::Filters& NodeFilters::of(const JobSpec& spec, std::span<const JobSearch::Filter> full_rate_leaves) {
+  const auto known = std::ranges::find_if(kept_, [&](const Kept& entry) {
+    return entry.selector == spec.node_selector && entry.only_nodes == spec.only_nodes;
+  });
+  if (known != kept_.end()) {
+    std::rotate(kept_.begin(), known, known + 1);
+    return kept_.front().filters;
+  }
+  Kept made{.selector = spec.node_selector, .only_nodes = spec.only_nodes, .filters = {allowed_by(spec), {}}};
+  for (const auto& leaves : full_rate_leaves) {
+    made.filters.full_rate.push_back(intersection(made.filters.allowed, leaves));
+  }
+  if (kept_.size() == kMaxKept) kept_.pop_back();
+  kept_.insert(kept_.begin(), std::move(made));
+  return kept_.front().filters;
+}
+
+JobSearch::Filter NodeFilters::allowed_by(const JobSpec& spec) const {
+  if (spec.node_selector.empty() && spec.only_nodes.empty()) return nullptr;
+  const auto& topology = fabric_->topology();
+  const Hierarchy& hierarchy = fabric_->hierarchy();
+  std::vector<std::uint8_t> named(topology.hosts().size(), spec.only_nodes.empty() ? 1 : 0);
+  for (const auto& name : spec.only_nodes) {
+    if (const fabric::HostId host = topology.find_host(name)) named[host.index()] = 1;
+  }
+  auto filter = std::make_shared<LeafFilter>(hierarchy.leaf_count(), std::uint8_t{0});
+  for (LeafIndex leaf = 0; leaf < hierarchy.leaf_count(); ++leaf) {
+    const auto labels = topology.labels(hierarchy.host(leaf));
+    const auto carried = [&](const auto& wanted) {
+      return std::ranges::any_of(labels, [&](const auto& label) {
+        return topology.text(label.key) == wanted.first && topology.text(label.value) == wanted.second;
+      });
+    };
+    const bool wanted = named[hierarchy.host(leaf).index()] != 0 && std::ranges::all_of(spec.node_selector, carried);
+    (*filter)[leaf] = wanted ? 1 : 0;
+  }
+  return filter;
+}
+
+}  // namespace railweave::scheduler
