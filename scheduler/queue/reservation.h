@@ -7,8 +7,8 @@
 #include <string>
 
 #include "scheduler/placement/placer.h"
-#include "scheduler/queue/queue_job.h"
-#include "scheduler/queue/queue_policy.h"
+#include "scheduler/queue/policy/queue_job.h"
+#include "scheduler/queue/policy/queue_policy.h"
 
 namespace railweave::scheduler {
 

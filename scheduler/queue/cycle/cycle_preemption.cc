@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "fabric/base/check.h"
-#include "scheduler/queue/cycle_run.h"
+#include "scheduler/queue/cycle/cycle_run.h"
 
 namespace railweave::scheduler {
 namespace {

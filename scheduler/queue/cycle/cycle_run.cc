@@ -1,4 +1,4 @@
-#include "scheduler/queue/cycle_run.h"
+#include "scheduler/queue/cycle/cycle_run.h"
 
 #include <algorithm>
 #include <utility>

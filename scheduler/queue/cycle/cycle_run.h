@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "scheduler/placement/fit/placement_transaction.h"
-#include "scheduler/queue/preemption.h"
-#include "scheduler/queue/queue_cycle.h"
-#include "scheduler/queue/queue_order.h"
-#include "scheduler/queue/quota_ledger.h"
-#include "scheduler/queue/time_profile.h"
+#include "scheduler/queue/cycle/cycle_result.h"
+#include "scheduler/queue/cycle/preemption.h"
+#include "scheduler/queue/cycle/queue_input.h"
+#include "scheduler/queue/cycle/queue_order.h"
+#include "scheduler/queue/cycle/time_profile.h"
+#include "scheduler/queue/policy/quota_ledger.h"
 
 namespace railweave::scheduler {
 

@@ -1,4 +1,4 @@
-#include "scheduler/queue/job_shapes.h"
+#include "scheduler/queue/cycle/job_shapes.h"
 
 #include <string>
 

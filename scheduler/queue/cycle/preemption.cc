@@ -1,4 +1,4 @@
-#include "scheduler/queue/preemption.h"
+#include "scheduler/queue/cycle/preemption.h"
 
 #include <algorithm>
 #include <map>

@@ -15,7 +15,7 @@
 
 #include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/placement/placer.h"
-#include "scheduler/queue/queue_job.h"
+#include "scheduler/queue/policy/queue_job.h"
 
 namespace railweave::scheduler {
 

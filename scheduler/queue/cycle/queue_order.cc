@@ -1,4 +1,4 @@
-#include "scheduler/queue/queue_order.h"
+#include "scheduler/queue/cycle/queue_order.h"
 
 #include <algorithm>
 #include <utility>

@@ -9,10 +9,10 @@
 #include <tuple>
 #include <vector>
 
-#include "scheduler/queue/job_shapes.h"
-#include "scheduler/queue/queue_job.h"
-#include "scheduler/queue/queue_policy.h"
-#include "scheduler/queue/quota_ledger.h"
+#include "scheduler/queue/cycle/job_shapes.h"
+#include "scheduler/queue/policy/queue_job.h"
+#include "scheduler/queue/policy/queue_policy.h"
+#include "scheduler/queue/policy/quota_ledger.h"
 
 namespace railweave::scheduler {
 

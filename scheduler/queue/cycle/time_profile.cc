@@ -1,4 +1,4 @@
-#include "scheduler/queue/time_profile.h"
+#include "scheduler/queue/cycle/time_profile.h"
 
 #include <algorithm>
 #include <utility>

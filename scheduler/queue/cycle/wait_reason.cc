@@ -1,4 +1,4 @@
-#include "scheduler/queue/wait_reason.h"
+#include "scheduler/queue/cycle/wait_reason.h"
 
 #include <cstdio>
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "scheduler/placement/fit/placement.h"
-#include "scheduler/queue/queue_job.h"
+#include "scheduler/queue/policy/queue_job.h"
 
 namespace railweave::scheduler {
 

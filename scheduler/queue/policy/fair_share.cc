@@ -1,4 +1,4 @@
-#include "scheduler/queue/fair_share.h"
+#include "scheduler/queue/policy/fair_share.h"
 
 #include <algorithm>
 #include <cmath>

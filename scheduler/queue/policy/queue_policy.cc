@@ -1,4 +1,4 @@
-#include "scheduler/queue/queue_policy.h"
+#include "scheduler/queue/policy/queue_policy.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "scheduler/queue/quota_ledger.h"
+#include "scheduler/queue/policy/quota_ledger.h"
 
 #include <algorithm>
 

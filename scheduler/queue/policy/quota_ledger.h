@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "scheduler/queue/queue_policy.h"
+#include "scheduler/queue/policy/queue_policy.h"
 
 namespace railweave::scheduler {
 

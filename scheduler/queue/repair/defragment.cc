@@ -1,4 +1,4 @@
-#include "scheduler/queue/defragment.h"
+#include "scheduler/queue/repair/defragment.h"
 
 #include <algorithm>
 #include <map>

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "scheduler/placement/placer.h"
-#include "scheduler/queue/queue_job.h"
-#include "scheduler/queue/repair.h"
+#include "scheduler/queue/policy/queue_job.h"
+#include "scheduler/queue/repair/repair.h"
 
 namespace railweave::scheduler {
 

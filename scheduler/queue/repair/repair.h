@@ -8,24 +8,10 @@
 
 #include "fabric/base/error.h"
 #include "scheduler/placement/placer.h"
+#include "scheduler/queue/repair/damaged_job.h"
+#include "scheduler/queue/repair/loss.h"
 
 namespace railweave::scheduler {
-
-struct Loss {
-  std::vector<fabric::HostId> hosts;
-  std::vector<fabric::GpuId> gpus;
-  std::vector<fabric::HcaId> hcas;
-  std::vector<fabric::LinkId> links;
-};
-// The GPUs that are of no use any more: of lost hosts, and those all of whose adapters are lost or cut off. Rising.
-std::vector<fabric::GpuId> lost_gpus(const PlacementFabric& fabric, const Loss& loss);
-
-struct DamagedJob {
-  const JobSpec* spec = nullptr;
-  std::span<const fabric::GpuId> gpu_of_rank;
-  std::uint32_t block_gpus = 1;                   // Placement::block_gpus: so many ranks share an NVLink domain
-  std::span<const fabric::GpuId> idle_gpus = {};  // Placement::idle_gpus: its own spares, and what else it holds
-};
 
 struct RankMove {
   std::uint64_t rank = 0;
@@ -37,7 +23,7 @@ struct RepairPlan {
   std::vector<fabric::GpuId> gpu_of_rank;               // afterwards
   std::vector<fabric::GpuId> idle_gpus;                 // held beside them afterwards, rising
   fabric::LevelKind nearest = fabric::LevelKind::node;  // the farthest move stays inside one group of this level
-  bool placed_anew = false;  // no repair keeps what the job requires: the whole job moves as the placer says
+  bool moved_whole = false;  // no repair keeps what the job requires: the whole job moves as the placer says
 };
 
 // Spares of the same NVLink domain first, the job's own before what is free, the same node before others; where a block

@@ -1,4 +1,4 @@
-#include "scheduler/queue/stranded.h"
+#include "scheduler/queue/repair/stranded.h"
 
 #include <algorithm>
 #include <map>
@@ -18,9 +18,9 @@ class Usable {
       : hierarchy_(hierarchy), best_fit_(hierarchy), gpus_(hierarchy.leaf_count(), 0) {}
 
   void add(const JobSpec& spec, PlacementTree& tree) {
-    const auto wishes = wishes_of(spec, hierarchy_);
-    if (!wishes) return;
-    const auto shape = shape_of(spec, hierarchy_, wishes->required(), nullptr);
+    const auto choices = level_choices_of(spec, hierarchy_);
+    if (!choices) return;
+    const auto shape = shape_of(spec, hierarchy_, choices->required(), nullptr);
     if (!shape) return;
     const FitIndex& index = tree.fit_index(shape->fit);
     const unsigned level = shape->max_level;

@@ -8,7 +8,7 @@
 
 #include "scheduler/placement/fit/placement_fabric.h"
 #include "scheduler/placement/fit/placement_tree.h"
-#include "scheduler/queue/queue_job.h"
+#include "scheduler/queue/policy/queue_job.h"
 
 namespace railweave::scheduler {
 

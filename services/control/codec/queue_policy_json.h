@@ -1,7 +1,7 @@
 // The rules of the queue <-> JSON values, for requests, answers and the journal.
 #pragma once
 
-#include "scheduler/queue/queue_policy.h"
+#include "scheduler/queue/policy/queue_policy.h"
 #include "services/json/json_out.h"
 #include "services/json/strict_json.h"
 

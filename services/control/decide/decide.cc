@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "fabric/base/text/time_text.h"
-#include "scheduler/queue/wait_reason.h"
+#include "scheduler/queue/cycle/wait_reason.h"
 #include "services/control/decide/contracts.h"
 #include "services/control/decide/refusal.h"
 #include "services/control/decide/reservation_plan.h"

@@ -115,7 +115,7 @@ scheduler::QueueCycle& QueueRunner::cycle(const ClusterState& state) {
     capacities_version_ = placers_.capacities_version();
     cycle_->set_capacities(placers_.capacities_mbps(), placers_.up_mbps());
   }
-  cycle_->set_left(placers_.left_mbps());
+  cycle_->set_residual(placers_.residual_mbps());
   return *cycle_;
 }
 

@@ -2,7 +2,7 @@
 
 #include "fabric/base/rate_text.h"
 #include "fabric/base/text/time_text.h"
-#include "scheduler/queue/wait_reason.h"
+#include "scheduler/queue/cycle/wait_reason.h"
 #include "services/control/state/link_state.h"
 
 namespace railweave::control {

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "scheduler/queue/start_gate.h"
+#include "scheduler/queue/cycle/start_gate.h"
 #include "services/control/views/guarantee_book.h"
 
 namespace railweave::control {

@@ -131,7 +131,7 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
 JobMoved moved(const ClusterState& state, const Job& job, const std::vector<fabric::GpuId>& lost,
                const scheduler::RepairPlan& plan, const std::string& reason, PlacerCache& placers) {
   std::string text = std::to_string(plan.moves.size()) + (plan.moves.size() == 1 ? " rank moves" : " ranks move");
-  text += plan.placed_anew ? ", the whole job is placed anew" : " within one " + std::string(to_string(plan.nearest));
+  text += plan.moved_whole ? ", the whole job is placed anew" : " within one " + std::string(to_string(plan.nearest));
   text += ", away from " + loss_text(state.topology(), lost);
   if (!reason.empty()) text += ": " + reason;
   auto predicted = placers.at(state).predict(job.spec, plan.gpu_of_rank);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/queue/repair.h"
+#include "scheduler/queue/repair/repair.h"
 #include "services/control/events/command.h"
 #include "services/control/events/event.h"
 #include "services/control/views/placer_cache.h"

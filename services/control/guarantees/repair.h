@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "scheduler/queue/repair.h"
+#include "scheduler/queue/repair/repair.h"
 #include "services/control/events/event.h"
 #include "services/control/views/placer_cache.h"
 

@@ -13,7 +13,7 @@
 #include "fabric/topology/fabric_view.h"
 #include "scheduler/placement/fit/allocation.h"
 #include "scheduler/placement/fit/placement_fabric.h"
-#include "scheduler/queue/fair_share.h"
+#include "scheduler/queue/policy/fair_share.h"
 #include "services/control/state/alarm.h"
 #include "services/control/state/contract.h"
 #include "services/control/state/drain.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "fabric/topology/topology.h"
-#include "scheduler/queue/queue_policy.h"
+#include "scheduler/queue/policy/queue_policy.h"
 #include "services/control/state/contract.h"
 #include "services/control/state/tenant.h"
 

@@ -4,7 +4,7 @@
 
 #include "api/http/message/etag.h"
 #include "fabric/base/text/time_text.h"
-#include "scheduler/queue/job_shapes.h"
+#include "scheduler/queue/cycle/job_shapes.h"
 #include "services/control/views/placer_cache.h"
 #include "services/rest/handlers/list_query.h"
 #include "services/rest/handlers/queue_state.h"

@@ -1,7 +1,7 @@
 // Why a job waits, as of the queue's last cycle.
 #pragma once
 
-#include "scheduler/queue/wait_reason.h"
+#include "scheduler/queue/cycle/wait_reason.h"
 #include "services/rest/control_plane.h"
 
 namespace railweave::api {

@@ -10,7 +10,7 @@
 #include "scheduler/job/job_spec.h"
 #include "scheduler/placement/fit/placement.h"
 #include "scheduler/placement/fit/placement_fabric.h"
-#include "scheduler/queue/wait_reason.h"
+#include "scheduler/queue/cycle/wait_reason.h"
 #include "services/control/events/command.h"
 #include "services/control/state/job.h"
 #include "services/control/views/contention_book.h"

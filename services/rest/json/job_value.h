@@ -1,7 +1,7 @@
 // Parts of a job that other answers carry too. Private to this folder.
 #pragma once
 
-#include "scheduler/queue/wait_reason.h"
+#include "scheduler/queue/cycle/wait_reason.h"
 #include "services/control/state/job.h"
 #include "services/json/json_out.h"
 

@@ -233,8 +233,8 @@ std::string write_repair(const Topology& topology, const control::Job& job, cons
   return dump(Out{{"job", control::to_string(job.id)},
                   {"lost", std::move(lost)},
                   {"drains", repair.to_drain},
-                  {"placedAnew", repair.plan.placed_anew},
-                  {"within", repair.plan.placed_anew ? Out(nullptr) : Out(fabric::to_string(repair.plan.nearest))},
+                  {"placedAnew", repair.plan.moved_whole},
+                  {"within", repair.plan.moved_whole ? Out(nullptr) : Out(fabric::to_string(repair.plan.nearest))},
                   {"moves", moves_json(topology, repair.plan.moves)}});
 }
 

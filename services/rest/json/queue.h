@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "fabric/base/error.h"
-#include "scheduler/queue/defragment.h"
-#include "scheduler/queue/stranded.h"
+#include "scheduler/queue/repair/defragment.h"
+#include "scheduler/queue/repair/stranded.h"
 #include "services/control/decide/queue_runner.h"
 #include "services/control/events/command.h"
 #include "services/control/guarantees/job_repair.h"

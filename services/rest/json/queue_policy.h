@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "fabric/base/error.h"
-#include "scheduler/queue/queue_policy.h"
+#include "scheduler/queue/policy/queue_policy.h"
 
 namespace railweave::api {
 

@@ -1,5 +1,5 @@
 // Evictions against brute force over all sets of victims, on fabrics small enough to try them all.
-#include "scheduler/queue/preemption.h"
+#include "scheduler/queue/cycle/preemption.h"
 
 #include <bit>
 

@@ -1,6 +1,6 @@
 // Repairs against the fewest moves there can be, defragmentation against what it says it frees, stranded GPUs against
 // counting by hand.
-#include "scheduler/queue/repair.h"
+#include "scheduler/queue/repair/repair.h"
 
 #include <array>
 #include <map>
@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/placement/fit/placement_transaction.h"
-#include "scheduler/queue/defragment.h"
-#include "scheduler/queue/stranded.h"
+#include "scheduler/queue/repair/defragment.h"
+#include "scheduler/queue/repair/stranded.h"
 #include "tests/unit/placement/planned_fabric.h"
 #include "tests/unit/queue/simulated_cluster.h"
 
@@ -101,7 +101,7 @@ TEST(Repair, MovesTheFewestRanks) {
       const GpuId first = plan->gpu_of_rank[rank / tensor * tensor];
       ASSERT_EQ(topology.nvlink_domain(gpu), topology.nvlink_domain(first)) << "seed " << seed << ": a block is torn";
     }
-    if (plan->placed_anew) continue;
+    if (plan->moved_whole) continue;
     ASSERT_EQ(plan->moves.size(), fewest_moves(topology, placement->gpu_of_rank, tensor, lost, spares))
         << "seed " << seed;
   }
@@ -158,7 +158,7 @@ TEST(Repair, UsesTheJobsOwnSparesFirstAndLeavesItAloneInItsGroups) {
       ASSERT_EQ(topology.nvlink_domain(repair->gpu_of_rank[rank]),
                 topology.nvlink_domain(repair->gpu_of_rank[rank / tensor * tensor]));
       const bool stayed = repair->gpu_of_rank[rank] == placement->gpu_of_rank[rank];
-      ASSERT_TRUE(repair->placed_anew || tensor > 1 || stayed == !lost.contains(placement->gpu_of_rank[rank]));
+      ASSERT_TRUE(repair->moved_whole || tensor > 1 || stayed == !lost.contains(placement->gpu_of_rank[rank]));
     }
     // Of every domain the spares that were not needed are left, or others are found for them.
     std::map<std::size_t, std::array<std::size_t, 4>> count;  // by domain: lost ranks, own spares, idle, free
@@ -175,7 +175,7 @@ TEST(Repair, UsesTheJobsOwnSparesFirstAndLeavesItAloneInItsGroups) {
       const bool taken = others.contains(gpu) || lost.contains(gpu) || ranks.contains(gpu) || idle.contains(gpu);
       if (!taken) ++count[topology.nvlink_domain(gpu).index()][3];
     }
-    if (!repair->placed_anew) {
+    if (!repair->moved_whole) {
       for (const auto& move : repair->moves) {
         const auto& [lost_ranks, spares, idle_now, free_now] = count[topology.nvlink_domain(move.from).index()];
         const bool stays = topology.nvlink_domain(move.from) == topology.nvlink_domain(move.to);
@@ -235,7 +235,7 @@ TEST(Repair, KeepsWhatTheJobRequires) {
   }
   const auto far = plan_repair(placer, {&job.spec, placement->gpu_of_rank, 4}, lost);
   ASSERT_TRUE(far);
-  EXPECT_TRUE(far->placed_anew);
+  EXPECT_TRUE(far->moved_whole);
   EXPECT_EQ(far->moves.size(), 8U);
 }
 

@@ -5,8 +5,8 @@
 
 #include "fabric/generate/generate.h"
 #include "scheduler/placement/fit/placement_transaction.h"
-#include "scheduler/queue/defragment.h"
-#include "scheduler/queue/repair.h"
+#include "scheduler/queue/repair/defragment.h"
+#include "scheduler/queue/repair/repair.h"
 #include "tests/unit/placement/planned_fabric.h"
 
 namespace railweave::scheduler {
@@ -61,7 +61,7 @@ TEST(SitesRepair, StaysUnlessTheJobMaySpanThem) {
         continue;
       }
       // Expert groups of two hosts are not cut: all moves.
-      EXPECT_EQ(plan->placed_anew, expert == 2);
+      EXPECT_EQ(plan->moved_whole, expert == 2);
       if (expert == 1) {
         EXPECT_EQ(plan->moves.size(), 4U);
       }

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "fabric/base/check.h"
-#include "scheduler/queue/stranded.h"
+#include "scheduler/queue/repair/stranded.h"
 #include "services/railweave/lab/replay/contention.h"
 #include "services/railweave/lab/replay/replay_queue.h"
 

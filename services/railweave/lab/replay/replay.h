@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "scheduler/placement/fit/placement_fabric.h"
-#include "scheduler/queue/queue_policy.h"
+#include "scheduler/queue/policy/queue_policy.h"
 #include "services/railweave/lab/replay/job_trace.h"
 
 namespace railweave::cli {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "scheduler/placement/fit/placement_fabric.h"
-#include "scheduler/queue/queue_job.h"
+#include "scheduler/queue/policy/queue_job.h"
 #include "services/railweave/lab/replay/replay.h"
 
 namespace railweave::cli {

@@ -1,0 +1,45 @@
+// What one cycle of the queue decides: which jobs start where, which are evicted for them, and why the others wait.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scheduler/placement/fit/placement.h"
+#include "scheduler/queue/cycle/wait_reason.h"
+#include "scheduler/queue/policy/queue_job.h"
+
+namespace railweave::scheduler {
+
+struct StartedJob {
+  QueueJobId job = 0;
+  Placement placement;
+  bool passed_others = false;                // backfilled: an earlier job waits for GPUs
+  std::vector<QueueJobId> evicted;           // whose GPUs it needs: apply these evictions first
+  [[nodiscard]] std::string reason() const;  // for the job's history: "GPUs are free", "backfilled ..."
+};
+
+struct EvictedJob {
+  QueueJobId job = 0;
+  QueueJobId in_favour_of = 0;
+  double lost_gpu_s = 0;   // work since its last checkpoint
+  bool reclaimed = false;  // its tenant had borrowed GPUs that the other tenant owns; false: it had lower priority
+  [[nodiscard]] std::string reason() const;
+};
+
+struct WaitingJob {
+  QueueJobId job = 0;
+  WaitReason reason;
+};
+
+struct CycleResult {
+  std::vector<StartedJob> starts;
+  std::vector<EvictedJob> evictions;
+  std::vector<WaitingJob> waiting;  // in the order of the queue
+  // Until this time another cycle decides the same, unless jobs or nodes change; 0: no such time is known.
+  std::int64_t wake_us = 0;
+  std::uint64_t placements_tried = 0;
+  std::uint64_t shapes = 0;  // different ones among the queued jobs
+};
+
+}  // namespace railweave::scheduler

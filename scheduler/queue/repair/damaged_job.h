@@ -1,0 +1,19 @@
+// A running job that has lost GPUs. A view of what the caller keeps.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "fabric/topology/ids.h"
+#include "scheduler/job/job_spec.h"
+
+namespace railweave::scheduler {
+
+struct DamagedJob {
+  const JobSpec* spec = nullptr;
+  std::span<const fabric::GpuId> gpu_of_rank;
+  std::uint32_t block_gpus = 1;                   // Placement::block_gpus: number of ranks that share an NVLink domain
+  std::span<const fabric::GpuId> idle_gpus = {};  // Placement::idle_gpus: its own spares, and what else it holds
+};
+
+}  // namespace railweave::scheduler
