@@ -9,6 +9,7 @@
 
 #include "scheduler/placement/search/fewest_groups.h"
 #include "scheduler/placement/search/job_search.h"
+#include "scheduler/placement/search/packing_order.h"
 
 namespace railweave::scheduler {
 
