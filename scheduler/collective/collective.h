@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+
+#include "fabric/base/enum_text.h"
 
 namespace railweave::scheduler {
 
@@ -22,13 +23,15 @@ enum class CollectiveAlgorithm : std::uint8_t {
   tree,              // double binary tree, pipelined (Sanders, Speck and Traeff, Parallel Computing 2009)
   halving_doubling,  // recursive halving, then doubling (Thakur, Rabenseifner and Gropp, IJHPCA 2005)
   hierarchical,      // reduce-scatter inside the NVLink domain, a ring per rail, all-gather inside
-  direct,            // everybody to everybody at once
+  direct,            // every rank to every rank at once
   in_network,        // switches reduce and multicast: SHARP, NVLS
-  parameter_server,  // all to the first so many ranks and back
+  parameter_server,  // all ranks to the first few and back
 };
 
-std::string_view to_string(CollectiveKind kind);            // "allReduce"
-std::string_view to_string(CollectiveAlgorithm algorithm);  // "ring"
+BOOST_DESCRIBE_ENUM(CollectiveKind, all_reduce, reduce_scatter, all_gather, all_to_all, broadcast, reduce,
+                    point_to_point, barrier)
+BOOST_DESCRIBE_ENUM(CollectiveAlgorithm, ring, tree, halving_doubling, hierarchical, direct, in_network,
+                    parameter_server)
 
 // Bus bandwidth by algorithm bandwidth (size by time), as nccl-tests' PERFORMANCE.md defines it: all-reduce
 // 2(n-1)/n; reduce-scatter, all-gather and all-to-all (n-1)/n; the others 1.

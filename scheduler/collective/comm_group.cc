@@ -2,24 +2,6 @@
 
 namespace railweave::scheduler {
 
-std::string_view to_string(CommGroup group) {
-  switch (group) {
-    case CommGroup::tensor:
-      return "tensor";
-    case CommGroup::context:
-      return "context";
-    case CommGroup::expert:
-      return "expert";
-    case CommGroup::data:
-      return "data";
-    case CommGroup::expert_data:
-      return "expertData";
-    case CommGroup::pipeline:
-      return "pipeline";
-  }
-  return "";
-}
-
 std::uint64_t group_size(const Parallelism& p, CommGroup group) {
   switch (group) {
     case CommGroup::tensor:

@@ -14,7 +14,7 @@ using Algorithm = CollectiveAlgorithm;
 std::unexpected<Error> unsupported(const CollectiveRequest& request, const std::string& why) {
   return fail(
       ErrorKind::invalid, "collectives.unsupported",
-      std::string(to_string(request.algorithm)) + " cannot do " + std::string(to_string(request.kind)) + ": " + why);
+      std::string(to_text(request.algorithm)) + " cannot do " + std::string(to_text(request.kind)) + ": " + why);
 }
 
 // How often the whole vector passes a rank: reduce-scatter and all-gather once, all-reduce twice.

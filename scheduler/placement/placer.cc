@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "fabric/base/fnv1a.h"
 #include "scheduler/collective/traffic.h"
 #include "scheduler/placement/explain/explain.h"
 #include "scheduler/placement/fit/placement_transaction.h"
@@ -178,10 +179,10 @@ bool Placer::Impl::fits(const JobSpec& spec) {
 }
 
 bool Placer::Impl::is_new_layout(std::span<const fabric::GpuId> gpu_of_rank) {
-  std::uint64_t digest = 14695981039346656037U;  // FNV-1a by words
-  for (const auto gpu : gpu_of_rank) digest = (digest ^ gpu.value()) * 1099511628211U;
-  if (std::ranges::find(seen_, digest) != seen_.end()) return false;
-  seen_.push_back(digest);
+  Fnv1a digest;
+  for (const auto gpu : gpu_of_rank) digest.add(gpu.value());
+  if (std::ranges::find(seen_, digest.value()) != seen_.end()) return false;
+  seen_.push_back(digest.value());
   return true;
 }
 

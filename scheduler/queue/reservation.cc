@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "fabric/base/text/time_text.h"
 #include "scheduler/queue/cycle/time_profile.h"
-#include "scheduler/queue/cycle/wait_reason.h"
 
 namespace railweave::scheduler {
 
@@ -24,8 +24,8 @@ Result<QueueWindow> plan_reservation(Placer& placer, const QueuePolicy& policy, 
   PlacementResult result = placer.place(request.shape);
   if (result.outcome != Outcome::placed) {
     return fail(ErrorKind::conflict, "queue.noRoomForReservation",
-                "reservation '" + request.name + "' finds no room from " + time_text(request.from_us) + " to " +
-                    time_text(request.to_us) + ": " + result.explanation.message);
+                "reservation '" + request.name + "' finds no room from " + whole_second_text(request.from_us) + " to " +
+                    whole_second_text(request.to_us) + ": " + result.explanation.message);
   }
   return QueueWindow{QueueWindow::Kind::reservation, request.name, request.from_us, request.to_us, request.shape.tenant,
                      result.placement.held_gpus()};

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "fabric/base/enum_text.h"
 #include "fabric/topology/ids.h"
 #include "fabric/topology/locality.h"
 #include "scheduler/placement/fit/prediction.h"
@@ -17,6 +18,7 @@ enum class Outcome : std::uint8_t {
   not_now,  // would fit with more free GPUs, or with drained hosts back
   never,    // no state of this fabric can meet it: it does not fit even when nothing runs
 };
+BOOST_DESCRIBE_ENUM(Outcome, placed, not_now, never)
 
 struct Placement {
   std::vector<fabric::GpuId> gpu_of_rank;  // one per rank, in rank order

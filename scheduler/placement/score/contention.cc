@@ -19,8 +19,6 @@ double time_us(const ContentionInput& in, CommGroup group, double transfer_us) {
 
 }  // namespace
 
-std::string_view to_string(ContentionBasis basis) { return basis == ContentionBasis::routes ? "routes" : "bundles"; }
-
 double Contention::slowdown() const {
   return alone.communication_us > 0 && alone.reachable ? shared.communication_us / alone.communication_us : 1;
 }

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
+#include "fabric/base/enum_text.h"
 #include "scheduler/collective/link_senders.h"
 #include "scheduler/placement/fit/prediction.h"
 #include "scheduler/placement/score/job_traffic.h"
@@ -15,7 +15,7 @@ namespace railweave::scheduler {
 // What links stand for: directed links crossed by the real routes, or bundles of them that routing is taken to spread
 // traffic over evenly (fabric_bundles.h).
 enum class ContentionBasis : std::uint8_t { routes, bundles };
-std::string_view to_string(ContentionBasis basis);  // "routes"
+BOOST_DESCRIBE_ENUM(ContentionBasis, routes, bundles)
 
 struct Contention {
   static constexpr std::uint32_t kNone = UINT32_MAX;

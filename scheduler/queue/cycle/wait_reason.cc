@@ -16,32 +16,6 @@ std::string expected(const WaitReason& reason) {
 
 }  // namespace
 
-std::string_view to_string(WaitCode code) {
-  switch (code) {
-    case WaitCode::not_before:
-      return "notBefore";
-    case WaitCode::behind:
-      return "behind";
-    case WaitCode::no_capacity:
-      return "noCapacity";
-    case WaitCode::would_delay:
-      return "wouldDelay";
-    case WaitCode::window:
-      return "window";
-    case WaitCode::tenant_quota:
-      return "quotaOfTenant";
-    case WaitCode::cohort_quota:
-      return "quotaOfCohort";
-    case WaitCode::never_fits:
-      return "neverFits";
-    case WaitCode::bandwidth:
-      return "bandwidth";
-    case WaitCode::no_known_time:
-      return "noKnownTime";
-  }
-  return "noCapacity";
-}
-
 std::string text(const WaitReason& reason) {
   const std::string used = std::to_string(reason.used_gpus) + " of " + std::to_string(reason.quota_gpus) + " GPUs";
   switch (reason.code) {

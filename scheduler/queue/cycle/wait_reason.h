@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "fabric/base/enum_text.h"
 #include "scheduler/placement/fit/placement.h"
 #include "scheduler/queue/policy/queue_job.h"
 
@@ -24,7 +26,13 @@ enum class WaitCode : std::uint8_t {
   bandwidth,      // GPUs are free, what else it needs is not: name says what
   no_known_time,  // does not fit even when all that runs has ended: nodes are drained or short of a link
 };
-std::string_view to_string(WaitCode code);  // "quotaOfTenant": for programs
+BOOST_DESCRIBE_ENUM(WaitCode, not_before, behind, no_capacity, would_delay, window, tenant_quota, cohort_quota,
+                    never_fits, bandwidth, no_known_time)
+constexpr std::optional<std::string_view> enum_exception(WaitCode code) {
+  return code == WaitCode::tenant_quota   ? std::optional<std::string_view>("quotaOfTenant")
+         : code == WaitCode::cohort_quota ? std::optional<std::string_view>("quotaOfCohort")
+                                          : std::nullopt;
+}
 
 struct WaitReason {
   WaitCode code = WaitCode::no_capacity;

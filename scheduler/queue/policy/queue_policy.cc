@@ -8,9 +8,6 @@
 namespace railweave::scheduler {
 namespace {
 
-constexpr std::pair<Backfill, std::string_view> kBackfills[] = {
-    {Backfill::none, "none"}, {Backfill::easy, "easy"}, {Backfill::conservative, "conservative"}};
-
 std::unexpected<Error> wrong(std::string message, std::string where, std::string hint = {}) {
   return fail(ErrorKind::invalid, "queue.invalidPolicy", std::move(message), std::move(where), std::move(hint));
 }
@@ -69,15 +66,6 @@ Result<void> check_windows(const QueuePolicy& policy) {
 }
 
 }  // namespace
-
-std::string_view to_string(Backfill backfill) { return kBackfills[static_cast<std::size_t>(backfill)].second; }
-
-std::optional<Backfill> parse_backfill(std::string_view text) {
-  for (const auto& [backfill, name] : kBackfills) {
-    if (name == text) return backfill;
-  }
-  return std::nullopt;
-}
 
 Result<void> check_queue_policy(const QueuePolicy& policy) {
   if (auto checked = check_classes(policy); !checked) return checked;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fabric/base/enum_text.h"
 #include "fabric/base/error.h"
 #include "fabric/topology/ids.h"
 
@@ -38,14 +39,14 @@ enum class Backfill : std::uint8_t {
   easy,          // what does not delay the first waiting job
   conservative,  // what delays none of the first QueuePolicy::reserved_jobs waiting jobs
 };
-std::string_view to_string(Backfill backfill);
-std::optional<Backfill> parse_backfill(std::string_view text);
+BOOST_DESCRIBE_ENUM(Backfill, none, easy, conservative)
 
 enum class FairShareRule : std::uint8_t {
   none,     // first come, first served
   running,  // the tenant that holds the smallest share now goes first (dominant share; GPUs are the one resource)
   decayed,  // ... that used least, long ago counting less (half-life)
 };
+BOOST_DESCRIBE_ENUM(FairShareRule, none, running, decayed)
 
 // GPUs set aside from one time to another: jobs whose expected interval overlaps are not placed on them.
 struct QueueWindow {

@@ -66,7 +66,7 @@ Out to_json(const QueuePolicy& policy) {
   }
   const auto duration = [](std::int64_t us) { return duration_text(us / 1'000'000); };
   return {{"priorityClasses", std::move(classes)},
-          {"backfill", scheduler::to_string(policy.backfill)},
+          {"backfill", railweave::to_text(policy.backfill)},
           {"fairShare", to_string(policy.fair_share)},
           {"halfLife", duration(policy.half_life_us)},
           {"defaultDuration", duration(policy.default_duration_us)},
@@ -82,9 +82,9 @@ Result<QueuePolicy> queue_policy_from_json(const Json& value) {
   QueuePolicy policy = control::default_queue_policy();
   ObjectReader reader(value, "");
   read_classes(reader, policy);
-  std::string backfill(scheduler::to_string(policy.backfill));
+  std::string backfill(railweave::to_text(policy.backfill));
   reader.read("backfill", backfill);
-  if (const auto parsed = scheduler::parse_backfill(backfill)) {
+  if (const auto parsed = parse_enum<scheduler::Backfill>(backfill)) {
     policy.backfill = *parsed;
   } else {
     reader.set_error("backfill", "there is no backfill " + shown(backfill), "none, easy or conservative");

@@ -36,10 +36,8 @@ int kind_of(WaitCode code) {
 }
 
 int kind_of(const std::string& code) {
-  for (int i = 0; i <= static_cast<int>(WaitCode::no_known_time); ++i) {
-    if (code == scheduler::to_string(static_cast<WaitCode>(i))) return kind_of(static_cast<WaitCode>(i));
-  }
-  return -1;
+  const auto known = parse_enum<WaitCode>(code);
+  return known ? kind_of(*known) : -1;
 }
 
 JobPlaced placed(const ClusterState& state, const Job& waiting, const scheduler::StartedJob& start,
@@ -137,7 +135,7 @@ std::vector<EventBody> QueueRunner::run(const ClusterState& state, std::int64_t 
     if (notes == kMaxNotes || kind_of(job->waits) == kind_of(waiting.reason.code)) continue;
     ++notes;
     events.emplace_back(
-        JobWaits{job->id, std::string(scheduler::to_string(waiting.reason.code)), scheduler::text(waiting.reason)});
+        JobWaits{job->id, std::string(railweave::to_text(waiting.reason.code)), scheduler::text(waiting.reason)});
   }
   more_to_do_ = !result.starts.empty() || !result.evictions.empty() || notes == kMaxNotes;
   ran_at_version_ = state.queue_version;

@@ -62,7 +62,7 @@ struct MakeHeading {
   EventHeading operator()(const QueueRulesPut& event) const {
     return {"queue.policyPut", "queue", "policy", EventSeverity::info,
             "queue: " + std::to_string(event.policy.classes.size()) + " priority classes, backfill " +
-                std::string(scheduler::to_string(event.policy.backfill))};
+                std::string(railweave::to_text(event.policy.backfill))};
   }
   EventHeading operator()(const ReservationPut& event) const {
     const auto& window = event.reservation.window;

@@ -129,7 +129,7 @@ void print(Output& output, const std::vector<ReplayReport>& reports) {
 
 ReplayOptions options_of(const LabReplayOptions& options) {
   ReplayOptions replay;
-  replay.backfill = *scheduler::parse_backfill(options.backfill);
+  replay.backfill = *parse_enum<scheduler::Backfill>(options.backfill);
   replay.fair_share = options.fair_share == "decayed"   ? scheduler::FairShareRule::decayed
                       : options.fair_share == "running" ? scheduler::FairShareRule::running
                                                         : scheduler::FairShareRule::none;

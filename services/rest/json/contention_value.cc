@@ -31,7 +31,7 @@ Out link_json(const control::JobContention& contention) {
     jobs.push_back({{"job", control::to_string(control::JobId(crossing.job))}, {"gbps", gbps(crossing.mbps)}});
   }
   return {{"link", contention.link},
-          {"group", to_string(own.group)},
+          {"group", railweave::to_text(own.group)},
           {"capacityGbps", gbps(own.capacity_mbps)},
           {"othersGbps", gbps(own.others_mbps)},
           {"jobs", jobs},
@@ -53,7 +53,7 @@ Out to_json(const control::JobContention& contention) {
                      {"communicationMs", to_json(slowed.after)["communicationMs"]},
                      {"withoutThisMs", to_json(slowed.before)["communicationMs"]}});
   }
-  return {{"basis", to_string(own.basis)},
+  return {{"basis", railweave::to_text(own.basis)},
           {"stepMs", shared["stepMs"]},
           {"communicationMs", shared["communicationMs"]},
           {"exposedMs", shared["exposedMs"]},

@@ -100,7 +100,7 @@ std::string write_placement(const JobSpec& spec, const PlacementResult& result, 
 }
 
 Out to_json(const scheduler::WaitReason& reason) {
-  return {{"code", scheduler::to_string(reason.code)},
+  return {{"code", railweave::to_text(reason.code)},
           {"reason", scheduler::text(reason)},
           {"starving", reason.starving},
           {"job", reason.job == 0 ? Out(nullptr) : Out(scheduler::job_text(reason.job))},

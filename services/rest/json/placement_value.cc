@@ -121,7 +121,7 @@ Out groups_json(const scheduler::PlacementFabric& fabric, const scheduler::Paral
                 const scheduler::Placement& placement) {
   Out groups = Out::object();
   for (const auto& span : scheduler::group_spans(fabric, parallelism, placement.gpu_of_rank)) {
-    Out& group = groups[std::string(to_string(span.group))];
+    Out& group = groups[std::string(railweave::to_text(span.group))];
     group = {{"count", span.count},
              {"ranks", span.members},
              {"worst", fabric::to_string(span.worst)},

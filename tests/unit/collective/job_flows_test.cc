@@ -64,7 +64,7 @@ TEST(JobFlows, LoadBundlesAsPlacementCostSays) {
         EXPECT_LE(slowest, cost.of(group).transfer_us * (1 + 1e-9)) << "seed " << seed;
         EXPECT_GE(slowest, cost.of(group).transfer_us / 2 * (1 - 1e-9)) << "seed " << seed;
       } else {
-        EXPECT_NEAR(cost.of(group).transfer_us, slowest, 1e-9 * slowest) << to_string(group) << ", seed " << seed;
+        EXPECT_NEAR(cost.of(group).transfer_us, slowest, 1e-9 * slowest) << to_text(group) << ", seed " << seed;
       }
     }
   }

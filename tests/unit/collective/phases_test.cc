@@ -57,7 +57,7 @@ TEST(Phases, AfterAnAllReduceEveryRankKnowsOfEveryOther) {
       }
       ASSERT_TRUE(plan) << plan.error().text();
       for (const auto& known : known_after(*plan)) {
-        ASSERT_EQ(known.size(), n) << to_string(algorithm) << " of " << n;
+        ASSERT_EQ(known.size(), n) << to_text(algorithm) << " of " << n;
       }
     }
   }
@@ -71,7 +71,7 @@ TEST(Phases, BandwidthOptimalOnesSendAsManyBytesAsTheBoundSays) {
          {Algorithm::ring, Algorithm::halving_doubling, Algorithm::hierarchical, Algorithm::direct}) {
       const auto plan = plan_phases({.algorithm = algorithm, .ranks = n, .bytes = kBytes, .domain_of_rank = domain});
       ASSERT_TRUE(plan);
-      for (const auto& [rank, sent] : sent_by_rank(*plan)) EXPECT_NEAR(sent, bound, 1e-6) << to_string(algorithm);
+      for (const auto& [rank, sent] : sent_by_rank(*plan)) EXPECT_NEAR(sent, bound, 1e-6) << to_text(algorithm);
     }
     for (const Kind kind : {Kind::all_gather, Kind::reduce_scatter}) {
       const auto plan = plan_phases({.kind = kind, .ranks = n, .bytes = kBytes});

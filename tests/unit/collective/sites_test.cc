@@ -146,10 +146,10 @@ TEST(SitesCost, IsThatOfEveryMessageAcross) {
     const auto check = [&](CommGroup group, const Crossing& crossing, double us, double times, double calls) {
       const double expected = times * slowest_us(crossing, kAb, kBc);
       if (expected > 0) {
-        EXPECT_NEAR(cost.of(group).transfer_us, expected, 1e-9 * expected) << to_string(group);
+        EXPECT_NEAR(cost.of(group).transfer_us, expected, 1e-9 * expected) << to_text(group);
         EXPECT_EQ(cost.of(group).bundle_kind, FabricBundles::Kind::wan);
       }
-      EXPECT_NEAR(cost.of(group).time_us - without.of(group).time_us, times * calls * us, 1e-3) << to_string(group);
+      EXPECT_NEAR(cost.of(group).time_us - without.of(group).time_us, times * calls * us, 1e-3) << to_text(group);
     };
     check(CommGroup::expert_data, ring, ring_us, 1, 3);
     check(CommGroup::expert, all, all_us, 1, 6);

@@ -44,7 +44,7 @@ TEST(Starvation, IsBounded) {
       ASSERT_EQ(cluster.broken, "");
       const std::int64_t started = cluster.job(1).started_us;
       ASSERT_GE(started, 510 * kSecond) << "the stream holds it up, else this tests nothing";
-      ASSERT_LE(started, (510 + kLongest) * kSecond) << to_string(backfill) << ", seed " << seed;
+      ASSERT_LE(started, (510 + kLongest) * kSecond) << to_text(backfill) << ", seed " << seed;
     }
   }
 }
@@ -165,7 +165,11 @@ TEST(Reasons, AJobThatNeverFitsHoldsNobodyUp) {
   }
 }
 
-TEST(Reasons, NameJobsAsTheStateDoes) { EXPECT_EQ(job_text(123), "job-000123"); }
+TEST(Reasons, JobsAndTimesReadAsElsewhere) {
+  EXPECT_EQ(text({.code = WaitCode::not_before, .at_us = 1'795'251'600'000'000}),
+            "starts not before 2026-11-21T09:00:00Z");
+  EXPECT_EQ(job_text(123), "job-000123");
+}
 
 TEST(Cycle, GivesTheSameAnswerTwice) {
   Random random(3);

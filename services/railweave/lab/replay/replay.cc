@@ -41,7 +41,7 @@ class Replay {
         allocations_(no_allocations(fabric->topology())),
         contention_(fabric) {
     report_.policy = options.policy;
-    report_.backfill = scheduler::to_string(options.backfill);
+    report_.backfill = railweave::to_text(options.backfill);
     report_.total_gpus = hierarchy_.total_capacity();
     rack_level_ = hierarchy_.level_of(LevelKind::rack);
     if (rack_level_ == Hierarchy::kNoLevel) rack_level_ = hierarchy_.level_of(LevelKind::leaf_group);
