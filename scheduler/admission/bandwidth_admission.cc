@@ -73,7 +73,7 @@ AdmissionResult BandwidthAdmission::admit(const Contract& contract, const Bandwi
   const std::int64_t rate = contract.guaranteed.value() / share;
   if (hose ? request.ports.empty() || rate <= 0 : request.flows.empty()) {
     return reject(ErrorKind::invalid, "admission.nothingPromised",
-                  hose ? "a hose has ports and a rate above 0" : "a pattern has flows");
+                  hose ? "a hose promise needs ports and a rate above 0" : "a pattern promise needs flows");
   }
 
   auto wanted = std::make_shared<fabric::Reservation>();
@@ -105,13 +105,13 @@ AdmissionResult BandwidthAdmission::admit(const Contract& contract, const Bandwi
   } else {
     if (contract.survives_link_failure) {
       return reject(ErrorKind::unavailable, "admission.noRerouting",
-                    "what a link failure would do to the routes cannot be computed here");
+                    "the routes after a link failure cannot be computed here");
     }
     load = fabric::load_of_promise(*wanted, loads_, fabric::PathWalker(loads_.view(), loads_.tables()));
   }
   if (!load.complete) {
     return reject(ErrorKind::conflict, "admission.notConnected",
-                  "some ports of " + request.job + " cannot reach each other as the fabric is");
+                  "some ports of " + request.job + " cannot reach each other with the present routes");
   }
   wanted->loads = std::move(load.loads);
   auto links = ledger_.full_links(wanted->loads, *qos_class);
@@ -127,8 +127,9 @@ AdmissionResult BandwidthAdmission::admit(const Contract& contract, const Bandwi
         source_cap(port, RateMbps(needed), contract.most ? RateMbps(std::max(most, needed)) : RateMbps(needed)));
   }
   if (contract.reserved_permille < 1000) {
-    admitted.warnings.push_back("only " + std::to_string(contract.reserved_permille) +
-                                " of 1000 of the rate is reserved: not guaranteed when everybody sends");
+    admitted.warnings.push_back(
+        "only " + std::to_string(contract.reserved_permille) +
+        " of 1000 of the rate is reserved: not guaranteed when all tenants send at their rates");
   }
   admitted.reservation = std::move(wanted);
   return admitted;

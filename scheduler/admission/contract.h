@@ -1,4 +1,4 @@
-// What a tenant was promised and may use. Plain values; checked by check_contract().
+// What a tenant is guaranteed and may use. A value; checked by check_contract().
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,16 @@ enum class RateBasis : std::uint8_t {
 
 struct Contract {
   std::string tenant;
-  RateMbps guaranteed;           // each way; 0: best effort only
-  std::optional<RateMbps> most;  // each way, enforced at the source; none: the cable's rate
+  RateMbps guaranteed;           // in each direction; 0: best effort only
+  std::optional<RateMbps> most;  // in each direction, enforced at the source; none: the cable's rate
   RateBasis basis = RateBasis::per_port;
   fabric::TrafficPromise promise = fabric::TrafficPromise::hose;
   bool survives_link_failure = false;
   std::vector<std::string> classes;  // allowed, the first by default; empty: all
   std::optional<std::uint64_t> max_gpus;
   std::optional<std::uint64_t> max_nvlink_domains;  // partitions held at one time
-  // Of 1000 of a promise, what is reserved. Below 1000 the promise holds only while others leave theirs unused.
+  // How much of a guarantee is reserved, in permille. Below 1000 the guarantee holds only while other tenants do not
+  // use all of theirs.
   std::uint32_t reserved_permille = 1000;
   friend bool operator==(const Contract&, const Contract&) = default;
 };

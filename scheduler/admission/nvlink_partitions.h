@@ -1,4 +1,5 @@
-// Who owns which GPUs of an NVLink domain: partitions of a domain are disjoint and have one owner each. A value.
+// NVLink partitions: which tenant owns which GPUs of an NVLink domain. The partitions of one domain are disjoint, and
+// each has one owner. A value.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ struct NvlinkPartition {
   std::string owner;  // the tenant
   std::string job;
   fabric::NvlinkDomainId domain;
-  std::uint32_t number = 0;         // within the domain, from 1; 0 is the default partition of what nobody owns
+  std::uint32_t number = 0;         // within the domain, from 1; 0 is the default partition, of GPUs without an owner
   std::vector<fabric::GpuId> gpus;  // ascending
 };
 
@@ -25,8 +26,8 @@ class NvlinkPartitions {
  public:
   static constexpr std::uint32_t kMaxNumber = 32766;
 
-  // One partition per domain of the job's GPUs; GPUs without NVLink are left aside. Errors, nothing changed: conflict
-  // "nvlink.taken" naming the owner, "nvlink.overQuota".
+  // One partition for each domain that the job's GPUs are in; GPUs without NVLink get none. Errors, with nothing
+  // changed: conflict, "nvlink.taken", which names the owner, and "nvlink.overQuota".
   Result<std::vector<NvlinkPartition>> assign(const fabric::Topology& topology, const Contract& contract,
                                               const std::string& job, std::span<const fabric::GpuId> gpus);
   void release(const std::string& job);
@@ -42,8 +43,8 @@ class NvlinkPartitions {
 // nodes_config.cfg of an IMEX daemon: the hosts of the partition, one a line, in order.
 std::string imex_nodes(const fabric::Topology& topology, const NvlinkPartition& partition);
 
-// As an NMX controller is asked for a partition: {"name", "partitionId", "domainUuid", "gpuLocations": [{"host",
-// "gpu"}]}.
+// The request for a partition as an NMX controller expects it: {"name", "partitionId", "domainUuid", "gpuLocations":
+// [{"host", "gpu"}]}.
 std::string partition_request(const fabric::Topology& topology, const NvlinkPartition& partition);
 
 }  // namespace railweave::scheduler

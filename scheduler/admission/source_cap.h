@@ -1,5 +1,5 @@
-// What keeps a tenant's ports to their rates, without which a tenant's minimum is only its class's: classes are shared,
-// and a switch tells classes apart, not tenants.
+// What limits the rates that a tenant's ports send at. Without limits at the source a guarantee holds for the class
+// only: tenants share classes, and a switch distinguishes classes, not tenants.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ enum class Enforcer : std::uint8_t {
 
 enum class Enforcement : std::uint8_t {
   hardware,      // nothing that the tenant runs can exceed it
-  host,          // holds while the tenant does not rule the host
-  cooperative,   // binds software that asks and keeps to the answer
-  planned_only,  // computed and reported, set by nobody yet
+  host,          // holds while the tenant does not administer the host
+  cooperative,   // binds software that asks for the rate and respects it
+  planned_only,  // computed and reported, but not configured anywhere
 };
 
 struct CapMeans {
@@ -33,14 +33,14 @@ struct CapMeans {
 
 struct SourceCap {
   fabric::PortId port;
-  RateMbps guaranteed;  // in sum over the class, admission keeps this free on every link
-  RateMbps most;        // what is to be set at the port
+  RateMbps guaranteed;  // admission reserves this on every link, summed over the class
+  RateMbps most;        // the limit to configure at the port
   std::vector<CapMeans> means;
 };
 
-// What the site says it sets. Where all are false a cap is planned only, and says so.
+// What the operator configures. Where all are false a cap is planned only, and the answer says so.
 struct CapAbilities {
-  bool path_record_rate = false;  // OpenSM runs with our qos-policy
+  bool path_record_rate = false;  // OpenSM runs with the generated QoS policy
   bool function_rate = false;     // the tenant has a virtual function whose rate an operator or agent sets
   bool host_shaping = false;      // an agent on the host writes queue disciplines
 };

@@ -1,12 +1,13 @@
-// What real collectives reach of nominal rates, and what they wait for: a model of a few constants per hardware
-// generation, their values as fitted on published nccl-tests tables, and the fit itself.
+// Which share of nominal rates real collectives reach, and what they wait for: a model of a few constants per hardware
+// generation, the values fitted to published nccl-tests tables, and the fit itself.
 //
-// An all-reduce of S bytes over k NVLink domains of m ranks takes the least over protocols of
+// An all-reduce of S bytes over k NVLink domains of m ranks takes the least over NCCL's protocols of
 //   latency_scale x L(m, k, protocol) + T / efficiency(protocol) + fill
-//   L     NCCL's tuning latencies of a tree (latency.h); of Simple inside switches that reduce (NVLS), one step each
-//   way T     the transfer time of the most loaded link, all stages at once: NCCL pipelines them. NVLink carries
-//         (1 + 1/m) S where the switches reduce, else 2(m-1)/m S; each adapter 2(k-1)/(k m) S along trees and 2(n-1)/(n
-//         m) S along flat rings
+//   L     NCCL's tuning latencies of a tree (latency.h); of Simple inside switches that reduce (NVLS), one step in each
+//         direction
+//   T     the transfer time of the most loaded link, all stages at once: NCCL pipelines them. NVLink carries
+//         (1 + 1/m) S where the switches reduce, else 2(m-1)/m S; each adapter 2(k-1)/(k m) S along trees and
+//         2(n-1)/(n m) S along flat rings
 //   fill  of Simple: a pipeline that fills with chunks that grow with S, fill_us (1 + log2 k) S / (S + fill_half_bytes)
 #pragma once
 
@@ -50,7 +51,7 @@ const GpuGeneration& generation_by_nvlink(double nvlink_mbps);
 double call_us(const CollectiveConstants& constants, bool nvls, std::uint64_t members, std::uint64_t domains,
                double bytes, double transfer_us, double passes = 2);
 
-// What NVLink carries per byte of an all-reduce inside one domain, divided by the efficiency of the better way.
+// What NVLink carries per byte of an all-reduce inside one domain, divided by the efficiency of the better algorithm.
 double nvlink_all_reduce_load(const CollectiveConstants& constants, bool nvls, double members);
 // What one adapter of a domain carries per byte, divided by its efficiency.
 double network_all_reduce_load(const CollectiveConstants& constants, bool nvls, double members, double domains);
@@ -70,8 +71,8 @@ struct MeasuredTime {
   double us = 0;
 };
 
-// The constants with the least sum of |log(predicted / measured)|, which no single odd row can pull far, by a pattern
-// search from `start`. Constants that rows say little of stay near it. Deterministic; milliseconds for tables of this
+// The constants with the least sum of |log(predicted / measured)|, which is robust to outliers, by a pattern search
+// from `start`. Constants that the rows hardly depend on stay near it. Deterministic; milliseconds for tables of this
 // size.
 CollectiveConstants fit_constants(std::span<const MeasuredTime> rows, const CollectiveConstants& start = {});
 

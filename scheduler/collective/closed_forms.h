@@ -13,7 +13,7 @@ struct Link {
 
 // 2(n-1)/n S/B + 2(n-1) alpha
 double ring_all_reduce_us(std::uint64_t n, double bytes, Link link);
-// (n-1)/n S/B + (n-1) alpha; reduce-scatter likewise
+// (n-1)/n S/B + (n-1) alpha; the same for reduce-scatter
 double ring_all_gather_us(std::uint64_t n, double bytes, Link link);
 // 2(n-1)/n S/B + 2 log2(n) alpha; n a power of two
 double halving_doubling_all_reduce_us(std::uint64_t n, double bytes, Link link);
@@ -27,7 +27,7 @@ double in_network_all_reduce_us(double bytes, unsigned depth, Link link);
 double hierarchical_all_reduce_us(std::uint64_t m, std::uint64_t k, double bytes, Link inside, Link outside);
 // S/B + alpha
 double point_to_point_us(double bytes, Link link);
-// s servers among the n ranks: each takes S/s from the n-1 others and gives it back: 2((n-1) S/(s B) + alpha)
+// s servers among the n ranks: each receives S/s from the n-1 others and sends it back: 2((n-1) S/(s B) + alpha)
 double parameter_server_us(std::uint64_t n, std::uint64_t servers, double bytes, Link link);
 
 }  // namespace railweave::scheduler::closed_form

@@ -1,4 +1,4 @@
-// The collectives that jobs use and the ways of doing them.
+// The collectives that jobs use and the algorithms for them.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ enum class CollectiveKind : std::uint8_t {
 };
 
 enum class CollectiveAlgorithm : std::uint8_t {
-  ring,              // chunks go round; bandwidth-optimal (Patarasuk and Yuan, JPDC 2009)
+  ring,              // chunks travel around the ring; bandwidth-optimal (Patarasuk and Yuan, JPDC 2009)
   tree,              // double binary tree, pipelined (Sanders, Speck and Traeff, Parallel Computing 2009)
   halving_doubling,  // recursive halving, then doubling (Thakur, Rabenseifner and Gropp, IJHPCA 2005)
   hierarchical,      // reduce-scatter inside the NVLink domain, a ring per rail, all-gather inside

@@ -1,7 +1,7 @@
-// A fabric as few bundles of links with what they have together: each GPU's NVLink, each adapter, each leaf's uplinks,
-// each pod's, and what joins each pair of sites. What a placement costs on it is a sum over bundles, without a single
-// route: that holds as far as routing spreads traffic evenly over the links of a bundle, which is what routing is for.
-// Derived once per topology; immutable.
+// A fabric as a few bundles of links, each with the sum of its links' capacities: each GPU's NVLink, each adapter, the
+// uplinks of each leaf and of each pod, and the long-haul links between each pair of sites. The cost of a placement is
+// a sum over bundles and needs no routes; it is accurate as far as routing spreads traffic evenly over the links of a
+// bundle. Derived once per topology; immutable; used by PlacementCostModel and BundledPaths.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class FabricBundles {
     std::uint32_t unit = 0;        // dense: NVLink domains, then the hosts of GPUs without NVLink
     BundlePair nvlink = kNone;
     BundlePair nic = kNone;  // its nearest port, with the others of that GPU; shared by GPUs with the same nearest port
-    BundlePair leaf = kNone;       // uplinks of the leaf that the port hangs on
+    BundlePair leaf = kNone;       // uplinks of the leaf that the port is cabled to
     BundlePair pod = kNone;        // links of its pod to the rest, in the same network; none: no pods
     std::uint32_t leaf_group = 0;  // leaves of the same hosts
     std::uint32_t rail = kNone;
@@ -43,21 +43,23 @@ class FabricBundles {
 
   enum class Kind : std::uint8_t { nvlink, adapter, leaf, pod, wan };
   [[nodiscard]] Kind kind(std::uint32_t bundle) const;
-  // From one site to another, over others where that is sooner: bundles, each in its direction, and the delay one way.
-  // Long-haul links of one pair of sites are one bundle, as slow as the longest of them. No bundles: no way.
+  // The route from one site to another, over other sites where that is faster: bundles, each in its direction, and the
+  // one-way delay. Long-haul links of one pair of sites are one bundle with the delay of the longest. No bundles: no
+  // route.
   struct SiteRoute {
     std::vector<std::uint32_t> bundles;
     double latency_us = 0;
   };
   [[nodiscard]] const SiteRoute& site_route(std::uint32_t from, std::uint32_t to) const;
-  [[nodiscard]] BundlePair first_wan() const { return first_wan_; }  // pairs from here to the last join sites
+  [[nodiscard]] BundlePair first_wan() const { return first_wan_; }  // pairs from this one on join sites
 
-  // The directed links of a bundle; none of one that joins sites (fabric::SiteLink), which are always up.
+  // The directed links of a bundle; none for a bundle of long-haul links (fabric::SiteLink), which are always up.
   [[nodiscard]] std::span<const fabric::DirectedLink> links(std::uint32_t bundle) const {
     return std::span(links_).subspan(first_link_[bundle], first_link_[bundle + 1] - first_link_[bundle]);
   }
 
-  // Mb/s by bundle, from what each directed link has or has left; what joins sites has its nominal rate. O(links).
+  // Mb/s by bundle, from the capacity or residual capacity of each directed link; long-haul links have their nominal
+  // rate. O(links).
   [[nodiscard]] std::vector<double> capacities(std::span<const double> link_mbps) const;
 
  private:
@@ -74,8 +76,8 @@ class FabricBundles {
   std::vector<SiteRoute> site_routes_;  // from x to
 };
 
-// Two GPUs of different networks talk by the NVLink neighbour that is on the right one (NCCL's PXN): counted as if they
-// were on the same.
+// Two GPUs of different networks communicate through an NVLink neighbour on the right network (NCCL's PXN); they are
+// counted as if they were on the same one.
 class BundledPaths final : public PathModel {
  public:
   BundledPaths(const FabricBundles& bundles, std::span<const double> capacity_mbps)

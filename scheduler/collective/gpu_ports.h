@@ -1,5 +1,5 @@
-// The adapter ports each GPU sends through. placement/gpu_nics.h decides which; here they come as plain columns, so
-// that predictions need nothing of placement.
+// The adapter ports that each GPU sends through, as plain columns, so that predictions do not depend on placement.
+// placement/fit/gpu_nics.h decides which ports.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ JobBundles::JobBundles(const FabricBundles& bundles) : bundles_(bundles) {
   local_unit_.resize(bundles.unit_count());
 }
 
-// Not seen in this job before. Apart from local_pair(), so that the common case is a comparison.
+// For a pair that is new in this job. Separate from local_pair(), so that the common case is a comparison.
 [[gnu::noinline]] BundlePair JobBundles::add_pair(BundlePair pair) {
   const auto local = static_cast<BundlePair>(pair_of_.size());
   local_pair_[pair] = {job_, local};

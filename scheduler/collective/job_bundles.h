@@ -1,6 +1,6 @@
-// A job's ranks on the bundles of a fabric (FabricBundles), numbered from 0 over the job, and what its flows put on them:
-// what 4,096 ranks touch then fits into a cache, where the fabric's own numbers are spread over megabytes. Used by
-// PlacementCostModel. Keeps its memory between jobs: one per thread. Borrows the bundles.
+// A job's ranks on the bundles of a fabric (FabricBundles), numbered from 0 over the job, and what its flows put on
+// them: what 4,096 ranks touch then fits into a cache, where the fabric's own numbers are spread over megabytes. Used
+// by PlacementCostModel. Keeps its memory between jobs: one per thread. Borrows the bundles.
 #pragma once
 
 #include <cstddef>

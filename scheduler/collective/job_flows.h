@@ -1,6 +1,6 @@
-// Every flow of one kind of a placed job's groups, rank by rank: what admission reserves for (the pattern of a job,
-// rather than any traffic it might send), what goes onto real routes, and what other jobs have beside them. For a score
-// alone, placement_cost.h adds up the same without listing it.
+// Every flow of one kind of a placed job's groups, rank by rank. Admission reserves for these flows (pattern promises),
+// and predictions put them on real routes. To score a placement, PlacementCostModel adds up the same bytes without
+// listing flows.
 #pragma once
 
 #include <span>

@@ -1,12 +1,13 @@
-// Who sends how much over each link of some numbering, and what they leave to one more: the traffic of placed jobs,
-// each at the mean rate of its training step, since steps of different jobs do not keep time with each other.
+// Which jobs send how much over each link of some numbering, and the residual capacity for one more job. Each placed
+// job sends at the mean rate of its training step, since steps of different jobs are not synchronised.
 //
-// What is left is a max-min fair share: a job's flows and those of others, capped at what they send, get equal rates
-// until their caps. A link is looked at on its own; what others are held back elsewhere does not count, so that more
-// traffic never leaves more. The slowest flow of a phase at max-min rates is held back by exactly that level of its
-// link (Bertsekas and Gallager, Data Networks, 6.5.2): no other has been frozen before it.
+// The residual capacity is a max-min fair share: the new job's flows and those of others, capped at what they send, get
+// equal rates up to their caps. Each link is considered on its own: that others may be slowed down on another link does
+// not count, so more traffic never means more residual capacity. The slowest flow of a phase at max-min rates gets
+// exactly that share of its link (Bertsekas and Gallager, Data Networks, 6.5.2): no other flow is frozen before it.
 //
-// Rates are integers (kb/s), so that what is left follows from who sends, never from the order in which they came.
+// Rates are integers (kb/s), so that the result depends on the set of senders only, never on the order of their
+// arrival.
 #pragma once
 
 #include <cstdint>
@@ -29,15 +30,16 @@ class LinkSenders {
   LinkSenders() = default;
   explicit LinkSenders(std::size_t links) : on_(links) {}
 
-  // period_us: of a step; nothing is sent in one that is not above 0 and finite. A job is there once. O(its links).
+  // period_us: of a step; a job whose period is not finite and above 0 sends nothing. Add each job once. O(its links).
   void add(std::uint64_t job, const LinkTraffic& traffic, double period_us);
-  void remove(std::uint64_t job);  // nothing where it is not there
+  void remove(std::uint64_t job);  // no effect for an unknown job
 
   [[nodiscard]] std::span<const Sender> on(std::uint32_t link) const { return on_[link]; }  // by job, ascending
   [[nodiscard]] std::span<const std::uint32_t> links(std::uint64_t job) const;              // that it sends over
   [[nodiscard]] std::size_t size() const { return links_of_.size(); }
 
-  // Mb/s that so many flows beside those of others get together. own: of the others, the one that is not one.
+  // Mb/s that `flows` more flows get together beside those of other jobs. own: the job whose flows do not count as
+  // others'.
   [[nodiscard]] double residual_mbps(std::uint32_t link, double capacity_mbps, std::uint32_t flows,
                                      std::uint64_t own = 0) const;
   [[nodiscard]] double others_mbps(std::uint32_t link, std::uint64_t own = 0) const;

@@ -1,6 +1,6 @@
-// What flows between GPUs cross, as links of some numbering with capacities: the seam between collectives and networks.
-// Two sides of it: RoutedPaths follows forwarding tables cable by cable; BundledPaths (fabric_bundles.h) sees leaves
-// and pods with what they have together.
+// The links that a flow between two GPUs crosses, with their capacities: the interface between collectives and
+// networks. Two implementations: RoutedPaths follows forwarding tables cable by cable; BundledPaths (fabric_bundles.h)
+// counts the uplinks of a leaf or pod as one bundle.
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,7 @@ std::unexpected<Error> no_path(std::uint32_t from, std::uint32_t to) {
   const auto name = [](std::uint32_t rank) {
     return rank == RankFlow::kNetwork ? std::string("the network") : "rank " + std::to_string(rank);
   };
-  return fail(ErrorKind::impossible, "collectives.noPath", "nothing is routed from " + name(from) + " to " + name(to));
+  return fail(ErrorKind::impossible, "collectives.noPath", "there is no route from " + name(from) + " to " + name(to));
 }
 
 class PhaseClock {

@@ -1,5 +1,5 @@
-// How long a plan of phases takes on a network: each phase its latencies and the time of its slowest flow at max-min
-// fair rates, beside whatever else is on the links.
+// How long a plan of phases takes on a network: for each phase its latencies and the time of its slowest flow at
+// max-min fair rates, beside the traffic of others.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@ struct PhaseOptions {
   LatencyConstants latency;
   double efficiency = 1;  // of every capacity that collectives reach
   const BackgroundFlows* background = nullptr;
-  bool latency_off = false;  // bytes alone
+  bool latency_off = false;  // count bytes only
 };
 
 struct PhaseTime {
   double latency_us = 0;                                     // of all repeats
-  double transfer_us = 0;                                    // likewise
+  double transfer_us = 0;                                    // of all repeats
   double rate_mbps = 0;                                      // of the flow that ends last
   std::uint32_t bottleneck = fabric::FlowRates::kUnbounded;  // what holds it back
   std::size_t flows = 0, merged = 0;

@@ -53,7 +53,7 @@ Result<std::vector<Phase>> ring(const CollectiveRequest& q) {
     phase.steps = n - 1;
     return std::vector{std::move(phase)};
   }
-  return unsupported(q, "no ring does that");
+  return unsupported(q, "a ring has no such algorithm");
 }
 
 // In-order binary tree over 1 to n: the parent has one more trailing zero (as NCCL's btree does); 0: the root.
@@ -130,7 +130,7 @@ Result<std::vector<Phase>> hierarchical(const CollectiveRequest& q) {
 Result<std::vector<Phase>> direct(const CollectiveRequest& q) {
   if (q.kind == Kind::point_to_point) return std::vector<Phase>{{.flows = {{0, 1, q.bytes}}}};
   const bool pairwise = is_scatter_or_gather(q.kind) || q.kind == Kind::all_to_all;
-  if (!pairwise) return unsupported(q, "it is not pairwise");
+  if (!pairwise) return unsupported(q, "it is not made of pairwise transfers");
   if (q.ranks > kMaxDirectRanks) return unsupported(q, "too many pairs; the limit is 2048 ranks");
   Phase phase;
   for (std::uint32_t a = 0; a < q.ranks; ++a) {
@@ -160,8 +160,9 @@ Result<std::vector<Phase>> in_network(const CollectiveRequest& q) {
 }
 
 Result<std::vector<Phase>> parameter_server(const CollectiveRequest& q) {
-  if (q.kind != Kind::all_reduce) return unsupported(q, "servers reduce and give back");
-  if (q.servers == 0 || q.servers > q.ranks) return unsupported(q, "there must be 1 to all ranks that serve");
+  if (q.kind != Kind::all_reduce) return unsupported(q, "servers do all-reduce only");
+  if (q.servers == 0 || q.servers > q.ranks)
+    return unsupported(q, "the number of servers must be 1 to the number of ranks");
   Phase there, back;
   for (std::uint32_t s = 0; s < q.servers; ++s) {
     for (std::uint32_t r = 0; r < q.ranks; ++r) {

@@ -37,7 +37,7 @@ struct CollectiveRequest {
   double bytes = 0;  // as nccl-tests counts size
   // hierarchical: by rank, any numbers. Every domain must have as many members; they pair up in rank order.
   std::span<const std::uint32_t> domain_of_rank = {};
-  std::uint32_t servers = 1;       // parameter_server: the first so many ranks
+  std::uint32_t servers = 1;       // parameter_server: number of ranks that serve: the first ones
   std::uint32_t switch_depth = 1;  // in_network: switches between a rank and the one that reduces last
 };
 

@@ -219,7 +219,8 @@ GroupCost PlacementCostModel::finish(CommGroup group, const GroupTraffic& traffi
   if (worst.bundle != kNone) cost.bundle_kind = bundles_.kind(worst.bundle);
   if (back) cost.transfer_us *= 2;
   cost.time_us = group_time_us(generation_, group, traffic, members, domains, cost.transfer_us);
-  // Less than one call a step where exchanges are less frequent (local SGD): their delay is far longer than a usual call.
+  // Less than one call a step where exchanges are less frequent (local SGD): their delay is far longer than a usual
+  // call.
   const double far_us = (traffic.calls > 0 ? traffic.calls : 1) * (back ? 2 : 1) * far_us_;
   cost.time_us += far_us;
   if (load != nullptr) {

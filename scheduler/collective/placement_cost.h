@@ -1,15 +1,16 @@
 // What a placement costs: the communication time per step of each of a job's groups, without routes and without a
 // solver, so that a placer can score several candidates of thousands of GPUs in milliseconds.
 //
-// How: a job's flows within one kind of group run at once and carry alike, so the slowest ends when the most loaded
-// bundle of links (fabric_bundles.h) is through: max over bundles of bytes / capacity, which is what max-min fair rates
-// give for flows weighted by their bytes. So flows are never listed: each rank adds what it sends to at most eight
-// sums. Rings are built domain by domain (one per rail of the domain with fewest members, as NCCL's channels are),
-// all-to-all by counting a group's members by domain, leaf group and pod. O(ranks) per kind of group.
+// How: the flows of one kind of group run at once and carry the same bytes, so the slowest ends when the most loaded
+// bundle of links (fabric_bundles.h) has carried its bytes: max over bundles of bytes / capacity, which is what max-min
+// fair rates give for flows weighted by their bytes. So flows are never listed: each rank adds what it sends to at most
+// eight sums. Rings are built domain by domain (one per rail of the domain with fewest members, as NCCL's channels
+// are), all-to-all by counting a group's members by domain, leaf group and pod. O(ranks) per kind of group.
 //
-// Between sites: bytes load what joins them like any bundle, and a call waits for light besides. A ring's chunks go
-// round once for each pass, so an all-reduce over two sites, two crossings a round, waits four times the delay one way;
-// a message between stages once. Windows are taken to be large enough to fill the way (rate x twice the delay).
+// Between sites: bytes load long-haul links like any bundle, and a call also waits for the delay of light. A ring's
+// chunks travel around once for each pass, so an all-reduce over two sites, with two crossings a round, waits four
+// times the one-way delay; a message between stages waits once. Windows are assumed to be large enough for the
+// long-haul links (rate x round-trip time).
 #pragma once
 
 #include <array>
@@ -30,7 +31,7 @@ namespace railweave::scheduler {
 
 struct GroupCost {
   double time_us = 0;                           // per step: all calls
-  double transfer_us = 0;                       // of it: bytes on the most loaded bundle
+  double transfer_us = 0;                       // part of it: bytes on the most loaded bundle
   std::uint32_t bundle = FabricBundles::kNone;  // that bundle
   FabricBundles::Kind bundle_kind = FabricBundles::Kind::nvlink;
   std::uint32_t domains = 0;  // NVLink domains that the widest group of the kind spans
@@ -43,19 +44,20 @@ struct PlacementCost {
   [[nodiscard]] const GroupCost& of(CommGroup group) const { return groups[static_cast<std::size_t>(group)]; }
 };
 
-// The time of all calls of a step, from that of their bytes and what calls wait for besides. members: of a group of the
-// kind; domains: that the widest one spans.
+// The time of all calls of a step: of their bytes (transfer_us) and of what each call waits for besides. members: of
+// each group of the kind; domains: NVLink domains that the widest one spans.
 double group_time_us(const GpuGeneration& generation, CommGroup group, const GroupTraffic& traffic,
                      std::uint64_t members, std::uint32_t domains, double transfer_us);
 
-// Keeps its memory between calls: one per thread. Borrows bundles.
+// Not thread-safe: it keeps scratch memory between calls; one per thread. Borrows the bundles.
 class PlacementCostModel {
  public:
   PlacementCostModel(const FabricBundles& bundles, const GpuGeneration& generation);
 
   // gpu_of_rank: a GPU of its own for each rank of the parallelism. capacity_mbps: FabricBundles::capacities() of the
-  // whole fabric or of what other jobs leave of it. residual_mbps: likewise, where it is less that counts; empty: it never
-  // is. loads: filled with what each group puts on bundles, in bytes by what its carriers reach.
+  // whole fabric or of its residual capacities. residual_mbps: by bundle as well; where it is less, it counts; empty:
+  // it never is. loads: filled with the load of each group on bundles, in bytes divided by the share of the nominal
+  // rate that their carriers reach.
   PlacementCost predict(std::span<const fabric::GpuId> gpu_of_rank, const Parallelism& parallelism,
                         const TrafficSpec& traffic, std::span<const double> capacity_mbps,
                         std::span<const double> residual_mbps = {}, LinkTraffic* loads = nullptr);
@@ -89,8 +91,8 @@ class PlacementCostModel {
   double far_us_ = 0;  // what a call waits for long-haul links: of the group of the kind that waits longest
 };
 
-// One prediction from scratch, for a command line or a test: what takes time, tens of milliseconds at 100,000 GPUs, is
-// deriving the bundles. residual_mbps: by fabric::DirectedLink, what others leave of each; empty: nothing else runs.
+// One prediction from scratch, for a command line or a test: deriving the bundles takes tens of milliseconds at 100,000
+// GPUs. residual_mbps: by fabric::DirectedLink; empty: nothing else runs.
 PlacementCost placement_cost(const fabric::FabricView& view, const fabric::Locality& locality, const GpuPorts& ports,
                              const GpuGeneration& generation, std::span<const fabric::GpuId> gpu_of_rank,
                              const Parallelism& parallelism, const TrafficSpec& traffic,

@@ -1,5 +1,5 @@
-// What a placed job puts on every directed link of the network, along the real routes: each flow of its groups walked
-// by the forwarding tables. NVLink is the job's own; what it takes is in the floors.
+// The load of a placed job on every directed link of the network, along the real routes: each flow of its groups is
+// walked by the forwarding tables. NVLink is the job's own; its time is in the floors.
 #pragma once
 
 #include <span>
@@ -24,7 +24,7 @@ struct RoutedTrafficInput {
 };
 
 // GPUs with several adapter ports send over all of them, each to the port on its rail; a GPU without a route to another
-// sends through a neighbour of the job in its NVLink domain that has one (NCCL's PXN). Where some flow finds no way,
+// sends through a neighbour of the job in its NVLink domain that has one (NCCL's PXN). Where some flow has no route,
 // its group's floor is infinite. bundled: the loads of the same placement on bundles, as PlacementCostModel gives them.
 LinkTraffic routed_traffic(const RoutedTrafficInput& in, std::span<const fabric::GpuId> gpu_of_rank,
                            const Parallelism& parallelism, const TrafficSpec& traffic, const GpuGeneration& generation,

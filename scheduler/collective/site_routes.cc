@@ -1,4 +1,4 @@
-// What joins sites, as bundles and routes over them.
+// Long-haul links between sites as bundles, and the routes over them.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -9,7 +9,8 @@
 
 namespace railweave::scheduler {
 
-// Shortest ways by delay, over few sites: Floyd and Warshall, CACM 1962. Of equal ones the first found stays.
+// Shortest routes by delay (Floyd and Warshall, CACM 1962); there are few sites. Among equals the first one found
+// stays.
 void FabricBundles::join_sites(const fabric::Topology& topology) {
   if (topology.site_links().empty()) return;
   site_count_ = topology.sites().size();

@@ -10,9 +10,9 @@ Result<void> check_model(const ModelSpec& model, const Parallelism& parallelism)
     return fail(ErrorKind::invalid, "jobs.invalid", std::move(what), "/model/" + where);
   };
   if (!(model.parameters > 0 && model.parameters <= 1e16)) {
-    return invalid("a model has parameters, at most 1e16", "parameters");
+    return invalid("must be above 0 and at most 1e16", "parameters");
   }
-  if (model.layers == 0) return invalid("a model has layers", "layers");
+  if (model.layers == 0) return invalid("must be at least 1", "layers");
   if (model.hidden_size == 0) return invalid("must be at least 1", "hiddenSize");
   if (model.sequence_length == 0) return invalid("must be at least 1", "sequenceLength");
   if (model.micro_batch == 0) return invalid("must be at least 1", "microBatchSize");
@@ -25,7 +25,7 @@ Result<void> check_model(const ModelSpec& model, const Parallelism& parallelism)
     return invalid("only an exchange through parameter servers has servers", "parameterServers");
   }
   if (model.exchange == GradientExchange::parameter_servers && model.sharding != Sharding::none) {
-    return invalid("parameter servers have the optimizer's state: data-parallel ranks share none of it", "sharding");
+    return invalid("must be none with parameter servers, which hold the optimizer's state", "sharding");
   }
   if (!(model.gradient_compression >= 1 && model.gradient_compression <= 1e6)) {
     return invalid("must be at least 1 and at most a million", "gradientCompression");
@@ -52,10 +52,10 @@ Result<void> check_model(const ModelSpec& model, const Parallelism& parallelism)
     const MixtureOfExperts& e = *model.experts;
     if (e.experts == 0 || e.experts_per_token == 0 || e.every == 0) return invalid("must be at least 1", "experts");
     if (e.experts_per_token > e.experts) {
-      return invalid("a token passes through no more experts than there are", "experts/perToken");
+      return invalid("must be at most the number of experts", "experts/perToken");
     }
     if (!(e.expert_parameters >= 0 && e.expert_parameters <= model.parameters)) {
-      return invalid("experts have no more parameters than the model", "experts/parameters");
+      return invalid("must be at most the parameters of the model", "experts/parameters");
     }
   }
   return {};

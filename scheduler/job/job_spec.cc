@@ -145,8 +145,8 @@ Result<void> check_levels(const JobSpec& spec) {
         Asked{&spec.stage, "pipeline"}, Asked{&spec.job, "job"}}) {
     const bool farther = request->required == LevelKind::wan || request->preferred == LevelKind::wan;
     if (farther && (!spec.across_sites || (request != &spec.stage && request != &spec.job))) {
-      return invalid("only stages and whole jobs span sites, and only where the job may",
-                     "/topology/" + std::string(group), "say \"acrossSites\": true");
+      return invalid("only pipeline stages and whole jobs may span sites, and only if the job may",
+                     "/topology/" + std::string(group), "set \"acrossSites\": true");
     }
     if (!request->required || !request->preferred) continue;
     const LevelKind required = *request->required;
@@ -154,7 +154,7 @@ Result<void> check_levels(const JobSpec& spec) {
     if (least_distance(preferred) > most_distance(required)) {
       return invalid("prefers " + std::string(fabric::to_string(preferred)) + " but requires " +
                          std::string(fabric::to_string(required)) + ", which is nearer",
-                     "/topology/" + std::string(group) + "/preferred", "leave the preferred level out");
+                     "/topology/" + std::string(group) + "/preferred", "omit the preferred level, or make it nearer");
     }
   }
   return {};
@@ -162,7 +162,7 @@ Result<void> check_levels(const JobSpec& spec) {
 
 Result<void> check_slices(const JobSpec& spec) {
   if (spec.slices.size() > JobSpec::kMaxSlices) {
-    return invalid("at most " + std::to_string(JobSpec::kMaxSlices) + " sizes of slices can be asked for",
+    return invalid("at most " + std::to_string(JobSpec::kMaxSlices) + " sizes of slices can be requested",
                    "/topology/slices");
   }
   std::uint64_t before = spec.parallelism.tensor;
@@ -192,11 +192,12 @@ Result<void> check_room_beside(const JobSpec& spec) {
   if (!spec.spread) return {};
   const std::uint64_t most = spec.spread->max_gpus_per_group;
   if (most < spec.parallelism.tensor) {
-    return invalid("a group that gives " + std::to_string(most) + " GPUs holds no tensor group of " +
+    return invalid("a group that holds at most " + std::to_string(most) + " GPUs cannot hold a tensor group of " +
                        std::to_string(spec.parallelism.tensor),
                    "/topology/spread/maxGpusPerGroup", "allow at least one tensor group");
   }
-  if (most > JobSpec::kMaxRanks) return invalid("is more than any job has", "/topology/spread/maxGpusPerGroup");
+  if (most > JobSpec::kMaxRanks)
+    return invalid("must be at most " + std::to_string(JobSpec::kMaxRanks), "/topology/spread/maxGpusPerGroup");
   return {};
 }
 
@@ -261,7 +262,7 @@ std::uint64_t rank_count(const Parallelism& parallelism) {
 
 Result<Parallelism> plain_parallelism(std::uint64_t gpus) {
   if (gpus == 0) return invalid("a job needs at least one GPU", "/gpus");
-  if (gpus > JobSpec::kMaxRanks) return invalid(too_many_ranks(), "/gpus", "ask for fewer GPUs");
+  if (gpus > JobSpec::kMaxRanks) return invalid(too_many_ranks(), "/gpus", "request fewer GPUs");
   Parallelism parallelism;
   parallelism.data = static_cast<std::uint32_t>(gpus);
   return parallelism;

@@ -17,7 +17,7 @@ namespace railweave::scheduler {
 // DP x PP x CP x EP x TP. Rank order is Megatron's default, tensor fastest, then context, expert, data, and pipeline
 // slowest:
 //   rank = tp + TP * (cp + CP * (ep + EP * (dp + DP * pp)))
-// so that consecutive ranks are the ones that talk most, and one pipeline stage is one run of consecutive ranks.
+// so that consecutive ranks communicate most, and one pipeline stage is one run of consecutive ranks.
 struct Parallelism {
   std::uint32_t tensor = 1;
   std::uint32_t context = 1;
@@ -50,17 +50,17 @@ struct Slice {
 
 enum class BandwidthModel : std::uint8_t { hose, pattern };
 
-// What a job asks of the network; what is not said is as in its tenant's contract.
-struct BandwidthWish {
+// The bandwidth that a job requests; a field without a value is as in its tenant's contract.
+struct BandwidthTerms {
   std::optional<BandwidthModel> model;
-  std::optional<RateMbps> guaranteed;  // each way, at each of its ports; 0: best effort
+  std::optional<RateMbps> guaranteed;  // in each direction, at each of its ports; 0: best effort
   std::optional<bool> survive_link_failure;
   std::string qos_class;
-  friend bool operator==(const BandwidthWish&, const BandwidthWish&) = default;
+  friend bool operator==(const BandwidthTerms&, const BandwidthTerms&) = default;
 };
 
-// At most so many GPUs of the job in one group of the level, so that losing a group loses no more: its replicas and
-// stages spread over several.
+// At most max_gpus_per_group GPUs of the job in one group of the level, which bounds what the loss of a group costs:
+// replicas and stages are spread over several groups.
 struct SpreadLimit {
   fabric::LevelKind level = fabric::LevelKind::rack;
   std::uint64_t max_gpus_per_group = 0;
@@ -81,12 +81,12 @@ struct JobSpec {
   std::string tenant;
   std::string priority = "normal";
   Parallelism parallelism;
-  std::optional<std::uint32_t> gpus_per_node;  // exactly so many of each node used; none: as many as fit
+  std::optional<std::uint32_t> gpus_per_node;  // exact number of GPUs on each node used; none: as many as fit
 
   // How near the ranks of one piece of the job are to be:
   //   tensor   that differ in tp alone; they always share an NVLink domain where TP > 1, whatever is asked here
   //   context  that differ in tp and cp; without a preference, an NVLink domain is preferred
-  //   expert   that differ in tp and ep; likewise
+  //   expert   that differ in tp and ep; without a preference, an NVLink domain is preferred
   //   stage    of one pipeline stage      job  all
   LevelRequest tensor, context, expert, stage, job;
   // May span sites that long-haul links join. Then whole replicas and pipeline stages, or parts of a stage's replicas,
@@ -96,18 +96,19 @@ struct JobSpec {
   std::optional<fabric::LevelKind> spread_stages;  // each pipeline stage in a group of this level of its own
   std::optional<SpreadLimit> spread;               // the whole job over several groups of a level
 
-  // Groups of the level that it has to itself: it goes where nobody else is, and while it holds them nobody else comes.
+  // Groups of this level that it has to itself: it is placed in groups without other jobs, and no job is placed beside
+  // it.
   std::optional<fabric::LevelKind> exclusive;
-  // So many GPUs of each NVLink domain used held beside its ranks, idle until a repair needs them. (A GPU without
-  // NVLink is in a domain with the others of its node that have none.)
+  // Number of GPUs of each NVLink domain used that it holds beside its ranks, idle until a repair needs them. (The GPUs
+  // of a node without NVLink count as one domain.)
   std::uint32_t spares_per_domain = 0;
 
-  std::optional<ModelSpec> model;      // what it computes, to predict a step
-  std::optional<TrafficSpec> traffic;  // what it sends, in place of what the model implies
+  std::optional<ModelSpec> model;      // what it computes: predicts the time of a step
+  std::optional<TrafficSpec> traffic;  // what it sends, instead of what the model implies
 
-  std::optional<BandwidthWish> bandwidth;
+  std::optional<BandwidthTerms> bandwidth;
 
-  std::vector<std::string> only_nodes;  // nowhere else; none: anywhere
+  std::vector<std::string> only_nodes;  // the only nodes allowed; empty: all
   std::vector<std::string> exclude_nodes;
   std::map<std::string, std::string> node_selector;  // labels a node must carry
   std::optional<std::int64_t> expected_duration_s;
@@ -119,13 +120,13 @@ struct JobSpec {
 // Number of ranks, one GPU each; 0 where a factor is 0, or the product is over JobSpec::kMaxRanks.
 std::uint64_t rank_count(const Parallelism& parallelism);
 
-// A plain job of so many GPUs ({"gpus": 64}): all of them data-parallel. Errors: 0, or over JobSpec::kMaxRanks.
+// A plain job of a number of GPUs ({"gpus": 64}): all of them data-parallel. Errors: 0, or over JobSpec::kMaxRanks.
 Result<Parallelism> plain_parallelism(std::uint64_t gpus);
 
 // Rules that hold on any fabric: factors of at least 1, at most kMaxRanks ranks, gpus_per_node that divides the job and
 // is a multiple or a divisor of TP, names in printable UTF-8 and bounded, preferred levels no farther than required
-// ones, slices that nest, traffic that is finite. What a model must satisfy is check_model()'s to say
-// (scheduler/collective). Errors are of kind invalid with code "jobs.invalid", location a JSON pointer into the request
+// ones, slices that nest, traffic that is finite. check_model() (scheduler/collective) checks models.
+// Errors are of kind invalid with code "jobs.invalid", location a JSON pointer into the request
 // ("/parallelism/tensor").
 Result<void> check_job_spec(const JobSpec& spec);
 

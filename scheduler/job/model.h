@@ -32,7 +32,7 @@ enum class Sharding : std::uint8_t {
 // How data-parallel ranks bring their gradients together.
 enum class GradientExchange : std::uint8_t {
   rings,              // all-reduce among themselves; NVLink switches reduce where they can
-  parameter_servers,  // some of the ranks serve: all push their gradients to them, then pull the parameters back
+  parameter_servers,  // some ranks are servers: all ranks push their gradients to them, then pull the parameters
   in_network,         // the switches of the network reduce as well (SHARP): adapters carry gradients once, not twice
 };
 
@@ -40,7 +40,7 @@ struct MixtureOfExperts {
   std::uint32_t experts = 8;            // of a layer
   std::uint32_t experts_per_token = 2;  // top-k
   double expert_parameters = 0;         // of all experts of all layers; the rest is dense
-  std::uint32_t every = 1;              // one layer in so many has experts
+  std::uint32_t every = 1;              // every n-th layer has experts
   friend bool operator==(const MixtureOfExperts&, const MixtureOfExperts&) = default;
 };
 
@@ -64,7 +64,8 @@ struct ModelSpec {
   double gradient_compression = 1;      // bytes of gradients are divided by it; at least 1
   std::uint32_t synchronise_every = 1;  // steps between gradient (local SGD: parameter) exchanges
   GradientExchange exchange = GradientExchange::rings;
-  std::uint32_t parameter_servers = 1;  // of each data-parallel group: its first so many ranks, which compute too
+  std::uint32_t parameter_servers =
+      1;  // number of ranks of each data-parallel group that serve: its first ones, which compute too
   // Of each group's communication, how much hides behind computation, 0 to 1.
   double overlap_tensor = 0, overlap_context = 0.9, overlap_expert = 0, overlap_data = 0.8, overlap_pipeline = 0.5;
   friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
@@ -88,7 +89,7 @@ struct TrafficSpec {
   GroupTraffic context;      // all-gather and reduce-scatter of keys and values among those that differ in cp
   GroupTraffic expert;       // all-to-all among those that differ in ep
   GroupTraffic data;         // all-reduce of dense gradients among those that differ in cp, ep and dp
-  GroupTraffic expert_data;  // likewise of experts' gradients, among those that differ in cp and dp
+  GroupTraffic expert_data;  // all-reduce of experts' gradients among those that differ in cp and dp
   GroupTraffic pipeline;     // point to point to the next stage, and as much back
   friend bool operator==(const TrafficSpec&, const TrafficSpec&) = default;
 };

@@ -113,7 +113,7 @@ PlacementResult Placer::Impl::place(const JobSpec& spec, bool with_alternatives)
   std::vector<std::string> warnings;
   std::vector<HostId> excluded = excluded_by(spec, warnings);
   if (spec.across_sites && !fabric_->hierarchy().joins_sites()) {
-    warnings.emplace_back("no links join sites of this fabric: acrossSites changes nothing");
+    warnings.emplace_back("no links join the sites of this fabric: acrossSites changes nothing");
   }
   const NodeFilters::Filters& filters = filters_of(spec);
   PlacementTransaction exclusion(tree_, fabric_->topology());
@@ -316,7 +316,7 @@ void Placer::Impl::add_one_site(const JobSpec& spec, const JobSearch::Filter& fi
   const Prediction other = *choose(near, claims, *list, nullptr).predicted;
   on_ = &tree_;
   result.alternatives.push_back(
-      {"in one site instead of " + std::to_string(result.placement.groups_at_level) + ", once one has room",
+      {"in one site instead of " + std::to_string(result.placement.groups_at_level) + ", once one has enough free GPUs",
        other.step_us, other.communication_us, other.step_us, other.communication_us});
 }
 

@@ -1,16 +1,16 @@
-// Decides where a job goes: the nearest level one group of which holds it, whole NVLink domains kept whole. The answer
-// depends on the job, the fabric and the allocations alone, never on what was asked before. One per thread (it owns a
-// PlacementTree and scratch memory); the PlacementFabric behind it is shared.
+// Decides where a job goes: in one group of the nearest level that holds it, with NVLink domains kept whole for others.
+// The answer depends on the job, the fabric and the allocations alone, never on earlier calls. Not thread-safe: one per
+// thread (it owns a PlacementTree and scratch memory); the PlacementFabric behind it is shared.
 //
 //   Placer placer(fabric);                    // once per thread and topology
 //   placer.sync(snapshot.allocations);        // cheap: visits only chunks that changed since the last sync
 //   PlacementResult result = placer.place(spec);   // changes nothing
 //
-// Method: a few candidates (candidates.h), BestFit's own choice first, scored by the predicted time of communication on
-// what links have left (scorer.h); among those within 1% of the best, the one in the fewest leaf groups, then pods,
-// then the one that loses the fewest GPUs to the jobs to come; among equals the first. With PlacementPolicy::best_fit
-// that first choice alone, unscored: BestFit of Kueue's topology-aware scheduling (KEP-2724) made sublinear, on nested
-// groups instead of pods; see best_fit.h.
+// Method: a few candidates (candidates.h), BestFit's own choice first, scored by the predicted communication time on
+// the residual capacities of links (scorer.h); among those within 1% of the best, the one in the fewest leaf groups,
+// then pods, then the one that loses the fewest GPUs to later jobs; among equals the first. With
+// PlacementPolicy::best_fit the first choice alone, unscored: BestFit of Kueue's topology-aware scheduling (KEP-2724)
+// made sublinear, on nested groups instead of pods; see best_fit.h.
 #pragma once
 
 #include <cstdint>
@@ -42,22 +42,22 @@ class Placer {
   [[nodiscard]] const PlacementFabric& fabric() const;
   // Brings the tree to a snapshot. What a PlacementTransaction speculated must be committed or rolled back before.
   void sync(const Allocations& allocations);
-  // Mb/s by bundle of PlacementFabric::bundles(): of the links that are up, or what reservations leave of them. Until
-  // then every link is up and free. O(bundles).
-  // up_mbps: of the links that are up, whatever is promised to whom: what predictions are of; empty: the same.
+  // Mb/s by bundle of PlacementFabric::bundles(): of the links that are up, or their residual beside reservations.
+  // Until then every link is up and free. up_mbps: of the links that are up, without what is reserved, for predictions;
+  // empty: the same. O(bundles).
   void set_capacities(std::vector<double> bundle_mbps, std::vector<double> up_mbps = {});
-  // What the traffic of placed jobs leaves of each bundle (bundle_traffic.h): where that is less, candidates are scored
-  // by it. Read at every placement, so that it may change in between.
+  // Residual capacity per bundle beside the traffic of placed jobs (bundle_traffic.h); null: none known. Where it is
+  // less than the capacity, candidates are scored by it. Read at every placement, so the values may change in between.
   void set_residual(std::shared_ptr<const std::vector<double>> bundle_mbps);
   // As if no other job used the links that are up.
   [[nodiscard]] Prediction predict(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank);
   // For a spec that check_job_spec() accepts (another one gets outcome never, code "jobs.invalid").
   [[nodiscard]] PlacementResult place(const JobSpec& spec);
-  // The same placement without the account of why not: for callers that try many jobs.
+  // The same placement without an explanation: for callers that try many jobs.
   [[nodiscard]] std::optional<Placement> try_place(const JobSpec& spec);
   // Only whether place() would answer placed. Taking GPUs never makes a job fit that did not.
   [[nodiscard]] bool fits(const JobSpec& spec);
-  // place(), with what the other candidates, and wider levels than required ones, would come to.
+  // place(), with predictions for the other candidates and for wider levels than the required ones.
   [[nodiscard]] PlacementResult place_with_alternatives(const JobSpec& spec);
   // Candidates scored since construction.
   [[nodiscard]] std::uint64_t scored() const;

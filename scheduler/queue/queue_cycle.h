@@ -1,6 +1,6 @@
 // One cycle of the queue: which waiting jobs start now and where, which running jobs are evicted for them, and why the
-// others wait. Pure: the answer depends on the input and the allocations alone; nothing is changed. The caller turns the
-// result into events. Not thread-safe: it owns two Placers; keep one per thread and topology.
+// others wait. Pure: the answer depends on the input and the allocations alone; nothing is changed. The caller turns
+// the result into events. Not thread-safe: it owns two Placers; keep one per thread and topology.
 //
 //   QueueCycle cycle(placement_fabric);
 //   CycleResult result = cycle.run(state.allocations, {.policy = &policy, .queued = ..., .running = ..., .now_us = ...});

@@ -13,9 +13,12 @@ Result<QueueWindow> plan_reservation(Placer& placer, const QueuePolicy& policy, 
   const auto wrong = [&](std::string message) {
     return fail(ErrorKind::invalid, "queue.invalidReservation", "reservation '" + request.name + "' " + message);
   };
-  if (request.to_us <= request.from_us || request.to_us <= now_us) return wrong("is over before it begins");
-  if (request.shape.tenant.empty()) return wrong("is for no tenant");
-  if (policy.windows.size() >= QueuePolicy::kMaxWindows) return wrong("is one window too many");
+  if (request.to_us <= request.from_us || request.to_us <= now_us)
+    return wrong("must end after it begins, and in the future");
+  if (request.shape.tenant.empty()) return wrong("names no tenant");
+  if (policy.windows.size() >= QueuePolicy::kMaxWindows)
+    return wrong("is refused: there are " + std::to_string(QueuePolicy::kMaxWindows) +
+                 " windows already; remove one that is over");
   if (auto checked = check_job_spec(request.shape); !checked) return std::unexpected(std::move(checked.error()));
   TimeProfile profile(placer, now_us);
   for (const RunningJob& job : running) profile.hold_running(job.gpus, expected_end_us(policy, job, now_us), job.id);
@@ -24,7 +27,7 @@ Result<QueueWindow> plan_reservation(Placer& placer, const QueuePolicy& policy, 
   PlacementResult result = placer.place(request.shape);
   if (result.outcome != Outcome::placed) {
     return fail(ErrorKind::conflict, "queue.noRoomForReservation",
-                "reservation '" + request.name + "' finds no room from " + whole_second_text(request.from_us) + " to " +
+                "reservation '" + request.name + "' does not fit from " + whole_second_text(request.from_us) + " to " +
                     whole_second_text(request.to_us) + ": " + result.explanation.message);
   }
   return QueueWindow{QueueWindow::Kind::reservation, request.name, request.from_us, request.to_us, request.shape.tenant,

@@ -20,9 +20,9 @@ struct ReservationRequest {
   std::int64_t to_us = 0;
 };
 
-// GPUs that nobody is expected to hold in that time: no running job by its expected end, no other window. The placer is
-// synced to the allocations; sync it again before it is used for something else.
-// Errors: invalid (queue.invalidReservation), conflict (queue.noRoomForReservation).
+// GPUs that are expected to be free in that time: of no running job by its expected end, and of no other window. The
+// placer is synced to the allocations; sync it again before it is used for something else. Errors: invalid
+// (queue.invalidReservation), conflict (queue.noRoomForReservation).
 Result<QueueWindow> plan_reservation(Placer& placer, const QueuePolicy& policy, std::span<const RunningJob> running,
                                      const ReservationRequest& request, std::int64_t now_us);
 

@@ -22,7 +22,7 @@ bool allowed(const JobSearch::Filter& filter, LeafIndex leaf) { return !filter |
 
 class Account {
  public:
-  // The shapes behind what the job may use now, and may use where nobody else is.
+  // The shapes on the leaves that the job may use now, and on those that it may use where no other job is.
   Account(const PlacementFabric& fabric, JobSearch& search, const Refusal& refusal, JobShape shape, FitShape empty,
           std::uint64_t free_gpus)
       : fabric_(fabric),
@@ -189,7 +189,7 @@ Explanation Account::write(Outcome outcome) {
                                  : (failure.needed == 1 ? "group of " : "groups of ") + gpus_text(shape_.fit.block);
   const JobSpec& spec = *refusal_.spec;
   std::string needs = std::to_string(failure.needed) + " " + blocks + " must share one " + level;
-  if (spec.exclusive) needs += ", each " + std::string(to_string(*spec.exclusive)) + " used by nobody else";
+  if (spec.exclusive) needs += ", each " + std::string(to_string(*spec.exclusive)) + " used by no other job";
   if (spec.spares_per_domain > 0) {
     needs += ", with " + std::to_string(spec.spares_per_domain) + (spec.spares_per_domain == 1 ? " spare" : " spares") +
              " in each NVLink domain";

@@ -18,7 +18,7 @@
 
 namespace railweave::scheduler {
 
-// `factor` pieces of the rung below (units of the FitIndex below the first) that must share one group of `level`.
+// `factor` pieces of the rung below (for the first rung: units of the FitIndex) that must share one group of `level`.
 // Levels and sizes rise from rung to rung.
 struct Rung {
   unsigned level = 0;
@@ -28,7 +28,7 @@ struct Rung {
 
 enum class Fill : std::uint8_t {
   best_fit,
-  fragments,  // no wish for nearness: use up the fullest leaves first (Kueue's "unconstrained")
+  fragments,  // nearness does not matter: use up the fullest leaves first (Kueue's "unconstrained")
 };
 
 struct FitRequest {

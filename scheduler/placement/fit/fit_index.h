@@ -26,7 +26,7 @@ struct FitShape {
   bool nvlink = false;         // a block of more than one GPU needs NVLink; without, it may be any GPUs of one leaf
   unsigned straddle_top = 0;   // the highest level in one group of which a block may straddle leaves
   std::uint32_t per_node = 0;  // 0: as many as fit
-  std::uint32_t grain = 1;     // a straddling block takes multiples of so many GPUs of each leaf; divides the block
+  std::uint32_t grain = 1;     // a straddling block takes multiples of this of each leaf; divides the block
   std::shared_ptr<const LeafFilter> filter;  // none: everywhere
   friend bool operator==(const FitShape&, const FitShape&) = default;
 };
@@ -60,7 +60,7 @@ class FitIndex {
   [[nodiscard]] const OrderedBuckets* by_value(unsigned level) const {
     return levels_[level].buckets.enabled() ? &levels_[level].buckets : nullptr;
   }
-  // At most so many units of one group count: 1 where every host gives exactly `per_node`.
+  // The most units of one group that count: 1 where every host gives exactly `per_node`.
   [[nodiscard]] std::uint32_t unit_cap(unsigned level) const { return levels_[level].unit_cap; }
   [[nodiscard]] std::uint32_t uniform_divisor(unsigned level) const { return levels_[level].uniform_divisor; }
 

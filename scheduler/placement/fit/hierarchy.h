@@ -1,5 +1,5 @@
-// Nested groups of places where work can go, from leaves to the whole: the static shape that every PlacementTree over
-// it shares. Immutable after construction; any number of threads may read it.
+// The nested groups of a fabric that jobs are placed in, from leaves up to the whole: the static shape that all
+// PlacementTrees share. Immutable after construction; any number of threads may read it.
 //
 // A leaf is the part of one host's GPUs that shares an NVLink domain (an "island"): the whole host on most machines,
 // half of it on some. A group is *pooled* when all of its GPUs share one NVLink domain, so that a tensor group may
@@ -25,10 +25,10 @@ class Hierarchy {
  public:
   static constexpr unsigned kNoLevel = UINT32_MAX;
 
-  // Of a real fabric.
+  // For a real fabric.
   Hierarchy(const fabric::Topology& topology, const fabric::Locality& locality);
 
-  // Of leaves that are just numbers of places: one level per entry, each mapping every leaf to a group, from near to
+  // For leaves that are just numbers of places: one level per entry, each mapping every leaf to a group, from near to
   // far and each a union of groups of the one before. Level 0, the leaves themselves, is implied. Not for Placer; for
   // BestFit alone.
   struct PlainLevel {
@@ -42,7 +42,7 @@ class Hierarchy {
   [[nodiscard]] unsigned top(bool across_sites) const { return across_sites ? top() : within_site_; }
   // Levels above top(false) exist: some jobs may go farther than others.
   [[nodiscard]] bool joins_sites() const { return within_site_ != top(); }
-  // What people call the level: "site" where the cluster is one and there are several, else its kind.
+  // The name of the level in messages: "site" for the cluster level where there are several sites, else its kind.
   [[nodiscard]] fabric::LevelKind called(unsigned level) const;
   [[nodiscard]] std::uint32_t group_count(unsigned level) const {
     return static_cast<std::uint32_t>(levels_[level].first_leaf.size() - 1);
@@ -77,12 +77,12 @@ class Hierarchy {
   // Every leaf has NVLink and level_of(nvlink_domain) is a level: being in one group of it is being in one domain.
   [[nodiscard]] bool domains_are_a_level() const { return domains_are_a_level_; }
 
-  // --- of a plain hierarchy only: the leaf as it was given
-  // ---------------------------------------------------------------
+  // --- for a plain hierarchy only: the leaf as it was given
+
   [[nodiscard]] std::uint32_t given_leaf(LeafIndex leaf) const { return plain_leaf_[leaf]; }
 
-  // --- of a real fabric only
-  // ----------------------------------------------------------------------------------------------
+  // --- for a real fabric only
+
   [[nodiscard]] fabric::HostId host(LeafIndex leaf) const { return fabric::HostId(leaf_host_[leaf]); }
   [[nodiscard]] std::uint64_t gpu_mask(LeafIndex leaf) const { return leaf_mask_[leaf]; }
   [[nodiscard]] bool has_nvlink(LeafIndex leaf) const { return leaf_nvlink_[leaf] != 0; }

@@ -22,7 +22,7 @@ BOOST_DESCRIBE_ENUM(Outcome, placed, not_now, never)
 
 struct Placement {
   std::vector<fabric::GpuId> gpu_of_rank;  // one per rank, in rank order
-  // Held beside them, rising: spares, and what is left of the groups that the job has to itself.
+  // Held beside them, ascending: spares, and the other GPUs of groups that an exclusive job has to itself.
   std::vector<fabric::GpuId> idle_gpus;
   fabric::LevelKind level = fabric::LevelKind::node;        // the nearest level one group of which holds the whole job
   fabric::LevelKind stage_level = fabric::LevelKind::node;  // ... each pipeline stage: the farthest of them

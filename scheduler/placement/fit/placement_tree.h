@@ -1,5 +1,5 @@
-// How much is free in every group of a Hierarchy, kept while GPUs are taken and given back. Mutable; one per thread.
-// Copies nothing of a snapshot but what changed: sync() visits only the chunks that differ from the snapshot before.
+// The free GPUs of every group of a Hierarchy, kept up to date while GPUs are taken and released. Mutable; one per
+// thread. sync() visits only the chunks of a snapshot that differ from the one before.
 //
 // For each shape of block asked for (FitShape, fit_index.h) it keeps counts of how many blocks every group holds,
 // ordered for best-fit, built at first use and brought up to date when used again.
@@ -34,16 +34,16 @@ class PlacementTree {
   // Of them, those in leaves that are free as a whole.
   [[nodiscard]] std::uint32_t whole(unsigned level, GroupIndex group) const { return whole_[level][group]; }
 
-  // --- of a real fabric
-  // --------------------------------------------------------------------------------------------------- To a snapshot
-  // of the same fabric. O(hosts in chunks that differ).
+  // --- for a real fabric
+
+  // Brings the tree to a snapshot of the same fabric. O(hosts in chunks that differ).
   void sync(const Allocations& allocations);
   void set(fabric::HostId host, HostAllocation allocation);
   [[nodiscard]] const HostAllocation& allocation(fabric::HostId host) const { return hosts_[host.index()]; }
   [[nodiscard]] std::uint64_t free_mask(LeafIndex leaf) const;
 
-  // --- of a plain hierarchy
-  // -----------------------------------------------------------------------------------------------
+  // --- for a plain hierarchy
+
   void set_free(LeafIndex leaf, std::uint32_t free);  // at most the leaf's capacity
 
   static constexpr std::size_t kMaxIndices = 24;
@@ -66,7 +66,7 @@ class PlacementTree {
   std::vector<fabric::HostId> touched_;   // hosts changed by set() since the last sync, once each
   std::vector<std::uint8_t> is_touched_;  // by host
 
-  // Leaves changed, for indices that lag behind. Bounded: an index that lags too far is built anew.
+  // Leaves changed, for indices that lag behind. Bounded: an index that lags too far is rebuilt.
   std::vector<LeafIndex> log_;
   std::uint64_t log_begin_ = 0;  // number of the first entry of log_
   std::vector<Index> indices_;   // the most recently used first, at most kMaxIndices

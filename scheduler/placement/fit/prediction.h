@@ -1,4 +1,4 @@
-// What a job's communication would take where it is placed, per training step.
+// The predicted time of a job's communication where it is placed, per training step.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@ struct Prediction {
   double communication_us = 0;                    // of all groups, one after the other
   std::array<double, kCommGroups> by_group_us{};  // by CommGroup
   std::optional<double> step_us, exposed_us;      // where the job says what it computes
-  bool assumed = false;    // the job says neither: a usual model was assumed, to compare placements
-  bool reachable = true;   // false: some of it finds no way; times are infinite
+  bool assumed = false;    // the job names neither a model nor traffic: the default model, for comparison only
+  bool reachable = true;   // false: some of it has no route; times are infinite
   std::string generation;  // of the GPUs, as the constants are known for: "H100"
   friend bool operator==(const Prediction&, const Prediction&) = default;
 };
 
-// How another placement, or another wish, would do.
+// The prediction for another placement, or for a looser request.
 struct Alternative {
   std::string change;  // "stages of a replica side by side", "another leafGroup"
   std::optional<double> step_us;

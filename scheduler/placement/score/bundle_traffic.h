@@ -1,5 +1,5 @@
-// What placed jobs send over each bundle of a fabric, and what that leaves: kept up to date job by job, so that
-// candidates can be scored beside the others' traffic at no cost (Placer::set_left). One per thread.
+// What placed jobs send over each bundle of a fabric, and the residual capacity: kept up to date job by job, so that
+// candidates are scored beside the traffic of other jobs at no extra cost (Placer::set_residual). One per thread.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,8 @@ class BundleTraffic {
 
   [[nodiscard]] const LinkSenders& senders() const { return senders_; }
   [[nodiscard]] const std::vector<double>& capacities_mbps() const { return capacity_mbps_; }
-  // To a job that is none of them, by bundle; infinite where nobody sends. The same object all the time: it changes.
+  // Residual capacity for one more job, by bundle; infinite where no job sends. Always the same object: its values
+  // change.
   [[nodiscard]] const std::shared_ptr<std::vector<double>>& residual_mbps() const { return residual_mbps_; }
   [[nodiscard]] const GpuGeneration& generation(const JobSpec& spec) const { return generation_for(spec, *usual_); }
 

@@ -12,7 +12,7 @@ double time_us(const ContentionInput& in, CommGroup group, double transfer_us) {
   if (sent.bytes <= 0 || load.domains == 0) return 0;
   const std::uint64_t members = group_size(in.spec.parallelism, group);
   const double us = group_time_us(in.generation, group, sent, members, load.domains, transfer_us);
-  // Up and down a tree over the domains that the group spans, on the longest of its ways.
+  // Up and down a tree over the domains that the group spans, on the longest of its paths.
   const double steps = 2 * std::log2(std::max(2.0, static_cast<double>(load.domains)));
   return us + std::max(sent.calls, 1.0) * steps * load.path_us + load.far_us;
 }

@@ -1,4 +1,4 @@
-// What a placed job's communication takes beside what other jobs send, and which link costs it most.
+// How long a placed job's communication takes beside that of other jobs, and which link costs it most.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Contention {
 
   ContentionBasis basis = ContentionBasis::bundles;
   Prediction alone, shared;  // both on that basis
-  // The link that holds back the group which loses most, and the others on it; none: nobody slows it.
+  // The link that holds back the group which loses most, and the others on it; none: no job slows it down.
   std::uint32_t link = kNone;
   CommGroup group = CommGroup::tensor;
   double capacity_mbps = 0, others_mbps = 0;
@@ -48,7 +48,7 @@ struct ContentionInput {
 };
 Contention contention_of(const ContentionInput& in, ContentionBasis basis);
 
-// By CommGroup; alone: as if nobody else sent.
+// By CommGroup; alone: as if no other job sent.
 std::array<double, kCommGroups> group_times_us(const ContentionInput& in, bool alone);
 
 }  // namespace railweave::scheduler

@@ -1,4 +1,4 @@
-// What a job sends, as far as it says so, and on which generation of GPUs: what its placement is scored by.
+// What a job sends, as stated or assumed, and on which generation of GPUs: the input for scoring its placement.
 #pragma once
 
 #include <string_view>
@@ -26,12 +26,12 @@ const GpuGeneration& generation_for(const JobSpec& spec, const GpuGeneration& us
 
 Prediction prediction_of(const JobSpec& spec, const JobTraffic& traffic, const GpuGeneration& generation,
                          const PlacementCost& cost);
-// us: by CommGroup; infinite where something finds no way.
+// us: by CommGroup; infinite where a flow has no route.
 Prediction prediction_of(const JobSpec& spec, const JobTraffic& traffic, const GpuGeneration& generation,
                          const std::array<double, kCommGroups>& us);
 
-// Over which a job spreads what it sends: its step, where it says what it computes or that is assumed; a job that says
-// only what it sends does nothing else.
+// The time over which a job spreads what it sends: its step, where its model is stated or assumed; for a job that
+// states only its traffic, the communication itself.
 double period_us(const JobSpec& spec, const JobTraffic& traffic, const GpuGeneration& generation,
                  const PlacementCost& alone);
 

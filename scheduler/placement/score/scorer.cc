@@ -45,7 +45,8 @@ void Scorer::set_capacities(std::vector<double> bundle_mbps) {
       any = true;
     }
     if (!any) break;
-    if (full_rate_leaves_.empty() || *full_rate_leaves_.back() != *filter) full_rate_leaves_.push_back(std::move(filter));
+    if (full_rate_leaves_.empty() || *full_rate_leaves_.back() != *filter)
+      full_rate_leaves_.push_back(std::move(filter));
   }
 }
 
@@ -86,7 +87,7 @@ bool Scorer::alone(std::span<const fabric::GpuId> gpu_of_rank) const {
     const std::size_t b = std::size_t{2} * pair;
     return (*residual_mbps_)[b] >= capacity_mbps_[b] && (*residual_mbps_)[b + 1] >= capacity_mbps_[b + 1];
   };
-  BundlePair leaf = FabricBundles::kNone, pod = FabricBundles::kNone;  // looked at last
+  BundlePair leaf = FabricBundles::kNone, pod = FabricBundles::kNone;  // checked last
   for (const fabric::GpuId gpu : gpu_of_rank) {
     const FabricBundles::Place& place = fabric_->bundles().place(gpu);
     if (!all_left(place.nic) || (place.leaf != leaf && !all_left(place.leaf)) ||

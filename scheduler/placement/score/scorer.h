@@ -1,5 +1,5 @@
-// What candidates for one job's place cost: time of communication per step on what links have left, and GPUs lost to
-// the jobs to come. One per thread: it owns scratch memory. Borrows the fabric.
+// The cost of candidate placements of one job: communication time per step on the residual capacities of links, and
+// GPUs lost to later jobs. One per thread: it owns scratch memory. Borrows the fabric.
 #pragma once
 
 #include <memory>
@@ -21,22 +21,25 @@ class Scorer {
   // Mb/s by bundle of PlacementFabric::bundles(): of the links that are up, or what others leave of them.
   void set_capacities(std::vector<double> bundle_mbps);
 
-  // What the traffic of others leaves of each bundle, or nothing that says so; may change between calls.
+  // Residual capacity per bundle beside the traffic of other jobs; null: none is known. The values may change between
+  // calls.
   void set_residual(std::shared_ptr<const std::vector<double>> bundle_mbps);
-  // ... of the links that are up, whatever is promised to whom: what cost_alone() is of. Until then those of
-  // set_capacities().
+  // Mb/s by bundle of the links that are up, without what guarantees reserve: cost_alone() is computed on them. Until
+  // then those of set_capacities().
   void set_up(std::vector<double> bundle_mbps);
 
-  // Filters that leave out leaves behind bundles with much less than nominal, the strictest first; none where all is
-  // well. The same objects until the next set_capacities().
-  [[nodiscard]] std::span<const std::shared_ptr<const LeafFilter>> full_rate_leaves() const { return full_rate_leaves_; }
+  // Filters without the leaves behind bundles of clearly less than nominal capacity, the strictest first; none where
+  // all have full rate. The same objects until the next set_capacities().
+  [[nodiscard]] std::span<const std::shared_ptr<const LeafFilter>> full_rate_leaves() const {
+    return full_rate_leaves_;
+  }
 
   // For the scores that follow.
   void set_job(const JobSpec& spec);
   [[nodiscard]] PlacementCost cost(std::span<const fabric::GpuId> gpu_of_rank);
-  // As if nobody else were there.
+  // As if no other job were placed.
   [[nodiscard]] PlacementCost cost_alone(std::span<const fabric::GpuId> gpu_of_rank);
-  // Whether cost() is that already: nobody else sends over the bundles of these GPUs.
+  // Whether cost() gives the same: no other job sends over the bundles of these GPUs.
   [[nodiscard]] bool alone(std::span<const fabric::GpuId> gpu_of_rank) const;
   [[nodiscard]] double lost_gpus(const PlacementTree& tree, std::span<const Share> shares) const {
     return fragmentation_.lost_gpus(tree, shares);

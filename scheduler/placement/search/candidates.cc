@@ -9,10 +9,10 @@ namespace {
 
 using Change = Candidate::Change;
 
-// More groups are looked at where looking is cheap.
-std::size_t groups_worth_a_look(std::uint64_t ranks) { return ranks <= 64 ? 2 : ranks <= 1024 ? 3 : 1; }
+// More groups are tried where scoring is cheap.
+std::size_t groups_to_try(std::uint64_t ranks) { return ranks <= 64 ? 2 : ranks <= 1024 ? 3 : 1; }
 
-// Nothing is asked that pieces in order of replicas could break.
+// The job requests nothing that ordering pieces by replica could break.
 bool may_order_replicas(const JobSpec& spec) {
   return !spec.stage.required && !spec.stage.preferred && !spec.spread_stages && !spec.spread && spec.slices.empty();
 }
@@ -93,7 +93,7 @@ void Enumeration::add_other_groups(const Found& base) {
   const unsigned level = base.fit.level;
   if (!base.shape.rungs.empty() && level >= base.shape.rungs.front().level) return;  // pieces are not counted by units
   std::vector<GroupIndex> groups;
-  index(base.shape).next_fits(level, base.fit.group, groups_worth_a_look(rank_count(spec_.parallelism)), groups);
+  index(base.shape).next_fits(level, base.fit.group, groups_to_try(rank_count(spec_.parallelism)), groups);
   for (const GroupIndex group : groups) {
     Found found = base;
     found.fit.group = group;
@@ -102,7 +102,7 @@ void Enumeration::add_other_groups(const Found& base) {
 }
 
 void Enumeration::add_farther(const Found& base) {
-  // What fits in a site does not go across sites to be faster: what joins them is scarce, and others need it more.
+  // A job that fits in one site does not span sites to be faster: long-haul capacity is scarce.
   const unsigned farthest = std::min(base.shape.max_level, tree_.hierarchy().top(false));
   if (spec_.job.preferred || base.fit.level >= farthest) return;
   const auto fit = search_.best_fit().find(index(base.shape), request(base.shape), base.fit.level + 1);
@@ -126,7 +126,7 @@ void Enumeration::add_full_rate() {
     std::optional<Found> unaligned;
     auto found = search_.find(spec_, tree_, filter, &unaligned);
     if (!found || !*found) continue;
-    // Nor does it go across sites for sound links.
+    // Full-rate links are no reason to span sites either.
     const Hierarchy& hierarchy = tree_.hierarchy();
     if ((*found)->fit.level > std::max(hierarchy.top(false), list_.front().found.fit.level)) continue;
     const Found& loose = unaligned ? *unaligned : **found;

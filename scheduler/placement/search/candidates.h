@@ -1,5 +1,5 @@
-// Places worth comparing for one job: BestFit's own choice and a few that differ from it in one way each, none of which
-// breaks what the job requires or gives up what it prefers.
+// The placements worth comparing for one job: BestFit's own choice and a few that differ from it in one respect each,
+// all of which keep what the job requires and prefers.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ struct Candidate {
     none,             // BestFit's choice
     unaligned,        // stages not aligned with the groups of a level: may fill broken racks
     replicas,         // the stages of a replica side by side, in place of the replicas of a stage
-    own_replicas,     // likewise, each replica within one group of a level
+    own_replicas,     // the same, and each replica within one group of a level
     another_group,    // of the same level
     fewest_groups,    // leaf groups as few as can be, wherever they are
     farther,          // spread over several groups of that level

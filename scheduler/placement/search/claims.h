@@ -1,9 +1,9 @@
 // What a job holds beside the GPUs of its ranks: groups of a level that it has to itself (JobSpec::exclusive), and
 // spares in each NVLink domain that it uses (JobSpec::spares_per_domain). While this exists the tree is as if the
-// spares of every domain were taken, so that whatever is found in it, behind the filter, leaves room for them.
+// spares of every domain were taken, so that whatever is found in it, behind the filter, leaves them free.
 //
-// A domain gives as spares what costs it the fewest of the pieces that must stay whole, so a job is turned away only
-// where no choice of spares leaves room for it. One per question; O(leaves) where the job asks for any of this, else
+// The spares of a domain are those that cost it the fewest whole pieces, so a job is refused only where no choice of
+// spares lets it fit. One per question; O(leaves) where the job asks for any of this, else
 // nothing.
 #pragma once
 
@@ -22,14 +22,14 @@ namespace railweave::scheduler {
 
 class Claims {
  public:
-  // Borrows everything. Levels that the fabric does not have are level_choices_of()'s to refuse.
+  // Borrows everything. level_choices_of() refuses levels that the fabric does not have.
   Claims(JobSearch& search, PlacementTree& tree, const JobSpec& spec, const JobSearch::Filter& filter);
   ~Claims();
   Claims(const Claims&) = delete;
   Claims& operator=(const Claims&) = delete;
 
   [[nodiscard]] bool any() const { return any_; }
-  // Where the job's ranks and spares may go: the filter given, and none of the groups that somebody else uses.
+  // Where the job's ranks and spares may go: the filter given, without the groups that other jobs use.
   [[nodiscard]] const JobSearch::Filter& filter() const { return filter_; }
 
   // What it would hold idle with its ranks there, each once and rising.
@@ -58,7 +58,7 @@ class Claims {
   std::vector<Taken> taken_;
 };
 
-// Parts that somebody uses, or may not: 0 for their leaves, else 1.
+// By leaf: 1 where no job uses a GPU of its part, else 0.
 LeafFilter unused_parts(const PlacementTree& tree, std::span<const std::uint32_t> part_of_leaf);
 // The part of each leaf at a level: groups or NVLink domains. Empty: this fabric has no such level.
 std::vector<std::uint32_t> parts_at(const Hierarchy& hierarchy, fabric::LevelKind kind);

@@ -1,5 +1,5 @@
-// Another order of wishes than BestFit's: first the fewest groups of one level, wherever they are, and only then how
-// near these are to each other. BestFit takes the nearest level that holds a job, and there perhaps more groups than
+// Another order of preferences than BestFit's: first the fewest groups of one level, wherever they are, and only then
+// how near they are to each other. BestFit takes the nearest level that holds a job, and there perhaps more groups than
 // the job would need elsewhere: three leaves of one pod where two whole ones are free in two.
 #pragma once
 

@@ -27,8 +27,8 @@ struct JobPieces {
 // Errors of kind impossible: "jobs.unknownLevel", and "jobs.neverFits" where slices and groups do not nest.
 Result<JobPieces> job_pieces_of(const JobSpec& spec, const Hierarchy& hierarchy, const Nearness& nearness);
 
-// The level whose groups things are spread over. Errors: impossible, "jobs.unknownLevel", also where the fabric's NVLink
-// domains are not groups of a level.
+// The level whose groups things are spread over. Errors: impossible, "jobs.unknownLevel", also where the fabric's
+// NVLink domains are not groups of a level.
 Result<unsigned> spread_level(fabric::LevelKind kind, const Hierarchy& hierarchy, std::string_view where);
 
 }  // namespace railweave::scheduler

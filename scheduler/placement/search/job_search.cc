@@ -20,7 +20,7 @@ Result<std::optional<Found>> JobSearch::find_at(const JobSpec& spec, const Nearn
 Result<std::optional<Found>> JobSearch::find(const JobSpec& spec, PlacementTree& tree,  // NOLINT(misc-no-recursion)
                                              const Filter& filter, std::optional<Found>* unaligned) {
   if (spec.across_sites && hierarchy_->joins_sites()) {
-    // Sites are the last resort: no wish is worth them.
+    // Spanning sites is the last resort: no preference justifies it.
     JobSpec near = spec;
     near.across_sites = false;
     if (auto in_one = find(near, tree, filter, unaligned); in_one && *in_one) return in_one;

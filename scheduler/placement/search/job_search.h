@@ -1,5 +1,5 @@
-// Finds where a job fits, honouring its preferences as far as they go: first whether it fits at all, then each
-// preference in order of importance as near as possible without giving up a more important one. One per thread.
+// Finds where a job fits and meets its preferences as far as possible: first whether it fits at all, then each
+// preference, in order of importance, as near as possible without giving up a more important one. One per thread.
 #pragma once
 
 #include <memory>
@@ -26,8 +26,8 @@ class JobSearch {
 
   // In the tree as it is behind the filter as it is: what the job holds beside its ranks is for Claims (claims.h) to
   // keep free.
-  // None: does not fit. Errors: see level_choices_of() and shape_of(). Stages that nobody asked to keep together are aligned
-  // with the groups of a level where that moves nothing farther; `unaligned`, where given, is then what it was before.
+  // None: does not fit. Errors: see level_choices_of() and shape_of(). Stages without a level request are aligned with
+  // the groups of a level where that moves nothing farther; `unaligned`, where given, is then what it was before.
   Result<std::optional<Found>> find(const JobSpec& spec, PlacementTree& tree, const Filter& filter,
                                     std::optional<Found>* unaligned = nullptr);
   // The same for pieces of any size that make up the job, `piece_gpus` each: false, and nothing changed, where no level

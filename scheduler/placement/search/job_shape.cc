@@ -12,7 +12,8 @@ namespace railweave::scheduler {
 
 namespace {
 
-// 1. What must stay whole: the largest piece that shares an NVLink domain, with the pieces inside it that must be nearer.
+// 1. What must stay whole: the largest piece that shares an NVLink domain, with the pieces inside it that must be
+// nearer.
 void cut_block(const std::vector<Piece>& pieces, std::size_t block, const Hierarchy& hierarchy, unsigned top,
                FitShape& fit) {
   fit.block = static_cast<std::uint32_t>(pieces[block].gpus);
@@ -74,7 +75,7 @@ Result<void> check_sites(const JobSpec& spec, const Hierarchy& hierarchy, unsign
   const bool job_over_sites = over_sites(cap_level) && rank_count(spec.parallelism) > spec.spread->max_gpus_per_group;
   if (!stages_over_sites && !job_over_sites) return {};
   return fail(ErrorKind::impossible, "jobs.neverFits", "a job is spread over sites only where it may span them",
-              stages_over_sites ? "/topology/pipeline/spread" : "/topology/spread", "say \"acrossSites\": true");
+              stages_over_sites ? "/topology/pipeline/spread" : "/topology/spread", "set \"acrossSites\": true");
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ Result<void> spread_stages(const JobSpec& spec, unsigned level, JobShape& shape)
   if (size > stage || shape.max_level <= level || !contained) {
     return fail(ErrorKind::impossible, "jobs.neverFits",
                 "pipeline stages cannot be apart and share a node, a slice or a group that is as near",
-                "/topology/pipeline/spread", "ask for one or the other");
+                "/topology/pipeline/spread", "request one or the other");
   }
   if (size < stage) {
     shape.rungs.push_back({level, stage / size, 1});
@@ -47,7 +47,7 @@ Result<void> limit_groups(const JobSpec& spec, unsigned level, JobShape& shape) 
   std::uint64_t job_gpus = shape.nested_gpus.back();
   if (job_gpus > most_gpus && shape.max_level <= level) {
     return impossible("the job must stay in one group of a level and be spread over several",
-                      "ask for one or the other");
+                      "request one or the other");
   }
   if (at > 0 && shape.rungs[at - 1].level == level) {
     shape.rungs[at - 1].most = std::min(shape.rungs[at - 1].most, most);

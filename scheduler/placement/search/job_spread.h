@@ -1,4 +1,4 @@
-// Jobs that are to be apart, said to BestFit as rungs that count at most so much in one group.
+// Spreading a job over groups, expressed for BestFit as rungs with a maximum per group.
 #pragma once
 
 #include "fabric/base/error.h"
@@ -11,7 +11,7 @@ namespace railweave::scheduler {
 // be near each other or be cut otherwise.
 Result<void> spread_stages(const JobSpec& spec, unsigned level, JobShape& shape);
 
-// At most spec.spread->max_gpus_per_group GPUs in one group of the level. Errors: likewise, where not even one piece
+// At most spec.spread->max_gpus_per_group GPUs in one group of the level. Errors: the same, where not even one piece
 // that must stay whole may go into a group.
 Result<void> limit_groups(const JobSpec& spec, unsigned level, JobShape& shape);
 

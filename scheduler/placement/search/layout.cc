@@ -50,8 +50,8 @@ std::uint32_t LayoutMaker::groups_used(std::span<const Share> shares, fabric::Le
   return used;
 }
 
-// Not transitive if compared one by one: everything within the tolerance of the least time so far competes on how far it
-// spreads, then on what it loses, and a new least time drops those that are no longer near it.
+// Not transitive if compared one by one: everything within the tolerance of the least time so far competes on how far
+// it spreads, then on what it loses, and a new least time drops those that are no longer near it.
 bool LayoutChoice::offer(Layout& layout) {
   const double us = layout.cost.total_us;
   const bool first = offered_++ == 0;

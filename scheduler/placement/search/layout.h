@@ -46,9 +46,9 @@ class LayoutMaker {
   Packing packing_;
 };
 
-// The best of the layouts of one job. Those within kAsGood of the least time count as equally fast (the model is not more
-// accurate): among them the one in the fewest leaf groups, then pods, then the one that loses the fewest GPUs to other
-// jobs; among equals the first. Keeps its memory between jobs.
+// The best of the layouts of one job. Those within kAsGood of the least time count as equally fast (the model is not
+// more accurate): among them the one in the fewest leaf groups, then pods, then the one that loses the fewest GPUs to
+// other jobs; among equals the first. Keeps its memory between jobs.
 class LayoutChoice {
  public:
   static constexpr double kAsGood = 0.01;

@@ -1,5 +1,5 @@
-// The leaves where a job may go by its node selector and its list of nodes. The filters of the last selectors are kept, so
-// that a FitIndex made for one is found again. One per thread.
+// The leaves where a job may go by its node selector and its list of nodes. The filters of the last selectors are kept,
+// so that a FitIndex made for one is found again. One per thread.
 #pragma once
 
 #include <cstddef>

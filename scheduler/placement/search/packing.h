@@ -1,4 +1,4 @@
-// From "so many GPUs of these leaves" to an order of GPUs in which the pieces of a job are consecutive: blocks, groups
+// From a number of GPUs on each leaf to an order of GPUs in which the pieces of a job are consecutive: blocks, groups
 // of blocks, pipeline stages. A piece is made of the nearest parts there are: first those of one leaf, then those of
 // one group of the next level, and so on. One per thread: it owns scratch memory.
 #pragma once

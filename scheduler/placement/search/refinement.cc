@@ -57,7 +57,7 @@ bool Refinement::applies(const JobSpec& spec, std::span<const fabric::GpuId> gpu
   return false;
 }
 
-std::uint64_t Refinement::room(const Start& start, LeafIndex leaf) const {
+std::uint64_t Refinement::free_gpus(const Start& start, LeafIndex leaf) const {
   std::uint64_t free = start.tree->free_mask(leaf);
   for (const Block& block : blocks_) {
     if (block.leaf == leaf) free &= ~block.mask;
@@ -65,10 +65,10 @@ std::uint64_t Refinement::room(const Start& start, LeafIndex leaf) const {
   return free;
 }
 
-// Takes a block to a leaf; false, and nothing changed, where there is no room.
+// Takes a block to a leaf; false, and nothing changed, where too few GPUs are free.
 bool Refinement::put(const Start& start, std::size_t block, LeafIndex leaf) {
   const Block before = std::exchange(blocks_[block], Block{leaf, 0});
-  const std::uint64_t free = room(start, leaf);
+  const std::uint64_t free = free_gpus(start, leaf);
   if (static_cast<std::uint32_t>(std::popcount(free)) < size_) {
     blocks_[block] = before;
     return false;
@@ -90,8 +90,8 @@ void Refinement::write() {
 
 // Keeps the trial where it is better, else goes back to the best.
 bool Refinement::better(Scorer& scorer) {
-  if (left_ > 0) {
-    --left_;
+  if (scores_left_ > 0) {
+    --scores_left_;
     write();
     PlacementCost cost = scorer.cost(trial_);
     if (cost.total_us < least_us_ * (1 - kStep)) {
@@ -106,7 +106,7 @@ bool Refinement::better(Scorer& scorer) {
   return false;
 }
 
-// Of every group of the level above leaves the two fullest leaves that have room, from the job's own group on.
+// Of every group of the level above leaves the two fullest leaves that can take a block, from the job's own group on.
 void Refinement::find_places(const Start& start) {
   const Hierarchy& hierarchy = fabric_->hierarchy();
   places_.clear();
@@ -142,7 +142,7 @@ void Refinement::find_places(const Start& start) {
 bool Refinement::exchange(Scorer& scorer) {
   bool any = false;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    for (std::size_t j = i + 1; j < blocks_.size() && left_ > 0; ++j) {
+    for (std::size_t j = i + 1; j < blocks_.size() && scores_left_ > 0; ++j) {
       if (blocks_[i].leaf == blocks_[j].leaf) continue;
       std::swap(blocks_[i], blocks_[j]);
       any = better(scorer) || any;
@@ -155,7 +155,7 @@ bool Refinement::move_one(const Start& start, Scorer& scorer) {
   bool any = false;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     for (const LeafIndex place : places_) {
-      if (left_ == 0) return any;
+      if (scores_left_ == 0) return any;
       if (place == blocks_[i].leaf || !put(start, i, place)) continue;
       any = better(scorer) || any;
     }
@@ -179,7 +179,7 @@ bool Refinement::move_two(const Start& start, Scorer& scorer) {
       for (std::size_t j = i + 1; j < blocks_.size(); ++j) {
         for (const LeafIndex a : representatives_) {
           for (const LeafIndex b : representatives_) {
-            if (left_ == 0) return any;
+            if (scores_left_ == 0) return any;
             if ((a == b) != together) continue;
             if (put_in(i, group_of(a)) && put_in(j, group_of(b))) {
               any = better(scorer) || any;
@@ -207,16 +207,16 @@ bool Refinement::move_groups(const Start& start, Scorer& scorer) {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       const GroupIndex from = hierarchy.group_of_leaf(level, blocks_[i].leaf);
       for (const GroupIndex to : targets) {
-        if (to == from || left_ == 0) continue;
+        if (to == from || scores_left_ == 0) continue;
         if (hierarchy.group_of_leaf(level, blocks_[i].leaf) != from) break;  // has moved
-        bool room_for_all = true;
-        for (std::size_t b = 0; b < blocks_.size() && room_for_all; ++b) {
+        bool all_fit = true;
+        for (std::size_t b = 0; b < blocks_.size() && all_fit; ++b) {
           if (hierarchy.group_of_leaf(level, blocks_[b].leaf) != from) continue;
-          room_for_all = std::ranges::any_of(places_, [&](LeafIndex place) {
+          all_fit = std::ranges::any_of(places_, [&](LeafIndex place) {
             return hierarchy.group_of_leaf(level, place) == to && put(start, b, place);
           });
         }
-        if (room_for_all) {
+        if (all_fit) {
           any = better(scorer) || any;
         } else {
           blocks_ = best_blocks_;
@@ -230,7 +230,7 @@ bool Refinement::move_groups(const Start& start, Scorer& scorer) {
 bool Refinement::improve(const Start& start, Scorer& scorer, double margin, std::vector<fabric::GpuId>& gpu_of_rank,
                          PlacementCost& cost) {
   size_ = start.spec->parallelism.tensor;
-  left_ = std::min(kMostScores, kRanksScored / gpu_of_rank.size());
+  scores_left_ = std::min(kMostScores, kRanksScored / gpu_of_rank.size());
   blocks_.clear();
   for (std::size_t i = 0; i < gpu_of_rank.size(); i += size_) {
     Block block{fabric_->leaf(gpu_of_rank[i]), 0};
@@ -245,7 +245,7 @@ bool Refinement::improve(const Start& start, Scorer& scorer, double margin, std:
   least_us_ = cost.total_us;
   find_places(start);
   bool again = true;
-  while (again && left_ > 0) {
+  while (again && scores_left_ > 0) {
     again = move_groups(start, scorer);
     again = move_one(start, scorer) || again;
     again = exchange(scorer) || again;

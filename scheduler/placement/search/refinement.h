@@ -24,7 +24,7 @@ class Refinement {
     unsigned level;            // of the group that everything must stay in
     LeafIndex inside;          // any leaf of it
   };
-  // Worth a try: the job asks for nothing but a place, and the cost says that a better one may exist.
+  // Worth trying: the job requests nothing that exchanges could break, and the cost shows that a better one may exist.
   [[nodiscard]] bool applies(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank,
                              const PlacementCost& cost) const;
   // True where it found a cost lower by more than `margin`; gpu_of_rank and cost are then the better ones.
@@ -37,7 +37,7 @@ class Refinement {
     LeafIndex leaf = 0;
     std::uint64_t mask = 0;
   };
-  [[nodiscard]] std::uint64_t room(const Start& start, LeafIndex leaf) const;  // free and not used by the trial
+  [[nodiscard]] std::uint64_t free_gpus(const Start& start, LeafIndex leaf) const;  // free and not used by the trial
   bool put(const Start& start, std::size_t block, LeafIndex leaf);
   void write();
   bool better(Scorer& scorer);
@@ -57,7 +57,7 @@ class Refinement {
   std::vector<fabric::GpuId> trial_, best_;
   PlacementCost best_cost_;
   double least_us_ = 0;
-  std::uint64_t left_ = 0;  // scores that may still be asked for
+  std::uint64_t scores_left_ = 0;  // scores that may still be asked for
 };
 
 }  // namespace railweave::scheduler

@@ -1,4 +1,4 @@
-// Where there is room now, as windows and what was found out earlier in the cycle go.
+// Where a job fits now, beside windows, and what earlier attempts of the cycle have shown.
 #include <utility>
 
 #include "fabric/base/check.h"
@@ -12,9 +12,9 @@ CycleRun::Knowledge& CycleRun::known(const QueueEntry& entry, std::uint64_t wind
   return known_[{entry.shape, windows}];
 }
 
-void CycleRun::forget_room() {
+void CycleRun::forget_capacity() {
   for (auto& [jobs, knowledge] : known_) {
-    knowledge.no_room = knowledge.delays = false;
+    knowledge.no_capacity = knowledge.delays = false;
     knowledge.too_long_us = INT64_MAX;
   }
 }
@@ -54,7 +54,7 @@ void CycleRun::close_windows(std::uint64_t windows) {
 std::optional<Placement> CycleRun::place_now(const QueueEntry& entry, std::uint64_t windows,
                                              std::span<const GpuId> keep_free) {
   Knowledge& knowledge = known(entry, windows);
-  if (knowledge.no_room) return std::nullopt;
+  if (knowledge.no_capacity) return std::nullopt;
   std::optional<Placement> placement;
   if (now_placer_.tree().total_free() >= entry.gpus) {
     const auto before = now_.checkpoint();
@@ -71,11 +71,11 @@ std::optional<Placement> CycleRun::place_now(const QueueEntry& entry, std::uint6
     now_.rollback(before);
     ++result_.placements_tried;
   }
-  if (!placement && keep_free.empty()) knowledge.no_room = true;
+  if (!placement && keep_free.empty()) knowledge.no_capacity = true;
   return placement;
 }
 
-bool CycleRun::room(const QueueEntry& entry, std::uint64_t windows) {
+bool CycleRun::fits_now(const QueueEntry& entry, std::uint64_t windows) {
   const auto before = now_.checkpoint();
   close_windows(windows);
   const bool fits = now_placer_.fits(*entry.job->spec);

@@ -1,4 +1,4 @@
-// Who may be evicted for whom, as quotas and classes go: the part of a cycle that asks plan_preemption().
+// The part of a cycle that asks plan_preemption(): which jobs quotas and classes allow to be evicted for a job.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -10,7 +10,7 @@ namespace railweave::scheduler {
 namespace {
 
 // By its class; else what it borrowed is taken back.
-bool goes_for(const PossibleVictim& victim, const QueueEntry& entry) {
+bool by_priority(const PossibleVictim& victim, const QueueEntry& entry) {
   return victim.priority < entry.value() && entry.priority != nullptr && entry.priority->may_preempt;
 }
 
@@ -21,16 +21,16 @@ bool goes_for(const PossibleVictim& victim, const QueueEntry& entry) {
 // others, whatever their priority.
 std::vector<PossibleVictim> CycleRun::candidates_for(const QueueEntry& entry, bool reclaim_only) {
   std::vector<PossibleVictim> candidates;
-  const bool by_priority = !reclaim_only && entry.priority != nullptr && entry.priority->may_preempt;
+  const bool may_preempt = !reclaim_only && entry.priority != nullptr && entry.priority->may_preempt;
   const bool owed = ledger_.has_quota(entry.tenant) && ledger_.within_nominal(entry.tenant, entry.gpus);
-  if (!by_priority && !owed) return candidates;
+  if (!may_preempt && !owed) return candidates;
   for (std::size_t i = 0; i < input_.running.size(); ++i) {
     const RunningJob& job = input_.running[i];
     const PriorityClass* priority = find_class(policy_, job.spec->priority);
     if (priority == nullptr || !priority->preemptible || !running_at_.contains(job.id)) continue;
     if (input_.now_us - job.started_us < policy_.least_run_us) continue;
     const TenantIndex tenant = running_tenant_[i];
-    const bool lower = by_priority && priority->value < entry.value();
+    const bool lower = may_preempt && priority->value < entry.value();
     const bool borrows = ledger_.has_quota(tenant) && !ledger_.within_nominal(tenant);
     const bool unprotected = tenant == entry.tenant || !ledger_.has_quota(tenant) || borrows;
     const bool reclaimed = owed && borrows && tenant != entry.tenant && ledger_.same_cohort(tenant, entry.tenant) &&
@@ -84,7 +84,7 @@ bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
   ++plans_;
   const std::uint64_t windows = windows_of(entry);
   PreemptionQuestion question{.candidates = candidates, .gpus = entry.gpus};
-  question.fits = [&] { return room(entry, windows); };
+  question.fits = [&] { return fits_now(entry, windows); };
   question.allowed = [&](std::span<const std::size_t> set) { return may_go_together(candidates, entry.tenant, set); };
   question.enough = [&](std::span<const std::size_t> set) { return quota_without(candidates, entry, set); };
   const auto plan = plan_preemption(now_placer_, question);
@@ -94,7 +94,7 @@ bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
   for (const std::size_t i : plan->victims) {
     RAILWEAVE_CHECK(now_.release(candidates[i].gpus), "running jobs hold their GPUs");
   }
-  forget_room();  // more is free than was
+  forget_capacity();  // more is free than was
   auto placement = place_now(entry, windows);
   RAILWEAVE_CHECK(placement, "the plan was simulated on this tree");
   if (head_ && profile_) {
@@ -104,7 +104,7 @@ bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
     profile_->drop(hold);
     if (!beside) {
       now_.rollback(before);
-      forget_room();
+      forget_capacity();
       return false;
     }
     head_->gpus = beside->held_gpus();
@@ -116,26 +116,26 @@ bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
     QueueEntry whole = entry;
     whole.gpus = placement->held_gpus().size();
     const bool reclaims =
-        std::ranges::any_of(plan->victims, [&](std::size_t i) { return !goes_for(candidates[i], entry); });
+        std::ranges::any_of(plan->victims, [&](std::size_t i) { return !by_priority(candidates[i], entry); });
     if (!quota_without(candidates, whole, plan->victims) ||
         (reclaims && !ledger_.within_nominal(entry.tenant, whole.gpus))) {
       now_.rollback(before);
-      forget_room();
+      forget_capacity();
       return false;
     }
   }
-  if (!passes_gate(entry, *placement, evicted)) {  // nobody is evicted for a job that cannot start
+  if (!passes_gate(entry, *placement, evicted)) {  // no job is evicted for a job that cannot start
     now_.rollback(before);
-    forget_room();
+    forget_capacity();
     return true;
   }
   for (const std::size_t i : plan->victims) {
     const PossibleVictim& victim = candidates[i];
     const std::size_t at = running_at_.at(victim.id);
-    ledger_.give_back(running_tenant_[at], victim.gpus.size());
+    ledger_.release(running_tenant_[at], victim.gpus.size());
     running_at_.erase(victim.id);
     if (profile_) profile_->drop_job(victim.id);
-    result_.evictions.push_back({victim.id, entry.job->id, victim.lost_gpu_s, !goes_for(victim, entry)});
+    result_.evictions.push_back({victim.id, entry.job->id, victim.lost_gpu_s, !by_priority(victim, entry)});
   }
   start(entry, std::move(*placement), head_.has_value(), std::move(evicted));
   return true;

@@ -29,8 +29,8 @@ CycleRun::CycleRun(Placer& now, Placer& later, const QueueInput& input)
 CycleResult CycleRun::run() {
   // 1. heads: what waits, in classes, each tenant's jobs in the order they came.
   QueueOrder order(heads(), [this](TenantIndex tenant) { return share(tenant); });
-  // In its turn (2. order), each is nominated (3.), admitted (4.), given room by preemption (5.) or backfilled (6.).
-  // Preemption comes before backfill, so that nobody more is evicted for what was backfilled a moment before.
+  // In order (2.), each is nominated (3.), admitted (4.), given GPUs by preemption (5.) or backfilled (6.).
+  // Preemption comes before backfill, so that no additional job is evicted for what was just backfilled.
   while (const QueueEntry* entry = order.next()) decide(*entry);
   result_.shapes = shapes_.count();
   for (const QueueWindow& window : policy_.windows) {
@@ -104,7 +104,7 @@ bool CycleRun::admit(const QueueEntry& entry) {
 }
 
 // The first job that waits for GPUs: from here on nothing starts that would delay it. One that fits at no known time
-// holds nobody up.
+// delays no other job.
 void CycleRun::become_head(const QueueEntry& entry) {
   const std::uint64_t windows = windows_of(entry);
   WaitReason reason{.starving = entry.starving};
@@ -149,7 +149,7 @@ void CycleRun::backfill_easy(const QueueEntry& entry) {
   const auto delays = [&] {
     wait(entry, {.code = WaitCode::would_delay, .job = head_->entry.job->id, .at_us = head_->at_us});
   };
-  if (knowledge.no_room) return wait_behind(entry);
+  if (knowledge.no_capacity) return wait_behind(entry);
   if (!over_by_then && knowledge.delays) return delays();
   auto placement = place_now(entry, windows);
   if (!placement) return preempt(entry, true) ? void() : wait_behind(entry);
@@ -186,11 +186,11 @@ void CycleRun::backfill_conservative(const QueueEntry& entry) {
       return wait(entry, {.code = WaitCode::no_known_time});
     }
     ++result_.placements_tried;
-  } else if (!knowledge.no_room && entry.duration_us < knowledge.too_long_us) {
-    knowledge.no_room = !room(entry, windows);
+  } else if (!knowledge.no_capacity && entry.duration_us < knowledge.too_long_us) {
+    knowledge.no_capacity = !fits_now(entry, windows);
     profile_->show(input_.now_us, input_.now_us + entry.duration_us, exempt);
     ++result_.placements_tried;
-    if (!knowledge.no_room && profile_->fits(*entry.job->spec)) {
+    if (!knowledge.no_capacity && profile_->fits(*entry.job->spec)) {
       earliest = TimeProfile::Earliest{input_.now_us, 0};
     } else {
       knowledge.too_long_us = entry.duration_us;
@@ -214,7 +214,7 @@ bool CycleRun::passes_gate(const QueueEntry& entry, const Placement& placement, 
   if (input_.gate == nullptr) return true;
   std::string why = gate_kept_for_ == 0
                         ? input_.gate->start(*entry.job, placement, evicted)
-                        : "bandwidth is kept for " + job_text(gate_kept_for_) + ", which waited longest";
+                        : "bandwidth is held for " + job_text(gate_kept_for_) + ", which has waited longest";
   if (why.empty()) return true;
   if (entry.starving && gate_kept_for_ == 0) gate_kept_for_ = entry.job->id;
   wait(entry, {.code = WaitCode::bandwidth, .starving = entry.starving, .name = std::move(why)});

@@ -27,8 +27,8 @@ class CycleRun {
  private:
   // --- the steps
   [[nodiscard]] std::vector<QueueEntry> heads();  // all that are queued, as placement and quotas see them
-  void decide(const QueueEntry& entry);           // one job, in its turn
-  bool nominate(const QueueEntry& entry);         // may it start at all: time, quota
+  void decide(const QueueEntry& entry);           // one job, in order
+  bool nominate(const QueueEntry& entry);         // may it start at all: time and quota
   bool admit(const QueueEntry& entry);
   bool preempt(const QueueEntry& entry, bool reclaim_only);
   void become_head(const QueueEntry& entry);  // the first that waits for GPUs
@@ -37,19 +37,19 @@ class CycleRun {
 
   // --- what they share
   struct Knowledge {                       // of jobs of one shape, under one set of windows
-    bool no_room = false;                  // does not fit now
-    bool delays = false;                   // fits, but not beside the head's place for longer than the head waits
+    bool no_capacity = false;              // does not fit now
+    bool delays = false;                   // fits, but would delay the head unless it ends before the head starts
     bool no_time = false;                  // fits at no time
-    std::int64_t too_long_us = INT64_MAX;  // for so long, or longer, it runs into what is reserved
+    std::int64_t too_long_us = INT64_MAX;  // a job that runs this long, or longer, overlaps a reservation
   };
-  void forget_room();
+  void forget_capacity();
   Knowledge& known(const QueueEntry& entry, std::uint64_t windows);
   [[nodiscard]] std::uint64_t windows_of(const QueueEntry& entry) const;  // that keep it off their GPUs, a bit each
   [[nodiscard]] std::uint64_t exempt_windows(TenantIndex tenant) const;
   void close_windows(std::uint64_t windows);  // takes what is free of them, on the tree of now
   [[nodiscard]] std::optional<Placement> place_now(const QueueEntry& entry, std::uint64_t windows,
                                                    std::span<const fabric::GpuId> keep_free = {});
-  [[nodiscard]] bool room(const QueueEntry& entry, std::uint64_t windows);
+  [[nodiscard]] bool fits_now(const QueueEntry& entry, std::uint64_t windows);
   // Asks the gate; false: it waits for what the gate says.
   bool start(const QueueEntry& entry, Placement placement, bool passed_others, std::vector<QueueJobId> evicted = {});
   [[nodiscard]] bool passes_gate(const QueueEntry& entry, const Placement& placement,
@@ -94,7 +94,7 @@ class CycleRun {
     std::int64_t end_us;
   };
   std::vector<Started> started_;
-  // A job that starves waits at the gate: nobody else goes through it.
+  // The starving job that waits at the gate: no other job passes the gate until it has started; 0: none.
   QueueJobId gate_kept_for_ = 0;
   std::uint32_t reserved_ = 0;
   std::uint32_t plans_ = 0;

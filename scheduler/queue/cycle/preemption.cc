@@ -193,7 +193,7 @@ std::optional<Eviction> Planner::plan() {
     return std::tuple(candidate(a).priority, candidate(a).lost_gpu_s, candidate(a).id) <
            std::tuple(candidate(b).priority, candidate(b).lost_gpu_s, candidate(b).id);
   });
-  // The lowest priorities that are enough: nobody above is touched, whatever it would save.
+  // The lowest priorities that are enough: no job above them is evicted, whatever that would save.
   for (std::size_t end = 0; end < order.size();) {
     const std::int32_t priority = candidate(order[end]).priority;
     while (end < order.size() && candidate(order[end]).priority == priority) ++end;

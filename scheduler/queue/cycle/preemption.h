@@ -1,10 +1,10 @@
-// Whom to evict so that a job fits: simulated on the tree, topology checked before anyone is named. Of the sets that
-// make room, one of the lowest priority (its highest member counts), then one that loses little work (GPUs x time since
-// the last checkpoint), and of it nobody who could stay.
+// Which jobs to evict so that another job fits, simulated on the tree: the job is known to fit the topology before a
+// victim is named. Of the sets that free enough, one of the lowest priority (its highest member counts), then one that
+// loses little work (GPUs x time since the last checkpoint); it contains no victim that could stay.
 //
 // Least cost exactly is a set cover over nested groups, so candidates come from several greedy orders (cheapest jobs
 // first; host by host, domain by domain, rack by rack, cheapest to clear first; inside one group that could hold the
-// job), each then thinned out by giving victims back one by one, the dearest first. The best of them is taken.
+// job). Each is then reduced by restoring victims one by one, the most expensive first. The best of them is used.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct PreemptionQuestion {
   std::function<bool(std::span<const std::size_t>)> enough;
 };
 
-// The tree is as it was when it returns. None: no allowed set makes room.
+// The tree is as it was when it returns. None: no allowed set frees enough.
 std::optional<Eviction> plan_preemption(Placer& placer, const PreemptionQuestion& question);
 
 }  // namespace railweave::scheduler

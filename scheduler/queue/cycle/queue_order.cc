@@ -22,7 +22,7 @@ void QueueOrder::enter(std::size_t at, std::size_t end) {
   if (at == end) return;
   const QueueEntry& entry = entries_[at];
   const double share = entry.starving ? 0 : share_(entry.tenant);
-  turns_.insert({share, entry.job->submitted_us, entry.job->id, at, end});
+  tenant_heads_.insert({share, entry.job->submitted_us, entry.job->id, at, end});
 }
 
 void QueueOrder::open_class() {
@@ -44,13 +44,13 @@ void QueueOrder::open_class() {
 
 const QueueEntry* QueueOrder::next() {
   enter(std::exchange(drawn_, drawn_end_), drawn_end_);
-  if (turns_.empty()) open_class();
-  if (turns_.empty()) return nullptr;
-  const Turn turn = *turns_.begin();
-  turns_.erase(turns_.begin());
-  drawn_ = turn.at + 1;
-  drawn_end_ = turn.end;
-  return &entries_[turn.at];
+  if (tenant_heads_.empty()) open_class();
+  if (tenant_heads_.empty()) return nullptr;
+  const TenantHead head = *tenant_heads_.begin();
+  tenant_heads_.erase(tenant_heads_.begin());
+  drawn_ = head.at + 1;
+  drawn_end_ = head.end;
+  return &entries_[head.at];
 }
 
 }  // namespace railweave::scheduler

@@ -1,6 +1,6 @@
-// Who is next: jobs that starve first, then classes from high to low; among the tenants of a class the one with the
-// smallest share, and of a tenant's jobs the oldest. A tenant's share rises as its jobs are admitted, so the order is
-// drawn job by job.
+// The order of waiting jobs: starving jobs first, then classes from high to low; within a class the tenant with the
+// smallest share first, and of a tenant's jobs the oldest. A tenant's share rises as its jobs are admitted, so the next
+// job is determined one at a time.
 #pragma once
 
 #include <cstdint>
@@ -37,12 +37,12 @@ class QueueOrder {
   [[nodiscard]] const QueueEntry* next();
 
  private:
-  struct Turn {  // the next job of a tenant within a class
+  struct TenantHead {  // the next job of a tenant within a class
     double share;
     std::int64_t submitted_us;
     QueueJobId id;
     std::size_t at, end;
-    friend bool operator<(const Turn& a, const Turn& b) {
+    friend bool operator<(const TenantHead& a, const TenantHead& b) {
       return std::tie(a.share, a.submitted_us, a.id) < std::tie(b.share, b.submitted_us, b.id);
     }
   };
@@ -51,7 +51,7 @@ class QueueOrder {
 
   std::vector<QueueEntry> entries_;  // by class, tenant and time
   Share share_;
-  std::set<Turn> turns_;  // of the class being drawn from
+  std::set<TenantHead> tenant_heads_;  // of the class being drawn from
   std::size_t next_class_ = 0;
   std::size_t drawn_ = 0, drawn_end_ = 0;  // whose turn it was: its tenant's next job enters when the next one is drawn
 };

@@ -1,5 +1,5 @@
-// What else a job needs beside its GPUs before it may start: bandwidth that its tenant was promised. Asked by a cycle
-// for every placement it is about to make, in order, so that it can count what it has said yes to.
+// What a job needs besides its GPUs before it may start: the bandwidth of its guarantee. A cycle asks for every
+// placement that it is about to make, in order, so that the gate counts the jobs it has let through.
 #pragma once
 
 #include <span>
@@ -13,7 +13,8 @@ namespace railweave::scheduler {
 class StartGate {
  public:
   virtual ~StartGate() = default;
-  // "": it may start there once those are gone, and counts as started; else why not, for people, and nothing changed.
+  // Empty: it may start there once `evicted` have ended, and counts as started. Else the reason for people, and nothing
+  // has changed.
   virtual std::string start(const QueuedJob& job, const Placement& placement, std::span<const QueueJobId> evicted) = 0;
 };
 

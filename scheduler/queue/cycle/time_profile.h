@@ -13,7 +13,7 @@
 
 namespace railweave::scheduler {
 
-// When it says it ends, or the policy says for it; what runs over is taken to go on for a while.
+// By the job's own expected duration, else the policy's; a job that runs over is expected to end overrun_us after now.
 std::int64_t expected_end_us(const QueuePolicy& policy, const RunningJob& job, std::int64_t now_us);
 
 class TimeProfile {
@@ -24,7 +24,7 @@ class TimeProfile {
   // The placer is synced to the allocations; its tree is this profile's from now on, until it is synced again.
   TimeProfile(Placer& placer, std::int64_t now_us);
 
-  // GPUs that the allocations show as taken are held by a running job, or forever where nobody holds them.
+  // GPUs that the allocations show as taken are held by a running job, or forever where no known job holds them.
   // `window`: of QueuePolicy::windows, or -1.
   HoldId hold(std::span<const fabric::GpuId> gpus, std::int64_t from_us, std::int64_t to_us, QueueJobId job = 0,
               int window = -1);
@@ -34,7 +34,7 @@ class TimeProfile {
 
   struct Earliest {
     std::int64_t at_us = 0;
-    QueueJobId after = 0;  // whose end makes the room
+    QueueJobId after = 0;  // the job whose end frees the GPUs
   };
   // The first time from `from_us` on at which the job fits for its whole duration; the tree shows that interval then.
   // `exempt`: windows that do not concern it, a bit each. O(holds + GPUs held), and a fit per end of a hold at which

@@ -20,9 +20,10 @@ std::string text(const WaitReason& reason) {
   const std::string used = std::to_string(reason.used_gpus) + " of " + std::to_string(reason.quota_gpus) + " GPUs";
   switch (reason.code) {
     case WaitCode::not_before:
-      return "starts not before " + whole_second_text(reason.at_us);
+      return "starts no earlier than " + whole_second_text(reason.at_us);
     case WaitCode::behind:
-      return "behind " + job_text(reason.job) + (reason.higher_priority ? " of higher priority" : ", which was first");
+      return "behind " + job_text(reason.job) +
+             (reason.higher_priority ? " of higher priority" : ", which is first in the queue");
     case WaitCode::no_capacity:
       return (reason.placement ? reason.placement->explanation.message : std::string("does not fit now")) +
              expected(reason);
@@ -30,18 +31,20 @@ std::string text(const WaitReason& reason) {
       return "would delay " + job_text(reason.job) +
              (reason.at_us == 0 ? std::string() : ", which is expected to start at " + whole_second_text(reason.at_us));
     case WaitCode::window:
-      return "would run into '" + reason.name + "', which begins at " + whole_second_text(reason.at_us);
+      return "would overlap '" + reason.name + "', which begins at " + whole_second_text(reason.at_us);
     case WaitCode::tenant_quota:
       return "quota of tenant " + reason.name + ": holds " + used;
     case WaitCode::cohort_quota:
       return "tenant " + reason.name + " has used up its quota (" + used +
-             ") and the others of its cohort leave too little to borrow";
+             ") and its cohort has too little unused quota to lend";
     case WaitCode::never_fits:
-      return reason.placement ? reason.placement->explanation.message : "no state of this fabric can hold it";
+      return reason.placement ? reason.placement->explanation.message
+                              : "does not fit this fabric, even with no other job running";
     case WaitCode::bandwidth:
       return reason.name;
     case WaitCode::no_known_time:
-      return "does not fit even when all that runs has ended: nodes are drained or short of a link";
+      return "does not fit even after all running jobs have ended: nodes are drained or have lost a link; return them "
+             "to service";
   }
   return {};
 }

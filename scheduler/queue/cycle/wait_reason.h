@@ -1,5 +1,5 @@
-// Why a job waits: one record per job and cycle, small enough to make 10,000 of them; text() says it for people, for
-// the job's history, when it differs from the record before.
+// Why a job waits: one record per job and cycle, small enough for 10,000 of them. text() is for people and for the
+// job's history.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@
 namespace railweave::scheduler {
 
 enum class WaitCode : std::uint8_t {
-  not_before,     // it wants to start later: at_us
+  not_before,     // its earliest start is later: at_us
   behind,         // another job goes first: job; why: higher_priority
-  no_capacity,    // it does not fit now; at_us and job: when and whose end is expected to make room
+  no_capacity,    // it does not fit now; at_us and job: when, and which job's end is expected to free GPUs
   would_delay,    // it would fit, but for longer than the job it would delay can wait: job, at_us
   window,         // it would fit but for a reservation or maintenance: window
   tenant_quota,   // its tenant may hold no more: quota_gpus
   cohort_quota,   // what the others of its cohort leave unused is not enough
   never_fits,     // no state of this fabric can hold it
-  bandwidth,      // GPUs are free, what else it needs is not: name says what
+  bandwidth,      // GPUs are free, the bandwidth of its guarantee is not: name says why
   no_known_time,  // does not fit even when all that runs has ended: nodes are drained or short of a link
 };
 BOOST_DESCRIBE_ENUM(WaitCode, not_before, behind, no_capacity, would_delay, window, tenant_quota, cohort_quota,
@@ -43,9 +43,9 @@ struct WaitReason {
   std::uint64_t quota_gpus = 0;
   std::uint64_t used_gpus = 0;
   std::string name;                                  // of the tenant, cohort or window
-  std::shared_ptr<const PlacementResult> placement;  // of the job that waits for room: why it does not fit
+  std::shared_ptr<const PlacementResult> placement;  // of the job that waits for GPUs: why it does not fit
 
-  friend bool same_reason(const WaitReason& a, const WaitReason& b) {  // worth no new line in the history
+  friend bool same_reason(const WaitReason& a, const WaitReason& b) {  // no new line in the history
     return a.code == b.code && a.job == b.job && a.at_us == b.at_us && a.name == b.name;
   }
 };

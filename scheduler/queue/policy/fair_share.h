@@ -1,7 +1,7 @@
-// What each tenant used, long ago counting less: GPU seconds that halve every half-life. A value; small.
+// What each tenant has used, with exponential decay: GPU seconds that halve every half-life. A small value.
 //
 // Closed form: while g GPUs are held, usage(t) = usage(t0) 2^(-(t - t0) / h) + g h / ln 2 (1 - 2^(-(t - t0) / h)), so
-// it does not matter how often it is charged.
+// the result does not depend on how often it is charged.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class FairShare {
   [[nodiscard]] double average_gpus(std::string_view tenant, std::int64_t at_us) const;
   [[nodiscard]] std::int64_t half_life_us() const { return half_life_us_; }
 
-  // What is kept, to store it and to read it back.
+  // The stored form.
   struct Usage {
     double gpu_s = 0;
     std::int64_t as_of_us = 0;

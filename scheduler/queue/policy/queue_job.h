@@ -14,15 +14,15 @@ using QueueJobId = std::uint64_t;  // the number of control::JobId; 0: none
 struct QueuedJob {
   QueueJobId id = 0;
   const JobSpec* spec = nullptr;
-  std::int64_t submitted_us = 0;   // kept when it is evicted: it does not lose its turn
-  std::int64_t not_before_us = 0;  // it does not want to start sooner
+  std::int64_t submitted_us = 0;   // kept when it is evicted, so that it keeps its place in the queue
+  std::int64_t not_before_us = 0;  // earliest start
 };
 
 struct RunningJob {
   QueueJobId id = 0;
   const JobSpec* spec = nullptr;
   std::int64_t started_us = 0;
-  std::int64_t saved_us = 0;  // its last checkpoint; 0: none since its start. What is later is lost if it is evicted.
+  std::int64_t saved_us = 0;            // its last checkpoint; 0: none since its start. Later work is lost on eviction.
   std::span<const fabric::GpuId> gpus;  // all that it holds: one per rank in rank order, then the idle ones
 };
 

@@ -17,9 +17,9 @@ Result<void> check_classes(const QueuePolicy& policy) {
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < policy.classes.size(); ++i) {
     const std::string where = "/classes/" + std::to_string(i) + "/name";
-    if (policy.classes[i].name.empty()) return wrong("a priority class has no name", where);
+    if (policy.classes[i].name.empty()) return wrong("a priority class needs a name", where);
     if (!names.insert(policy.classes[i].name).second) {
-      return wrong("priority class '" + policy.classes[i].name + "' is there twice", where);
+      return wrong("priority class '" + policy.classes[i].name + "' is defined twice", where);
     }
   }
   return {};
@@ -31,14 +31,15 @@ Result<void> check_tenants(const QueuePolicy& policy) {
   for (std::size_t i = 0; i < policy.tenants.size(); ++i) {
     const TenantQuota& tenant = policy.tenants[i];
     const std::string where = "/tenants/" + std::to_string(i);
-    if (tenant.name.empty()) return wrong("a tenant has no name", where + "/name");
-    if (!names.insert(tenant.name).second) return wrong("tenant '" + tenant.name + "' is there twice", where + "/name");
+    if (tenant.name.empty()) return wrong("a tenant needs a name", where + "/name");
+    if (!names.insert(tenant.name).second)
+      return wrong("tenant '" + tenant.name + "' is defined twice", where + "/name");
     if (!(tenant.weight > 0) || !std::isfinite(tenant.weight)) {
-      return wrong("the weight of tenant '" + tenant.name + "' is not above 0", where + "/weight");
+      return wrong("the weight of tenant '" + tenant.name + "' must be above 0", where + "/weight");
     }
     if (!tenant.cohort.empty() && !tenant.nominal_gpus) {
       return wrong("tenant '" + tenant.name + "' is in cohort '" + tenant.cohort + "' without a nominal quota",
-                   where + "/nominalGpus", "say what it may always have, 0 if it only borrows");
+                   where + "/nominalGpus", "set nominalGpus to what it may always have, 0 if it only borrows");
     }
     if (tenant.borrow_gpus && tenant.cohort.empty()) {
       return wrong("tenant '" + tenant.name + "' may borrow but is in no cohort", where + "/borrowGpus");
@@ -50,14 +51,14 @@ Result<void> check_tenants(const QueuePolicy& policy) {
 Result<void> check_windows(const QueuePolicy& policy) {
   if (policy.windows.size() > QueuePolicy::kMaxWindows) {
     return wrong("more than " + std::to_string(QueuePolicy::kMaxWindows) + " windows", "/windows",
-                 "drop those that are over, or merge maintenance at one time into one window");
+                 "remove those that are over, or merge maintenance at one time into one window");
   }
   for (std::size_t i = 0; i < policy.windows.size(); ++i) {
     const QueueWindow& window = policy.windows[i];
     const std::string where = "/windows/" + std::to_string(i);
     if (window.to_us <= window.from_us) return wrong("window '" + window.name + "' ends before it begins", where);
     if (window.kind == QueueWindow::Kind::reservation && window.tenant.empty()) {
-      return wrong("reservation '" + window.name + "' is for no tenant", where + "/tenant");
+      return wrong("reservation '" + window.name + "' names no tenant", where + "/tenant");
     }
     const std::set<fabric::GpuId> once(window.gpus.begin(), window.gpus.end());
     if (once.size() != window.gpus.size()) return wrong("window '" + window.name + "' names a GPU twice", where);
@@ -71,11 +72,11 @@ Result<void> check_queue_policy(const QueuePolicy& policy) {
   if (auto checked = check_classes(policy); !checked) return checked;
   if (auto checked = check_tenants(policy); !checked) return checked;
   if (auto checked = check_windows(policy); !checked) return checked;
-  if (policy.half_life_us <= 0) return wrong("the half-life is not above 0", "/halfLife");
-  if (policy.default_duration_us <= 0) return wrong("the default duration is not above 0", "/defaultDuration");
-  if (policy.overrun_us <= 0) return wrong("the overrun is not above 0", "/overrun");
-  if (policy.starvation_bound_us < 0) return wrong("the starvation bound is below 0", "/starvationBound");
-  if (policy.least_run_us < 0) return wrong("the least run time is below 0", "/leastRun");
+  if (policy.half_life_us <= 0) return wrong("halfLife must be above 0", "/halfLife");
+  if (policy.default_duration_us <= 0) return wrong("defaultDuration must be above 0", "/defaultDuration");
+  if (policy.overrun_us <= 0) return wrong("overrun must be above 0", "/overrun");
+  if (policy.starvation_bound_us < 0) return wrong("starvationBound must not be negative", "/starvationBound");
+  if (policy.least_run_us < 0) return wrong("leastRun must not be negative", "/leastRun");
   if (policy.reserved_jobs > QueuePolicy::kMaxReservedJobs) return wrong("too many reserved jobs", "/reservedJobs");
   return {};
 }

@@ -23,21 +23,21 @@ struct PriorityClass {
   friend bool operator==(const PriorityClass&, const PriorityClass&) = default;
 };
 
-// A tenant may hold its nominal GPUs whenever it wants them. In a cohort it may hold more while the others leave theirs
-// unused; that is borrowed, and given back by preemption when the owner asks.
+// A tenant may hold its nominal GPUs at any time. In a cohort it may borrow what the other tenants do not use;
+// preemption reclaims it when the owner needs it.
 struct TenantQuota {
   std::string name;
   std::optional<std::uint64_t> nominal_gpus;  // none: no quota; its jobs are bounded by the fabric alone
-  std::string cohort;                         // "": lends to and borrows from nobody
+  std::string cohort;                         // empty: it neither lends nor borrows
   std::optional<std::uint64_t> borrow_gpus;   // the most it may borrow; none: whatever the cohort leaves
   double weight = 1;                          // of its fair share
   friend bool operator==(const TenantQuota&, const TenantQuota&) = default;
 };
 
 enum class Backfill : std::uint8_t {
-  none,          // nothing passes a job that waits for GPUs
-  easy,          // what does not delay the first waiting job
-  conservative,  // what delays none of the first QueuePolicy::reserved_jobs waiting jobs
+  none,          // no job passes one that waits for GPUs
+  easy,          // jobs that do not delay the first waiting job
+  conservative,  // jobs that delay none of the first QueuePolicy::reserved_jobs waiting jobs
 };
 BOOST_DESCRIBE_ENUM(Backfill, none, easy, conservative)
 
@@ -66,19 +66,19 @@ struct QueuePolicy {
   static constexpr std::size_t kMaxWindows = 64;  // that are not over: sets of them are one word
   static constexpr std::size_t kMaxReservedJobs = 1'000;
 
-  std::vector<PriorityClass>
-      classes;                       // a job whose class is not among them has value 0, evicts none and is not evicted
+  // A job whose class is not among them has value 0, evicts no job and is not evicted.
+  std::vector<PriorityClass> classes;
   std::vector<TenantQuota> tenants;  // a tenant that is not among them has no quota and weight 1
   std::vector<QueueWindow> windows;
   Backfill backfill = Backfill::easy;
   FairShareRule fair_share = FairShareRule::running;
   std::int64_t half_life_us = 7LL * 24 * 3600 * 1'000'000;
   std::int64_t default_duration_us = 24LL * 3600 * 1'000'000;  // of a job that does not say
-  std::int64_t overrun_us = 300LL * 1'000'000;  // a job past its expected end is taken to go on for so long
+  std::int64_t overrun_us = 300LL * 1'000'000;  // a job past its expected end is expected to run this much longer
   std::int64_t starvation_bound_us = 24LL * 3600 * 1'000'000;  // after it a waiting job goes before all others
-  std::int64_t least_run_us = 60LL * 1'000'000;  // nobody is evicted sooner after its start: work gets done between
+  std::int64_t least_run_us = 60LL * 1'000'000;  // no job is evicted sooner after its start, so that work gets done
   bool reclaim_any_priority = true;    // borrowed GPUs go back to their owner even from jobs of a higher class
-  std::uint32_t reserved_jobs = 64;    // waiting jobs that conservative backfill keeps a place for
+  std::uint32_t reserved_jobs = 64;    // waiting jobs that conservative backfill holds GPUs for
   std::uint32_t preemption_plans = 4;  // attempts of one cycle: each simulates
   friend bool operator==(const QueuePolicy&, const QueuePolicy&) = default;
 };

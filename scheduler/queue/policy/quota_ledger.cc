@@ -39,9 +39,9 @@ void QuotaLedger::take(TenantIndex tenant, std::uint64_t gpus) {
   if (holder.cohort != kNoCohort) cohorts_[holder.cohort].used += gpus;
 }
 
-void QuotaLedger::give_back(TenantIndex tenant, std::uint64_t gpus) {
+void QuotaLedger::release(TenantIndex tenant, std::uint64_t gpus) {
   Tenant& holder = tenants_[tenant];
-  RAILWEAVE_CHECK(holder.used >= gpus, "a tenant gives back what it holds");
+  RAILWEAVE_CHECK(holder.used >= gpus, "a tenant releases what it holds");
   holder.used -= gpus;
   if (holder.cohort != kNoCohort) cohorts_[holder.cohort].used -= gpus;
 }

@@ -26,17 +26,17 @@ class QuotaLedger {
   [[nodiscard]] bool has_quota(TenantIndex tenant) const { return tenants_[tenant].nominal != kNoLimit; }
 
   void take(TenantIndex tenant, std::uint64_t gpus);
-  void give_back(TenantIndex tenant, std::uint64_t gpus);
+  void release(TenantIndex tenant, std::uint64_t gpus);
 
   enum class Verdict : std::uint8_t {
     within,          // may have them
     over_limit,      // nominal and borrowing limit together are not enough: only its own jobs' ends help
     cohort_used_up,  // the others' unused quota is not enough
   };
-  // `own_freed`, `cohort_freed`: if so many of its own, and of its whole cohort (its own included), were given back.
+  // Supposing that own_freed of its own GPUs, and cohort_freed of its whole cohort (its own included), were released.
   [[nodiscard]] Verdict may_take(TenantIndex tenant, std::uint64_t gpus, std::uint64_t own_freed = 0,
                                  std::uint64_t cohort_freed = 0) const;
-  // With so many more it holds no more than its own.
+  // Whether it stays within its nominal quota with `more` GPUs.
   [[nodiscard]] bool within_nominal(TenantIndex tenant, std::uint64_t more = 0) const {
     return tenants_[tenant].used + more <= tenants_[tenant].nominal;
   }

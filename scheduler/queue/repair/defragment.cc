@@ -79,7 +79,7 @@ std::vector<Defragmenter::Option> Defragmenter::options() const {
   for (const auto& [domain, jobs] : jobs_of) {
     const std::size_t size = topology_.gpus(domain).size();
     if (held[domain] == size || jobs.size() > options_.most_jobs_per_step || !available(domain)) continue;
-    if (held[domain] + free_gpus(domain).size() != size) continue;  // somebody unknown holds a part
+    if (held[domain] + free_gpus(domain).size() != size) continue;  // an unknown job holds a part
     double cost = 0;
     bool movable = true;
     for (const std::size_t job : jobs) {
@@ -113,7 +113,7 @@ std::optional<DefragmentStep> Defragmenter::empty(const Option& option) {
     auto plan = plan_repair(placer_, {&spec, gpus_[job], spec.parallelism.tensor}, domain_gpus);
     for (const NvlinkDomainId domain : whole) {
       RAILWEAVE_CHECK(tree_.release(std::vector<GpuId>(topology_.gpus(domain).begin(), topology_.gpus(domain).end())),
-                      "what was taken is given back");
+                      "what was taken is released");
     }
     if (!plan || plan->moves.empty()) {
       tree_.rollback(before);

@@ -30,11 +30,11 @@ struct DefragmentStep {
 struct DefragmentOptions {
   std::size_t most_steps = 16;
   std::size_t most_jobs_per_step = 8;
-  // How long a job is down for a move; by default as for all. None: it may not be moved.
+  // How long a job is down for a move; by default as for all. None: the job may not be moved.
   std::function<std::optional<double>(const RunningJob&)> restart_s = [](const RunningJob&) { return 300.0; };
 };
 
-// In this order, each on the state that the ones before it leave. The tree is as it was when this returns.
+// In this order: each step applies to the state after the steps before it. The tree is as it was when this returns.
 std::vector<DefragmentStep> plan_defragmentation(Placer& placer, std::span<const RunningJob> running,
                                                  const DefragmentOptions& options = {});
 

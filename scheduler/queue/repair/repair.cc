@@ -137,13 +137,13 @@ bool Repair::move_block(const RankBlock& block) {
   return false;
 }
 
-// What of its spares is left, made up for from what is free, in each domain it uses then; and the whole of the parts
-// that it is alone in.
+// Its remaining spares, replenished from free GPUs in each domain that it then uses; and for an exclusive job
+// everything else in its parts.
 std::vector<GpuId> Repair::idle_afterwards() {
   std::vector<GpuId> ranks(plan_.gpu_of_rank);
   std::ranges::sort(ranks);
   for (std::uint64_t rank = 0; rank < plan_.gpu_of_rank.size(); ++rank) {
-    const GpuId from = job_.gpu_of_rank[rank];  // left behind by a block that moved whole: as good a spare as any
+    const GpuId from = job_.gpu_of_rank[rank];  // released by a block that moved whole: it can serve as a spare
     if (from == plan_.gpu_of_rank[rank] || spares_.is_lost(from)) continue;
     RAILWEAVE_CHECK(tree_.release(std::span(&from, 1)), "a running job holds its GPUs");
   }
@@ -237,7 +237,8 @@ Result<RepairPlan> Repair::place_again() {
   PlacementResult result = placer_.place(*job_.spec);
   if (result.outcome != Outcome::placed) {
     return fail(ErrorKind::conflict, "repair.noSpare",
-                "no spare keeps what the job requires, and it does not fit anew either: " + result.explanation.message,
+                "no spare keeps what the job requires, and the whole job does not fit elsewhere either: " +
+                    result.explanation.message,
                 {}, result.explanation.free_gpus < spares_.lost().size() ? "fewer GPUs are free than were lost" : "");
   }
   plan_.gpu_of_rank = std::move(result.placement.gpu_of_rank);

@@ -23,14 +23,15 @@ struct RepairPlan {
   std::vector<fabric::GpuId> gpu_of_rank;               // afterwards
   std::vector<fabric::GpuId> idle_gpus;                 // held beside them afterwards, rising
   fabric::LevelKind nearest = fabric::LevelKind::node;  // the farthest move stays inside one group of this level
-  bool moved_whole = false;  // no repair keeps what the job requires: the whole job moves as the placer says
+  bool moved_whole = false;  // no repair keeps what the job requires: the placer places the whole job again
 };
 
-// Spares of the same NVLink domain first, the job's own before what is free, the same node before others; where a block
-// finds none, the whole block moves to the nearest domain with room, the fullest such. Where levels are required,
-// inside the same groups; in the same site unless the job may span sites; never into groups that others use where the
-// job is to be alone. Spares are made up for from what is free. The placer's tree is the state now, the job's GPUs
-// taken; it is as it was when this returns. Errors: conflict, code "repair.noSpare", saying what is missing.
+// Uses spares of the same NVLink domain first, the job's own before what is free, the same node before others; where a
+// block finds none, the whole block moves to the nearest domain that can take it, the fullest of those. Where levels
+// are required, inside the same groups; in the same site unless the job may span sites; never into groups that other
+// jobs use if the job is exclusive. Used spares are replenished from free GPUs. The placer's tree is the state now, the
+// job's GPUs taken; it is as it was when this returns. Errors: conflict, code "repair.noSpare", which says what is
+// missing.
 Result<RepairPlan> plan_repair(Placer& placer, const DamagedJob& job, std::span<const fabric::GpuId> lost);
 
 }  // namespace railweave::scheduler

@@ -113,7 +113,7 @@ void read_bandwidth(ObjectReader& reader, JobSpec& spec) {
   const Json* value = reader.take("bandwidth");
   if (value == nullptr || value->is_null()) return;
   ObjectReader fields(*value, reader.pointer("bandwidth"));
-  scheduler::BandwidthWish wish;
+  scheduler::BandwidthTerms wish;
   std::optional<std::string> model;
   fields.read("model", model);
   if (model) {

@@ -67,8 +67,8 @@ TEST(ExactProgram, AdmissionGrantsAtLeast95PercentOfWhatItAllows) {
     std::vector<fabric::testing::NaivePort> ports;
     for (const PortId port : ends) ports.push_back({port, 1, 1});
     double exact = 1e18;
-    for (const auto& [way, pairs] : fabric::testing::crossing_pairs(fabric.view, fabric.routing.tables, ports)) {
-      const auto rate = static_cast<double>(fabric.view.topology().rate(LinkId(way.first)).value());
+    for (const auto& [link, pairs] : fabric::testing::crossing_pairs(fabric.view, fabric.routing.tables, ports)) {
+      const auto rate = static_cast<double>(fabric.view.topology().rate(LinkId(link.first)).value());
       const double limit = rate * 0.95 * classes[2].share_permille / 1000;
       exact = std::min(exact, limit / worst_load(ports.size(), pairs));
     }

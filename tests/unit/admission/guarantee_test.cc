@@ -1,7 +1,7 @@
-// What was admitted holds: on random fabrics with failures, jobs are admitted until links are full; then every job
-// sends as its hose allows (matchings are the extreme points of hoses with equal rates), everybody without a guarantee
-// floods, and rates come from weighted max-min fairness of classes (fabric/flow), or from packets served in weighted
-// turns. RAILWEAVE_MATRICES sets how many matrices are tried (a long run: 1000000).
+// Guarantees hold: on random fabrics with failures, jobs are admitted until links are full; then every job sends as its
+// hose allows (matchings are the extreme points of hoses with equal rates), every port also floods without a guarantee,
+// and rates come from weighted max-min fairness of classes (fabric/flow), or from packets served by weighted round
+// robin. RAILWEAVE_MATRICES sets how many matrices are tried (a long run: 1000000).
 #include <algorithm>
 #include <deque>
 #include <limits>
@@ -40,7 +40,7 @@ class KnownPaths {
 
 TEST(Guarantee, HoldsForEveryMatchingUnderMaxMinWithOthersFlooding) {
   const std::size_t wanted = matrices(6000);
-  const std::size_t of_a_site = wanted > 100'000 ? 300 : 60;
+  const std::size_t of_a_site = wanted > 100'000 ? 300 : 60 / testing::kMatrixDivisor;
   std::size_t tried = 0, flows = 0, below = 0, admitted = 0, rejected = 0, sites = 0, unsettled = 0;
   double worst = 1;
   ClassShareSolver solver;
@@ -63,7 +63,7 @@ TEST(Guarantee, HoldsForEveryMatchingUnderMaxMinWithOthersFlooding) {
       traffic.clear();
       add_matchings(site, reservations, random, traffic);
       const std::size_t promised = traffic.pairs.size();
-      // Everybody else: best effort from every port, without a limit.
+      // And best effort from every port, without a limit.
       for (const PortId from : site.fabric.ends) {
         for (int k = 0; k < 2; ++k) {
           const PortId to = site.fabric.ends[random() % site.fabric.ends.size()];
@@ -86,7 +86,7 @@ TEST(Guarantee, HoldsForEveryMatchingUnderMaxMinWithOthersFlooding) {
                                  .class_of = traffic.class_of,
                                  .classes = site.classes.size(),
                                  .class_weight = weight};
-      // What is promised does not depend on how far shares of what is left over have settled.
+      // Guaranteed rates do not depend on how far the shares of the residual capacity have settled.
       solver.solve(problem, rates, {.max_rounds = 60, .tolerance = 1e-5});
       unsettled += rates.settled ? 0 : 1;
       for (std::size_t f = 0; f < promised; ++f) {
@@ -102,7 +102,7 @@ TEST(Guarantee, HoldsForEveryMatchingUnderMaxMinWithOthersFlooding) {
       "%.9f of its rate\n",
       tried, sites, unsettled, flows, admitted, rejected, below, worst);
   EXPECT_EQ(below, 0U);
-  EXPECT_GT(rejected, admitted / 10) << "links are full: the test presses";
+  EXPECT_GT(rejected, admitted / 10) << "links are full: the test puts pressure on them";
 }
 
 // Without rates: on every link and in every class, what matchings put there is within what is reserved, and that within
@@ -117,11 +117,12 @@ TEST(Guarantee, NoMatchingPutsMoreOnALinkThanIsReserved) {
     KnownPaths paths(site);
     Traffic traffic;
     std::vector<std::int64_t> load(site.ledger.links() * site.ledger.classes(), 0);
+    std::vector<std::size_t> touched;
     std::mt19937_64 random(seed);
-    for (int i = 0; i < 1500 && tried < wanted; ++i, ++tried) {
+    for (std::size_t i = 0; i < 1500 / testing::kMatrixDivisor && tried < wanted; ++i, ++tried) {
       traffic.clear();
       add_matchings(site, reservations, random, traffic);
-      std::vector<std::size_t> touched;
+      touched.clear();
       for (std::size_t f = 0; f < traffic.pairs.size(); ++f) {
         for (const DirectedLink link : paths.path(traffic.pairs[f])) {
           const std::size_t cell = link * site.ledger.classes() + traffic.class_of[f];
@@ -146,23 +147,24 @@ TEST(Guarantee, NoMatchingPutsMoreOnALinkThanIsReserved) {
   EXPECT_GT(fullest, 0.9);
 }
 
-// Serves queues in weighted turns as a port does, packets of any size; shares nothing with fabric/qos but the table.
+// Serves queues by weighted round robin as a port does, packets of any size; shares nothing with fabric/qos but the
+// table.
 class Port {
  public:
   explicit Port(VlArbitration table) : table_(std::move(table)) {}
   std::map<unsigned, std::deque<unsigned>> queues;  // by lane: packet sizes, or what the caller means by them
   // The lane that sends next; false: nothing to send.
   bool next(unsigned& lane, unsigned bytes_of(unsigned)) {
-    for (std::size_t looked = 0; looked <= table_.low.size(); ++looked) {
+    for (std::size_t step = 0; step <= table_.low.size(); ++step) {
       const VlWeight entry = table_.low[at_];
       auto& queue = queues[entry.vl];
-      if (left_ > 0 && !queue.empty()) {
+      if (remaining_ > 0 && !queue.empty()) {
         lane = entry.vl;
-        left_ -= static_cast<int>(bytes_of(queue.front()));
+        remaining_ -= static_cast<int>(bytes_of(queue.front()));
         return true;
       }
       at_ = (at_ + 1) % table_.low.size();
-      left_ = table_.low[at_].weight * 64;
+      remaining_ = table_.low[at_].weight * 64;
     }
     return false;
   }
@@ -170,7 +172,7 @@ class Port {
  private:
   VlArbitration table_;
   std::size_t at_ = 0;
-  int left_ = 0;
+  int remaining_ = 0;
 };
 
 VlArbitration table_of(const QosClasses& classes, std::size_t entries) {
@@ -208,7 +210,8 @@ TEST(Packets, EveryLaneOfAFullPortGetsItsShareAndWaitsNoLongerThanPromised) {
       }
       for (unsigned c = 0; c < classes.size(); ++c) {
         const double share = static_cast<double>(sent[c]) / static_cast<double>(all);
-        // A turn ends with the packet that uses it up, so lanes with odd sizes send up to a packet more per turn.
+        // A lane is served until a packet uses up its weight, so lanes with odd sizes send up to a packet more each
+        // time.
         std::uint64_t own = 0, others = 0;
         for (const VlWeight entry : table.low) {
           (entry.vl == c ? own : others) += entry.weight * 64U + (entry.vl == c ? 0U : size[entry.vl] - 64U);

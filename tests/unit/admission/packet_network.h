@@ -1,9 +1,9 @@
-// A lossless network packet by packet, to hold promises against: store and forward, each output serves its lanes by a
-// VL arbitration table as the InfiniBand Architecture Specification has it (7.6.9.2: entries in turn, a lane sends
-// while it has weight left, packets and credit), each input has a buffer of its own per lane whose free bytes are the
-// credit of what sends into it. Inside a switch packets of one lane wait per output, and inputs keep up with outputs.
-// Sources send at a rate, or flood. Shares nothing with fabric/flow, fabric/capacity or fabric/qos but the table's
-// values.
+// A simulated lossless network, packet by packet, to check guarantees against: store and forward, each output serves
+// its lanes by a VL arbitration table as the InfiniBand Architecture Specification has it (7.6.9.2: entries in turn, a
+// lane sends while it has weight, packets and credit), each input has a buffer of its own per lane whose free bytes are
+// the credit of what sends into it. Inside a switch packets of one lane wait per output, and inputs keep up with
+// outputs. Sources send at a rate, or flood. Shares nothing with fabric/flow, fabric/capacity or fabric/qos but the
+// table's values.
 //
 // Time is in bytes of a link: all links are equally fast.
 #pragma once
@@ -40,7 +40,7 @@ class PacketNetwork {
         links_.push_back({});
         links_.back().waiting.resize(lanes_);
         links_.back().credit.assign(lanes_, buffer_bytes_);
-        links_.back().left = static_cast<std::int64_t>(table_[0].weight) * 64;
+        links_.back().weight_left = static_cast<std::int64_t>(table_[0].weight) * 64;
       }
       flow.path.push_back(at->second);
     }
@@ -88,7 +88,7 @@ class PacketNetwork {
     std::vector<std::deque<Packet>> waiting;  // by lane: to leave by it
     std::vector<std::int64_t> credit;         // by lane: free at its other end
     std::size_t turn = 0;
-    std::int64_t left = 0;
+    std::int64_t weight_left = 0;
     bool busy = false;
     Packet on_wire;
   };
@@ -122,16 +122,16 @@ class PacketNetwork {
   void serve(std::uint32_t at) {
     Link& link = links_[at];
     if (link.busy) return;
-    for (std::size_t looked = 0; looked <= table_.size(); ++looked) {
+    for (std::size_t step = 0; step <= table_.size(); ++step) {
       const unsigned lane = table_[link.turn].lane;
       auto& queue = link.waiting[lane];
-      if (link.left > 0 && !queue.empty()) {
+      if (link.weight_left > 0 && !queue.empty()) {
         const Packet packet = queue.front();
         const bool last = packet.hop + 1 == flows_[packet.flow].path.size();  // adapters take what comes
         if (last || link.credit[lane] >= packet.size) {
           queue.pop_front();
           if (!last) link.credit[lane] -= packet.size;
-          link.left -= packet.size;
+          link.weight_left -= packet.size;
           link.busy = true;
           link.on_wire = packet;
           events_.push({now_ + packet.size, Event::sent, at});
@@ -139,7 +139,7 @@ class PacketNetwork {
         }
       }
       link.turn = (link.turn + 1) % table_.size();
-      link.left = static_cast<std::int64_t>(table_[link.turn].weight) * 64;
+      link.weight_left = static_cast<std::int64_t>(table_[link.turn].weight) * 64;
     }
   }
 

@@ -1,4 +1,5 @@
-// Listed flows against what placement_cost.h adds up without listing them: two ways to one sum, with no code in common.
+// Listed flows against what placement_cost.h adds up without listing them: two computations of one sum, with no code in
+// common.
 #include "scheduler/collective/job_flows.h"
 
 #include <map>

@@ -20,17 +20,17 @@ LinkTraffic sends(const std::vector<LinkBytes>& links) {
   traffic.groups[0].phases = {links};
   return traffic;
 }
-// Bytes of a step that are so many Mb/s on average.
+// Bytes of a step that give this mean rate.
 double bytes_at(double mbps) { return mbps * kPeriodUs / 8; }
 
-TEST(LinkSenders, TwoOnOneLinkByHand) {
+TEST(LinkSenders, TwoJobsShareOneLink) {
   LinkSenders senders(3);
   EXPECT_EQ(senders.residual_mbps(1, 400'000, 1), 400'000);
   senders.add(7, sends({{1, bytes_at(400'000), 1}}), kPeriodUs);
   EXPECT_EQ(senders.residual_mbps(1, 400'000, 1), 200'000) << "it would fill the link: half";
   EXPECT_EQ(senders.residual_mbps(1, 400'000, 3), 300'000) << "three flows beside one";
   EXPECT_EQ(senders.residual_mbps(0, 400'000, 1), 400'000) << "another link";
-  EXPECT_EQ(senders.residual_mbps(1, 400'000, 1, 7), 400'000) << "it does not stand in its own way";
+  EXPECT_EQ(senders.residual_mbps(1, 400'000, 1, 7), 400'000) << "its own flows do not count";
   senders.remove(7);
   senders.add(7, sends({{1, bytes_at(100'000), 1}}), kPeriodUs);
   EXPECT_EQ(senders.residual_mbps(1, 400'000, 1), 300'000) << "it sends a quarter of the time";
@@ -43,7 +43,7 @@ TEST(LinkSenders, TwoOnOneLinkByHand) {
   EXPECT_EQ(senders.residual_mbps(1, 400'000, 1), 400'000);
 }
 
-TEST(LinkSenders, PhasesTakeTurnsAndFloorsCount) {
+TEST(LinkSenders, PhasesFollowEachOtherAndFloorsCount) {
   const std::vector<double> capacity{100'000, 400'000};
   GroupLoad load{.phases = {{{0, 1e9, 1}, {1, 1e9, 1}}, {{1, 2e9, 1}}}};
   EXPECT_DOUBLE_EQ(phases_time(load, capacity, nullptr).us, 1e9 * 8 / 1e5 + 2e9 * 8 / 4e5);
@@ -95,7 +95,7 @@ struct Network {
   }
 };
 
-TEST(LinkSenders, GiveWhatWaterFillingGives) {
+TEST(LinkSenders, AgreeWithWaterFilling) {
   constexpr double kBytes = 1e9;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     const Network net(seed);
@@ -142,7 +142,7 @@ TEST(LinkSenders, MoreTrafficNeverMakesFasterAndNoneIsAlone) {
   }
 }
 
-TEST(LinkSenders, WhatIsLeftDoesNotDependOnWhoCameFirst) {
+TEST(LinkSenders, ResidualCapacityDoesNotDependOnTheOrderOfArrival) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Network net(seed);
     LinkSenders one(net.capacity.size()), two(net.capacity.size());

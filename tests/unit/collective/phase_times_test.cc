@@ -177,7 +177,7 @@ TEST(PhaseTimes, OthersOnTheSameLinksSlowOneDown) {
   EXPECT_EQ(capped->phases[0].bottleneck, background.links[0]);
 }
 
-TEST(PhaseTimes, SayWhatIsNotJoined) {
+TEST(PhaseTimes, NameRanksWithoutARoute) {
   const RoutedPaths paths = star().routed();
   std::vector<double> cut = star().capacity;
   std::ranges::fill(cut, 0);

@@ -91,7 +91,7 @@ TEST(Phases, InTheDoubleTreeNoRankHasMoreThanTwiceTheVector) {
   }
 }
 
-TEST(Phases, TheServersTakeAndGiveEverything) {
+TEST(Phases, ServersReceiveAndReturnEverything) {
   const auto plan = plan_phases({.algorithm = Algorithm::parameter_server, .ranks = 10, .bytes = 100, .servers = 2});
   ASSERT_EQ(plan->phases.size(), 2U);
   const auto sent = sent_by_rank(*plan);
@@ -99,7 +99,7 @@ TEST(Phases, TheServersTakeAndGiveEverything) {
   EXPECT_DOUBLE_EQ(sent.at(0), 50 + 50.0 * 9);  // half to the other server, then its half to everybody
 }
 
-TEST(Phases, SayWhatTheyCannotDo) {
+TEST(Phases, RefuseUnsupportedCollectives) {
   EXPECT_EQ(plan_phases({.kind = Kind::all_to_all, .algorithm = Algorithm::ring, .ranks = 4}).error().code,
             "collectives.unsupported");
   EXPECT_FALSE(plan_phases({.algorithm = Algorithm::hierarchical, .ranks = 4}));

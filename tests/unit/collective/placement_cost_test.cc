@@ -246,7 +246,7 @@ TEST(PlacementCost, KnowsWhatCannotBeReached) {
   EXPECT_TRUE(model.predict(tree().gpus(16), {.data = 16}, traffic, capacity).of(CommGroup::data).reachable);
 }
 
-TEST(PlacementCost, FromScratchIsTheSameAndTakesWhatOthersLeave) {
+TEST(PlacementCost, FromScratchIsTheSameAndUsesResidualCapacities) {
   const Parallelism p{.tensor = 4, .data = 16};
   const TrafficSpec traffic{.tensor = {kBytes, 10}, .data = {kBytes, 1}};
   const GpuGeneration& h100 = *find_generation("H100");

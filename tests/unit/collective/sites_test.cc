@@ -158,7 +158,7 @@ TEST(SitesCost, IsThatOfEveryMessageAcross) {
   }
 }
 
-TEST(SitesCost, TakesTheSoonerWayAndAddsUpWhatIsSideBySide) {
+TEST(SitesCost, TakesTheFasterRouteAndAddsUpParallelLinks) {
   // a - c is slower than by b; two links a - b are one of both rates, as slow as the slower.
   const Sites sites(4, {{0, 2, 1'000, 5000}, {0, 1, 1'000, 300}, {1, 2, 1'000, 500}, {0, 1, 3'000, 400}});
   const auto& bundles = *sites.bundles;

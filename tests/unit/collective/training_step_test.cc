@@ -63,7 +63,7 @@ TEST(Traffic, OfExpertsAndContextIsThatOfTheFormulas) {
   EXPECT_DOUBLE_EQ(traffic.expert_data.bytes, 128e9 / 8 / 8 * 4);
 }
 
-TEST(Traffic, RefusesModelsThatCannotBe) {
+TEST(Traffic, RefusesImpossibleModels) {
   const auto refused = [](auto change, const char* where) {
     ModelSpec model = gpt3();
     change(model);
@@ -80,7 +80,7 @@ TEST(Traffic, RefusesModelsThatCannotBe) {
   refused([](ModelSpec& m) { m.experts = MixtureOfExperts{.expert_parameters = 1e15}; }, "/model/experts/parameters");
 }
 
-TEST(Traffic, OfJobsThatSayNothingIsAlwaysThere) {
+TEST(Traffic, HasADefaultForJobsWithoutAModel) {
   for (const Parallelism& p :
        {Parallelism{.data = 4}, Parallelism{.tensor = 8, .data = 2, .pipeline = 16},
         Parallelism{.tensor = 2, .context = 4, .expert = 8, .data = 3, .pipeline = 60}, Parallelism{.pipeline = 3}}) {

@@ -52,12 +52,12 @@ TEST(Guarantee, FitsBesideOthersOrIsRefusedWithLinksAndHolders) {
 
   // In another class there is room; best effort asks for none.
   auto other = Cluster::job("t", 8);
-  other.spec.bandwidth = scheduler::BandwidthWish{.guaranteed = RateMbps(40'000), .qos_class = "all-to-all"};
+  other.spec.bandwidth = scheduler::BandwidthTerms{.guaranteed = RateMbps(40'000), .qos_class = "all-to-all"};
   cluster.must(other);
   EXPECT_EQ(cluster.guarantee(cluster.last_job).qos_class, "all-to-all");
   cluster.must(EndJob{cluster.last_job, JobState::completed, {}, {}});
   auto none = Cluster::job("t", 8);
-  none.spec.bandwidth = scheduler::BandwidthWish{.guaranteed = RateMbps(0)};
+  none.spec.bandwidth = scheduler::BandwidthTerms{.guaranteed = RateMbps(0)};
   cluster.must(none);
   EXPECT_FALSE(cluster.state.jobs.find(cluster.last_job)->guarantee);
   cluster.must(EndJob{cluster.last_job, JobState::completed, {}, {}});
@@ -91,15 +91,15 @@ TEST(Guarantee, PlacementAvoidsHostsBehindFullLinks) {
 TEST(Guarantee, AsksWithinTheContract) {
   auto cluster = small(60);
   auto job = Cluster::job("t", 2);
-  job.spec.bandwidth = scheduler::BandwidthWish{.guaranteed = RateMbps(61'000)};
+  job.spec.bandwidth = scheduler::BandwidthTerms{.guaranteed = RateMbps(61'000)};
   EXPECT_EQ(cluster.ask(job).error().error.code, "admission.overContract");
-  job.spec.bandwidth = scheduler::BandwidthWish{.survive_link_failure = true};
+  job.spec.bandwidth = scheduler::BandwidthTerms{.survive_link_failure = true};
   EXPECT_EQ(cluster.ask(job).error().error.code, "admission.overContract");
-  job.spec.bandwidth = scheduler::BandwidthWish{.qos_class = "storage"};
+  job.spec.bandwidth = scheduler::BandwidthTerms{.qos_class = "storage"};
   EXPECT_EQ(cluster.ask(job).error().error.code, "admission.classNotAllowed");
   cluster.must(PutTenant{{.name = "free", .description = {}, .max_gpus = {}}, {}});
   job.spec.tenant = "free";
-  job.spec.bandwidth = scheduler::BandwidthWish{.guaranteed = RateMbps(1'000)};
+  job.spec.bandwidth = scheduler::BandwidthTerms{.guaranteed = RateMbps(1'000)};
   EXPECT_EQ(cluster.ask(job).error().error.code, "admission.noContract");
   job.spec.bandwidth.reset();
   cluster.must(job);
@@ -190,7 +190,7 @@ TEST(Guarantee, OfThePatternTakesNoMoreThanTheHose) {
   const auto hose = book.ledger().reservations().front()->loads;
   cluster.must(EndJob{cluster.last_job, JobState::completed, {}, {}});
   auto job = Cluster::job("t", 8);
-  job.spec.bandwidth = scheduler::BandwidthWish{.model = scheduler::BandwidthModel::pattern};
+  job.spec.bandwidth = scheduler::BandwidthTerms{.model = scheduler::BandwidthModel::pattern};
   cluster.must(job);
   ASSERT_TRUE(book.bring_to(cluster.state));
   const auto& pattern = *book.ledger().reservations().front();

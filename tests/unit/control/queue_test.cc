@@ -99,7 +99,7 @@ TEST_F(QueueTest, JobThatDoesNotQueueMayNotDelayThoseThatWait) {
       << pushed.error().error.message;
   const JobId small = submit("research", 8, "normal", 500, false);  // over before
   EXPECT_EQ(state_of(small), JobState::placed);
-  EXPECT_EQ(job(small)->history.back().reason, "backfilled: it delays nobody who waits");
+  EXPECT_EQ(job(small)->history.back().reason, "backfilled: it delays no waiting job");
   end(running);
   end(small);
   EXPECT_EQ(loop_->state()->queued_jobs, 0U);

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "fabric/base/text/utf8.h"
+#include "scheduler/job/printable.h"
 
 namespace railweave::scheduler {
 namespace {
@@ -19,7 +19,7 @@ JobSpec valid_spec() {
   return spec;
 }
 
-TEST(Parallelism, tensor_ranks_are_consecutive_and_pipeline_stages_are_runs) {
+TEST(Parallelism, TensorRanksAreConsecutiveAndPipelineStagesAreRuns) {
   const Parallelism p{.tensor = 4, .context = 2, .expert = 2, .data = 3, .pipeline = 2};
   EXPECT_EQ(coordinates_of(p, 0), (RankCoordinates{0, 0, 0, 0, 0}));
   EXPECT_EQ(coordinates_of(p, 3).tp, 3U);
@@ -29,13 +29,13 @@ TEST(Parallelism, tensor_ranks_are_consecutive_and_pipeline_stages_are_runs) {
   EXPECT_EQ(coordinates_of(p, 48), (RankCoordinates{.pp = 1}));
 }
 
-TEST(Parallelism, rank_and_coordinates_are_each_others_inverse) {
+TEST(Parallelism, RankAndCoordinatesAreEachOthersInverse) {
   const Parallelism p{.tensor = 3, .context = 2, .expert = 5, .data = 4, .pipeline = 7};
   ASSERT_EQ(rank_count(p), 840U);
   for (std::uint64_t rank = 0; rank < rank_count(p); ++rank) EXPECT_EQ(rank_of(p, coordinates_of(p, rank)), rank);
 }
 
-TEST(Parallelism, a_product_that_overflows_is_no_rank_count) {
+TEST(Parallelism, AProductThatOverflowsIsNoRankCount) {
   EXPECT_EQ(rank_count({.tensor = 0}), 0U);
   EXPECT_EQ(rank_count({.tensor = 1U << 20U}), JobSpec::kMaxRanks);
   EXPECT_EQ(rank_count({.tensor = 2, .data = 1U << 20U}), 0U);
@@ -44,14 +44,14 @@ TEST(Parallelism, a_product_that_overflows_is_no_rank_count) {
   EXPECT_EQ(rank_count({.tensor = 65536, .context = 65536, .expert = 65536, .data = 65536}), 0U);
 }
 
-TEST(PlainJob, has_one_data_parallel_rank_per_gpu) {
+TEST(PlainJob, HasOneDataParallelRankPerGpu) {
   const auto parallelism = plain_parallelism(64);
   ASSERT_TRUE(parallelism);
   EXPECT_EQ(rank_count(*parallelism), 64U);
   EXPECT_EQ(parallelism->data, 64U);
 }
 
-TEST(PlainJob, a_million_million_gpus_are_refused_by_name) {
+TEST(PlainJob, AMillionMillionGpusAreRefusedByName) {
   for (const std::uint64_t gpus : {std::uint64_t{0}, std::uint64_t{1'000'000'000'000}, UINT64_MAX}) {
     const auto parallelism = plain_parallelism(gpus);
     ASSERT_FALSE(parallelism);
@@ -61,7 +61,7 @@ TEST(PlainJob, a_million_million_gpus_are_refused_by_name) {
   }
 }
 
-TEST(JobSpec, a_usual_one_is_accepted) {
+TEST(JobSpec, AUsualOneIsAccepted) {
   EXPECT_TRUE(check_job_spec(valid_spec()));
   JobSpec spec = valid_spec();
   spec.gpus_per_node = 8;
@@ -83,7 +83,7 @@ struct Refused {
 
 class RefusedJobSpec : public testing::TestWithParam<Refused> {};
 
-TEST_P(RefusedJobSpec, says_where) {
+TEST_P(RefusedJobSpec, SaysWhere) {
   JobSpec spec = valid_spec();
   GetParam().spoil(spec);
   const auto checked = check_job_spec(spec);
@@ -139,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"no duration", [](JobSpec& s) { s.expected_duration_s = 0; }, "/expectedDuration"},
         Refused{"endless", [](JobSpec& s) { s.expected_duration_s = INT64_MAX; }, "/expectedDuration"}));
 
-TEST(JobSpec, racks_may_be_larger_or_smaller_than_leaf_groups) {
+TEST(JobSpec, RacksMayBeLargerOrSmallerThanLeafGroups) {
   JobSpec spec = valid_spec();
   spec.stage = {LevelKind::rack, LevelKind::leaf_group};
   EXPECT_TRUE(check_job_spec(spec));
@@ -149,11 +149,21 @@ TEST(JobSpec, racks_may_be_larger_or_smaller_than_leaf_groups) {
   EXPECT_TRUE(check_job_spec(spec));
 }
 
-TEST(JobSpec, too_many_selectors_are_refused) {
+TEST(JobSpec, TooManySelectorsAreRefused) {
   JobSpec spec = valid_spec();
   for (int i = 0; i < 33; ++i) spec.node_selector["label-" + std::to_string(i)] = "x";
   ASSERT_FALSE(check_job_spec(spec));
   EXPECT_EQ(check_job_spec(spec).error().location, "/nodeSelector");
+}
+
+TEST(PrintableText, IsWellFormedUtf8ThatShowsWhatItSays) {
+  for (const auto* good : {"", "a", "gpu-017", "Köln", "日本", "\xf0\x9f\x9a\x82", "two words"}) {
+    EXPECT_TRUE(is_printable_utf8(good)) << good;
+  }
+  for (const auto* bad : {"\n", "\x7f", "\xc2\x85", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                          "\xc3", "\xe2\x80\xa8", "\xef\xbb\xbf", "\xef\xbf\xbf", "\x80", "\xf8\x88\x80\x80\x80"}) {
+    EXPECT_FALSE(is_printable_utf8(bad));
+  }
 }
 
 }  // namespace

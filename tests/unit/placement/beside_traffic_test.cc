@@ -52,7 +52,7 @@ TEST(BesideTraffic, AJobGoesWhereOthersDoNotSend) {
 
   BundleTraffic traffic(fabric);
   placer.set_residual(traffic.residual_mbps());
-  EXPECT_EQ(placer.place(spec).placement.gpu_of_rank, before.placement.gpu_of_rank) << "nobody sends yet";
+  EXPECT_EQ(placer.place(spec).placement.gpu_of_rank, before.placement.gpu_of_rank) << "no job sends yet";
   traffic.add(1, ring_of(4), over_two);
   const auto beside = placer.place_with_alternatives(spec);
   ASSERT_EQ(beside.outcome, Outcome::placed);
@@ -80,7 +80,7 @@ TEST(BesideTraffic, PredictionsAloneAreOfTheLinksThatAreUp) {
   EXPECT_GT(placer.place(spec).placement.predicted->communication_us, whole.placement.predicted->communication_us);
 }
 
-TEST(BesideTraffic, WhatIsLeftFollowsFromWhoIsThere) {
+TEST(BesideTraffic, ResidualCapacityFollowsFromThePlacedJobs) {
   const auto fabric = narrow();
   std::mt19937_64 random(3);
   BundleTraffic one(fabric), two(fabric);

@@ -1,4 +1,4 @@
-// BestFit with counts kept up to date against BestFit that counts everything anew: identical assignments.
+// BestFit with counts kept up to date against BestFit that counts everything from scratch: identical assignments.
 #include "scheduler/placement/fit/best_fit.h"
 
 #include <bit>
@@ -102,7 +102,7 @@ void compare(const testing_support::PlannedFabric& plan, Random& random, int ste
   }
 }
 
-TEST(BestFit, assigns_as_the_naive_one_on_irregular_fabrics) {
+TEST(BestFit, AssignsAsTheNaiveOneOnIrregularFabrics) {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -111,7 +111,7 @@ TEST(BestFit, assigns_as_the_naive_one_on_irregular_fabrics) {
   }
 }
 
-TEST(BestFit, assigns_as_the_naive_one_where_groups_have_hundreds_of_children) {
+TEST(BestFit, AssignsAsTheNaiveOneWhereGroupsHaveHundredsOfChildren) {
   using fabric::LevelKind;
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -123,7 +123,7 @@ TEST(BestFit, assigns_as_the_naive_one_where_groups_have_hundreds_of_children) {
   }
 }
 
-TEST(BestFit, uses_up_fragments_where_nearness_does_not_matter) {
+TEST(BestFit, UsesUpFragmentsWhereNearnessDoesNotMatter) {
   const auto hierarchy = std::make_shared<const Hierarchy>(std::vector<std::uint32_t>{4, 4, 4, 4},
                                                            std::vector<Hierarchy::PlainLevel>{{{0, 0, 0, 0}}});
   PlacementTree tree(hierarchy);

@@ -105,7 +105,7 @@ bool all_have_nvlink(const PlannedFabric& plan) {
   });
 }
 
-TEST(PlacementOnTinyFabrics, is_found_where_one_exists_at_the_nearest_level_and_never_means_never) {
+TEST(PlacementOnTinyFabrics, IsFoundWhereOneExistsAtTheNearestLevelAndNeverMeansNever) {
   int placed = 0;
   int not_now = 0;
   int never = 0;
@@ -153,7 +153,7 @@ TEST(PlacementOnTinyFabrics, is_found_where_one_exists_at_the_nearest_level_and_
       const bool reached = oracle.violation(*fabric, result.placement, {oracle.job_rule(level)}).empty();
       ASSERT_EQ(oracle.feasible(nearer), reached) << "at " << (level ? to_string(*level) : "island");
       if (!reached) continue;
-      // And stages that nobody asked to keep together as near as they go, the job being there.
+      // And stages without a level request are as near as possible, given where the job is.
       if (spec.parallelism.pipeline == 1 || spec.stage.preferred || spec.stage.required || spec.gpus_per_node) break;
       if (spec.job.required == LevelKind::nvlink_domain && !all_have_nvlink(plan)) break;
       for (const auto& stage_level : levels) {

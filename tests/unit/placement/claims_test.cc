@@ -99,7 +99,7 @@ bool known_level(const PlannedFabric& plan, const JobSpec& spec) {
          std::ranges::find(plan.levels, *spec.exclusive) != plan.levels.end();
 }
 
-TEST(Claims, jobs_with_spares_and_groups_of_their_own_are_placed_where_any_place_exists) {
+TEST(Claims, JobsWithSparesAndGroupsOfTheirOwnArePlacedWhereAnyPlaceExists) {
   int placed = 0, not_now = 0, never = 0, with_idle = 0;
   for (std::uint64_t seed = 1; seed <= 6000; ++seed) {
     Random random(seed);
@@ -139,7 +139,7 @@ TEST(Claims, jobs_with_spares_and_groups_of_their_own_are_placed_where_any_place
   EXPECT_GT(never, 500);
 }
 
-TEST(Claims, what_is_held_is_nobody_elses_and_comes_back) {
+TEST(Claims, WhatIsHeldIsExclusiveUntilReleased) {
   int exclusive = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -197,7 +197,7 @@ TEST(Claims, what_is_held_is_nobody_elses_and_comes_back) {
 
 // --- spread
 
-TEST(Spread, keeps_at_most_so_many_gpus_in_a_group) {
+TEST(Spread, KeepsAtMostTheMaximumOfGpusInAGroup) {
   int placed = 0, refused = 0;
   for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
     Random random(seed);

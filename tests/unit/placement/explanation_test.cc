@@ -29,7 +29,7 @@ std::optional<Outcome> with(const Explanation& why, std::string_view change) {
   return at == why.counterfactuals.end() ? std::nullopt : std::optional(at->outcome);
 }
 
-TEST(Explanation, of_a_job_that_must_wait_counts_what_is_there) {
+TEST(Explanation, OfAJobThatMustWaitCountsWhatIsThere) {
   // 16 nodes in racks of 4; 5 nodes whole, 3 with 3 GPUs free each, the others full.
   const auto fabric = regular_fabric(16, 8, {{LevelKind::rack, 4}}).build();
   Placer placer(fabric);
@@ -61,7 +61,7 @@ TEST(Explanation, of_a_job_that_must_wait_counts_what_is_there) {
   EXPECT_NE(why.message.find("6 groups of 8 GPUs"), std::string::npos) << why.message;
 }
 
-TEST(Explanation, never_means_not_even_on_an_empty_fabric) {
+TEST(Explanation, NeverMeansNotEvenOnAnEmptyFabric) {
   const auto fabric = regular_fabric(16, 8, {{LevelKind::rack, 4}}).build();
   Placer placer(fabric);
   Allocations allocations = no_allocations(fabric->topology());
@@ -85,7 +85,7 @@ TEST(Explanation, never_means_not_even_on_an_empty_fabric) {
   EXPECT_EQ(with(placer.place(in_rack).explanation, "job within one cluster instead of one rack"), Outcome::placed);
 }
 
-TEST(Explanation, names_the_level_of_the_stage_that_does_not_fit) {
+TEST(Explanation, NamesTheLevelOfTheStageThatDoesNotFit) {
   const auto fabric = regular_fabric(16, 8, {{LevelKind::rack, 4}}).build();
   Placer placer(fabric);
   Allocations allocations = no_allocations(fabric->topology());
@@ -107,7 +107,7 @@ TEST(Explanation, names_the_level_of_the_stage_that_does_not_fit) {
   EXPECT_EQ(with(stages.explanation, "pipeline 6 -> 4"), Outcome::placed);
 }
 
-TEST(Explanation, counts_every_host_that_is_out_once_with_its_reason) {
+TEST(Explanation, CountsEveryHostThatIsOutOnceWithItsReason) {
   PlannedFabric plan = regular_fabric(10, 8, {});
   plan.hosts[9].domain_of_gpu.clear();
   plan.hosts[8].domain_of_gpu.assign(8, -1);
@@ -146,7 +146,7 @@ TEST(Explanation, counts_every_host_that_is_out_once_with_its_reason) {
   EXPECT_EQ(placer.tree().total_free(), 7U * 8U);
 }
 
-TEST(Explanation, names_the_link_whose_return_would_help) {
+TEST(Explanation, NamesTheLinkWhoseReturnWouldHelp) {
   const auto fabric = regular_fabric(4, 8, {{LevelKind::rack, 2}}).build();
   Placer placer(fabric);
   Allocations allocations = no_allocations(fabric->topology());
@@ -171,7 +171,7 @@ TEST(Explanation, names_the_link_whose_return_would_help) {
   EXPECT_TRUE(placer.tree().allocation(fabric::HostId(3)).short_of_link) << "what was tried is undone";
 }
 
-TEST(Explanation, says_what_keeps_a_job_out_that_wants_more_than_its_ranks_need) {
+TEST(Explanation, SaysWhatPreventsAJobThatHoldsMoreThanItsRanks) {
   const auto fabric = regular_fabric(4, 8, {{LevelKind::rack, 2}}).build();
   Placer placer(fabric);
   Allocations allocations = no_allocations(fabric->topology());
@@ -185,13 +185,13 @@ TEST(Explanation, says_what_keeps_a_job_out_that_wants_more_than_its_ranks_need)
   EXPECT_EQ(excluded(alone.explanation, "groupInUse")->nodes, 4U);
   EXPECT_EQ(with(alone.explanation, "without exclusive rack"), Outcome::placed);
   EXPECT_EQ(alone.explanation.free_gpus, 30U);
-  EXPECT_NE(alone.explanation.message.find("each rack used by nobody else"), std::string::npos);
+  EXPECT_NE(alone.explanation.message.find("each rack used by no other job"), std::string::npos);
 
   spec.exclusive.reset();
   spec.spares_per_domain = 5;
-  const auto mending = placer.place(spec);
-  ASSERT_EQ(mending.outcome, Outcome::never);
-  EXPECT_EQ(with(mending.explanation, "sparesPerDomain 5 -> 4"), Outcome::placed);
+  const auto sparing = placer.place(spec);
+  ASSERT_EQ(sparing.outcome, Outcome::never);
+  EXPECT_EQ(with(sparing.explanation, "sparesPerDomain 5 -> 4"), Outcome::placed);
 
   spec = job({.tensor = 4, .data = 4});
   spec.spread = SpreadLimit{LevelKind::node, 4};
@@ -203,7 +203,7 @@ TEST(Explanation, says_what_keeps_a_job_out_that_wants_more_than_its_ranks_need)
   EXPECT_EQ(with(spread.explanation, "data 4 -> 3"), Outcome::placed);
 }
 
-TEST(Explanation, says_which_levels_there_are_when_one_is_not) {
+TEST(Explanation, SaysWhichLevelsThereAreWhenOneIsNot) {
   const auto fabric = regular_fabric(4, 8, {{LevelKind::leaf_group, 2}}).build();
   Placer placer(fabric);
   JobSpec spec = job({.tensor = 8, .data = 2});
@@ -215,7 +215,7 @@ TEST(Explanation, says_which_levels_there_are_when_one_is_not) {
   EXPECT_NE(result.explanation.message.find("leafGroup"), std::string::npos) << result.explanation.message;
 }
 
-TEST(Explanation, of_impossible_parallelism_is_an_answer_not_a_crash) {
+TEST(Explanation, OfImpossibleParallelismIsAnAnswerNotACrash) {
   const auto fabric = regular_fabric(4, 8, {}).build();
   Placer placer(fabric);
   for (const Parallelism& parallelism :

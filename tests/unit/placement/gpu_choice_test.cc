@@ -11,12 +11,12 @@ namespace {
 
 constexpr std::uint64_t kEight = 0xff;
 
-TEST(ChosenGpus, two_groups_of_four_fit_eight) {
+TEST(ChosenGpus, TwoGroupsOfFourFitEight) {
   EXPECT_EQ(choose_gpus(kEight, kEight, 4), 0x0fU);
   EXPECT_EQ(choose_gpus(kEight, 0xf0, 4), 0xf0U);
 }
 
-TEST(ChosenGpus, the_smallest_aligned_run_that_holds_them_is_used) {
+TEST(ChosenGpus, TheSmallestAlignedRunThatHoldsThemIsUsed) {
   EXPECT_EQ(choose_gpus(kEight, 0b11110011, 2), 0b00000011U);  // the pair, not half of the four
   EXPECT_EQ(choose_gpus(kEight, 0b11110100, 1), 0b00000100U);
   EXPECT_EQ(choose_gpus(kEight, 0b11110100, 2), 0b00110000U);
@@ -24,12 +24,12 @@ TEST(ChosenGpus, the_smallest_aligned_run_that_holds_them_is_used) {
   EXPECT_EQ(choose_gpus(kEight, 0b11110001, 3), 0b01110000U);
 }
 
-TEST(ChosenGpus, the_largest_runs_come_first_where_no_single_one_does) {
+TEST(ChosenGpus, TheLargestRunsComeFirstWhereNoSingleOneDoes) {
   EXPECT_EQ(choose_gpus(kEight, 0b01110111, 5), 0b00110111U);
   EXPECT_EQ(choose_gpus(kEight, 0b10101101, 3), 0b00001101U);
 }
 
-TEST(ChosenGpus, alignment_counts_within_the_island) {
+TEST(ChosenGpus, AlignmentCountsWithinTheIsland) {
   EXPECT_EQ(choose_gpus(0xf0, 0b11110000, 2), 0b00110000U);
   EXPECT_EQ(choose_gpus(0b01010101, 0b01010100, 2), 0b01010000U);  // positions 2 and 3
 }
@@ -50,7 +50,7 @@ unsigned shortest_run(std::uint64_t free, unsigned count) {
   return 0;
 }
 
-TEST(ChosenGpus, are_free_as_many_as_asked_and_in_the_shortest_run_that_holds_them) {
+TEST(ChosenGpus, AreFreeAsManyAsAskedAndInTheShortestRunThatHoldsThem) {
   std::mt19937_64 random(7);
   for (int i = 0; i < 200'000; ++i) {
     const auto size = static_cast<unsigned>(1 + random() % 64);

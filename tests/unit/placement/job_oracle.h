@@ -66,7 +66,7 @@ class JobOracle {
     unsigned free;
     unsigned taken = 0;
   };
-  // Spares and spread as far as ranks are placed; once broken by one rank, no other mends it.
+  // Spares and spread as far as ranks are placed; once broken by one rank, no other rank repairs it.
   [[nodiscard]] bool keeps_room(const std::vector<Spot>& spots, const Spot& last) const;
   [[nodiscard]] bool assign(std::uint64_t rank, const std::vector<Rule>& rules, std::vector<Spot>& spots,
                             std::vector<std::map<std::uint64_t, int>>& part_of_class,

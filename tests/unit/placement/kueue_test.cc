@@ -148,12 +148,12 @@ class KueueCase {
       const auto at = std::ranges::find(levels_, pod_set["topology"]["level"].get<std::string>()) - levels_.begin();
       request.max_level = static_cast<unsigned>(levels_.size() - 1 - static_cast<std::size_t>(at));
     }
-    // Without a wish for nearness Kueue fills up what is nearly full.
-    const bool wishes = mode == "required" || mode == "preferred";
-    request.fill = wishes ? Fill::best_fit : Fill::fragments;
+    // Without a level request Kueue fills up what is nearly full.
+    const bool has_level = mode == "required" || mode == "preferred";
+    request.fill = has_level ? Fill::best_fit : Fill::fragments;
     const FitIndex& index = tree.fit_index({});
     BestFit best_fit(*hierarchy);
-    const auto fit = best_fit.find(index, request, wishes ? 0 : hierarchy->top());
+    const auto fit = best_fit.find(index, request, has_level ? 0 : hierarchy->top());
 
     const auto& want = pod_set.at("want");
     if (want.contains("assignment") == false || want.at("assignment").is_null()) {
@@ -214,7 +214,7 @@ class KueueCase {
   std::vector<Domain> domains_;
 };
 
-TEST(KueueBestFit, its_own_cases_get_the_same_level_as_many_domains_and_the_same_refusals) {
+TEST(KueueBestFit, ItsOwnCasesGetTheSameLevelAsManyDomainsAndTheSameRefusals) {
   const std::filesystem::path path = std::filesystem::path(RAILWEAVE_SHARED_DATA) / "placement" / "kueue-bestfit.json";
   std::ifstream file(path);
   if (!file) GTEST_SKIP() << "not there: " << path;

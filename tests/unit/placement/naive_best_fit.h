@@ -1,5 +1,5 @@
-// BestFit as it reads in the description: everything counted anew for every decision, everything sorted. The oracle for
-// FitIndex and BestFit; only the shape of the Hierarchy is shared.
+// BestFit as it reads in the description: everything counted again for every decision, everything sorted. The oracle
+// for FitIndex and BestFit; only the shape of the Hierarchy is shared.
 #pragma once
 
 #include <algorithm>

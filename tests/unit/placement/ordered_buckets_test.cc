@@ -8,7 +8,7 @@
 namespace railweave::scheduler {
 namespace {
 
-TEST(OrderedBuckets, answer_as_a_sorted_set_does) {
+TEST(OrderedBuckets, AnswerAsASortedSetDoes) {
   for (const std::uint64_t seed : {1, 2, 3, 4}) {
     std::mt19937_64 random(seed);
     const auto items = static_cast<std::uint32_t>(1 + random() % 9000);

@@ -52,7 +52,7 @@ JobSpec random_job(Random& random) {
   return spec;
 }
 
-TEST(PlacementTree, no_gpu_is_lost_or_invented_at_any_level_in_a_hundred_thousand_operations) {
+TEST(PlacementTree, NoGpuIsLostOrInventedAtAnyLevelInAHundredThousandOperations) {
   int operations = 0;
   int placed = 0;
   for (std::uint64_t seed = 1; operations < 110'000; ++seed) {
@@ -119,7 +119,7 @@ void expect_same(PlacementTree& a, PlacementTree& b, Random& random, const std::
   }
 }
 
-TEST(PlacementTree, sync_to_any_snapshot_equals_a_new_tree) {
+TEST(PlacementTree, SyncToAnySnapshotEqualsANewTree) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     Random random(seed);
     // More hosts than one chunk of a snapshot holds.
@@ -150,7 +150,7 @@ TEST(PlacementTree, sync_to_any_snapshot_equals_a_new_tree) {
   }
 }
 
-TEST(PlacementTransaction, rollback_restores_the_tree_exactly) {
+TEST(PlacementTransaction, RollbackRestoresTheTreeExactly) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     Random random(seed);
     const auto fabric = testing_support::random_fabric(random, 50, 8).build();
@@ -189,7 +189,7 @@ TEST(PlacementTransaction, rollback_restores_the_tree_exactly) {
   }
 }
 
-TEST(PlacementTransaction, takes_all_or_nothing) {
+TEST(PlacementTransaction, TakesAllOrNothing) {
   const auto fabric = testing_support::regular_fabric(4, 4, {}).build();
   PlacementTree tree(fabric->hierarchy_ptr());
   PlacementTransaction transaction(tree, fabric->topology());
@@ -209,7 +209,7 @@ TEST(PlacementTransaction, takes_all_or_nothing) {
   EXPECT_EQ(tree.total_free(), 16U);
 }
 
-TEST(Allocations, are_taken_and_given_back_all_or_nothing) {
+TEST(Allocations, AreTakenAndReleasedAllOrNothing) {
   const auto fabric = testing_support::regular_fabric(3, 4, {}).build();
   const auto& topology = fabric->topology();
   using fabric::GpuId;
@@ -229,7 +229,7 @@ TEST(Allocations, are_taken_and_given_back_all_or_nothing) {
   for (std::size_t host = 0; host < 3; ++host) EXPECT_EQ(allocations[host], empty[host]);
 }
 
-TEST(Placer, answers_from_the_state_alone_whatever_came_before) {
+TEST(Placer, AnswersFromTheStateAloneWhateverCameBefore) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Random random(seed);
     const auto fabric = testing_support::random_fabric(random, 60, 8).build();

@@ -37,7 +37,7 @@ std::vector<std::string> nodes_of(const PlacementFabric& fabric, const Placement
   return names;
 }
 
-TEST(Placement, keeps_every_rule_on_irregular_fabrics) {
+TEST(Placement, KeepsEveryRuleOnIrregularFabrics) {
   int placed = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     Random random(seed);
@@ -79,7 +79,7 @@ TEST(Placement, keeps_every_rule_on_irregular_fabrics) {
   EXPECT_GT(placed, 800);
 }
 
-TEST(Placement, small_jobs_go_to_nodes_that_are_broken_already) {
+TEST(Placement, SmallJobsGoToNodesThatAreBrokenAlready) {
   const auto fabric = regular_fabric(4, 8, {}).build();
   Placer placer(fabric);
   Allocations allocations = no_allocations(fabric->topology());
@@ -92,7 +92,7 @@ TEST(Placement, small_jobs_go_to_nodes_that_are_broken_already) {
   EXPECT_EQ(nodes_of(*fabric, placer.place(job({.tensor = 8})).placement), std::vector<std::string>{"node-0"});
 }
 
-TEST(Placement, two_tensor_groups_of_four_share_a_node_as_halves) {
+TEST(Placement, TwoTensorGroupsOfFourShareANodeAsHalves) {
   const auto fabric = regular_fabric(2, 8, {}).build();
   Placer placer(fabric);
   const auto result = placer.place(job({.tensor = 4, .data = 2}));
@@ -103,7 +103,7 @@ TEST(Placement, two_tensor_groups_of_four_share_a_node_as_halves) {
   }
 }
 
-TEST(Placement, uses_as_few_racks_as_hold_the_job) {
+TEST(Placement, UsesAsFewRacksAsHoldTheJob) {
   // Racks of 4 nodes with 4, 1, 3 and 2 nodes free.
   const auto fabric = regular_fabric(16, 8, {{LevelKind::rack, 4}}).build();
   Placer placer(fabric);
@@ -122,7 +122,7 @@ TEST(Placement, uses_as_few_racks_as_hold_the_job) {
   EXPECT_EQ(six.placement.nodes_used, 6U);
 }
 
-TEST(Placement, pipeline_stages_stay_in_one_rack_each_where_they_fit) {
+TEST(Placement, PipelineStagesStayInOneRackEachWhereTheyFit) {
   // Racks with 4, 3, 3 and 2 nodes free: two stages of three nodes fit no single rack, but a rack each.
   const auto fabric = regular_fabric(16, 8, {{LevelKind::rack, 4}}).build();
   Placer placer(fabric);
@@ -151,7 +151,7 @@ PlannedFabric nvl72(std::size_t racks) {
   return plan;
 }
 
-TEST(PlacementInNvl72, tensor_groups_straddle_nodes_but_never_domains) {
+TEST(PlacementInNvl72, TensorGroupsStraddleNodesButNeverDomains) {
   const auto fabric = nvl72(3).build();
   Placer placer(fabric);
   const auto result = placer.place(job({.tensor = 8, .data = 18}));
@@ -169,7 +169,7 @@ TEST(PlacementInNvl72, tensor_groups_straddle_nodes_but_never_domains) {
   EXPECT_EQ(placer.place(job({.tensor = 73})).outcome, Outcome::never);
 }
 
-TEST(PlacementInNvl72, tensor_groups_of_a_node_stay_on_one_node_where_they_can) {
+TEST(PlacementInNvl72, TensorGroupsOfANodeStayOnOneNodeWhereTheyCan) {
   const auto fabric = nvl72(2).build();
   Placer placer(fabric);
   Allocations allocations = no_allocations(fabric->topology());
@@ -185,7 +185,7 @@ TEST(PlacementInNvl72, tensor_groups_of_a_node_stay_on_one_node_where_they_can) 
   EXPECT_EQ(other.placement.nodes_used, 10U);
 }
 
-TEST(PlacementInNvl72, exactly_so_many_gpus_of_each_node) {
+TEST(PlacementInNvl72, ExactNumberOfGpusOnEachNode) {
   const auto fabric = nvl72(2).build();
   Placer placer(fabric);
   JobSpec spec = job({.tensor = 8, .data = 4});
@@ -208,7 +208,7 @@ PlannedFabric railed(std::size_t hosts, bool affinity_known) {
   return plan;
 }
 
-TEST(DataRings, follow_the_adapters_that_gpus_really_use) {
+TEST(DataRings, FollowTheAdaptersThatGpusReallyUse) {
   const auto fabric = railed(4, true).build();
   Placer placer(fabric);
   const Parallelism parallelism{.tensor = 8, .data = 4};
@@ -228,7 +228,7 @@ TEST(DataRings, follow_the_adapters_that_gpus_really_use) {
   EXPECT_EQ(locals_of_first_rail, (std::set<unsigned>{0, 5})) << "the GPU differs, the rail does not";
 }
 
-TEST(DataRings, are_not_claimed_to_be_on_rails_when_a_host_lacks_one) {
+TEST(DataRings, AreNotClaimedToBeOnRailsWhenAHostLacksOne) {
   PlannedFabric plan = railed(2, true);
   plan.hosts[1].rail_of_nic[6] = 5;  // adapters 5 and 6 on one rail, none on rail 6
   const auto fabric = plan.build();
@@ -239,7 +239,7 @@ TEST(DataRings, are_not_claimed_to_be_on_rails_when_a_host_lacks_one) {
   EXPECT_TRUE(placer.place(job({.tensor = 8})).placement.data_rings_on_rails) << "one node: nothing crosses";
 }
 
-TEST(DataRings, of_halves_of_nodes_cross_on_a_rail_that_every_node_has_a_member_on) {
+TEST(DataRings, OfHalvesOfNodesCrossOnARailThatEveryNodeHasAMemberOn) {
   const auto fabric = railed(4, true).build();
   Placer placer(fabric);
   EXPECT_TRUE(placer.place(job({.tensor = 4, .data = 8})).placement.data_rings_on_rails) << "both halves of each node";
@@ -255,13 +255,13 @@ TEST(DataRings, of_halves_of_nodes_cross_on_a_rail_that_every_node_has_a_member_
   EXPECT_FALSE(crossed.placement.data_rings_on_rails);
 }
 
-TEST(DataRings, without_rails_are_not_on_rails) {
+TEST(DataRings, WithoutRailsAreNotOnRails) {
   const auto fabric = regular_fabric(4, 8, {}).build();
   Placer placer(fabric);
   EXPECT_FALSE(placer.place(job({.tensor = 8, .data = 2})).placement.data_rings_on_rails);
 }
 
-TEST(RankMap, deals_adapters_evenly_and_says_so_where_no_affinity_is_known) {
+TEST(RankMap, DealsAdaptersEvenlyAndSaysSoWhereNoAffinityIsKnown) {
   PlannedFabric plan = railed(2, false);
   plan.hosts[1].rail_of_nic = {3, 1, 2, 0};  // four adapters for eight GPUs
   const auto fabric = plan.build();
@@ -281,7 +281,7 @@ TEST(RankMap, deals_adapters_evenly_and_says_so_where_no_affinity_is_known) {
   EXPECT_TRUE(std::ranges::all_of(uses, [](const auto& use) { return use.second <= 2; }));
 }
 
-TEST(RankMap, has_the_coordinates_of_every_rank) {
+TEST(RankMap, HasTheCoordinatesOfEveryRank) {
   const auto fabric = regular_fabric(16, 8, {}).build();
   Placer placer(fabric);
   const Parallelism parallelism{.tensor = 4, .context = 2, .expert = 2, .data = 2, .pipeline = 2};
@@ -296,7 +296,7 @@ TEST(RankMap, has_the_coordinates_of_every_rank) {
   }
 }
 
-TEST(Placement, expert_groups_asked_nearer_than_context_groups_are) {
+TEST(Placement, ExpertGroupsAskedNearerThanContextGroupsAre) {
   // Nodes of 4 GPUs: TP 2 and EP 2 fill a node, CP 2 spans two.
   const auto fabric = regular_fabric(8, 4, {{LevelKind::rack, 2}}).build();
   Placer placer(fabric);
@@ -314,7 +314,7 @@ TEST(Placement, expert_groups_asked_nearer_than_context_groups_are) {
   }
 }
 
-TEST(Placement, on_a_generated_rail_optimized_fabric_uses_every_rail) {
+TEST(Placement, OnAGeneratedRailOptimizedFabricUsesEveryRail) {
   auto generated = fabric::generate("rail-optimized", {{"hosts", "128"}});
   ASSERT_TRUE(generated) << generated.error().text();
   const auto topology = std::make_shared<const fabric::Topology>(std::move(*generated));
@@ -327,7 +327,7 @@ TEST(Placement, on_a_generated_rail_optimized_fabric_uses_every_rail) {
   EXPECT_FALSE(result.placement.nics_assumed);
 }
 
-TEST(Placer, a_fabric_without_gpus_never_fits_anything) {
+TEST(Placer, AFabricWithoutGpusNeverFitsAnything) {
   PlannedFabric plan = regular_fabric(3, 0, {{LevelKind::rack, 2}});
   const auto fabric = plan.build();
   Placer placer(fabric);

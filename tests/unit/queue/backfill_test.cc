@@ -1,4 +1,4 @@
-// Backfill delays nobody it promised not to: against replays without backfill that count GPUs on their own.
+// Backfill delays no job that it must not delay: against replays without backfill that count GPUs on their own.
 #include <algorithm>
 #include <map>
 
@@ -135,8 +135,8 @@ std::map<QueueJobId, std::int64_t> first_come_first_served(const std::vector<Sim
   return starts;
 }
 
-// Where any GPUs will do, nobody starts later than without backfill: earlier jobs start no later, so they end no later.
-TEST(ConservativeBackfill, DelaysNobodyOnGpusWithoutShape) {
+// Where any GPUs will do, no job starts later than without backfill: earlier jobs start no later, so they end no later.
+TEST(ConservativeBackfill, DelaysNoJobOnGpusWithoutShape) {
   std::uint64_t sooner = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     Random random(seed);

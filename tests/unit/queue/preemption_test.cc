@@ -85,7 +85,7 @@ Price price_of(const Case& made, std::uint32_t set) {
   return price;
 }
 
-TEST(Preemption, EvictsNobodyWhoCouldStayAndNobodyOfHigherPriorityThanNeeded) {
+TEST(Preemption, EvictsNoJobThatCouldStayAndNoneOfHigherPriorityThanNeeded) {
   std::uint64_t planned = 0;
   std::uint64_t optimal = 0;
   double lost = 0;
@@ -138,8 +138,8 @@ QueuePolicy two_classes() {
   return policy;
 }
 
-// A job that no eviction helps evicts nobody.
-TEST(Preemption, EvictsNobodyForAJobThatStillDoesNotFit) {
+// A job that no eviction helps causes none.
+TEST(Preemption, EvictsNoJobForOneThatStillDoesNotFit) {
   auto low = simulated_job(1, 1, 10, 0, 1000);
   low.spec.priority = "low";
   auto guard = simulated_job(2, 4, 1, 0, 1000);  // normal: stays

@@ -80,7 +80,7 @@ TEST(Quotas, HoldAtEveryStep) {
         }
         gpus[claimant.tenant] += holds;
         if (holds > rank_count(claimant.parallelism) && claimant.tenant != "e") for_idle_holders += of.size();
-        // After every start: nobody above its limit, no cohort above what it owns.
+        // After every start: no tenant above its limit, no cohort above what it owns.
         std::uint64_t cohort = 0;
         std::uint64_t owned = 0;
         for (const auto& quota : policy.tenants) {
@@ -105,7 +105,7 @@ TEST(Quotas, HoldAtEveryStep) {
 }
 
 // What was lent comes back the moment its owner asks.
-TEST(Quotas, AreReclaimedFromWhoBorrowed) {
+TEST(Quotas, AreReclaimedFromBorrowers) {
   QueuePolicy policy;
   policy.classes = {{"normal", 0, false, true}};
   policy.least_run_us = 0;
@@ -132,7 +132,7 @@ TEST(Quotas, AreReclaimedFromWhoBorrowed) {
   EXPECT_EQ(waits->reason.code, WaitCode::cohort_quota);
 }
 
-TEST(FairShare, GivesTurnsByWeightAndUsage) {
+TEST(FairShare, OrdersTenantsByWeightAndUsage) {
   QueuePolicy policy;
   policy.tenants = {{"a", {}, "", {}, 1}, {"b", {}, "", {}, 3}};
   std::vector<SimulatedJob> jobs;
@@ -148,7 +148,7 @@ TEST(FairShare, GivesTurnsByWeightAndUsage) {
   }
 }
 
-TEST(FairShare, DoesNotCareHowOftenItIsCharged) {
+TEST(FairShare, DoesNotDependOnHowOftenItIsCharged) {
   FairShare once(100 * kSecond);
   FairShare often(100 * kSecond);
   once.charge("t", 8, 0, 300 * kSecond);
@@ -158,7 +158,7 @@ TEST(FairShare, DoesNotCareHowOftenItIsCharged) {
   FairShare forever(100 * kSecond);
   forever.charge("t", 8, 0, 100'000 * kSecond);
   EXPECT_NEAR(forever.average_gpus("t", 100'000 * kSecond), 8, 1e-9);
-  EXPECT_EQ(once.usage_gpu_s("nobody", 0), 0);
+  EXPECT_EQ(once.usage_gpu_s("unknown", 0), 0);
 }
 
 TEST(QueuePolicyCheck, NamesWhatIsWrong) {

@@ -28,7 +28,7 @@ void hold(Placer& placer, std::span<const GpuId> gpus) {
   tree.commit();
 }
 
-// The fewest moves: in every domain the blocks that can be mended with the spares there, each other one moved whole.
+// The fewest moves: in every domain the blocks that can be repaired with the spares there, each other one moved whole.
 std::uint64_t fewest_moves(const fabric::Topology& topology, const std::vector<GpuId>& gpu_of_rank, std::size_t tensor,
                            const std::set<GpuId>& lost, const std::map<std::size_t, std::size_t>& spares) {
   std::map<std::size_t, std::vector<std::size_t>> lost_by_block;  // by host, which here is the domain
@@ -40,11 +40,11 @@ std::uint64_t fewest_moves(const fabric::Topology& topology, const std::vector<G
   std::uint64_t moves = 0;
   for (const auto& [host, blocks] : lost_by_block) {
     std::uint64_t least = UINT64_MAX;
-    for (std::uint32_t mended = 0; mended < 1U << blocks.size(); ++mended) {
+    for (std::uint32_t repaired = 0; repaired < 1U << blocks.size(); ++repaired) {
       std::size_t used = 0;
       std::uint64_t cost = 0;
       for (std::size_t i = 0; i < blocks.size(); ++i) {
-        const bool in_place = (mended >> i & 1U) != 0;
+        const bool in_place = (repaired >> i & 1U) != 0;
         used += in_place ? blocks[i] : 0;
         cost += in_place ? blocks[i] : tensor;
       }
@@ -153,7 +153,7 @@ TEST(Repair, UsesTheJobsOwnSparesFirstAndLeavesItAloneInItsGroups) {
     ASSERT_EQ(ranks.size(), placement->gpu_of_rank.size());
     ASSERT_EQ(idle.size(), repair->idle_gpus.size());
     for (const GpuId gpu : ranks) ASSERT_FALSE(lost.contains(gpu) || idle.contains(gpu) || others.contains(gpu));
-    for (const GpuId gpu : idle) ASSERT_FALSE(others.contains(gpu)) << "a repair takes from nobody";
+    for (const GpuId gpu : idle) ASSERT_FALSE(others.contains(gpu)) << "a repair takes no GPU of another job";
     for (std::size_t rank = 0; rank < placement->gpu_of_rank.size(); ++rank) {
       ASSERT_EQ(topology.nvlink_domain(repair->gpu_of_rank[rank]),
                 topology.nvlink_domain(repair->gpu_of_rank[rank / tensor * tensor]));
@@ -239,7 +239,7 @@ TEST(Repair, KeepsWhatTheJobRequires) {
   EXPECT_EQ(far->moves.size(), 8U);
 }
 
-TEST(Repair, KnowsWhatALostAdapterMeans) {
+TEST(Repair, CountsGpusWithoutAnyAdapterAsLost) {
   PlannedFabric plan = regular_fabric(2, 4, {{fabric::LevelKind::cluster, 2}});
   for (auto& host : plan.hosts) {
     host.rail_of_nic = {0, 1};
@@ -255,7 +255,7 @@ TEST(Repair, KnowsWhatALostAdapterMeans) {
   EXPECT_EQ(lost_gpus(*fabric, {.hosts = {fabric::HostId(1)}}).size(), 4U);
 }
 
-TEST(Defragment, FreesWhatItSays) {
+TEST(Defragment, FreesTheDomainsThatItNames) {
   std::uint64_t freed = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     Random random(seed);
@@ -312,7 +312,7 @@ TEST(Defragment, FreesWhatItSays) {
   EXPECT_GT(freed, 300U);
 }
 
-TEST(Stranded, AreThoseThatNobodyWhoWaitsCanUse) {
+TEST(Stranded, AreThoseThatNoWaitingJobCanUse) {
   const auto fabric = small_fabric(4, 4, 2);
   Placer placer(fabric);
   const auto& topology = fabric->topology();

@@ -73,7 +73,7 @@ TEST(SitesRepair, StaysUnlessTheJobMaySpanThem) {
   }
 }
 
-TEST(SitesRepair, PlacedAnewIsInTheSameSite) {
+TEST(SitesRepair, AJobThatMovesWholeStaysInItsSite) {
   Placer placer(two_sites("4"));
   JobSpec spec;
   spec.parallelism = {.tensor = 4, .data = 2};

@@ -93,7 +93,7 @@ TEST(Windows, AreKeptFreeOfOthersJobs) {
   }
 }
 
-TEST(Reservations, AreMadeWhereNobodyIsExpectedToBe) {
+TEST(Reservations, AreMadeWhereNoJobIsExpectedToRun) {
   const auto fabric = small_fabric(6, 4, 3);
   SimulatedCluster cluster(fabric, {}, {simulated_job(1, 4, 2, 0, 100), simulated_job(2, 4, 2, 0, 1000)});
   cluster.run(0);
@@ -124,7 +124,7 @@ TEST(Reservations, AreMadeWhereNobodyIsExpectedToBe) {
   EXPECT_EQ(plan().error().code, "queue.invalidReservation");
 }
 
-TEST(Reasons, SayWhatAJobWaitsFor) {
+TEST(Reasons, NameWhatAJobWaitsFor) {
   QueuePolicy policy;
   policy.classes = {{"high", 5, false, false}};
   policy.tenants = {{"small", 2, "", {}, 1}};
@@ -150,7 +150,7 @@ TEST(Reasons, SayWhatAJobWaitsFor) {
   EXPECT_EQ(reason_of(result, 5)->code, WaitCode::behind);
 }
 
-TEST(Reasons, AJobThatNeverFitsHoldsNobodyUp) {
+TEST(Reasons, AJobThatNeverFitsDelaysNoOther) {
   for (const Backfill backfill : {Backfill::none, Backfill::easy, Backfill::conservative}) {
     QueuePolicy policy;
     policy.backfill = backfill;
@@ -167,7 +167,7 @@ TEST(Reasons, AJobThatNeverFitsHoldsNobodyUp) {
 
 TEST(Reasons, JobsAndTimesReadAsElsewhere) {
   EXPECT_EQ(text({.code = WaitCode::not_before, .at_us = 1'795'251'600'000'000}),
-            "starts not before 2026-11-21T09:00:00Z");
+            "starts no earlier than 2026-11-21T09:00:00Z");
   EXPECT_EQ(job_text(123), "job-000123");
 }
 
