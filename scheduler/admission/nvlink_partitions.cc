@@ -3,29 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "fabric/base/text/json_string.h"
+
 namespace railweave::scheduler {
-namespace {
-
-// Names come from files and may hold anything: as JSON has it.
-void append_quoted(std::string& out, std::string_view text) {
-  static constexpr char digits[] = "0123456789abcdef";
-  out += '"';
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += "\\u00";
-      out += digits[static_cast<unsigned char>(c) >> 4U];
-      out += digits[static_cast<unsigned char>(c) & 15U];
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
-}
-
-}  // namespace
 
 Result<std::vector<NvlinkPartition>> NvlinkPartitions::assign(const fabric::Topology& topology,
                                                               const Contract& contract, const std::string& job,
@@ -99,13 +79,13 @@ std::string imex_nodes(const fabric::Topology& topology, const NvlinkPartition& 
 
 std::string partition_request(const fabric::Topology& topology, const NvlinkPartition& partition) {
   std::string text = "{\"name\":";
-  append_quoted(text, partition.owner + "/" + partition.job);
+  append_json_string(text, partition.owner + "/" + partition.job);
   text += ",\"partitionId\":" + std::to_string(partition.number) + ",\"domainUuid\":";
-  append_quoted(text, topology.cluster_uuid(partition.domain));
+  append_json_string(text, topology.cluster_uuid(partition.domain));
   text += ",\"gpuLocations\":[";
   for (std::size_t i = 0; i < partition.gpus.size(); ++i) {
     text += i == 0 ? "{\"host\":" : ",{\"host\":";
-    append_quoted(text, topology.name(topology.host(partition.gpus[i])));
+    append_json_string(text, topology.name(topology.host(partition.gpus[i])));
     text += ",\"gpu\":" + std::to_string(topology.local_index(partition.gpus[i])) + "}";
   }
   return text + "]}\n";
