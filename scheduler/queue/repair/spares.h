@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "scheduler/placement/fit/fit_index.h"
 #include "scheduler/placement/placer.h"
 #include "scheduler/queue/repair/damaged_job.h"
 
