@@ -19,12 +19,7 @@ enum class FabricKind : std::uint8_t {
 // Built once per kind and size, then shared.
 PlacementFabricPtr bench_fabric(FabricKind kind, std::uint64_t gpus);
 
-<<<<<<< HEAD
-// A job of a number of GPUs, shaped as in production: tensor groups of at most 8, four pipeline stages from 512 GPUs
-// on.
-=======
 // A typical job of a number of GPUs: tensor groups of at most 8, four pipeline stages from 512 GPUs on.
->>>>>>> 7abac30 (scheduler and its tests: the field's words in headers, messages and test names; guarantees try a tenth of the matrices under sanitizers)
 JobSpec bench_job(std::uint64_t gpus);
 
 // Sizes from 1 to 8,192 GPUs, at most a sixteenth of the fabric; those under 8 break nodes.

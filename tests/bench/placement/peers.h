@@ -1,10 +1,6 @@
 // How others place, on the same fabric: first-fit in order of hosts, and BestFit that counts every node for every
 // decision, as Kueue's topology-aware scheduling does. Jobs of whole tensor groups (at most a host's GPUs), no other
-<<<<<<< HEAD
-// requirements.
-=======
 // preferences.
->>>>>>> 7abac30 (scheduler and its tests: the field's words in headers, messages and test names; guarantees try a tenth of the matrices under sanitizers)
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "scheduler/job/printable.h"
+#include "fabric/base/text/utf8.h"
 
 namespace railweave::scheduler {
 namespace {
@@ -154,16 +154,6 @@ TEST(JobSpec, TooManySelectorsAreRefused) {
   for (int i = 0; i < 33; ++i) spec.node_selector["label-" + std::to_string(i)] = "x";
   ASSERT_FALSE(check_job_spec(spec));
   EXPECT_EQ(check_job_spec(spec).error().location, "/nodeSelector");
-}
-
-TEST(PrintableText, IsWellFormedUtf8ThatShowsWhatItSays) {
-  for (const auto* good : {"", "a", "gpu-017", "Köln", "日本", "\xf0\x9f\x9a\x82", "two words"}) {
-    EXPECT_TRUE(is_printable_utf8(good)) << good;
-  }
-  for (const auto* bad : {"\n", "\x7f", "\xc2\x85", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
-                          "\xc3", "\xe2\x80\xa8", "\xef\xbb\xbf", "\xef\xbf\xbf", "\x80", "\xf8\x88\x80\x80\x80"}) {
-    EXPECT_FALSE(is_printable_utf8(bad));
-  }
 }
 
 }  // namespace
