@@ -64,7 +64,7 @@ constexpr std::array kFitted{&CollectiveConstants::nvls_efficiency,    &Collecti
                              &CollectiveConstants::ll_efficiency,      &CollectiveConstants::fill_us,
                              &CollectiveConstants::fill_half_bytes};
 
-// Keeps constants that rows say little of near where they started.
+// Keeps constants that the rows hardly depend on near their start.
 constexpr double kPull = 0.02;
 double pull(const CollectiveConstants& c, const CollectiveConstants& start) {
   double sum = 0;
@@ -92,7 +92,7 @@ bool sensible(const CollectiveConstants& c) {
 
 CollectiveConstants fit_constants(std::span<const MeasuredTime> rows, const CollectiveConstants& start) {
   CollectiveConstants best = start;
-  double least = log_error(rows, best);  // and what pulls back to the start
+  double least = log_error(rows, best);  // including the pull towards the start
   // Along one constant, then along two at once: their valleys are oblique.
   constexpr int kHalvings = 8;
   for (int halving = 1; halving <= kHalvings; ++halving) {

@@ -8,7 +8,7 @@ namespace railweave::scheduler {
 namespace {
 
 // As fit_constants() gives on the named tables (out-of-place all-reduce times of nccl-tests), rounded; what a table
-// says nothing of stays at the defaults of CollectiveConstants. bench_collective fits again and prints how far off
+// does not determine stays at the defaults of CollectiveConstants. bench_collective fits again and prints how far off
 // these are.
 constexpr CollectiveConstants kAmpere{.network_efficiency = 0.951, .latency_scale = 0.954, .fill_us = 106};
 constexpr CollectiveConstants kHopper{.nvls_efficiency = 0.650,

@@ -112,14 +112,14 @@ std::vector<RankFlow> job_flows(const FabricBundles& bundles, std::span<const fa
 Result<double> routed_transfer_us(const PathModel& paths, std::span<const fabric::GpuId> gpu_of_rank,
                                   std::span<const RankFlow> flows, const GpuGeneration& generation,
                                   const BackgroundFlows* background) {
-  // Efficiencies as more bytes: they differ by where a flow goes.
+  // Efficiencies are counted as additional bytes: they depend on the kind of link that a flow uses.
   PhasePlan plan{.phases = {{.flows = {flows.begin(), flows.end()}}},
                  .ranks = static_cast<std::uint32_t>(gpu_of_rank.size())};
   std::vector<std::uint32_t> links;
   for (RankFlow& flow : plan.phases.front().flows) {
     PathShape shape;
     links.clear();
-    if (!paths.append(gpu_of_rank[flow.from], gpu_of_rank[flow.to], links, shape)) continue;  // said below
+    if (!paths.append(gpu_of_rank[flow.from], gpu_of_rank[flow.to], links, shape)) continue;  // reported below
     flow.bytes /= shape.network ? generation.constants.network_efficiency : generation.constants.ring_efficiency;
   }
   const auto time = collective_time(plan, paths, gpu_of_rank, {.background = background, .latency_off = true});

@@ -32,7 +32,7 @@ void LinkSenders::add(std::uint64_t job, const LinkTraffic& traffic, double peri
   for (std::size_t i = 0; i < sums.size();) {
     Sender sender{.job = job};
     const std::uint32_t link = sums[i].link;
-    // Groups take turns: as many flows at once as the one with most.
+    // Groups send one after the other, so the number of flows is that of the largest group.
     for (; i < sums.size() && sums[i].link == link; ++i) {
       sender.kbps += sums[i].kbps;
       sender.flows = std::max(sender.flows, sums[i].flows);
@@ -67,7 +67,7 @@ double LinkSenders::others_mbps(std::uint32_t link, std::uint64_t own) const {
 
 double LinkSenders::residual_mbps(std::uint32_t link, double capacity_mbps, std::uint32_t flows,
                                   std::uint64_t own) const {
-  // Those with the least caps reach them first; the others share what is then left.
+  // Senders with the smallest caps reach them first; the others share the residual.
   struct Share {
     double cap_mbps = 0;  // of a flow
     const Sender* sender = nullptr;

@@ -16,7 +16,7 @@ namespace {
 using fabric::FlowRates;
 using fabric::GpuId;
 
-// Links that a phase crosses, numbered densely, so that a small phase does not pay for a large fabric.
+// The links that a phase crosses, numbered densely, so that the cost depends on the phase and not on the fabric.
 class LocalLinks {
  public:
   explicit LocalLinks(std::size_t links) : local_(links, kNone) {}
@@ -107,13 +107,13 @@ class PhaseClock {
     return paths_.append_end(gpus_[outward ? flow.from : flow.to], outward, inside, links_);
   }
 
-  // Flows of one path are alike only when they carry as much.
+  // Flows of one path are merged only if they carry the same bytes.
   static std::uint32_t kind_of(double bytes) {
     const auto bits = std::bit_cast<std::uint64_t>(bytes);
     return static_cast<std::uint32_t>(bits ^ (bits >> 32U));
   }
 
-  // Links that only the background crosses matter too: they may hold it back elsewhere.
+  // Links that only the background crosses matter too: the background may be limited by them.
   void add_background(fabric::MergedFlows& merged, std::vector<double>& cap) {
     if (options_.background == nullptr) return;
     const BackgroundFlows& others = *options_.background;

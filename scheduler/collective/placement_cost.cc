@@ -70,7 +70,8 @@ double PlacementCostModel::wan_us(const Spot& from, const Spot& to) const {
   return from.site == to.site ? 0 : bundles_.site_route(from.site, to.site).latency_us;
 }
 
-// passes 2: all-reduce; 1: reduce-scatter or all-gather. Returns the domains it spans; so does the next.
+// passes 2: all-reduce; 1: reduce-scatter or all-gather. Returns the number of domains that the group spans, as the
+// other add functions do.
 std::uint32_t PlacementCostModel::add_ring(Members members, double bytes, double passes, bool in_network) {
   const CollectiveConstants& c = generation_.constants;
   const auto inside = [&](double m) {
@@ -101,7 +102,7 @@ std::uint32_t PlacementCostModel::add_ring(Members members, double bytes, double
     }
     far_us_ = std::max(far_us_, passes * round_us);
   }
-  // Where switches of the network reduce, what a ring carries round twice passes each adapter once.
+  // Where switches of the network reduce, bytes that travel twice around a ring pass each adapter once.
   const std::uint32_t least = domains_.least_size();
   const double hop =
       bytes * network_all_reduce_load(c, generation_.nvls, least, domains) * (in_network ? 1 : passes) / 2;
@@ -112,8 +113,8 @@ std::uint32_t PlacementCostModel::add_ring(Members members, double bytes, double
   return domains;
 }
 
-// Every member sends bytes / n to every member. What is bound for another rail crosses NVLink first (NCCL's PXN), so
-// that a leaf's uplinks carry what leaves its leaf group alone.
+// Every member sends bytes / n to every member. Bytes for another rail cross NVLink first (NCCL's PXN), so that a
+// leaf's uplinks carry only what leaves its leaf group.
 std::uint32_t PlacementCostModel::add_all_to_all(Members members, double bytes) {
   const CollectiveConstants& c = generation_.constants;
   const std::uint32_t domains = domains_.sort(members);
@@ -160,7 +161,8 @@ std::uint32_t PlacementCostModel::add_pushes(Members members, double bytes, std:
   const std::uint32_t domains = domains_.sort(members);
   const std::size_t serving = std::min<std::size_t>(servers, members.size());
   const double each = bytes / static_cast<double>(serving);
-  // From each member to the servers, then from all members to each server: how many are how near.
+  // From each member to the servers, then from all members to each server: counts how many are in the same domain, leaf
+  // group and pod.
   for (const bool inwards : {false, true}) {
     const Members far = inwards ? members : members.first(serving), near = inwards ? members.first(serving) : members;
     count(far);
@@ -192,7 +194,7 @@ std::uint32_t PlacementCostModel::add_pushes(Members members, double bytes, std:
   return domains;
 }
 
-// `bytes` from each to each. Placement keeps groups that do so in one site; a placement that is given need not.
+// `bytes` from each sender to each receiver. The placer keeps such groups in one site; a given placement need not.
 void PlacementCostModel::add_all_to_all_between_sites(Members from_all, Members to_all, double bytes) {
   std::map<std::uint32_t, double> senders, receivers;
   for (const Spot* spot : from_all) ++senders[spot->site];

@@ -17,7 +17,7 @@ using fabric::EndPortPair;
 using fabric::GpuId;
 using fabric::PortId;
 
-// Bytes and flows by link, for links of a large fabric of which a phase crosses few.
+// Bytes and flows by link, sparse: a phase crosses few links of a large fabric.
 class LinkSums {
  public:
   void add(DirectedLink link, double bytes) {
@@ -59,8 +59,8 @@ class JobWalk {
   }
 
  private:
-  // The paths of all pairs of their ports that are routed: links_. The first port of the one goes with the first of the
-  // other that is on its rail, else with the one at its place.
+  // The paths of all routed pairs of their ports, in links_. A port is paired with the first port of the other GPU on
+  // its rail, else with the port of the same index.
   bool pairs_between(GpuId from, GpuId to) {
     const auto out = in_.ports.of(from), in = in_.ports.of(to);
     links_.clear();
@@ -73,7 +73,7 @@ class JobWalk {
       if (same != in.end()) append({out[i], *same});
     }
     for (std::size_t i = 0; i < out.size() && ends_.size() == 1; ++i) append({out[i], in[i % in.size()]});
-    for (const PortId a : out) {  // whatever is joined at all
+    for (const PortId a : out) {  // any pair that has a route
       for (const PortId b : in) {
         if (ends_.size() == 1) append({a, b});
       }
@@ -138,7 +138,7 @@ LinkTraffic routed_traffic(const RoutedTrafficInput& in, std::span<const GpuId> 
       load.phases.resize(1);
       continue;
     }
-    // There and back take turns; of a pipeline, too, as training_step.h has it.
+    // The transfers of both directions follow each other; also for a pipeline, as in training_step.h.
     const bool turns = there_and_back(group, own);
     LinkSums there, back;
     bool second = false;

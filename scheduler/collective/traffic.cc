@@ -108,7 +108,7 @@ TrafficSpec traffic_of(const ModelSpec& model, const Parallelism& p) {
   const double per_token = model.hidden_size * bytes_of(model.precision);
   const double tokens = static_cast<double>(model.micro_batch) * model.sequence_length;
   const double activations = tokens / p.context * per_token;
-  const double calls = layers * batches;  // of one a layer and micro-batch
+  const double calls = layers * batches;  // one call per layer and micro-batch
 
   if (p.tensor > 1) {
     const double times = model.recompute ? 6 : 4;

@@ -242,10 +242,10 @@ Placement Placer::Impl::choose(const JobSpec& spec, const Claims& claims, const 
     if (alternatives != nullptr) scored.push_back({&candidate, trial_.cost, cost_alone(trial_)});
     if (choice_.offer(trial_)) chosen = &candidate;
   }
-  // 2. The last few percent.
+  // 2. Small jobs are refined block by block.
   const JobShape& shape = chosen->found.shape;
   refine(spec, *chosen, list.front().found.shape.fit.filter.get());
-  // 3. What the answer says.
+  // 3. Predictions and the answer.
   const Prediction predicted = scorer_.prediction(cost_alone(choice_.best()));
   if (alternatives != nullptr) add_scored(scored, chosen, *alternatives);
   Placement placement = placement_of_best(spec, claims, shape);

@@ -35,7 +35,7 @@ class Trial {
     if (search_.fits(spec, *refusal_.now, refusal_.filter)) return Outcome::placed;
     return search_.fits(spec, *refusal_.empty, refusal_.filter) ? Outcome::not_now : Outcome::never;
   }
-  // Adds it where the job would fare better than it does.
+  // Adds the change if it improves the outcome.
   void add(std::string change, Outcome outcome) {
     if (outcome != Outcome::never && !(outcome == Outcome::not_now && fits_empty())) {
       found_.push_back({std::move(change), outcome});

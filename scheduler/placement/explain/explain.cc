@@ -39,7 +39,7 @@ class Account {
   void count_gpus(Explanation& why);
   void count_levels(Explanation& why);
   void list_excluded(Explanation& why);
-  // Where it fails in a tree, and how many blocks of how many fit there.
+  // Where the job fails in a tree: the blocks needed there, and those that fit.
   struct Failure {
     LevelKind level = LevelKind::cluster;
     std::uint64_t needed = 0;
@@ -99,7 +99,7 @@ Account::Failure Account::failure_in(PlacementTree& tree, const FitShape& fit) {
   const FitIndex& index = tree.fit_index(fit);
   std::uint64_t unit_blocks = blocks(1, index);
   if (index.most_units(shape_.max_level) == 0) {
-    // Not even one: what must share a domain, or a node, does not.
+    // Not even one unit fits: no domain, or node, has enough.
     return {shape_.fit.per_node > shape_.fit.block || !shape_.fit.nvlink ? LevelKind::node : LevelKind::nvlink_domain,
             unit_blocks, 0};
   }

@@ -8,7 +8,7 @@
 namespace railweave::scheduler {
 namespace {
 
-// From this many children on, those of one value are found through the buckets of their level.
+// With this many children or more, candidates are found through the buckets of their level.
 constexpr std::uint32_t kManyChildren = 96;
 
 }  // namespace
@@ -106,7 +106,7 @@ std::span<const Share> BestFit::distribute(const FitIndex& index, const FitReque
   for (auto rung = request.rungs.rbegin(); rung != request.rungs.rend() && rung->level > fit.level; ++rung) {
     amount *= rung->factor;
   }
-  // find() may have looked at other shapes since; inside the group found this is little work.
+  // find() may have counted other shapes since; counting again inside the group found is cheap.
   if (!rungs_.empty()) count_pieces_inside(index, rungs_, fit);
   if (request.fill == Fill::fragments) {
     give_fragments(index, fit, amount);

@@ -9,7 +9,7 @@
 namespace railweave::scheduler {
 namespace {
 
-// Below this many groups looking at all of them is as fast as asking the buckets.
+// Below this number of groups a linear scan is as fast as the buckets.
 constexpr std::uint32_t kLeastGroupsForBuckets = 48;
 
 }  // namespace

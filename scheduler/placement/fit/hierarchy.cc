@@ -188,7 +188,7 @@ unsigned Hierarchy::level_with_groups(std::span<const std::uint32_t> key_of_leaf
   return kNoLevel;
 }
 
-// Which level each kind means here. Locality joins levels that coincide; asked for by either name they mean the same.
+// Which level each kind means here. Locality merges levels that coincide; both names then mean the same level.
 void Hierarchy::name_kinds(const fabric::Topology& topology, const fabric::Locality& locality) {
   level_of_kind_.assign(kKinds, kNoLevel);
   const auto named = [&](LevelKind kind) -> unsigned& { return level_of_kind_[static_cast<std::size_t>(kind)]; };

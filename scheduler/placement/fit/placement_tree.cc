@@ -11,7 +11,7 @@ namespace railweave::scheduler {
 
 struct PlacementTree::Index {
   std::unique_ptr<FitIndex> fit;
-  std::uint64_t seen = 0;  // number of the first log entry it has not taken in
+  std::uint64_t seen = 0;  // number of the first log entry that it has not applied
 };
 
 PlacementTree::PlacementTree(HierarchyPtr hierarchy)

@@ -41,7 +41,7 @@ BundleTraffic::Load BundleTraffic::load_of(const JobSpec& spec, std::span<const 
 
 void BundleTraffic::add(std::uint64_t job, const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
   Load load = load_of(spec, gpu_of_rank);
-  // NVLink is its own.
+  // NVLink is not shared with other jobs.
   for (GroupLoad& group : load.traffic.groups) {
     for (auto& phase : group.phases) {
       std::erase_if(

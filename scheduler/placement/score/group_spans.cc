@@ -6,7 +6,7 @@ namespace railweave::scheduler {
 
 std::vector<GroupSpan> group_spans(const PlacementFabric& fabric, const Parallelism& p,
                                    std::span<const fabric::GpuId> gpu_of_rank) {
-  if (gpu_of_rank.empty()) return {};  // of a job whose nodes are gone
+  if (gpu_of_rank.empty()) return {};  // a job whose nodes are no longer in the fabric
   const Hierarchy& hierarchy = fabric.hierarchy();
   const FabricBundles& bundles = fabric.bundles();
   const auto& topology = fabric.topology();

@@ -72,7 +72,7 @@ Result<std::vector<Candidate>> Enumeration::all() {
   add_other_groups(loose);
   add_fewest_groups(list_.front().found);
   if (unaligned) add_fewest_groups(loose);
-  // Scoring is what a large job's decision takes: what is seldom chosen is left out for them.
+  // For a large job scoring dominates the time of a decision, so candidates that are seldom chosen are omitted.
   const bool large = rank_count(spec_.parallelism) > 1024;
   if (!large || list_.back().change != Change::fewest_groups) add_farther(loose);
   add_full_rate();

@@ -70,8 +70,7 @@ void Claims::take_spares() {
   for (std::uint32_t domain = 0; domain < hierarchy_.domain_count(); ++domain) take_spares_of(domain, *shape);
 }
 
-// Whole pieces of the leaf's domain, or where domains are no level of the whole fabric: the loss of one is that of the
-// other.
+// Whole pieces of the leaf's domain; of the whole fabric where domains are no level: the differences are the same.
 std::uint64_t Claims::pieces_around(LeafIndex leaf, const JobShape& shape) {
   unsigned level = hierarchy_.level_of(fabric::LevelKind::nvlink_domain);
   if (level == Hierarchy::kNoLevel) level = hierarchy_.top();
@@ -96,8 +95,7 @@ void Claims::take_spares_of(std::uint32_t domain, const JobShape& shape) {
     }
     return;
   }
-  // One by one, from a leaf whose GPU no piece needs as long as there is one; with the pieces as many as they can be,
-  // what is in none of them is such a GPU.
+  // One by one, from a leaf with a GPU that no whole piece needs, as long as there is one.
   const FitShape& fit = shape.fit;
   const std::uint32_t unit = fit.per_node != 0 ? fit.per_node : fit.grain > 1 ? fit.grain : fit.block;
   std::vector<LeafIndex> order;
@@ -125,7 +123,7 @@ void Claims::take_spares_of(std::uint32_t domain, const JobShape& shape) {
       if (free_of_charge) from = order[i];
       give_back(order[i], gpu);
     }
-    // Breaking a piece leaves the rest of it over.
+    // The rest of a broken piece can be used as spares.
     slack = free_of_charge || fit.block > 1 || fit.per_node > 1 || !shape.rungs.empty();
     gpu = choose(from, 1);
     taken_.push_back({from, gpu});

@@ -14,7 +14,8 @@ struct Held {
 // The most first.
 bool more(const Held& a, const Held& b) { return std::tuple(b.pieces, a.group) < std::tuple(a.pieces, b.group); }
 
-// As few as hold `count`, of groups in that order; the last one where least is left over. Empty: not even all do.
+// As few of the groups, in that order, as hold `count`; the last one is the group with the least left over. Empty: all
+// together hold less.
 std::vector<GroupPortion> take(std::span<const Held> groups, std::uint64_t count) {
   std::vector<GroupPortion> portions;
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -54,7 +55,8 @@ std::vector<GroupPortion> fewest_groups(BestFit& best_fit, const Hierarchy& hier
   std::tuple<std::size_t, unsigned, std::uint64_t> best_rating(SIZE_MAX, 0, 0);
   for (unsigned above = std::max(from, level + 1); above <= shape.max_level; ++above) {
     for (GroupIndex group = 0; group < hierarchy.group_count(above); ++group) {
-      if (index.straddles(above, group)) return {};  // there, what parts hold does not add up to what it holds
+      if (index.straddles(above, group))
+        return {};  // there, the units of the parts do not add up to those of the group
       held.clear();
       std::uint64_t sum = 0;
       const LeafIndex end = hierarchy.first_leaf(above, group + 1);

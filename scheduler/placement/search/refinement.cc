@@ -115,7 +115,7 @@ void Refinement::find_places(const Start& start) {
   const LeafIndex first = hierarchy.first_leaf(start.level, whole);
   const LeafIndex end = hierarchy.first_leaf(start.level, whole + 1);
   const unsigned above = std::min(1U, hierarchy.top());
-  // From the middle of the job on, around: what is near comes first, and many groups are not all looked at.
+  // From the job's own group on, then around: near groups come first, and not all groups are tried.
   const LeafIndex begin = hierarchy.first_leaf(above, hierarchy.group_of_leaf(above, blocks_.front().leaf));
   const auto take_group = [&](LeafIndex from, LeafIndex to) {
     std::vector<std::pair<std::uint32_t, LeafIndex>> fits;
@@ -163,7 +163,7 @@ bool Refinement::move_one(const Start& start, Scorer& scorer) {
   return any;
 }
 
-// Two at once: both into one group, which alone neither would gain by; then each to any group.
+// Two blocks at once: both into one group, where moving only one would not help; then each to any group.
 bool Refinement::move_two(const Start& start, Scorer& scorer) {
   const Hierarchy& hierarchy = fabric_->hierarchy();
   const unsigned above = std::min(1U, hierarchy.top());
@@ -194,7 +194,7 @@ bool Refinement::move_two(const Start& start, Scorer& scorer) {
   return any;
 }
 
-// Everything that is in one group of a level to another one.
+// Moves all blocks of one group of a level to another group.
 bool Refinement::move_groups(const Start& start, Scorer& scorer) {
   const Hierarchy& hierarchy = fabric_->hierarchy();
   bool any = false;
@@ -208,7 +208,7 @@ bool Refinement::move_groups(const Start& start, Scorer& scorer) {
       const GroupIndex from = hierarchy.group_of_leaf(level, blocks_[i].leaf);
       for (const GroupIndex to : targets) {
         if (to == from || scores_left_ == 0) continue;
-        if (hierarchy.group_of_leaf(level, blocks_[i].leaf) != from) break;  // has moved
+        if (hierarchy.group_of_leaf(level, blocks_[i].leaf) != from) break;  // it has moved already
         bool all_fit = true;
         for (std::size_t b = 0; b < blocks_.size() && all_fit; ++b) {
           if (hierarchy.group_of_leaf(level, blocks_[b].leaf) != from) continue;

@@ -9,16 +9,16 @@
 namespace railweave::scheduler {
 namespace {
 
-// By its class; else what it borrowed is taken back.
+// Whether it is evicted by its class; otherwise what it borrowed is reclaimed.
 bool by_priority(const PossibleVictim& victim, const QueueEntry& entry) {
   return victim.priority < entry.value() && entry.priority != nullptr && entry.priority->may_preempt;
 }
 
 }  // namespace
 
-// Jobs of lower classes: of its own tenant, of tenants without a quota and of those that borrow. And what was borrowed
-// from its cohort, if with this job its tenant holds no more than its own. A tenant within its quota loses nothing to
-// others, whatever their priority.
+// Jobs of lower classes: of its own tenant, of tenants without a quota and of tenants that borrow. Also jobs of tenants
+// that borrow from its cohort, if its own tenant stays within its nominal quota with this job. A tenant within its
+// quota loses no job to other tenants, whatever their priority.
 std::vector<PossibleVictim> CycleRun::candidates_for(const QueueEntry& entry, bool reclaim_only) {
   std::vector<PossibleVictim> candidates;
   const bool may_preempt = !reclaim_only && entry.priority != nullptr && entry.priority->may_preempt;
@@ -43,8 +43,8 @@ std::vector<PossibleVictim> CycleRun::candidates_for(const QueueEntry& entry, bo
   return candidates;
 }
 
-// Of another tenant with a quota as many as it takes to come down to it, the last one perhaps below: there is an order
-// in which each goes while the tenant still borrows.
+// Another tenant with a quota may lose jobs until it no longer borrows; the last one may take it below its quota. So
+// there must be an order in which each is evicted while the tenant still borrows.
 bool CycleRun::may_go_together(std::span<const PossibleVictim> candidates, TenantIndex claimant,
                                std::span<const std::size_t> set) const {
   struct Loss {
@@ -94,11 +94,11 @@ bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
   for (const std::size_t i : plan->victims) {
     RAILWEAVE_CHECK(now_.release(candidates[i].gpus), "running jobs hold their GPUs");
   }
-  forget_capacity();  // more is free than was
+  forget_capacity();  // more GPUs are free than before
   auto placement = place_now(entry, windows);
   RAILWEAVE_CHECK(placement, "the plan was simulated on this tree");
   if (head_ && profile_) {
-    // Behind a job that waits: its place and time are not to be lost. (The victims' GPUs could only help it.)
+    // Behind a waiting head: it must still fit at its time. (The victims' GPUs could only help it.)
     const auto hold = profile_->hold(placement->held_gpus(), input_.now_us, input_.now_us + entry.duration_us);
     auto beside = policy_.backfill == Backfill::easy ? later_placer_.try_place(*head_->entry.job->spec) : std::nullopt;
     profile_->drop(hold);
@@ -111,7 +111,7 @@ bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
   }
   std::vector<QueueJobId> evicted;
   for (const std::size_t i : plan->victims) evicted.push_back(candidates[i].id);
-  // Quotas were asked for its ranks; it may hold more beside them.
+  // The quota was checked for its ranks; it may hold more GPUs beside them.
   if (!placement->idle_gpus.empty() && ledger_.has_quota(entry.tenant)) {
     QueueEntry whole = entry;
     whole.gpus = placement->held_gpus().size();

@@ -84,7 +84,7 @@ bool CycleRun::nominate(const QueueEntry& entry) {
   }
   const QuotaLedger::Verdict verdict = ledger_.may_take(entry.tenant, entry.gpus);
   if (verdict == QuotaLedger::Verdict::within) return true;
-  // Who is owed its own may take it back from those who borrowed it.
+  // A tenant within its quota may reclaim what others borrowed.
   const bool owed = verdict == QuotaLedger::Verdict::cohort_used_up && ledger_.within_nominal(entry.tenant, entry.gpus);
   if (owed && preempt(entry, true)) return false;
   const bool own = verdict == QuotaLedger::Verdict::over_limit;
@@ -140,8 +140,7 @@ void CycleRun::become_head(const QueueEntry& entry) {
   wait(entry, std::move(reason));
 }
 
-// Starts what ends before the head's time, or leaves room for it: after placing the candidate, the head still fits at
-// its time.
+// Starts a job that ends before the head starts, or beside which the head still fits at its time.
 void CycleRun::backfill_easy(const QueueEntry& entry) {
   const std::uint64_t windows = windows_of(entry);
   Knowledge& knowledge = known(entry, windows);
@@ -159,7 +158,7 @@ void CycleRun::backfill_easy(const QueueEntry& entry) {
     profile_->drop(hold);
     ++result_.placements_tried;
     if (beside) {
-      head_->gpus = beside->held_gpus();  // the candidate may sit where the head was to go before
+      head_->gpus = beside->held_gpus();  // the candidate may use GPUs that were planned for the head
     } else {
       placement = place_now(entry, windows, head_->gpus);
       if (!placement) {
@@ -171,7 +170,7 @@ void CycleRun::backfill_easy(const QueueEntry& entry) {
   start(entry, std::move(*placement), true);
 }
 
-// Every one of the first waiting jobs has a place and a time; the others start where they run into none of them.
+// Each of the first waiting jobs holds GPUs from a time on; the others start where they overlap none of these.
 void CycleRun::backfill_conservative(const QueueEntry& entry) {
   const std::uint64_t windows = windows_of(entry);
   Knowledge& knowledge = known(entry, windows);
@@ -225,7 +224,7 @@ bool CycleRun::start(const QueueEntry& entry, Placement placement, bool passed_o
                      std::vector<QueueJobId> evicted) {
   if (evicted.empty() && !placement.idle_gpus.empty() &&
       ledger_.may_take(entry.tenant, placement.held_gpus().size()) != QuotaLedger::Verdict::within) {
-    wait(entry, {.code = WaitCode::tenant_quota,  // its ranks would do, but not what it holds beside them
+    wait(entry, {.code = WaitCode::tenant_quota,  // there is quota for its ranks, but not for what it holds beside them
                  .quota_gpus = ledger_.nominal(entry.tenant),
                  .used_gpus = ledger_.used(entry.tenant),
                  .name = ledger_.name(entry.tenant)});

@@ -34,9 +34,9 @@ class Planner {
   void release(PlacementTransaction& tree, std::size_t i) const {
     RAILWEAVE_CHECK(tree.release(candidate(i).gpus), "running jobs hold their GPUs");
   }
-  // With these evicted the job may start.
+  // Whether the job may start once these are evicted.
   [[nodiscard]] bool makes_room(std::span<const std::size_t> set) const;
-  // Those of an order that may go together, the first that may.
+  // Those of an order that may be evicted together, the first ones preferred.
   [[nodiscard]] Set allowed_of(const Set& order) const;
   void try_order(const Set& order);
   void thin_out(Set set);
@@ -74,7 +74,7 @@ Set Planner::allowed_of(const Set& order) const {
   return set;
 }
 
-// The shortest beginning of the order that makes room, found by doubling and halving, then thinned out.
+// The shortest prefix of the order that frees enough, found by doubling and bisection, then reduced.
 void Planner::try_order(const Set& order) {
   const Set all = allowed_of(order);
   const std::span whole(all);
@@ -132,7 +132,7 @@ std::map<GroupIndex, Set> Planner::by_group(unsigned level, const Set& from) con
   return groups;
 }
 
-// Group by group, the one that is cleared at least cost for each GPU gained first.
+// Group by group, the cheapest per freed GPU first.
 void Planner::try_clearing(unsigned level, const Set& from) {
   struct Group {
     double cost_per_gpu;

@@ -7,7 +7,7 @@ namespace railweave::scheduler {
 
 QueueOrder::QueueOrder(std::vector<QueueEntry> entries, Share share)
     : entries_(std::move(entries)), share_(std::move(share)) {
-  // Those that starve are one class, first come, first served: fairness must not hold them up again.
+  // Starving jobs are one class, first come, first served: fair share must not delay them again.
   std::ranges::sort(entries_, [](const QueueEntry& a, const QueueEntry& b) {
     if (a.starving != b.starving) return a.starving;
     if (!a.starving) {

@@ -81,7 +81,7 @@ TimeProfile::HoldId TimeProfile::hold(std::span<const GpuId> gpus, std::int64_t 
 
 void TimeProfile::hold_running(std::span<const GpuId> gpus, std::int64_t to_us, QueueJobId job) {
   const HoldId id = add({{}, gpus, INT64_MIN, to_us, job, -1});
-  holds_[id].active = true;  // its GPUs are taken already: they are now its, not held forever
+  holds_[id].active = true;  // its GPUs are taken already: they count as held by this job, no longer forever
   if (!concerns(holds_[id])) set_active(holds_[id], false);
 }
 

@@ -84,7 +84,7 @@ std::vector<Defragmenter::Option> Defragmenter::options() const {
     bool movable = true;
     for (const std::size_t job : jobs) {
       const auto restart_s = options_.restart_s(running_[job]);
-      // What a job holds idle belongs to where it is.
+      // Idle GPUs that a job holds depend on where it is: it is not moved.
       const bool holds_idle = gpus_[job].size() > rank_count(running_[job].spec->parallelism);
       movable = movable && restart_s.has_value() && !holds_idle;
       cost += restart_s.value_or(0) * static_cast<double>(gpus_[job].size());
@@ -95,7 +95,7 @@ std::vector<Defragmenter::Option> Defragmenter::options() const {
   return found;
 }
 
-// Moves every job of the domain to the holes of others: what is wholly free stays so.
+// Moves every job of the domain to free GPUs of partly used domains: wholly free domains stay free.
 std::optional<DefragmentStep> Defragmenter::empty(const Option& option) {
   const auto before = tree_.checkpoint();
   std::vector<NvlinkDomainId> whole;

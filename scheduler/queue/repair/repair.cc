@@ -74,7 +74,7 @@ std::vector<RankBlock> Repair::damaged_blocks() const {
   for (auto& [key, block] : blocks) {
     if (!lost_ranks(block).empty()) damaged.push_back(std::move(block));
   }
-  // Where spares are short, blocks that need fewest: more blocks stay, and each saves more.
+  // Blocks that need the fewest spares first: then more blocks stay where they are.
   std::ranges::stable_sort(damaged, {}, [&](const RankBlock& block) { return lost_ranks(block).size(); });
   return damaged;
 }

@@ -11,7 +11,7 @@
 namespace railweave::scheduler {
 namespace {
 
-// What one job could use of every leaf, the largest of the jobs so far kept.
+// By leaf: the most GPUs that one of the jobs could use.
 class Usable {
  public:
   explicit Usable(const Hierarchy& hierarchy)
@@ -34,7 +34,7 @@ class Usable {
   [[nodiscard]] std::uint32_t of(LeafIndex leaf) const { return gpus_[leaf]; }
 
  private:
-  // Down to where units are counted: one leaf, or a group whose leaves make units together.
+  // Descends to where units are counted: one leaf, or a group whose leaves make units together.
   void use(const FitIndex& index, unsigned level, GroupIndex group) {  // NOLINT(misc-no-recursion)
     const std::uint32_t per_node = index.shape().per_node;
     const bool counted_here = level == 0 || index.straddles(level, group) ||

@@ -1,6 +1,6 @@
-// How others place, on the same fabric: first-fit in order of hosts, and BestFit that counts every node for every
-// decision, as Kueue's topology-aware scheduling does. Jobs of whole tensor groups (at most a host's GPUs), no other
-// preferences.
+// Other placement algorithms on the same fabric: first-fit in order of hosts, and BestFit that counts every node for
+// every decision, as Kueue's topology-aware scheduling does. Jobs of whole tensor groups (at most a host's GPUs), no
+// other preferences.
 #pragma once
 
 #include <cstdint>

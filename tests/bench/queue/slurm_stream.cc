@@ -1,5 +1,6 @@
 // The stream of jobs that Slurm's topology plugins were measured on: whole nodes, jobs of 1 to 512 of them, 95% full,
-// leaves of 32 nodes. Who gives every job of several nodes the fewest leaves, and how many jobs does that turn away?
+// leaves of 32 nodes. Which policy gives every job of several nodes the fewest leaves, and how many jobs does it
+// refuse?
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -40,7 +41,7 @@ struct Policy {
   std::function<void(const std::vector<GpuId>&)> take, release;
 };
 
-// `strict`: a job that would span more leaves than it has to is turned away, as topology/block does.
+// `strict`: a job that would span more leaves than it has to is refused, as topology/block does.
 void run_stream(benchmark::State& state, const PlacementFabric& fabric, const Policy& policy, bool strict) {
   const Hierarchy& hierarchy = fabric.hierarchy();
   const unsigned leaf_level = hierarchy.level_of(fabric::LevelKind::leaf_group);

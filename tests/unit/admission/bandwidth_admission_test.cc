@@ -1,4 +1,4 @@
-// What admission answers, and NVLink partitions.
+// The answers of bandwidth admission, and NVLink partitions.
 #include "scheduler/admission/bandwidth_admission.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What others leave of a link, by hand, against textbook water-filling of whole networks, and what must hold always.
+// Residual capacities of links: by hand, against textbook water-filling of whole networks, and invariants.
 #include "scheduler/collective/link_senders.h"
 
 #include <algorithm>

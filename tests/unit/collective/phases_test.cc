@@ -1,4 +1,4 @@
-// Plans as data movement: who ends up with whose data, and how many bytes each rank sends.
+// Plans as data movement: which rank ends up with which data, and how many bytes each rank sends.
 #include "scheduler/collective/phases.h"
 
 #include <cmath>
@@ -96,7 +96,7 @@ TEST(Phases, ServersReceiveAndReturnEverything) {
   ASSERT_EQ(plan->phases.size(), 2U);
   const auto sent = sent_by_rank(*plan);
   EXPECT_DOUBLE_EQ(sent.at(9), 100);            // half to each server
-  EXPECT_DOUBLE_EQ(sent.at(0), 50 + 50.0 * 9);  // half to the other server, then its half to everybody
+  EXPECT_DOUBLE_EQ(sent.at(0), 50 + 50.0 * 9);  // half to the other server, then its half to every rank
 }
 
 TEST(Phases, RefuseUnsupportedCollectives) {

@@ -1,4 +1,4 @@
-// What crosses sites: bytes counted message by message against what joins the sites, and the delay of light.
+// Traffic between sites: bytes counted message by message against the long-haul links, and the delay of light.
 #include <map>
 #include <numeric>
 #include <random>
@@ -170,7 +170,7 @@ TEST(SitesCost, TakesTheFasterRouteAndAddsUpParallelLinks) {
   ASSERT_EQ(over.bundles.size(), 2U);
   EXPECT_EQ(over.latency_us, 900);
   EXPECT_EQ(over.bundles[0], direct.bundles[0]);
-  EXPECT_EQ(bundles.site_route(2, 0).bundles[1] ^ 1U, over.bundles[0]);  // the same way back
+  EXPECT_EQ(bundles.site_route(2, 0).bundles[1] ^ 1U, over.bundles[0]);  // the same route back
   EXPECT_TRUE(bundles.site_route(0, 3).bundles.empty());
   for (std::uint32_t b = 0; b < bundles.bundle_count(); ++b) {
     EXPECT_EQ(bundles.kind(b) == FabricBundles::Kind::wan, b / 2 >= bundles.first_wan());
@@ -178,7 +178,7 @@ TEST(SitesCost, TakesTheFasterRouteAndAddsUpParallelLinks) {
       EXPECT_TRUE(bundles.links(b).empty());
     }
   }
-  // What nothing joins is out of reach, once, and path by path.
+  // Sites without links are unreachable: in the cost, and path by path.
   const TrafficSpec traffic{.data = {kBytes, 1}};
   EXPECT_FALSE(sites.predict(Sites::gpus({0, 12}), {.tensor = 4, .data = 2}, traffic).of(CommGroup::data).reachable);
   EXPECT_TRUE(sites.predict(Sites::gpus({0, 8}), {.tensor = 4, .data = 2}, traffic).of(CommGroup::data).reachable);

@@ -65,7 +65,7 @@ TEST(BesideTraffic, AJobGoesWhereOthersDoNotSend) {
   EXPECT_EQ(placer.place(spec).placement.gpu_of_rank, before.placement.gpu_of_rank);
 }
 
-// What promises take of links is no traffic: alone is alone.
+// Reserved bandwidth is no traffic: it does not change predictions for a job alone.
 TEST(BesideTraffic, PredictionsAloneAreOfTheLinksThatAreUp) {
   const auto fabric = narrow();
   Placer placer(fabric);

@@ -168,7 +168,7 @@ TEST(Claims, WhatIsHeldIsExclusiveUntilReleased) {
         running.push_back({spec, placement->held_gpus()});
         ASSERT_TRUE(take(state, fabric->topology(), running.back().held)) << text(spec);
       }
-      // Everybody's GPUs, counted by hand: each once, the tree and the state agree, and groups are their holders'.
+      // The GPUs of all jobs, counted by hand: each once, the tree and the state agree, and groups are their holders'.
       std::map<std::size_t, std::size_t> holder;
       std::size_t held = 0;
       for (std::size_t job = 0; job < running.size(); ++job) {

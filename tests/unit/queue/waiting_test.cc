@@ -1,4 +1,4 @@
-// How long a job may wait, what it waits for, and what it is told.
+// How long a job may wait, what it waits for, and which reason is given.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
