@@ -48,6 +48,7 @@ TEST(BesideTraffic, AJobGoesWhereOthersDoNotSend) {
   const JobSpec spec = ring_of(4);
   const auto before = placer.place_with_alternatives(spec);
   ASSERT_EQ(before.outcome, Outcome::placed);
+  ASSERT_FALSE(before.alternatives.empty());
   for (const auto& other : before.alternatives) EXPECT_EQ(other.communication_us, other.shared_communication_us);
 
   BundleTraffic traffic(fabric);
@@ -56,8 +57,10 @@ TEST(BesideTraffic, AJobGoesWhereOthersDoNotSend) {
   traffic.add(1, ring_of(4), over_two);
   const auto beside = placer.place_with_alternatives(spec);
   ASSERT_EQ(beside.outcome, Outcome::placed);
+  ASSERT_FALSE(beside.placement.gpu_of_rank.empty());
   for (const GpuId gpu : beside.placement.gpu_of_rank) EXPECT_GE(gpu.value(), 8U) << "the other pod";
   EXPECT_EQ(beside.placement.predicted->communication_us, before.placement.predicted->communication_us);
+  ASSERT_FALSE(beside.alternatives.empty());
   for (const auto& other : beside.alternatives) EXPECT_GE(other.shared_communication_us, other.communication_us);
   EXPECT_EQ(placer.predict(spec, beside.placement.gpu_of_rank), *beside.placement.predicted);
 

@@ -159,6 +159,7 @@ TEST(ConservativeBackfill, KeepsConservationOnShapedJobs) {
                              random_jobs(random, true));
     cluster.run();
     ASSERT_EQ(cluster.broken, "") << "seed " << seed;
+    ASSERT_FALSE(cluster.jobs().empty());
     for (const auto& [id, job] : cluster.jobs()) ASSERT_GE(job.ended_us, 0) << "seed " << seed << ", job " << id;
   }
 }

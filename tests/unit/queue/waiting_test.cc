@@ -113,6 +113,7 @@ TEST(Reservations, AreMadeWhereNoJobIsExpectedToRun) {
   const auto window = plan();  // in the rack of the job that ends at 100 s
   ASSERT_TRUE(window) << window.error().text();
   EXPECT_EQ(window->gpus.size(), 12U);
+  ASSERT_FALSE(window->gpus.empty());
   for (const auto gpu : window->gpus) EXPECT_EQ(std::ranges::count(cluster.job(2).gpus, gpu), 0);
   policy.windows.push_back(*window);
   EXPECT_TRUE(check_queue_policy(policy));
