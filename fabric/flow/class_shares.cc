@@ -9,7 +9,7 @@ namespace railweave::fabric {
 namespace {
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
-constexpr double kRounding = 1 + 1e-12;  // sums of loads differ so much, and no flow is to be held back by that
+constexpr double kRounding = 1 + 1e-12;  // sums of loads differ by this much, which must not limit a flow
 constexpr std::uint32_t kNone = UINT32_MAX;
 
 }  // namespace
@@ -17,7 +17,7 @@ constexpr std::uint32_t kNone = UINT32_MAX;
 void ClassShareSolver::number_cells(const ClassProblem& problem) {
   const FlowProblem& flows = problem.flows;
   const std::size_t classes = problem.classes;
-  // Only what the last problem numbered is to be forgotten.
+  // Resets only the cells that the last problem numbered.
   if (classes_ != classes || cell_of_.size() != flows.capacity.size() * classes) {
     classes_ = classes;
     cell_of_.assign(flows.capacity.size() * classes, kNone);
@@ -56,44 +56,45 @@ void ClassShareSolver::number_cells(const ClassProblem& problem) {
   }
 }
 
-// The level per unit of class weight at which the classes fill the link: hungry ones take weight x level, the others
+// The level per unit of class weight at which the classes fill the link: limited classes get weight x level, the others
 // their load where that is less. Infinite where they do not fill it.
 double ClassShareSolver::fill_level(double capacity) {
-  double left = capacity, open = 0;
+  double residual = capacity, open = 0;
   satisfied_.clear();
   for (std::size_t i = 0; i < demand_.size(); ++i) {
     open += demand_[i].weight;
-    if (!demand_[i].hungry) satisfied_.push_back(i);
+    if (!demand_[i].limited) satisfied_.push_back(i);
   }
   std::ranges::sort(satisfied_, {}, [&](std::size_t i) { return demand_[i].load / demand_[i].weight; });
   for (const std::size_t i : satisfied_) {
     const Demand& one = demand_[i];
-    if (one.load * open > left * one.weight) break;  // the level is below what it takes: it is not satisfied
-    left -= one.load;
+    if (one.load * open > residual * one.weight) break;  // the level is below its load: it is not satisfied
+    residual -= one.load;
     open -= one.weight;
   }
-  return open > 1e-12 ? std::max(left, 0.0) / open : kUnbounded;
+  return open > 1e-12 ? std::max(residual, 0.0) / open : kUnbounded;
 }
 
-void ClassShareSolver::aim(const ClassProblem& problem, std::vector<double>& budget, bool feasible) {
+// Budgets from the present loads; feasible: such that their sum does not exceed the link's capacity.
+void ClassShareSolver::set_targets(const ClassProblem& problem, std::vector<double>& budget, bool feasible) {
   for (std::size_t u = 0; u + 1 < used_.size(); ++u) {
     const std::uint32_t first = used_[u].first, end = used_[u + 1].first;
     const double capacity = problem.flows.capacity[used_[u].link];
     demand_.clear();
     for (std::uint32_t i = first; i < end; ++i) {
-      demand_.push_back({load_[i], hungry_[i] != 0, problem.weight(used_[u].link, class_of_cell_[i])});
+      demand_.push_back({load_[i], limited_[i] != 0, problem.weight(used_[u].link, class_of_cell_[i])});
     }
     const double level = std::isfinite(capacity) ? fill_level(capacity) : kUnbounded;
     double spare = capacity, open = 0;
     for (std::uint32_t i = first; i < end; ++i) {
       const Demand& one = demand_[i - first];
       budget[i] = std::min(capacity, level * one.weight);
-      if (feasible && !one.hungry) budget[i] = std::min(budget[i], one.load * kRounding);
+      if (feasible && !one.limited) budget[i] = std::min(budget[i], one.load * kRounding);
       spare -= budget[i];
       open += one.weight;
     }
     if (!feasible || !(spare > 0) || !std::isfinite(capacity)) continue;
-    // Nobody is to be held back by the last bit of a link that is not full.
+    // Rounding must not limit any class on a link that is not full.
     for (std::uint32_t i = first; i < end; ++i) budget[i] += spare * demand_[i - first].weight / open;
   }
 }
@@ -104,38 +105,39 @@ void ClassShareSolver::solve_inside_budgets(const ClassProblem& problem, FlowRat
   inner.links = cells_of_flows_;
   solver_.solve(inner, rates);
   load_ = rates.load;
-  std::ranges::fill(hungry_, 0);
+  std::ranges::fill(limited_, 0);
   for (const std::uint32_t at : rates.bottleneck) {
-    if (at < hungry_.size()) hungry_[at] = 1;
+    if (at < limited_.size()) limited_[at] = 1;
   }
 }
 
-// New budgets from what the last solution left over; how far they moved, as a part of the link's capacity.
+// New budgets from the capacity that the last solution did not use. Returns the largest change, as a part of the link's
+// capacity.
 double ClassShareSolver::move_budgets(const ClassProblem& problem, double damping) {
-  wanted_.resize(budget_.size());
-  aim(problem, wanted_, false);
+  target_.resize(budget_.size());
+  set_targets(problem, target_, false);
   double most = 0;
   for (std::size_t u = 0; u + 1 < used_.size(); ++u) {
     const double capacity = problem.flows.capacity[used_[u].link];
     for (std::uint32_t i = used_[u].first; i < used_[u + 1].first; ++i) {
-      if (wanted_[i] == budget_[i]) continue;
-      // A budget that is not used up before or after says nothing.
-      if (hungry_[i] || wanted_[i] < load_[i]) most = std::max(most, std::abs(wanted_[i] - budget_[i]) / capacity);
-      budget_[i] = std::isfinite(wanted_[i]) ? budget_[i] + damping * (wanted_[i] - budget_[i]) : wanted_[i];
+      if (target_[i] == budget_[i]) continue;
+      // A change matters only where the budget is used up before or after it.
+      if (limited_[i] || target_[i] < load_[i]) most = std::max(most, std::abs(target_[i] - budget_[i]) / capacity);
+      budget_[i] = std::isfinite(target_[i]) ? budget_[i] + damping * (target_[i] - budget_[i]) : target_[i];
     }
   }
   return most;
 }
 
 void ClassShareSolver::solve(const ClassProblem& problem, ClassRates& rates, const ClassOptions& options) {
-  constexpr unsigned kFreeRounds = 4;  // most problems settle at once; those that swing need damping
+  constexpr unsigned kFreeRounds = 4;  // most problems settle at once; those that oscillate need damping
   const std::size_t links = problem.flows.capacity.size(), classes = problem.classes;
   number_cells(problem);
   const std::size_t cells = class_of_cell_.size();
-  hungry_.assign(cells, 1);
+  limited_.assign(cells, 1);
   load_.assign(cells, 0);
   budget_.assign(cells, 0);
-  aim(problem, budget_, false);
+  set_targets(problem, budget_, false);
   solve_inside_budgets(problem, rates.flows);
   rates.rounds = 1;
   rates.settled = false;
@@ -144,7 +146,7 @@ void ClassShareSolver::solve(const ClassProblem& problem, ClassRates& rates, con
     solve_inside_budgets(problem, rates.flows);
     ++rates.rounds;
   }
-  aim(problem, budget_, true);  // together no more than links have
+  set_targets(problem, budget_, true);
   solve_inside_budgets(problem, rates.flows);
 
   rates.class_load.assign(links * classes, 0);

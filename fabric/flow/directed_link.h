@@ -1,5 +1,5 @@
-// Links by direction: what flows cross and what has a capacity. Two per cable, densely numbered beside LinkId: 2 x link
-// out of the link's port a, 2 x link + 1 out of its port b. NVLink ports of GPUs are cables like any other.
+// Directed links: flows cross them and each has a capacity of its own. Two per cable, numbered densely from LinkId: 2 x
+// link leaves the link's port a, 2 x link + 1 its port b. NVLink ports of GPUs are cables like any other. Pure.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ using DirectedLink = std::uint32_t;
 
 inline std::size_t directed_link_count(const Topology& topology) { return topology.links().size() * 2; }
 
-// out: a port with a cable.
+// The directed link that leaves a port with a cable.
 inline DirectedLink directed_link(const Topology& topology, PortId out) {
   const LinkId link = topology.link(out);
   return static_cast<DirectedLink>(link.index() * 2 + (topology.a(link) == out ? 0 : 1));

@@ -12,7 +12,7 @@ struct PathWalker::Walk {
   std::uint32_t sw = 0;           // of the topology
   std::uint32_t destination = 0;  // of the plane
   std::uint32_t last_link = 0;    // into the destination's port
-  std::size_t hops_left = 0;      // more than one per switch is a loop
+  std::size_t max_hops = 0;       // remaining: more than one per switch is a loop
   std::vector<DirectedLink> links;
 };
 
@@ -23,13 +23,13 @@ PathWalker::PathWalker(const FabricView& view, const ForwardingTables& tables)
   for (const LinkId link : t.links()) alive_[link.index()] = view.alive(link) ? 1 : 0;
   first_port_.reserve(t.switches().size() + 1);
   first_port_.push_back(0);
-  ways_.resize(t.switch_ports().size());
+  next_hops_.resize(t.switch_ports().size());
   for (const SwitchId sw : t.switches()) {
     for (const PortId port : t.ports(sw)) {
       const PortId peer = t.peer(port);
       if (!peer || !alive_[t.link(port).index()]) continue;
       const SwitchId next = t.switch_of(peer);
-      ways_[port.index()] = {next ? next.value() : kNoSwitch, directed_link(t, port)};
+      next_hops_[port.index()] = {next ? next.value() : kNoSwitch, directed_link(t, port)};
     }
     first_port_.push_back(static_cast<std::uint32_t>(first_port_.back() + t.ports(sw).size()));
   }
@@ -52,21 +52,21 @@ bool PathWalker::start(EndPortPair pair, Walk& walk) const {
   walk.sw = sw.value();
   walk.destination = scope.local(to);
   walk.last_link = directed_link(t, last);
-  walk.hops_left = walk.tables->switches();
+  walk.max_hops = walk.tables->switches();
   walk.links.push_back(directed_link(t, pair.from));
   return true;
 }
 
 PathWalker::Step PathWalker::step(Walk& walk) const {
-  if (walk.hops_left-- == 0) return Step::lost;
+  if (walk.max_hops-- == 0) return Step::lost;
   const std::uint16_t number = walk.tables->at(walk.scope->local(SwitchId(walk.sw)), walk.destination);
   const std::uint32_t first = first_port_[walk.sw];
   if (number == kNoPort || number == kPortZero || number > first_port_[walk.sw + 1] - first) return Step::lost;
-  const Way& way = ways_[first + number - 1];
-  if (way.link == UINT32_MAX) return Step::lost;
-  walk.links.push_back(way.link);
-  if (way.sw == kNoSwitch) return way.link == walk.last_link ? Step::arrived : Step::lost;
-  walk.sw = way.sw;
+  const NextHop& hop = next_hops_[first + number - 1];
+  if (hop.link == UINT32_MAX) return Step::lost;
+  walk.links.push_back(hop.link);
+  if (hop.sw == kNoSwitch) return hop.link == walk.last_link ? Step::arrived : Step::lost;
+  walk.sw = hop.sw;
   return Step::on;
 }
 

@@ -1,5 +1,5 @@
-// The links that flows between end ports cross, as the forwarding tables send them: many paths at once, in compact
-// form. route_trace.h follows one and says more about it.
+// The links that flows between end ports cross by the forwarding tables: many paths at once, in compact form.
+// route_trace.h follows a single one and explains where it ends.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct EndPortPair {
   PortId to;
 };
 
-// Path i is links [first[i], first[i + 1]); empty where packets do not arrive, which `unrouted` counts.
+// Path i is links [first[i], first[i + 1]); empty where packets do not arrive. unrouted: number of empty paths.
 struct FlowPaths {
   std::vector<std::uint32_t> first{0};
   std::vector<DirectedLink> links;
@@ -29,7 +29,7 @@ struct FlowPaths {
   }
 };
 
-// Immutable; any number of threads may ask one. Borrows the tables.
+// Immutable; any number of threads may use one. Borrows the tables.
 class PathWalker {
  public:
   // O(switch ports).
@@ -38,12 +38,12 @@ class PathWalker {
   // Appends the links to out; false, and nothing appended, where packets do not arrive. O(hops).
   bool append(EndPortPair pair, std::vector<DirectedLink>& out) const;
 
-  // Many at once: some 64 walks take their steps in turn, so that their cache misses overlap.
+  // Many at once: 64 walks advance alternately, so that their cache misses overlap.
   [[nodiscard]] FlowPaths paths(std::span<const EndPortPair> pairs) const;
 
  private:
   static constexpr std::uint32_t kNoSwitch = UINT32_MAX;
-  struct Way {                       // out of a switch's port
+  struct NextHop {                   // behind a switch's port
     std::uint32_t sw = kNoSwitch;    // the next switch; none: an end port, or no live cable
     DirectedLink link = UINT32_MAX;  // none: no live cable
   };
@@ -56,7 +56,7 @@ class PathWalker {
   const ForwardingTables* tables_;
   std::vector<std::uint8_t> alive_;        // by LinkId
   std::vector<std::uint32_t> first_port_;  // by switch, and the end
-  std::vector<Way> ways_;                  // by switch port
+  std::vector<NextHop> next_hops_;         // by switch port
 };
 
 }  // namespace railweave::fabric

@@ -16,7 +16,7 @@ constexpr double kNotFrozen = -1;
 void MaxMinSolver::index_links(const FlowProblem& problem) {
   const std::size_t links = problem.capacity.size(), flows = problem.flows();
   levels_.assign(links, {});
-  for (std::size_t l = 0; l < links; ++l) levels_[l].left = problem.capacity[l];
+  for (std::size_t l = 0; l < links; ++l) levels_[l].residual = problem.capacity[l];
   for (std::size_t f = 0; f < flows; ++f) {
     const double weight = problem.weight_of(f) * problem.members_of(f);
     RAILWEAVE_CHECK(weight >= 0, "flow weights are positive");
@@ -29,7 +29,7 @@ void MaxMinSolver::index_links(const FlowProblem& problem) {
   first_flow_[0] = 0;
   for (std::size_t l = 0; l < links; ++l) first_flow_[l + 1] = first_flow_[l] + levels_[l].active;
   flow_of_.resize(first_flow_[links]);
-  // first_flow_[l] runs to the end of link l's part and is moved back after.
+  // first_flow_[l] advances to the end of link l's part and is restored afterwards.
   for (std::size_t f = 0; f < flows; ++f) {
     for (const std::uint32_t l : problem.path(f)) flow_of_[first_flow_[l]++] = static_cast<std::uint32_t>(f);
   }
@@ -64,7 +64,9 @@ void MaxMinSolver::fill_heap() {
   heap_.clear();
   for (std::size_t l = 0; l < levels_.size(); ++l) {
     const LinkLevel& at = levels_[l];
-    if (at.active > 0 && at.left < kInfinity) heap_.push_back({at.left / at.weight, static_cast<std::uint32_t>(l)});
+    if (at.active > 0 && at.residual < kInfinity) {
+      heap_.push_back({at.residual / at.weight, static_cast<std::uint32_t>(l)});
+    }
   }
   for (std::size_t at = heap_.size() / 2; at-- > 0;) sift_down(at);
 }
@@ -79,8 +81,8 @@ bool MaxMinSolver::refresh_top() {
       if (!heap_.empty()) sift_down(0);
       continue;
     }
-    const double level = std::max(at.left, 0.0) / at.weight;
-    // A level that fell did so by rounding alone.
+    const double level = std::max(at.residual, 0.0) / at.weight;
+    // Levels fall by rounding only.
     if (level <= top.level) return true;
     top.level = level;
     sift_down(0);
@@ -97,7 +99,7 @@ void MaxMinSolver::freeze(const FlowProblem& problem, std::uint32_t flow, double
   const double load = rate * members, weight = problem.weight_of(flow) * members;
   for (const std::uint32_t l : problem.path(flow)) {
     LinkLevel& at = levels_[l];
-    at.left -= load;
+    at.residual -= load;
     at.weight -= weight;
     --at.active;
   }
@@ -113,11 +115,11 @@ void MaxMinSolver::solve(const FlowProblem& problem, FlowRates& rates) {
   rates.load.assign(problem.capacity.size(), 0);
 
   std::size_t next_cap = 0;
-  double filled = 0;  // the level that the last flows froze at: it never falls
+  double filled = 0;  // the level at which the last flows froze: it never falls
   for (;;) {
     while (next_cap < by_cap_.size() && rates.rate[by_cap_[next_cap]] != kNotFrozen) ++next_cap;
-    const bool links_left = refresh_top();
-    const double link_level = links_left ? heap_.front().level : kInfinity;
+    const bool any_link = refresh_top();
+    const double link_level = any_link ? heap_.front().level : kInfinity;
     if (next_cap < by_cap_.size()) {
       const std::uint32_t flow = by_cap_[next_cap];
       if (problem.cap[flow] / problem.weight_of(flow) <= link_level) {
@@ -126,7 +128,7 @@ void MaxMinSolver::solve(const FlowProblem& problem, FlowRates& rates) {
         continue;
       }
     }
-    if (!links_left) break;
+    if (!any_link) break;
     const std::uint32_t link = heap_.front().link;
     filled = std::max(filled, link_level);
     for (std::uint32_t i = first_flow_[link]; i < first_flow_[link + 1]; ++i) {

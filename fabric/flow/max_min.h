@@ -1,9 +1,10 @@
-// Weighted max-min fair rates of flows over links: no flow can get more without taking from one that has no more, per
-// unit of weight, than itself (Bertsekas and Gallager, Data Networks, 2nd edition, 6.5.2). The solution is unique.
+// Weighted max-min fair rates of flows over links: no flow can grow without another shrinking that has no more, per unit
+// of weight, than itself (Bertsekas and Gallager, Data Networks, 2nd edition, 6.5.2). The solution is unique.
 //
-// Progressive filling: the links' fair levels (capacity left over weight unfrozen) only rise as flows freeze, so a heap
-// of levels that are brought up to date when they come to the top visits each link a few times. O(hops + links log
-// links) in practice. One thread; a solver keeps its memory from one call to the next and serves one thread at a time.
+// Progressive filling: the links' fair levels (residual capacity over the weight of flows that are not frozen) only rise
+// as flows freeze, so a heap whose levels are brought up to date when they reach the top visits each link a few times.
+// O(hops + links log links) in practice. A solver keeps its memory from one call to the next and serves one thread at a
+// time.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +14,15 @@
 
 namespace railweave::fabric {
 
-// Borrowed. Rates and capacities in one unit, whichever.
+// A problem; borrows its arrays. Rates and capacities are in one unit of the caller's choice.
 struct FlowProblem {
   std::span<const double> capacity;      // by link, at least 0; infinity: never a bottleneck
   std::span<const std::uint32_t> first;  // by flow, and the end: where its links begin
-  std::span<const std::uint32_t> links;  // a link that stands twice in a path is crossed twice
-  // By flow; empty: all alike.
-  std::span<const double> weight = {};          // above 0; 1
-  std::span<const double> cap = {};             // the most a member sends; infinity
-  std::span<const std::uint32_t> members = {};  // so many flows of the same path, weight and cap, merged; 1
+  std::span<const std::uint32_t> links;  // a link that occurs twice in a path is crossed twice
+  // By flow, or empty: the default for all.
+  std::span<const double> weight = {};          // above 0; default 1
+  std::span<const double> cap = {};             // the highest rate of a member; default infinity
+  std::span<const std::uint32_t> members = {};  // number of merged flows of this path, weight and cap; default 1
 
   [[nodiscard]] std::size_t flows() const { return first.empty() ? 0 : first.size() - 1; }
   [[nodiscard]] std::span<const std::uint32_t> path(std::size_t flow) const {
@@ -32,10 +33,10 @@ struct FlowProblem {
 };
 
 struct FlowRates {
-  static constexpr std::uint32_t kOwnCap = UINT32_MAX;         // held back by nothing but its cap
+  static constexpr std::uint32_t kOwnCap = UINT32_MAX;         // limited by its cap
   static constexpr std::uint32_t kUnbounded = UINT32_MAX - 1;  // crosses no link of finite capacity: infinite rate
   std::vector<double> rate;                                    // by flow, of one member
-  std::vector<std::uint32_t> bottleneck;                       // by flow: the link that holds it back
+  std::vector<std::uint32_t> bottleneck;                       // by flow: the link that limits it
   std::vector<double> load;                                    // by link
 };
 
@@ -46,9 +47,9 @@ class MaxMinSolver {
 
  private:
   struct LinkLevel {
-    double left = 0;           // capacity not taken by frozen flows
+    double residual = 0;       // capacity without that of frozen flows
     double weight = 0;         // of the flows that are not frozen
-    std::uint32_t active = 0;  // crossings of flows that are not frozen: exact where `weight` has rounding
+    std::uint32_t active = 0;  // number of crossings by flows that are not frozen: exact, while `weight` is rounded
   };
   struct HeapEntry {
     double level = 0;
@@ -58,7 +59,7 @@ class MaxMinSolver {
   void index_links(const FlowProblem& problem);
   void order_caps(const FlowProblem& problem);
   void fill_heap();
-  bool refresh_top();  // false: no link has flows left
+  bool refresh_top();  // false: all flows of all links are frozen
   void sift_down(std::size_t at);
   void freeze(const FlowProblem& problem, std::uint32_t flow, double rate, std::uint32_t bottleneck, FlowRates& rates);
 

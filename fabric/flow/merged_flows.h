@@ -1,4 +1,4 @@
-// Flows of the same path made one, with how many there are: symmetric collectives shrink 10 to 1,000 times.
+// Merges flows of the same path into one with a number of members: symmetric collectives shrink 10 to 1,000 times. Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ struct MergedFlows {
   std::vector<std::uint32_t> first{0};  // of merged flow m, and the end
   std::vector<std::uint32_t> links;
   std::vector<std::uint32_t> members;
-  std::vector<std::uint32_t> merged_of;  // by flow as given: its merged flow
+  std::vector<std::uint32_t> merged_of;  // by original flow: its merged flow
 };
 
-// first, links: as in FlowProblem. kind: by flow, what else must be equal (class, weight, cap: as the caller numbers
-// them); empty: nothing. Merged flows stand in the order of their first member. O(hops).
+// first, links: as in FlowProblem. kind: by flow, a number for all else that must be equal (class, weight, cap); empty:
+// only paths must be. Merged flows are in the order of their first member. O(hops).
 MergedFlows merge_flows(std::span<const std::uint32_t> first, std::span<const std::uint32_t> links,
                         std::span<const std::uint32_t> kind = {});
 

@@ -12,8 +12,8 @@ namespace railweave::fabric {
 
 namespace {
 
-// An engine that fits so well was made for the shape; engines for any shape, which take long to say how well they would
-// do, need not be asked.
+// An engine with this score or a higher one was made for the shape. Those after it, for any shape, are then not asked,
+// because they take long to compute their score.
 constexpr int kMadeForIt = 80;
 
 }  // namespace

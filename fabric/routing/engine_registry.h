@@ -1,4 +1,5 @@
-// All routing engines, and which one suits a fabric. The one place to add an engine to.
+// All routing engines, and the choice of the one that suits a fabric. A new engine is registered here
+// (ADDING_AN_ENGINE.md). Engines live as long as the process; any number of threads may call these functions.
 #pragma once
 
 #include <span>
@@ -10,13 +11,13 @@
 namespace railweave::fabric {
 
 std::span<const RoutingEngine* const> routing_engines();
-const RoutingEngine* find_engine(std::string_view name);  // null: there is none of that name
+const RoutingEngine* find_engine(std::string_view name);  // null: there is no engine of that name
 
 struct EngineChoice {
   const RoutingEngine* engine = nullptr;
-  std::string reason;  // for people
+  std::string reason;  // for operators
 };
-// What `auto` means: the engine that suits the fabric best, as cabled, so that failures do not change it.
+// The meaning of `auto`: the engine that suits the fabric best, as cabled, so that failures do not change it.
 EngineChoice choose_engine(const RoutingScope& scope);
 
 }  // namespace railweave::fabric

@@ -1,4 +1,4 @@
-// Union-find over 0 .. n-1. Internal to fabric/topology.
+// Union-find over 0 .. n-1, for parts of a fabric that are connected. A value; serves one thread.
 #pragma once
 
 #include <cstddef>

@@ -25,16 +25,16 @@ void add_circles(const Topology& topology, const Plane& plane, const ChannelGrap
   }
 }
 
-void add_loads(const Topology& topology, const Plane& plane, const PlaneAudit& looked, AuditReport& report) {
-  const auto take = [&](const std::vector<std::uint64_t>& load, std::uint64_t& most, PortId& where) {
+void add_loads(const Topology& topology, const Plane& plane, const PlaneTally& tally, AuditReport& report) {
+  const auto find_most = [&](const std::vector<std::uint64_t>& load, std::uint64_t& most, PortId& where) {
     for (std::uint32_t a = 0; a < load.size(); ++a) {
       if (load[a] <= most) continue;
       most = load[a];
       where = port_of(topology, plane, a);
     }
   };
-  take(looked.load, report.max_link_load, report.max_link);
-  take(looked.host_load, report.max_link_load_hosts, report.max_link_hosts);
+  find_most(tally.load, report.max_link_load, report.max_link);
+  find_most(tally.host_load, report.max_link_load_hosts, report.max_link_hosts);
 }
 
 std::string plural(std::uint64_t n, const char* one, const char* many) {
@@ -72,7 +72,7 @@ void add_findings(const FabricView& view, const ForwardingTables& tables, AuditR
         {"unmanaged",
          Severity::info,
          plural(report.unmanaged_pairs, "pair", "pairs") +
-             " of an end port and a switch have no route: it would lead down and up again, which could deadlock",
+             " of an end port and a switch have no route: it would go down and up again, which could deadlock",
          {}});
   }
   if (report.credit_loops > 0) {
@@ -87,7 +87,7 @@ void add_findings(const FabricView& view, const ForwardingTables& tables, AuditR
     report.findings.push_back(
         {"drainedInUse",
          Severity::warning,
-         plural(report.drained_entries, "entry sends", "entries send") + " traffic through what is drained",
+         plural(report.drained_entries, "entry sends", "entries send") + " traffic through drained links or switches",
          {}});
   }
 }
@@ -103,7 +103,7 @@ std::string_view to_string(UnreachedPair::Reason reason) {
     case UnreachedPair::Reason::disconnected:
       return "no live links connect them";
     case UnreachedPair::Reason::drained:
-      return "connected only through what is drained";
+      return "connected only through drained links or switches";
     case UnreachedPair::Reason::no_entry:
       return "no entry";
     case UnreachedPair::Reason::dead_port:
@@ -142,32 +142,33 @@ PlaneReport audit_plane(const FabricView& view, const ForwardingTables& tables, 
   }
   const PortMap ports(plane, view);
   const std::size_t parts = std::clamp<std::size_t>(options.parts, 1, destinations);
-  std::vector<std::unique_ptr<PlaneAudit>> looked(parts);
-  const auto look = [&](std::size_t part) {
-    looked[part] = std::make_unique<PlaneAudit>(plane, ports, plane_tables, lanes, options.max_examples);
-    looked[part]->look(static_cast<std::uint32_t>(destinations * part / parts),
-                       static_cast<std::uint32_t>(destinations * (part + 1) / parts));
+  std::vector<std::unique_ptr<PlaneAudit>> audits(parts);
+  const auto run_part = [&](std::size_t part) {
+    audits[part] = std::make_unique<PlaneAudit>(plane, ports, plane_tables, lanes, options.max_examples);
+    audits[part]->run(static_cast<std::uint32_t>(destinations * part / parts),
+                      static_cast<std::uint32_t>(destinations * (part + 1) / parts));
   };
   if (options.run && parts > 1) {
-    options.run(parts, look);
+    options.run(parts, run_part);
   } else {
-    for (std::size_t part = 0; part < parts; ++part) look(part);
+    for (std::size_t part = 0; part < parts; ++part) run_part(part);
   }
-  PlaneAudit& whole = *looked.front();
-  for (std::size_t part = 1; part < parts; ++part) whole.add(*looked[part]);
+  PlaneAudit& whole = *audits.front();
+  for (std::size_t part = 1; part < parts; ++part) whole.add(*audits[part]);
 
-  report.pairs = whole.pairs;
-  report.unreachable_pairs = whole.unreachable;
-  report.cut_off_pairs = whole.cut_off;
-  report.unmanaged_pairs = whole.unmanaged;
-  report.looping_pairs = whole.looping;
-  report.nonminimal_pairs = whole.nonminimal;
-  report.drained_entries = whole.drained_entries;
-  report.longest_route = whole.longest;
+  const PlaneTally& tally = whole.tally();
+  report.pairs = tally.pairs;
+  report.unreachable_pairs = tally.unreachable;
+  report.cut_off_pairs = tally.cut_off;
+  report.unmanaged_pairs = tally.unmanaged;
+  report.looping_pairs = tally.looping;
+  report.nonminimal_pairs = tally.nonminimal;
+  report.drained_entries = tally.drained_entries;
+  report.longest_route = tally.longest;
   report.lanes = lanes.lanes;
-  report.unreached = whole.unreached;
-  add_circles(topology, plane, *whole.channels, report);
-  add_loads(topology, plane, whole, report);
+  report.unreached = tally.unreached;
+  add_circles(topology, plane, whole.channels(), report);
+  add_loads(topology, plane, tally, report);
   made.shift_loads = shift_loads(plane, ports, plane_tables, sample_shifts(plane, options.shift_samples));
   return made;
 }

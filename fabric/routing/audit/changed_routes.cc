@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "fabric/routing/audit/column_block.h"
 #include "fabric/routing/audit/column_walk.h"
 #include "fabric/routing/audit/plane_audit.h"
+#include "fabric/routing/plane/table_differences.h"
 
 namespace railweave::fabric {
 namespace {
@@ -22,49 +24,22 @@ class PlaneCheck {
         distances_(plane, ports_) {}
 
   void run(const PlaneTables& before, const PlaneTables& after) {
-    const auto changed = changed_destinations(before, after);
-    constexpr std::size_t kColumns = 64;
-    const std::size_t switches = plane_.switch_count();
-    std::vector<std::uint16_t> columns(switches * kColumns), row;
-    for (std::size_t first = 0; first < changed.size(); first += kColumns) {
-      if (std::none_of(changed.begin() + static_cast<std::ptrdiff_t>(first),
-                       changed.begin() + static_cast<std::ptrdiff_t>(std::min(first + kColumns, changed.size())),
-                       [](bool yes) { return yes; })) {
-        continue;
-      }
-      const std::size_t count = std::min(kColumns, changed.size() - first);
-      row.resize(count);
-      for (std::size_t s = 0; s < switches; ++s) {
-        after.read(s, first, count, row.data());
-        for (std::size_t i = 0; i < count; ++i) columns[i * switches + s] = row[i];
-      }
+    std::vector<bool> changed(plane_.destination_count(), false);
+    for_each_difference(before, after, [&](const TableDifference& entry) { changed[entry.destination] = true; });
+    ColumnBlock block(after);
+    for (std::size_t first = 0; first < changed.size(); first += ColumnBlock::kColumns) {
+      const std::size_t count = std::min(ColumnBlock::kColumns, changed.size() - first);
+      const auto begin = changed.begin() + static_cast<std::ptrdiff_t>(first);
+      if (std::none_of(begin, begin + static_cast<std::ptrdiff_t>(count), [](bool yes) { return yes; })) continue;
+      block.read(first, count);
       for (std::size_t i = 0; i < count; ++i) {
-        if (changed[first + i]) look(static_cast<std::uint32_t>(first + i), columns.data() + i * switches);
+        if (changed[first + i]) check(static_cast<std::uint32_t>(first + i), block.column(i));
       }
     }
   }
 
  private:
-  [[nodiscard]] std::vector<bool> changed_destinations(const PlaneTables& before, const PlaneTables& after) const {
-    std::vector<bool> changed(plane_.destination_count(), false);
-    std::vector<std::uint16_t> then, now;
-    for (std::size_t s = 0; s < plane_.switch_count(); ++s) {
-      for (std::size_t tile = 0; tile < after.tiles_per_row(); ++tile) {
-        if (after.shares_tile(before, s, tile)) continue;
-        const std::size_t first = tile * after.tile_entries();
-        then.resize(std::min(after.tile_entries(), after.destinations() - first));
-        now.resize(then.size());
-        before.read(s, first, then.size(), then.data());
-        after.read(s, first, now.size(), now.data());
-        for (std::size_t i = 0; i < now.size(); ++i) {
-          if (then[i] != now[i]) changed[first + i] = true;
-        }
-      }
-    }
-    return changed;
-  }
-
-  void look(std::uint32_t destination, const std::uint16_t* entries) {
+  void check(std::uint32_t destination, const std::uint16_t* entries) {
     ++report_.destinations;
     const bool is_end_port = plane_.destination_port[destination] != kPortZero;
     walk_.walk(destination, entries);
@@ -87,7 +62,7 @@ class PlaneCheck {
         continue;
       }
       const auto loss = walk_.loss(from.sw);
-      if (!is_end_port && loss.reason == ColumnWalk::Reason::no_entry) continue;  // not managed from there: audit.h
+      if (!is_end_port && loss.reason == ColumnWalk::Reason::no_entry) continue;  // AuditReport::unmanaged_pairs
       report_.lost_pairs += sources;
       if (report_.example.empty()) {
         report_.example = name(from.sw) + " to an end port of " + name(home) + ": " +
@@ -108,7 +83,8 @@ class PlaneCheck {
       if (report_.example.empty()) report_.example = "down and up again at " + name(next);
     }
   }
-  // Packets come by: it has end ports, or one that has sends through it. Turns at other switches do no harm.
+  // Whether packets pass s: it has end ports, or a switch that has them sends through it. Turns at switches that no
+  // packets pass are harmless.
   [[nodiscard]] bool is_used(std::uint32_t s) const {
     if (ports_.sources[s] > 0) return true;
     for (const std::uint32_t other : walk_.by_depth()) {

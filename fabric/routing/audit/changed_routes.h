@@ -1,6 +1,5 @@
-// The audit of what a reroute changed, before it is programmed: milliseconds where the whole audit takes a second.
-// Looks at the destinations for which any entry differs, from every switch; all others are as they were when they were
-// audited.
+// The audit of what a reroute changed, before it is programmed: takes milliseconds where the whole audit takes a second.
+// Walks the destinations for which any entry differs, from every switch; the others were audited before. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +11,16 @@
 namespace railweave::fabric {
 
 struct ChangedRoutes {
-  std::size_t destinations = 0;     // looked at
-  std::uint64_t lost_pairs = 0;     // (end port, one of them) that links connect, but the tables do not
-  std::uint64_t cut_off_pairs = 0;  // that nothing connects
-  std::uint64_t bends = 0;          // turns from down to up, on the order that the tables were made on
+  std::size_t destinations = 0;     // number of destinations walked
+  std::uint64_t lost_pairs = 0;     // (end port, destination) that links connect, but the tables do not
+  std::uint64_t cut_off_pairs = 0;  // (end port, destination) that no links connect
+  std::uint64_t bends = 0;          // turns from down to up, on the order that the tables follow
   std::string example;              // of a lost pair or a bend
-  // Every changed destination is reached from wherever it can be, without loops, going up and then down.
+  // Whether every changed destination is reached from all connected end ports, without loops, going up and then down.
   [[nodiscard]] bool verified() const { return lost_pairs == 0 && bends == 0; }
 };
 
-// None of a plane without an order (several lanes): audit() has to look at all of it, and `complete` is false.
+// complete: false if a plane that changed has no order (it uses several lanes) and is not covered: it needs audit().
 struct ChangedRoutesReport {
   ChangedRoutes changed;
   bool complete = true;

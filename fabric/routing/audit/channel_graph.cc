@@ -30,6 +30,14 @@ void ChannelGraph::for_each_next(std::size_t channel, Visit visit) const {
 }
 
 ChannelGraph::Circles ChannelGraph::circles() const {
+  const auto waiting = waiting_counts();
+  if (std::ranges::all_of(waiting, [](std::uint32_t n) { return n == 0; })) return {};
+  return {lanes_on_circles(waiting), one_circle(waiting)};
+}
+
+// By channel: the number of channels that wait for it, once those that no other waits for are removed. What remains is
+// on circles or behind them.
+std::vector<std::uint32_t> ChannelGraph::waiting_counts() const {
   const std::size_t channels = first_out_.size() * lanes_;
   std::vector<std::uint32_t> waiting(channels, 0);
   for (std::size_t c = 0; c < channels; ++c) for_each_next(c, [&](std::uint32_t next) { ++waiting[next]; });
@@ -42,10 +50,12 @@ ChannelGraph::Circles ChannelGraph::circles() const {
       if (--waiting[next] == 0) free.push_back(next);
     });
   }
-  Circles found;
-  if (free.size() == channels) return found;
-  // What remains hangs on circles, before or after them. Something before: walk back. Every remaining channel is waited
-  // for by a remaining one, so going from waiter to waited-for backwards never ends but in a circle.
+  return waiting;
+}
+
+// Another remaining channel waits for every remaining one, so that walking from each to its waiter ends in a circle.
+std::vector<std::uint32_t> ChannelGraph::one_circle(const std::vector<std::uint32_t>& waiting) const {
+  const std::size_t channels = waiting.size();
   std::vector<std::uint32_t> waiter(channels, UINT32_MAX);
   for (std::uint32_t c = 0; c < channels; ++c) {
     if (waiting[c] == 0) continue;
@@ -58,13 +68,18 @@ ChannelGraph::Circles ChannelGraph::circles() const {
   std::vector<bool> seen(channels, false);
   for (; !seen[at]; at = waiter[at]) seen[at] = true;
   const std::uint32_t start = at;
+  std::vector<std::uint32_t> circle;
   do {
-    found.example.push_back(at);
+    circle.push_back(at);
     at = waiter[at];
   } while (at != start);
-  std::ranges::reverse(found.example);
+  std::ranges::reverse(circle);
+  return circle;
+}
 
-  // Lanes on a circle: those with channels that remain after taking away, from the other end, what waits for nothing.
+// The lanes of the channels that remain once those that wait for no other are removed as well.
+std::vector<unsigned> ChannelGraph::lanes_on_circles(const std::vector<std::uint32_t>& waiting) const {
+  const std::size_t channels = waiting.size();
   std::vector<std::uint32_t> waits_for(channels, 0);
   std::vector<std::vector<std::uint32_t>> waiters(channels);
   for (std::uint32_t c = 0; c < channels; ++c) {
@@ -88,10 +103,11 @@ ChannelGraph::Circles ChannelGraph::circles() const {
   for (std::uint32_t c = 0; c < channels; ++c) {
     if (waiting[c] > 0 && waits_for[c] > 0) on[c % lanes_] = true;
   }
+  std::vector<unsigned> lanes;
   for (unsigned lane = 0; lane < lanes_; ++lane) {
-    if (on[lane]) found.lanes.push_back(lane);
+    if (on[lane]) lanes.push_back(lane);
   }
-  return found;
+  return lanes;
 }
 
 }  // namespace railweave::fabric

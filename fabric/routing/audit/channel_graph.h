@@ -1,5 +1,5 @@
-// Which channel (directed link and lane) waits for which: packets that hold buffer space on one and want space on the
-// next. A circle is a deadlock waiting to happen (Dally and Seitz 1987).
+// Which channel (directed link and lane) waits for which: packets hold buffer space on one while they wait for space on
+// the next. A circle of channels can deadlock (Dally and Seitz 1987). One writer; const functions any number of threads.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +14,17 @@ class ChannelGraph {
  public:
   ChannelGraph(const Plane& plane, unsigned lanes);
 
-  // Packets pass from arc `in` on lane `in_lane` to arc `out`, which leaves the switch that `in` enters.
+  // Records that packets pass from arc `in` on lane `in_lane` to arc `out`, which leaves the switch that `in` enters.
   void add(std::uint32_t in, unsigned in_lane, std::uint32_t out, unsigned out_lane) {
     const std::size_t bit = std::size_t{out - first_out_[in]} * lanes_ + out_lane;
     bits_[(std::size_t{in} * lanes_ + in_lane) * words_ + bit / 64] |= std::uint64_t{1} << (bit % 64);
   }
   void add_all(const ChannelGraph& other);
 
-  // Circles are looked for by taking away, again and again, channels that nothing waits for (Kahn 1962). Lanes of what
-  // remains, and one circle of it: channels, arc * lanes + lane.
+  // Found by removing, again and again, channels that no other waits for (Kahn 1962).
   struct Circles {
-    std::vector<unsigned> lanes;
-    std::vector<std::uint32_t> example;
+    std::vector<unsigned> lanes;         // with a channel on a circle
+    std::vector<std::uint32_t> example;  // one circle: channels, arc * lanes + lane
   };
   [[nodiscard]] Circles circles() const;
   [[nodiscard]] unsigned lanes() const { return lanes_; }
@@ -33,6 +32,9 @@ class ChannelGraph {
  private:
   template <class Visit>
   void for_each_next(std::size_t channel, Visit visit) const;
+  [[nodiscard]] std::vector<std::uint32_t> waiting_counts() const;
+  [[nodiscard]] std::vector<std::uint32_t> one_circle(const std::vector<std::uint32_t>& waiting) const;
+  [[nodiscard]] std::vector<unsigned> lanes_on_circles(const std::vector<std::uint32_t>& waiting) const;
 
   unsigned lanes_;
   std::size_t words_;                     // per channel

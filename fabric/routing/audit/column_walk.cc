@@ -72,7 +72,7 @@ void ColumnWalk::walk(std::uint32_t destination, const std::uint16_t* entries) {
       if (arc_[at] >= PortMap::kDead) break;
       at = plane_.arcs[arc_[at]].to;
     }
-    // Lost where it stops without a port, or comes back to where it has been.
+    // Lost where the walk stops without a port, or returns to a switch that it has passed.
     std::uint32_t depth = depth_[at] == kOnStack ? std::uint32_t{kLost} : depth_[at];
     while (!stack_.empty()) {
       if (depth != kLost) ++depth;

@@ -1,8 +1,9 @@
 #include "fabric/routing/audit/plane_audit.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
+
+#include "fabric/routing/audit/column_block.h"
 
 namespace railweave::fabric {
 
@@ -16,7 +17,7 @@ void LiveDistances::flood(std::uint32_t to, bool over_drained, std::vector<std::
       const Arc& arc = plane_.arcs[a];
       if (distance[arc.to] != kFar || ports_.arc(s, arc.port) == PortMap::kDead) continue;
       if (!over_drained && ports_.arc_drained[a] != 0) {
-        // A drained switch may be where a route begins or ends, not between.
+        // A route may begin or end at a drained switch, but not pass it.
         const bool here = ports_.switch_drained[s] != 0, there = ports_.switch_drained[arc.to] != 0;
         if (ports_.link_drained[a] != 0 || (here && (there || s != to))) continue;
       }
@@ -37,58 +38,55 @@ void LiveDistances::compute(std::uint32_t to) {
 
 PlaneAudit::PlaneAudit(const Plane& plane, const PortMap& ports, const PlaneTables& tables, const PlaneLanes& lanes,
                        std::size_t max_examples)
-    : load(plane.arcs.size(), 0),
-      host_load(plane.arcs.size(), 0),
-      channels(std::make_unique<ChannelGraph>(plane, std::max<unsigned>(1, lanes.lanes))),
-      plane_(plane),
+    : plane_(plane),
       ports_(ports),
       tables_(tables),
       lanes_(lanes),
       max_examples_(max_examples),
+      channels_(std::make_unique<ChannelGraph>(plane, std::max<unsigned>(1, lanes.lanes))),
       walk_(plane, ports),
-      distances_(plane, ports) {}
-
-void PlaneAudit::add(const PlaneAudit& other) {
-  pairs += other.pairs;
-  unreachable += other.unreachable;
-  cut_off += other.cut_off;
-  unmanaged += other.unmanaged;
-  looping += other.looping;
-  nonminimal += other.nonminimal;
-  drained_entries += other.drained_entries;
-  longest = std::max(longest, other.longest);
-  for (const UnreachedPair& pair : other.unreached) {
-    if (unreached.size() < max_examples_) unreached.push_back(pair);
-  }
-  for (std::size_t a = 0; a < load.size(); ++a) {
-    load[a] += other.load[a];
-    host_load[a] += other.host_load[a];
-  }
-  channels->add_all(*other.channels);
+      distances_(plane, ports) {
+  tally_.load.assign(plane.arcs.size(), 0);
+  tally_.host_load.assign(plane.arcs.size(), 0);
 }
 
-void PlaneAudit::look(std::uint32_t first, std::uint32_t last) {
-  constexpr std::uint32_t kColumns = 64;  // read together: rows are long, columns are far apart
-  const std::size_t switches = plane_.switch_count();
-  std::vector<std::uint16_t> columns(switches * kColumns);
-  std::array<std::uint16_t, kColumns> row{};
-  for (std::uint32_t begin = first; begin < last; begin += kColumns) {
-    const std::uint32_t count = std::min(kColumns, last - begin);
-    for (std::size_t s = 0; s < switches; ++s) {
-      tables_.read(s, begin, count, row.data());
-      for (std::uint32_t i = 0; i < count; ++i) columns[i * switches + s] = row[i];
-    }
-    for (std::uint32_t d = begin; d < begin + count; ++d) {
+void PlaneAudit::add(const PlaneAudit& other) {
+  const PlaneTally& more = other.tally_;
+  tally_.pairs += more.pairs;
+  tally_.unreachable += more.unreachable;
+  tally_.cut_off += more.cut_off;
+  tally_.unmanaged += more.unmanaged;
+  tally_.looping += more.looping;
+  tally_.nonminimal += more.nonminimal;
+  tally_.drained_entries += more.drained_entries;
+  tally_.longest = std::max(tally_.longest, more.longest);
+  for (const UnreachedPair& pair : more.unreached) {
+    if (tally_.unreached.size() < max_examples_) tally_.unreached.push_back(pair);
+  }
+  for (std::size_t a = 0; a < tally_.load.size(); ++a) {
+    tally_.load[a] += more.load[a];
+    tally_.host_load[a] += more.host_load[a];
+  }
+  channels_->add_all(*other.channels_);
+}
+
+void PlaneAudit::run(std::uint32_t first, std::uint32_t last) {
+  ColumnBlock block(tables_);
+  for (std::size_t begin = first; begin < last; begin += ColumnBlock::kColumns) {
+    const std::size_t count = std::min<std::size_t>(ColumnBlock::kColumns, last - begin);
+    block.read(begin, count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto d = static_cast<std::uint32_t>(begin + i);
       const Home& home = plane_.homes[plane_.destination_home[d]];
       const auto segments = plane_.segments_of(home);
       const auto segment = std::ranges::upper_bound(segments, d, {}, &Segment::first) - 1;
-      walk_.walk(d, columns.data() + std::size_t{d - begin} * switches);
-      look_at(d, *segment);
+      walk_.walk(d, block.column(i));
+      this->count(d, *segment);
     }
   }
 }
 
-void PlaneAudit::look_at(std::uint32_t destination, const Segment& segment) {
+void PlaneAudit::count(std::uint32_t destination, const Segment& segment) {
   const std::uint32_t home = plane_.homes[plane_.destination_home[destination]].sw;
   if (distances_to_ != home) {
     distances_.compute(home);
@@ -96,7 +94,7 @@ void PlaneAudit::look_at(std::uint32_t destination, const Segment& segment) {
   }
   // An end port does not send to itself.
   const bool is_end_port = segment.kind != DestinationKind::switch_management;
-  pairs += ports_.all_sources - (is_end_port ? 1 : 0);
+  tally_.pairs += ports_.all_sources - (is_end_port ? 1 : 0);
   count_lost(destination);
   count_flows(segment);
   if (lanes_.arc_class.empty()) {
@@ -112,16 +110,16 @@ void PlaneAudit::count_lost(std::uint32_t destination) {
   const bool is_end_port = plane_.destination_port[destination] != kPortZero;
   const auto add = [&](std::uint32_t from, std::uint32_t at, std::uint64_t sources, UnreachedPair::Reason reason) {
     if (sources == 0) return;
-    unreachable += sources;
-    if (reason <= UnreachedPair::Reason::drained) cut_off += sources;
-    if (reason == UnreachedPair::Reason::loop) looping += sources;
-    if (unreached.size() >= max_examples_) return;
-    unreached.push_back({plane_.switches[from], plane_.destination(destination),
-                         at == Plane::kNone ? SwitchId() : plane_.switches[at], sources, reason});
+    tally_.unreachable += sources;
+    if (reason <= UnreachedPair::Reason::drained) tally_.cut_off += sources;
+    if (reason == UnreachedPair::Reason::loop) tally_.looping += sources;
+    if (tally_.unreached.size() >= max_examples_) return;
+    tally_.unreached.push_back({plane_.switches[from], plane_.destination(destination),
+                                at == Plane::kNone ? SwitchId() : plane_.switches[at], sources, reason});
   };
   for (const Home& from : plane_.homes) {
     const std::uint32_t s = from.sw;
-    const std::uint64_t self = s == home && is_end_port ? 1 : 0;  // is among the dead where it is not alive
+    const std::uint64_t self = s == home && is_end_port ? 1 : 0;  // counted as a dead source if it is not alive
     if (!alive) {
       add(s, Plane::kNone, ports_.sources[s] + ports_.dead_sources[s] - self,
           UnreachedPair::Reason::destination_cut_off);
@@ -137,7 +135,7 @@ void PlaneAudit::count_lost(std::uint32_t destination) {
     } else {
       const auto loss = walk_.loss(s);
       if (!is_end_port && loss.reason == UnreachedPair::Reason::no_entry) {
-        unmanaged += sources;
+        tally_.unmanaged += sources;
       } else {
         add(s, loss.at, sources, loss.reason);
       }
@@ -154,22 +152,22 @@ void PlaneAudit::count_flows(const Segment& segment) {
     const std::uint16_t depth = walk_.depth(s);
     if (depth == 0) break;  // the destination's own switch
     if (ports_.sources[s] > 0) {
-      longest = std::max<unsigned>(longest, depth);
-      if (depth > distances_.undrained(s)) nonminimal += ports_.sources[s];
+      tally_.longest = std::max<unsigned>(tally_.longest, depth);
+      if (depth > distances_.undrained(s)) tally_.nonminimal += ports_.sources[s];
     }
     if (flow_[s] == 0) continue;
     const std::uint32_t arc = walk_.arc(s), to = plane_.arcs[arc].to;
     flow_[to] += flow_[s];
-    // Beginning and ending on a drained switch is no transit, if the link itself is not drained.
+    // Traffic that begins or ends on a drained switch is no transit, unless the link itself is drained.
     if (ports_.arc_drained[arc] != 0) {
       const bool begins = ports_.switch_drained[s] != 0 && flow_[s] == ports_.sources[s];
       const bool ends = depth == 1 && ports_.switch_drained[s] == 0;
-      if (ports_.link_drained[arc] != 0 || !(begins || ends)) ++drained_entries;
+      if (ports_.link_drained[arc] != 0 || !(begins || ends)) ++tally_.drained_entries;
     }
-    if (counts) load[arc] += flow_[s];
+    if (counts) tally_.load[arc] += flow_[s];
     if (to_host) {
       host_flow_[to] += host_flow_[s];
-      if (counts) host_load[arc] += host_flow_[s];
+      if (counts) tally_.host_load[arc] += host_flow_[s];
     }
   }
 }
@@ -188,13 +186,13 @@ void PlaneAudit::add_turns(std::uint32_t destination) {
     if (flow_[s] == 0) continue;
     const std::uint32_t in = walk_.arc(s), to = plane_.arcs[in].to, out = walk_.arc(to);
     if (one_lane) {
-      channels->add(in, 0, out, 0);
+      channels_->add(in, 0, out, 0);
       continue;
     }
     levels_[to] |= levels_[s];
     for (std::uint32_t bits = levels_[s]; bits != 0; bits &= bits - 1) {
       const auto lane = static_cast<unsigned>(std::countr_zero(bits));
-      if (lane < channels->lanes()) channels->add(in, lane, out, lane);
+      if (lane < channels_->lanes()) channels_->add(in, lane, out, lane);
     }
   }
 }
@@ -225,7 +223,7 @@ void PlaneAudit::add_turns_by_class(std::uint32_t destination) {
       const unsigned out_lane = lane(in_class, lanes_.arc_class[out], level);
       for (std::uint32_t bits = entered; bits != 0; bits &= bits - 1) {
         const unsigned in_lane = lane(static_cast<unsigned>(std::countr_zero(bits)), in_class, level);
-        if (in_lane < channels->lanes() && out_lane < channels->lanes()) channels->add(in, in_lane, out, out_lane);
+        if (in_lane < channels_->lanes() && out_lane < channels_->lanes()) channels_->add(in, in_lane, out, out_lane);
       }
     }
   }

@@ -1,5 +1,5 @@
-// Shift permutations over the host ports of a plane: host port i sends to host port i + k. Collectives are made of
-// them.
+// Shift permutations over the host ports of a plane: host port i sends to host port i + k. Collectives consist of them.
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,11 @@
 
 namespace railweave::fabric {
 
-// The most flows on one directed link between switches, for each of the shifts. What is not reached does not flow.
+// By shift: the largest number of flows on one directed link between switches. Pairs without a route count up to where
+// the route ends.
 std::vector<std::uint64_t> shift_loads(const Plane& plane, const PortMap& ports, const PlaneTables& tables,
                                        const std::vector<std::uint32_t>& shifts);
-// `count` shifts, spread over 1 ... host ports - 1 in a fixed way.
+// `count` shifts, spread over 1 ... host ports - 1, always the same ones.
 std::vector<std::uint32_t> sample_shifts(const Plane& plane, unsigned count);
 
 }  // namespace railweave::fabric

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "fabric/routing/audit/channel_graph.h"
+#include "fabric/routing/audit/column_block.h"
 #include "fabric/routing/audit/column_walk.h"
+#include "fabric/routing/plane/table_differences.h"
 
 namespace railweave::fabric {
 
@@ -19,9 +21,9 @@ bool same_order(PlaneId plane, const Routing& before, const Routing& after) {
   return a && b && (a == b || a->position == b->position);
 }
 
-// On one order, tables by themselves only go up and then down. Mixed, a packet may come down by the one and find itself
-// sent up by the other: where an entry changes and somebody above sends packets for the destination down to it. Is
-// there such an entry? Without one, the mixture goes up and then down as well.
+// On one order, old and new tables each go up and then down. In a mixture, a packet may come down by the old and be sent
+// up by the new, or the reverse: at an entry that changes, below a switch that sends packets for the destination down to
+// it. Without such an entry the mixture goes up and then down as well.
 class Bends {
  public:
   Bends(const Plane& plane, const PortMap& ports, const SwitchOrder& order, const PlaneTables& before,
@@ -29,22 +31,10 @@ class Bends {
       : plane_(plane), ports_(ports), order_(order), before_(before), after_(after) {}
 
   [[nodiscard]] bool any() const {
-    std::vector<std::uint16_t> then, now;
-    for (std::uint32_t s = 0; s < plane_.switch_count(); ++s) {
-      for (std::size_t tile = 0; tile < after_.tiles_per_row(); ++tile) {
-        if (after_.shares_tile(before_, s, tile)) continue;
-        const std::size_t first = tile * after_.tile_entries();
-        then.resize(std::min(after_.tile_entries(), after_.destinations() - first));
-        now.resize(then.size());
-        before_.read(s, first, then.size(), then.data());
-        after_.read(s, first, now.size(), now.data());
-        for (std::size_t i = 0; i < now.size(); ++i) {
-          if (then[i] != now[i] && (goes_up(s, then[i]) || goes_up(s, now[i])) && is_entered_from_above(s, first + i))
-            return true;
-        }
-      }
-    }
-    return false;
+    return any_difference(before_, after_, [&](const TableDifference& entry) {
+      return (goes_up(entry.sw, entry.before) || goes_up(entry.sw, entry.after)) &&
+             is_entered_from_above(entry.sw, entry.destination);
+    });
   }
 
  private:
@@ -73,7 +63,7 @@ const PlaneLanes& lanes_of(const Routing& routing, PlaneId plane) {
   return plane.index() < routing.lanes.planes.size() ? routing.lanes.planes[plane.index()] : one_lane;
 }
 
-// Where packets for one destination may go next from each switch, and with what lanes they may be there.
+// By switch: the next hops of packets for one destination in a mixture, and the lanes on which they may arrive.
 class Mixture {
  public:
   Mixture(const Plane& plane, const PortMap& ports, const PlaneLanes& old_lanes, const PlaneLanes& new_lanes)
@@ -149,24 +139,20 @@ bool may_deadlock_between(const FabricView& view, PlaneId id, const Routing& bef
   const PortMap ports(plane, view);
   if (same_order(id, before, after) && !Bends(plane, ports, *after.orders[id.index()], then, now).any()) return false;
   const PlaneLanes &old_lanes = lanes_of(before, id), &new_lanes = lanes_of(after, id);
-  // Maps from ports to lanes, changing at the same time, are beyond what is looked at here.
+  // Maps from ports to lanes may change at the same time; mixtures of those are not checked, so the answer is yes.
   if (!old_lanes.arc_class.empty() || !new_lanes.arc_class.empty()) return true;
   ChannelGraph channels(plane, std::max<unsigned>({1, old_lanes.lanes, new_lanes.lanes}));
   Mixture mixture(plane, ports, old_lanes, new_lanes);
-  constexpr std::uint32_t kColumns = 64;
-  const std::size_t switches = plane.switch_count();
-  const auto count = static_cast<std::uint32_t>(plane.destination_count());
-  std::vector<std::uint16_t> old_block(switches * kColumns), new_block(switches * kColumns);
-  for (std::uint32_t first = 0; first < count; first += kColumns) {
-    const std::uint32_t here = std::min(kColumns, count - first);
-    for (std::size_t s = 0; s < switches; ++s) {
-      then.read(s, first, here, old_block.data() + s * kColumns);
-      now.read(s, first, here, new_block.data() + s * kColumns);
-    }
-    for (std::uint32_t i = 0; i < here; ++i) {
-      for (std::size_t s = 0; s < switches; ++s)
-        mixture.set(s, old_block[s * kColumns + i], new_block[s * kColumns + i]);
-      mixture.add_turns(first + i, channels);
+  const std::size_t count = plane.destination_count();
+  ColumnBlock old_block(then), new_block(now);
+  for (std::size_t first = 0; first < count; first += ColumnBlock::kColumns) {
+    const std::size_t here = std::min(ColumnBlock::kColumns, count - first);
+    old_block.read(first, here);
+    new_block.read(first, here);
+    for (std::size_t i = 0; i < here; ++i) {
+      const std::uint16_t *old_ports = old_block.column(i), *new_ports = new_block.column(i);
+      for (std::size_t s = 0; s < plane.switch_count(); ++s) mixture.set(s, old_ports[s], new_ports[s]);
+      mixture.add_turns(static_cast<std::uint32_t>(first + i), channels);
     }
   }
   return !channels.circles().lanes.empty();

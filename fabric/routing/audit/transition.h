@@ -1,5 +1,5 @@
-// Tables are not replaced in one instant: while some switches have the new ones and others the old, packets meet any
-// mixture of both. What that mixture can do.
+// Tables are not replaced in one instant: while some switches have the new tables and others the old, packets meet any
+// mixture of both. This checks what such a mixture can do. Pure.
 #pragma once
 
 #include "fabric/routing/plane/routing_engine.h"
@@ -7,9 +7,9 @@
 
 namespace railweave::fabric {
 
-// Can packets wait for each other in a circle while switches change, entry by entry and in any order, from one routing
-// to the other? Where both go up and down on the same order, O(changed entries) as a rule; otherwise, and where a
-// change sends up what still comes down, O(switches x destinations).
+// Whether packets can wait for each other in a circle while switches change, entry by entry and in any order, from one
+// routing to the other. Cost: O(changed entries) as a rule where both go up and then down on the same order; otherwise,
+// and where a changed entry sends packets up that may still arrive from above, O(switches x destinations).
 bool may_deadlock_between(const FabricView& view, PlaneId id, const Routing& before, const Routing& after);
 
 }  // namespace railweave::fabric

@@ -14,7 +14,7 @@ ForwardingDelta first_delta(const Routing& after) {
     const Plane& plane = scope.plane(id);
     const PlaneTables& tables = after.tables.plane(id);
     if (plane.destination_count() == 0) continue;
-    std::map<std::uint16_t, std::vector<std::uint32_t>> members;  // of each block
+    std::map<std::uint16_t, std::vector<std::uint32_t>> members;  // by block: its destinations
     for (std::uint32_t d = 0; d < plane.destination_count(); ++d) {
       const Lid lid = scope.lid(plane.destination(d));
       if (lid == 0) {

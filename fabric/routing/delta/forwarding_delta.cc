@@ -9,6 +9,7 @@
 #include "fabric/base/check.h"
 #include "fabric/routing/audit/transition.h"
 #include "fabric/routing/delta/update_order.h"
+#include "fabric/routing/plane/table_differences.h"
 
 namespace railweave::fabric {
 
@@ -24,25 +25,11 @@ class PlaneDelta {
       if (lid != 0)
         lids_[{subnet_of(d), static_cast<std::uint16_t>(lid / kLidsPerBlock)}].emplace_back(lid % kLidsPerBlock, d);
     }
-    arc_of_port_.resize(plane.switch_count());
   }
 
   void find_changes() {
-    std::vector<std::uint16_t> then, now;
-    for (std::uint32_t s = 0; s < plane_.switch_count(); ++s) {
-      for (std::size_t tile = 0; tile < after_.tiles_per_row(); ++tile) {
-        if (after_.shares_tile(before_, s, tile)) continue;
-        const std::size_t first = tile * after_.tile_entries();
-        const std::size_t count = std::min(after_.tile_entries(), after_.destinations() - first);
-        then.resize(count);
-        now.resize(count);
-        before_.read(s, first, count, then.data());
-        after_.read(s, first, count, now.data());
-        for (std::size_t i = 0; i < count; ++i) {
-          if (then[i] != now[i]) add_change(s, static_cast<std::uint32_t>(first + i));
-        }
-      }
-    }
+    for_each_difference(before_, after_,
+                        [&](const TableDifference& entry) { add_change(entry.sw, entry.destination); });
   }
 
   void write(bool drop_first, ForwardingDelta& delta) {
@@ -66,14 +53,14 @@ class PlaneDelta {
       } else {
         writes = ordered(changes, entries, places_of);
       }
-      std::map<std::uint32_t, std::uint64_t> turned;  // by switch: places that are new by now
+      std::map<std::uint32_t, std::uint64_t> updated;  // by switch: places that have their new entries by then
       for (const BlockWrite& w : writes) {
         const bool drops = drop_first && w.stage == 0;
-        if (!drops) turned[w.sw] |= w.places;
+        if (!drops) updated[w.sw] |= w.places;
         LftBlock out{.sw = plane_.switches[w.sw], .number = block.second, .stage = w.stage};
         out.changed = static_cast<std::uint16_t>(__builtin_popcountll(w.places));
         out.urgent = (w.places & urgent) != 0;
-        fill(block, w.sw, turned[w.sw], drops ? w.places : 0, out.ports);
+        fill(block, w.sw, updated[w.sw], drops ? w.places : 0, out.ports);
         delta.stages = std::max<std::uint16_t>(delta.stages, static_cast<std::uint16_t>(w.stage + 1));
         delta.blocks.push_back(out);
       }
@@ -111,7 +98,8 @@ class PlaneDelta {
                               {}});
   }
 
-  // Entries without a new way turn last, all of them: until then others may still send there.
+  // Entries whose new route does not reach the destination are updated last, because upstream switches may use the old
+  // ones until then.
   [[nodiscard]] std::vector<BlockWrite> ordered(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& changes,
                                                 std::vector<ChangedEntry>& entries,
                                                 const std::map<std::uint32_t, std::uint64_t>& places_of) {
@@ -131,27 +119,27 @@ class PlaneDelta {
     for (const auto& [s, places] : ending) writes.push_back({s, stage, places});
     return writes;
   }
-  // Does the new way of s lead to d?
-  [[nodiscard]] bool arrives(std::pair<std::uint32_t, std::uint32_t> change) {
+  // Whether the new route from s reaches d.
+  [[nodiscard]] bool arrives(std::pair<std::uint32_t, std::uint32_t> change) const {
     const auto [s, d] = change;
     const std::uint32_t end = plane_.homes[plane_.destination_home[d]].sw;
     std::uint32_t at = s;
     for (std::size_t steps = 0; at != end; ++steps) {
-      const std::uint32_t arc = arc_of(at, after_.at(at, d));
+      const std::uint32_t arc = plane_.find_arc(at, after_.at(at, d));
       if (arc == Plane::kNone || steps > plane_.switch_count()) return false;
       at = plane_.arcs[arc].to;
     }
     return true;
   }
-  // The first switch after s on the new way to d whose entry for d changes.
+  // The first switch after s on the new route to d whose entry for d changes.
   [[nodiscard]] std::uint32_t next_changed(std::pair<std::uint32_t, std::uint32_t> change,
-                                           const std::map<std::uint32_t, std::uint64_t>& places_of) {
+                                           const std::map<std::uint32_t, std::uint64_t>& places_of) const {
     const auto [s, d] = change;
     const std::uint64_t bit = std::uint64_t{1} << (scope_.lid(plane_.destination(d)) % kLidsPerBlock);
     const std::uint32_t end = plane_.homes[plane_.destination_home[d]].sw;
     std::uint32_t at = s;
     for (std::size_t steps = 0; at != end && steps < plane_.switch_count(); ++steps) {
-      const std::uint32_t arc = arc_of(at, after_.at(at, d));
+      const std::uint32_t arc = plane_.find_arc(at, after_.at(at, d));
       if (arc == Plane::kNone) break;
       at = plane_.arcs[arc].to;
       const auto found = places_of.find(at);
@@ -159,18 +147,10 @@ class PlaneDelta {
     }
     return ChangedEntry::kNone;
   }
-  [[nodiscard]] std::uint32_t arc_of(std::uint32_t s, std::uint16_t port) {
-    auto& arcs = arc_of_port_[s];
-    if (arcs.empty()) {
-      arcs.assign(plane_.port_count[s] + 1U, Plane::kNone);
-      for (std::uint32_t a = plane_.first_arc[s]; a < plane_.first_arc[s + 1]; ++a) arcs[plane_.arcs[a].port] = a;
-    }
-    return port < arcs.size() ? arcs[port] : Plane::kNone;
-  }
 
-  // What a block of switch s holds when the entries in `turned` are new, those in `dropped` drop and the others are
-  // old.
-  void fill(const Block& block, std::uint32_t s, std::uint64_t turned, std::uint64_t dropped,
+  // The ports of a block of switch s where the entries in `updated` are new, those in `dropped` drop packets and the
+  // others are old.
+  void fill(const Block& block, std::uint32_t s, std::uint64_t updated, std::uint64_t dropped,
             std::array<std::uint16_t, kLidsPerBlock>& ports) const {
     ports.fill(kNoPort);
     const auto members = lids_.find(block);
@@ -178,7 +158,7 @@ class PlaneDelta {
     for (const auto& [place, d] : members->second) {
       const std::uint64_t bit = std::uint64_t{1} << place;
       if ((dropped & bit) != 0) continue;
-      ports[place] = ((turned & bit) != 0 ? after_ : before_).at(s, d);
+      ports[place] = ((updated & bit) != 0 ? after_ : before_).at(s, d);
     }
   }
 
@@ -190,7 +170,6 @@ class PlaneDelta {
   std::map<Block, std::vector<std::pair<std::uint32_t, std::uint32_t>>> lids_;     // (place, destination)
   std::map<Block, std::vector<std::pair<std::uint32_t, std::uint32_t>>> changes_;  // (switch, destination)
   std::size_t changed_entries_ = 0, without_lid_ = 0;
-  std::vector<std::vector<std::uint32_t>> arc_of_port_;
 };
 
 }  // namespace
@@ -215,11 +194,11 @@ ForwardingDelta compute_delta(const FabricView& view, const Routing& before, con
   if (delta.drops_first) {
     delta.findings.push_back({"dropsFirst",
                               Severity::warning,
-                              "old and new routes together could deadlock; changed entries drop packets until the old "
-                              "ones are gone",
+                              "old and new routes together could deadlock; entries that change drop packets until all "
+                              "earlier packets have left the fabric",
                               {}});
   }
-  // Where any LID of a block is urgent, all stages of the block go first.
+  // Blocks with an urgent LID come first, with all their stages.
   std::map<std::pair<SubnetId, std::uint16_t>, bool> urgent;
   const auto key = [&](const LftBlock& block) { return std::pair(scope.topology().subnet(block.sw), block.number); };
   for (const LftBlock& block : delta.blocks) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr unsigned kPlaces = 64;
 
-// The stages of the switches that change for some of the places; empty where places want opposite orders.
+// The stages of the switches whose entries change for some of the places.
 class Stages {
  public:
   explicit Stages(const std::vector<ChangedEntry>& entries) {
@@ -23,7 +23,7 @@ class Stages {
     }
   }
 
-  // By switch number; false: no order suits all of the places.
+  // stage: by switch number. False: the places need opposite orders.
   bool compute(std::uint64_t places, std::vector<std::uint16_t>& stage) {
     stage.assign(switches_.size(), 0);
     waiting_.assign(switches_.size(), 0);
@@ -61,21 +61,21 @@ class Stages {
 
 std::vector<BlockWrite> order_updates(const std::vector<ChangedEntry>& entries) {
   Stages stages(entries);
-  std::uint64_t left = 0;
-  for (const ChangedEntry& entry : entries) left |= std::uint64_t{1} << entry.place;
+  std::uint64_t remaining = 0;
+  for (const ChangedEntry& entry : entries) remaining |= std::uint64_t{1} << entry.place;
   std::vector<BlockWrite> writes;
   std::vector<std::uint16_t> stage;
   std::uint16_t first_stage = 0;
-  while (left != 0) {
-    // All places at once, else as many as agree. A single one always does: ways do not come back to where they began.
-    std::uint64_t group = left;
+  while (remaining != 0) {
+    // All places at once, else as many as agree. A single place always does, because routes do not return to a switch.
+    std::uint64_t group = remaining;
     if (!stages.compute(group, stage)) {
       group = 0;
       for (unsigned place = 0; place < kPlaces; ++place) {
         const std::uint64_t bit = std::uint64_t{1} << place;
-        if ((left & bit) != 0 && stages.compute(group | bit, stage)) group |= bit;
+        if ((remaining & bit) != 0 && stages.compute(group | bit, stage)) group |= bit;
       }
-      if (group == 0) group = left;  // the new tables themselves loop; no order helps
+      if (group == 0) group = remaining;  // the new tables themselves loop; no order helps
       stages.compute(group, stage);
     }
     std::map<std::pair<std::uint16_t, std::uint32_t>, std::uint64_t> places_of;  // by stage, switch
@@ -90,7 +90,7 @@ std::vector<BlockWrite> order_updates(const std::vector<ChangedEntry>& entries) 
       writes.push_back({key.second, static_cast<std::uint16_t>(first_stage + key.first), places});
     }
     first_stage = static_cast<std::uint16_t>(first_stage + last_stage + 1);
-    left &= ~group;
+    remaining &= ~group;
   }
   return writes;
 }

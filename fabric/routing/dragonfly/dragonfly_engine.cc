@@ -61,8 +61,8 @@ Result<void> route_plane(const RoutingInput& input, PlaneId id, const DragonflyG
       .lanes = routes.lanes(), .first_single_lane = 0, .turns = [&](unsigned lanes) { return routes.turns(lanes); }};
   if (scheme.lanes.lanes > input.max_lanes) {
     return fail(ErrorKind::impossible, "routing.lanesNeeded",
-                groups.text() + " needs 2 lanes to be free of deadlocks, 1 is given", {},
-                "give 2 lanes, or choose the engine up-down");
+                groups.text() + " needs 2 lanes to be free of deadlocks, but only 1 is allowed", {},
+                "allow 2 lanes, or choose the engine up-down");
   }
   Filled filled = fill(plane, live, routes);
   const DetourOutcome outcome = place_detours(input, plane, live, filled.detours, filled.tables, scheme);
@@ -79,7 +79,7 @@ EngineFit DragonflyEngine::fit(const RoutingScope& scope) const {
   for (const PlaneId id : scope.planes()) {
     const Plane& plane = scope.plane(id);
     const auto groups = DragonflyGroups::find(scope.topology(), plane);
-    if (!groups && !is_tree(plane)) return {0, "not all of it is a dragonfly or a tree"};
+    if (!groups && !is_tree(plane)) return {0, "a part of the fabric is neither a dragonfly nor a tree"};
     if (!groups) continue;
     if (!groups->plus && groups->groups > 1) lanes = 2;
     if (text.find(groups->text()) == std::string::npos) text += (text.empty() ? "" : " and ") + groups->text();

@@ -13,7 +13,7 @@ namespace {
 
 using Groups = std::vector<std::uint32_t>;
 
-// Of the cables a shape should have, this part must be there.
+// The share of a shape's cables that must be present.
 constexpr std::size_t kPresentPercent = 75;
 bool mostly(std::size_t there, std::size_t should) { return there * 100 >= should * kPresentPercent; }
 
@@ -28,7 +28,7 @@ std::vector<std::vector<std::uint32_t>> neighbours_of(const Plane& plane) {
   return neighbours;
 }
 
-// Numbers the parts that edges for which joins(a, b) holds leave connected.
+// Numbers the parts that are connected by edges for which joins(a, b) holds.
 template <class Joins>
 Groups parts(const std::vector<std::vector<std::uint32_t>>& neighbours, Joins joins) {
   Groups group(neighbours.size(), Plane::kNone);
@@ -88,14 +88,14 @@ class Shape {
 
   std::optional<DragonflyGroups> dragonfly_plus() {
     if (found_.groups < 2 || !groups_joined()) return std::nullopt;
-    // Spines have no hosts; nor need leaves, if they hang on spines of one group only.
+    // Spines have no hosts. A switch without hosts is a leaf if all its neighbours are spines of its group.
     std::vector<std::uint8_t> leaf(plane_.switch_count());
     for (std::size_t s = 0; s < leaf.size(); ++s) {
       leaf[s] = plane_.tier[s] == 0 ? 1 : 0;
       if (plane_.tier[s] < 2) continue;
-      const bool hangs = local_neighbours(s) == neighbours_[s].size();
+      const bool all_local = local_neighbours(s) == neighbours_[s].size();
       const bool on_spines = std::ranges::all_of(neighbours_[s], [&](std::uint32_t n) { return plane_.tier[n] == 1; });
-      if (hangs && on_spines) leaf[s] = 1;
+      if (all_local && on_spines) leaf[s] = 1;
     }
     for (std::size_t s = 0; s < leaf.size(); ++s) {
       for (const Arc& arc : plane_.arcs_of(s)) {
@@ -139,7 +139,7 @@ class Shape {
   std::vector<std::vector<std::uint32_t>> members_;  // by group
 };
 
-// How many neighbours the ends of each edge share: many within a mesh. By switch and neighbour.
+// By switch and neighbour: the number of neighbours that both have, which is large within a mesh.
 std::vector<std::vector<std::uint32_t>> shared_neighbours(const std::vector<std::vector<std::uint32_t>>& neighbours) {
   std::vector<std::vector<std::uint32_t>> shared(neighbours.size());
   std::vector<std::uint32_t> both;
@@ -165,7 +165,7 @@ std::optional<DragonflyGroups> DragonflyGroups::find(const Topology& topology, c
   const Groups clos =
       parts(neighbours, [&](std::uint32_t a, std::uint32_t b) { return plane.tier[a] != plane.tier[b]; });
   if (auto found = Shape(plane, neighbours, clos).dragonfly_plus()) return found;
-  // Nearly all switches of a dragonfly have hosts, those of big trees need not be looked at any further.
+  // Nearly all switches of a dragonfly have hosts; this excludes large trees at once.
   const auto leaves = static_cast<std::size_t>(std::ranges::count(plane.tier, std::uint8_t{0}));
   if (!mostly(leaves, plane.switch_count())) return std::nullopt;
   const auto shared = shared_neighbours(neighbours);

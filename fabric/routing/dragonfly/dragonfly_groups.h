@@ -1,9 +1,9 @@
-// A dragonfly or dragonfly+ recognised: which group every switch of a plane is in. By the groups the topology names,
-// where it names them for all switches and they have the structure; else from the cables alone: the groups of a
-// dragonfly are nearly full meshes, whose switches share their neighbours; those of a dragonfly+ are what is left
-// joined when links between switches without hosts are taken away. Cables may be missing. A full mesh of switches is a
-// dragonfly of one group. Groups of two switches, and groups joined so densely that they blur, are seen only where they
-// are named.
+// A dragonfly or dragonfly+ recognized: the group of every switch of a plane. By the groups that the topology names,
+// where it names one for every switch and they have the structure; else from the cables alone: the groups of a dragonfly
+// are nearly full meshes, whose switches share their neighbours; those of a dragonfly+ are the parts that remain
+// connected without the links between switches without hosts. Cables may be missing. A full mesh of switches is a
+// dragonfly of one group. Groups of two switches, and groups joined by too many links to be distinguished, are
+// recognized by name only.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ enum class DragonflyArc : std::uint8_t { local, up, global, down };
 struct DragonflyGroups {
   std::vector<std::uint32_t> group;  // by switch
   std::uint32_t groups = 0;
-  bool plus = false;               // dragonfly+: groups of leaves and spines
+  bool plus = false;               // dragonfly+: groups consist of leaves and spines
   std::vector<DragonflyArc> arcs;  // by arc; local: dragonfly only; up, down: dragonfly+ only
 
   static std::optional<DragonflyGroups> find(const Topology& topology, const Plane& plane);

@@ -8,6 +8,7 @@
 
 #include "fabric/routing/plane/acyclic_turns.h"
 #include "fabric/routing/plane/live_plane.h"
+#include "fabric/routing/plane/port_arcs.h"
 #include "fabric/routing/up_down/next_hops.h"
 #include "fabric/routing/up_down/plane_plan.h"
 #include "fabric/routing/up_down/port_balance.h"
@@ -18,21 +19,15 @@ namespace railweave::fabric {
 
 namespace {
 
-// Puts every path of a plane's tables on a lane.
+// Assigns every path of a plane's tables to a lane.
 class LaneAssignment {
  public:
-  LaneAssignment(const Plane& plane, const std::vector<ArcWay>& ways, unsigned max_lanes)
+  LaneAssignment(const Plane& plane, const std::vector<ArcDirection>& directions, unsigned max_lanes)
       : plane_(plane),
-        ways_(ways),
+        directions_(directions),
         max_lanes_(std::clamp(max_lanes, 1U, kMaxDataLanes)),
         level_(plane.homes.size() * plane.destination_count(), 0),
-        arc_of_port_(plane.switch_count()) {
-    for (std::size_t s = 0; s < plane.switch_count(); ++s) {
-      arc_of_port_[s].assign(plane.port_count[s] + 1U, Plane::kNone);
-      for (std::uint32_t a = plane.first_arc[s]; a < plane.first_arc[s + 1]; ++a)
-        arc_of_port_[s][plane.arcs[a].port] = a;
-    }
-  }
+        port_arcs_(plane) {}
 
   // False: some path of the destination fits on no lane.
   bool assign(const PlaneTables& tables, std::uint32_t destination) {
@@ -45,10 +40,10 @@ class LaneAssignment {
       path_.clear();
       bool up_and_down = true;
       for (std::uint32_t at = from.sw; at != end;) {
-        const std::uint16_t port = tables.at(at, destination);
-        if (port >= arc_of_port_[at].size() || arc_of_port_[at][port] == Plane::kNone) break;  // cut off
-        const std::uint32_t arc = arc_of_port_[at][port];
-        if (!path_.empty() && ways_[path_.back()] == ArcWay::down && ways_[arc] == ArcWay::up) up_and_down = false;
+        const std::uint32_t arc = port_arcs_.arc(at, tables.at(at, destination));
+        if (arc == Plane::kNone) break;  // cut off
+        if (!path_.empty() && directions_[path_.back()] == ArcDirection::down && directions_[arc] == ArcDirection::up)
+          up_and_down = false;
         path_.push_back(arc);
         at = plane_.arcs[arc].to;
       }
@@ -76,10 +71,10 @@ class LaneAssignment {
 
  private:
   const Plane& plane_;
-  const std::vector<ArcWay>& ways_;
+  const std::vector<ArcDirection>& directions_;
   unsigned max_lanes_;
   std::vector<std::uint8_t> level_;
-  std::vector<std::vector<std::uint32_t>> arc_of_port_;
+  PortArcs port_arcs_;
   std::vector<AcyclicTurns> lanes_;  // from lane 1 on
   std::vector<std::uint32_t> path_;
 };
@@ -98,17 +93,17 @@ PlaneResult route_plane(const RoutingInput& input, const Plane& plane) {
   const LivePlane live = live_plane(plane, input);
   const auto weights = local_weights(input, plane);
   const PlanePlan plan = plan_plane(*input.scope, plane, weights, {.balance = false});
-  const auto [order, ways, reach] = reach_all(plane, live, lower_drained(plan.order, live));
+  const auto [order, directions, reach] = reach_all(plane, live, lower_drained(plan.order, live));
   PlaneResult result;
   const NextHops hops = NextHops::shortest(plane, live);
   result.tables = balance_ports(plane, hops, pair_weights(plane, &live), weights).tables;
-  LaneAssignment assignment(plane, ways, input.max_lanes);
+  LaneAssignment assignment(plane, directions, input.max_lanes);
   std::vector<std::uint32_t> unplaced;
   for (std::uint32_t d = 0; d < plane.destination_count(); ++d) {
     if (!assignment.assign(result.tables, d)) unplaced.push_back(d);
   }
   if (!unplaced.empty()) {
-    const PlaneTables fallback = TableFill(plane, live, ways, reach, plan.nominal).all();
+    const PlaneTables fallback = TableFill(plane, live, directions, reach, plan.nominal).all();
     PlaneTables::Editor editor(result.tables);
     for (const std::uint32_t d : unplaced) {
       copy_column(plane, fallback, d, editor);
@@ -130,11 +125,11 @@ EngineFit LayeredEngine::fit(const RoutingScope& scope) const {
     if (gain > 1.25) {
       char text[96];
       std::snprintf(text, sizeof text,
-                    "shortest paths of any kind fill the fullest link %.1f times less than up and down", gain);
+                    "with shortest paths the fullest link carries %.1f times less than with up and down", gain);
       return {60, text};
     }
   }
-  return {20, "works on any fabric, at the price of lanes"};
+  return {20, "works on any fabric, but may need several lanes"};
 }
 
 Result<Routing> LayeredEngine::route(const RoutingInput& input) const {
@@ -149,9 +144,8 @@ Result<Routing> LayeredEngine::route(const RoutingInput& input) const {
   if (up_and_down > 0) {
     routing.findings.push_back({"lanesShort",
                                 Severity::info,
-                                "shortest paths to " + std::to_string(up_and_down) +
-                                    " destinations would need more than " + std::to_string(input.max_lanes) +
-                                    " lanes; they are routed up and down instead",
+                                "shortest paths to " + std::to_string(up_and_down) + " destinations need more than " +
+                                    std::to_string(input.max_lanes) + " lanes; they are routed up and down instead",
                                 {}});
   }
   return routing;

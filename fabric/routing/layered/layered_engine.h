@@ -1,7 +1,8 @@
-// Balanced shortest paths on any fabric, spread over virtual lanes so that no lane holds a circle of turns (after
-// DFSSSP, Domke et al. 2011). Lane 0 takes the paths that go up and then down; the others take what closes no circle,
-// first come first served. Where lanes run out, a destination is routed up and down, on lane 0: so any number of lanes
-// will do, and the more there are, the better traffic spreads. Not incremental.
+// The engine layered: balanced shortest paths on any fabric, spread over virtual lanes so that no lane has a circle of
+// turns (after DFSSSP, Domke et al. 2011). Lane 0 has the paths that go up and then down; every other path is put on the
+// first lane on which it closes no circle. Where no lane is found, the destination is routed up and down on lane 0, so
+// any number of lanes is enough, and traffic spreads better the more there are. Not incremental. Stateless; any number
+// of threads may use one.
 #pragma once
 
 #include "fabric/routing/plane/routing_engine.h"

@@ -12,22 +12,22 @@ namespace {
 // P(no member gets more than `most`).
 double all_at_most(std::uint32_t flows, std::uint32_t members, std::uint32_t most,
                    const std::vector<double>& log_factorial) {
-  std::vector<double> left(flows + 1, 0), next(flows + 1);  // by flows left: how likely
-  left[flows] = 1;
+  std::vector<double> remaining(flows + 1, 0), next(flows + 1);  // by number of flows that remain: its probability
+  remaining[flows] = 1;
   for (std::uint32_t m = members; m > 1; --m) {
     const double log_in = -std::log(m), log_out = std::log1p(-1.0 / m);
     std::ranges::fill(next, 0);
     for (std::uint32_t n = 0; n <= flows; ++n) {
-      if (left[n] == 0) continue;
+      if (remaining[n] == 0) continue;
       for (std::uint32_t j = 0; j <= std::min(most, n); ++j) {
         const double log_choose = log_factorial[n] - log_factorial[j] - log_factorial[n - j];
-        next[n - j] += left[n] * std::exp(log_choose + j * log_in + (n - j) * log_out);
+        next[n - j] += remaining[n] * std::exp(log_choose + j * log_in + (n - j) * log_out);
       }
     }
-    std::swap(left, next);
+    std::swap(remaining, next);
   }
   double sum = 0;
-  for (std::uint32_t n = 0; n <= std::min(most, flows); ++n) sum += left[n];
+  for (std::uint32_t n = 0; n <= std::min(most, flows); ++n) sum += remaining[n];
   return sum;
 }
 
@@ -42,7 +42,7 @@ double expected_max_flows(std::uint32_t flows, std::uint32_t members) {
   }
   std::vector<double> log_factorial{0};
   for (std::uint32_t n = 1; n <= flows; ++n) log_factorial.push_back(log_factorial.back() + std::log(n));
-  const auto least = static_cast<std::uint32_t>(std::ceil(mean));  // some member gets that many
+  const auto least = static_cast<std::uint32_t>(std::ceil(mean));  // the fullest member never has fewer
   double expected = least;
   for (std::uint32_t most = least; most < flows; ++most) {
     const double more = 1 - all_at_most(flows, members, most, log_factorial);

@@ -39,10 +39,10 @@ Result<PathSets> make_path_sets(const Routing& routing) {
   for (const PlaneId id : sets.scope->planes()) {
     const auto paths = up_down_paths(routing, id);
     if (!paths) {
-      return fail(ErrorKind::impossible, "routing.singlePath",
-                  "the engine " + std::string(routing.engine) +
-                      " gives one path per pair; its deadlock freedom allows no other",
-                  {}, "choose the engine up-down or fat-tree for multipath");
+      return fail(
+          ErrorKind::impossible, "routing.singlePath",
+          "the engine " + std::string(routing.engine) + " proves one path per pair free of deadlocks, and no other", {},
+          "choose the engine up-down or fat-tree for multipath");
     }
     sets.planes.push_back(plane_sets(sets.scope->plane(id), *paths));
   }

@@ -1,7 +1,7 @@
-// Several ways at once: per switch and home switch the set of links that packets for its end ports may leave by, and
-// which fraction each takes. What ECMP or spraying does on Ethernet and adaptive routing on InfiniBand. The sets here
-// hold every link that is nearest on the order that up/down tables follow, so they are as free of loops, of packets and
-// of credits, as those tables are. Immutable once made; any number of threads may read one.
+// Several next hops at once: per home and switch the set of links by which packets for the home's end ports may leave,
+// and the fraction of traffic on each, as ECMP or spraying on Ethernet and adaptive routing on InfiniBand use them. A
+// set has every next hop on the order that up/down tables follow, so path sets are as free of loops, of packets and of
+// credits, as those tables. Immutable once made; any number of threads may read one.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace railweave::fabric {
 
-// Of one plane, in its local numbers.
+// The sets of one plane, in its local numbers.
 struct PlanePathSets {
   struct Member {
     std::uint32_t arc = 0;
-    // Of what the switch sends there: in proportion to the link's rate, divided by its cost. Those of a set sum to 1.
+    // Of the switch's traffic to the home: in proportion to the link's rate, divided by its cost. A set sums to 1.
     float fraction = 1;
   };
   std::vector<std::uint64_t> first;  // by home x switch, and the end
@@ -38,8 +38,8 @@ struct PathSets {
   }
 };
 
-// Of an up-down or fat-tree routing. Errors: impossible, for engines whose routes allow one way only: what torus-3d,
-// dragonfly and layered prove free of deadlocks is the one path on its lane. O(homes x arcs) time and memory.
+// routing: of the engine up-down or fat-tree. Errors: impossible, for the engines torus-3d, dragonfly and layered, which
+// prove only the one path of each pair on its lane free of deadlocks. O(homes x arcs) time and memory.
 Result<PathSets> make_path_sets(const Routing& routing);
 
 }  // namespace railweave::fabric

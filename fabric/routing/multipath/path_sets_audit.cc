@@ -25,7 +25,7 @@ class SetsWalk {
         report_(report) {}
 
   void run() {
-    for (std::uint32_t home = 0; home < plane_.homes.size(); ++home) look_at(home);
+    for (std::uint32_t home = 0; home < plane_.homes.size(); ++home) walk_to(home);
     const auto circles = channels_.circles();
     if (!circles.lanes.empty()) report_.credit_loop = true;
     if (report_.credit_loop_at.empty()) {
@@ -50,8 +50,8 @@ class SetsWalk {
     return sets_.set(home, s, plane_.switch_count());
   }
 
-  // What becomes, at worst, of packets at s. Leaves switches in done_ in the order in which they are done: a switch
-  // after all that its members lead to, loops aside.
+  // The worst that can happen to packets at s. Appends switches to done_ once they are done: a switch after all that its
+  // members lead to, except in loops.
   Fate follow(std::uint32_t home, std::uint32_t s) {
     struct Frame {
       std::uint32_t sw;
@@ -89,7 +89,7 @@ class SetsWalk {
     return fate_[s];
   }
 
-  void look_at(std::uint32_t home) {
+  void walk_to(std::uint32_t home) {
     const std::uint32_t end = plane_.homes[home].sw;
     distances_.compute(end);
     fate_.assign(plane_.switch_count(), Fate::unknown);
@@ -115,7 +115,7 @@ class SetsWalk {
   }
 
   void check_sets(std::uint32_t home, std::uint32_t end) {
-    std::vector<std::uint8_t> passed(plane_.switch_count(), 0);  // transit comes by
+    std::vector<std::uint8_t> passed(plane_.switch_count(), 0);  // 1: transit passes the switch
     for (std::size_t i = done_.size(); i-- > 0;) {
       for (const auto& member : set(home, done_[i])) passed[plane_.arcs[member.arc].to] = 1;
     }

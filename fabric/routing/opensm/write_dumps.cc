@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "fabric/routing/opensm/opensm_dumps.h"
+#include "fabric/routing/plane/port_arcs.h"
 
 namespace railweave::fabric {
 
@@ -16,34 +17,26 @@ void append(std::string& out, const char* format, Args... args) {
   out.append(text, static_cast<std::size_t>(std::clamp<int>(length, 0, sizeof text - 1)));
 }
 
-// Links from every switch of a plane to one destination, by the tables; kLost where they do not lead there.
+// The lengths of routes by the tables, in links; kLost where they do not reach the destination.
 class Hops {
  public:
   static constexpr unsigned kLost = UINT32_MAX;
-  explicit Hops(const Plane& plane) : plane_(plane), arc_of_port_(plane.switch_count()) {
-    for (std::size_t s = 0; s < plane.switch_count(); ++s) {
-      arc_of_port_[s].assign(plane.port_count[s] + 1U, Plane::kNone);
-      for (std::uint32_t a = plane.first_arc[s]; a < plane.first_arc[s + 1]; ++a)
-        arc_of_port_[s][plane.arcs[a].port] = a;
-    }
-  }
+  explicit Hops(const Plane& plane) : plane_(plane), port_arcs_(plane) {}
   // From s, without the link to an end port.
   [[nodiscard]] unsigned from(const PlaneTables& tables, std::uint32_t s, std::uint32_t destination) const {
     const std::uint32_t end = plane_.homes[plane_.destination_home[destination]].sw;
     unsigned hops = 0;
     for (; s != end; ++hops) {
-      const std::uint16_t port = tables.at(s, destination);
-      if (hops > plane_.switch_count() || port >= arc_of_port_[s].size() || arc_of_port_[s][port] == Plane::kNone) {
-        return kLost;
-      }
-      s = plane_.arcs[arc_of_port_[s][port]].to;
+      const std::uint32_t arc = port_arcs_.arc(s, tables.at(s, destination));
+      if (hops > plane_.switch_count() || arc == Plane::kNone) return kLost;
+      s = plane_.arcs[arc].to;
     }
     return hops;
   }
 
  private:
   const Plane& plane_;
-  std::vector<std::vector<std::uint32_t>> arc_of_port_;
+  PortArcs port_arcs_;
 };
 
 const char* speed_text(LinkSpeed speed) {
@@ -72,7 +65,7 @@ const char* speed_text(LinkSpeed speed) {
   return "2.5";
 }
 
-// Braces would end the description early.
+// Readers take a brace as the end of the description.
 std::string description_text(std::string_view text) {
   std::string safe(text);
   std::ranges::replace_if(safe, [](char c) { return c == '{' || c == '}' || c == '\n'; }, '_');

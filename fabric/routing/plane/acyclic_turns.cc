@@ -33,7 +33,7 @@ AcyclicTurns::AcyclicTurns(std::vector<std::vector<std::uint32_t>> next)
       if (--waiting[to] == 0) order.push_back(to);
     }
   }
-  RAILWEAVE_CHECK(order.size() == next_.size(), "the turns given hold no circle");
+  RAILWEAVE_CHECK(order.size() == next_.size(), "the initial turns are free of circles");
 }
 
 bool AcyclicTurns::add_path(const std::vector<std::uint32_t>& arcs) {
@@ -41,7 +41,7 @@ bool AcyclicTurns::add_path(const std::vector<std::uint32_t>& arcs) {
   for (std::size_t i = 1; i < arcs.size(); ++i) {
     bool is_new = false;
     if (!add(arcs[i - 1], arcs[i], is_new)) {
-      for (; !added_.empty(); added_.pop_back()) {  // the last added stand last in their lists
+      for (; !added_.empty(); added_.pop_back()) {  // roll back: those added last are last in their lists
         next_[added_.back().first].pop_back();
         previous_[added_.back().second].pop_back();
       }
@@ -56,7 +56,7 @@ bool AcyclicTurns::add(std::uint32_t from, std::uint32_t to, bool& is_new) {
   if (from == to) return false;
   if (std::ranges::find(next_[from], to) != next_[from].end()) return true;
   if (place_[from] > place_[to]) {
-    // Everything reachable from `to` that stands before `from` must move behind it.
+    // Everything reachable from `to` that precedes `from` must move behind it.
     later_.clear();
     earlier_.clear();
     const bool circle = find_later(to, place_[from], from);
@@ -106,7 +106,7 @@ void AcyclicTurns::find_earlier(std::uint32_t to, std::uint32_t limit) {
   }
 }
 
-// The arcs found share out the places they had: first those before the new turn, then those after it.
+// Reassigns the places of the arcs found: first to those before the new turn, then to those after it.
 void AcyclicTurns::reorder() {
   const auto by_place = [&](std::uint32_t arc) { return place_[arc]; };
   std::ranges::sort(earlier_, {}, by_place);

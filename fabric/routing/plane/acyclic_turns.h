@@ -1,5 +1,6 @@
-// The turns (from arc to arc) of one virtual lane, kept free of circles while turns are added: a dynamic topological
-// order (Pearce and Kelly 2006). What layered routing decides with which paths may share a lane.
+// The turns (from arc to arc) that paths take on one virtual lane, kept free of circles while paths are added: a
+// dynamic topological order (Pearce and Kelly, "A Dynamic Topological Sort Algorithm for Directed Acyclic Graphs",
+// 2006). Layered routing and detours decide with it which paths may share a lane. Serves one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +14,12 @@ namespace railweave::fabric {
 class AcyclicTurns {
  public:
   explicit AcyclicTurns(const Plane& plane);
-  // Begins with turns that hold no circle: by node, the nodes that follow it. Nodes are what paths are made of: arcs,
+  // Starts from turns that are free of circles: by node, the nodes that follow it. Paths are sequences of nodes: arcs,
   // or channels (an arc and a lane).
   explicit AcyclicTurns(std::vector<std::vector<std::uint32_t>> next);
 
-  // All turns of a path: arcs in the order they are passed. False, and nothing is added, where that would close a
-  // circle.
+  // Adds all turns of a path: arcs in the order they are passed. False, and nothing is added, where that would close
+  // a circle.
   bool add_path(const std::vector<std::uint32_t>& arcs);
 
  private:
@@ -28,7 +29,7 @@ class AcyclicTurns {
   void reorder();
 
   std::vector<std::vector<std::uint32_t>> next_, previous_;  // by arc
-  std::vector<std::uint32_t> place_;                         // of every arc in an order that all turns follow
+  std::vector<std::uint32_t> place_;                         // by arc: its position in an order that all turns follow
   std::vector<bool> seen_;
   std::vector<std::uint32_t> later_, earlier_, stack_, places_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> added_;

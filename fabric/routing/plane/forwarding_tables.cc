@@ -32,11 +32,12 @@ std::uint64_t ForwardingTables::digest() const {
 }
 
 std::uint64_t ForwardingTables::digest(std::span<const PlaneId> planes) const {
-  Fnv1a words;  // finished with a mix
+  Fnv1a words;
   std::vector<std::uint16_t> row;
   for (const PlaneId id : planes) {
     const auto& plane = planes_[id.index()];
-    words.add(plane->switches()).add(plane->destinations());
+    words.add(plane->switches());
+    words.add(plane->destinations());
     row.resize(plane->destinations());
     for (std::size_t s = 0; s < plane->switches(); ++s) {
       plane->read(s, 0, row.size(), row.data());
@@ -45,9 +46,10 @@ std::uint64_t ForwardingTables::digest(std::span<const PlaneId> planes) const {
         words.add(row[i] | std::uint64_t{row[i + 1]} << 16U | std::uint64_t{row[i + 2]} << 32U |
                   std::uint64_t{row[i + 3]} << 48U);
       }
-      for (; i < row.size(); ++i) words.add(row[i]);
+      for (; i < row.size(); ++i) words.add(std::uint64_t{row[i]});
     }
   }
+  // Words are hashed whole, so the upper bits are mixed into the lower ones at the end.
   std::uint64_t hash = words.value();
   hash ^= hash >> 32U;
   hash *= 0xd6e8feb86659fd93U;

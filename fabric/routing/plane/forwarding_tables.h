@@ -1,5 +1,6 @@
-// The forwarding tables of a whole fabric, plane by plane. A value that copies cheaply: planes that did not change and
-// tiles that were not written are shared. Published copies are const and may be read by any number of threads.
+// The forwarding tables of a whole fabric, plane by plane: what engines compute, audits walk and drivers write. A value
+// that is cheap to copy: copies share the planes that did not change and the tiles that were not written. Published
+// copies are const and may be read by any number of threads; setting a plane needs one owner.
 #pragma once
 
 #include <cstddef>
@@ -29,14 +30,15 @@ class ForwardingTables {
     planes_[id.index()] = std::make_shared<const PlaneTables>(std::move(tables));
   }
 
-  // The port by which sw sends packets for the destination on: a port number, kPortZero for its own management port,
-  // kNoPort where it drops them or the destination is in another plane.
+  // The egress port of sw for the destination: a port number, kPortZero for its own management port, kNoPort where it
+  // drops the packets or the destination is in another plane.
   [[nodiscard]] std::uint16_t out_port(SwitchId sw, DestinationId destination) const;
 
   friend bool operator==(const ForwardingTables& a, const ForwardingTables& b);
-  // Of scope shape and content, the same on every machine: names the tables that a certificate was computed from.
+  // Of the tables' shapes and entries; the same on every machine and in every version, because certificates and the
+  // OpenSM protocol identify tables by it.
   [[nodiscard]] std::uint64_t digest() const;
-  [[nodiscard]] std::uint64_t digest(std::span<const PlaneId> planes) const;  // of these, in this order; all: digest()
+  [[nodiscard]] std::uint64_t digest(std::span<const PlaneId> planes) const;  // of these planes, in this order
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:

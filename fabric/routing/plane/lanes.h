@@ -1,6 +1,7 @@
-// Which virtual lanes paths use. Most tables here need one lane. Where an engine needs more, every path (from a home
-// switch to a destination) has a service level, and a switch maps the level to a lane, by the ports a packet enters and
-// leaves by where the map says so (the SLtoVLMappingTable of the InfiniBand Architecture Specification 1.7, 14.2.5.8).
+// Which virtual lanes paths use: the second half of a routing, beside its tables. Most tables need one lane. Where an
+// engine needs more, every path (from a home switch to a destination) has a service level, and a switch maps the level
+// to a lane, by the ports a packet enters and leaves by where the map says so (the SLtoVLMappingTable of the InfiniBand
+// Architecture Specification 1.7, 14.2.5.8). Plain values.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +16,14 @@ namespace railweave::fabric {
 inline constexpr unsigned kMaxDataLanes = 15;  // VL0 to VL14; VL15 is management's
 inline constexpr unsigned kMaxServiceLevels = 16;
 
-// Of one plane, in its local numbers. Default: one lane for everything.
+// The lanes of one plane, in its local numbers. Default: one lane for everything.
 struct PlaneLanes {
-  std::uint8_t lanes = 1;   // lanes in use, numbered from 0, before they are multiplied by QoS levels
+  std::uint8_t lanes = 1;   // lanes in use, numbered from 0, before QoS multiplies them
   std::uint8_t levels = 1;  // service levels in use
   // Service level of every path: homes x destinations, home-major; empty: 0 throughout.
   std::vector<std::uint8_t> path_level;
-  // Class of every arc, seen from the switch it enters and the switch it leaves alike; empty: lane = level. Class 0 is
-  // kept for end ports.
+  // Class of every arc, the same at the switch it leaves and the switch it enters; empty: lane = level. Class 0 is
+  // reserved for end ports.
   std::uint8_t classes = 0;
   std::vector<std::uint8_t> arc_class;
   // (class entered by, class left by, level) -> lane: classes x classes x levels.
@@ -33,7 +34,7 @@ struct PlaneLanes {
     return path_level.empty() ? 0U : path_level[home * destinations + destination];
   }
   static constexpr std::uint32_t kFromEndPort = UINT32_MAX;
-  // The lane of a packet of that level on arc `out`, having entered the switch by arc `in`.
+  // The lane on arc `out` of a packet of that level which entered the switch by arc `in`.
   [[nodiscard]] unsigned lane(std::uint32_t in, std::uint32_t out, unsigned level) const {
     if (arc_class.empty()) return level;
     const std::size_t from = in == kFromEndPort ? 0 : arc_class[in];

@@ -1,4 +1,5 @@
-// A plane as it is now: which arcs carry traffic, at what cost, and which switches only end it.
+// A plane in its present state: which arcs carry traffic, at what cost, and which switches carry no transit. Computed by
+// every engine from RoutingInput before it routes. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +11,26 @@
 namespace railweave::fabric {
 
 struct LivePlane {
-  std::vector<std::uint8_t> usable;   // by arc; both arcs of a link alike
+  std::vector<std::uint8_t> usable;   // by arc: 1 or 0; both arcs of a link alike
   std::vector<float> cost;            // by arc, at least 1; empty: all 1
-  std::vector<std::uint8_t> drained;  // by switch: its own end ports are served, nothing passes through
+  std::vector<std::uint8_t> drained;  // by switch: 1: its own end ports are served, but it carries no transit
   std::uint32_t drained_count = 0;
 
   [[nodiscard]] float cost_of(std::size_t arc) const { return cost.empty() ? 1.0F : cost[arc]; }
 };
 
 LivePlane live_plane(const Plane& plane, const RoutingInput& input);
-// Everything as cabled: all links up, nothing drained.
+// All links up, nothing drained.
 LivePlane cabled_plane(const Plane& plane);
 
-// What a link is by itself, whatever is drained at its ends. usable: it may carry transit.
+// Whether a link itself may carry transit, and at what cost, regardless of drains of the switches at its ends.
 struct LinkTransit {
   bool usable = false;
   float cost = 1;
 };
 LinkTransit link_transit(const RoutingInput& input, LinkId link);
 
-// The arcs on which two states of one plane differ, both arcs of a link.
+// The arcs in which two states of one plane differ: both arcs of each such link.
 std::vector<std::uint32_t> changed_arcs(const Plane& plane, const LivePlane& before, const LivePlane& after);
 
 }  // namespace railweave::fabric

@@ -1,5 +1,5 @@
-// A fixed 64-bit mixing function: the same numbers on every machine and in every version, because tables depend on
-// them.
+// A fixed 64-bit mixing function. Its results must be the same on every machine and in every version, because tables
+// depend on them.
 #pragma once
 
 #include <cstdint>

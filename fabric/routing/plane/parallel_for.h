@@ -1,4 +1,5 @@
-// Cutting work into parts that do not touch each other. What is computed never depends on how many threads there are.
+// Runs independent parts of a computation on several threads. Callers cut their work so that the result does not depend
+// on the number of threads: parts share no data that one of them writes.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +10,9 @@ namespace railweave::fabric {
 // Runs part(0) ... part(parts - 1), in any order and on any threads, and returns when all are done.
 using ParallelFor = std::function<void(std::size_t parts, const std::function<void(std::size_t)>& part)>;
 
-// A thread for every part, the caller's own among them.
+// One thread per part; the calling thread runs the first.
 ParallelFor on_threads();
-// As many parts as pay here: one for each core, at most eight.
+// The number of parts worth cutting work into on this machine: one per core, at most eight.
 std::size_t part_count();
 
 }  // namespace railweave::fabric

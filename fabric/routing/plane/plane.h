@@ -2,11 +2,14 @@
 // densely numbered, in the layout that routing works on. Immutable inside a RoutingScope; any number of threads may
 // read it.
 //
-// Numbers here are local to the plane: switch s counts its switches in GUID order, destination d its destinations
-// ordered by (home switch, kind, LID offset, port), home h its switches that have destinations, arc a the directed
-// switch-to-switch links ordered by (switch, port).
+// Numbers are local to the plane:
+//   switch s       in order of GUID
+//   arc a          a directed link between two switches, in order of (switch it leaves, port)
+//   home h         a switch that has destinations, in order of the switches
+//   destination d  in order of (home, kind, LID offset, port)
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -18,13 +21,13 @@ namespace railweave::fabric {
 
 struct Arc {
   std::uint32_t to = 0;       // switch
-  std::uint32_t reverse = 0;  // the arc of the same cable the other way
+  std::uint32_t reverse = 0;  // the arc of the same cable in the opposite direction
   LinkId link;
   std::uint16_t port = 0;     // at the switch it leaves
   std::uint16_t to_port = 0;  // at the switch it enters
 };
 
-// Destinations of one kind and LID offset on one switch: consecutive, and spread over links together.
+// The destinations of one kind and LID offset on one switch: consecutive numbers, spread over links together.
 struct Segment {
   std::uint32_t first = 0;  // destination
   std::uint32_t count = 0;
@@ -38,8 +41,8 @@ struct Home {
   std::uint32_t count = 0;
   std::uint32_t first_segment = 0;
   std::uint32_t segment_count = 0;
-  std::uint32_t end_ports = 0;   // with an adapter behind them: what sends as well as receives
-  std::uint32_t host_ports = 0;  // those of hosts
+  std::uint32_t end_ports = 0;   // ports with an adapter behind them: these send as well as receive
+  std::uint32_t host_ports = 0;  // those of them that belong to hosts
 };
 
 struct Plane {
@@ -52,7 +55,7 @@ struct Plane {
   std::vector<std::uint16_t> port_count;  // of each switch
   std::vector<std::uint8_t> tier;         // Topology::tier
   std::vector<Home> homes;                // in order of their switch
-  std::vector<std::uint32_t> home_of;     // switch -> home, kNone: nothing hangs on it
+  std::vector<std::uint32_t> home_of;     // switch -> home; kNone: it has no destinations
   std::vector<Segment> segments;
   std::vector<std::uint32_t> destination_home;  // destination -> home
   std::vector<std::uint16_t> destination_port;  // destination -> the port of its home switch
@@ -66,6 +69,13 @@ struct Plane {
   }
   [[nodiscard]] std::span<const Segment> segments_of(const Home& home) const {
     return std::span(segments).subspan(home.first_segment, home.segment_count);
+  }
+  // The arc by which packets leave switch s at a port; kNone: the port leads to no switch. O(log ports).
+  [[nodiscard]] std::uint32_t find_arc(std::size_t s, std::uint16_t port) const {
+    const auto of_switch = arcs_of(s);
+    const auto found = std::ranges::lower_bound(of_switch, port, {}, &Arc::port);
+    if (found == of_switch.end() || found->port != port) return kNone;
+    return first_arc[s] + static_cast<std::uint32_t>(found - of_switch.begin());
   }
   [[nodiscard]] DestinationId destination(std::size_t local) const { return DestinationId(first_destination + local); }
 };

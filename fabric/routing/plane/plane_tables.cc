@@ -10,7 +10,7 @@ constexpr std::size_t kLargestNarrowPort = 254;
 constexpr unsigned kLargestTileShift = 10;
 constexpr unsigned kLeastTileShift = 6;  // 64 entries: a block of a linear forwarding table
 
-// The largest tile that pads rows by no more than a sixteenth.
+// The largest tile with which rows grow by no more than a sixteenth.
 unsigned tile_shift_for(std::size_t destinations) {
   for (unsigned shift = kLargestTileShift; shift > kLeastTileShift; --shift) {
     const std::size_t padded = (destinations + (std::size_t{1} << shift) - 1) >> shift << shift;

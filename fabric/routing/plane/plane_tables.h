@@ -1,10 +1,9 @@
-// The forwarding tables of one plane: per switch and destination the port that packets leave by. A value that copies
-// cheaply (shared_tiles.h). Published copies are const and may be read by any number of threads; writing needs one
-// owner.
+// The forwarding tables of one plane: per switch and destination the egress port. A value that is cheap to copy
+// (shared_tiles.h). Published copies are const and may be read by any number of threads; writing needs one owner.
 //
-// Entries are bytes where no switch of the plane has more than 254 ports, else 16 bits. Row-major, because tables are
-// programmed by switch: 65,536 destinations on 5,120 switches are 320 MiB. Rows are cut into tiles of 64 to 1,024
-// entries, whole blocks of an InfiniBand linear forwarding table.
+// Shape: switches x destinations, row-major, because tables are programmed by switch. Entries are bytes where no switch
+// of the plane has more than 254 ports, else 16 bits: 65,536 destinations on 5,120 switches take 320 MiB. Rows are cut
+// into tiles of 64 to 1,024 entries, each a whole number of blocks of an InfiniBand linear forwarding table.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +14,14 @@
 
 namespace railweave::fabric {
 
-// What an entry says besides a port number 1 to 1,023.
+// Values of an entry besides a port number from 1 to 1,023.
 inline constexpr std::uint16_t kNoPort = UINT16_MAX;  // packets are dropped
 inline constexpr std::uint16_t kPortZero = 0;         // the switch itself
 
 class PlaneTables {
  public:
   PlaneTables() = default;
-  PlaneTables(std::size_t switches, std::size_t destinations, std::size_t max_ports);  // entries are not set yet
+  PlaneTables(std::size_t switches, std::size_t destinations, std::size_t max_ports);  // entries are not initialized
 
   [[nodiscard]] std::size_t switches() const { return switches_; }
   [[nodiscard]] std::size_t destinations() const { return destinations_; }
@@ -34,10 +33,10 @@ class PlaneTables {
   // Entries [first, first + count) of switch s.
   void read(std::size_t s, std::size_t first, std::size_t count, std::uint16_t* out) const;
 
-  // Whether switches a and b send to destinations [first, first + count), of one tile, by the same ports.
+  // Whether switches a and b use the same ports for destinations [first, first + count), which lie in one tile.
   [[nodiscard]] bool same_entries(std::size_t a, std::size_t b, std::size_t first, std::size_t count) const;
 
-  // Tiles, for comparing tables: those that share memory hold the same.
+  // Tiles, for comparing tables (table_differences.h): tiles that share memory are equal.
   [[nodiscard]] std::size_t tiles_per_row() const { return tiles_per_row_; }
   [[nodiscard]] std::size_t tile_entries() const { return std::size_t{1} << tile_shift_; }
   [[nodiscard]] bool shares_tile(const PlaneTables& other, std::size_t s, std::size_t tile) const {
@@ -48,8 +47,8 @@ class PlaneTables {
   }
   friend bool operator==(const PlaneTables& a, const PlaneTables& b);
 
-  // Row s, fresh_stride() entries after row s - 1, as Entry (std::uint8_t or, where wide(), std::uint16_t). To be set
-  // once, before the tables are copied. No entry: entry_none<Entry>().
+  // Row s as Entry (std::uint8_t or, where wide(), std::uint16_t), to be filled once, before the tables are copied. An
+  // entry that drops packets is entry_none<Entry>().
   template <class Entry>
   [[nodiscard]] Entry* fresh_row(std::size_t s) {
     return reinterpret_cast<Entry*>(tiles_.fresh()) + s * (tiles_per_row_ << tile_shift_);
@@ -61,7 +60,7 @@ class PlaneTables {
 
   [[nodiscard]] std::size_t memory_bytes() const { return tiles_.memory_bytes(); }
 
-  // Changes single entries; nothing changes in any other copy.
+  // Changes single entries of these tables; other copies keep theirs.
   class Editor {
    public:
     explicit Editor(PlaneTables& tables) : tables_(tables), tiles_(tables.tiles_) {}

@@ -1,30 +1,6 @@
 #include "fabric/routing/plane/route_trace.h"
 
-#include <algorithm>
-
 namespace railweave::fabric {
-
-std::string_view to_string(TraceEnd end) {
-  switch (end) {
-    case TraceEnd::arrived:
-      return "arrived";
-    case TraceEnd::source_cut_off:
-      return "sourceCutOff";
-    case TraceEnd::destination_cut_off:
-      return "destinationCutOff";
-    case TraceEnd::other_plane:
-      return "otherPlane";
-    case TraceEnd::no_entry:
-      return "noEntry";
-    case TraceEnd::dead_port:
-      return "deadPort";
-    case TraceEnd::wrong_port:
-      return "wrongPort";
-    case TraceEnd::loop:
-      return "loop";
-  }
-  return "";
-}
 
 RouteTrace trace_route(const FabricView& view, const ForwardingTables& tables, const Lanes& lanes, PortId from,
                        DestinationId to) {
@@ -79,9 +55,7 @@ RouteTrace trace_route(const FabricView& view, const ForwardingTables& tables, c
       if (in != destination.port) trace.end = TraceEnd::wrong_port;
       return trace;
     }
-    const auto arcs = plane.arcs_of(s);
-    const auto arc = std::ranges::lower_bound(arcs, number, {}, &Arc::port);
-    const auto leaves_by = static_cast<std::uint32_t>(arc - arcs.begin() + plane.first_arc[s]);
+    const std::uint32_t leaves_by = plane.find_arc(s, number);
     trace.hops.push_back({out, in, rule.lane(entered_by, leaves_by, trace.service_level)});
     entered_by = leaves_by;
     at = next;

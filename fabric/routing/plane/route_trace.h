@@ -1,11 +1,11 @@
-// The way of one packet, hop by hop, as the tables send it: what `railweave routes path` prints. Knows nothing of how
-// the tables were made. Pure.
+// The route of one packet, hop by hop, as the tables send it: what `railweave routes path` prints. Independent of the
+// engine that made the tables. Pure.
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
+#include "fabric/base/enum_text.h"
 #include "fabric/routing/plane/forwarding_tables.h"
 #include "fabric/routing/plane/lanes.h"
 #include "fabric/topology/fabric_view.h"
@@ -16,18 +16,19 @@ enum class TraceEnd : std::uint8_t {
   arrived,
   source_cut_off,       // the sending port has no live cable
   destination_cut_off,  // the last cable is down
-  other_plane,          // no cables join the two
+  other_plane,          // no cables connect the two
   no_entry,             // the last switch has no port for the destination
   dead_port,            // the last switch sends it to a port without a live cable
   wrong_port,           // the last switch delivers it to another end port
-  loop,                 // the last switch was passed before
+  loop,                 // the packet had passed the last switch before
 };
-std::string_view to_string(TraceEnd end);
+BOOST_DESCRIBE_ENUM(TraceEnd, arrived, source_cut_off, destination_cut_off, other_plane, no_entry, dead_port,
+                    wrong_port, loop)
 
 struct TraceHop {
-  PortId out;         // the port it leaves by: the sending adapter's first, then a switch's
-  PortId in;          // the port it enters next
-  unsigned lane = 0;  // virtual lane on the cable, before it is multiplied by QoS levels
+  PortId out;         // the port that the packet leaves by: first the sending adapter's, then a switch's
+  PortId in;          // the port at the other end of the cable
+  unsigned lane = 0;  // virtual lane on the cable, before QoS multiplies lanes
 };
 
 struct RouteTrace {
@@ -36,7 +37,7 @@ struct RouteTrace {
   unsigned service_level = 0;
 };
 
-// from: an end port (an adapter's). O(hops).
+// from: an end port (of an adapter). O(hops).
 RouteTrace trace_route(const FabricView& view, const ForwardingTables& tables, const Lanes& lanes, PortId from,
                        DestinationId to);
 

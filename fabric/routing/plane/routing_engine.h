@@ -1,6 +1,7 @@
-// The port of this folder: an engine turns a fabric as it is into forwarding tables. Engines are stateless and pure;
-// one may serve any number of threads. Tables are canonical: they depend on the input alone, never on earlier tables,
-// on the order in which things were read or on the number of threads.
+// The interface of routing: an engine computes forwarding tables for the present state of a fabric. Engines are pure
+// and stateless; one may serve any number of threads. Tables are canonical: they follow from the input alone, never
+// from earlier tables, the order in which things were read or the number of threads. How to add an engine:
+// fabric/routing/ADDING_AN_ENGINE.md.
 #pragma once
 
 #include <cstddef>
@@ -23,20 +24,20 @@ namespace railweave::fabric {
 struct RoutingInput {
   FabricView view{};
   RoutingScopePtr scope{};  // of view's topology
-  // By LinkId, at least 1: how much less a link should carry than its rate says (2: half); infinity: no transit. None:
-  // FabricView::cost(), at least kDegradedCost for degraded links. Links that are down or drained carry nothing either
-  // way.
+  // By LinkId, at least 1: the factor by which a link should carry less than its rate allows (2: half); infinity: no
+  // transit. Null: FabricView::cost(), at least kDegradedCost for degraded links. Links that are down or drained carry
+  // nothing in either case.
   std::shared_ptr<const std::vector<float>> link_cost{};
-  // By DestinationId: expected bytes, relative to each other. None: all alike.
+  // By DestinationId: expected bytes, relative to each other. Null: all alike.
   std::shared_ptr<const std::vector<std::uint32_t>> destination_weight{};
-  unsigned max_lanes = 8;  // virtual lanes that deadlock freedom may take
-  // Planes, or the rows of one, may be computed side by side on so many threads; no result depends on it.
+  unsigned max_lanes = 8;  // the number of virtual lanes that deadlock freedom may use
+  // Number of threads for planes, or for the rows of one; no result depends on it.
   std::size_t threads = 1;
 
   static constexpr float kDegradedCost = 4;
 };
 
-// What an engine keeps to reroute from; only the engine that made it knows what is inside.
+// What an engine keeps to reroute from. Opaque to all but the engine that made it.
 class EngineState {
  public:
   virtual ~EngineState() = default;
@@ -48,18 +49,18 @@ struct Routing {
   Lanes lanes{};
   std::vector<Finding> findings{};
   std::shared_ptr<const EngineState> state{};
-  // By plane; null: none. All routes of the plane go up and then down on this order of its switches, which proves them
-  // free of credit loops on one lane.
+  // By plane: the order of its switches on which all its routes go up and then down, which proves them free of credit
+  // loops on one lane. Null: there is no such order.
   std::vector<std::shared_ptr<const SwitchOrder>> orders{};
-  // Of the reroute that made it; route() leaves them 0.
-  bool incremental = false;         // only what the change touches was computed
-  std::size_t changed_entries = 0;  // against the tables rerouted from; counted where incremental
+  // Set by reroute().
+  bool incremental = false;         // only what the change affects was computed
+  std::size_t changed_entries = 0;  // compared with the tables rerouted from; counted only if incremental
 };
 
-// How well an engine suits a fabric as cabled, whatever is down at the moment.
+// How well an engine suits a fabric as cabled; failures do not change it.
 struct EngineFit {
-  int score = 0;       // 0: not at all; the highest is chosen
-  std::string reason;  // for people: what of the fabric makes it so
+  int score = 0;       // 0: cannot route it; the highest score is chosen
+  std::string reason;  // for operators: what in the fabric decides it
 };
 
 class RoutingEngine {
@@ -67,12 +68,12 @@ class RoutingEngine {
   virtual ~RoutingEngine() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual EngineFit fit(const RoutingScope& scope) const = 0;
-  // reroute() computes less than route() does.
+  // Whether reroute() computes less than route() does.
   [[nodiscard]] virtual bool incremental() const { return false; }
-  // Errors: what the engine cannot route at all (a torus engine on a fabric that is no torus). What is merely cut off
-  // is a finding.
+  // Errors: impossible, where the engine cannot route the fabric at all (a torus engine on a fabric that is no torus).
+  // End ports that are cut off are no error: the audit reports them.
   [[nodiscard]] virtual Result<Routing> route(const RoutingInput& input) const = 0;
-  // Byte for byte what route(input) gives. `before` is a result of this engine, from any earlier input.
+  // The same tables and lanes as route(input), byte for byte. before: a result of this engine for any earlier input.
   [[nodiscard]] virtual Result<Routing> reroute(const Routing& before, const RoutingInput& input) const {
     (void)before;
     return route(input);

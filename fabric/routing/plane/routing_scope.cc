@@ -34,7 +34,7 @@ Result<RoutingScopePtr> RoutingScope::make(TopologyPtr topology, const ScopeOpti
   return scope;
 }
 
-// Connected parts of the switch graph, in order of their first switch.
+// Planes are the connected parts of the switch graph, in order of their first switch.
 void RoutingScope::number_planes() {
   const Topology& t = *topology_;
   plane_of_switch_.assign(t.switches().size(), PlaneId());
@@ -109,61 +109,80 @@ Result<void> RoutingScope::number_destinations(const ScopeOptions& options) {
 }
 
 void RoutingScope::lay_out_planes() {
-  const Topology& t = *topology_;
-  std::vector<std::uint32_t> arc_of_port(t.switch_ports().size());
-  link_arc_.assign(t.links().size(), LinkArc());
+  std::vector<std::uint32_t> arc_of_port(topology_->switch_ports().size());
+  link_arc_.assign(topology_->links().size(), LinkArc());
   std::size_t next = 0;  // destination
   for (auto& plane : planes_) {
     const std::size_t switches = plane.switches.size();
     plane.first_arc.reserve(switches + 1);
     plane.home_of.assign(switches, Plane::kNone);
     for (std::uint32_t s = 0; s < switches; ++s) {
-      const SwitchId sw = plane.switches[s];
-      plane.first_arc.push_back(static_cast<std::uint32_t>(plane.arcs.size()));
-      plane.tier.push_back(t.tier(sw));
-      plane.port_count.push_back(static_cast<std::uint16_t>(t.ports(sw).size()));
-      plane.max_ports = std::max(plane.max_ports, plane.port_count.back());
-      std::uint16_t number = 0;
-      for (const PortId port : t.ports(sw)) {
-        ++number;
-        const PortId peer = t.peer(port);
-        const SwitchId other = peer ? t.switch_of(peer) : SwitchId();
-        if (!other || other == sw) continue;  // a cable back to the same switch routes nothing
-        arc_of_port[port.index()] = static_cast<std::uint32_t>(plane.arcs.size());
-        const auto to_port = static_cast<std::uint16_t>(peer.index() - t.ports(other).front().index() + 1);
-        plane.arcs.push_back({local_switch_[other.index()], 0, t.link(port), number, to_port});
-        const std::int64_t rate = t.rate(t.link(port)).value();
-        plane.arc_rate_mbps.push_back(static_cast<std::uint32_t>(std::clamp<std::int64_t>(rate, 0, UINT32_MAX)));
-      }
-      Home home{.sw = s, .first = static_cast<std::uint32_t>(plane.destination_home.size())};
-      home.first_segment = static_cast<std::uint32_t>(plane.segments.size());
-      for (; next < destinations_.size() && destinations_[next].home == sw; ++next) {
-        const Destination& d = destinations_[next];
-        const bool same = home.segment_count > 0 && plane.segments.back().kind == d.kind &&
-                          plane.segments.back().lid_offset == d.lid_offset;
-        if (!same) {
-          plane.segments.push_back(
-              {static_cast<std::uint32_t>(plane.destination_home.size()), 0, d.lid_offset, d.kind});
-          ++home.segment_count;
-        }
-        ++plane.segments.back().count;
-        plane.destination_home.push_back(static_cast<std::uint32_t>(plane.homes.size()));
-        plane.destination_port.push_back(d.out_port);
-        ++home.count;
-        if (d.lid_offset == 0 && d.kind != DestinationKind::switch_management) ++home.end_ports;
-        if (d.lid_offset == 0 && d.kind == DestinationKind::host) ++home.host_ports;
-      }
-      if (home.count == 0) continue;
-      plane.home_of[s] = static_cast<std::uint32_t>(plane.homes.size());
-      plane.homes.push_back(home);
+      add_arcs(plane, s, arc_of_port);
+      next = add_home(plane, s, next);
     }
     plane.first_arc.push_back(static_cast<std::uint32_t>(plane.arcs.size()));
-    for (std::uint32_t s = 0; s < switches; ++s) {
-      for (std::uint32_t a = plane.first_arc[s]; a < plane.first_arc[s + 1]; ++a) {
-        const PortId port = t.ports(plane.switches[s])[plane.arcs[a].port - 1U];
-        plane.arcs[a].reverse = arc_of_port[t.peer(port).index()];
-        if (port < t.peer(port))
-          link_arc_[plane.arcs[a].link.index()] = {plane_of_switch_[plane.switches[s].index()], a};
+    join_arcs(plane, arc_of_port);
+  }
+}
+
+// Switch s with its arcs, whose `reverse` is not known yet.
+void RoutingScope::add_arcs(Plane& plane, std::uint32_t s, std::vector<std::uint32_t>& arc_of_port) const {
+  const Topology& t = *topology_;
+  const SwitchId sw = plane.switches[s];
+  plane.first_arc.push_back(static_cast<std::uint32_t>(plane.arcs.size()));
+  plane.tier.push_back(t.tier(sw));
+  plane.port_count.push_back(static_cast<std::uint16_t>(t.ports(sw).size()));
+  plane.max_ports = std::max(plane.max_ports, plane.port_count.back());
+  std::uint16_t number = 0;
+  for (const PortId port : t.ports(sw)) {
+    ++number;
+    const PortId peer = t.peer(port);
+    const SwitchId other = peer ? t.switch_of(peer) : SwitchId();
+    if (!other || other == sw) continue;  // a cable back to the same switch routes nothing
+    arc_of_port[port.index()] = static_cast<std::uint32_t>(plane.arcs.size());
+    const auto to_port = static_cast<std::uint16_t>(peer.index() - t.ports(other).front().index() + 1);
+    plane.arcs.push_back({local_switch_[other.index()], 0, t.link(port), number, to_port});
+    const std::int64_t rate = t.rate(t.link(port)).value();
+    plane.arc_rate_mbps.push_back(static_cast<std::uint32_t>(std::clamp<std::int64_t>(rate, 0, UINT32_MAX)));
+  }
+}
+
+// Switch s as a home, if it has destinations: those of destinations_ from `next` on. Returns the first that is another
+// switch's.
+std::size_t RoutingScope::add_home(Plane& plane, std::uint32_t s, std::size_t next) const {
+  Home home{.sw = s, .first = static_cast<std::uint32_t>(plane.destination_home.size())};
+  home.first_segment = static_cast<std::uint32_t>(plane.segments.size());
+  for (; next < destinations_.size() && destinations_[next].home == plane.switches[s]; ++next) {
+    const Destination& d = destinations_[next];
+    const bool same = home.segment_count > 0 && plane.segments.back().kind == d.kind &&
+                      plane.segments.back().lid_offset == d.lid_offset;
+    if (!same) {
+      plane.segments.push_back({static_cast<std::uint32_t>(plane.destination_home.size()), 0, d.lid_offset, d.kind});
+      ++home.segment_count;
+    }
+    ++plane.segments.back().count;
+    plane.destination_home.push_back(static_cast<std::uint32_t>(plane.homes.size()));
+    plane.destination_port.push_back(d.out_port);
+    ++home.count;
+    if (d.lid_offset == 0 && d.kind != DestinationKind::switch_management) ++home.end_ports;
+    if (d.lid_offset == 0 && d.kind == DestinationKind::host) ++home.host_ports;
+  }
+  if (home.count > 0) {
+    plane.home_of[s] = static_cast<std::uint32_t>(plane.homes.size());
+    plane.homes.push_back(home);
+  }
+  return next;
+}
+
+// The two arcs of every cable, and the arc of every link.
+void RoutingScope::join_arcs(Plane& plane, const std::vector<std::uint32_t>& arc_of_port) {
+  const Topology& t = *topology_;
+  for (std::uint32_t s = 0; s < plane.switch_count(); ++s) {
+    for (std::uint32_t a = plane.first_arc[s]; a < plane.first_arc[s + 1]; ++a) {
+      const PortId port = t.ports(plane.switches[s])[plane.arcs[a].port - 1U];
+      plane.arcs[a].reverse = arc_of_port[t.peer(port).index()];
+      if (port < t.peer(port)) {
+        link_arc_[plane.arcs[a].link.index()] = {plane_of_switch_[plane.switches[s].index()], a};
       }
     }
   }

@@ -1,5 +1,5 @@
 // What is to be routed, as cabled: the planes of a topology, the destinations in them and their LIDs. Built once per
-// topology and shared by every table computed on it; immutable, so any number of threads may read one.
+// topology and shared by all tables computed on it. Immutable; any number of threads may read one.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@
 namespace railweave::fabric {
 
 struct ScopeOptions {
-  bool aggregation_nodes = true;   // SHARP nodes; without them collectives in the network have no routes
-  bool switch_management = false;  // port 0 of every switch, for in-band management by LID
-  // Of every host port, instead of what the topology says; end ports then get LIDs anew.
+  bool aggregation_nodes = true;   // route to SHARP nodes, which in-network collectives need
+  bool switch_management = false;  // route to port 0 of every switch, for in-band management by LID
+  // LMC of every host port, instead of the topology's; all end ports then get new LIDs.
   std::optional<std::uint8_t> lmc{};
 };
 
@@ -48,8 +48,7 @@ class RoutingScope {
 
   [[nodiscard]] IdRange<DestinationId> destinations() const { return {0, destinations_.size()}; }
   [[nodiscard]] const Destination& destination(DestinationId id) const { return destinations_[id.index()]; }
-  // A switch-to-switch link as an arc of its plane, the one that leaves the link's port a; arc kNone: it joins no two
-  // switches.
+  // The arc of a link between switches that leaves the link's port a; arc kNone: the link joins no two switches.
   struct LinkArc {
     PlaneId plane;
     std::uint32_t arc = Plane::kNone;
@@ -59,8 +58,8 @@ class RoutingScope {
   // The first destination of an end port (LID offset 0); none: it is not routed to.
   [[nodiscard]] DestinationId find(PortId end_port) const;
 
-  // The LID of a destination: the one the topology knows where it does, else the lowest free one, in destination order.
-  // 0: the subnet has more end ports than unicast LIDs, which a finding says.
+  // The LID of a destination: the topology's where it has one, else the lowest free one, in order of destinations. 0:
+  // the subnet has more end ports than unicast LIDs, which a finding reports.
   [[nodiscard]] Lid lid(DestinationId id) const { return lids_[id.index()]; }
   // The LID of a switch's management port, routed or not.
   [[nodiscard]] Lid lid(SwitchId sw) const { return switch_lids_[sw.index()]; }
@@ -72,6 +71,9 @@ class RoutingScope {
   void number_planes();
   Result<void> number_destinations(const ScopeOptions& options);
   void lay_out_planes();
+  void add_arcs(Plane& plane, std::uint32_t s, std::vector<std::uint32_t>& arc_of_port) const;
+  std::size_t add_home(Plane& plane, std::uint32_t s, std::size_t next) const;
+  void join_arcs(Plane& plane, const std::vector<std::uint32_t>& arc_of_port);
   void assign_lids();
   [[nodiscard]] std::size_t lmc(PortId end_port) const;
 

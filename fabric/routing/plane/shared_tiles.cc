@@ -10,8 +10,8 @@ namespace railweave::fabric {
 
 namespace {
 
-constexpr std::size_t kPatchBytes = 256 * 1024;  // what an edit allocates at a time
-constexpr std::size_t kMaxSlabs = 4096;          // then everything is copied into one
+constexpr std::size_t kPatchBytes = 256 * 1024;  // an edit allocates this much at a time
+constexpr std::size_t kMaxSlabs = 4096;          // beyond this number everything is copied into one slab
 
 }  // namespace
 
@@ -22,7 +22,7 @@ SharedTiles::SharedTiles(std::size_t tiles, std::size_t tile_bytes) : tile_bytes
 }
 
 std::byte* SharedTiles::fresh() {
-  RAILWEAVE_CHECK(slabs_.size() == 1 && slabs_[0].memory.use_count() == 1, "filled once, before it is shared");
+  RAILWEAVE_CHECK(slabs_.size() == 1 && slabs_[0].memory.use_count() == 1, "tiles are filled before they are shared");
   return slabs_[0].memory->bytes.get();
 }
 

@@ -1,6 +1,6 @@
 // A large array cut into tiles of equal size that copies share: copying costs one pointer per tile, writing copies the
-// tiles written. What tables and distances are kept in, so that a reroute can publish a new version without copying the
-// old one. A value; published copies are const and may be read by any number of threads. Writing needs one owner.
+// tiles written. Tables and distances are stored in it, so that a reroute publishes a new version without copying the
+// old one. A value; published copies are const and may be read by any number of threads, writing needs one owner.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,20 @@ namespace railweave::fabric {
 class SharedTiles {
  public:
   SharedTiles() = default;
-  SharedTiles(std::size_t tiles, std::size_t tile_bytes);  // contents are not set yet
+  SharedTiles(std::size_t tiles, std::size_t tile_bytes);  // contents are not initialized
 
   [[nodiscard]] std::size_t size() const { return tiles_.size(); }
   [[nodiscard]] std::size_t tile_bytes() const { return tile_bytes_; }
   [[nodiscard]] const std::byte* operator[](std::size_t tile) const { return tiles_[tile]; }
-  // Same memory, hence same content.
+  // Whether a tile of both is the same memory, and hence equal.
   [[nodiscard]] bool shares(const SharedTiles& other, std::size_t tile) const {
     return tiles_[tile] == other.tiles_[tile];
   }
-  // All tiles one after another, to be filled before the first copy is made.
+  // All tiles one after another, to be filled once, before the first copy.
   [[nodiscard]] std::byte* fresh();
   [[nodiscard]] std::size_t memory_bytes() const;
 
-  // Writes tiles in place that nothing else shares, else copies them first. One at a time per array.
+  // Writes tiles: the first write of an edit moves the tile to memory of its own. One editor at a time per array.
   class Editor {
    public:
     explicit Editor(SharedTiles& array);
@@ -53,7 +53,7 @@ class SharedTiles {
     std::size_t live_tiles = 0;  // of this array
   };
   void drop_unused_slabs();
-  void compact();  // everything into one slab
+  void compact();  // copies everything into one slab
 
   std::size_t tile_bytes_ = 0;
   std::vector<const std::byte*> tiles_;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kFar = UINT32_MAX;
 
-// Links from `from` to every switch; kFar where there is no way.
+// Links from `from` to every switch; kFar where it is not connected.
 std::vector<std::uint32_t> distances_from(const Plane& plane, std::uint32_t from, std::vector<std::uint32_t>& queue) {
   std::vector<std::uint32_t> distance(plane.switch_count(), kFar);
   queue.assign(1, from);

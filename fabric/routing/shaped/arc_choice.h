@@ -1,4 +1,5 @@
-// One of several arcs that lead equally far, so that destinations spread over them by what the arcs can carry.
+// Chooses one of several next hops of equal length, so that destinations spread over them in proportion to their
+// rates. Deterministic.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +11,8 @@
 
 namespace railweave::fabric {
 
-// arcs: not empty. pair_weight: see pair_weights() (next_hops.h). Consecutive keys take arcs in turn where all carry
-// the same; else in proportion to what they carry.
+// arcs: not empty. pair_weight: see pair_weights() (next_hops.h). Consecutive keys get consecutive arcs where all have
+// one weight; otherwise keys are hashed, in proportion to what the arcs carry.
 inline std::uint32_t choose_arc(std::span<const std::uint32_t> arcs, const std::vector<std::uint32_t>& pair_weight,
                                 std::uint64_t key) {
   const std::uint32_t weight = pair_weight[arcs.front()];

@@ -7,13 +7,14 @@
 
 #include "fabric/base/check.h"
 #include "fabric/routing/plane/acyclic_turns.h"
+#include "fabric/routing/plane/port_arcs.h"
 #include "fabric/routing/up_down/up_down_tables.h"
 
 namespace railweave::fabric {
 
 namespace {
 
-// Circles are looked for in some 20 us per path and lane where the scheme's turns are about.
+// Checking for circles takes about 20 us per path and lane on lanes with the scheme's turns.
 constexpr std::size_t kMany = 300'000;
 
 // The scheme's lanes with single lanes [first, last) as further levels.
@@ -34,10 +35,14 @@ PlaneLanes with_single_lanes(const PlaneLanes& scheme, unsigned first, unsigned 
 
 class Packing {
  public:
-  // Lanes and levels as in `lanes`, of which paths may use those below `most_lanes`. Few paths are tried on the
-  // scheme's own lanes first, to save lanes; many on the others, where they meet only each other, to save time.
+  // Lanes and levels as in `lanes`, of which paths may use those below `most_lanes`. A few paths are tried on the
+  // scheme's own lanes first, to save lanes; many on the others first, where they meet only each other, to save time.
   Packing(const Plane& plane, const LaneScheme& scheme, PlaneLanes& lanes, unsigned most_lanes, bool many)
-      : plane_(plane), lanes_(lanes), turns_(scheme.turns(lanes.lanes)), last_placed_(plane.homes.size()) {
+      : plane_(plane),
+        lanes_(lanes),
+        port_arcs_(plane),
+        turns_(scheme.turns(lanes.lanes)),
+        last_placed_(plane.homes.size()) {
     const auto is_own = [&](unsigned level) {  // paths on it meet no path of the scheme
       return level >= scheme.lanes.levels && lanes.lane_table[level] >= scheme.lanes.lanes;
     };
@@ -46,12 +51,6 @@ class Packing {
     }
     if (many) std::ranges::stable_partition(order_, is_own);
     if (lanes_.path_level.empty()) lanes_.path_level.assign(plane.homes.size() * plane.destination_count(), 0);
-    arc_of_port_.assign(plane.switch_count() * stride(), Plane::kNone);
-    for (std::size_t s = 0; s < plane.switch_count(); ++s) {
-      for (std::uint32_t a = plane.first_arc[s]; a < plane.first_arc[s + 1]; ++a) {
-        arc_of_port_[s * stride() + plane.arcs[a].port] = a;
-      }
-    }
   }
 
   bool place(const PlaneTables& tables, const Detour& detour) {
@@ -80,29 +79,29 @@ class Packing {
   }
 
  private:
-  [[nodiscard]] std::size_t stride() const { return plane_.max_ports + std::size_t{1}; }
   void walk(const PlaneTables& tables, const Detour& detour) {
     path_.clear();
     const std::uint32_t end = plane_.homes[plane_.destination_home[detour.destination]].sw;
     for (std::uint32_t at = plane_.homes[detour.home].sw; at != end;) {
-      const std::uint16_t port = tables.at(at, detour.destination);
-      RAILWEAVE_CHECK(port < stride() && arc_of_port_[at * stride() + port] != Plane::kNone, "detours arrive");
-      path_.push_back(arc_of_port_[at * stride() + port]);
-      at = plane_.arcs[path_.back()].to;
-      RAILWEAVE_CHECK(path_.size() <= plane_.switch_count(), "detours do not go round");
+      const std::uint32_t arc = port_arcs_.arc(at, tables.at(at, detour.destination));
+      RAILWEAVE_CHECK(arc != Plane::kNone, "detours reach their destination");
+      path_.push_back(arc);
+      at = plane_.arcs[arc].to;
+      RAILWEAVE_CHECK(path_.size() <= plane_.switch_count(), "detours are free of loops");
     }
   }
 
   const Plane& plane_;
   PlaneLanes& lanes_;
+  PortArcs port_arcs_;
   AcyclicTurns turns_;
   struct Placed {
     std::vector<std::uint32_t> path;
     std::uint8_t level = 0;
   };
-  std::vector<std::array<Placed, 2>> last_placed_;  // by home they begin at
-  std::vector<unsigned> order_;                     // levels, as they are tried
-  std::vector<std::uint32_t> arc_of_port_, path_, channels_;
+  std::vector<std::array<Placed, 2>> last_placed_;  // by home where they begin
+  std::vector<unsigned> order_;                     // levels in the order in which they are tried
+  std::vector<std::uint32_t> path_, channels_;
 };
 
 // Destinations with a detour that found no level.
@@ -115,7 +114,7 @@ std::vector<std::uint32_t> place_all(Packing& packing, const PlaneTables& tables
   return failed;
 }
 
-// Levels and lanes that no path uses, at the end, are left out.
+// Removes the highest levels and lanes that no path uses.
 void trim(const LaneScheme& scheme, PlaneLanes& lanes) {
   const unsigned used = lanes.path_level.empty() ? 1U : std::ranges::max(lanes.path_level) + 1U;
   const unsigned levels = std::max<unsigned>(scheme.lanes.levels, used);
@@ -139,7 +138,7 @@ DetourOutcome place_detours(const RoutingInput& input, const Plane& plane, const
     failed = place_all(packing, tables, detours);
   }
   if (!failed.empty()) {
-    // Once more, without the last lane, which is for the destinations that then fail.
+    // Again without the last lane, which is for the destinations that then fail.
     UpDownTables fallback = up_down_tables(input, plane, live, false);
     lanes = with_single_lanes(scheme.lanes, scheme.first_single_lane, most);
     const unsigned last_lane = lanes.lanes - 1U;

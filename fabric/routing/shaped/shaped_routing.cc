@@ -23,14 +23,14 @@ void add_shaped_plane(const RoutingInput& input, PlaneId id, PlaneTables tables,
   if (outcome.all_up_and_down) {
     routing.findings.push_back({"shapeAbandoned",
                                 Severity::warning,
-                                "failures force detours that do not fit in " + std::to_string(input.max_lanes) +
-                                    " lanes; the whole plane is routed up and down, and will be slower",
+                                "failures force detours that need more than " + std::to_string(input.max_lanes) +
+                                    " lanes; the whole plane is routed up and down, which is slower",
                                 {name}});
   } else if (outcome.on_levels + outcome.up_and_down > 0) {
     routing.findings.push_back(
         {"detours",
          Severity::info,
-         std::to_string(outcome.on_levels) + " paths turn aside for what failed, and " +
+         std::to_string(outcome.on_levels) + " paths make detours around failures, and " +
              std::to_string(outcome.up_and_down) +
              " destinations are routed up and down; lanes in use: " + std::to_string(lanes.lanes),
          {name}});

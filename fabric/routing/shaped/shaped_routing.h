@@ -1,5 +1,5 @@
-// What engines for particular shapes share: planes of another shape, findings about detours, and writing tables column
-// by column.
+// What the engines for particular shapes share: routes for planes of another shape, findings about detours, and writing
+// tables column by column.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@ void route_up_down(const RoutingInput& input, PlaneId id, Routing& routing);
 // Appends a plane with its findings.
 void add_shaped_plane(const RoutingInput& input, PlaneId id, PlaneTables tables, PlaneLanes lanes,
                       const DetourOutcome& outcome, Routing& routing);
-// May up and down be taken for a plane of another shape without a second thought? It is a tree, or has one switch.
+// Whether a plane that does not have the shape is a tree (or one switch), for which up and down is the right choice.
 bool is_tree(const Plane& plane);
 
-// Gathers entries by destination, writes them by switch.
+// Collects entries by destination and writes them by switch. Serves one thread.
 class ColumnWriter {
  public:
   ColumnWriter(const Plane& plane, PlaneTables& tables);
@@ -31,7 +31,7 @@ class ColumnWriter {
   ColumnWriter(const ColumnWriter&) = delete;
   ColumnWriter& operator=(const ColumnWriter&) = delete;
 
-  // The entries of the next destination, from 0 on, by switch.
+  // The buffer for the entries of the next destination, from 0 on, by switch; valid until the next call.
   [[nodiscard]] std::uint16_t* next();
 
  private:

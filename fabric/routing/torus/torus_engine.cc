@@ -27,35 +27,35 @@ Filled fill(const Plane& plane, const LivePlane& live, const TorusGrid& grid, co
   const auto weight = pair_weights(plane, &live);
   filled.path_level.assign(plane.homes.size() * destinations, 0);
   ColumnWriter writer(plane, filled.tables);
-  constexpr std::size_t kColumns = 64;  // levels are gathered by destination and written by home
+  constexpr std::size_t kColumns = 64;  // levels are collected by destination and written by home
   std::vector<std::uint8_t> level_columns(kColumns * plane.homes.size());
   std::size_t column_count = 0;
-  std::vector<TorusRoutes::Route> ways[2];
+  std::vector<TorusRoutes::Route> by_parity[2];
   for (std::uint32_t h = 0; h < plane.homes.size(); ++h) {
     const Home& home = plane.homes[h];
-    // Destinations of a switch, and neighbouring switches, take turns to go one way or the other round even rings.
+    // Destinations of a switch, and neighbouring switches, alternate between the two directions round even rings.
     unsigned parity = 0;
     for (unsigned d = 0; d < grid.dimensions(); ++d) parity += grid.coordinate(home.sw, d);
-    routes.compute(home.sw, parity & 1U, ways[0]);
-    if (home.count > 1) routes.compute(home.sw, (parity + 1) & 1U, ways[1]);
+    routes.compute(home.sw, parity & 1U, by_parity[0]);
+    if (home.count > 1) routes.compute(home.sw, (parity + 1) & 1U, by_parity[1]);
     for (std::uint32_t i = 0; i < home.count; ++i) {
       const std::uint32_t destination = home.first + i;
-      const auto& way = ways[i % 2];
+      const auto& route_of = by_parity[i % 2];
       std::uint16_t* column = writer.next();
       for (std::uint32_t s = 0; s < plane.switch_count(); ++s) {
         if (s == home.sw) {
           column[s] = plane.destination_port[destination];
-        } else if (way[s].next == Plane::kNone) {
+        } else if (route_of[s].next == Plane::kNone) {
           column[s] = kNoPort;
         } else {
-          const auto& arcs = routes.arcs(s, way[s].dimension, way[s].direction);
+          const auto& arcs = routes.arcs(s, route_of[s].dimension, route_of[s].direction);
           const std::uint32_t arc = arcs.size() == 1 ? arcs.front() : choose_arc(arcs, weight, i / 2 + h);
           column[s] = plane.arcs[arc].port;
         }
       }
       std::uint8_t* levels = level_columns.data() + column_count++ * plane.homes.size();
       for (std::uint32_t from = 0; from < plane.homes.size(); ++from) {
-        const TorusRoutes::Route& route = way[plane.homes[from].sw];
+        const TorusRoutes::Route& route = route_of[plane.homes[from].sw];
         levels[from] = route.level;
         if (route.detour && plane.homes[from].end_ports > 0) filled.detours.push_back({from, destination});
       }
@@ -82,9 +82,10 @@ Result<void> route_plane(const RoutingInput& input, PlaneId id, const TorusGrid&
   DetourOutcome outcome;
   if (crosses || !filled.detours.empty()) {
     if (input.max_lanes < 2) {
-      return fail(ErrorKind::impossible, "routing.lanesNeeded",
-                  "a torus of " + grid.text() + " switches needs 2 lanes to be free of deadlocks, 1 is given", {},
-                  "give 2 lanes, or choose the engine up-down");
+      return fail(
+          ErrorKind::impossible, "routing.lanesNeeded",
+          "a torus of " + grid.text() + " switches needs 2 lanes to be free of deadlocks, but only 1 is allowed", {},
+          "allow 2 lanes, or choose the engine up-down");
     }
     scheme.lanes = routes.lanes();
     scheme.lanes.path_level = std::move(filled.path_level);
@@ -101,7 +102,7 @@ EngineFit TorusEngine::fit(const RoutingScope& scope) const {
   for (const PlaneId id : scope.planes()) {
     const Plane& plane = scope.plane(id);
     const auto grid = TorusGrid::find(plane);
-    if (!grid && !is_tree(plane)) return {0, "not all of it is a torus or a tree"};
+    if (!grid && !is_tree(plane)) return {0, "a part of the fabric is neither a torus nor a tree"};
     if (!grid || (!text.empty() && text.find(grid->text()) != std::string::npos)) continue;
     text += (text.empty() ? "a torus of " : " and ") + grid->text() + " switches";
   }

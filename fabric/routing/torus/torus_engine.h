@@ -1,8 +1,8 @@
-// Routes tori of one to three long dimensions (and hypercubes) in dimension order with datelines, on two lanes. Where
-// links or switches that failed leave dimension order without a way, paths turn aside; each is put on lanes on which it
-// provably closes no circle (detour_lanes.h), a third lane if need be. Planes of the fabric that are no torus, a
-// storage network for instance, are routed up and down. Link costs and rates choose among parallel links only; weights
-// of destinations are not looked at. Not incremental.
+// The engine torus-3d: routes tori of one to three long dimensions (and hypercubes) in dimension order with datelines,
+// on two lanes. Where failed links or switches leave dimension order without a route, paths make detours; each is put on
+// lanes on which it provably closes no circle (detour_lanes.h), on a third lane if necessary. Planes that are no torus,
+// a storage network for instance, are routed up and down. Link costs and rates only choose among parallel links; weights
+// of destinations are ignored. Not incremental. Stateless; any number of threads may use one.
 #pragma once
 
 #include "fabric/routing/plane/routing_engine.h"
@@ -13,7 +13,7 @@ class TorusEngine final : public RoutingEngine {
  public:
   [[nodiscard]] std::string_view name() const override { return "torus-3d"; }
   [[nodiscard]] EngineFit fit(const RoutingScope& scope) const override;
-  // Errors: impossible, where no plane is a torus, or lanes are too few.
+  // Errors: impossible, where no plane is a torus or max_lanes is too small.
   [[nodiscard]] Result<Routing> route(const RoutingInput& input) const override;
 };
 

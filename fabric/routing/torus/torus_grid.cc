@@ -1,30 +1,15 @@
 #include "fabric/routing/torus/torus_grid.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
+
+#include "fabric/topology/disjoint_sets.h"
 
 namespace railweave::fabric {
 
 namespace {
 
 constexpr std::size_t kMostNeighbours = 2 * TorusGrid::kMaxDimensions;
-
-class UnionFind {
- public:
-  explicit UnionFind(std::size_t n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), 0U); }
-  std::uint32_t find(std::uint32_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
-  void unite(std::uint32_t a, std::uint32_t b) {
-    a = find(a), b = find(b);
-    parent_[std::max(a, b)] = std::min(a, b);
-  }
-
- private:
-  std::vector<std::uint32_t> parent_;
-};
 
 // The switches as a graph without parallel edges.
 struct Graph {
@@ -43,7 +28,7 @@ struct Graph {
   }
 };
 
-// None: too many neighbours, or too unlike each other, for a torus.
+// None: the switches have too many neighbours, or too different numbers of them, for a torus.
 std::optional<Graph> simple_graph(const Plane& plane) {
   Graph graph;
   const std::size_t n = plane.switch_count();
@@ -72,9 +57,9 @@ std::optional<Graph> simple_graph(const Plane& plane) {
   return graph;
 }
 
-// Edges by dimension, those of dimensions that are too small to be one left out.
+// Edges by dimension; groups with too few edges to be a dimension are omitted.
 std::vector<std::vector<std::uint32_t>> edges_by_dimension(const Graph& graph) {
-  UnionFind dimension(graph.edges.size());
+  DisjointSets dimension(graph.edges.size());
   for (std::uint32_t s = 0; s < graph.neighbours.size(); ++s) {
     const auto& list = graph.neighbours[s];
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -104,7 +89,7 @@ std::vector<std::vector<std::uint32_t>> edges_by_dimension(const Graph& graph) {
 std::vector<std::uint32_t> layer_numbers(const Graph& graph, const std::vector<std::vector<std::uint32_t>>& dimensions,
                                          std::size_t d, std::uint32_t& layers) {
   const std::size_t n = graph.neighbours.size();
-  UnionFind joined(n);
+  DisjointSets joined(n);
   for (std::size_t other = 0; other < dimensions.size(); ++other) {
     if (other == d) continue;
     for (const std::uint32_t e : dimensions[other]) joined.unite(graph.edges[e].first, graph.edges[e].second);
@@ -146,7 +131,7 @@ struct Axis {
   std::vector<std::uint32_t> coordinates;  // by switch
 };
 
-// Two dimensions of two, gone round: a ring of four.
+// Two dimensions of two as one ring of four.
 Axis ring_of_four(const Axis& a, const Axis& b) {
   Axis ring{4, {}};
   for (std::size_t s = 0; s < a.coordinates.size(); ++s) {
@@ -187,7 +172,7 @@ std::optional<TorusGrid> TorusGrid::find(const Plane& plane) {
   return grid;
 }
 
-// False: two switches in one place, or more places empty than a torus with failures has.
+// False: two switches have the same coordinates, or too many coordinates have no switch.
 bool TorusGrid::number_cells(std::size_t switches) {
   std::uint64_t cells = 1;
   for (const std::uint32_t size : sizes_) {
@@ -206,7 +191,7 @@ bool TorusGrid::number_cells(std::size_t switches) {
   return true;
 }
 
-// False: an arc that does not join neighbours.
+// False: an arc does not join neighbours.
 bool TorusGrid::label_arcs(const Plane& plane) {
   for (std::uint32_t s = 0; s < plane.switch_count(); ++s) {
     for (const Arc& arc : plane.arcs_of(s)) {

@@ -22,7 +22,7 @@ TorusRoutes::TorusRoutes(const Plane& plane, const LivePlane& live, const TorusG
       arcs_[(s * grid.dimensions() + step.dimension) * 2 + step.direction].push_back(a);
     }
   }
-  // Long rings need their bit; what is left gives detours more to choose from.
+  // Long rings need their bit; bits that remain give detours more levels to choose from.
   std::uint8_t bits = 0;
   for (const bool long_rings : {true, false}) {
     for (unsigned d = 0; d < grid.dimensions(); ++d) {
@@ -37,7 +37,7 @@ void TorusRoutes::measure_runs(unsigned d) {
   std::vector<std::uint32_t> ring(size);
   for (std::uint32_t s = 0; s < plane_.switch_count(); ++s) {
     const std::uint32_t at = grid_.coordinate(s, d);
-    // The lowest switch of a ring measures it.
+    // Every ring is measured once, from its lowest switch.
     std::uint32_t lowest = 0;
     while (grid_.moved(s, d, lowest) == Plane::kNone) ++lowest;
     if (at != lowest) continue;
@@ -74,7 +74,7 @@ bool TorusRoutes::along(std::uint32_t s, unsigned d, std::uint32_t target, unsig
   route.direction = forward ? 0 : 1;
   route.length = static_cast<std::uint16_t>(forward ? ahead : back);
   route.next = grid_.moved(s, d, forward ? (at + 1 == size ? 0 : at + 1) : (at == 0 ? size - 1 : at - 1));
-  // Through rings of three no path passes straight unless they are broken.
+  // In rings of three no path passes straight through a switch unless the ring is broken.
   const bool crosses = size >= 4 && (forward ? target < at : target > at);
   route.level = crosses && bit_[d] != kNoBit ? static_cast<std::uint8_t>(1U << bit_[d]) : std::uint8_t{0};
   return true;
@@ -85,8 +85,8 @@ void TorusRoutes::compute(std::uint32_t home, unsigned parity, std::vector<Route
   routes.assign(n, Route());
   const unsigned dimensions = grid_.dimensions();
   bool complete = true;
-  // By the first dimension that is wrong, the last one first: the corner at which a route turns is wrong in a later
-  // one.
+  // By the first dimension in which a switch differs from the home, the last dimension first: the corner at which a
+  // route turns differs in a later one only.
   std::vector<std::vector<std::uint32_t>> wrong_in(dimensions);
   for (std::uint32_t s = 0; s < n; ++s) {
     unsigned d = 0;
@@ -130,8 +130,8 @@ void TorusRoutes::add_detours(std::uint32_t home, std::vector<Route>& routes) co
     if (s == home || routes[s].next != Plane::kNone) continue;
     for (std::uint32_t a = plane_.first_arc[s]; a < plane_.first_arc[s + 1]; ++a) {
       const std::uint32_t to = plane_.arcs[a].to;
-      const bool has_way = to == home || (routes[to].next != Plane::kNone && live_.drained[to] == 0);
-      if (live_.usable[a] != 0 && has_way) queue.emplace(static_cast<std::uint16_t>(routes[to].length + 1), s, a);
+      const bool has_route = to == home || (routes[to].next != Plane::kNone && live_.drained[to] == 0);
+      if (live_.usable[a] != 0 && has_route) queue.emplace(static_cast<std::uint16_t>(routes[to].length + 1), s, a);
     }
   }
   while (!queue.empty()) {
@@ -165,12 +165,12 @@ PlaneLanes TorusRoutes::lanes() const {
   return lanes;
 }
 
-// May a packet of that lane pass straight through s along a ring?
+// Whether a packet on the lane may pass straight through s along a ring.
 bool TorusRoutes::turns_along(std::uint32_t s, TorusGrid::Step step, unsigned lane) const {
   const std::uint32_t size = grid_.size(step.dimension);
   const bool intact = intact_[s * grid_.dimensions() + step.dimension] != 0;
   if (size < 4) return size == 3 && lane == 0 && !intact;
-  // Seen so that the way is up and the dateline before 0.
+  // Counted in the direction of the packet, with the dateline before 0.
   const std::uint32_t at =
       step.direction == 0 ? grid_.coordinate(s, step.dimension) : size - 1 - grid_.coordinate(s, step.dimension);
   if (lane == 0) return at != 0 && at + 1 != size;

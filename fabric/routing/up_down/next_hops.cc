@@ -29,10 +29,10 @@ NextHops NextHops::make(const Plane& plane, Distance distance, Leads leads) {
   return hops;
 }
 
-NextHops NextHops::up_down(const Plane& plane, const std::vector<ArcWay>& ways, const Reach& reach) {
+NextHops NextHops::up_down(const Plane& plane, const std::vector<ArcDirection>& directions, const Reach& reach) {
   return make(
       plane, [&](std::size_t home, std::size_t s) { return reach.total(s)[home]; },
-      [&](std::size_t home, std::size_t s, std::uint32_t a) { return reach.leads(plane, ways, s, a, home); });
+      [&](std::size_t home, std::size_t s, std::uint32_t a) { return reach.leads(plane, directions, s, a, home); });
 }
 
 NextHops NextHops::shortest(const Plane& plane, const LivePlane& live) {

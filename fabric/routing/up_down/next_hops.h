@@ -1,5 +1,6 @@
-// For every home and switch of a plane the arcs that packets may leave by, all of them nearer to the home: the room
-// that balancing has. Immutable once made.
+// All next hops of a plane: for every home and switch the arcs by which packets may leave, each of which brings them
+// nearer to the home. Port balancing chooses from them, multipath uses all of them. Immutable once made; any number of
+// threads may read one.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@ namespace railweave::fabric {
 class NextHops {
  public:
   // On routes that go up and then down.
-  static NextHops up_down(const Plane& plane, const std::vector<ArcWay>& ways, const Reach& reach);
+  static NextHops up_down(const Plane& plane, const std::vector<ArcDirection>& directions, const Reach& reach);
   // On shortest routes of any kind.
   static NextHops shortest(const Plane& plane, const LivePlane& live);
 
@@ -24,14 +25,15 @@ class NextHops {
     const std::size_t i = home * switches_ + s;
     return std::span(arcs_).subspan(first_[i], first_[i + 1] - first_[i]);
   }
-  // Switches that reach the home, the nearest first: its own switch.
+  // Switches that reach the home, nearest first: its own switch is the first.
   [[nodiscard]] std::span<const std::uint32_t> nearest_first(std::size_t home) const {
     return std::span(order_).subspan(first_in_order_[home], first_in_order_[home + 1] - first_in_order_[home]);
   }
   [[nodiscard]] std::size_t arc_count() const { return arcs_.size(); }
 
-  // The load of the fullest arc if every host port sent the same to every other and every switch split evenly over its
-  // arcs, in 2^-20 of a pair of host ports, over arcs of the slowest rate.
+  // The load of the fullest arc if every host port sent the same to every other and every switch split its traffic over
+  // its arcs in proportion to their rates. In 2^-20 pairs of host ports, for arcs of the slowest rate; less for faster
+  // ones.
   [[nodiscard]] std::uint64_t even_split_load(const Plane& plane) const;
 
  private:
@@ -45,8 +47,8 @@ class NextHops {
   std::vector<std::uint32_t> order_;
 };
 
-// By arc: how much a pair weighs on it, in 1/64: 64 on arcs of the slowest rate of the plane, less on faster ones. With
-// `live`, times the cost of the link.
+// By arc: the load that one pair of end ports adds, in 1/64: 64 on arcs of the slowest rate of the plane, less on faster
+// ones. With `live`, times the cost of the link.
 std::vector<std::uint32_t> pair_weights(const Plane& plane, const LivePlane* live = nullptr);
 
 }  // namespace railweave::fabric

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "fabric/routing/up_down/next_hops.h"
 #include "fabric/routing/up_down/port_balance.h"
+#include "fabric/topology/disjoint_sets.h"
 
 namespace railweave::fabric {
 
@@ -36,26 +36,18 @@ bool all_reached(const Plane& plane, const Reach& reach, bool end_ports_only) {
 }
 
 bool misses_connected(const Plane& plane, const LivePlane& live, const Reach& reach) {
-  // Parts that are connected without passing through drained switches.
-  std::vector<std::uint32_t> part(plane.switch_count());
-  std::iota(part.begin(), part.end(), 0U);
-  const auto find = [&](std::uint32_t s) {
-    while (part[s] != s) s = part[s] = part[part[s]];
-    return s;
-  };
+  DisjointSets connected(plane.switch_count());  // without passing through drained switches
   for (std::uint32_t s = 0; s < plane.switch_count(); ++s) {
     for (std::uint32_t a = plane.first_arc[s]; a < plane.first_arc[s + 1]; ++a) {
       const std::uint32_t to = plane.arcs[a].to;
-      if (live.usable[a] == 0 || live.drained[s] != 0 || live.drained[to] != 0) continue;
-      const std::uint32_t one = find(s), other = find(to);
-      part[std::max(one, other)] = std::min(one, other);
+      if (live.usable[a] != 0 && live.drained[s] == 0 && live.drained[to] == 0) connected.unite(s, to);
     }
   }
   const auto parts_of = [&](std::uint32_t s) {
     std::vector<std::uint32_t> parts;
-    if (live.drained[s] == 0) parts.push_back(find(s));
+    if (live.drained[s] == 0) parts.push_back(connected.find(s));
     for (std::uint32_t a = plane.first_arc[s]; live.drained[s] != 0 && a < plane.first_arc[s + 1]; ++a) {
-      if (live.usable[a] != 0) parts.push_back(find(plane.arcs[a].to));
+      if (live.usable[a] != 0) parts.push_back(connected.find(plane.arcs[a].to));
     }
     std::ranges::sort(parts);
     return parts;
@@ -77,34 +69,26 @@ bool misses_connected(const Plane& plane, const LivePlane& live, const Reach& re
 
 namespace {
 
-// Work, in steps of a few nanoseconds, that a plan may take: it is made once per cabling, not per failure.
+// Limits of the work for a plan, in steps of a few nanoseconds. A plan is made once per cabling, not per failure.
 constexpr std::uint64_t kMostRankingWork = 1'000'000'000;
 constexpr std::uint64_t kMostBalanceWork = 25'000'000;  // per round
 constexpr std::uint64_t kMostEntries = 16'000'000;
 
 struct Ranked {
   Ranking ranking;
-  SwitchOrder order;
-  std::vector<ArcWay> ways;
-  Reach reach;
+  OrderedReach on;
 };
 
 Ranked rank(const Plane& plane, const LivePlane& cabled, Ranking ranking) {
-  Ranked ranked{std::move(ranking), {}, {}, {}};
-  const auto follow = [&] {
-    ranked.ways = arc_ways(plane, cabled, ranked.order);
-    ranked.reach = Reach(plane, ranked.ways, ranked.order);
-  };
-  ranked.order = order_by(plane, ranked.ranking);
-  follow();
-  if (!all_reached(plane, ranked.reach, false)) {
-    ranked.order = flooded(plane, cabled, ranked.order);
-    follow();
+  Ranked ranked{std::move(ranking), {}};
+  ranked.on = reach_on(plane, cabled, order_by(plane, ranked.ranking));
+  if (!all_reached(plane, ranked.on.reach, false)) {
+    ranked.on = reach_on(plane, cabled, flooded(plane, cabled, ranked.on.order));
   }
   return ranked;
 }
 
-// The ranking on which traffic spreads best, of those that suit; the first of equals.
+// The ranking on which traffic spreads best; the first of equals.
 Ranked best_ranked(const Plane& plane, const LivePlane& cabled, const PlanChoice& choice, PlanePlan& plan) {
   Ranking tiers = tier_ranking(plane);
   const std::uint64_t work = std::uint64_t{plane.homes.size()} * plane.arcs.size();
@@ -117,48 +101,47 @@ Ranked best_ranked(const Plane& plane, const LivePlane& cabled, const PlanChoice
   std::uint64_t best_load = UINT64_MAX;
   for (Ranking& ranking : rankings) {
     Ranked ranked = rank(plane, cabled, std::move(ranking));
-    const std::uint64_t load = NextHops::up_down(plane, ranked.ways, ranked.reach).even_split_load(plane);
-    if (best && load >= best_load - best_load / 64) continue;  // not for next to nothing
+    const std::uint64_t load = NextHops::up_down(plane, ranked.on.directions, ranked.on.reach).even_split_load(plane);
+    if (best && load >= best_load - best_load / 64) continue;  // a gain below 1/64 is not worth another ranking
     best = std::move(ranked);
     best_load = load;
   }
   plan.findings.push_back(
       {"notLayered",
        Severity::info,
-       "links join switches of one rank or skip ranks; switches were ranked so that traffic spreads best",
+       "some links join switches of one rank or skip ranks; the ranking on which traffic spreads best is used",
        {}});
   return *std::move(best);
 }
 
-// Ports from the closed form where they spread traffic as well as any; else balanced ones.
+// Keeps the ports of the closed form where they spread traffic as well as any others; else balances them.
 void choose_ports(const Plane& plane, const LivePlane& cabled, const Ranked& ranked,
                   std::span<const std::uint32_t> weights, PlanePlan& plan) {
   const std::uint64_t entries = std::uint64_t{plane.switch_count()} * plane.destination_count();
   if (entries > kMostEntries) return;
   const bool small = entries <= kMostEntries / 16;
-  if (plan.nominal.slots.complete() && ranked.order.layered && weights.empty() && !small) return;
-  const NextHops hops = NextHops::up_down(plane, ranked.ways, ranked.reach);
+  if (plan.nominal.slots.complete() && ranked.on.order.layered && weights.empty() && !small) return;
+  const NextHops hops = NextHops::up_down(plane, ranked.on.directions, ranked.on.reach);
   const std::uint64_t per_home = hops.arc_count() / std::max<std::size_t>(1, plane.homes.size());
   if (per_home * plane.destination_count() > kMostBalanceWork) return;
-  const PlaneTables closed_form = TableFill(plane, cabled, ranked.ways, ranked.reach, plan.nominal).all();
+  const PlaneTables closed_form = TableFill(plane, cabled, ranked.on.directions, ranked.on.reach, plan.nominal).all();
   BalanceResult balanced = balance_ports(plane, hops, pair_weights(plane), closed_form, weights);
   if (balanced.max_load < balanced.start_load) plan.nominal.table = std::move(balanced.tables);
 }
 
 }  // namespace
 
-OrderedReach reach_all(const Plane& plane, const LivePlane& live, SwitchOrder order) {
+OrderedReach reach_on(const Plane& plane, const LivePlane& live, SwitchOrder order) {
   OrderedReach found{std::move(order), {}, {}};
-  const auto follow = [&] {
-    found.ways = arc_ways(plane, live, found.order);
-    found.reach = Reach(plane, found.ways, found.order);
-  };
-  follow();
-  if (!all_reached(plane, found.reach, true) && misses_connected(plane, live, found.reach)) {
-    found.order = flooded(plane, live, found.order);
-    follow();
-  }
+  found.directions = arc_directions(plane, live, found.order);
+  found.reach = Reach(plane, found.directions, found.order);
   return found;
+}
+
+OrderedReach reach_all(const Plane& plane, const LivePlane& live, SwitchOrder order) {
+  OrderedReach found = reach_on(plane, live, std::move(order));
+  if (all_reached(plane, found.reach, true) || !misses_connected(plane, live, found.reach)) return found;
+  return reach_on(plane, live, flooded(plane, live, found.order));
 }
 
 double gain_of_free_paths(const Plane& plane) {
@@ -166,7 +149,7 @@ double gain_of_free_paths(const Plane& plane) {
   const LivePlane cabled = cabled_plane(plane);
   PlanePlan unused;
   const Ranked ranked = best_ranked(plane, cabled, {}, unused);
-  const auto up_down = NextHops::up_down(plane, ranked.ways, ranked.reach).even_split_load(plane);
+  const auto up_down = NextHops::up_down(plane, ranked.on.directions, ranked.on.reach).even_split_load(plane);
   const auto free = NextHops::shortest(plane, cabled).even_split_load(plane);
   return free == 0 ? 1 : static_cast<double>(up_down) / static_cast<double>(free);
 }
@@ -176,10 +159,10 @@ PlanePlan plan_plane(const RoutingScope& scope, const Plane& plane, std::span<co
   PlanePlan plan;
   const LivePlane cabled = cabled_plane(plane);
   const Ranked ranked = best_ranked(plane, cabled, choice, plan);
-  plan.ways = ranked.ways;
-  plan.reach = ranked.reach;
+  plan.directions = ranked.on.directions;
+  plan.reach = ranked.on.reach;
   plan.ranking = ranked.ranking;
-  plan.order = ranked.order;
+  plan.order = ranked.on.order;
   plan.nominal.slots = SlotPlan(plane, plan.ranking, weights);
   set_keys(plan.nominal, scope, plane);
   if (choice.balance) choose_ports(plane, cabled, ranked, weights, plan);

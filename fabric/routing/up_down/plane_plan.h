@@ -1,5 +1,6 @@
-// What up/down routing of a plane rests on that does not change with link states: the ranking, the order and the ports
-// that would be used if nothing were broken. Made once per cabling, shared by every table computed on it.
+// The part of up/down routing that does not change with link states: the ranking of a plane's switches, their order and
+// the ports that would be used if nothing were broken. Computed once per cabling and shared by all tables computed on
+// it; immutable then.
 #pragma once
 
 #include <span>
@@ -19,13 +20,13 @@ struct PlanePlan {
   SwitchOrder order;
   NominalPlan nominal;
   // With all links up and nothing drained.
-  std::vector<ArcWay> ways;
+  std::vector<ArcDirection> directions;
   Reach reach;
   std::vector<Finding> findings;
 };
 
 struct PlanChoice {
-  bool trees_only = false;  // do not rank by distance from a root
+  bool trees_only = false;  // do not try the ranking by distance from a root
   bool balance = true;      // choose ports by balancing where the closed form does not spread evenly
 };
 
@@ -35,23 +36,25 @@ PlanePlan plan_plane(const RoutingScope& scope, const Plane& plane, std::span<co
 
 // RoutingInput::destination_weight for the destinations of a plane; empty: all alike.
 std::vector<std::uint32_t> local_weights(const RoutingInput& input, const Plane& plane);
-// How many times fuller the fullest link gets going up and down than on shortest paths of any kind, both split evenly;
-// 1 where that would take too long to find out.
+// The load of the fullest link on routes that go up and then down, divided by that on shortest paths of any kind, both
+// split evenly; 1 where computing it would take too long.
 double gain_of_free_paths(const Plane& plane);
 
-// Ways on an order, and on another one where it leaves pairs without a way that links connect.
+// The directions of arcs and the distances that follow from an order.
 struct OrderedReach {
   SwitchOrder order;
-  std::vector<ArcWay> ways;
+  std::vector<ArcDirection> directions;
   Reach reach;
 };
+OrderedReach reach_on(const Plane& plane, const LivePlane& live, SwitchOrder order);
+// The same on a flooded order where the given one leaves connected pairs of end ports without a route.
 OrderedReach reach_all(const Plane& plane, const LivePlane& live, SwitchOrder order);
 
-// Does every end port have a way to every destination, or to every other end port?
+// Whether every end port has a route to every destination; end_ports_only: to every other end port.
 bool all_reached(const Plane& plane, const Reach& reach, bool end_ports_only);
-// Is there a pair of end ports that has no way up and down, though links connect it? (A failure may leave the
-// management port of a spine without one, for it would lead down and up again: no reason to lower peaks, which moves
-// everybody's routes.)
+// Whether a pair of end ports that links connect has no route that goes up and then down. (A failure may leave the
+// management port of a spine without one, because it would lead down and up again. That is no reason to lower peaks,
+// which would move the routes of all.)
 bool misses_connected(const Plane& plane, const LivePlane& live, const Reach& reach);
 
 }  // namespace railweave::fabric

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::uint32_t kNoArc = UINT32_MAX;
 constexpr std::uint64_t kLargestWeight = 1024;
-constexpr unsigned kPatience = 3;  // rounds without gain before giving up
-// Small fabrics get more rounds, as long as all of them together stay below so many steps.
+constexpr unsigned kPatience = 3;  // rounds without improvement before it stops
+// Small fabrics get more rounds, as long as all rounds together take fewer steps than this.
 constexpr std::uint64_t kCheapSteps = 300'000;
 constexpr unsigned kMostRounds = 60;
 
@@ -57,8 +57,8 @@ class Balance {
     }
   }
 
-  // Puts the destinations of hosts, or the others, where they cost least, again and again. Loads of the others are laid
-  // on top of those of hosts, which do not move any more.
+  // Routes the destinations of hosts, or the others, over arcs of least cost, in several rounds. The others are routed
+  // last, on top of the loads of hosts, which no longer change then.
   void settle(bool hosts, unsigned rounds, std::uint64_t least) {
     to_hosts_ = hosts;
     auto list = hosts ? to_host_ : to_other_;
@@ -81,13 +81,14 @@ class Balance {
     if (complete) keep_best();
     unsigned without_gain = 0;
     for (unsigned round = 0; round < rounds && without_gain < std::max(kPatience, rounds / 3); ++round) {
-      // Stuck: another order may lead on. The same one every time, for tables must not depend on chance.
-      if (without_gain > 0)
+      // No improvement: try another order, chosen by a hash so that tables do not depend on chance.
+      if (without_gain > 0) {
         std::ranges::sort(list, {}, [&](std::uint32_t d) {
-          // Not by number: that depends on what else is a destination.
+          // Not by destination number, which depends on the other kinds of destinations.
           const Home& home = plane_.homes[plane_.destination_home[d]];
           return mix(std::uint64_t{home.sw} << 32U | (d - home.first), round);
         });
+      }
       for (const std::uint32_t d : list) {
         if (complete) add(d, -1);
         route(d);
@@ -106,7 +107,7 @@ class Balance {
   [[nodiscard]] std::uint64_t fullest() const { return load_.empty() ? 0 : std::ranges::max(load_); }
   [[nodiscard]] std::uint64_t start_load() const { return start_; }
 
-  // What goes in and out of the switch with least room for it, spread evenly over its arcs.
+  // The load of the switch whose own arcs are the tightest, spread evenly over them.
   [[nodiscard]] std::uint64_t least_possible() const {
     std::uint64_t all = 0, all_weight = 0, least = 0;
     std::vector<std::uint64_t> weight_of(plane_.homes.size(), 0);
@@ -117,13 +118,14 @@ class Balance {
     }
     for (std::size_t h = 0; h < plane_.homes.size(); ++h) {
       const Home& home = plane_.homes[h];
-      std::uint64_t room = 0;  // pairs at one load unit of 1/64 each, times 1024
-      for (std::uint32_t a = plane_.first_arc[home.sw]; a < plane_.first_arc[home.sw + 1]; ++a)
-        room += 65536 / pair_weight_[a];
-      if (room == 0) continue;
+      std::uint64_t capacity = 0;  // pairs at one load unit of 1/64 each, times 1024
+      for (std::uint32_t a = plane_.first_arc[home.sw]; a < plane_.first_arc[home.sw + 1]; ++a) {
+        capacity += 65536 / pair_weight_[a];
+      }
+      if (capacity == 0) continue;
       const std::uint64_t out = home.host_ports * (all_weight - weight_of[h]);
       const std::uint64_t in = (all - home.host_ports) * weight_of[h];
-      least = std::max(least, (std::max(out, in) * 65536 + room - 1) / room);
+      least = std::max(least, (std::max(out, in) * 65536 + capacity - 1) / capacity);
     }
     return least;
   }
@@ -154,14 +156,15 @@ class Balance {
  private:
   std::uint32_t& choice(std::size_t d, std::size_t s) { return choice_[d * plane_.switch_count() + s]; }
 
-  // The first of every home, then the second of every home: none is served last for all.
+  // The first destination of every home, then the second of every home: no home comes last with all of its own.
   void list_destinations() {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> hosts, others;  // (place in its home, destination)
     for (const Home& home : plane_.homes) {
       for (const Segment& segment : plane_.segments_of(home)) {
         auto& list = segment.kind == DestinationKind::host ? hosts : others;
-        for (std::uint32_t i = 0; i < segment.count; ++i)
+        for (std::uint32_t i = 0; i < segment.count; ++i) {
           list.emplace_back(segment.first + i - home.first, segment.first + i);
+        }
       }
     }
     std::ranges::sort(hosts);
@@ -196,7 +199,7 @@ class Balance {
 
   // The eighth power of load / ceiling, times 2^12, the ceiling being the fullest arc so far; saturates at 16 times it.
   [[nodiscard]] std::uint64_t price(std::uint64_t load) const {
-    // (load << 12) / ceiling_, by its inverse: most of the time would go into dividing.
+    // (load << 12) / ceiling, multiplied by its inverse: divisions would take most of the time.
     const auto share = static_cast<std::uint64_t>((Wide{load << 12U} * inverse_ceiling_) >> 64U);
     std::uint64_t x = std::min<std::uint64_t>(share, 16U << 12U);  // 4.12 bits
     x = x * x >> 12U;
@@ -205,8 +208,8 @@ class Balance {
     return eighth + share + 1;
   }
 
-  // What s costs whoever comes next, on top of what comes by already: so that not all traffic to a destination takes
-  // the same way.
+  // The cost at s for further traffic, on top of what already passes it, so that not all traffic to a destination
+  // converges on the same route.
   void reprice(std::size_t home, std::uint32_t s, std::uint64_t weight) {
     if (s == plane_.homes[home].sw) return;
     std::uint64_t least = UINT64_MAX;
@@ -222,7 +225,7 @@ class Balance {
     const auto order = hops_.nearest_first(home);
     set_flows();
     inverse_ceiling_ = UINT64_MAX / std::max<std::uint64_t>(64, fullest_so_far_);
-    // From near to far: what the way costs as loads are. From far to near: with the traffic that really comes by.
+    // From near to far: costs with the present loads. From far to near: with the traffic that really passes.
     cost_[order.front()] = 0;
     for (const std::uint32_t s : order.subspan(1)) {
       std::uint64_t least = UINT64_MAX;

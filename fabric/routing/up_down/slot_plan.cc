@@ -6,30 +6,15 @@
 #include <tuple>
 #include <utility>
 
+#include "fabric/topology/disjoint_sets.h"
+
 namespace railweave::fabric {
 
 namespace {
 
 constexpr std::uint32_t kMaxDivisor = 1U << 24U;
 constexpr std::uint32_t kMaxRateWeight = 16;  // slots of one cable, relative to the slowest of its group
-constexpr std::size_t kMaxNesting = 16;       // ranks that destinations are counted by
-
-class Sets {  // union-find; a set's name is its least member
- public:
-  explicit Sets(std::size_t n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), 0U); }
-  std::uint32_t find(std::uint32_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
-  void join(std::uint32_t a, std::uint32_t b) {
-    a = find(a);
-    b = find(b);
-    parent_[std::max(a, b)] = std::min(a, b);
-  }
-
- private:
-  std::vector<std::uint32_t> parent_;
-};
+constexpr std::size_t kMaxNesting = 16;       // with more ranks than this, homes are not sorted by pod
 
 }  // namespace
 
@@ -45,7 +30,25 @@ class SlotPlan::Layout {
   void number_destinations(std::span<const std::uint32_t> weights);
 
  private:
+  using Parent = std::tuple<std::uint32_t, std::uint32_t>;  // (top, switch): the order of parents
+  struct Cable {
+    Parent parent;
+    std::uint32_t arc;
+  };
+  // The cables upwards of switches that share parents.
+  struct Group {
+    std::vector<std::vector<Cable>> cables;  // of each member, by parent, then port
+    std::uint32_t slowest_mbps = UINT32_MAX;
+    std::map<Parent, std::uint32_t> width;  // number of slots: what the member with most cables to the parent needs
+  };
+
   [[nodiscard]] bool goes_up(std::size_t s, const Arc& arc) const { return ranking_[arc.to] > ranking_[s]; }
+  [[nodiscard]] std::vector<std::uint32_t> least_tops() const;
+  [[nodiscard]] std::vector<std::vector<std::uint32_t>> groups() const;
+  [[nodiscard]] Group cables_of(const std::vector<std::uint32_t>& members, const std::vector<std::uint32_t>& top) const;
+  [[nodiscard]] std::uint32_t slots_of_cable(const Group& group, std::uint32_t arc) const;
+  [[nodiscard]] std::vector<std::uint32_t> slots_of_member(const Group& group, const std::vector<Cable>& cables) const;
+  void store(const std::vector<std::vector<std::uint32_t>>& slots_of);
   [[nodiscard]] std::vector<std::uint32_t> homes_by_pod() const;
 
   SlotPlan& plan_;
@@ -55,9 +58,18 @@ class SlotPlan::Layout {
 };
 
 void SlotPlan::Layout::lay_out_slots() {
-  const std::size_t switches = plane_.switch_count();
-  // The least top switch that each leads to: the same for corresponding parents in every pod of a tidy tree.
-  std::vector<std::uint32_t> top(switches);
+  const auto top = least_tops();
+  std::vector<std::vector<std::uint32_t>> slots_of(plane_.switch_count());
+  for (const auto& members : groups()) {
+    const Group group = cables_of(members, top);
+    for (std::size_t i = 0; i < members.size(); ++i) slots_of[members[i]] = slots_of_member(group, group.cables[i]);
+  }
+  store(slots_of);
+}
+
+// By switch: the least top switch above it, which is the same for corresponding parents in every pod of a regular tree.
+std::vector<std::uint32_t> SlotPlan::Layout::least_tops() const {
+  std::vector<std::uint32_t> top(plane_.switch_count());
   for (auto s = by_rank_.rbegin(); s != by_rank_.rend(); ++s) {
     top[*s] = *s;
     bool first = true;
@@ -67,69 +79,81 @@ void SlotPlan::Layout::lay_out_slots() {
       first = false;
     }
   }
-  Sets groups(switches);
+  return top;
+}
+
+// Switches of one rank that share parents, directly or through others.
+std::vector<std::vector<std::uint32_t>> SlotPlan::Layout::groups() const {
+  const std::size_t switches = plane_.switch_count();
+  DisjointSets joined(switches);
   for (std::uint32_t parent = 0; parent < switches; ++parent) {
     std::map<std::uint32_t, std::uint32_t> first_of_rank;
     for (const Arc& arc : plane_.arcs_of(parent)) {
       if (ranking_[arc.to] >= ranking_[parent]) continue;
       const auto [first, is_new] = first_of_rank.emplace(ranking_[arc.to], arc.to);
-      if (!is_new) groups.join(first->second, arc.to);
+      if (!is_new) joined.unite(first->second, arc.to);
     }
   }
   std::vector<std::vector<std::uint32_t>> members(switches);
-  for (std::uint32_t s = 0; s < switches; ++s) members[groups.find(s)].push_back(s);
+  for (std::uint32_t s = 0; s < switches; ++s) members[joined.find(s)].push_back(s);
+  std::erase_if(members, [](const auto& group) { return group.empty(); });
+  return members;
+}
 
-  struct Cable {
-    std::tuple<std::uint32_t, std::uint32_t> parent;  // (top, switch): the order of parents
-    std::uint32_t arc;
-  };
-  std::vector<std::vector<std::uint32_t>> slots_of(switches);
-  for (const auto& group : members) {
-    std::uint32_t slowest = UINT32_MAX;
-    std::vector<std::vector<Cable>> cables(group.size());  // of each member, by parent, then port
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      for (std::uint32_t a = plane_.first_arc[group[i]]; a < plane_.first_arc[group[i] + 1]; ++a) {
-        const Arc& arc = plane_.arcs[a];
-        if (!goes_up(group[i], arc)) continue;
-        cables[i].push_back({{top[arc.to], arc.to}, a});
-        if (plane_.arc_rate_mbps[a] > 0) slowest = std::min(slowest, plane_.arc_rate_mbps[a]);
-      }
-      std::ranges::stable_sort(cables[i], {}, &Cable::parent);
+SlotPlan::Layout::Group SlotPlan::Layout::cables_of(const std::vector<std::uint32_t>& members,
+                                                    const std::vector<std::uint32_t>& top) const {
+  Group group;
+  group.cables.resize(members.size());
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    for (std::uint32_t a = plane_.first_arc[members[i]]; a < plane_.first_arc[members[i] + 1]; ++a) {
+      const Arc& arc = plane_.arcs[a];
+      if (!goes_up(members[i], arc)) continue;
+      group.cables[i].push_back({{top[arc.to], arc.to}, a});
+      if (plane_.arc_rate_mbps[a] > 0) group.slowest_mbps = std::min(group.slowest_mbps, plane_.arc_rate_mbps[a]);
     }
-    const auto weight = [&](std::uint32_t arc) {
-      const std::uint32_t rate = plane_.arc_rate_mbps[arc];
-      return rate == 0 ? 1U : std::clamp((rate + slowest / 2) / slowest, 1U, kMaxRateWeight);
-    };
-    // How many slots each parent has: what the member with most cables to it needs.
-    std::map<std::tuple<std::uint32_t, std::uint32_t>, std::uint32_t> width;
-    for (const auto& list : cables) {
-      std::map<std::tuple<std::uint32_t, std::uint32_t>, std::uint32_t> mine;
-      for (const Cable& cable : list) mine[cable.parent] += weight(cable.arc);
-      for (const auto& [parent, count] : mine) width[parent] = std::max(width[parent], count);
-    }
-    std::uint32_t rounds = 0, total = 0;
-    for (const auto& [parent, count] : width) {
-      rounds = std::max(rounds, count);
-      total += count;
-    }
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      auto& slots = slots_of[group[i]];
-      slots.reserve(total);
-      std::map<std::tuple<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>> mine;
-      for (const Cable& cable : cables[i]) {
-        for (std::uint32_t n = weight(cable.arc); n > 0; --n) mine[cable.parent].push_back(cable.arc);
-      }
-      for (std::uint32_t round = 0; round < rounds; ++round) {  // one cable of every parent, then the next of each
-        for (const auto& [parent, count] : width) {
-          if (round >= count) continue;
-          const auto own = mine.find(parent);
-          slots.push_back(own != mine.end() && round < own->second.size() ? own->second[round] : kEmpty);
-        }
-      }
+    std::ranges::stable_sort(group.cables[i], {}, &Cable::parent);
+  }
+  for (const auto& cables : group.cables) {
+    std::map<Parent, std::uint32_t> own;
+    for (const Cable& cable : cables) own[cable.parent] += slots_of_cable(group, cable.arc);
+    for (const auto& [parent, count] : own) group.width[parent] = std::max(group.width[parent], count);
+  }
+  return group;
+}
+
+// In proportion to the cable's rate.
+std::uint32_t SlotPlan::Layout::slots_of_cable(const Group& group, std::uint32_t arc) const {
+  const std::uint32_t rate = plane_.arc_rate_mbps[arc];
+  return rate == 0 ? 1U : std::clamp((rate + group.slowest_mbps / 2) / group.slowest_mbps, 1U, kMaxRateWeight);
+}
+
+// One cable of every parent, then the next of each; empty slots where the member has fewer than others of its group.
+std::vector<std::uint32_t> SlotPlan::Layout::slots_of_member(const Group& group,
+                                                             const std::vector<Cable>& cables) const {
+  std::uint32_t rounds = 0, total = 0;
+  for (const auto& [parent, count] : group.width) {
+    rounds = std::max(rounds, count);
+    total += count;
+  }
+  std::map<Parent, std::vector<std::uint32_t>> own;
+  for (const Cable& cable : cables) {
+    for (std::uint32_t n = slots_of_cable(group, cable.arc); n > 0; --n) own[cable.parent].push_back(cable.arc);
+  }
+  std::vector<std::uint32_t> slots;
+  slots.reserve(total);
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    for (const auto& [parent, count] : group.width) {
+      if (round >= count) continue;
+      const auto found = own.find(parent);
+      slots.push_back(found != own.end() && round < found->second.size() ? found->second[round] : kEmpty);
     }
   }
-  plan_.first_slot_.reserve(switches + 1);
-  for (std::uint32_t s = 0; s < switches; ++s) {
+  return slots;
+}
+
+void SlotPlan::Layout::store(const std::vector<std::vector<std::uint32_t>>& slots_of) {
+  plan_.first_slot_.reserve(slots_of.size() + 1);
+  for (std::uint32_t s = 0; s < slots_of.size(); ++s) {
     plan_.first_slot_.push_back(static_cast<std::uint32_t>(plan_.slots_.size()));
     plan_.slots_.insert(plan_.slots_.end(), slots_of[s].begin(), slots_of[s].end());
     const bool whole = std::ranges::find(slots_of[s], kEmpty) == slots_of[s].end();
@@ -152,7 +176,7 @@ void SlotPlan::Layout::lay_out_divisors() {
   }
 }
 
-// Homes so that those of a pod (what is connected up to some rank) stand together, at every rank.
+// Homes in an order in which those of a pod (switches connected by ranks up to some rank) are consecutive, at every rank.
 std::vector<std::uint32_t> SlotPlan::Layout::homes_by_pod() const {
   std::vector<std::uint32_t> homes(plane_.homes.size());
   std::iota(homes.begin(), homes.end(), 0U);
@@ -160,12 +184,12 @@ std::vector<std::uint32_t> SlotPlan::Layout::homes_by_pod() const {
   std::ranges::sort(ranks);
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   if (ranks.size() > kMaxNesting) return homes;
-  Sets pods(plane_.switch_count());
+  DisjointSets pods(plane_.switch_count());
   for (const std::uint32_t rank : ranks) {
     for (std::uint32_t s = 0; s < plane_.switch_count(); ++s) {
       if (ranking_[s] > rank) continue;
       for (const Arc& arc : plane_.arcs_of(s)) {
-        if (ranking_[arc.to] <= rank) pods.join(s, arc.to);
+        if (ranking_[arc.to] <= rank) pods.unite(s, arc.to);
       }
     }
     std::ranges::stable_sort(homes, {}, [&](std::uint32_t h) { return pods.find(plane_.homes[h].sw); });
@@ -188,7 +212,7 @@ void SlotPlan::Layout::number_destinations(std::span<const std::uint32_t> weight
       std::iota(order.begin(), order.end(), segment.first);
       if (!weights.empty())
         std::ranges::stable_sort(order, std::greater<>(), [&](std::uint32_t d) { return weights[d]; });
-      // Paths to the LIDs of one port begin a share of the slots apart.
+      // The LIDs of one port start a share of the slots apart, so that paths to them differ.
       const std::uint32_t shift = segment.lid_offset * std::max(1U, width / offsets);
       std::uint32_t& next = counted[{segment.kind, segment.lid_offset}];
       for (const std::uint32_t d : order) plan_.index_[d] = shift + next++;

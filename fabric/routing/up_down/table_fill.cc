@@ -25,7 +25,7 @@ void set_keys(NominalPlan& plan, const RoutingScope& scope, const Plane& plane) 
   }
 }
 
-// A link of cost c takes one in c of the destinations it would get.
+// A link of cost c accepts one in c of the destinations planned for it.
 bool TableFill::takes(std::uint32_t arc, std::uint64_t key) const {
   if (live_.cost.empty() || live_.cost[arc] == 1.0F) return true;
   return static_cast<double>(mix(key, 0x5eedU) >> 32U) * static_cast<double>(live_.cost[arc]) < 4294967296.0;
@@ -73,11 +73,12 @@ void TableFill::gather_candidates(std::uint32_t s, std::uint32_t home) {
   const std::uint32_t first = plane_.first_arc[s];
   candidates_.clear();
   is_candidate_.assign(plane_.first_arc[s + 1] - first, 0);
-  // On a layered order all ways of a switch to a home go down, or all go up.
+  // On a layered order all next hops of a switch to a home go down, or all go up.
   const bool layered = reach_.layered();
-  const ArcWay way = layered && reach_.down(s)[home] != kUnreachable ? ArcWay::down : ArcWay::up;
+  const bool down = layered && reach_.down(s)[home] != kUnreachable;
+  const ArcDirection direction = down ? ArcDirection::down : ArcDirection::up;
   for (std::uint32_t a = first; a < plane_.first_arc[s + 1]; ++a) {
-    if ((layered && ways_[a] != way) || !reach_.leads(plane_, ways_, s, a, home)) continue;
+    if ((layered && directions_[a] != direction) || !reach_.leads(plane_, directions_, s, a, home)) continue;
     candidates_.push_back(a);
     is_candidate_[a - first] = 1;
   }
@@ -109,7 +110,7 @@ void TableFill::block(std::uint32_t s, std::uint32_t home, std::vector<std::uint
   for (std::uint32_t i = 0; i < to.count; ++i) ports[i] = pick(s, to.first + i);
 }
 
-// Fills one row after another, most blocks without looking at single destinations.
+// Fills one row after another, most blocks without computing single destinations.
 template <class Entry>
 class TableFill::Row {
  public:
@@ -131,7 +132,7 @@ class TableFill::Row {
     const std::uint32_t first = plane_.first_arc[s], arcs = plane_.first_arc[s + 1] - first;
     const bool counted = arcs < UINT8_MAX;
     if (counted) count_candidates(s);
-    const std::uint32_t wheel_arcs = counted ? turn_wheel(s) : 0;
+    const std::uint32_t cycle_arcs = counted ? set_cycle(s) : 0;
     for (std::uint32_t h = 0; h < plane_.homes.size(); ++h) {
       const Home& home = plane_.homes[h];
       Entry* to = row + home.first;
@@ -144,8 +145,8 @@ class TableFill::Row {
           std::fill_n(to, home.count, static_cast<Entry>(plane_.arcs[first + last_[h]].port));
           continue;
         }
-        if (wheel_arcs > 0 && up_count_[h] == wheel_arcs && count_[h] == wheel_arcs) {
-          for (const Segment& segment : plane_.segments_of(home)) from_wheel(s, segment, row);
+        if (cycle_arcs > 0 && up_count_[h] == cycle_arcs && count_[h] == cycle_arcs) {
+          for (const Segment& segment : plane_.segments_of(home)) copy_cycle(s, segment, row);
           continue;
         }
       }
@@ -163,7 +164,8 @@ class TableFill::Row {
     const std::uint8_t* barred_up = none_.data();
     if (!reach.layered()) {
       barred_up = reach.bars_up(s);
-    } else if (fill_.live_.drained_count > 0) {  // else distances alone keep those that can go down from going up
+    } else if (fill_.live_.drained_count >
+               0) {  // without drains distances alone rule out going up where down is possible
       for (std::size_t i = 0; i < n; ++i) barred_[i] = reach.down(s)[i] != kUnreachable ? UINT8_MAX : 0;
       barred_up = barred_.data();
     }
@@ -171,9 +173,9 @@ class TableFill::Row {
     for (std::uint32_t a = first; a < plane_.first_arc[s + 1]; ++a) {
       const std::uint32_t to = plane_.arcs[a].to;
       const auto number = static_cast<std::uint8_t>(a - first);
-      if (fill_.ways_[a] == ArcWay::up) {
+      if (fill_.directions_[a] == ArcDirection::up) {
         count_next(up_count_.data(), last_.data(), number, reach.total(to), reach.total(s), barred_up, n);
-      } else if (fill_.ways_[a] == ArcWay::down) {
+      } else if (fill_.directions_[a] == ArcDirection::down) {
         const std::uint8_t* barred_down = none_.data();
         if (!reach.layered()) {
           reach.bars_down(s, to, child_barred_.data());
@@ -185,42 +187,43 @@ class TableFill::Row {
     for (std::size_t i = 0; i < n; ++i) count_[i] = static_cast<std::uint8_t>(count_[i] + up_count_[i]);
   }
 
-  // The ports of the slots of s, over and over, as long as a segment may need. Returns how many arcs they are; 0: not
-  // all slots are in use as they are.
-  std::uint32_t turn_wheel(std::uint32_t s) {
+  // Sets cycle_ to the ports of the slots of s, repeated for the longest segment. Returns the number of arcs in them; 0:
+  // the slots cannot be used as they are.
+  std::uint32_t set_cycle(std::uint32_t s) {
     const SlotPlan& plan = fill_.plan_.slots;
     if (fill_.plan_.table.destinations() > 0 || !plan.sequential() || !fill_.live_.cost.empty()) return 0;
     const auto slots = plan.slots(s);
     const std::uint32_t arcs = plan.complete_arcs(s);
     if (arcs == 0) return 0;
-    // The arcs up as the order has it now must be those in the slots.
-    const auto ways =
-        std::span(fill_.ways_).subspan(plane_.first_arc[s], plane_.first_arc[s + 1] - plane_.first_arc[s]);
-    if (std::ranges::count(ways, ArcWay::up) != arcs) return 0;
-    if (std::ranges::any_of(slots, [&](std::uint32_t arc) { return fill_.ways_[arc] != ArcWay::up; })) return 0;
-    wheel_.resize(slots.size() + (plan.divisor(s) == 1 ? longest_ : 0));
-    for (std::size_t i = 0; i < wheel_.size(); ++i) {
-      wheel_[i] = i < slots.size() ? static_cast<Entry>(plane_.arcs[slots[i]].port) : wheel_[i - slots.size()];
+    // On the present order the arcs up must be those in the slots.
+    const auto directions =
+        std::span(fill_.directions_).subspan(plane_.first_arc[s], plane_.first_arc[s + 1] - plane_.first_arc[s]);
+    if (std::ranges::count(directions, ArcDirection::up) != arcs) return 0;
+    if (std::ranges::any_of(slots, [&](std::uint32_t arc) { return fill_.directions_[arc] != ArcDirection::up; }))
+      return 0;
+    cycle_.resize(slots.size() + (plan.divisor(s) == 1 ? longest_ : 0));
+    for (std::size_t i = 0; i < cycle_.size(); ++i) {
+      cycle_[i] = i < slots.size() ? static_cast<Entry>(plane_.arcs[slots[i]].port) : cycle_[i - slots.size()];
     }
     return arcs;
   }
 
-  void from_wheel(std::uint32_t s, const Segment& segment, Entry* row) const {
+  void copy_cycle(std::uint32_t s, const Segment& segment, Entry* row) const {
     const SlotPlan& plan = fill_.plan_.slots;
     const std::size_t slots = plan.slots(s).size();
     const std::uint32_t divisor = plan.divisor(s), index = plan.index(segment.first);
     Entry* to = row + segment.first;
     if (divisor == 1) {
-      std::memcpy(to, wheel_.data() + index % slots, segment.count * sizeof(Entry));
+      std::memcpy(to, cycle_.data() + index % slots, segment.count * sizeof(Entry));
       return;
     }
     std::size_t slot = index / divisor % slots;
     std::size_t run = divisor - index % divisor;
-    for (std::size_t left = segment.count; left > 0;) {
-      const std::size_t here = std::min(left, run);
-      std::fill_n(to, here, wheel_[slot]);
+    for (std::size_t remaining = segment.count; remaining > 0;) {
+      const std::size_t here = std::min(remaining, run);
+      std::fill_n(to, here, cycle_[slot]);
       to += here;
-      left -= here;
+      remaining -= here;
       run = divisor;
       slot = slot + 1 == slots ? 0 : slot + 1;
     }
@@ -230,7 +233,7 @@ class TableFill::Row {
   PlaneTables& tables_;
   const Plane& plane_;
   std::vector<std::uint8_t> count_, up_count_, last_, barred_, child_barred_, none_;
-  std::vector<Entry> wheel_;
+  std::vector<Entry> cycle_;
   std::vector<std::uint16_t> ports_;
   std::size_t longest_ = 0;
 };
@@ -242,7 +245,7 @@ PlaneTables TableFill::all(std::size_t threads) const {
       std::clamp<std::size_t>(switches / kLeastRowsPerThread, 1, std::max<std::size_t>(1, threads));
   const auto fill_rows = [&]<class Entry>(Entry) {
     on_threads()(parts, [&](std::size_t part) {
-      TableFill fill(plane_, live_, ways_, reach_, plan_);
+      TableFill fill(plane_, live_, directions_, reach_, plan_);
       Row<Entry> row(fill, tables);
       const auto until = static_cast<std::uint32_t>(switches * (part + 1) / parts);
       for (auto s = static_cast<std::uint32_t>(switches * part / parts); s < until; ++s) row.fill(s);

@@ -1,9 +1,9 @@
-// From distances to ports: which of the ports that lead to a home each of its destinations gets.
+// From distances to ports: chooses for each destination one of the next hops to its home. Pure; one thread per object.
 //
-// A destination takes the port the plan names where that one leads there now. Otherwise the port is drawn from those
-// that do by a hash of switch, destination and port (rendezvous hashing, Thaler and Ravishankar 1998): keyed by the
-// switch as well, because all switches moving a destination to the same fallback would pile load on it; and so that a
-// port coming or going moves only its own destinations. Every entry is thus a function of the fabric as it is.
+// A destination uses the planned port where that is a next hop at present. Otherwise the port is chosen among the next
+// hops by a hash of switch, destination and port (rendezvous hashing, Thaler and Ravishankar 1998), so that a port that
+// appears or disappears moves only its own destinations. The switch is part of the key because otherwise all switches
+// would move a destination to the same fallback and overload it. Every entry is thus a function of the present fabric.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace railweave::fabric {
 // What does not depend on the state of links.
 struct NominalPlan {
   SlotPlan slots;
-  // Ports chosen by balance_plan(), where the fabric is too irregular for slots; shape 0 x 0: none.
+  // Ports chosen by balance_ports(), where the fabric is too irregular for slots; shape 0 x 0: none.
   PlaneTables table;
   std::vector<std::uint64_t> switch_key;       // of GUIDs
   std::vector<std::uint64_t> destination_key;  // of the home's GUID, the port and the LID offset
@@ -31,16 +31,16 @@ void set_keys(NominalPlan& plan, const RoutingScope& scope, const Plane& plane);
 
 class TableFill {
  public:
-  TableFill(const Plane& plane, const LivePlane& live, const std::vector<ArcWay>& ways, const Reach& reach,
+  TableFill(const Plane& plane, const LivePlane& live, const std::vector<ArcDirection>& directions, const Reach& reach,
             const NominalPlan& plan)
-      : plane_(plane), live_(live), ways_(ways), reach_(reach), plan_(plan) {}
+      : plane_(plane), live_(live), directions_(directions), reach_(reach), plan_(plan) {}
 
-  // Rows side by side on so many threads; no entry depends on it.
+  // Rows are computed on `threads` threads; no entry depends on their number.
   [[nodiscard]] PlaneTables all(std::size_t threads = 1) const;
   // The entries of switch s for the destinations of a home, in their order.
   void block(std::uint32_t s, std::uint32_t home, std::vector<std::uint16_t>& ports);
-  // The same where all that differs from what `ports` came from is that switch s, all of whose ways to the home go up,
-  // has lost its port `gone`: whatever another port was drawn for keeps it.
+  // The same, computed from earlier entries, where the only difference is that switch s, all of whose next hops to the
+  // home go up, has lost the port `gone`: destinations on other ports keep theirs.
   void without(std::uint32_t s, std::uint32_t home, std::uint16_t gone, std::vector<std::uint16_t>& ports);
 
  private:
@@ -52,7 +52,7 @@ class TableFill {
 
   const Plane& plane_;
   const LivePlane& live_;
-  const std::vector<ArcWay>& ways_;
+  const std::vector<ArcDirection>& directions_;
   const Reach& reach_;
   const NominalPlan& plan_;
   std::vector<std::uint32_t> candidates_;   // arcs

@@ -2,29 +2,22 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "fabric/routing/plane/live_plane.h"
 #include "fabric/routing/plane/parallel_for.h"
 #include "fabric/routing/plane/switch_order.h"
 #include "fabric/routing/up_down/plane_plan.h"
+#include "fabric/routing/up_down/plane_state.h"
 #include "fabric/routing/up_down/reach.h"
-#include "fabric/routing/up_down/table_fill.h"
+#include "fabric/routing/up_down/table_update.h"
 #include "fabric/routing/up_down/up_down_paths.h"
 
 namespace railweave::fabric {
 
 namespace {
-
-struct PlaneState {
-  std::shared_ptr<const PlanePlan> plan;
-  LivePlane live;
-  std::shared_ptr<const SwitchOrder> order;
-  bool flooded = false;  // for want of a way that the plan's order has none for
-  std::vector<ArcWay> ways;
-  Reach reach;
-};
-using PlaneStatePtr = std::shared_ptr<const PlaneState>;
 
 class UpDownState final : public EngineState {
  public:
@@ -33,148 +26,22 @@ class UpDownState final : public EngineState {
   std::vector<PlaneStatePtr> planes;
 };
 
-// Distances on an order.
-void follow(const Plane& plane, PlaneState& state, SwitchOrder order) {
-  state.order = std::make_shared<const SwitchOrder>(std::move(order));
-  state.ways = arc_ways(plane, state.live, *state.order);
-  state.reach = Reach(plane, state.ways, *state.order);
-}
-
-PlaneState fresh_state(const Plane& plane, std::shared_ptr<const PlanePlan> plan, LivePlane live) {
-  PlaneState state;
-  state.plan = std::move(plan);
-  state.live = std::move(live);
-  if (state.live.drained_count == 0 &&
-      std::ranges::all_of(state.live.usable, [](std::uint8_t up) { return up != 0; })) {
-    state.order = std::shared_ptr<const SwitchOrder>(state.plan, &state.plan->order);
-    state.ways = state.plan->ways;
-    state.reach = state.plan->reach;
-  } else {
-    follow(plane, state, lower_drained(state.plan->order, state.live));
-  }
-  return state;
-}
-
-// Where the plan's order leaves pairs without a way that links connect, another order.
-void complete(const Plane& plane, PlaneState& state) {
-  if (all_reached(plane, state.reach, true) || !misses_connected(plane, state.live, state.reach)) return;
-  follow(plane, state, flooded(plane, state.live, *state.order));
-  state.flooded = true;
-}
-
-PlaneTables fill(const Plane& plane, const PlaneState& state, std::size_t threads) {
-  return TableFill(plane, state.live, state.ways, state.reach, state.plan->nominal).all(threads);
-}
-
 void add_findings(const RoutingScope& scope, const Plane& plane, const PlaneState& state,
                   std::vector<Finding>& findings) {
   findings.insert(findings.end(), state.plan->findings.begin(), state.plan->findings.end());
   if (state.flooded) {
     findings.push_back({"orderLowered",
                         Severity::info,
-                        "links that failed leave pairs without a way up and down; peaks were lowered so that all that "
-                        "is connected is routed on one lane",
+                        "failed links leave pairs without a route that goes up and then down; peaks of the order were "
+                        "lowered so that everything connected is routed on one lane",
                         {std::string(scope.topology().name(plane.switches[state.order->ascending.back()]))}});
   }
 }
 
-// (switch, home) pairs whose entries may change, each once.
-class AffectedBlocks {
- public:
-  AffectedBlocks(std::size_t switches, std::size_t homes) : homes_(homes), seen_(switches * homes, false) {}
-  [[nodiscard]] bool has(std::uint32_t s, std::uint32_t home) const { return seen_[s * homes_ + home]; }
-  void add(std::uint32_t s, std::uint32_t home) {
-    if (seen_[s * homes_ + home]) return;
-    seen_[s * homes_ + home] = true;
-    blocks_.emplace_back(s, home);
-  }
-  [[nodiscard]] const std::vector<std::pair<std::uint32_t, std::uint32_t>>& sorted() {
-    std::ranges::sort(blocks_);
-    return blocks_;
-  }
-
- private:
-  std::size_t homes_;
-  std::vector<bool> seen_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> blocks_;
-};
-
-// From the state `before`, on the same order, to `after`; returns the number of entries that changed.
-std::size_t update_plane(const Plane& plane, const PlaneState& before, PlaneState& after,
-                         const std::vector<std::uint32_t>& changed_arcs, const std::vector<Reach::Change>& moved,
-                         PlaneTables& tables) {
-  AffectedBlocks affected(plane.switch_count(), plane.homes.size());
-  // Where one arc up no longer leads and nothing else is different, only its own destinations move.
-  struct Lost {
-    std::uint32_t s, home;
-    std::uint16_t port;
-  };
-  std::vector<Lost> lost;
-  std::vector<bool> losing(plane.switch_count() * plane.homes.size(), false);
-  const bool layered = before.reach.layered() && after.reach.layered();
-  // What becomes of the way from switch s by arc a to a home. While the arc itself is as it was, nothing does where it
-  // leads there as before.
-  const auto look = [&](std::uint32_t s, std::uint32_t a, std::uint32_t home, bool same_arc) {
-    const bool led = before.reach.leads(plane, before.ways, s, a, home);
-    const bool leads = after.reach.leads(plane, after.ways, s, a, home);
-    if (led == leads && (same_arc || !led)) return;
-    if (layered && led && !leads && before.ways[a] == ArcWay::up && !losing[s * plane.homes.size() + home]) {
-      losing[s * plane.homes.size() + home] = true;
-      lost.push_back({s, home, plane.arcs[a].port});
-    } else {
-      affected.add(s, home);
-    }
-  };
-  for (const auto [s, home] : moved) {
-    affected.add(s, home);
-    for (std::uint32_t a = plane.first_arc[s]; a < plane.first_arc[s + 1]; ++a) {
-      const std::uint32_t back = plane.arcs[a].reverse;
-      if (before.ways[back] == ArcWay::none && after.ways[back] == ArcWay::none) continue;
-      if (layered) {
-        look(plane.arcs[a].to, back, home, true);
-      } else {
-        affected.add(plane.arcs[a].to, home);
-      }
-    }
-  }
-  for (const std::uint32_t a : changed_arcs) {
-    const std::uint32_t s = plane.arcs[plane.arcs[a].reverse].to;
-    for (std::uint32_t home = 0; home < plane.homes.size(); ++home) look(s, a, home, false);
-  }
-  std::size_t changed = 0;
-  TableFill fill(plane, after.live, after.ways, after.reach, after.plan->nominal);
-  PlaneTables::Editor editor(tables);
-  std::vector<std::uint16_t> ports, old;
-  const auto put = [&](std::uint32_t s, const Home& home) {
-    for (std::uint32_t i = 0; i < home.count; ++i) {
-      if (ports[i] == old[i]) continue;
-      editor.set(s, home.first + i, ports[i]);
-      ++changed;
-    }
-  };
-  const auto read = [&](std::uint32_t s, const Home& home) {
-    old.resize(home.count);
-    tables.read(s, home.first, home.count, old.data());
-  };
-  for (const auto& [s, h] : affected.sorted()) {
-    fill.block(s, h, ports);
-    read(s, plane.homes[h]);
-    put(s, plane.homes[h]);
-  }
-  for (const Lost& one : lost) {
-    if (affected.has(one.s, one.home)) continue;
-    read(one.s, plane.homes[one.home]);
-    ports = old;
-    fill.without(one.s, one.home, one.port, ports);
-    put(one.s, plane.homes[one.home]);
-  }
-  return changed;
-}
-
-// Where more arcs than this change at once, filling everything is faster than finding out what changes.
+// If more arcs than this change at once, filling all entries is faster than finding those that change.
 std::size_t most_incremental(const Plane& plane) { return std::max<std::size_t>(64, plane.arcs.size() / 512); }
 
-// The arcs of each plane that differ between two inputs, found by looking at what was touched in between.
+// The arcs of each plane that differ between two inputs, from what was touched in between.
 struct Touched {
   std::vector<std::vector<std::uint32_t>> arcs;  // by plane, both arcs of a link
   std::vector<bool> drains;                      // by plane: a switch was drained or undrained
@@ -198,24 +65,39 @@ Touched find_touched(const UpDownState& before, const RoutingInput& input) {
   return touched;
 }
 
-// `live` after the arcs listed changed and no drain did. Keeps of them those that really carry something else now.
-LivePlane next_live(const Plane& plane, const RoutingInput& input, const LivePlane& before,
-                    std::vector<std::uint32_t>& arcs) {
-  LivePlane live = before;
-  std::erase_if(arcs, [&](std::uint32_t a) {
-    const Arc& arc = plane.arcs[a];
-    const LinkTransit link = link_transit(input, arc.link);
-    const bool both_drained = live.drained[arc.to] != 0 && live.drained[plane.arcs[arc.reverse].to] != 0;
-    const std::uint8_t usable = link.usable && !both_drained ? 1 : 0;
-    if (usable != 0 && link.cost != 1.0F && live.cost.empty()) live.cost.assign(plane.arcs.size(), 1.0F);
-    const float cost = usable != 0 ? link.cost : 1.0F;
-    const bool same = live.usable[a] == usable && live.cost_of(a) == cost;
-    live.usable[a] = usable;
-    if (!live.cost.empty()) live.cost[a] = cost;
-    return same;
-  });
-  if (std::ranges::all_of(live.cost, [](float cost) { return cost == 1.0F; })) live.cost.clear();
-  return live;
+// One plane after a reroute.
+struct ReroutedPlane {
+  PlaneStatePtr state;
+  std::optional<PlaneTables> tables;  // none: as they were
+  bool incremental = true;
+  std::size_t changed_entries = 0;
+};
+
+ReroutedPlane reroute_plane(const Plane& plane, const PlaneStatePtr& before, const RoutingInput& input,
+                            std::vector<std::uint32_t> arcs, bool drains, const PlaneTables& tables) {
+  LivePlane live;
+  if (!drains) {
+    if (!arcs.empty()) live = next_live(plane, input, before->live, arcs);
+    if (arcs.empty()) return {.state = before, .tables = std::nullopt};
+  }
+  ReroutedPlane result;
+  auto now = std::make_shared<PlaneState>();
+  std::vector<Reach::Change> moved;
+  const bool same_order = !drains && !before->flooded && arcs.size() <= most_incremental(plane);
+  if (same_order) {
+    *now = updated_state(plane, *before, std::move(live), arcs, moved);
+  } else {
+    *now = fresh_state(plane, before->plan, live_plane(plane, input));
+  }
+  if (same_order && !now->flooded) {
+    result.tables = tables;
+    result.changed_entries = update_tables(plane, *before, *now, arcs, moved, *result.tables);
+  } else {
+    result.incremental = false;
+    result.tables = tables_of(plane, *now, input.threads);
+  }
+  result.state = std::move(now);
+  return result;
 }
 
 }  // namespace
@@ -248,8 +130,7 @@ Result<Routing> UpDownEngine::route(const RoutingInput& input) const {
       auto plan = std::make_shared<PlanePlan>(
           plan_plane(scope, plane, local_weights(input, plane), {.trees_only = flavor_ == Flavor::fat_tree}));
       planes[i].state = fresh_state(plane, std::move(plan), live_plane(plane, input));
-      complete(plane, planes[i].state);
-      planes[i].tables = fill(plane, planes[i].state, input.threads / parts);
+      planes[i].tables = tables_of(plane, planes[i].state, input.threads / parts);
     }
   });
   Routing routing{.engine = name(), .tables = ForwardingTables(input.scope)};
@@ -283,47 +164,14 @@ Result<Routing> UpDownEngine::reroute(const Routing& before, const RoutingInput&
   state->input = input;
   for (const PlaneId id : scope.planes()) {
     const Plane& plane = scope.plane(id);
-    const PlaneState& then = *old->planes[id.index()];
-    auto& arcs = touched.arcs[id.index()];
-    const bool drains = touched.drains[id.index()];
-    PlaneState now;
-    if (!drains) {
-      if (!arcs.empty()) now.live = next_live(plane, input, then.live, arcs);
-      if (arcs.empty()) {
-        state->planes.push_back(old->planes[id.index()]);
-        add_findings(scope, plane, then, routing.findings);
-        routing.orders.push_back(then.order);
-        continue;
-      }
-    }
-    std::vector<Reach::Change> moved;
-    bool same_order = !drains && !then.flooded && arcs.size() <= most_incremental(plane);
-    if (same_order) {
-      now.plan = then.plan;
-      now.order = then.order;
-      now.ways = then.ways;
-      for (const std::uint32_t a : arcs) {
-        const std::uint32_t s = plane.arcs[plane.arcs[a].reverse].to;
-        const bool up = now.order->position[plane.arcs[a].to] > now.order->position[s];
-        now.ways[a] = now.live.usable[a] == 0 ? ArcWay::none : up ? ArcWay::up : ArcWay::down;
-      }
-      now.reach = then.reach;
-      moved = now.reach.update(plane, now.ways, *now.order, arcs);
-    } else {
-      now = fresh_state(plane, then.plan, live_plane(plane, input));
-    }
-    complete(plane, now);
-    PlaneTables tables = routing.tables.plane(id);
-    if (same_order && !now.flooded) {
-      routing.changed_entries += update_plane(plane, then, now, arcs, moved, tables);
-      routing.tables.set_plane(id, std::move(tables));
-    } else {
-      routing.incremental = false;
-      routing.tables.set_plane(id, fill(plane, now, input.threads));
-    }
-    add_findings(scope, plane, now, routing.findings);
-    routing.orders.push_back(now.order);
-    state->planes.push_back(std::make_shared<PlaneState>(std::move(now)));
+    ReroutedPlane rerouted = reroute_plane(plane, old->planes[id.index()], input, std::move(touched.arcs[id.index()]),
+                                           touched.drains[id.index()], routing.tables.plane(id));
+    if (rerouted.tables) routing.tables.set_plane(id, *std::move(rerouted.tables));
+    routing.incremental = routing.incremental && rerouted.incremental;
+    routing.changed_entries += rerouted.changed_entries;
+    add_findings(scope, plane, *rerouted.state, routing.findings);
+    routing.orders.push_back(rerouted.state->order);
+    state->planes.push_back(std::move(rerouted.state));
   }
   routing.state = std::move(state);
   return routing;
@@ -333,7 +181,7 @@ std::optional<UpDownPaths> up_down_paths(const Routing& routing, PlaneId plane) 
   const auto* state = dynamic_cast<const UpDownState*>(routing.state.get());
   if (state == nullptr) return std::nullopt;
   const PlaneState& here = *state->planes[plane.index()];
-  return UpDownPaths{NextHops::up_down(routing.tables.scope().plane(plane), here.ways, here.reach), here.live};
+  return UpDownPaths{NextHops::up_down(routing.tables.scope().plane(plane), here.directions, here.reach), here.live};
 }
 
 }  // namespace railweave::fabric

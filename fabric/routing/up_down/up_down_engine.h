@@ -1,6 +1,7 @@
-// Routes that go up and then down, on any fabric: free of credit loops on one lane, complete (what is connected is
-// routed, end ports on spines included), incremental. Two engines share the code: on trees the ranking is given by the
-// tree and ports by the closed form; elsewhere the ranking is the best of several.
+// The engines fat-tree and up-down: routes that go up and then down, on any fabric. They are free of credit loops on one
+// lane, complete (everything connected is routed, end ports on spines included) and incremental. On trees the ranking is
+// given by the tree and ports by the closed form (slot_plan.h); on other fabrics the best of several rankings is used,
+// and up-down tries one more of them than fat-tree. Stateless; any number of threads may use one.
 #pragma once
 
 #include "fabric/routing/plane/routing_engine.h"

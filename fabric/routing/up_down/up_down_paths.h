@@ -1,5 +1,5 @@
-// What an up/down routing could have chosen from: for every home and switch the arcs that lead there on the order its
-// tables follow. Multipath is made of them.
+// All next hops that an up/down routing chose from, on the order that its tables follow. Multipath is computed from
+// them.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ struct UpDownPaths {
   NextHops hops;
   LivePlane live;
 };
-// None: the routing is of another engine. O(homes x arcs).
+// None: another engine made the routing. O(homes x arcs).
 std::optional<UpDownPaths> up_down_paths(const Routing& routing, PlaneId plane);
 
 }  // namespace railweave::fabric

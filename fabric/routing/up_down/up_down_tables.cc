@@ -10,8 +10,8 @@ namespace railweave::fabric {
 
 UpDownTables up_down_tables(const RoutingInput& input, const Plane& plane, const LivePlane& live, bool balance) {
   PlanePlan plan = plan_plane(*input.scope, plane, local_weights(input, plane), {.balance = balance});
-  auto [order, ways, reach] = reach_all(plane, live, lower_drained(plan.order, live));
-  return {TableFill(plane, live, ways, reach, plan.nominal).all(),
+  auto [order, directions, reach] = reach_all(plane, live, lower_drained(plan.order, live));
+  return {TableFill(plane, live, directions, reach, plan.nominal).all(),
           std::make_shared<const SwitchOrder>(std::move(order)), std::move(plan.findings)};
 }
 

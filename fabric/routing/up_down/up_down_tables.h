@@ -1,5 +1,5 @@
-// The tables of one plane on routes that go up and then down, computed once: what engines for particular shapes use
-// for planes, or destinations, that their own routes do not cover. Free of credit loops on one lane.
+// The tables of one plane on routes that go up and then down: engines for particular shapes use them for planes, or
+// destinations, that their own routes do not cover. Free of credit loops on one lane. Pure.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace railweave::fabric {
 
 struct UpDownTables {
   PlaneTables tables;
-  std::shared_ptr<const SwitchOrder> order;  // that proves them free of credit loops
+  std::shared_ptr<const SwitchOrder> order;  // the proof that they are free of credit loops
   std::vector<Finding> findings;
 };
 

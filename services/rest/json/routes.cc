@@ -99,7 +99,7 @@ Out trace_json(const Topology& topology, const NamedTrace& named) {
           {"to", device_text(topology, named.to)},
           {"toPort", topology.port_text(named.to)},
           {"rail", rail && rail == topology.rail(named.to) ? Out(topology.name(rail)) : Out(nullptr)},
-          {"outcome", to_string(named.trace.end)},
+          {"outcome", to_text(named.trace.end)},
           {"serviceLevel", named.trace.service_level},
           {"hops", std::move(hops)}};
 }

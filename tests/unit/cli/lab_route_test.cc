@@ -205,7 +205,7 @@ TEST_F(LabRoute, MultipathSpreadsOverAllNearestLinks) {
   EXPECT_NEAR(spread["collisionFactor"].get<double>(), 544.0 / 256, 1e-9);
   const Finished refused = run_railweave({"lab", "route", fabric(), "--engine", "layered", "--multipath"});
   EXPECT_EQ(refused.exit_code, 7) << refused.err;
-  EXPECT_THAT(refused.err, HasSubstr("gives one path per pair"));
+  EXPECT_THAT(refused.err, HasSubstr("proves one path per pair"));
 }
 
 TEST(LabRouteReal, EveryRealFileIsRoutedSoundly) {

@@ -1,4 +1,4 @@
-#include "fabric/routing/plane/distance_rows.h"
+#include "fabric/routing/up_down/distance_rows.h"
 
 namespace railweave::fabric {
 
@@ -25,15 +25,15 @@ inline void for_each_byte(std::size_t n, F f) {
 
 }  // namespace
 
-void take_shorter_by_one(std::uint8_t* __restrict to, const std::uint8_t* __restrict from, std::size_t n) {
+void relax_over_link(std::uint8_t* __restrict to, const std::uint8_t* __restrict from, std::size_t n) {
   for_each_byte(n, [=](std::size_t i) {
     const std::uint8_t longer = plus_one(from[i]);
     to[i] = longer < to[i] ? longer : to[i];
   });
 }
 
-void take_shorter_by_one_where(std::uint8_t* __restrict to, const std::uint8_t* __restrict from,
-                               const std::uint8_t* __restrict where, std::size_t n) {
+void relax_over_link_where(std::uint8_t* __restrict to, const std::uint8_t* __restrict from,
+                           const std::uint8_t* __restrict where, std::size_t n) {
   for_each_byte(n, [=](std::size_t i) {
     const auto longer = static_cast<std::uint8_t>(plus_one(from[i]) | ~where[i]);
     to[i] = longer < to[i] ? longer : to[i];
@@ -45,8 +45,8 @@ void prefer_down(std::uint8_t* __restrict to, const std::uint8_t* __restrict dow
   for_each_byte(n, [=](std::size_t i) { to[i] = down[i] != kUnreachable ? down[i] : by_up[i]; });
 }
 
-void take_shorter(std::uint8_t* __restrict to, const std::uint8_t* __restrict a, const std::uint8_t* __restrict b,
-                  std::size_t n) {
+void minimum(std::uint8_t* __restrict to, const std::uint8_t* __restrict a, const std::uint8_t* __restrict b,
+             std::size_t n) {
   for_each_byte(n, [=](std::size_t i) { to[i] = a[i] < b[i] ? a[i] : b[i]; });
 }
 
@@ -61,7 +61,7 @@ void flag_next_where(std::uint8_t* __restrict to, const std::uint8_t* __restrict
       n, [=](std::size_t i) { to[i] = static_cast<std::uint8_t>(to[i] | (is_next(below[i], above[i]) & where[i])); });
 }
 
-void choose_ways(const WayRows& rows, std::size_t n) {
+void choose_directions(const SwitchRows& rows, std::size_t n) {
   const std::uint8_t* __restrict down = rows.down;
   const std::uint8_t* __restrict natural_down = rows.natural_down;
   const std::uint8_t* __restrict by_up = rows.by_up;

@@ -1,6 +1,6 @@
-// Arithmetic on rows of distances: one byte per home switch, kUnreachable where there is no way. Flags are 0 or 255.
-// Rows are padded to kRowBlock bytes, and all loops run over whole blocks without branches, so that compilers turn them
-// into vector code.
+// Arithmetic on rows of distances: one byte per home, in links, kUnreachable where there is no route. Flags are 0 or
+// 255. Rows are padded to kRowBlock bytes, and all loops run over whole blocks without branches, so that compilers turn
+// them into vector code. Reach and TableFill are made of these.
 #pragma once
 
 #include <cstddef>
@@ -8,34 +8,34 @@
 
 namespace railweave::fabric {
 
-inline constexpr std::uint8_t kUnreachable = UINT8_MAX;  // 254 counts as unreachable too: nothing routes that far
+inline constexpr std::uint8_t kUnreachable = UINT8_MAX;  // 254 counts as unreachable too: no route is that long
 inline constexpr std::size_t kRowBlock = 64;
 
-// All of n bytes, n a multiple of kRowBlock; rows do not overlap.
+// All functions work on n bytes, n a multiple of kRowBlock, of rows that do not overlap.
 // to = min(to, from + 1)
-void take_shorter_by_one(std::uint8_t* to, const std::uint8_t* from, std::size_t n);
+void relax_over_link(std::uint8_t* to, const std::uint8_t* from, std::size_t n);
 // to = min(to, from + 1) where flag
-void take_shorter_by_one_where(std::uint8_t* to, const std::uint8_t* from, const std::uint8_t* flag, std::size_t n);
-// to = down where there is a way down, else by_up
+void relax_over_link_where(std::uint8_t* to, const std::uint8_t* from, const std::uint8_t* flag, std::size_t n);
+// to = down where down is not kUnreachable, else by_up
 void prefer_down(std::uint8_t* to, const std::uint8_t* down, const std::uint8_t* by_up, std::size_t n);
 // to = min(a, b)
-void take_shorter(std::uint8_t* to, const std::uint8_t* a, const std::uint8_t* b, std::size_t n);
+void minimum(std::uint8_t* to, const std::uint8_t* a, const std::uint8_t* b, std::size_t n);
 // flag = a < b
 void flag_shorter(std::uint8_t* flag, const std::uint8_t* a, const std::uint8_t* b, std::size_t n);
 // flag |= below + 1 == above, where `where`
 void flag_next_where(std::uint8_t* flag, const std::uint8_t* below, const std::uint8_t* above,
                      const std::uint8_t* where, std::size_t n);
-// What a switch on an order that is not layered does, see reach.h.
-struct WayRows {
+// The rows of a switch on an order that is not layered; reach.h explains the rules.
+struct SwitchRows {
   const std::uint8_t* down;          // distance going down
-  const std::uint8_t* natural_down;  // going down through children that go down naturally
-  const std::uint8_t* by_up;         // going up
+  const std::uint8_t* natural_down;  // distance going down through children that go down naturally
+  const std::uint8_t* by_up;         // distance going up
   const std::uint8_t* must;          // flag: must go down
   std::uint8_t* total;               // out: distance
   std::uint8_t* no_up;               // out, flag
   std::uint8_t* any_child;           // out, flag
 };
-void choose_ways(const WayRows& rows, std::size_t n);
+void choose_directions(const SwitchRows& rows, std::size_t n);
 // count += 1 and last = number where below + 1 == here and not barred
 void count_next(std::uint8_t* count, std::uint8_t* last, std::uint8_t number, const std::uint8_t* below,
                 const std::uint8_t* here, const std::uint8_t* barred, std::size_t n);
