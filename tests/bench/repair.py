@@ -55,8 +55,8 @@ def cables(netlist):
         cable = re.match(r'\[(\d+)\]\s+"(S-[^"]+)"\[', line)
         if cable and switch:
             found.append((switch, int(cable.group(1)), cable.group(2)))
-    # No switch twice, and not the manager's own leaf: what cannot be managed from there any more reports nothing, and
-    # waits for the next sweep.
+    # No switch twice, and not the manager's own leaf: a switch that cannot be managed from there any more reports
+    # nothing before the next sweep.
     own = re.search(r'^(?:Ca|Hca)\s[^\n]*\n\s*\[\d+\][^"]*"(S-[^"]+)"', netlist.read_text(), re.MULTILINE).group(1)
     step, chosen, used = max(1, len(found) // (CUTS + 1)), [], {own}
     for i in range(CUTS):
@@ -121,7 +121,7 @@ def railweaved(binaries, native, netlist, cut, folder):
                                 "write_ms": (repair["programmedUs"] - repair["computedUs"]) / 1000,
                                 "mads": repair["mads"], "blocks": repair["blocks"], "entries": repair["changedEntries"],
                                 "after": after["repairs"][0]["unreachablePairs"]})
-            # Where neither end could report (no way from it to the manager), the sweep found it: not what is measured.
+            # Neither end could report (it has no route to the manager) and the sweep found it: not measured.
             reported = [result for result in results if result["from_cut_ms"] < 1000]
             if len(reported) < len(results):
                 print(f"{len(results) - len(reported)} of {len(results)} cuts were found by a sweep and are left out")

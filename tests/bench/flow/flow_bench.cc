@@ -1,6 +1,6 @@
 // Max-min fair rates of 10,000 to 1,000,000 flows between random hosts of a fat tree of 11,664 (three tiers, 1,620
-// switches), one thread, and how much slower naive water filling is in the same run where that ends at all. Paths by
-// the routing's own tables: 100,000 and more walks.
+// switches), on one thread, compared with naive water filling in the same run where that is fast enough. Paths follow
+// the routing's tables: 100,000 and more walks.
 #include <chrono>
 #include <random>
 

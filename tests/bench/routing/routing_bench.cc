@@ -1,6 +1,6 @@
-// Routing at the sizes the issue names, on generated three-tier fat trees: full tables, reroute after one link, many
-// links, audit, delta. One thread unless the name says otherwise. `ratio` is the time of writing as many bytes as the
-// tables have (memset), measured in the same run: how far the algorithm is from the memory it must touch.
+// Routing of generated three-tier fat trees: full tables, reroute after one failed link and after one percent of them,
+// audit, delta. One thread unless the name says otherwise. memset_ms is the time of writing as many bytes as the tables
+// have, measured in the same run: a lower bound for computing full tables.
 #include <chrono>
 #include <cstring>
 #include <map>
@@ -79,7 +79,7 @@ void Scope(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(RoutingScope::make(fabric.input.scope->topology_ptr()));
 }
 
-// Another link fails in every iteration, from the same healthy tables.
+// Every iteration fails another link and starts from the same healthy tables.
 void RerouteOneLink(benchmark::State& state) {
   Fabric& fabric = fabric_of(state.range(0));
   std::size_t next = 0, changed = 0;

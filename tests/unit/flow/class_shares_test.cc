@@ -36,7 +36,7 @@ Classes random_classes(std::uint64_t seed) {
   return classes;
 }
 
-TEST(ClassShares, SharesByClassFirstThenInside) {
+TEST(ClassShares, SharesByClassFirstThenByFlow) {
   // Class 0, weight 3: one flow. Class 1, weight 1: four flows.
   Classes c{.flows = {}, .class_of = {0, 1, 1, 1, 1}, .weight = {3, 1}, .count = 2};
   c.flows.capacity = {100};
@@ -48,7 +48,7 @@ TEST(ClassShares, SharesByClassFirstThenInside) {
   EXPECT_NEAR(rates.class_load[1], 25, 1e-9);
 }
 
-TEST(ClassShares, WhatAClassLeavesOverGoesToTheOthersByWeight) {
+TEST(ClassShares, UnusedCapacityGoesToTheOtherClassesByWeight) {
   Classes c{.flows = {}, .class_of = {0, 1, 2}, .weight = {3, 1, 2}, .count = 3};
   c.flows.capacity = {60};
   c.flows.add({0}, 1, 6);
@@ -60,8 +60,8 @@ TEST(ClassShares, WhatAClassLeavesOverGoesToTheOthersByWeight) {
   EXPECT_NEAR(rates.flows.rate[2], 36, 1e-9);
 }
 
-// Two classes that wait for each other on two links, with weights the other way round: no unique answer, and budgets
-// that swing unless damped.
+// Two classes that wait for each other on two links with opposite weights: the solution is not unique, and budgets
+// oscillate unless damped.
 TEST(ClassShares, SettlesWhereClassesWaitForEachOther) {
   Classes c{.flows = {}, .class_of = {0, 1}, .weight = {3, 1, 1, 3}, .count = 2};
   c.flows.capacity = {4, 4};
@@ -72,7 +72,7 @@ TEST(ClassShares, SettlesWhereClassesWaitForEachOther) {
   EXPECT_NEAR(rates.flows.load[0], 4, 1e-6);
 }
 
-TEST(ClassShares, DoNotDependOnWhatASolverSolvedBefore) {
+TEST(ClassShares, DoNotDependOnEarlierProblems) {
   ClassShareSolver again;
   ClassRates rates;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
@@ -91,6 +91,7 @@ TEST(ClassShares, OneClassIsPlainMaxMin) {
     Classes c = random_classes(seed);
     std::ranges::fill(c.class_of, 0);
     const auto expected = testing::naive_water_filling(c.flows.problem());
+    ASSERT_FALSE(expected.empty());
     const ClassRates rates = class_shared_rates(c.problem(), kExact);
     for (std::size_t f = 0; f < expected.size(); ++f) {
       ASSERT_NEAR(rates.flows.rate[f], expected[f], 1e-8 * (1 + expected[f])) << "seed " << seed;
@@ -124,8 +125,8 @@ TEST(ClassShares, AFlowPerClassIsWeightedMaxMin) {
   }
 }
 
-// Never over capacity; every flow has, where budgets settled, a full link where it is among the fastest of its class
-// and its class among those that have most for their weight.
+// No link exceeds its capacity; where budgets settled, every flow has a full link where it is among the fastest of its
+// class and its class among those with the highest share per weight.
 TEST(ClassShares, EveryFlowIsBottleneckedTwice) {
   unsigned settled = 0;
   constexpr std::uint64_t kCases = 2000;
@@ -146,7 +147,7 @@ TEST(ClassShares, EveryFlowIsBottleneckedTwice) {
     if (!rates.settled) continue;
     ++settled;
     for (std::size_t f = 0; f < c.flows.size(); ++f) {
-      // Budgets settle to 1e-9 of a link's capacity: so near to its cap may a capped flow end.
+      // Budgets settle to 1e-9 of a link's capacity, so a capped flow may end this close to its cap.
       if (rates.flows.rate[f] >= c.flows.cap[f] - 1e-6) continue;
       const bool bottlenecked = std::ranges::any_of(p.path(f), [&](std::uint32_t l) {
         const std::size_t own = l * c.count + c.class_of[f];

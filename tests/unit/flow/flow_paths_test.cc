@@ -11,7 +11,7 @@
 namespace railweave::fabric {
 namespace {
 
-// Against trace_route, which walks topology and tables hop by hop by its own rules.
+// Against trace_route(), which follows the tables over the topology hop by hop with code of its own.
 void expect_as_traced(const FabricView& view, const Routing& routing, std::uint64_t seed) {
   const Topology& t = view.topology();
   std::vector<PortId> ends;
@@ -55,16 +55,17 @@ TEST(FlowPaths, FollowTheTablesLinkByLink) {
     const auto scope = RoutingScope::make(shared).value();
     const Routing routing = choose_engine(*scope).engine->route({.view = view, .scope = scope}).value();
     expect_as_traced(view, routing, 1);
-    // Links that fail after tables were made: some pairs are lost.
+    // Links that fail after the tables were computed: some pairs are lost.
     for (std::size_t i = 0; i < shared->links().size(); i += 17) view.set_state(LinkId(i), LinkState::down);
     expect_as_traced(view, routing, 2);
   }
 }
 
-TEST(DirectedLink, CountsBothWaysOfEveryCable) {
+TEST(DirectedLink, CountsBothDirectionsOfEveryCable) {
   const auto shared = std::make_shared<const Topology>(generate("fat-tree", {}).value());
   FabricView view(shared);
   std::vector<int> seen(directed_link_count(*shared), 0);
+  ASSERT_FALSE(seen.empty());
   for (const PortId port : shared->all_ports()) {
     if (!shared->peer(port)) continue;
     const DirectedLink link = directed_link(*shared, port);

@@ -30,7 +30,7 @@ TEST(MaxMin, SharesAsTheTextbookExample) {
   EXPECT_EQ(rates.load, (std::vector<double>{10, 9}));
 }
 
-TEST(MaxMin, SaysWhatHoldsAFlowBack) {
+TEST(MaxMin, NamesTheBottleneckOfEveryFlow) {
   OwnedFlows flows;
   flows.capacity = {10, std::numeric_limits<double>::infinity(), 0};
   flows.add({0}, 1, 2);
@@ -50,19 +50,20 @@ TEST(MaxMin, SaysWhatHoldsAFlowBack) {
   EXPECT_EQ(rates.bottleneck[4], 2U);
 }
 
-TEST(MaxMin, NoFlowsNoRates) {
+TEST(MaxMin, NoFlowsHaveNoRates) {
   EXPECT_TRUE(max_min_rates({}).rate.empty());
   const std::vector<double> capacity{5};
   EXPECT_EQ(max_min_rates({.capacity = capacity}).load, (std::vector<double>{0}));
 }
 
 TEST(MaxMin, EqualsNaiveWaterFilling) {
-  MaxMinSolver solver;  // one for all: nothing may stay from one problem to the next
+  MaxMinSolver solver;  // the same for all problems: none may affect the next
   FlowRates rates;
   for (std::uint64_t seed = 0; seed < kCases; ++seed) {
     const OwnedFlows flows = random_flows(seed);
     solver.solve(flows.problem(), rates);
     const std::vector<double> expected = testing::naive_water_filling(flows.problem());
+    ASSERT_FALSE(expected.empty());
     ASSERT_EQ(rates.rate.size(), expected.size());
     for (std::size_t f = 0; f < expected.size(); ++f) {
       ASSERT_NEAR(rates.rate[f], expected[f], 1e-9 * std::max(1.0, expected[f])) << "seed " << seed << " flow " << f;
@@ -70,8 +71,8 @@ TEST(MaxMin, EqualsNaiveWaterFilling) {
   }
 }
 
-// Every flow is at its cap or crosses a full link on which no flow has more per unit of weight; no link carries more
-// than it can.
+// Every flow is at its cap or crosses a full link on which no flow has more per unit of weight; no link exceeds its
+// capacity.
 TEST(MaxMin, EveryFlowHasABottleneck) {
   for (std::uint64_t seed = 0; seed < kCases; ++seed) {
     const OwnedFlows flows = random_flows(seed, 60, 300);
@@ -102,7 +103,7 @@ TEST(MaxMin, EveryFlowHasABottleneck) {
   }
 }
 
-// More capacity may cost a single flow (another gets past its bottleneck), but sorted rates never fall: the first
+// More capacity may lower the rate of a single flow (another passes its bottleneck), but not the sorted rates: the first
 // that differs is higher.
 TEST(MaxMin, MoreCapacityNeverLowersTheSortedRates) {
   for (std::uint64_t seed = 0; seed < kCases; ++seed) {
@@ -136,7 +137,7 @@ TEST(MaxMin, OrderOfFlowsAndLinksDoesNotMatter) {
   }
 }
 
-TEST(MergedFlows, MergedAndApartGetTheSameRates) {
+TEST(MergedFlows, GetTheSameRatesAsSeparateFlows) {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     const OwnedFlows some = random_flows(seed, 8, 10);
     std::mt19937_64 random(seed);

@@ -1,5 +1,5 @@
-// Max-min fairness as the textbook has it: all rates rise together; when a link is full or a cap is reached, its flows
-// stop. Every step looks at every link and flow again. Shares nothing with fabric/flow but the input.
+// The oracle for max-min fairness, by the textbook: all rates rise together; when a link is full or a cap is reached,
+// its flows stop. Every step visits every link and flow. Shares only the input with fabric/flow.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Flow problems for tests, by seed, with storage of their own.
+// Random flow problems for tests, by seed, which own their arrays.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The audit against the naive checker, and whether it finds what is planted: a wrong entry, a wrong lane, a dead link.
+// The audit against the naive checker, and whether it finds planted errors: a wrong entry, a wrong lane, a dead link.
 #include "fabric/routing/audit/audit.h"
 
 #include <algorithm>
@@ -63,7 +63,7 @@ TEST(Audit, CountsWhatTheNaiveCheckerCountsOnCorruptTables) {
     RoutingInput input = input_of(topology);
     const LayeredEngine layered;
     Routing routing = (seed % 5 == 0 ? &layered : choose_engine(*input.scope).engine)->route(input).value();
-    if (seed % 5 == 0) routing.lanes = {};  // shortest ways all on one lane
+    if (seed % 5 == 0) routing.lanes = {};  // shortest routes all on one lane
     routing.lanes.planes.resize(input.scope->planes().size());
     std::mt19937_64 random(seed);
     if (seed % 3 == 0) input.view.set_state(LinkId(random() % topology->links().size()), LinkState::down);
@@ -107,7 +107,7 @@ TEST(Audit, AgreesWithTheNaiveCheckerOnTablesOfEveryEngine) {
   }
 }
 
-// On a sound routing every single wrong entry that traffic meets is found: what it breaks, or what it makes longer.
+// Every single wrong entry that traffic meets is found, as lost pairs or as longer routes.
 TEST(Audit, OneWrongEntryIsFound) {
   const auto topology = testing::make_fat_tree(
       {.hosts_per_leaf = 2, .leaves_per_pod = 2, .spines_per_pod = 2, .pods = 2, .cores_per_spine = 2});
@@ -131,7 +131,7 @@ TEST(Audit, OneWrongEntryIsFound) {
         ++planted;
         EXPECT_EQ(report.verified(), naive.failed == 0 && !naive.credit_loop) << "switch " << s << " destination " << d;
         EXPECT_EQ(report.nonminimal_pairs, naive.nonminimal);
-        if (report.verified() && report.nonminimal_pairs == 0) ++harmless;  // another way up, or nobody comes by
+        if (report.verified() && report.nonminimal_pairs == 0) ++harmless;  // another route up, or no packets pass
       }
     }
   }
@@ -161,8 +161,8 @@ TEST(Audit, ALinkThatDiedAfterwardsIsFound) {
   EXPECT_GT(found, 100U);
 }
 
-// What was looked at before and is as it was is not looked at again, and the whole report is that of a new audit.
-TEST(Audit, OfPlanesThatChangedEqualsThatOfAll) {
+// Planes that did not change are not audited again, and the whole report equals that of a new audit.
+TEST(Audit, OfChangedPlanesEqualsAuditOfAll) {
   const auto topology = testing::make_fat_tree(
       {.hosts_per_leaf = 2, .leaves_per_pod = 3, .spines_per_pod = 2, .pods = 2, .cores_per_spine = 2, .planes = 4});
   RoutingInput input = input_of(topology);
@@ -186,7 +186,7 @@ TEST(Audit, OfPlanesThatChangedEqualsThatOfAll) {
       }
     }
     Routing is = choice.engine->reroute(was, next).value();
-    if (round % 10 == 9) {  // an entry that nobody's cable explains
+    if (round % 10 == 9) {  // a changed entry without a changed cable
       const PlaneId id(static_cast<std::uint32_t>(random() % planes));
       PlaneTables tables = is.tables.plane(id);
       PlaneTables::Editor(tables).set(0, tables.destinations() - 1, kNoPort);
@@ -197,20 +197,20 @@ TEST(Audit, OfPlanesThatChangedEqualsThatOfAll) {
     ++kept_of[static_cast<std::size_t>(std::ranges::count_if(known, [](const auto& one) { return one != nullptr; }))];
     reports = audit_planes(next.view, is.tables, is.lanes, {}, known);
     const AuditReport report = combined(next.view, is.tables, reports, {});
-    const AuditReport anew = audit(next.view, is.tables, is.lanes);
-    EXPECT_EQ(report.pairs, anew.pairs);
-    EXPECT_EQ(report.unreachable_pairs, anew.unreachable_pairs) << round;
-    EXPECT_EQ(report.cut_off_pairs, anew.cut_off_pairs) << round;
-    EXPECT_EQ(report.nonminimal_pairs, anew.nonminimal_pairs) << round;
-    EXPECT_EQ(report.drained_entries, anew.drained_entries) << round;
-    EXPECT_EQ(report.longest_route, anew.longest_route) << round;
-    EXPECT_EQ(report.max_link_load, anew.max_link_load) << round;
-    EXPECT_EQ(report.max_link, anew.max_link) << round;
-    EXPECT_EQ(report.max_link_load_hosts, anew.max_link_load_hosts) << round;
-    EXPECT_EQ(report.worst_shift_load, anew.worst_shift_load) << round;
-    EXPECT_EQ(report.mean_shift_load, anew.mean_shift_load) << round;
-    EXPECT_EQ(report.unreached.size(), anew.unreached.size()) << round;
-    EXPECT_EQ(report.findings.size(), anew.findings.size()) << round;
+    const AuditReport fresh = audit(next.view, is.tables, is.lanes);
+    EXPECT_EQ(report.pairs, fresh.pairs);
+    EXPECT_EQ(report.unreachable_pairs, fresh.unreachable_pairs) << round;
+    EXPECT_EQ(report.cut_off_pairs, fresh.cut_off_pairs) << round;
+    EXPECT_EQ(report.nonminimal_pairs, fresh.nonminimal_pairs) << round;
+    EXPECT_EQ(report.drained_entries, fresh.drained_entries) << round;
+    EXPECT_EQ(report.longest_route, fresh.longest_route) << round;
+    EXPECT_EQ(report.max_link_load, fresh.max_link_load) << round;
+    EXPECT_EQ(report.max_link, fresh.max_link) << round;
+    EXPECT_EQ(report.max_link_load_hosts, fresh.max_link_load_hosts) << round;
+    EXPECT_EQ(report.worst_shift_load, fresh.worst_shift_load) << round;
+    EXPECT_EQ(report.mean_shift_load, fresh.mean_shift_load) << round;
+    EXPECT_EQ(report.unreached.size(), fresh.unreached.size()) << round;
+    EXPECT_EQ(report.findings.size(), fresh.findings.size()) << round;
     input = std::move(next);
     was = std::move(is);
   }
@@ -219,7 +219,7 @@ TEST(Audit, OfPlanesThatChangedEqualsThatOfAll) {
   EXPECT_LT(kept_of[planes], 60U);
 }
 
-// A ring of five, routed by shortest ways: without the second lane its channels wait for each other in a circle.
+// A ring of five on shortest routes: without the second lane its channels wait for each other in a circle.
 TEST(Audit, AWrongLaneIsFound) {
   testing::FabricSketch ring;
   for (unsigned i = 0; i < 5; ++i) {
@@ -236,7 +236,7 @@ TEST(Audit, AWrongLaneIsFound) {
   Routing one_lane = routing;
   one_lane.lanes = {};
   EXPECT_EQ(audit(input.view, one_lane.tables, one_lane.lanes).credit_loops, 1U);
-  // Single paths moved to another lane: whatever the naive checker says of it, the audit says.
+  // Single paths moved to another lane: the audit agrees with the naive checker.
   std::size_t circles = 0;
   PlaneLanes& lanes = routing.lanes.planes.front();
   const auto levels = lanes.path_level;

@@ -1,5 +1,5 @@
-// How evenly routes fill links: the ideal where the fabric is whole, close to it where links fail, the best there is on
-// graphs small enough to try everything.
+// How evenly routes load links: ideally on healthy fabrics, close to it with failures, and optimally on trees small
+// enough to try all tables.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -26,7 +26,7 @@ using testing::input_of;
 using testing::make_fat_tree;
 using testing::routed;
 
-// Of a whole fat tree, by hand: what leaves a leaf, over its cables; what leaves a pod, over the cables of its spines.
+// Of a healthy fat tree, by hand: the traffic that leaves a leaf over its cables, or a pod over the cables of its spines.
 std::uint64_t ideal(const FatTreeShape& shape) {
   const std::uint64_t leaves = std::uint64_t{shape.pods} * shape.leaves_per_pod, hosts = leaves * shape.hosts_per_leaf;
   const auto share = [](std::uint64_t pairs, std::uint64_t cables) { return (pairs + cables - 1) / cables; };
@@ -115,7 +115,7 @@ TEST(Balance, OnePercentOfLinksDownFillsTheRestALittleMore) {
   }
 }
 
-// The least that the fullest link can carry, over all tables on shortest ways: every choice of every switch tried.
+// The least possible load of the fullest link over all tables on shortest routes: tries every choice of every switch.
 std::uint64_t least_by_trying(const FabricSketch& sketch, std::uint64_t most_trials) {
   const std::size_t n = sketch.switches.size();
   std::vector<std::vector<unsigned>> distance(n, std::vector<unsigned>(n, 1000));
@@ -128,9 +128,9 @@ std::uint64_t least_by_trying(const FabricSketch& sketch, std::uint64_t most_tri
   }
   struct Choice {
     std::size_t sw, home;
-    std::vector<std::size_t> ways;  // cable * 2 + direction
+    std::vector<std::size_t> next_hops;  // cable * 2 + direction
   };
-  // A column for each destination: the loads it can lay on cables, all different ones.
+  // By destination: all different loads that its routes can put on cables.
   using Loads = std::vector<std::uint64_t>;
   std::vector<std::vector<Loads>> columns;
   for (std::size_t home = 0; home < n; ++home) {
@@ -140,8 +140,8 @@ std::uint64_t least_by_trying(const FabricSketch& sketch, std::uint64_t most_tri
       Choice choice{s, home, {}};
       for (std::size_t c = 0; c < sketch.cables.size(); ++c) {
         const auto [a, b] = sketch.cables[c];
-        if (a == s && distance[b][home] + 1 == distance[s][home]) choice.ways.push_back(c * 2);
-        if (b == s && distance[a][home] + 1 == distance[s][home]) choice.ways.push_back(c * 2 + 1);
+        if (a == s && distance[b][home] + 1 == distance[s][home]) choice.next_hops.push_back(c * 2);
+        if (b == s && distance[a][home] + 1 == distance[s][home]) choice.next_hops.push_back(c * 2 + 1);
       }
       choices.push_back(choice);
     }
@@ -155,12 +155,12 @@ std::uint64_t least_by_trying(const FabricSketch& sketch, std::uint64_t most_tri
             if (seen.emplace(loads, true).second) results.push_back(loads);
             return;
           }
-          for (const std::size_t way : choices[i].ways) {
+          for (const std::size_t hop : choices[i].next_hops) {
             auto next_flow = flow;
             auto next_loads = loads;
-            const auto [a, b] = sketch.cables[way / 2];
-            next_loads[way] += flow[choices[i].sw];
-            next_flow[way % 2 == 0 ? b : a] += flow[choices[i].sw];
+            const auto [a, b] = sketch.cables[hop / 2];
+            next_loads[hop] += flow[choices[i].sw];
+            next_flow[hop % 2 == 0 ? b : a] += flow[choices[i].sw];
             go(i + 1, next_flow, next_loads);
           }
         };

@@ -32,7 +32,7 @@ void fail_something(FabricView& view, std::mt19937_64& random) {
   }
 }
 
-// What the engine makes is sound by the quick check wherever it is by the whole audit.
+// Tables of engines are verified by the check of changed routes as by the whole audit.
 TEST(ChangedRoutes, AgreesWithTheAuditOnWhatEnginesMake) {
   for (std::uint64_t seed = 1; seed <= 600; ++seed) {
     const auto topology = build(seed % 3 == 0 ? random_graph(seed) : random_tree(seed));
@@ -49,8 +49,8 @@ TEST(ChangedRoutes, AgreesWithTheAuditOnWhatEnginesMake) {
   }
 }
 
-// Entries that are changed at random: whatever the whole audit finds lost, the quick one does, too.
-TEST(ChangedRoutes, SeesWhatTheAuditSees) {
+// Random wrong entries: the check of changed routes finds the lost pairs that the whole audit finds.
+TEST(ChangedRoutes, FindsLostPairsAsTheAuditDoes) {
   std::size_t broken = 0;
   for (std::uint64_t seed = 1; seed <= 600; ++seed) {
     const auto topology = build(random_tree(seed));

@@ -1,5 +1,5 @@
-// A delta is played against switches block by block: at no moment, with any part of a stage written, may packets loop
-// or get lost that both tables deliver, or channels wait for each other in a circle.
+// A delta is applied to simulated switches block by block: at no moment, with any part of a stage written, may packets
+// loop, or be lost that both tables deliver, or channels wait for each other in a circle.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -26,7 +26,7 @@ using testing::input_of;
 using testing::random_graph;
 using testing::random_tree;
 
-// What switches may do with a destination at a moment: one port, or two while a block is on its way.
+// The ports that switches may use for a destination at a moment: one, or two while a block is being written.
 using Ports = std::map<SwitchId, std::set<std::uint16_t>>;
 
 enum class Fate { arrives, lost, loops };
@@ -66,7 +66,7 @@ class Moment {
   std::set<SwitchId> path_;
 };
 
-// Do channels wait in a circle if every switch may use its old and its new port for every destination? One lane.
+// Whether channels wait in a circle if every switch may use its old and its new port for every destination, on one lane.
 bool mixture_can_deadlock(const FabricView& view, const ForwardingTables& a, const ForwardingTables& b) {
   const Topology& t = view.topology();
   const RoutingScope& scope = a.scope();
@@ -81,7 +81,7 @@ bool mixture_can_deadlock(const FabricView& view, const ForwardingTables& a, con
       }
       return ports;
     };
-    // From where packets come: switches with end ports.
+    // Packets come from switches with end ports.
     std::set<SwitchId> seen;
     std::vector<SwitchId> queue;
     for (const PortId port : t.hca_ports()) {
@@ -166,7 +166,7 @@ Played play(const FabricView& view, const Routing& before, const Routing& after,
       }
       Moment mixed(view, scope, id, mixture), old(view, scope, id, old_ports), fresh(view, scope, id, new_ports);
       for (const auto& [sw, ports] : mixture) {
-        if (old.fate(sw) == Fate::loops) continue;  // as it was
+        if (old.fate(sw) == Fate::loops) continue;  // looped before
         EXPECT_NE(mixed.fate(sw), Fate::loops) << what << " stage " << stage;
         if (delta.drops_first || old.fate(sw) != Fate::arrives || fresh.fate(sw) != Fate::arrives) continue;
         EXPECT_EQ(mixed.fate(sw), Fate::arrives) << what << " stage " << stage;
@@ -212,7 +212,7 @@ TEST(Delta, NoLoopAndNoLossAtAnyMomentOfAReroute) {
 }
 
 // From one engine to another: anything may change, and the mixture may deadlock.
-TEST(Delta, BetweenEnginesToo) {
+TEST(Delta, NoLoopAndNoLossBetweenEngines) {
   std::size_t drops = 0, smooth = 0;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     const auto topology = build(random_graph(seed));
@@ -270,7 +270,7 @@ TEST(Delta, OneCableOfAFatTreeTouchesFewBlocks) {
   const ForwardingDelta delta = compute_delta(input.view, before, after);
   EXPECT_FALSE(delta.drops_first);
   EXPECT_EQ(delta.changed_entries, after.changed_entries);
-  // A leaf's uplink: a sixth of its 642 destinations, and the 6 hosts of the leaf that came down by it.
+  // A leaf's uplink: a sixth of its 642 destinations, and the 6 hosts of the leaf, whose traffic came down by it.
   EXPECT_LE(delta.changed_entries, 642 / 6 + 1 + 6 * (6 * 18 + 1));
 }
 
@@ -285,7 +285,7 @@ TEST(Delta, BlocksOfRunningJobsGoFirst) {
   options.urgent.assign(input.scope->destinations().size(), 0);
   for (const DestinationId id : input.scope->destinations()) options.urgent[id.index()] = id.index() % 100 == 0 ? 1 : 0;
   const ForwardingDelta delta = compute_delta(input.view, before, after, options);
-  // Within a stage of a block number, those with urgent changes stand first.
+  // Within a stage, blocks with urgent changes come first.
   std::size_t urgent = 0;
   std::map<std::uint16_t, bool> calm_seen;
   for (const LftBlock& block : delta.blocks) {

@@ -16,7 +16,7 @@ namespace {
 using testing::build;
 using testing::dragonfly;
 using testing::DragonflyShape;
-using testing::expect_sound;
+using testing::expect_verified;
 using testing::fail_at_random;
 using testing::has_finding;
 using testing::input_of;
@@ -45,7 +45,7 @@ std::string text(const DragonflyShape& s) {
          " links " + std::to_string(s.per_pair);
 }
 
-// Fewest links with the fewest links between groups among them: breadth first over (switch, links between groups).
+// The fewest links between groups, then the fewest links: breadth first over (switch, number of links between groups).
 class Oracle {
  public:
   Oracle(const FabricView& view, const std::vector<unsigned>& group) : view_(view) {
@@ -82,7 +82,7 @@ class Oracle {
   std::map<SwitchId, unsigned> group_;
 };
 
-TEST(DragonflyGroups, AreSeenInCablesAlone) {
+TEST(DragonflyGroups, AreRecognizedFromCablesAlone) {
   for (const auto* shapes : {&kMeshes, &kPlus}) {
     for (const DragonflyShape& shape : *shapes) {
       for (std::uint64_t seed = 1; seed <= 5; ++seed) {
@@ -104,7 +104,7 @@ TEST(DragonflyGroups, AreSeenInCablesAlone) {
   }
 }
 
-TEST(DragonflyGroups, AreSeenWithCablesMissing) {
+TEST(DragonflyGroups, AreRecognizedWithMissingCables) {
   unsigned seen = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     std::mt19937_64 random(seed);
@@ -131,12 +131,13 @@ TEST(DragonflyEngine, RoutesHealthyOnesMinimallyOnFewLanes) {
       const RoutingInput input = input_of(topology);
       const auto routing = kDragonfly.route(input);
       ASSERT_TRUE(routing) << text(shape) << ": " << routing.error().message;
-      const auto naive = expect_sound(input, *routing, text(shape));
+      const auto naive = expect_verified(input, *routing, text(shape));
       EXPECT_EQ(routing->lanes.used(), shape.spines > 0 || shape.groups == 1 ? 1U : 2U) << text(shape);
       EXPECT_TRUE(routing->findings.empty()) << text(shape);
       EXPECT_LE(naive.longest, 3U) << text(shape);
       const Oracle oracle(input.view, group);
-      for (const auto& [ends, length] : naive.way_length) {
+      ASSERT_FALSE(naive.route_length.empty()) << text(shape);
+      for (const auto& [ends, length] : naive.route_length) {
         EXPECT_EQ(length, oracle.fewest(ends.first, ends.second).second) << text(shape);
       }
     }
@@ -163,13 +164,14 @@ TEST(DragonflyEngine, RoutesAroundFailuresMinimally) {
         }
         const auto routing = kDragonfly.route(input);
         ASSERT_TRUE(routing) << text(shape);
-        const auto naive = expect_sound(input, *routing, text(shape) + " seed " + std::to_string(seed));
+        const auto naive = expect_verified(input, *routing, text(shape) + " seed " + std::to_string(seed));
         ++cases;
         ++(shape.spines > 0 ? plus_lanes : mesh_lanes)[routing->lanes.used()];
         EXPECT_FALSE(has_finding(*routing, "shapeAbandoned"));
         if (drains) continue;
         const Oracle oracle(input.view, group);
-        for (const auto& [ends, length] : naive.way_length) {
+        ASSERT_FALSE(naive.route_length.empty()) << text(shape);
+        for (const auto& [ends, length] : naive.route_length) {
           EXPECT_EQ(length, oracle.fewest(ends.first, ends.second).second) << text(shape) << " seed " << seed;
         }
       }
@@ -179,7 +181,7 @@ TEST(DragonflyEngine, RoutesAroundFailuresMinimally) {
   for (const auto& [used, times] : plus_lanes) std::printf("  dragonfly+, %u lanes: %u\n", used, times);
 }
 
-TEST(DragonflyEngine, GoesThroughAThirdGroupWhereTwoAreCutApart) {
+TEST(DragonflyEngine, PassesAThirdGroupWhereTwoAreDisconnected) {
   for (const DragonflyShape& shape : {kMeshes[1], kPlus[1]}) {
     std::vector<unsigned> group;
     const auto topology = build(dragonfly(shape, 9, &group));
@@ -193,14 +195,14 @@ TEST(DragonflyEngine, GoesThroughAThirdGroupWhereTwoAreCutApart) {
       if (group_of(topology->a(link)) != group_of(topology->b(link))) input.view.set_state(link, LinkState::down);
     }
     const auto routing = kDragonfly.route(input).value();
-    const auto naive = expect_sound(input, routing, text(shape));
+    const auto naive = expect_verified(input, routing, text(shape));
     EXPECT_GT(naive.nonminimal + naive.longest, 3U);
     EXPECT_TRUE(has_finding(routing, "detours"));
     EXPECT_LE(routing.lanes.used(), 3U);
   }
 }
 
-TEST(DragonflyEngine, StaysSoundWhateverLanesThereAre) {
+TEST(DragonflyEngine, IsVerifiedOnAnyNumberOfLanes) {
   std::map<bool, unsigned> abandoned, up_and_down;  // by whether it is a dragonfly+
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     std::mt19937_64 random(seed);
@@ -210,7 +212,7 @@ TEST(DragonflyEngine, StaysSoundWhateverLanesThereAre) {
     input.max_lanes = (plus ? 1 : 2) + static_cast<unsigned>(seed / 2 % 2);
     for (std::uint64_t n = 4 + random() % 20; n > 0; --n) fail_at_random(input.view, random);
     const auto routing = kDragonfly.route(input).value();
-    expect_sound(input, routing, "seed " + std::to_string(seed));
+    expect_verified(input, routing, "seed " + std::to_string(seed));
     abandoned[plus] += has_finding(routing, "shapeAbandoned") ? 1 : 0;
     for (const Finding& finding : routing.findings) {
       up_and_down[plus] +=
@@ -226,7 +228,7 @@ TEST(DragonflyEngine, StaysSoundWhateverLanesThereAre) {
   EXPECT_GT(up_and_down[true], 0U);
 }
 
-TEST(DragonflyEngine, SaysWhatItNeeds) {
+TEST(DragonflyEngine, RefusesOtherShapesAndTooFewLanes) {
   RoutingInput input = input_of(build(dragonfly(kMeshes[1], 3)));
   input.max_lanes = 1;
   EXPECT_EQ(kDragonfly.route(input).error().code, "routing.lanesNeeded");
@@ -269,7 +271,7 @@ TEST(EngineChoice, PicksTheEngineMadeForTheShape) {
   }
 }
 
-TEST(EngineChoice, IsSoundOnAnyFabricWhateverFails) {
+TEST(EngineChoice, IsVerifiedOnAnyFabricWithFailures) {
   for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     for (const bool tree : {true, false}) {
       std::mt19937_64 random(seed);
@@ -278,7 +280,7 @@ TEST(EngineChoice, IsSoundOnAnyFabricWhateverFails) {
       for (std::uint64_t n = random() % 4; n > 0; --n) fail_at_random(input.view, random);
       const auto routing = choice.engine->route(input);
       ASSERT_TRUE(routing);
-      expect_sound(input, *routing, std::string(choice.engine->name()) + " seed " + std::to_string(seed));
+      expect_verified(input, *routing, std::string(choice.engine->name()) + " seed " + std::to_string(seed));
     }
   }
 }

@@ -105,7 +105,7 @@ FabricSketch random_tree(std::uint64_t seed) {
   FabricSketch sketch;
   sketch.guid_seed = random.once_in(3) ? 0 : random.word() | 1U;
   const auto tiers = add_tree(sketch, random);
-  if (random.once_in(4)) {  // another tree: apart, or hung on the first
+  if (random.once_in(4)) {  // another tree, separate or cabled to the first
     const auto other = add_tree(sketch, random);
     if (random.once_in(2)) {
       const auto& tops = tiers[2].empty() ? tiers[1] : tiers[2];

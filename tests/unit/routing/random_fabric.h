@@ -1,6 +1,5 @@
-// Random fabrics, small and untidy, by seed: trees with cables missing, same-rank links, parallel links, end ports on
-// spines, aggregation nodes, leaves chained to leaves or cabled straight to the top, halves of different size, several
-// parts.
+// Small irregular fabrics at random, by seed: trees with missing cables, links within a rank, parallel links, end ports
+// on spines, aggregation nodes, leaves cabled to leaves or directly to the top, halves of different size, several parts.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace railweave::fabric::testing {
 
-// Switches and cables to be, with ports numbered as they come.
+// A description of switches and cables; build() numbers ports in their order.
 struct FabricSketch {
   struct Switch {
     unsigned hosts = 0;
@@ -23,13 +22,13 @@ struct FabricSketch {
   std::vector<Switch> switches;
   std::vector<std::pair<unsigned, unsigned>> cables;
   std::vector<LinkSpec> cable_specs;      // same length as cables; missing ones: 4x NDR
-  std::vector<unsigned> lmc_of_hosts{0};  // hosts take these in turn
+  std::vector<unsigned> lmc_of_hosts{0};  // assigned to hosts in turn
   std::uint64_t guid_seed = 0;
 };
 
 TopologyPtr build(const FabricSketch& sketch);
 
-FabricSketch random_tree(std::uint64_t seed);   // untidy, mostly connected
+FabricSketch random_tree(std::uint64_t seed);   // irregular, mostly connected
 FabricSketch random_graph(std::uint64_t seed);  // switches cabled at random
 
 }  // namespace railweave::fabric::testing

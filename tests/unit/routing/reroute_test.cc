@@ -1,5 +1,4 @@
-// Rerouting gives what routing anew gives, byte for byte: whatever failed, came back, was drained, costs more or weighs
-// more, and whatever the tables are made of.
+// Rerouting has the same result as routing from scratch, byte for byte, for all kinds of changes and options.
 #include <cmath>
 #include <random>
 
@@ -29,7 +28,7 @@ void expect_same(const Routing& one, const Routing& other, const std::string& wh
   }
 }
 
-TEST(Reroute, IsWhatRoutingAnewGives) {
+TEST(Reroute, EqualsRoutingFromScratch) {
   for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
     const auto topology = build(seed % 4 == 0 ? random_graph(seed) : random_tree(seed));
     ScopeOptions options;
@@ -79,14 +78,14 @@ TEST(Reroute, IsWhatRoutingAnewGives) {
       EXPECT_EQ(naive.failed, 0U) << "seed " << seed << ": " << naive.text();
       EXPECT_FALSE(naive.credit_loop) << "seed " << seed;
     }
-    // Everything repaired: as if nothing had happened.
+    // With everything repaired the tables are those of the healthy fabric.
     input.view = whole;
     expect_same(engine.reroute(routing, input).value(), healthy, "seed " + std::to_string(seed) + " repaired");
     if (HasFailure()) break;
   }
 }
 
-TEST(Reroute, OnALargerTreeLinkByLinkAndBack) {
+TEST(Reroute, EqualsRoutingFromScratchOnALargerTreeLinkByLink) {
   const auto topology = testing::make_fat_tree({.hosts_per_leaf = 6,
                                                 .leaves_per_pod = 6,
                                                 .spines_per_pod = 6,
@@ -117,7 +116,8 @@ TEST(Reroute, OnALargerTreeLinkByLinkAndBack) {
   expect_same(engine.reroute(routing, input).value(), healthy, "repaired");
 }
 
-TEST(Reroute, EveryEngineIsDeterministicAndKeepsItsPromise) {
+TEST(Reroute, IsDeterministicWithEveryEngine) {
+  ASSERT_FALSE(routing_engines().empty());
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     const auto topology = build(seed % 2 == 0 ? random_graph(seed) : random_tree(seed));
     RoutingInput input{.view = FabricView(topology), .scope = RoutingScope::make(topology).value()};

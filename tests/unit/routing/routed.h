@@ -1,4 +1,4 @@
-// A topology as routing takes it, and routed by the engine that suits it.
+// A topology as input of routing, and routed by the engine that choose_engine() returns.
 #pragma once
 
 #include "fabric/routing/engine_registry.h"

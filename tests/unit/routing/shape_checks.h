@@ -1,4 +1,4 @@
-// What tests of the engines for particular shapes share.
+// Shared by the tests of the engines for particular shapes.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace railweave::fabric::testing {
 
-// Complete and without credit loops, says the naive checker, and the audit says the same.
-inline NaiveReport expect_sound(const RoutingInput& input, const Routing& routing, const std::string& what) {
+// Expects that tables are complete and free of credit loops by the naive checker, and that the audit agrees.
+inline NaiveReport expect_verified(const RoutingInput& input, const Routing& routing, const std::string& what) {
   const NaiveReport naive = check_naively(input.view, routing);
   EXPECT_EQ(naive.failed, 0U) << what << ": " << naive.text();
   EXPECT_EQ(naive.unreachable, naive.disconnected) << what;
@@ -34,7 +34,7 @@ inline bool has_finding(const Routing& routing, std::string_view code) {
   return false;
 }
 
-// One random failure: links down or drained, now and then a switch drained.
+// One random failure: a link down or drained, sometimes a switch drained.
 inline void fail_at_random(FabricView& view, std::mt19937_64& random) {
   const Topology& t = view.topology();
   const LinkId link(random() % t.links().size());

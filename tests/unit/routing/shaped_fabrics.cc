@@ -31,7 +31,7 @@ FabricSketch dragonfly(const DragonflyShape& shape, std::uint64_t seed, std::vec
   FabricSketch sketch;
   sketch.guid_seed = seed;
   const unsigned size = shape.switches + shape.spines;
-  std::vector<unsigned> next(shape.groups, 0);  // global cables, dealt in turn to those that take them
+  std::vector<unsigned> next(shape.groups, 0);  // by group: number of global cables, dealt to its switches in turn
   const auto end = [&](unsigned g) {
     const unsigned n = next[g]++;
     return g * size + (shape.spines > 0 ? shape.switches + n % shape.spines : n % shape.switches);

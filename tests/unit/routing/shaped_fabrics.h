@@ -1,4 +1,4 @@
-// Tori and dragonflies as cables only: switches numbered and named at random, no groups named.
+// Tori and dragonflies as cables only: GUIDs and cables in random order, no groups named.
 #pragma once
 
 #include <cstdint>

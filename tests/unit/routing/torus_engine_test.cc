@@ -14,7 +14,7 @@ namespace {
 
 using testing::build;
 using testing::check_naively;
-using testing::expect_sound;
+using testing::expect_verified;
 using testing::fail_at_random;
 using testing::has_finding;
 using testing::input_of;
@@ -43,7 +43,7 @@ std::vector<unsigned> sorted_sizes(const TorusGrid& grid) {
   return sizes;
 }
 
-TEST(TorusGrid, SeesSizesInCablesAlone) {
+TEST(TorusGrid, RecognizesSizesFromCablesAlone) {
   for (const auto& [sizes, expected] : std::vector<std::pair<std::vector<unsigned>, std::vector<unsigned>>>{
            {{3}, {3}},
            {{4}, {4}},
@@ -65,7 +65,7 @@ TEST(TorusGrid, SeesSizesInCablesAlone) {
   }
 }
 
-TEST(TorusGrid, IsSeenWithCablesAndSwitchesMissing) {
+TEST(TorusGrid, IsRecognizedWithMissingCablesAndSwitches) {
   unsigned seen = 0, tried = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     std::mt19937_64 random(seed);
@@ -82,12 +82,12 @@ TEST(TorusGrid, IsSeenWithCablesAndSwitchesMissing) {
     EXPECT_EQ(sorted_sizes(*grid), (std::vector<unsigned>{6, 5, 4})) << seed;
     if (seed > 3) continue;  // the naive checker takes its time
     const RoutingInput input = input_of(scope->topology_ptr());
-    expect_sound(input, kTorus.route(input).value(), "seed " + std::to_string(seed));
+    expect_verified(input, kTorus.route(input).value(), "seed " + std::to_string(seed));
   }
   EXPECT_EQ(seen, tried);
 }
 
-TEST(TorusGrid, SeesNoTorusElsewhere) {
+TEST(TorusGrid, RecognizesNoTorusElsewhere) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     for (const bool tree : {true, false}) {
       const auto scope =
@@ -116,7 +116,7 @@ TEST(TorusEngine, RoutesHealthyToriMinimallyOnTwoLanes) {
     const RoutingInput input = input_of(topology, {.switch_management = shape.sizes.size() == 2});
     const auto routing = kTorus.route(input);
     ASSERT_TRUE(routing) << text(shape) << ": " << routing.error().message;
-    const auto naive = expect_sound(input, *routing, text(shape));
+    const auto naive = expect_verified(input, *routing, text(shape));
     EXPECT_EQ(naive.nonminimal, 0U) << text(shape);
     const bool long_ring = std::ranges::any_of(shape.sizes, [](unsigned size) { return size > 4; });
     EXPECT_LE(routing->lanes.used(), 2U) << text(shape);
@@ -146,7 +146,7 @@ TEST(TorusEngine, RoutesAroundFailures) {
       for (std::uint64_t n = 1 + random() % (seed % 3 == 0 ? 6 : 3); n > 0; --n) fail_at_random(input.view, random);
       const auto routing = kTorus.route(input);
       ASSERT_TRUE(routing) << text(shape);
-      expect_sound(input, *routing, text(shape) + " seed " + std::to_string(seed));
+      expect_verified(input, *routing, text(shape) + " seed " + std::to_string(seed));
       ++cases;
       ++lanes[routing->lanes.used()];
       abandoned += has_finding(*routing, "shapeAbandoned") ? 1 : 0;
@@ -156,8 +156,8 @@ TEST(TorusEngine, RoutesAroundFailures) {
   for (const auto& [used, times] : lanes) std::printf("  %u lanes: %u of %u\n", used, times, cases);
 }
 
-TEST(TorusEngine, GoesTheOtherWayRoundABrokenRingOnTwoLanes) {
-  // No two of these failures are on one ring: dimension order itself still has a way for every pair.
+TEST(TorusEngine, UsesTheOtherDirectionOfABrokenRingOnTwoLanes) {
+  // No two of these failures are on one ring: dimension order still has a route for every pair.
   const auto topology = std::make_shared<const Topology>(
       generate("torus", {{"x", "5"}, {"y", "4"}, {"z", "4"}, {"hosts-per-switch", "1"}}).value());
   RoutingInput input = input_of(topology);
@@ -176,12 +176,12 @@ TEST(TorusEngine, GoesTheOtherWayRoundABrokenRingOnTwoLanes) {
   down("torus-2-1-1", "torus-2-2-1");
   down("torus-3-3-3", "torus-3-3-0");
   const auto routing = kTorus.route(input).value();
-  expect_sound(input, routing, "three broken rings");
+  expect_verified(input, routing, "three broken rings");
   EXPECT_EQ(routing.lanes.used(), 2U);
   EXPECT_TRUE(routing.findings.empty());
 }
 
-TEST(TorusEngine, SaysWhatItNeeds) {
+TEST(TorusEngine, RefusesOtherShapesAndTooFewLanes) {
   RoutingInput input = input_of(build(torus({{5, 5}}, 3)));
   input.max_lanes = 1;
   EXPECT_EQ(kTorus.route(input).error().code, "routing.lanesNeeded");
@@ -189,7 +189,7 @@ TEST(TorusEngine, SaysWhatItNeeds) {
   EXPECT_EQ(kTorus.route(tree).error().code, "routing.notTheShape");
 }
 
-TEST(TorusEngine, StaysSoundOnFewLanesWhateverFails) {
+TEST(TorusEngine, IsVerifiedOnFewLanesWithFailures) {
   unsigned abandoned = 0;
   for (std::uint64_t seed = 1; seed <= 80; ++seed) {
     std::mt19937_64 random(seed);
@@ -197,7 +197,7 @@ TEST(TorusEngine, StaysSoundOnFewLanesWhateverFails) {
     input.max_lanes = 2 + seed % 2;
     for (std::uint64_t n = 2 + random() % 16; n > 0; --n) fail_at_random(input.view, random);
     const auto routing = kTorus.route(input).value();
-    expect_sound(input, routing, "seed " + std::to_string(seed));
+    expect_verified(input, routing, "seed " + std::to_string(seed));
     abandoned += has_finding(routing, "shapeAbandoned") ? 1 : 0;
   }
   std::printf("  of 80, half of them on 2 lanes and half on 3: %u wholly up and down\n", abandoned);
@@ -218,7 +218,7 @@ TEST(TorusEngine, IsChosenForTori) {
   const RoutingInput input = input_of(topology);
   const auto choice = choose_engine(*input.scope);
   EXPECT_EQ(choice.engine->name(), "torus-3d");
-  expect_sound(input, choice.engine->route(input).value(), "torus and storage");
+  expect_verified(input, choice.engine->route(input).value(), "torus and storage");
 }
 
 }  // namespace

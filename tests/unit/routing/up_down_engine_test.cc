@@ -24,7 +24,7 @@ using testing::random_tree;
 const UpDownEngine kFatTree(UpDownEngine::Flavor::fat_tree);
 const UpDownEngine kUpDown(UpDownEngine::Flavor::up_down);
 
-void expect_sound(const FabricView& view, const Routing& routing, const std::string& what) {
+void expect_verified(const FabricView& view, const Routing& routing, const std::string& what) {
   const auto naive = check_naively(view, routing);
   EXPECT_EQ(naive.failed, 0U) << what << ": " << naive.text();
   EXPECT_EQ(naive.unreachable, naive.disconnected) << what;
@@ -32,7 +32,7 @@ void expect_sound(const FabricView& view, const Routing& routing, const std::str
   EXPECT_FALSE(naive.credit_loop) << what;
 }
 
-// A random change of one thing or a few; returns what it did, for messages.
+// One to three random changes.
 void change(FabricView& view, std::mt19937_64& random) {
   const Topology& t = view.topology();
   for (std::size_t n = 1 + random() % 3; n > 0; --n) {
@@ -68,7 +68,7 @@ TEST(UpDownEngine, RoutesUntidyTreesCompletelyAndWithoutCreditLoops) {
     for (const RoutingEngine* engine : {&kFatTree, &kUpDown}) {
       const auto routing = engine->route(input);
       ASSERT_TRUE(routing.has_value());
-      expect_sound(input.view, *routing, "seed " + std::to_string(seed));
+      expect_verified(input.view, *routing, "seed " + std::to_string(seed));
       EXPECT_EQ(routing->lanes.used(), 1U);
     }
     if (HasFailure()) break;
@@ -80,14 +80,14 @@ TEST(UpDownEngine, RoutesRandomGraphsCompletelyAndWithoutCreditLoops) {
     const auto topology = build(random_graph(seed));
     const RoutingInput input = input_of(topology, {.switch_management = seed % 3 == 0});
     for (const RoutingEngine* engine : {&kFatTree, &kUpDown}) {
-      expect_sound(input.view, engine->route(input).value(), "seed " + std::to_string(seed));
+      expect_verified(input.view, engine->route(input).value(), "seed " + std::to_string(seed));
     }
     if (HasFailure()) break;
   }
 }
 
-// A leaf that loses a cable to a spine cannot manage it any more; the routes of others stay where they were.
-TEST(UpDownEngine, SwitchesAsDestinationsMoveNobodyElse) {
+// A leaf that loses a cable to a spine has no route to the spine's management port any more; other routes do not change.
+TEST(UpDownEngine, SwitchesAsDestinationsMoveNoOtherRoutes) {
   const auto topology = make_fat_tree({.hosts_per_leaf = 6, .leaves_per_pod = 6, .spines_per_pod = 6});
   RoutingInput input = input_of(topology, {.switch_management = true}), hosts = input_of(topology);
   const Routing healthy = kFatTree.route(input).value(), healthy_hosts = kFatTree.route(hosts).value();
@@ -127,7 +127,7 @@ TEST(UpDownEngine, ReroutesByteForByteAsItRoutes) {
       ASSERT_TRUE(routing.tables == whole.tables) << "seed " << seed << " step " << step;
       ASSERT_EQ(routing.tables.digest(), whole.tables.digest());
     }
-    if (seed % 10 == 0) expect_sound(input.view, routing, "seed " + std::to_string(seed));
+    if (seed % 10 == 0) expect_verified(input.view, routing, "seed " + std::to_string(seed));
     if (HasFailure()) break;
   }
   EXPECT_GT(incremental * 4, reroutes) << "hardly any reroute was incremental";
