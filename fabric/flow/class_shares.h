@@ -5,9 +5,9 @@
 // A solution is one in which every flow crosses a full link where no flow of its class has more per unit of weight, and
 // where no class has more per unit of class weight than its own ("bottlenecked twice"). Such rates exist, but with
 // classes they need not be unique: two classes may each wait for the other on two links. The solution found here is
-// deterministic: budgets start at every class's guaranteed share; max-min rates within the budgets, and new budgets from
-// the capacity that classes did not use, alternate, damped so that they do not oscillate. `settled` says whether budgets
-// stopped changing.
+// deterministic: budgets start at every class's guaranteed share; max-min rates within the budgets, and new budgets
+// from the capacity that classes did not use, alternate, damped so that they do not oscillate. `settled` says whether
+// budgets stopped changing.
 #pragma once
 
 #include <cstdint>
@@ -42,9 +42,9 @@ struct ClassOptions {
   double tolerance = 1e-6;  // of a link's capacity: 0.4 Mb/s of NDR
 };
 
-// No link exceeds its capacity (by more than 1e-12 of it), settled or not. Keeps its memory from one problem to the next
-// and serves one thread at a time. The cost of a problem depends on the links that its flows cross, not on the number of
-// all links.
+// No link exceeds its capacity (by more than 1e-12 of it), settled or not. Keeps its memory from one problem to the
+// next and serves one thread at a time. The cost of a problem depends on the links that its flows cross, not on the
+// number of all links.
 class ClassShareSolver {
  public:
   // Overwrites `rates`, whose memory is used again.

@@ -1,10 +1,10 @@
-// Weighted max-min fair rates of flows over links: no flow can grow without another shrinking that has no more, per unit
-// of weight, than itself (Bertsekas and Gallager, Data Networks, 2nd edition, 6.5.2). The solution is unique.
+// Weighted max-min fair rates of flows over links: no flow can grow without another shrinking that has no more, per
+// unit of weight, than itself (Bertsekas and Gallager, Data Networks, 2nd edition, 6.5.2). The solution is unique.
 //
-// Progressive filling: the links' fair levels (residual capacity over the weight of flows that are not frozen) only rise
-// as flows freeze, so a heap whose levels are brought up to date when they reach the top visits each link a few times.
-// O(hops + links log links) in practice. A solver keeps its memory from one call to the next and serves one thread at a
-// time.
+// Progressive filling: the links' fair levels (residual capacity over the weight of flows that are not frozen) only
+// rise as flows freeze, so a heap whose levels are brought up to date when they reach the top visits each link a few
+// times. O(hops + links log links) in practice. A solver keeps its memory from one call to the next and serves one
+// thread at a time.
 #pragma once
 
 #include <cstddef>

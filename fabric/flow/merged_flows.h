@@ -1,4 +1,4 @@
-// Merges flows of the same path into one with a number of members: symmetric collectives shrink 10 to 1,000 times. Pure.
+// Merges flows of one path into one with a number of members: symmetric collectives shrink 10 to 1,000 times. Pure.
 #pragma once
 
 #include <cstdint>

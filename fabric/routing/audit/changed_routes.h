@@ -1,5 +1,5 @@
-// The audit of what a reroute changed, before it is programmed: takes milliseconds where the whole audit takes a second.
-// Walks the destinations for which any entry differs, from every switch; the others were audited before. Pure.
+// The audit of what a reroute changed, before it is programmed: takes milliseconds where the whole audit takes a
+// second. Walks the destinations for which any entry differs, from every switch; the others were audited before. Pure.
 #pragma once
 
 #include <cstdint>

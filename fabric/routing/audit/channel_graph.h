@@ -1,5 +1,5 @@
 // Which channel (directed link and lane) waits for which: packets hold buffer space on one while they wait for space on
-// the next. A circle of channels can deadlock (Dally and Seitz 1987). One writer; const functions any number of threads.
+// the next. A circle of channels can deadlock (Dally and Seitz 1987). One thread writes; any number may read after it.
 #pragma once
 
 #include <cstddef>

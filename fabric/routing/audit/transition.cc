@@ -21,9 +21,9 @@ bool same_order(PlaneId plane, const Routing& before, const Routing& after) {
   return a && b && (a == b || a->position == b->position);
 }
 
-// On one order, old and new tables each go up and then down. In a mixture, a packet may come down by the old and be sent
-// up by the new, or the reverse: at an entry that changes, below a switch that sends packets for the destination down to
-// it. Without such an entry the mixture goes up and then down as well.
+// On one order, old and new tables each go up and then down. In a mixture, a packet may come down by the old and be
+// sent up by the new, or the reverse: at an entry that changes, below a switch that sends packets for the destination
+// down to it. Without such an entry the mixture goes up and then down as well.
 class Bends {
  public:
   Bends(const Plane& plane, const PortMap& ports, const SwitchOrder& order, const PlaneTables& before,

@@ -1,12 +1,12 @@
 // What to write to switches to get from one set of tables to another: blocks of 64 LIDs, the unit in which InfiniBand
 // switches are programmed, in an order in which packets never loop. Pure.
 //
-// A switch is updated for a destination only after every switch downstream of it on the new route. A packet then follows
-// old entries until it meets an updated switch, and new ones from there on, so it arrives at any moment in between (or
-// is lost where the old route is dead, as before). Entries whose new route does not reach the destination are updated
-// last. Where destinations that share a block need opposite orders, the block is written more than once. Where old and
-// new routes together could deadlock, the entries that change are first set to drop packets, and the new ones follow
-// when all earlier packets have left the fabric.
+// A switch is updated for a destination only after every switch downstream of it on the new route. A packet then
+// follows old entries until it meets an updated switch, and new ones from there on, so it arrives at any moment in
+// between (or is lost where the old route is dead, as before). Entries whose new route does not reach the destination
+// are updated last. Where destinations that share a block need opposite orders, the block is written more than once.
+// Where old and new routes together could deadlock, the entries that change are first set to drop packets, and the new
+// ones follow when all earlier packets have left the fabric.
 #pragma once
 
 #include <array>
@@ -45,7 +45,7 @@ struct DeltaOptions {
   std::vector<std::uint8_t> urgent;
 };
 
-// Every block of every switch, for a subnet whose switches hold no entries yet: no traffic flows, so one stage is enough.
+// Every block of every switch, for a subnet whose switches have no entries yet: without traffic one stage is enough.
 ForwardingDelta first_delta(const Routing& after);
 
 // before, after: of the same scope. view: the present state of the fabric.

@@ -23,8 +23,8 @@ struct BlockWrite {
   std::uint64_t places = 0;  // bits: the entries that this write updates
 };
 
-// The writes in order of stages: once all writes of lower stages are applied, those of a stage may be made in any order.
-// A switch occurs at most once per stage, and in several stages where its entries need different orders.
+// The writes in order of stages: once all writes of lower stages are applied, those of a stage may be made in any
+// order. A switch occurs at most once per stage, and in several stages where its entries need different orders.
 std::vector<BlockWrite> order_updates(const std::vector<ChangedEntry>& entries);
 
 }  // namespace railweave::fabric

@@ -1,8 +1,8 @@
 // The engine dragonfly: routes dragonflies and dragonfly+ networks minimally, over one link between groups and as few
 // links as possible within them; on two lanes on a dragonfly, on one on a dragonfly+ or a full mesh. Where failed links
-// leave two groups without a link of their own, traffic between them passes a third group; such paths, and other detours
-// around failures, are put on lanes on which they provably close no circle (detour_lanes.h), on further lanes if
-// necessary. Planes that have another shape are routed up and down. Rates and link costs only choose among routes of
+// leave two groups without a link of their own, traffic between them passes a third group; such paths, and other
+// detours around failures, are put on lanes on which they provably close no circle (detour_lanes.h), on further lanes
+// if necessary. Planes that have another shape are routed up and down. Rates and link costs only choose among routes of
 // equal length; weights of destinations are ignored. Not incremental. Stateless; any number of threads may use one.
 #pragma once
 

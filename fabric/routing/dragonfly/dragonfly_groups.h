@@ -1,8 +1,8 @@
 // A dragonfly or dragonfly+ recognized: the group of every switch of a plane. By the groups that the topology names,
-// where it names one for every switch and they have the structure; else from the cables alone: the groups of a dragonfly
-// are nearly full meshes, whose switches share their neighbours; those of a dragonfly+ are the parts that remain
-// connected without the links between switches without hosts. Cables may be missing. A full mesh of switches is a
-// dragonfly of one group. Groups of two switches, and groups joined by too many links to be distinguished, are
+// where it names one for every switch and they have the structure; else from the cables alone: the groups of a
+// dragonfly are nearly full meshes, whose switches share their neighbours; those of a dragonfly+ are the parts that
+// remain connected without the links between switches without hosts. Cables may be missing. A full mesh of switches is
+// a dragonfly of one group. Groups of two switches, and groups joined by too many links to be distinguished, are
 // recognized by name only.
 #pragma once
 

@@ -38,8 +38,8 @@ struct PathSets {
   }
 };
 
-// routing: of the engine up-down or fat-tree. Errors: impossible, for the engines torus-3d, dragonfly and layered, which
-// prove only the one path of each pair on its lane free of deadlocks. O(homes x arcs) time and memory.
+// routing: of the engine up-down or fat-tree. Errors: impossible, for the engines torus-3d, dragonfly and layered,
+// which prove only the one path of each pair on its lane free of deadlocks. O(homes x arcs) time and memory.
 Result<PathSets> make_path_sets(const Routing& routing);
 
 }  // namespace railweave::fabric

@@ -50,8 +50,8 @@ class SetsWalk {
     return sets_.set(home, s, plane_.switch_count());
   }
 
-  // The worst that can happen to packets at s. Appends switches to done_ once they are done: a switch after all that its
-  // members lead to, except in loops.
+  // The worst that can happen to packets at s. Appends switches to done_ once they are done: a switch after all that
+  // its members lead to, except in loops.
   Fate follow(std::uint32_t home, std::uint32_t s) {
     struct Frame {
       std::uint32_t sw;

@@ -1,5 +1,5 @@
-// A plane in its present state: which arcs carry traffic, at what cost, and which switches carry no transit. Computed by
-// every engine from RoutingInput before it routes. Plain values.
+// A plane in its present state: which arcs carry traffic, at what cost, and which switches carry no transit. Computed
+// by every engine from RoutingInput before it routes. Plain values.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // Lanes for the detours of engines for particular shapes (torus, dragonfly). Such an engine proves a scheme of service
-// levels free of credit loops for its regular routes; failures force some paths off those routes. Here each such path is
-// assigned a level on which it provably closes no circle with the scheme's turns and with the paths placed before it: a
-// level of the scheme, or one that uses a single lane throughout. Destinations with a path that fits on no level are
-// routed up and down on a lane of their own. Pure.
+// levels free of credit loops for its regular routes; failures force some paths off those routes. Here each such path
+// is assigned a level on which it provably closes no circle with the scheme's turns and with the paths placed before
+// it: a level of the scheme, or one that uses a single lane throughout. Destinations with a path that fits on no level
+// are routed up and down on a lane of their own. Pure.
 #pragma once
 
 #include <cstddef>

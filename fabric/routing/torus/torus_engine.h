@@ -1,8 +1,8 @@
 // The engine torus-3d: routes tori of one to three long dimensions (and hypercubes) in dimension order with datelines,
-// on two lanes. Where failed links or switches leave dimension order without a route, paths make detours; each is put on
-// lanes on which it provably closes no circle (detour_lanes.h), on a third lane if necessary. Planes that are no torus,
-// a storage network for instance, are routed up and down. Link costs and rates only choose among parallel links; weights
-// of destinations are ignored. Not incremental. Stateless; any number of threads may use one.
+// on two lanes. Where failed links or switches leave dimension order without a route, paths make detours; each is put
+// on lanes on which it provably closes no circle (detour_lanes.h), on a third lane if necessary. Planes that are no
+// torus, a storage network for instance, are routed up and down. Link costs and rates only choose among parallel links;
+// weights of destinations are ignored. Not incremental. Stateless; any number of threads may use one.
 #pragma once
 
 #include "fabric/routing/plane/routing_engine.h"

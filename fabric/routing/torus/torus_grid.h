@@ -2,9 +2,9 @@
 // neighbours. Cables and switches may be missing, as after a discovery while some were down. Immutable.
 //
 // Opposite cables of a square run along the same dimension (Djokovic 1973); so do two cables at a switch that span no
-// square although all their neighbours have all cables. A ring of four is the product of two rings of two, which squares
-// cannot distinguish: pairs of dimensions of two become one of four, so 2 x 2 x 2 is recognized as 4 x 2, which is the
-// same graph.
+// square although all their neighbours have all cables. A ring of four is the product of two rings of two, which
+// squares cannot distinguish: pairs of dimensions of two become one of four, so 2 x 2 x 2 is recognized as 4 x 2, which
+// is the same graph.
 #pragma once
 
 #include <array>

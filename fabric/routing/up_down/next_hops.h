@@ -47,8 +47,8 @@ class NextHops {
   std::vector<std::uint32_t> order_;
 };
 
-// By arc: the load that one pair of end ports adds, in 1/64: 64 on arcs of the slowest rate of the plane, less on faster
-// ones. With `live`, times the cost of the link.
+// By arc: the load that one pair of end ports adds, in 1/64: 64 on arcs of the slowest rate of the plane, less on
+// faster ones. With `live`, times the cost of the link.
 std::vector<std::uint32_t> pair_weights(const Plane& plane, const LivePlane* live = nullptr);
 
 }  // namespace railweave::fabric

@@ -1,5 +1,5 @@
-// What the up/down engines keep of a plane between two computations: the plan of its cabling, its present links, and the
-// order, arc directions and distances that its tables follow. Plain values; const once published.
+// What the up/down engines keep of a plane between two computations: the plan of its cabling, its present links, and
+// the order, arc directions and distances that its tables follow. Plain values; const once published.
 #pragma once
 
 #include <cstdint>

@@ -2,9 +2,9 @@
 // next hops. These are the reachability sets of the closed-form fat-tree algorithm, with distances: down(s) for routes
 // that only go down, total(s) for all.
 //
-// The next hop of a packet may not depend on where it came from. So a switch through which some parent goes down towards
-// a home must continue down, even where a route up is as short. On layered orders it is enough that every switch goes
-// down wherever it can. On other orders:
+// The next hop of a packet may not depend on where it came from. So a switch through which some parent goes down
+// towards a home must continue down, even where a route up is as short. On layered orders it is enough that every
+// switch goes down wherever it can. On other orders:
 //   - a switch goes down *naturally* towards a home where that is shorter than any route up;
 //   - a switch that neither goes down naturally nor has to because of a parent uses the shorter of its parents and its
 //     natural children, or both;
@@ -43,8 +43,8 @@ class Reach {
   [[nodiscard]] bool leads(const Plane& plane, const std::vector<ArcDirection>& directions, std::size_t s,
                            std::size_t arc, std::size_t home) const;
   // For all homes at once, on orders that are not layered: flags where arcs up, or arcs down to that child, may not be
-  // used. An arc is a next hop where it is not barred and the distance at its other end (total() for arcs up, down() for
-  // arcs down) is one less than total(s).
+  // used. An arc is a next hop where it is not barred and the distance at its other end (total() for arcs up, down()
+  // for arcs down) is one less than total(s).
   [[nodiscard]] const std::uint8_t* bars_up(std::size_t s) const { return row(no_up_, s); }
   void bars_down(std::size_t s, std::size_t child, std::uint8_t* to) const;
 
@@ -68,8 +68,8 @@ class Reach {
   std::size_t row_bytes_ = 0;
   SharedTiles down_, total_;
   // Only on orders that are not layered. nearest_: the least distance up and then down if next hops could depend on
-  // where packets come from. Flags, 0 or 255: natural_: goes down naturally; no_up_: must go down; any_child_: goes down
-  // also through children that do not go down naturally.
+  // where packets come from. Flags, 0 or 255: natural_: goes down naturally; no_up_: must go down; any_child_: goes
+  // down also through children that do not go down naturally.
   SharedTiles nearest_, natural_, no_up_, any_child_;
 };
 

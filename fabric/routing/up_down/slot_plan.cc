@@ -176,7 +176,7 @@ void SlotPlan::Layout::lay_out_divisors() {
   }
 }
 
-// Homes in an order in which those of a pod (switches connected by ranks up to some rank) are consecutive, at every rank.
+// Homes in an order in which those of every pod (switches connected by ranks up to some rank) are consecutive.
 std::vector<std::uint32_t> SlotPlan::Layout::homes_by_pod() const {
   std::vector<std::uint32_t> homes(plane_.homes.size());
   std::iota(homes.begin(), homes.end(), 0U);

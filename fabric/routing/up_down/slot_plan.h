@@ -2,10 +2,10 @@
 // (Zahavi et al. 2010), extended to irregular trees. On a full tree, shift permutations are free of contention.
 //
 // Switches of one rank that share parents form a group (the leaves of a pod, the spines of a plane). A group has one
-// list of slots, its cables upwards, with parents in an order that is the same in every pod; a switch that lacks a cable
-// of its group has an empty slot, as if the cable had failed. Destinations are counted pod by pod; the i-th uses slot
-// (i / divisor) mod slots, where the divisor of a switch is the product of the slot counts below it. Going down over
-// parallel cables it uses the cable that its own slot would be going up.
+// list of slots, its cables upwards, with parents in an order that is the same in every pod; a switch that lacks a
+// cable of its group has an empty slot, as if the cable had failed. Destinations are counted pod by pod; the i-th uses
+// slot (i / divisor) mod slots, where the divisor of a switch is the product of the slot counts below it. Going down
+// over parallel cables it uses the cable that its own slot would be going up.
 //
 // Depends on the cabling alone. Immutable; any number of threads may read it.
 #pragma once

@@ -187,8 +187,8 @@ class TableFill::Row {
     for (std::size_t i = 0; i < n; ++i) count_[i] = static_cast<std::uint8_t>(count_[i] + up_count_[i]);
   }
 
-  // Sets cycle_ to the ports of the slots of s, repeated for the longest segment. Returns the number of arcs in them; 0:
-  // the slots cannot be used as they are.
+  // Sets cycle_ to the ports of the slots of s, repeated for the longest segment. Returns the number of arcs in them;
+  // 0: the slots cannot be used as they are.
   std::uint32_t set_cycle(std::uint32_t s) {
     const SlotPlan& plan = fill_.plan_.slots;
     if (fill_.plan_.table.destinations() > 0 || !plan.sequential() || !fill_.live_.cost.empty()) return 0;

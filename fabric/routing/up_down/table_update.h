@@ -1,5 +1,5 @@
-// Brings the tables of a plane up to date after a few of its arcs changed: computes only the entries that may differ, by
-// (switch, home), so that one failed cable takes well under a millisecond.
+// Brings the tables of a plane up to date after a few of its arcs changed: computes only the entries that may differ,
+// by (switch, home), so that one failed cable takes well under a millisecond.
 #pragma once
 
 #include <cstddef>

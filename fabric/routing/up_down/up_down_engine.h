@@ -1,7 +1,7 @@
-// The engines fat-tree and up-down: routes that go up and then down, on any fabric. They are free of credit loops on one
-// lane, complete (everything connected is routed, end ports on spines included) and incremental. On trees the ranking is
-// given by the tree and ports by the closed form (slot_plan.h); on other fabrics the best of several rankings is used,
-// and up-down tries one more of them than fat-tree. Stateless; any number of threads may use one.
+// The engines fat-tree and up-down: routes that go up and then down, on any fabric. They are free of credit loops on
+// one lane, complete (everything connected is routed, end ports on spines included) and incremental. On trees the
+// ranking is given by the tree and ports by the closed form (slot_plan.h); on other fabrics the best of several
+// rankings is used, and up-down tries one more of them than fat-tree. Stateless; any number of threads may use one.
 #pragma once
 
 #include "fabric/routing/plane/routing_engine.h"

@@ -103,8 +103,8 @@ TEST(MaxMin, EveryFlowHasABottleneck) {
   }
 }
 
-// More capacity may lower the rate of a single flow (another passes its bottleneck), but not the sorted rates: the first
-// that differs is higher.
+// More capacity may lower the rate of a single flow (another passes its bottleneck), but not the sorted rates: the
+// first that differs is higher.
 TEST(MaxMin, MoreCapacityNeverLowersTheSortedRates) {
   for (std::uint64_t seed = 0; seed < kCases; ++seed) {
     OwnedFlows flows = random_flows(seed);

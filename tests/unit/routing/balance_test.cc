@@ -26,7 +26,7 @@ using testing::input_of;
 using testing::make_fat_tree;
 using testing::routed;
 
-// Of a healthy fat tree, by hand: the traffic that leaves a leaf over its cables, or a pod over the cables of its spines.
+// Of a healthy fat tree, by hand: the traffic that leaves a leaf over its cables, or a pod over those of its spines.
 std::uint64_t ideal(const FatTreeShape& shape) {
   const std::uint64_t leaves = std::uint64_t{shape.pods} * shape.leaves_per_pod, hosts = leaves * shape.hosts_per_leaf;
   const auto share = [](std::uint64_t pairs, std::uint64_t cables) { return (pairs + cables - 1) / cables; };

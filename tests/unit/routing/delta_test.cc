@@ -66,7 +66,7 @@ class Moment {
   std::set<SwitchId> path_;
 };
 
-// Whether channels wait in a circle if every switch may use its old and its new port for every destination, on one lane.
+// Whether channels of one lane wait in a circle if every switch may use its old and its new port for a destination.
 bool mixture_can_deadlock(const FabricView& view, const ForwardingTables& a, const ForwardingTables& b) {
   const Topology& t = view.topology();
   const RoutingScope& scope = a.scope();

@@ -1,5 +1,5 @@
-// The oracle of the routing tests: follows one packet from every end port to every destination over the topology itself.
-// Shares no code with the engines or the audit.
+// The oracle of the routing tests: follows one packet from every end port to every destination over the topology
+// itself. Shares no code with the engines or the audit.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Small irregular fabrics at random, by seed: trees with missing cables, links within a rank, parallel links, end ports
-// on spines, aggregation nodes, leaves cabled to leaves or directly to the top, halves of different size, several parts.
+// on spines, aggregation nodes, leaves cabled to leaves or to the top, halves of different size, several parts.
 #pragma once
 
 #include <cstdint>

@@ -86,7 +86,7 @@ TEST(UpDownEngine, RoutesRandomGraphsCompletelyAndWithoutCreditLoops) {
   }
 }
 
-// A leaf that loses a cable to a spine has no route to the spine's management port any more; other routes do not change.
+// A leaf that loses a cable to a spine loses its route to the spine's management port; other routes do not change.
 TEST(UpDownEngine, SwitchesAsDestinationsMoveNoOtherRoutes) {
   const auto topology = make_fat_tree({.hosts_per_leaf = 6, .leaves_per_pod = 6, .spines_per_pod = 6});
   RoutingInput input = input_of(topology, {.switch_management = true}), hosts = input_of(topology);
