@@ -158,7 +158,7 @@ ONLY_IN = [
     (re.compile(r"^CLI/"), ["services/railweaved", "services/railweave"]),
     (re.compile(r"^toml\+\+/"), ["services/railweaved"]),
     (re.compile(r"^yaml-cpp/"), ["services/railweave/terminal"]),
-    (re.compile(r"^openssl/"), ["services/json", "api/auth", "db", "services/railweaved"]),
+    (re.compile(r"^openssl/"), ["services/json"]),
     (re.compile(r"^zlib\.h$"), ["api/http/message", "db"]),
 ]
 
