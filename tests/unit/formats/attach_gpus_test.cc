@@ -21,7 +21,7 @@ Topology attached(unsigned count, const GpuAttachment& attachment) {
   return built(std::move(builder));
 }
 
-TEST(AttachGpus, OnlyComputeHostsGetThem) {
+TEST(AttachGpus, OnlyComputeHostsGetGpus) {
   const Topology topology = attached(3, {.gpus_per_node = 8, .nvlink_domain_gpus = 8});
   EXPECT_EQ(topology.gpus().size(), 24U);
   EXPECT_EQ(topology.gpus(topology.find_host("store")).size(), 0U);
@@ -40,7 +40,7 @@ TEST(AttachGpus, DomainsMayBeSmallerThanANode) {
   }
 }
 
-TEST(AttachGpus, OrLargerAndThenTakeNodesInNaturalOrder) {
+TEST(AttachGpus, LargerDomainsTakeNodesInNaturalOrder) {
   const Topology topology =
       attached(20, {.gpus_per_node = 4, .nvlink_domain_gpus = 72, .rate_per_gpu = from_gbps(7200)});
   ASSERT_EQ(topology.nvlink_domains().size(), 2U);
@@ -55,13 +55,13 @@ TEST(AttachGpus, OrLargerAndThenTakeNodesInNaturalOrder) {
   EXPECT_EQ(findings(topology, "partialNvlinkDomain")[0].objects, std::vector<std::string>{"n19..n20"});
 }
 
-TEST(AttachGpus, OrAbsent) {
+TEST(AttachGpus, DomainsMayBeAbsent) {
   const Topology topology = attached(2, {.gpus_per_node = 64, .nvlink_domain_gpus = 0});
   EXPECT_EQ(topology.gpus().size(), 128U);
   EXPECT_TRUE(topology.nvlink_domains().empty());
 }
 
-TEST(AttachGpus, LeavesHostsThatHaveGpusAlone) {
+TEST(AttachGpus, KeepsGpusThatHostsHave) {
   TopologyBuilder builder = hosts(2);
   builder.add_gpu(builder.host("n1"));
   EXPECT_EQ(attach_gpus(builder, {.gpus_per_node = 8, .nvlink_domain_gpus = 8}), 1U);
@@ -84,7 +84,7 @@ TEST(AttachGpus, RefusesWhatDoesNotFit) {
   EXPECT_EQ(error_of({.gpus_per_node = 8, .nvlink_domain_gpus = 8}, 0), "gpus.noHost");
 }
 
-TEST(AttachGpus, ToTheRealDgxFabric) {
+TEST(AttachGpus, GivesTheRealDgxFabricItsGpus) {
   RAILWEAVE_SHARED_FILE_OR_SKIP(text, "ib/dgx-h100-ndr.ibnetdiscover.txt");
   TopologyBuilder builder;
   ASSERT_TRUE(read_into(text, Format::unknown, {}, builder));

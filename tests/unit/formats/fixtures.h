@@ -109,6 +109,25 @@ class RandomFabric {
   std::string name(const char* prefix, std::size_t i);
   LinkSpec link_spec();
 
+  // What is made so far, and what later parts refer to.
+  struct Parts {
+    TopologyBuilder builder;
+    std::vector<SubnetId> subnets;
+    std::vector<RackId> racks;
+    std::vector<RailId> rails;
+    std::vector<DomainDraft> domains;
+    std::vector<CableEnd> free_ports;
+    std::uint64_t last_guid = 0x2000;
+  };
+  Guid guid(Parts& parts);
+  void add_groups(Parts& parts);  // racks, rails and NVLink domains
+  void add_switch(Parts& parts, std::size_t i);
+  HcaDraft add_hca(Parts& parts, HostDraft host, const std::string& host_name, HcaKind kind, std::size_t d);
+  void add_host(Parts& parts, std::size_t i);
+  void add_gpus(Parts& parts, HostDraft host, const std::vector<HcaDraft>& adapters);
+  void add_cables(Parts& parts);
+  void add_findings(Parts& parts);
+
   std::mt19937_64 random_;
   bool dump_like_;
 };

@@ -7,7 +7,7 @@
 namespace railweave::fabric {
 namespace {
 
-TEST(Format, IsToldByWhatTheTextLooksLike) {
+TEST(Format, IsRecognisedByTheShapeOfTheText) {
   EXPECT_EQ(detect_format("#\n# Topology file\n\nvendid=0x2c9\nSwitch\t36 \"S-0002c90300000001\"\t\t# \"x\"\n"),
             Format::ibnetdiscover);
   EXPECT_EQ(detect_format("Ca 1 \"H-0002c90300000001\" # \"x\"\r\n"), Format::ibnetdiscover);
@@ -25,7 +25,7 @@ TEST(Format, IsToldByWhatTheTextLooksLike) {
     EXPECT_EQ(detect_format(text), Format::unknown) << text;
 }
 
-TEST(Format, OfEveryRealFile) {
+TEST(Format, IsRecognisedForEveryRealFile) {
   const auto files = shared_files("gpu");
   if (files.empty()) GTEST_SKIP() << "the real files gpu/* are not on this machine";
   for (const auto& file : files) {
@@ -35,8 +35,9 @@ TEST(Format, OfEveryRealFile) {
                                                       : Format::nvidia_smi_topo;
     EXPECT_EQ(format, expected) << file;
   }
-  for (const auto& file : shared_files("ibsim"))
-    EXPECT_EQ(detect_format(shared_file(file).value()), Format::ibsim) << file;
+  const auto netlists = shared_files("ibsim");
+  ASSERT_FALSE(netlists.empty());
+  for (const auto& file : netlists) EXPECT_EQ(detect_format(shared_file(file).value()), Format::ibsim) << file;
 }
 
 TEST(Format, NamesAreReadBack) {

@@ -112,7 +112,7 @@ TEST(NcclTopology, HostileXmlIsHarmless) {
   EXPECT_FALSE(read_nccl_topology(many + "</cpu></system>", {}));
 }
 
-TEST(NcclTopology, RealMachines) {
+TEST(NcclTopology, ReadsRealMachines) {
   {
     RAILWEAVE_SHARED_FILE_OR_SKIP(text, "gpu/ndv4-topo.xml");
     const GpuAffinity affinity = must_read_xml(text);
@@ -195,7 +195,7 @@ TEST(NvidiaSmiTopo, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(error_of(" GPU0\nGPU1 X\n"), "t.txt: line 2, column 1: there is no column GPU1");
 }
 
-TEST(NvidiaSmiTopo, RealMatrices) {
+TEST(NvidiaSmiTopo, ReadsRealMatrices) {
   bool any = false;
   for (const auto& file : shared_files("gpu")) {
     if (!file.ends_with(".txt")) continue;

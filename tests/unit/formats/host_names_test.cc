@@ -32,7 +32,7 @@ TEST(AdapterIdentity, KnowsTextsThatNameNoMachine) {
   EXPECT_EQ(identify_adapter("Quantum Aggregation Node").kind, Kind::aggregation);
 }
 
-TEST(SwitchName, IsWhatPeopleCallIt) {
+TEST(SwitchName, IsTakenFromTheDescription) {
   EXPECT_EQ(switch_name("MF0;A09-LEAF-04:MQM9701/U1"), "A09-LEAF-04");
   EXPECT_EQ(switch_name("MF0;core:CS8500/L03/U1"), "core/L03/U1");
   EXPECT_EQ(switch_name("MF0;odd"), "odd");
@@ -43,7 +43,7 @@ TEST(SwitchName, IsWhatPeopleCallIt) {
   EXPECT_EQ(switch_name(""), "");
 }
 
-TEST(HostKindGuess, GoesByWordsOfTheName) {
+TEST(HostKindGuess, FollowsFromWordsOfTheName) {
   for (const char* name : {"selene-ufm-s-01", "B11-P1-CUFM-02", "login3", "mgmt01", "slurm-ctl", "headnode"}) {
     EXPECT_EQ(guess_host_kind(name), HostKind::management) << name;
   }

@@ -104,8 +104,8 @@ Hca 1 "c"
   EXPECT_EQ(topology.guid(topology.find_switch("b")), Guid(0x30));
   EXPECT_TRUE(topology.find_switch("left#a"));
   EXPECT_TRUE(topology.find_host("left#c"));
+  ASSERT_EQ(topology.links().size(), 3U);
   for (const auto link : topology.links()) EXPECT_EQ(topology.rate(link), from_gbps(400));
-  EXPECT_EQ(topology.links().size(), 3U);
   EXPECT_TRUE(topology.source_findings().empty());
 }
 
@@ -225,7 +225,7 @@ TEST(IbsimWriter, NamesCannotBreakOutOfTheirLine) {
   EXPECT_EQ(again.hcas().size(), 2U);
 }
 
-TEST(RealNetlist, IbutilsTrees) {
+TEST(RealNetlist, IbutilsTreesHaveTheirDevicesAndLinks) {
   if (shared_files("ibsim").empty()) GTEST_SKIP() << "the real netlists ibsim/* are not on this machine";
   const std::map<std::string, Counts> expected{
       {"4-ary-3-tree", {.switches = 48, .leaves = 16, .hosts = 64, .host_ports = 64, .inter_switch_links = 128}},

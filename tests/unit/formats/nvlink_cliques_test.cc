@@ -174,7 +174,7 @@ TEST(NvlinkCliques, SayWhereTheyCannotBeRead) {
   EXPECT_EQ(findings(topology, "unreadableLine")[0].objects, std::vector<std::string>{"c: line 2, column 41"});
 }
 
-TEST(NvlinkCliques, RealLabels) {
+TEST(NvlinkCliques, ReadRealLabels) {
   RAILWEAVE_SHARED_FILE_OR_SKIP(text, "gpu/gb200_clique_example.json");
   const Topology topology = with_cliques({"10.140.61.148", "10.140.63.103", "10.140.63.104"}, text);
   EXPECT_EQ(domain_of(topology, "10.140.61.148"), kUuid);
