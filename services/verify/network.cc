@@ -38,7 +38,7 @@ std::string file_text(const std::string& path) {
 
 Network read_network(const std::string& path) {
   const Json file = Json::parse(file_text(path));
-  if (file.value("railweave", "") != "fabric") throw std::runtime_error(path + ": is no fabric file");
+  if (file.value("railweave", "") != "fabric") throw std::runtime_error(path + ": not a fabric file (native JSON)");
   Network network;
   std::vector<std::string> device;  // GUID by number
   const Json nothing = Json::array();
@@ -99,9 +99,9 @@ Routes read_routes(const std::string& path) {
   return routes;
 }
 
-std::optional<std::vector<Direction>> walk(const Network& network, const Routes& routes, const PortName& from,
-                                           const PortName& to, std::uint64_t to_lid) {
-  std::vector<Direction> links;
+std::optional<std::vector<DirectedLink>> walk(const Network& network, const Routes& routes, const PortName& from,
+                                              const PortName& to, std::uint64_t to_lid) {
+  std::vector<DirectedLink> links;
   PortName out = from;
   for (unsigned hop = 0; hop < 64; ++hop) {
     const auto peer = network.peer.find(out);

@@ -1,5 +1,5 @@
-// The fabric and the routes as the verifier reads them: nothing but ports, cables and table entries. Knows nothing of
-// the rest of the project.
+// The fabric and the routes as railweave-verify reads them: ports, cables and table entries only. Shares no code with
+// the rest of the project, so that its verdict is independent. Single-threaded.
 #pragma once
 
 #include <cstdint>
@@ -11,29 +11,30 @@
 
 namespace railweave::verify {
 
-using PortName = std::string;  // "<guid>/<port>"
-using Direction = std::pair<PortName, PortName>;
+using PortName = std::string;                        // "<guid>/<port>"
+using DirectedLink = std::pair<PortName, PortName>;  // egress port, the port at its other end
 
 struct Network {
   std::map<PortName, PortName> peer;
   std::map<PortName, std::int64_t> rate_mbps;
-  std::map<PortName, std::uint64_t> end_port_lid;  // of adapters' ports; 0: the file does not say
+  std::map<PortName, std::uint64_t> end_port_lid;  // of adapter ports; 0: not in the file
   std::set<std::string> switches;                  // GUIDs
   std::set<PortName> dead;                         // both ends of links that are down
 };
 
-// Throws std::runtime_error with what is wrong.
+// Throws std::runtime_error that says what is wrong.
 Network read_network(const std::string& path);
 
 struct Routes {
-  std::map<std::string, std::map<std::uint64_t, unsigned>> port_of;  // switch GUID -> LID -> port; 0 is itself
+  std::map<std::string, std::map<std::uint64_t, unsigned>>
+      port_of;  // switch GUID -> LID -> egress port; 0: the switch itself
   std::string digest;
 };
 Routes read_routes(const std::string& path);
 
-// The directed links from one end port to another; none: packets do not arrive.
-std::optional<std::vector<Direction>> walk(const Network& network, const Routes& routes, const PortName& from,
-                                           const PortName& to, std::uint64_t to_lid);
+// The directed links of the route from one end port to another; none: packets do not arrive.
+std::optional<std::vector<DirectedLink>> walk(const Network& network, const Routes& routes, const PortName& from,
+                                              const PortName& to, std::uint64_t to_lid);
 
 std::string file_text(const std::string& path);
 

@@ -106,7 +106,7 @@ TEST(Certificate, HoldsAfterEachFailureItWasReservedFor) {
     for (const LinkId link : site.fabric.view.topology().links()) {
       if (!site.fabric.view.topology().joins_switches(link) || failures > 40) continue;
       const Routing routing = site.without(link);
-      bool whole = true;  // failures that cut ports off are covered for nobody
+      bool whole = true;  // failures that cut off ports are covered for no job
       for (const PortId a : site.fabric.ends) {
         for (const PortId b : site.fabric.ends) {
           FabricView failed = site.fabric.view;

@@ -1,0 +1,181 @@
+#include "services/verify/check.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <stdexcept>
+
+namespace railweave::verify {
+namespace {
+
+using Json = nlohmann::json;
+
+// The connected part of each switch over cables that are up, whatever the routes are.
+std::map<std::string, std::size_t> parts_of(const Network& network) {
+  std::map<std::string, std::string> root;
+  const std::function<std::string(const std::string&)> find = [&](const std::string& guid) {
+    auto at = root.try_emplace(guid, guid).first;
+    return at->second == guid ? guid : at->second = find(at->second);
+  };
+  for (const auto& [a, b] : network.peer) {
+    const bool ends = network.end_port_lid.contains(a) || network.end_port_lid.contains(b);
+    if (ends || network.dead.contains(a)) continue;
+    root[find(a.substr(0, a.find('/')))] = find(b.substr(0, b.find('/')));
+  }
+  std::map<std::string, std::size_t> number, part;
+  for (const std::string& guid : network.switches) {
+    part[guid] = number.try_emplace(find(guid), number.size()).first->second;
+  }
+  return part;
+}
+
+DirectedLink directed_link(const Json& link) {
+  return {link.at("from").get<std::string>(), link.at("to").get<std::string>()};
+}
+
+std::string text_of(const DirectedLink& link) { return link.first + "->" + link.second; }
+
+}  // namespace
+
+void Verdict::fault(const std::string& text) {
+  constexpr std::size_t kMaxPrinted = 50;
+  if (++faults <= kMaxPrinted) std::printf("FAULT %s\n", text.c_str());
+}
+
+Check::Check(const Network& network, const Json& certificate, Verdict& verdict)
+    : network_(network), certificate_(certificate), verdict_(verdict) {
+  for (const Json& one : certificate.at("classes")) classes_.push_back(one.at("name").get<std::string>());
+  for (const Json& link : certificate.at("links")) {
+    auto& reserved = reserved_[directed_link(link)];
+    reserved = link.at("reservedMbps").get<std::vector<std::int64_t>>();
+    if (reserved.size() != classes_.size()) {
+      throw std::runtime_error(text_of(directed_link(link)) + ": reservedMbps needs one value per class");
+    }
+  }
+}
+
+void Check::links() {
+  for (const Json& one : certificate_.at("links")) link(one);
+}
+
+void Check::link(const Json& link) {
+  const DirectedLink directed = directed_link(link);
+  const std::string name = text_of(directed);
+  const auto peer = network_.peer.find(directed.first);
+  if (peer == network_.peer.end() || peer->second != directed.second) {
+    return verdict_.fault(name + ": the fabric has no such cable");
+  }
+  const auto capacity = link.at("capacityMbps").get<std::int64_t>();
+  if (capacity > network_.rate_mbps.at(directed.first)) {
+    verdict_.fault(name + ": its capacity is above the link's rate");
+  }
+  if (network_.dead.contains(directed.first)) verdict_.fault(name + ": is down and has reservations");
+  const auto usable = certificate_.at("usablePermille").get<std::int64_t>();
+  const auto weights = link.at("weights").get<std::vector<std::int64_t>>();
+  std::int64_t all = 0, sum = 0;
+  for (const std::int64_t weight : weights) all += weight;
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    const std::int64_t reserved = reserved_[directed][c];
+    const auto share = certificate_.at("classes").at(c).at("sharePermille").get<std::int64_t>();
+    sum += reserved;
+    if (reserved * 1'000'000 > capacity * usable * share) {
+      verdict_.fault(name + ": " + classes_[c] + " has " + std::to_string(reserved) + " Mb/s reserved, over its share");
+    }
+    if (reserved > 0 && weights.at(c) * capacity < reserved * all) {
+      verdict_.fault(name + ": the weight of " + classes_[c] + " is below what is reserved");
+    }
+  }
+  if (sum > capacity) verdict_.fault(name + ": more is reserved than its capacity");
+}
+
+void Check::jobs(const Routes& routes, bool after_failure, const std::string& when) {
+  parts_ = parts_of(network_);
+  // 1. The worst load of each link, summed over jobs.
+  Loads loads;
+  for (const Json& job : certificate_.at("jobs")) {
+    if (after_failure && !job.at("survivesLinkFailure").get<bool>()) continue;
+    const auto at = std::ranges::find(classes_, job.at("class").get<std::string>());
+    if (at == classes_.end()) throw std::runtime_error("the certificate does not list the class of a job");
+    const JobCheck check{job, routes, when};
+    const auto permille = job.at("reservedPermille").get<std::int64_t>();
+    for (const auto& [link, mbps] : job.at("promise") == "pattern" ? pattern_load(check) : hose_load(check)) {
+      auto& load = loads[link];
+      load.resize(classes_.size(), 0);
+      load[static_cast<std::size_t>(at - classes_.begin())] += (mbps * permille + 999) / 1000;
+    }
+  }
+  // 2. Against what is reserved.
+  for (const auto& [link, load] : loads) {
+    const auto reserved = reserved_.find(link);
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      const std::int64_t has = reserved == reserved_.end() ? 0 : reserved->second[c];
+      if (load[c] > has) {
+        verdict_.fault(text_of(link) + when + ": " + classes_[c] + " can carry " + std::to_string(load[c]) + " Mb/s, " +
+                       std::to_string(has) + " are reserved");
+      }
+    }
+  }
+}
+
+std::map<DirectedLink, std::int64_t> Check::pattern_load(const JobCheck& check) {
+  std::map<DirectedLink, std::int64_t> sum;
+  for (const Json& flow : check.job.at("flows")) {
+    const EndPort from = end_port(flow, "from"), to = end_port(flow, "to");
+    for (const DirectedLink& link : route(check, from, to)) sum[link] += flow.at("mbps").get<std::int64_t>();
+  }
+  return sum;
+}
+
+std::map<DirectedLink, std::int64_t> Check::hose_load(const JobCheck& check) {
+  std::vector<EndPort> ports;
+  for (const Json& one : check.job.at("ports")) {
+    ports.push_back(end_port(one, "port"));
+    ports.back().send = one.at("sendMbps").get<std::int64_t>();
+    ports.back().receive = one.at("receiveMbps").get<std::int64_t>();
+  }
+  std::map<DirectedLink, std::vector<std::pair<std::size_t, std::size_t>>> crossing;
+  for (std::size_t s = 0; s < ports.size(); ++s) {
+    for (std::size_t d = 0; d < ports.size(); ++d) {
+      if (s == d || !joined(ports[s], ports[d])) continue;
+      for (const DirectedLink& link : route(check, ports[s], ports[d])) crossing[link].emplace_back(s, d);
+    }
+  }
+  std::map<DirectedLink, std::int64_t> largest;
+  for (const auto& [link, senders] : crossing) {
+    ++matchings;
+    largest[link] = largest_load(ports, senders);
+  }
+  return largest;
+}
+
+// Empty, with a fault, if packets do not arrive.
+std::vector<DirectedLink> Check::route(const JobCheck& check, const EndPort& from, const EndPort& to) {
+  ++pairs;
+  auto path = walk(network_, check.routes, from.name, to.name, to.lid);
+  if (path) return std::move(*path);
+  verdict_.fault(check.job.at("job").get<std::string>() + check.when + ": packets from " + from.name + " to " +
+                 to.name + " do not arrive");
+  return {};
+}
+
+EndPort Check::end_port(const Json& one, const char* name) {
+  EndPort port{one.at(name).get<std::string>(), one.at(std::string(name) + "Lid").get<std::uint64_t>(), 0, 0};
+  const auto known = network_.end_port_lid.find(port.name);
+  if (known == network_.end_port_lid.end()) {
+    verdict_.fault(port.name + ": the fabric has no such end port");
+  } else if (known->second != 0 && known->second != port.lid) {
+    verdict_.fault(port.name + ": has LID " + std::to_string(known->second) + " in the fabric");
+  }
+  return port;
+}
+
+bool Check::joined(const EndPort& a, const EndPort& b) const {
+  const auto part = [&](const EndPort& port) {
+    const auto peer = network_.peer.find(port.name);
+    const auto at = peer == network_.peer.end() ? parts_.end() : parts_.find(peer->second.substr(0, 16));
+    return at == parts_.end() ? SIZE_MAX : at->second;
+  };
+  return part(a) == part(b);
+}
+
+}  // namespace railweave::verify

@@ -1,0 +1,62 @@
+// Checks a certificate (certificate.md) by brute force: every pair of ports of every job is walked hop by hop. Used by
+// main.cc. Throws std::exception if the certificate is not well formed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "services/verify/hose.h"
+#include "services/verify/network.h"
+
+namespace railweave::verify {
+
+// Prints the first 50 faults and counts all.
+struct Verdict {
+  std::size_t faults = 0;
+  void fault(const std::string& text);
+};
+
+class Check {
+ public:
+  // Borrows all three. The network may change between calls of jobs().
+  Check(const Network& network, const nlohmann::json& certificate, Verdict& verdict);
+
+  // What is reserved against the links' capacities and the classes' shares and weights.
+  void links();
+  // The worst traffic of each job on these routes against what is reserved. after_failure: only jobs that survive a
+  // link failure. when: appended to the subject of faults.
+  void jobs(const Routes& routes, bool after_failure, const std::string& when);
+
+  std::size_t pairs = 0, matchings = 0;  // walked and computed so far
+
+ private:
+  using Json = nlohmann::json;
+  using Loads = std::map<DirectedLink, std::vector<std::int64_t>>;  // Mb/s by class
+
+  // One job on one set of routes.
+  struct JobCheck {
+    const Json& job;
+    const Routes& routes;
+    const std::string& when;
+  };
+
+  void link(const Json& link);
+  [[nodiscard]] std::map<DirectedLink, std::int64_t> pattern_load(const JobCheck& check);
+  [[nodiscard]] std::map<DirectedLink, std::int64_t> hose_load(const JobCheck& check);
+  [[nodiscard]] std::vector<DirectedLink> route(const JobCheck& check, const EndPort& from, const EndPort& to);
+  [[nodiscard]] EndPort end_port(const Json& one, const char* name);
+  [[nodiscard]] bool joined(const EndPort& a, const EndPort& b) const;
+
+  const Network& network_;
+  const Json& certificate_;
+  Verdict& verdict_;
+  std::vector<std::string> classes_;
+  std::map<DirectedLink, std::vector<std::int64_t>> reserved_;  // Mb/s by class
+  std::map<std::string, std::size_t> parts_;                    // connected part by switch GUID
+};
+
+}  // namespace railweave::verify
