@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ibdmchk (ibutils) on the tables and links that `railweave lab route` writes: somebody else's eye on every route.
+"""ibdmchk (ibutils) on the tables and links that `railweave lab route` writes: an independent check of every route.
 
 ibdmchk_test.py RAILWEAVE SHARED_DATA     exit code 77: skipped, and why
 """
@@ -24,7 +24,7 @@ def run(*command):
 
 
 def check(railweave, fabric, folder, *options):
-    """Returns what is wrong, as text; "" for nothing."""
+    """The faults, as text; "": none."""
     fdbs, subnet = folder / "opensm.fdbs", folder / "opensm-subnet.lst"
     multicast = folder / "opensm.mcfdbs"
     multicast.write_text("")
@@ -69,7 +69,7 @@ def main(railweave, shared):
                 print(f"{'FAILED' if problem else 'ok':7}{label} {' '.join(options)}")
                 if problem:
                     failures.append(f"{label} {options}:\n{problem}")
-        # Does it see anything at all? One entry turned round must be reported.
+        # Negative control: one changed entry must be reported.
         label, path = fabrics[0]
         check(railweave, path, folder)
         fdbs = folder / "opensm.fdbs"

@@ -14,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from ibsim import Ibsim, missing, stop  # noqa: E402
+from waiting import until  # noqa: E402
 
 NETLISTS = ["12-ary-2-tree.net", "12-node-spaced.net", "2-ary-4-tree.net", "32nodes-3lvl-is1.net", "4-ary-3-tree.net",
             "4-ary-4-tree.net", "IS3-128.net", "part-4-ary-3-tree.net"]
@@ -25,7 +26,7 @@ GENERATED = {
 
 
 def reported(text):
-    """What ibnetdiscover says: {guid: node}, {(guid, port): cable end}."""
+    """What ibnetdiscover finds: {guid: node}, {(guid, port): cable end}."""
     nodes, ends, current, given = {}, {}, None, {}
     for line in text.splitlines():
         if match := re.match(r"(vendid|devid|sysimgguid)=0x([0-9a-f]+)", line):
@@ -83,7 +84,7 @@ def compare(name, sim, probe):
 
 
 def rediscovery(netlist, probe):
-    """What changes is found by a light sweep that asks little; what comes back is found, too."""
+    """A light sweep finds what changed with few datagrams, and what came back."""
     with Ibsim(netlist) as sim:
         client = sim.open([probe, "light"])
 
@@ -112,14 +113,16 @@ def rediscovery(netlist, probe):
         stop(client)
 
 
-def wait_for(ask, accept, tries=50):
-    import time
-    for _ in range(tries):
-        found = ask()
-        if accept(found):
-            return found
-        time.sleep(0.02)
-    raise AssertionError(f"not seen: {found}")
+def wait_for(ask, accept):
+    """The first answer that is accepted."""
+    last = []
+
+    def accepted():
+        last[:] = [ask()]
+        return accept(last[0])
+
+    until(lambda: f"not seen: {last}", accepted, every=0.02)
+    return last[0]
 
 
 def main():
@@ -141,7 +144,7 @@ def main():
                 assert "SUBNET UP" in opensm.stdout + Path(f"{folder}/osm.log").read_text(), opensm.stdout[-2000:]
                 compare("after OpenSM", sim, probe)
         else:
-            print("left out: after OpenSM, which is not installed (deploy/install-dependencies.sh --with-opensm)")
+            print("skipped: after OpenSM, which is not installed (deploy/install-dependencies.sh --with-opensm)")
         rediscovery(netlist, probe)
     if not data.is_dir():
         print(f"skipped: no netlists at {data}")

@@ -12,11 +12,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from ibsim import Ibsim, missing, stop  # noqa: E402
+from waiting import until  # noqa: E402
 
 SAMPLES = 24
 ERRORS = ["SymbolErrorCounter", "LinkErrorRecoveryCounter", "LinkDownedCounter", "PortRcvErrors", "PortXmitDiscards", "VL15Dropped"]
@@ -76,7 +76,7 @@ def by_smpquery(sim, host, lid, port):
 
 
 def draw(guid, port):
-    """Random tables as the probe reads them, and as smpquery will say them."""
+    """Random tables in the format of the probe and as smpquery reports them."""
     vls = [random.randrange(8) for _ in range(16)]
     low = [(vl, random.randrange(1, 256)) for vl in random.sample(range(8), 8)]
     high = [(random.randrange(8), random.randrange(256)) for _ in range(random.randrange(9))]
@@ -137,17 +137,17 @@ def everything(sim, host, probe, switches, adapters):
         limit = client.ask([f"{guid} {ports[0]} high=0:1 low=1:1 limit=77"])["outcomes"][0]
         assert limit["highLimit"] == "notKept" and limit["arbitration"] == "applied", "ibsim has no VLHighLimit"
 
-        # A lossy switch takes longer; a silent one is named, and the others are as wanted.
+        # A lossy switch needs longer; a silent one is reported, and the others get their tables.
         lossy, silent = random.sample(sorted(switches), 2)
         sim.console(f'Error "{switches[lossy][2]}" 2')
         sim.console(f'Error "{switches[silent][2]}" 100')
-        time.sleep(0.2)
+        sim.settle()
         drawn = {place: draw(*place[:2]) for place in places if place[3]}
         done = client.ask([line for line, _ in drawn.values()])
         assert lossy not in done["isolated"] and silent in done["isolated"], done["isolated"]
         sim.console(f'Error "{switches[lossy][2]}" 0')
         sim.console(f'Error "{switches[silent][2]}" 0')
-        time.sleep(0.2)
+        sim.settle()
         for place, outcome in zip(drawn, done["outcomes"]):
             expected = {"silent"} if place[0] in done["isolated"] else {"applied", "unchanged"}
             assert {outcome["slToVl"], outcome["arbitration"], outcome["pkeys"]} <= expected, (place, outcome)
@@ -167,10 +167,7 @@ def counters(sim, host, probe, switches, adapters):
             sim.console(f'PerformanceSet "{name}"[{port}] PortCounters.{field}={value}')
         sim.console(f'PerformanceSet "{name}"[{port}] PortCountersExtended.PortXmitData={data}')
         set_to[guid, port] = errors, data, wait
-    deadline = time.monotonic() + 10
-    while sim.said().count("has been set to") < 8 * SAMPLES:
-        assert time.monotonic() < deadline, sim.said()[-2000:]
-        time.sleep(0.05)
+    until(lambda: sim.said()[-2000:], lambda: sim.said().count("has been set to") >= 8 * SAMPLES, 10)
     with Probe(sim, probe, "counters") as client:
         read = client.ask([f"{guid} {port}" for guid, port, _, _ in chosen])["readings"]
     for reading, (guid, port, lid, _) in zip(read, chosen):
@@ -182,7 +179,7 @@ def counters(sim, host, probe, switches, adapters):
             theirs |= {(bool(extended), name): int(value) for name, value in re.findall(r"^(\w+):\.+(\d+)$", text, re.MULTILINE)}
         assert reading["errors"] == errors == [theirs[False, name] for name in ERRORS], (reading, errors, theirs)
         assert reading["xmitWait"] == wait == theirs[False, "PortXmitWait"], (reading, theirs)
-        # Our own datagrams are traffic: what is read later may be a little more.
+        # The probe's own datagrams are traffic: later readings may be slightly higher.
         for ours, name, scale in (("xmitBytes", "PortXmitData", 4), ("rcvBytes", "PortRcvData", 4),
                                   ("xmitPackets", "PortXmitPkts", 1), ("rcvPackets", "PortRcvPkts", 1)):
             later = theirs[True, name] * scale

@@ -22,13 +22,13 @@ PAIRS = 12
 
 
 def lids(sim, host):
-    """LIDs of adapters, and who is who, by ibnetdiscover."""
+    """LIDs of adapters and names of devices, by ibnetdiscover."""
     text = sim.run(["ibnetdiscover"], host=host).stdout
     return [int(lid) for lid in re.findall(r'^\[\d+\]\([0-9a-f]+\)\s+"S-[^#]*# lid (\d+) ', text, re.MULTILINE)]
 
 
 def walk(sim, pairs, host):
-    """The hops that ibtracert finds in the programmed tables, pair by pair: (GUID, the port by which it is left)."""
+    """The hops that ibtracert finds in the programmed tables, pair by pair: (GUID, egress port)."""
     paths = []
     for source, target in pairs:
         done = sim.run(["ibtracert", "-n", str(source), str(target)], seconds=20, host=host)
@@ -106,7 +106,7 @@ def main():
         if shutil.which("opensm"):
             refuses_beside_another_master(netlist, hosts, probe, folder)
         else:
-            print("left out: beside OpenSM, which is not installed (deploy/install-dependencies.sh --with-opensm)")
+            print("skipped: beside OpenSM, which is not installed (deploy/install-dependencies.sh --with-opensm)")
     print(f"{PAIRS} pairs walked by ibtracert after each of 8 changes")
     return 0
 

@@ -82,7 +82,7 @@ def a_switch_is_silent(binaries):
         subnet.service.synced(40)
         subnet.service.wait_alarm("switch.isolated", there=False, seconds=30)
         subnet.check([cut])
-        print("a silent switch: left out and alarmed, mended when it answered")
+        print("a silent switch: left out and alarmed, repaired when it answered")
 
 
 def another_subnet_manager(binaries):
@@ -107,9 +107,9 @@ def another_subnet_manager(binaries):
         assert subnet.service.events("route.programmed") == written, "nothing is written beside another master"
         stop(opensm)
         subnet.service.wait_alarm("subnet.notWritable", there=False, seconds=40)
-        subnet.service.synced(30)  # what OpenSM wrote meanwhile is mended
+        subnet.service.synced(30)  # what OpenSM wrote meanwhile is repaired
         subnet.check([])
-        print("another subnet manager: nothing written beside it, taken over when it had gone")
+        print("another subnet manager: nothing written beside it, programmed when it had gone")
 
 
 def one_started_by_mistake(binaries):
@@ -128,10 +128,10 @@ def one_started_by_mistake(binaries):
         assert "SUBNET UP" not in log.read_text(errors="replace"), "it took over"
         stop(opensm)
         subnet.check([cables(subnet.netlist)[1]])
-        print("an OpenSM that is started beside us stands by")
+        print("an OpenSM that is started beside railweaved stands by")
 
 
-def nobody_answers(binaries):
+def no_switch_answers(binaries):
     with Subnet(binaries) as subnet:
         subnet.sim.console(f'Error "{subnet.sim.host}" 100')  # our own port does not either
         subnet.service.wait_alarm("subnet.offline", seconds=60)
@@ -142,7 +142,7 @@ def nobody_answers(binaries):
         subnet.service.synced(60)
         subnet.service.wait_alarm("subnet.offline", there=False)
         subnet.cut_and_wait(cables(subnet.netlist)[0])
-        print(f"nobody answers: offline ({status['problem'][:80]}), then back by itself")
+        print(f"no switch answers: offline ({status['problem'][:80]}), then back by itself")
 
 
 def the_simulator_dies(binaries):
@@ -157,7 +157,7 @@ def the_simulator_dies(binaries):
         subnet.service.synced(60)  # the new simulator's switches hold nothing: all is written again
         subnet.service.wait_alarm("subnet.offline", there=False)
         subnet.check([])
-        print("the simulator died and came back empty: offline, then programmed anew")
+        print("the simulator died and came back empty: offline, then programmed from scratch")
 
 
 def ten_clients(binaries):
@@ -179,7 +179,7 @@ def main():
         print(f"skipped: {lacking} is absent")
         return 77
     only = sys.argv[2:]
-    for fault in (datagrams_are_lost, a_switch_is_silent, another_subnet_manager, one_started_by_mistake, nobody_answers,
+    for fault in (datagrams_are_lost, a_switch_is_silent, another_subnet_manager, one_started_by_mistake, no_switch_answers,
                   the_simulator_dies, ten_clients):
         if not only or fault.__name__ in only:
             fault(binaries)

@@ -17,7 +17,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
@@ -26,6 +25,7 @@ from live import LiveService, generate  # noqa: E402
 from live_subnet_test import cables, fdbs_of_switches  # noqa: E402
 from opensm_plugin_test import OpenSm, hosts_of, switch_lids  # noqa: E402
 from qos_programming_test import cabled, tables  # noqa: E402
+from waiting import holds, steady, until  # noqa: E402
 
 SHAPE = ["fat-tree", "--radix", "8", "--hosts", "16", "--nics-per-host", "1", "--gpus-per-host", "4", "--speed", "EDR"]
 
@@ -63,7 +63,7 @@ def fnv1a64(text):
 
 
 def entries(fdbs):
-    """(switch, LID, port) of all that a dump says."""
+    """(switch, LID, port) of every entry of a dump."""
     found, switch = set(), None
     for line in fdbs.splitlines():
         if head := re.search(r"Switch 0x([0-9a-f]+)", line):
@@ -151,7 +151,7 @@ def direct(binaries, folder):
         assert after == before, f"guarantees changed with a restart: {[(b, a) for b, a in zip(before, after) if a != b]}"
         verified(service, sim, folder, "restarted")
 
-        # More of the same switch's: until somebody's guarantee is at risk, by name, in the history too.
+        # More uplinks of the same switch, until a guarantee is at risk: it is named, in the history too.
         broken = [(switch, port)]
         for at in uplinks[1:-1]:
             cut(sim, service, *at)
@@ -166,10 +166,7 @@ def direct(binaries, folder):
         for at in broken:
             sim.console(f'ReLink "{at[0]}"[{at[1]}]')
         service.wait("links back", lambda s: s["linksDown"] == 0 and s["phase"] == "synced", 30)
-        until = time.monotonic() + 10
-        while any(g["state"] != "holds" for g in service.get("/v1/guarantees")["items"]):
-            assert time.monotonic() < until, service.get("/v1/guarantees")
-            time.sleep(0.1)
+        until(lambda: service.get("/v1/guarantees"), lambda: all(g["state"] == "holds" for g in service.get("/v1/guarantees")["items"]), 10)
         verified(service, sim, folder, "links are back")
         kinds = {event["type"] for event in service.events() if event["type"].startswith("guarantee.")}
         print(f"direct: {len(ports)} ports programmed; the certificate holds on the switches' own tables: programmed, cut, "
@@ -178,7 +175,7 @@ def direct(binaries, folder):
 
 
 def rerouted(binaries, folder):
-    """Two cuts after which a guarantee holds on other routes only: they are programmed at once, outlive a restart, and go."""
+    """Two cuts after which a guarantee holds on other routes only: they are programmed at once, survive a restart, and are reset."""
     native, netlist, subnet = generate(str(binaries / "railweave"), SHAPE, folder)
     with Ibsim(netlist) as sim, LiveService(sim, binaries, folder, subnet, "sweep_seconds = 1") as service:
         service.import_fabric(native)
@@ -210,21 +207,25 @@ def rerouted(binaries, folder):
         for switch, port in cuts:
             sim.console(f'ReLink "{switch}"[{port}]')
         service.wait("links back", lambda s: s["linksDown"] == 0 and s["phase"] == "synced", 30)
-        time.sleep(0.3)
+        until("the links that are back reported", lambda: all(link["state"] == "up" for link in service.get("/v1/links?limit=10000")["items"]))
         before = service.live()["repairsTotal"]
         done = service.cli("guarantees", "reroute", "--reset")
         assert done.returncode == 0, done.stderr
         service.wait("plain routes", lambda s: s["repairsTotal"] > before and s["phase"] == "synced", 20)
-        verified(service, sim, folder, "costs taken back")
+        verified(service, sim, folder, "costs removed")
         print(f"rerouted: {len(cuts)} cuts, costs on {len(costs)} links at once, {proposal['inForce']['reason']}; the certificate holds on "
               "the switches' own tables; nothing written after a restart; refused to go while needed, gone when the links were back")
 
 
 def cut(sim, service, switch, port):
-    before = service.live()["repairsTotal"]
+    """Pulls a cable; returns when the routes are repaired and the report, which follows, is in the journal."""
+    def reports():
+        return sum(event["type"] in ("link.down", "link.changed") for event in service.events())
+
+    before, reported = service.live()["repairsTotal"], reports()
     sim.console(f'Unlink "{switch}"[{port}]')
     service.wait("repaired", lambda s: s["repairsTotal"] > before and s["phase"] == "synced", 20)
-    time.sleep(0.3)  # the report follows the repair
+    until("the cut reported", lambda: reports() > reported)
 
 
 def beside_opensm(binaries, plugin, folder):
@@ -244,22 +245,14 @@ def beside_opensm(binaries, plugin, folder):
         ports, names = cabled(sim), node_names(sim)
         keys, nodes = contracts(service), jobs(service)
         service.wait("OpenSM's files", lambda s: s["qos"] and s["qos"]["filesWrittenAt"], 30)
-        time.sleep(2)
-        ups = opensm.said().count("SUBNET UP")
+        ups = steady("OpenSM's sweeps", lambda: opensm.said().count("SUBNET UP"), every=0.5, times=4)
         with (own / "opensm.conf").open("a") as options:
             options.write((files / "opensm-qos.conf").read_text())
         child = Path(f"/proc/{opensm.process.pid}/task/{opensm.process.pid}/children").read_text().split()
         os.kill(int(child[0]), signal.SIGHUP)  # timeout is our child, OpenSM is its
         opensm.wait_for("SUBNET UP", ups + 1)
-        until = time.monotonic() + 20
-        while True:
-            try:
-                keys_are(sim, names, ports, keys, nodes)
-                break
-            except AssertionError:
-                if time.monotonic() > until:
-                    raise
-                time.sleep(1)
+        until("keys of tenants", lambda: holds(keys_are, sim, names, ports, keys, nodes), 20, 1)
+        keys_are(sim, names, ports, keys, nodes)
         wrong = [line for line in opensm.said().splitlines() if re.search(r"PARSE ERROR|[Ss]yntax", line)]
         assert not wrong, wrong
         verified(service, sim, folder, "programmed by OpenSM")

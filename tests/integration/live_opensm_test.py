@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""railweaved beside a real OpenSM with our engine inside, on a simulated subnet: what OpenSM programs is what railweaved
+"""railweaved beside a real OpenSM with Railweave's routing engine, on a simulated subnet: what OpenSM programs is what railweaved
 wants; a cut link is repaired before OpenSM's sweep, and the sweep changes nothing; drains reach OpenSM; where OpenSM's
 tables are not ours, nothing is written and an alarm says so.
 
@@ -11,7 +11,6 @@ import re
 import shutil
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
@@ -19,6 +18,7 @@ from ibsim import Ibsim, missing, stop  # noqa: E402
 from live import LiveService, generate  # noqa: E402
 from live_subnet_test import cables, lids, walk  # noqa: E402
 from opensm_plugin_test import OpenSm, hosts_of, switch_lids, tables_of_switches  # noqa: E402
+from waiting import steady, until  # noqa: E402
 
 SHAPE = ["fat-tree", "--hosts", "128", "--radix", "16", "--nics-per-host", "1", "--gpus-per-host", "1", "--speed", "HDR"]
 
@@ -60,24 +60,23 @@ def main():
             early = opensm.said().count("SUBNET UP") == ups
             moved = walk(sim, source, target)
             assert all((at, port) != hop for at, port, _ in moved), moved
-            own_lids = switch_lids(sim.run(["ibnetdiscover"]).stdout)  # OpenSM routes to switches as it likes
+            own_lids = switch_lids(sim.run(["ibnetdiscover"]).stdout)  # OpenSM's own choice
 
             def for_hosts():
                 return {guid: {lid: port for lid, port in table.items() if lid not in own_lids} for guid, table in tables_of_switches(sim).items()}
 
             ours = for_hosts()
             opensm.wait_for("SUBNET UP", ups + 1)
-            time.sleep(0.5)
-            assert for_hosts() == ours, "OpenSM converges to the very same tables"
+            assert steady("OpenSM's tables", for_hosts) == ours, "OpenSM converges to the very same tables"
             service.synced(30)
             assert "sync.mismatch" not in service.alarms(), service.alarms()
             print(f"cut beside OpenSM: repaired in {repair['programmedUs'] / 1000:.1f} ms, {'before' if early else 'while'} OpenSM swept; its tables are the same")
 
-            # A drain is routed by OpenSM, which hears of it over the socket.
+            # A drain is routed by OpenSM, which receives it over the socket.
             sim.console(f'ReLink "S-{hop[0]}"[{hop[1]}]')
             service.wait("link back", lambda s: s["linksDown"] == 0 and s["phase"] == "synced", 30)
             link = next(item["id"] for item in service.get("/v1/links?limit=10000")["items"] if any(end["port"] == f"{hop[0]}/{hop[1]}" for end in item["ends"]))
-            time.sleep(1)
+            steady("OpenSM's sweeps", lambda: opensm.said().count("SUBNET UP"), every=0.3, times=4)
             done = service.cli("links", "drain", link, "--reason", "cable", "--wait", "--timeout", "30")
             assert done.returncode == 0, done.stdout + done.stderr
             moved = walk(sim, source, target)
@@ -85,17 +84,15 @@ def main():
             assert "sync.mismatch" not in service.alarms(), service.alarms()
             print("drained through OpenSM:", done.stdout.strip().splitlines()[-1])
             assert service.cli("links", "undrain", link).returncode == 0
-            time.sleep(2)
+            until("the drain is cleared", lambda: not service.get("/v1/drains")["items"])
+            steady("OpenSM's sweeps", lambda: opensm.said().count("SUBNET UP"), every=0.5, times=4)
             service.synced(30)
 
-        # Another engine: its tables are not ours, and stay.
+        # Another routing engine: its tables differ from Railweave's and stay.
         with Ibsim(netlist) as sim:
             log = Path(folder) / "osm.log"
             manager = sim.open(["opensm", "-e", "-f", str(log), "-D", "0x43", "-d", "2", "-R", "minhop", "--scatter-ports", "7"], host=hosts_of(netlist)[-1])
-            until = time.monotonic() + 40
-            while not log.exists() or "SUBNET UP" not in log.read_text(errors="replace"):
-                assert time.monotonic() < until, "OpenSM does not come up"
-                time.sleep(0.05)
+            until("OpenSM's first sweep", lambda: log.exists() and "SUBNET UP" in log.read_text(errors="replace"), 40)
             before = tables_of_switches(sim)
             fresh = Path(folder) / "fresh"
             fresh.mkdir()

@@ -30,7 +30,7 @@ def lids(sim):
 
 
 def walk(sim, source, target):
-    """The hops that ibtracert finds in the switches' tables: (GUID, the port by which it is left)."""
+    """The hops that ibtracert finds in the switches' tables: (GUID, egress port)."""
     done = sim.run(["ibtracert", "-n", str(source), str(target)], seconds=20)
     assert done.returncode == 0 and "\nTo {" in done.stdout, f"{source} to {target}: {done.stdout} {done.stderr}"
     at, path = re.match(r"From \{0x([0-9a-f]+)\}", done.stdout)[1], []
@@ -58,7 +58,7 @@ def judge(sim, service, railweave, netlist, cut):
     folder = Path(service.folder)
     subnet = folder / "opensm-subnet.lst"
     options = [option for switch, port in cut for option in ("--fail", f"{switch[2:]}/{port}")]
-    # The list of links, as ibdmchk reads it; the tables in it are not ours but the switches'.
+    # The list of links, as ibdmchk reads it; its tables were read from the switches.
     done = subprocess.run([railweave, "lab", "route", str(netlist), "--write-subnet", str(subnet), "--fail-on", "never", *options], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     (folder / "fdbs").write_text(fdbs_of_switches(sim))
@@ -100,7 +100,7 @@ def observed_then_programmed(name, shape, binaries, seed):
             first = status["repairs"][-1]
             problem = judge(sim, service, railweave, netlist, [])
             assert not problem, f"{name}: {problem}"
-            # A cable on the way of a pair is cut: the way moves, and everything else still arrives.
+            # A cable on the route of a pair is cut: the route changes, and all pairs still arrive.
             random.seed(seed)
             known = lids(sim)
             inter = set(cables(netlist))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A real OpenSM on a simulated subnet reads the partitions.conf, opensm.conf and qos-policy.conf that we write: are the
+"""A real OpenSM on a simulated subnet reads the partitions.conf, opensm.conf and qos-policy.conf that Railweave writes: are the
 partition keys, lanes and weights on the ports, and the service level and rate in the paths?
 
 opensm_files_test.py PROBE PLUGIN RAILWEAVE     exit code 77: skipped, and why. PLUGIN may be "": OpenSM routes by updn

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A real OpenSM on simulated subnets, routed by our plugin: are its tables, read back from the switches by dump_fts, the
+"""A real OpenSM on simulated subnets, routed by Railweave's plugin: are its tables, read back from the switches by dump_fts, the
 ones that `railweave lab route` computes from ibnetdiscover's output, entry by entry; after a cut, after a restart, under
 drains that come over the policy socket; with torn documents and without the service. ibdmchk judges them, too.
 
@@ -139,7 +139,7 @@ def tables_of_switches(sim):
 
 
 def tables_of_lab(railweave, dump, *options):
-    """The same by `railweave lab route`; unreachable LIDs are left out."""
+    """The same by `railweave lab route`; without unreachable LIDs."""
     with tempfile.TemporaryDirectory() as folder:
         fdbs = Path(folder) / "fdbs"
         done = subprocess.run([railweave, "lab", "route", dump, "--write-fdbs", fdbs, "--fail-on", "never", "-o", "json",
@@ -161,7 +161,7 @@ def switch_lids(dump):
 
 
 def check_same(name, switches, lab, dump):
-    """Every entry alike; what the lab does not route are the switches' own LIDs, which every leaf reaches."""
+    """Every entry is the same; only the switches' own LIDs are not routed by the lab, and every leaf reaches them."""
     assert switches.keys() == lab.keys(), f"{name}: other switches"
     own, compared, lost = switch_lids(dump), 0, set()
     leaves = {int(guid, 16) for guid in re.findall(r'^\[\d+\]\([0-9a-f]+\)\s+"S-([0-9a-f]+)"', dump, re.MULTILINE)}
@@ -209,7 +209,7 @@ def came_up(opensm, name):
 
 
 def routes_as_the_lab(plugin, railweave, name, netlist, *options, judged=True):
-    """One fabric, once up. judged: by ibdmchk too, which takes one LID for each port and one lane."""
+    """One fabric, once up. judged: checked by ibdmchk too, which supports one LID per port and one lane only."""
     with tempfile.TemporaryDirectory() as folder, Ibsim(netlist) as sim:
         with OpenSm(sim, folder, plugin, *options, host=hosts_of(netlist)[-1]) as opensm:
             said = came_up(opensm, name)
@@ -235,7 +235,7 @@ def has_circle(after):
 
 
 def takes_lanes(plugin, railweave, folder):
-    """A ring, which deadlocks on one lane: service levels as SA says them, lanes as the switches hold them."""
+    """A ring, which deadlocks on one lane: service levels from SA, lanes from the switches."""
     netlist = generate(railweave, folder, "ring", "torus", "--x", "5", "--y", "1", "--z", "1", "--nics-per-host", "1",
                        "--speed", "EDR")
     host = hosts_of(netlist)[-1]
@@ -308,7 +308,7 @@ def lives_through_changes(plugin, railweave, probe, folder):
             service.wait_for(r"event lft [0-9a-f]{16} [1-9]\d*")
             print(f"cut {link}: {compared} entries alike; {said}")
 
-        # Another OpenSM, which never saw the link: it is remembered.
+        # Another OpenSM, which never saw the link: the cache still knows it.
         with OpenSm(sim, run, plugin, host=host) as opensm:
             came_up(opensm, "restarted")
             check_same("restarted", tables_of_switches(sim), cut, dump)
@@ -318,7 +318,7 @@ def lives_through_changes(plugin, railweave, probe, folder):
             assert "new cabling" not in said, said
             print("restarted and joined again: tables as before")
 
-            # Drains. Another link, so that nothing is left of the cut.
+            # Drains, of another link than the one cut before.
             port, peer, peer_port = ends[1]
             link = f"{guid}/{port}--{peer}/{peer_port}"
             started = time.monotonic()
@@ -330,7 +330,7 @@ def lives_through_changes(plugin, railweave, probe, folder):
             assert digest == DIGESTS[str(path), ("--fail", link)]  # a drained link carries what a failed one does
             print(f"drained {link}: tables {digest} after {took * 1e3:.0f} ms")
 
-            # What is torn or wrong is refused whole, and said.
+            # Truncated or invalid messages are refused as a whole, with a reason.
             service.publish(8, "drain-link nonsense", f"drain-switch {guid}")
             service.wait_for(r"event refused policy: line 1: .*nonsense.*")
             service.publish(9, f"drain-switch {guid}", digest="0" * 16)
@@ -366,7 +366,7 @@ def lives_through_changes(plugin, railweave, probe, folder):
             print("without the service: the last policy; with it again: tables as at first")
             service.close()
 
-            # Our own end of the socket.
+            # Railweave's end of the socket.
             server = subprocess.Popen([probe, "serve", f"{run}/policy.sock"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                       text=True)
             server.stdin.write(f"drain-link {link}\n.\n")

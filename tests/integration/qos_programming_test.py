@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Classes and partitions on a simulated subnet, written by our own driver and by a real OpenSM that reads the files we
-offer: SL to VL, arbitration and partition keys of every port, as smpquery reads them, are the same.
+"""Classes and partitions on a simulated subnet, written by Railweave's driver and by a real OpenSM that reads the files
+that Railweave offers: SL to VL, arbitration and partition keys of every port, as smpquery reads them, are the same.
 
 qos_programming_test.py PROBE RAILWEAVE     exit code 77: skipped, and why
 
-What OpenSM does otherwise by design is told, counted, and nothing else may differ:
+Intended differences of OpenSM are listed here and counted; nothing else may differ:
   * It fills the partition tables of switch ports that adapters are on with the adapter's keys (enforcement by the
-    switch); we leave these tables alone.
+    switch); Railweave does not write these tables.
   * It writes the order of keys in its own way behind index 0; keys are compared as sets.
   * It has no empty arbitration table: entries of weight 0 are no entries.
 """
@@ -23,6 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from ibsim import Ibsim, missing, stop  # noqa: E402
+from waiting import steady, until  # noqa: E402
 
 SHAPE = ["fat-tree", "--radix", "8", "--hosts", "16", "--nics-per-host", "1", "--gpus-per-host", "4", "--speed", "EDR"]
 CLASSES = 6
@@ -40,18 +41,23 @@ class Probe:
         assert said, f"{line}: {self.client.communicate()[1]}"
         return said.strip()
 
+    def status(self):
+        said = self.ask("status").split(" ", 6)
+        return dict(zip(("phase", "classes", "partitions", "programmed", "pending", "files", "problem"), said))
+
+    def repairs(self):
+        return int(self.ask("cut").split()[0])
+
     def wait(self, what, condition, seconds=60):
-        until = time.monotonic() + seconds
-        while True:
-            said = self.ask("status").split(" ", 6)
-            status = dict(zip(("phase", "classes", "partitions", "programmed", "pending", "files", "problem"), said))
-            if condition(status):
-                return status
-            assert time.monotonic() < until, f"{what}: not in {seconds} s, but {status}"
-            time.sleep(0.05)
+        """The first status for which the condition holds."""
+        def matching():
+            status = self.status()
+            return status if condition(status) else None
+
+        return until(lambda: f"{what}, status {self.status()}", matching, seconds)
 
     def programmed(self, what, ports):
-        """All ports have what is wanted, and nothing is on its way."""
+        """All ports have what is wanted, and no write is pending."""
         return self.wait(what, lambda s: s["phase"] == "synced" and s["programmed"] == str(ports) and s["pending"] == "0")
 
     def __enter__(self):
@@ -103,6 +109,11 @@ def tables(sim, ports):
         return dict(pool.map(read, ports))
 
 
+def holders(keys, found):
+    """{key: number of ports with full membership}."""
+    return {key: sum(key | 0x8000 in held for _, _, held in found.values()) for key in keys}
+
+
 def compare(ports, ours, theirs, manager):
     switch_keys = 0
     for name, _, _, is_switch, _ in ports:
@@ -137,34 +148,35 @@ def main():
             ours.wait("synced", lambda s: s["phase"] == "synced")
             ports = cabled(sim)
             before = tables(sim, ports[:6])
-            time.sleep(1)
-            assert tables(sim, ports[:6]) == before and ours.ask("status").split()[1] == "0", "nobody has asked for classes yet"
+            assert steady("tables", lambda: tables(sim, ports[:6]), every=0.3, times=4) == before, "no classes are set yet"
+            assert ours.ask("status").split()[1] == "0", "no classes are set yet"
             started = time.monotonic()
             keys = [int(ours.ask(f"tenant {name}")) for name in ("red", "blue")]
             status = ours.programmed("classes", len(ports))
             print(f"{status['programmed']} ports: classes, arbitration and default keys written and read back in {time.monotonic() - started:.2f} s")
             jobs = [int(ours.ask(f"job {name} 4 {hosts}")) for name, hosts in (("red", 5), ("blue", 3), ("red", 2))]
-            time.sleep(0.5)  # until they are taken up
+            until("keys of jobs", lambda: holders(keys, tables(sim, ports)) == {keys[0]: 7, keys[1]: 3}, 60)
             ours.programmed("keys of jobs", len(ports))
             direct = tables(sim, ports)
             manager = next(name for name in direct if 0xffff in direct[name][2] and not next(p for p in ports if p[0] == name)[3])
-            holders = {key: sum(key | 0x8000 in found[2] for found in direct.values()) for key in keys}
-            assert holders == {keys[0]: 7, keys[1]: 3}, holders
+            assert holders(keys, direct) == {keys[0]: 7, keys[1]: 3}, holders(keys, direct)
 
             # A job ends, another starts: keys follow. A cable is pulled meanwhile and comes back.
             ours.ask(f"end {jobs[1]}")
             ours.ask("job blue 4 4")
             switch, port = next((p[4], p[2]) for p in ports if p[3] and p[2] > 4)
+            repairs = ours.repairs()
             sim.console(f'Unlink "S-{switch}"[{port}]')
-            time.sleep(1)
+            until("the cut is repaired", lambda: ours.repairs() > repairs)
+            repairs = ours.repairs()
             sim.console(f'ReLink "S-{switch}"[{port}]')
-            time.sleep(1)
-            time.sleep(0.5)
+            until("the link is back in use", lambda: ours.repairs() > repairs)
+            until("keys of another job", lambda: holders(keys, tables(sim, ports))[keys[1]] == 4, 60)
             ours.programmed("keys of another job", len(ports))
             direct = tables(sim, ports)
             assert sum(keys[1] | 0x8000 in found[2] for found in direct.values()) == 4
 
-            # The same as files: nobody runs OpenSM here, and none of the ports is written to.
+            # The same as files: no OpenSM runs here, and no port is written.
             ours.ask("mode opensm")
             ours.wait("OpenSM's files", lambda s: s["files"] != "0")
         for name in ("partitions.conf", "qos-policy.conf", "opensm-qos.conf"):
@@ -174,16 +186,14 @@ def main():
             log, options = Path(folder) / "osm.log", Path(folder) / "opensm.conf"
             options.write_text((files / "opensm-qos.conf").read_text() + f"routing_engine ftree\nlog_file {log}\nlog_flags 0x43\nforce_log_flush TRUE\n")
             opensm = sim.open(["opensm", "-e", "-F", str(options)], seconds=120)
-            until = time.monotonic() + 60
-            while not log.exists() or "SUBNET UP" not in log.read_text(errors="replace"):
-                assert opensm.poll() is None and time.monotonic() < until, log.exists() and log.read_text()[-3000:]
-                time.sleep(0.05)
+            until(lambda: log.exists() and log.read_text()[-3000:],
+                  lambda: opensm.poll() is not None or (log.exists() and "SUBNET UP" in log.read_text(errors="replace")), 60)
+            assert opensm.poll() is None, log.exists() and log.read_text()[-3000:]
             wrong = [line for line in log.read_text().splitlines() if re.search(r"ERR |PARSE ERROR|[Ss]yntax", line)]
             assert not wrong, wrong
-            time.sleep(1)
             theirs_at = {place[0]: place for place in cabled(sim)}
             assert set(theirs_at) == {place[0] for place in ports}
-            by_opensm = tables(sim, list(theirs_at.values()))
+            by_opensm = steady("OpenSM's tables", lambda: tables(sim, list(theirs_at.values())), seconds=60)
             stop(opensm)
         switch_keys = compare(ports, direct, by_opensm, manager)
         print(f"the same SL to VL and arbitration on {len(ports)} ports, the same keys on {sum(not p[3] for p in ports)} adapter ports; "

@@ -48,7 +48,7 @@ def main():
             lab = railweave("lab", "fabric", str(data / name))
             assert {key: lab[key] for key in known} == known, f"{name}: lab differs from the service"
 
-        # A placement on the real compute fabric: its 119 DGX hosts get 8 GPUs each; nobody else does.
+        # A placement on the real compute fabric: its 119 DGX hosts get 8 GPUs each, no other host gets any.
         dump = str(data / "ib/dgx-h100-ndr.ibnetdiscover.txt")
         railweave("fabric", "import", dump, "--gpus-per-node", "8", "--nvlink-domain", "8")
         assert railweave("fabric", "show")["gpus"] >= 119 * 8

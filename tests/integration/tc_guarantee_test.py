@@ -8,11 +8,15 @@ Exit code 77 where it cannot run: not root, no namespaces, no iperf3 or no HTB.
 """
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from waiting import until  # noqa: E402
 
 LINK, GUARANTEE, HEADROOM = 100, 40, 0.95
 DSCP = 26
@@ -109,10 +113,15 @@ class Network:
         for host in ("b1", "b2"):
             for port in range(5201, 5206):
                 self.start(host, "iperf3", "-s", "-p", str(port))
-        time.sleep(1)
+        until("iperf3 servers", lambda: all(self.sockets(host, "-l") >= 5 for host in ("b1", "b2")))
+
+    def sockets(self, host, kind):
+        """Number of TCP sockets of iperf3 servers on a host: -l listening, else established."""
+        lines = inside(host, "ss", "-tnH", *([kind] if kind else ["state", "established"])).stdout.splitlines()
+        return sum(bool(re.search(r":520[1-5]\s", line)) for line in lines)
 
     def flood(self, seconds):
-        """Everybody else, without a guarantee: TCP and unruly UDP to both hosts, so over both spines."""
+        """All other traffic, without a guarantee: TCP and unruly UDP to both hosts, so over both spines."""
         flows = []
         for port, source, to, kind in ((5202, "a2", "b1", ("-P", "4")), (5203, "a2", "b2", ("-P", "4")),
                                        (5204, "a1", "b2", ("-P", "4")), (5205, "a1", "b1", ("-u", "-b", "80M")),
@@ -121,7 +130,7 @@ class Network:
         return flows
 
     def measure(self, seconds=6, dscp=DSCP, may_starve=False):
-        """Mb/s received. may_starve: a flow so pressed that iperf3 gives up has what it sent until then, at most."""
+        """Mb/s received. may_starve: if iperf3 gives up under load, what it had sent until then, an upper bound."""
         with tempfile.TemporaryFile("w+") as out:
             process = self.start("a1", "iperf3", "-c", HOSTS["b1"][1], "-p", "5201", "-t", str(seconds), "-O", "2",
                                  "-S", str(dscp * 4), "-J", output=out)
@@ -147,16 +156,16 @@ def expect(what, measured, least):
 def phase(network, what):
     network.serve()
     flood = network.flood(24)
-    time.sleep(2)
+    until("the flood", lambda: all(network.sockets(host, "") >= 3 for host in ("b1", "b2")))
     expect(f"{what}, others flood every path", network.measure(), GUARANTEE * HEADROOM)
     unmarked = network.measure(4, dscp=0, may_starve=True)
     print(f"{what}, the same flow without its class: {unmarked:.1f} Mb/s")
     if unmarked >= GUARANTEE * HEADROOM:
-        sys.exit("FAILED: the flood leaves enough without any guarantee: the test presses nobody")
+        sys.exit("FAILED: the flood leaves enough bandwidth without any guarantee: the test proves nothing")
     for one in flood:
         one.kill()
         one.wait()
-    time.sleep(1)
+    until("the end of the flood", lambda: not any(network.sockets(host, "") for host in ("b1", "b2")))
     expect(f"{what}, alone", network.measure(4), 0.9 * LINK * HEADROOM)
 
 

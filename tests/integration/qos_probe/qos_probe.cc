@@ -82,7 +82,7 @@ std::string answer(const std::string& line, control::ControlLoop& loop, const co
     return "ok";
   }
   if (what == "mode") {
-    must(loop, control::SetSubnetMode{subnet, *control::parse_subnet_mode(name), "test", {}});
+    must(loop, control::SetSubnetMode{subnet, *parse_enum<control::SubnetMode>(name), "test", {}});
     return "ok";
   }
   const auto status = live.subnet(subnet);
