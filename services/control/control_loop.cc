@@ -14,8 +14,14 @@ std::int64_t system_now_us() {
       .count();
 }
 
+std::int64_t steady_now_us() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 ControlOptions with_defaults(ControlOptions options) {
   if (!options.now_us) options.now_us = system_now_us;
+  if (!options.monotonic_us) options.monotonic_us = steady_now_us;
   if (!options.on_published) options.on_published = [](const auto&) {};
   if (!options.warn) options.warn = [](const auto&) {};
   return options;
@@ -24,9 +30,9 @@ ControlOptions with_defaults(ControlOptions options) {
 Rejection unavailable(Phase phase) {
   return {{ErrorKind::unavailable,
            "service.notReady",
-           "the service does not take changes now: it is " + std::string(to_string(phase)),
+           "the service accepts no changes now: it is " + std::string(to_string(phase)),
            {},
-           "try again shortly; GET /readyz says when"},
+           "repeat the request when GET /readyz answers 200"},
           nullptr};
 }
 
@@ -37,7 +43,8 @@ ControlLoop::ControlLoop(db::Journal& journal, const EventCodec& codec, ControlO
       codec_(codec),
       options_(with_defaults(std::move(options))),
       blobs_([&journal](const std::string& digest) { return journal.blob(digest); }),
-      state_(std::make_shared<const ClusterState>()) {}
+      state_(std::make_shared<const ClusterState>()),
+      snapshots_(journal, codec, {options_.snapshot_every, options_.now_us, options_.warn}) {}
 
 ControlLoop::~ControlLoop() { stop(); }
 
@@ -61,6 +68,7 @@ ControlFigures ControlLoop::figures() const {
   const std::lock_guard lock(queue_mutex_);
   ControlFigures figures = figures_;
   figures.queued = queue_.size();
+  figures.snapshots = snapshots_.saved();
   return figures;
 }
 
@@ -71,12 +79,12 @@ Result<void> ControlLoop::recover() {
   if (*snapshot) {
     auto restored = codec_.decode_state(**snapshot, blobs_);
     if (restored) {
-      snapshot_seq_ = restored->seq;
+      snapshots_.start_at(restored->seq);
       publish(std::make_shared<const ClusterState>(std::move(*restored)));
     } else {
-      // The journal is complete, so a snapshot that cannot be read costs time, not data.
-      options_.warn("snapshot at " + std::to_string((*snapshot)->seq) +
-                    " cannot be read, replaying the whole journal: " + restored.error().text());
+      // The journal is complete: without the snapshot the start only takes longer.
+      options_.warn("the snapshot of event " + std::to_string((*snapshot)->seq) +
+                    " cannot be read, the whole journal is replayed: " + restored.error().text());
     }
   }
   if (auto caught_up = catch_up(); !caught_up) return caught_up;
@@ -87,7 +95,7 @@ Result<void> ControlLoop::recover() {
 Result<void> ControlLoop::catch_up() {
   auto working = std::make_shared<ClusterState>(*state());
   const std::uint64_t from = working->seq;
-  std::vector<db::Record> found_again;  // an append that failed had been stored after all: watchers are told late
+  std::vector<db::Record> found_again;  // of an append that failed although it was stored: published late
   for (;;) {
     auto records =
         journal_.read({.after_seq = working->seq, .limit = 1000, .kinds = {}, .subject_kind = {}, .subject_id = {}});
@@ -107,7 +115,7 @@ Result<void> ControlLoop::catch_up() {
 
 void ControlLoop::start() {
   thread_ = std::thread([this] { run(); });
-  snapshot_thread_ = std::thread([this] { run_snapshots(); });
+  snapshots_.start();
 }
 
 void ControlLoop::stop() {
@@ -119,14 +127,7 @@ void ControlLoop::stop() {
   phase_ = Phase::stopping;
   queue_filled_.notify_all();
   if (thread_.joinable()) thread_.join();
-  {
-    const std::lock_guard lock(snapshot_mutex_);
-    snapshots_stopping_ = true;
-    if (const auto last = state(); thread_.get_id() == std::thread::id() && last->seq > snapshot_seq_)
-      to_snapshot_ = last;
-  }
-  snapshot_wanted_.notify_all();
-  if (snapshot_thread_.joinable()) snapshot_thread_.join();
+  snapshots_.stop(state());
 }
 
 bool ControlLoop::submit(Command command, Completion completion) {
@@ -154,33 +155,40 @@ void ControlLoop::run() {
       std::unique_lock lock(queue_mutex_);
       if (!wait_for_work(lock)) continue;
       stopping = stopping_;
-      const std::size_t take = stopping ? queue_.size() : std::min(queue_.size(), options_.batch_limit);
-      for (std::size_t i = 0; i < take; ++i) {
-        batch.push_back(std::move(queue_.front()));
-        queue_.pop_front();
-      }
+      batch = take_batch();
     }
     if (stopping) {
       for (auto& waiting : batch) waiting.completion(std::unexpected(unavailable(Phase::stopping)));
       return;
     }
     run_batch(std::move(batch));
-    snapshot_if_due();
+    snapshots_.offer(state());
   }
 }
 
-// True: commands wait, it is to stop, or the time has come for what the state itself asks for.
+// Under queue_mutex_. All commands when the loop stops.
+std::vector<ControlLoop::Waiting> ControlLoop::take_batch() {
+  std::vector<Waiting> batch;
+  const std::size_t size = stopping_ ? queue_.size() : std::min(queue_.size(), options_.batch_limit);
+  for (std::size_t i = 0; i < size; ++i) {
+    batch.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+  }
+  return batch;
+}
+
+// True: commands wait, the loop is to stop, or a follow-up step is due by time.
 bool ControlLoop::wait_for_work(std::unique_lock<std::mutex>& lock) {
-  constexpr auto kMost = std::chrono::milliseconds(500);  // the clock may be set
+  constexpr auto kMaxWait = std::chrono::milliseconds(500);  // the system clock may be set meanwhile
   const auto called = [this] { return stopping_ || !queue_.empty(); };
   const auto due_at = phase_ == Phase::ready ? follow_up_.due_at(*state()) : std::nullopt;
   if (!due_at) {
     queue_filled_.wait(lock, called);
     return true;
   }
-  const auto left = std::chrono::microseconds(*due_at - options_.now_us());
-  if (left > std::chrono::microseconds(0)) {
-    queue_filled_.wait_for(lock, std::min<std::chrono::microseconds>(left, kMost), called);
+  const auto wait = std::chrono::microseconds(*due_at - options_.now_us());
+  if (wait > std::chrono::microseconds(0)) {
+    queue_filled_.wait_for(lock, std::min<std::chrono::microseconds>(wait, kMaxWait), called);
   }
   return called() || *due_at <= options_.now_us();
 }
@@ -198,10 +206,10 @@ void ControlLoop::record(ClusterState& working, db::Batch& writes, const std::st
 }
 
 void ControlLoop::follow_up(ClusterState& working, db::Batch& writes) {
-  constexpr unsigned kMostSteps = 10'000;
+  constexpr unsigned kMaxSteps = 10'000;
   const std::int64_t now_us = options_.now_us();
   follow_up_.begin();
-  for (unsigned step = 0; step < kMostSteps; ++step) {
+  for (unsigned step = 0; step < kMaxSteps; ++step) {
     auto events = follow_up_.next(working, now_us);
     if (events.empty()) return;
     record(working, writes, "railweave", now_us, std::move(events));
@@ -209,101 +217,79 @@ void ControlLoop::follow_up(ClusterState& working, db::Batch& writes) {
 }
 
 void ControlLoop::run_batch(std::vector<Waiting> batch) {
-  if (phase_ == Phase::store_failed) {
-    if (auto caught_up = catch_up(); !caught_up) {
-      options_.warn("the store still fails: " + caught_up.error().text());
-      for (auto& waiting : batch) waiting.completion(std::unexpected(unavailable(Phase::store_failed)));
-      return;
-    }
-    phase_ = Phase::ready;
+  if (phase_ == Phase::store_failed && !reopen_store()) {
+    for (auto& waiting : batch) waiting.completion(std::unexpected(unavailable(Phase::store_failed)));
+    return;
   }
-
-  // 1. Decide all of them on a working state.
+  // 1. Decide all commands on a working copy, then what follows from the state itself.
   auto working = std::make_shared<ClusterState>(*state());
-  db::Batch writes;
-  std::vector<CommandResult> results;
-  results.reserve(batch.size());
-  for (const auto& waiting : batch) {
-    const std::int64_t now_us = options_.now_us();
-    auto decision = decide(*working, waiting.command, now_us, placers_, queue_runner_);
-    if (!decision) {
-      results.emplace_back(std::unexpected(std::move(decision.error())));
-      continue;
-    }
-    record(*working, writes, waiting.command.actor, now_us, std::move(decision->events));
-    results.emplace_back(Accepted{nullptr, decision->job, decision->replayed});
-  }
-
-  follow_up(*working, writes);
-
-  // 2. Make their events durable, all or none.
-  if (!writes.records.empty()) {
-    if (auto appended = journal_.append(writes); !appended) {
-      options_.warn("append failed, " + std::to_string(batch.size()) + " requests refused: " + appended.error().text());
-      phase_ = Phase::store_failed;
-      follow_up_.forget();
-      {
-        const std::lock_guard lock(queue_mutex_);
-        ++figures_.store_errors;
-      }
-      for (std::size_t i = 0; i < batch.size(); ++i) {
-        // Refusals too: they may have rested on earlier commands of the batch.
-        Rejection rejection{appended.error(), nullptr};
-        rejection.error.kind = ErrorKind::unavailable;
-        rejection.error.code = "service.storeFailed";
-        rejection.error.hint = "it is not known to be stored: repeat it with the same Idempotency-Key";
-        batch[i].completion(std::unexpected(std::move(rejection)));
-      }
-      return;
-    }
+  Outcome outcome = decide_all(*working, batch);
+  follow_up(*working, outcome.writes);
+  // 2. Make the events durable, all or none.
+  if (!outcome.writes.records.empty()) {
+    if (auto appended = journal_.append(outcome.writes); !appended) return refuse_all(batch, appended.error());
     // 3. Publish.
     publish(working);
-    options_.on_published(writes.records);
+    options_.on_published(outcome.writes.records);
   } else if (queue_runner_.view() != queue()) {
     publish(state());
   }
-
   // 4. Answer.
+  answer(batch, std::move(outcome));
+}
+
+bool ControlLoop::reopen_store() {
+  if (auto caught_up = catch_up(); !caught_up) {
+    options_.warn("the store still fails: " + caught_up.error().text());
+    return false;
+  }
+  phase_ = Phase::ready;
+  return true;
+}
+
+ControlLoop::Outcome ControlLoop::decide_all(ClusterState& working, const std::vector<Waiting>& batch) {
+  Outcome outcome;
+  outcome.results.reserve(batch.size());
+  for (const auto& waiting : batch) {
+    const std::int64_t now_us = options_.now_us();
+    auto decision = decide(working, waiting.command, now_us, placers_, queue_runner_);
+    if (!decision) {
+      outcome.results.emplace_back(std::unexpected(std::move(decision.error())));
+      continue;
+    }
+    record(working, outcome.writes, waiting.command.actor, now_us, std::move(decision->events));
+    outcome.results.emplace_back(Accepted{nullptr, decision->job, decision->replayed});
+  }
+  return outcome;
+}
+
+// Refused commands get this answer too: their refusal may have depended on earlier commands of the batch.
+void ControlLoop::refuse_all(std::vector<Waiting>& batch, const Error& store_error) {
+  options_.warn("append failed, " + std::to_string(batch.size()) + " requests refused: " + store_error.text());
+  phase_ = Phase::store_failed;
+  follow_up_.reset();
+  {
+    const std::lock_guard lock(queue_mutex_);
+    ++figures_.store_errors;
+  }
+  Error error = store_error;
+  error.kind = ErrorKind::unavailable;
+  error.code = "service.storeFailed";
+  error.hint = "the outcome is unknown: repeat the request with the same Idempotency-Key";
+  for (auto& waiting : batch) waiting.completion(std::unexpected(Rejection{error, nullptr}));
+}
+
+void ControlLoop::answer(std::vector<Waiting>& batch, Outcome outcome) {
   const ClusterStatePtr published = state();
   {
     const std::lock_guard lock(queue_mutex_);
     ++figures_.batches;
-    figures_.events += writes.records.size();
-    for (const auto& result : results) ++(result ? figures_.accepted : figures_.refused);
+    figures_.events += outcome.writes.records.size();
+    for (const auto& result : outcome.results) ++(result ? figures_.accepted : figures_.refused);
   }
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (results[i]) results[i]->state = published;
-    batch[i].completion(std::move(results[i]));
-  }
-}
-
-void ControlLoop::snapshot_if_due() {
-  const ClusterStatePtr now = state();
-  if (now->seq - snapshot_seq_ < options_.snapshot_every) return;
-  snapshot_seq_ = now->seq;
-  {
-    const std::lock_guard lock(snapshot_mutex_);
-    to_snapshot_ = now;
-  }
-  snapshot_wanted_.notify_one();
-}
-
-void ControlLoop::run_snapshots() {
-  for (;;) {
-    ClusterStatePtr next;
-    {
-      std::unique_lock lock(snapshot_mutex_);
-      snapshot_wanted_.wait(lock, [this] { return snapshots_stopping_ || to_snapshot_ != nullptr; });
-      next = std::exchange(to_snapshot_, nullptr);
-      if (next == nullptr) return;
-    }
-    const db::Snapshot snapshot{next->seq, next->term, options_.now_us(), 1, codec_.encode_state(*next)};
-    if (auto saved = journal_.save_snapshot(snapshot); !saved) {
-      options_.warn("snapshot not saved, the next start replays more: " + saved.error().text());
-    } else {
-      const std::lock_guard lock(queue_mutex_);
-      ++figures_.snapshots;
-    }
+    if (outcome.results[i]) outcome.results[i]->state = published;
+    batch[i].completion(std::move(outcome.results[i]));
   }
 }
 

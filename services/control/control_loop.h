@@ -1,9 +1,10 @@
-// The only writer. Takes a bounded batch of commands, decides them on a working copy of the state, appends their events
-// in one transaction, publishes the new state, then answers the callers. If the append fails, the working copy is
-// dropped and every caller of the batch hears so: nothing is acknowledged that is not durable.
+// The only writer of the cluster state. Its thread takes a bounded batch of commands, decides them on a working copy of
+// the state, appends their events to the journal in one transaction, publishes the new state, then answers the callers.
+// If the append fails, the working copy is dropped and every caller of the batch gets an error: nothing is acknowledged
+// that is not durable.
 //
-// Thread-safety: submit(), state(), phase() and figures() from any thread; recover(), start() and stop() from the
-// owner's.
+// Used by the API and by live subnets. submit(), state(), phase(), queue() and figures() are thread-safe; recover(),
+// start() and stop() are called by the owner's thread only.
 #pragma once
 
 #include <atomic>
@@ -20,18 +21,20 @@
 #include "services/control/decide/follow_up.h"
 #include "services/control/events/command.h"
 #include "services/control/events/event_codec.h"
+#include "services/control/snapshot_writer.h"
 #include "services/control/state/phase.h"
 #include "services/control/views/placer_cache.h"
 
 namespace railweave::control {
 
 struct ControlOptions {
-  std::size_t queue_limit = 1024;        // commands waiting; more are refused as busy
+  std::size_t queue_limit = 1024;        // commands that wait; further ones are refused as busy
   std::size_t batch_limit = 128;         // commands per transaction
   std::uint64_t snapshot_every = 5'000;  // events
-  unsigned queue_rest = 2;               // the queue's cycles take at most a third of the loop's time
-  bool reroute_for_guarantees = true;    // GuaranteeReroute: at once; else they are only proposed
-  std::function<std::int64_t()> now_us;  // unix, UTC; from any thread; default: the system clock
+  unsigned queue_rest = 2;               // QueueRunner: cycles take at most a third of the loop's time
+  bool reroute_for_guarantees = true;    // GuaranteeReroute sets costs automatically; else only on request
+  std::function<std::int64_t()> now_us;  // unix, UTC; called from any thread; default: the system clock
+  QueueRunner::Clock monotonic_us;       // measures cycles of the queue; default: the steady clock
   std::function<void(const std::vector<db::Record>&)> on_published;  // on the control thread; must not block
   std::function<void(const std::string&)> warn;                      // for the log
 };
@@ -43,30 +46,30 @@ struct ControlFigures {
 
 class ControlLoop {
  public:
-  using Completion = std::function<void(CommandResult)>;  // once, on the control thread; must not block
+  using Completion = std::function<void(CommandResult)>;  // called once, on the control thread; must not block
 
   ControlLoop(db::Journal& journal, const EventCodec& codec, ControlOptions options);
   ControlLoop(const ControlLoop&) = delete;
   ControlLoop& operator=(const ControlLoop&) = delete;
   ~ControlLoop();
 
-  // Newest snapshot, then the journal after it.
+  // Reads the newest snapshot, then the journal after it.
   [[nodiscard]] Result<void> recover();
   void start();
-  // Refuses what is still queued, saves a snapshot, ends the threads. May be called twice.
+  // Refuses commands that still wait, saves a snapshot, ends the threads. May be called twice.
   void stop();
 
-  // false: the queue is full; the completion is not called.
+  // False: too many commands wait; the completion is not called.
   [[nodiscard]] bool submit(Command command, Completion completion);
 
   [[nodiscard]] ClusterStatePtr state() const;
-  // Of the states it decides on: to be shared by whoever asks about the same ones.
+  // The routes of the states it decides on, to be shared with other readers of the same states.
   [[nodiscard]] const std::shared_ptr<RoutingCache>& routes() const { return routes_; }
   [[nodiscard]] Phase phase() const { return phase_.load(); }
   [[nodiscard]] ControlFigures figures() const;
-  // Why jobs wait, as of the last cycle. Never null.
+  // Why jobs wait, as of the last cycle of the queue. Never null.
   [[nodiscard]] QueueViewPtr queue() const;
-  [[nodiscard]] std::int64_t now_us() const { return options_.now_us(); }  // as events are stamped
+  [[nodiscard]] std::int64_t now_us() const { return options_.now_us(); }  // the clock of events
 
  private:
   struct Waiting {
@@ -74,16 +77,25 @@ class ControlLoop {
     Completion completion;
   };
 
+  // The events of a batch, and the answers to its commands.
+  struct Outcome {
+    db::Batch writes;
+    std::vector<CommandResult> results;  // by command
+  };
+
   void run();
-  void run_batch(std::vector<Waiting> batch);
+  [[nodiscard]] std::vector<Waiting> take_batch();
   [[nodiscard]] bool wait_for_work(std::unique_lock<std::mutex>& lock);
+  void run_batch(std::vector<Waiting> batch);
+  [[nodiscard]] bool reopen_store();
+  [[nodiscard]] Outcome decide_all(ClusterState& working, const std::vector<Waiting>& batch);
   void record(ClusterState& working, db::Batch& writes, const std::string& actor, std::int64_t now_us,
               std::vector<EventBody> events) const;
   void follow_up(ClusterState& working, db::Batch& writes);
+  void refuse_all(std::vector<Waiting>& batch, const Error& store_error);
+  void answer(std::vector<Waiting>& batch, Outcome outcome);
   [[nodiscard]] Result<void> catch_up();
   void publish(ClusterStatePtr state);
-  void snapshot_if_due();
-  void run_snapshots();
 
   db::Journal& journal_;
   const EventCodec& codec_;
@@ -92,7 +104,7 @@ class ControlLoop {
 
   std::atomic<Phase> phase_{Phase::starting};
 
-  mutable std::mutex state_mutex_;  // guards these two only: readers copy the pointers
+  mutable std::mutex state_mutex_;  // guards the next two, which readers copy
   ClusterStatePtr state_;
   QueueViewPtr queue_view_ = std::make_shared<const QueueView>();
 
@@ -102,19 +114,15 @@ class ControlLoop {
   bool stopping_ = false;
   ControlFigures figures_;
 
-  std::mutex snapshot_mutex_;
-  std::condition_variable snapshot_wanted_;
-  ClusterStatePtr to_snapshot_;
-  bool snapshots_stopping_ = false;
+  SnapshotWriter snapshots_;
 
-  // The control thread's own:
+  // Used by the control thread only:
   const std::shared_ptr<RoutingCache> routes_ = std::make_shared<RoutingCache>();
   PlacerCache placers_{routes_};
-  QueueRunner queue_runner_{placers_, options_.queue_rest};
+  QueueRunner queue_runner_{placers_, options_.queue_rest, options_.monotonic_us};
   FollowUp follow_up_{placers_, queue_runner_, options_.reroute_for_guarantees};
-  std::uint64_t snapshot_seq_ = 0;
 
-  std::thread thread_, snapshot_thread_;
+  std::thread thread_;
 };
 
 }  // namespace railweave::control

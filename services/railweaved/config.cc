@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <iostream>
 #include <optional>
 #include <set>
@@ -53,18 +54,18 @@ class ConfigFile {
     }
   }
 
-  // Arrays of tables, each read by `take`.
-  template <class Take>
-  void read_tables(std::string_view key, std::size_t most, Take take_table) {
-    const auto* node = take(key);
+  // An array of up to `max_size` tables, each read by `read_table`.
+  template <class ReadTable>
+  void read_tables(std::string_view key, std::size_t max_size, ReadTable read_table) {
+    const auto* node = find(key);
     if (node == nullptr) return;
     const auto* array = node->as_array();
-    if (array == nullptr || !array->is_array_of_tables() || array->size() > most) {
-      return wrong(key, *node, "up to " + std::to_string(most) + " tables, [[" + std::string(key) + "]]");
+    if (array == nullptr || !array->is_array_of_tables() || array->size() > max_size) {
+      return wrong(key, *node, "up to " + std::to_string(max_size) + " tables, [[" + std::string(key) + "]]");
     }
     for (const auto& item : *array) {
       ConfigFile entry(file_, *item.as_table());
-      take_table(entry);
+      read_table(entry);
       if (auto done = entry.finish(); !done && !error_) error_ = done.error();
     }
   }
@@ -82,7 +83,7 @@ class ConfigFile {
   }
 
  private:
-  const toml::node* take(std::string_view key) {
+  const toml::node* find(std::string_view key) {
     known_.push_back(key);
     return table_.get(key);
   }
@@ -139,10 +140,27 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   std::set<std::string> names;
   for (const auto& subnet : config.subnets) {
     if (!subnet.name.empty() && names.insert(subnet.name).second) continue;
-    return fail(ErrorKind::invalid, "config.subnetName",
-                subnet.name.empty() ? "a [[subnet]] has no name" : "there are two subnets '" + subnet.name + "'",
-                file.string(), "name = \"compute\", as the accepted topology calls it");
+    return fail(
+        ErrorKind::invalid, "config.subnetName",
+        subnet.name.empty() ? "a [[subnet]] has no name" : "two [[subnet]] tables have the name '" + subnet.name + "'",
+        file.string(), "use the subnet's name in the accepted topology: name = \"compute\"");
   }
+  return {};
+}
+
+// "127.0.0.1:7470"
+Result<void> set_listen(Config& config, const std::string& listen) {
+  const auto colon = listen.rfind(':');
+  unsigned port = 0;
+  const char* end = listen.data() + listen.size();
+  const char* digits = colon == std::string::npos ? end : listen.data() + colon + 1;
+  const auto read = std::from_chars(digits, end, port);
+  if (read.ec != std::errc() || read.ptr != end || port > 65'535) {
+    return fail(ErrorKind::invalid, "config.badListen", "'" + listen + "' is not an address and port", "--listen",
+                "write it like 127.0.0.1:7470");
+  }
+  config.listen_address = listen.substr(0, colon);
+  config.listen_port = static_cast<std::uint16_t>(port);
   return {};
 }
 
@@ -150,7 +168,7 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
 
 Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   CommandLine line;
-  CLI::App app("railweaved: the Railweave service. Models the fabric, places jobs on it, answers over REST.",
+  CLI::App app("railweaved: the Railweave service. Models the fabric, places jobs on it, serves the REST API.",
                "railweaved");
   app.set_version_flag("--version", "railweaved " RAILWEAVE_VERSION);
   std::optional<std::string> file;
@@ -159,8 +177,8 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   std::optional<std::string> level;
   bool log_requests = false;
   app.add_option("-c,--config", file, "TOML file with any of the keys of config.toml.example");
-  app.add_option("-l,--listen", listen, "Address and port, like 127.0.0.1:7470; port 0 takes a free one");
-  app.add_option("-s,--store", store, "SQLite file that holds all state [var/railweave.db]");
+  app.add_option("-l,--listen", listen, "Address and port, like 127.0.0.1:7470; port 0 uses any free one");
+  app.add_option("-s,--store", store, "SQLite file that stores all state [var/railweave.db]");
   app.add_option("--log-level", level, "trace, debug, info, warn or error [info]");
   app.add_flag("--log-requests", log_requests, "Log every request");
   try {
@@ -181,25 +199,10 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   if (level) line.config.log_level = *level;
   line.config.log_requests = line.config.log_requests || log_requests;
   if (listen) {
-    const auto colon = listen->rfind(':');
-    unsigned long port = 65'536;
-    try {
-      std::size_t used = 0;
-      const std::string text = colon == std::string::npos ? "" : listen->substr(colon + 1);
-      port = std::stoul(text, &used);
-      if (used != text.size()) port = 65'536;
-    } catch (const std::exception&) {
-      port = 65'536;
-    }
-    if (port > 65'535) {
-      return fail(ErrorKind::invalid, "config.badListen", "'" + *listen + "' is no address and port", "--listen",
-                  "like 127.0.0.1:7470");
-    }
-    line.config.listen_address = listen->substr(0, colon);
-    line.config.listen_port = static_cast<std::uint16_t>(port);
+    if (auto set = set_listen(line.config, *listen); !set) return std::unexpected(set.error());
   }
   if (std::ranges::find(kLogLevels, line.config.log_level) == kLogLevels.end()) {
-    return fail(ErrorKind::invalid, "config.badLogLevel", "'" + line.config.log_level + "' is no log level",
+    return fail(ErrorKind::invalid, "config.badLogLevel", "'" + line.config.log_level + "' is not a log level",
                 "log_level", "trace, debug, info, warn or error");
   }
   return line;

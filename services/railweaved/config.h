@@ -1,4 +1,5 @@
-// What railweaved can be told: defaults, then a TOML file, then the command line. Every key is in config.toml.example.
+// The configuration of railweaved: defaults, then a TOML file, then the command line. config.toml.example lists every
+// key.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +14,24 @@ namespace railweave {
 // A live subnet: [[subnet]] in the file.
 struct SubnetConfig {
   std::string name;                    // as the accepted topology calls it
-  std::string opensm_socket;           // where OpenSM's plugin connects to; "": nowhere
-  std::string opensm_files;            // folder for the files that OpenSM reads; "": none are written
+  std::string opensm_socket;           // socket that OpenSM's plugin connects to; "": none
+  std::string opensm_files;            // folder of the files written for OpenSM; "": none are written
   std::string adapter;                 // "mlx5_0"; "": the first with a link
   std::uint64_t port = 0;              // 0: the first with a link
   std::uint64_t sweep_seconds = 10;    // between light sweeps, which catch lost traps
-  std::uint64_t counter_seconds = 10;  // between readings of a port\'s counters
-  std::uint64_t window = 32;           // management datagrams under way, at most 64
+  std::uint64_t counter_seconds = 10;  // between readings of a port's counters
+  std::uint64_t window = 32;           // management datagrams in flight, at most 64
 };
 
 struct Config {
   std::string listen_address = "127.0.0.1";  // loopback only, until there is authentication
-  std::uint16_t listen_port = 7470;          // 0: a free one, which is printed
+  std::uint16_t listen_port = 7470;          // 0: any free port, which is printed
   std::filesystem::path store = "var/railweave.db";
   std::string log_level = "info";  // trace, debug, info, warn, error
   bool log_requests = false;
-  std::uint64_t queue_limit = 1024;      // changes waiting; more are answered 429
+  std::uint64_t queue_limit = 1024;      // changes that wait; further ones are answered 429
   std::uint64_t snapshot_every = 5'000;  // events
-  bool reroute_for_guarantees = true;    // other routes at once for guarantees at risk; else only proposed
+  bool reroute_for_guarantees = true;  // set costs of links automatically for guarantees at risk; else only on request
   std::uint64_t max_connections = 1024;
   std::uint64_t compute_threads = 2;  // for what-ifs, imports and large answers
   std::vector<SubnetConfig> subnets;
@@ -38,10 +39,10 @@ struct Config {
 
 struct CommandLine {
   Config config;
-  bool exit = false;  // help or version was asked for and printed
+  bool exit = false;  // --help or --version was printed
 };
 
-// Errors name the file, line and key. argv as main() gets it.
+// arguments: those of main() without the program's name. Errors name the file, line and key.
 Result<CommandLine> read_config(const std::vector<std::string>& arguments);
 
 }  // namespace railweave

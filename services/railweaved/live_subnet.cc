@@ -41,7 +41,7 @@ control::LiveSubnets::Subnet live_subnet(const SubnetConfig& config) {
   control::SubnetOptions options{.subnet = config.name};
   options.port = config.adapter.empty() ? "first with a link" : config.adapter;
   if (config.port != 0) options.port += "/" + std::to_string(config.port);
-  // Its name stands in OpenSM's options, and OpenSM runs elsewhere.
+  // Absolute: OpenSM's options name the folder, and OpenSM runs in another directory.
   if (!config.opensm_files.empty()) options.opensm_files = std::filesystem::absolute(config.opensm_files).string();
   options.counters_every = std::chrono::seconds(config.counter_seconds);
   options.sweep_every = std::chrono::seconds(config.sweep_seconds);

@@ -1,4 +1,4 @@
-// From configuration to a connection: which driver a subnet gets.
+// Makes the live subnet of a [[subnet]] table: its options, and the driver to connect it with.
 #pragma once
 
 #include "services/control/live/live_subnets.h"

@@ -1,4 +1,4 @@
-// railweaved: the service. Exit codes: 0 stopped by a signal, 2 bad arguments or configuration, 1 anything else.
+// railweaved: the service. Exit codes: 0 stopped by a signal, 2 bad arguments or configuration, 1 any other error.
 #include <csignal>
 #include <cstdio>
 #include <string>
@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error of the store, not the end
+  std::signal(SIGXFSZ, SIG_IGN);  // exceeding a file size limit is an error of the store
 
   Service service(line->config);
   if (const auto started = service.start(); !started) {

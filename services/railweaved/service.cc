@@ -32,7 +32,7 @@ Result<void> Service::start() {
   if (!journal) return std::unexpected(journal.error());
   journal_ = std::move(*journal);
 
-  // 2. The control loop, on the state the store holds.
+  // 2. The control loop, on the state in the store.
   control::ControlOptions control_options;
   control_options.queue_limit = config_.queue_limit;
   control_options.snapshot_every = config_.snapshot_every;

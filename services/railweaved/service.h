@@ -1,6 +1,6 @@
-// Every part of railweaved and who feeds whom; started in this order, stopped in reverse.
+// Constructs every part of railweaved and connects them; started in the order of the members, stopped in reverse.
 //
-//   HTTP request -> api handlers -> [queue: commands, bounded] -> ControlLoop -> journal (SQLite)
+//   HTTP request -> rest handlers -> [queue: commands, bounded] -> ControlLoop -> journal (SQLite)
 //                        ^                                            |
 //                        ^---------- published ClusterState ----------'-> [kept events] EventFeed -> event streams
 //                        |                    |                       ^
@@ -30,7 +30,7 @@ class Service {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  // Opens the store, replays it, listens.
+  // Opens the store, replays it, connects live subnets, listens. Errors: of any of these steps.
   [[nodiscard]] Result<void> start();
   [[nodiscard]] std::string url() const { return server_->url(); }
   void stop();

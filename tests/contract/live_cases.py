@@ -213,7 +213,7 @@ def drains(session):
     assert own["safe"] and [port["node"] for port in own["cutsOff"]] == ["node-1"] and own["changedEntries"] == 0, own
     running = session.call("submitJob", 201, body=job(parallelism={"tensor": 4, "data": 4})).json["id"]
     busy = drain(LINK, dryRun="")
-    assert busy["objections"] == ["jobs run on node-1, whose cable it is"], busy
+    assert busy["objections"] == ["jobs run on node-1, which the cable connects"], busy
     assert [(item["job"], item["effect"]) for item in busy["jobsAffected"]] == [(running, "cutOff")], busy
     drain(LINK, 409, "links.drainRefused", body={})
     session.call("putSubnetMode", 200, path={"id": "compute"}, body={"mode": "direct"})

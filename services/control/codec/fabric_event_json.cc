@@ -23,7 +23,7 @@ DrainTarget read_target(ObjectReader& reader) {
   std::string kind;
   reader.read("kind", kind);
   reader.read("id", target.id);
-  if (const auto parsed = parse_drain_kind(kind)) {
+  if (const auto parsed = parse_enum<DrainKind>(kind)) {
     target.kind = *parsed;
   } else {
     reader.set_error("kind", "no kind of drain '" + kind + "'");
@@ -34,7 +34,7 @@ DrainTarget read_target(ObjectReader& reader) {
 DrainState read_state(ObjectReader& reader) {
   std::string text;
   reader.read("state", text);
-  const auto state = parse_drain_state(text);
+  const auto state = parse_enum<DrainState>(text);
   if (!state) reader.set_error("state", "no state of a drain '" + text + "'");
   return state.value_or(DrainState::requested);
 }
@@ -42,7 +42,7 @@ DrainState read_state(ObjectReader& reader) {
 SubnetMode read_mode(ObjectReader& reader) {
   std::string text;
   reader.read("mode", text);
-  const auto mode = parse_subnet_mode(text);
+  const auto mode = parse_enum<SubnetMode>(text);
   if (!mode) reader.set_error("mode", "no mode '" + text + "'");
   return mode.value_or(SubnetMode::observe);
 }

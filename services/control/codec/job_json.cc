@@ -26,7 +26,7 @@ Result<std::vector<JobChange>> history_from_json(const Json& value) {
     reader.read("actor", change.actor);
     if (auto done = reader.finish(); !done) return std::unexpected(done.error());
     change.time_us = static_cast<std::int64_t>(time_us);
-    const auto parsed = control::parse_job_state(state);
+    const auto parsed = parse_enum<control::JobState>(state);
     if (!parsed) return fail(ErrorKind::internal, "journal.unreadable", "no job state '" + state + "'");
     change.state = *parsed;
     history.push_back(std::move(change));
@@ -154,7 +154,7 @@ Result<std::shared_ptr<Job>> job_from_json(const Json& value, const fabric::Topo
   const Json* predicted = reader.take("predicted");  // jobs of before there were predictions have none
   const Json* guarantee = reader.take("guarantee");
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-  const auto parsed_state = control::parse_job_state(state);
+  const auto parsed_state = parse_enum<control::JobState>(state);
   const auto parsed_level = level_named(level);
   if (!parsed_state || !parsed_level || spec == nullptr || ranks == nullptr || history == nullptr || number == 0) {
     return fail(ErrorKind::internal, "journal.unreadable", "a job lacks a field it must have");

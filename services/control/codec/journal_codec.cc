@@ -164,7 +164,7 @@ Result<EventBody> decode_body(const db::Record& record, const Json& data, const 
     reader.read("state", state);
     reader.read("reason", body.reason);
     if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-    const auto parsed = parse_job_state(state);
+    const auto parsed = parse_enum<JobState>(state);
     if (!parsed) return unreadable(record, "no job state '" + state + "'");
     body.id = JobId(number);
     body.state = *parsed;
@@ -216,7 +216,7 @@ std::string JournalCodec::encode_state(const ClusterState& state) const {
   Out value{
       {"topology",
        {{"digest", state.accepted.digest}, {"source", state.accepted.source}, {"version", state.accepted.version}}},
-      {"nextJob", state.next_job},
+      {"nextJob", state.jobs.next_id().number()},
       {"tenants", std::move(tenants)},
       {"fabric", fabric_state_to_json(state)},
       {"queue", queue_state_to_json(state)},
@@ -247,7 +247,9 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
   if (!value) return std::unexpected(value.error());
   ClusterState state;
   ObjectReader reader(*value, "");
-  reader.read("nextJob", state.next_job);
+  std::uint64_t next_job = 1;
+  reader.read("nextJob", next_job);
+  state.jobs.set_next_id(JobId(next_job));
   const Json* topology = reader.take("topology");
   const Json* tenants = reader.take("tenants");
   const Json* jobs = reader.take("jobs");

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "services/control/decide/commands.h"
 #include "services/control/decide/refusal.h"
 #include "services/control/events/apply.h"
 #include "services/control/guarantees/admitted_placement.h"
@@ -22,7 +23,7 @@ bool has_class(const fabric::QosClasses& classes, const std::string& name) {
   return std::ranges::any_of(classes, [&](const auto& one) { return one.name == name; });
 }
 
-// Jobs that do not fit, and where.
+// Jobs that would not fit, and the links concerned.
 struct Misfits {
   std::string jobs;
   std::size_t count = 0;
@@ -36,20 +37,20 @@ struct Misfits {
     }
   }
   [[nodiscard]] Rejection refusal(std::string code, const std::string& why) const {
-    std::string text = std::to_string(count) + " present job(s) would not fit: " + jobs + (count > 10 ? "..." : "");
+    std::string text = std::to_string(count) + " running job(s) would not fit: " + jobs + (count > 10 ? "..." : "");
     if (!why.empty()) text += " (" + why + ")";
-    return {{ErrorKind::conflict, std::move(code), std::move(text), {}, "end these jobs first, or promise less"},
+    return {{ErrorKind::conflict, std::move(code), std::move(text), {}, "end these jobs first, or guarantee less"},
             nullptr,
             links};
   }
 };
 
-bool alike(const JobGuarantee& a, const JobGuarantee& b) {
+bool same_terms(const JobGuarantee& a, const JobGuarantee& b) {
   return a.qos_class == b.qos_class && a.promise == b.promise && a.rate == b.rate && a.most == b.most &&
          a.reserved_permille == b.reserved_permille && a.survives_link_failure == b.survives_link_failure;
 }
 
-// The tenant's jobs get what the new contract gives them, in order of their admission.
+// Amends the guarantees of the tenant's jobs to the new contract, in guarantee_order().
 std::optional<Rejection> amend_jobs(const ClusterState& state, const scheduler::Contract& terms, std::uint16_t pkey,
                                     GuaranteeBook& book, std::vector<EventBody>& events) {
   std::vector<JobPtr> jobs;
@@ -69,7 +70,7 @@ std::optional<Rejection> amend_jobs(const ClusterState& state, const scheduler::
   };
   fabric::Ledger ledger;
   bool at_state = false;
-  // Those that are changed make room for each other first.
+  // All amended jobs release their reservations before the first is granted again.
   std::vector<std::pair<JobPtr, std::optional<scheduler::Contract>>> changed;
   for (const auto& job : jobs) {
     auto own = job_terms(after, job->spec);
@@ -100,7 +101,7 @@ std::optional<Rejection> amend_jobs(const ClusterState& state, const scheduler::
       if (granted->reservation) ledger.reserve(granted->reservation);
       event.guarantee = std::move(granted->guarantee);
       if (job->guarantee) {
-        if (alike(*job->guarantee, *event.guarantee)) continue;
+        if (same_terms(*job->guarantee, *event.guarantee)) continue;
         event.guarantee->admitted_seq = job->guarantee->admitted_seq;
         event.guarantee->at_risk_total_us = job->guarantee->at_risk_total_us;
       }
@@ -111,7 +112,7 @@ std::optional<Rejection> amend_jobs(const ClusterState& state, const scheduler::
   return misfits.refusal("contracts.jobsDoNotFit", why);
 }
 
-// What is reserved now, under other shares.
+// Checks the present reservations against other shares of classes.
 std::optional<Rejection> refit(const ClusterState& state, const fabric::QosClasses& classes, GuaranteeBook& book) {
   if (state.guaranteed->empty()) return std::nullopt;
   if (auto brought = book.bring_to(state); !brought) return Rejection{brought.error(), nullptr};
@@ -141,8 +142,7 @@ std::optional<Rejection> refit(const ClusterState& state, const fabric::QosClass
 
 }  // namespace
 
-std::expected<Decision, Rejection> decide_contract(const ClusterState& state, const PutContract& command,
-                                                   PlacerCache& placers) {
+DecisionResult decide_contract(const ClusterState& state, const PutContract& command, PlacerCache& placers) {
   const std::string& tenant = command.terms.tenant;
   const auto present = state.contracts->find(tenant);
   const std::uint64_t version = present == state.contracts->end() ? 0 : present->second.version;
@@ -164,8 +164,8 @@ std::expected<Decision, Rejection> decide_contract(const ClusterState& state, co
   if (version != 0 && present->second.terms == command.terms) return Decision{};
   const std::uint16_t pkey = version != 0 ? present->second.pkey : free_pkey(*state.contracts);
   if (pkey == 0) {
-    return refuse(ErrorKind::conflict, "contracts.noKeys", "all partition keys are taken by other contracts",
-                  "remove contracts that nobody uses");
+    return refuse(ErrorKind::conflict, "contracts.noKeys", "all partition keys are used by other contracts",
+                  "remove contracts that no job uses");
   }
   std::vector<EventBody> events{ContractPut{command.terms, pkey}};
   if (auto refused = amend_jobs(state, command.terms, pkey, placers.guarantees(), events)) {
@@ -174,7 +174,12 @@ std::expected<Decision, Rejection> decide_contract(const ClusterState& state, co
   return Decision{std::move(events), {}, false};
 }
 
-std::expected<Decision, Rejection> decide_contract(const ClusterState& state, const RemoveContract& command) {
+DecisionResult decide_command(const DecisionInput& in, const PutContract& command) {
+  return decide_contract(in.state, command, in.placers);
+}
+
+DecisionResult decide_command(const DecisionInput& in, const RemoveContract& command) {
+  const ClusterState& state = in.state;
   const auto present = state.contracts->find(command.tenant);
   if (present == state.contracts->end()) {
     return refuse(ErrorKind::notFound, "contracts.notFound", "tenant '" + command.tenant + "' has no contract",
@@ -188,14 +193,14 @@ std::expected<Decision, Rejection> decide_contract(const ClusterState& state, co
     if (state.jobs.find(id)->spec.tenant == command.tenant) jobs += (jobs.empty() ? "" : ", ") + to_string(id);
   }
   if (!jobs.empty()) {
-    return refuse(ErrorKind::conflict, "contracts.inUse", "guarantees of present jobs rest on the contract: " + jobs,
-                  "end these jobs first, or put the contract with guaranteedGbps 0");
+    return refuse(ErrorKind::conflict, "contracts.inUse", "guarantees of running jobs depend on the contract: " + jobs,
+                  "end these jobs first, or set the contract's guaranteedGbps to 0");
   }
   return Decision{{ContractRemoved{command.tenant}}, {}, false};
 }
 
-std::expected<Decision, Rejection> decide_contract(const ClusterState& state, const PutQosClasses& command,
-                                                   PlacerCache& placers) {
+DecisionResult decide_command(const DecisionInput& in, const PutQosClasses& command) {
+  const ClusterState& state = in.state;
   if (command.if_version && *command.if_version != state.qos_version) {
     return refuse_version("the list of classes", *command.if_version, state.qos_version);
   }
@@ -207,11 +212,12 @@ std::expected<Decision, Rejection> decide_contract(const ClusterState& state, co
     for (const auto& name : contract.terms.classes) {
       if (has_class(command.classes, name)) continue;
       return refuse(ErrorKind::conflict, "qosClasses.inUse",
-                    "the contract of " + tenant + " names class " + name + ", which would be gone",
+                    "the contract of " + tenant + " names class " + name + ", which would be removed",
                     "change the contract first");
     }
   }
-  if (auto refused = refit(state, command.classes, placers.guarantees())) return std::unexpected(std::move(*refused));
+  if (auto refused = refit(state, command.classes, in.placers.guarantees()))
+    return std::unexpected(std::move(*refused));
   return Decision{{QosClassesPut{command.classes}}, {}, false};
 }
 

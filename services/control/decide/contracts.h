@@ -1,15 +1,12 @@
-// What changes of contracts and classes would do: they apply to the jobs that run as well, and are refused where these
-// do not fit any more.
+// The decision about a contract, apart from the command: API workers call it first to compute the link failures that
+// the contract's jobs must survive, so that the control thread finds them cached.
 #pragma once
 
 #include "services/control/decide/decide.h"
 
 namespace railweave::control {
 
-std::expected<Decision, Rejection> decide_contract(const ClusterState& state, const PutContract& command,
-                                                   PlacerCache& placers);
-std::expected<Decision, Rejection> decide_contract(const ClusterState& state, const RemoveContract& command);
-std::expected<Decision, Rejection> decide_contract(const ClusterState& state, const PutQosClasses& command,
-                                                   PlacerCache& placers);
+// The new terms apply to the tenant's running jobs as well; refused if these would no longer fit.
+DecisionResult decide_contract(const ClusterState& state, const PutContract& command, PlacerCache& placers);
 
 }  // namespace railweave::control

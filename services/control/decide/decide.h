@@ -1,7 +1,8 @@
-// What a command would do to a state: the events it becomes, or why it is refused. Pure but for the placer and the
-// queue, which are caches of the state's free GPUs.
+// Decides a command on a state: the events it becomes, or why it is refused. Used by the control loop, for each command
+// of a batch. Pure but for the placer cache and the queue runner, which cache what follows from states; reads no clock.
 #pragma once
 
+#include <cstdint>
 #include <expected>
 #include <vector>
 
@@ -12,12 +13,14 @@
 namespace railweave::control {
 
 struct Decision {
-  std::vector<EventBody> events;  // none: nothing to change
-  JobId job;
-  bool replayed = false;
+  std::vector<EventBody> events;  // in order, all of them or none; empty: nothing changes
+  JobId job;                      // for commands about a job
+  bool replayed = false;          // an earlier request already had this effect
 };
+using DecisionResult = std::expected<Decision, Rejection>;
 
-std::expected<Decision, Rejection> decide(const ClusterState& state, const Command& command, std::int64_t now_us,
-                                          PlacerCache& placers, QueueRunner& queue);
+// Includes the changes of guarantees and alarms that follow from the command's own events.
+DecisionResult decide(const ClusterState& state, const Command& command, std::int64_t now_us, PlacerCache& placers,
+                      QueueRunner& queue);
 
 }  // namespace railweave::control

@@ -103,9 +103,9 @@ bool is_rerouted(const FabricRoutes& before, const fabric::ForwardingTables& aft
   });
 }
 
-double least_capacity(const fabric::RoutingScope& scope, const fabric::FabricView& view) {
+double residual_share(const fabric::RoutingScope& scope, const fabric::FabricView& view) {
   struct Rates {
-    double cabled = 0, left = 0;
+    double cabled = 0, residual = 0;
   };
   std::map<std::tuple<PlaneId, std::uint8_t, std::uint8_t>, Rates> by_tiers;
   const auto& topology = view.topology();
@@ -117,14 +117,14 @@ double least_capacity(const fabric::RoutingScope& scope, const fabric::FabricVie
     const double rate = std::max<double>(1, static_cast<double>(topology.rate(link).value()));
     auto& rates = by_tiers[{scope.plane_of(a), low, high}];
     rates.cabled += rate;
-    if (view.carries_transit(link)) rates.left += rate;
+    if (view.carries_transit(link)) rates.residual += rate;
   }
   double least = 1;
-  for (const auto& [tiers, rates] : by_tiers) least = std::min(least, rates.left / rates.cabled);
+  for (const auto& [tiers, rates] : by_tiers) least = std::min(least, rates.residual / rates.cabled);
   return least;
 }
 
-std::string some(const std::vector<std::string>& names) {
+std::string first_names(const std::vector<std::string>& names) {
   constexpr std::size_t kNamed = 5;
   std::string text;
   for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i) text += (i == 0 ? "" : ", ") + names[i];
@@ -137,7 +137,7 @@ std::string end_port_text(const Topology& topology, PortId port) {
   return std::string(topology.name(host)) + "/" + std::string(topology.device(topology.hca_of(port)));
 }
 
-// The node whose cable the target is; none: it is something else.
+// The node whose cable the target is; none: the target is not a node's cable.
 HostId host_at(const Topology& topology, const DrainTarget& target) {
   if (target.kind != DrainKind::link) return {};
   const auto link = topology.find_link(target.id);
@@ -146,10 +146,10 @@ HostId host_at(const Topology& topology, const DrainTarget& target) {
   return a ? a : host_of(topology, topology.b(link));
 }
 
-void object(DrainPreview& preview, const ClusterState& state) {
+void add_objections(DrainPreview& preview, const ClusterState& state) {
   const Topology& topology = state.topology();
   const HostId own = host_at(topology, preview.target);
-  // Taking a node's cable away is what was asked for; a node that is drained expects no traffic.
+  // No objection: the node of a drained cable loses that cable as requested; a drained node expects no traffic.
   std::vector<std::string> cut;
   for (const PortId port : preview.cut_off) {
     const HostId host = host_of(topology, port);
@@ -158,14 +158,15 @@ void object(DrainPreview& preview, const ClusterState& state) {
   }
   if (!cut.empty()) {
     preview.objections.push_back("it cuts off " + std::to_string(cut.size()) +
-                                 (cut.size() == 1 ? " end port: " : " end ports: ") + some(cut));
+                                 (cut.size() == 1 ? " end port: " : " end ports: ") + first_names(cut));
   }
   if (own && state.allocations[own.index()].used != 0 && !state.view.drained(own)) {
-    preview.objections.push_back("jobs run on " + std::string(topology.name(own)) + ", whose cable it is");
+    preview.objections.push_back("jobs run on " + std::string(topology.name(own)) + ", which the cable connects");
   }
-  if (preview.tables && !preview.tables->sound) {
+  if (preview.tables && !preview.tables->verified) {
     preview.objections.emplace_back(
-        "the tables for what is left are not sound: they leave out what is connected, or can deadlock");
+        "the tables for the remaining fabric are not verified: some connected ports are unreachable, or packets can "
+        "deadlock");
   }
 }
 
@@ -205,8 +206,8 @@ Result<DrainPreview> preview_drain(const ClusterState& state, const FabricRoutes
                                         .changed_switches = changed.switches,
                                         .max_link_load_before = before.audit().max_link_load,
                                         .max_link_load_after = (*after)->audit(&before).max_link_load,
-                                        .sound = (*after)->audit(&before).verified()};
-  preview.residual_capacity = least_capacity(before.scope(), view);
+                                        .verified = (*after)->audit(&before).verified()};
+  preview.residual_capacity = residual_share(before.scope(), view);
 
   std::set<HostId> cut_hosts;
   for (const PortId port : preview.cut_off) {
@@ -219,7 +220,7 @@ Result<DrainPreview> preview_drain(const ClusterState& state, const FabricRoutes
     affected.rerouted = is_rerouted(before, (*after)->routing.tables, changed, hosts);
     if (affected.cut_off || affected.rerouted) preview.jobs.push_back(std::move(affected));
   });
-  object(preview, state);
+  add_objections(preview, state);
   return preview;
 }
 

@@ -1,5 +1,5 @@
-// What draining something would do, before anyone asks for it: the fabric is rerouted with the drain marked, the new
-// tables are audited, and what then hangs on nothing is counted. Pure.
+// The effect of a drain before it is requested: the fabric is rerouted with the drain marked, the new tables are
+// audited, and the ports that would be cut off, the affected jobs and guarantees are listed. Used by the API. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,30 +17,29 @@ namespace railweave::control {
 struct AffectedJob {
   JobId id;
   std::string name, tenant;
-  bool on_it = false;     // of a node's drain: it runs there, and the drain waits for it
+  bool on_it = false;     // drain of a node: the job runs there, and the drain waits for it
   bool cut_off = false;   // an adapter port of one of its nodes is cut off
-  bool rerouted = false;  // packets between two of its nodes would take another way
+  bool rerouted = false;  // packets between two of its nodes would take another route
 };
 
 struct DrainPreview {
   DrainTarget target;
-  std::uint64_t view_version = 0;  // of the state that was looked at
+  std::uint64_t view_version = 0;  // ClusterState::view_version of the previewed state
 
-  // End ports (adapter ports of nodes and routers) that could reach another one before, and once this is unplugged
-  // either have no usable cable left or are no longer joined to the largest part of the others. What is drained already
-  // counts as unplugged.
+  // End ports (adapter ports of nodes and routers) that can reach another end port now, but with the target unplugged
+  // have no usable cable or cannot reach the largest part of the others. Anything already drained counts as unplugged.
   std::vector<fabric::PortId> cut_off;
-  std::vector<AffectedJob> jobs;  // by id
+  std::vector<AffectedJob> jobs;  // ascending by id
 
-  // Of the tables: absent for nodes, whose drains change none.
+  // Effect on forwarding tables; absent for nodes, whose drains change none.
   struct Tables {
     std::uint64_t changed_entries = 0, changed_switches = 0;
     std::uint64_t max_link_load_before = 0, max_link_load_after = 0;  // AuditReport::max_link_load
-    bool sound = true;                                                // AuditReport::verified() afterwards
+    bool verified = true;                                             // the audit of the new tables found no fault
   };
   std::optional<Tables> tables;
-  // Of the links between two tiers of one network, by rate: the share of what is cabled that carries transit
-  // afterwards, where it is least. 1: there are no such links.
+  // Share of the cabled rate between two tiers of one network that still carries transit traffic afterwards; the
+  // smallest over all pairs of tiers. 1: there are no such links.
   double residual_capacity = 1;
 
   struct LostGuarantee {
@@ -48,19 +47,19 @@ struct DrainPreview {
     std::string tenant, qos_class, reason;
     std::vector<std::string> links;
   };
-  std::vector<LostGuarantee> guarantees_at_risk;  // that hold now and would not then, by job
+  std::vector<LostGuarantee> guarantees_at_risk;  // hold now and would be at risk; by job
 
-  std::vector<std::string> objections;  // why it is refused unless forced
+  std::vector<std::string> objections;  // reasons why the drain is refused unless forced
   [[nodiscard]] bool safe() const { return objections.empty(); }
 };
 
-// `before`: the routes of the state. Errors: the engine cannot route what is left.
+// `before`: the routes of the state. Errors: the engine cannot route the remaining fabric.
 Result<DrainPreview> preview_drain(const ClusterState& state, const FabricRoutes& before, const DrainTarget& target);
 
-// Of a node, or of any drain while there are no routes: who runs there, and nothing else.
+// Preview of a node's drain, or of any drain while there are no routes: only the jobs that run there.
 DrainPreview preview_node_drain(const ClusterState& state, const DrainTarget& target);
 
-// Sets guarantees_at_risk. Leaves the book at what would be.
+// Sets guarantees_at_risk. Leaves the book at the hypothetical state.
 void preview_guarantees(const ClusterState& state, GuaranteeBook& book, DrainPreview& preview);
 
 }  // namespace railweave::control

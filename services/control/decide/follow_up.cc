@@ -18,12 +18,12 @@ bool is_empty(const ClusterState& state, const std::string& node) {
 }  // namespace
 
 std::vector<EventBody> FollowUp::next(const ClusterState& state, std::int64_t now_us) {
-  auto events = find(state, now_us);
+  auto events = step(state, now_us);
   add_guarantee_changes(state, events, placers_.guarantees(), now_us);
   return events;
 }
 
-std::vector<EventBody> FollowUp::find(const ClusterState& state, std::int64_t now_us) {
+std::vector<EventBody> FollowUp::step(const ClusterState& state, std::int64_t now_us) {
   std::vector<EventBody> events;
   for (const auto& [name, reservation] : *state.reservations) {
     if (reservation.window.to_us <= now_us) events.emplace_back(ReservationRemoved{name, true});
@@ -53,7 +53,7 @@ std::vector<EventBody> FollowUp::find(const ClusterState& state, std::int64_t no
     events = queue_.run(state, now_us);
     if (!events.empty()) return events;
   }
-  // Nodes that wait for their last job to end are drained with it.
+  // A node's drain is complete when its last job has ended.
   for (const auto& [target, drain] : *state.drains) {
     if (target.kind == DrainKind::node && drain.state != DrainState::drained && is_empty(state, target.id)) {
       events.emplace_back(DrainAdvanced{target, DrainState::drained});
@@ -67,7 +67,7 @@ std::optional<std::int64_t> FollowUp::due_at(const ClusterState& state) const {
   for (const auto& [name, reservation] : *state.reservations) {
     at = std::min(at.value_or(INT64_MAX), reservation.window.to_us);
   }
-  if (!placers_.guarantees().to_cover().empty()) at = 0;  // goes on as soon as commands leave time
+  if (!placers_.guarantees().to_cover().empty()) at = 0;  // due between any two batches of commands
   return at;
 }
 

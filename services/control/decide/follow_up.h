@@ -1,6 +1,6 @@
-// What a state itself asks for, after commands have changed it or time has passed: reservations that are over, damaged
-// jobs, guarantees at risk, the queue's next cycle, nodes that have become empty. The control loop applies each answer
-// and asks again, all in the transaction of the commands that led to it.
+// Changes that follow from a state without a command, after commands or time have changed it: reservations that end,
+// damaged jobs, guarantees at risk, the next cycle of the queue, nodes that become empty. The control loop applies the
+// events of each step and calls again, in the same transaction as the commands. Owned by the control thread.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,25 @@ namespace railweave::control {
 
 class FollowUp {
  public:
-  // reroute: other routes are tried for guarantees at risk, before other nodes.
+  // reroute: other routes are tried for guarantees at risk before other nodes are.
   FollowUp(PlacerCache& placers, QueueRunner& queue, bool reroute)
       : placers_(placers), queue_(queue), reroute_(reroute) {}
 
-  // To be called once before next() is asked until it has nothing more: the queue runs at most once in between.
+  // Call before a sequence of next(); the queue runs at most once in each sequence.
   void begin() { queue_ran_ = coverage_ran_ = false; }
+  // The events of the next step. Empty: nothing is left to do.
   std::vector<EventBody> next(const ClusterState& state, std::int64_t now_us);
-  void forget() {
+  // The events of the last steps could not be stored: all steps are due again.
+  void reset() {
     damage_checked_ = risk_checked_ = 0;
     other_routes_ = {};
-    queue_.forget();
+    queue_.reset();
   }
-  // When there may be something to do by time alone; none: not by time.
+  // The earliest time at which a step may be due without a further command; none: never.
   [[nodiscard]] std::optional<std::int64_t> due_at(const ClusterState& state) const;
 
  private:
-  [[nodiscard]] std::vector<EventBody> find(const ClusterState& state, std::int64_t now_us);
+  [[nodiscard]] std::vector<EventBody> step(const ClusterState& state, std::int64_t now_us);
 
   PlacerCache& placers_;
   QueueRunner& queue_;
@@ -41,7 +43,7 @@ class FollowUp {
   bool queue_ran_ = false;
   bool coverage_ran_ = false;
   std::uint64_t damage_checked_ = 0;  // queue_version at which no damage was left to record
-  std::uint64_t risk_checked_ = 0;    // likewise, no guarantee at risk
+  std::uint64_t risk_checked_ = 0;    // queue_version at which no repair of a guarantee was left to do
 };
 
 }  // namespace railweave::control

@@ -1,7 +1,6 @@
 #include "services/control/decide/queue_runner.h"
 
 #include <algorithm>
-#include <chrono>
 #include <span>
 #include <utility>
 
@@ -13,7 +12,7 @@ namespace {
 
 using scheduler::WaitCode;
 
-// Reasons that change with every cycle are one for the history: "it waits for GPUs".
+// The history records a change of kind only: reasons that change with every cycle are one kind.
 int kind_of(WaitCode code) {
   switch (code) {
     case WaitCode::behind:
@@ -46,19 +45,20 @@ JobPlaced placed(const ClusterState& state, const Job& waiting, const scheduler:
   job->state = JobState::placed;
   job->placement = start.placement;
   job->nodes = node_names(state.topology(), job->placement.gpu_of_rank);
-  job->guarantee = gate.given(start.job);
+  job->guarantee = gate.granted(start.job);
   return {std::move(job), start.reason()};
 }
 
-// Evictions first: their GPUs are given to those that start.
-void add_events(const ClusterState& state, const scheduler::CycleResult& result, const JobPtr& asked,
+// Evictions first: their GPUs are placed again by the starts.
+void add_events(const ClusterState& state, const scheduler::CycleResult& result, const JobPtr& candidate,
                 const GuaranteeGate& gate, std::vector<EventBody>& events) {
   for (const auto& evicted : result.evictions) {
     events.emplace_back(
         JobEvicted{JobId(evicted.job), JobId(evicted.in_favour_of), evicted.lost_gpu_s, evicted.reason()});
   }
   for (const auto& start : result.starts) {
-    const JobPtr job = asked != nullptr && asked->id.number() == start.job ? asked : state.jobs.find(JobId(start.job));
+    const JobPtr job =
+        candidate != nullptr && candidate->id.number() == start.job ? candidate : state.jobs.find(JobId(start.job));
     events.emplace_back(placed(state, *job, start, gate));
   }
 }
@@ -94,7 +94,7 @@ bool QueueRunner::due(const ClusterState& state, std::int64_t now_us) const {
 }
 
 std::optional<std::int64_t> QueueRunner::due_at(const ClusterState& state) const {
-  if (state.queued_jobs == 0) return std::nullopt;
+  if (state.jobs.queued() == 0) return std::nullopt;
   if (more_to_do_ || state.queue_version != ran_at_version_ || fabric_ != state.placement_fabric) {
     return not_before_us_;
   }
@@ -118,7 +118,7 @@ scheduler::QueueCycle& QueueRunner::cycle(const ClusterState& state) {
 }
 
 std::vector<EventBody> QueueRunner::run(const ClusterState& state, std::int64_t now_us) {
-  const auto start = std::chrono::steady_clock::now();
+  const std::int64_t started_us = clock_();
   const QueueFacts facts(state, now_us);
   GuaranteeGate gate(state, placers_.guarantees());
   auto result = cycle(state).run(state.allocations, {.policy = &facts.policy,
@@ -145,14 +145,13 @@ std::vector<EventBody> QueueRunner::run(const ClusterState& state, std::int64_t 
   view->wake_us = result.wake_us;
   view->cycles = view_->cycles + 1;
   view->waiting = std::move(result.waiting);
-  view->took_us =
-      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
+  view->took_us = clock_() - started_us;
   not_before_us_ = rest_ == 0 ? 0 : now_us + view->took_us * (1 + rest_);
   view_ = std::move(view);
   return events;
 }
 
-QueueRunner::Verdict QueueRunner::ask(const ClusterState& state, const JobPtr& job, std::int64_t now_us) {
+QueueRunner::Verdict QueueRunner::try_start(const ClusterState& state, const JobPtr& job, std::int64_t now_us) {
   QueueFacts facts(state, now_us);
   facts.queued.push_back(queued_job(*job));
   GuaranteeGate gate(state, placers_.guarantees());

@@ -1,12 +1,14 @@
-// Runs the queue's cycles on states and makes events of what they find. Owns what a cycle needs between runs (two
-// placers, the rate limit); decides nothing else. One per thread.
+// Runs cycles of the queue on states and turns their results into events. Owns what a cycle needs between runs: its two
+// placers and the pacing of cycles. Not thread-safe: owned by the control thread.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scheduler/queue/queue_cycle.h"
@@ -15,70 +17,76 @@
 
 namespace railweave::control {
 
-// Why each job waits, as the last cycle found: newer than what histories say, and not durable.
+// Why each job waits, as of the last cycle: newer than the jobs' histories, and not durable. Published by the control
+// loop.
 struct QueueView {
-  std::uint64_t seq = 0;  // of the state it was run on
+  std::uint64_t seq = 0;  // of the state of the cycle
   std::int64_t time_us = 0;
-  std::int64_t wake_us = 0;                    // when it looks again though nothing happens; 0: it does not
+  std::int64_t wake_us = 0;                    // when the next cycle runs without any change; 0: none
   std::uint64_t cycles = 0;                    // since the start
-  std::int64_t took_us = 0;                    // the last one
+  std::int64_t took_us = 0;                    // duration of the last cycle
   std::vector<scheduler::WaitingJob> waiting;  // in the order of the queue
 };
 using QueueViewPtr = std::shared_ptr<const QueueView>;
 
-// What a cycle is told of a state. Borrows the state's jobs.
+// The input of a cycle, from a state. Borrows from the state's jobs, which `jobs` keeps alive.
 struct QueueFacts {
   scheduler::QueuePolicy policy;
-  std::vector<JobPtr> jobs;  // keeps alive what the views below point at
+  std::vector<JobPtr> jobs;  // owners of what the members below point at
   std::vector<scheduler::QueuedJob> queued;
   std::vector<scheduler::RunningJob> running;
-  std::deque<std::vector<fabric::GpuId>> held;  // of running jobs that hold idle GPUs too
-  std::optional<scheduler::FairShare> used;     // where the policy asks for it
+  std::deque<std::vector<fabric::GpuId>> held;  // GPUs of running jobs that hold idle ones in addition
+  std::optional<scheduler::FairShare> used;     // set if the policy uses it
 
   QueueFacts(const ClusterState& state, std::int64_t now_us);
 };
 
 class QueueRunner {
  public:
-  // After a cycle it rests for `rest` times as long as the cycle took. Borrows the cache.
-  QueueRunner(PlacerCache& placers, unsigned rest) : placers_(placers), rest_(rest) {}
+  using Clock = std::function<std::int64_t()>;  // microseconds, monotonic
 
-  static constexpr std::size_t kMaxNotes = 1'000;  // new reasons that one cycle writes into histories
+  // After a cycle none is due for `rest` times as long as the cycle took by `clock`; without a clock cycles take no
+  // time. Borrows the cache.
+  QueueRunner(PlacerCache& placers, unsigned rest, Clock clock = {})
+      : placers_(placers), rest_(rest), clock_(clock ? std::move(clock) : [] { return std::int64_t{0}; }) {}
 
-  // Is there something to do: jobs wait, and something changed since the last cycle, or its time has come?
+  static constexpr std::size_t kMaxNotes = 1'000;  // reasons for waiting that one cycle writes into histories
+
+  // True: jobs wait, and an input of the queue has changed since the last cycle or its wake-up time has come.
   [[nodiscard]] bool due(const ClusterState& state, std::int64_t now_us) const;
-  // When due() may become true by time alone; none: not by time.
+  // The earliest time at which due() is true without a further change; none: never.
   [[nodiscard]] std::optional<std::int64_t> due_at(const ClusterState& state) const;
 
-  // The events of one cycle, in the order in which they are to be applied, all of them or none.
+  // Runs one cycle. Apply its events in this order, all of them or none.
   std::vector<EventBody> run(const ClusterState& state, std::int64_t now_us);
 
-  // May this job, which is not in the queue, start now without harm to those that are? The events that start it (and
-  // whatever else the cycle starts), or why not.
+  // Whether this job, which is not in the queue, can start now without delaying any job that is: the events that start
+  // it (and others that the cycle starts), or why not.
   struct Verdict {
-    std::vector<EventBody> events;  // empty: it may not
+    std::vector<EventBody> events;  // empty: it cannot
     scheduler::WaitReason reason;
   };
-  Verdict ask(const ClusterState& state, const JobPtr& job, std::int64_t now_us);
+  Verdict try_start(const ClusterState& state, const JobPtr& job, std::int64_t now_us);
 
-  // What the last cycle found was not stored: it counts as not run.
-  void forget() { more_to_do_ = true; }
+  // The events of the last cycle could not be stored: a cycle is due again.
+  void reset() { more_to_do_ = true; }
 
   [[nodiscard]] const QueueViewPtr& view() const { return view_; }
 
  private:
-  // At what links have left in that state.
+  // The cycle for the state, given its residual capacities.
   scheduler::QueueCycle& cycle(const ClusterState& state);
 
   PlacerCache& placers_;
   std::unique_ptr<scheduler::QueueCycle> cycle_;
-  std::uint64_t capacities_version_ = 0;  // PlacerCache's, that it was told
-  scheduler::PlacementFabricPtr fabric_;  // that cycle_ is of
+  std::uint64_t capacities_version_ = 0;  // PlacerCache::capacities_version() that cycle_ was given
+  scheduler::PlacementFabricPtr fabric_;  // the fabric of cycle_
   QueueViewPtr view_ = std::make_shared<const QueueView>();
-  std::uint64_t ran_at_version_ = 0;  // ClusterState::queue_version
-  bool more_to_do_ = false;           // the last cycle started or evicted somebody: another may find more
+  std::uint64_t ran_at_version_ = 0;  // ClusterState::queue_version of the last cycle
+  bool more_to_do_ = false;           // the last cycle started or evicted a job: another may start more
   std::int64_t not_before_us_ = 0;
-  unsigned rest_;
+  const unsigned rest_;
+  const Clock clock_;
 };
 
 }  // namespace railweave::control

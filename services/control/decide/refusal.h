@@ -1,4 +1,4 @@
-// How decisions say no.
+// Refusals of commands, for the files of this folder.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ inline std::unexpected<Rejection> refuse(ErrorKind kind, std::string code, std::
   return std::unexpected(Rejection{{kind, std::move(code), std::move(message), {}, std::move(hint)}, nullptr});
 }
 
-// what: "the tenant"
+// The refusal of an If-Match version that is not the present one. what: "the tenant"
 inline std::unexpected<Rejection> refuse_version(const std::string& what, std::uint64_t asked, std::uint64_t present) {
   return refuse(ErrorKind::precondition, "precondition.versionDiffers",
                 what + " has changed: its version is " + std::to_string(present) + ", not " + std::to_string(asked),

@@ -14,17 +14,16 @@ Result<QueueWindow> plan_window(const ClusterState& state, const PutReservation&
   const auto wrong = [&](std::string message, std::string where) {
     return fail(ErrorKind::invalid, "reservations.invalid", std::move(message), std::move(where));
   };
-  if (command.to_us <= command.from_us) return wrong("it ends before it begins", "/to");
-  if (command.to_us <= now_us) return wrong("it is over already", "/to");
+  if (command.to_us <= command.from_us) return wrong("the reservation ends before it begins", "/to");
+  if (command.to_us <= now_us) return wrong("the reservation ends in the past", "/to");
   if (!state.reservations->contains(command.name) &&
       state.reservations->size() >= scheduler::QueuePolicy::kMaxWindows) {
-    return fail(
-        ErrorKind::conflict, "reservations.tooMany",
-        "there are " + std::to_string(state.reservations->size()) + " reservations already, the most there may be", {},
-        "remove one first");
+    return fail(ErrorKind::conflict, "reservations.tooMany",
+                "there are already " + std::to_string(state.reservations->size()) + " reservations, which is the limit",
+                {}, "remove one first");
   }
   if (command.kind == QueueWindow::Kind::maintenance) {
-    if (command.nodes.empty()) return wrong("maintenance of no nodes", "/nodes");
+    if (command.nodes.empty()) return wrong("maintenance needs at least one node", "/nodes");
     QueueWindow window{command.kind, command.name, command.from_us, command.to_us, {}, {}};
     std::set<fabric::HostId> hosts;
     for (const auto& name : command.nodes) {

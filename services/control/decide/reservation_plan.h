@@ -1,4 +1,4 @@
-// The window of GPUs that a reservation or a maintenance asks for.
+// Plans the window of GPUs of a requested reservation or maintenance. Pure but for the placer cache.
 #pragma once
 
 #include "fabric/base/error.h"
@@ -8,8 +8,8 @@
 
 namespace railweave::control {
 
-// One of the same name is planned anew, as if the old one were not there. Errors: reservations.invalid, nodes.notFound,
-// tenants.unknown, queue.noRoomForReservation.
+// An existing reservation of the same name is ignored, as it will be replaced. Errors: reservations.invalid,
+// reservations.tooMany, nodes.notFound, tenants.unknown, queue.noRoomForReservation.
 Result<scheduler::QueueWindow> plan_window(const ClusterState& state, const PutReservation& command,
                                            std::int64_t now_us, PlacerCache& placers);
 

@@ -1,4 +1,4 @@
-// How many GPUs a tenant may hold in all: its maxGpus.
+// The limit of GPUs that a tenant may hold: maxGpus. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace railweave::control {
 
-// Why the tenant may not hold so many GPUs more: "tenants.gpuLimit", impossible where it may never hold as many, else
-// conflict. None: it may.
+// The error if `gpus` more exceed the tenant's limit: "tenants.gpuLimit", impossible if the limit is below `gpus`
+// alone, else conflict. None: within the limit.
 std::optional<Error> over_gpu_limit(const ClusterState& state, const Tenant& tenant, std::uint64_t gpus);
 
 }  // namespace railweave::control

@@ -17,7 +17,7 @@ void change(std::shared_ptr<const T>& table, Change apply_change) {
   table = std::move(changed);
 }
 
-void forget_oldest_ended(ClusterState& state) {
+void drop_oldest_ended(ClusterState& state) {
   if (state.ended->size() <= ClusterState::kMaxEndedJobs) return;
   change(state.ended, [&](auto& ended) {
     const JobPtr oldest = state.jobs.find(ended.front());
@@ -36,7 +36,7 @@ struct Apply {
     state.accepted = {before, body.digest, body.source, event.seq};
     state.set_topology(body.topology);
     state.view_version = event.seq;
-    // Jobs keep their nodes and GPUs by name; decide() has ended those that the new fabric cannot hold.
+    // Jobs keep their nodes and GPUs by name; decide() has ended the jobs that the new fabric cannot hold.
     std::vector<JobPtr> moved;
     state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
       auto renamed = std::make_shared<Job>(*job);
@@ -44,7 +44,7 @@ struct Apply {
         const auto gpus = map_gpus(*before, *body.topology, job->placement.gpu_of_rank);
         RAILWEAVE_CHECK(gpus.has_value(), "decide() ends the jobs that a new fabric cannot hold");
         renamed->placement.gpu_of_rank = *gpus;
-        // An idle GPU that is gone is no loss to what runs.
+        // Idle GPUs that the new fabric lacks are dropped: no rank runs there.
         renamed->placement.idle_gpus.clear();
         for (const auto gpu : job->placement.idle_gpus) {
           if (const auto idle = map_gpus(*before, *body.topology, {gpu}))
@@ -64,7 +64,7 @@ struct Apply {
     }
     change(state.reservations, [&](auto& reservations) {
       for (auto& [name, reservation] : reservations) {
-        std::vector<fabric::GpuId> kept;  // GPUs that are gone are not set aside any more
+        std::vector<fabric::GpuId> kept;  // GPUs that the new fabric still has
         for (const auto gpu : reservation.window.gpus) {
           if (const auto mapped = map_gpus(*before, *body.topology, {gpu})) kept.push_back(mapped->front());
         }
@@ -93,7 +93,6 @@ struct Apply {
     job->state = JobState::queued;
     job->history.clear();
     job->note({event.time_us, event.seq, JobState::queued, "", event.actor});
-    state.next_job = std::max(state.next_job, job->id.number() + 1);
     state.queue_version = event.seq;
     state.restore(std::move(job));
   }
@@ -105,7 +104,6 @@ struct Apply {
     if (before != nullptr) {
       RAILWEAVE_CHECK(before->state == JobState::queued, "a job is placed once at a time");
       job->history = before->history;
-      --state.queued_jobs;
     }
     job->version = event.seq;
     job->state = JobState::placed;
@@ -114,7 +112,6 @@ struct Apply {
     job->waits.clear();
     job->note({event.time_us, event.seq, JobState::placed, body.reason, event.actor});
     if (job->guarantee) job->guarantee->admitted_seq = event.seq;
-    state.next_job = std::max(state.next_job, job->id.number() + 1);
     state.queue_version = event.seq;
     state.restore(std::move(job));
   }
@@ -128,14 +125,13 @@ struct Apply {
 
   void operator()(const JobEvicted& body) const {
     change_job(body.id, [&](Job& job) {
-      give_back(job);
+      release_gpus(job);
       job.placement = {};
       job.nodes.clear();
       job.guarantee.reset();
       job.state = JobState::queued;
       job.started_us = job.saved_us = 0;
       job.damage.clear();
-      ++state.queued_jobs;
       job.note({event.time_us, event.seq, JobState::queued, body.reason, event.actor});
     });
     state.queue_version = event.seq;
@@ -197,8 +193,7 @@ struct Apply {
     const JobPtr before = state.jobs.find(body.id);
     RAILWEAVE_CHECK(before != nullptr && !before->has_ended(), "a job ends once");
     auto job = std::make_shared<Job>(*before);
-    if (before->holds_gpus()) give_back(*job);
-    if (before->state == JobState::queued) --state.queued_jobs;
+    if (before->holds_gpus()) release_gpus(*job);
     state.queue_version = event.seq;
     job->waits.clear();
     job->damage.clear();
@@ -212,7 +207,7 @@ struct Apply {
     }
     state.jobs.put(std::move(job));
     change(state.ended, [&](auto& ended) { ended.push_back(body.id); });
-    forget_oldest_ended(state);
+    drop_oldest_ended(state);
   }
 
   void operator()(const SubnetModeSet& body) const {
@@ -275,15 +270,15 @@ struct Apply {
   template <class Change>
   void change_job(JobId id, Change apply_change) const {
     const JobPtr before = state.jobs.find(id);
-    RAILWEAVE_CHECK(before != nullptr, "events are about jobs that are there");
+    RAILWEAVE_CHECK(before != nullptr, "the job of an event exists");
     auto job = std::make_shared<Job>(*before);
     apply_change(*job);
     job->version = event.seq;
     state.jobs.put(std::move(job));
   }
 
-  // Its GPUs are free, and what it had of them counts for its tenant.
-  void give_back(const Job& job) const {
+  // Frees the job's GPUs and charges the time it held them to its tenant.
+  void release_gpus(const Job& job) const {
     state.hold_gpus(job, false);
     change(state.used, [&](auto& used) {
       used.charge(job.spec.tenant, job.placement.held_gpus().size(), job.started_us, event.time_us);
@@ -291,7 +286,7 @@ struct Apply {
   }
 
   void operator()(const QosProgrammed&) const {}
-  void operator()(const RoutesProgrammed&) const {}  // what switches hold is observed, not kept
+  void operator()(const RoutesProgrammed&) const {}  // what switches hold is observed, not part of the state
 
   void operator()(const ContractPut& body) const {
     change(state.contracts, [&](auto& contracts) {

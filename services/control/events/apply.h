@@ -1,5 +1,5 @@
-// The state after an event. Total: any event of the journal applies to the state it was decided on, without I/O or
-// clock.
+// Makes the state that follows an event. Used by the control loop and for reading the journal back. Total: every event
+// of the journal applies to the state that it was decided on. Reads no clock and does no I/O.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace railweave::control {
 
-// Changes `state` in place; copies of it that others hold keep their value.
+// Changes `state` in place; copies made of it before keep their value.
 void apply(ClusterState& state, const Event& event);
 
-// The same GPUs, by host name and local index, in another topology; none if one of them is not there.
+// The same GPUs, by host name and local index, in another topology; none if it lacks one of them.
 std::optional<std::vector<fabric::GpuId>> map_gpus(const fabric::Topology& from, const fabric::Topology& to,
                                                    const std::vector<fabric::GpuId>& gpus);
 
-// The hosts of the GPUs, each once, in the order they first come.
+// The names of the GPUs' hosts, each once, in the order of their first GPU.
 std::vector<std::string> node_names(const fabric::Topology& topology, const std::vector<fabric::GpuId>& gpus);
 
 }  // namespace railweave::control

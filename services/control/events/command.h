@@ -1,4 +1,5 @@
-// What callers ask for. A command may be refused; what is accepted becomes events.
+// Commands: requests to change the state, from the API and from the threads of live subnets. decide() turns a command
+// into events or refuses it.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +21,20 @@ namespace railweave::control {
 struct SubmitJob {
   scheduler::JobSpec spec;
   std::string idempotency_key;  // "": none
-  std::string request_digest;   // of the request the key came with
-  bool queue = false;           // wait for its turn, if it cannot start now
+  std::string request_digest;   // of the request that came with the key
+  bool queue = false;           // wait in the queue if it cannot start now
   std::int64_t not_before_us = 0;
 };
-// Ranks on lost GPUs move to others; ranks keep their numbers.
+// Moves ranks from lost GPUs to others; ranks keep their numbers.
 struct RepairJob {
   JobId id;
-  // Lost beside what the fabric's state says: nodes, and GPUs as (node, local index). The nodes of lost GPUs are
-  // drained, so that nothing new comes to them.
+  // Lost in addition to what the state knows: nodes, and GPUs as (node, local index). The nodes of lost GPUs are
+  // drained, so that no new job is placed there.
   std::vector<std::string> nodes;
   std::vector<std::pair<std::string, unsigned>> gpus;
   std::string reason;
   std::optional<std::uint64_t> if_version;
-  // Instead: nothing is lost, but its guarantee is at risk, and it is to move to where that holds.
+  // Instead: no GPU is lost, but the guarantee is at risk; move the job to nodes where it holds.
   bool for_guarantee = false;
 };
 struct CheckpointJob {
@@ -50,8 +51,8 @@ struct PutReservation {
   std::int64_t from_us = 0;
   std::int64_t to_us = 0;
   std::string reason;
-  scheduler::JobSpec shape;        // of a reservation: tenant, GPUs and how near each other
-  std::vector<std::string> nodes;  // of maintenance: all their GPUs
+  scheduler::JobSpec shape;        // for a reservation: tenant, number of GPUs and how close together
+  std::vector<std::string> nodes;  // for maintenance: all their GPUs
   std::optional<std::uint64_t> if_version;
 };
 struct RemoveReservation {
@@ -66,7 +67,7 @@ struct EndJob {
 };
 struct PutTenant {
   Tenant tenant;
-  std::optional<std::uint64_t> if_version;  // 0: only if there is none yet
+  std::optional<std::uint64_t> if_version;  // 0: only if it does not exist yet
 };
 struct RemoveTenant {
   std::string name;
@@ -74,7 +75,7 @@ struct RemoveTenant {
 };
 struct PutContract {
   scheduler::Contract terms;
-  std::optional<std::uint64_t> if_version;  // 0: only if there is none yet
+  std::optional<std::uint64_t> if_version;  // 0: only if it does not exist yet
 };
 struct RemoveContract {
   std::string tenant;
@@ -86,10 +87,10 @@ struct PutQosClasses {
 };
 struct AcceptTopology {
   fabric::TopologyPtr topology;
-  std::shared_ptr<const std::string> document;  // its native form
+  std::shared_ptr<const std::string> document;  // native JSON
   std::string digest;                           // of the document
   std::string source;
-  bool force = false;  // ends the jobs whose nodes are not in it
+  bool force = false;  // end the jobs whose nodes the topology lacks
   std::optional<std::uint64_t> if_version;
 };
 
@@ -103,8 +104,8 @@ struct RequestDrain {
   DrainTarget target;  // resolved
   std::string reason;
   bool force = false;
-  // What speaks against it, found on the view of that version (ClusterState::view_version): refused if the view has
-  // changed since, so that two drains that are harmless alone do not cut something off together.
+  // Objections found by drain_preview.h on the view of that version (ClusterState::view_version). Refused if the view
+  // has changed since: two drains that are harmless alone could cut off ports together.
   std::vector<std::string> objections;
   std::uint64_t view_version = 0;
 };
@@ -114,18 +115,18 @@ struct ClearDrain {
 };
 
 struct SetLinkCosts {
-  std::map<std::string, double> by_link;  // all that there are to be; none: routes follow from the fabric alone
+  std::map<std::string, double> by_link;  // replaces all costs; empty: routes follow from the fabric alone
   std::string reason;
-  std::uint64_t view_version = 0;  // what they were found on: refused if the view has changed since
+  std::uint64_t view_version = 0;  // of the view they were computed on: refused if it has changed since
 };
 
-// What those who watch the fabric report. Reports of what is known already change nothing.
+// Reports of live subnets. A report of what is known already changes nothing.
 struct ReportLinks {
   std::string subnet;
   std::vector<LinkReport> links;
 };
 struct ReportDrains {
-  std::vector<DrainAdvanced> drains;  // those that are not requested any more are passed over
+  std::vector<DrainAdvanced> drains;  // drains that are not requested any more are ignored
 };
 struct ReportAlarms {
   std::vector<Alarm> raised;
@@ -147,30 +148,31 @@ struct Command {
       body;
 };
 
-// A link that a guarantee does not fit on, and who has it.
+// A link that a guarantee does not fit on, and the jobs that hold reservations of it.
 struct BlockedLink {
   struct Holder {
     std::string job;
     std::int64_t mbps = 0;
   };
   std::string link;       // "<port>-><port>"
-  std::string wanted_by;  // the job; "": the one asked for
+  std::string wanted_by;  // the job; "": the job of the request
   std::int64_t wanted_mbps = 0, reserved_mbps = 0, limit_mbps = 0;
   std::vector<Holder> holders;
 };
 
-// Why a command was refused; for jobs, with the placement's explanation and the links in the way of a guarantee.
+// Why a command was refused; for jobs with the explanation of the placement and the links that are too full for the
+// guarantee.
 struct Rejection {
   Error error;
   std::shared_ptr<const scheduler::PlacementResult> placement;
   std::vector<BlockedLink> links = {};
 };
 
-// What came of an accepted command.
+// The result of an accepted command.
 struct Accepted {
-  ClusterStatePtr state;  // the state that holds it; durable
-  JobId job;              // of SubmitJob and EndJob
-  bool replayed = false;  // an earlier request with the same Idempotency-Key had done it already
+  ClusterStatePtr state;  // the state that contains its effect; durable
+  JobId job;              // for commands about a job
+  bool replayed = false;  // an earlier request already had this effect, for example with the same Idempotency-Key
 };
 
 using CommandResult = std::expected<Accepted, Rejection>;

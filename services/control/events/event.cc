@@ -12,7 +12,7 @@ std::string counted(std::size_t count, const char* thing) {
   return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
 }
 
-std::string called(const Job& job) {
+std::string job_text(const Job& job) {
   return to_string(job.id) + (job.spec.name.empty() ? "" : " '" + job.spec.name + "'") + " of " + job.spec.tenant;
 }
 
@@ -36,7 +36,7 @@ struct MakeHeading {
   EventHeading operator()(const JobQueued& event) const {
     const auto& job = *event.job;
     return {"job.queued", "job", to_string(job.id), EventSeverity::info,
-            called(job) + " waits for " + counted(scheduler::rank_count(job.spec.parallelism), "GPU")};
+            job_text(job) + " waits for " + counted(scheduler::rank_count(job.spec.parallelism), "GPU")};
   }
   EventHeading operator()(const JobWaits& event) const {
     return {"job.waits", "job", to_string(event.id), EventSeverity::info,
@@ -44,7 +44,7 @@ struct MakeHeading {
   }
   EventHeading operator()(const JobEvicted& event) const {
     return {"job.evicted", "job", to_string(event.id), EventSeverity::warning,
-            to_string(event.id) + " waits again, " + event.reason};
+            to_string(event.id) + " is queued again, " + event.reason};
   }
   EventHeading operator()(const JobMoved& event) const {
     return {"job.moved", "job", to_string(event.id), EventSeverity::warning, to_string(event.id) + ": " + event.reason};
@@ -77,7 +77,7 @@ struct MakeHeading {
   EventHeading operator()(const JobPlaced& event) const {
     const auto& job = *event.job;
     return {"job.placed", "job", to_string(job.id), EventSeverity::info,
-            called(job) + " placed: " + counted(job.placement.gpu_of_rank.size(), "GPU") + " on " +
+            job_text(job) + " placed: " + counted(job.placement.gpu_of_rank.size(), "GPU") + " on " +
                 counted(job.nodes.size(), "node") + " within one " +
                 std::string(fabric::to_string(job.placement.level))};
   }
@@ -109,10 +109,11 @@ struct MakeHeading {
             to_string(event.target) + " is back in use" + because(event.reason)};
   }
   EventHeading operator()(const LinkCostsSet& event) const {
-    return {"route.costsSet", "routes", "costs", event.by_link.empty() ? EventSeverity::info : EventSeverity::warning,
-            (event.by_link.empty() ? "links have no costs any more"
-                                   : "routes avoid " + counted(event.by_link.size(), "link") + " by a cost") +
-                because(event.reason)};
+    return {
+        "route.costsSet", "routes", "costs", event.by_link.empty() ? EventSeverity::info : EventSeverity::warning,
+        (event.by_link.empty() ? "no link has a cost any more"
+                               : "routes use " + counted(event.by_link.size(), "link") + " less because of a cost") +
+            because(event.reason)};
   }
   EventHeading operator()(const LinksChanged& event) const {
     std::size_t down = 0;
@@ -138,7 +139,7 @@ struct MakeHeading {
             event.alarm.text};
   }
   EventHeading operator()(const AlarmCleared& event) const {
-    return {"alarm.cleared", "alarm", event.id, EventSeverity::info, event.id + " is over"};
+    return {"alarm.cleared", "alarm", event.id, EventSeverity::info, event.id + " is cleared"};
   }
   EventHeading operator()(const QosProgrammed& event) const {
     const std::string what =
@@ -146,7 +147,7 @@ struct MakeHeading {
     return {"qos.programmed", "subnet", event.subnet, EventSeverity::info,
             event.where == QosProgrammed::Where::ports
                 ? what + std::to_string(event.blocks) + " blocks written to " + std::to_string(event.ports) + " ports"
-                : what + std::to_string(event.blocks) + " of OpenSM's files written"};
+                : what + std::to_string(event.blocks) + " files of OpenSM written"};
   }
   EventHeading operator()(const RoutesProgrammed& event) const {
     return {"route.programmed", "subnet", event.subnet,
@@ -173,7 +174,7 @@ struct MakeHeading {
     std::string names;
     for (const auto& one : event.classes) names += (names.empty() ? "" : ", ") + one.name;
     return {"qosClasses.put", "qosClasses", "cluster", EventSeverity::info,
-            std::to_string(event.classes.size()) + " classes of traffic: " + names};
+            std::to_string(event.classes.size()) + " traffic classes: " + names};
   }
   EventHeading operator()(const GuaranteeChanged& event) const {
     const std::string id = to_string(event.job);

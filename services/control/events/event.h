@@ -1,4 +1,6 @@
-// What happened. Events are facts: apply() takes every one of them, and the journal is their sequence.
+// Events: durable changes of the state. The journal is their sequence, and apply() accepts each of them. Decided in
+// decide/ and guarantees/, encoded by EventCodec.
+// A field is as it is from this event on unless its comment says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +18,7 @@ namespace railweave::control {
 
 struct TopologyAccepted {
   fabric::TopologyPtr topology;
-  std::shared_ptr<const std::string> document;  // its native form; null when read back from the store
+  std::shared_ptr<const std::string> document;  // native JSON; null when read back from the store
   std::string digest;                           // of the document
   std::string source;
 };
@@ -30,12 +32,12 @@ struct JobQueued {
   JobPtr job;
 };
 struct JobPlaced {
-  JobPtr job;  // ids of the topology accepted at that point; one that waited keeps its history
+  JobPtr job;  // GPU ids of the topology accepted at that point; apply() keeps the history of a queued job
   std::string reason;
 };
-struct JobWaits {  // why, when that is another reason than before
+struct JobWaits {  // the reason for waiting, when its kind has changed
   JobId id;
-  std::string code, text;
+  std::string code, text;  // code: text of a WaitCode
 };
 struct JobEvicted {  // back to the queue
   JobId id;
@@ -45,15 +47,15 @@ struct JobEvicted {  // back to the queue
 };
 struct JobMoved {
   JobId id;
-  std::vector<fabric::GpuId> gpu_of_rank;  // afterwards, of the topology accepted at that point
-  std::vector<fabric::GpuId> idle_gpus;    // held beside them afterwards
-  std::uint64_t ranks = 0;                 // that changed their GPU
+  std::vector<fabric::GpuId> gpu_of_rank;  // after the move; ids of the topology accepted at that point
+  std::vector<fabric::GpuId> idle_gpus;    // held in addition, after the move
+  std::uint64_t ranks = 0;                 // number of ranks that changed their GPU
   std::string reason;
-  std::optional<scheduler::Prediction> predicted;  // there; none in events of before it was
+  std::optional<scheduler::Prediction> predicted;  // at the new place; none in events of older versions
 };
 struct JobDamaged {
   JobId id;
-  std::string damage;  // what is lost, and what is to be done; "": it is whole again
+  std::string damage;  // what is lost and what to do; "": nothing is lost any more
 };
 struct JobCheckpointed {
   JobId id;
@@ -67,7 +69,7 @@ struct ReservationPut {
 };
 struct ReservationRemoved {
   std::string name;
-  bool over = false;  // its time came to an end
+  bool over = false;  // removed because its period ended
 };
 struct JobEnded {
   JobId id;
@@ -93,7 +95,7 @@ struct DrainCleared {
   DrainTarget target;
   std::string reason;
 };
-// All that there are from now on.
+// Replaces all costs of links.
 struct LinkCostsSet {
   std::map<std::string, double> by_link;  // LinkCosts::by_link
   std::string reason;
@@ -101,10 +103,10 @@ struct LinkCostsSet {
 struct LinkReport {
   std::string link;  // Topology::link_text()
   fabric::LinkState state = fabric::LinkState::up;
-  bool damped = false;  // it flaps: held down until it is calm
+  bool damped = false;  // the link flaps and is held down until it is calm
 };
 struct LinksChanged {
-  static constexpr std::size_t kMaxLinks = 5'000;  // of one event; more changes are more events
+  static constexpr std::size_t kMaxLinks = 5'000;  // per event; more changes make more events
   std::string subnet;
   std::vector<LinkReport> links;
 };
@@ -114,28 +116,27 @@ struct AlarmRaised {
 struct AlarmCleared {
   std::string id;
 };
-// Classes of traffic and partitions are on the ports of a subnet, or in the files that its OpenSM reads.
+// Traffic classes and partitions were written to the ports of a subnet, or to the files that its OpenSM reads.
 struct QosProgrammed {
   enum class Where : std::uint8_t { ports, opensmFiles };
+  BOOST_DESCRIBE_NESTED_ENUM(Where, ports, opensmFiles)
   std::string subnet;
   Where where = Where::ports;
   std::uint64_t classes = 0, partitions = 0;
-  std::uint64_t ports = 0;   // whose tables changed; of files: that they speak of
-  std::uint64_t blocks = 0;  // written; of files: how many changed
+  std::uint64_t ports = 0;   // ports whose tables changed; with files: ports that they name
+  std::uint64_t blocks = 0;  // table blocks written; with files: number of files that changed
 };
-constexpr std::string_view to_string(QosProgrammed::Where where) {
-  return where == QosProgrammed::Where::ports ? "ports" : "opensmFiles";
-}
-// New tables are on the switches.
+constexpr std::string_view to_string(QosProgrammed::Where where) { return to_text(where); }
+// New forwarding tables were written to the switches.
 struct RoutesProgrammed {
   std::string subnet;
   std::string cause;          // "2 links down", "drain of link ...", "first programming"
-  std::uint64_t entries = 0;  // that changed
+  std::uint64_t entries = 0;  // changed
   std::uint64_t blocks = 0;   // written
   std::uint64_t mads = 0;
-  std::uint64_t isolated = 0;  // switches that do not answer
+  std::uint64_t isolated = 0;  // number of switches that do not answer
   std::int64_t compute_us = 0;
-  std::int64_t total_us = 0;  // from the report (or the wish) to the last block read back
+  std::int64_t total_us = 0;  // from the report (or the request) to the last block read back
 };
 
 struct ContractPut {
@@ -148,13 +149,13 @@ struct ContractRemoved {
 struct QosClassesPut {
   fabric::QosClasses classes;
 };
-// Of a placed job; `guarantee` is as it is from now on, none: withdrawn.
+// The guarantee of a placed job changed; none: it is withdrawn.
 struct GuaranteeChanged {
   JobId job;
   std::string tenant;
   GuaranteeChange change = GuaranteeChange::at_risk;
   std::optional<JobGuarantee> guarantee;
-  std::int64_t for_us = 0;  // of restored: how long it was at risk
+  std::int64_t for_us = 0;  // for `restored`: how long it was at risk
 };
 
 using EventBody = std::variant<TopologyAccepted, TenantPut, TenantRemoved, JobQueued, JobPlaced, JobWaits, JobEvicted,
@@ -172,8 +173,9 @@ struct Event {
 };
 
 enum class EventSeverity : std::uint8_t { info, warning, error };
+BOOST_DESCRIBE_ENUM(EventSeverity, info, warning, error)
 
-// How an event is shown to people and found by programs.
+// How an event is shown to users and filtered by programs.
 struct EventHeading {
   std::string_view type;  // "job.placed"
   std::string subject_kind, subject_id;

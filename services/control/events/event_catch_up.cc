@@ -10,7 +10,8 @@ constexpr std::size_t kPage = 1000;
 constexpr auto kPause = std::chrono::milliseconds(20);  // when every watcher is full
 
 bool go_live(EventFeed& feed, std::uint64_t after_seq, const std::shared_ptr<EventWatcher>& watcher) {
-  return feed.subscribe(after_seq, [watcher](const db::Record& record) { return watcher->take(record); }).has_value();
+  return feed.subscribe(after_seq, [watcher](const db::Record& record) { return watcher->deliver(record); })
+      .has_value();
 }
 
 }  // namespace
@@ -40,7 +41,7 @@ void EventCatchUp::follow(std::uint64_t after_seq, std::shared_ptr<EventWatcher>
 
 void EventCatchUp::run() {
   std::unique_lock lock(mutex_);
-  std::size_t idle = 0;  // watchers in a row that had no room
+  std::size_t idle = 0;  // consecutive watchers that had no room
   for (;;) {
     wake_.wait(lock, [this] { return stopping_ || !behind_.empty(); });
     if (stopping_) return;
@@ -52,7 +53,7 @@ void EventCatchUp::run() {
     Behind next = std::move(behind_.front());
     behind_.pop_front();
     lock.unlock();
-    const bool full = !next.watcher->gone() && !next.watcher->ready();
+    const bool full = !next.watcher->closed() && !next.watcher->ready();
     const bool done = !full && step(next);
     lock.lock();
     idle = full ? idle + 1 : 0;
@@ -61,7 +62,7 @@ void EventCatchUp::run() {
 }
 
 bool EventCatchUp::step(Behind& behind) {
-  if (behind.watcher->gone()) return true;
+  if (behind.watcher->closed()) return true;
   auto records =
       journal_.read({.after_seq = behind.after_seq, .limit = kPage, .kinds = {}, .subject_kind = {}, .subject_id = {}});
   if (!records) {
@@ -69,7 +70,7 @@ bool EventCatchUp::step(Behind& behind) {
     return true;
   }
   for (const auto& record : *records) {
-    if (!behind.watcher->take(record)) return true;
+    if (!behind.watcher->deliver(record)) return true;
     behind.after_seq = record.seq;
   }
   if (go_live(feed_, behind.after_seq, behind.watcher)) return true;

@@ -1,5 +1,5 @@
-// Brings watchers who are behind up to the live feed: reads old events from the journal on a thread of its own, no
-// faster than the watcher takes them. Thread-safe.
+// Brings watchers of events that are behind up to the live feed: a thread of its own reads old events from the journal,
+// no faster than each watcher accepts them. Used by the event stream of the API. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -16,17 +16,18 @@
 
 namespace railweave::control {
 
-// Who watches. Called from the catch-up thread first, then from the publisher's, never from both at once.
+// A receiver of events. Called from the catch-up thread first, then from the publisher's, never from both at once. No
+// call may block.
 class EventWatcher {
  public:
   EventWatcher() = default;
   EventWatcher(const EventWatcher&) = delete;
   EventWatcher& operator=(const EventWatcher&) = delete;
   virtual ~EventWatcher() = default;
-  virtual bool take(const db::Record& record) = 0;  // false: no more, please. Must not block.
-  virtual bool ready() = 0;                         // room for another thousand old events now
-  virtual bool gone() = 0;
-  virtual void failed(const std::string& why) = 0;
+  virtual bool deliver(const db::Record& record) = 0;  // false: stop delivering
+  virtual bool ready() = 0;                            // has room for another thousand old events
+  virtual bool closed() = 0;                           // needs no more events
+  virtual void failed(const std::string& why) = 0;     // delivery ends with an error
 };
 
 class EventCatchUp {
@@ -36,7 +37,7 @@ class EventCatchUp {
   EventCatchUp& operator=(const EventCatchUp&) = delete;
   ~EventCatchUp();
 
-  // Everything after `after_seq`, for as long as the watcher takes it.
+  // Delivers every event after `after_seq` until the watcher stops it.
   void follow(std::uint64_t after_seq, std::shared_ptr<EventWatcher> watcher);
   void stop();
 
@@ -47,7 +48,7 @@ class EventCatchUp {
   };
 
   void run();
-  // True when it needs no more steps: live, gone or failed.
+  // True when the watcher needs no more steps: it is live, closed or failed.
   bool step(Behind& behind);
 
   db::Journal& journal_;

@@ -1,5 +1,5 @@
-// How events and states are written to the store: the port that keeps JSON out of the control loop. Implemented by
-// services/control/codec/journal_codec.h.
+// The interface through which the control loop encodes events and states for the store; it keeps JSON out of the
+// control loop. Implemented by services/control/codec/journal_codec.h. Implementations are stateless and thread-safe.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,9 @@ namespace railweave::control {
 using BlobReader = std::function<Result<std::optional<std::string>>(const std::string& digest)>;
 
 struct EncodedEvent {
-  db::Record record;                   // complete
-  std::optional<db::Blob> blob;        // a document the payload refers to
-  std::vector<db::ReportRow> reports;  // rows for people's SQL
+  db::Record record;                   // all fields set
+  std::optional<db::Blob> blob;        // a document that the payload names by digest
+  std::vector<db::ReportRow> reports;  // rows of the reporting tables
 };
 
 class EventCodec {
@@ -29,7 +29,7 @@ class EventCodec {
 
   // `after` is the state with the event applied.
   [[nodiscard]] virtual EncodedEvent encode(const Event& event, const ClusterState& after) const = 0;
-  // `before` is the state the event is going to be applied to.
+  // `before` is the state that the event will be applied to.
   [[nodiscard]] virtual Result<Event> decode(const db::Record& record, const ClusterState& before,
                                              const BlobReader& blobs) const = 0;
   [[nodiscard]] virtual std::string encode_state(const ClusterState& state) const = 0;

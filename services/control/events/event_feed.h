@@ -1,5 +1,5 @@
-// Live events for those who watch. Keeps the newest ones, so that a watcher who reconnects misses none; older ones are
-// read from the journal. Thread-safe.
+// Delivers new events to subscribers. Keeps the newest ones, so that a client that reconnects misses none; older events
+// are read from the journal (event_catch_up.h). Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,20 @@ class EventFeed {
  public:
   static constexpr std::size_t kKept = 4096;
 
-  // Called in order of seq, one record at a time, on the publisher's thread; must not block. false ends the
+  // Called in order of seq, one record at a time, on the publisher's thread; must not block. Returning false ends the
   // subscription.
   using Watcher = std::function<bool(const db::Record&)>;
   using SubscriptionId = std::uint64_t;
 
   void publish(const std::vector<db::Record>& records);
 
-  // Delivers what is kept after `after_seq` at once, then everything that comes. None: the feed no longer keeps the
-  // record after `after_seq`; read the journal up to newer ones first. Ids start at 1; 0: the watcher ended it at once.
+  // Delivers the kept records after `after_seq` at once, then every new one. None: the feed no longer keeps the record
+  // after `after_seq`; read the journal up to newer ones first. Ids start at 1; 0: the watcher ended the subscription
+  // at once.
   std::optional<SubscriptionId> subscribe(std::uint64_t after_seq, Watcher watcher);
   void unsubscribe(SubscriptionId id);
 
-  // Where a feed starts when the journal already holds records.
+  // Sets the position of the feed when the journal already holds records.
   void start_at(std::uint64_t last_seq);
   [[nodiscard]] std::size_t watchers() const;
 

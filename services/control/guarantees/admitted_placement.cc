@@ -23,21 +23,21 @@ bool all_links_up(const ClusterState& state) {
   return std::ranges::all_of(state.topology().links(), [&](auto link) { return state.view.carries_transit(link); });
 }
 
-bool nobody_holds(const std::vector<scheduler::Rejected::Where>& links) {
+bool none_held(const std::vector<scheduler::Rejected::Where>& links) {
   return std::ranges::all_of(links, [](const auto& where) { return where.full.holders.empty(); });
 }
 
-// Asked before a place is looked for: what no place can mend is not refused for want of one.
+// Checked before placement: a job over its limit is refused for that reason, whatever is free.
 std::optional<Rejection> over_contract_gpus(const ClusterState& state, const std::string& tenant, std::uint64_t gpus) {
   const auto contract = state.contracts->find(tenant);
   if (contract == state.contracts->end() || !contract->second.terms.max_gpus) return std::nullopt;
-  const std::uint64_t most = *contract->second.terms.max_gpus;
+  const std::uint64_t limit = *contract->second.terms.max_gpus;
   const auto held = state.gpus_held->find(tenant);
   const std::uint64_t holds = held == state.gpus_held->end() ? 0 : held->second;
-  if (holds + gpus <= most) return std::nullopt;
-  return refusal({gpus > most ? ErrorKind::impossible : ErrorKind::conflict,
+  if (holds + gpus <= limit) return std::nullopt;
+  return refusal({gpus > limit ? ErrorKind::impossible : ErrorKind::conflict,
                   "contracts.gpuLimit",
-                  "the contract of " + tenant + " allows " + std::to_string(most) + " GPUs, it holds " +
+                  "the contract of " + tenant + " allows " + std::to_string(limit) + " GPUs, the tenant holds " +
                       std::to_string(holds) + ", and the job needs " + std::to_string(gpus),
                   {},
                   "wait for the tenant's jobs to end, or change the contract"});
@@ -86,7 +86,7 @@ void add_hosts_behind(const ClusterState& state, const GuaranteeBook& book, cons
   for (const PortId port : ports) {
     const auto id = scope.find(port);
     if (!id || !leaves.contains(scope.destination(id).home)) continue;
-    // All that hang on that leaf would send over the same links.
+    // Every host on that leaf would send over the same links.
     for (const PortId down : t.ports(scope.destination(id).home)) {
       const PortId peer = t.peer(down);
       const auto hca = peer ? t.hca_of(peer) : fabric::HcaId();
@@ -127,9 +127,9 @@ std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequ
   if (request.ports.empty()) {
     return std::unexpected(refusal({ErrorKind::impossible,
                                     "admission.noPorts",
-                                    "the GPUs chosen have no adapter port to promise anything at",
+                                    "the chosen GPUs have no adapter port, so no bandwidth can be guaranteed",
                                     {},
-                                    "ask for guaranteedGbpsPerPort 0"}));
+                                    "set bandwidth.guaranteedGbpsPerPort to 0 for best effort"}));
   }
   const auto share = static_cast<std::int64_t>(
       terms.basis == scheduler::RateBasis::per_job ? std::max<std::size_t>(1, request.ports.size()) : 1);
@@ -143,21 +143,21 @@ std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequ
   if (guarantee.rate.value() == 0) {
     return std::unexpected(refusal({ErrorKind::impossible,
                                     "admission.nothingPromised",
-                                    "divided over the job's ports the guarantee is less than 1 Mb/s",
+                                    "divided by the job's number of ports the guarantee is less than 1 Mb/s",
                                     {},
                                     {}}));
   }
   if (terms.promise == fabric::TrafficPromise::pattern) {
     request.flows = job_pattern(*state.placement_fabric, book.routes()->scope(), wanted.spec,
                                 wanted.placement.gpu_of_rank, guarantee.rate);
-    // One host, or one NVLink domain: nothing to send, nothing to reserve.
+    // On one host or in one NVLink domain the job sends nothing over the network: nothing to reserve.
     if (request.flows.empty()) return Grant{std::move(guarantee), nullptr, {}};
   }
   scheduler::BandwidthAdmission admission(book.classes(), ledger, book.loads(), book.surviving_load());
   auto result = admission.admit(terms, request);
   if (auto* rejected = std::get_if<scheduler::Rejected>(&result)) {
     Rejection rejection{std::move(rejected->reason), nullptr, blocked_links(rejected->links)};
-    if (rejection.error.code == "admission.linksFull" && nobody_holds(rejected->links) && all_links_up(state)) {
+    if (rejection.error.code == "admission.linksFull" && none_held(rejected->links) && all_links_up(state)) {
       rejection.error.kind = ErrorKind::impossible;
       rejection.error.code = "admission.neverFits";
     }
@@ -179,40 +179,40 @@ Result<std::optional<Contract>> job_terms(const ClusterState& state, const JobSp
   if (contract == state.contracts->end()) {
     if (!asks) return std::nullopt;
     return fail(ErrorKind::impossible, "admission.noContract",
-                "tenant " + spec.tenant + " has no contract that would guarantee anything", "/bandwidth",
-                "PUT /v1/contracts/" + spec.tenant + " makes one");
+                "tenant " + spec.tenant + " has no contract, so no bandwidth can be guaranteed", "/bandwidth",
+                "create one: PUT /v1/contracts/" + spec.tenant);
   }
   Contract terms = contract->second.terms;
   if (spec.bandwidth) {
-    const auto& wish = *spec.bandwidth;
-    if (wish.model) {
-      terms.promise = *wish.model == scheduler::BandwidthModel::pattern ? fabric::TrafficPromise::pattern
-                                                                        : fabric::TrafficPromise::hose;
+    const auto& request = *spec.bandwidth;
+    if (request.model) {
+      terms.promise = *request.model == scheduler::BandwidthModel::pattern ? fabric::TrafficPromise::pattern
+                                                                           : fabric::TrafficPromise::hose;
     }
-    if (wish.guaranteed) {
-      if (*wish.guaranteed > terms.guaranteed) {
+    if (request.guaranteed) {
+      if (*request.guaranteed > terms.guaranteed) {
         return fail(ErrorKind::impossible, "admission.overContract",
                     "the contract of " + spec.tenant + " guarantees " + rate_text(terms.guaranteed) + " " +
                         (terms.basis == scheduler::RateBasis::per_port ? "at each port" : "for each job") +
-                        ", the job asks for " + rate_text(*wish.guaranteed),
+                        ", the job asks for " + rate_text(*request.guaranteed),
                     "/bandwidth/guaranteedGbpsPerPort");
       }
-      terms.guaranteed = *wish.guaranteed;
+      terms.guaranteed = *request.guaranteed;
     }
-    if (wish.survive_link_failure) {
-      if (*wish.survive_link_failure && !terms.survives_link_failure) {
+    if (request.survive_link_failure) {
+      if (*request.survive_link_failure && !terms.survives_link_failure) {
         return fail(ErrorKind::impossible, "admission.overContract",
                     "the contract of " + spec.tenant + " does not cover link failures",
                     "/bandwidth/surviveLinkFailure");
       }
-      terms.survives_link_failure = *wish.survive_link_failure;
+      terms.survives_link_failure = *request.survive_link_failure;
     }
-    if (!wish.qos_class.empty()) {
-      if (!terms.classes.empty() && std::ranges::find(terms.classes, wish.qos_class) == terms.classes.end()) {
+    if (!request.qos_class.empty()) {
+      if (!terms.classes.empty() && std::ranges::find(terms.classes, request.qos_class) == terms.classes.end()) {
         return fail(ErrorKind::impossible, "admission.classNotAllowed",
-                    spec.tenant + " may not use class '" + wish.qos_class + "'", "/bandwidth/qosClass");
+                    spec.tenant + " may not use class '" + request.qos_class + "'", "/bandwidth/qosClass");
       }
-      terms.classes = {wish.qos_class};
+      terms.classes = {request.qos_class};
     }
   }
   if (terms.guaranteed.value() <= 0) return std::nullopt;
@@ -223,7 +223,7 @@ Result<std::optional<Contract>> job_terms(const ClusterState& state, const JobSp
   });
   if (at == classes.end()) {
     return fail(ErrorKind::impossible, "admission.unknownClass",
-                terms.classes.empty() ? std::string("there is no class for bandwidth")
+                terms.classes.empty() ? std::string("there is no traffic class for bandwidth")
                                       : "there is no class '" + terms.classes.front() + "'",
                 "/bandwidth/qosClass", "GET /v1/qos-classes lists them");
   }
@@ -250,14 +250,14 @@ std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterStat
     return std::unexpected(as_answer(state, std::move(*over)));
   }
   auto& placer = placers.at(state);
-  JobSpec asked = spec;
+  JobSpec tried_spec = spec;
   std::set<HostId> avoided;
   std::optional<Rejection> refused;
   bool never = true;
   for (unsigned attempt = 0; attempt < kPlacementTries; ++attempt) {
-    auto result = with_alternatives ? placer.place_with_alternatives(asked) : placer.place(asked);
+    auto result = with_alternatives ? placer.place_with_alternatives(tried_spec) : placer.place(tried_spec);
     if (result.outcome != Outcome::placed) {
-      if (refused) break;  // it would have been placed but for the links
+      if (refused) break;  // placement is possible, but only on links that are too full
       Rejection rejection{{result.outcome == Outcome::never ? ErrorKind::impossible : ErrorKind::conflict,
                            result.explanation.code,
                            result.explanation.message,
@@ -281,9 +281,9 @@ std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterStat
     add_hosts_behind(state, placers.guarantees(), job_ports(*state.placement_fabric, result.placement.gpu_of_rank),
                      blocked, avoided);
     if (avoided.size() == before) break;
-    asked.exclude_nodes = spec.exclude_nodes;
-    for (const HostId host : avoided) asked.exclude_nodes.emplace_back(state.topology().name(host));
-    if (asked.exclude_nodes.size() > JobSpec::kMaxExcludeNodes) break;
+    tried_spec.exclude_nodes = spec.exclude_nodes;
+    for (const HostId host : avoided) tried_spec.exclude_nodes.emplace_back(state.topology().name(host));
+    if (tried_spec.exclude_nodes.size() > JobSpec::kMaxExcludeNodes) break;
   }
   if (!never && refused->error.kind == ErrorKind::impossible) {
     refused->error.kind = ErrorKind::conflict;

@@ -1,4 +1,5 @@
-// Where a job goes such that what it is promised on the network fits beside the guarantees that there are.
+// Placement and bandwidth admission together: finds GPUs for a job such that its guarantee fits beside the existing
+// ones. Used by decide() and by what-if queries. Pure but for the caches that are passed in.
 #pragma once
 
 #include <expected>
@@ -14,45 +15,46 @@
 
 namespace railweave::control {
 
-// A refusal with outcome and explanation, as the answer to "where would it go": not now, or never. Others are as they
-// were.
+// Adds the outcome (not now, or never) and an explanation to a refusal, as a placement query answers it. Refusals of
+// other kinds are returned unchanged.
 Rejection as_answer(const ClusterState& state, Rejection rejection);
 
-// What the job is due on the network: what it asks within its tenant's contract, else the contract's own terms, with
-// the class and the rate that apply to it alone. None: best effort. Errors: impossible "admission.noContract",
+// The terms of the job's guarantee: its request within its tenant's contract, else the contract's own terms, with the
+// job's class and rate. None: best effort. Errors: impossible "admission.noContract",
 // "admission.overContract"; "admission.classNotAllowed", "admission.unknownClass".
 Result<std::optional<scheduler::Contract>> job_terms(const ClusterState& state, const scheduler::JobSpec& spec);
 
-// Beyond the contract's GPUs or NVLink domains: "contracts.gpuLimit", "nvlink.overQuota"; none: within.
+// The refusal if the placement exceeds the contract's GPUs or NVLink domains: "contracts.gpuLimit", "nvlink.overQuota".
+// None: it is within the limits.
 std::optional<Rejection> over_quota(const ClusterState& state, const scheduler::JobSpec& spec,
                                     const scheduler::Placement& placement);
 
-// Whether a placement that was chosen can be given its guarantee; none: it has none to be given. Brings the book to the
-// state. Refused: conflict "admission.linksFull" with the links and who has them; impossible "admission.neverFits"
-// where nobody has anything of them; "contracts.gpuLimit"; "nvlink.overQuota"; as job_terms().
+// The guarantee for a chosen placement; none: the job is best effort. Brings the book to the state. Refused: conflict
+// "admission.linksFull" with the links and the jobs that hold them; impossible "admission.neverFits" if no job holds
+// any of them; "contracts.gpuLimit"; "nvlink.overQuota"; as job_terms().
 std::expected<std::optional<JobGuarantee>, Rejection> admit(const ClusterState& state, const scheduler::JobSpec& spec,
                                                             const scheduler::Placement& placement, GuaranteeBook& book);
 
 struct AdmittedPlacement {
-  scheduler::PlacementResult result;  // placed
+  scheduler::PlacementResult result;  // outcome: placed
   std::optional<JobGuarantee> guarantee;
   fabric::ReservationPtr reservation;  // null: none
   std::vector<std::string> warnings;
 };
 
-// Placement on what guarantees leave of links, admitted; where links are full, again without the hosts behind them, at
-// most kPlacementTries times.
+// Places the job by the residual capacity of links and admits it. If links are too full, tries again without the hosts
+// behind these links, at most kPlacementTries times in all.
 inline constexpr unsigned kPlacementTries = 4;
 std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterState& state,
                                                                const scheduler::JobSpec& spec, PlacerCache& placers,
                                                                bool with_alternatives = false);
 
-// The hosts whose cables are among the links, and those on the same switch as a port of the job whose links are: all
-// that hang there would send over the same ones.
+// Adds the hosts whose traffic has to cross one of these links: the hosts at a link's end, and all hosts on a leaf
+// whose uplink it is and to which a port of the job is connected.
 void add_hosts_behind(const ClusterState& state, const GuaranteeBook& book, const std::vector<fabric::PortId>& ports,
                       const std::vector<scheduler::Rejected::Where>& links, std::set<fabric::HostId>& hosts);
 
-// One job's terms against a ledger that is like the book's: the book is at the state.
+// Admission of one job against a ledger, which may differ from the book's. Precondition: the book is at the state.
 struct GrantRequest {
   std::string job;  // as reservations name it
   const scheduler::JobSpec& spec;

@@ -13,8 +13,8 @@ Alarm guarantee_alarm(const Job& job, const std::string& remedy) {
   alarm.subject_kind = "job";
   alarm.subject_id = to_string(job.id);
   alarm.severity = AlarmSeverity::critical;
-  alarm.text = alarm.subject_id + " of " + job.spec.tenant + " is not given its " + rate_text(guarantee.rate) +
-               " at each port in class " + guarantee.qos_class + ": " + guarantee.reason;
+  alarm.text = alarm.subject_id + " of " + job.spec.tenant + " does not get its guaranteed " +
+               rate_text(guarantee.rate) + " at each port in class " + guarantee.qos_class + ": " + guarantee.reason;
   if (!remedy.empty()) alarm.text += "; " + remedy;
   alarm.jobs = {alarm.subject_id};
   return alarm;

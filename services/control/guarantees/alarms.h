@@ -1,5 +1,5 @@
-// One alarm for each guarantee that does not hold, from when it lapsed until it holds again or nobody is promised it
-// any more. Follows from the state alone.
+// Alarms of guarantees: one for each guarantee at risk, from the time it lapses until it holds again or is withdrawn.
+// Derived from the state alone. Pure functions.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace railweave::control {
 
 inline constexpr const char* kGuaranteeAlarm = "guarantee.atRisk";  // the subject is the job
 
-// Raised and cleared, for the alarms of the state to be those that it asks for.
+// AlarmRaised and AlarmCleared events, so that the state's alarms match its guarantees at risk.
 std::vector<EventBody> guarantee_alarm_changes(const ClusterState& state);
 
-// What is wrong; `remedy`: what is to be done, "": nothing that is known.
+// The alarm of a job whose guarantee is at risk. `remedy`: what the operator can do; "": unknown.
 Alarm guarantee_alarm(const Job& job, const std::string& remedy);
 
 }  // namespace railweave::control

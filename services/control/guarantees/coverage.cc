@@ -15,11 +15,12 @@ CoverageStep next_coverage(const ClusterState& state, GuaranteeBook& book) {
       waiting.erase(first);
       continue;
     }
-    // Where so many are not remembered that their number does not fall, all are looked at together.
+    // In steps while the number of unknown failures falls. It does not fall if they exceed the cache of
+    // FailureCoverage; then surviving() computes all of them at once.
     const std::size_t unknown = book.unknown_failures(*job);
-    if (unknown > kFailuresAtATime && unknown < first->second) {
+    if (unknown > kFailuresPerStep && unknown < first->second) {
       first->second = unknown;
-      book.look_at_failures(*job, kFailuresAtATime);
+      book.compute_failures(*job, kFailuresPerStep);
       return {{}, true};
     }
     waiting.erase(first);

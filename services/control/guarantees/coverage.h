@@ -1,5 +1,5 @@
-// Jobs whose guarantee holds, but not through another failure, and for which there may be room again: covered one after
-// the other, a bounded number of failures at a time, between commands.
+// Covers guarantees against link failures again, after links or capacity have returned: one job after the other, a
+// bounded number of failures per step, between commands. Used by FollowUp; on the control thread.
 #pragma once
 
 #include <vector>
@@ -9,15 +9,15 @@
 
 namespace railweave::control {
 
-// Failures of links that are looked at in one go on the control thread.
-inline constexpr std::size_t kFailuresAtATime = 256;
+// Link failures that one step on the control thread computes at most.
+inline constexpr std::size_t kFailuresPerStep = 256;
 
 struct CoverageStep {
   std::vector<EventBody> events;
-  bool again = false;  // there is more to look at
+  bool again = false;  // more steps are needed
 };
 
-// Of the jobs that the book was left with (GuaranteeBook::to_cover).
+// The next step for the jobs noted in GuaranteeBook::to_cover().
 CoverageStep next_coverage(const ClusterState& state, GuaranteeBook& book);
 
 }  // namespace railweave::control

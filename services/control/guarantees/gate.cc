@@ -9,13 +9,13 @@ std::string GuaranteeGate::start(const scheduler::QueuedJob& job, const schedule
   const auto contract = state_.contracts->find(job.spec->tenant);
   const bool counts_domains = contract != state_.contracts->end() && contract->second.terms.max_nvlink_domains;
   if (counts_domains && domains_counted_.contains(job.spec->tenant)) {
-    return "its tenant may hold so many NVLink domains only; another job of it starts now";
+    return "its tenant has a limit of NVLink domains, and another job of the tenant starts in the same cycle";
   }
   if (auto over = over_quota(state_, *job.spec, placement)) return over->error.message;
   const auto terms = job_terms(state_, *job.spec);
   if (!terms) return terms.error().message;
   const auto pass = [&] {
-    gone_.insert(evicted.begin(), evicted.end());
+    evicted_.insert(evicted.begin(), evicted.end());
     if (counts_domains) domains_counted_.insert(job.spec->tenant);
     return std::string();
   };
@@ -29,19 +29,19 @@ std::string GuaranteeGate::start(const scheduler::QueuedJob& job, const schedule
     const std::string name = to_string(JobId(id));
     for (const auto& reservation : trial.reservations_of(name)) (void)trial.release(name, reservation->qos_class);
   };
-  for (const auto id : gone_) release(id);  // those that went before anybody asked for bandwidth
+  for (const auto id : evicted_) release(id);  // jobs evicted before the first request for bandwidth
   for (const auto id : evicted) release(id);
-  auto granted = grant(state_, {to_string(JobId(job.id)), *job.spec, placement, **terms}, trial, book_);
-  if (!granted) return granted.error().error.message;
-  if (granted->reservation != nullptr) trial.reserve(granted->reservation);
+  auto admitted = grant(state_, {to_string(JobId(job.id)), *job.spec, placement, **terms}, trial, book_);
+  if (!admitted) return admitted.error().error.message;
+  if (admitted->reservation != nullptr) trial.reserve(admitted->reservation);
   ledger_ = std::move(trial);
-  if (granted->guarantee) given_.insert_or_assign(job.id, *granted->guarantee);
+  if (admitted->guarantee) granted_.insert_or_assign(job.id, *admitted->guarantee);
   return pass();
 }
 
-std::optional<JobGuarantee> GuaranteeGate::given(scheduler::QueueJobId job) const {
-  const auto at = given_.find(job);
-  return at == given_.end() ? std::nullopt : std::optional(at->second);
+std::optional<JobGuarantee> GuaranteeGate::granted(scheduler::QueueJobId job) const {
+  const auto at = granted_.find(job);
+  return at == granted_.end() ? std::nullopt : std::optional(at->second);
 }
 
 }  // namespace railweave::control

@@ -1,5 +1,5 @@
-// What a cycle of the queue asks before it starts a job: can it be given what its tenant was promised on the network,
-// beside the guarantees that there are and those given earlier in the cycle?
+// Bandwidth admission inside a queue cycle: the cycle asks before it starts a job whether the job's guarantee fits
+// beside the existing guarantees and those granted earlier in the cycle. Lives for one cycle; on the control thread.
 #pragma once
 
 #include <map>
@@ -17,19 +17,21 @@ class GuaranteeGate : public scheduler::StartGate {
   // Borrows both.
   GuaranteeGate(const ClusterState& state, GuaranteeBook& book) : state_(state), book_(book) {}
 
+  // "": the job may start; else why not.
   std::string start(const scheduler::QueuedJob& job, const scheduler::Placement& placement,
                     std::span<const scheduler::QueueJobId> evicted) override;
 
-  // Of a job that start() let pass; none: best effort.
-  [[nodiscard]] std::optional<JobGuarantee> given(scheduler::QueueJobId job) const;
+  // The guarantee of a job that start() accepted; none: best effort.
+  [[nodiscard]] std::optional<JobGuarantee> granted(scheduler::QueueJobId job) const;
 
  private:
   const ClusterState& state_;
   GuaranteeBook& book_;
-  std::optional<fabric::Ledger> ledger_;  // once a job asks for something: as it will be after what was started
-  std::set<scheduler::QueueJobId> gone_;  // evicted so far
-  std::map<scheduler::QueueJobId, JobGuarantee> given_;
-  std::set<std::string> domains_counted_;  // tenants with a limit of NVLink domains that started one
+  std::optional<fabric::Ledger>
+      ledger_;  // set by the first job with a guarantee: as it will be after the jobs started so far
+  std::set<scheduler::QueueJobId> evicted_;  // by the cycle so far
+  std::map<scheduler::QueueJobId, JobGuarantee> granted_;
+  std::set<std::string> domains_counted_;  // tenants with a limit of NVLink domains that started a job
 };
 
 }  // namespace railweave::control

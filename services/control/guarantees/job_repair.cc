@@ -8,8 +8,8 @@
 namespace railweave::control {
 namespace {
 
-// Hosts on which something runs and some GPU's adapter has no working link.
-std::set<fabric::HostId> short_hosts(const ClusterState& state) {
+// Hosts with a job on them where some GPU's adapter has no working link.
+std::set<fabric::HostId> damaged_hosts(const ClusterState& state) {
   std::set<fabric::HostId> hosts;
   for (std::size_t h = 0; h < state.allocations.size(); ++h) {
     const auto& host = state.allocations[h];
@@ -64,8 +64,9 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
   const JobPtr job = state.jobs.find(command.id);
   if (job == nullptr) return fail(ErrorKind::notFound, "jobs.notFound", "there is no " + to_string(command.id));
   if (!job->holds_gpus()) {
-    return fail(ErrorKind::conflict, "jobs.notRunning",
-                to_string(job->id) + " is " + std::string(to_string(job->state)) + ": it holds no GPUs");
+    return fail(
+        ErrorKind::conflict, "jobs.notRunning",
+        to_string(job->id) + " is " + std::string(to_string(job->state)) + ": only placed jobs can be repaired");
   }
   const auto& topology = state.topology();
   RequestedRepair repair;
@@ -78,7 +79,7 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
       return fail(ErrorKind::conflict, "repair.noSpare",
                   "no other nodes are known on which the guarantee of " + to_string(job->id) + " would hold");
     }
-    repair.lost = std::move(move->left);
+    repair.lost = std::move(move->vacated);
     repair.plan = std::move(move->plan);
     return repair;
   }
@@ -113,16 +114,16 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
   const auto repeated = std::ranges::unique(repair.lost);
   repair.lost.erase(repeated.begin(), repeated.end());
   if (repair.lost.empty()) {
-    return fail(ErrorKind::conflict, "jobs.notDamaged", to_string(job->id) + " is on none of what is lost", {},
-                "name the nodes or GPUs that are lost");
+    return fail(ErrorKind::conflict, "jobs.notDamaged", to_string(job->id) + " has no rank on a lost node or GPU", {},
+                "name the lost nodes or GPUs in 'nodes' or 'gpus'");
   }
   for (const auto& node : nodes) {
     if (!state.drains->contains({DrainKind::node, node})) repair.to_drain.push_back(node);
   }
-  // What is named is no room for it either, free or not.
-  std::vector<fabric::GpuId> no_room(named.begin(), named.end());
-  no_room.insert(no_room.end(), repair.lost.begin(), repair.lost.end());
-  auto plan = plan_job_repair(state, *job, no_room, placers);
+  // Ranks must not move to any GPU that is named as lost, either.
+  std::vector<fabric::GpuId> unusable(named.begin(), named.end());
+  unusable.insert(unusable.end(), repair.lost.begin(), repair.lost.end());
+  auto plan = plan_job_repair(state, *job, unusable, placers);
   if (!plan) return std::unexpected(plan.error());
   repair.plan = std::move(*plan);
   return repair;
@@ -131,7 +132,8 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
 JobMoved moved(const ClusterState& state, const Job& job, const std::vector<fabric::GpuId>& lost,
                const scheduler::RepairPlan& plan, const std::string& reason, PlacerCache& placers) {
   std::string text = std::to_string(plan.moves.size()) + (plan.moves.size() == 1 ? " rank moves" : " ranks move");
-  text += plan.moved_whole ? ", the whole job is placed anew" : " within one " + std::string(to_string(plan.nearest));
+  text += plan.moved_whole ? ", the whole job is placed again from scratch"
+                           : " within one " + std::string(to_string(plan.nearest));
   text += ", away from " + loss_text(state.topology(), lost);
   if (!reason.empty()) text += ": " + reason;
   auto predicted = placers.at(state).predict(job.spec, plan.gpu_of_rank);
@@ -139,7 +141,7 @@ JobMoved moved(const ClusterState& state, const Job& job, const std::vector<fabr
 }
 
 std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& placers) {
-  const auto hosts = short_hosts(state);
+  const auto hosts = damaged_hosts(state);
   std::vector<EventBody> events;
   state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
     if (!job->holds_gpus() || (hosts.empty() && job->damage.empty())) return true;

@@ -16,6 +16,7 @@ using fabric::FullLink;
 using fabric::Ledger;
 using fabric::ReservationPtr;
 
+// A guarantee during the recheck.
 struct Standing {
   JobPtr job;
   ReservationPtr reservation;  // as in the ledger; null: at risk
@@ -40,7 +41,7 @@ class Recheck {
     }
   }
 
-  // What a failure would need is used up where the routes it was taken for are no more.
+  // 1. A reservation for failures is used up when the routes it was computed for no longer exist.
   void use_up_coverage(bool rerouted) {
     for (const JobId id : book_.crossing()) {
       const auto at = standings_.find(id);
@@ -64,8 +65,8 @@ class Recheck {
     }
   }
 
-  // Links with more reserved than they have: the last in order go until the rest fits. Only those that take more than
-  // before can have made a link full.
+  // 2. On links with more reserved than their capacity the last guarantees in order lapse until the rest fits. Only
+  // recomputed reservations can have overfilled a link.
   void shed() {
     std::set<std::pair<fabric::DirectedLink, std::uint8_t>> full;
     for (const JobId id : book_.crossing()) {
@@ -97,8 +98,8 @@ class Recheck {
     }
   }
 
-  // All that are at risk, in order, as far as they fit.
-  void take_back() {
+  // 3. Guarantees at risk are reserved again, in order, where they fit.
+  void restore() {
     std::vector<JobPtr> waiting;
     for (const JobId id : at_risk_) waiting.push_back(standings_.at(id).job);
     std::ranges::sort(waiting, [&](const JobPtr& a, const JobPtr& b) {
@@ -124,20 +125,20 @@ class Recheck {
     }
   }
 
-  // As far as failures are known that have to be looked at, or few; the others are left to guarantee_coverage.h.
-  void cover_anew() {
+  // 4. Covers failures again if few of them are unknown; the other jobs are left to coverage.h.
+  void cover_again() {
     const auto basis = basis_of(after_.view);
     if (!basis) return;
-    std::size_t left = kFailuresAtATime;
+    std::size_t budget = kFailuresPerStep;
     for (auto& [id, standing] : standings_) {
       if (standing.reservation == nullptr || standing.covered) continue;
       if (!standing.job->guarantee->survives_link_failure) continue;
       const std::size_t unknown = book_.unknown_failures(*standing.job);
-      if (unknown > left) {
+      if (unknown > budget) {
         book_.to_cover().insert_or_assign(id, SIZE_MAX);
         continue;
       }
-      left -= unknown;
+      budget -= unknown;
       auto wanted = book_.surviving(*standing.job);
       if (!wanted || !wanted->complete || wanted->reservation == nullptr) continue;
       (void)ledger_.release(standing.reservation->job, standing.reservation->qos_class);
@@ -150,6 +151,7 @@ class Recheck {
     }
   }
 
+  // 5. What differs from the state, as events.
   std::vector<EventBody> changes(std::int64_t now_us) {
     std::vector<EventBody> events;
     for (auto& [id, standing] : standings_) {
@@ -175,7 +177,7 @@ class Recheck {
         now.reason.clear();
         now.links.clear();
       } else if (lost || now == *standing.job->guarantee) {
-        continue;  // why it is at risk may differ, which is no event
+        continue;  // a new reason for being at risk is no event
       }
       event.guarantee = std::move(now);
       events.emplace_back(std::move(event));
@@ -212,7 +214,7 @@ class Recheck {
       }
     }
     standing.reason = std::to_string(full.size()) + (full.size() == 1 ? " link has" : " or more links have") +
-                      " too little left: " + standing.links.front() + " would carry " +
+                      " too little residual capacity: " + standing.links.front() + " would carry " +
                       std::to_string(full.front().wanted_mbps + full.front().reserved_mbps) + " of " +
                       std::to_string(full.front().limit_mbps) + " Mb/s";
   }
@@ -225,7 +227,7 @@ class Recheck {
   std::map<JobId, ViewBasis> basis_;
 };
 
-bool links_got_better(const ClusterState& before, const ClusterState& after) {
+bool links_returned(const ClusterState& before, const ClusterState& after) {
   if (before.view.topology_ptr() != after.view.topology_ptr()) return true;
   bool better = false;
   after.view.for_each_touched_link(before.view, [&](fabric::LinkId link) {
@@ -238,7 +240,7 @@ bool links_got_better(const ClusterState& before, const ClusterState& after) {
   return better;
 }
 
-// Without routes nothing is promised to anybody.
+// If the fabric cannot be routed, no guarantee holds.
 std::vector<EventBody> all_at_risk(const ClusterState& after, const Error& error, std::int64_t now_us) {
   std::vector<EventBody> events;
   for (const JobId id : *after.guaranteed) {
@@ -254,7 +256,7 @@ std::vector<EventBody> all_at_risk(const ClusterState& after, const Error& error
   return events;
 }
 
-// Whatever the events were: is there anything that guarantees follow from, other than jobs that came?
+// Whether anything differs that guarantees depend on, other than new jobs.
 bool differs(const ClusterState& before, const ClusterState& after) {
   if (before.view_version != after.view_version || before.placement_fabric != after.placement_fabric ||
       before.qos_classes != after.qos_classes) {
@@ -273,15 +275,16 @@ bool differs(const ClusterState& before, const ClusterState& after) {
 std::vector<EventBody> guarantee_changes(const ClusterState& before, const ClusterState& after, GuaranteeBook& book,
                                          std::int64_t now_us) {
   if (after.guaranteed->empty() || !differs(before, after)) return {};
-  (void)book.bring_to(before);  // what crosses the change shows only from there; no fabric yet: everything is new
+  // First to `before`, so that crossing() is relative to it. An error means that there is no fabric yet.
+  (void)book.bring_to(before);
   const FabricRoutesPtr routes_before = book.routes();
   if (auto brought = book.bring_to(after); !brought) return all_at_risk(after, brought.error(), now_us);
   const bool freed = before.guaranteed->size() > after.guaranteed->size();
   Recheck recheck(after, book);
   recheck.use_up_coverage(book.routes() != routes_before);
   recheck.shed();
-  recheck.take_back();
-  if (freed || links_got_better(before, after)) recheck.cover_anew();
+  recheck.restore();
+  if (freed || links_returned(before, after)) recheck.cover_again();
   return recheck.changes(now_us);
 }
 
@@ -289,12 +292,12 @@ void add_guarantee_changes(const ClusterState& state, std::vector<EventBody>& ev
                            std::int64_t now_us) {
   if (state.guaranteed->empty() || events.empty()) return;
   ClusterState after = state;
-  const auto follow = [&](const std::vector<EventBody>& bodies) {
+  const auto apply_all = [&](const std::vector<EventBody>& bodies) {
     for (const auto& body : bodies) apply(after, Event{after.seq + 1, after.term, now_us, {}, body});
   };
-  follow(events);
+  apply_all(events);
   auto changes = guarantee_changes(state, after, book, now_us);
-  follow(changes);
+  apply_all(changes);
   auto alarms = guarantee_alarm_changes(after);
   std::ranges::move(changes, std::back_inserter(events));
   std::ranges::move(alarms, std::back_inserter(events));

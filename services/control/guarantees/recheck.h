@@ -1,6 +1,6 @@
-// Which guarantees stop holding, hold again, or lose what was kept for a link failure when links, drains, the topology,
-// the classes or other jobs change. Who came first, and of higher priority, keeps what it was promised; the others are
-// at risk until there is room again.
+// Recheck of guarantees after a change of links, drains, the topology, the classes or jobs: which guarantees are now at
+// risk, hold again, or lose the reservation for a link failure. Guarantees of higher priority and earlier admission are
+// kept first; the others are at risk until there is capacity again. Used by decide(), FollowUp and the drain preview.
 #pragma once
 
 #include <vector>
@@ -10,14 +10,14 @@
 
 namespace railweave::control {
 
-// As events that follow those which led from one state to the other. The book is at `after` then. Covering failures
-// anew is tried only where something got better, and for a bounded number of failures at a time: the rest is noted in
-// the book.
+// The events that follow from the change between the two states. Leaves the book at `after`. Covering failures again is
+// tried only if links or capacity returned, and for a bounded number of failures; the rest is noted in
+// GuaranteeBook::to_cover().
 std::vector<EventBody> guarantee_changes(const ClusterState& before, const ClusterState& after, GuaranteeBook& book,
                                          std::int64_t now_us);
 
-// Appends them, and the alarms they raise and clear, to what was decided on the state; nothing where no job has a
-// guarantee.
+// Appends these events, and the alarms that they raise and clear, to the events decided on the state. No effect if no
+// job has a guarantee.
 void add_guarantee_changes(const ClusterState& state, std::vector<EventBody>& events, GuaranteeBook& book,
                            std::int64_t now_us);
 

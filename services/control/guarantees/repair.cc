@@ -16,7 +16,7 @@ namespace {
 using fabric::GpuId;
 using fabric::HostId;
 
-// Full links of the job where it is; none: it fits, or its ports are cut off.
+// The full links of the job at this placement; empty: the guarantee fits, or ports are cut off.
 std::vector<fabric::FullLink> full_links(const Job& job, GuaranteeBook& book) {
   const auto wanted = book.plain(job);
   if (!wanted.complete || wanted.reservation == nullptr) return {};
@@ -46,19 +46,19 @@ std::optional<GuaranteeMove> plan_guarantee_move(const ClusterState& state, cons
     const std::size_t before = avoided.size();
     add_hosts_behind(state, book, job_ports(*state.placement_fabric, tried.placement.gpu_of_rank), where, avoided);
     if (avoided.size() == before) return std::nullopt;
-    std::vector<GpuId> no_room;
+    std::vector<GpuId> unusable;
     for (const HostId host : avoided) {
-      for (const GpuId gpu : t.gpus(host)) no_room.push_back(gpu);
+      for (const GpuId gpu : t.gpus(host)) unusable.push_back(gpu);
     }
-    std::ranges::sort(no_room);
-    const auto plan = plan_job_repair(state, job, no_room, placers);
+    std::ranges::sort(unusable);
+    const auto plan = plan_job_repair(state, job, unusable, placers);
     if (!plan) return std::nullopt;
     tried.placement.gpu_of_rank = plan->gpu_of_rank;
     tried.placement.idle_gpus = plan->idle_gpus;
     if (!would_hold(tried, book)) continue;
     GuaranteeMove move{{}, *plan};
-    for (const auto& one : plan->moves) move.left.push_back(one.from);
-    std::ranges::sort(move.left);
+    for (const auto& one : plan->moves) move.vacated.push_back(one.from);
+    std::ranges::sort(move.vacated);
     return move;
   }
   return std::nullopt;
@@ -72,16 +72,16 @@ std::vector<EventBody> next_guarantee_repair(const ClusterState& state, PlacerCa
   }
   std::ranges::sort(lapsed, {},
                     [&](const JobPtr& job) { return std::pair(guarantee_order(*state.queue_rules, *job), job->id); });
-  if (lapsed.size() > kMostGuaranteeMoves) lapsed.resize(kMostGuaranteeMoves);
+  if (lapsed.size() > kMaxGuaranteeMoves) lapsed.resize(kMaxGuaranteeMoves);
   for (const JobPtr& job : lapsed) {
     const auto move = plan_guarantee_move(state, *job, placers);
     const auto tenant = state.tenants->find(job->spec.tenant);
     const bool apply = tenant != state.tenants->end() && tenant->second.repair == RepairPolicy::apply;
     if (move && apply) {
-      return {
-          moved(state, *job, move->left, move->plan, "for its guarantee, as its tenant's repair policy says", placers)};
+      return {moved(state, *job, move->vacated, move->plan, "for its guarantee, as its tenant's repair policy says",
+                    placers)};
     }
-    const std::string remedy = move ? "it would hold elsewhere: railweave jobs repair " + to_string(job->id) +
+    const std::string remedy = move ? "it would hold on other nodes: railweave jobs repair " + to_string(job->id) +
                                           " --guarantee moves " + std::to_string(move->plan.moves.size()) +
                                           " of its ranks"
                                     : std::string("no other nodes are known on which it would hold");

@@ -1,5 +1,5 @@
-// Jobs whose guarantees do not hold where they are: other nodes on which they would. Moved at once where the tenant's
-// repair policy says so, else the alarm says how.
+// Repair of guarantees at risk by moving jobs: finds other nodes on which a guarantee would hold. The job moves at once
+// if the tenant's policy is RepairPolicy::apply; else the alarm names the command. Used by FollowUp and job_repair.h.
 #pragma once
 
 #include <optional>
@@ -12,18 +12,18 @@
 namespace railweave::control {
 
 struct GuaranteeMove {
-  std::vector<fabric::GpuId> left;  // of the job, behind full links; rising
+  std::vector<fabric::GpuId> vacated;  // GPUs of the job behind full links; ascending
   scheduler::RepairPlan plan;
 };
 
-// None: it is at no other nodes that its guarantee would hold either, as far as kGuaranteeMoveTries show. Its links
-// being full is what is mended; ports that are cut off are job_repair.h's.
+// None: no nodes on which the guarantee would hold were found in kGuaranteeMoveTries attempts. Repairs guarantees whose
+// links are too full; ports that are cut off are the subject of job_repair.h.
 inline constexpr unsigned kGuaranteeMoveTries = 3;
 std::optional<GuaranteeMove> plan_guarantee_move(const ClusterState& state, const Job& job, PlacerCache& placers);
 
-// Of the guarantees at risk, in the order in which they are served, the first for which there is something to do or to
-// say. Apply it, then ask again. At most kMostGuaranteeMoves are looked at.
-inline constexpr std::size_t kMostGuaranteeMoves = 8;
+// The events for the first guarantee at risk, in guarantee_order(), that can move or whose alarm changes. Apply them,
+// then call again. Considers at most kMaxGuaranteeMoves guarantees.
+inline constexpr std::size_t kMaxGuaranteeMoves = 8;
 std::vector<EventBody> next_guarantee_repair(const ClusterState& state, PlacerCache& placers);
 
 }  // namespace railweave::control

@@ -20,11 +20,11 @@ struct Promise {
   bool at_risk = false;
 };
 
-// What guarantees come to on some tables.
+// The guarantees on some tables.
 struct RoutesOutcome {
-  std::vector<JobId> lapse;  // that held
+  std::vector<JobId> lapse;  // hold now and would be at risk
   std::vector<JobId> hold_again, still_at_risk;
-  std::vector<std::pair<LinkId, double>> over;  // links that all promises together overfill, and how many times
+  std::vector<std::pair<LinkId, double>> overfull;  // links that all promises together overfill, by load / limit
 };
 
 RoutesOutcome outcome_on(const fabric::FabricView& view, const fabric::ForwardingTables& tables,
@@ -49,19 +49,19 @@ RoutesOutcome outcome_on(const fabric::FabricView& view, const fabric::Forwardin
   const auto& t = view.topology();
   for (const LinkId link : t.links()) {
     if (!t.joins_switches(link)) continue;
-    double most = 0;
-    for (const DirectedLink way : {link.index() * 2, link.index() * 2 + 1}) {
+    double worst = 0;
+    for (const DirectedLink directed : {link.index() * 2, link.index() * 2 + 1}) {
       for (std::uint8_t c = 0; c < all.classes(); ++c) {
-        const auto limit = static_cast<double>(std::max<std::int64_t>(1, all.limit_mbps(way, c)));
-        most = std::max(most, static_cast<double>(all.reserved_mbps(way, c)) / limit);
+        const auto limit = static_cast<double>(std::max<std::int64_t>(1, all.limit_mbps(directed, c)));
+        worst = std::max(worst, static_cast<double>(all.reserved_mbps(directed, c)) / limit);
       }
     }
-    if (most > 1) outcome.over.emplace_back(link, most);
+    if (worst > 1) outcome.overfull.emplace_back(link, worst);
   }
   return outcome;
 }
 
-// Those that hold keep what they have; then the others, in the order in which they are served.
+// In the order in which they are served: those that hold first, then those at risk, each by guarantee_order().
 std::vector<Promise> promises_of(const ClusterState& state, GuaranteeBook& book) {
   std::vector<std::pair<std::uint64_t, Promise>> ordered;
   for (const JobId id : *state.guaranteed) {
@@ -94,11 +94,11 @@ Result<RouteProposal> plan_guarantee_routes(const ClusterState& state, Guarantee
   const auto rules = fabric::capacity_rules(book.classes());
   fabric::FabricView view = state.view;
   RoutesOutcome at = outcome_on(routes->input.view, routes->routing.tables, promises, rules);
-  for (unsigned tried = 1; tried <= kMostRouteTries && !best.still_at_risk.empty() && !at.over.empty(); ++tried) {
+  for (unsigned tried = 1; tried <= kMaxRouteTries && !best.still_at_risk.empty() && !at.overfull.empty(); ++tried) {
     fabric::RoutingInput input = routes->input;
-    for (const auto& [link, times] : at.over) {
-      const double cost = fabric::link_transit({.view = view}, link).cost * std::clamp(times, 1.25, 2.0);
-      view.set_cost(link, static_cast<float>(std::min(LinkCosts::kMost, cost)));
+    for (const auto& [link, load] : at.overfull) {
+      const double cost = fabric::link_transit({.view = view}, link).cost * std::clamp(load, 1.25, 2.0);
+      view.set_cost(link, static_cast<float>(std::min(LinkCosts::kMaxCost, cost)));
     }
     input.view = view;
     auto routing = routes->choice.engine->route(input);
@@ -144,7 +144,7 @@ std::optional<LinkCostsSet> GuaranteeReroute::next(const ClusterState& state, Gu
   if (at_risk.empty() || (view_version_ == state.view_version && at_risk_ == at_risk)) return std::nullopt;
   const auto& t = state.topology();
   const auto ours = [&](fabric::SubnetId subnet) { return state.mode(t.name(subnet)) == SubnetMode::direct; };
-  if (!std::ranges::any_of(t.subnets(), ours) || t.hca_ports().size() > kMostPortsAtOnce) return std::nullopt;
+  if (!std::ranges::any_of(t.subnets(), ours) || t.hca_ports().size() > kMaxPorts) return std::nullopt;
   view_version_ = state.view_version;
   at_risk_ = std::move(at_risk);
   const auto proposal = plan_guarantee_routes(state, book);
@@ -162,8 +162,8 @@ std::vector<EventBody> with_alarm(LinkCostsSet costs) {
   alarm.kind = "routes.linkCosts";
   alarm.subject_kind = "routes";
   alarm.subject_id = "costs";
-  alarm.text = "routes avoid " + std::to_string(costs.by_link.size()) + " links by a cost, " + costs.reason +
-               "; railweave guarantees reroute shows them, and --reset takes them back once they are not needed";
+  alarm.text = "routes use " + std::to_string(costs.by_link.size()) + " links less because of costs, " + costs.reason +
+               "; railweave guarantees reroute shows them, and --reset removes them once they are not needed";
   EventBody noted = AlarmCleared{alarm.id()};
   if (!costs.by_link.empty()) noted = AlarmRaised{std::move(alarm)};
   std::vector<EventBody> events{EventBody(std::move(costs))};

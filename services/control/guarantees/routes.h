@@ -1,6 +1,6 @@
-// Other routes on which guarantees at risk would hold: links that are too full are given a cost, by which the engine
-// sends fewer destinations over them, and what all guarantees take is computed on the tables that come of it. Costs
-// that are set (LinkCostsSet) are part of the view: routes follow from the fabric and from them.
+// Repair of guarantees at risk by other routes: links that are too full get a cost, which makes the routing engine send
+// fewer destinations over them; then all guarantees are computed on the resulting tables. Costs in force (LinkCostsSet)
+// are part of the view, so routes follow from the fabric and the costs alone. Used by FollowUp, decide() and the API.
 #pragma once
 
 #include <cstdint>
@@ -15,31 +15,31 @@
 namespace railweave::control {
 
 struct RouteProposal {
-  std::map<std::string, double> costs;  // LinkCosts::by_link, with those that are in force already
+  std::map<std::string, double> costs;  // LinkCosts::by_link, including those already in force
   std::vector<JobId> hold_again, still_at_risk;
-  // Of guarantees that hold and are covered: failures would have to be covered anew on other routes.
+  // Guarantees that hold and are covered now: their failures would have to be covered again on the other routes.
   std::size_t lose_coverage = 0;
   std::uint64_t changed_entries = 0;  // of forwarding tables
   unsigned tried = 0;
 };
 
-// Of all that were tried the one that restores most without costing anybody else a guarantee, its tables audited:
-// complete, and free of deadlock. No costs: none was found. The book is brought to the state. O(kMostRouteTries x
-// routing from nothing). Errors: of routing.
-inline constexpr unsigned kMostRouteTries = 8;
+// Of up to kMaxRouteTries sets of costs the one that restores most guarantees without putting another one at risk and
+// whose tables are verified by the audit. No costs in the result: none was found. Brings the book to the state.
+// O(kMaxRouteTries x routing from scratch). Errors: of routing.
+inline constexpr unsigned kMaxRouteTries = 8;
 Result<RouteProposal> plan_guarantee_routes(const ClusterState& state, GuaranteeBook& book);
 
-// And the alarm that costs are in force, or its end.
+// The event, followed by the alarm that costs are in force, or by the end of that alarm.
 std::vector<EventBody> with_alarm(LinkCostsSet costs);
 
-// Guarantees that hold and would not if no link had a cost. Errors: of routing.
+// Jobs whose guarantee holds now and would be at risk without costs of links. Errors: of routing.
 Result<std::vector<JobId>> lapse_without_costs(const ClusterState& state, GuaranteeBook& book);
 
-// Other routes at once, where Railweave programs the links' subnets itself and the fabric is small enough to look for
-// them between commands. Looks once at each view and set of jobs at risk.
+// Sets costs automatically where Railweave programs the links' subnets itself and the fabric is small enough to search
+// between commands. Searches once for each view and set of jobs at risk. Owned by FollowUp; on the control thread.
 class GuaranteeReroute {
  public:
-  static constexpr std::size_t kMostPortsAtOnce = 2'048;  // of adapters
+  static constexpr std::size_t kMaxPorts = 2'048;  // of adapters, in the fabric
   std::optional<LinkCostsSet> next(const ClusterState& state, GuaranteeBook& book);
 
  private:

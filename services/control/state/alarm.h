@@ -1,5 +1,5 @@
-// Something that is wrong now and that somebody should see to. One alarm per kind and subject; what raised it clears
-// it. The event stream keeps the history.
+// Alarms: what is wrong now and needs an operator's attention. There is at most one alarm per kind and subject; the
+// part of the service that raised it clears it. The event stream keeps the history.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "fabric/base/enum_text.h"
+
 namespace railweave::control {
 
 enum class AlarmSeverity : std::uint8_t { warning, critical };
+BOOST_DESCRIBE_ENUM(AlarmSeverity, warning, critical)
 
 struct Alarm {
   std::string kind;          // "link.down", "switch.silent", "link.symbolErrors", "sync.mismatch"
@@ -18,7 +21,7 @@ struct Alarm {
   std::string subnet;
   AlarmSeverity severity = AlarmSeverity::warning;
   std::string text;               // what is wrong and what to do
-  std::vector<std::string> jobs;  // affected when it was raised, at most kMaxJobs
+  std::vector<std::string> jobs;  // affected when the alarm was raised; at most kMaxJobs
   std::int64_t raised_us = 0;
   std::uint64_t version = 0;  // seq of the event that raised or last changed it
 
@@ -26,7 +29,7 @@ struct Alarm {
   [[nodiscard]] std::string id() const { return kind + ":" + subject_id; }
 };
 
-using AlarmTable = std::map<std::string, Alarm, std::less<>>;  // by id
-inline constexpr std::size_t kMaxAlarms = 10'000;              // further ones are not kept, which one alarm says
+using AlarmTable = std::map<std::string, Alarm, std::less<>>;  // by Alarm::id()
+inline constexpr std::size_t kMaxAlarms = 10'000;              // alarms of further subjects are dropped
 
 }  // namespace railweave::control

@@ -108,7 +108,6 @@ void ClusterState::note_guarantee(JobId job, bool has) {
 
 void ClusterState::restore(JobPtr job) {
   if (job->holds_gpus()) hold_gpus(*job, true);
-  if (job->state == JobState::queued) ++queued_jobs;
   if (!job->idempotency_key.empty()) idempotency.put(job->idempotency_key, job->id);
   jobs.put(std::move(job));
 }

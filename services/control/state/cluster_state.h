@@ -1,5 +1,6 @@
-// Everything Railweave decides on, as one immutable value per version. Copying is cheap (shared tables); only apply()
-// makes new versions; the control loop publishes them as shared_ptr<const ClusterState>.
+// Everything that Railweave decides on, as one value per version. Only apply() makes new versions; the control loop
+// publishes each as shared_ptr<const ClusterState>, which any thread may read. Copying is cheap: tables are shared and
+// a change copies only the table, or the part of a table, that it affects.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +31,13 @@ namespace railweave::control {
 struct AcceptedTopology {
   fabric::TopologyPtr topology;  // never null; empty before the first import
   std::string digest;            // sha256 of the native JSON; "" before the first import
-  std::string source;            // where it came from, for people
-  std::uint64_t version = 0;     // seq of the event
+  std::string source;            // where it came from, to be shown
+  std::uint64_t version = 0;     // seq of the event that accepted it
 };
 
 struct ClusterState {
-  // Ended jobs are kept for questions about them; beyond this many the oldest go (job_history in the store keeps all).
+  // Ended jobs that can still be read; beyond this number the oldest are dropped. The store's table job_history keeps
+  // all.
   static constexpr std::size_t kMaxEndedJobs = 2'000;
 
   ClusterState();
@@ -43,14 +45,14 @@ struct ClusterState {
   std::uint64_t seq = 0;  // of the last event applied
   std::uint64_t term = 0;
   AcceptedTopology accepted;
-  scheduler::PlacementFabricPtr placement_fabric;  // derived from it
+  scheduler::PlacementFabricPtr placement_fabric;  // derived from the accepted topology
   fabric::FabricView view;                         // link states as last reported, drains, costs
-  std::uint64_t view_version = 0;                  // seq of the event that last changed it or the topology
+  std::uint64_t view_version = 0;                  // seq of the event that last changed the view or the topology
   scheduler::Allocations allocations;
   std::shared_ptr<const TenantTable> tenants;
   std::shared_ptr<const ContractTable> contracts;         // by tenant
   std::shared_ptr<const fabric::QosClasses> qos_classes;  // of the whole cluster
-  std::uint64_t qos_version = 0;                          // seq of the event that last set them; 0: the defaults
+  std::uint64_t qos_version = 0;                          // seq of the event that last set the classes; 0: the defaults
   std::shared_ptr<const std::set<JobId>> guaranteed;      // placed jobs that have a guarantee
   JobTable jobs;
   IdempotencyTable idempotency;
@@ -62,23 +64,21 @@ struct ClusterState {
   std::shared_ptr<const std::deque<JobId>> ended;                         // oldest first
   std::shared_ptr<const QueueRules> queue_rules;
   std::shared_ptr<const ReservationTable> reservations;
-  std::shared_ptr<const scheduler::FairShare> used;  // by tenant, of what its jobs gave back
-  std::uint64_t queue_version = 0;                   // seq of the event that last changed what the queue decides on
-  std::uint64_t next_job = 1;
+  std::shared_ptr<const scheduler::FairShare> used;  // by tenant: GPU time of jobs that released their GPUs
+  std::uint64_t queue_version = 0;                   // seq of the event that last changed an input of the queue
   std::uint64_t free_gpus = 0;
-  std::uint64_t queued_jobs = 0;
 
   [[nodiscard]] const fabric::Topology& topology() const { return *accepted.topology; }
 
   // For apply() and for reading a snapshot back:
-  void set_topology(fabric::TopologyPtr topology);  // nothing on it is allocated or down; drains stay
-  void hold_gpus(const Job& job, bool hold);        // takes or frees its GPUs
-  void restore(JobPtr job);                         // as it was, with its GPUs and its key
+  void set_topology(fabric::TopologyPtr topology);  // frees all GPUs and sets all links up; drains and costs stay
+  void hold_gpus(const Job& job, bool hold);        // allocates or frees the job's GPUs
+  void restore(JobPtr job);                         // adds the job with its GPUs and its Idempotency-Key
   void note_guarantee(JobId job, bool has);
   void set_link(fabric::LinkId link, fabric::LinkState state);
-  void mark(const DrainTarget& target, bool drained);  // nothing where the topology has no such thing
-  void put_costs(LinkCosts costs);                     // instead of those before
-  // No new jobs for nodes that are drained, or where an adapter that a GPU uses has no working link.
+  void mark(const DrainTarget& target, bool drained);  // no effect if the topology does not have the target
+  void put_costs(LinkCosts costs);                     // replaces all earlier costs
+  // Nodes get no new jobs while they are drained or an adapter that a GPU uses has no working link.
   void refresh_availability(fabric::HostId host);
 
   [[nodiscard]] SubnetMode mode(std::string_view subnet) const {

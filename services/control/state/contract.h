@@ -1,4 +1,5 @@
-// What a tenant was promised on the network, and the partition key that is its own as long as the contract lasts.
+// A tenant's contract: what it is promised on the network, and the partition key that it keeps while the contract
+// lasts.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ struct TenantContract {
 
 using ContractTable = std::map<std::string, TenantContract, std::less<>>;
 
-// The lowest that no contract has; 0: all are taken.
+// The lowest partition key that no contract uses; 0: none is free.
 inline std::uint16_t free_pkey(const ContractTable& contracts) {
   std::map<std::uint16_t, bool> taken;
   for (const auto& [tenant, contract] : contracts) taken[contract.pkey] = true;

@@ -1,31 +1,13 @@
 #include "services/control/state/drain.h"
 
-#include <array>
-
 namespace railweave::control {
 namespace {
-
-constexpr std::array<std::string_view, 3> kKinds = {"link", "switch", "node"};
-constexpr std::array<std::string_view, 3> kStates = {"requested", "rerouting", "drained"};
-
-template <class Enum>
-std::optional<Enum> parse(const std::array<std::string_view, 3>& names, std::string_view text) {
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == text) return static_cast<Enum>(i);
-  }
-  return std::nullopt;
-}
 
 std::string switch_text(const fabric::Topology& topology, fabric::SwitchId sw) {
   return topology.guid(sw).known() ? to_string(topology.guid(sw)) : std::string(topology.name(sw));
 }
 
 }  // namespace
-
-std::string_view to_string(DrainKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
-std::optional<DrainKind> parse_drain_kind(std::string_view text) { return parse<DrainKind>(kKinds, text); }
-std::string_view to_string(DrainState state) { return kStates[static_cast<std::size_t>(state)]; }
-std::optional<DrainState> parse_drain_state(std::string_view text) { return parse<DrainState>(kStates, text); }
 
 std::string to_string(const DrainTarget& target) { return std::string(to_string(target.kind)) + " " + target.id; }
 
@@ -34,8 +16,8 @@ Result<DrainTarget> resolve(const fabric::Topology& topology, DrainKind kind, co
     case DrainKind::link:
       if (const auto link = topology.find_link(text)) {
         if (topology.kind(link) == fabric::LinkKind::nvlink) {
-          return fail(ErrorKind::invalid, "links.notDrainable", "'" + text + "' is an NVLink: no routes lead round it",
-                      {}, "drain the node");
+          return fail(ErrorKind::invalid, "links.notDrainable", "'" + text + "' is an NVLink, which no route can avoid",
+                      {}, "drain the node instead");
         }
         return DrainTarget{kind, topology.link_text(link)};
       }

@@ -1,5 +1,5 @@
-// Which job an Idempotency-Key made, for as long as that job is kept. Hash shards behind shared pointers: copying costs
-// a few pointers, a change copies one shard.
+// The job that each Idempotency-Key created, for as long as that job is kept. Part of ClusterState. Hash shards behind
+// shared pointers: copying the table costs a few pointers, a change copies one shard.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,5 @@
 #include "services/control/state/job.h"
 
-#include <array>
 #include <charconv>
 #include <utility>
 
@@ -8,11 +7,6 @@ namespace railweave::control {
 namespace {
 
 constexpr std::string_view kPrefix = "job-";
-constexpr std::array<std::pair<JobState, std::string_view>, 5> kJobStates{{{JobState::queued, "queued"},
-                                                                           {JobState::placed, "placed"},
-                                                                           {JobState::completed, "completed"},
-                                                                           {JobState::cancelled, "cancelled"},
-                                                                           {JobState::lost, "lost"}}};
 
 }  // namespace
 
@@ -29,20 +23,6 @@ std::optional<JobId> parse_job_id(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number == 0) return std::nullopt;
   return JobId(number);
-}
-
-std::string_view to_string(JobState state) {
-  for (const auto& [value, name] : kJobStates) {
-    if (value == state) return name;
-  }
-  return "";
-}
-
-std::optional<JobState> parse_job_state(std::string_view text) {
-  for (const auto& [value, name] : kJobStates) {
-    if (text == name) return value;
-  }
-  return std::nullopt;
 }
 
 void Job::note(JobChange change) {

@@ -1,4 +1,5 @@
-// A job that waits or that Railweave has placed, and for some time after it ended.
+// A job: queued, placed, or ended and kept for some time (ClusterState::kMaxEndedJobs). Immutable once it is in a
+// state; ids of GPUs are those of the topology of that state.
 #pragma once
 
 #include <compare>
@@ -8,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fabric/base/enum_text.h"
 #include "scheduler/job/job_spec.h"
 #include "scheduler/placement/fit/placement.h"
 #include "services/control/state/job_guarantee.h"
@@ -28,14 +30,14 @@ std::string to_string(JobId id);  // "job-000123"
 std::optional<JobId> parse_job_id(std::string_view text);
 
 enum class JobState : std::uint8_t {
-  queued,     // waits for its turn
+  queued,     // waits in the queue
   placed,     // holds its GPUs
-  completed,  // ended by itself
+  completed,  // ended by itself, as its owner reported
   cancelled,
   lost,  // its nodes left the fabric
 };
-std::string_view to_string(JobState state);
-std::optional<JobState> parse_job_state(std::string_view text);
+BOOST_DESCRIBE_ENUM(JobState, queued, placed, completed, cancelled, lost)
+constexpr std::string_view to_string(JobState state) { return to_text(state); }
 
 struct JobChange {  // one line of its history
   std::int64_t time_us = 0;
@@ -46,29 +48,29 @@ struct JobChange {  // one line of its history
 };
 
 struct Job {
-  static constexpr std::size_t kMaxHistory = 100;  // lines; of more, the first ten and the newest are kept
+  static constexpr std::size_t kMaxHistory = 100;  // lines; beyond them the first ten and the newest are kept
 
   JobId id;
   scheduler::JobSpec spec;
   JobState state = JobState::placed;
-  std::int64_t submitted_us = 0;   // kept when it is evicted: it does not lose its turn
-  std::int64_t not_before_us = 0;  // it does not want to start sooner
-  std::int64_t started_us = 0;     // 0: has not, or waits again
-  std::int64_t saved_us = 0;       // its last checkpoint since then, as it told us; 0: none
-  std::int64_t ended_us = 0;       // 0: has not
+  std::int64_t submitted_us = 0;   // unchanged by an eviction, so that the job keeps its place in the queue
+  std::int64_t not_before_us = 0;  // earliest start that was requested
+  std::int64_t started_us = 0;     // 0: not started, or queued again
+  std::int64_t saved_us = 0;       // its last reported checkpoint since the start; 0: none
+  std::int64_t ended_us = 0;       // 0: has not ended
   std::string idempotency_key;
-  std::string request_digest;      // of what came with the key
+  std::string request_digest;      // of the request that came with the key
   scheduler::Placement placement;  // ids of the topology of the state it is in
-  std::vector<std::string> nodes;  // names, in the order their first rank comes; outlives the topology
-  std::string waits;               // why it waits, as its history last said: a word of to_string(WaitCode)
-  std::string damage;              // "": whole; else which of its GPUs are of no use any more, and what is to be done
+  std::vector<std::string> nodes;  // names, by first rank; valid beyond the topology
+  std::string waits;               // why it waits, as last recorded in its history: text of a WaitCode
+  std::string damage;              // "": none; else which GPUs are lost, and what to do
   std::vector<JobChange> history;
-  std::optional<JobGuarantee> guarantee;  // on the network; none: best effort
+  std::optional<JobGuarantee> guarantee;  // network bandwidth; none: best effort
   std::uint64_t version = 0;              // seq of the event that last changed it: its ETag
 
   [[nodiscard]] bool holds_gpus() const { return state == JobState::placed; }
   [[nodiscard]] bool has_ended() const { return state > JobState::placed; }
-  void note(JobChange change);  // a line of history
+  void note(JobChange change);  // appends a line to the history
 };
 
 }  // namespace railweave::control

@@ -1,18 +1,20 @@
-// What a placed job was promised on the network. Durable: with the topology, the link states and the job's GPUs it says
-// what is reserved where (guarantee_book.h), so that no load of any link is stored.
+// The bandwidth guarantee of a placed job. Durable as its terms only: with the topology, the link states and the job's
+// GPUs they determine what is reserved on which link (views/guarantee_book.h), so no link load is stored.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "fabric/base/enum_text.h"
 #include "fabric/base/units.h"
 #include "fabric/capacity/reservation.h"
 
 namespace railweave::control {
 
-// The links and switches that carried no traffic when something was computed. By name.
+// The links and switches, by name, that were out of use when reservations were computed.
 struct ViewBasis {
   std::vector<std::string> down_links, drained_links, drained_switches;
   static constexpr std::size_t kMaxNames = 1'000;
@@ -24,19 +26,20 @@ struct JobGuarantee {
 
   std::string qos_class;
   fabric::TrafficPromise promise = fabric::TrafficPromise::hose;
-  RateMbps rate;  // each way, at each port of the job
-  RateMbps most;  // each way, to be enforced at the source; at least rate
+  RateMbps rate;  // in each direction, at each port of the job
+  RateMbps most;  // in each direction, to be enforced at the source; at least `rate`
   std::uint32_t reserved_permille = 1000;
-  bool survives_link_failure = false;  // promised
-  // Whether the loads after any single failure are reserved too: taken as of `basis`, until a failure uses it up.
+  bool survives_link_failure = false;  // as promised
+  // The loads after any single link failure are reserved too, as computed with `basis` out of use. Ends when a failure
+  // uses that reservation up.
   bool covered = false;
   ViewBasis basis;
 
-  std::uint64_t admitted_seq = 0;     // of the event that placed the job or amended this
-  std::int64_t at_risk_since_us = 0;  // 0: it holds
-  std::int64_t at_risk_total_us = 0;  // of the times that are over
+  std::uint64_t admitted_seq = 0;     // of the event that placed the job or gave it the guarantee
+  std::int64_t at_risk_since_us = 0;  // 0: not at risk
+  std::int64_t at_risk_total_us = 0;  // sum of earlier periods
   std::string reason;                 // why it is at risk
-  std::vector<std::string> links;     // that are full, at most kMaxLinks
+  std::vector<std::string> links;     // that are full or down; at most kMaxLinks
 
   [[nodiscard]] bool at_risk() const { return at_risk_since_us != 0; }
   [[nodiscard]] std::int64_t at_risk_us(std::int64_t now_us) const {
@@ -46,11 +49,15 @@ struct JobGuarantee {
 };
 
 enum class GuaranteeChange : std::uint8_t {
-  at_risk,   // what was promised does not hold any more
+  at_risk,   // the present routes cannot hold it
   restored,  // it holds again
-  covered,   // what a link failure would need is reserved again, or (covered == false) was used up by one
-  amended,   // by a change of the contract or the classes; also when it is given or withdrawn
+  covered,   // what a single link failure needs is reserved again (covered) or was used up by a failure (not covered)
+  amended,   // granted, changed or withdrawn with the contract or the classes
 };
-std::string_view to_string(GuaranteeChange change);  // "atRisk", "restored", "coverage", "amended"
+BOOST_DESCRIBE_ENUM(GuaranteeChange, at_risk, restored, covered, amended)
+constexpr std::optional<std::string_view> enum_exception(GuaranteeChange change) {
+  return change == GuaranteeChange::covered ? std::optional<std::string_view>("coverage") : std::nullopt;
+}
+constexpr std::string_view to_string(GuaranteeChange change) { return to_text(change); }
 
 }  // namespace railweave::control

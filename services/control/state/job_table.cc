@@ -1,5 +1,6 @@
 #include "services/control/state/job_table.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace railweave::control {
@@ -17,7 +18,11 @@ void JobTable::put(JobPtr job) {
   if (slot == nullptr) {
     ++changed->used;
     ++size_;
+  } else if (slot->state == JobState::queued) {
+    --queued_;
   }
+  if (job->state == JobState::queued) ++queued_;
+  next_number_ = std::max(next_number_, number + 1);
   slot = std::move(job);
   block = std::move(changed);
 }
@@ -26,6 +31,7 @@ void JobTable::erase(JobId id) {
   const auto block = blocks_.find(id.number() / kBlock);
   if (block == blocks_.end() || block->second->jobs[id.number() % kBlock] == nullptr) return;
   --size_;
+  if (block->second->jobs[id.number() % kBlock]->state == JobState::queued) --queued_;
   if (block->second->used == 1) {
     blocks_.erase(block);
     return;

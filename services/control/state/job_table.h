@@ -1,5 +1,6 @@
-// Jobs by id, in blocks of consecutive numbers behind shared pointers: copying the table costs a pointer per block,
-// changing a job copies one block. Ordered, so that lists and cursors follow the order of submission.
+// Jobs by id, part of ClusterState. Blocks of consecutive numbers behind shared pointers: copying the table costs a
+// pointer per block, changing a job copies one block. Ordered by id, so that lists and cursors follow the order of
+// submission.
 #pragma once
 
 #include <array>
@@ -15,10 +16,15 @@ using JobPtr = std::shared_ptr<const Job>;
 
 class JobTable {
  public:
-  [[nodiscard]] JobPtr find(JobId id) const;  // null: not there
+  [[nodiscard]] JobPtr find(JobId id) const;  // null: there is none
   void put(JobPtr job);
   void erase(JobId id);
   [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::uint64_t queued() const { return queued_; }  // jobs in JobState::queued
+
+  // The id for the next new job: above every id that was ever put.
+  [[nodiscard]] JobId next_id() const { return JobId(next_number_); }
+  void set_next_id(JobId id) { next_number_ = id.number(); }  // when a snapshot is read back
 
   // Calls visit(const JobPtr&) -> bool in ascending order from the first id after `after`, until it returns false.
   template <class Visit>
@@ -30,8 +36,8 @@ class JobTable {
     }
   }
 
-  // Calls visit(const JobPtr& was, const JobPtr& is), null for not there, for every id whose job is another one than in
-  // `before`, ascending. O(blocks), and only blocks that differ are looked into.
+  // Calls visit(const JobPtr& was, const JobPtr& is) for every id whose job differs from the one in `before`,
+  // ascending; null stands for no job. O(blocks); only blocks that differ are searched.
   template <class Visit>
   void visit_changed(const JobTable& before, Visit visit) const {
     auto was = before.blocks_.begin();
@@ -58,6 +64,7 @@ class JobTable {
   };
   std::map<std::uint64_t, std::shared_ptr<const Block>> blocks_;  // by id / kBlock; none is empty
   std::size_t size_ = 0;
+  std::uint64_t queued_ = 0, next_number_ = 1;
 };
 
 }  // namespace railweave::control

@@ -1,4 +1,4 @@
-// Link states as events, answers and the journal spell them.
+// Texts of link states in events, answers and the journal.
 #pragma once
 
 #include <optional>

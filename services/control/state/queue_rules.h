@@ -1,4 +1,4 @@
-// The operator's rules of the queue, and what is set aside of the fabric for a time: durable intent.
+// The operator's rules of the queue, and reservations of GPUs for a period: durable intent, part of ClusterState.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,20 @@
 
 namespace railweave::control {
 
-// Classes low, normal and high (which evicts jobs of the others), EASY backfill, the smallest share goes first.
+// Classes low, normal and high (high evicts jobs of the others), EASY backfill, the tenant with the smallest share
+// first.
 scheduler::QueuePolicy default_queue_policy();
 
 struct QueueRules {
-  scheduler::QueuePolicy policy = default_queue_policy();  // without tenants and windows: those are elsewhere
-  std::uint64_t version = 0;                               // seq of the event that last changed it; 0: the default
+  scheduler::QueuePolicy policy = default_queue_policy();  // tenants and windows are added by whole_policy()
+  std::uint64_t version = 0;  // seq of the event that last changed the rules; 0: the default
 };
 
 // GPUs set aside from one time to another, for a tenant or for maintenance.
 struct GpuReservation {
   static constexpr std::size_t kMaxReason = 500;
 
-  scheduler::QueueWindow window;  // GPUs of the topology of the state it is in
+  scheduler::QueueWindow window;  // GPU ids of the topology of its state
   std::string reason;
   std::uint64_t version = 0;
 };
@@ -36,8 +37,8 @@ constexpr std::string_view to_string(scheduler::QueueWindow::Kind kind) {
   return kind == scheduler::QueueWindow::Kind::reservation ? "reservation" : "maintenance";
 }
 
-// The policy a cycle runs under at that time: the rules, the tenants' quotas, their limits by tenant and contract, the
-// windows that are not over.
+// The policy that a queue cycle uses at that time: the rules, the tenants' quotas, the limits of tenants and contracts,
+// and the windows that are not over.
 scheduler::QueuePolicy whole_policy(const QueueRules& rules, const TenantTable& tenants, const ContractTable& contracts,
                                     const ReservationTable& reservations, std::int64_t now_us);
 

@@ -1,40 +1,30 @@
-// Who programs a subnet.
+// The mode of a subnet: which program writes its forwarding tables.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
+
+#include "fabric/base/enum_text.h"
 
 namespace railweave::control {
 
 enum class SubnetMode : std::uint8_t {
-  observe,  // nothing is written: the default for a subnet first met
-  direct,   // Railweave alone programs it; refused while another subnet manager is master
-  opensm,   // OpenSM programs it with Railweave's engine inside; Railweave repairs beside it
+  observe,  // Railweave writes nothing: the default for a new subnet
+  direct,   // Railweave alone programs the subnet; refused while another subnet manager is master
+  opensm,   // OpenSM programs the subnet with Railweave's routing engine; Railweave also repairs tables itself
 };
+BOOST_DESCRIBE_ENUM(SubnetMode, observe, direct, opensm)
+constexpr std::string_view to_string(SubnetMode mode) { return to_text(mode); }
 
-constexpr std::string_view to_string(SubnetMode mode) {
-  constexpr std::array<std::string_view, 3> names = {"observe", "direct", "opensm"};
-  return names[static_cast<std::size_t>(mode)];
-}
-
-constexpr std::optional<SubnetMode> parse_subnet_mode(std::string_view text) {
-  for (const auto mode : {SubnetMode::observe, SubnetMode::direct, SubnetMode::opensm}) {
-    if (to_string(mode) == text) return mode;
-  }
-  return std::nullopt;
-}
-
-// What an operator decided for a subnet.
+// The operator's setting for one subnet.
 struct SubnetPolicy {
   SubnetMode mode = SubnetMode::observe;
   std::string reason;
   std::uint64_t version = 0;  // seq of the event that last changed it: its ETag
 };
 
-using SubnetPolicyTable = std::map<std::string, SubnetPolicy, std::less<>>;  // by subnet; not there: observe
+using SubnetPolicyTable = std::map<std::string, SubnetPolicy, std::less<>>;  // by subnet; observe if absent
 
 }  // namespace railweave::control

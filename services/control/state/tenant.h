@@ -1,4 +1,4 @@
-// A tenant: who jobs are placed for, and how much they may hold.
+// A tenant: the owner of jobs, with its limits and quota of GPUs. Durable intent, part of ClusterState.
 #pragma once
 
 #include <cstdint>
@@ -7,26 +7,27 @@
 #include <string>
 #include <string_view>
 
+#include "fabric/base/enum_text.h"
+
 namespace railweave::control {
 
-// What is done for its jobs when nodes or links under them are lost.
+// What happens when nodes or links under one of the tenant's jobs are lost.
 enum class RepairPolicy : std::uint8_t {
-  propose,  // an event says so; POST /v1/jobs/{id}/repair moves the ranks
-  apply,    // moved at once
+  propose,  // an event reports the damage; POST /v1/jobs/{id}/repair moves the ranks
+  apply,    // ranks move to other GPUs at once
 };
-constexpr std::string_view to_string(RepairPolicy policy) {
-  return policy == RepairPolicy::apply ? "apply" : "propose";
-}
+BOOST_DESCRIBE_ENUM(RepairPolicy, propose, apply)
+constexpr std::string_view to_string(RepairPolicy policy) { return to_text(policy); }
 
 struct Tenant {
   std::string name;
   std::string description;
-  std::optional<std::uint64_t> max_gpus;  // held by placed jobs at one time; none: no limit
-  // Quota: what it may always have. In a cohort it may hold more while the others leave theirs unused.
+  std::optional<std::uint64_t> max_gpus;  // limit of GPUs held by placed jobs; none: no limit
+  // GPUs that the tenant may always have. In a cohort it may hold more while other tenants do not use theirs.
   std::optional<std::uint64_t> quota_gpus;
-  std::string cohort;                        // "": lends to and borrows from nobody
-  std::optional<std::uint64_t> borrow_gpus;  // the most it may borrow; none: whatever the cohort leaves
-  double weight = 1;                         // of its fair share
+  std::string cohort;                        // "": neither lends nor borrows
+  std::optional<std::uint64_t> borrow_gpus;  // limit of what it may borrow; none: all that is unused
+  double weight = 1;                         // relative fair share
   RepairPolicy repair = RepairPolicy::propose;
   std::uint64_t version = 0;  // seq of the event that last changed it: its ETag
 

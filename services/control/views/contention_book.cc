@@ -12,7 +12,7 @@ using scheduler::ContentionBasis;
 using scheduler::FabricBundles;
 using scheduler::Prediction;
 
-constexpr std::uint64_t kAsked = UINT64_MAX;  // number of a job that is not there
+constexpr std::uint64_t kWhatIf = UINT64_MAX;  // number of the job in what_if()
 
 double flows_of(const scheduler::JobSpec& spec) {
   return scheduler::flow_count(spec.parallelism, scheduler::traffic_of_job(spec).traffic);
@@ -39,29 +39,29 @@ double SlowedJob::factor() const {
 void ContentionBook::bring_to(const ClusterState& state) {
   auto routes = routing_->at(state);
   FabricRoutesPtr now = routes ? std::move(*routes) : nullptr;
-  bool anew = false;
+  bool reload = false;
   if (fabric_ != state.placement_fabric) {
     fabric_ = state.placement_fabric;
     bundles_ = std::make_unique<scheduler::BundleTraffic>(fabric_);
-    placed_.forget();
+    placed_.reset();
     entries_.clear();
     flows_ = 0;
     routes_ = nullptr;
     view_version_ = UINT64_MAX;
-    anew = true;
+    reload = true;
   }
-  if (anew || now != routes_) {
+  if (reload || now != routes_) {
     routes_ = std::move(now);
     walker_ = routes_ == nullptr ? nullptr
                                  : std::make_unique<fabric::PathWalker>(routes_->input.view, routes_->routing.tables);
-    anew = true;
+    reload = true;
   }
   if (view_version_ != state.view_version) {
     view_version_ = state.view_version;
     bundles_->set_capacities(fabric_->capacities_mbps(state.view));
-    anew = anew || basis_ == ContentionBasis::bundles;
+    reload = reload || basis_ == ContentionBasis::bundles;
   }
-  std::vector<std::uint64_t> came;
+  std::vector<std::uint64_t> added;
   placed_.follow(
       state,
       [&](JobId id) {
@@ -74,17 +74,17 @@ void ContentionBook::bring_to(const ClusterState& state) {
         const double flows = flows_of(job->spec);
         entries_[job->id.number()] = {job, {}, flows};
         flows_ += flows;
-        came.push_back(job->id.number());
+        added.push_back(job->id.number());
       });
   const auto few = [](const auto& entry) { return entry.second.flows <= kMaxFlowsOfJob; };
   const bool routed = routes_ != nullptr && flows_ <= kMaxFlows && std::ranges::all_of(entries_, few);
   const ContentionBasis basis = routed ? ContentionBasis::routes : ContentionBasis::bundles;
-  if (anew || basis != basis_) {
+  if (reload || basis != basis_) {
     basis_ = basis;
     load_all();
     return;
   }
-  for (const std::uint64_t number : came) load(entries_.at(number));
+  for (const std::uint64_t number : added) load(entries_.at(number));
 }
 
 void ContentionBook::load_all() {
@@ -134,8 +134,8 @@ JobContention ContentionBook::contention(const scheduler::JobSpec& spec, const s
   return result;
 }
 
-// Those on whose links it sends, where it takes the largest share of a link first.
-std::vector<JobPtr> ContentionBook::beside(std::uint64_t own) const {
+// Other jobs that send on links of this job, ordered by the largest share of a common link that this job uses.
+std::vector<JobPtr> ContentionBook::sharing_links(std::uint64_t own) const {
   std::map<std::uint64_t, double> shares;
   for (const std::uint32_t link : senders_.links(own)) {
     const auto on = senders_.on(link);
@@ -149,7 +149,7 @@ std::vector<JobPtr> ContentionBook::beside(std::uint64_t own) const {
   std::vector<std::pair<double, std::uint64_t>> order;
   for (const auto& [job, share] : shares) order.emplace_back(-share, job);
   std::ranges::sort(order);
-  if (order.size() > kMaxLookedAt) order.resize(kMaxLookedAt);
+  if (order.size() > kMaxCompared) order.resize(kMaxCompared);
   std::vector<JobPtr> jobs;
   for (const auto& [share, job] : order) jobs.push_back(entries_.at(job).job);
   return jobs;
@@ -187,7 +187,7 @@ std::optional<JobContention> ContentionBook::of(JobId id) {
   if (entry == entries_.end()) return std::nullopt;
   const Entry& own = entry->second;
   JobContention result = contention(own.job->spec, own.load.traffic, id.number());
-  for (const JobPtr& job : beside(id.number())) result.slows.push_back({job, {}, prediction(job)});
+  for (const JobPtr& job : sharing_links(id.number())) result.slows.push_back({job, {}, prediction(job)});
   senders_.remove(id.number());
   for (SlowedJob& slowed : result.slows) slowed.before = prediction(slowed.job);
   senders_.add(id.number(), own.load.traffic, own.load.period_us);
@@ -196,7 +196,7 @@ std::optional<JobContention> ContentionBook::of(JobId id) {
 }
 
 JobContention ContentionBook::what_if(const scheduler::JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
-  // One that is too large to be walked goes with all others onto bundles.
+  // If the job has too many flows to be walked, all jobs are compared on bundles.
   const double flows = flows_of(spec);
   const bool too_many = flows > kMaxFlowsOfJob || flows + flows_ > kMaxFlows;
   if (basis_ == ContentionBasis::routes && too_many) {
@@ -205,9 +205,9 @@ JobContention ContentionBook::what_if(const scheduler::JobSpec& spec, std::span<
   }
   const auto load = load_of(spec, gpu_of_rank, basis_);
   JobContention result = contention(spec, load.traffic, 0);
-  senders_.add(kAsked, load.traffic, load.period_us);
-  for (const JobPtr& job : beside(kAsked)) result.slows.push_back({job, {}, prediction(job)});
-  senders_.remove(kAsked);
+  senders_.add(kWhatIf, load.traffic, load.period_us);
+  for (const JobPtr& job : sharing_links(kWhatIf)) result.slows.push_back({job, {}, prediction(job)});
+  senders_.remove(kWhatIf);
   for (SlowedJob& slowed : result.slows) slowed.before = prediction(slowed.job);
   keep_slowed(result.slows);
   return result;
@@ -232,7 +232,7 @@ std::string ContentionBook::link_text(std::uint32_t link) const {
     }
   }
   if (links.empty()) return {};
-  // Its own end is where an outward link leaves.
+  // The end that names a bundle: where an outward link leaves, where an inward link arrives.
   const fabric::PortId out = fabric::out_port_of(topology, links.front());
   const fabric::PortId own = up ? out : topology.peer(out);
   const std::string end = end_text(topology, own);

@@ -1,8 +1,8 @@
-// What placed jobs' communication takes beside that of the others, on the routes of a state: brought up to date by what
-// differs. All jobs on one basis: directed links crossed by the real routes where the fabric can be routed and flows
-// are few enough to be walked, else bundles of links.
+// How much placed jobs slow down each other's communication on shared links. Used by API workers for job documents and
+// what-if placements, never by the control thread. Brought up to date by what differs between states.
 //
-// Not thread-safe: for whoever holds the mutex beside it. Never on the control thread.
+// All jobs are compared on one basis: the directed links of their real routes where the fabric can be routed and the
+// flows are few enough to be walked, else bundles of links. Not thread-safe: guard it with a mutex.
 #pragma once
 
 #include <memory>
@@ -19,41 +19,42 @@
 
 namespace railweave::control {
 
-// A job that another one slows down.
+// A job that another job slows down.
 struct SlowedJob {
   JobPtr job;
-  scheduler::Prediction before, after;  // without the other, and beside it; both beside everybody else
-  [[nodiscard]] double factor() const;  // of communication
+  scheduler::Prediction before, after;  // without and with the other job; both with all remaining jobs
+  [[nodiscard]] double factor() const;  // communication time after / before
 };
 
 struct JobContention {
   scheduler::Contention own;
-  std::string link;              // the most contended one, for people; "": none
-  std::vector<SlowedJob> slows;  // most first
+  std::string link;              // name of the most contended link; "": none
+  std::vector<SlowedJob> slows;  // largest factor first
 };
 
 class ContentionBook {
  public:
-  // More than that are not walked: bundles then.
+  // Beyond these numbers of flows the basis is bundles.
   static constexpr double kMaxFlowsOfJob = 2e6;
   static constexpr double kMaxFlows = 6e6;
-  // Jobs that one can slow are looked at in the order of how much it sends over their links.
-  static constexpr std::size_t kMaxLookedAt = 24;
+  // Limit of other jobs to predict, in descending order of the share of a common link that this job uses.
+  static constexpr std::size_t kMaxCompared = 24;
   static constexpr std::size_t kMaxSlowed = 5;
-  static constexpr double kSlowed = 1.001;  // less is rounding
+  static constexpr double kSlowed = 1.001;  // smaller factors are rounding
 
   explicit ContentionBook(std::shared_ptr<RoutingCache> routing = std::make_shared<RoutingCache>())
       : routing_(std::move(routing)) {}
 
   void bring_to(const ClusterState& state);
 
-  // After bring_to(), of that state. Of a placed job: what it takes now, and whom it slows; none: it is not placed.
+  // The following are about the state of the last bring_to().
+  // Contention of a placed job and the jobs it slows down; none: it is not placed.
   [[nodiscard]] std::optional<JobContention> of(JobId id);
-  // Of one that is not there, if it were.
+  // The same for a job that is not placed, as if it were placed on these GPUs.
   [[nodiscard]] JobContention what_if(const scheduler::JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank);
 
   [[nodiscard]] scheduler::ContentionBasis basis() const { return basis_; }
-  [[nodiscard]] std::uint64_t computed() const { return computed_; }  // jobs' loads, since construction
+  [[nodiscard]] std::uint64_t computed() const { return computed_; }  // loads of jobs computed since construction
 
  private:
   struct Entry {
@@ -69,19 +70,19 @@ class ContentionBook {
                                                        scheduler::ContentionBasis basis);
   [[nodiscard]] JobContention contention(const scheduler::JobSpec& spec, const scheduler::LinkTraffic& loads,
                                          std::uint64_t own) const;
-  [[nodiscard]] std::vector<JobPtr> beside(std::uint64_t own) const;
+  [[nodiscard]] std::vector<JobPtr> sharing_links(std::uint64_t own) const;
   [[nodiscard]] scheduler::Prediction prediction(const JobPtr& job) const;
   [[nodiscard]] std::string link_text(std::uint32_t link) const;
 
   std::shared_ptr<RoutingCache> routing_;
   scheduler::PlacementFabricPtr fabric_;
-  FabricRoutesPtr routes_;  // null: none to be had
+  FabricRoutesPtr routes_;  // null: the fabric cannot be routed
   std::unique_ptr<fabric::PathWalker> walker_;
   std::unique_ptr<scheduler::BundleTraffic> bundles_;  // for periods, and for loads where the basis is bundles
   std::uint64_t view_version_ = 0;
   PlacedJobs placed_;
   std::map<std::uint64_t, Entry> entries_;
-  double flows_ = 0;  // of all
+  double flows_ = 0;  // of all entries
   scheduler::ContentionBasis basis_ = scheduler::ContentionBasis::bundles;
   std::vector<double> capacity_mbps_;  // by link of the basis
   scheduler::LinkSenders senders_;

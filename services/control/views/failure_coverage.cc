@@ -16,7 +16,7 @@ using fabric::mix;
 using fabric::Reservation;
 using fabric::RouteChangesPtr;
 
-// What loads follow from.
+// Covers exactly the fields that determine loads (same_terms).
 std::uint64_t hash_of(const Reservation& wanted) {
   std::uint64_t hash = mix(static_cast<std::uint64_t>(wanted.promise), wanted.reserved_permille);
   for (const auto& port : wanted.ports) {
@@ -28,7 +28,7 @@ std::uint64_t hash_of(const Reservation& wanted) {
   return hash;
 }
 
-bool needs_alike(const Reservation& a, const Reservation& b) {
+bool same_terms(const Reservation& a, const Reservation& b) {
   return a.promise == b.promise && a.reserved_permille == b.reserved_permille && a.ports == b.ports &&
          std::ranges::equal(a.flows, b.flows, [](const auto& x, const auto& y) {
            return x.ports.from == y.ports.from && x.ports.to == y.ports.to && x.mbps == y.mbps;
@@ -66,7 +66,7 @@ FailureCoverage::SurvivingPtr FailureCoverage::find(const Reservation& wanted) c
   const std::uint64_t hash = hash_of(wanted);
   const std::lock_guard lock(mutex_);
   const auto [first, last] = jobs_.equal_range(hash);
-  const auto at = std::find_if(first, last, [&](const auto& one) { return needs_alike(one.second->wanted, wanted); });
+  const auto at = std::find_if(first, last, [&](const auto& one) { return same_terms(one.second->wanted, wanted); });
   return at == last ? nullptr : at->second->load;
 }
 
@@ -86,10 +86,10 @@ std::size_t FailureCoverage::unknown(const Reservation& wanted, fabric::HoseLoad
   return find(wanted) != nullptr ? 0 : missing(wanted, loads).size();
 }
 
-void FailureCoverage::look_at(const FabricRoutes& routes, const Reservation& wanted, fabric::HoseLoads& loads,
-                              std::size_t most) {
+void FailureCoverage::compute(const FabricRoutes& routes, const Reservation& wanted, fabric::HoseLoads& loads,
+                              std::size_t limit) {
   std::vector<LinkId> links = missing(wanted, loads);
-  if (links.size() > most) links.resize(most);
+  if (links.size() > limit) links.resize(limit);
   const std::size_t parts = std::clamp<std::size_t>(links.size() / 16, 1, fabric::part_count());
   fabric::on_threads()(parts, [&](std::size_t part) {
     for (std::size_t i = part; i < links.size(); i += parts) (void)without(routes, links[i]);
@@ -99,7 +99,7 @@ void FailureCoverage::look_at(const FabricRoutes& routes, const Reservation& wan
 Result<FailureCoverage::SurvivingPtr> FailureCoverage::surviving(const FabricRoutes& routes, const Reservation& wanted,
                                                                  fabric::HoseLoads& loads) {
   if (auto known = find(wanted)) return known;
-  look_at(routes, wanted, loads, SIZE_MAX);
+  compute(routes, wanted, loads, SIZE_MAX);
   auto made = load_surviving_failures(wanted, loads, [&](LinkId link) { return without(routes, link); });
   if (!made) return std::unexpected(made.error());
   auto known = std::make_shared<Known>(wanted, std::make_shared<const fabric::SurvivingLoad>(std::move(*made)));

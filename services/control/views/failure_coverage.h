@@ -1,5 +1,6 @@
-// What single failures would make of one set of routes, and what jobs need so that none of them matters: computed once,
-// whoever asks and however often. Thread-safe; who asks for the same at the same time may compute it twice.
+// The effect of every single link failure on one set of routes, and the loads that reservations need to survive any of
+// them. Part of FabricRoutes; each result is computed once and cached. Thread-safe; two threads that need the same
+// result at the same time may compute it twice.
 #pragma once
 
 #include <cstddef>
@@ -19,19 +20,20 @@ class FailureCoverage {
  public:
   using SurvivingPtr = std::shared_ptr<const fabric::SurvivingLoad>;
 
-  // What differs of the routes with the link between two switches down as well. Errors: of rerouting.
+  // The changes of the routes if this link between two switches failed as well. Errors: of rerouting.
   Result<fabric::RouteChangesPtr> without(const FabricRoutes& routes, fabric::LinkId link);
-  // `loads` is of the routes. Errors: of rerouting.
+  // The largest loads over all single failures of links that the reservation crosses; `loads` belongs to the same
+  // routes. Errors: of rerouting.
   Result<SurvivingPtr> surviving(const FabricRoutes& routes, const fabric::Reservation& wanted,
                                  fabric::HoseLoads& loads);
 
-  // How many links the reservation crosses whose failure nobody looked at yet; 0: surviving() answers at once.
+  // Number of links that the reservation crosses whose failure is not computed yet; 0: surviving() answers at once.
   [[nodiscard]] std::size_t unknown(const fabric::Reservation& wanted, fabric::HoseLoads& loads) const;
-  // Looks at up to so many of them, side by side.
-  void look_at(const FabricRoutes& routes, const fabric::Reservation& wanted, fabric::HoseLoads& loads,
-               std::size_t most);
+  // Computes the failure of up to `limit` of these links, in parallel.
+  void compute(const FabricRoutes& routes, const fabric::Reservation& wanted, fabric::HoseLoads& loads,
+               std::size_t limit);
 
-  // Kept, then forgotten: changed entries (12 bytes each), and jobs.
+  // Bounds of the cache: changed table entries (12 bytes each) and jobs. A cache that is full is emptied.
   static constexpr std::size_t kMaxEntries = 16'000'000, kMaxJobs = 1'024;
 
  private:
@@ -45,7 +47,7 @@ class FailureCoverage {
   mutable std::mutex mutex_;
   std::unordered_map<std::uint32_t, fabric::RouteChangesPtr> changes_;  // by link
   std::size_t entries_ = 0;
-  std::unordered_multimap<std::uint64_t, std::shared_ptr<const Known>> jobs_;  // by a hash of what is wanted
+  std::unordered_multimap<std::uint64_t, std::shared_ptr<const Known>> jobs_;  // by a hash of the reservation's terms
 };
 
 }  // namespace railweave::control

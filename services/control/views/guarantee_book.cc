@@ -12,10 +12,10 @@ namespace {
 using fabric::FabricView;
 using fabric::Reservation;
 
-constexpr std::size_t kMostUnknownFailures = 4'000, kFailuresPerRefusal = 1'000;
+constexpr std::size_t kMaxUnknownFailures = 4'000, kFailuresPerRefusal = 1'000;
 
-// Of a guarantee, what its reservation follows from.
-bool reserves_alike(const Job& a, const Job& b) {
+// Whether two jobs agree in everything that determines a reservation.
+bool same_reservation(const Job& a, const Job& b) {
   const JobGuarantee &x = *a.guarantee, &y = *b.guarantee;
   return x.qos_class == y.qos_class && x.promise == y.promise && x.rate == y.rate &&
          x.reserved_permille == y.reserved_permille && x.survives_link_failure == y.survives_link_failure &&
@@ -41,7 +41,7 @@ std::uint64_t guarantee_order(const QueueRules& rules, const Job& job) {
   const auto& classes = rules.policy.classes;
   const auto own = std::ranges::find(classes, job.spec.priority, &scheduler::PriorityClass::name);
   const std::int64_t value = own == classes.end() ? 0 : own->value;
-  // Two jobs placed by one event do not exist; amended ones may share a number: the job's own settles it.
+  // One event places one job. Amended jobs may share a number; callers then order by job id.
   constexpr unsigned kSeqBits = 32;
   const auto rank = static_cast<std::uint64_t>(std::int64_t{INT32_MAX} - value);
   const std::uint64_t seq = job.guarantee ? job.guarantee->admitted_seq : 0;
@@ -73,13 +73,13 @@ Result<void> GuaranteeBook::bring_to(const ClusterState& state) {
   crossing_.clear();
   if (routes_ == nullptr || fabric_ != state.placement_fabric || classes_ != state.qos_classes ||
       rules_ != state.queue_rules) {
-    start_anew(state, std::move(*routes));
+    rebuild(state, std::move(*routes));
   } else {
     std::vector<JobId> gone;
     for (auto& [id, entry] : entries_) {
       const JobPtr now = state.guaranteed->contains(id) ? state.jobs.find(id) : nullptr;
       if (now == entry.job) continue;
-      if (now != nullptr && reserves_alike(*now, *entry.job)) {
+      if (now != nullptr && same_reservation(*now, *entry.job)) {
         entry.job = now;
         continue;
       }
@@ -97,7 +97,7 @@ Result<void> GuaranteeBook::bring_to(const ClusterState& state) {
   return {};
 }
 
-void GuaranteeBook::start_anew(const ClusterState& state, FabricRoutesPtr routes) {
+void GuaranteeBook::rebuild(const ClusterState& state, FabricRoutesPtr routes) {
   routes_ = std::move(routes);
   fabric_ = state.placement_fabric;
   classes_ = state.qos_classes;
@@ -120,7 +120,7 @@ void GuaranteeBook::follow_view(FabricRoutesPtr routes) {
   for (const auto& reservation : crossing) {
     Entry& entry = entries_.at(job_of(*reservation));
     crossing_.push_back(entry.job->id);
-    // What any failure would need was taken as of another view, and stays until the state says that it is used up.
+    // Reservations for failures were computed on another view and stay until the state says that they are used up.
     if (entry.job->guarantee->covered) continue;
     const JobPtr job = entry.job;
     drop(entry);
@@ -132,7 +132,7 @@ void GuaranteeBook::add(const JobPtr& job) {
   Entry& entry = entries_[job->id];
   entry = {job, nullptr, true};
   if (job->guarantee->at_risk()) return;
-  Wanted wanted = computed_for(job);
+  Wanted wanted = compute(job);
   entry.complete = wanted.complete;
   if (wanted.reservation == nullptr) return;
   entry.reservation = std::move(wanted.reservation);
@@ -152,30 +152,30 @@ bool GuaranteeBook::incomplete(JobId job) const {
   return entry != entries_.end() && !entry->second.complete;
 }
 
-std::optional<Reservation> GuaranteeBook::bare(const Job& job, const fabric::RoutingScope& scope) const {
+std::optional<Reservation> GuaranteeBook::without_loads(const Job& job, const fabric::RoutingScope& scope) const {
   const JobGuarantee& guarantee = *job.guarantee;
   const auto at = std::ranges::find(*classes_, guarantee.qos_class, &fabric::QosClass::name);
   if (at == classes_->end()) return std::nullopt;
-  Reservation bare;
-  bare.job = to_string(job.id);
-  bare.tenant = job.spec.tenant;
-  bare.qos_class = static_cast<std::uint8_t>(at - classes_->begin());
-  bare.promise = guarantee.promise;
-  bare.survives_link_failure = guarantee.covered;
-  bare.reserved_permille = guarantee.reserved_permille;
-  bare.order = guarantee_order(*rules_, job);
+  Reservation made;
+  made.job = to_string(job.id);
+  made.tenant = job.spec.tenant;
+  made.qos_class = static_cast<std::uint8_t>(at - classes_->begin());
+  made.promise = guarantee.promise;
+  made.survives_link_failure = guarantee.covered;
+  made.reserved_permille = guarantee.reserved_permille;
+  made.order = guarantee_order(*rules_, job);
   if (guarantee.promise == fabric::TrafficPromise::hose) {
     for (const auto port : job_ports(*fabric_, job.placement.gpu_of_rank)) {
-      bare.ports.push_back({port, guarantee.rate.value(), guarantee.rate.value()});
+      made.ports.push_back({port, guarantee.rate.value(), guarantee.rate.value()});
     }
   } else {
-    bare.flows = job_pattern(*fabric_, scope, job.spec, job.placement.gpu_of_rank, guarantee.rate);
+    made.flows = job_pattern(*fabric_, scope, job.spec, job.placement.gpu_of_rank, guarantee.rate);
   }
-  return bare;
+  return made;
 }
 
 GuaranteeBook::Wanted GuaranteeBook::plain(const Job& job) {
-  auto made = bare(job, routes_->scope());
+  auto made = without_loads(job, routes_->scope());
   if (!made) return {nullptr, false};
   ++computed_;
   made->survives_link_failure = false;
@@ -187,7 +187,7 @@ GuaranteeBook::Wanted GuaranteeBook::plain(const Job& job) {
 Result<GuaranteeBook::Wanted> GuaranteeBook::surviving(const Job& job) { return surviving_on(job, routes_); }
 
 Result<GuaranteeBook::Wanted> GuaranteeBook::surviving_on(const Job& job, const FabricRoutesPtr& routes) {
-  auto made = bare(job, routes->scope());
+  auto made = without_loads(job, routes->scope());
   if (!made) return Wanted{nullptr, false};
   ++computed_;
   made->survives_link_failure = true;
@@ -199,7 +199,7 @@ Result<GuaranteeBook::Wanted> GuaranteeBook::surviving_on(const Job& job, const 
   return Wanted{std::make_shared<const Reservation>(std::move(*made)), (*load)->worst.complete};
 }
 
-GuaranteeBook::Wanted GuaranteeBook::computed_for(const JobPtr& job) {
+GuaranteeBook::Wanted GuaranteeBook::compute(const JobPtr& job) {
   if (!job->guarantee->covered) return plain(*job);
   const auto routes = routes_on(job->guarantee->basis);
   if (!routes) return plain(*job);
@@ -221,15 +221,18 @@ Result<FabricRoutesPtr> GuaranteeBook::routes_on(const ViewBasis& basis) {
 
 fabric::SurvivingLoadOf GuaranteeBook::surviving_load() {
   return [this](const Reservation& wanted) -> Result<fabric::SurvivingLoad> {
-    // The control thread admits, too: it looks at so many failures and no more. Each refusal leaves fewer.
+    // Admission also runs on the control thread, so the number of failures computed per call is bounded. Each refusal
+    // computes some of them, so that repeating the request succeeds in the end.
     const std::size_t unknown = routes_->failures().unknown(wanted, *loads_);
-    if (unknown > kMostUnknownFailures) {
-      routes_->failures().look_at(*routes_, wanted, *loads_, kFailuresPerRefusal);
-      return fail(
-          ErrorKind::conflict, "admission.tooManyFailures",
-          std::to_string(unknown) + " links that the job crosses may fail and were not looked at yet, more than " +
-              std::to_string(kMostUnknownFailures),
-          {}, "ask POST /v1/placements/query, which looks at them all beside what changes the state; then repeat");
+    if (unknown > kMaxUnknownFailures) {
+      routes_->failures().compute(*routes_, wanted, *loads_, kFailuresPerRefusal);
+      return fail(ErrorKind::conflict, "admission.tooManyFailures",
+                  "the failure of " + std::to_string(unknown) +
+                      " links that the job crosses is not computed yet, more than " +
+                      std::to_string(kMaxUnknownFailures) + " at once",
+                  {},
+                  "ask POST /v1/placements/query, which computes all of them without delaying changes; then repeat the "
+                  "request");
     }
     const auto load = routes_->failures().surviving(*routes_, wanted, *loads_);
     if (!load) return std::unexpected(load.error());
@@ -238,29 +241,30 @@ fabric::SurvivingLoadOf GuaranteeBook::surviving_load() {
 }
 
 std::size_t GuaranteeBook::unknown_failures(const Job& job) {
-  const auto wanted = bare(job, routes_->scope());
+  const auto wanted = without_loads(job, routes_->scope());
   return wanted ? routes_->failures().unknown(*wanted, *loads_) : 0;
 }
 
-void GuaranteeBook::look_at_failures(const Job& job, std::size_t most) {
-  if (const auto wanted = bare(job, routes_->scope())) routes_->failures().look_at(*routes_, *wanted, *loads_, most);
+void GuaranteeBook::compute_failures(const Job& job, std::size_t limit) {
+  if (const auto wanted = without_loads(job, routes_->scope()))
+    routes_->failures().compute(*routes_, *wanted, *loads_, limit);
 }
 
 std::vector<double> GuaranteeBook::residual_mbps() const {
   const FabricView& view = routes_->input.view;
-  std::vector<double> left = fabric::link_capacities_mbps(view);
+  std::vector<double> residual = fabric::link_capacities_mbps(view);
   for (const auto link : view.topology().links()) {
-    for (const fabric::DirectedLink way : {link.index() * 2, link.index() * 2 + 1}) {
+    for (const fabric::DirectedLink directed : {link.index() * 2, link.index() * 2 + 1}) {
       if (view.drained(link)) {
-        left[way] = 0;
+        residual[directed] = 0;
         continue;
       }
       std::int64_t reserved = 0;
-      for (std::uint8_t c = 0; c < ledger_.classes(); ++c) reserved += ledger_.reserved_mbps(way, c);
-      left[way] = std::max(0.0, left[way] - static_cast<double>(reserved));
+      for (std::uint8_t c = 0; c < ledger_.classes(); ++c) reserved += ledger_.reserved_mbps(directed, c);
+      residual[directed] = std::max(0.0, residual[directed] - static_cast<double>(reserved));
     }
   }
-  return left;
+  return residual;
 }
 
 }  // namespace railweave::control

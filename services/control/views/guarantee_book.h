@@ -1,8 +1,9 @@
-// What the guarantees of a state take of every link, on the routes of that state. Says only what follows from the
-// state: whose guarantee is at risk is the state's to say (guarantee_recheck.h decides it), and those take nothing.
+// What the guarantees of a state reserve on every link, by the routes of that state. Used by admission, recheck, repair
+// and the API. Which guarantees are at risk is part of the state (guarantees/recheck.h decides it); those reserve
+// nothing.
 //
-// Brought up to date by what differs: jobs that started, ended or changed, and of the others those whose packets cross
-// an entry or a link that changed. Costs nothing while it is not asked. One per thread.
+// bring_to() recomputes only what differs: jobs that started, ended or changed, and jobs whose packets cross a table
+// entry or a link that changed. Not thread-safe: one book per thread.
 #pragma once
 
 #include <cstdint>
@@ -21,59 +22,61 @@ namespace railweave::control {
 
 class GuaranteeBook {
  public:
-  // Routes may be shared with others.
+  // The routing cache may be shared between books.
   explicit GuaranteeBook(std::shared_ptr<RoutingCache> routing = std::make_shared<RoutingCache>())
       : routing_(std::move(routing)) {}
 
-  // Errors: of routing; the book is then as it was.
+  // Brings the book to the state. Errors: of routing; the book is then unchanged.
   Result<void> bring_to(const ClusterState& state);
 
-  // After bring_to(), of that state:
+  // The following are about the state of the last bring_to().
   [[nodiscard]] const fabric::Ledger& ledger() const { return ledger_; }
   [[nodiscard]] const FabricRoutesPtr& routes() const { return routes_; }
   [[nodiscard]] fabric::HoseLoads& loads() const { return *loads_; }
   [[nodiscard]] const fabric::QosClasses& classes() const { return *classes_; }
   // Changes whenever the ledger does.
   [[nodiscard]] std::uint64_t version() const { return version_; }
-  // Jobs whose loads that made new: they came, were moved or amended, or cross what changed of links and routes.
+  // Jobs that the last bring_to() recomputed: they started, moved or were amended, or cross changed links or entries.
   [[nodiscard]] const std::vector<JobId>& crossing() const { return crossing_; }
-  // Some ports of the job cannot reach each other.
+  // True: some ports of the job cannot reach each other.
   [[nodiscard]] bool incomplete(JobId job) const;
-  // Loads computed since construction.
+  // Number of loads computed since construction.
   [[nodiscard]] std::uint64_t computed() const { return computed_; }
 
-  // What the job would take as the fabric is, or, where asked, after any single failure as well.
+  // What the job needs reserved: on the routes as they are (plain), or so that any single link failure is covered too
+  // (surviving). No reservation: the job's class does not exist.
   struct Wanted {
     fabric::ReservationPtr reservation;
     bool complete = true;
   };
   [[nodiscard]] Wanted plain(const Job& job);
   [[nodiscard]] Result<Wanted> surviving(const Job& job);
-  // On the routes of the state; borrows the book.
+  // For admission, on the routes of the state. Borrows the book.
   [[nodiscard]] fabric::SurvivingLoadOf surviving_load();
-  // Of what surviving() would look at, how many failures of links nobody looked at yet; and looking at some of them.
+  // Number of link failures that surviving() needs and that are not computed yet; and computing up to `limit` of them.
   [[nodiscard]] std::size_t unknown_failures(const Job& job);
-  void look_at_failures(const Job& job, std::size_t most);
-  // Jobs that may be covered again, with how many failures were unknown when last looked at: a note for the next time
-  // round (guarantee_coverage.h), which nothing else rests on.
+  void compute_failures(const Job& job, std::size_t limit);
+  // Jobs that may be covered against failures again, with the number of failures that were not computed at the last
+  // attempt. Written by guarantees/recheck.h, worked off by guarantees/coverage.h; nothing else depends on it.
   [[nodiscard]] std::map<JobId, std::size_t>& to_cover() { return to_cover_; }
   [[nodiscard]] const std::shared_ptr<RoutingCache>& routing() const { return routing_; }
-  // Mb/s by directed link that no guarantee takes, drained links having none.
+  // Residual capacity: Mb/s by directed link that no guarantee reserves; 0 for drained links.
   [[nodiscard]] std::vector<double> residual_mbps() const;
 
  private:
   struct Entry {
     JobPtr job;
-    fabric::ReservationPtr reservation;  // in the ledger; null: nothing is, the guarantee is at risk
+    fabric::ReservationPtr reservation;  // as in the ledger; null: the guarantee is at risk and reserves nothing
     bool complete = true;
   };
 
-  void start_anew(const ClusterState& state, FabricRoutesPtr routes);
+  void rebuild(const ClusterState& state, FabricRoutesPtr routes);
   void follow_view(FabricRoutesPtr routes);
   void add(const JobPtr& job);
   void drop(Entry& entry);
-  [[nodiscard]] std::optional<fabric::Reservation> bare(const Job& job, const fabric::RoutingScope& scope) const;
-  [[nodiscard]] Wanted computed_for(const JobPtr& job);
+  [[nodiscard]] std::optional<fabric::Reservation> without_loads(const Job& job,
+                                                                 const fabric::RoutingScope& scope) const;
+  [[nodiscard]] Wanted compute(const JobPtr& job);
   [[nodiscard]] Result<Wanted> surviving_on(const Job& job, const FabricRoutesPtr& routes);
   [[nodiscard]] Result<FabricRoutesPtr> routes_on(const ViewBasis& basis);
 
@@ -92,14 +95,14 @@ class GuaranteeBook {
   FabricRoutesPtr basis_routes_;
 };
 
-// Who keeps a guarantee when not all fit: the smaller number. Priority classes of higher value first (one that the
-// queue's policy does not know has 0, as in the queue), then who was admitted earlier.
+// The order in which guarantees are served when not all fit: the smaller number first. Priority classes of higher value
+// come first (a class that the queue's policy does not know counts as 0, as in the queue), then earlier admission.
 std::uint64_t guarantee_order(const QueueRules& rules, const Job& job);
 
-// What carries no traffic in the view; none: more than ViewBasis::kMaxNames.
+// The links and switches that the view has out of use; none: more than ViewBasis::kMaxNames.
 std::optional<ViewBasis> basis_of(const fabric::FabricView& view);
 
-// "job-000001" names the job in reservations.
+// Reservations name their job by the text of its id.
 inline JobId job_of(const fabric::Reservation& reservation) { return parse_job_id(reservation.job).value_or(JobId()); }
 
 }  // namespace railweave::control

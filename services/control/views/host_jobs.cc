@@ -13,7 +13,7 @@ HostJobs::HostJobs(const ClusterState& state) {
     }
     return true;
   });
-  // Ranks may come back to a host; jobs came by id, which a stable sort keeps.
+  // A job's ranks may return to a host, hence unique. Jobs were added by id; the stable sort keeps that order.
   std::ranges::stable_sort(by_host_, {}, &Entry::first);
   const auto repeated = std::ranges::unique(by_host_);
   by_host_.erase(repeated.begin(), repeated.end());

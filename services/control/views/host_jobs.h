@@ -1,4 +1,4 @@
-// Which jobs run on which hosts, found in one pass over those that hold GPUs. A value; of one state.
+// The jobs that run on each host of one state, found in one pass over the jobs that hold GPUs. Immutable.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class HostJobs {
  public:
   explicit HostJobs(const ClusterState& state);
 
-  // By id; a view of this.
+  // Ascending by id; a view into this object.
   [[nodiscard]] auto on(fabric::HostId host) const& {
     return std::ranges::equal_range(by_host_, host, {}, &Entry::first) | std::views::values;
   }

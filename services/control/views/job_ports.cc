@@ -24,10 +24,11 @@ PlaneId plane_of(const fabric::RoutingScope& scope, PortId port) {
   return id ? scope.plane_of(id) : PlaneId();
 }
 
-std::optional<std::pair<PortId, PortId>> joined(const PlacementFabric& fabric, const fabric::RoutingScope& scope,
-                                                GpuId from, GpuId to) {
+// The ports that a flow between two GPUs uses.
+std::optional<std::pair<PortId, PortId>> flow_ports(const PlacementFabric& fabric, const fabric::RoutingScope& scope,
+                                                    GpuId from, GpuId to) {
   const auto& nics = fabric.gpu_nics();
-  // As collectives choose: the first pair on one rail, else the nearest that one network joins.
+  // As collectives choose them: the first pair on one rail, else the first pair on one plane.
   for (const bool on_rail : {true, false}) {
     for (const auto& a : nics.nics(from)) {
       for (const auto& b : nics.nics(to)) {
@@ -58,7 +59,7 @@ std::vector<fabric::PatternFlow> job_pattern(const PlacementFabric& fabric, cons
   const auto& topology = fabric.topology();
   const auto traffic = scheduler::traffic_of_job(spec).traffic;
   const bool nvls = scheduler::generation_of(fabric).nvls;
-  // Neighbours through whom a GPU reaches networks that it has no port on (NCCL's PXN).
+  // GPUs of the same unit, through which a GPU reaches planes that it has no port on (NCCL's PXN).
   std::map<std::uint32_t, std::vector<GpuId>> of_unit;
   for (const GpuId gpu : gpu_of_rank) of_unit[fabric.bundles().place(gpu).unit].push_back(gpu);
   std::map<std::pair<PortId, PortId>, double> bytes;
@@ -70,12 +71,12 @@ std::vector<fabric::PatternFlow> job_pattern(const PlacementFabric& fabric, cons
       const GpuId to = gpu_of_rank[flow.to];
       const auto unit = fabric.bundles().place(from).unit;
       if (topology.host(from) == topology.host(to) || unit == fabric.bundles().place(to).unit) continue;
-      auto pair = joined(fabric, scope, from, to);
+      auto pair = flow_ports(fabric, scope, from, to);
       for (const GpuId neighbour : of_unit[unit]) {
         if (pair) break;
-        pair = joined(fabric, scope, neighbour, to);
+        pair = flow_ports(fabric, scope, neighbour, to);
       }
-      if (!pair) {  // nothing joins them: a flow that cannot arrive, which admission says
+      if (!pair) {  // no common plane: a flow that cannot arrive, which admission reports
         const auto out = fabric.gpu_nics().nics(from);
         const auto in = fabric.gpu_nics().nics(to);
         if (out.empty() || in.empty()) continue;

@@ -1,4 +1,4 @@
-// Through which adapter ports a placed job sends, and what its groups send between them.
+// The adapter ports through which a placed job sends, and the traffic between them. Pure functions.
 #pragma once
 
 #include <span>
@@ -11,14 +11,14 @@
 
 namespace railweave::control {
 
-// Those of all its GPUs, ascending, each once.
+// The ports of all the job's GPUs, ascending, each once.
 std::vector<fabric::PortId> job_ports(const scheduler::PlacementFabric& fabric,
                                       std::span<const fabric::GpuId> gpu_of_rank);
 
-// What its rings, pipelines and all-to-alls put on the network, from port to port, in proportion to their bytes and
-// such that no port sends or receives more than `rate` in sum; ports that send as much as they receive reach it. All
-// groups at once: that they take turns is not counted on. What stays inside an NVLink domain or a host is left out. By
-// ports, each pair once.
+// The flows from port to port that the job's rings, pipelines and all-to-alls put on the network: in proportion to
+// their bytes and scaled so that no port sends or receives more than `rate` in sum; a port reaches `rate` if it sends
+// as much as it receives. All groups are assumed to send at once. Traffic inside an NVLink domain or a host does not
+// count. Ordered by ports, each pair once.
 std::vector<fabric::PatternFlow> job_pattern(const scheduler::PlacementFabric& fabric,
                                              const fabric::RoutingScope& scope, const scheduler::JobSpec& spec,
                                              std::span<const fabric::GpuId> gpu_of_rank, RateMbps rate);

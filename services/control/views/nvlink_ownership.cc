@@ -7,7 +7,7 @@
 namespace railweave::control {
 namespace {
 
-// Without the contract's limits, which were asked when the job was placed.
+// Without the contract's limits: those were checked when the job was placed.
 std::vector<scheduler::NvlinkPartition> assign(scheduler::NvlinkPartitions& partitions, const ClusterState& state,
                                                const Job& job) {
   auto assigned = partitions.assign(state.topology(), scheduler::Contract{.tenant = job.spec.tenant}, to_string(job.id),

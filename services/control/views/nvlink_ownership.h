@@ -1,4 +1,5 @@
-// Which job of which tenant owns which GPUs of the NVLink domains: follows from the placed jobs.
+// The NVLink partitions of placed jobs: which GPUs of each NVLink domain a job owns. Derived from the state. Pure
+// functions.
 #pragma once
 
 #include <string>
@@ -9,11 +10,11 @@
 
 namespace railweave::control {
 
-// Of the jobs of one tenant that run, or of all ("").
+// Partitions of the placed jobs of one tenant; "": of all tenants.
 scheduler::NvlinkPartitions nvlink_ownership(const ClusterState& state, const std::string& tenant);
 
-// Those of one job, one per domain. A partition's number is the place of its first GPU in the domain, from 1: of its
-// own as long as the job runs, and the same whoever asks.
+// The partitions of one job, one per domain. A partition's number is the position of its first GPU in the domain, from
+// 1: unique while the job runs, and independent of other jobs.
 std::vector<scheduler::NvlinkPartition> nvlink_partitions_of(const ClusterState& state, const Job& job);
 
 }  // namespace railweave::control

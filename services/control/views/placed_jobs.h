@@ -1,5 +1,5 @@
-// Which jobs are placed, and what has changed of that since the state that was looked at before: for whoever keeps
-// something for each of them. O(what changed) (job_table.h).
+// Follows which jobs are placed from one state to the next, for caches that keep an entry per placed job. O(changes),
+// see state/job_table.h. Not thread-safe.
 #pragma once
 
 #include <vector>
@@ -10,22 +10,22 @@ namespace railweave::control {
 
 class PlacedJobs {
  public:
-  // Calls gone(JobId) for those that left their place, then came(const JobPtr&) for those in a new one.
-  template <class Gone, class Came>
-  void follow(const ClusterState& state, Gone gone, Came came) {
+  // Calls removed(JobId) for each job that ended or moved, then added(const JobPtr&) for each job at a new place.
+  template <class Removed, class Added>
+  void follow(const ClusterState& state, Removed removed, Added added) {
     const auto placed = [](const JobPtr& job) { return job != nullptr && job->holds_gpus(); };
-    std::vector<JobPtr> fresh;
+    std::vector<JobPtr> started;
     state.jobs.visit_changed(seen_, [&](const JobPtr& was, const JobPtr& is) {
       const bool stays = placed(was) && placed(is) && was->placement.gpu_of_rank == is->placement.gpu_of_rank;
       if (stays) return;
-      if (placed(was)) gone(was->id);
-      if (placed(is)) fresh.push_back(is);
+      if (placed(was)) removed(was->id);
+      if (placed(is)) started.push_back(is);
     });
-    for (const JobPtr& job : fresh) came(job);
+    for (const JobPtr& job : started) added(job);
     seen_ = state.jobs;
   }
-  // Nobody is there: all come anew.
-  void forget() { seen_ = {}; }
+  // The next follow() adds every placed job.
+  void reset() { seen_ = {}; }
 
  private:
   JobTable seen_;

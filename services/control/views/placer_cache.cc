@@ -11,12 +11,12 @@ scheduler::Placer& PlacerCache::at(const ClusterState& state) {
     up_mbps_ = capacities_mbps_;
     ++capacities_version_;
     traffic_ = std::make_unique<scheduler::BundleTraffic>(fabric_);
-    placed_.forget();
+    placed_.reset();
     placer_->set_residual(traffic_->residual_mbps());
     view_version_ = 0;
     reserved_version_ = 0;
   }
-  // Without a route for it nothing is promised, and nothing is taken.
+  // If the fabric cannot be routed, nothing is guaranteed and nothing is reserved.
   const bool reserved = !state.guaranteed->empty() && guarantees_.bring_to(state).has_value();
   const std::uint64_t reserved_version = reserved ? guarantees_.version() : 0;
   if (view_version_ != state.view_version || reserved_version_ != reserved_version) {

@@ -1,6 +1,7 @@
-// A placer brought up to date with whatever state it is asked about: rebuilt when the topology changed, else
-// synchronised with the few allocations that differ and, where a link or a guarantee changed, with what is left of
-// links; candidates are scored beside what placed jobs send (scheduler/placement/score/bundle_traffic.h). One per thread.
+// A placer for the state that it is asked about. Used by the control thread and by API workers, one cache per thread.
+// The placer is rebuilt when the topology changed; else only the allocations that differ are synchronised, and, if a
+// link or a guarantee changed, the residual capacities. Candidates are scored together with the traffic of placed jobs
+// (scheduler/placement/score/bundle_traffic.h).
 #pragma once
 
 #include <cstdint>
@@ -18,30 +19,33 @@ namespace railweave::control {
 
 class PlacerCache {
  public:
-  // Routes may be shared with others: tables of large fabrics are large, and so is what failures would do to them.
+  // Share the routing cache between threads: tables of large fabrics are large, and so are their failure coverages.
   explicit PlacerCache(std::shared_ptr<RoutingCache> routing = std::make_shared<RoutingCache>())
       : guarantees_(std::move(routing)) {}
 
   scheduler::Placer& at(const ClusterState& state);
-  // What guarantees take of links: bring it to the state before asking it.
+  // What guarantees reserve; call bring_to() on it before reading.
   [[nodiscard]] GuaranteeBook& guarantees() { return guarantees_; }
-  // Mb/s by bundle, as the placer was last told.
+  // Mb/s by bundle as last given to the placer: residual capacity beside guarantees.
   [[nodiscard]] const std::vector<double>& capacities_mbps() const { return capacities_mbps_; }
-  [[nodiscard]] std::uint64_t capacities_version() const { return capacities_version_; }  // changes with them
-  // ... of the links that are up; and what the traffic of placed jobs leaves of them, which changes with every at().
+  [[nodiscard]] std::uint64_t capacities_version() const {
+    return capacities_version_;
+  }  // changes with capacities_mbps()
+  // Mb/s by bundle of the links that are up; and the residual capacity beside the traffic of placed jobs, which changes
+  // with every at().
   [[nodiscard]] const std::vector<double>& up_mbps() const { return up_mbps_; }
   [[nodiscard]] std::shared_ptr<const std::vector<double>> residual_mbps() const { return traffic_->residual_mbps(); }
 
  private:
   std::unique_ptr<scheduler::Placer> placer_;
-  scheduler::PlacementFabricPtr fabric_;  // kept, so that no other one can come to lie at its address
-  std::uint64_t view_version_ = 0;        // of the links that the placer knows of
-  std::uint64_t reserved_version_ = 0;    // of the guarantees that are taken from them; 0: none
+  scheduler::PlacementFabricPtr fabric_;  // owned, so that no other fabric can reuse its address
+  std::uint64_t view_version_ = 0;        // of the link states that the placer was given
+  std::uint64_t reserved_version_ = 0;    // GuaranteeBook::version() that the placer was given; 0: no guarantees
   GuaranteeBook guarantees_;
   std::vector<double> capacities_mbps_, up_mbps_;  // by bundle
   std::uint64_t capacities_version_ = 0;
   std::unique_ptr<scheduler::BundleTraffic> traffic_;
-  PlacedJobs placed_;  // that traffic_ knows of
+  PlacedJobs placed_;  // the jobs in traffic_
 };
 
 }  // namespace railweave::control

@@ -46,13 +46,13 @@ std::vector<PortId> find_cut_off(const fabric::FabricView& before, const fabric:
   std::map<std::uint32_t, std::uint64_t> size_before;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> size_after;  // (part before, part after)
   for (const PortId port : topology.hca_ports()) {
-    // A SHARP node is a part of its switch: it goes with it.
+    // A SHARP aggregation node is part of its switch and is drained with it.
     if (topology.kind(topology.hca_of(port)) == fabric::HcaKind::aggregation || !was.usable(port)) continue;
     ends.push_back(port);
     ++size_before[was.part(port)];
     if (is.usable(port)) ++size_after[{was.part(port), is.part(port)}];
   }
-  std::map<std::uint32_t, std::uint32_t> largest;  // part before -> the part after that stays
+  std::map<std::uint32_t, std::uint32_t> largest;  // part before -> its largest part after
   for (const auto& [parts, size] : size_after) {
     const auto [present, fresh] = largest.try_emplace(parts.first, parts.second);
     if (!fresh && size > size_after.at({parts.first, present->second})) present->second = parts.second;

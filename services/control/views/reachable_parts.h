@@ -1,4 +1,5 @@
-// Which end ports of a fabric can reach each other over what is neither down nor drained.
+// Which end ports of a fabric can reach each other over links and switches that are neither down nor drained. Used by
+// the drain preview.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,9 @@ class ReachableParts {
  public:
   explicit ReachableParts(const fabric::FabricView& view);
 
-  // The port's own cable carries traffic.
+  // The port's own cable is in use.
   [[nodiscard]] bool usable(fabric::PortId end_port) const;
-  // The same number for end ports that reach each other; usable ones only.
+  // The same number for end ports that reach each other. Precondition: usable(end_port).
   [[nodiscard]] std::uint32_t part(fabric::PortId end_port) const;
 
  private:
@@ -24,7 +25,7 @@ class ReachableParts {
   mutable std::vector<std::uint32_t> parent_;  // by switch
 };
 
-// See DrainPreview::cut_off; `after` has more drained than `before`.
+// The end ports for DrainPreview::cut_off. `after` has more drained than `before`.
 std::vector<fabric::PortId> find_cut_off(const fabric::FabricView& before, const fabric::FabricView& after);
 
 }  // namespace railweave::control

@@ -8,7 +8,7 @@ namespace {
 
 using fabric::FabricView;
 
-bool same_overlay(const FabricView& a, const FabricView& b) {
+bool same_view(const FabricView& a, const FabricView& b) {
   bool same = true;
   a.for_each_touched_link(b, [&](fabric::LinkId link) {
     same = same && a.state(link) == b.state(link) && a.drained(link) == b.drained(link) && a.cost(link) == b.cost(link);
@@ -56,7 +56,7 @@ Result<FabricRoutesPtr> RoutingCache::on(const FabricView& view) {
   std::erase_if(kept_,
                 [&](const FabricRoutesPtr& one) { return one->input.view.topology_ptr() != view.topology_ptr(); });
   const auto known =
-      std::ranges::find_if(kept_, [&](const FabricRoutesPtr& one) { return same_overlay(view, one->input.view); });
+      std::ranges::find_if(kept_, [&](const FabricRoutesPtr& one) { return same_view(view, one->input.view); });
   if (known != kept_.end()) {
     std::rotate(kept_.begin(), known, known + 1);
     return kept_.front();

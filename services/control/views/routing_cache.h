@@ -1,5 +1,6 @@
-// The routes of whatever state is asked about: computed when first asked for, rerouted where only link states or drains
-// changed, and audited once. Thread-safe; who asks while another computes waits for that.
+// Computes and caches the routes of states: computed at the first request, rerouted if only link states, drains or
+// costs changed, audited once. Shared by the control thread, live subnets and API workers. Thread-safe; a request that
+// arrives during a computation waits for it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@
 
 namespace railweave::control {
 
-// Immutable but for the audit and what failures would do, which are made when first asked for.
+// The routes of one view. Immutable except for the audit and the failure coverage, which are computed at first use.
+// Thread-safe.
 class FabricRoutes {
  public:
   FabricRoutes(fabric::RoutingInput in, fabric::EngineChoice chosen, fabric::Routing made)
@@ -26,7 +28,7 @@ class FabricRoutes {
   const fabric::Routing routing;
 
   [[nodiscard]] const fabric::RoutingScope& scope() const { return *input.scope; }
-  // before: audited routes of the same topology, or none: planes that are alike are not looked at again.
+  // before: routes of the same topology; planes that did not change are not audited again. Null: all planes are.
   [[nodiscard]] const fabric::AuditReport& audit(const FabricRoutes* before = nullptr) const;
   [[nodiscard]] FailureCoverage& failures() const { return failures_; }
 
@@ -38,21 +40,21 @@ class FabricRoutes {
 };
 using FabricRoutesPtr = std::shared_ptr<const FabricRoutes>;
 
-// As `before`, with another view of the same topology: what it would be like if.
+// The routes for another view of the same topology: a what-if.
 Result<FabricRoutesPtr> reroute(const FabricRoutes& before, fabric::FabricView view);
 
 class RoutingCache {
  public:
-  // Whether switches' own LIDs are routed as well, for their management in band.
+  // switch_management: the switches' own LIDs are routed as well, for in-band management.
   explicit RoutingCache(bool switch_management = true) : switch_management_(switch_management) {}
 
-  // Errors: fabrics that cannot be routed (more than RoutingScope::kMaxDestinations), or none was imported yet.
+  // Errors: the fabric cannot be routed (more than RoutingScope::kMaxDestinations), or none is imported yet.
   Result<FabricRoutesPtr> at(const ClusterState& state);
-  // Of any view of a topology that was imported.
+  // Routes of any view of an imported topology.
   Result<FabricRoutesPtr> on(const fabric::FabricView& view);
 
-  // The last few are kept: a link that flaps, and readers of a state that is not the newest any more, find what was
-  // computed before.
+  // Number of routes that are kept, so that a flapping link and readers of an older state find what was computed
+  // before.
   static constexpr std::size_t kKept = 4;
 
  private:

@@ -82,7 +82,7 @@ void post_undrain(const ControlPlane& plane, DrainKind kind, const Request& requ
 std::optional<DrainTarget> read_drain_cursor(const std::string& cursor) {
   const auto blank = cursor.find(' ');
   if (blank == std::string::npos) return std::nullopt;
-  const auto kind = control::parse_drain_kind(std::string_view(cursor).substr(0, blank));
+  const auto kind = parse_enum<control::DrainKind>(std::string_view(cursor).substr(0, blank));
   if (!kind) return std::nullopt;
   return DrainTarget{*kind, cursor.substr(blank + 1)};
 }
@@ -93,7 +93,7 @@ void list_drains(const ControlPlane& plane, const Request& request, const Respon
   std::optional<DrainKind> kind;
   std::optional<control::DrainState> wanted;
   if (const auto* text = request.query("kind")) {
-    kind = control::parse_drain_kind(*text);
+    kind = parse_enum<control::DrainKind>(*text);
     if (!kind) {
       return void(respond(Error{ErrorKind::invalid,
                                 "query.invalidKind",
@@ -103,7 +103,7 @@ void list_drains(const ControlPlane& plane, const Request& request, const Respon
     }
   }
   if (const auto* text = request.query("state")) {
-    wanted = control::parse_drain_state(*text);
+    wanted = parse_enum<control::DrainState>(*text);
     if (!wanted) {
       return void(respond(Error{ErrorKind::invalid,
                                 "query.invalidState",

@@ -77,12 +77,12 @@ class StreamWatcher final : public control::EventWatcher {
   StreamWatcher(std::shared_ptr<StreamSink> sink, EventQuery query)
       : sink_(std::move(sink)), query_(std::move(query)) {}
 
-  bool take(const db::Record& record) override {
+  bool deliver(const db::Record& record) override {
     if (!query_.wants(record)) return !sink_->closed();
     return sink_->send(format_event(std::to_string(record.seq), record.kind, write_event(record)));
   }
   bool ready() override { return sink_->backlog_bytes() == 0; }
-  bool gone() override { return sink_->closed(); }
+  bool closed() override { return sink_->closed(); }
   void failed(const std::string& why) override { sink_->close(why); }
 
  private:

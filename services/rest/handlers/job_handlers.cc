@@ -79,7 +79,7 @@ void list_jobs(const ControlPlane& plane, const Request& request, const Responde
   if (!query) return void(respond(query.error()));
   std::optional<control::JobState> wanted;
   if (const auto* text = request.query("state")) {
-    wanted = control::parse_job_state(*text);
+    wanted = parse_enum<control::JobState>(*text);
     if (!wanted) {
       return void(respond(Error{ErrorKind::invalid,
                                 "query.invalidState",

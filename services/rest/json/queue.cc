@@ -66,7 +66,7 @@ std::string write_queue(const control::ClusterState& state, const control::Queue
             {"cycles", view.cycles},
             {"nextLookAt", time_or_null(view.wake_us)}};
   }
-  return dump(Out{{"waiting", state.queued_jobs},
+  return dump(Out{{"waiting", state.jobs.queued()},
                   {"gpusWaiting", gpus},
                   {"oldestSubmittedAt", time_or_null(oldest)},
                   {"running", running},

@@ -130,7 +130,7 @@ Result<ModeRequest> read_mode_request(std::string_view body) {
   reader.require("mode");
   reader.read("mode", mode);
   reader.read("reason", request.reason);
-  const auto parsed = control::parse_subnet_mode(mode);
+  const auto parsed = parse_enum<control::SubnetMode>(mode);
   if (!parsed && !reader.failed()) {
     reader.set_error("mode", "there is no mode " + shown(mode), "observe, direct or opensm");
   }

@@ -1,4 +1,5 @@
-// What jobs slow each other by: one shared uplink by hand, nobody else, and a book that caught up against a fresh one.
+// How much jobs slow each other down: one shared uplink computed by hand, no other jobs, and an updated book against a
+// new one.
 #include "services/control/views/contention_book.h"
 
 #include <random>
@@ -58,7 +59,7 @@ void end(ClusterState& state, std::uint64_t number) {
   ++state.seq;
 }
 
-// Of all that is said of it.
+// All fields of a result.
 std::string text(const JobContention& contention) { return api::contention_digest(&contention); }
 
 TEST(ContentionBook, TwoRingsOverOneUplinkByHand) {
@@ -70,7 +71,7 @@ TEST(ContentionBook, TwoRingsOverOneUplinkByHand) {
     EXPECT_EQ(book.basis(), routed ? ContentionBasis::routes : ContentionBasis::bundles);
     const auto alone = book.of(JobId(1));
     ASSERT_TRUE(alone);
-    EXPECT_EQ(alone->own.shared, alone->own.alone) << "nobody else";
+    EXPECT_EQ(alone->own.shared, alone->own.alone) << "no other job";
     EXPECT_EQ(alone->own.link, scheduler::Contention::kNone);
     EXPECT_TRUE(alone->slows.empty());
 
@@ -121,7 +122,7 @@ TEST(ContentionBook, JobsOfOneLeafEachDoNotMeet) {
   }
 }
 
-// Who sends for a tenth of its step leaves nine tenths of the link, on average.
+// A job that sends for a tenth of its step leaves nine tenths of the link to others, on average.
 TEST(ContentionBook, OthersSendAtTheMeanRateOfTheirStep) {
   ClusterState state = state_of(kNarrow);
   scheduler::JobSpec computes = ring_of(2);
@@ -141,7 +142,7 @@ TEST(ContentionBook, OthersSendAtTheMeanRateOfTheirStep) {
   EXPECT_GT(*one->own.shared.step_us, *one->own.alone.step_us);
 }
 
-TEST(ContentionBook, CaughtUpItSaysWhatAFreshOneSays) {
+TEST(ContentionBook, AnUpdatedBookEqualsANewOne) {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     ClusterState state = state_of({.hosts_per_leaf = 4,
                                    .leaves_per_pod = 4,
@@ -188,16 +189,16 @@ TEST(ContentionBook, CaughtUpItSaysWhatAFreshOneSays) {
       fresh.bring_to(state);
       ASSERT_EQ(book.basis(), fresh.basis());
       for (const auto& [number, where] : placed) {
-        const auto caught_up = book.of(JobId(number)), anew = fresh.of(JobId(number));
-        ASSERT_TRUE(caught_up && anew);
-        EXPECT_EQ(text(*caught_up), text(*anew)) << "seed " << seed << ", step " << step;
+        const auto caught_up = book.of(JobId(number)), rebuilt = fresh.of(JobId(number));
+        ASSERT_TRUE(caught_up && rebuilt);
+        EXPECT_EQ(text(*caught_up), text(*rebuilt)) << "seed " << seed << ", step " << step;
         EXPECT_GE(caught_up->own.slowdown(), 1);
       }
     }
   }
 }
 
-TEST(ContentionBook, OneMoreJobMakesNobodyFaster) {
+TEST(ContentionBook, OneMoreJobMakesNoJobFaster) {
   ClusterState state = state_of({.hosts_per_leaf = 4,
                                  .leaves_per_pod = 4,
                                  .spines_per_pod = 2,
@@ -226,8 +227,8 @@ TEST(ContentionBook, OneMoreJobMakesNobodyFaster) {
   }
 }
 
-// All that a tenant can say of how gradients are exchanged changes what is predicted.
-TEST(TrafficOfJobs, SaidInJsonChangesThePrediction) {
+// Every option of the gradient exchange changes the prediction.
+TEST(TrafficOfJobs, GivenInJsonChangesThePrediction) {
   const ClusterState state = state_of({.hosts_per_leaf = 4,
                                        .leaves_per_pod = 4,
                                        .spines_per_pod = 4,

@@ -2,9 +2,14 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "db/sqlite/sqlite_journal.h"
 #include "fabric/formats/native/native_json.h"
@@ -67,8 +72,13 @@ class ControlTest : public testing::Test {
     auto journal = db::open_sqlite_journal(folder_.path() / "store.db");
     ASSERT_TRUE(journal) << journal.error().text();
     journal_ = wrap(std::move(*journal));
-    options.queue_rest = 0;  // the clock does not pass by itself
+    options.queue_rest = 0;  // the clock advances only when it is read
     options.now_us = [this] { return ++clock_us_; };
+    options.on_published = [this, forward = std::move(options.on_published)](const std::vector<db::Record>& records) {
+      if (forward) forward(records);
+      const std::lock_guard lock(published_mutex_);
+      published_.notify_all();
+    };
     loop_ = std::make_unique<ControlLoop>(*journal_, codec_, std::move(options));
     const auto recovered = loop_->recover();
     ASSERT_TRUE(recovered) << recovered.error().text();
@@ -91,8 +101,16 @@ class ControlTest : public testing::Test {
     const auto result = ask(std::move(body));
     ASSERT_TRUE(result) << result.error().error.text();
   }
+  // Waits until a published state satisfies the condition. False: none did in time.
+  template <class Condition>
+  bool published_until(Condition condition) {
+    std::unique_lock lock(published_mutex_);
+    return published_.wait_for(lock, std::chrono::seconds(30), condition);
+  }
   [[nodiscard]] std::string state_text() const { return codec_.encode_state(*loop_->state()); }
 
+  std::mutex published_mutex_;
+  std::condition_variable published_;
   TemporaryFolder folder_;
   api::JournalCodec codec_;
   std::unique_ptr<db::Journal> journal_;

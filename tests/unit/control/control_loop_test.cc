@@ -1,5 +1,4 @@
-// The control loop on a real store: what is answered is durable, what is refused changes nothing, restarts lose
-// nothing.
+// The control loop on a real store: answered commands are durable, refused ones change nothing, restarts lose nothing.
 #include "services/control/control_loop.h"
 
 #include <atomic>
@@ -13,7 +12,7 @@
 namespace railweave::control {
 namespace {
 
-TEST_F(ControlTest, places_a_job_and_frees_its_gpus_when_it_ends) {
+TEST_F(ControlTest, PlacesAJobAndFreesItsGpusWhenItEnds) {
   start();
   must(accept(star_of_hosts(2, 8)));
   must(PutTenant{{.name = "research", .description = {}, .max_gpus = {}}, {}});
@@ -27,7 +26,7 @@ TEST_F(ControlTest, places_a_job_and_frees_its_gpus_when_it_ends) {
   EXPECT_EQ(loop_->state()->jobs.find(placed->job)->history.size(), 2U);
 }
 
-TEST_F(ControlTest, what_a_job_holds_idle_is_held_kept_and_given_back) {
+TEST_F(ControlTest, IdleGpusOfAJobAreHeldKeptAndReleased) {
   start();
   must(accept(star_of_hosts(3, 8)));
   must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}}, {}});
@@ -55,7 +54,7 @@ TEST_F(ControlTest, what_a_job_holds_idle_is_held_kept_and_given_back) {
   EXPECT_EQ(loop_->state()->free_gpus, 40U);
 }
 
-TEST_F(ControlTest, a_published_state_never_changes) {
+TEST_F(ControlTest, APublishedStateNeverChanges) {
   start();
   must(accept(star_of_hosts(2, 8)));
   must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}}, {}});
@@ -67,13 +66,13 @@ TEST_F(ControlTest, a_published_state_never_changes) {
   EXPECT_EQ(loop_->state()->free_gpus, 0U);
 }
 
-TEST_F(ControlTest, refuses_with_a_reason_and_changes_nothing) {
+TEST_F(ControlTest, RefusesWithAReasonAndChangesNothing) {
   start();
   must(accept(star_of_hosts(2, 8)));
   must(PutTenant{{.name = "small", .description = {}, .max_gpus = 8}, {}});
   must(PutTenant{{.name = "big", .description = {}, .max_gpus = {}}, {}});
   const std::string before = state_text();
-  const std::map<std::string, SubmitJob> commands{{"tenants.unknown", submit_job("nobody", 1, 1)},
+  const std::map<std::string, SubmitJob> commands{{"tenants.unknown", submit_job("unknown", 1, 1)},
                                                   {"tenants.gpuLimit", submit_job("small", 8, 2)},
                                                   {"jobs.neverFits", submit_job("big", 16, 1)},
                                                   {"jobs.invalid", submit_job("big", 0, 1)}};
@@ -94,7 +93,7 @@ TEST_F(ControlTest, refuses_with_a_reason_and_changes_nothing) {
   EXPECT_EQ(loop_->state()->free_gpus, 16U);
 }
 
-TEST_F(ControlTest, the_same_idempotency_key_makes_one_job) {
+TEST_F(ControlTest, TheSameIdempotencyKeyCreatesOneJob) {
   start();
   must(accept(star_of_hosts(2, 8)));
   must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}}, {}});
@@ -115,7 +114,7 @@ TEST_F(ControlTest, the_same_idempotency_key_makes_one_job) {
   EXPECT_EQ(after_restart->job, first->job);
 }
 
-TEST_F(ControlTest, a_new_topology_keeps_jobs_by_node_name_and_refuses_to_lose_them) {
+TEST_F(ControlTest, ANewTopologyKeepsJobsByNodeNameAndIsRefusedIfItLosesThem) {
   start();
   must(accept(star_of_hosts(4, 8)));
   must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}}, {}});
@@ -126,6 +125,7 @@ TEST_F(ControlTest, a_new_topology_keeps_jobs_by_node_name_and_refuses_to_lose_t
   must(accept(star_of_hosts(6, 8)));
   EXPECT_EQ(loop_->state()->free_gpus, 16U);
   const auto job = loop_->state()->jobs.find(JobId(1));
+  ASSERT_FALSE(job->placement.gpu_of_rank.empty());
   for (const auto gpu : job->placement.gpu_of_rank) {
     EXPECT_NE(std::ranges::find(job->nodes, loop_->state()->topology().name(loop_->state()->topology().host(gpu))),
               job->nodes.end());
@@ -139,7 +139,7 @@ TEST_F(ControlTest, a_new_topology_keeps_jobs_by_node_name_and_refuses_to_lose_t
   EXPECT_EQ(state_text(), text);
 }
 
-TEST_F(ControlTest, versions_guard_changes) {
+TEST_F(ControlTest, VersionsGuardChanges) {
   start();
   must(PutTenant{{.name = "t", .description = {}, .max_gpus = 5}, 0});
   const auto version = loop_->state()->tenants->at("t").version;
@@ -150,7 +150,7 @@ TEST_F(ControlTest, versions_guard_changes) {
   EXPECT_EQ(loop_->state()->tenants->at("t").max_gpus, 6U);
 }
 
-TEST_F(ControlTest, a_full_queue_says_busy_and_every_accepted_command_is_answered_once) {
+TEST_F(ControlTest, AFullQueueIsBusyAndEveryAcceptedCommandIsAnsweredOnce) {
   start({.queue_limit = 4, .batch_limit = 2});
   must(accept(star_of_hosts(1, 8)));
   std::atomic<int> answered = 0;
@@ -170,7 +170,7 @@ TEST_F(ControlTest, a_full_queue_says_busy_and_every_accepted_command_is_answere
 // Random commands by seed, against a model that knows only which job holds how many GPUs.
 class ControlRandomTest : public ControlTest, public testing::WithParamInterface<unsigned> {};
 
-TEST_P(ControlRandomTest, holds_exactly_the_gpus_of_placed_jobs_and_survives_restarts) {
+TEST_P(ControlRandomTest, HoldsExactlyTheGpusOfPlacedJobsAndSurvivesRestarts) {
   std::mt19937 random(GetParam());
   start({.snapshot_every = 1 + random() % 40});
   unsigned hosts = 6;
@@ -282,7 +282,7 @@ class FailingStoreTest : public ControlTest {
   FailingJournal* failing_ = nullptr;
 };
 
-TEST_F(FailingStoreTest, a_failed_append_is_answered_as_unavailable_and_changes_nothing) {
+TEST_F(FailingStoreTest, AFailedAppendIsAnsweredAsUnavailableAndChangesNothing) {
   start();
   must(accept(star_of_hosts(2, 8)));
   must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}}, {}});
@@ -298,7 +298,7 @@ TEST_F(FailingStoreTest, a_failed_append_is_answered_as_unavailable_and_changes_
   EXPECT_EQ(loop_->state()->jobs.size(), 1U);
 }
 
-TEST_F(FailingStoreTest, an_append_that_failed_after_writing_is_found_again) {
+TEST_F(FailingStoreTest, AnAppendThatFailedAfterWritingIsFoundAgain) {
   std::vector<std::uint64_t> published;
   ControlOptions options;
   options.on_published = [&](const std::vector<db::Record>& records) {
@@ -314,6 +314,7 @@ TEST_F(FailingStoreTest, an_append_that_failed_after_writing_is_found_again) {
   EXPECT_TRUE(again->replayed);
   EXPECT_EQ(loop_->state()->jobs.size(), 1U);
   EXPECT_EQ(loop_->state()->free_gpus, 8U);
+  ASSERT_FALSE(published.empty());
   for (std::size_t i = 0; i < published.size(); ++i) EXPECT_EQ(published[i], i + 1) << "watchers miss nothing";
   EXPECT_EQ(published.size(), loop_->state()->seq);
 }

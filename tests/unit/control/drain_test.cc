@@ -62,7 +62,7 @@ TEST_F(DrainTest, NodeIsDrainedWhenItsLastJobEnds) {
   EXPECT_EQ(find(DrainKind::node, "node-0")->state, DrainState::requested);
   ASSERT_TRUE(ask(EndJob{one->job, JobState::completed, ""}));
   EXPECT_EQ(find(DrainKind::node, "node-0")->state, DrainState::requested);
-  restart();  // in the middle
+  restart();  // while the drain waits
   EXPECT_EQ(find(DrainKind::node, "node-0")->state, DrainState::requested);
   ASSERT_TRUE(ask(EndJob{two->job, JobState::completed, ""}));
   EXPECT_EQ(find(DrainKind::node, "node-0")->state, DrainState::drained);
@@ -78,13 +78,13 @@ TEST_F(DrainTest, ObjectionsRefuseUnlessForced) {
   EXPECT_TRUE(loop_->state()->drains->empty());
   ASSERT_TRUE(drain(DrainKind::link, link, true, {"it cuts off node-0"}));
   EXPECT_TRUE(find(DrainKind::link, link)->forced);
-  // Its node is out of reach, so nothing is placed there.
+  // The node is cut off, so no job is placed there.
   const auto placed = ask(submit_job("research", 8, 1));
   ASSERT_TRUE(placed);
   EXPECT_EQ(placed->state->jobs.find(placed->job)->nodes, std::vector<std::string>{"node-1"});
 }
 
-TEST_F(DrainTest, WhatWasLookedAtMustBeWhatIsThere) {
+TEST_F(DrainTest, IsRefusedWhenTheViewHasChanged) {
   start_with_hosts(2);
   const auto target = resolve(*topology_, DrainKind::node, "node-0");
   const std::uint64_t looked_at = loop_->state()->view_version;
@@ -121,7 +121,7 @@ TEST_F(DrainTest, OutlivesTheTopology) {
   EXPECT_FALSE(ask(submit_job("research", 8, 3)));
 }
 
-TEST_F(DrainTest, LostLinksKeepNewJobsAwayAndSayWhy) {
+TEST_F(DrainTest, LostLinksKeepNewJobsAwayWithTheReason) {
   start_with_hosts(2);
   const std::string link = link_of(0);
   ASSERT_TRUE(ask(ReportLinks{"default", {{link, fabric::LinkState::down}}}));
@@ -141,7 +141,7 @@ TEST_F(DrainTest, LostLinksKeepNewJobsAwayAndSayWhy) {
   EXPECT_TRUE(ask(submit_job("research", 8, 2)));
 }
 
-TEST_F(DrainTest, ModesAndAlarmsSurviveSnapshotsToo) {
+TEST_F(DrainTest, ModesAndAlarmsSurviveSnapshots) {
   start_with_hosts(1);
   ASSERT_TRUE(ask(SetSubnetMode{"compute", SubnetMode::direct, "ours", {}}));
   EXPECT_EQ(loop_->state()->mode("compute"), SubnetMode::direct);

@@ -43,7 +43,7 @@ class Cluster {
     EXPECT_TRUE(ask(AcceptTopology{std::move(topology), nullptr, "digest", "test", false, {}}));
   }
 
-  // The events it became, applied.
+  // Decides the command, applies its events and returns them.
   std::expected<std::vector<EventBody>, Rejection> ask(decltype(Command::body) body) {
     now_us += 1000;
     QueueRunner queue(placers, 0);
@@ -62,7 +62,7 @@ class Cluster {
       must(PutTenant{{.name = terms.tenant, .description = {}, .max_gpus = {}}, {}});
     must(PutContract{std::move(terms), {}});
   }
-  // One GPU on each of so many hosts.
+  // One GPU on each of `hosts` hosts.
   static SubmitJob job(const std::string& tenant, std::uint32_t hosts, const std::string& priority = "normal") {
     SubmitJob command;
     command.spec.name = "job";

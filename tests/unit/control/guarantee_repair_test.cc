@@ -1,5 +1,5 @@
-// What is done for guarantees that do not hold: alarms from when they lapse until they hold, other nodes where the
-// tenant wants that, order by the queue's classes, and what drains and refusals say beforehand.
+// Repair of guarantees at risk: alarms while they are at risk, moves to other nodes by the tenant's policy, order by
+// the queue's classes, other routes, and the announcements of drains and refusals.
 #include <algorithm>
 #include <optional>
 #include <random>
@@ -27,7 +27,7 @@ scheduler::Contract terms(std::int64_t gbps, const std::string& tenant = "t") {
   return contract;
 }
 
-// What the state itself asks for, until it asks for nothing more.
+// Applies follow-up steps until there are none.
 void settle(Cluster& cluster, bool reroute = false) {
   QueueRunner queue(cluster.placers, 0);
   FollowUp follow(cluster.placers, queue, reroute);
@@ -97,10 +97,10 @@ TEST(GuaranteeRepair, RaisesAnAlarmUntilItHoldsAgain) {
   cluster.must(Cluster::report(apart.cable, LinkState::down));
   ASSERT_NE(alarm_of(cluster, apart.job), nullptr);
   cluster.must(EndJob{apart.job, JobState::completed, {}, {}});
-  EXPECT_EQ(alarm_of(cluster, apart.job), nullptr) << "nobody is promised it any more";
+  EXPECT_EQ(alarm_of(cluster, apart.job), nullptr) << "the guarantee is withdrawn";
 }
 
-TEST(GuaranteeRepair, MovesToNodesWhereItHoldsWhereTheTenantWantsThat) {
+TEST(GuaranteeRepair, MovesToNodesWhereItHoldsIfTheTenantsPolicyIsApply) {
   Apart apart(RepairPolicy::apply);
   auto& cluster = apart.cluster;
   cluster.must(Cluster::report(apart.cable, LinkState::down));
@@ -114,7 +114,7 @@ TEST(GuaranteeRepair, MovesToNodesWhereItHoldsWhereTheTenantWantsThat) {
   EXPECT_NE(cluster.state.jobs.find(apart.job)->history.back().reason.find("holds again"), std::string::npos);
 }
 
-TEST(GuaranteeRepair, ProposesElseAndMovesWhenAsked) {
+TEST(GuaranteeRepair, ProposesOtherwiseAndMovesOnRequest) {
   Apart apart(RepairPolicy::propose);
   auto& cluster = apart.cluster;
   RepairJob wanted;
@@ -127,14 +127,14 @@ TEST(GuaranteeRepair, ProposesElseAndMovesWhenAsked) {
   ASSERT_NE(alarm_of(cluster, apart.job), nullptr);
   EXPECT_NE(alarm_of(cluster, apart.job)->text.find("--guarantee moves"), std::string::npos)
       << alarm_of(cluster, apart.job)->text;
-  settle(cluster);  // says it once
+  settle(cluster);  // reported once
   const auto drains = cluster.state.drains->size();
   cluster.must(wanted);
   EXPECT_FALSE(cluster.guarantee(apart.job).at_risk());
   EXPECT_EQ(cluster.state.drains->size(), drains) << "no node is lost";
 }
 
-TEST(GuaranteeRepair, SaysSoWhereNoNodesWouldDo) {
+TEST(GuaranteeRepair, ReportsWhenNoNodesWouldHoldIt) {
   Cluster cluster(leaves_and_spines(2, 4, 2, 2));
   cluster.must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}, .repair = RepairPolicy::apply}, {}});
   cluster.contract(terms(60));
@@ -145,7 +145,7 @@ TEST(GuaranteeRepair, SaysSoWhereNoNodesWouldDo) {
   EXPECT_NE(alarm_of(cluster, cluster.last_job)->text.find("no other nodes"), std::string::npos);
 }
 
-TEST(GuaranteeRepair, DegradesByTheClassesOfTheQueue) {
+TEST(GuaranteeRepair, LapsesByTheClassesOfTheQueue) {
   for (const bool gold_first : {true, false}) {
     Cluster cluster(leaves_and_spines(2, 4, 2, 2));
     auto policy = cluster.state.queue_rules->policy;
@@ -162,7 +162,7 @@ TEST(GuaranteeRepair, DegradesByTheClassesOfTheQueue) {
   }
 }
 
-TEST(GuaranteeRepair, DrainsTellBeforehandWhichGuaranteesTheyCost) {
+TEST(GuaranteeRepair, DrainPreviewsListTheGuaranteesThatWouldBeAtRisk) {
   Apart apart(RepairPolicy::propose);
   auto& cluster = apart.cluster;
   GuaranteeBook book;
@@ -180,7 +180,7 @@ TEST(GuaranteeRepair, DrainsTellBeforehandWhichGuaranteesTheyCost) {
   EXPECT_TRUE(node.guarantees_at_risk.empty());
 }
 
-TEST(GuaranteeRepair, RefusalsNameTheLinksAndLimitsCountBeforeAPlaceIsLookedFor) {
+TEST(GuaranteeRepair, RefusalsNameTheLinksAndLimitsAreCheckedBeforePlacement) {
   Cluster cluster(leaves_and_spines(2, 4, 2, 2));
   cluster.contract(terms(60));
   cluster.must(Cluster::job("t", 8));
@@ -191,7 +191,7 @@ TEST(GuaranteeRepair, RefusalsNameTheLinksAndLimitsCountBeforeAPlaceIsLookedFor)
   auto limited = terms(60);
   limited.max_gpus = 10;
   cluster.contract(limited);
-  // More GPUs than there are: the limit is what is said, for waiting would not help.
+  // More GPUs than the fabric has: the limit is the reason given, as waiting would not help.
   const auto over = admitted_placement(cluster.state, Cluster::job("t", 64).spec, cluster.placers, true);
   ASSERT_FALSE(over);
   EXPECT_EQ(over.error().error.code, "contracts.gpuLimit");
@@ -200,7 +200,7 @@ TEST(GuaranteeRepair, RefusalsNameTheLinksAndLimitsCountBeforeAPlaceIsLookedFor)
             ErrorKind::conflict);
 }
 
-// Tables that come of a proposal, made and counted from nothing: what it says would hold, does.
+// Tables of a proposal, computed from scratch: the guarantees that it predicts to hold do hold.
 TEST(GuaranteeRoutes, ProposesOnlyWhatHolds) {
   std::size_t proposed = 0, tried = 0;
   for (unsigned seed = 1; seed <= 40; ++seed) {
@@ -234,6 +234,7 @@ TEST(GuaranteeRoutes, ProposesOnlyWhatHolds) {
                           fabric::capacity_rules(*cluster.state.qos_classes));
     fabric::HoseLoads loads(input.view, routing.tables);
     const std::set<JobId> again(proposal->hold_again.begin(), proposal->hold_again.end());
+    ASSERT_FALSE(cluster.state.guaranteed->empty());
     for (const JobId id : *cluster.state.guaranteed) {
       const auto job = cluster.state.jobs.find(id);
       if (job->guarantee->at_risk() && !again.contains(id)) continue;
@@ -242,10 +243,11 @@ TEST(GuaranteeRoutes, ProposesOnlyWhatHolds) {
       EXPECT_TRUE(ledger.full_links(one->loads, one->qos_class).empty()) << to_string(id);
       ledger.reserve(one);
     }
-    // Set, they lead to those very tables, and to what was said.
+    // Once set, the costs lead to exactly these tables and guarantees.
     cluster.must(SetLinkCosts{proposal->costs, "test", cluster.state.view_version});
     const auto after = RoutingCache().at(cluster.state).value();
     EXPECT_TRUE(same_tables(after->routing.tables, routing.tables, before->scope()));
+    ASSERT_FALSE(cluster.state.guaranteed->empty());
     for (const JobId id : *cluster.state.guaranteed) {
       const bool still = std::ranges::find(proposal->still_at_risk, id) != proposal->still_at_risk.end();
       EXPECT_EQ(cluster.guarantee(id).at_risk(), still) << to_string(id);
@@ -255,7 +257,7 @@ TEST(GuaranteeRoutes, ProposesOnlyWhatHolds) {
   EXPECT_GT(proposed, 0U);
 }
 
-// A fabric on which other routes restore what a cut put at risk; none: the seed gives no such one.
+// A fabric on which other routes restore what a cut put at risk; none: not with this seed.
 std::optional<Cluster> rerouted_cluster(unsigned seed) {
   std::mt19937 random(seed);
   std::optional<Cluster> cluster(std::in_place, leaves_and_spines(4, 4, 4, 2));
@@ -272,7 +274,7 @@ std::optional<Cluster> rerouted_cluster(unsigned seed) {
   return cluster;
 }
 
-TEST(GuaranteeRoutes, AreTriedAtOnceWhereRailweaveProgramsTheRoutes) {
+TEST(GuaranteeRoutes, AreTriedAtOnceInDirectMode) {
   unsigned restored = 0;
   for (unsigned seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -285,7 +287,7 @@ TEST(GuaranteeRoutes, AreTriedAtOnceWhereRailweaveProgramsTheRoutes) {
     settle(*cluster, false);
     EXPECT_TRUE(cluster->state.link_costs->by_link.empty()) << "only proposed where that is configured";
     {
-      // What was decided and could not be stored is decided again.
+      // Events that could not be stored are decided again.
       QueueRunner queue(cluster->placers, 0);
       FollowUp follow(cluster->placers, queue, true);
       const auto sets_costs = [&] {
@@ -294,11 +296,12 @@ TEST(GuaranteeRoutes, AreTriedAtOnceWhereRailweaveProgramsTheRoutes) {
         return !events.empty() && std::holds_alternative<LinkCostsSet>(events.front());
       };
       EXPECT_TRUE(sets_costs());
-      follow.forget();
+      follow.reset();
       EXPECT_TRUE(sets_costs());
     }
     settle(*cluster, true);
     ASSERT_FALSE(cluster->state.link_costs->by_link.empty());
+    ASSERT_FALSE(cluster->state.guaranteed->empty());
     for (const JobId id : *cluster->state.guaranteed) EXPECT_FALSE(cluster->guarantee(id).at_risk()) << to_string(id);
     EXPECT_TRUE(cluster->state.alarms->contains("routes.linkCosts:costs"));
     EXPECT_EQ(cluster->state.jobs.size(), entries);
@@ -306,12 +309,12 @@ TEST(GuaranteeRoutes, AreTriedAtOnceWhereRailweaveProgramsTheRoutes) {
     settle(*cluster, true);
     EXPECT_EQ(cluster->state.seq, seq) << "nothing more to do";
 
-    // OpenSM knows no costs.
+    // OpenSM cannot apply costs.
     const auto refused = cluster->ask(SetSubnetMode{"default", SubnetMode::opensm, "", {}});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().error.code, "subnets.linkCosts");
 
-    // Needed until the links are back; then they go, and routes are as they were.
+    // Costs are needed until the links are back; without them the routes are as before.
     GuaranteeBook book;
     EXPECT_FALSE(lapse_without_costs(cluster->state, book).value().empty());
     const auto& t = cluster->state.topology();
@@ -321,6 +324,7 @@ TEST(GuaranteeRoutes, AreTriedAtOnceWhereRailweaveProgramsTheRoutes) {
     EXPECT_TRUE(lapse_without_costs(cluster->state, book).value().empty());
     cluster->must(SetLinkCosts{{}, "", cluster->state.view_version});
     EXPECT_FALSE(cluster->state.alarms->contains("routes.linkCosts:costs"));
+    ASSERT_FALSE(cluster->state.guaranteed->empty());
     for (const JobId id : *cluster->state.guaranteed) EXPECT_FALSE(cluster->guarantee(id).at_risk()) << to_string(id);
     const auto healthy = RoutingCache().on(fabric::FabricView(cluster->state.accepted.topology)).value();
     const auto now = RoutingCache().at(cluster->state).value();
@@ -346,7 +350,7 @@ TEST(GuaranteeRoutes, CostsAreRefusedWhereTheyCannotBe) {
   EXPECT_TRUE(cluster.state.link_costs->by_link.empty());
 }
 
-// By the links' names: a topology that has them again has their costs, too.
+// Costs are kept by the links' names: a topology with these links again has their costs again.
 TEST(GuaranteeRoutes, CostsOutliveTheTopology) {
   Apart apart(RepairPolicy::propose);
   auto& cluster = apart.cluster;
@@ -358,8 +362,8 @@ TEST(GuaranteeRoutes, CostsOutliveTheTopology) {
   EXPECT_EQ(cluster.state.view.cost(link), 2.5F);
 }
 
-// What one report leaves to later is covered between commands, and only while there is something to cover.
-TEST(GuaranteeCoverage, GoesOnWhereAReportLeftOff) {
+// What one report leaves uncovered is covered between commands, and only while something is left.
+TEST(GuaranteeCoverage, ContinuesAfterAReport) {
   Cluster cluster(leaves_and_spines(2, 4, 2, 2));
   auto surviving = terms(30);
   surviving.survives_link_failure = true;

@@ -66,7 +66,7 @@ TEST(Guarantee, FitsBesideOthersOrIsRefusedWithLinksAndHolders) {
   cluster.must(Cluster::job("t", 8));
 }
 
-TEST(Guarantee, WhatNobodyStandsInTheWayOfIsImpossible) {
+TEST(Guarantee, IsImpossibleWhenNoOtherJobHoldsTheLinks) {
   auto cluster = small(70);
   const auto refused = cluster.ask(Cluster::job("t", 8));
   ASSERT_FALSE(refused);
@@ -85,10 +85,11 @@ TEST(Guarantee, PlacementAvoidsHostsBehindFullLinks) {
   cluster.must(first);
   cluster.must(Cluster::job("t", 8));
   const auto job = cluster.state.jobs.find(cluster.last_job);
+  ASSERT_FALSE(job->nodes.empty());
   for (const auto& node : job->nodes) EXPECT_GE(std::stoi(node.substr(5)), 8) << node;
 }
 
-TEST(Guarantee, AsksWithinTheContract) {
+TEST(Guarantee, RequestsAreLimitedByTheContract) {
   auto cluster = small(60);
   auto job = Cluster::job("t", 2);
   job.spec.bandwidth = scheduler::BandwidthTerms{.guaranteed = RateMbps(61'000)};
@@ -123,7 +124,7 @@ TEST(Guarantee, IsAtRiskInTheSameBatchAsTheLinkAndRestoredWithIt) {
   EXPECT_TRUE(cluster.guarantee(job).at_risk());
   const auto since = cluster.now_us;
 
-  // Nothing is reserved for it meanwhile, and nobody else is promised what it lacks.
+  // Nothing is reserved for it meanwhile, and no other job is promised what it lacks.
   ASSERT_TRUE(cluster.placers.guarantees().bring_to(cluster.state));
   EXPECT_TRUE(cluster.placers.guarantees().ledger().reservations().empty());
 
@@ -147,7 +148,7 @@ TEST(Guarantee, TheLastAdmittedOfTheLowestPriorityLosesIt) {
     cluster.must(Cluster::report(cluster.cable("leaf-1", "spine-1"), LinkState::down));
     EXPECT_EQ(cluster.guarantee(first).at_risk(), high);
     EXPECT_EQ(cluster.guarantee(second).at_risk(), !high);
-    // The one that lost it gets it when the other ends.
+    // The job at risk gets its guarantee back when the other ends.
     cluster.must(EndJob{high ? second : first, JobState::completed, {}, {}});
     EXPECT_FALSE(cluster.guarantee(high ? first : second).at_risk());
   }
@@ -162,7 +163,7 @@ TEST(Guarantee, ADrainThatTakesBandwidthPutsItAtRisk) {
   EXPECT_FALSE(cluster.guarantee(cluster.last_job).at_risk());
 }
 
-TEST(Guarantee, ThatSurvivesALinkFailureHoldsThroughIt) {
+TEST(Guarantee, WithFailureCoverHoldsThroughALinkFailure) {
   auto cluster = small(30, true);
   cluster.must(Cluster::job("t", 8));
   const JobId job = cluster.last_job;
@@ -182,7 +183,7 @@ TEST(Guarantee, ThatSurvivesALinkFailureHoldsThroughIt) {
   EXPECT_EQ(small_job.ask(Cluster::job("t", 8)).error().error.code, "admission.neverFits");
 }
 
-TEST(Guarantee, OfThePatternTakesNoMoreThanTheHose) {
+TEST(Guarantee, PatternReservesNoMoreThanTheHose) {
   auto cluster = small(60);
   cluster.must(Cluster::job("t", 8));
   auto& book = cluster.placers.guarantees();
@@ -197,9 +198,10 @@ TEST(Guarantee, OfThePatternTakesNoMoreThanTheHose) {
   ASSERT_FALSE(pattern.flows.empty());
   std::map<fabric::PortId, std::int64_t> sent;
   for (const auto& flow : pattern.flows) sent[flow.ports.from] += flow.mbps;
-  EXPECT_EQ(sent.size(), 8U);
+  ASSERT_EQ(sent.size(), 8U);
   for (const auto& [port, mbps] : sent) EXPECT_EQ(mbps, 60'000);
   std::int64_t crossing = 0;
+  ASSERT_FALSE(pattern.loads.empty());
   for (const auto& load : pattern.loads) {
     EXPECT_LE(load.mbps, fabric::load_on(hose, load.link));
     if (cluster.state.topology().joins_switches(fabric::link_of(load.link))) crossing += load.mbps;
@@ -207,7 +209,7 @@ TEST(Guarantee, OfThePatternTakesNoMoreThanTheHose) {
   EXPECT_EQ(crossing, 4 * 60'000) << "a ring over two leaves crosses twice, two cables each time";
 }
 
-TEST(Guarantee, OfStartsOneAfterTheOtherCountsWhatWasGrantedBefore) {
+TEST(Guarantee, StartsOfOneCycleCountWhatWasGrantedBefore) {
   auto cluster = small(30);
   cluster.must(Cluster::job("t", 8));
   const JobId present = cluster.last_job;
@@ -216,15 +218,15 @@ TEST(Guarantee, OfStartsOneAfterTheOtherCountsWhatWasGrantedBefore) {
   const scheduler::QueueJobId gone = present.number();
   const auto waiting = [&](scheduler::QueueJobId id) { return scheduler::QueuedJob{id, &job->spec}; };
   EXPECT_EQ(gate.start(waiting(2), job->placement, {}), "");
-  EXPECT_EQ(gate.given(2)->rate, RateMbps(30'000));
+  EXPECT_EQ(gate.granted(2)->rate, RateMbps(30'000));
   const std::string full = gate.start(waiting(3), job->placement, {});
   EXPECT_NE(full.find("job-000002"), std::string::npos) << full;
-  EXPECT_FALSE(gate.given(3));
+  EXPECT_FALSE(gate.granted(3));
   EXPECT_EQ(gate.start(waiting(3), job->placement, std::span(&gone, 1)), "") << "in place of the present one";
   EXPECT_EQ(cluster.placers.guarantees().ledger().reservations().size(), 1U) << "the book itself knows of none";
 }
 
-TEST(Contracts, ChangePresentJobsOrAreRefusedWithThem) {
+TEST(Contracts, AmendRunningJobsOrAreRefusedBecauseOfThem) {
   auto cluster = small(30);
   cluster.must(Cluster::job("t", 8));
   const JobId first = cluster.last_job;
@@ -254,7 +256,7 @@ TEST(Contracts, ChangePresentJobsOrAreRefusedWithThem) {
   cluster.must(RemoveContract{"t", {}});
 }
 
-TEST(Contracts, HaveAPartitionKeyOfTheirOwn) {
+TEST(Contracts, HaveTheirOwnPartitionKey) {
   auto cluster = small(10);
   auto other = terms(10);
   other.tenant = "u";
@@ -267,7 +269,7 @@ TEST(Contracts, HaveAPartitionKeyOfTheirOwn) {
   EXPECT_EQ(cluster.state.contracts->at("u").pkey, 2) << "as long as it lasts";
 }
 
-TEST(Contracts, ClassesChangeUnlessPresentJobsDoNotFit) {
+TEST(Contracts, ClassesChangeUnlessRunningJobsDoNotFit) {
   auto cluster = small(60);
   cluster.must(Cluster::job("t", 8));
   auto classes = *cluster.state.qos_classes;
@@ -294,8 +296,8 @@ std::string text_of(const fabric::Ledger& ledger) {
   return text;
 }
 
-// Random jobs, contracts, links and drains, by seed. After each step: the book that followed equals one made from
-// nothing; what holds fits on every link; what is at risk does not fit.
+// Random jobs, contracts, links and drains, by seed. After each step: the updated book equals a new one; guarantees
+// that hold fit on every link; those at risk do not fit.
 class GuaranteeRandomTest : public ::testing::TestWithParam<unsigned> {};
 
 TEST_P(GuaranteeRandomTest, BookFollowsTheState) {
@@ -395,7 +397,7 @@ TEST_P(GuaranteeRandomTest, BookFollowsTheState) {
       const auto job = cluster.state.jobs.find(id);
       const auto wanted = fresh.plain(*job);
       if (!job->guarantee->at_risk()) {
-        // Whatever is kept for failures besides, what it needs on the routes as they are is reserved.
+        // Apart from reservations for failures, the need on the present routes is reserved.
         ASSERT_TRUE(wanted.complete);
         const auto held = book.ledger().reservations_of(to_string(id));
         for (const auto& load : wanted.reservation->loads) {
@@ -457,7 +459,7 @@ TEST_F(StoredGuaranteeTest, IsTheSameAfterARestartFromJournalOrSnapshot) {
   }
 }
 
-TEST(NvlinkOwnership, NumbersPartitionsByPlaceAndKeepsThem) {
+TEST(NvlinkOwnership, NumbersPartitionsByPositionAndKeepsTheNumbers) {
   Cluster cluster(star_of_hosts(2, 8));
   cluster.must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}}, {}});
   const auto submit = [&](std::uint32_t gpus) {

@@ -5,7 +5,7 @@
 namespace railweave::control {
 namespace {
 
-// Every host against a search through all jobs, as jobs come and go.
+// Every host against a search through all jobs, as jobs start and end.
 TEST_F(ControlTest, HostJobsAreThoseThatHoldGpusThere) {
   start();
   must(accept(star_of_hosts(6, 8)));

@@ -1,5 +1,5 @@
-// The queue in the control loop: what waits starts in its turn, in the transaction of what made room; what is decided
-// is in histories; all of it outlives a restart.
+// The queue in the control loop: waiting jobs start in order, in the transaction that freed their GPUs; decisions are
+// in histories; everything survives a restart.
 #include <random>
 #include <set>
 
@@ -46,7 +46,7 @@ class QueueTest : public ControlTest {
   void end(JobId id) { must(EndJob{id, JobState::completed, "", {}}); }
   void pass(std::int64_t seconds) {
     clock_us_ += seconds * 1'000'000;
-    must(ReportAlarms{{}, {}});  // the loop looks at the time with every batch
+    must(ReportAlarms{{}, {}});  // the loop reads the clock with every batch
   }
   [[nodiscard]] LinkReport link_of(unsigned host, fabric::LinkState state) const {
     for (const auto link : topology_->links()) {
@@ -59,14 +59,14 @@ class QueueTest : public ControlTest {
   fabric::TopologyPtr topology_;
 };
 
-TEST_F(QueueTest, WhatFitsStartsInTheSameTransactionAndTheRestWaitsItsTurn) {
+TEST_F(QueueTest, WhatFitsStartsInTheSameTransactionAndTheRestWaits) {
   start_with_hosts(2);
   const JobId first = submit("research", 16);
   EXPECT_EQ(state_of(first), JobState::placed);
   const JobId second = submit("research", 8);
   const JobId third = submit("guests", 8);
   EXPECT_EQ(state_of(second), JobState::queued);
-  EXPECT_EQ(loop_->state()->queued_jobs, 2U);
+  EXPECT_EQ(loop_->state()->jobs.queued(), 2U);
   ASSERT_EQ(job(second)->history.size(), 2U);
   EXPECT_NE(job(second)->history[1].reason.find("expected at"), std::string::npos) << job(second)->history[1].reason;
   ASSERT_EQ(loop_->queue()->waiting.size(), 2U);
@@ -76,7 +76,7 @@ TEST_F(QueueTest, WhatFitsStartsInTheSameTransactionAndTheRestWaitsItsTurn) {
   EXPECT_EQ(state_of(third), JobState::placed);
   EXPECT_EQ(job(second)->history.back().reason, "GPUs are free");
   EXPECT_EQ(job(second)->history.front().state, JobState::queued);
-  EXPECT_EQ(loop_->state()->queued_jobs, 0U);
+  EXPECT_EQ(loop_->state()->jobs.queued(), 0U);
   restart();
 }
 
@@ -102,7 +102,7 @@ TEST_F(QueueTest, JobThatDoesNotQueueMayNotDelayThoseThatWait) {
   EXPECT_EQ(job(small)->history.back().reason, "backfilled: it delays no waiting job");
   end(running);
   end(small);
-  EXPECT_EQ(loop_->state()->queued_jobs, 0U);
+  EXPECT_EQ(loop_->state()->jobs.queued(), 0U);
 }
 
 TEST_F(QueueTest, WaitingJobsAreCancelledButDoNotComplete) {
@@ -114,11 +114,11 @@ TEST_F(QueueTest, WaitingJobsAreCancelledButDoNotComplete) {
   EXPECT_EQ(completed.error().error.code, "jobs.notRunning");
   must(EndJob{waiting, JobState::cancelled, "not needed", {}});
   EXPECT_EQ(state_of(waiting), JobState::cancelled);
-  EXPECT_EQ(loop_->state()->queued_jobs, 0U);
+  EXPECT_EQ(loop_->state()->jobs.queued(), 0U);
   restart();
 }
 
-TEST_F(QueueTest, HighPriorityEvictsWhoLosesLeastAndTheEvictedWaitAgain) {
+TEST_F(QueueTest, HighPriorityEvictsTheJobThatLosesLeastWhichIsQueuedAgain) {
   start_with_hosts(2);
   const JobId older = submit("guests", 8, "low");
   pass(4000);
@@ -140,7 +140,7 @@ TEST_F(QueueTest, HighPriorityEvictsWhoLosesLeastAndTheEvictedWaitAgain) {
   EXPECT_EQ(state_of(older), JobState::placed);
 }
 
-TEST_F(QueueTest, QuotaIsBorrowedAndTakenBack) {
+TEST_F(QueueTest, QuotaIsBorrowedAndReclaimed) {
   start_with_hosts(2);
   must(PutTenant{{.name = "research", .quota_gpus = 8, .cohort = "all"}, {}});
   must(PutTenant{{.name = "guests", .quota_gpus = 8, .cohort = "all"}, {}});
@@ -155,18 +155,15 @@ TEST_F(QueueTest, QuotaIsBorrowedAndTakenBack) {
   restart();
 }
 
-TEST_F(QueueTest, TimeStartsWhatWaitedForIt) {
+TEST_F(QueueTest, AJobStartsWhenItsEarliestStartHasPassed) {
   start_with_hosts(1);
   SubmitJob later = command("research", 8);
   later.not_before_us = clock_us_ + 3'600'000'000;
   const auto result = ask(later);
   ASSERT_TRUE(result);
   EXPECT_EQ(state_of(result->job), JobState::queued);
-  clock_us_ += 3'700'000'000;  // nobody calls: the loop's own clock must see it
-  for (int i = 0; i < 200 && state_of(result->job) == JobState::queued; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  EXPECT_EQ(state_of(result->job), JobState::placed);
+  clock_us_ += 3'700'000'000;  // no command follows: the loop's own timer must see it
+  EXPECT_TRUE(published_until([&] { return state_of(result->job) == JobState::placed; }));
 }
 
 TEST_F(QueueTest, MaintenanceAndReservationsKeepGpusFree) {
@@ -207,7 +204,7 @@ TEST_F(QueueTest, MaintenanceAndReservationsKeepGpusFree) {
   EXPECT_EQ(state_of(submit("guests", 8, "normal", 3600)), JobState::placed);
 }
 
-TEST_F(QueueTest, DamagedJobsAreRepairedAsTheirTenantWants) {
+TEST_F(QueueTest, DamagedJobsAreRepairedByTheirTenantsPolicy) {
   start_with_hosts(3);
   must(PutTenant{{.name = "guests", .repair = RepairPolicy::apply}, {}});
   const JobId proposed = submit("research", 4);
@@ -231,7 +228,7 @@ TEST_F(QueueTest, DamagedJobsAreRepairedAsTheirTenantWants) {
   restart();
 }
 
-TEST_F(QueueTest, DamageIsOverWhenTheLinkReturns) {
+TEST_F(QueueTest, DamageEndsWhenTheLinkReturns) {
   start_with_hosts(2);
   const JobId id = submit("research", 8);
   const auto host = static_cast<unsigned>(topology_->find_host(job(id)->nodes.front()).index());
@@ -242,13 +239,14 @@ TEST_F(QueueTest, DamageIsOverWhenTheLinkReturns) {
   EXPECT_EQ(job(id)->history.back().reason, "all its GPUs are back");
 }
 
-TEST_F(QueueTest, LostGpuIsLeftAndItsNodeDrained) {
+TEST_F(QueueTest, RanksLeaveALostGpuAndItsNodeIsDrained) {
   start_with_hosts(2);
   const JobId id = submit("research", 4);
   const std::string node = job(id)->nodes.front();
   const unsigned local = topology_->local_index(job(id)->placement.gpu_of_rank[2]);
   must(RepairJob{id, {}, {{node, local}}, "Xid 79", {}});
   EXPECT_TRUE(loop_->state()->drains->contains({DrainKind::node, node}));
+  ASSERT_FALSE(job(id)->placement.gpu_of_rank.empty());
   for (const auto gpu : job(id)->placement.gpu_of_rank) {
     EXPECT_FALSE(topology_->name(topology_->host(gpu)) == node && topology_->local_index(gpu) == local);
   }
@@ -303,7 +301,7 @@ TEST_F(QueueTest, JobsWaitForTheBandwidthTheyWerePromised) {
   restart();
 }
 
-TEST_F(QueueTest, EvictionAndRepairTakeTheGuaranteeAlong) {
+TEST_F(QueueTest, EvictionReleasesAndRepairMovesTheGuarantee) {
   start_with_hosts(3);
   for (const char* tenant : {"research", "guests"}) {
     scheduler::Contract terms{.tenant = tenant, .guaranteed = RateMbps(100'000)};
@@ -333,7 +331,8 @@ TEST_F(QueueTest, EvictionAndRepairTakeTheGuaranteeAlong) {
   EXPECT_TRUE(job(low)->guarantee);
 }
 
-// Whatever is submitted, ended, evicted and cut: GPUs are conserved, no GPU has two jobs, all that could start has.
+// Random submissions, ends, evictions and cuts: GPUs are conserved, no GPU has two jobs, every job that fits has
+// started.
 TEST_F(QueueTest, RandomEventsConserveGpus) {
   start_with_hosts(6);
   must(PutTenant{{.name = "research", .quota_gpus = 24, .cohort = "all", .repair = RepairPolicy::apply}, {}});
@@ -361,11 +360,12 @@ TEST_F(QueueTest, RandomEventsConserveGpus) {
     state->jobs.visit_after(JobId(0), [&](const JobPtr& each) {
       queued += each->state == JobState::queued ? 1 : 0;
       if (!each->holds_gpus()) return true;
+      EXPECT_FALSE(each->placement.gpu_of_rank.empty());
       for (const auto gpu : each->placement.gpu_of_rank) EXPECT_TRUE(held.insert(gpu.index()).second);
       return true;
     });
     ASSERT_EQ(held.size() + state->free_gpus, 48U);
-    ASSERT_EQ(queued, state->queued_jobs);
+    ASSERT_EQ(queued, state->jobs.queued());
   }
   restart();
 }

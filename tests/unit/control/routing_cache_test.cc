@@ -25,7 +25,7 @@ fabric::LinkId switch_link(const ClusterState& state, std::size_t nth) {
   return {};
 }
 
-TEST(RoutingCache, HasNothingBeforeAFabricWasImported) {
+TEST(RoutingCache, HasNoRoutesBeforeAFabricIsImported) {
   RoutingCache cache;
   const auto routes = cache.at(ClusterState());
   ASSERT_FALSE(routes);
@@ -36,16 +36,16 @@ TEST(RoutingCache, ComputesOnceWhileNothingChanges) {
   RoutingCache cache;
   ClusterState state = routed_state();
   const FabricRoutesPtr first = cache.at(state).value();
-  state.seq = 17;  // jobs come and go
+  state.seq = 17;  // jobs start and end
   EXPECT_EQ(cache.at(state).value(), first);
   state.view.set_drained(switch_link(state, 3), true);
-  state.view.set_drained(switch_link(state, 3), false);  // touched, but as it was
+  state.view.set_drained(switch_link(state, 3), false);  // touched, but unchanged
   EXPECT_EQ(cache.at(state).value(), first);
   EXPECT_TRUE(first->audit().verified());
   EXPECT_EQ(&first->audit(), &first->audit());
 }
 
-TEST(RoutingCache, FollowsLinksAndDrainsToWhatAFullComputationGives) {
+TEST(RoutingCache, RerouteEqualsAFullComputation) {
   RoutingCache cache;
   ClusterState state = routed_state();
   FabricRoutesPtr before = cache.at(state).value();
@@ -64,7 +64,7 @@ TEST(RoutingCache, FollowsLinksAndDrainsToWhatAFullComputationGives) {
   }
 }
 
-TEST(RoutingCache, ANewTopologyIsRoutedAnew) {
+TEST(RoutingCache, ANewTopologyIsRoutedFromScratch) {
   RoutingCache cache;
   const FabricRoutesPtr first = cache.at(routed_state()).value();
   const ClusterState other = routed_state();
@@ -73,7 +73,7 @@ TEST(RoutingCache, ANewTopologyIsRoutedAnew) {
   EXPECT_EQ(second->input.view.topology_ptr(), other.accepted.topology);
 }
 
-TEST(RoutingCache, ManyMayAskAtOnce) {
+TEST(RoutingCache, AnswersManyThreadsAtOnce) {
   RoutingCache cache;
   const ClusterState state = routed_state();
   std::vector<FabricRoutesPtr> seen(8);

@@ -1,0 +1,52 @@
+// The decision about each command, one function per type of Command::body. Called by decide() alone; grouped here by
+// the file that defines them.
+#pragma once
+
+#include <cstdint>
+
+#include "services/control/decide/decide.h"
+
+namespace railweave::control {
+
+struct DecisionInput {
+  const ClusterState& state;
+  std::int64_t now_us;
+  PlacerCache& placers;
+  QueueRunner& queue;
+};
+
+// job_commands.cc
+DecisionResult decide_command(const DecisionInput& in, const SubmitJob& command);
+DecisionResult decide_command(const DecisionInput& in, const RepairJob& command);
+DecisionResult decide_command(const DecisionInput& in, const CheckpointJob& command);
+DecisionResult decide_command(const DecisionInput& in, const EndJob& command);
+
+// queue_commands.cc
+DecisionResult decide_command(const DecisionInput& in, const PutQueueRules& command);
+DecisionResult decide_command(const DecisionInput& in, const PutReservation& command);
+DecisionResult decide_command(const DecisionInput& in, const RemoveReservation& command);
+
+// tenant_commands.cc
+DecisionResult decide_command(const DecisionInput& in, const PutTenant& command);
+DecisionResult decide_command(const DecisionInput& in, const RemoveTenant& command);
+
+// contracts.cc
+DecisionResult decide_command(const DecisionInput& in, const PutContract& command);
+DecisionResult decide_command(const DecisionInput& in, const RemoveContract& command);
+DecisionResult decide_command(const DecisionInput& in, const PutQosClasses& command);
+
+// fabric_commands.cc
+DecisionResult decide_command(const DecisionInput& in, const AcceptTopology& command);
+DecisionResult decide_command(const DecisionInput& in, const SetSubnetMode& command);
+DecisionResult decide_command(const DecisionInput& in, const RequestDrain& command);
+DecisionResult decide_command(const DecisionInput& in, const ClearDrain& command);
+DecisionResult decide_command(const DecisionInput& in, const SetLinkCosts& command);
+
+// report_commands.cc
+DecisionResult decide_command(const DecisionInput& in, const ReportLinks& command);
+DecisionResult decide_command(const DecisionInput& in, const ReportDrains& command);
+DecisionResult decide_command(const DecisionInput& in, const ReportAlarms& command);
+DecisionResult decide_command(const DecisionInput& in, const ReportProgramming& command);
+DecisionResult decide_command(const DecisionInput& in, const ReportQos& command);
+
+}  // namespace railweave::control

@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "services/control/decide/commands.h"
+#include "services/control/decide/refusal.h"
+#include "services/control/events/apply.h"
+#include "services/control/guarantees/routes.h"
+
+namespace railweave::control {
+namespace {
+
+// The subnet of a link between switches; "": the topology has no such link.
+std::string_view subnet_of(const fabric::Topology& t, const std::string& link_text) {
+  const auto link = t.find_link(link_text);
+  return link && t.joins_switches(link) ? t.name(t.subnet(t.switch_of(t.a(link)))) : std::string_view();
+}
+
+// The first part of error codes about a drain of that kind.
+std::string_view drain_area(DrainKind kind) {
+  constexpr std::array<std::string_view, 3> areas = {"links", "switches", "nodes"};
+  return areas[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace
+
+DecisionResult decide_command(const DecisionInput& in, const AcceptTopology& command) {
+  const ClusterState& state = in.state;
+  if (command.if_version && *command.if_version != state.accepted.version) {
+    return refuse_version("the topology", *command.if_version, state.accepted.version);
+  }
+  if (command.digest == state.accepted.digest) return Decision{};
+  std::vector<EventBody> events;
+  std::string lost_jobs;
+  state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
+    if (!job->holds_gpus()) return true;
+    if (map_gpus(state.topology(), *command.topology, job->placement.gpu_of_rank)) return true;
+    if (events.size() < 5) lost_jobs += (lost_jobs.empty() ? "" : ", ") + to_string(job->id);
+    events.emplace_back(JobEnded{job->id, JobState::lost, "its nodes are not in the new topology"});
+    return true;
+  });
+  if (!events.empty() && !command.force) {
+    return refuse(ErrorKind::conflict, "topology.losesJobs",
+                  std::to_string(events.size()) + " running job(s) use GPUs that are not in the new topology: " +
+                      lost_jobs + (events.size() > 5 ? "..." : ""),
+                  "end these jobs first, or repeat the import with force, which ends them as lost");
+  }
+  events.emplace_back(TopologyAccepted{command.topology, command.document, command.digest, command.source});
+  return Decision{std::move(events), {}, false};
+}
+
+DecisionResult decide_command(const DecisionInput& in, const SetSubnetMode& command) {
+  const ClusterState& state = in.state;
+  const auto present = state.subnet_policies->find(command.subnet);
+  const bool known = present != state.subnet_policies->end();
+  const std::uint64_t version = known ? present->second.version : 0;
+  if (command.if_version && *command.if_version != version) {
+    return refuse_version("the subnet's mode", *command.if_version, version);
+  }
+  if (state.mode(command.subnet) == command.mode) return Decision{};
+  const auto costs = std::ranges::count_if(state.link_costs->by_link, [&](const auto& one) {
+    return subnet_of(state.topology(), one.first) == command.subnet;
+  });
+  if (command.mode == SubnetMode::opensm && costs > 0) {
+    return refuse(ErrorKind::conflict, "subnets.linkCosts",
+                  std::to_string(costs) + " of its links have costs, which OpenSM cannot apply",
+                  "remove the costs first: railweave guarantees reroute --reset");
+  }
+  return Decision{{SubnetModeSet{command.subnet, command.mode, command.reason}}, {}, false};
+}
+
+DecisionResult decide_command(const DecisionInput& in, const RequestDrain& command) {
+  const ClusterState& state = in.state;
+  if (state.drains->contains(command.target)) return Decision{};
+  if (command.view_version != state.view_version) {
+    return refuse(ErrorKind::conflict, "drains.viewChanged",
+                  "the fabric changed while the drain of " + to_string(command.target) + " was previewed",
+                  "repeat the request");
+  }
+  if (!command.objections.empty() && !command.force) {
+    std::string all;
+    for (const auto& objection : command.objections) all += (all.empty() ? "" : "; ") + objection;
+    return refuse(ErrorKind::conflict, std::string(drain_area(command.target.kind)) + ".drainRefused",
+                  "draining " + to_string(command.target) + " is not safe: " + all,
+                  "resolve this first, or repeat the request with force");
+  }
+  return Decision{{DrainRequested{command.target, command.reason, command.force}}, {}, false};
+}
+
+DecisionResult decide_command(const DecisionInput& in, const ClearDrain& command) {
+  const ClusterState& state = in.state;
+  if (!state.drains->contains(command.target)) {
+    return refuse(ErrorKind::notFound, "drains.notFound", to_string(command.target) + " is not drained",
+                  "GET /v1/drains lists the drains");
+  }
+  return Decision{{DrainCleared{command.target, command.reason}}, {}, false};
+}
+
+DecisionResult decide_command(const DecisionInput& in, const SetLinkCosts& command) {
+  const ClusterState& state = in.state;
+  if (command.by_link == state.link_costs->by_link) return Decision{};
+  const auto changed = [&] {
+    return refuse(ErrorKind::conflict, "routes.viewChanged", "the fabric changed while other routes were computed",
+                  "repeat the request");
+  };
+  if (command.view_version != state.view_version) return changed();
+  for (const auto& [link, cost] : command.by_link) {
+    const auto subnet = subnet_of(state.topology(), link);
+    if (subnet.empty()) return changed();
+    if (state.mode(subnet) != SubnetMode::opensm) continue;
+    return refuse(ErrorKind::conflict, "routes.openSmRoutes",
+                  "link " + link + " is of subnet " + std::string(subnet) +
+                      ", which is in opensm mode: OpenSM cannot apply costs",
+                  "set the subnet to direct mode first");
+  }
+  return Decision{with_alarm({command.by_link, command.reason}), {}, false};
+}
+
+}  // namespace railweave::control

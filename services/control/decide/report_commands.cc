@@ -1,0 +1,55 @@
+#include <utility>
+
+#include "services/control/decide/commands.h"
+
+namespace railweave::control {
+
+DecisionResult decide_command(const DecisionInput& in, const ReportLinks& command) {
+  const ClusterState& state = in.state;
+  std::vector<EventBody> events;
+  LinksChanged changed{command.subnet, {}};
+  for (const auto& report : command.links) {
+    const auto link = state.topology().find_link(report.link);
+    if (!link || state.view.state(link) == report.state) continue;
+    changed.links.push_back(report);
+    if (changed.links.size() < LinksChanged::kMaxLinks) continue;
+    events.emplace_back(std::exchange(changed, {command.subnet, {}}));
+  }
+  if (!changed.links.empty()) events.emplace_back(std::move(changed));
+  return Decision{std::move(events), {}, false};
+}
+
+DecisionResult decide_command(const DecisionInput& in, const ReportDrains& command) {
+  const ClusterState& state = in.state;
+  std::vector<EventBody> events;
+  for (const auto& report : command.drains) {
+    const auto drain = state.drains->find(report.target);
+    if (drain != state.drains->end() && drain->second.state != report.state) events.emplace_back(report);
+  }
+  return Decision{std::move(events), {}, false};
+}
+
+DecisionResult decide_command(const DecisionInput& in, const ReportAlarms& command) {
+  const ClusterState& state = in.state;
+  std::vector<EventBody> events;
+  for (const auto& alarm : command.raised) {
+    const auto present = state.alarms->find(alarm.id());
+    const bool same = present != state.alarms->end() && present->second.severity == alarm.severity &&
+                      present->second.text == alarm.text;
+    if (!same) events.emplace_back(AlarmRaised{alarm});
+  }
+  for (const auto& id : command.cleared) {
+    if (state.alarms->contains(id)) events.emplace_back(AlarmCleared{id});
+  }
+  return Decision{std::move(events), {}, false};
+}
+
+DecisionResult decide_command(const DecisionInput& /*in*/, const ReportProgramming& command) {
+  return Decision{{command.report}, {}, false};
+}
+
+DecisionResult decide_command(const DecisionInput& /*in*/, const ReportQos& command) {
+  return Decision{{command.report}, {}, false};
+}
+
+}  // namespace railweave::control

@@ -1,0 +1,54 @@
+#include "services/control/snapshot_writer.h"
+
+#include <utility>
+
+namespace railweave::control {
+
+SnapshotWriter::SnapshotWriter(db::Journal& journal, const EventCodec& codec, Options options)
+    : journal_(journal), codec_(codec), options_(std::move(options)) {}
+
+SnapshotWriter::~SnapshotWriter() { stop(nullptr); }
+
+void SnapshotWriter::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void SnapshotWriter::offer(const ClusterStatePtr& state) {
+  if (state->seq - last_seq_ < options_.every) return;
+  last_seq_ = state->seq;
+  {
+    const std::lock_guard lock(mutex_);
+    next_ = state;
+  }
+  wake_.notify_one();
+}
+
+void SnapshotWriter::stop(const ClusterStatePtr& last) {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    if (last != nullptr && last->seq > last_seq_) next_ = last;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void SnapshotWriter::run() {
+  for (;;) {
+    ClusterStatePtr next;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [this] { return stopping_ || next_ != nullptr; });
+      next = std::exchange(next_, nullptr);
+      if (next == nullptr) return;
+    }
+    const db::Snapshot snapshot{next->seq, next->term, options_.now_us(), 1, codec_.encode_state(*next)};
+    if (auto saved = journal_.save_snapshot(snapshot); !saved) {
+      options_.warn("snapshot not saved, the next start replays more events: " + saved.error().text());
+    } else {
+      ++saved_;
+    }
+  }
+}
+
+}  // namespace railweave::control
