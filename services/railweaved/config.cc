@@ -25,7 +25,7 @@ class ConfigFile {
   ConfigFile(const std::filesystem::path& file, const toml::table& table) : file_(file), table_(table) {}
 
   void read(std::string_view key, std::string& into) {
-    if (const auto* node = take(key)) {
+    if (const auto* node = find(key)) {
       if (const auto value = node->value_exact<std::string>()) {
         into = *value;
       } else {
@@ -34,7 +34,7 @@ class ConfigFile {
     }
   }
   void read(std::string_view key, bool& into) {
-    if (const auto* node = take(key)) {
+    if (const auto* node = find(key)) {
       if (const auto value = node->value_exact<bool>()) {
         into = *value;
       } else {
@@ -44,7 +44,7 @@ class ConfigFile {
   }
   template <class Number>
   void read(std::string_view key, Number& into, std::int64_t min, std::int64_t max) {
-    if (const auto* node = take(key)) {
+    if (const auto* node = find(key)) {
       const auto value = node->value_exact<std::int64_t>();
       if (value && *value >= min && *value <= max) {
         into = static_cast<Number>(*value);
