@@ -21,7 +21,8 @@ Error too_busy() {
 void reply(const Responder& respond, const control::Rejection& rejection) {
   Problem problem = to_problem(rejection.error);
   if (rejection.placement != nullptr) {
-    problem.members.emplace_back("outcome", "\"" + std::string(to_string(rejection.placement->outcome)) + "\"");
+    problem.members.emplace_back("outcome",
+                                 "\"" + std::string(railweave::to_text(rejection.placement->outcome)) + "\"");
     problem.members.emplace_back("explanation", write_explanation(rejection.placement->explanation));
   }
   if (!rejection.links.empty()) problem.members.emplace_back("links", write_blocked_links(rejection.links));
