@@ -11,7 +11,7 @@ namespace railweave::scheduler {
 
 struct HostAllocation {
   std::uint64_t used = 0;      // bit i: local GPU i belongs to a job
-  bool unavailable = false;    // drained, or short of a link: what runs stays, nothing new comes
+  bool unavailable = false;    // drained, or missing a link: running jobs stay, no new ones come
   bool short_of_link = false;  // and it is for a link that is down
   friend bool operator==(const HostAllocation&, const HostAllocation&) = default;
 };
@@ -24,7 +24,7 @@ inline Allocations no_allocations(const fabric::Topology& topology) { return All
 // fabric; an unavailable host is no obstacle (what was placed before the drain is replayed after it). O(GPUs).
 [[nodiscard]] bool take(Allocations& allocations, const fabric::Topology& topology,
                         std::span<const fabric::GpuId> gpus);
-// Gives them back. False, and nothing changed, when one of them is not taken, named twice or not in the fabric.
+// Releases them. False, and nothing changed, when one of them is not taken, named twice or not in the fabric.
 [[nodiscard]] bool release(Allocations& allocations, const fabric::Topology& topology,
                            std::span<const fabric::GpuId> gpus);
 

@@ -1,4 +1,4 @@
-// BestFit on nested groups: the nearest level one group of which holds everything asked for; of the groups that do, the
+// BestFit on nested groups: the nearest level one group of which holds the whole request; of the groups that do, the
 // fullest; inside it, level by level, the children that hold most first, and for what is left the fullest child that
 // holds it. After "BestFit" of Kueue's topology-aware scheduling (KEP-2724, findLevelWithFitDomains), which counts
 // every node for every decision; here counts are kept by FitIndex, so a decision costs what it touches.
@@ -56,7 +56,7 @@ class BestFit {
   // from the first rung up).
   std::optional<Fit> find(const FitIndex& index, const FitRequest& request, unsigned min_level = 0);
 
-  // For explanations: counts pieces without looking for a group. For the rungs so far, at levels from the first rung
+  // For explanations: counts pieces without searching for a group. For the rungs so far, at levels from the first rung
   // up.
   void count_pieces(const FitIndex& index, std::span<const Rung> rungs, unsigned max_level);
   [[nodiscard]] std::uint32_t pieces(unsigned level, GroupIndex group) const { return pieces_[level][group]; }

@@ -36,7 +36,7 @@ struct Placement {
   std::optional<Prediction> predicted;  // where the placer scores; as of the decision
   bool nics_assumed = false;  // some host used has no known GPU-to-adapter affinity; rails are then a guess too
 
-  // Everything that is taken when the job starts and given back when it ends: of its ranks, then the idle ones.
+  // Everything that is taken when the job starts and released when it ends: of its ranks, then the idle ones.
   [[nodiscard]] std::vector<fabric::GpuId> held_gpus() const {
     std::vector<fabric::GpuId> gpus(gpu_of_rank);
     gpus.insert(gpus.end(), idle_gpus.begin(), idle_gpus.end());
@@ -83,7 +83,7 @@ struct PlacementResult {
   Outcome outcome = Outcome::never;
   Placement placement;                    // when placed
   Explanation explanation;                // otherwise
-  std::vector<Alternative> alternatives;  // where asked for
+  std::vector<Alternative> alternatives;  // if requested
   std::vector<std::string> warnings;      // "excluded node 'dgx-9' is not in the fabric"
 };
 

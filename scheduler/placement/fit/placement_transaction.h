@@ -1,4 +1,4 @@
-// Speculation on a PlacementTree: take and release GPUs, look, and undo. What is not committed is rolled back when the
+// Speculation on a PlacementTree: take and release GPUs, evaluate the result, and undo. What is not committed is rolled back when the
 // transaction ends. One at a time per tree; borrows both arguments.
 //
 //   PlacementTransaction speculation(placer.tree(), topology);

@@ -1,7 +1,7 @@
 // The free GPUs of every group of a Hierarchy, kept up to date while GPUs are taken and released. Mutable; one per
 // thread. sync() visits only the chunks of a snapshot that differ from the one before.
 //
-// For each shape of block asked for (FitShape, fit_index.h) it keeps counts of how many blocks every group holds,
+// For each requested shape of block (FitShape, fit_index.h) it keeps counts of how many blocks every group holds,
 // ordered for best-fit, built at first use and brought up to date when used again.
 #pragma once
 
@@ -47,7 +47,7 @@ class PlacementTree {
   void set_free(LeafIndex leaf, std::uint32_t free);  // at most the leaf's capacity
 
   static constexpr std::size_t kMaxIndices = 24;
-  // Up to date with the tree as it is now; valid until the tree changes or another shape is asked for.
+  // Up to date with the tree as it is now; valid until the tree changes or another shape is requested.
   [[nodiscard]] const FitIndex& fit_index(const FitShape& shape);
 
  private:

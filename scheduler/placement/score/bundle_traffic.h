@@ -20,7 +20,7 @@ class BundleTraffic {
   // Mb/s by bundle of the links that are up; until then all are. O(bundles).
   void set_capacities(std::vector<double> bundle_mbps);
 
-  // What a job puts on bundles, as if it were alone on the whole fabric, and how long its step then takes.
+  // The load of a job on bundles, as if it were alone on the whole fabric, and how long its step then takes.
   struct Load {
     LinkTraffic traffic;
     double period_us = 0;

@@ -1,4 +1,4 @@
-// What a placement looks like from afar: levels, nodes, domains, rails. From the GPU of each rank alone.
+// The summary of a placement: levels, nodes, domains, rails. Computed from the GPU of each rank alone.
 #pragma once
 
 #include "scheduler/job/job_spec.h"

@@ -18,7 +18,7 @@ struct GroupPortion {
 
 // Portions of groups of `level`, in order of groups: as few as hold the whole job, all inside one group of the nearest
 // level from `from` up to the shape's farthest where there are that few; the last portion where least is left over.
-// Empty where nothing holds the job, or where pieces are asked for that reach beyond one group of the level.
+// Empty where nothing holds the job, or where the request has pieces that reach beyond one group of the level.
 // O(groups of the level).
 std::vector<GroupPortion> fewest_groups(BestFit& best_fit, const Hierarchy& hierarchy, const FitIndex& index,
                                         const JobShape& shape, unsigned level, unsigned from);
