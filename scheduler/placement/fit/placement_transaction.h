@@ -1,5 +1,5 @@
-// Speculation on a PlacementTree: take and release GPUs, evaluate the result, and undo. What is not committed is rolled back when the
-// transaction ends. One at a time per tree; borrows both arguments.
+// Speculation on a PlacementTree: take and release GPUs, evaluate the result, and undo. What is not committed is rolled
+// back when the transaction ends. One at a time per tree; borrows both arguments.
 //
 //   PlacementTransaction speculation(placer.tree(), topology);
 //   speculation.release(victim.gpu_of_rank);
