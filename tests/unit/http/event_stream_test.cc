@@ -107,7 +107,7 @@ TEST(StreamSink, DropsNothingWithinTheBacklogAndEverythingBeyond) {
   EXPECT_TRUE(batch.cut);
 }
 
-TEST(Responder, AnswersOnceAndNeverNot) {
+TEST(Responder, AnswersExactlyOnce) {
   std::vector<int> statuses;
   const auto deliver = [&](const Response& response) { statuses.push_back(response.status); };
   const auto request = std::make_shared<const Request>();

@@ -63,7 +63,7 @@ TEST(Router, TakesIdsWithSlashesEncodedOrNot) {
   EXPECT_EQ(route(router, "/v1/ports/a/1/links/b%2F2"), "/v1/ports/{id...}/links/{other} id=a/1 other=b/2");
 }
 
-TEST(Router, PrefersTheMoreParticular) {
+TEST(Router, PrefersTheMoreSpecificPattern) {
   const std::vector<std::string> patterns = {"/a/{x...}", "/a/{x}",      "/a/b",    "/a/{x}/c",
                                              "/a/b/{y}",  "/a/{x...}/c", "/{x}/b/c"};
   std::vector<std::string> shuffled = patterns;

@@ -1,4 +1,4 @@
-// What of an answer is sent: compression, entity tags, conditions, counting.
+// The form in which answers are sent: compression, entity tags, conditions; and their counting.
 #include <atomic>
 #include <memory>
 #include <random>

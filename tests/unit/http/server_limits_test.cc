@@ -1,4 +1,5 @@
 // Every bound: sizes, times, connections, memory.
+#include <atomic>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -140,11 +141,10 @@ TEST(ServerLimits, AllBodiesTogetherAreBounded) {
   });
   RawSocket first(server.port());
   first.send(post_request("/hold", std::string(80'000, 'x')));
-  for (bool waiting = true; waiting;) {
-    std::this_thread::sleep_for(milliseconds(1));
+  ASSERT_TRUE(eventually([&] {
     const std::lock_guard lock(mutex);
-    waiting = held.empty();
-  }
+    return !held.empty();
+  }));
   RawSocket second(server.port());
   second.send(post_request("/echo", std::string(80'000, 'x')));
   const RawAnswer refused = second.read_answer();
@@ -158,7 +158,7 @@ TEST(ServerLimits, AllBodiesTogetherAreBounded) {
   EXPECT_EQ(third.read_answer().status, 200);
 }
 
-TEST(ServerLimits, SlowClientsAreLetGo) {
+TEST(ServerLimits, SlowClientsAreDisconnected) {
   ServerOptions impatient;
   impatient.idle_timeout = milliseconds(50);
   const TestServer other(impatient);
@@ -171,10 +171,14 @@ TEST(ServerLimits, SlowClientsAreLetGo) {
   RawSocket slow_head(server.port());
   slow_head.send("GET /hello HTTP/1.1\r\n");
   // Slowloris: a header now and then never completes the head, and buys no time.
+  std::atomic<bool> answered{false};
   std::thread dripping([&] {
-    for (int i = 0; i < 200 && slow_head.send("X: 1\r\n"); ++i) std::this_thread::sleep_for(milliseconds(10));
+    for (int i = 0; i < 200 && slow_head.send("X: 1\r\n"); ++i) {
+      if (eventually([&] { return answered.load(); }, milliseconds(10))) return;
+    }
   });
   const RawAnswer head_answer = slow_head.read_answer();
+  answered = true;
   EXPECT_EQ(head_answer.status, 408);
   dripping.join();
   RawSocket slow_body(server.port());
@@ -186,7 +190,7 @@ TEST(ServerLimits, SlowClientsAreLetGo) {
   EXPECT_EQ(metrics.timeouts.at("body"), 1U);
 }
 
-TEST(ServerLimits, AClientThatDoesNotReadIsLetGo) {
+TEST(ServerLimits, AClientThatDoesNotReadIsDisconnected) {
   ServerOptions options;
   options.write_timeout = milliseconds(150);
   const auto large = std::make_shared<const std::string>(std::string(64 << 20, 'x'));
@@ -201,7 +205,7 @@ TEST(ServerLimits, AClientThatDoesNotReadIsLetGo) {
   const TestServer server(options, add_large);
   RawSocket socket(server.port(), 4096);
   socket.send(get_request("/large"));
-  for (int i = 0; i < 500 && server->metrics().timeouts.empty(); ++i) std::this_thread::sleep_for(milliseconds(10));
+  ASSERT_TRUE(eventually([&] { return !server->metrics().timeouts.empty(); }));
   EXPECT_EQ(server->metrics().timeouts["write"], 1U);
   const TestServer patient({}, add_large);
   RawSocket reader(patient.port());
@@ -209,7 +213,7 @@ TEST(ServerLimits, AClientThatDoesNotReadIsLetGo) {
   EXPECT_EQ(reader.read_answer().body.size(), large->size());
 }
 
-TEST(ServerLimits, AHandlerThatNeverAnswersIsGivenUp) {
+TEST(ServerLimits, AHandlerThatNeverAnswersTimesOut) {
   ServerOptions options;
   options.answer_timeout = milliseconds(50);
   std::vector<Responder> kept;
@@ -245,7 +249,7 @@ TEST(ServerLimits, ConnectionsBeyondTheLimitAreToldSo) {
     EXPECT_TRUE(refused.headers.contains("retry-after"));
     EXPECT_EQ(server->metrics().refused_connections.at("limit"), 1U);
   }
-  for (int i = 0; i < 500 && server->metrics().open_connections > 1; ++i) std::this_thread::sleep_for(milliseconds(10));
+  ASSERT_TRUE(eventually([&] { return server->metrics().open_connections <= 1; }));
   RawSocket fourth(server.port());
   fourth.send(get_request("/hello"));
   EXPECT_EQ(fourth.read_answer().status, 200);
@@ -282,7 +286,7 @@ TEST(ServerCompute, RunsBesideTheIoThreadsAndRefusesWhatIsTooMuch) {
   gate.await_arrivals(1);
   RawSocket queued(server.port());
   queued.send(post_request("/compute", "b"));
-  while (server->metrics().compute_queued == 0) std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_TRUE(eventually([&] { return server->metrics().compute_queued > 0; }));
   RawSocket refused(server.port());
   refused.send(post_request("/compute", "c"));
   const RawAnswer answer = refused.read_answer();
@@ -290,7 +294,7 @@ TEST(ServerCompute, RunsBesideTheIoThreadsAndRefusesWhatIsTooMuch) {
   EXPECT_TRUE(answer.headers.contains("retry-after"));
   refused.send(get_request("/hello"));
   EXPECT_EQ(refused.read_answer().body, "hello\n");
-  while (server->metrics().requests_in_flight != 2) std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_TRUE(eventually([&] { return server->metrics().requests_in_flight == 2; }));
   gate.open();
   EXPECT_EQ(running.read_answer().body, "computed a");
   EXPECT_EQ(queued.read_answer().body, "computed b");

@@ -1,4 +1,4 @@
-// Requests that are not what they should be: refused with the right status, and never taken for two.
+// Malformed requests: refused with the right status, and never read as two requests.
 #include <algorithm>
 #include <random>
 #include <string>
@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
                 with_headers(kHost + "Transfer-Encoding: chunked\r\n", "0\r\nX: " + std::string(100'000, 'x')), 400}),
     [](const auto& refusal) { return refusal.param.name; });
 
-TEST(ServerTargets, DoubtfulTargetsAreRefusedButTheConnectionGoesOn) {
+TEST(ServerTargets, AmbiguousTargetsAreRefusedButTheConnectionGoesOn) {
   const TestServer server;
   RawSocket socket(server.port());
   const std::vector<std::string> targets = {

@@ -38,22 +38,24 @@ TEST(ServerRequest, DecodesPathParametersAndKeepsEncodedSlashesInThem) {
 
 TEST(ServerRequest, AnswersPipelinedRequestsInOrderFromOtherThreads) {
   std::vector<std::thread> workers;
+  Gate gate;
   {
     const TestServer server({}, [&](Router& router) {
-      router.get("/slow/{ms}", [&](const Request& request, const Responder& answer) {
-        const int wait_ms = std::stoi(request.param("ms"));
-        workers.emplace_back([answer, wait_ms] {
-          std::this_thread::sleep_for(std::chrono::milliseconds(wait_ms));
-          answer(Response::text(std::to_string(wait_ms)));
+      router.get("/slow/{name}", [&](const Request& request, const Responder& answer) {
+        workers.emplace_back([answer, &gate, name = request.param("name")] {
+          gate.pass();
+          answer(Response::text(name));
         });
       });
     });
     RawSocket socket(server.port());
-    socket.send(get_request("/slow/80") + post_request("/echo", "second") + get_request("/slow/1") +
+    socket.send(get_request("/slow/first") + post_request("/echo", "second") + get_request("/slow/third") +
                 get_request("/hello"));
-    EXPECT_EQ(socket.read_answer().body, "80");
+    gate.await_arrivals(1);
+    gate.open();
+    EXPECT_EQ(socket.read_answer().body, "first");
     EXPECT_EQ(socket.read_answer().body, "second");
-    EXPECT_EQ(socket.read_answer().body, "1");
+    EXPECT_EQ(socket.read_answer().body, "third");
     EXPECT_EQ(socket.read_answer().body, "hello\n");
   }
   for (std::thread& worker : workers) worker.join();

@@ -1,4 +1,4 @@
-// Server-sent events and stopping: what runs for long ends well.
+// Server-sent events, and stopping the server while requests and streams are open.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -32,28 +32,19 @@ class ServerStream : public testing::Test {
         }) {}
 
   std::shared_ptr<StreamSink> sink(std::size_t index) {
-    for (;;) {
-      {
-        const std::lock_guard lock(mutex);
-        if (sinks.size() > index) return sinks[index];
-      }
-      std::this_thread::sleep_for(milliseconds(1));
-    }
+    std::shared_ptr<StreamSink> found;
+    EXPECT_TRUE(eventually([&] {
+      const std::lock_guard lock(mutex);
+      if (sinks.size() > index) found = sinks[index];
+      return found != nullptr;
+    }));
+    return found;
   }
 
   std::mutex mutex;
   std::vector<std::shared_ptr<StreamSink>> sinks;
   TestServer server;  // goes first: its threads use the rest
 };
-
-template <class Condition>
-bool eventually(Condition condition) {
-  for (int i = 0; i < 1000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(milliseconds(5));
-  }
-  return false;
-}
 
 TEST_F(ServerStream, DeliversEventsAsTheyAreSentAndEndsWhenClosed) {
   RawSocket socket(server.port());
@@ -211,7 +202,7 @@ TEST(ServerStop, EndsWhatDoesNotFinishInTime) {
     RawSocket stream(server.port());
     stream.send(get_request("/events"));
     stream.read_until("\r\n\r\n");
-    while (server->metrics().requests_in_flight != 3) std::this_thread::sleep_for(milliseconds(1));
+    ASSERT_TRUE(eventually([&] { return server->metrics().requests_in_flight == 3; }));
     server->stop(milliseconds(50));
     EXPECT_TRUE(never.ends());
   }
@@ -239,15 +230,18 @@ TEST(ServerStop, MayComeAtAnyMoment) {
           }));
         });
       });
+      std::atomic<int> answers{0};
       std::vector<std::thread> clients;
       for (int client = 0; client < 4; ++client) {
-        clients.emplace_back([port = server.port(), client] {
+        clients.emplace_back([port = server.port(), client, &answers] {
           RawSocket socket(port);
-          for (int i = 0; i < 20 && socket.send(get_request(client == 0 ? "/events" : "/later")); ++i)
+          for (int i = 0; i < 20 && socket.send(get_request(client == 0 ? "/events" : "/later")); ++i) {
             socket.read_answer();
+            if (client > 0) ++answers;
+          }
         });
       }
-      std::this_thread::sleep_for(milliseconds(round % 7));
+      EXPECT_TRUE(eventually([&] { return answers >= 2 * round; }));  // of 60
       server->stop(milliseconds(20));
       for (std::thread& client : clients) client.join();
     }

@@ -1,12 +1,14 @@
 // A server on a free loopback port with the routes most tests need, and those a test adds.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -47,6 +49,17 @@ inline std::string post_request(const std::string& path, const std::string& body
                                 const std::string& more_headers = {}) {
   return "POST " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
          more_headers + "\r\n" + body;
+}
+
+// Whether the condition comes true before the deadline.
+template <class Condition>
+bool eventually(Condition condition, std::chrono::milliseconds within = std::chrono::seconds(20)) {
+  const auto deadline = std::chrono::steady_clock::now() + within;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
 }
 
 // A door that handlers wait at until the test opens it.
