@@ -22,7 +22,7 @@ std::string compress(std::string_view raw) {
 Result<std::string> decompress(std::string_view packed, std::uint64_t raw_bytes) {
   std::string raw;
   bool whole = false;
-  // One byte more than promised, so that a stream that is too long shows.
+  // One byte more than announced, so that a stream that is too long is detected.
   raw.resize_and_overwrite(raw_bytes + 1, [&](char* buffer, std::size_t capacity) {
     uLongf length = capacity;
     uLong consumed = packed.size();

@@ -1,5 +1,5 @@
 // Bytes as stores keep them: as they are, or zlib-compressed (RFC 1950), at the fastest level: JSON shrinks to a tenth
-// even so, and a journal must not wait for the rest.
+// even so, and higher levels would delay the journal.
 #pragma once
 
 #include <cstddef>

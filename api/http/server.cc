@@ -57,15 +57,15 @@ struct Server::Impl {
 };
 
 Result<void> Server::Impl::listen() {
-  const std::string& wanted = core.options.address;
+  const std::string& name = core.options.address;
   ErrorCode error;
-  const asio::ip::address address = asio::ip::make_address(wanted == "localhost" ? "127.0.0.1" : wanted, error);
+  const asio::ip::address address = asio::ip::make_address(name == "localhost" ? "127.0.0.1" : name, error);
   if (error) {
-    return fail(ErrorKind::invalid, "http.badAddress", "\"" + wanted + "\" is not an IP address to listen on");
+    return fail(ErrorKind::invalid, "http.badAddress", "\"" + name + "\" is not an IP address to listen on");
   }
   if (!address.is_loopback()) {
     return fail(ErrorKind::invalid, "http.notLoopback",
-                "refusing to listen on " + wanted + ": without authentication only this machine may call", "",
+                "refusing to listen on " + name + ": without authentication only this machine may call", "",
                 "use 127.0.0.1 or ::1");
   }
   const Tcp::endpoint endpoint(address, core.options.port);
@@ -77,8 +77,8 @@ Result<void> Server::Impl::listen() {
   if (error) {
     acceptor.reset();
     return fail(ErrorKind::unavailable, "http.cannotListen",
-                "cannot listen on " + wanted + " port " + std::to_string(core.options.port) + ": " + error.message(),
-                "", "is another instance running there?");
+                "cannot listen on " + name + " port " + std::to_string(core.options.port) + ": " + error.message(), "",
+                "is another instance running there?");
   }
   port = acceptor->local_endpoint().port();
   url = "http://" + (address.is_v6() ? "[" + address.to_string() + "]" : address.to_string()) + ":" +

@@ -1,4 +1,4 @@
-// A ReadFilter as SQL whose cost follows the records it returns, not those it passes over.
+// A ReadFilter as SQL whose cost grows with the records it returns, not with those it skips.
 #pragma once
 
 #include <cstddef>

@@ -94,8 +94,8 @@ class SqliteJournal final : public Journal {
   std::uint64_t last_term_;
   bool failed_ = false;  // the disk failed under a write; see db.failed
 
-  // The newest record that append has acknowledged or read has returned: a reader may see a commit before append is
-  // back.
+  // The newest record that append has acknowledged or read has returned: a reader may see a commit before append
+  // has returned.
   std::atomic<std::uint64_t> visible_seq_;
 
   std::mutex read_mutex_;  // guards reader_
@@ -112,7 +112,7 @@ template <class Write>
 Result<void> SqliteJournal::in_transaction(Write write) {
   if (failed_) {
     return fail(ErrorKind::unavailable, "db.failed",
-                "the disk failed under an earlier write, so nothing is written any more", writer_.location(),
+                "an earlier write failed on the disk, so the store accepts no more writes", writer_.location(),
                 "check the disk and the system log, then restart the service");
   }
   Result<void> outcome = [&]() -> Result<void> {
@@ -240,7 +240,7 @@ Result<std::optional<std::string>> SqliteJournal::blob(const std::string& digest
   return std::move(blob->bytes);
 }
 
-// Opens the writing connection and brings the schema up to date; nothing is changed in a file that is not ours.
+// Opens the writing connection and brings the schema up to date; nothing is changed in a file of another program.
 Result<Connection> open_writer(const std::filesystem::path& path, const SqliteOptions& options) {
   auto writer = Connection::open(path, options.busy_timeout_ms);
   if (!writer) return writer;

@@ -13,17 +13,16 @@
 namespace railweave::db {
 
 struct SqliteOptions {
-  bool create = true;                   // make the file when there is none; its directory must exist
-  std::int64_t busy_timeout_ms = 5000;  // how long to wait for a person's shell that locks the file
-  std::uint64_t max_bytes = 0;          // size at which appends are refused (db.full); 0: as large as the disk
-  std::function<void(const Error&)>
-      on_warning;  // e.g. a damaged snapshot was passed over; called from the caller's thread
+  bool create = true;                            // make the file when there is none; its directory must exist
+  std::int64_t busy_timeout_ms = 5000;           // how long to wait for another program that locks the file
+  std::uint64_t max_bytes = 0;                   // size at which appends are refused (db.full); 0: as large as the disk
+  std::function<void(const Error&)> on_warning;  // e.g. a damaged snapshot was skipped; called from the caller's thread
 };
 
 // Opens the store, brings its schema up to date, and holds it alone until the Journal is destroyed. Errors, all naming
 // the file and what to do: db.noDirectory, db.notThere, db.notAFile, db.hardLinked, db.readOnly, db.full, db.locked
 // (another service has it), db.notADatabase, db.notRailweave, db.newer, db.migrationDiffers, db.damaged, db.busy,
-// db.io, db.cannotOpen, db.invalid. A file that is not ours is left as it is.
+// db.io, db.cannotOpen, db.invalid. A file of another program is left unchanged.
 //
 // Beside the errors of journal.h, append and save_snapshot return db.full, db.busy and db.readOnly, after which they
 // may be tried again, and db.io, after which the store refuses to write (db.failed) until it is opened again: the

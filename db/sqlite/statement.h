@@ -1,4 +1,4 @@
-// A prepared statement, finalised when it goes.
+// A prepared statement, finalised when it is destroyed.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ struct sqlite3_stmt;
 
 namespace railweave::db::sqlite {
 
-// Not thread-safe: belongs to its connection's thread of the moment. Parameters count from 1, columns from 0.
+// Not thread-safe: used by the thread that holds its connection. Parameters count from 1, columns from 0.
 // Bound text and bytes are borrowed until reset().
 class Statement {
  public:

@@ -41,7 +41,7 @@ Result<void> check_header(const std::filesystem::path& path) {
   for (std::size_t i = 0; i < 4; ++i) {
     application = application << 8U | static_cast<unsigned char>(bytes[kApplicationIdOffset + i]);
   }
-  // 0: the migrations that set it may still be in the WAL; SQLite tells.
+  // 0: the migrations that set it may still be in the WAL; opening with SQLite shows.
   if (application != 0 && application != static_cast<std::uint32_t>(kApplicationId)) {
     return fail(ErrorKind::invalid, "db.notRailweave", "the file is an SQLite database of another program",
                 path.string(), "name another file; nothing was changed in this one");
@@ -52,7 +52,7 @@ Result<void> check_header(const std::filesystem::path& path) {
 Result<void> check_file(const std::filesystem::path& path, bool create) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) {
-    if (errno != ENOENT) return system_failure("look at the store", errno, path);
+    if (errno != ENOENT) return system_failure("examine the store", errno, path);
     if (create) return {};
     return fail(ErrorKind::notFound, "db.notThere", "there is no store", path.string(),
                 "check the path, or allow creating one");
@@ -67,7 +67,8 @@ Result<void> check_file(const std::filesystem::path& path, bool create) {
                 path.string(), "remove the other name, or copy the file");
   }
   // With a lock beside it, it is a store, and may be open in this very process: then reading it here would, on closing
-  // it, drop the POSIX locks through which SQLite keeps other programs from removing the WAL. SQLite will look at it.
+  // it, drop the POSIX locks through which SQLite keeps other programs from removing the WAL. SQLite checks it when
+  // opening.
   std::error_code error;
   if (std::filesystem::exists(lock_path(path), error)) return {};
   return check_header(path);
@@ -87,7 +88,7 @@ Result<std::filesystem::path> find_store_file(const std::filesystem::path& path,
   const std::filesystem::path directory = found.parent_path();
   if (!std::filesystem::is_directory(directory, error)) {
     if (error && error.value() != ENOENT && error.value() != ENOTDIR) {
-      return system_failure("look at the store's directory", error.value(), directory);
+      return system_failure("examine the store's directory", error.value(), directory);
     }
     return fail(ErrorKind::notFound, "db.noDirectory", "the store's directory does not exist", directory.string(),
                 "create it: mkdir -p '" + directory.string() + "'");

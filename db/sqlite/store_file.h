@@ -1,5 +1,5 @@
-// The store's file before SQLite touches it: is it there, may it be ours, and a new one made so that it survives a
-// crash.
+// The store's file before SQLite opens it: whether it exists and may be a store of this program; and the creation of a
+// new one that survives a crash.
 #pragma once
 
 #include <filesystem>

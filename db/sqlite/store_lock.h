@@ -1,4 +1,4 @@
-// Keeps two services from writing the same store: flock(2) on "<store>.lock", given back when the process ends, however
+// Keeps two services from writing the same store: flock(2) on "<store>.lock", released when the process ends, however
 // it ends. The file stays, empty or with the id of the last process that held it.
 #pragma once
 

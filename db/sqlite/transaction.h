@@ -7,7 +7,7 @@ namespace railweave::db::sqlite {
 
 class Transaction {
  public:
-  // Takes the write lock at once, so that nothing in the middle can fail for want of it.
+  // Takes the write lock at once, so that no statement in between can fail because the lock is held elsewhere.
   static Result<Transaction> begin(Connection& connection) {
     auto statement = connection.prepared("BEGIN IMMEDIATE");
     if (!statement) return std::unexpected(statement.error());

@@ -12,8 +12,8 @@
 //   enum_texts<DrainKind>()             -> "link, switch, node"
 //
 // A text is the enumerator's name in camelCase unless two functions beside the enum, found by argument-dependent
-// lookup, say otherwise: enum_style(E) for all of them, enum_exception(E) for single ones. Both must stand beside the
-// enum, so that every translation unit computes the same texts.
+// lookup, say otherwise: enum_style(E) for all of them, enum_exception(E) for single ones. Both must stand right
+// after the list: what is declared after the first use of a text is not found, and texts must not differ between files.
 #pragma once
 
 #include <array>

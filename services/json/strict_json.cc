@@ -73,7 +73,7 @@ Result<Json> parse_json(std::string_view text) {
       return fail(ErrorKind::malformed, "body.tooDeep", "the JSON is nested deeper than " + std::to_string(kMaxDepth));
     }
     if (!duplicate.empty()) {
-      return fail(ErrorKind::malformed, "body.duplicateField", "the field " + shown(duplicate) + " occurs twice");
+      return fail(ErrorKind::malformed, "body.duplicateField", "the field " + shown(duplicate) + " is given twice");
     }
     return value;
   } catch (const Json::parse_error& error) {

@@ -1,5 +1,5 @@
-// What comes over the policy socket, and the file of the cabling: any bytes, in pieces of any size. The first byte says
-// which, and how large the pieces are.
+// The documents of the policy socket, and the file of the cabling: any bytes, in pieces of any size. The first byte
+// chooses the reader and the size of the pieces.
 #include <cstdlib>
 #include <string_view>
 

@@ -42,7 +42,8 @@ Connection::Connection(ServerCore& core, IoThread& io, Socket socket, std::strin
       holds_slot_(holds_slot),
       input_(2 * core.options.max_header_bytes),
       inbox_(std::make_shared<AnswerInbox>([this] {
-        // The connection lives while the inbox is open, so this is valid; the copy keeps it so until the loop comes by.
+        // The connection lives while the inbox is open, so this is valid; the copy keeps it alive until the loop runs
+        // the call.
         asio::post(io_.context, [self = shared_from_this()] { self->wake_.cancel(); });
       })),
       wake_(io.context.get_executor()) {

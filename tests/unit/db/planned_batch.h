@@ -1,5 +1,5 @@
 // A journal whose every byte follows from a seed: what a process that may be killed writes, and what must then be
-// found. The batch that starts at record `first` is the same whoever asks.
+// found. The batch that starts at record `first` is the same in every process.
 #pragma once
 
 #include <cstdint>

@@ -78,6 +78,7 @@ TEST(SqliteMigration, TheProgramHoldsEveryMigrationFileByteForByte) {
   for (const auto& entry : std::filesystem::directory_iterator(kMigrations)) {
     if (entry.path().filename().string().starts_with("V")) files.insert(entry.path().filename());
   }
+  ASSERT_FALSE(files.empty());
   ASSERT_EQ(embedded_migrations().size(), files.size());
   auto file = files.begin();
   std::int32_t version = 0;

@@ -1,4 +1,4 @@
-// The process of store_child.cc, killed and reaped when it goes.
+// The process of store_child.cc, killed and reaped when this is destroyed.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // An empty directory of its own, removed with all in it. In memory where there is room, because these tests sync
-// thousands of times and none of them learns anything from a disk's being slow.
+// thousands of times and a slow disk adds nothing to what they check.
 #pragma once
 
 #include <cstdint>
