@@ -26,7 +26,7 @@ Out to_json(const Prediction& prediction) {
   Out by_group = Out::object();
   for (std::size_t g = 0; g < scheduler::kCommGroups; ++g) {
     const double us = prediction.by_group_us[g];
-    if (us > 0) by_group[std::string(to_string(static_cast<CommGroup>(g)))] = ms_json(us);
+    if (us > 0) by_group[std::string(railweave::to_text(static_cast<CommGroup>(g)))] = ms_json(us);
   }
   return {{"stepMs", ms_json(prediction.step_us)},
           {"communicationMs", ms_json(prediction.communication_us)},
@@ -50,7 +50,7 @@ Result<Prediction> prediction_from_json(const Json& value, const std::string& po
   if (const Json* groups = reader.take("byGroup"); groups != nullptr) {
     ObjectReader fields(*groups, reader.pointer("byGroup"));
     for (std::size_t g = 0; g < scheduler::kCommGroups; ++g) {
-      const auto name = to_string(static_cast<CommGroup>(g));
+      const auto name = railweave::to_text(static_cast<CommGroup>(g));
       prediction.by_group_us[g] = fields.has(name) ? read_ms(fields, name) : 0;
     }
     if (auto done = fields.finish(); !done) return std::unexpected(done.error());
