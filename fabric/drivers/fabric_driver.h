@@ -14,7 +14,7 @@
 
 #include "fabric/base/error.h"
 #include "fabric/base/guid.h"
-#include "fabric/drivers/port_tables.h"
+#include "fabric/drivers/port_reports.h"
 #include "fabric/routing/delta/forwarding_delta.h"
 #include "fabric/topology/topology.h"
 

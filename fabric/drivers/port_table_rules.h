@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "fabric/drivers/port_tables.h"
+#include "fabric/drivers/port_reports.h"
 
 namespace railweave::fabric {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "fabric/base/error.h"
-#include "fabric/drivers/port_tables.h"
+#include "fabric/qos/port_tables.h"
 
 namespace railweave::fabric {
 

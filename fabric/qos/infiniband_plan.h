@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "fabric/base/error.h"
-#include "fabric/drivers/opensm/opensm_files.h"
-#include "fabric/drivers/port_tables.h"
 #include "fabric/qos/arbitration.h"
+#include "fabric/qos/opensm_settings.h"
+#include "fabric/qos/port_tables.h"
 #include "fabric/qos/qos_class.h"
 #include "fabric/routing/plane/routing_engine.h"
 

@@ -42,18 +42,18 @@ MAY_INCLUDE = {
     "fabric/routing/opensm": ["fabric/base", "fabric/topology", "fabric/routing/plane"],
     "fabric/flow": ["fabric/base", "fabric/topology", "fabric/routing/plane"],
     "fabric/capacity": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/flow"],
-    # A plan is what drivers write: their values, none of their code.
-    "fabric/qos": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/capacity", "fabric/drivers", "fabric/drivers/opensm"],
-    "fabric/drivers": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/routing/delta"],
+    # A plan and the values it is made of; drivers write them.
+    "fabric/qos": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/capacity"],
+    "fabric/drivers": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/routing/delta", "fabric/qos"],
     "fabric/drivers/infiniband/mad": ["fabric/base", "fabric/topology"],
     # What a node's description says of its host is read as the file formats read it.
     "fabric/drivers/infiniband": ["fabric/base", "fabric/topology", "fabric/formats/text", "fabric/formats/infiniband",
-                                  "fabric/routing/plane", "fabric/drivers", "fabric/drivers/infiniband/mad"],
+                                  "fabric/routing/plane", "fabric/qos", "fabric/drivers", "fabric/drivers/infiniband/mad"],
     # OpenSM's view of the subnet is raw attributes and becomes a Topology as dumps do.
     "fabric/drivers/opensm": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/formats/text", "fabric/formats/infiniband", "fabric/routing",
-                              "fabric/routing/plane", "fabric/routing/audit"],
+                              "fabric/routing/plane", "fabric/routing/audit", "fabric/qos"],
     "fabric/drivers/opensm/plugin": ["fabric/base", "fabric/drivers/infiniband/mad", "fabric/drivers/opensm"],
-    "fabric/drivers/simulated": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/drivers"],
+    "fabric/drivers/simulated": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/qos", "fabric/drivers"],
     "fabric/drivers/linux_tc": ["fabric/base"],
     # scheduler: job < collective < placement < queue, admission.
     "scheduler/job": ["fabric/base", "fabric/base/text", "fabric/topology"],

@@ -9,7 +9,7 @@
 #include "fabric/drivers/infiniband/mad/port_counters.h"
 #include "fabric/drivers/infiniband/mad_exchange.h"
 #include "fabric/drivers/infiniband/subnet_map.h"
-#include "fabric/drivers/port_tables.h"
+#include "fabric/drivers/port_reports.h"
 
 namespace railweave::fabric::infiniband {
 

@@ -1,46 +1,15 @@
-// What each port does with service levels and partitions: SL to VL, VL arbitration, PKeys. Plain values; drivers write
-// and read them.
+// What drivers report about ports: what their tables can take, what became of tables written, what was read. Plain values.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "fabric/base/guid.h"
+#include "fabric/qos/port_tables.h"
 #include "fabric/topology/port_counts.h"
 
 namespace railweave::fabric {
-
-struct PortRef {
-  Guid device;            // node GUID of a switch or an adapter
-  std::uint8_t port = 0;  // 0: the management port of a switch
-  friend auto operator<=>(PortRef, PortRef) = default;
-};
-
-struct VlWeight {
-  std::uint8_t vl = 0;
-  std::uint8_t weight = 0;  // in units of 64 bytes; 0: skipped
-  friend bool operator==(VlWeight, VlWeight) = default;
-};
-
-struct VlArbitration {
-  std::vector<VlWeight> high, low;         // the whole tables; the rest of the port's entries get weight 0
-  std::optional<std::uint8_t> high_limit;  // in units of 4 KiB before low gets a turn; 255: never; absent: as it is
-  friend bool operator==(const VlArbitration&, const VlArbitration&) = default;
-};
-
-// What is not given stays as it is.
-struct PortTables {
-  PortRef port;
-  std::optional<std::array<std::uint8_t, 16>> sl_to_vl;  // VL by SL; 15 drops. Of a switch: from whichever port
-  std::optional<VlArbitration> arbitration;
-  std::optional<std::vector<std::uint16_t>> pkeys;  // the whole table, by index; bit 15: full member; 0: none
-  // Without the default partition a device can no longer talk to the subnet's administration.
-  bool may_remove_default_pkey = false;
-  friend bool operator==(const PortTables&, const PortTables&) = default;
-};
 
 struct PortTableLimits {
   unsigned data_vls = 1;                          // VL0 to VL(n-1), as the port is set up
