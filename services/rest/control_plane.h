@@ -8,7 +8,7 @@
 #include "services/control/control_loop.h"
 #include "services/control/events/event_catch_up.h"
 #include "services/control/events/event_feed.h"
-#include "services/control/live/live_fabric.h"
+#include "services/control/live/status/live_fabric.h"
 #include "services/control/views/contention_book.h"
 #include "services/control/views/guarantee_book.h"
 #include "services/control/views/routing_cache.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "services/control/live/live_fabric.h"
+#include "services/control/live/status/live_fabric.h"
 
 namespace railweave::control {
 

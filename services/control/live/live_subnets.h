@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "services/control/control_loop.h"
-#include "services/control/live/live_fabric.h"
 #include "services/control/live/opensm_link.h"
+#include "services/control/live/status/live_fabric.h"
 #include "services/control/live/subnet_controller.h"
 
 namespace railweave::control {

@@ -8,7 +8,7 @@
 
 #include "services/control/events/command.h"
 #include "services/control/guarantees/routes.h"
-#include "services/control/live/subnet_status.h"
+#include "services/control/live/status/subnet_status.h"
 #include "services/control/views/guarantee_book.h"
 #include "services/rest/json/rank_text.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "services/control/live/live_fabric.h"
+#include "services/control/live/status/live_fabric.h"
 #include "services/control/state/cluster_state.h"
 #include "services/rest/json/drain.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "fabric/base/error.h"
-#include "services/control/live/subnet_status.h"
+#include "services/control/live/status/subnet_status.h"
 #include "services/control/state/cluster_state.h"
 
 namespace railweave::api {

@@ -8,7 +8,7 @@
 #include <set>
 #include <sstream>
 
-#include "services/control/live/subnet_partitions.h"
+#include "services/control/live/ports/subnet_partitions.h"
 #include "tests/unit/live/live_fixture.h"
 
 namespace railweave::control {

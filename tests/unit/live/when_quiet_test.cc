@@ -2,7 +2,7 @@
 #include <chrono>
 #include <thread>
 
-#include "services/control/live/route_audit.h"
+#include "services/control/live/routes/route_audit.h"
 #include "tests/unit/live/live_fixture.h"
 
 namespace railweave::control {

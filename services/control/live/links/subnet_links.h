@@ -8,7 +8,7 @@
 
 #include "fabric/drivers/fabric_driver.h"
 #include "fabric/topology/fabric_view.h"
-#include "services/control/live/subnet_status.h"
+#include "services/control/live/status/subnet_status.h"
 
 namespace railweave::control {
 

@@ -10,24 +10,17 @@
 #include <string>
 #include <vector>
 
-#include "fabric/capacity/ledger.h"
 #include "fabric/qos/infiniband_plan.h"
-#include "services/control/live/port_keeper.h"
-#include "services/control/live/subnet_links.h"
-#include "services/control/live/subnet_partitions.h"
+#include "services/control/live/links/subnet_links.h"
+#include "services/control/live/ports/port_keeper.h"
+#include "services/control/live/ports/subnet_partitions.h"
 
 namespace railweave::control {
 
-// What guarantees take of every link; none: ports are weighed by the classes' shares.
-struct ReservedLoads {
-  const fabric::Ledger* ledger = nullptr;
-  std::uint64_t version = 0;  // changes with the ledger
-};
-
 class SubnetQos {
  public:
-  // After a new connection or topology: nothing is known of ports.
-  void reset();
+  // was_asked: of the topology before. What was written then is taken back when classes and contracts are removed.
+  explicit SubnetQos(bool was_asked) : asked_(was_asked) {}
   // What ports can take may have changed: links came up.
   void reread_limits() { limits_.reset(); }
 

@@ -30,7 +30,9 @@ std::uint64_t block_count(const fabric::RoutingScope& scope, std::span<const fab
 // Of these, in how many the two tables differ.
 std::uint64_t differing_blocks(const fabric::ForwardingTables& a, const fabric::ForwardingTables& b,
                                std::span<const fabric::SwitchId> switches);
-// The switches hold nothing for end ports: there is no traffic that mixed tables could lead astray.
+// As /v1/routes names tables, where the fabric is the one subnet of these switches.
+std::uint64_t digest_of(const fabric::Routing& routing, std::span<const fabric::SwitchId> switches);
+// The switches have no entries for end ports: there is no traffic that mixed tables could misroute.
 bool carry_nothing(const fabric::ForwardingTables& tables, std::span<const fabric::SwitchId> switches);
 // Nothing was written since the one was copied from the other.
 bool same_tables(const fabric::ForwardingTables& a, const fabric::ForwardingTables& b);

@@ -13,8 +13,8 @@
 #include "fabric/drivers/fabric_driver.h"
 #include "fabric/health/alarm_rules.h"
 #include "fabric/health/counter_history.h"
-#include "services/control/live/live_fabric.h"
-#include "services/control/live/subnet_links.h"
+#include "services/control/live/links/subnet_links.h"
+#include "services/control/live/status/live_fabric.h"
 #include "services/control/state/alarm.h"
 
 namespace railweave::control {

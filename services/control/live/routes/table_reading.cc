@@ -1,4 +1,4 @@
-#include "services/control/live/table_reading.h"
+#include "services/control/live/routes/table_reading.h"
 
 #include <algorithm>
 #include <map>
@@ -136,6 +136,10 @@ std::uint64_t differing_blocks(const ForwardingTables& a, const ForwardingTables
     count += blocks.size();
   }
   return count;
+}
+
+std::uint64_t digest_of(const Routing& routing, std::span<const SwitchId> switches) {
+  return routing.tables.digest(planes_of(routing.tables.scope(), switches));
 }
 
 bool same_tables(const ForwardingTables& a, const ForwardingTables& b) {

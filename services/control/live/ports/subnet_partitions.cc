@@ -1,4 +1,4 @@
-#include "services/control/live/subnet_partitions.h"
+#include "services/control/live/ports/subnet_partitions.h"
 
 #include <algorithm>
 #include <map>

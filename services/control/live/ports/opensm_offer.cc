@@ -1,4 +1,4 @@
-#include "services/control/live/opensm_offer.h"
+#include "services/control/live/ports/opensm_offer.h"
 
 #include <cstddef>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "services/control/live/subnet_links.h"
+#include "services/control/live/links/subnet_links.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "services/control/live/subnet_health.h"
+#include "services/control/live/links/subnet_health.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "services/control/live/port_keeper.h"
+#include "services/control/live/ports/port_keeper.h"
 
 #include <algorithm>
 #include <utility>

@@ -10,7 +10,7 @@
 
 #include "fabric/base/error.h"
 #include "fabric/topology/topology.h"
-#include "services/control/live/subnet_status.h"
+#include "services/control/live/status/subnet_status.h"
 
 namespace railweave::control {
 

@@ -1,4 +1,4 @@
-#include "services/control/live/route_audit.h"
+#include "services/control/live/routes/route_audit.h"
 
 #include <chrono>
 #include <utility>

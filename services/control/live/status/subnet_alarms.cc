@@ -1,4 +1,4 @@
-#include "services/control/live/subnet_alarms.h"
+#include "services/control/live/status/subnet_alarms.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "services/control/live/subnet_qos.h"
+#include "services/control/live/ports/subnet_qos.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,12 +6,6 @@
 namespace railweave::control {
 
 using namespace fabric;  // NOLINT: this file is about its types
-
-void SubnetQos::reset() {
-  const bool asked = asked_;  // what was written while somebody asked is to be taken back, too
-  *this = SubnetQos();
-  asked_ = asked;
-}
 
 // Of the port with fewest: a lane that one port on a way does not have is no lane.
 SubnetQos::Limits SubnetQos::limits_of(const Basis& basis) {

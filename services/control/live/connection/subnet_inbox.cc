@@ -1,0 +1,59 @@
+#include "services/control/live/connection/subnet_inbox.h"
+
+#include <utility>
+
+namespace railweave::control {
+namespace {
+
+constexpr std::size_t kMaxAsked = 64;
+constexpr std::size_t kMaxNoticed = 4096;
+
+}  // namespace
+
+bool SubnetInbox::ask(LiveFabric::Request request, LiveFabric::Completion& done) {
+  const std::lock_guard lock(mutex_);
+  if (asked_.size() >= kMaxAsked) return false;
+  asked_.push_back({request, std::move(done)});
+  return true;
+}
+
+std::deque<SubnetInbox::Asked> SubnetInbox::take_asked() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(asked_, {});
+}
+
+void SubnetInbox::notice(const std::vector<Guid>& switches) {
+  const std::lock_guard lock(mutex_);
+  noticed_.insert(noticed_.end(), switches.begin(), switches.end());
+  if (noticed_.size() > kMaxNoticed) noticed_ = {Guid()};
+}
+
+std::vector<Guid> SubnetInbox::take_noticed() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(noticed_, {});
+}
+
+void SubnetInbox::opensm_connected(bool connected) {
+  const std::lock_guard lock(mutex_);
+  opensm_.is_connected = connected;
+}
+
+void SubnetInbox::opensm_settled() {
+  const std::lock_guard lock(mutex_);
+  opensm_.has_settled = true;
+  opensm_.refusal.clear();
+}
+
+void SubnetInbox::opensm_refused(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  opensm_.refusal = why;
+}
+
+SubnetInbox::OpensmNews SubnetInbox::take_opensm_news() {
+  const std::lock_guard lock(mutex_);
+  OpensmNews news = opensm_;
+  opensm_.has_settled = false;
+  return news;
+}
+
+}  // namespace railweave::control

@@ -1,0 +1,47 @@
+// What other threads hand to the thread that steps a controller: requests of clients, switches whose links changed, and
+// the events of OpenSM's plugin. Thread-safe and bounded.
+#pragma once
+
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "fabric/base/guid.h"
+#include "services/control/live/status/live_fabric.h"
+
+namespace railweave::control {
+
+class SubnetInbox {
+ public:
+  struct Asked {
+    LiveFabric::Request request;
+    LiveFabric::Completion done;
+  };
+  struct OpensmNews {
+    bool is_connected = false;
+    bool has_settled = false;  // since the last take_opensm_news()
+    std::string refusal;       // "": none since OpenSM last settled
+  };
+
+  // False: too many requests are waiting; `done` is untouched.
+  [[nodiscard]] bool ask(LiveFabric::Request request, LiveFabric::Completion& done);
+  [[nodiscard]] std::deque<Asked> take_asked();
+
+  // An unknown GUID among them: too many to name, sweep.
+  void notice(const std::vector<Guid>& switches);
+  [[nodiscard]] std::vector<Guid> take_noticed();
+
+  void opensm_connected(bool connected);
+  void opensm_settled();
+  void opensm_refused(const std::string& why);
+  [[nodiscard]] OpensmNews take_opensm_news();
+
+ private:
+  mutable std::mutex mutex_;  // guards all below
+  std::deque<Asked> asked_;
+  std::vector<Guid> noticed_;
+  OpensmNews opensm_;
+};
+
+}  // namespace railweave::control

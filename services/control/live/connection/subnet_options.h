@@ -1,0 +1,54 @@
+// How one live subnet is watched, and what its controller needs of the rest of the service.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+
+#include "fabric/capacity/ledger.h"
+#include "fabric/drivers/fabric_driver.h"
+#include "fabric/health/link_damping.h"
+#include "services/control/events/command.h"
+#include "services/control/state/cluster_state.h"
+#include "services/control/views/routing_cache.h"
+
+namespace railweave::control {
+
+struct SubnetOptions {
+  using Milliseconds = std::chrono::milliseconds;
+  std::string subnet;
+  std::string port;                       // of this machine, through which the subnet is reached; for people
+  Milliseconds sweep_every{10'000};       // the light sweep that catches lost traps
+  Milliseconds read_back_every{600'000};  // all tables, in case another subnet manager wrote them
+  Milliseconds counters_every{10'000};    // of every port, as fast as the driver's limit allows
+  fabric::health::DampingOptions damping;
+  Milliseconds coalesce{1};  // after a trap, to handle those that follow with it
+  Milliseconds coalesce_most{20};
+  std::string opensm_files;                             // folder for the files that OpenSM reads; "": none are written
+  std::launch audits = std::launch::async;              // of whole routings; deferred: on the stepping thread
+  Milliseconds retry_first{1'000}, retry_most{30'000};  // of a connection that fails, of switches that do not answer
+};
+
+// What guarantees reserve of every link; no ledger: ports are weighed by the classes' shares.
+struct ReservedLoads {
+  const fabric::Ledger* ledger = nullptr;
+  std::uint64_t version = 0;  // changes with the ledger
+};
+
+// All of it outlives the controller.
+struct SubnetSurroundings {
+  std::function<Result<std::unique_ptr<fabric::FabricDriver>>(SubnetMode)> connect;
+  std::function<std::int64_t()> monotonic_us, unix_us;
+  std::function<void(decltype(Command::body))> report;  // to the control loop; must not block
+  using RoutesOf = std::function<Result<FabricRoutesPtr>(const ClusterState&)>;
+  RoutesOf routes;
+  RoutesOf host_routes;  // for opensm mode: OpenSM has its own routes to switches' LIDs
+  // What guarantees reserve of every link of the state, for the stepping thread only; valid until the next call. Not
+  // set: ports are weighed by the classes' shares.
+  std::function<Result<ReservedLoads>(const ClusterState&)> reserved{};
+};
+
+}  // namespace railweave::control

@@ -1,0 +1,81 @@
+#include "services/control/live/links/fabric_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace railweave::control {
+namespace {
+
+using namespace fabric;  // NOLINT: this file is about its types
+
+constexpr std::int64_t kUsPerMs = 1000;
+
+}  // namespace
+
+Result<FabricWatch::Finding> FabricWatch::discover() {
+  const std::int64_t start = context_.now();
+  auto found = context_.driver().discover(true);
+  if (!found) return std::unexpected(found.error());
+  SubnetStatus& status = context_.status();
+  status.discovered = found->topology;
+  status.discovery_took_us = context_.now() - start;
+  status.discovery_mads = found->asked;
+  swept_at_us_ = context_.now();
+  return Finding{.sweep = {.changed = true, .asked = found->asked, .silent = std::move(found->silent)},
+                 .cause = {.text = "first discovery", .start_us = start}};
+}
+
+void FabricWatch::Reports::add(const std::vector<Observation>& observations) {
+  for (const auto& observation : observations) {
+    is_incomplete = is_incomplete || observation.kind != Observation::Kind::linkStateChange;
+    if (std::ranges::find(devices, observation.device) == devices.end()) devices.push_back(observation.device);
+  }
+}
+
+// A cable has two ends, a switch has many cables: what is reported right after the first report is repaired with it.
+Result<void> FabricWatch::collect(Reports& reports, std::int64_t start_us) {
+  const std::int64_t until = start_us + context_.options.coalesce_most.count() * kUsPerMs;
+  while (context_.now() < until) {
+    const auto more = context_.driver().observe(context_.options.coalesce);
+    if (!more) return std::unexpected(more.error());
+    if (more->empty()) break;
+    reports.add(*more);
+  }
+  return {};
+}
+
+Result<std::optional<FabricWatch::Finding>> FabricWatch::listen(std::chrono::milliseconds wait) {
+  Reports reports{.devices = inbox_.take_noticed()};
+  const auto observed = context_.driver().observe(reports.devices.empty() ? wait : std::chrono::milliseconds(0));
+  if (!observed) return std::unexpected(observed.error());
+  RepairCause cause{.text = "links changed", .start_us = context_.now()};
+  reports.add(*observed);
+  if (reports.devices.empty() && !reports.is_incomplete) {
+    if (cause.start_us - swept_at_us_ < context_.options.sweep_every.count() * kUsPerMs) return std::nullopt;
+    cause.text = "found by a sweep";
+    return sweep(std::move(cause));
+  }
+  if (auto collected = collect(reports, cause.start_us); !collected) return std::unexpected(collected.error());
+  cause.noticed_us = context_.now() - cause.start_us;
+  const bool all_are_named = std::ranges::find(reports.devices, Guid()) == reports.devices.end();
+  if (!reports.is_incomplete && all_are_named) {
+    auto rechecked = context_.driver().recheck(reports.devices);
+    if (!rechecked) return std::unexpected(rechecked.error());
+    if (*rechecked) return Finding{.sweep = std::move(**rechecked), .cause = std::move(cause)};
+  }
+  return sweep(std::move(cause));
+}
+
+Result<std::optional<FabricWatch::Finding>> FabricWatch::sweep(RepairCause cause) {
+  auto swept = context_.driver().sweep();
+  if (!swept) return std::unexpected(swept.error());
+  swept_at_us_ = context_.now();
+  return Finding{.sweep = std::move(*swept), .cause = std::move(cause), .is_sweep = true};
+}
+
+void FabricWatch::note(const Sweep& sweep) {
+  silent_ = std::set<Guid>(sweep.silent.begin(), sweep.silent.end());
+  rediscover_ = rediscover_ || sweep.changed;
+}
+
+}  // namespace railweave::control

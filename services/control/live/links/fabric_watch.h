@@ -1,0 +1,51 @@
+// Finds out what changed in one subnet: discovers it whole after a connection, then listens for reports and sweeps where
+// none come. Used by the stepping thread.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "services/control/live/connection/subnet_inbox.h"
+#include "services/control/live/links/subnet_context.h"
+
+namespace railweave::control {
+
+class FabricWatch {
+ public:
+  FabricWatch(const SubnetContext& context, SubnetInbox& inbox) : context_(context), inbox_(inbox) {}
+
+  struct Finding {
+    fabric::Sweep sweep;
+    RepairCause cause;
+    bool is_sweep = false;  // of the whole subnet, not of the switches that reported
+  };
+  // Errors, here and below: the connection failed.
+  Result<Finding> discover();
+  // Waits for reports, at most `wait`. None: nothing was reported and no sweep is due.
+  Result<std::optional<Finding>> listen(std::chrono::milliseconds wait);
+  // Notes what answered and whether devices changed.
+  void note(const fabric::Sweep& sweep);
+
+  [[nodiscard]] const std::set<Guid>& silent() const { return silent_; }  // did not answer the last sweep
+  // Devices may have changed since the last discovery. Told once.
+  [[nodiscard]] bool take_rediscover() { return std::exchange(rediscover_, false); }
+
+ private:
+  struct Reports {
+    std::vector<Guid> devices;
+    bool is_incomplete = false;  // some were lost, or say that devices changed
+    void add(const std::vector<fabric::Observation>& observations);
+  };
+  Result<void> collect(Reports& reports, std::int64_t start_us);
+  Result<std::optional<Finding>> sweep(RepairCause cause);
+
+  const SubnetContext& context_;
+  SubnetInbox& inbox_;
+  std::int64_t swept_at_us_ = 0;
+  std::set<Guid> silent_;
+  bool rediscover_ = false;
+};
+
+}  // namespace railweave::control

@@ -1,0 +1,143 @@
+#include "services/control/live/ports/qos_keeper.h"
+
+#include <utility>
+#include <vector>
+
+#include "services/control/live/ports/opensm_offer.h"
+
+namespace railweave::control {
+namespace {
+
+using namespace fabric;  // NOLINT: this file is about its types
+
+constexpr std::int64_t kShowEveryUs = 250'000;  // while ports are written
+
+}  // namespace
+
+void QosKeeper::forget(const SubnetLinks::Cable& cable) {
+  qos_.ports().forget(cable.a);
+  qos_.ports().forget(cable.b);
+  qos_.reread_limits();
+}
+
+void QosKeeper::plan(const ClusterState& state, const Routes& routes) {
+  if (seq_ == state.seq && routing_version_ == routes.version) return;
+  seq_ = state.seq;
+  routing_version_ = routes.version;
+  const bool is_opensm = context_.mode() == SubnetMode::opensm;
+  ReservedLoads reserved;
+  // OpenSM has one table for all ports: it cannot express what is reserved on one of them.
+  if (context_.with.reserved && !is_opensm) {
+    if (const auto loads = context_.with.reserved(state)) reserved = *loads;
+  }
+  const SubnetQos::Basis basis{.state = state,
+                               .jobs = context_.jobs.of(state),
+                               .links = links_,
+                               .routing_input = routes.input,
+                               .routing = routes.routing,
+                               .routing_version = routes.version,
+                               .driver = context_.driver(),
+                               .may_set_lanes = is_opensm,
+                               .reserved = reserved};
+  if (!qos_.plan(basis)) return;
+  context_.alarms().set_subnet(
+      "qos.impossible", AlarmSeverity::critical,
+      qos_.error() ? context_.name() + " runs without its classes: " + qos_.error()->text() : std::string());
+  if (is_opensm) offer(basis);
+  show();
+}
+
+Result<void> QosKeeper::write_some(const std::function<bool(Guid)>& is_silent) {
+  PortKeeper& ports = qos_.ports();
+  if (!qos_.is_asked() || !is_due()) return {};
+  const auto done = ports.write_some(context_.driver(), [this] { return context_.now(); }, is_silent);
+  if (!done) {
+    if (auto stopped = context_.not_written(done.error()); !stopped) return stopped;
+    context_.board.publish();
+    return {};
+  }
+  if (!is_due()) {
+    report_written();
+    const auto failure = ports.failure();
+    context_.alarms().set_subnet("qos.notWritten", AlarmSeverity::warning,
+                                 failure.ports == 0 ? std::string() : context_.name() + ": " + text_of(failure));
+  } else if (context_.now() - shown_us_ < kShowEveryUs) {
+    return {};
+  }
+  show();
+  return {};
+}
+
+void QosKeeper::report_written() {
+  const auto written = qos_.ports().take_written();
+  if (written.blocks == 0) return;
+  context_.with.report(ReportQos{{.subnet = context_.options.subnet,
+                                  .where = QosProgrammed::Where::ports,
+                                  .classes = qos_.made().classes,
+                                  .partitions = qos_.partitions(),
+                                  .ports = written.ports,
+                                  .blocks = written.blocks}});
+}
+
+std::string QosKeeper::text_of(const PortKeeper::Failure& failure) const {
+  if (failure.ports == 0) return {};
+  const Topology& t = *links_.topology();
+  const SwitchId sw = t.find_switch(failure.port.device);
+  const HcaId hca = sw ? HcaId() : t.find_hca(failure.port.device);
+  const std::string device = sw    ? std::string(t.name(sw))
+                             : hca ? std::string(t.description(hca))
+                                   : to_string(failure.port.device);
+  return std::to_string(failure.ports) + (failure.ports == 1 ? " port does" : " ports do") +
+         " not have the tables for classes and partitions, first " + device + " port " +
+         std::to_string(failure.port.port) + ": " + failure.reason;
+}
+
+void QosKeeper::show() {
+  if (!qos_.is_asked()) return;
+  shown_us_ = context_.now();
+  const PortKeeper& ports = qos_.ports();
+  std::optional<QosStatus>& before = context_.status().qos;
+  QosStatus shown{.partitions = qos_.partitions()};
+  if (before) shown.files_written_us = before->files_written_us;
+  if (context_.mode() == SubnetMode::direct) {
+    shown.ports_programmed = ports.written_ports();
+    shown.ports_pending = ports.ports() - ports.written_ports();
+  }
+  if (qos_.error()) {
+    shown.problem = qos_.error()->text();
+  } else {
+    shown.classes = qos_.made().classes;
+    shown.problem = context_.mode() == SubnetMode::direct ? text_of(ports.failure()) : offer_problem_;
+    if (shown.problem.empty() && !qos_.made().not_as_asked.empty()) shown.problem = qos_.made().not_as_asked.front();
+  }
+  if (before == shown) return;
+  before = std::move(shown);
+  context_.board.publish();
+}
+
+void QosKeeper::offer(const SubnetQos::Basis& basis) {
+  offer_problem_.clear();
+  if (qos_.error()) return;
+  if (context_.options.opensm_files.empty()) {
+    offer_problem_ = "classes and partitions are not passed to OpenSM: set opensm_files, the folder for its files";
+    return;
+  }
+  const auto policy = qos_.opensm_policy(basis);
+  const auto written = policy ? offer_opensm_files(*policy, context_.options.opensm_files)
+                              : Result<std::vector<std::string>>(std::unexpected(policy.error()));
+  if (!written) offer_problem_ = written.error().text();
+  context_.alarms().set_subnet("qos.notWritten", AlarmSeverity::warning,
+                               written ? std::string() : context_.name() + ": OpenSM's files: " + offer_problem_);
+  if (!written || written->empty()) return;
+  std::optional<QosStatus>& shown = context_.status().qos;
+  if (!shown) shown.emplace();
+  shown->files_written_us = context_.with.unix_us();
+  context_.with.report(ReportQos{{.subnet = context_.options.subnet,
+                                  .where = QosProgrammed::Where::opensmFiles,
+                                  .classes = qos_.made().classes,
+                                  .partitions = qos_.partitions(),
+                                  .ports = qos_.made().ports.size(),
+                                  .blocks = written->size()}});
+}
+
+}  // namespace railweave::control

@@ -1,0 +1,53 @@
+// Classes of traffic and partitions on one subnet: planned when the state changes, written to ports (direct mode) or
+// offered as OpenSM's files (opensm mode). Nothing here is done before the subnet is quiet, and little at a time: a link
+// that fails is repaired first. Of one accepted topology; used by the stepping thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "services/control/live/links/subnet_context.h"
+#include "services/control/live/ports/subnet_qos.h"
+
+namespace railweave::control {
+
+class QosKeeper {
+ public:
+  // was_asked: of the topology before, see SubnetQos.
+  QosKeeper(const SubnetContext& context, const SubnetLinks& links, bool was_asked)
+      : context_(context), links_(links), qos_(was_asked) {}
+
+  // The routes that classes share lanes with.
+  struct Routes {
+    const fabric::RoutingInput& input;
+    const fabric::Routing& routing;
+    std::uint64_t version = 0;
+  };
+  // Plans again where the state or the routes are others than before.
+  void plan(const ClusterState& state, const Routes& routes);
+  // Writes for a few milliseconds; silent devices are written later. Error: the connection failed.
+  Result<void> write_some(const std::function<bool(Guid)>& is_silent);
+
+  [[nodiscard]] bool is_asked() const { return qos_.is_asked(); }
+  [[nodiscard]] bool is_due() const { return qos_.ports().is_due(context_.now()); }
+  // Ports that came up: they may have lost their tables, and may be able to take others.
+  void forget(const SubnetLinks::Cable& cable);
+  void forget_all() { qos_.ports().forget_all(); }
+  void check_all() { qos_.ports().check_all(); }
+
+ private:
+  void offer(const SubnetQos::Basis& basis);
+  void report_written();
+  void show();
+  [[nodiscard]] std::string text_of(const PortKeeper::Failure& failure) const;
+
+  const SubnetContext& context_;
+  const SubnetLinks& links_;
+  SubnetQos qos_;
+  std::uint64_t seq_ = UINT64_MAX, routing_version_ = 0;  // of the state and the routes that the plan is for
+  std::int64_t shown_us_ = 0;
+  std::string offer_problem_;
+};
+
+}  // namespace railweave::control

@@ -1,0 +1,71 @@
+#include "services/control/live/routes/wanted_routes.h"
+
+#include <utility>
+
+#include "fabric/routing/audit/changed_routes.h"
+#include "services/control/live/routes/table_reading.h"
+
+namespace railweave::control {
+
+void WantedRoutes::set_base(FabricRoutesPtr base) {
+  base_ = std::move(base);
+  routing_.reset();
+}
+
+Result<WantedRoutes::Update> WantedRoutes::compute(fabric::FabricView view, std::uint64_t view_version,
+                                                   std::int64_t now_us) {
+  fabric::RoutingInput input = base_->input;
+  input.view = view;
+  auto routing = base_->choice.engine->reroute(routing_ ? *routing_ : base_->routing, input);
+  if (!routing) return std::unexpected(routing.error());
+  view_ = std::move(view);
+  view_version_ = view_version;
+  const Update update{.is_verified = verify(*routing),
+                      .is_same = routing_ && same_tables(routing_->tables, routing->tables)};
+  routing_ = std::move(*routing);
+  computed_at_us_ = now_us;
+  if (!update.is_same) {
+    ++version_;
+    unreachable_pairs_.reset();
+    is_audited_ = false;
+  }
+  return update;
+}
+
+// What changed, where the routes before are verified and the rest follows from them; else all of it.
+bool WantedRoutes::verify(const fabric::Routing& routing) {
+  if (routing_ && fault_.empty()) {
+    const auto checked = fabric::check_changed_routes(view_, *routing_, routing);
+    if (!checked.changed.verified()) {
+      fault_ = checked.changed.example.empty() ? "what changed has no route" : checked.changed.example;
+      return false;
+    }
+    if (checked.complete) return true;
+  }
+  const auto report = fabric::audit(view_, routing.tables, routing.lanes, fabric::AuditOptions::on_all_cores());
+  fault_ = fault_of(report);
+  return report.verified();
+}
+
+bool WantedRoutes::are_quiet(std::int64_t now_us) const {
+  constexpr std::int64_t kQuietUs = 300'000;
+  return routing_ && now_us - computed_at_us_ >= kQuietUs;
+}
+
+bool WantedRoutes::start_audit(const SubnetLinks& links) {
+  if (is_audited_ || audit_.is_running()) return false;
+  is_audited_ = true;
+  audit_.start(view_, *routing_, planes_of(base_->scope(), links.switches()), version_);
+  return true;
+}
+
+std::optional<AuditedRoutes> WantedRoutes::take_audit() {
+  auto audited = audit_.take(version_);
+  if (audited) {
+    fault_ = fault_of(audited->report);
+    unreachable_pairs_ = audited->report.unreachable_pairs;
+  }
+  return audited;
+}
+
+}  // namespace railweave::control

@@ -1,0 +1,63 @@
+// The routes that one subnet is to have: computed for the links that are there, verified before they may be programmed,
+// and audited whole afterwards. Of one accepted topology; used by the stepping thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "services/control/live/links/subnet_context.h"
+#include "services/control/live/links/subnet_links.h"
+#include "services/control/live/routes/route_audit.h"
+
+namespace railweave::control {
+
+class WantedRoutes {
+ public:
+  // version: the last one of the topology before; versions name routes to the audit, which outlives topologies.
+  WantedRoutes(RouteAudit& audit, std::uint64_t version) : audit_(audit), version_(version) {}
+
+  // The routes of the accepted topology as it was accepted, from which all others are computed.
+  [[nodiscard]] const FabricRoutesPtr& base() const { return base_; }
+  void set_base(FabricRoutesPtr base);
+
+  struct Update {
+    bool is_verified = false;  // else fault() says why not
+    bool is_same = false;      // the tables are those wanted before
+  };
+  // Error: there are no routes for this view; those wanted before stay.
+  Result<Update> compute(fabric::FabricView view, std::uint64_t view_version, std::int64_t now_us);
+  // There is nothing to route for this version of the state's view.
+  void skip(std::uint64_t view_version) { view_version_ = view_version; }
+
+  [[nodiscard]] bool exist() const { return routing_.has_value(); }
+  [[nodiscard]] const fabric::Routing& routing() const { return *routing_; }  // while they exist()
+  [[nodiscard]] const fabric::FabricView& view() const { return view_; }
+  [[nodiscard]] std::uint64_t view_version() const { return view_version_; }  // of the state they are for
+  [[nodiscard]] std::uint64_t version() const { return version_; }            // changes with the tables
+  [[nodiscard]] const std::string& fault() const { return fault_; }           // ""; else why they fail the audit
+  [[nodiscard]] std::optional<std::uint64_t> unreachable_pairs() const { return unreachable_pairs_; }
+  // Nothing was computed for a moment: there is time for what can wait.
+  [[nodiscard]] bool are_quiet(std::int64_t now_us) const;
+
+  // Starts the whole audit where these tables have none yet and none is running. True: it was started.
+  bool start_audit(const SubnetLinks& links);
+  // The audit that finished since this was last asked, if it is of these tables.
+  std::optional<AuditedRoutes> take_audit();
+
+ private:
+  bool verify(const fabric::Routing& routing);
+
+  RouteAudit& audit_;
+  FabricRoutesPtr base_;
+  std::optional<fabric::Routing> routing_;
+  fabric::FabricView view_;  // of routing_
+  std::uint64_t version_;
+  std::uint64_t view_version_ = UINT64_MAX;
+  std::int64_t computed_at_us_ = 0;
+  std::string fault_;
+  bool is_audited_ = false;
+  std::optional<std::uint64_t> unreachable_pairs_;  // none: not audited yet
+};
+
+}  // namespace railweave::control
