@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "fabric/drivers/opensm/cabling.h"
-#include "fabric/drivers/opensm/policy_event.h"
-#include "fabric/drivers/opensm/policy_reader.h"
+#include "fabric/drivers/opensm/protocol/policy_event.h"
+#include "fabric/drivers/opensm/protocol/policy_reader.h"
+#include "fabric/drivers/opensm/routing/cabling.h"
 
 namespace {
 

@@ -49,10 +49,14 @@ MAY_INCLUDE = {
     # What a node's description says of its host is read as the file formats read it.
     "fabric/drivers/infiniband": ["fabric/base", "fabric/topology", "fabric/formats/text", "fabric/formats/infiniband",
                                   "fabric/routing/plane", "fabric/qos", "fabric/drivers", "fabric/drivers/infiniband/mad"],
+    "fabric/drivers/opensm/local": ["fabric/base"],
+    "fabric/drivers/opensm/protocol": ["fabric/base", "fabric/base/text", "fabric/formats/text", "fabric/drivers/opensm/local"],
+    "fabric/drivers/opensm/files": ["fabric/base", "fabric/qos"],
     # OpenSM's view of the subnet is raw attributes and becomes a Topology as dumps do.
-    "fabric/drivers/opensm": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/formats/text", "fabric/formats/infiniband", "fabric/routing",
-                              "fabric/routing/plane", "fabric/routing/audit", "fabric/qos"],
-    "fabric/drivers/opensm/plugin": ["fabric/base", "fabric/drivers/infiniband/mad", "fabric/drivers/opensm"],
+    "fabric/drivers/opensm/routing": ["fabric/base", "fabric/topology", "fabric/formats/text", "fabric/formats/infiniband", "fabric/routing",
+                                      "fabric/routing/plane", "fabric/routing/audit", "fabric/drivers/opensm/protocol"],
+    "fabric/drivers/opensm/plugin": ["fabric/base", "fabric/drivers/infiniband/mad", "fabric/drivers/opensm/local",
+                                     "fabric/drivers/opensm/protocol", "fabric/drivers/opensm/routing"],
     "fabric/drivers/simulated": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/qos", "fabric/drivers"],
     "fabric/drivers/linux_tc": ["fabric/base"],
     # scheduler: job < collective < placement < queue, admission.
@@ -109,12 +113,12 @@ MAY_INCLUDE = {
                                          "services/control/events", "services/control/views", "services/control/live/status"],
     "services/control/live/links": ["fabric/base", "fabric/topology", "fabric/health", "fabric/drivers", "services/control/state",
                                     "services/control/views", "services/control/live/status", "services/control/live/connection"],
-    "services/control/live/ports": ["fabric/base", "fabric/routing/plane", "fabric/qos", "fabric/drivers", "fabric/drivers/opensm",
+    "services/control/live/ports": ["fabric/base", "fabric/routing/plane", "fabric/qos", "fabric/drivers", "fabric/drivers/opensm/files", "fabric/drivers/opensm/local",
                                     "services/control/state", "services/control/views", "services/control/live/status",
                                     "services/control/live/connection", "services/control/live/links"],
     "services/control/live/routes": ["fabric/base", "fabric/routing/plane", "fabric/routing/audit", "fabric/routing/delta", "fabric/drivers",
                                      "services/control/live/connection", "services/control/live/links", "services/control/live/ports"],
-    "services/control/live": ["fabric/drivers/opensm", "services/control", "services/control/state", "services/control/views",
+    "services/control/live": ["fabric/drivers/opensm/protocol", "services/control", "services/control/state", "services/control/views",
                               "services/control/live/status", "services/control/live/connection", "services/control/live/links",
                               "services/control/live/ports", "services/control/live/routes"],
     # services/rest: what the service answers.

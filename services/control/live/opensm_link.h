@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "fabric/drivers/opensm/policy_server.h"
+#include "fabric/drivers/opensm/protocol/policy_server.h"
 #include "services/control/live/subnet_controller.h"
 #include "services/control/state/cluster_state.h"
 

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "fabric/base/fnv1a.h"
-#include "fabric/drivers/opensm/opensm_files.h"
-#include "fabric/drivers/opensm/policy_reader.h"
-#include "fabric/drivers/opensm/policy_server.h"
+#include "fabric/drivers/opensm/files/opensm_files.h"
+#include "fabric/drivers/opensm/protocol/policy_reader.h"
+#include "fabric/drivers/opensm/protocol/policy_server.h"
 
 namespace {
 

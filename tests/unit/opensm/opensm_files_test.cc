@@ -1,6 +1,6 @@
 // The files that OpenSM reads: their text, and what is refused. That OpenSM understands them is shown by
 // tests/integration/opensm_files_test.py.
-#include "fabric/drivers/opensm/opensm_files.h"
+#include "fabric/drivers/opensm/files/opensm_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

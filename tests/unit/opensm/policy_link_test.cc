@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "fabric/drivers/opensm/policy_client.h"
-#include "fabric/drivers/opensm/policy_server.h"
+#include "fabric/drivers/opensm/protocol/policy_client.h"
+#include "fabric/drivers/opensm/protocol/policy_server.h"
 
 namespace railweave::fabric::opensm {
 namespace {

@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "fabric/base/fnv1a.h"
-#include "fabric/drivers/opensm/plugin_options.h"
-#include "fabric/drivers/opensm/policy_event.h"
-#include "fabric/drivers/opensm/policy_reader.h"
-#include "fabric/drivers/opensm/routing_policy.h"
+#include "fabric/drivers/opensm/protocol/plugin_options.h"
+#include "fabric/drivers/opensm/protocol/policy_event.h"
+#include "fabric/drivers/opensm/protocol/policy_reader.h"
+#include "fabric/drivers/opensm/protocol/routing_policy.h"
 
 namespace railweave::fabric::opensm {
 namespace {

@@ -1,13 +1,13 @@
 // The cabling that is remembered, and routing on it: the tables of the engine on the cabling with what is missing taken
 // down, whatever was seen before; ways to switches that close no circle.
-#include "fabric/drivers/opensm/subnet_router.h"
+#include "fabric/drivers/opensm/routing/subnet_router.h"
 
 #include <random>
 #include <set>
 
 #include <gtest/gtest.h>
 
-#include "fabric/drivers/opensm/cabling.h"
+#include "fabric/drivers/opensm/routing/cabling.h"
 #include "fabric/routing/engine_registry.h"
 #include "tests/unit/routing/random_fabric.h"
 
@@ -235,7 +235,7 @@ bool has_way(const Plane& plane, const SwitchOrder& order, const std::set<LinkId
 }
 
 // Channels (the ports that packets leave by) of all ways to end ports and switches, and which wait for which.
-TEST(SwitchWays, LeadThereAndCloseNoCircle) {
+TEST(SwitchLidRoutes, LeadToTheSwitchAndCloseNoCircle) {
   std::mt19937_64 random(4);
   std::size_t own_ways = 0, turned = 0, unreached = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
@@ -272,7 +272,8 @@ TEST(SwitchWays, LeadThereAndCloseNoCircle) {
         const bool there = walk(from, to, [&](SwitchId at) { return routed->switches->port(at, to); });
         EXPECT_TRUE(there || routed->switches->port(from, to) == kNoPort) << seed;
         const PlaneId plane = scope.plane_of(to);
-        if (scope.plane_of(from) != plane || routed->switches->like(to) || !routed->routing->orders[plane.index()])
+        if (scope.plane_of(from) != plane || routed->switches->copied_from(to) ||
+            !routed->routing->orders[plane.index()])
           continue;
         ++own_ways;
         const bool legal = has_way(scope.plane(plane), *routed->routing->orders[plane.index()], down, scope.local(from),

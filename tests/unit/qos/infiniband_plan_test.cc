@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "fabric/drivers/opensm/opensm_files.h"
+#include "fabric/drivers/opensm/files/opensm_files.h"
 #include "tests/unit/capacity/routed_fabrics.h"
 
 namespace railweave::fabric {

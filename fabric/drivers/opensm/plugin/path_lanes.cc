@@ -31,8 +31,9 @@ PathLanes::PathLanes(const RoutedSubnet& routed) : routing_(routed.routing) {
     if (has_own_lid(scope, id)) destination_of_lid_[scope.lid(id)] = static_cast<std::uint32_t>(id.index());
   }
   for (const SwitchId sw : scope.topology().switches()) {
-    const DestinationId like = routed.switches->like(sw);
-    if (like && has_own_lid(scope, sw)) destination_of_lid_[scope.lid(sw)] = static_cast<std::uint32_t>(like.index());
+    const DestinationId copied = routed.switches->copied_from(sw);
+    if (copied && has_own_lid(scope, sw))
+      destination_of_lid_[scope.lid(sw)] = static_cast<std::uint32_t>(copied.index());
   }
 }
 

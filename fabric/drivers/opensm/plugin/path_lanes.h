@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "fabric/base/guid.h"
-#include "fabric/drivers/opensm/subnet_router.h"
+#include "fabric/drivers/opensm/routing/subnet_router.h"
 
 namespace railweave::fabric::opensm {
 

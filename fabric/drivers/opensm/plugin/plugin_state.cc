@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "fabric/drivers/opensm/kept_file.h"
+#include "fabric/drivers/opensm/local/kept_file.h"
 #include "fabric/drivers/opensm/plugin/seen_subnet.h"
 #include "fabric/drivers/opensm/plugin/table_writer.h"
 

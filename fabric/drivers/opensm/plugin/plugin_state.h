@@ -14,9 +14,9 @@
 
 #include "fabric/drivers/opensm/plugin/opensm_api.h"
 #include "fabric/drivers/opensm/plugin/path_lanes.h"
-#include "fabric/drivers/opensm/plugin_options.h"
-#include "fabric/drivers/opensm/policy_client.h"
-#include "fabric/drivers/opensm/subnet_router.h"
+#include "fabric/drivers/opensm/protocol/plugin_options.h"
+#include "fabric/drivers/opensm/protocol/policy_client.h"
+#include "fabric/drivers/opensm/routing/subnet_router.h"
 
 namespace railweave::fabric::opensm {
 

@@ -1,8 +1,8 @@
 // OpenSM's picture of the subnet as a Cabling.
 #pragma once
 
-#include "fabric/drivers/opensm/cabling.h"
 #include "fabric/drivers/opensm/plugin/opensm_api.h"
+#include "fabric/drivers/opensm/routing/cabling.h"
 
 namespace railweave::fabric::opensm {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "fabric/drivers/opensm/plugin/opensm_api.h"
-#include "fabric/drivers/opensm/subnet_router.h"
+#include "fabric/drivers/opensm/routing/subnet_router.h"
 
 namespace railweave::fabric::opensm {
 

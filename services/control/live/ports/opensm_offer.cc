@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "fabric/drivers/opensm/kept_file.h"
-#include "fabric/drivers/opensm/opensm_files.h"
+#include "fabric/drivers/opensm/files/opensm_files.h"
+#include "fabric/drivers/opensm/local/kept_file.h"
 
 namespace railweave::control {
 namespace {

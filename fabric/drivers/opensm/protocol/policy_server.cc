@@ -1,4 +1,4 @@
-#include "fabric/drivers/opensm/policy_server.h"
+#include "fabric/drivers/opensm/protocol/policy_server.h"
 
 #include <algorithm>
 #include <cerrno>

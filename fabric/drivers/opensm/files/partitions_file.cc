@@ -2,8 +2,8 @@
 //   NAME=KEY [, ipoib, rate=CODE, mtu=CODE, sl=LEVEL] : MEMBER=full|limited, ... ;
 #include <set>
 
-#include "fabric/drivers/opensm/file_words.h"
-#include "fabric/drivers/opensm/opensm_files.h"
+#include "fabric/drivers/opensm/files/file_words.h"
+#include "fabric/drivers/opensm/files/opensm_files.h"
 
 namespace railweave::fabric::opensm {
 namespace {

@@ -1,4 +1,4 @@
-#include "fabric/drivers/opensm/routing_policy.h"
+#include "fabric/drivers/opensm/protocol/routing_policy.h"
 
 #include <algorithm>
 #include <string_view>

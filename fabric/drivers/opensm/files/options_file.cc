@@ -1,8 +1,8 @@
 // write_opensm_options: one "name value" a line, as `opensm --create-config` writes them.
 #include <set>
 
-#include "fabric/drivers/opensm/file_words.h"
-#include "fabric/drivers/opensm/opensm_files.h"
+#include "fabric/drivers/opensm/files/file_words.h"
+#include "fabric/drivers/opensm/files/opensm_files.h"
 
 namespace railweave::fabric::opensm {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "fabric/base/fnv1a.h"
-#include "fabric/drivers/opensm/protocol_line.h"
-#include "fabric/drivers/opensm/routing_policy.h"
+#include "fabric/drivers/opensm/protocol/protocol_line.h"
+#include "fabric/drivers/opensm/protocol/routing_policy.h"
 
 namespace railweave::fabric::opensm {
 

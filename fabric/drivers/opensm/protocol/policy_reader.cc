@@ -1,4 +1,4 @@
-#include "fabric/drivers/opensm/policy_reader.h"
+#include "fabric/drivers/opensm/protocol/policy_reader.h"
 
 #include <string>
 #include <utility>

@@ -11,7 +11,7 @@
 
 #include "fabric/base/error.h"
 #include "fabric/base/guid.h"
-#include "fabric/drivers/opensm/routing_policy.h"
+#include "fabric/drivers/opensm/protocol/routing_policy.h"
 #include "fabric/formats/infiniband/subnet_draft.h"
 #include "fabric/formats/text/read_options.h"
 #include "fabric/topology/topology.h"

@@ -1,4 +1,4 @@
-#include "fabric/drivers/opensm/subnet_router.h"
+#include "fabric/drivers/opensm/routing/subnet_router.h"
 
 #include <algorithm>
 #include <chrono>
@@ -31,11 +31,11 @@ LinkId find(const Topology& topology, const LinkName& name) {
   return a && b && topology.peer(a) == b ? topology.link(a) : LinkId();
 }
 
-std::string unsound(const AuditReport& report) {
+std::string faults_of(const AuditReport& report) {
   std::string text;
   if (report.unreachable_pairs > report.cut_off_pairs) {
     text = std::to_string(report.unreachable_pairs - report.cut_off_pairs) +
-           " pairs of ports that cables join do not " + "reach each other";
+           " pairs of ports are connected by cables but do not reach each other";
   }
   if (report.credit_loops > 0) {
     text += (text.empty() ? "" : ", ") + std::to_string(report.credit_loops) + " lanes have credit loops";
@@ -135,12 +135,12 @@ Result<RoutedSubnet> SubnetRouter::route(const Cabling& seen, const RoutingPolic
   const AuditReport report = audit(input.view, routing->tables, routing->lanes, options);
   routed.audit_ms = ms_since(audit_start);
   if (!report.verified()) {
-    return fail(ErrorKind::internal, "opensm.unsound",
-                "tables of the engine '" + routed.engine + "' are not sound: " + unsound(report));
+    return fail(ErrorKind::internal, "opensm.notVerified",
+                "tables of the engine '" + routed.engine + "' do not pass the audit: " + faults_of(report));
   }
   routed.cut_off_pairs = report.cut_off_pairs;
   routed.routing = std::make_shared<const Routing>(std::move(*routing));
-  routed.switches = std::make_shared<const SwitchWays>(*routed.routing, input.view);
+  routed.switches = std::make_shared<const SwitchLidRoutes>(*routed.routing, input.view);
   last_ = routed.routing;
   last_max_lanes_ = input.max_lanes;
   return routed;

@@ -1,4 +1,4 @@
-#include "fabric/drivers/opensm/plugin_options.h"
+#include "fabric/drivers/opensm/protocol/plugin_options.h"
 
 namespace railweave::fabric::opensm {
 

@@ -1,10 +1,10 @@
-#include "fabric/drivers/opensm/policy_event.h"
+#include "fabric/drivers/opensm/protocol/policy_event.h"
 
 #include <optional>
 
 #include "fabric/base/text/utf8.h"
-#include "fabric/drivers/opensm/protocol_line.h"
-#include "fabric/drivers/opensm/routing_policy.h"
+#include "fabric/drivers/opensm/protocol/protocol_line.h"
+#include "fabric/drivers/opensm/protocol/routing_policy.h"
 #include "fabric/formats/text/name_text.h"
 
 namespace railweave::fabric::opensm {

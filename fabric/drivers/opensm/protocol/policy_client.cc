@@ -1,11 +1,11 @@
-#include "fabric/drivers/opensm/policy_client.h"
+#include "fabric/drivers/opensm/protocol/policy_client.h"
 
 #include <algorithm>
 #include <utility>
 
 #include <poll.h>
 
-#include "fabric/drivers/opensm/kept_file.h"
+#include "fabric/drivers/opensm/local/kept_file.h"
 
 namespace railweave::fabric::opensm {
 namespace {

@@ -1,4 +1,4 @@
-#include "fabric/drivers/opensm/unix_socket.h"
+#include "fabric/drivers/opensm/local/unix_socket.h"
 
 #include <cerrno>
 #include <cstdint>

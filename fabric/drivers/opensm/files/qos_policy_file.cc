@@ -3,8 +3,8 @@
 #include <set>
 #include <utility>
 
-#include "fabric/drivers/opensm/file_words.h"
-#include "fabric/drivers/opensm/opensm_files.h"
+#include "fabric/drivers/opensm/files/file_words.h"
+#include "fabric/drivers/opensm/files/opensm_files.h"
 
 namespace railweave::fabric::opensm {
 namespace {

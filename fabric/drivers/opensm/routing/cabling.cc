@@ -1,4 +1,4 @@
-#include "fabric/drivers/opensm/cabling.h"
+#include "fabric/drivers/opensm/routing/cabling.h"
 
 #include <algorithm>
 #include <unordered_map>

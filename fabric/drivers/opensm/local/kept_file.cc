@@ -1,4 +1,4 @@
-#include "fabric/drivers/opensm/kept_file.h"
+#include "fabric/drivers/opensm/local/kept_file.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fabric/drivers/opensm/unix_socket.h"
+#include "fabric/drivers/opensm/local/unix_socket.h"
 
 namespace railweave::fabric::opensm {
 namespace {

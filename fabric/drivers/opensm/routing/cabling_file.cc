@@ -7,8 +7,8 @@
 #include <array>
 #include <charconv>
 
-#include "fabric/drivers/opensm/cabling.h"
-#include "fabric/drivers/opensm/protocol_line.h"
+#include "fabric/drivers/opensm/protocol/protocol_line.h"
+#include "fabric/drivers/opensm/routing/cabling.h"
 #include "fabric/topology/topology_builder.h"
 
 namespace railweave::fabric::opensm {

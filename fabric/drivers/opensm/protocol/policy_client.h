@@ -12,10 +12,10 @@
 #include <string_view>
 #include <thread>
 
-#include "fabric/drivers/opensm/policy_event.h"
-#include "fabric/drivers/opensm/policy_reader.h"
-#include "fabric/drivers/opensm/routing_policy.h"
-#include "fabric/drivers/opensm/unix_socket.h"
+#include "fabric/drivers/opensm/local/unix_socket.h"
+#include "fabric/drivers/opensm/protocol/policy_event.h"
+#include "fabric/drivers/opensm/protocol/policy_reader.h"
+#include "fabric/drivers/opensm/protocol/routing_policy.h"
 
 namespace railweave::fabric::opensm {
 

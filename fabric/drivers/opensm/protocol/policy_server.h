@@ -12,10 +12,10 @@
 #include <thread>
 #include <vector>
 
-#include "fabric/drivers/opensm/policy_event.h"
-#include "fabric/drivers/opensm/protocol_line.h"
-#include "fabric/drivers/opensm/routing_policy.h"
-#include "fabric/drivers/opensm/unix_socket.h"
+#include "fabric/drivers/opensm/local/unix_socket.h"
+#include "fabric/drivers/opensm/protocol/policy_event.h"
+#include "fabric/drivers/opensm/protocol/protocol_line.h"
+#include "fabric/drivers/opensm/protocol/routing_policy.h"
 
 namespace railweave::fabric::opensm {
 

@@ -1,28 +1,28 @@
-#include "fabric/drivers/opensm/switch_ways.h"
+#include "fabric/drivers/opensm/routing/switch_lid_routes.h"
 
 #include <algorithm>
 #include <optional>
 #include <span>
 
-#include "fabric/drivers/opensm/channel_waits.h"
+#include "fabric/drivers/opensm/routing/channel_waits.h"
 
 namespace railweave::fabric::opensm {
 namespace {
 
 constexpr std::uint32_t kFar = UINT32_MAX;
-constexpr std::size_t kCircleBudget = 50'000'000;  // channels looked at per plane: a fraction of a second
+constexpr std::size_t kCircleBudget = 50'000'000;  // channels visited per plane: a fraction of a second
 
-// Ways to one switch after the other of a plane.
-class PlaneWays {
+// Routes to the switches of a plane, one target after the other.
+class PlaneSwitchRoutes {
  public:
-  PlaneWays(const Routing& routing, const FabricView& view, PlaneId id)
+  PlaneSwitchRoutes(const Routing& routing, const FabricView& view, PlaneId id)
       : routing_(routing), view_(view), id_(id), plane_(routing.tables.scope().plane(id)) {
     const auto& orders = routing.orders;
     order_ = id.index() < orders.size() ? orders[id.index()].get() : nullptr;
   }
 
-  // As to a destination on the switch, the first that all leaves reach; none: there is none.
-  DestinationId copy(std::uint32_t to, std::span<std::uint16_t> ports) const {
+  // The route of a destination on the switch: the first that all leaves reach. None: there is no such destination.
+  DestinationId copy_end_port_route(std::uint32_t to, std::span<std::uint16_t> ports) const {
     const std::uint32_t home = plane_.home_of[to];
     if (home == Plane::kNone) return {};
     const PlaneTables& tables = routing_.tables.plane(id_);
@@ -36,13 +36,13 @@ class PlaneWays {
     return {};
   }
 
-  // Up and then down. Where a switch can go down it does, and so does every switch from there.
-  void go(std::uint32_t to, std::span<std::uint16_t> ports) {
+  // Up and then down: a switch that has a route down uses it, and so does every switch after it.
+  void fill_up_down(std::uint32_t to, std::span<std::uint16_t> ports) {
     if (order_ == nullptr) return;
     const auto& position = order_->position;
     std::vector<std::uint32_t> hops(ports.size(), kFar), queue{to};
     hops[to] = 0;
-    const auto reach = [&](std::uint32_t from, const Arc& back) {  // `back` leaves `from`, the way comes by it
+    const auto reach = [&](std::uint32_t from, const Arc& back) {  // `back` leaves `from`; the route enters by it
       hops[back.to] = hops[from] + 1;
       ports[back.to] = back.to_port;
     };
@@ -92,12 +92,12 @@ class PlaneWays {
     }
   }
   // One-lane routes on an order: what the waits above are about.
-  [[nodiscard]] bool may_turn() const {
+  [[nodiscard]] bool may_detour() const {
     return order_ != nullptr && id_.index() < routing_.lanes.planes.size() &&
            routing_.lanes.planes[id_.index()].single();
   }
-  // Lets leaves without a way send to a neighbour that has one, as long as that finds some.
-  void turn(std::uint32_t to, std::span<std::uint16_t> ports, ChannelWaits& waits, std::size_t& budget) const {
+  // Leaves without a route send to a neighbour that has one; repeated while that adds routes.
+  void add_detours(std::uint32_t to, std::span<std::uint16_t> ports, ChannelWaits& waits, std::size_t& budget) const {
     for (bool found = true; found;) {
       found = false;
       for (const Home& home : plane_.homes) {
@@ -113,21 +113,21 @@ class PlaneWays {
           found = true;
           break;
         }
-        // By way of another leaf, all in one go: up to a spine that has no way itself, and down to one that does.
-        if (ports[home.sw] == kNoPort) found = turn_below(home.sw, to, ports, waits, budget) || found;
+        // Through another leaf: up to a spine that has no route itself, and down to a leaf that has one.
+        if (ports[home.sw] == kNoPort) found = detour_below(home.sw, to, ports, waits, budget) || found;
       }
     }
   }
 
-  // Leaves that do not get there.
+  // Leaves that have no route.
   [[nodiscard]] std::size_t unreached(std::span<const std::uint16_t> ports) const {
     return static_cast<std::size_t>(
         std::ranges::count_if(plane_.homes, [&](const Home& home) { return ports[home.sw] == kNoPort; }));
   }
 
  private:
-  bool turn_below(std::uint32_t leaf, std::uint32_t to, std::span<std::uint16_t> ports, ChannelWaits& waits,
-                  std::size_t& budget) const {
+  bool detour_below(std::uint32_t leaf, std::uint32_t to, std::span<std::uint16_t> ports, ChannelWaits& waits,
+                    std::size_t& budget) const {
     for (std::uint32_t a = plane_.first_arc[leaf]; a < plane_.first_arc[leaf + 1]; ++a) {
       const std::uint32_t over = plane_.arcs[a].to;
       if (!view_.carries_transit(plane_.arcs[a].link) || ports[over] != kNoPort) continue;
@@ -140,7 +140,7 @@ class PlaneWays {
         if (waits.may_close_circle(b, next, budget)) continue;
         waits.add(b, next);
         ports[over] = plane_.arcs[b].port;
-        if (waits.may_close_circle(a, b, budget)) continue;  // `over` has a way now, which does no harm
+        if (waits.may_close_circle(a, b, budget)) continue;  // `over` has a route now, which does no harm
         waits.add(a, b);
         ports[leaf] = plane_.arcs[a].port;
         return true;
@@ -155,7 +155,7 @@ class PlaneWays {
     if (found == arcs.end() || found->port != port) return Plane::kNone;
     return plane_.first_arc[s] + static_cast<std::uint32_t>(found - arcs.begin());
   }
-  // What is for the switch itself may take links of it that carry nothing else.
+  // Packets for the switch itself may use its links that carry nothing else.
   [[nodiscard]] bool usable(std::uint32_t s, const Arc& arc, std::uint32_t to) const {
     if (!view_.alive(arc.link)) return false;
     if (view_.carries_transit(arc.link)) return true;
@@ -171,37 +171,37 @@ class PlaneWays {
 
 }  // namespace
 
-SwitchWays::SwitchWays(const Routing& routing, const FabricView& view)
-    : scope_(&routing.tables.scope()), like_(scope_->topology().switches().size()) {
+SwitchLidRoutes::SwitchLidRoutes(const Routing& routing, const FabricView& view)
+    : scope_(&routing.tables.scope()), copied_from_(scope_->topology().switches().size()) {
   for (const PlaneId id : scope_->planes()) {
     const Plane& plane = scope_->plane(id);
     const std::size_t n = plane.switch_count();
     ports_.emplace_back(n * n, kNoPort);
-    PlaneWays ways(routing, view, id);
-    std::vector<std::uint32_t> lacking;  // switches that some leaf has no way to
+    PlaneSwitchRoutes routes(routing, view, id);
+    std::vector<std::uint32_t> lacking;  // switches that some leaf has no route to
     for (std::uint32_t to = 0; to < n; ++to) {
       const std::span<std::uint16_t> ports = std::span(ports_.back()).subspan(to * n, n);
       ports[to] = kPortZero;
-      const DestinationId like = ways.copy(to, ports);
-      like_[plane.switches[to].index()] = like;
-      if (!like) ways.go(to, ports);
-      if (ways.unreached(ports) > 0) lacking.push_back(to);
+      const DestinationId copied = routes.copy_end_port_route(to, ports);
+      copied_from_[plane.switches[to].index()] = copied;
+      if (!copied) routes.fill_up_down(to, ports);
+      if (routes.unreached(ports) > 0) lacking.push_back(to);
     }
-    if (!lacking.empty() && ways.may_turn()) {
-      ChannelWaits waits = ways.waits();
-      for (std::uint32_t to = 0; to < n; ++to) ways.add_waits(std::span(ports_.back()).subspan(to * n, n), waits);
+    if (!lacking.empty() && routes.may_detour()) {
+      ChannelWaits waits = routes.waits();
+      for (std::uint32_t to = 0; to < n; ++to) routes.add_waits(std::span(ports_.back()).subspan(to * n, n), waits);
       std::size_t budget = kCircleBudget;
       for (const std::uint32_t to : lacking) {
-        ways.turn(to, std::span(ports_.back()).subspan(to * n, n), waits, budget);
+        routes.add_detours(to, std::span(ports_.back()).subspan(to * n, n), waits, budget);
       }
     }
     for (const std::uint32_t to : lacking) {
-      unreached_ += ways.unreached(std::span(ports_.back()).subspan(to * n, n)) > 0 ? 1 : 0;
+      unreached_ += routes.unreached(std::span(ports_.back()).subspan(to * n, n)) > 0 ? 1 : 0;
     }
   }
 }
 
-std::uint16_t SwitchWays::port(SwitchId at, SwitchId to) const {
+std::uint16_t SwitchLidRoutes::port(SwitchId at, SwitchId to) const {
   const PlaneId plane = scope_->plane_of(to);
   if (scope_->plane_of(at) != plane) return kNoPort;
   return ports_[plane.index()][scope_->local(to) * scope_->plane(plane).switch_count() + scope_->local(at)];
