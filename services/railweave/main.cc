@@ -1,5 +1,5 @@
-// railweave: the command line of Railweave. It knows the service's REST contract only, except `railweave lab`, which
-// works offline on files. Exit codes: exit_code.h.
+// railweave: the command line of Railweave. Commands use the service's REST contract only, except `railweave lab`, which
+// works offline on files. Exit codes: terminal/exit_code.h; how to add a command: ADDING_A_COMMAND.md.
 #include <csignal>
 #include <exception>
 #include <string>
@@ -10,6 +10,8 @@
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/completion.h"
 #include "services/railweave/command_line/help_text.h"
+#include "services/railweave/commands/commands.h"
+#include "services/railweave/lab/lab.h"
 #include "services/railweave/terminal/command_failure.h"
 
 namespace {
@@ -19,7 +21,7 @@ using namespace railweave::cli;
 
 void build_tree(CLI::App& root, Session& session) {
   root.formatter(std::make_shared<HelpText>());
-  root.set_help_flag("-h,--help", "Print this text");
+  root.set_help_flag("-h,--help", "Print this help");
   root.set_version_flag("--version", "railweave " RAILWEAVE_VERSION, "Print the version");
   root.footer(root_footer());
   add_fabric_commands(root, session);
@@ -39,6 +41,7 @@ void build_tree(CLI::App& root, Session& session) {
   add_reservation_commands(root, session);
   add_tenant_commands(root, session);
   add_contract_commands(root, session);
+  add_qos_commands(root, session);
   add_guarantee_commands(root, session);
   add_status_command(root, session);
   add_event_commands(root, session);
@@ -70,8 +73,8 @@ int run(Session& session, int argc, const char* const* argv) {
     return number_of(session.exit_code);
   } catch (const CommandFailure& failure) {
     try {
-      session.output.flush();  // what was answered before it failed
-    } catch (...) {            // NOLINT(bugprone-empty-catch): there is a worse thing to say
+      session.output.flush();  // what was written before the failure
+    } catch (...) {            // NOLINT(bugprone-empty-catch): the first failure is reported
     }
     session.output.note("railweave: " + failure.error().text());
     return number_of(failure.code());
@@ -81,7 +84,7 @@ int run(Session& session, int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that has seen enough shows as EPIPE
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe shows as EPIPE
   Session session(Terminal::of(STDOUT_FILENO), Terminal::of(STDERR_FILENO));
   try {
     return run(session, argc, argv);

@@ -14,7 +14,7 @@ std::string full_name(const CLI::App& app) {
   return (parent == nullptr ? std::string() : full_name(*parent) + " ") + app.get_name();
 }
 
-// The command that the line got to.
+// The innermost command that was parsed.
 const CLI::App& reached(const CLI::App& root) {
   const CLI::App* app = &root;
   for (auto chosen = app->get_subcommands(); !chosen.empty(); chosen = app->get_subcommands()) app = chosen.back();
@@ -23,17 +23,18 @@ const CLI::App& reached(const CLI::App& root) {
 
 void add_global_options(CLI::App& app, Session& session, bool offline) {
   GlobalOptions& options = session.options;
-  app.add_option("-o,--output", options.output, "How to print the answer")
+  app.add_option("-o,--output", options.output, "Output format")
       ->type_name(std::string(kOutputFormats))
       ->group(kGlobalGroup)
       ->check([](const std::string& text) {
-        return parse_output_format(text) ? std::string() : "'" + text + "' is none of " + std::string(kOutputFormats);
+        return parse_output_format(text) ? std::string()
+                                         : "'" + text + "' is not one of " + std::string(kOutputFormats);
       });
   if (offline) return;
-  app.add_option("--server", options.server, "Where railweaved listens; RAILWEAVE_URL does the same")
+  app.add_option("--server", options.server, "URL of railweaved; also set by RAILWEAVE_URL")
       ->type_name("URL")
       ->group(kGlobalGroup);
-  app.add_option("--timeout", options.timeout_s, "For one request to the service, in seconds")
+  app.add_option("--timeout", options.timeout_s, "Time limit of one request to the service")
       ->type_name("SECONDS")
       ->group(kGlobalGroup)
       ->check([](const std::string& text) {
@@ -41,7 +42,7 @@ void add_global_options(CLI::App& app, Session& session, bool offline) {
         const char* end = text.data() + text.size();
         const auto [stop, error] = std::from_chars(text.data(), end, seconds);
         const bool fits = error == std::errc() && stop == end && seconds >= 0.05 && seconds <= 86'400;
-        return fits ? std::string() : "'" + text + "' is no number of seconds from 0.05 to 86400";
+        return fits ? std::string() : "'" + text + "' is not a number of seconds from 0.05 to 86400";
       });
 }
 
@@ -106,7 +107,7 @@ ExitCode read_command_line(CLI::App& root, Session& session, int argc, const cha
   session.output.format = parse_output_format(session.options.output).value_or(OutputFormat::table);
   if (session.command) return ExitCode::ok;
   const CLI::App& app = reached(root);
-  return refuse(root, session, "say which of the commands is meant: " + command_names(app));
+  return refuse(root, session, "a command is missing; choose one of " + command_names(app));
 }
 
 }  // namespace railweave::cli

@@ -27,7 +27,7 @@ void add(Completions& found, std::string_view typed, std::string text, std::stri
   found.candidates.push_back({std::move(text), std::move(description)});
 }
 
-// Type names say what a value can be: "table|wide|json|yaml", "FILE".
+// The type name of an option tells which values it takes: "table|wide|json|yaml", "FILE".
 void add_values(Completions& found, std::string_view typed, const CLI::Option& option, const std::string& before = {}) {
   const std::string type = option.get_type_name();
   if (type == "FILE") found.files = true;
@@ -110,24 +110,24 @@ Completions complete(const CLI::App& root, std::span<const std::string> words) {
   Completions found;
   if (words.empty()) return found;
   const CLI::App* app = &root;
-  const CLI::Option* wanting = nullptr;  // an option whose value comes next
+  const CLI::Option* pending = nullptr;  // an option whose value comes next
   bool only_positionals = false;
   for (const auto& word : words.first(words.size() - 1)) {
-    if (wanting != nullptr) {
-      wanting = nullptr;
+    if (pending != nullptr) {
+      pending = nullptr;
     } else if (word == "--") {
       only_positionals = true;
     } else if (!only_positionals && word.size() > 1 && word.front() == '-') {
       const CLI::Option* option = find_option(*app, word);
       const bool takes_value = option != nullptr && option->get_type_size() > 0 && option->get_items_expected_max() > 0;
-      if (takes_value && word.find('=') == std::string::npos) wanting = option;
+      if (takes_value && word.find('=') == std::string::npos) pending = option;
     } else if (const CLI::App* command = find_command(*app, word)) {
       app = command;
     }
   }
   const std::string& typed = words.back();
-  if (wanting != nullptr) {
-    add_values(found, typed, *wanting);
+  if (pending != nullptr) {
+    add_values(found, typed, *pending);
     return found;
   }
   if (!only_positionals && typed.starts_with("-")) {
@@ -164,7 +164,7 @@ std::string_view completion_script(std::string_view shell) {
 }
 
 void add_completion_commands(CLI::App& root, Session& session) {
-  CLI::App& noun = add_noun(root, "completion", "Completion for a shell", "Service");
+  CLI::App& noun = add_noun(root, "completion", "Shell completion", "Service");
   struct Shell {
     const char* name;
     const char* example;
@@ -172,7 +172,7 @@ void add_completion_commands(CLI::App& root, Session& session) {
   for (const auto& [name, example] :
        {Shell{"bash", "source <(railweave completion bash)"}, Shell{"zsh", "source <(railweave completion zsh)"},
         Shell{"fish", "railweave completion fish | source"}}) {
-    CLI::App& command = add_command(noun, name, std::string("Print the script for ") + name, {example});
+    CLI::App& command = add_command(noun, name, std::string("Print the completion script for ") + name, {example});
     on_run(command, session, [&session, shell = std::string(name)] { session.output.text(completion_script(shell)); });
   }
 }

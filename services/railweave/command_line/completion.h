@@ -1,5 +1,5 @@
-// Completion of command lines in a shell: what could come next, read from the real command tree. The scripts that
-// `railweave completion SHELL` prints ask `railweave __complete WORDS...` for it at every Tab.
+// Completion of command lines in a shell, read from the real command tree. The scripts that `railweave completion SHELL`
+// prints call `railweave __complete WORDS...` at every Tab.
 #pragma once
 
 #include <span>
@@ -9,6 +9,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "services/railweave/connection/session.h"
+
 namespace railweave::cli {
 
 struct Candidate {
@@ -17,16 +19,19 @@ struct Candidate {
 };
 struct Completions {
   std::vector<Candidate> candidates;
-  bool files = false;  // file names could come here as well
+  bool files = false;  // file names are possible here as well
 };
 
-// `words` after the program's name; the last one is being typed, perhaps still empty.
+// `words` follow the program's name; the last one is being typed and may be empty.
 Completions complete(const CLI::App& root, std::span<const std::string> words);
 
-// A line "text<tab>description" for each candidate, and ":files".
+// A line "text<tab>description" for each candidate, then ":files" where file names are possible.
 std::string completion_text(const Completions& completions);
 
-// "" for a shell that is not known.
+// "" for an unknown shell.
 std::string_view completion_script(std::string_view shell);
+
+// railweave completion bash|zsh|fish.
+void add_completion_commands(CLI::App& root, Session& session);
 
 }  // namespace railweave::cli

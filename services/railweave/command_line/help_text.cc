@@ -33,7 +33,7 @@ std::string wrapped(const std::string& text, std::size_t columns) {
 
 }  // namespace
 
-// One blank line between parts, where the pieces of CLI11 leave several.
+// CLI11 leaves several blank lines between some parts; keeps one.
 std::string HelpText::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
   std::string text = Formatter::make_help(app, std::move(name), mode);
   for (auto at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n", at)) text.erase(at, 1);
@@ -77,15 +77,15 @@ std::string HelpText::make_footer(const CLI::App* app) const {
 std::string root_footer() {
   std::string text =
       "Examples:\n"
-      "  railweave lab generate demo -O demo.json        a fabric to try things on\n"
+      "  railweave lab generate demo -O demo.json        a fabric to experiment with\n"
       "  railweave fabric import demo.json\n"
-      "  railweave tenants put research --max-gpus 512\n"
-      "  railweave place --tp 8 --pp 4 --dp 3            where would it go? changes nothing\n"
+      "  railweave tenants set research --max-gpus 512\n"
+      "  railweave place --tp 8 --pp 4 --dp 3            where would a job go? changes nothing\n"
       "  railweave jobs submit --tenant research --name llama --tp 8 --pp 4 --dp 3\n"
       "  railweave jobs ranks job-000001\n"
       "\nEnvironment:\n"
-      "  RAILWEAVE_URL   where railweaved listens, as --server\n"
-      "  NO_COLOR        no colours, even on a terminal\n"
+      "  RAILWEAVE_URL   URL of railweaved, as --server\n"
+      "  NO_COLOR        if set, no colours even on a terminal\n"
       "\nExit codes:\n";
   for (const auto& [code, meaning] : exit_code_meanings()) {
     const std::string number = std::to_string(static_cast<int>(code));

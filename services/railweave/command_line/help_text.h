@@ -1,4 +1,4 @@
-// How --help looks.
+// The layout of --help.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ class HelpText final : public CLI::Formatter {
   std::string make_footer(const CLI::App* app) const override;
 };
 
-// For the end of `railweave --help`: a first session, and the exit codes.
+// The end of `railweave --help`: a first session, the environment and the exit codes.
 std::string root_footer();
 
 }  // namespace railweave::cli

@@ -38,6 +38,12 @@ void add_row(Table& table, const ListView& view, bool wide, const Json& item) {
   table.add(std::move(cells));
 }
 
+std::string table_text(const ListView& view, const Json& items, const Output& output) {
+  Table table = make_table(view, output.is_wide());
+  for (const Json& item : items) add_row(table, view, output.is_wide(), item);
+  return table.rows() == 0 ? std::string() : table.text(output.terminal());
+}
+
 void print_list(Session& session, const Target& target, const ListView& view, std::uint64_t limit) {
   Output& output = session.output;
   const bool wide = output.is_wide();
@@ -68,7 +74,7 @@ void print_list(Session& session, const Target& target, const ListView& view, st
 }
 
 void add_limit_option(CLI::App& command, std::uint64_t& limit) {
-  add_number_option(command, "--limit", limit, "Show at most so many; 0: all");
+  add_number_option(command, "--limit", limit, "Show at most N; 0: all");
 }
 
 }  // namespace railweave::cli

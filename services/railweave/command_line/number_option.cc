@@ -22,12 +22,12 @@ std::uint64_t read(const std::string& name, const std::string& text, NumberRange
 }
 
 CLI::Option* add(CLI::App& command, const std::string& name, const std::string& description, NumberRange range,
-                 std::function<void(std::uint64_t)> take) {
+                 std::function<void(std::uint64_t)> store) {
   return command
       .add_option_function<std::string>(
           name,
-          [range, take = std::move(take), called = name.substr(name.rfind(',') + 1)](const std::string& text) {
-            take(read(called, text, range));
+          [range, store = std::move(store), called = name.substr(name.rfind(',') + 1)](const std::string& text) {
+            store(read(called, text, range));
           },
           description)
       ->type_name("N");

@@ -1,5 +1,5 @@
-// Options that take a whole number: decimal digits and nothing else, so that "-1", "0x10", "010" and 2^64 are refused
-// rather than read as some other number.
+// Options that take a whole number in decimal digits only, so that "-1", "0x10", "010" and 2^64 are refused and not
+// misread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct NumberRange {
 
 CLI::Option* add_number_option(CLI::App& command, const std::string& name, std::optional<std::uint64_t>& into,
                                const std::string& description, NumberRange range = {});
-// Shows the present value as the default.
+// --help shows the present value as the default.
 CLI::Option* add_number_option(CLI::App& command, const std::string& name, std::uint64_t& into,
                                const std::string& description, NumberRange range = {});
 

@@ -18,7 +18,7 @@
 
 #include "services/railweave/terminal/command_failure.h"
 
-extern char** environ;  // NOLINT: POSIX declares it nowhere
+extern char** environ;  // NOLINT: no POSIX header declares it
 
 namespace railweave::cli {
 namespace {
@@ -36,11 +36,11 @@ class Folder {
     if (kept_) {
       path_ = keep;
       fs::create_directories(path_, error);
-      if (error) fail_file("the folder cannot be made: " + error.message(), path_);
+      if (error) fail_file("the folder cannot be created: " + error.message(), path_);
       return;
     }
     std::string name = (fs::temp_directory_path(error) / "railweave-verify-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) fail_file("no temporary folder can be made", name);
+    if (::mkdtemp(name.data()) == nullptr) fail_file("a temporary folder cannot be created", name);
     path_ = name;
   }
   Folder(const Folder&) = delete;
@@ -70,20 +70,19 @@ fs::path verifier() {
   const fs::path own = fs::read_symlink("/proc/self/exe", error);
   const fs::path beside = own.parent_path() / "railweave-verify";
   if (!error && fs::exists(beside, error)) return beside;
-  throw CommandFailure(ExitCode::not_found,
-                       {ErrorKind::notFound, "cli.noVerifier", "railweave-verify is not beside this program",
-                        beside.string(), "install it there, or run it by hand on the files of --keep"});
+  throw CommandFailure(ExitCode::not_found, {ErrorKind::notFound, "cli.noVerifier", "railweave-verify is not installed",
+                                             beside.string(), "install it beside railweave"});
 }
 
-// Its exit status; what it says goes to the file.
-int run(const fs::path& program, std::vector<std::string> words, const fs::path& said) {
+// The exit status; its output goes to the file.
+int run(const fs::path& program, std::vector<std::string> words, const fs::path& output) {
   std::string name = program.string();
   std::vector<char*> arguments{name.data()};
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 1, said.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_addopen(&actions, 1, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
   pid_t child = 0;
   const int failed = ::posix_spawn(&child, name.c_str(), &actions, nullptr, arguments.data(), environ);
@@ -91,12 +90,12 @@ int run(const fs::path& program, std::vector<std::string> words, const fs::path&
   if (failed != 0) fail_file(std::string("cannot be started: ") + std::strerror(failed), program);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) fail_file("its end cannot be waited for", program);
+    if (errno != EINTR) fail_file("waiting for its end failed", program);
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
 }
 
-// Links between switches that guarantees which survive a failure reserve most on, by name; those first.
+// Links between switches on which failure-proof guarantees reserve bandwidth, by name, most reserved first.
 std::vector<std::string> links_survived(const Json& certificate) {
   std::set<std::string> adapters;
   std::set<std::size_t> classes;
@@ -140,7 +139,7 @@ void verify_certificate(Session& session, const CertificateCheck& check) {
   const std::string document = service.get_text(Target("/v1/guarantees/certificate"));
   const auto certificate = folder.write("certificate.json", document);
   const auto fdbs = folder.write("opensm.fdbs", service.get_text(Target("/v1/routes/fdbs")));
-  const fs::path said = folder / "verdict.txt";
+  const fs::path output_file = folder / "verdict.txt";
   std::vector<std::string> words{fabric.string(), fdbs.string(), certificate.string()};
   const auto survived = check.failures > 0 ? links_survived(Json::parse(document)) : std::vector<std::string>();
   const std::size_t failures = std::min<std::size_t>(survived.size(), check.failures);
@@ -150,8 +149,8 @@ void verify_certificate(Session& session, const CertificateCheck& check) {
     const auto after = folder.write(("after-" + std::to_string(i + 1) + ".fdbs").c_str(), service.get_text(target));
     words.insert(words.end(), {"--after", survived[i] + "=" + after.string()});
   }
-  const int status = run(program, std::move(words), said);
-  std::ifstream in(said, std::ios::binary);
+  const int status = run(program, std::move(words), output_file);
+  std::ifstream in(output_file, std::ios::binary);
   const std::string verdict{std::istreambuf_iterator<char>(in), {}};
   if (status > 1) {
     throw CommandFailure(ExitCode::internal,
@@ -166,10 +165,10 @@ void verify_certificate(Session& session, const CertificateCheck& check) {
   }
   session.output.text(verdict);
   if (failures < survived.size()) {
-    session.output.note("failed in turn: " + std::to_string(failures) + " of the " + std::to_string(survived.size()) +
-                        " links whose failure is survived, the fullest (--failures N for more)");
+    session.output.note("checked the failure of the " + std::to_string(failures) + " fullest of " +
+                        std::to_string(survived.size()) + " links (--failures N checks more)");
   }
-  if (status == 1) session.output.note("where tables changed meanwhile, ask again");
+  if (status == 1) session.output.note("if tables changed meanwhile, run this command again");
 }
 
 }  // namespace railweave::cli

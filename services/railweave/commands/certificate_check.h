@@ -1,5 +1,5 @@
-// `railweave guarantees verify`: the service's certificate, tables and fabric given to railweave-verify, which stands
-// beside this program and shares no code with the service; also the tables after failures that guarantees survive.
+// `railweave guarantees verify`: passes the service's certificate, tables and fabric to railweave-verify, a program in the
+// same folder that shares no code with the service; also the tables after failures that guarantees survive.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 namespace railweave::cli {
 
 struct CertificateCheck {
-  std::string keep;            // a folder to leave the files in; "": a temporary one
-  std::uint64_t failures = 8;  // links that fail in turn, of those that guarantees survive: the fullest
+  std::string keep;            // folder to keep the files in; "": a temporary one
+  std::uint64_t failures = 8;  // number of survived link failures to check, one after the other, fullest links first
 };
 
-// What it finds wrong is ExitCode::findings.
+// Sets ExitCode::findings where the certificate does not hold.
 void verify_certificate(Session& session, const CertificateCheck& check);
 
 }  // namespace railweave::cli

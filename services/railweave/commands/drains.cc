@@ -5,7 +5,8 @@
 #include <chrono>
 #include <thread>
 
-#include "services/railweave/command_line/listing.h"
+#include "services/railweave/commands/commands.h"
+#include "services/railweave/commands/resource.h"
 #include "services/railweave/terminal/command_failure.h"
 
 namespace railweave::cli {
@@ -46,12 +47,6 @@ std::string jobs_text(const Json& answer) {
   return count > 8 ? text + " and " + std::to_string(count - 8) + " more" : text;
 }
 
-std::string residual_percent(const Json& share) {
-  if (!share.is_number()) return "-";
-  const auto tenths = static_cast<std::uint64_t>(share.get<double>() * 1000 + 0.5);
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
-}
-
 void print_answer(Output& output, const Json& answer, bool dry_run) {
   if (output.is_document()) return output.document(answer);
   Sheet sheet;
@@ -62,72 +57,68 @@ void print_answer(Output& output, const Json& answer, bool dry_run) {
   if (safe) {
     sheet.add("Safe", {"yes", Tone::good});
   } else {
-    sheet.add("Safe", {flag_of(answer, "allowed") ? "no, forced" : "no, refused unless forced", Tone::bad});
+    sheet.add("Safe", {flag_of(answer, "allowed") ? "no, forced" : "no, refused without --force", Tone::bad});
   }
   for (const auto& objection : list(answer, "objections")) sheet.add("Objection", {text_of(objection), Tone::bad});
   sheet.add("Cuts off", some(list(answer, "cutsOff"), "device", count_of(answer, "cutsOffCount")));
   sheet.add("Jobs", jobs_text(answer));
   for (const auto& lost : list(answer, "guaranteesAtRisk")) {
-    sheet.add("Guarantee", {text_of(lost, "job") + " of " + text_of(lost, "tenant") +
-                                " would be at risk: " + text_of(lost, "reason"),
-                            Tone::bad});
+    sheet.add(
+        "Guarantee",
+        {text_of(lost, "job") + " of " + text_of(lost, "tenant") + " at risk: " + text_of(lost, "reason"), Tone::bad});
   }
   if (field(answer, "residualCapacity").is_number()) {
-    sheet.add("Tables", text_of(answer, "changedEntries") + " entries of " + text_of(answer, "changedSwitches") +
-                            " switches change");
+    sheet.add("Tables", text_of(answer, "changedEntries") + " entries change on " + text_of(answer, "changedSwitches") +
+                            " switches");
     sheet.add("Fullest link", text_of(answer, "maxLinkLoadBefore") + " pairs before, " +
                                   text_of(answer, "maxLinkLoadAfter") + " after");
-    sheet.add("Capacity left",
-              residual_percent(field(answer, "residualCapacity")) + " between the tiers that lose most");
+    sheet.add("Residual capacity", percent_of(answer, "residualCapacity") + " between the two tiers that lose most");
   }
-  if (dry_run) sheet.add("Done", "nothing: a dry run");
+  if (dry_run) sheet.add("Dry run", "nothing was changed");
   output.text(sheet.text(output.terminal()));
 }
 
-// Until it is drained. What it waits for is told whenever that changes.
+// Polls with exponential backoff until the drain is complete, and notes what it waits for whenever that changes.
 void wait_until_drained(Session& session, const DrainNoun& noun, const DrainOptions& options) {
   auto pause = kFirstPoll;
-  std::string told;
+  std::string noted;
   for (;;) {
     const Json item = session.service().get(Target(std::string("/v1/") + noun.plural).segment(options.id));
     const Json& drain = field(item, "drain");
     if (!drain.is_object()) {
-      throw CommandFailure({ErrorKind::conflict,
-                            "drains.cleared",
-                            std::string("the drain of ") + noun.singular + " " + options.id + " was taken back",
-                            {},
-                            {}});
+      throw CommandFailure(
+          {ErrorKind::conflict,
+           "drains.cleared",
+           std::string("the drain of ") + noun.singular + " " + options.id + " was cancelled by an undrain",
+           {},
+           {}});
     }
     const std::string state = text_of(drain, "state");
     if (state == "drained") return;
     const std::string waits = field(drain, "waitsFor").is_string() ? ": " + text_of(drain, "waitsFor") : std::string();
-    if (const std::string line = state + waits; line != told) {
+    if (const std::string line = state + waits; line != noted) {
       session.output.note(line);
-      told = line;
+      noted = line;
     }
-    session.output.say_progress("waiting until it is drained, " + state);
+    session.output.say_progress("waiting for the drain: " + state);
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, kSlowestPoll);
   }
 }
 
-api::ClientRequest request_of(const DrainNoun& noun, const DrainOptions& options, const char* verb) {
-  api::ClientRequest request;
-  request.method = api::Method::post;
+Answer send_drain(Session& session, const DrainNoun& noun, const DrainOptions& options, const char* verb) {
   Target target = Target(std::string("/v1/") + noun.plural).segment(options.id).path(verb);
   if (options.dry_run) target.query("dryRun", "true");
-  request.target = target.text();
-  request.content_type = "application/json";
   Json body = Json::object();
   if (!options.reason.empty()) body["reason"] = options.reason;
   if (options.force) body["force"] = true;
-  request.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return request;
+  return session.service().send(json_request(api::Method::post, target, body));
 }
 
 void drain(Session& session, const DrainNoun& noun, const DrainOptions& options) {
-  if (options.dry_run && options.wait) fail_usage("--wait has nothing to wait for with --dry-run");
-  Json answer = session.service().send(request_of(noun, options, "/drain")).body;
+  if (options.dry_run && options.wait)
+    fail_usage("--wait and --dry-run contradict each other: a dry run drains nothing");
+  Json answer = send_drain(session, noun, options, "/drain").body;
   if (options.wait && text_of(answer, "state") != "drained") {
     wait_until_drained(session, noun, options);
     answer["state"] = "drained";
@@ -138,7 +129,7 @@ void drain(Session& session, const DrainNoun& noun, const DrainOptions& options)
 }
 
 void undrain(Session& session, const DrainNoun& noun, const DrainOptions& options) {
-  session.service().send(request_of(noun, options, "/undrain"));
+  send_drain(session, noun, options, "/undrain");
   if (session.output.is_document()) return;
   Sheet sheet;
   sheet.add("Back in use", std::string(noun.singular) + " " + options.id);
@@ -147,14 +138,14 @@ void undrain(Session& session, const DrainNoun& noun, const DrainOptions& option
 
 ListView drains_view() {
   return {{text_column("KIND", "kind"),
-           text_column("WHAT", "id"),
+           text_column("ID", "id"),
            {"STATE", [](const Json& item) { return drain_state_cell(text_of(item, "state")); }},
            time_column("REQUESTED", "requestedAt"),
            time_column("SINCE", "changedAt", true),
            text_column("BY", "actor"),
            text_column("REASON", "reason"),
            text_column("WAITS FOR", "waitsFor")},
-          "nothing is drained"};
+          "no drains"};
 }
 
 }  // namespace
@@ -176,38 +167,30 @@ void add_drain_commands(CLI::App& noun_command, Session& session, const DrainNou
   CLI::App& command = add_command(noun_command, "drain", std::string("Take a ") + noun.singular + " out of use",
                                   {dry.c_str(), full.c_str()});
   command.add_option(noun.argument, options->id, noun.meaning)->required();
-  command.add_flag("--dry-run", options->dry_run, "Only say what it would do; exit code 10 where it would be refused");
-  command.add_flag("--force", options->force, "Even when there are objections");
-  command.add_option("--reason", options->reason, "For people")->type_name("TEXT");
-  command.add_flag("--wait", options->wait, "Until it is drained");
+  command.add_flag("--dry-run", options->dry_run, "Only show the effect; exit code 10 if the drain would be refused");
+  command.add_flag("--force", options->force, "Drain in spite of objections");
+  command.add_option("--reason", options->reason, "Free text, kept with the drain")->type_name("TEXT");
+  command.add_flag("--wait", options->wait, "Wait until the drain is complete");
   on_run(command, session, [&session, noun, options] { drain(session, noun, *options); });
 
   auto back = std::make_shared<DrainOptions>();
   const std::string example = call + " undrain " + noun.example;
-  CLI::App& undrain_command = add_command(noun_command, "undrain",
-                                          std::string("Take a ") + noun.singular + " back into use", {example.c_str()});
+  CLI::App& undrain_command =
+      add_command(noun_command, "undrain", std::string("Put a ") + noun.singular + " back into use", {example.c_str()});
   undrain_command.add_option(noun.argument, back->id, noun.meaning)->required();
-  undrain_command.add_option("--reason", back->reason, "For people")->type_name("TEXT");
+  undrain_command.add_option("--reason", back->reason, "Free text, kept with the drain")->type_name("TEXT");
   on_run(undrain_command, session, [&session, noun, back] { undrain(session, noun, *back); });
 }
 
 void add_drains_command(CLI::App& root, Session& session) {
-  struct ListOptions {
-    std::string kind, state;
-    std::uint64_t limit = 0;
-  };
-  auto options = std::make_shared<ListOptions>();
-  CLI::App& command = add_command(root, "drains", "What is out of use on purpose, or going to be",
+  CLI::App& command = add_command(root, "drains", "List links, switches and nodes that are drained or being drained",
                                   {"railweave drains", "railweave drains --kind node --state requested"});
   command.group("Fabric");
-  command.add_option("--kind", options->kind, "Of this kind")->type_name("link|switch|node");
-  command.add_option("--state", options->state, "That have come so far")->type_name("requested|rerouting|drained");
-  add_limit_option(command, options->limit);
-  on_run(command, session, [&session, options] {
-    Target target("/v1/drains");
-    target.filter("kind", options->kind).filter("state", options->state);
-    print_list(session, target, drains_view(), options->limit);
-  });
+  add_list(command, session,
+           {"/v1/drains",
+            drains_view(),
+            {{"--kind", "kind", "link|switch|node", "Only drains of this kind of object"},
+             {"--state", "state", "requested|rerouting|drained", "Only drains in this state"}}});
 }
 
 }  // namespace railweave::cli

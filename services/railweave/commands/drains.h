@@ -1,4 +1,4 @@
-// `drain` and `undrain`, which links, switches and nodes have alike.
+// The commands `drain` and `undrain` of links, switches and nodes.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,7 +9,7 @@
 namespace railweave::cli {
 
 struct DrainNoun {
-  const char* plural;    // "links": of the path and the command
+  const char* plural;    // "links", in the path and the command
   const char* singular;  // "link"
   const char* argument;  // "LINK"
   const char* meaning;   // of the argument
@@ -17,7 +17,7 @@ struct DrainNoun {
 };
 void add_drain_commands(CLI::App& noun_command, Session& session, const DrainNoun& noun);
 
-// The line that tells of a link's, switch's or node's drain, where there is one.
+// Adds a line about the drain of a link, switch or node, if it has one.
 void add_drain_line(Sheet& sheet, const Json& item);
 
 }  // namespace railweave::cli

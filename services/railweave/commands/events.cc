@@ -1,10 +1,11 @@
-// railweave events: what happened, from the journal; --follow: and what happens.
+// railweave events: events of the journal, and with --follow new ones as they occur.
 #include <algorithm>
 #include <deque>
 #include <optional>
 
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/number_option.h"
+#include "services/railweave/commands/commands.h"
 #include "services/railweave/views/event_line.h"
 
 namespace railweave::cli {
@@ -47,7 +48,7 @@ void print_events(Output& output, const std::vector<Json>& events, std::uint64_t
 
 struct Events {
   std::vector<Json> items;
-  std::uint64_t seq = 0;  // of the state they were read in
+  std::uint64_t seq = 0;  // of the state that they were read from
 };
 
 Events events_after(Session& session, const EventOptions& options, std::uint64_t after, std::uint64_t keep_last) {
@@ -64,7 +65,8 @@ Events events_after(Session& session, const EventOptions& options, std::uint64_t
   return {{items.begin(), items.end()}, end.seq};
 }
 
-// The newest `last` events. The journal is read forwards only, so from further and further back until there are enough.
+// The newest `last` events. The journal is read forwards only, so the start moves back, tenfold each time, until there
+// are enough.
 Events last_events(Session& session, const EventOptions& options) {
   if (options.last == 0) return events_after(session, options, 0, 0);
   const std::uint64_t seq = count_of(
@@ -99,20 +101,22 @@ void run(Session& session, const EventOptions& options) {
 void add_event_commands(CLI::App& root, Session& session) {
   auto options = std::make_shared<EventOptions>();
   CLI::App& command = add_command(
-      root, "events", "What happened to the fabric, to jobs and to tenants",
+      root, "events", "Show events of the fabric, of jobs and of tenants",
       {"railweave events --subject job/job-000001", "railweave events --follow --type job.placed",
        "railweave events --type link.down --type drain.completed", "railweave events --after 8812 -o json"});
   command.group("Service");
-  add_number_option(command, "--after", options->after, "Everything after this sequence number")->type_name("SEQ");
-  add_number_option(command, "--last", options->last, "Without --after: the newest so many; 0: all");
-  command.add_option("--type", options->types, "Of this type, as job.placed")
+  add_number_option(command, "--after", options->after, "Show all events after this sequence number")->type_name("SEQ");
+  add_number_option(command, "--last", options->last, "Without --after: show the last N; 0: all");
+  command.add_option("--type", options->types, "Only events of this type, such as job.placed; repeatable")
       ->type_name("TYPE")
       ->allow_extra_args(false);
-  command.add_option("--subject", options->subject, "About this, as job/job-000001, or all of a kind, as tenant")
+  command
+      .add_option("--subject", options->subject,
+                  "Only events about this object, such as job/job-000001, or about a kind of object, such as tenant")
       ->type_name("KIND/ID");
   command.add_flag(
       "--follow", options->follow,
-      "Go on with what happens, until interrupted; with -o json one event a line, with -o yaml one document each");
+      "Continue with new events until interrupted; with -o json one per line, with -o yaml one document each");
   on_run(command, session, [&session, options] { run(session, *options); });
 }
 

@@ -1,7 +1,8 @@
-// railweave fabric show|check|export (fabric_import.cc, fabric_live.cc and fabric_watch.cc have the others).
+// railweave fabric show|check|export; the other commands are in fabric_import.cc, fabric_live.cc and fabric_watch.cc.
 #include "services/railweave/views/fabric.h"
 
 #include "services/railweave/command_line/command_tree.h"
+#include "services/railweave/commands/commands.h"
 #include "services/railweave/terminal/output_file.h"
 #include "services/railweave/terminal/printable.h"
 
@@ -12,7 +13,7 @@ void show_fabric(Session& session) {
   const Json fabric = session.service().get(Target("/v1/fabric"));
   if (session.output.is_document()) return session.output.document(fabric);
   if (count_of(fabric, "hosts") == 0 && count_of(fabric, "switches") == 0) {
-    return session.output.note("there is no fabric yet (railweave fabric import FILE)");
+    return session.output.note("there is no fabric yet (railweave fabric import FILE loads one)");
   }
   print_fabric_summary(session.output, fabric);
 }
@@ -41,19 +42,19 @@ void add_fabric_commands(CLI::App& root, Session& session) {
   add_fabric_live_commands(fabric, session);
   add_fabric_watch_command(fabric, session);
 
-  CLI::App& show_command = add_command(fabric, "show", "What the fabric consists of",
+  CLI::App& show_command = add_command(fabric, "show", "Show what the fabric consists of",
                                        {"railweave fabric show", "railweave fabric show -o json"});
   on_run(show_command, session, [&session] { show_fabric(session); });
 
   auto fail_on = std::make_shared<std::string>("never");
-  CLI::App& check_command = add_command(fabric, "check", "What is wrong, odd or worth knowing about the cabling",
+  CLI::App& check_command = add_command(fabric, "check", "Check the cabling",
                                         {"railweave fabric check", "railweave fabric check --fail-on error -o json"});
   add_fail_on_option(check_command, *fail_on);
   on_run(check_command, session, [&session, fail_on] { check(session, *fail_on); });
 
   auto path = std::make_shared<std::string>();
   CLI::App& export_command =
-      add_command(fabric, "export", "The accepted topology in the native format",
+      add_command(fabric, "export", "Write the accepted topology in the native format",
                   {"railweave fabric export -O fabric.json", "railweave fabric export | jq .switches"});
   add_output_file_option(export_command, *path);
   on_run(export_command, session, [&session, path] { export_topology(session, *path); });

@@ -1,9 +1,10 @@
-// railweave fabric import: uploads fabric files, each one operation that is watched until it ends.
+// railweave fabric import: uploads fabric files, one operation each, and waits for their end.
 #include <algorithm>
 #include <optional>
 
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/number_option.h"
+#include "services/railweave/commands/commands.h"
 #include "services/railweave/connection/operation_wait.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/input_file.h"
@@ -46,7 +47,7 @@ Json import_file(Session& session, const ImportOptions& options, const std::stri
   request.content_type = "application/octet-stream";
   request.body = std::move(text);
   Answer answer = session.service().send(std::move(request));
-  if (answer.status != 202) return std::move(answer.body);  // it was quick
+  if (answer.status != 202) return std::move(answer.body);  // imported at once
   return wait_for_operation(session, operation_location(session, answer), [&](const Json& progress) {
     const auto total = count_of(progress, "total");
     std::string said = "importing " + source;
@@ -58,8 +59,8 @@ Json import_file(Session& session, const ImportOptions& options, const std::stri
 }
 
 void import_files(Session& session, const ImportOptions& options) {
-  // All are read before the first is sent: a file that cannot be read changes nothing.
-  if (std::ranges::count(options.files, "-") > 1) fail_usage("stdin can be read once only");
+  // All files are read before the first is sent, so that an unreadable one changes nothing.
+  if (std::ranges::count(options.files, "-") > 1) fail_usage("stdin can be read only once");
   std::vector<std::string> texts;
   for (const auto& path : options.files) texts.push_back(value_or_fail(read_input(path, kMaxFabricFileBytes)));
   Json fabric;
@@ -70,7 +71,8 @@ void import_files(Session& session, const ImportOptions& options) {
     } catch (const CommandFailure&) {
       if (i > 0) {
         session.output.note("railweave: " + std::to_string(i) + " of " + std::to_string(texts.size()) +
-                            " files are imported; " + source_name(options.files[i]) + " and what follows are not");
+                            " files are imported; " + source_name(options.files[i]) +
+                            " and the files after it are not");
       }
       throw;
     }
@@ -84,23 +86,23 @@ void import_files(Session& session, const ImportOptions& options) {
 void add_fabric_import_command(CLI::App& fabric, Session& session) {
   auto options = std::make_shared<ImportOptions>();
   CLI::App& command =
-      add_command(fabric, "import", "Replace the fabric with what files describe, or add to it",
+      add_command(fabric, "import", "Replace the fabric by that of files, or add to it",
                   {"railweave fabric import dump.ibnetdiscover", "ibnetdiscover | railweave fabric import -",
                    "railweave fabric import compute.txt --gpus-per-node 8 --nvlink-domain 8",
                    "railweave fabric import storage.txt --merge --subnet storage"});
-  command.add_option("FILE", options->files, "What to read, - for stdin; the second and further files are merged")
+  command.add_option("FILE", options->files, "Files to read, - for stdin; the second and further ones are merged")
       ->type_name("FILE")
       ->required();
-  command.add_option("--format", options->format, "Of the files; auto finds out")
+  command.add_option("--format", options->format, "Format of the files; auto detects it")
       ->type_name("auto|ibnetdiscover|ibsim|native|nvlinkCliques|ncclTopology|nvidiaSmiTopo")
       ->capture_default_str();
-  command.add_option("--subnet", options->subnet, "What to call the subnet that a dump describes")->type_name("NAME");
+  command.add_option("--subnet", options->subnet, "Name of the subnet that a dump describes")->type_name("NAME");
   add_number_option(command, "--gpus-per-node", options->gpus_per_node,
-                    "Give every compute host so many GPUs, for dumps that know none", {1, 64});
+                    "GPUs to add to every compute host, for dumps that list none", {1, 64});
   add_number_option(command, "--nvlink-domain", options->nvlink_domain,
-                    "GPUs in one NVLink domain; as --gpus-per-node if not given", {1, 100'000});
+                    "GPUs per NVLink domain; default: --gpus-per-node", {1, 100'000});
   command.add_flag("--merge", options->merge, "Add to the present fabric instead of replacing it");
-  command.add_flag("--force", options->force, "Even when running jobs lose their nodes");
+  command.add_flag("--force", options->force, "Import even if running jobs lose their nodes");
   on_run(command, session, [&session, options] { import_files(session, *options); });
 }
 

@@ -1,8 +1,9 @@
-// railweave fabric discover|sync: long work, each one operation that is watched until it ends.
+// railweave fabric discover|sync: long operations of the service, waited for.
 #include <optional>
 
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/number_option.h"
+#include "services/railweave/commands/commands.h"
 #include "services/railweave/connection/operation_wait.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/views/subnet.h"
@@ -34,7 +35,7 @@ Json run_operation(Session& session, const Target& target, std::string body, con
 
 void discover(Session& session, const DiscoverOptions& options) {
   if (!options.accept && (options.gpus_per_node || options.nvlink_domain || options.force)) {
-    fail_usage("--gpus-per-node, --nvlink-domain and --force are for --accept");
+    fail_usage("--gpus-per-node, --nvlink-domain and --force need --accept");
   }
   Json body = Json::object();
   if (!options.subnet.empty()) body["subnet"] = options.subnet;
@@ -42,8 +43,7 @@ void discover(Session& session, const DiscoverOptions& options) {
   if (options.force) body["force"] = true;
   if (options.gpus_per_node) body["gpusPerNode"] = *options.gpus_per_node;
   if (options.nvlink_domain) body["nvlinkDomain"] = *options.nvlink_domain;
-  const Json result = run_operation(session, Target("/v1/fabric/discover"),
-                                    body.dump(-1, ' ', false, Json::error_handler_t::replace), "discovering");
+  const Json result = run_operation(session, Target("/v1/fabric/discover"), compact_json(body), "discovering");
   Output& output = session.output;
   if (output.is_document()) return output.document(result);
   const auto count = count_of(result, "differenceCount");
@@ -56,7 +56,8 @@ void discover(Session& session, const DiscoverOptions& options) {
     output.text("\naccepted: " + text_of(fabric, "hosts") + " hosts, " + text_of(fabric, "switches") + " switches, " +
                 text_of(fabric, "gpus") + " GPUs\n");
   } else {
-    output.text(count == 0 ? "\nas accepted\n" : "\n" + std::to_string(count) + " differences from what is accepted\n");
+    output.text(count == 0 ? "\nno differences from the accepted topology\n"
+                           : "\n" + std::to_string(count) + " differences from the accepted topology\n");
   }
 }
 
@@ -95,7 +96,8 @@ void sync(Session& session, bool now, const std::string& subnet) {
     target.filter("subnet", subnet);
     return print_sync(session, run_operation(session, target, {}, "reading tables back"));
   }
-  if (!subnet.empty()) fail_usage("--subnet is for --now", "railweave subnets show " + subnet + " shows one subnet");
+  if (!subnet.empty())
+    fail_usage("--subnet needs --now", "railweave subnets show " + subnet + " shows a single subnet");
   print_sync(session, session.service().get(Target("/v1/fabric/sync")));
 }
 
@@ -104,24 +106,25 @@ void sync(Session& session, bool now, const std::string& subnet) {
 void add_fabric_live_commands(CLI::App& fabric, Session& session) {
   auto options = std::make_shared<DiscoverOptions>();
   CLI::App& command = add_command(
-      fabric, "discover", "Read a live subnet anew; say how it differs from what is accepted, or accept it",
+      fabric, "discover", "Read a live subnet again and compare it with the accepted topology, or accept it",
       {"railweave fabric discover", "railweave fabric discover --subnet compute --accept --gpus-per-node 8"});
-  command.add_option("--subnet", options->subnet, "Which; not needed where only one is live")->type_name("NAME");
-  command.add_flag("--accept", options->accept, "Make what is found the accepted topology");
+  command.add_option("--subnet", options->subnet, "Name of the subnet; may be omitted if only one is live")
+      ->type_name("NAME");
+  command.add_flag("--accept", options->accept, "Accept the discovered topology");
   add_number_option(command, "--gpus-per-node", options->gpus_per_node,
-                    "With --accept: give compute hosts that have none so many GPUs", {1, 64});
+                    "With --accept: GPUs to add to every compute host that has none", {1, 64});
   add_number_option(command, "--nvlink-domain", options->nvlink_domain,
-                    "GPUs in one NVLink domain; as --gpus-per-node if not given", {1, 100'000});
-  command.add_flag("--force", options->force, "With --accept: even when running jobs lose their nodes");
+                    "GPUs per NVLink domain; default: --gpus-per-node", {1, 100'000});
+  command.add_flag("--force", options->force, "With --accept: accept even if running jobs lose their nodes");
   on_run(command, session, [&session, options] { discover(session, *options); });
 
   auto now = std::make_shared<bool>(false);
   auto subnet = std::make_shared<std::string>();
   CLI::App& sync_command =
-      add_command(fabric, "sync", "Do the switches hold what they should? Exit code 10 unless all do",
+      add_command(fabric, "sync", "Show whether applied tables equal wanted ones; exit code 10 unless they do",
                   {"railweave fabric sync", "railweave fabric sync --now --subnet compute"});
-  sync_command.add_flag("--now", *now, "Read all tables back first, and write what differs where the mode allows it");
-  sync_command.add_option("--subnet", *subnet, "With --now: only this one")->type_name("NAME");
+  sync_command.add_flag("--now", *now, "Read all tables back first, and write what differs if the mode allows it");
+  sync_command.add_option("--subnet", *subnet, "With --now: only this subnet")->type_name("NAME");
   on_run(sync_command, session, [&session, now, subnet] { sync(session, *now, *subnet); });
 }
 

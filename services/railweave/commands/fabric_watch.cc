@@ -1,5 +1,6 @@
-// railweave fabric watch: how the live subnets are, then what happens to the fabric, as it happens.
+// railweave fabric watch: the state of the live subnets, then events of the fabric as they occur.
 #include "services/railweave/command_line/command_tree.h"
+#include "services/railweave/commands/commands.h"
 #include "services/railweave/terminal/printable.h"
 #include "services/railweave/views/event_line.h"
 #include "services/railweave/views/subnet.h"
@@ -39,7 +40,7 @@ void watch(Session& session) {
 
 void add_fabric_watch_command(CLI::App& fabric, Session& session) {
   CLI::App& command = add_command(
-      fabric, "watch", "How the live subnets are, then a line for everything that happens to the fabric; Ctrl-C ends",
+      fabric, "watch", "Show the state of the live subnets, then a line for every event of the fabric, until Ctrl-C",
       {"railweave fabric watch", "railweave fabric watch -o json"});
   on_run(command, session, [&session] { watch(session); });
 }

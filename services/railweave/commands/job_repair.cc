@@ -2,9 +2,10 @@
 #include <charconv>
 
 #include "services/railweave/command_line/command_tree.h"
-#include "services/railweave/command_line/listing.h"
+#include "services/railweave/commands/commands.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/views/job.h"
+#include "services/railweave/views/placement.h"
 
 namespace railweave::cli {
 namespace {
@@ -22,7 +23,7 @@ Json gpu_named(const std::string& text) {
   const char* end = text.data() + text.size();
   if (colon == std::string::npos || colon == 0 ||
       std::from_chars(text.data() + colon + 1, end, number) != std::from_chars_result{end, std::errc()}) {
-    fail_usage("'" + text + "' names no GPU", "NODE:INDEX, like dgx-017:3");
+    fail_usage("'" + text + "' is not a GPU", "name it as NODE:INDEX, such as dgx-017:3");
   }
   return {{"node", text.substr(0, colon)}, {"gpu", number}};
 }
@@ -33,12 +34,13 @@ void print_plan(Output& output, const Json& plan) {
   if (output.is_document()) return output.document(plan);
   Sheet sheet;
   sheet.add("Job", text_of(plan, "job"));
-  sheet.add("Lost", std::to_string(list(plan, "lost").size()) + " of its GPUs");
+  sheet.add("Lost GPUs", std::to_string(list(plan, "lost").size()));
   if (!list(plan, "drains").empty()) sheet.add("Drains", joined(list(plan, "drains"), 6));
-  sheet.add("Moves", flag_of(plan, "placedAnew") ? std::string("all of it: no swap keeps what it requires")
-                                                 : std::to_string(list(plan, "moves").size()) + " ranks, within one " +
-                                                       text_of(plan, "within"));
-  sheet.add("Done", "nothing: a dry run");
+  sheet.add("Moves", flag_of(plan, "placedAnew")
+                         ? std::string("the whole job: no exchange of GPUs satisfies its requirements")
+                         : std::to_string(list(plan, "moves").size()) + " ranks, within one " +
+                               level_text(text_of(plan, "within")));
+  sheet.add("Dry run", "nothing was changed");
   Table table({{"RANK", Align::right}, {"FROM"}, {"TO"}});
   for (const auto& move : list(plan, "moves")) {
     table.add({text_of(move, "rank"), gpu_text(field(move, "from")), gpu_text(field(move, "to"))});
@@ -52,18 +54,13 @@ void repair(Session& session, const RepairOptions& options) {
   for (const auto& gpu : options.gpus) body["gpus"].push_back(gpu_named(gpu));
   if (options.guarantee) body["guarantee"] = true;
   if (!options.reason.empty()) body["reason"] = options.reason;
-  api::ClientRequest request;
-  request.method = api::Method::post;
   Target target("/v1/jobs");
   target.segment(options.id).path("/repair");
   if (options.dry_run) target.query("dryRun", "true");
-  request.target = target.text();
-  request.content_type = "application/json";
-  request.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
-  const Answer answer = session.service().send(std::move(request));
-  if (options.dry_run) return print_plan(session.output, answer.body);
-  if (session.output.is_document()) return session.output.document(answer.body);
-  print_job(session.output, answer.body);
+  const Json answer = session.service().post(target, body);
+  if (options.dry_run) return print_plan(session.output, answer);
+  if (session.output.is_document()) return session.output.document(answer);
+  print_job(session.output, answer);
 }
 
 void checkpoint(Session& session, const std::string& id, const std::string& at) {
@@ -73,7 +70,7 @@ void checkpoint(Session& session, const std::string& id, const std::string& at) 
   const Answer answer = session.service().send(std::move(request));
   if (session.output.is_document()) return session.output.document(answer.body);
   Sheet sheet;
-  sheet.add(id, "saved at " + time_of(answer.body, "checkpointedAt"));
+  sheet.add(id, "checkpointed at " + time_of(answer.body, "checkpointedAt"));
   session.output.text(sheet.text(session.output.terminal()));
 }
 
@@ -81,30 +78,33 @@ void checkpoint(Session& session, const std::string& id, const std::string& at) 
 
 void add_job_repair_commands(CLI::App& jobs, Session& session) {
   auto options = std::make_shared<RepairOptions>();
-  CLI::App& repair_command = add_command(jobs, "repair", "Move a job's ranks off lost nodes, GPUs and links",
+  CLI::App& repair_command = add_command(jobs, "repair", "Move a job's ranks away from lost nodes, GPUs and links",
                                          {"railweave jobs repair job-000123 --dry-run",
                                           "railweave jobs repair job-000123 --gpu dgx-017:3 --reason 'Xid 79'"});
   repair_command.add_option("JOB", options->id, "Its id")->required();
   const auto repeated = [&](const char* name, std::vector<std::string>& into, const char* type, const char* about) {
     repair_command.add_option(name, into, about)->type_name(type)->allow_extra_args(false);
   };
-  repeated("--node", options->nodes, "NODE", "This node is lost, beside what the fabric's links say; it is drained");
-  repeated("--gpu", options->gpus, "NODE:INDEX", "This GPU is lost; its node is drained");
-  repair_command.add_option("--reason", options->reason, "For its history")->type_name("TEXT");
+  repeated("--node", options->nodes, "NODE", "This node is lost too; it is drained. Repeatable");
+  repeated("--gpu", options->gpus, "NODE:INDEX", "This GPU is lost; its node is drained. Repeatable");
+  repair_command.add_option("--reason", options->reason, "Reason for the job's history")->type_name("TEXT");
   repair_command.add_flag("--guarantee", options->guarantee,
-                          "Nothing is lost: away from links that are too full for its guarantee");
-  repair_command.add_flag("--dry-run", options->dry_run, "Only show what would move");
+                          "Nothing is lost: move ranks away from links too full for the job's guarantee");
+  repair_command.add_flag("--dry-run", options->dry_run, "Only show which ranks would move");
   on_run(repair_command, session, [&session, options] { repair(session, *options); });
 
-  struct SavedOptions {
+  struct CheckpointOptions {
     std::string id, at;
   };
-  auto saved = std::make_shared<SavedOptions>();
-  CLI::App& saved_command = add_command(jobs, "checkpoint", "Say that a job has saved its state: eviction loses less",
-                                        {"railweave jobs checkpoint job-000123"});
-  saved_command.add_option("JOB", saved->id, "Its id")->required();
-  saved_command.add_option("--at", saved->at, "When (RFC 3339); by default now")->type_name("TIME");
-  on_run(saved_command, session, [&session, saved] { checkpoint(session, saved->id, saved->at); });
+  auto checkpoint_options = std::make_shared<CheckpointOptions>();
+  CLI::App& checkpoint_command =
+      add_command(jobs, "checkpoint", "Report that a job has saved its state, so that eviction loses less",
+                  {"railweave jobs checkpoint job-000123"});
+  checkpoint_command.add_option("JOB", checkpoint_options->id, "Its id")->required();
+  checkpoint_command.add_option("--at", checkpoint_options->at, "Time of the checkpoint (RFC 3339); now by default")
+      ->type_name("TIME");
+  on_run(checkpoint_command, session,
+         [&session, checkpoint_options] { checkpoint(session, checkpoint_options->id, checkpoint_options->at); });
 }
 
 }  // namespace railweave::cli

@@ -10,17 +10,17 @@
 namespace railweave::cli {
 namespace {
 
-constexpr const char* kPlacementGroup = "Where it may go";
+constexpr const char* kPlacementGroup = "Placement";
 constexpr const char* kGroups = "tensor, context, expert, pipeline (the ranks of a stage) or job";
 
-// The contract's name for a group, which may be given by its usual abbreviation.
+// The contract's name of a group, which may be given by its usual abbreviation.
 std::string group_name(const std::string& text) {
   for (const auto& [name, abbreviation] :
        {std::pair("tensor", "tp"), std::pair("context", "cp"), std::pair("expert", "ep"), std::pair("pipeline", "pp"),
         std::pair("pipeline", "stage"), std::pair("job", "job")}) {
     if (text == name || text == abbreviation) return name;
   }
-  fail_usage("there is no group '" + text + "' of ranks", std::string("the groups are ") + kGroups);
+  fail_usage("there is no group of ranks '" + text + "'", std::string("the groups are ") + kGroups);
 }
 
 // "leaf-group" -> "leafGroup".
@@ -46,20 +46,20 @@ std::pair<std::string, std::string> split(const std::string& text, const char* o
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-void put_levels(Json& body, const std::vector<std::string>& wishes, const char* option, const char* member) {
-  for (const auto& wish : wishes) {
-    const auto [group, level] = split(wish, option, "GROUP=LEVEL");
+void put_levels(Json& body, const std::vector<std::string>& requests, const char* option, const char* member) {
+  for (const auto& request : requests) {
+    const auto [group, level] = split(request, option, "GROUP=LEVEL");
     body["topology"][group_name(group)][member] = level_name(level);
   }
 }
 
-// "70e9" is a number and "bf16" a string.
+// "70e9" becomes a number, "bf16" a string.
 Json value_named(const std::string& text) {
   Json value = Json::parse(text, nullptr, false);
   return value.is_number() || value.is_boolean() ? value : Json(text);
 }
 
-// An object in a file, or written as KEY=VALUE,KEY=VALUE; "experts.count=8" sets a field of a field.
+// An object from a file, or given as KEY=VALUE,KEY=VALUE; "experts.count=8" sets a nested field.
 Json read_object(const std::string& given, const char* option) {
   if (given.find('=') == std::string::npos) {
     Json object = value_or_fail(parse_json(value_or_fail(read_input(given, kMaxJobFileBytes)), source_name(given)));
@@ -93,7 +93,7 @@ void put_model_and_traffic(Json& body, const JobOptions& options) {
   body["traffic"] = std::move(traffic);
 }
 
-// Fields that options are about to set must be objects, or stay for the reader of the body to refuse.
+// Options set members of these fields, which must therefore be objects or absent.
 void expect_object(Json& body, const char* name) {
   const Json& value = field(body, name);
   if (value.is_null() || value.is_object()) return;
@@ -126,36 +126,37 @@ void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning
   const auto number = [&](const char* name, std::optional<std::uint64_t>& into, const char* description) {
     return add_number_option(command, name, into, description);
   };
-  number("--tp", options.tensor, "Tensor parallelism: ranks that share an NVLink domain");
+  number("--tp", options.tensor, "Tensor parallelism: ranks per tensor group");
   number("--pp", options.pipeline, "Pipeline parallelism: stages");
   number("--dp", options.data, "Data parallelism: replicas");
   number("--cp", options.context, "Context parallelism");
   number("--ep", options.expert, "Expert parallelism");
-  number("--gpus", options.gpus, "So many GPUs, instead of the factors above");
-  command.add_option("--tenant", options.tenant, "Whose job it is")->type_name("NAME");
-  command.add_option("--name", options.name, "What to call it")->type_name("NAME");
-  command.add_option("--priority", options.priority, "Its priority")->type_name("NAME");
-  command.add_option("--duration", options.duration, "How long it will run, as PT36H or P1DT12H")
+  number("--gpus", options.gpus, "Number of GPUs, instead of the factors above");
+  command.add_option("--tenant", options.tenant, "Tenant of the job")->type_name("NAME");
+  command.add_option("--name", options.name, "Name of the job")->type_name("NAME");
+  command.add_option("--priority", options.priority, "Priority class")->type_name("NAME");
+  command.add_option("--duration", options.duration, "Expected duration, such as PT36H or P1DT12H")
       ->type_name("DURATION");
-  command.add_option("-f,--file", options.file, "A job as JSON, - for stdin; other options override its fields")
+  command.add_option("-f,--file", options.file, "Job in JSON, - for stdin; other options override its fields")
       ->type_name("FILE");
   command
-      .add_option("--model", options.model,
-                  "What it computes, for a prediction: a JSON file, or parameters=70e9,layers=80,hiddenSize=8192,"
-                  "sequenceLength=8192,globalBatchSize=1024,gradientExchange=parameterServers,parameterServers=4")
+      .add_option(
+          "--model", options.model,
+          "Model, for a prediction of the training step: a JSON file, or parameters=70e9,layers=80,hiddenSize=8192,"
+          "sequenceLength=8192,globalBatchSize=1024,gradientExchange=parameterServers,parameterServers=4")
       ->type_name("FILE|FIELDS");
   command
       .add_option("--traffic", options.traffic,
-                  "Bytes a rank sends per step, by group: a JSON file, or data=8e9,pipeline=1e9; "
+                  "Bytes that a rank sends per step, by group: a JSON file, or data=8e9,pipeline=1e9; "
                   "data.bytesPerStep=8e9,data.exchange=inNetwork")
       ->type_name("FILE|FIELDS");
   command
       .add_option("--bandwidth", options.bandwidth,
-                  "What it is to be guaranteed within its tenant's contract: a JSON file, or "
+                  "Bandwidth to guarantee within the tenant's contract: a JSON file, or "
                   "guaranteedGbpsPerPort=100,model=pattern,qosClass=all-reduce,surviveLinkFailure=true")
       ->type_name("FILE|FIELDS");
   if (meaning == GpusPerNode::of_the_job) {
-    number("--gpus-per-node", options.gpus_per_node, "Exactly so many GPUs on each node used")->group(kPlacementGroup);
+    number("--gpus-per-node", options.gpus_per_node, "Exact number of GPUs on each node used")->group(kPlacementGroup);
   }
   const auto repeated = [&](const char* name, std::vector<std::string>& into, const char* type,
                             const char* description) {
@@ -163,43 +164,44 @@ void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning
   };
   repeated(
       "--require", options.require, "GROUP=LEVEL",
-      "Each tensor, context or expert group, each pipeline stage or the whole job within one nvlinkDomain, node, rack, "
-      "leafGroup, pod, cluster or site");
-  repeated("--prefer", options.prefer, "GROUP=LEVEL", "The same as a wish");
+      "Place each tensor, context or expert group, each pipeline stage or the whole job within one nvlinkDomain, node, "
+      "rack, leafGroup, pod, cluster or site; repeatable");
+  repeated("--prefer", options.prefer, "GROUP=LEVEL", "The same, preferred but not required; repeatable");
   command
       .add_flag(
           "--across-sites", options.across_sites,
-          "It may span sites that long-haul links join: its stages and replicas, never its tensor, context and expert "
-          "groups")
+          "Stages and replicas may be placed on different sites, joined by long-haul links; tensor, context and expert "
+          "groups never are")
       ->group(kPlacementGroup);
   command
-      .add_option("--spread", options.spread, "Each pipeline stage in a node, rack, leafGroup, pod or site of its own")
+      .add_option("--spread", options.spread,
+                  "Place each pipeline stage in a different node, rack, leafGroup, pod or site")
       ->type_name("LEVEL")
       ->group(kPlacementGroup);
   command
       .add_option("--spread-job", options.spread_job,
-                  "At most so many of its GPUs in one node, rack, leafGroup, pod or site, to lose no more with it")
+                  "Most GPUs of the job in one node, rack, leafGroup, pod or site, to limit what one failure costs")
       ->type_name("LEVEL=GPUS")
       ->group(kPlacementGroup);
   command
       .add_option("--exclusive", options.exclusive,
-                  "Nodes, nvlinkDomains, racks, leafGroups or pods that it has to itself")
+                  "Share no node, nvlinkDomain, rack, leafGroup or pod with other jobs")
       ->type_name("LEVEL")
       ->group(kPlacementGroup);
-  number("--spares-per-domain", options.spares_per_domain,
-         "So many GPUs of each NVLink domain it uses held idle, for repairs")
+  number("--spares-per-domain", options.spares_per_domain, "GPUs of each used NVLink domain to hold idle as spares")
       ->group(kPlacementGroup);
-  repeated("--slice", options.slices, "LEVEL=GPUS", "Every so many consecutive ranks within one group of the level");
-  repeated("--only", options.only, "NODE", "On this node, or another one named so, and nowhere else");
-  repeated("--exclude", options.exclude, "NODE", "Not on this node");
-  repeated("--select", options.select, "KEY=VALUE", "Only on nodes with this label");
+  repeated("--slice", options.slices, "LEVEL=GPUS",
+           "Place each run of this many consecutive ranks within one group of the level");
+  repeated("--only", options.only, "NODE", "Only on this node; repeatable");
+  repeated("--exclude", options.exclude, "NODE", "Not on this node; repeatable");
+  repeated("--select", options.select, "KEY=VALUE", "Only on nodes with this label; repeatable");
 }
 
 Json job_request(const JobOptions& options) {
   Json body = read_body(options.file);
   const bool factors = options.tensor || options.pipeline || options.data || options.context || options.expert;
   if (options.gpus && factors) {
-    fail_usage("--gpus says how many GPUs, and so do --tp, --pp, --dp, --cp and --ep", "give one or the other");
+    fail_usage("--gpus contradicts --tp, --pp, --dp, --cp and --ep", "give one or the other");
   }
   if (factors) {
     body.erase("gpus");
@@ -215,7 +217,7 @@ Json job_request(const JobOptions& options) {
     body["gpus"] = *options.gpus;
   }
   if (options.file.empty() && !factors && !options.gpus) {
-    fail_usage("how many GPUs does the job need?", "give --tp, --pp and --dp, or --gpus, or a file with -f");
+    fail_usage("the number of GPUs is missing", "give --tp, --pp and --dp, or --gpus, or a file with -f");
   }
   for (const auto& [name, value] :
        {std::pair("tenant", &options.tenant), std::pair("name", &options.name),

@@ -1,6 +1,5 @@
-// From the options of `place`, `jobs submit` and `lab place` to the JSON body that POST /v1/jobs and
-// POST /v1/placements/query take. What the values mean, and whether they make sense, is for the reader of the body to
-// say.
+// Turns the options of `place`, `jobs submit`, `reservations set` and `lab place` into the JSON body of POST /v1/jobs and
+// POST /v1/placements/query. Values are not checked here: whoever reads the body does.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +27,11 @@ struct JobOptions {
   std::string model, traffic, bandwidth;  // a file, or "parameters=70e9,layers=80,..."
 };
 
-// Whether --gpus-per-node is a wish of the job, or says what the fabric has and is the command's own option.
+// Whether --gpus-per-node is a requirement of the job, or a property of the fabric and the command's own option.
 enum class GpusPerNode : unsigned char { of_the_job, of_the_fabric };
 void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning = GpusPerNode::of_the_job);
 
-// Throws CommandFailure: usage for options that contradict each other, else what is wrong with the file.
+// Throws CommandFailure: ExitCode::usage for options that contradict each other, else the error of the file.
 Json job_request(const JobOptions& options);
 
 }  // namespace railweave::cli

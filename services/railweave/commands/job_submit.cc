@@ -1,5 +1,6 @@
 // railweave jobs submit.
 #include "services/railweave/command_line/command_tree.h"
+#include "services/railweave/commands/commands.h"
 #include "services/railweave/commands/job_request.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/views/job.h"
@@ -17,7 +18,7 @@ struct SubmitOptions {
   RankOptions shown;
 };
 
-// "Not now" and "never" come as problems that carry an outcome: an answer, not a failure to get one.
+// The service reports "not now" and "never" as problems that carry an outcome: an answer, not a failure.
 void print_refusal(Session& session, const Answer& answer) {
   Output& output = session.output;
   session.exit_code = exit_code_of_outcome(text_of(answer.body, "outcome"));
@@ -30,14 +31,10 @@ void print_refusal(Session& session, const Answer& answer) {
 
 void submit(Session& session, const SubmitOptions& options) {
   Output& output = session.output;
-  api::ClientRequest request;
-  request.method = api::Method::post;
-  request.target = "/v1/jobs";
-  request.content_type = "application/json";
   Json body = job_request(options.job);
   if (options.queue || !options.not_before.empty()) body["queue"] = true;
   if (!options.not_before.empty()) body["notBefore"] = options.not_before;
-  request.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  api::ClientRequest request = json_request(api::Method::post, Target("/v1/jobs"), body);
   if (!options.idempotency_key.empty()) request.headers.add("Idempotency-Key", options.idempotency_key);
   const Answer answer =
       session.service().send(std::move(request), [](int status) { return status == 409 || status == 422; });
@@ -54,7 +51,7 @@ void submit(Session& session, const SubmitOptions& options) {
   Json ranks = Json::array();
   const std::uint64_t count = count_of(field(job, "ranks"), "count");
   const std::uint64_t wanted = ranks_shown(output, count, options.shown);
-  output.flush();  // the job is there, whatever becomes of its ranks
+  output.flush();  // the job exists even if fetching its ranks fails
   session.service().each_item(
       Target("/v1/jobs").segment(id).path("/ranks"), wanted == count ? 0 : wanted,
       [&](const Json& rank) { ranks.push_back(rank); }, [&] { ranks.clear(); });
@@ -67,17 +64,18 @@ void submit(Session& session, const SubmitOptions& options) {
 void add_job_submit_command(CLI::App& jobs, Session& session) {
   auto options = std::make_shared<SubmitOptions>();
   CLI::App& command =
-      add_command(jobs, "submit", "Place a job and hold its GPUs, or queue it",
+      add_command(jobs, "submit", "Place a job, or queue it",
                   {"railweave jobs submit --tenant research --name llama --tp 8 --pp 4 --dp 3",
                    "railweave jobs submit -f job.json --idempotency-key $(uuidgen)",
                    "railweave jobs submit -f job.json --ranks", "railweave jobs submit -f job.json --queue"});
   add_job_options(command, options->job);
   command
       .add_option("--idempotency-key", options->idempotency_key,
-                  "A key of your own: the same request with the same key makes one job, however often it is sent")
+                  "Unique key of this request: repeating the request with it creates no second job")
       ->type_name("KEY");
-  command.add_flag("--queue", options->queue, "Wait for its turn if it cannot start now");
-  command.add_option("--not-before", options->not_before, "Wait until then at least (RFC 3339)")->type_name("TIME");
+  command.add_flag("--queue", options->queue, "Queue the job if it cannot start now");
+  command.add_option("--not-before", options->not_before, "Queue the job and start it no earlier than this (RFC 3339)")
+      ->type_name("TIME");
   command.add_flag("--ranks", options->ranks, "Print where each rank runs");
   add_rank_options(command, options->shown);
   on_run(command, session, [&session, options] { submit(session, *options); });

@@ -1,13 +1,13 @@
-// railweave jobs list|show|ranks|cancel|complete (jobs submit is in job_submit.cc).
-#include "services/railweave/command_line/listing.h"
+// railweave jobs list|show|ranks|cancel|complete; submit is in job_submit.cc, repair and checkpoint in job_repair.cc.
+#include "services/railweave/commands/commands.h"
+#include "services/railweave/commands/resource.h"
 #include "services/railweave/terminal/printable.h"
 #include "services/railweave/views/job.h"
+#include "services/railweave/views/placement.h"
 #include "services/railweave/views/ranks.h"
 
 namespace railweave::cli {
 namespace {
-
-constexpr const char* kStates = "queued|placed|completed|cancelled|lost";
 
 ListView jobs_view() {
   return {{text_column("JOB", "id"),
@@ -16,18 +16,14 @@ ListView jobs_view() {
            {"STATE", [](const Json& job) { return job_state_cell(job); }},
            number_column("GPUS", "gpus"),
            number_column("NODES", "nodes"),
-           text_column("WITHIN ONE", "level"),
+           {"FITS IN", [](const Json& job) { return Cell(level_text(text_of(job, "level"))); }},
            time_column("SUBMITTED", "submittedAt"),
            time_column("ENDED", "endedAt", true),
            text_column("PRIORITY", "priority", true)},
           "no jobs"};
 }
 
-void show_job(Session& session, const std::string& id) {
-  const Json job = session.service().get(Target("/v1/jobs").segment(id));
-  if (session.output.is_document()) return session.output.document(job);
-  print_job(session.output, job);
-}
+constexpr ResourceKind kJob{"/v1/jobs", "job", "JOB", "Its id", print_job};
 
 void print_all_ranks(Session& session, const std::string& id, const RankOptions& options) {
   Output& output = session.output;
@@ -66,27 +62,44 @@ void end_job(Session& session, const std::string& id, bool cancel, const std::st
   const std::string state = answer.body.is_object() ? text_of(answer.body, "state") : "ended";
   const std::string wanted = cancel ? "cancelled" : "completed";
   Sheet sheet;
-  sheet.add(printable(id), {state == wanted || state == "ended" ? state : state + " already", Tone::plain});
+  sheet.add(printable(id), {state == wanted || state == "ended" ? state : "already " + state, Tone::plain});
   output.text(sheet.text(output.terminal()));
 }
 
-struct JobListOptions {
-  std::string tenant, state, name;
-  std::uint64_t limit = 0;
-};
 struct EndOptions {
   std::string id, reason;
 };
 
 void add_end_command(CLI::App& jobs, Session& session, bool cancel) {
   auto options = std::make_shared<EndOptions>();
-  CLI::App& command = cancel ? add_command(jobs, "cancel", "End a job and free its GPUs",
+  CLI::App& command = cancel ? add_command(jobs, "cancel", "Cancel a job and free its GPUs",
                                            {"railweave jobs cancel job-000003 --reason 'wrong branch'"})
-                             : add_command(jobs, "complete", "Say that a job has ended by itself",
+                             : add_command(jobs, "complete", "Report that a job has ended by itself",
                                            {"railweave jobs complete job-000003"});
-  command.add_option("JOB", options->id, "Its id")->required();
-  command.add_option("--reason", options->reason, "For its history")->type_name("TEXT");
+  command.add_option(kJob.argument, options->id, kJob.meaning)->required();
+  command.add_option("--reason", options->reason, "Reason for the job's history")->type_name("TEXT");
   on_run(command, session, [&session, options, cancel] { end_job(session, options->id, cancel, options->reason); });
+}
+
+void add_ranks_command(CLI::App& jobs, Session& session) {
+  struct RanksOptions {
+    std::string id, format;
+    RankOptions shown;
+  };
+  auto options = std::make_shared<RanksOptions>();
+  CLI::App& command =
+      add_command(jobs, "ranks", "Show where each rank of a job runs: node, GPU, NIC, rail, coordinates",
+                  {"railweave jobs ranks job-000001 --all", "railweave jobs ranks job-000001 -o wide",
+                   "railweave jobs ranks job-000001 --format slurm > hosts"});
+  command.add_option(kJob.argument, options->id, kJob.meaning)->required();
+  add_rank_options(command, options->shown);
+  command.add_option("--format", options->format, "Print all ranks in the format of a launcher")
+      ->type_name("hostfile|slurm|torchrun|mpi|nccl")
+      ->excludes("--limit");  // a launcher needs all ranks
+  on_run(command, session, [&session, options] {
+    if (options->format.empty()) return print_all_ranks(session, options->id, options->shown);
+    print_rank_text(session, options->id, options->format);
+  });
 }
 
 }  // namespace
@@ -97,45 +110,16 @@ void add_job_commands(CLI::App& root, Session& session) {
   add_job_submit_command(jobs, session);
   add_job_repair_commands(jobs, session);
 
-  auto options = std::make_shared<JobListOptions>();
-  CLI::App& list_command =
-      add_command(jobs, "list", "Jobs that wait or run, and those that ended lately",
-                  {"railweave jobs list --tenant research", "railweave jobs list --state placed -o json"});
-  list_command.add_option("--tenant", options->tenant, "Of this tenant")->type_name("NAME");
-  list_command.add_option("--state", options->state, "In this state")->type_name(kStates);
-  list_command.add_option("--name", options->name, "Of this name")->type_name("NAME");
-  add_limit_option(list_command, options->limit);
-  on_run(list_command, session, [&session, options] {
-    Target target("/v1/jobs");
-    target.filter("tenant", options->tenant).filter("state", options->state).filter("name", options->name);
-    print_list(session, target, jobs_view(), options->limit);
-  });
-
-  auto shown = std::make_shared<std::string>();
-  CLI::App& show_command =
-      add_command(jobs, "show", "One job: where it is, and its history", {"railweave jobs show job-000001"});
-  show_command.add_option("JOB", *shown, "Its id")->required();
-  on_run(show_command, session, [&session, shown] { show_job(session, *shown); });
-
-  struct RanksOptions {
-    std::string id, format;
-    RankOptions shown;
-  };
-  auto ranked = std::make_shared<RanksOptions>();
-  CLI::App& ranks_command =
-      add_command(jobs, "ranks", "Where each rank of a job runs: node, GPU, NIC, rail, coordinates",
-                  {"railweave jobs ranks job-000001 --all", "railweave jobs ranks job-000001 -o wide",
-                   "railweave jobs ranks job-000001 --format slurm > hosts"});
-  ranks_command.add_option("JOB", ranked->id, "Its id")->required();
-  add_rank_options(ranks_command, ranked->shown);
-  ranks_command.add_option("--format", ranked->format, "As a launcher reads them, instead of a table")
-      ->type_name("hostfile|slurm|torchrun|mpi|nccl")
-      ->excludes("--limit");  // a launcher needs all of them
-  on_run(ranks_command, session, [&session, ranked] {
-    if (ranked->format.empty()) return print_all_ranks(session, ranked->id, ranked->shown);
-    print_rank_text(session, ranked->id, ranked->format);
-  });
-
+  add_list_command(jobs, session, "List jobs that wait or run, and those that ended recently",
+                   {"railweave jobs list --tenant research", "railweave jobs list --state placed -o json"},
+                   {"/v1/jobs",
+                    jobs_view(),
+                    {{"--tenant", "tenant", "NAME", "Only jobs of this tenant"},
+                     {"--state", "state", "queued|placed|completed|cancelled|lost", "Only jobs in this state"},
+                     {"--name", "name", "NAME", "Only jobs of this name"}}});
+  add_show_command(jobs, session, kJob, "Show a job: its placement, prediction and history",
+                   {"railweave jobs show job-000001"});
+  add_ranks_command(jobs, session);
   add_end_command(jobs, session, true);
   add_end_command(jobs, session, false);
 }

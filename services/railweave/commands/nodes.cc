@@ -1,6 +1,7 @@
 // railweave nodes list|show|drain|undrain.
-#include "services/railweave/command_line/listing.h"
+#include "services/railweave/commands/commands.h"
 #include "services/railweave/commands/drains.h"
+#include "services/railweave/commands/resource.h"
 
 namespace railweave::cli {
 namespace {
@@ -51,10 +52,7 @@ void print_adapters(Output& output, const Json& node) {
   if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
 }
 
-void show_node(Session& session, const std::string& id) {
-  Output& output = session.output;
-  const Json node = session.service().get(Target("/v1/nodes").segment(id));
-  if (output.is_document()) return output.document(node);
+void print_node(Output& output, const Json& node) {
   Sheet sheet;
   sheet.add("Node", text_of(node, "id"));
   sheet.add("Kind", text_of(node, "kind"));
@@ -68,36 +66,21 @@ void show_node(Session& session, const std::string& id) {
   print_adapters(output, node);
 }
 
-struct NodeListOptions {
-  std::string rack, kind, name;
-  std::uint64_t limit = 0;
-};
+constexpr ResourceKind kNode{"/v1/nodes", "node", "NODE", "Its name", print_node};
 
 }  // namespace
 
 void add_node_commands(CLI::App& root, Session& session) {
   CLI::App& nodes = add_noun(root, "nodes", "Hosts: their GPUs and adapters", "Fabric");
   nodes.alias("node");
-
-  auto options = std::make_shared<NodeListOptions>();
-  CLI::App& list_command =
-      add_command(nodes, "list", "All hosts, or those of a rack or kind",
-                  {"railweave nodes list --rack rack-3", "railweave nodes list --name dgx -o wide"});
-  list_command.add_option("--rack", options->rack, "In this rack")->type_name("NAME");
-  list_command.add_option("--kind", options->kind, "Of this kind")->type_name("compute|storage|management|unnamed");
-  list_command.add_option("--name", options->name, "With this in their name")->type_name("TEXT");
-  add_limit_option(list_command, options->limit);
-  on_run(list_command, session, [&session, options] {
-    Target target("/v1/nodes");
-    target.filter("rack", options->rack).filter("kind", options->kind).filter("name", options->name);
-    print_list(session, target, nodes_view(), options->limit);
-  });
-
-  auto id = std::make_shared<std::string>();
-  CLI::App& show_command =
-      add_command(nodes, "show", "One host with its GPUs and adapters", {"railweave nodes show dgx-017"});
-  show_command.add_option("NODE", *id, "Its name")->required();
-  on_run(show_command, session, [&session, id] { show_node(session, *id); });
+  add_list_command(nodes, session, "List hosts",
+                   {"railweave nodes list --rack rack-3", "railweave nodes list --name dgx -o wide"},
+                   {"/v1/nodes",
+                    nodes_view(),
+                    {{"--rack", "rack", "NAME", "Only hosts in this rack"},
+                     {"--kind", "kind", "compute|storage|management|unnamed", "Only hosts of this kind"},
+                     {"--name", "name", "TEXT", "Only hosts whose name contains this"}}});
+  add_show_command(nodes, session, kNode, "Show a host with its GPUs and adapters", {"railweave nodes show dgx-017"});
   add_drain_commands(nodes, session, {"nodes", "node", "NODE", "Its name", "dgx-017"});
 }
 

@@ -1,5 +1,6 @@
 // railweave nvlink-domains list|show.
-#include "services/railweave/command_line/listing.h"
+#include "services/railweave/commands/commands.h"
+#include "services/railweave/commands/resource.h"
 
 namespace railweave::cli {
 namespace {
@@ -15,10 +16,7 @@ ListView nvlink_domains_view() {
           "no NVLink domains"};
 }
 
-void show_nvlink_domain(Session& session, const std::string& id) {
-  Output& output = session.output;
-  const Json domain = session.service().get(Target("/v1/nvlink-domains").segment(id));
-  if (output.is_document()) return output.document(domain);
+void print_nvlink_domain(Output& output, const Json& domain) {
   Sheet sheet;
   sheet.add("NVLink domain", text_of(domain, "id"));
   sheet.add("Cluster UUID", text_of(domain, "clusterUuid"));
@@ -28,21 +26,16 @@ void show_nvlink_domain(Session& session, const std::string& id) {
   output.text(sheet.text(output.terminal()));
 }
 
+constexpr ResourceKind kNvlinkDomain{"/v1/nvlink-domains", "NVLink domain", "DOMAIN", "Its name", print_nvlink_domain};
+
 }  // namespace
 
 void add_nvlink_domain_commands(CLI::App& root, Session& session) {
   CLI::App& domains = add_noun(root, "nvlink-domains", "NVLink domains", "Fabric");
   domains.alias("nvlink-domain");
-  auto limit = std::make_shared<std::uint64_t>(0);
-  CLI::App& list_command = add_command(domains, "list", "All NVLink domains", {"railweave nvlink-domains list"});
-  add_limit_option(list_command, *limit);
-  on_run(list_command, session,
-         [&session, limit] { print_list(session, Target("/v1/nvlink-domains"), nvlink_domains_view(), *limit); });
-
-  auto id = std::make_shared<std::string>();
-  CLI::App& show_command = add_command(domains, "show", "One NVLink domain", {"railweave nvlink-domains show nvl-3"});
-  show_command.add_option("DOMAIN", *id, "Its name")->required();
-  on_run(show_command, session, [&session, id] { show_nvlink_domain(session, *id); });
+  add_list_command(domains, session, "List NVLink domains", {"railweave nvlink-domains list"},
+                   {"/v1/nvlink-domains", nvlink_domains_view()});
+  add_show_command(domains, session, kNvlinkDomain, "Show an NVLink domain", {"railweave nvlink-domains show nvl-3"});
 }
 
 }  // namespace railweave::cli

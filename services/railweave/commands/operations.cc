@@ -1,5 +1,6 @@
-// railweave operations list|show: long work, such as imports.
-#include "services/railweave/command_line/listing.h"
+// railweave operations list|show.
+#include "services/railweave/commands/commands.h"
+#include "services/railweave/commands/resource.h"
 
 namespace railweave::cli {
 namespace {
@@ -25,10 +26,7 @@ ListView operations_view() {
           "no operations"};
 }
 
-void show_operation(Session& session, const std::string& id) {
-  Output& output = session.output;
-  const Json operation = session.service().get(Target("/v1/operations").segment(id));
-  if (output.is_document()) return output.document(operation);
+void print_operation(Output& output, const Json& operation) {
   Sheet sheet;
   sheet.add("Operation", text_of(operation, "id"));
   sheet.add("Kind", text_of(operation, "kind"));
@@ -42,21 +40,16 @@ void show_operation(Session& session, const std::string& id) {
   output.text(sheet.text(output.terminal()));
 }
 
+constexpr ResourceKind kOperation{"/v1/operations", "operation", "OPERATION", "Its id", print_operation};
+
 }  // namespace
 
 void add_operation_commands(CLI::App& root, Session& session) {
-  CLI::App& operations = add_noun(root, "operations", "Long work, such as imports", "Service");
+  CLI::App& operations = add_noun(root, "operations", "Long operations, such as imports", "Service");
   operations.alias("operation");
-  auto limit = std::make_shared<std::uint64_t>(0);
-  CLI::App& list_command = add_command(operations, "list", "The newest first", {"railweave operations list"});
-  add_limit_option(list_command, *limit);
-  on_run(list_command, session,
-         [&session, limit] { print_list(session, Target("/v1/operations"), operations_view(), *limit); });
-
-  auto id = std::make_shared<std::string>();
-  CLI::App& show_command = add_command(operations, "show", "One operation", {"railweave operations show op-000007"});
-  show_command.add_option("OPERATION", *id, "Its id")->required();
-  on_run(show_command, session, [&session, id] { show_operation(session, *id); });
+  add_list_command(operations, session, "List operations, newest first", {"railweave operations list"},
+                   {"/v1/operations", operations_view()});
+  add_show_command(operations, session, kOperation, "Show an operation", {"railweave operations show op-000007"});
 }
 
 }  // namespace railweave::cli

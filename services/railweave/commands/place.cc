@@ -1,5 +1,6 @@
-// railweave place: where would a job go? Changes nothing.
+// railweave place: asks where a job would go, without changing anything.
 #include "services/railweave/command_line/command_tree.h"
+#include "services/railweave/commands/commands.h"
 #include "services/railweave/commands/job_request.h"
 #include "services/railweave/views/placement.h"
 #include "services/railweave/views/ranks.h"
@@ -13,28 +14,29 @@ struct PlaceOptions {
   RankOptions shown;
 };
 
-// What it would be given on the network.
-void add_promise(Sheet& sheet, const Json& answer) {
+// The bandwidth that the job would be guaranteed.
+void add_guarantee(Sheet& sheet, const Json& answer) {
   const Json& guarantee = field(answer, "guarantee");
   if (!guarantee.is_object()) return;
   std::string text =
-      text_of(guarantee, "guaranteedGbpsPerPort") + " Gb/s at each port, class " + text_of(guarantee, "class");
+      text_of(guarantee, "guaranteedGbpsPerPort") + " Gb/s per port, class " + text_of(guarantee, "class");
   if (const Json& qos = field(answer, "qos"); field(qos, "serviceLevel").is_number()) {
     text += " (NCCL_IB_SL=" + text_of(qos, "serviceLevel") + " NCCL_IB_TC=" + text_of(qos, "trafficClass") + ")";
   }
   sheet.add("Guaranteed", text);
   if (const Json& reservation = field(answer, "reservation"); reservation.is_object()) {
-    std::string taken =
+    std::string reserved =
         "up to " + text_of(reservation, "mostGbpsOnALink") + " Gb/s on " + text_of(reservation, "links") + " links";
     if (count_of(reservation, "reservedPermille") < 1000) {
-      taken += ", over-committed: " + text_of(reservation, "reservedPermille") + " of 1000 of what is promised";
+      reserved += ", over-committed: " + text_of(reservation, "reservedPermille") + " of 1000 of the guarantee";
     }
-    sheet.add("Reserved", taken);
+    sheet.add("Reserved", reserved);
   }
 }
 
 void print_full_links(Output& output, const Json& answer) {
-  Table table({{"FULL LINK"}, {"WANTED", Align::right}, {"RESERVED", Align::right}, {"LIMIT", Align::right}, {"BY"}});
+  Table table(
+      {{"FULL LINK"}, {"REQUESTED", Align::right}, {"RESERVED", Align::right}, {"LIMIT", Align::right}, {"BY"}});
   for (const Json& link : list(answer, "links")) {
     std::string jobs;
     for (const Json& holder : list(link, "holders")) {
@@ -51,12 +53,7 @@ void place(Session& session, const PlaceOptions& options) {
   const Json body = job_request(options.job);
   Target target("/v1/placements/query");
   if (options.ranks) target.query("ranks", "true");
-  api::ClientRequest request;
-  request.method = api::Method::post;
-  request.target = target.text();
-  request.content_type = "application/json";
-  request.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
-  const Json answer = session.service().send(std::move(request)).body;
+  const Json answer = session.service().post(target, body);
   const std::string outcome = text_of(answer, "outcome");
   session.exit_code = exit_code_of_outcome(outcome);
   if (output.is_document()) return output.document(answer);
@@ -67,11 +64,11 @@ void place(Session& session, const PlaceOptions& options) {
   }
   const Json& ranks = field(answer, "ranks");
   Sheet sheet;
-  sheet.add("Outcome", {"placed; this was a question, nothing has changed", Tone::good});
+  sheet.add("Outcome", {"can be placed (nothing was changed)", Tone::good});
   sheet.add("GPUs", text_of(ranks, "count"));
   add_placement(sheet, field(answer, "placement"));
   add_prediction(sheet, answer);
-  add_promise(sheet, answer);
+  add_guarantee(sheet, answer);
   add_contention(sheet, answer);
   output.text(sheet.text(output.terminal()));
   print_alternatives(output, answer);
@@ -85,7 +82,7 @@ void place(Session& session, const PlaceOptions& options) {
 void add_place_command(CLI::App& root, Session& session) {
   auto options = std::make_shared<PlaceOptions>();
   CLI::App& command =
-      add_command(root, "place", "Ask where a job would go, or why it would not; changes nothing",
+      add_command(root, "place", "Ask where a job would go, or why it does not fit; changes nothing",
                   {"railweave place --tp 8 --pp 4 --dp 3", "railweave place --tp 8 --dp 16 --ranks -o wide",
                    "railweave place --tp 8 --pp 4 --dp 2 --require pipeline=rack --exclude dgx-044",
                    "railweave place --tp 8 --pp 4 --dp 16 --model model.json", "railweave place -f job.json -o json"});

@@ -1,7 +1,8 @@
 // railweave rails list.
 #include <cstdio>
 
-#include "services/railweave/command_line/listing.h"
+#include "services/railweave/commands/commands.h"
+#include "services/railweave/commands/resource.h"
 
 namespace railweave::cli {
 namespace {
@@ -14,23 +15,20 @@ Cell confidence_cell(const Json& rail) {
   return text;
 }
 
+ListView rails_view() {
+  return {{text_column("RAIL", "id"),
+           number_column("HOST PORTS", "hostPorts"),
+           {"KNOWN FROM", [](const Json& rail) { return Cell(flag_of(rail, "inferred") ? "cabling" : "source"); }},
+           {"CONFIDENCE", confidence_cell, Align::right}},
+          "no rails"};
+}
+
 }  // namespace
 
 void add_rail_commands(CLI::App& root, Session& session) {
-  CLI::App& rails = add_noun(root, "rails", "Rails: which adapters of the hosts share their leaves", "Fabric");
-  auto limit = std::make_shared<std::uint64_t>(0);
-  CLI::App& command =
-      add_command(rails, "list", "All rails, and how sure it is that they are", {"railweave rails list"});
-  add_limit_option(command, *limit);
-  on_run(command, session, [&session, limit] {
-    const ListView view{
-        {text_column("RAIL", "id"),
-         number_column("HOST PORTS", "hostPorts"),
-         {"KNOWN FROM", [](const Json& rail) { return Cell(flag_of(rail, "inferred") ? "cabling" : "source"); }},
-         {"CONFIDENCE", confidence_cell, Align::right}},
-        "no rails"};
-    print_list(session, Target("/v1/rails"), view, *limit);
-  });
+  CLI::App& rails = add_noun(root, "rails", "Rails: adapters of hosts that share the same leaves", "Fabric");
+  add_list_command(rails, session, "List rails, and how certain they are", {"railweave rails list"},
+                   {"/v1/rails", rails_view()});
 }
 
 }  // namespace railweave::cli

@@ -1,6 +1,6 @@
 // railweave routes show|audit|path|diff.
-#include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/listing.h"
+#include "services/railweave/commands/commands.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/views/fabric.h"
 
@@ -17,21 +17,22 @@ Cell count_cell(const Json& value, std::string_view name, Tone tone) {
 }
 
 void add_audit(Sheet& sheet, const Json& audit) {
-  const bool sound = flag_of(audit, "sound");
-  sheet.add("Sound",
-            {sound ? "yes: all that is connected is reached, without loops" : "no", sound ? Tone::good : Tone::bad});
+  const bool verified = flag_of(audit, "sound");
+  sheet.add("Verified", {verified ? "yes: every connected pair is reached, without loops or credit cycles" : "no",
+                         verified ? Tone::good : Tone::bad});
   sheet.add("Pairs", text_of(audit, "pairs"));
   sheet.add("Unreachable", count_cell(audit, "unreachablePairs", Tone::bad));
-  if (count_of(audit, "cutOffPairs") > 0) sheet.add("  cut off by cables", text_of(audit, "cutOffPairs"));
+  if (count_of(audit, "cutOffPairs") > 0) sheet.add("  not connected", text_of(audit, "cutOffPairs"));
   sheet.add("Credit loops", count_cell(audit, "creditLoops", Tone::bad));
   sheet.add("Lanes", text_of(audit, "lanesUsed"));
   sheet.add("Longest route", text_of(audit, "longestRoute") + " links between switches");
   sheet.add("Not minimal", text_of(audit, "nonminimalPairs") + " pairs");
   sheet.add("Fullest link", text_of(audit, "maxLinkLoad") + " pairs, " + link_text(field(audit, "maxLink")));
-  sheet.add("  nodes only", text_of(audit, "maxLinkLoadHosts") + " pairs, " + link_text(field(audit, "maxLinkHosts")));
-  sheet.add("Shifts", text_of(audit, "worstShiftLoad") + " flows on one link at worst");
+  sheet.add("  between nodes",
+            text_of(audit, "maxLinkLoadHosts") + " pairs, " + link_text(field(audit, "maxLinkHosts")));
+  sheet.add("Worst shift", text_of(audit, "worstShiftLoad") + " flows on one link");
   if (count_of(audit, "drainedEntries") > 0) {
-    sheet.add("Over drained", {text_of(audit, "drainedEntries") + " entries", Tone::warning});
+    sheet.add("Through drained", {text_of(audit, "drainedEntries") + " entries", Tone::warning});
   }
 }
 
@@ -39,11 +40,8 @@ void print_unreached(Output& output, const Json& audit) {
   const ListView view{{text_column("FROM SWITCH", "from"), text_column("TO", "to"), text_column("ENDS AT", "at"),
                        number_column("END PORTS", "endPorts"), text_column("REASON", "reason")},
                       {}};
-  Table table = make_table(view, output.is_wide());
-  for (const Json& pair : list(audit, "unreached")) add_row(table, view, output.is_wide(), pair);
-  if (table.rows() == 0) return;
-  output.text("\n");
-  output.text(table.text(output.terminal()));
+  const std::string text = table_text(view, list(audit, "unreached"), output);
+  if (!text.empty()) output.text("\n" + text);
 }
 
 void show_routes(Session& session) {
@@ -52,7 +50,7 @@ void show_routes(Session& session) {
   if (output.is_document()) return output.document(routes);
   Sheet sheet;
   sheet.add("Engine", text_of(routes, "engine"));
-  sheet.add("Because", text_of(routes, "engineReason"));
+  sheet.add("Reason", text_of(routes, "engineReason"));
   sheet.add("Switches", text_of(routes, "switches"));
   sheet.add("End ports", text_of(routes, "endPorts"));
   sheet.add("Lanes", text_of(routes, "lanesUsed"));
@@ -62,10 +60,7 @@ void show_routes(Session& session) {
       {text_column("SUBNET", "subnet"), number_column("SWITCHES", "switches"), number_column("END PORTS", "endPorts"),
        number_column("LIDS", "destinations"), number_column("LANES", "lanesUsed")},
       {}};
-  Table table = make_table(view, output.is_wide());
-  for (const Json& plane : list(routes, "planes")) add_row(table, view, output.is_wide(), plane);
-  output.text("\n");
-  output.text(table.text(output.terminal()));
+  output.text("\n" + table_text(view, list(routes, "planes"), output));
   if (list(routes, "findings").empty()) return;
   output.text("\n");
   print_findings(output, list(routes, "findings"));
@@ -86,12 +81,12 @@ void audit(Session& session) {
   print_findings(output, list(report, "findings"));
 }
 
-void path(Session& session, const std::string& from, const std::string& to) {
+void show_paths(Session& session, const std::string& from, const std::string& to) {
   Output& output = session.output;
   const Json answer = session.service().get(Target("/v1/routes/path").query("from", from).query("to", to));
   const Json& paths = list(answer, "paths");
-  for (const Json& way : paths) {
-    if (text_of(way, "outcome") != "arrived") session.exit_code = ExitCode::findings;
+  for (const Json& path : paths) {
+    if (text_of(path, "outcome") != "arrived") session.exit_code = ExitCode::findings;
   }
   if (output.is_document()) return output.document(answer);
   const ListView view{{text_column("FROM", "from"), number_column("OUT", "outPort"), text_column("TO", "to"),
@@ -99,18 +94,18 @@ void path(Session& session, const std::string& from, const std::string& to) {
                        text_column("LINK", "link", true)},
                       {}};
   bool first = true;
-  for (const Json& way : paths) {
+  for (const Json& path : paths) {
     if (!first) output.text("\n");
     first = false;
-    const bool arrived = text_of(way, "outcome") == "arrived";
+    const bool arrived = text_of(path, "outcome") == "arrived";
     Sheet sheet;
-    sheet.add("Path", text_of(way, "from") + " -> " + text_of(way, "to") +
-                          (field(way, "rail").is_string() ? ", rail " + text_of(way, "rail") : std::string()));
-    if (!arrived) sheet.add("Outcome", {text_of(way, "outcome"), Tone::bad});
-    if (count_of(way, "serviceLevel") > 0) sheet.add("Service level", text_of(way, "serviceLevel"));
+    sheet.add("Path", text_of(path, "from") + " -> " + text_of(path, "to") +
+                          (field(path, "rail").is_string() ? ", rail " + text_of(path, "rail") : std::string()));
+    if (!arrived) sheet.add("Outcome", {text_of(path, "outcome"), Tone::bad});
+    if (count_of(path, "serviceLevel") > 0) sheet.add("Service level", text_of(path, "serviceLevel"));
     output.text(sheet.text(output.terminal()));
     Table table = make_table(view, output.is_wide());
-    for (const Json& hop : list(way, "hops")) add_row(table, view, output.is_wide(), hop);
+    for (const Json& hop : list(path, "hops")) add_row(table, view, output.is_wide(), hop);
     output.text(table.text(output.terminal(), 2));
   }
 }
@@ -128,14 +123,9 @@ void diff(Session& session, const ChangeOptions& options) {
     if (!values->empty()) body[name] = *values;
   }
   if (body.empty()) {
-    fail_usage("nothing is to change", "give --fail-link, --fail-switch, --drain-link or --drain-switch");
+    fail_usage("no change is given", "give --fail-link, --fail-switch, --drain-link or --drain-switch");
   }
-  api::ClientRequest request;
-  request.method = api::Method::post;
-  request.target = "/v1/routes/diff";
-  request.content_type = "application/json";
-  request.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
-  const Json answer = session.service().send(std::move(request)).body;
+  const Json answer = session.service().post(Target("/v1/routes/diff"), body);
   const Json& after = field(answer, "after");
   if (!flag_of(after, "sound")) session.exit_code = ExitCode::findings;
   if (output.is_document()) return output.document(answer);
@@ -146,22 +136,19 @@ void diff(Session& session, const ChangeOptions& options) {
     sheet.add("For running jobs", text_of(answer, "urgentWrites") + " of the blocks, written first");
   }
   sheet.add("Written in", text_of(answer, "stages") + " stages" +
-                              (flag_of(answer, "dropsFirst") ? ", dropping what changes first" : ""));
+                              (flag_of(answer, "dropsFirst") ? ", dropping changed entries first" : ""));
   const Json& before = field(answer, "before");
-  sheet.add("Fullest link before", text_of(before, "maxLinkLoadHosts") + " pairs of nodes' ports");
+  sheet.add("Fullest link before", text_of(before, "maxLinkLoadHosts") + " pairs of node ports");
   sheet.add("Fullest link after",
-            text_of(after, "maxLinkLoadHosts") + " pairs of nodes' ports, " + link_text(field(after, "maxLinkHosts")));
+            text_of(after, "maxLinkLoadHosts") + " pairs of node ports, " + link_text(field(after, "maxLinkHosts")));
   sheet.add("Cut off", count_cell(after, "cutOffPairs", Tone::bad));
-  sheet.add("Sound after", {flag_of(after, "sound") ? "yes" : "no", flag_of(after, "sound") ? Tone::good : Tone::bad});
+  const bool verified = flag_of(after, "sound");
+  sheet.add("Verified after", {verified ? "yes" : "no", verified ? Tone::good : Tone::bad});
   output.text(sheet.text(output.terminal()));
   const ListView view{
       {text_column("SWITCH", "switch"), number_column("ENTRIES", "entries"), number_column("BLOCKS", "blocks")}, {}};
-  Table table = make_table(view, output.is_wide());
-  for (const Json& sw : list(answer, "switches")) add_row(table, view, output.is_wide(), sw);
-  if (table.rows() > 0) {
-    output.text("\n");
-    output.text(table.text(output.terminal()));
-  }
+  const std::string switches = table_text(view, list(answer, "switches"), output);
+  if (!switches.empty()) output.text("\n" + switches);
   print_unreached(output, after);
 }
 
@@ -171,33 +158,34 @@ void add_route_commands(CLI::App& root, Session& session) {
   CLI::App& routes = add_noun(root, "routes", "How packets cross the fabric", "Fabric");
   routes.alias("route");
 
-  on_run(add_command(routes, "show", "The engine that made the tables, why, and for what", {"railweave routes show"}),
+  on_run(add_command(routes, "show", "Show the engine that computed the tables, and why it was chosen",
+                     {"railweave routes show"}),
          session, [&session] { show_routes(session); });
-  on_run(
-      add_command(routes, "audit",
-                  "Walk every route: what is not reached, loops, the fullest links; exit code 10 where it is not sound",
-                  {"railweave routes audit", "railweave routes audit -o json"}),
-      session, [&session] { audit(session); });
+  on_run(add_command(routes, "audit",
+                     "Audit all routes: unreachable pairs, loops, the fullest links; exit code 10 unless verified",
+                     {"railweave routes audit", "railweave routes audit -o json"}),
+         session, [&session] { audit(session); });
 
   auto ends = std::make_shared<std::pair<std::string, std::string>>();
   CLI::App& path_command =
-      add_command(routes, "path", "Every hop, port and lane between two end ports",
+      add_command(routes, "path", "Show every hop, port and lane between two end ports",
                   {"railweave routes path dgx-001 dgx-112", "railweave routes path dgx-001/mlx5_3 lid:1380 -o wide"});
   path_command.add_option("FROM", ends->first, "A node, <node>/<device>, <guid>/<port> or lid:N")->required();
-  path_command.add_option("TO", ends->second, "Likewise")->required();
-  on_run(path_command, session, [&session, ends] { path(session, ends->first, ends->second); });
+  path_command.add_option("TO", ends->second, "As FROM")->required();
+  on_run(path_command, session, [&session, ends] { show_paths(session, ends->first, ends->second); });
 
   auto change = std::make_shared<ChangeOptions>();
-  CLI::App& diff_command =
-      add_command(routes, "diff", "What would change if links or switches failed or were drained; changes nothing",
-                  {"railweave routes diff --fail-switch spine-01",
-                   "railweave routes diff --drain-link 0c42a10300280050/1--0c42a10300280060/3"});
-  diff_command.add_option("--fail-link", change->fail_links, "This link is down; may be repeated")->type_name("LINK");
-  diff_command.add_option("--fail-switch", change->fail_switches, "This switch is down; may be repeated")
-      ->type_name("SWITCH");
-  diff_command.add_option("--drain-link", change->drain_links, "No transit over this link; may be repeated")
+  CLI::App& diff_command = add_command(
+      routes, "diff", "Show how routes would change if links or switches failed or were drained; changes nothing",
+      {"railweave routes diff --fail-switch spine-01",
+       "railweave routes diff --drain-link 0c42a10300280050/1--0c42a10300280060/3"});
+  diff_command.add_option("--fail-link", change->fail_links, "Assume that this link is down; repeatable")
       ->type_name("LINK");
-  diff_command.add_option("--drain-switch", change->drain_switches, "No transit through this switch; may be repeated")
+  diff_command.add_option("--fail-switch", change->fail_switches, "Assume that this switch is down; repeatable")
+      ->type_name("SWITCH");
+  diff_command.add_option("--drain-link", change->drain_links, "Assume that this link is drained; repeatable")
+      ->type_name("LINK");
+  diff_command.add_option("--drain-switch", change->drain_switches, "Assume that this switch is drained; repeatable")
       ->type_name("SWITCH");
   on_run(diff_command, session, [&session, change] { diff(session, *change); });
 }

@@ -1,5 +1,7 @@
 // railweave subnets list|show|mode.
-#include "services/railweave/command_line/listing.h"
+#include "services/railweave/command_line/choice_option.h"
+#include "services/railweave/commands/commands.h"
+#include "services/railweave/commands/resource.h"
 #include "services/railweave/views/subnet.h"
 
 namespace railweave::cli {
@@ -23,30 +25,18 @@ ListView subnets_view() {
           "no subnets"};
 }
 
-void show_subnet(Session& session, const std::string& id) {
-  const Json subnet = session.service().get(Target("/v1/subnets").segment(id));
-  if (session.output.is_document()) return session.output.document(subnet);
-  print_subnet(session.output, subnet);
-}
+constexpr ResourceKind kSubnet{"/v1/subnets", "subnet", "SUBNET", "Its name", print_subnet};
 
 struct ModeOptions {
   std::string id, mode, reason;
 };
 
-// If-Match holds the change to the mode that was read.
+// The service refuses the change if the mode was changed since it was read.
 void set_mode(Session& session, const ModeOptions& options) {
-  const Target target = Target("/v1/subnets").segment(options.id);
-  api::ClientRequest read;
-  read.target = target.text();
-  const Answer present = session.service().send(std::move(read));
-  api::ClientRequest write;
-  write.method = api::Method::put;
-  write.target = Target("/v1/subnets").segment(options.id).path("/mode").text();
-  if (const auto* etag = present.headers.find("ETag")) write.headers.add("If-Match", *etag);
-  write.content_type = "application/json";
-  write.body =
-      Json{{"mode", options.mode}, {"reason", options.reason}}.dump(-1, ' ', false, Json::error_handler_t::replace);
-  const Json answer = session.service().send(std::move(write)).body;
+  const Target subnet = Target(kSubnet.path).segment(options.id);
+  const Resource present = session.service().read(subnet);
+  const Json answer = session.service().put(Target(subnet).path("/mode"),
+                                            Json{{"mode", options.mode}, {"reason", options.reason}}, present.etag);
   if (session.output.is_document()) return session.output.document(answer);
   Sheet sheet;
   sheet.add("Subnet", text_of(answer, "subnet"));
@@ -58,34 +48,24 @@ void set_mode(Session& session, const ModeOptions& options) {
 }  // namespace
 
 void add_subnet_commands(CLI::App& root, Session& session) {
-  CLI::App& subnets = add_noun(root, "subnets", "Subnets: what they hold and who programs them", "Fabric");
+  CLI::App& subnets = add_noun(root, "subnets", "Subnets: their switches and ports, and who programs them", "Fabric");
   subnets.alias("subnet");
-  auto limit = std::make_shared<std::uint64_t>(0);
-  CLI::App& command = add_command(subnets, "list", "All subnets", {"railweave subnets list"});
-  add_limit_option(command, *limit);
-  on_run(command, session, [&session, limit] { print_list(session, Target("/v1/subnets"), subnets_view(), *limit); });
-
-  auto id = std::make_shared<std::string>();
-  CLI::App& show_command =
-      add_command(subnets, "show", "One subnet: how far it is from what is wanted, its last repairs",
-                  {"railweave subnets show compute"});
-  show_command.add_option("SUBNET", *id, "Its name")->required();
-  on_run(show_command, session, [&session, id] { show_subnet(session, *id); });
+  add_list_command(subnets, session, "List subnets", {"railweave subnets list"}, {"/v1/subnets", subnets_view()});
+  add_show_command(subnets, session, kSubnet, "Show a subnet: how applied tables differ from wanted ones, last repairs",
+                   {"railweave subnets show compute"});
 
   auto options = std::make_shared<ModeOptions>();
   CLI::App& mode_command = add_command(
-      subnets, "mode", "Say who programs it: nobody here, Railweave alone, or OpenSM with Railweave's engine",
+      subnets, "mode", "Choose who programs a subnet: observe (not Railweave), direct (Railweave alone) or opensm",
       {"railweave subnets mode compute direct --reason 'handed over, change 4711'",
        "railweave subnets mode compute observe"});
   mode_command.add_option("SUBNET", options->id, "Its name")->required();
-  mode_command.add_option("MODE", options->mode, "observe writes nothing")
-      ->required()
-      ->type_name("observe|direct|opensm")
-      ->check([](const std::string& text) {
-        const bool known = text == "observe" || text == "direct" || text == "opensm";
-        return known ? std::string() : "'" + text + "' is none of observe|direct|opensm";
-      });
-  mode_command.add_option("--reason", options->reason, "For people")->type_name("TEXT");
+  add_choice_option(mode_command, "MODE", options->mode,
+                    "observe: Railweave writes nothing; direct: Railweave is the subnet manager; opensm: OpenSM is, "
+                    "with Railweave's engine",
+                    "observe|direct|opensm")
+      ->required();
+  mode_command.add_option("--reason", options->reason, "Free text, kept with the mode")->type_name("TEXT");
   on_run(mode_command, session, [&session, options] { set_mode(session, *options); });
 }
 

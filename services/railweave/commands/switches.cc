@@ -1,9 +1,11 @@
 // railweave switches list|show|table|drain|undrain.
 #include <optional>
 
-#include "services/railweave/command_line/listing.h"
 #include "services/railweave/command_line/number_option.h"
+#include "services/railweave/commands/commands.h"
 #include "services/railweave/commands/drains.h"
+#include "services/railweave/commands/resource.h"
+#include "services/railweave/views/link_end.h"
 
 namespace railweave::cli {
 namespace {
@@ -23,20 +25,7 @@ ListView switches_view() {
           "no switches"};
 }
 
-// Who is at the other end: "leaf-3 port 7", "dgx-017 mlx5_4".
-std::string peer_text(const Json& end) {
-  if (field(end, "switch").is_string()) return text_of(end, "switch");
-  if (field(end, "node").is_string()) {
-    const std::string detail = field(end, "device").is_string() ? text_of(end, "device") : "GPU " + text_of(end, "gpu");
-    return text_of(end, "node") + " " + detail;
-  }
-  return field(end, "nvlinkDomain").is_string() ? text_of(end, "nvlinkDomain") : text_of(end, "device");
-}
-
-void show_switch(Session& session, const std::string& id) {
-  Output& output = session.output;
-  const Json sw = session.service().get(Target("/v1/switches").segment(id));
-  if (output.is_document()) return output.document(sw);
+void print_switch(Output& output, const Json& sw) {
   Sheet sheet;
   sheet.add("Switch", text_of(sw, "id"));
   sheet.add("GUID", text_of(sw, "guid"));
@@ -53,12 +42,12 @@ void show_switch(Session& session, const std::string& id) {
     const bool cabled = peer.is_object();
     if (!cabled && !output.is_wide()) continue;
     table.add({text_of(port, "number"), text_of(port, "rateGbps"),
-               cabled ? Cell(peer_text(peer)) : Cell("not cabled", Tone::faint), text_of(peer, "port")});
+               cabled ? Cell(link_end_text(peer)) : Cell("not cabled", Tone::faint), text_of(peer, "port")});
   }
   if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
 }
 
-// Of an entry's field that is null for "dropped", unless nothing is known.
+// A port number, or "dropped" for null; "-" where the applied table is unknown.
 Cell port_cell(const Json& entry, const char* name, bool known) {
   if (field(entry, name).is_number()) return text_of(entry, name);
   return known ? Cell("dropped", Tone::warning) : Cell("-", Tone::faint);
@@ -78,7 +67,7 @@ ListView table_view() {
             [](const Json& entry) {
               return flag_of(entry, "differs") ? Cell("yes", Tone::bad) : Cell(text_of(entry, "differs"));
             }}},
-          "no such LID is routed there"};
+          "the switch has no entry for this LID"};
 }
 
 struct TableOptions {
@@ -87,50 +76,36 @@ struct TableOptions {
   std::uint64_t limit = 0;
 };
 
-struct SwitchListOptions {
-  std::string tier, subnet;
-  std::uint64_t limit = 0;
-};
+constexpr ResourceKind kSwitch{"/v1/switches", "switch", "SWITCH", "Its name, its GUID, or lid:N", print_switch};
 
 }  // namespace
 
 void add_switch_commands(CLI::App& root, Session& session) {
   CLI::App& switches = add_noun(root, "switches", "Switches and their ports", "Fabric");
   switches.alias("switch");
+  add_list_command(switches, session, "List switches",
+                   {"railweave switches list --tier 0", "railweave switches list --subnet compute"},
+                   {"/v1/switches",
+                    switches_view(),
+                    {{"--tier", "tier", "N", "Only switches of this tier; 0 is nearest to the hosts"},
+                     {"--subnet", "subnet", "NAME", "Only switches of this subnet"}}});
+  add_show_command(switches, session, kSwitch,
+                   "Show a switch and the peers of its cabled ports (-o wide: of all ports)",
+                   {"railweave switches show leaf-07", "railweave switches show lid:1380"});
 
-  auto options = std::make_shared<SwitchListOptions>();
-  CLI::App& list_command =
-      add_command(switches, "list", "All switches, or those of a tier or subnet",
-                  {"railweave switches list --tier 0", "railweave switches list --subnet compute"});
-  list_command.add_option("--tier", options->tier, "On this tier; 0 is nearest to the hosts")->type_name("N");
-  list_command.add_option("--subnet", options->subnet, "In this subnet")->type_name("NAME");
-  add_limit_option(list_command, options->limit);
-  on_run(list_command, session, [&session, options] {
-    Target target("/v1/switches");
-    target.filter("tier", options->tier).filter("subnet", options->subnet);
-    print_list(session, target, switches_view(), options->limit);
-  });
-
-  auto id = std::make_shared<std::string>();
-  CLI::App& show_command =
-      add_command(switches, "show", "One switch and what its cabled ports lead to (-o wide: all ports)",
-                  {"railweave switches show leaf-07", "railweave switches show lid:1380"});
-  show_command.add_option("SWITCH", *id, "Its name, its GUID, or lid:N")->required();
-  on_run(show_command, session, [&session, id] { show_switch(session, *id); });
-
-  auto wanted = std::make_shared<TableOptions>();
+  auto options = std::make_shared<TableOptions>();
   CLI::App& table_command = add_command(
-      switches, "table", "Where a switch sends each LID: the port wanted, and the one it holds where it is live",
+      switches, "table", "Show a switch's forwarding table: the wanted port of each LID and the applied one",
       {"railweave switches table leaf-07", "railweave switches table leaf-07 --lid 1380"});
-  table_command.add_option("SWITCH", wanted->id, "Its name, its GUID, or lid:N")->required();
-  add_number_option(table_command, "--lid", wanted->lid, "Only this LID", {1, 65'535})->type_name("LID");
-  add_limit_option(table_command, wanted->limit);
-  on_run(table_command, session, [&session, wanted] {
-    Target target = Target("/v1/switches").segment(wanted->id).path("/forwarding-table");
-    if (wanted->lid) target.query("lid", std::to_string(*wanted->lid));
-    print_list(session, target, table_view(), wanted->limit);
+  table_command.add_option(kSwitch.argument, options->id, kSwitch.meaning)->required();
+  add_number_option(table_command, "--lid", options->lid, "Only the entry of this LID", {1, 65'535})->type_name("LID");
+  add_limit_option(table_command, options->limit);
+  on_run(table_command, session, [&session, options] {
+    Target target = Target(kSwitch.path).segment(options->id).path("/forwarding-table");
+    if (options->lid) target.query("lid", std::to_string(*options->lid));
+    print_list(session, target, table_view(), options->limit);
   });
-  add_drain_commands(switches, session, {"switches", "switch", "SWITCH", "Its name, its GUID, or lid:N", "leaf-07"});
+  add_drain_commands(switches, session, {"switches", "switch", kSwitch.argument, kSwitch.meaning, "leaf-07"});
 }
 
 }  // namespace railweave::cli

@@ -34,7 +34,7 @@ Json wait_for_operation(Session& session, const std::string& location,
     if (state != "running") {
       throw CommandFailure({ErrorKind::malformed,
                             "client.notJson",
-                            session.service().url() + " does not say what became of " + location,
+                            session.service().url() + " does not report the state of " + location,
                             {},
                             {}});
     }
@@ -49,7 +49,7 @@ std::string operation_location(Session& session, const Answer& answer) {
   if (!location.starts_with("/v1/operations/")) {
     throw CommandFailure({ErrorKind::malformed,
                           "client.notJson",
-                          session.service().url() + " took it on but does not say where to look for the outcome",
+                          session.service().url() + " accepted the request but names no operation to wait for",
                           {},
                           {}});
   }

@@ -1,4 +1,4 @@
-// Waiting for long work that the service answered with 202.
+// Waits for a long operation that the service accepted with 202.
 #pragma once
 
 #include <functional>
@@ -8,12 +8,12 @@
 
 namespace railweave::cli {
 
-// What the operation came to, once it has; throws CommandFailure where it failed. `say`: what goes on, from the
-// operation's "progress".
+// The result of the operation once it has succeeded; throws CommandFailure where it failed. Polls with exponential
+// backoff; `say` turns the operation's "progress" into the progress line.
 Json wait_for_operation(Session& session, const std::string& location,
                         const std::function<std::string(const Json& progress)>& say);
 
-// Where the answer of 202 says to look; throws where it does not.
+// The operation that an answer of 202 names; throws where it names none.
 std::string operation_location(Session& session, const Answer& answer);
 
 }  // namespace railweave::cli

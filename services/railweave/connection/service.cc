@@ -20,7 +20,13 @@ api::ClientOptions client_options(std::chrono::milliseconds timeout) {
   return options;
 }
 
-// Of errors[]: the pointers, unless the detail has them already.
+constexpr const char* kNotRailweaved = "is it railweaved that listens there?";
+
+[[noreturn]] void fail_answer(std::string message) {
+  throw CommandFailure({ErrorKind::malformed, "client.notJson", std::move(message), {}, kNotRailweaved});
+}
+
+// The pointers of errors[], joined.
 std::string places(const Json& problem) {
   std::string text;
   for (const auto& part : list(problem, "errors")) {
@@ -40,7 +46,7 @@ Error problem_error(int status, const std::string& body, const std::string& serv
   if (!parsed || !field(*parsed, "detail").is_string()) {
     error.code = status >= 500 ? "client.noProblem" : "service.noProblem";
     error.message = server + " answered with status " + std::to_string(status) + " and no explanation";
-    error.hint = "is it railweaved that listens there?";
+    error.hint = kNotRailweaved;
     return error;
   }
   error.code = text_of(*parsed, "code");
@@ -50,6 +56,15 @@ Error problem_error(int status, const std::string& body, const std::string& serv
   return error;
 }
 
+api::ClientRequest json_request(api::Method method, const Target& target, const Json& body) {
+  api::ClientRequest request;
+  request.method = method;
+  request.target = target.text();
+  request.content_type = "application/json";
+  request.body = compact_json(body);
+  return request;
+}
+
 Service::Service(api::Url url, std::chrono::milliseconds timeout) : client_(std::move(url), client_options(timeout)) {}
 
 Json Service::parse(const api::ClientResponse& response, const std::string& target) const {
@@ -57,11 +72,7 @@ Json Service::parse(const api::ClientResponse& response, const std::string& targ
   auto parsed = parse_json(response.body);
   if (!parsed || !parsed->is_object()) {
     const std::string path = target.substr(0, target.find('?'));
-    throw CommandFailure({ErrorKind::malformed,
-                          "client.notJson",
-                          url() + " answered " + path + " with something that is not its JSON",
-                          {},
-                          "is it railweaved that listens there?"});
+    fail_answer(url() + " answered " + path + " with something other than a JSON object");
   }
   return std::move(*parsed);
 }
@@ -84,14 +95,33 @@ Json Service::get(const Target& target) {
   api::ClientRequest request;
   request.target = target.text();
   Json body = send(std::move(request)).body;
-  if (!body.is_object()) {
-    throw CommandFailure({ErrorKind::malformed,
-                          "client.notJson",
-                          url() + " answered " + target.text() + " with nothing",
-                          {},
-                          "is it railweaved that listens there?"});
-  }
+  if (!body.is_object()) fail_answer(url() + " answered " + target.text() + " with an empty body");
   return body;
+}
+
+Resource Service::read(const Target& target) {
+  api::ClientRequest request;
+  request.target = target.text();
+  Answer answer = send(std::move(request), [](int status) { return status == 404; });
+  if (answer.status == 404) return {};
+  return {std::move(answer.body), std::string(answer.headers.value("ETag"))};
+}
+
+Json Service::put(const Target& target, const Json& body, const std::string& etag) {
+  api::ClientRequest request = json_request(api::Method::put, target, body);
+  if (!etag.empty()) request.headers.add("If-Match", etag);
+  return send(std::move(request)).body;
+}
+
+Json Service::post(const Target& target, const Json& body) {
+  return send(json_request(api::Method::post, target, body)).body;
+}
+
+void Service::remove(const Target& target) {
+  api::ClientRequest request;
+  request.method = api::Method::del;
+  request.target = target.text();
+  send(std::move(request));
 }
 
 std::string Service::get_text(const Target& target) {
@@ -121,20 +151,14 @@ Service::ListEnd Service::each_item(const Target& target, std::uint64_t limit,
       restart();
       continue;
     }
-    if (!field(page, "items").is_array()) {
-      throw CommandFailure({ErrorKind::malformed,
-                            "client.notJson",
-                            url() + " answered " + target.text() + " without a list",
-                            {},
-                            "is it railweaved that listens there?"});
-    }
+    if (!field(page, "items").is_array()) fail_answer(url() + " answered " + target.text() + " without a list");
     for (const auto& item : list(page, "items")) {
       if (limit != 0 && taken == limit) break;
       on_item(item);
       ++taken;
     }
     const Json& next = field(page, "nextCursor");
-    const bool more = next.is_string() && next != cursor;  // a server that gives the same cursor again would never end
+    const bool more = next.is_string() && next != cursor;  // a server that repeats a cursor would never end
     if (!more || (limit != 0 && taken >= limit)) return {next, count_of(page, "seq")};
     cursor = next.get<std::string>();
   }
@@ -154,7 +178,7 @@ void Service::follow(const Target& target, const std::string& after, const std::
       [&](const api::ServerEvent& event) {
         const auto parsed = parse_json(event.data);
         if (parsed && parsed->is_object()) return on_event(*parsed);
-        on_trouble("an event that is not JSON was left out");
+        on_trouble("an event that is not JSON was skipped");
         return true;
       },
       options);

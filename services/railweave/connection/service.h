@@ -1,5 +1,5 @@
-// railweaved, as the commands ask it: JSON in, JSON out. Throws CommandFailure for every answer that is none: no
-// connection, a problem document (RFC 9457), something that is not JSON. Not thread-safe.
+// The client of railweaved that commands use: JSON in, JSON out. Every failure throws CommandFailure: no connection, a
+// problem document (RFC 9457), an answer that is not JSON. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,36 @@ struct Answer {
   Json body;  // null where the answer has none
 };
 
+// A resource that is about to be changed.
+struct Resource {
+  Json body;         // null: it does not exist yet
+  std::string etag;  // If-Match of the change; "" where the service sends none
+};
+
 class Service {
  public:
   Service(api::Url url, std::chrono::milliseconds timeout);
 
   Json get(const Target& target);
-  std::string get_text(const Target& target);  // the body as it is
-  // Answers of status 400 and more are returned too where `accept` says so.
+  std::string get_text(const Target& target);  // the body unparsed
+  Resource read(const Target& target);
+  // With an etag the service refuses the change if the resource was changed since it was read.
+  Json put(const Target& target, const Json& body, const std::string& etag = {});
+  Json post(const Target& target, const Json& body);
+  void remove(const Target& target);
+  // The general form. Answers of status 400 and more are returned too where `accept` says so.
   Answer send(api::ClientRequest request, const std::function<bool(int status)>& accept = {});
 
-  // Every item of a list, page by page; `limit` 0: all of them. When the list changes under the cursor it is begun
-  // again: `restart` must forget what it got. What the last page said besides its items is the result.
+  // Fetches a list page by page, at most `limit` items (0: all). When the list changes under the cursor, it is fetched
+  // again from the start, and `restart` must discard the items so far.
   struct ListEnd {
-    Json next_cursor;  // null: nothing more
+    Json next_cursor;  // of the last page; null: there is no next one
     std::uint64_t seq = 0;
   };
   ListEnd each_item(const Target& target, std::uint64_t limit, const std::function<void(const Json&)>& on_item,
                     const std::function<void()>& restart);
 
-  // Server-sent events of JSON until `on_event` returns false; reconnects, for a while.
+  // Server-sent events until `on_event` returns false. A broken stream is resumed, up to 10 times in a row.
   void follow(const Target& target, const std::string& after, const std::function<bool(const Json&)>& on_event,
               const std::function<void(const std::string&)>& on_trouble);
 
@@ -48,7 +59,10 @@ class Service {
   api::Client client_;
 };
 
-// What a problem document says, or an answer of that status that is none.
+// A request with a JSON body, for Service::send().
+api::ClientRequest json_request(api::Method method, const Target& target, const Json& body);
+
+// The error that a problem document reports, or a general one for other bodies of that status.
 Error problem_error(int status, const std::string& body, const std::string& server);
 
 }  // namespace railweave::cli

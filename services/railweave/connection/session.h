@@ -1,5 +1,5 @@
-// One run of railweave: the options every command has, where it writes, and the service it talks to, which is not
-// contacted before a command asks for it.
+// One run of railweave: the options that every command has, its output, and the service, which is contacted only when a
+// command asks for it.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ class Session {
   GlobalOptions options;
   Output output;
   ExitCode exit_code = ExitCode::ok;  // of a command that ended without throwing
-  std::function<void()> command;      // chosen by the command line
+  std::function<void()> command;      // chosen by the command line; main() runs it
 
   Service& service();
 

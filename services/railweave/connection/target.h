@@ -1,4 +1,4 @@
-// The path and query of a request, encoded.
+// Builds the path and query of a request, percent-encoded.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@ namespace railweave::cli {
 
 class Target {
  public:
-  explicit Target(std::string_view path) : text_(path) {}  // "/v1/jobs", encoded already
+  explicit Target(std::string_view path) : text_(path) {}  // "/v1/jobs", already encoded
 
-  Target& segment(std::string_view value) {  // before any query
+  Target& segment(std::string_view value) {  // only before a query
     text_ += '/' + percent_encode(value);
     return *this;
   }
@@ -26,7 +26,7 @@ class Target {
     text_ += std::string(name) + '=' + percent_encode(value);
     return *this;
   }
-  // Left out where the value is empty.
+  // Omitted where the value is empty.
   Target& filter(std::string_view name, std::string_view value) { return value.empty() ? *this : query(name, value); }
 
   [[nodiscard]] const std::string& text() const { return text_; }

@@ -1,19 +1,14 @@
 #include "services/railweave/lab/engine_option.h"
 
 #include "fabric/routing/engine_registry.h"
+#include "services/railweave/command_line/choice_option.h"
 
 namespace railweave::cli {
 
 void add_engine_option(CLI::App& command, std::string& engine) {
   std::string names = "auto";
   for (const auto* known : fabric::routing_engines()) names += "|" + std::string(known->name());
-  command.add_option("--engine", engine, "How to route; auto takes what suits the fabric, and says why")
-      ->type_name(names)
-      ->capture_default_str()
-      ->check([names](const std::string& text) {
-        const bool known = text == "auto" || fabric::find_engine(text) != nullptr;
-        return known ? std::string() : "'" + text + "' is none of " + names;
-      });
+  add_choice_option(command, "--engine", engine, "Routing engine; auto chooses one that suits the fabric", names);
 }
 
 }  // namespace railweave::cli

@@ -1,4 +1,4 @@
-// --engine of the commands that route.
+// --engine, for the commands that compute routes.
 #pragma once
 
 #include <string>

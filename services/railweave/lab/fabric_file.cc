@@ -23,26 +23,25 @@ fabric::Format format_named(const std::string& name) {
 }  // namespace
 
 void add_fabric_file_options(CLI::App& command, FabricFileOptions& options, const std::string& name) {
-  command
-      .add_option(name, options.path, name == "FILE" ? "What to read, - for stdin" : "The fabric's file, - for stdin")
+  command.add_option(name, options.path, name == "FILE" ? "File to read, - for stdin" : "Fabric file, - for stdin")
       ->type_name("FILE")
       ->required();
-  command.add_option("--format", options.format, "Of the file; auto finds out")
+  command.add_option("--format", options.format, "Format of the file; auto detects it")
       ->type_name("auto|ibnetdiscover|ibsim|native")
       ->capture_default_str();
-  command.add_option("--subnet", options.subnet, "What to call the subnet that a dump describes")
+  command.add_option("--subnet", options.subnet, "Name of the subnet that a dump describes")
       ->type_name("NAME")
       ->capture_default_str();
   add_number_option(command, "--gpus-per-node", options.gpus_per_node,
-                    "Give every compute host so many GPUs, for dumps that know none", {1, 64});
+                    "GPUs to add to every compute host, for dumps that list none", {1, 64});
   add_number_option(command, "--nvlink-domain", options.nvlink_domain,
-                    "GPUs in one NVLink domain, 0 for none; as --gpus-per-node if not given", {0, 100'000});
+                    "GPUs per NVLink domain, 0 for none; default: --gpus-per-node", {0, 100'000});
 }
 
 FabricFile read_fabric_file(const FabricFileOptions& options) {
   using Clock = std::chrono::steady_clock;
   if (options.nvlink_domain && !options.gpus_per_node) {
-    fail_usage("--nvlink-domain says how GPUs are joined that --gpus-per-node adds", "give both");
+    fail_usage("--nvlink-domain needs --gpus-per-node", "it joins the GPUs that --gpus-per-node adds");
   }
   const fabric::Format format = format_named(options.format);
   const auto started = Clock::now();

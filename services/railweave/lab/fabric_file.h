@@ -1,4 +1,4 @@
-// A fabric read from a file, as the offline commands work on it.
+// The fabric file that an offline command works on.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct FabricFileOptions {
   std::optional<std::uint64_t> gpus_per_node, nvlink_domain;
 };
 
-// `name`: FILE, or an option where FILE is something else.
+// `name`: "FILE", or an option where the positional argument is another file.
 void add_fabric_file_options(CLI::App& command, FabricFileOptions& options, const std::string& name = "FILE");
 
 struct FabricFile {

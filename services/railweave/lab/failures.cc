@@ -17,7 +17,7 @@ using fabric::Topology;
 
 [[noreturn]] void fail_amount(const std::string& text) {
   fail_usage("--fail-random '" + text + "' is neither a number of links nor a percentage",
-             "give a whole number, as 12, or a percentage from 0 to 100, as 1% or 0.5%");
+             "give a whole number, such as 12, or a percentage from 0 to 100, such as 1% or 0.5%");
 }
 
 void add_named(const Topology& topology, const std::string& text, std::vector<LinkId>& links) {
@@ -55,7 +55,7 @@ std::optional<std::size_t> amount(const std::string& text, std::size_t all) {
   return links;
 }
 
-// Fisher and Yates, with remainders: std::shuffle and the distributions may differ from one library to another.
+// Fisher and Yates, with remainders: the results of std::shuffle and of distributions differ between libraries.
 void add_random(const Topology& topology, const FailureOptions& options, std::vector<LinkId>& links) {
   std::vector<LinkId> all;
   for (const LinkId link : topology.links()) {
@@ -66,7 +66,7 @@ void add_random(const Topology& topology, const FailureOptions& options, std::ve
   if (*count > all.size()) {
     throw CommandFailure(Error{ErrorKind::invalid,
                                "lab.tooManyFailures",
-                               "--fail-random " + options.random + " is more than the fabric has",
+                               "--fail-random " + options.random + " exceeds the links of the fabric",
                                {},
                                std::to_string(all.size()) + " links join switches"});
   }
@@ -81,19 +81,16 @@ void add_random(const Topology& topology, const FailureOptions& options, std::ve
 
 void add_failure_options(CLI::App& command, FailureOptions& options) {
   command
-      .add_option(
-          "--fail", options.links,
-          "Take this link down; GUID/PORT--GUID/PORT, one of its ports, or a switch for all its links; repeatable")
+      .add_option("--fail", options.links,
+                  "Fail this link: GUID/PORT--GUID/PORT, one of its ports, or a switch for all its links; repeatable")
       ->type_name("LINK")
       ->expected(1)
       ->take_all()
       ->group("Failures");
-  command
-      .add_option("--fail-random", options.random,
-                  "Take so many links between switches down, or so many percent of them")
+  command.add_option("--fail-random", options.random, "Fail N random links between switches, or P percent of them")
       ->type_name("N or P%")
       ->group("Failures");
-  add_number_option(command, "--seed", options.seed, "Which links --fail-random draws")->group("Failures");
+  add_number_option(command, "--seed", options.seed, "Seed of random choices")->group("Failures");
 }
 
 std::vector<LinkId> choose_failures(const Topology& topology, const FailureOptions& options) {

@@ -1,4 +1,4 @@
-// Which links of a fabric the user wants to see fail: by name, or drawn at random.
+// The links that fail in an offline command: named by the user, or drawn at random.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct FailureOptions {
 
 void add_failure_options(CLI::App& command, FailureOptions& options);
 
-// In order of their ids, each once. A switch stands for all its links. The same seed draws the same links of the same
-// fabric, always. Throws CommandFailure.
+// Ordered by id, without duplicates. A switch stands for all its links. The same seed always draws the same links of a
+// fabric. Throws CommandFailure.
 std::vector<fabric::LinkId> choose_failures(const fabric::Topology& topology, const FailureOptions& options);
 
 }  // namespace railweave::cli

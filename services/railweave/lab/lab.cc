@@ -1,10 +1,11 @@
-// railweave lab: the libraries of the service, offline, on files.
+#include "services/railweave/lab/lab.h"
+
 #include "services/railweave/lab/lab_commands.h"
 
 namespace railweave::cli {
 
 void add_lab_commands(CLI::App& root, Session& session) {
-  CLI::App& lab = add_noun(root, "lab", "Offline, on files, without a service: try changes on your fabric", "Offline");
+  CLI::App& lab = add_noun(root, "lab", "Offline on files, without a service: try changes on your fabric", "Offline");
   add_lab_fabric_command(lab, session);
   add_lab_place_command(lab, session);
   add_lab_route_command(lab, session);

@@ -1,4 +1,4 @@
-// The commands below `railweave lab`, each in its own file.
+// The commands below `railweave lab`, each implemented in the file of its name (add_lab_place_command in lab_place.cc).
 #pragma once
 
 #include "services/railweave/command_line/command_tree.h"

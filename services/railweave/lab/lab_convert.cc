@@ -11,7 +11,7 @@ void add_lab_convert_command(CLI::App& lab, Session& session) {
     WrittenFabricOptions written;
   };
   auto options = std::make_shared<ConvertOptions>();
-  CLI::App& command = add_command(lab, "convert", "Write a fabric file in another format",
+  CLI::App& command = add_command(lab, "convert", "Convert a fabric file to another format",
                                   {"railweave lab convert dump.ibnetdiscover --gpus-per-node 8 -O fabric.json",
                                    "railweave lab convert fabric.json --to ibsim -O fabric.net"});
   add_fabric_file_options(command, options->fabric);

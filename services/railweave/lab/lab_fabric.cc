@@ -1,4 +1,4 @@
-// railweave lab fabric: what a fabric file describes and what is wrong with it.
+// railweave lab fabric: summarizes and checks a fabric file.
 #include <cstdio>
 
 #include "fabric/topology/checks/checks.h"
@@ -31,7 +31,7 @@ void add_lab_fabric_command(CLI::App& lab, Session& session) {
   auto options = std::make_shared<FabricFileOptions>();
   auto fail_on = std::make_shared<std::string>("never");
   CLI::App& command =
-      add_command(lab, "fabric", "What a fabric file describes, and what is odd about its cabling",
+      add_command(lab, "fabric", "Summarize a fabric file and check its cabling",
                   {"railweave lab fabric dump.ibnetdiscover", "ibnetdiscover | railweave lab fabric - -o json",
                    "railweave lab fabric dump.ibnetdiscover --fail-on error"});
   add_fabric_file_options(command, *options);

@@ -1,5 +1,4 @@
-// railweave lab generate KIND: a command for every kind and preset of fabric/generate, with an option for every
-// parameter.
+// railweave lab generate KIND: a command for every kind and preset of fabric/generate, with an option for each parameter.
 #include <algorithm>
 #include <utility>
 
@@ -44,7 +43,7 @@ void add_generate_command(CLI::App& generate, Session& session, const std::strin
   });
 }
 
-// A preset takes the parameters of the kinds it is made of. Presets may be made of presets.
+// A preset takes the parameters of its parts, which may be presets themselves.
 void collect_parameters(const std::string& name, std::vector<GenerateParameter>& into) {  // NOLINT(misc-no-recursion)
   for (const auto& kind : fabric::generate_kinds()) {
     if (kind.name != name) continue;
@@ -62,7 +61,7 @@ void collect_parameters(const std::string& name, std::vector<GenerateParameter>&
 
 void add_lab_generate_commands(CLI::App& lab, Session& session) {
   CLI::App& generate = add_command(
-      lab, "generate", "Generate a fabric: a kind with parameters of your own, or a preset",
+      lab, "generate", "Generate a fabric: a kind with parameters, or a preset",
       {"railweave lab generate rail-optimized --hosts 128 -O fabric.json",
        "railweave lab generate fat-tree --tiers 3 --radix 32 --oversubscription 2 --format ibsim",
        "railweave lab generate demo-hgx --sites 2 --wan-links 8 --wan-rate 400 --wan-km 80 -O two-sites.json",
@@ -73,7 +72,7 @@ void add_lab_generate_commands(CLI::App& lab, Session& session) {
   for (const auto& preset : fabric::generate_presets()) {
     std::vector<GenerateParameter> parameters;
     for (const auto& part : preset.parts) collect_parameters(part.kind, parameters);
-    for (auto& parameter : parameters) parameter.fallback = "as the preset says";
+    for (auto& parameter : parameters) parameter.fallback = "as in the preset";
     add_generate_command(generate, session, preset.name, preset.summary, "Presets", parameters);
   }
 }

@@ -1,4 +1,4 @@
-// railweave lab place: where a job would go on the empty fabric of a file.
+// railweave lab place: places a job on the empty fabric of a file.
 #include <chrono>
 #include <cstdio>
 
@@ -27,8 +27,7 @@ struct TimedPlacement {
   double place_us = 0;
 };
 
-// A service keeps its indexes from one placement to the next, so the time is that of a placement which finds them
-// built.
+// The service keeps its indexes between placements, so the measured placement is the second one, with indexes built.
 TimedPlacement place(scheduler::Placer& placer, const scheduler::JobSpec& spec) {
   using Clock = std::chrono::steady_clock;
   static_cast<void>(placer.place(spec));
@@ -56,7 +55,7 @@ void print(Output& output, const Json& answer, const Json& parallelism, const Ra
 void run(Session& session, const LabPlaceOptions& options) {
   Output& output = session.output;
   const Json body = job_request(options.job);
-  auto spec = value_or_fail(api::read_job_spec(body.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  auto spec = value_or_fail(api::read_job_spec(compact_json(body)));
   const FabricFile file = read_fabric_file(options.fabric);
   const auto fabric = std::make_shared<const scheduler::PlacementFabric>(file.topology);
   scheduler::Placer placer(fabric);
@@ -69,7 +68,7 @@ void run(Session& session, const LabPlaceOptions& options) {
     print(output, answer, field(body, "parallelism"), options.ranks);
   }
   if (file.topology->gpus().empty()) {
-    output.note("railweave: note: the file names no GPUs; --gpus-per-node N gives every compute host some");
+    output.note("railweave: note: the file lists no GPUs; --gpus-per-node N adds them to every compute host");
   }
   for (const auto& warning : result.warnings) output.note("railweave: note: " + warning);
 }
@@ -79,7 +78,7 @@ void run(Session& session, const LabPlaceOptions& options) {
 void add_lab_place_command(CLI::App& lab, Session& session) {
   auto options = std::make_shared<LabPlaceOptions>();
   CLI::App& command = add_command(
-      lab, "place", "Where a job would go on a fabric file, with nothing else running",
+      lab, "place", "Place a job on the empty fabric of a file",
       {"railweave lab place fabric.json --tp 8 --pp 4 --dp 3",
        "railweave lab place dump.ibnetdiscover --gpus-per-node 8 --nvlink-domain 8 --tp 8 --dp 14 -o json"});
   add_fabric_file_options(command, options->fabric);

@@ -1,13 +1,14 @@
-// railweave lab replay: a job trace on a fabric in simulated time, under one policy or beside those of others.
-#include <algorithm>
-#include <cstdio>
+// railweave lab replay: replays a job trace on a fabric in simulated time, under one policy or several.
+#include <iterator>
 
+#include "services/railweave/command_line/choice_option.h"
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/lab/fabric_file.h"
 #include "services/railweave/lab/lab_commands.h"
 #include "services/railweave/lab/replay/replay.h"
 #include "services/railweave/lab/replay/replay_svg.h"
 #include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/formatted.h"
 #include "services/railweave/terminal/input_file.h"
 #include "services/railweave/terminal/output_file.h"
 #include "services/railweave/terminal/table.h"
@@ -27,13 +28,7 @@ struct LabReplayOptions {
   std::string svg;
 };
 
-std::string number(const char* pattern, double value) {
-  char text[48];
-  std::snprintf(text, sizeof text, pattern, value);
-  return text;
-}
-
-std::string hours(double seconds) { return number("%.2f h", seconds / 3600); }
+std::string hours(double seconds) { return formatted("%.2f h", seconds / 3600); }
 
 Json document_of(const ReplayReport& report) {
   Json tenants = Json::array();
@@ -79,7 +74,7 @@ Json document_of(const ReplayReport& report) {
 }
 
 std::string ratio(std::uint64_t used, std::uint64_t least) {
-  return least == 0 ? "-" : number("%.3f", static_cast<double>(used) / static_cast<double>(least));
+  return least == 0 ? "-" : formatted("%.3f", static_cast<double>(used) / static_cast<double>(least));
 }
 
 void print(Output& output, const std::vector<ReplayReport>& reports) {
@@ -99,20 +94,20 @@ void print(Output& output, const std::vector<ReplayReport>& reports) {
                {"fairness", Align::right}});
   for (const auto& report : reports) {
     table.add({report.policy, hours(report.mean_wait_s), hours(report.p50_wait_s), hours(report.p95_wait_s),
-               hours(report.p99_wait_s), number("%.1f%%", 100 * report.utilisation),
-               number("%.2f d", static_cast<double>(report.makespan_s) / 86'400),
+               hours(report.p99_wait_s), formatted("%.1f%%", 100 * report.utilisation),
+               formatted("%.2f d", static_cast<double>(report.makespan_s) / 86'400),
                ratio(report.racks, report.least_racks), ratio(report.domains, report.least_domains),
-               number("%.0f GPU h", report.stranded_gpu_h), number("x%.3f", report.mean_slowdown),
-               number("x%.2f", report.p95_slowdown), number("%.3f", report.fairness)});
+               formatted("%.0f GPU h", report.stranded_gpu_h), formatted("x%.3f", report.mean_slowdown),
+               formatted("x%.2f", report.p95_slowdown), formatted("%.3f", report.fairness)});
   }
   output.text(
       std::to_string(first.jobs) + " jobs on " + std::to_string(first.total_gpus) + " GPUs, backfill " +
       first.backfill +
-      (first.too_large == 0 ? "" : "; " + std::to_string(first.too_large) + " larger than the fabric left out") +
+      (first.too_large == 0 ? "" : "; " + std::to_string(first.too_large) + " larger than the fabric skipped") +
       "\n\n" + table.text(output.terminal()) + "\n" + first.rack_level +
-      "s, domains: used by jobs of more than a node, over the fewest that could hold them (" +
+      "s, domains: those used by jobs of more than one node, relative to the fewest that could hold them (" +
       std::to_string(first.spread_jobs) +
-      " jobs)\nslowed: their communication beside the other jobs' over what it would take alone, predicted\n");
+      " jobs)\nslowed: predicted communication time of these jobs beside other jobs, relative to running alone\n");
   if (reports.size() > 1) return;
   Table tenants({{"tenant", Align::left},
                  {"jobs", Align::right},
@@ -121,8 +116,8 @@ void print(Output& output, const std::vector<ReplayReport>& reports) {
                  {"p95", Align::right},
                  {"slowdown", Align::right}});
   for (const auto& tenant : first.tenants) {
-    tenants.add({tenant.name, std::to_string(tenant.jobs), number("%.0f", tenant.gpu_h), hours(tenant.mean_wait_s),
-                 hours(tenant.p95_wait_s), number("%.2f", tenant.mean_slowdown)});
+    tenants.add({tenant.name, std::to_string(tenant.jobs), formatted("%.0f", tenant.gpu_h), hours(tenant.mean_wait_s),
+                 hours(tenant.p95_wait_s), formatted("%.2f", tenant.mean_slowdown)});
   }
   output.text("\n" + tenants.text(output.terminal()));
 }
@@ -142,18 +137,18 @@ void run(Session& session, const LabReplayOptions& options) {
   Output& output = session.output;
   const bool own_alone = options.backfill == "conservative" || options.fair_share != "none" || options.starvation_h > 0;
   if (own_alone && options.policy != "railweave") {
-    fail_usage("--backfill conservative, --fair-share and --starvation are of --policy railweave alone",
-               "leave them out to compare with other policies");
+    fail_usage("--backfill conservative, --fair-share and --starvation need --policy railweave",
+               "omit them to compare with other policies");
   }
   if (!(options.estimate_factor >= 0.01 && options.estimate_factor <= 1000)) {
-    fail_usage("--estimate-factor is not between 0.01 and 1000", {});
+    fail_usage("--estimate-factor is not between 0.01 and 1000");
   }
   const std::string text = value_or_fail(read_input(options.trace, kMaxTraceFileBytes));
   JobTrace trace = value_or_fail(read_philly_trace(text, source_name(options.trace)));
   if (options.jobs > 0 && options.jobs < trace.jobs.size()) trace.jobs.resize(options.jobs);
   const FabricFile file = read_fabric_file(options.fabric);
   if (file.topology->gpus().empty()) {
-    fail_usage("the fabric has no GPUs to replay jobs on", "--gpus-per-node N gives every compute host some");
+    fail_usage("the fabric has no GPUs", "--gpus-per-node N adds them to every compute host");
   }
   const auto fabric = std::make_shared<const scheduler::PlacementFabric>(file.topology);
   std::vector<std::string> policies{options.policy};
@@ -181,36 +176,29 @@ void run(Session& session, const LabReplayOptions& options) {
 void add_lab_replay_command(CLI::App& lab, Session& session) {
   auto options = std::make_shared<LabReplayOptions>();
   CLI::App& command = add_command(
-      lab, "replay", "A job trace on a fabric in simulated time: waiting, utilisation, spread, stranded GPUs",
+      lab, "replay", "Replay a job trace on a fabric in simulated time: wait, utilisation, spread, stranded GPUs",
       {"railweave lab replay philly.csv --fabric fabric.json",
        "railweave lab replay philly.csv --fabric fabric.json --policy all --svg replay.svg",
        "gunzip -c philly.csv.gz | railweave lab replay - --fabric fabric.json --backfill none -o json"});
-  command.add_option("TRACE", options->trace, "A job trace in Philly's CSV, - for stdin")
+  command.add_option("TRACE", options->trace, "Job trace in the CSV format of Philly, - for stdin")
       ->type_name("TRACE")
       ->required();
   add_fabric_file_options(command, options->fabric, "--fabric");
-  const auto choice = [&](const char* name, std::string& into, const char* what, std::vector<std::string> words) {
-    std::string names;
-    for (const auto& word : words) names += (names.empty() ? "" : "|") + word;
-    command.add_option(name, into, what)
-        ->type_name(names)
-        ->capture_default_str()
-        ->check([words, names](const std::string& text) {
-          return std::ranges::find(words, text) != words.end() ? std::string() : "'" + text + "' is none of " + names;
-        });
-  };
-  std::vector<std::string> policies{"all"};
-  policies.insert(policies.end(), std::begin(kReplayPolicies), std::end(kReplayPolicies));
-  choice("--policy", options->policy, "Who places; all compares them", policies);
-  choice("--backfill", options->backfill, "What may pass a job that waits", {"none", "easy", "conservative"});
-  choice("--fair-share", options->fair_share, "Which tenant goes first", {"none", "running", "decayed"});
-  command.add_option("--estimate-factor", options->estimate_factor, "Expected durations are the real ones times this")
+  std::string policies = "all";
+  for (const auto policy : kReplayPolicies) policies += "|" + std::string(policy);
+  add_choice_option(command, "--policy", options->policy, "Placement policy; all compares them", policies);
+  add_choice_option(command, "--backfill", options->backfill, "Which jobs may pass a waiting job",
+                    "none|easy|conservative");
+  add_choice_option(command, "--fair-share", options->fair_share, "Order of tenants", "none|running|decayed");
+  command
+      .add_option("--estimate-factor", options->estimate_factor, "Expected durations, as a multiple of the real ones")
       ->type_name("FACTOR")
       ->capture_default_str();
   add_number_option(command, "--starvation", options->starvation_h,
-                    "Hours after which a waiting job goes first, 0 for never", {0, 100'000});
-  add_number_option(command, "--jobs", options->jobs, "Only the first so many jobs, 0 for all", {0, kMaxTraceJobs});
-  command.add_option("--svg", options->svg, "Draw utilisation, queue and stranded GPUs over time")->type_name("FILE");
+                    "Hours after which no job may pass a waiting job, 0 for no limit", {0, 100'000});
+  add_number_option(command, "--jobs", options->jobs, "Replay only the first N jobs, 0 for all", {0, kMaxTraceJobs});
+  command.add_option("--svg", options->svg, "Write a chart of utilisation, queue and stranded GPUs over time")
+      ->type_name("FILE");
   on_run(command, session, [&session, options] { run(session, *options); });
 }
 

@@ -1,4 +1,4 @@
-// railweave lab route: forwarding tables for the fabric of a file, and what becomes of them when links fail.
+// railweave lab route: computes and audits forwarding tables for the fabric of a file, also after link failures.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -48,13 +48,13 @@ void add_failures(Sheet& sheet, const Output& output, const Json& answer) {
   if (failed.empty()) return;
   sheet.add("Failed links", std::to_string(failed.size()) + ": " + joined(failed, output.is_wide() ? SIZE_MAX : 2));
   sheet.add("Rerouted in", milliseconds(answer, "rerouteMs") +
-                               (flag_of(answer, "incremental") ? ", only what the failures touch" : ", computed anew"));
+                               (flag_of(answer, "incremental") ? ", incrementally" : ", from scratch"));
   std::string changed = std::to_string(count_of(answer, "changedEntries")) + " entries in " +
                         std::to_string(count_of(answer, "changedBlocks")) + " blocks of 64";
   if (count_of(answer, "changedBlocks") > 0) {
-    changed += ", to be written in " + std::to_string(count_of(answer, "stages")) +
+    changed += ", written in " + std::to_string(count_of(answer, "stages")) +
                (count_of(answer, "stages") == 1 ? " stage" : " stages");
-    if (flag_of(answer, "dropsFirst")) changed += ", dropping first";
+    if (flag_of(answer, "dropsFirst")) changed += ", dropping changed entries first";
   }
   sheet.add("Changed", changed);
   const Json& healthy = field(answer, "healthy");
@@ -65,10 +65,10 @@ void add_comparison(Sheet& sheet, const Json& answer) {
   const Json& other = field(answer, "against");
   if (!other.is_object()) return;
   sheet.add("Compared with", text_of(other, "source"));
-  sheet.add("  differing", std::to_string(count_of(other, "differingEntries")) + " entries; " +
-                               std::to_string(count_of(other, "entries")) + " were read");
-  sheet.add("  its pairs unreachable", count_cell(other, "unreachablePairs"));
-  sheet.add("  its credit loops", {text_of(other, "creditLoops") + ", if all its routes share one lane",
+  sheet.add("  differing", std::to_string(count_of(other, "differingEntries")) + " of " +
+                               std::to_string(count_of(other, "entries")) + " entries");
+  sheet.add("  its unreachable pairs", count_cell(other, "unreachablePairs"));
+  sheet.add("  its credit loops", {text_of(other, "creditLoops") + " if all its routes share one lane",
                                    count_of(other, "creditLoops") > 0 ? Tone::warning : Tone::plain});
   sheet.add("  its fullest link", load_text(other, "maxLinkLoadHosts", "maxLinkHosts"));
 }
@@ -76,15 +76,15 @@ void add_comparison(Sheet& sheet, const Json& answer) {
 void add_multipath(Sheet& sheet, const Json& answer) {
   const Json& spread = field(answer, "multipath");
   if (!spread.is_object()) return;
-  const bool sound = flag_of(spread, "sound");
-  sheet.add("All nearest ways",
-            {sound ? "sound, at most " + text_of(spread, "mostMembers") + " links in a set" : "not sound",
-             sound ? Tone::good : Tone::bad});
+  const bool verified = flag_of(spread, "sound");
+  sheet.add("All shortest paths",
+            {verified ? "verified, at most " + text_of(spread, "mostMembers") + " links in a set" : "not verified",
+             verified ? Tone::good : Tone::bad});
   char text[64];
   const auto number = [](const Json& value) { return value.is_number() ? value.get<double>() : 0.0; };
   std::snprintf(text, sizeof text, "%.1f pairs, split evenly", number(field(spread, "maxLinkLoadHosts")));
   sheet.add("  fullest link", text);
-  std::snprintf(text, sizeof text, "%.2f x as full as split evenly (", number(field(spread, "collisionFactor")));
+  std::snprintf(text, sizeof text, "%.2f times the load of an even split (", number(field(spread, "collisionFactor")));
   sheet.add("  if hashed",
             text + text_of(spread, "hashedFlows") + " flows on " + text_of(spread, "hashedMembers") + " links)");
 }
@@ -100,15 +100,15 @@ void print(Output& output, const Json& answer) {
   sheet.add("Lanes", text_of(answer, "lanesUsed"));
   sheet.add("Fullest link", load_text(answer, "maxLinkLoadHosts", "maxLinkHosts"));
   if (output.is_wide()) {
-    sheet.add("  aggregation too", load_text(answer, "maxLinkLoad", "maxLink"));
+    sheet.add("  with aggregation", load_text(answer, "maxLinkLoad", "maxLink"));
     sheet.add("Longest route", text_of(answer, "longestRoute") + " links; " + text_of(answer, "nonminimalPairs") +
-                                   " pairs take more links than they need");
-    sheet.add("Sampled shifts", text_of(answer, "worstShiftLoad") + " flows on the fullest link");
+                                   " pairs take more links than necessary");
+    sheet.add("Worst shift", text_of(answer, "worstShiftLoad") + " flows on one link");
     sheet.add("Tables", text_of(answer, "tablesDigest"));
   }
   char memory[48];
   const Json& peak = field(answer, "peakMiB");
-  std::snprintf(memory, sizeof memory, ", %.0f MiB at most", peak.is_number() ? peak.get<double>() : 0.0);
+  std::snprintf(memory, sizeof memory, ", peak memory %.0f MiB", peak.is_number() ? peak.get<double>() : 0.0);
   sheet.add("Audited in", milliseconds(answer, "auditMs") + memory);
   add_multipath(sheet, answer);
   add_comparison(sheet, answer);
@@ -118,15 +118,15 @@ void print(Output& output, const Json& answer) {
 
 void check(const LabRouteOptions& options) {
   if (!options.request.against_subnet.empty() && options.request.against.empty()) {
-    fail_usage("--against-subnet says what the LIDs of --against mean", "give both");
+    fail_usage("--against-subnet needs --against", "it tells to which ports the LIDs of --against belong");
   }
   const auto is_stdin = [](const std::string& path) { return path == "-" ? 1 : 0; };
   if (is_stdin(options.fabric.path) + is_stdin(options.request.against) + is_stdin(options.request.against_subnet) >
       1) {
-    fail_usage("only one file can come from stdin");
+    fail_usage("only one file can be read from stdin");
   }
   if (options.fdbs == "-" || options.subnet == "-") {
-    fail_usage("--write-fdbs and --write-subnet need a file: stdout has the report");
+    fail_usage("--write-fdbs and --write-subnet cannot write to stdout, which has the report", "name a file");
   }
 }
 
@@ -152,32 +152,32 @@ void run(Session& session, const LabRouteOptions& options) {
 void add_lab_route_command(CLI::App& lab, Session& session) {
   auto options = std::make_shared<LabRouteOptions>();
   CLI::App& command = add_command(
-      lab, "route",
-      "Forwarding tables for a fabric file: are they sound, how full do links get, what do failures change",
+      lab, "route", "Compute forwarding tables for a fabric file, audit them, and show what link failures change",
       {"railweave lab route dump.ibnetdiscover", "railweave lab route fabric.json --fail-random 1% --seed 7 -o json",
        "railweave lab route dump.ibnetdiscover --fail 0x248a070300f0e1d0/1 --fail leaf-7",
        "railweave lab route fabric.net --against opensm-lfts.dump",
        "railweave lab route fabric.net --write-fdbs opensm.fdbs --write-subnet opensm-subnet.lst"});
   add_fabric_file_options(command, options->fabric);
   add_engine_option(command, options->request.engine);
-  add_number_option(command, "--lmc", options->request.lmc,
-                    "Give every host port 2^N LIDs, instead of what the file says", {0, 7});
-  add_number_option(command, "--max-lanes", options->request.max_lanes, "Virtual lanes that routes may take", {1, 15});
+  add_number_option(command, "--lmc", options->request.lmc, "Give every host port 2^N LIDs, overriding the file",
+                    {0, 7});
+  add_number_option(command, "--max-lanes", options->request.max_lanes, "Most virtual lanes that routes may use",
+                    {1, 15});
   add_failure_options(command, options->failures);
   command.add_flag(
       "--multipath", options->request.multipath,
-      "Path sets too, as ECMP, spraying and adaptive routing use them: sound? how full, how many collisions?");
+      "Also audit path sets, as used by ECMP, packet spraying and adaptive routing: load and hash collisions");
   command
       .add_option("--against", options->request.against,
-                  "Compare with tables that OpenSM dumped: opensm-lfts.dump or opensm.fdbs")
+                  "Compare with tables dumped by OpenSM: opensm-lfts.dump or opensm.fdbs")
       ->type_name("FILE");
   command
       .add_option("--against-subnet", options->request.against_subnet,
-                  "OpenSM's opensm-subnet.lst: says what LIDs of an opensm.fdbs mean where the fabric file does not")
+                  "OpenSM's opensm-subnet.lst: maps the LIDs of opensm.fdbs to ports where the fabric file does not")
       ->type_name("FILE");
-  command.add_option("--write-fdbs", options->fdbs, "Write the tables as OpenSM dumps them (opensm.fdbs)")
+  command.add_option("--write-fdbs", options->fdbs, "Write the tables in OpenSM's format (opensm.fdbs)")
       ->type_name("FILE");
-  command.add_option("--write-subnet", options->subnet, "Write the links as OpenSM dumps them (opensm-subnet.lst)")
+  command.add_option("--write-subnet", options->subnet, "Write the links in OpenSM's format (opensm-subnet.lst)")
       ->type_name("FILE");
   add_fail_on_option(command, options->fail_on);
   on_run(command, session, [&session, options] { run(session, *options); });

@@ -44,7 +44,7 @@ fabric::AuditReport audited(const FabricView& view, const fabric::ForwardingTabl
 
 fabric::EngineChoice choose(const fabric::RoutingScope& scope, const std::string& name) {
   fabric::EngineChoice choice = fabric::choose_engine(scope);
-  if (name != "auto") choice = {fabric::find_engine(name), "asked for"};
+  if (name != "auto") choice = {fabric::find_engine(name), "requested"};
   if (choice.engine != nullptr) return choice;
   std::string names = "auto";
   for (const auto* engine : fabric::routing_engines()) names += ", " + std::string(engine->name());

@@ -1,5 +1,4 @@
-// What `railweave lab route` does: tables for a fabric as cabled, again after links failed, what changed, and whether
-// the result is sound.
+// Routes a fabric as cabled and again after link failures, compares the tables and audits them (`railweave lab route`).
 #pragma once
 
 #include <cstdint>
@@ -19,8 +18,8 @@ struct RouteRequest {
   std::vector<fabric::LinkId> failures;
   std::optional<std::uint64_t> lmc;
   std::uint64_t max_lanes = 8;
-  std::string against, against_subnet;  // paths; empty: none
-  bool multipath = false;               // path sets too; fails for engines whose routes allow one way only
+  std::string against, against_subnet;  // file paths; empty: none
+  bool multipath = false;               // also path sets; fails for engines that offer one next hop only
 };
 
 struct RoutedFabric {

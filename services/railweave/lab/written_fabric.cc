@@ -3,6 +3,7 @@
 #include "fabric/formats/infiniband/ibsim.h"
 #include "fabric/formats/native/native_json.h"
 #include "fabric/topology/checks/checks.h"
+#include "services/railweave/command_line/choice_option.h"
 #include "services/railweave/lab/fabric_report.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/output_file.h"
@@ -11,12 +12,8 @@
 namespace railweave::cli {
 
 void add_written_fabric_options(CLI::App& command, WrittenFabricOptions& options, const std::string& format_option) {
-  command.add_option(format_option, options.format, "To write; ibsim holds the InfiniBand part only")
-      ->type_name("native|ibsim")
-      ->capture_default_str()
-      ->check([](const std::string& text) {
-        return text == "native" || text == "ibsim" ? std::string() : "'" + text + "' is none of native|ibsim";
-      });
+  add_choice_option(command, format_option, options.format, "Format to write; ibsim holds the InfiniBand part only",
+                    "native|ibsim");
   add_output_file_option(command, options.path);
 }
 

@@ -1,4 +1,4 @@
-// A fabric as a file: in which format, and where to.
+// Options for writing a fabric to a file: its format and path.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct WrittenFabricOptions {
 // `format_option` is "--format" or "--to".
 void add_written_fabric_options(CLI::App& command, WrittenFabricOptions& options, const std::string& format_option);
 
-// To the file, and a summary to stdout; or the fabric itself to stdout. Throws CommandFailure.
+// Writes the fabric to the file and a summary to stdout, or without a file the fabric to stdout. Throws CommandFailure.
 void write_fabric_file(Output& output, const fabric::Topology& topology, const WrittenFabricOptions& options);
 
 }  // namespace railweave::cli

@@ -1,4 +1,5 @@
-// How a command ends early: by throwing this. main() prints the error as one line on stderr and leaves with the code.
+// CommandFailure ends a command early. main() catches it, prints the error as one line on stderr and exits with its
+// code.
 #pragma once
 
 #include <exception>
@@ -24,7 +25,7 @@ class CommandFailure : public std::exception {
   Error error_;
 };
 
-// Bad arguments that only the command itself can tell.
+// For arguments that parse but make no sense together; ExitCode::usage.
 [[noreturn]] inline void fail_usage(std::string message, std::string hint = {}) {
   throw CommandFailure(ExitCode::usage, {ErrorKind::invalid, "cli.usage", std::move(message), {}, std::move(hint)});
 }

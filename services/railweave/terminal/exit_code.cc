@@ -5,15 +5,15 @@ namespace {
 
 constexpr ExitCodeMeaning kMeanings[] = {
     {ExitCode::ok, "done"},
-    {ExitCode::internal, "a bug, or the machine failed (output could not be written, the service erred)"},
+    {ExitCode::internal, "a bug, an error inside the service, or output that could not be written"},
     {ExitCode::usage, "the command line is wrong; nothing was done"},
-    {ExitCode::unreachable, "no usable answer from the service: not there, too slow, or not railweaved"},
-    {ExitCode::not_found, "what was named does not exist"},
-    {ExitCode::conflict, "contradicts the present state, or someone else changed it first"},
-    {ExitCode::not_now, "the job cannot be placed now, but could be when GPUs become free"},
-    {ExitCode::never, "impossible: no state of this fabric can hold the job, or no such fabric exists"},
-    {ExitCode::invalid_input, "a file or a value cannot be read or breaks a rule; the state is untouched"},
-    {ExitCode::unavailable, "the service is busy, starting, or its store does not answer; try again"},
+    {ExitCode::unreachable, "no usable answer: the service is not running, too slow, or not railweaved"},
+    {ExitCode::not_found, "the named object does not exist"},
+    {ExitCode::conflict, "in conflict with the present state, or changed by another client first"},
+    {ExitCode::not_now, "the job cannot be placed now, but could be once GPUs become free"},
+    {ExitCode::never, "the job or fabric is impossible: no state of this fabric can hold it"},
+    {ExitCode::invalid_input, "a file or a value is unreadable or invalid; nothing was changed"},
+    {ExitCode::unavailable, "the service is busy or starting, or its store does not answer; try again"},
     {ExitCode::findings, "the check found something at or above --fail-on"},
 };
 
@@ -22,7 +22,7 @@ constexpr ExitCodeMeaning kMeanings[] = {
 std::span<const ExitCodeMeaning> exit_code_meanings() { return kMeanings; }
 
 ExitCode exit_code_of(const Error& error) {
-  if (error.code.starts_with("client.")) {  // no answer; "invalid": the request could not even be sent
+  if (error.code.starts_with("client.")) {  // no answer; "invalid": the request could not be sent
     return error.kind == ErrorKind::invalid ? ExitCode::usage : ExitCode::unreachable;
   }
   if (error.code.starts_with("idempotency.keyReused")) return ExitCode::conflict;

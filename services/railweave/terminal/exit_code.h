@@ -1,5 +1,5 @@
-// What railweave's exit status means. The one place where an ErrorKind becomes an exit code; `railweave --help` prints
-// the list, so scripts may rely on it.
+// The exit codes of railweave, and the only place where an ErrorKind becomes one. `railweave --help` prints the list, so
+// scripts may rely on it.
 #pragma once
 
 #include <span>
@@ -30,10 +30,10 @@ struct ExitCodeMeaning {
 std::span<const ExitCodeMeaning> exit_code_meanings();
 
 ExitCode exit_code_of(const Error& error);
-// Of the answer to "where would this job go": "placed", "notNow", "never"; anything else is internal.
+// For the outcome of a placement: "placed", "notNow" or "never"; any other is internal.
 ExitCode exit_code_of_outcome(std::string_view outcome);
 
-// What kind of error an HTTP status of 400 or more stands for.
+// The kind of error that an HTTP status of 400 or more stands for.
 ErrorKind kind_of_status(int status);
 
 }  // namespace railweave::cli

@@ -18,7 +18,7 @@ std::string at_line(std::string_view text, std::size_t byte, std::string_view so
   return where + "line " + std::to_string(line) + ", column " + std::to_string(std::max<std::size_t>(column, 1));
 }
 
-// Where the nesting passes the limit, before a tree is built of it; npos: nowhere.
+// Offset at which nesting exceeds the limit, found before the document is parsed; npos: it does not.
 std::size_t too_deep_at(std::string_view text) {
   int depth = 0;
   bool in_string = false;
@@ -38,7 +38,7 @@ std::size_t too_deep_at(std::string_view text) {
   return std::string_view::npos;
 }
 
-// nlohmann's words without its error numbers.
+// nlohmann's message without its error number.
 std::string reason(const char* what) {
   std::string_view text = what;
   for (const std::string_view mark : {": syntax error ", "] "}) {
@@ -70,6 +70,8 @@ Result<Json> parse_json(std::string_view text, std::string_view source) {
 std::string json_text(const Json& value) {
   return printable_json(value.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
+
+std::string compact_json(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 const Json& field(const Json& object, std::string_view name) {
   static const Json nothing;
@@ -116,6 +118,13 @@ std::uint64_t count_of(const Json& object, std::string_view name) {
 bool flag_of(const Json& object, std::string_view name) {
   const Json& value = field(object, name);
   return value.is_boolean() && value.get<bool>();
+}
+
+std::string percent_of(const Json& object, std::string_view name) {
+  const Json& share = field(object, name);
+  if (!share.is_number()) return "-";
+  const auto tenths = static_cast<std::uint64_t>(share.get<double>() * 1000 + 0.5);
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
 }
 
 std::string joined(const Json& strings, std::size_t most) {

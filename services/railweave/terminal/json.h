@@ -1,5 +1,5 @@
-// JSON as it comes from the service and from files, its fields in their order; and reading fields of answers without
-// trusting them: what is missing or of another type reads as "-", 0 or an empty list.
+// JSON of the service and of files, fields in their original order. Fields of answers are read without trusting them: one
+// that is missing or of another type reads as "-", 0 or an empty list.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,8 @@ Result<Json> parse_json(std::string_view text, std::string_view source = {});
 
 // Indented, ready to print (printable.h); ends with a newline.
 std::string json_text(const Json& value);
+// On one line, as sent to the service. Bytes that are not UTF-8 are replaced.
+std::string compact_json(const Json& value);
 
 const Json& field(const Json& object, std::string_view name);  // null where there is none
 const Json& list(const Json& object, std::string_view name);   // an empty array where there is none
@@ -28,8 +30,10 @@ std::string text_of(const Json& value);
 std::string text_of(const Json& object, std::string_view name);
 // A time of the contract without its fraction: "2026-11-21T09:00:00Z".
 std::string time_of(const Json& object, std::string_view name);
-std::uint64_t count_of(const Json& object, std::string_view name);  // whole and not negative, else 0
+std::uint64_t count_of(const Json& object, std::string_view name);  // an unsigned integer, else 0
 bool flag_of(const Json& object, std::string_view name);
+// A share of 1 in percent, rounded to one decimal: "87.5 %"; "-" where there is none.
+std::string percent_of(const Json& object, std::string_view name);
 // Strings of a list joined by ", ", at most `most` of them ("a, b +3").
 std::string joined(const Json& strings, std::size_t most = SIZE_MAX);
 

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t kBufferBytes = 65536;
 
-// 0 or an errno.
+}  // namespace
+
 int write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = write(descriptor, text.data(), text.size());
@@ -26,8 +27,6 @@ int write_all(int descriptor, std::string_view text) {
   }
   return 0;
 }
-
-}  // namespace
 
 std::optional<OutputFormat> parse_output_format(std::string_view text) {
   if (text == "table") return OutputFormat::table;
@@ -49,7 +48,7 @@ void Output::line_document(const Json& value) {
   if (format == OutputFormat::yaml) {
     text("---\n" + yaml_text(value));
   } else {
-    text(printable_json(value.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n");
+    text(printable_json(compact_json(value)) + "\n");
   }
 }
 

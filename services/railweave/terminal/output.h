@@ -1,5 +1,4 @@
-// Where a command writes: answers to stdout in the format asked for, everything else to stderr. Not thread-safe, except
-// where said.
+// Output of a command: answers go to stdout in the format chosen by -o, notes and progress to stderr. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -17,8 +16,11 @@ enum class OutputFormat : unsigned char { table, wide, json, yaml };
 inline constexpr std::string_view kOutputFormats = "table|wide|json|yaml";
 std::optional<OutputFormat> parse_output_format(std::string_view text);
 
-// stdout was closed by its reader (`railweave nodes list | head -1`): nobody wants the rest, which is no failure.
+// Thrown when the reader of stdout has closed it (`railweave nodes list | head -1`); not a failure.
 struct OutputClosed {};
+
+// Writes all of the text; 0 or an errno.
+int write_all(int descriptor, std::string_view text);
 
 class Output {
  public:
@@ -29,8 +31,8 @@ class Output {
   [[nodiscard]] bool is_wide() const { return format == OutputFormat::wide; }
   [[nodiscard]] const Terminal& terminal() const { return out_; }
 
-  // As it is; it must be printable, but for newlines. Buffered; throws OutputClosed, or CommandFailure where stdout
-  // cannot be written.
+  // Writes the text unchanged: it must be printable, apart from newlines. Buffered; throws OutputClosed, or
+  // CommandFailure where stdout cannot be written.
   void text(std::string_view text);
   void document(const Json& value);       // as JSON or YAML
   void line_document(const Json& value);  // one of a stream: a line of JSON, or a YAML document of its own
@@ -38,7 +40,7 @@ class Output {
 
   // A line on stderr, made printable; failures to write it are ignored.
   void note(std::string_view text);
-  // Shows what is going on, on stderr, after a second and only on a terminal; until the first answer is written.
+  // Shows progress on stderr, on a terminal only, from one second on until the first answer is written.
   void begin_progress(std::string what);
   void say_progress(std::string what);
   void end_progress() { progress_.reset(); }

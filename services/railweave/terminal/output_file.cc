@@ -19,16 +19,6 @@ namespace {
       {ErrorKind::invalid, "cli.cannotWriteFile", std::string("cannot be written: ") + std::strerror(error), path, {}});
 }
 
-int write_to(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t count = write(descriptor, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return errno;
-    text.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return 0;
-}
-
 }  // namespace
 
 void add_output_file_option(CLI::App& command, std::string& path) {
@@ -44,12 +34,12 @@ void write_file_or_stdout(Output& output, const std::string& path, std::string_v
   struct stat present{};
   const bool exists = stat(path.c_str(), &present) == 0;
   if (exists && S_ISDIR(present.st_mode)) fail_write(path, EISDIR);
-  const bool in_place = exists && !S_ISREG(present.st_mode);  // a device or a pipe is written to, not replaced
+  const bool in_place = exists && !S_ISREG(present.st_mode);  // a device or a pipe is written to, never replaced
   const std::string temporary = in_place ? path : path + ".partial-" + std::to_string(getpid());
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (in_place ? 0 : O_TRUNC);
   const int descriptor = open(temporary.c_str(), flags, 0666);  // NOLINT(cppcoreguidelines-pro-type-vararg)
   if (descriptor < 0) fail_write(path, errno);
-  int error = write_to(descriptor, text);
+  int error = write_all(descriptor, text);
   if (close(descriptor) != 0 && error == 0) error = errno;
   if (error == 0 && !in_place && std::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
   if (error != 0) {

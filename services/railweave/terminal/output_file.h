@@ -1,4 +1,4 @@
-// -O FILE: where a document that is a file of its own goes.
+// -O FILE: the destination of a document that is a file in itself, such as a fabric or a certificate.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace railweave::cli {
 
 void add_output_file_option(CLI::App& command, std::string& path);
 
-// To stdout where the path is empty or "-". A file is written beside its final name and then renamed, so that it is
-// there whole or not at all. Throws CommandFailure.
+// To stdout where the path is empty or "-". A file is written under a temporary name and then renamed, so that it is
+// complete or absent. Throws CommandFailure.
 void write_file_or_stdout(Output& output, const std::string& path, std::string_view text);
 
 }  // namespace railweave::cli

@@ -39,7 +39,7 @@ void append_escape(std::string& out, std::uint32_t c, bool as_json) {
 
 bool in(std::uint32_t c, std::uint32_t first, std::uint32_t last) { return c >= first && c <= last; }
 
-// The ranges of Unicode's EastAsianWidth.txt that matter for names; a miss costs alignment, nothing else.
+// The ranges of Unicode's EastAsianWidth.txt that matter for names; a missing range only costs alignment.
 std::size_t width_of(std::uint32_t c) {
   if (in(c, 0x300, 0x36F) || in(c, 0x200B, 0x200D) || in(c, 0xFE00, 0xFE0F) || in(c, 0x20D0, 0x20FF)) return 0;
   if (in(c, 0x1100, 0x115F) || in(c, 0x2E80, 0xA4CF) || in(c, 0xAC00, 0xD7A3) || in(c, 0xF900, 0xFAFF) ||

@@ -1,5 +1,5 @@
-// One line on stderr that says what is going on, rewritten in place, once it takes longer than a second; gone when this
-// is. For terminals only: the caller asks first. say() may be called from any thread.
+// A progress line on stderr, rewritten in place, shown once the work takes longer than a second and erased by the
+// destructor. The caller makes sure that stderr is a terminal. say() may be called from any thread.
 #pragma once
 
 #include <condition_variable>

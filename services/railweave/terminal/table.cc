@@ -28,7 +28,7 @@ std::string_view start_of(Tone tone) {
   return "";
 }
 
-// Widths that fit into `columns` as far as shortening left-aligned columns can do it.
+// Shortens left-aligned columns until the widths fit into `room`, as far as that is possible.
 void shrink(std::vector<std::size_t>& widths, const std::vector<Column>& columns, std::size_t room) {
   const auto total = [&] {
     std::size_t sum = kGap * (widths.empty() ? 0 : widths.size() - 1);
@@ -47,6 +47,11 @@ void shrink(std::vector<std::size_t>& widths, const std::vector<Column>& columns
 }
 
 }  // namespace
+
+Tone tone_of_severity(std::string_view severity) {
+  if (severity == "error") return Tone::bad;
+  return severity == "warning" ? Tone::warning : Tone::plain;
+}
 
 std::string toned(std::string_view text, Tone tone, const Terminal& terminal) {
   if (!terminal.color || tone == Tone::plain) return std::string(text);

@@ -1,5 +1,4 @@
-// Aligned columns for people: headings in capitals, numbers to the right, cut to the terminal's width where there is
-// one.
+// Tables and "Name: value" sheets for people: headings in capitals, numbers to the right, cut to the terminal's width.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@ namespace railweave::cli {
 enum class Tone : unsigned char { plain, good, warning, bad, faint };
 
 struct Cell {
-  std::string text;  // may come from anywhere: made printable when the table is written
+  std::string text;  // untrusted: made printable when it is added
   Tone tone = Tone::plain;
 
   Cell() = default;
@@ -34,11 +33,11 @@ class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  void add(std::vector<Cell> cells);  // as many as there are columns
+  void add(std::vector<Cell> cells);  // one per column
   [[nodiscard]] std::size_t rows() const { return rows_.size(); }
 
-  // Every line ends with \n and has no blanks at its end. Too wide for the terminal: the widest left-aligned columns
-  // are shortened first, then the line is cut.
+  // Lines end with \n, without trailing blanks. A table too wide for the terminal has its widest left-aligned columns
+  // shortened first, then its lines cut.
   [[nodiscard]] std::string text(const Terminal& terminal, std::size_t indent = 0) const;
 
  private:
@@ -46,7 +45,7 @@ class Table {
   std::vector<std::vector<Cell>> rows_;
 };
 
-// "Name:   value" lines, values aligned.
+// "Name:   value" lines with aligned values.
 class Sheet {
  public:
   void add(std::string name, Cell value);
@@ -56,7 +55,10 @@ class Sheet {
   std::vector<std::pair<std::string, Cell>> lines_;
 };
 
-// The text in the tone's colour, where the terminal takes colours. The text must be printable.
+// The printable text in the tone's colour, where the terminal shows colours.
 std::string toned(std::string_view text, Tone tone, const Terminal& terminal);
+
+// Of "error", "warning" and other severities.
+Tone tone_of_severity(std::string_view severity);
 
 }  // namespace railweave::cli

@@ -1,4 +1,4 @@
-// What is on the other side of stdout or stderr.
+// What stdout or stderr is connected to.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@ namespace railweave::cli {
 
 struct Terminal {
   bool is_terminal = false;
-  bool color = false;  // a terminal that takes colours, and nobody said NO_COLOR (https://no-color.org) or TERM=dumb
-  std::size_t columns = 0;  // 0: not a terminal, nothing is cut
+  bool color = false;       // a terminal, and neither NO_COLOR (https://no-color.org) nor TERM=dumb is set
+  std::size_t columns = 0;  // 0: not a terminal; lines are not cut
 
   static Terminal of(int descriptor);
 };

@@ -10,7 +10,7 @@
 namespace railweave::cli {
 namespace {
 
-// Strings that every YAML reader, of 1.1 or 1.2, takes for strings without quotes. A strict subset, on purpose.
+// Whether every YAML reader, of 1.1 or 1.2, reads the text as a string without quotes. Deliberately strict.
 bool is_plain(const std::string& text) {
   if (text.empty()) return false;
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
@@ -73,7 +73,7 @@ void emit(YAML::Emitter& out, const Json& value) {  // NOLINT(misc-no-recursion)
 std::string yaml_text(const Json& value) {
   YAML::Emitter out;
   emit(out, value);
-  // What is left of unprintable characters stands inside double quotes, where \u escapes mean the same as in JSON.
+  // Remaining unprintable characters stand inside double quotes, where \u escapes mean the same as in JSON.
   return printable_json(std::string(out.c_str(), out.size())) + "\n";
 }
 

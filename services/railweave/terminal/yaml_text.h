@@ -1,4 +1,4 @@
-// JSON values as YAML, for people: block style, strings quoted only where YAML would read them as something else.
+// JSON values as YAML for people: block style, strings quoted only where YAML would read them as another type.
 #pragma once
 
 #include <string>

@@ -1,11 +1,12 @@
 #include "services/railweave/views/event_line.h"
 
 #include "services/railweave/terminal/printable.h"
+#include "services/railweave/terminal/table.h"
 
 namespace railweave::cli {
 namespace {
 
-// Without knowing the ones to come.
+// Pads columns to fixed widths, since later events are unknown.
 std::string event_line(const Json& event, const Terminal& terminal) {
   const auto padded = [](std::string text, std::size_t width) {
     const std::size_t used = display_width(text);
@@ -19,11 +20,6 @@ std::string event_line(const Json& event, const Terminal& terminal) {
 }
 
 }  // namespace
-
-Tone tone_of_severity(const std::string& severity) {
-  if (severity == "error") return Tone::bad;
-  return severity == "warning" ? Tone::warning : Tone::plain;
-}
 
 void print_event(Output& output, const Json& event) {
   if (output.is_document()) {
@@ -43,7 +39,7 @@ void follow_events(Session& session, const Target& target, const std::string& af
         output.flush();
         return true;
       },
-      [&](const std::string& trouble) { output.note("railweave: " + trouble + "; trying again"); });
+      [&](const std::string& trouble) { output.note("railweave: " + trouble + "; reconnecting"); });
 }
 
 }  // namespace railweave::cli

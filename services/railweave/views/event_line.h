@@ -1,18 +1,15 @@
-// Events as they come: a line each, or a document each with -o json and yaml.
+// Events of a stream: a line each, or with -o json and yaml a document each.
 #pragma once
 
 #include <string>
 
 #include "services/railweave/connection/session.h"
-#include "services/railweave/terminal/table.h"
 
 namespace railweave::cli {
 
-Tone tone_of_severity(const std::string& severity);
-
 void print_event(Output& output, const Json& event);
 
-// Everything of the stream after that sequence number, until interrupted; reconnects, for a while.
+// Prints the events after that sequence number until interrupted. A broken stream is resumed, up to 10 times in a row.
 void follow_events(Session& session, const Target& target, const std::string& after);
 
 }  // namespace railweave::cli

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "services/railweave/command_line/choice_option.h"
 #include "services/railweave/terminal/table.h"
 
 namespace railweave::cli {
@@ -12,14 +13,9 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kSeverities{"info", "warning", "error"};
 
-// Position in kSeverities; 3 for "never" and what is not known.
+// Position in kSeverities; 3 for "never" and unknown ones.
 std::size_t rank_of(std::string_view severity) {
   return static_cast<std::size_t>(std::ranges::find(kSeverities, severity) - kSeverities.begin());
-}
-
-Tone tone_of(std::string_view severity) {
-  if (severity == "error") return Tone::bad;
-  return severity == "warning" ? Tone::warning : Tone::plain;
 }
 
 std::string counted(const Json& fabric, std::string_view name) { return std::to_string(count_of(fabric, name)); }
@@ -34,7 +30,7 @@ std::string rails_text(const Json& fabric) {
   const Json& confidence = field(fabric, "railConfidence");
   if (!confidence.is_number()) return text + ", inferred from the cabling";
   char share[48];
-  std::snprintf(share, sizeof share, ", inferred from the cabling (%.1f%% sure)", confidence.get<double>() * 100);
+  std::snprintf(share, sizeof share, ", inferred from the cabling (confidence %.1f%%)", confidence.get<double>() * 100);
   return text + share;
 }
 
@@ -63,7 +59,7 @@ void print_fabric_summary(Output& output, const Json& fabric) {
             counted(fabric, "hostLinks") + " to hosts, " + counted(fabric, "interSwitchLinks") + " between switches");
   sheet.add("Rails", rails_text(fabric));
   const auto short_of_rail = count_of(fabric, "hostsShortOfRail");
-  sheet.add("Short of a rail",
+  sheet.add("Missing a rail",
             {std::to_string(short_of_rail) + " hosts", short_of_rail > 0 ? Tone::warning : Tone::plain});
   sheet.add("Subnets", counted(fabric, "subnets"));
   const auto components = count_of(fabric, "components");
@@ -80,7 +76,7 @@ void print_findings(Output& output, const Json& findings) {
   for (const auto& finding : findings) {
     const std::string severity = text_of(finding, "severity");
     ++counts[rank_of(severity)];
-    table.add({{severity, tone_of(severity)},
+    table.add({{severity, tone_of_severity(severity)},
                text_of(finding, "code"),
                text_of(finding, "message"),
                joined(list(finding, "objects"), output.is_wide() ? SIZE_MAX : kObjectsShown)});
@@ -91,15 +87,8 @@ void print_findings(Output& output, const Json& findings) {
 }
 
 void add_fail_on_option(CLI::App& command, std::string& severity) {
-  command
-      .add_option("--fail-on", severity,
-                  "Leave with exit code 10 when there is a finding of this severity or a graver one")
-      ->type_name("info|warning|error|never")
-      ->capture_default_str()
-      ->check([](const std::string& text) {
-        const bool known = text == "never" || rank_of(text) < kSeverities.size();
-        return known ? std::string() : "'" + text + "' is none of info|warning|error|never";
-      });
+  add_choice_option(command, "--fail-on", severity, "Exit with code 10 on a finding of this severity or a higher one",
+                    "info|warning|error|never");
 }
 
 ExitCode exit_code_of_findings(const Json& findings, const std::string& fail_on) {

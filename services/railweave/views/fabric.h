@@ -1,4 +1,4 @@
-// A fabric's summary and what its checks found, for people. The fields are those of GET /v1/fabric and
+// A fabric's summary and the findings of its checks, for people. The fields are those of GET /v1/fabric and
 // GET /v1/fabric/findings, and of `railweave lab fabric`.
 #pragma once
 
@@ -12,9 +12,9 @@
 namespace railweave::cli {
 
 void print_fabric_summary(Output& output, const Json& fabric);
-void print_findings(Output& output, const Json& findings);  // the list; ends with how many of each severity
+void print_findings(Output& output, const Json& findings);  // the list, then the number of each severity
 
-// --fail-on info|warning|error, and what it means for the exit code.
+// --fail-on info|warning|error|never, and the exit code that follows from it.
 void add_fail_on_option(CLI::App& command, std::string& severity);
 ExitCode exit_code_of_findings(const Json& findings, const std::string& fail_on);
 

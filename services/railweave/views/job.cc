@@ -47,20 +47,20 @@ void print_job(Output& output, const Json& job) {
   sheet.add("State", job_state_cell(job));
   sheet.add("GPUs", text_of(job, "gpus") + ", " + parallelism_text(field(field(job, "spec"), "parallelism")));
   if (const Json& waits = field(job, "waits"); waits.is_object())
-    sheet.add("Waits", {text_of(waits, "reason"), Tone::warning});
+    sheet.add("Waiting", {text_of(waits, "reason"), Tone::warning});
   if (field(job, "notBefore").is_string()) sheet.add("Not before", time_of(job, "notBefore"));
   if (field(job, "damage").is_string()) sheet.add("Damage", {text_of(job, "damage"), Tone::bad});
   if (field(job, "placement").is_object()) {
     add_placement(sheet, field(job, "placement"));
     add_prediction(sheet, job);
     add_contention(sheet, job);
-    sheet.add("On", joined(list(job, "nodeList"), output.is_wide() ? SIZE_MAX : kNodesShown));
+    sheet.add("On nodes", joined(list(job, "nodeList"), output.is_wide() ? SIZE_MAX : kNodesShown));
   }
   if (const Json& guarantee = field(job, "guarantee"); guarantee.is_object()) {
     const bool holds = text_of(guarantee, "state") == "holds";
     sheet.add("Guaranteed",
-              {text_of(guarantee, "guaranteedGbpsPerPort") + " Gb/s at each port, class " +
-                   text_of(guarantee, "class") + (holds ? "" : "; at risk: " + text_of(guarantee, "reason")),
+              {text_of(guarantee, "guaranteedGbpsPerPort") + " Gb/s per port, class " + text_of(guarantee, "class") +
+                   (holds ? "" : "; at risk: " + text_of(guarantee, "reason")),
                holds ? Tone::plain : Tone::bad});
   }
   sheet.add("Submitted", time_of(job, "submittedAt"));

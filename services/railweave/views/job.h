@@ -1,4 +1,4 @@
-// One job, for people. The fields are those of GET /v1/jobs/{id}.
+// A job, for people. The fields are those of GET /v1/jobs/{id}.
 #pragma once
 
 #include "services/railweave/terminal/output.h"

@@ -10,14 +10,14 @@ std::string blocks(std::uint64_t count, std::uint64_t gpus) {
   return std::to_string(count) + (count == 1 ? " block of " : " blocks of ") + std::to_string(gpus) + " GPUs";
 }
 
-// reason codes of the contract, as people say them
+// Reason codes of the contract in words.
 std::string reason_text(const std::string& reason) {
   if (reason == "drained") return "drained";
   if (reason == "excludedByJob") return "excluded by the job";
-  if (reason == "groupInUse") return "in a group that others use";
+  if (reason == "groupInUse") return "in a group that other jobs use";
   if (reason == "linkDown") return "a link is down";
-  if (reason == "labelsDiffer") return "without the labels asked for";
-  if (reason == "notNamedByJob") return "not among the nodes that the job names";
+  if (reason == "labelsDiffer") return "without the requested labels";
+  if (reason == "notNamedByJob") return "not among the nodes that the job allows";
   if (reason == "noGpus") return "without GPUs";
   if (reason == "noNvlinkDomain") return "without NVLink";
   return reason;
@@ -51,8 +51,8 @@ std::string capital(std::string text) {
 void print_levels(Output& output, const Json& explanation) {
   Table table({{"LEVEL"},
                {"GROUPS", Align::right},
-               {"FIT THE JOB NOW", Align::right},
-               {"BLOCKS IN THE BEST", Align::right},
+               {"FIT NOW", Align::right},
+               {"BLOCKS IN BEST", Align::right},
                {"IF EMPTY", Align::right}});
   for (const auto& level : list(explanation, "levels")) {
     table.add({text_of(level, "level"), text_of(level, "groups"), text_of(level, "groupsThatFit"),
@@ -62,35 +62,40 @@ void print_levels(Output& output, const Json& explanation) {
 }
 
 void print_excluded(Output& output, const Json& explanation) {
-  Table table({{"NODES", Align::right}, {"LEFT OUT"}, {"FOR EXAMPLE"}});
+  Table table({{"NODES", Align::right}, {"REASON"}, {"EXAMPLES"}});
   for (const auto& exclusion : list(explanation, "excluded")) {
     table.add({text_of(exclusion, "nodes"), reason_text(text_of(exclusion, "reason")),
                joined(list(exclusion, "examples"), output.is_wide() ? SIZE_MAX : 3)});
   }
-  if (table.rows() > 0) output.text("\nNodes left out\n" + table.text(output.terminal(), 2));
+  if (table.rows() > 0) output.text("\nExcluded nodes\n" + table.text(output.terminal(), 2));
 }
 
 void print_counterfactuals(Output& output, const Json& explanation) {
-  Table table({{"CHANGE"}, {"THEN"}});
+  Table table({{"CHANGE"}, {"OUTCOME"}});
   for (const auto& change : list(explanation, "counterfactuals")) {
     const std::string outcome = text_of(change, "outcome");
     table.add({text_of(change, "change"),
-               outcome == "placed" ? Cell("is placed", Tone::good) : Cell(outcome_text(outcome), Tone::warning)});
+               outcome == "placed" ? Cell("placed", Tone::good) : Cell(outcome_text(outcome), Tone::warning)});
   }
-  if (table.rows() > 0) output.text("\nWhat would change the answer\n" + table.text(output.terminal(), 2));
+  if (table.rows() > 0) output.text("\nWhat would change the outcome\n" + table.text(output.terminal(), 2));
 }
 
 }  // namespace
+
+std::string level_text(const std::string& level) {
+  if (level == "nvlinkDomain") return "NVLink domain";
+  return level == "leafGroup" ? "leaf group" : level;
+}
 
 std::string outcome_text(const std::string& outcome) {
   if (outcome == "placed") return "placed";
   if (outcome == "notNow") return "cannot be placed now";
   if (outcome == "never") return "can never be placed";
-  return "has the outcome '" + outcome + "'";
+  return "unknown outcome '" + outcome + "'";
 }
 
 void add_placement(Sheet& sheet, const Json& placement) {
-  sheet.add("Within one", text_of(placement, "level"));
+  sheet.add("Fits in", "one " + level_text(text_of(placement, "level")));
   if (!list(placement, "sites").empty()) sheet.add("Sites", joined(list(placement, "sites"), SIZE_MAX));
   sheet.add("Nodes", text_of(placement, "nodesUsed"));
   sheet.add("NVLink domains", text_of(placement, "domainsUsed"));
@@ -109,7 +114,7 @@ void add_prediction(Sheet& sheet, const Json& answer) {
     const Json& group = field(groups, name);
     if (!group.is_object()) continue;
     std::string text = text_of(group, "count") + (count_of(group, "count") == 1 ? " group of " : " groups of ") +
-                       text_of(group, "ranks") + ", within one " + text_of(group, "worst");
+                       text_of(group, "ranks") + ", each within one " + level_text(text_of(group, "worst"));
     const std::uint64_t domains = count_of(group, "domains");
     if (domains > 1) text += ", over " + std::to_string(domains) + " NVLink domains";
     sheet.add(capital(name), text);
@@ -130,7 +135,7 @@ void add_prediction(Sheet& sheet, const Json& answer) {
     parts += (parts.empty() ? " (" : ", ") + group + " " + milliseconds(time);
   }
   if (!parts.empty()) text += parts + ")";
-  if (field(predicted, "assumed") == Json(true)) text += ", of a model assumed to compare places";
+  if (field(predicted, "assumed") == Json(true)) text += " (default model; for comparison only)";
   sheet.add("Communication", text);
 }
 
@@ -147,7 +152,7 @@ void add_contention(Sheet& sheet, const Json& answer) {
   const bool slowed = factor.is_number() && factor.get<double>() > 1.001;
   std::string text = milliseconds(field(shared, "communicationMs")) + " of communication per step";
   if (field(shared, "stepMs").is_number()) text += ", a step of " + milliseconds(field(shared, "stepMs"));
-  text += slowed ? ": " + times(factor) + " as long as alone" : ": as long as alone";
+  text += slowed ? ": slowdown " + times(factor) : ": no slowdown";
   sheet.add("Beside other jobs", {text + basis, slowed ? Tone::warning : Tone::plain});
   if (const Json& link = field(shared, "mostContended"); slowed && link.is_object()) {
     std::string jobs;
@@ -168,14 +173,14 @@ void add_contention(Sheet& sheet, const Json& answer) {
 
 void print_alternatives(Output& output, const Json& answer) {
   Table table(
-      {{"ALTERNATIVE"}, {"STEP", Align::right}, {"COMMUNICATION", Align::right}, {"BESIDE OTHER JOBS", Align::right}});
+      {{"CHANGE"}, {"STEP", Align::right}, {"COMMUNICATION", Align::right}, {"BESIDE OTHER JOBS", Align::right}});
   for (const auto& alternative : list(answer, "alternatives")) {
     const Json& shared = field(alternative, "withContention");
     table.add({text_of(alternative, "change"), milliseconds(field(alternative, "stepMs")),
                milliseconds(field(alternative, "communicationMs")),
                shared.is_object() ? milliseconds(field(shared, "communicationMs")) : "-"});
   }
-  if (table.rows() > 0) output.text("\nElsewhere\n" + table.text(output.terminal(), 2));
+  if (table.rows() > 0) output.text("\nAlternatives\n" + table.text(output.terminal(), 2));
 }
 
 void print_explanation(Output& output, const Json& answer) {
@@ -194,7 +199,7 @@ void print_explanation(Output& output, const Json& answer) {
     sheet.add("Fits", blocks(count_of(explanation, "fits"), block_gpus) + " at level " + text_of(explanation, "level"));
     std::string gpus = text_of(explanation, "freeGpus") + " of " + text_of(explanation, "totalGpus") + " GPUs";
     if (const auto stranded = count_of(explanation, "strandedGpus"); stranded > 0) {
-      gpus += ", " + std::to_string(stranded) + " of them in pieces smaller than a block";
+      gpus += ", " + std::to_string(stranded) + " of them in fragments smaller than a block";
     }
     sheet.add("Free", gpus);
   }

@@ -1,5 +1,5 @@
-// Where a job goes, or why it does not, for people. The fields are those of POST /v1/placements/query, GET
-// /v1/jobs/{id} and `railweave lab place`.
+// The placement of a job or the explanation why it has none, for people. The fields are those of
+// POST /v1/placements/query, GET /v1/jobs/{id} and `railweave lab place`.
 #pragma once
 
 #include <string>
@@ -9,22 +9,26 @@
 
 namespace railweave::cli {
 
-// "96 GPUs on 12 nodes within one leafGroup" and so on; `placement` has level, nodesUsed, domainsUsed...
+// A level of the contract in words: "NVLink domain" for "nvlinkDomain".
+std::string level_text(const std::string& level);
+
+// The smallest group that holds the job, its nodes and NVLink domains; `placement` has level, nodesUsed, domainsUsed...
 void add_placement(Sheet& sheet, const Json& placement);
-// "groups" and "predicted" of an answer, as far as it has them; and its "alternatives" as a table.
+// "groups" and "predicted" of an answer, where present.
 void add_prediction(Sheet& sheet, const Json& answer);
-// "withContention": how much longer it takes beside other jobs, where, and whom it slows.
+// "withContention": the slowdown caused by other jobs, the most contended link, and the jobs that this one slows.
 void add_contention(Sheet& sheet, const Json& answer);
+// "alternatives", as a table.
 void print_alternatives(Output& output, const Json& answer);
 
-// What is needed, what fits at each level, which nodes were left out and why, what would change the answer.
+// What is needed, what fits at each level, which nodes are excluded and why, and which changes would change the outcome.
 // `answer` has outcome, reason (or detail) and explanation.
 void print_explanation(Output& output, const Json& answer);
 
 // "cannot be placed now", "can never be placed".
 std::string outcome_text(const std::string& outcome);
 
-// warnings[]: a line each on stderr.
+// A line on stderr for each of warnings[].
 void note_warnings(Output& output, const Json& answer);
 
 }  // namespace railweave::cli

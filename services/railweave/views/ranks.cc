@@ -8,7 +8,7 @@
 namespace railweave::cli {
 namespace {
 
-// Whether the factor tells ranks apart.
+// Whether ranks differ in this coordinate.
 bool is_used(const Json& parallelism, const char* factor, const Json& ranks, const char* coordinate) {
   if (field(parallelism, factor).is_number()) return count_of(parallelism, factor) > 1;
   return std::ranges::any_of(ranks, [&](const Json& rank) { return count_of(rank, coordinate) > 0; });
@@ -23,16 +23,15 @@ std::string of_nics(const Json& rank, const char* name) {
 }  // namespace
 
 void add_rank_options(CLI::App& command, RankOptions& options) {
-  command.add_flag(
-      "--all", options.all,
-      "Every rank, on a terminal too; without it a terminal gets the first " + std::to_string(kRanksOnTerminal));
-  add_number_option(command, "--limit", options.limit, "The first so many ranks", {.least = 1});
+  command.add_flag("--all", options.all,
+                   "All ranks; by default a terminal shows the first " + std::to_string(kRanksOnTerminal));
+  add_number_option(command, "--limit", options.limit, "Show the first N ranks", {.least = 1});
 }
 
 std::uint64_t ranks_shown(const Output& output, std::uint64_t count, const RankOptions& options) {
   if (options.limit) return std::min(count, *options.limit);
   if (options.all || output.is_document() || !output.terminal().is_terminal) return count;
-  return count <= kRanksOnTerminal + 8 ? count : kRanksOnTerminal;  // a few more are not worth a second command
+  return count <= kRanksOnTerminal + 8 ? count : kRanksOnTerminal;  // not cut for a few more
 }
 
 void print_ranks(Output& output, const Json& ranks, std::uint64_t count, const Json& parallelism,
@@ -60,10 +59,12 @@ void print_ranks(Output& output, const Json& ranks, std::uint64_t count, const J
     assumed = assumed || flag_of(rank, "nicsAssumed");
   }
   output.text(table.text(output.terminal()));
-  if (shown < count) output.text("and " + std::to_string(count - shown) + " ranks more (--all shows them)\n");
+  if (shown < count) output.text("and " + std::to_string(count - shown) + " more ranks (--all shows them)\n");
   if (assumed) {
     output.flush();
-    output.note("The source of this fabric does not say which adapter is near which GPU; adapters are dealt evenly.");
+    output.note(
+        "railweave: note: the fabric's source does not tell which adapter is near which GPU; adapters are assigned "
+        "evenly");
   }
 }
 

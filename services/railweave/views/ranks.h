@@ -10,7 +10,7 @@
 
 namespace railweave::cli {
 
-// On a terminal a long map is cut after so many lines; elsewhere it is printed whole, unless --limit says otherwise.
+// On a terminal a long map is cut after this many lines; otherwise it is printed whole, unless --limit is given.
 inline constexpr std::uint64_t kRanksOnTerminal = 32;
 
 struct RankOptions {
@@ -19,10 +19,10 @@ struct RankOptions {
 };
 void add_rank_options(CLI::App& command, RankOptions& options);  // --all, --limit
 
-// How many of `count` ranks a command shows. Documents hold them all, unless --limit was given.
+// The number of `count` ranks that a command shows. Documents hold all, unless --limit is given.
 std::uint64_t ranks_shown(const Output& output, std::uint64_t count, const RankOptions& options);
 
-// `ranks` is the list's beginning, `count` how many there are, `parallelism` the job's where it is known (else null).
+// `ranks` is the beginning of the list, `count` the number of all ranks, `parallelism` the job's (null: unknown).
 void print_ranks(Output& output, const Json& ranks, std::uint64_t count, const Json& parallelism,
                  const RankOptions& options);
 

@@ -11,7 +11,7 @@ std::string milliseconds(const Json& object, const char* name) {
 void add_live(Sheet& sheet, const Json& live) {
   sheet.add("Phase", phase_cell(text_of(live, "phase")));
   if (text_of(live, "problem") != "-") sheet.add("Problem", {text_of(live, "problem"), Tone::warning});
-  sheet.add("Through", text_of(live, "port"));
+  sheet.add("Port", text_of(live, "port"));
   sheet.add("Found", text_of(live, "switches") + " switches, " + text_of(live, "adapters") + " adapters, " +
                          text_of(live, "linksUp") + " links up, " + text_of(live, "linksDown") + " down, " +
                          text_of(live, "linksDamped") + " damped");
@@ -31,7 +31,7 @@ void add_live(Sheet& sheet, const Json& live) {
                               text_of(qos, "portsProgrammed") + " ports, " + text_of(qos, "portsPending") + " pending",
                           pending == 0 ? Tone::plain : Tone::warning});
     if (field(qos, "filesWrittenAt").is_string()) sheet.add("OpenSM files", time_of(qos, "filesWrittenAt"));
-    if (text_of(qos, "problem") != "-") sheet.add("Classes lack", {text_of(qos, "problem"), Tone::warning});
+    if (text_of(qos, "problem") != "-") sheet.add("Class problem", {text_of(qos, "problem"), Tone::warning});
   }
   sheet.add("Read back", field(sync, "readBackAt").is_string() ? time_of(sync, "readBackAt") : std::string("not yet"));
 }
@@ -55,7 +55,7 @@ void print_repairs(Output& output, const Json& live) {
                {"WRITTEN", Align::right},
                {"ENTRIES", Align::right},
                {"BLOCKS", Align::right},
-               {"UNREACHED", Align::right},
+               {"UNREACHABLE", Align::right},
                {"CAUSE"}});
   for (const auto& repair : list(live, "repairs")) {
     table.add({time_of(repair, "at"), milliseconds(repair, "noticedUs"), milliseconds(repair, "sweptUs"),
@@ -65,7 +65,7 @@ void print_repairs(Output& output, const Json& live) {
   }
   if (table.rows() == 0) return;
   output.text("\n" + table.text(output.terminal()));
-  output.text("\nDurations in ms from the first report; " + text_of(live, "repairsTotal") +
+  output.text("\nDurations in ms since the first report; " + text_of(live, "repairsTotal") +
               " repairs since the service started\n");
 }
 
@@ -83,7 +83,7 @@ Cell subnet_phase_cell(const Json& subnet) {
 }
 
 void print_differences(Output& output, const Json& differences, std::uint64_t count) {
-  Table table({{"DIFFERENCE"}, {"SUBJECT"}, {"WHAT"}});
+  Table table({{"DIFFERENCE"}, {"SUBJECT"}, {"TEXT"}});
   for (const auto& difference : differences) {
     table.add(
         {{text_of(difference, "kind"), Tone::warning}, text_of(difference, "subject"), text_of(difference, "text")});
@@ -98,13 +98,13 @@ void print_subnet(Output& output, const Json& subnet) {
   sheet.add("Subnet", text_of(subnet, "id"));
   sheet.add("Accepted", flag_of(subnet, "accepted")
                             ? text_of(subnet, "switches") + " switches, " + text_of(subnet, "hostPorts") + " host ports"
-                            : std::string("no (railweave fabric discover --accept)"));
+                            : std::string("no (railweave fabric discover --accept accepts it)"));
   const std::string reason = text_of(subnet, "modeReason");
   sheet.add("Mode", text_of(subnet, "mode") + (reason.empty() || reason == "-" ? "" : ": " + reason));
   if (live.is_object()) {
     add_live(sheet, live);
   } else {
-    sheet.add("Phase", {"not live: no connection is configured", Tone::faint});
+    sheet.add("Phase", {"not live: the configuration of railweaved names no such subnet", Tone::faint});
   }
   output.text(sheet.text(output.terminal()));
   if (!live.is_object()) return;

@@ -1,4 +1,4 @@
-// Subnets and what is found of them, for people. The fields are those of GET /v1/subnets/{id} and GET /v1/fabric/sync.
+// Subnets, for people. The fields are those of GET /v1/subnets/{id} and GET /v1/fabric/sync.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 namespace railweave::cli {
 
 Cell phase_cell(const std::string& phase);
-Cell subnet_phase_cell(const Json& subnet);  // "-" where it is not live
+Cell subnet_phase_cell(const Json& subnet);  // "-" if it is not live
 
 void print_subnet(Output& output, const Json& subnet);
 void print_differences(Output& output, const Json& differences, std::uint64_t count);
-// One line on how a live subnet is.
+// The state of a live subnet on one line.
 std::string subnet_line(const Json& subnet);
 
 }  // namespace railweave::cli

@@ -8,9 +8,9 @@ namespace railweave::cli {
 
 namespace {
 
-using Matching = std::vector<std::uint32_t>;  // by port of the job: to which of its ports it sends
+using Matching = std::vector<std::uint32_t>;  // by port of the job: the port it sends to
 
-// Fisher and Yates, with remainders: what distributions draw may differ from one library to another.
+// Fisher and Yates, with remainders: the results of distributions differ between libraries.
 void shuffle(Matching& matching, std::mt19937_64& random) {
   for (std::size_t i = 0; i + 1 < matching.size(); ++i) {
     std::swap(matching[i], matching[i + random() % (matching.size() - i)]);
@@ -32,7 +32,7 @@ class Search {
   void shuffle_all(std::mt19937_64& random) {
     for (Matching& matching : matchings_) shuffle(matching, random);
   }
-  // Another traffic, near the present one; undo() takes it back.
+  // Changes the traffic a little; undo() reverts it.
   bool change(std::mt19937_64& random) {
     std::vector<std::uint32_t> able;
     for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
@@ -69,7 +69,7 @@ class Search {
     return flows;
   }
 
-  // The victim's worst share, and how full its links are.
+  // The victim's smallest share, and the fullest of its links.
   std::pair<double, double> judge(const FlowSet& flows, const SolvedFlows& solved, std::uint32_t victim) const {
     double share = 1, fullest = 0;
     const std::size_t classes = solver_.classes(), own = class_of_job_[victim];
@@ -104,7 +104,7 @@ void add_flooding_ports(std::vector<FlowJob>& jobs, const fabric::Topology& topo
                         const fabric::QosClasses& classes) {
   std::set<fabric::PortId> taken;
   for (const FlowJob& job : jobs) taken.insert(job.ports.begin(), job.ports.end());
-  FlowJob flood{.name = "ports of nobody", .outcome = "given", .qos_class = last_class(classes)};
+  FlowJob flood{.name = "unassigned ports", .outcome = "given", .qos_class = last_class(classes)};
   for (const fabric::PortId port : topology.hca_ports()) {
     if (topology.peer(port) && !taken.contains(port)) flood.ports.push_back(port);
   }

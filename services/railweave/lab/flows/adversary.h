@@ -1,7 +1,7 @@
-// A search for the traffic that hurts a guaranteed job most: every job's ports send along some matching, each at what
-// its port may send, ports of nobody flood; matchings are the extreme points of what hoses allow. From a random start,
-// targets are exchanged while the victim gets less by it, or its links get fuller. What it finds is an example, never a
-// proof that there is nothing worse. The same seed finds the same, always.
+// A search for the traffic that hurts a guaranteed job most. The ports of every job send along a matching, each at its
+// maximum rate, and the ports of no job flood; matchings are the extreme points of the traffic that hoses allow. From a
+// random start, targets are exchanged while the victim receives less or its links get fuller. The result is an example,
+// not a proof that no traffic is worse. The same seed always finds the same.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@ namespace railweave::cli {
 
 struct Adversary {
   std::uint64_t seed = 1;
-  std::uint64_t rounds = 200;  // matrices tried
+  std::uint64_t rounds = 200;  // matrices to try
 };
 
 struct WorstTraffic {
   FlowSet flows;
   SolvedFlows solved;
-  std::uint32_t victim = 0;  // a job; jobs.size(): none has a guarantee or ports
-  double victim_share = 1;   // of what it was promised, or offers
-  double fullest = 0;        // of what its class may have, on the victim's links
+  std::uint32_t victim = 0;  // a job; jobs.size(): no job has ports to send between
+  double victim_share = 1;   // of its guarantee, or else of its offered rate
+  double fullest = 0;        // largest share used of what the class may have, on the victim's links
   std::uint64_t matrices = 0;
 };
 
-// Adds a job of best effort for the ports that no job has.
+// Adds a best-effort job that has all ports of no other job.
 void add_flooding_ports(std::vector<FlowJob>& jobs, const fabric::Topology& topology,
                         const fabric::QosClasses& classes);
 

@@ -14,26 +14,26 @@ namespace {
 }  // namespace
 
 FileFields::FileFields(const Json& value, std::string where) : value_(value), where_(std::move(where)) {
-  if (!value_.is_object()) refuse_at(where_, "an object is wanted");
+  if (!value_.is_object()) refuse_at(where_, "an object is required");
 }
 
-const Json* FileFields::take(const char* name) {
+const Json* FileFields::find(const char* name) {
   known_.emplace_back(name);
   const auto at = value_.find(name);
   return at == value_.end() || at->is_null() ? nullptr : &*at;
 }
 
-std::string FileFields::text(const char* name, std::string otherwise) {
-  const Json* value = take(name);
-  if (value == nullptr) return otherwise;
-  if (!value->is_string()) refuse(name, "a text is wanted");
+std::string FileFields::text(const char* name, std::string fallback) {
+  const Json* value = find(name);
+  if (value == nullptr) return fallback;
+  if (!value->is_string()) refuse(name, "a string is required");
   return value->get<std::string>();
 }
 
-double FileFields::number(const char* name, double least, double most, double otherwise) {
-  const Json* value = take(name);
-  if (value == nullptr) return otherwise;
-  if (!value->is_number()) refuse(name, "a number is wanted");
+double FileFields::number(const char* name, double least, double most, double fallback) {
+  const Json* value = find(name);
+  if (value == nullptr) return fallback;
+  if (!value->is_number()) refuse(name, "a number is required");
   const double number = value->get<double>();
   if (!(number >= least && number <= most)) {
     refuse(name, "is not between " + Json(least).dump() + " and " + Json(most).dump());
@@ -41,10 +41,10 @@ double FileFields::number(const char* name, double least, double most, double ot
   return number;
 }
 
-bool FileFields::flag(const char* name, bool otherwise) {
-  const Json* value = take(name);
-  if (value == nullptr) return otherwise;
-  if (!value->is_boolean()) refuse(name, "true or false is wanted");
+bool FileFields::flag(const char* name, bool fallback) {
+  const Json* value = find(name);
+  if (value == nullptr) return fallback;
+  if (!value->is_boolean()) refuse(name, "true or false is required");
   return value->get<bool>();
 }
 
@@ -57,7 +57,7 @@ void FileFields::finish() const {
     if (std::ranges::find(known_, name) != known_.end()) continue;
     std::string names;
     for (const auto& known : known_) names += (names.empty() ? "" : ", ") + known;
-    refuse_at(where_, "there is no field '" + name + "'", "the fields are " + names);
+    refuse_at(where_, "unknown field '" + name + "'", "the fields are " + names);
   }
 }
 
@@ -67,7 +67,8 @@ void FileFields::refuse(const char* name, std::string message, std::string hint)
 
 const Json& file_list(const Json& document, const char* field, const std::string& source) {
   const Json& items = document.is_object() && document.contains(field) ? document[field] : document;
-  if (!items.is_array()) refuse_at(source, std::string("a list is wanted, or an object with the list '") + field + "'");
+  if (!items.is_array())
+    refuse_at(source, std::string("a list is required, or an object with the list '") + field + "'");
   return items;
 }
 

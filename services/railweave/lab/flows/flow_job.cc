@@ -26,7 +26,7 @@ scheduler::GpuPorts ports_of(const scheduler::PlacementFabric& fabric) {
   return ports;
 }
 
-// All kinds of groups at once, each flow by its bytes of a step; flows of one pair of ports are one.
+// The flows of all kinds of groups, weighted by their bytes per step and merged by pair of ports.
 void add_traffic(const scheduler::PlacementFabric& fabric, const scheduler::RoutedPaths& paths,
                  const scheduler::JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank, FlowJob& job) {
   const auto traffic = scheduler::traffic_of_job(spec);

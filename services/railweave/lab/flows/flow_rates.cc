@@ -58,7 +58,7 @@ SolvedFlows FlowSolver::solve(const FlowSet& flows, const std::vector<std::uint8
   std::vector<std::uint8_t> class_of(flows.size());
   for (std::size_t f = 0; f < flows.size(); ++f) {
     if (solved.paths.path(f).empty()) cap[f] = 0;
-    // In a queue packets go as they came: flows get parts as large as what they send.
+    // Queues are first in, first out: flows receive shares in proportion to what they send.
     weight[f] = std::max(flows.offered_mbps[f], 1e-3);
     class_of[f] = class_of_job[flows.job[f]];
   }

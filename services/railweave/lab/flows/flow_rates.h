@@ -1,5 +1,5 @@
-// Who gets what: flows of jobs over the routes of a fabric, every link shared among classes by their weights and in a
-// class among flows, max-min fair (fabric/flow/class_shares.h).
+// Rates of the flows of jobs over the routes of a fabric. Every link is shared among classes by their weights, and within
+// a class max-min fairly among flows (fabric/flow/class_shares.h).
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace railweave::cli {
 struct FlowSet {
   std::vector<fabric::EndPortPair> ports;
   std::vector<std::uint32_t> job;
-  std::vector<double> offered_mbps;   // what it sends where it may
-  std::vector<double> entitled_mbps;  // of it, what its job was promised; 0: nothing
+  std::vector<double> offered_mbps;   // rate without contention
+  std::vector<double> entitled_mbps;  // part of it that is guaranteed; 0: none
 
   void add(fabric::EndPortPair pair, std::uint32_t of_job, double offered, double entitled);
   [[nodiscard]] std::size_t size() const { return ports.size(); }
 };
 
-// Each port divides what it may send, and receive, over its flows by their weights.
+// Each port divides its sending and receiving rate among its flows by their weights.
 FlowSet flows_of_jobs(const std::vector<FlowJob>& jobs, const fabric::FabricView& view);
 
 struct SolvedFlows {
@@ -33,12 +33,12 @@ class FlowSolver {
  public:
   // Borrows the walker and the jobs' classes.
   FlowSolver(const fabric::FabricView& view, const fabric::PathWalker& walker, const fabric::QosClasses& classes);
-  // class_of_job: by job. A flow without a way gets nothing.
+  // class_of_job: by job. A flow without a route has rate 0.
   [[nodiscard]] SolvedFlows solve(const FlowSet& flows, const std::vector<std::uint8_t>& class_of_job) const;
 
   [[nodiscard]] const std::vector<double>& capacity_mbps() const { return capacity_; }
   [[nodiscard]] std::size_t classes() const { return weight_.size(); }
-  // At least what the class gets of a full link, of 1.
+  // The smallest share of a full link that the class receives, of 1.
   [[nodiscard]] double share(std::size_t c) const { return weight_[c] / all_; }
 
  private:
@@ -49,11 +49,11 @@ class FlowSolver {
 
 struct JobRates {
   std::size_t flows = 0, unrouted = 0;
-  double offered_mbps = 0, got_mbps = 0;                    // in sum
-  double least_mbps = 0, mean_mbps = 0, most_mbps = 0;      // of ports that send
-  double worst_share = 1;                                   // of what it was promised, or else of what it offers
-  bool met = true;                                          // each flow got what it was promised
-  std::uint32_t held_back_by = fabric::FlowRates::kOwnCap;  // the link that holds the worst flow back
+  double offered_mbps = 0, got_mbps = 0;                    // sums
+  double least_mbps = 0, mean_mbps = 0, most_mbps = 0;      // per sending port
+  double worst_share = 1;                                   // of the guarantee, or else of the offered rate
+  bool met = true;                                          // every flow received its guarantee
+  std::uint32_t held_back_by = fabric::FlowRates::kOwnCap;  // the link that limits the worst flow
 };
 std::vector<JobRates> rates_of_jobs(const std::vector<FlowJob>& jobs, const FlowSet& flows, const SolvedFlows& solved);
 

@@ -9,21 +9,21 @@
 namespace railweave::cli {
 namespace {
 
-constexpr double kMaxPromisedGbps = 1e6;
+constexpr double kMaxGuaranteedGbps = 1e6;
 
-void read_bandwidth(const Json& wish, const std::string& where, const fabric::QosClasses& classes,
+void read_bandwidth(const Json& bandwidth, const std::string& where, const fabric::QosClasses& classes,
                     JobRequestEntry& entry) {
-  FileFields fields(wish, where);
+  FileFields fields(bandwidth, where);
   const std::string model = fields.text("model", "hose");
-  if (model != "hose" && model != "pattern") fields.refuse("model", "is neither hose nor pattern");
+  if (model != "hose" && model != "pattern") fields.refuse("model", "must be hose or pattern");
   entry.job.hose = model == "hose";
-  entry.job.guaranteed_mbps = std::llround(fields.number("guaranteedGbpsPerPort", 0, kMaxPromisedGbps, 0) * 1000);
-  entry.job.most_mbps = std::llround(fields.number("maxGbpsPerPort", 0, kMaxPromisedGbps, 0) * 1000);
+  entry.job.guaranteed_mbps = std::llround(fields.number("guaranteedGbpsPerPort", 0, kMaxGuaranteedGbps, 0) * 1000);
+  entry.job.most_mbps = std::llround(fields.number("maxGbpsPerPort", 0, kMaxGuaranteedGbps, 0) * 1000);
   entry.job.survives_link_failure = fields.flag("surviveLinkFailure", false);
   const std::string name = fields.text("qosClass");
   fields.finish();
   if (entry.job.most_mbps > 0 && entry.job.most_mbps < entry.job.guaranteed_mbps) {
-    fields.refuse("maxGbpsPerPort", "is less than what is guaranteed");
+    fields.refuse("maxGbpsPerPort", "is less than guaranteedGbpsPerPort");
   }
   if (!name.empty()) {
     entry.job.qos_class = class_named(classes, name, where + "/qosClass");
@@ -47,7 +47,7 @@ std::uint8_t class_named(const fabric::QosClasses& classes, const std::string& n
     if (classes[c].name == name) return static_cast<std::uint8_t>(c);
     names += (names.empty() ? "" : ", ") + classes[c].name;
   }
-  throw CommandFailure({ErrorKind::invalid, "lab.noSuchClass", "there is no class of traffic '" + name + "'", where,
+  throw CommandFailure({ErrorKind::invalid, "lab.noSuchClass", "there is no traffic class '" + name + "'", where,
                         "the classes are " + names + "; --classes FILE gives others"});
 }
 
@@ -57,11 +57,12 @@ std::vector<JobRequestEntry> read_job_requests(const std::string& path, const fa
   std::vector<JobRequestEntry> entries;
   for (const Json& item : file_list(document, "jobs", source)) {
     const std::string where = source + ": /jobs/" + std::to_string(entries.size());
-    if (!item.is_object()) throw CommandFailure({ErrorKind::invalid, "lab.invalidFile", "a job is wanted", where, {}});
+    if (!item.is_object())
+      throw CommandFailure({ErrorKind::invalid, "lab.invalidFile", "an object is required", where, {}});
     JobRequestEntry entry;
     Json body = item;
-    if (const auto wish = body.find("bandwidth"); wish != body.end()) {
-      if (!wish->is_null()) read_bandwidth(*wish, where + "/bandwidth", classes, entry);
+    if (const auto bandwidth = body.find("bandwidth"); bandwidth != body.end()) {
+      if (!bandwidth->is_null()) read_bandwidth(*bandwidth, where + "/bandwidth", classes, entry);
       body.erase("bandwidth");
     }
     auto spec = api::read_job_spec(body.dump(-1, ' ', false, Json::error_handler_t::replace));
@@ -73,7 +74,7 @@ std::vector<JobRequestEntry> read_job_requests(const std::string& path, const fa
     entry.spec = std::move(*spec);
     entry.job.name = entry.spec.name.empty() ? "job-" + std::to_string(entries.size() + 1) : entry.spec.name;
     entry.job.tenant = entry.spec.tenant;
-    if (!entry.class_given) {  // as admission chooses: the first for bandwidth, where something is guaranteed
+    if (!entry.class_given) {  // as admission chooses: the first class bound by bandwidth for a guarantee
       entry.job.qos_class = last_class(classes);
       for (std::size_t c = classes.size(); entry.job.guaranteed_mbps > 0 && c-- > 0;) {
         if (classes[c].bound == fabric::ClassBound::bandwidth) entry.job.qos_class = static_cast<std::uint8_t>(c);
@@ -82,7 +83,7 @@ std::vector<JobRequestEntry> read_job_requests(const std::string& path, const fa
     for (const auto& other : entries) {
       if (other.job.name == entry.job.name) {
         throw CommandFailure(
-            {ErrorKind::invalid, "lab.invalidFile", "two jobs are called '" + entry.job.name + "'", where, {}});
+            {ErrorKind::invalid, "lab.invalidFile", "two jobs have the name '" + entry.job.name + "'", where, {}});
       }
     }
     entries.push_back(std::move(entry));

@@ -12,7 +12,7 @@ using fabric::PortId;
 using fabric::SwitchId;
 using fabric::Topology;
 
-// Where a stage stands in the picture: up from the hosts, across, and down to them.
+// The order of stages in the picture: up from the hosts, across, and down to them.
 constexpr int kAcross = 1000, kOther = 3000;
 
 std::pair<int, std::string> stage_of(const Topology& t, PortId out) {
@@ -34,7 +34,7 @@ std::string format(const char* pattern, Values... values) {
   return text;
 }
 
-// White through yellow and orange to dark red: lightness falls all the way, so that it reads in grey, too.
+// White through yellow and orange to dark red; lightness falls steadily, so that the scale also reads in grey.
 std::string colour(double heat) {
   constexpr std::array<std::array<double, 3>, 5> kStops = {
       {{245, 245, 245}, {255, 237, 160}, {254, 178, 76}, {240, 59, 32}, {110, 0, 30}}};
@@ -112,7 +112,7 @@ std::string link_heat_text(const Topology& topology, fabric::DirectedLink link) 
 
 std::string heat_svg(const std::vector<LinkHeat>& heats, const std::string& title) {
   constexpr int kWidth = 1000, kLeft = 120, kRight = 20, kTop = 70, kGap = 26, kMostRows = 24;
-  const auto order = [](const std::string& stage) {  // as stage_of() counts, from the words
+  const auto order = [](const std::string& stage) {  // the inverse of stage_of()
     if (stage == "hosts up") return 0;
     if (stage == "hosts down") return 2 * kAcross;
     if (!stage.starts_with("tier ")) return kOther;
@@ -125,7 +125,7 @@ std::string heat_svg(const std::vector<LinkHeat>& heats, const std::string& titl
   int y = kTop;
   const int width = kWidth - kLeft - kRight;
   for (const auto& [place, links] : stages) {
-    int cell = 14;  // as large as rows allow
+    int cell = 14;  // as large as the rows allow
     while (cell > 2 && static_cast<int>(links.size()) * cell * cell > width * cell * kMostRows / 2) --cell;
     const std::size_t columns = static_cast<std::size_t>(width / cell);
     const std::size_t together = links.size() / (columns * kMostRows) + 1;

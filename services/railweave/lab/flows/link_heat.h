@@ -1,4 +1,4 @@
-// How full every directed link is, and a picture of it by tier.
+// The load of every directed link, and a heat map of it by tier.
 #pragma once
 
 #include <string>
@@ -18,18 +18,18 @@ struct LinkHeat {
   [[nodiscard]] double heat() const { return capacity_mbps > 0 ? load_mbps / capacity_mbps : 0; }
 };
 
-// All links of the network that are up, in their order.
+// All network links that are up, in the order of their ids.
 std::vector<LinkHeat> link_heats(const fabric::FabricView& view, const fabric::ClassRates& rates, std::size_t classes,
                                  const std::vector<double>& capacity_mbps);
-// The hottest first, at most so many; links that carry nothing are left out.
+// The hottest `most` links, hottest first, without those that carry no load.
 std::vector<LinkHeat> hottest(std::vector<LinkHeat> heats, std::size_t most);
 
-// "leaf-1/3", "node-7/mlx5_0": names, where a port has one.
+// "leaf-1/3", "node-7/mlx5_0/1": by names, where the device has one.
 std::string end_text(const fabric::Topology& topology, fabric::PortId port);
 std::string link_heat_text(const fabric::Topology& topology, fabric::DirectedLink link);  // "leaf-1/3 > spine-2/1"
 
-// One row per stage, from hosts up through the tiers and down again, a cell per link (or several that stand together,
-// the hottest of them, where there are too many to draw).
+// An SVG with a row per stage, from hosts up through the tiers and down again, and a cell per link, or per group of links
+// with the heat of the hottest, where there are too many to draw.
 std::string heat_svg(const std::vector<LinkHeat>& heats, const std::string& title);
 
 }  // namespace railweave::cli

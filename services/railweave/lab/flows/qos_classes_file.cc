@@ -21,7 +21,7 @@ fabric::QosClasses read_qos_classes(const std::string& path) {
     one.dscp = static_cast<std::uint8_t>(fields.number("dscp", 0, 63, 0));
     one.lossless = fields.flag("lossless", true);
     const std::string bound = fields.text("bound", "bandwidth");
-    if (bound != "latency" && bound != "bandwidth") fields.refuse("bound", "is neither latency nor bandwidth");
+    if (bound != "latency" && bound != "bandwidth") fields.refuse("bound", "must be latency or bandwidth");
     one.bound = bound == "latency" ? fabric::ClassBound::latency : fabric::ClassBound::bandwidth;
     fields.finish();
     classes.push_back(std::move(one));

@@ -1,4 +1,4 @@
-// Classes of traffic from a file, as PUT /v1/qos-classes takes them.
+// Traffic classes from a file.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace railweave::cli {
 
-// {"classes": [{"name", "sharePermille", "dscp", "priority", "bound", "lossless"}]} or the list alone; the path empty:
-// the usual classes. Throws CommandFailure.
+// {"classes": [{"name", "sharePermille", "dscp", "priority", "bound", "lossless"}]} or the list alone; the default classes
+// for an empty path. Throws CommandFailure.
 fabric::QosClasses read_qos_classes(const std::string& path);
 
 }  // namespace railweave::cli

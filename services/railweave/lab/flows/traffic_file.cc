@@ -1,4 +1,4 @@
-// Flows from a file: JSON or CSV.
+// Reads flows from a file in JSON or CSV.
 #include <algorithm>
 #include <charconv>
 #include <set>
@@ -68,7 +68,7 @@ std::vector<GivenFlow> from_csv(std::string_view text, const std::string& source
       heading = cells;
       for (const auto& name : heading) {
         if (name != "from" && name != "to" && name != "class" && name != "rateGbps" && name != "job") {
-          refuse(flow.where, "there is no column '" + name + "'", "the columns are from, to, class, rateGbps, job");
+          refuse(flow.where, "unknown column '" + name + "'", "the columns are from, to, class, rateGbps, job");
         }
       }
       for (const char* needed : {"from", "to"}) {
@@ -80,7 +80,7 @@ std::vector<GivenFlow> from_csv(std::string_view text, const std::string& source
     }
     if (cells.size() != heading.size()) {
       refuse(flow.where,
-             std::to_string(heading.size()) + " cells are wanted, here are " + std::to_string(cells.size()));
+             "expected " + std::to_string(heading.size()) + " cells, found " + std::to_string(cells.size()));
     }
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (heading[i] == "from") flow.from = cells[i];
@@ -91,7 +91,7 @@ std::vector<GivenFlow> from_csv(std::string_view text, const std::string& source
       const char* last = cells[i].data() + cells[i].size();
       const auto [stop, error] = std::from_chars(cells[i].data(), last, flow.rate_gbps, std::chars_format::fixed);
       if (error != std::errc() || stop != last || !(flow.rate_gbps >= 0 && flow.rate_gbps <= kMaxGbps)) {
-        refuse(flow.where, "'" + cells[i] + "' is no rate in Gb/s");
+        refuse(flow.where, "'" + cells[i] + "' is not a rate in Gb/s");
       }
     }
     flows.push_back(std::move(flow));
@@ -110,9 +110,10 @@ fabric::PortId port_named(const fabric::Topology& topology, const std::string& t
   }
   const fabric::PortId port = topology.find_port(text);
   if (port && topology.is_hca_port(port) && topology.peer(port)) return port;
-  throw CommandFailure({ErrorKind::notFound, "lab.noSuchPort",
-                        port ? "'" + text + "' is no cabled port of an adapter" : "the fabric has no '" + text + "'",
-                        where, "name a host, or a port as GUID/PORT or HOST/DEVICE/PORT"});
+  throw CommandFailure(
+      {ErrorKind::notFound, "lab.noSuchPort",
+       port ? "'" + text + "' is not a cabled port of an adapter" : "the fabric has no host or port '" + text + "'",
+       where, "name a host, or a port as GUID/PORT or HOST/DEVICE/PORT"});
 }
 
 }  // namespace
@@ -124,7 +125,7 @@ void add_traffic_file(const std::string& path, const fabric::Topology& topology,
   const auto first = text.find_first_not_of(" \t\r\n");
   const bool json = first != std::string::npos && (text[first] == '[' || text[first] == '{');
   const auto flows = json ? from_json(value_or_fail(parse_json(text, source)), source) : from_csv(text, source);
-  if (flows.empty()) refuse(source, "there are no flows");
+  if (flows.empty()) refuse(source, "the file has no flows");
   std::set<std::string> replaced;
   for (const GivenFlow& flow : flows) {
     const auto known = std::ranges::find(jobs, flow.job, &FlowJob::name);
@@ -142,7 +143,7 @@ void add_traffic_file(const std::string& path, const fabric::Topology& topology,
         job = &jobs.back();
       }
     } else {
-      if (job->outcome != "placed") refuse(flow.where, "job '" + flow.job + "' has no place");
+      if (job->outcome != "placed") refuse(flow.where, "job '" + flow.job + "' is not placed");
       if (replaced.insert(flow.job).second) {
         job->traffic.clear();
         job->assumed_traffic = false;
@@ -153,7 +154,7 @@ void add_traffic_file(const std::string& path, const fabric::Topology& topology,
     if (ports.from == ports.to) refuse(flow.where, "a port sends to itself");
     for (const fabric::PortId port : {ports.from, ports.to}) {
       if (job->outcome == "placed" && std::ranges::find(job->ports, port) == job->ports.end()) {
-        refuse(flow.where, "port " + topology.port_text(port) + " is none of job '" + job->name + "'");
+        refuse(flow.where, "port " + topology.port_text(port) + " does not belong to job '" + job->name + "'");
       }
     }
     job->traffic.push_back({ports, 1, flow.rate_gbps * 1000});

@@ -1,7 +1,7 @@
-// What jobs that run at the same time cost each other on the network, as predicted: every job of more than a node puts
-// its communication (of a usual model: a trace names none) on bundles of links at the mean rate of its step, and gets
-// max-min fair shares of them beside the others. Jobs run for as long as the trace says all the same: the trace's
-// durations have their own cluster's contention in them.
+// The predicted slowdown of jobs that run at the same time and share the network. Every job of more than one node puts its
+// communication (of the default model, since a trace gives none) on bundles of links at the mean rate of its step, and
+// receives max-min fair shares of them. Jobs still run for as long as the trace says: its durations already contain the
+// contention of their own cluster.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@ class Contention {
   explicit Contention(const scheduler::PlacementFabricPtr& fabric);
 
   struct Slowdown {
-    double communication = 1;  // its time beside the others by its time alone
-    double step = 1;           // likewise of a training step
+    double communication = 1;  // time beside other jobs, relative to alone
+    double step = 1;           // the same of a training step
   };
   void start(std::uint64_t job, const scheduler::JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank);
   void end(std::uint64_t job);
-  // As things are now; 1 for a job that sends nothing over the network.
+  // With the jobs that run now; 1 for a job that sends nothing over the network.
   [[nodiscard]] Slowdown slowdown(std::uint64_t job) const;
   [[nodiscard]] bool sends(std::uint64_t job) const { return sending_.contains(job); }
-  [[nodiscard]] std::vector<std::uint64_t> jobs() const;  // that send
+  [[nodiscard]] std::vector<std::uint64_t> jobs() const;  // those that send
 
  private:
   struct Sending {

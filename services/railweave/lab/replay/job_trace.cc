@@ -118,12 +118,12 @@ Result<JobTrace> read_philly_trace(std::string_view text, std::string_view sourc
     if (added) trace.tenants.push_back(std::move(tenant));
     job.tenant = known->second;
     if (trace.tenants.size() > kMaxTraceTenants || trace.jobs.size() == kMaxTraceJobs) {
-      return fail(ErrorKind::tooLarge, "lab.traceTooLarge", "more jobs or tenants than are read",
+      return fail(ErrorKind::tooLarge, "lab.traceTooLarge", "the trace has more than 2,000,000 jobs or 10,000 tenants",
                   std::string(source) + ", line " + std::to_string(number));
     }
     trace.jobs.push_back(job);
   }
-  if (trace.jobs.empty()) return unreadable(source, number, "there are no jobs in it");
+  if (trace.jobs.empty()) return unreadable(source, number, "the trace has no jobs");
   std::ranges::stable_sort(trace.jobs, {}, &TraceJob::submitted_s);
   const std::int64_t first = trace.jobs.front().submitted_s;
   for (TraceJob& job : trace.jobs) job.submitted_s -= first;

@@ -1,5 +1,5 @@
-// A job trace: who asked for how many GPUs when, and for how long they ran. Formats and how a number of GPUs becomes a
-// job with parallel groups: job_trace.md.
+// A job trace: when jobs were submitted, by which tenant, their GPUs and their run times. job_trace.md describes the format
+// and how a number of GPUs becomes a job with parallel groups.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct TraceJob {
 };
 
 struct JobTrace {
-  std::vector<TraceJob> jobs;  // by submission; of one second in the order of the file
+  std::vector<TraceJob> jobs;  // by submission; those of one second in the order of the file
   std::vector<std::string> tenants;
 };
 
@@ -31,8 +31,8 @@ inline constexpr std::size_t kMaxTraceFileBytes = std::size_t{256} << 20U;
 // Philly's CSV. Errors: kind malformed, code "lab.unreadableTrace", with line and column name; tooLarge.
 Result<JobTrace> read_philly_trace(std::string_view text, std::string_view source);
 
-// Tensor groups of the largest power of two that divides the job, at most a host's NVLink domain; the rest is data
-// parallelism.
+// Tensor groups of the largest power of two that divides the number of GPUs, at most a host's NVLink domain; the rest is
+// data parallelism.
 scheduler::JobSpec trace_job_spec(std::uint32_t gpus, std::uint32_t domain_gpus);
 
 }  // namespace railweave::cli

@@ -29,7 +29,7 @@ std::vector<PeerPlacer::Leaf> PeerPlacer::tree_order(std::uint32_t tensor, std::
   unsigned leaf_switch = hierarchy.level_of(LevelKind::leaf_group);
   if (leaf_switch == Hierarchy::kNoLevel) leaf_switch = hierarchy.host_level();
   for (unsigned level = leaf_switch; level < hierarchy.level_count(); ++level) {
-    // The lowest switch with enough below it, the one with least to spare.
+    // The lowest switch with enough room below it, of several the one with least to spare.
     std::uint64_t least = UINT64_MAX;
     GroupIndex best = 0;
     for (GroupIndex group = 0; group < hierarchy.group_count(level); ++group) {
@@ -42,7 +42,7 @@ std::vector<PeerPlacer::Leaf> PeerPlacer::tree_order(std::uint32_t tensor, std::
       best = group;
     }
     if (least == UINT64_MAX) continue;
-    // Its leaf switches, the emptiest first; the last one that is needed is the one with least to spare.
+    // Its leaf switches, emptiest first, except that the last one is the fullest that holds the rest.
     struct Below {
       std::uint64_t held;
       GroupIndex group;

@@ -1,10 +1,9 @@
-// How others place, for comparison, on whole tensor groups and nothing else:
+// Placement policies of other schedulers, for comparison. They place whole tensor groups and consider nothing else:
 //   first_fit  nodes in order
 //   best_fit   the fullest node that still holds a group, group by group ("most allocated")
-//   tree       Slurm's topology/tree: the lowest switch with enough below it, the fullest such; below it the leaf
-//   switch
-//              that holds all with least to spare, else the emptiest leaf first; on a leaf nodes in order
-// Values: copied for looking ahead.
+//   tree       Slurm's topology/tree: below the lowest switch with enough room, the fullest of several; there on the leaf
+//              switch that holds the job with least to spare, else the emptiest leaves first; on a leaf nodes in order
+// A placer is a value: backfill copies it to look ahead.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@ class PeerPlacer {
  public:
   PeerPlacer(const scheduler::PlacementFabric& fabric, PeerPolicy policy);
 
-  // GPUs, or none where it does not fit.
+  // The GPUs, or none where the groups do not fit.
   [[nodiscard]] std::vector<fabric::GpuId> place(std::uint32_t tensor, std::uint32_t groups) const;
   void take(std::span<const fabric::GpuId> gpus);
   void release(std::span<const fabric::GpuId> gpus);

@@ -37,7 +37,7 @@ class PeerQueue : public ReplayQueue {
   }
   static std::int64_t expected_us(const ReplayJob& job) { return *job.spec.expected_duration_s * 1'000'000; }
 
-  // EASY: what is over when the first waiting job is expected to start, or leaves it room then.
+  // EASY: starts jobs that end before the first waiting job is expected to start, or that leave it room.
   void backfill(std::int64_t now_us, const ReplayJobs& jobs, std::span<const JobIndex> waiting,
                 const std::vector<JobIndex>& running, std::vector<ReplayStart>& starts) {
     struct End {

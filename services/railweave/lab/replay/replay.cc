@@ -19,7 +19,7 @@ using namespace scheduler;
 using fabric::LevelKind;
 
 constexpr std::int64_t kContentionEveryUs = 3'600'000'000;
-constexpr double kShortJobS = 600;  // slowdowns of shorter jobs would say little
+constexpr double kShortJobS = 600;  // shorter jobs count as this long, so that their slowdowns are meaningful
 
 double at_share(const std::vector<double>& sorted, double share) {
   if (sorted.empty()) return 0;
@@ -72,7 +72,7 @@ class Replay {
   void measure(std::int64_t now_us);
   [[nodiscard]] std::uint64_t stranded_now();
   void count_spans(const ReplayJob& job);
-  void look_at_contention(std::int64_t now_us, std::span<const JobIndex> started);
+  void sample_contention(std::int64_t now_us, std::span<const JobIndex> started);
   void summarise();
 
   PlacementFabricPtr fabric_;
@@ -96,10 +96,10 @@ class Replay {
   Contention contention_;
   struct Slowed {
     double communication = 0, step = 0;  // sums
-    std::uint64_t looks = 0;
+    std::uint64_t samples = 0;
   };
   std::map<std::uint64_t, Slowed> slowed_;
-  std::int64_t next_look_us_ = 0;
+  std::int64_t next_sample_us_ = 0;
   double slowdown_ = 1;
   ReplayReport report_;
 };
@@ -151,26 +151,26 @@ void Replay::start(ReplayStart start, std::int64_t now_us) {
   contention_.start(start.job, job.spec, job.gpus);
 }
 
-// Of the jobs that started now, once all of them have; of all, every hour.
-void Replay::look_at_contention(std::int64_t now_us, std::span<const JobIndex> started) {
-  const auto look = [&](std::uint64_t job) {
+// Samples the slowdown of the jobs that started now, and every hour that of all jobs.
+void Replay::sample_contention(std::int64_t now_us, std::span<const JobIndex> started) {
+  const auto sample = [&](std::uint64_t job) {
     const Contention::Slowdown now = contention_.slowdown(job);
     Slowed& slowed = slowed_[job];
     slowed.communication += now.communication;
     slowed.step += now.step;
-    ++slowed.looks;
+    ++slowed.samples;
     return now.communication;
   };
-  if (now_us < next_look_us_) {
+  if (now_us < next_sample_us_) {
     for (const JobIndex job : started) {
-      if (contention_.sends(job)) look(job);
+      if (contention_.sends(job)) sample(job);
     }
     return;
   }
-  next_look_us_ = now_us + kContentionEveryUs;
+  next_sample_us_ = now_us + kContentionEveryUs;
   double sum = 0;
   const auto all = contention_.jobs();
-  for (const std::uint64_t job : all) sum += look(job);
+  for (const std::uint64_t job : all) sum += sample(job);
   slowdown_ = all.empty() ? 1 : sum / static_cast<double>(all.size());
 }
 
@@ -227,8 +227,8 @@ void Replay::summarise() {
 
   std::vector<double> slowdowns, steps;
   for (const auto& [job, slowed] : slowed_) {
-    slowdowns.push_back(slowed.communication / static_cast<double>(slowed.looks));
-    steps.push_back(slowed.step / static_cast<double>(slowed.looks));
+    slowdowns.push_back(slowed.communication / static_cast<double>(slowed.samples));
+    steps.push_back(slowed.step / static_cast<double>(slowed.samples));
   }
   if (!slowdowns.empty()) {
     std::ranges::sort(slowdowns);
@@ -285,7 +285,7 @@ ReplayReport Replay::run(const std::function<void(std::uint64_t)>& progress) {
       for (auto& one : starts) start(std::move(one), now_us);
       if (!starts.empty()) std::erase_if(waiting_, [&](JobIndex job) { return jobs_[job].started_us >= 0; });
     }
-    look_at_contention(now_us, std::span(done_).subspan(done));
+    sample_contention(now_us, std::span(done_).subspan(done));
     measure(now_us);
     if (report_.samples.size() % 64 == 0) progress(ended_);
   }

@@ -1,4 +1,4 @@
-// A job trace on a fabric, event by event in simulated time, under one policy.
+// Replays a job trace on a fabric, event by event in simulated time, under one policy.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct ReplaySample {
   std::int64_t at_s = 0;
   std::uint64_t used = 0, stranded = 0;
   std::uint64_t queued = 0;
-  double slowdown = 1;  // of communication by contention, mean of the jobs that send; as of the last look
+  double slowdown = 1;  // of communication, mean of the jobs that send, when it was last computed
 };
 
 struct ReplayTenant {
@@ -44,20 +44,20 @@ struct ReplayReport {
   double mean_wait_s = 0, p50_wait_s = 0, p95_wait_s = 0, p99_wait_s = 0, most_wait_s = 0;
   std::int64_t makespan_s = 0;
   double utilisation = 0;  // of all GPUs, over the makespan
-  // Jobs of more than a node: groups used, and the fewest that could hold them on the empty fabric.
+  // Of jobs of more than one node: groups used, and the fewest that could hold them on the empty fabric.
   std::uint64_t spread_jobs = 0, racks = 0, least_racks = 0, domains = 0, least_domains = 0, at_least_racks = 0;
-  std::string rack_level;     // what stands for a rack on this fabric: "rack" or "leafGroup"
-  double stranded_gpu_h = 0;  // free while jobs wait, and of use to none of them
-  // Of jobs of more than a node, predicted (contention.h), each the mean of its start and of every hour it ran.
+  std::string rack_level;     // the level counted as racks on this fabric: "rack", "leafGroup" or "node"
+  double stranded_gpu_h = 0;  // free while jobs wait, and usable by none of them
+  // Predicted for jobs of more than one node (contention.h), each the mean over its start and every hour of its run.
   double mean_slowdown = 1, p95_slowdown = 1, most_slowdown = 1;  // of their communication
   double mean_step_slowdown = 1;                                  // of their training step
   double fairness = 1;  // Jain's index of the tenants' mean slowdowns: 1 is even
   std::uint64_t cycles = 0, peak_queue = 0;
   std::vector<ReplayTenant> tenants;  // by GPU hours, most first
-  std::vector<ReplaySample> samples;  // after every event; whoever draws them thins them out
+  std::vector<ReplaySample> samples;  // after every event
 };
 
-// `progress`: jobs ended so far, now and then.
+// Calls `progress` with the number of ended jobs every 64 events.
 ReplayReport replay(const scheduler::PlacementFabricPtr& fabric, const JobTrace& trace, const ReplayOptions& options,
                     const std::function<void(std::uint64_t)>& progress);
 

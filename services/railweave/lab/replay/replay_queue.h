@@ -1,4 +1,4 @@
-// Who starts now and where: the queue of one policy in a replay.
+// The queue of one policy in a replay: it decides which jobs start and where.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace railweave::cli {
 
 struct ReplayJob {
-  scheduler::JobSpec spec;  // with what people expect
+  scheduler::JobSpec spec;  // with the expected duration
   std::int64_t submitted_us = 0, runs_us = 0;
   std::int64_t started_us = -1;
   std::vector<fabric::GpuId> gpus;  // while it runs
@@ -28,16 +28,16 @@ struct ReplayStart {
 class ReplayQueue {
  public:
   virtual ~ReplayQueue() = default;
-  // `waiting` by submission. What it answers is carried out.
+  // `waiting` is ordered by submission. The caller starts what is returned.
   [[nodiscard]] virtual std::vector<ReplayStart> decide(std::int64_t now_us, const ReplayJobs& jobs,
                                                         const std::vector<JobIndex>& waiting,
                                                         const std::vector<JobIndex>& running) = 0;
-  virtual void ended(const ReplayJob& job) = 0;  // before its GPUs are taken from it
+  virtual void ended(const ReplayJob& job) = 0;  // while job.gpus still holds its GPUs
 };
 
 std::unique_ptr<ReplayQueue> make_railweave_queue(const scheduler::PlacementFabricPtr& fabric,
                                                   const ReplayOptions& options);
-// First come, first served with or without EASY backfill, on one of the placers of others.
+// First come, first served, with or without EASY backfill, on a PeerPlacer.
 std::unique_ptr<ReplayQueue> make_peer_queue(const scheduler::PlacementFabricPtr& fabric, const ReplayOptions& options);
 
 }  // namespace railweave::cli

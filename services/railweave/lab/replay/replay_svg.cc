@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kWidth = 1000, kLeft = 80, kRight = 20, kTop = 64, kPanel = 170, kGap = 58;
 constexpr std::size_t kBins = 460;
-// Okabe and Ito's colours, told apart by most eyes.
+// Okabe and Ito's colours, which colour-blind readers can tell apart.
 constexpr std::array<const char*, 4> kColours = {"#0072b2", "#e69f00", "#009e73", "#cc79a7"};
 
 template <class... Values>
@@ -121,10 +121,10 @@ std::string replay_svg(std::span<const ReplayReport> reports) {
   const double days = span_s / 86'400;
   panel(svg, kTop, "GPUs in use, % of all", used, 100, days);
   panel(svg, kTop + kPanel + kGap, "Jobs waiting", queued, most(queued), days);
-  panel(svg, kTop + 2 * (kPanel + kGap), "Stranded GPUs: free, and of use to no job that waits", stranded,
-        most(stranded), days);
-  panel(svg, kTop + 3 * (kPanel + kGap), "Communication slower by contention, %, mean of jobs of more than a node",
-        slowed, most(slowed), days);
+  panel(svg, kTop + 2 * (kPanel + kGap), "Stranded GPUs: free, but usable by no waiting job", stranded, most(stranded),
+        days);
+  panel(svg, kTop + 3 * (kPanel + kGap),
+        "Slowdown of communication by contention, %, mean of jobs of more than one node", slowed, most(slowed), days);
   svg += format("<text x='%d' y='%d' text-anchor='end'>days since the first job</text>\n", kWidth - kRight, height - 4);
   return svg + "</svg>\n";
 }

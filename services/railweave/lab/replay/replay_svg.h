@@ -1,4 +1,4 @@
-// A replay over time as an SVG: GPUs in use and stranded, jobs waiting; one panel each, a line per policy.
+// Replays over time as an SVG: panels for GPUs in use, waiting jobs, stranded GPUs and contention, a line per policy.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Ports of which something is alike, for a table: "leaf-1/1-64, leaf-2/1-64 and 30 more".
+// A set of ports as text: "leaf-1/1-64, leaf-2/1-64 and 30 more".
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace railweave::cli {
 
-// In the order in which they come; runs of one device are one.
-struct PortsAlike {
+// Ports in the order in which they are added; consecutive ports of one device form a run.
+struct PortRuns {
   static constexpr std::size_t kNamed = 4;
   struct Run {
     std::string device;

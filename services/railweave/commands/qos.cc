@@ -1,0 +1,48 @@
+// railweave qos classes|set.
+#include "services/railweave/commands/commands.h"
+#include "services/railweave/commands/resource.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_file.h"
+
+namespace railweave::cli {
+namespace {
+
+void print_classes(Session& session, const Json& answer) {
+  Output& output = session.output;
+  if (output.is_document()) return output.document(answer);
+  const ListView view{{text_column("CLASS", "name"), number_column("SHARE/1000", "sharePermille"),
+                       number_column("PRIORITY", "priority"), text_column("BOUND BY", "bound"),
+                       text_column("LOSSLESS", "lossless"), number_column("DSCP", "dscp")},
+                      {}};
+  output.text(table_text(view, list(answer, "items"), output));
+}
+
+// A "version" in the file, as `qos classes -o json` prints it, makes the service refuse if the classes changed since.
+void set_classes(Session& session, const std::string& path) {
+  Json body = value_or_fail(parse_json(value_or_fail(read_input(path, kMaxJobFileBytes)), source_name(path)));
+  if (body.is_array()) body = Json{{"items", body}};
+  const Json version = field(body, "version");
+  if (body.is_object()) body.erase("version");
+  const std::string etag = version.is_number_unsigned() ? "\"qos-classes." + version.dump() + "\"" : std::string();
+  print_classes(session, session.service().put(Target("/v1/qos-classes"), body, etag));
+}
+
+}  // namespace
+
+void add_qos_commands(CLI::App& root, Session& session) {
+  CLI::App& qos = add_noun(root, "qos", "Traffic classes and their shares of links", "Jobs");
+  CLI::App& classes_command = add_command(qos, "classes", "List traffic classes",
+                                          {"railweave qos classes", "railweave qos classes -o json > classes.json"});
+  on_run(classes_command, session,
+         [&session] { print_classes(session, session.service().get(Target("/v1/qos-classes"))); });
+
+  auto file = std::make_shared<std::string>();
+  CLI::App& set_command =
+      add_command(qos, "set", "Replace the traffic classes by those of a file", {"railweave qos set classes.json"});
+  set_command.add_option("FILE", *file, "Classes as `railweave qos classes -o json` prints them; - for stdin")
+      ->type_name("FILE")
+      ->required();
+  on_run(set_command, session, [&session, file] { set_classes(session, *file); });
+}
+
+}  // namespace railweave::cli

@@ -1,0 +1,87 @@
+// railweave queue policy|configure.
+#include "services/railweave/command_line/command_tree.h"
+#include "services/railweave/commands/commands.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_file.h"
+#include "services/railweave/terminal/table.h"
+
+namespace railweave::cli {
+namespace {
+
+const char* const kPolicyPath = "/v1/queue/policy";
+
+void print_policy(Output& output, const Json& policy) {
+  if (output.is_document()) return output.document(policy);
+  Sheet sheet;
+  for (const auto& [title, name] :
+       {std::pair("Backfill", "backfill"), std::pair("Fair share", "fairShare"), std::pair("Half-life", "halfLife"),
+        std::pair("Default duration", "defaultDuration"), std::pair("Overrun", "overrun"),
+        std::pair("Starves after", "starvationBound"), std::pair("Minimum runtime", "minRuntime"),
+        std::pair("Reclaims from any priority", "reclaimAnyPriority"), std::pair("Reserved jobs", "reservedJobs"),
+        std::pair("Preemption plans", "preemptionPlans")}) {
+    sheet.add(title, text_of(policy, name));
+  }
+  Table table({{"CLASS"}, {"VALUE", Align::right}, {"MAY EVICT"}, {"MAY BE EVICTED"}});
+  for (const auto& priority : list(policy, "priorityClasses")) {
+    table.add({text_of(priority, "name"), text_of(priority, "value"), flag_of(priority, "mayPreempt") ? "yes" : "no",
+               flag_of(priority, "preemptible") ? "yes" : "no"});
+  }
+  output.text(sheet.text(output.terminal()) + "\n" + table.text(output.terminal()));
+}
+
+struct PolicyOptions {
+  std::string file;
+  std::string backfill, fair_share, half_life, default_duration, starvation_bound, min_runtime;
+};
+
+// With options of single rules the others keep their value, and the service refuses the change if the policy was changed
+// since it was read; with a file the whole policy is replaced.
+void configure(Session& session, const PolicyOptions& options) {
+  Json changes = Json::object();
+  for (const auto& [name, value] :
+       {std::pair("backfill", &options.backfill), std::pair("fairShare", &options.fair_share),
+        std::pair("halfLife", &options.half_life), std::pair("defaultDuration", &options.default_duration),
+        std::pair("starvationBound", &options.starvation_bound), std::pair("minRuntime", &options.min_runtime)}) {
+    if (!value->empty()) changes[name] = *value;
+  }
+  const Target target(kPolicyPath);
+  Resource policy;
+  if (!options.file.empty()) {
+    policy.body =
+        value_or_fail(parse_json(value_or_fail(read_input(options.file, kMaxJobFileBytes)), source_name(options.file)));
+  } else if (changes.empty()) {
+    fail_usage("nothing to change", "railweave queue configure --help lists the options");
+  } else {
+    policy = session.service().read(target);
+    if (policy.body.is_object()) policy.body.erase("version");
+  }
+  if (!changes.empty()) policy.body.update(changes);
+  print_policy(session.output, session.service().put(target, policy.body, policy.etag));
+}
+
+}  // namespace
+
+void add_queue_policy_commands(CLI::App& queue, Session& session) {
+  CLI::App& policy_command = add_command(queue, "policy", "Show the rules: priority classes, backfill, fair share",
+                                         {"railweave queue policy", "railweave queue policy -o json > policy.json"});
+  on_run(policy_command, session,
+         [&session] { print_policy(session.output, session.service().get(Target(kPolicyPath))); });
+
+  auto options = std::make_shared<PolicyOptions>();
+  CLI::App& configure_command =
+      add_command(queue, "configure", "Change the rules; options not given keep their value",
+                  {"railweave queue configure --backfill conservative", "railweave queue configure -f policy.json"});
+  configure_command.add_option("-f,--file", options->file, "The whole policy in JSON; - for stdin")->type_name("FILE");
+  const auto rule = [&](const char* name, std::string& into, const char* type, const char* description) {
+    configure_command.add_option(name, into, description)->type_name(type);
+  };
+  rule("--backfill", options->backfill, "none|easy|conservative", "Which jobs may pass a job that waits for GPUs");
+  rule("--fair-share", options->fair_share, "none|running|decayed", "Order of tenants within a priority class");
+  rule("--half-life", options->half_life, "DURATION", "Half-life of past usage, for --fair-share decayed");
+  rule("--default-duration", options->default_duration, "DURATION", "Expected duration of jobs that give none");
+  rule("--starvation-bound", options->starvation_bound, "DURATION", "Wait after which no job may pass a waiting job");
+  rule("--min-runtime", options->min_runtime, "DURATION", "Time after its start during which no job is evicted");
+  on_run(configure_command, session, [&session, options] { configure(session, *options); });
+}
+
+}  // namespace railweave::cli

@@ -1,0 +1,108 @@
+#include "services/railweave/commands/resource.h"
+
+#include <memory>
+#include <utility>
+
+namespace railweave::cli {
+namespace {
+
+std::shared_ptr<std::string> add_argument(CLI::App& command, const ResourceKind& kind) {
+  auto name = std::make_shared<std::string>();
+  command.add_option(kind.argument, *name, kind.meaning)->required();
+  return name;
+}
+
+void set_resource(Session& session, const ResourceKind& kind, const std::string& name, const ResourceChange& change) {
+  const Target target = Target(kind.path).segment(name);
+  Json body = Json::object();
+  std::string etag;
+  if (!change.keeps.empty()) {
+    Resource present = session.service().read(target);
+    etag = std::move(present.etag);
+    for (const char* kept : change.keeps) {
+      if (present.body.is_object() && present.body.contains(kept)) body[kept] = present.body[kept];
+    }
+  }
+  change.change(body);
+  print_resource(session, kind, session.service().put(target, body, etag));
+}
+
+void remove_resource(Session& session, const ResourceKind& kind, const std::string& name) {
+  session.service().remove(Target(kind.path).segment(name));
+  if (session.output.is_document()) return;
+  Sheet sheet;
+  sheet.add("Removed", std::string(kind.noun) + " " + name);
+  session.output.text(sheet.text(session.output.terminal()));
+}
+
+}  // namespace
+
+void add_list(CLI::App& command, Session& session, ResourceList list) {
+  struct Request {
+    ResourceList list;
+    std::vector<std::string> values;  // by filter
+    std::uint64_t limit = 0;
+  };
+  auto request = std::make_shared<Request>();
+  request->list = std::move(list);
+  request->values.resize(request->list.filters.size());
+  for (std::size_t i = 0; i < request->values.size(); ++i) {
+    const ListFilter& filter = request->list.filters[i];
+    std::string& value = request->values[i];
+    if (filter.type == nullptr) {
+      command.add_flag_callback(
+          filter.option, [&value, given = filter.flag_value] { value = given; }, filter.description);
+    } else {
+      command.add_option(filter.option, value, filter.description)->type_name(filter.type);
+    }
+  }
+  add_limit_option(command, request->limit);
+  on_run(command, session, [&session, request] {
+    Target target(request->list.path);
+    for (std::size_t i = 0; i < request->values.size(); ++i) {
+      target.filter(request->list.filters[i].parameter, request->values[i]);
+    }
+    print_list(session, target, request->list.view, request->limit);
+  });
+}
+
+CLI::App& add_list_command(CLI::App& noun, Session& session, const std::string& description,
+                           std::initializer_list<const char*> examples, ResourceList list) {
+  CLI::App& command = add_command(noun, "list", description, examples);
+  add_list(command, session, std::move(list));
+  return command;
+}
+
+void print_resource(Session& session, const ResourceKind& kind, const Json& resource) {
+  if (session.output.is_document()) return session.output.document(resource);
+  kind.print(session.output, resource);
+}
+
+CLI::App& add_show_command(CLI::App& noun, Session& session, const ResourceKind& kind, const std::string& description,
+                           std::initializer_list<const char*> examples) {
+  CLI::App& command = add_command(noun, "show", description, examples);
+  on_run(command, session, [&session, kind, name = add_argument(command, kind)] {
+    print_resource(session, kind, session.service().get(Target(kind.path).segment(*name)));
+  });
+  return command;
+}
+
+CLI::App& add_set_command(CLI::App& noun, Session& session, const ResourceKind& kind, const std::string& description,
+                          std::initializer_list<const char*> examples, ResourceChange change) {
+  CLI::App& command = add_command(noun, "set", description, examples);
+  command.alias("put");
+  on_run(command, session, [&session, kind, name = add_argument(command, kind), change = std::move(change)] {
+    set_resource(session, kind, *name, change);
+  });
+  return command;
+}
+
+CLI::App& add_remove_command(CLI::App& noun, Session& session, const ResourceKind& kind, const std::string& description,
+                             std::initializer_list<const char*> examples) {
+  CLI::App& command = add_command(noun, "remove", description, examples);
+  on_run(command, session,
+         [&session, kind, name = add_argument(command, kind)] { remove_resource(session, kind, *name); });
+  return command;
+}
+
+}  // namespace railweave::cli
