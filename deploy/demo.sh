@@ -125,8 +125,8 @@ wait_for '.live.phase == "synced" and .live.sync.wantedDigest != null' 20
 run subnets show hgx-compute
 
 title "Two tenants"
-run tenants put research --max-gpus 512 --description "pre-training"
-run tenants put product --description "fine-tuning and serving"
+run tenants set research --max-gpus 512 --description "pre-training"
+run tenants set product --description "fine-tuning and serving"
 
 title "Three jobs: tensor groups share NVLink, data-parallel rings stay on their rail"
 run jobs submit --tenant research --name llama-70b --tp 8 --pp 4 --dp 3

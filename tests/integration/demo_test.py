@@ -18,7 +18,7 @@ PROMISES = [
     (r"(?s)jobs submit --tenant research --name llama-70b.*?Data rings on rails:\s+yes", "rings stay on their rail"),
     (r"RANK\s+NODE\s+GPU\s+NIC\s+RAIL\s+TP\s+PP\s+DP", "placements are tables"),
     (r"(?s)--tp 36 --dp 2.*?NVLink domains:\s+1\b", "two groups of 36 share an NVL72 domain"),
-    (r"placed; this was a question, nothing has changed", "a what-if changes nothing"),
+    (r"can be placed \(nothing was changed\)", "a what-if changes nothing"),
     (r"can never be placed", "a job that cannot fit is told so"),
     (r"tenant research may hold 512 GPUs", "a tenant's limit holds"),
     (r"(?s)subnets show hgx-compute.*?Phase:\s+synced", "the subnet is programmed"),

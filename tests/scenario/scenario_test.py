@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""Scenarios: text files of commands with what they print, run in order on a fresh railweaved each. What depends on the
-clock is masked. `--rewrite` takes what is printed now for what is expected: look at the difference before it is kept.
+"""Golden scenarios: text files of commands with their expected output, each run in order on a fresh railweaved. Values
+that depend on the clock are masked. `--rewrite` replaces the expected output by the present one: review the diff.
 
 scenario_test.py BIN_FOLDER FILE... [--rewrite]
 
-A file:   # text for people        $ railweave arguments        what it prints, to the next line that begins with # or $
-$DIR in arguments is a folder of the scenario's own; `$ cat > NAME <<END` writes a file there; `$ restart` kills the
-service and starts it again.
+A line begins with "# " (a comment) or "$ " (a command); the lines after a command are its output. $DIR is the
+scenario's own folder. Besides `railweave` and `railweave-verify` there are:
+  $ cat > NAME <<END                 write the following lines, up to END, to a file in $DIR
+  $ restart                          kill the service and start it again
+  $ simulate NETLIST SUBNET          start ibsim, and the service again, attached to it as the live subnet SUBNET
+  $ ibsim COMMAND                    enter a command at the console of ibsim
+  $ await PATTERN railweave ...      repeat the command until its output matches the pattern; prints nothing
+A scenario with `simulate` is skipped (exit code 77) where ibsim is missing.
 """
 import difflib
 import os
@@ -15,9 +20,12 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from ibsim import Ibsim, missing  # noqa: E402
+from live import LiveService  # noqa: E402
 from service import Service  # noqa: E402
 
 MASKS = [
@@ -25,35 +33,80 @@ MASKS = [
     (r"\b\d+(\.\d+)? (us|ms)\b", "DURATION"),
     (r"\b(\d+ (hours?|min|minutes?|s|seconds?|days?)( \d+ (hours?|min|minutes?|s|seconds?))*) ago\b", "AGO"),
     (r"http://127\.0\.0\.1:\d+", "URL"),
+    (r"\b\d+ MADs\b", "N MADs"),
 ]
+AWAIT_SECONDS = 30
+SKIPPED = 77
+
+
+def mask_repair(line):
+    """Milliseconds of a row of the table of repairs, which begins with its time."""
+    found = re.match(r"TIME +(\d+\.\d +){4}", line)
+    return re.sub(r"\d+\.\d", lambda number: "MS".rjust(len(number[0])), found[0]) + line[found.end():] if found else line
 
 
 class Scenario:
     def __init__(self, binaries, path):
-        self.binaries, self.path, self.lines = binaries, path, []
+        self.binaries, self.path = binaries, path
+        self.simulator = self.live = None
 
     def run(self, line, body):
-        """What a command prints: both streams, and the exit code where it is not 0."""
+        """The output of a command (both streams, and the exit code unless it is 0); None for `cat`."""
         if line == "restart":
-            self.service.kill()
-            self.service.start()
-            return ""
+            return self.restart()
         if found := re.fullmatch(r"cat > (\S+) <<END", line):
             (self.folder / found[1]).write_text(body)
             return None
+        if line.startswith("ibsim "):
+            self.simulator.console(line.removeprefix("ibsim "))
+            return ""
         words = shlex.split(line.replace("$DIR", str(self.folder)))
-        assert words[0] in ("railweave", "railweave-verify"), f"{self.path}: {line}"
-        environment = dict(os.environ, RAILWEAVE_URL=f"http://127.0.0.1:{self.service.port}", NO_COLOR="1", COLUMNS="140")
+        if words[0] == "simulate":
+            return self.simulate(*words[1:])
+        if words[0] == "await":
+            return self.wait_for(words[1], words[2:])
+        return self.output(words)
+
+    def output(self, words):
+        assert words[0] in ("railweave", "railweave-verify"), f"{self.path}: {words}"
+        url = self.live.url if self.live else f"http://127.0.0.1:{self.service.port}"
+        environment = dict(os.environ, RAILWEAVE_URL=url, NO_COLOR="1", COLUMNS="140")
         done = subprocess.run([self.binaries / words[0], *words[1:]], env=environment, text=True, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, cwd=self.folder)
         text = done.stdout.replace(str(self.folder), "$DIR")
         for pattern, mask in MASKS:
             text = re.sub(pattern, lambda found: mask.ljust(len(found[0])), text)
-        text = "".join(line.rstrip() + "\n" for line in text.splitlines())
+        text = "".join(mask_repair(line).rstrip() + "\n" for line in text.splitlines())
         return text + (f"[exit code {done.returncode}]\n" if done.returncode else "")
 
+    def restart(self):
+        if self.live:
+            self.live.restart()
+        else:
+            self.service.kill()
+            self.service.start()
+        return ""
+
+    def simulate(self, netlist, subnet):
+        self.service.kill()
+        self.simulator = Ibsim(netlist).__enter__()
+        self.live = LiveService(self.simulator, self.binaries, self.folder, subnet, "sweep_seconds = 1").start()
+        return ""
+
+    def wait_for(self, pattern, words):
+        until = time.monotonic() + AWAIT_SECONDS
+        while not re.search(pattern, text := self.output(words)):
+            assert time.monotonic() < until, f"{self.path}: no '{pattern}' within {AWAIT_SECONDS} s:\n{text}"
+            time.sleep(0.05)
+        return ""
+
+    def stop(self):
+        for part in (self.live, self.simulator):
+            if part:
+                part.__exit__()
+
     def replay(self):
-        """The file as it would read with what is printed now."""
+        """The text of the file with the present output."""
         written, expected, command = [], [], None
 
         def finish():
@@ -66,15 +119,18 @@ class Scenario:
         with tempfile.TemporaryDirectory(prefix="railweave-scenario-") as folder, Service(self.binaries / "railweaved") as self.service:
             self.folder = Path(folder)
             self.service.start()
-            for line in self.path.read_text().splitlines():
-                if line.startswith(("# ", "$ ")):
-                    finish()
-                    expected = []
-                    written.append(line)
-                    command = line[2:] if line.startswith("$ ") else None
-                else:
-                    expected.append(line)
-            finish()
+            try:
+                for line in self.path.read_text().splitlines():
+                    if line.startswith(("# ", "$ ")):
+                        finish()
+                        expected = []
+                        written.append(line)
+                        command = line[2:] if line.startswith("$ ") else None
+                    else:
+                        expected.append(line)
+                finish()
+            finally:
+                self.stop()
         while written and not written[-1]:
             written.pop()
         return "\n".join(written) + "\n"
@@ -86,6 +142,9 @@ def main():
     wrong = 0
     for name in files:
         path = Path(name)
+        if "\n$ simulate " in path.read_text() and (lacking := missing()):
+            print(f"{path.name}: skipped: {lacking} missing")
+            return SKIPPED
         now = Scenario(Path(binaries).resolve(), path).replay()
         before = path.read_text()
         if now == before:

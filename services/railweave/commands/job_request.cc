@@ -93,6 +93,30 @@ void put_model_and_traffic(Json& body, const JobOptions& options) {
   body["traffic"] = std::move(traffic);
 }
 
+void put_placement(Json& body, const PlacementOptions& options) {
+  put_levels(body, options.require, "--require", "required");
+  put_levels(body, options.prefer, "--prefer", "preferred");
+  if (options.across_sites) body["topology"]["acrossSites"] = true;
+  if (!options.spread.empty()) body["topology"]["pipeline"]["spread"] = level_name(options.spread);
+  if (!options.spread_job.empty()) {
+    const auto [level, most] = split(options.spread_job, "--spread-job", "LEVEL=GPUS");
+    body["topology"]["spread"] = {{"level", level_name(level)}, {"maxGpusPerGroup", value_named(most)}};
+  }
+  if (!options.exclusive.empty()) body["topology"]["exclusive"] = level_name(options.exclusive);
+  if (options.spares_per_domain) body["sparesPerDomain"] = *options.spares_per_domain;
+  if (!options.slices.empty()) body["topology"]["slices"] = Json::array();
+  for (const auto& slice : options.slices) {
+    const auto [level, size] = split(slice, "--slice", "LEVEL=GPUS");
+    body["topology"]["slices"].push_back({{"level", level_name(level)}, {"size", value_named(size)}});
+  }
+  if (!options.only.empty()) body["nodes"] = options.only;
+  if (!options.exclude.empty()) body["excludeNodes"] = options.exclude;
+  for (const auto& selection : options.select) {
+    const auto [key, value] = split(selection, "--select", "KEY=VALUE");
+    body["nodeSelector"][key] = value;
+  }
+}
+
 // Options set members of these fields, which must therefore be objects or absent.
 void expect_object(Json& body, const char* name) {
   const Json& value = field(body, name);
@@ -118,6 +142,47 @@ Json read_body(const std::string& path) {
     }
   }
   return body;
+}
+
+void add_placement_options(CLI::App& command, PlacementOptions& options) {
+  const auto repeated = [&](const char* name, std::vector<std::string>& into, const char* type,
+                            const char* description) {
+    command.add_option(name, into, description)->type_name(type)->allow_extra_args(false)->group(kPlacementGroup);
+  };
+  repeated(
+      "--require", options.require, "GROUP=LEVEL",
+      "Place each tensor, context or expert group, each pipeline stage or the whole job within one nvlinkDomain, node, "
+      "rack, leafGroup, pod, cluster or site; repeatable");
+  repeated("--prefer", options.prefer, "GROUP=LEVEL", "The same, preferred but not required; repeatable");
+  command
+      .add_flag(
+          "--across-sites", options.across_sites,
+          "Stages and replicas may be placed on different sites, joined by long-haul links; tensor, context and expert "
+          "groups never are")
+      ->group(kPlacementGroup);
+  command
+      .add_option("--spread", options.spread,
+                  "Place each pipeline stage in a different node, rack, leafGroup, pod or site")
+      ->type_name("LEVEL")
+      ->group(kPlacementGroup);
+  command
+      .add_option("--spread-job", options.spread_job,
+                  "Most GPUs of the job in one node, rack, leafGroup, pod or site, to limit what one failure costs")
+      ->type_name("LEVEL=GPUS")
+      ->group(kPlacementGroup);
+  command
+      .add_option("--exclusive", options.exclusive,
+                  "Share no node, nvlinkDomain, rack, leafGroup or pod with other jobs")
+      ->type_name("LEVEL")
+      ->group(kPlacementGroup);
+  add_number_option(command, "--spares-per-domain", options.spares_per_domain,
+                    "GPUs of each used NVLink domain to hold idle as spares")
+      ->group(kPlacementGroup);
+  repeated("--slice", options.slices, "LEVEL=GPUS",
+           "Place each run of this many consecutive ranks within one group of the level");
+  repeated("--only", options.only, "NODE", "Only on this node; repeatable");
+  repeated("--exclude", options.exclude, "NODE", "Not on this node; repeatable");
+  repeated("--select", options.select, "KEY=VALUE", "Only on nodes with this label; repeatable");
 }
 
 }  // namespace
@@ -158,43 +223,7 @@ void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning
   if (meaning == GpusPerNode::of_the_job) {
     number("--gpus-per-node", options.gpus_per_node, "Exact number of GPUs on each node used")->group(kPlacementGroup);
   }
-  const auto repeated = [&](const char* name, std::vector<std::string>& into, const char* type,
-                            const char* description) {
-    command.add_option(name, into, description)->type_name(type)->allow_extra_args(false)->group(kPlacementGroup);
-  };
-  repeated(
-      "--require", options.require, "GROUP=LEVEL",
-      "Place each tensor, context or expert group, each pipeline stage or the whole job within one nvlinkDomain, node, "
-      "rack, leafGroup, pod, cluster or site; repeatable");
-  repeated("--prefer", options.prefer, "GROUP=LEVEL", "The same, preferred but not required; repeatable");
-  command
-      .add_flag(
-          "--across-sites", options.across_sites,
-          "Stages and replicas may be placed on different sites, joined by long-haul links; tensor, context and expert "
-          "groups never are")
-      ->group(kPlacementGroup);
-  command
-      .add_option("--spread", options.spread,
-                  "Place each pipeline stage in a different node, rack, leafGroup, pod or site")
-      ->type_name("LEVEL")
-      ->group(kPlacementGroup);
-  command
-      .add_option("--spread-job", options.spread_job,
-                  "Most GPUs of the job in one node, rack, leafGroup, pod or site, to limit what one failure costs")
-      ->type_name("LEVEL=GPUS")
-      ->group(kPlacementGroup);
-  command
-      .add_option("--exclusive", options.exclusive,
-                  "Share no node, nvlinkDomain, rack, leafGroup or pod with other jobs")
-      ->type_name("LEVEL")
-      ->group(kPlacementGroup);
-  number("--spares-per-domain", options.spares_per_domain, "GPUs of each used NVLink domain to hold idle as spares")
-      ->group(kPlacementGroup);
-  repeated("--slice", options.slices, "LEVEL=GPUS",
-           "Place each run of this many consecutive ranks within one group of the level");
-  repeated("--only", options.only, "NODE", "Only on this node; repeatable");
-  repeated("--exclude", options.exclude, "NODE", "Not on this node; repeatable");
-  repeated("--select", options.select, "KEY=VALUE", "Only on nodes with this label; repeatable");
+  add_placement_options(command, options.placement);
 }
 
 Json job_request(const JobOptions& options) {
@@ -225,28 +254,8 @@ Json job_request(const JobOptions& options) {
     if (!value->empty()) body[name] = *value;
   }
   if (options.gpus_per_node) body["gpusPerNode"] = *options.gpus_per_node;
-  put_levels(body, options.require, "--require", "required");
-  put_levels(body, options.prefer, "--prefer", "preferred");
-  if (options.across_sites) body["topology"]["acrossSites"] = true;
-  if (!options.spread.empty()) body["topology"]["pipeline"]["spread"] = level_name(options.spread);
-  if (!options.spread_job.empty()) {
-    const auto [level, most] = split(options.spread_job, "--spread-job", "LEVEL=GPUS");
-    body["topology"]["spread"] = {{"level", level_name(level)}, {"maxGpusPerGroup", value_named(most)}};
-  }
-  if (!options.exclusive.empty()) body["topology"]["exclusive"] = level_name(options.exclusive);
-  if (options.spares_per_domain) body["sparesPerDomain"] = *options.spares_per_domain;
-  if (!options.slices.empty()) body["topology"]["slices"] = Json::array();
-  for (const auto& slice : options.slices) {
-    const auto [level, size] = split(slice, "--slice", "LEVEL=GPUS");
-    body["topology"]["slices"].push_back({{"level", level_name(level)}, {"size", value_named(size)}});
-  }
+  put_placement(body, options.placement);
   put_model_and_traffic(body, options);
-  if (!options.only.empty()) body["nodes"] = options.only;
-  if (!options.exclude.empty()) body["excludeNodes"] = options.exclude;
-  for (const auto& selection : options.select) {
-    const auto [key, value] = split(selection, "--select", "KEY=VALUE");
-    body["nodeSelector"][key] = value;
-  }
   return body;
 }
 

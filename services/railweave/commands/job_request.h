@@ -13,17 +13,22 @@
 
 namespace railweave::cli {
 
+// Where the job may be placed.
+struct PlacementOptions {
+  std::vector<std::string> require, prefer;  // "tensor=nvlinkDomain"
+  std::vector<std::string> only, exclude;    // nodes
+  std::vector<std::string> select, slices;   // "key=value", "rack=16"
+  std::string spread, spread_job;            // a level, "rack=64"
+  std::string exclusive;                     // a level
+  std::optional<std::uint64_t> spares_per_domain;
+  bool across_sites = false;
+};
+
 struct JobOptions {
   std::string file;  // a body to start from; the other options override its fields
   std::optional<std::uint64_t> tensor, pipeline, data, context, expert, gpus, gpus_per_node;
   std::string tenant, name, priority, duration;
-  std::vector<std::string> require, prefer;  // "tensor=nvlinkDomain"
-  std::vector<std::string> exclude, select;  // nodes; "key=value"
-  std::vector<std::string> only, slices;     // nodes; "rack=16"
-  std::string spread;                        // a level
-  std::string spread_job, exclusive;         // "rack=64"; a level
-  std::optional<std::uint64_t> spares_per_domain;
-  bool across_sites = false;
+  PlacementOptions placement;
   std::string model, traffic, bandwidth;  // a file, or "parameters=70e9,layers=80,..."
 };
 

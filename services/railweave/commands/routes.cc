@@ -123,7 +123,7 @@ void diff(Session& session, const ChangeOptions& options) {
     if (!values->empty()) body[name] = *values;
   }
   if (body.empty()) {
-    fail_usage("no change is given", "give --fail-link, --fail-switch, --drain-link or --drain-switch");
+    fail_usage("no change is requested", "give --fail-link, --fail-switch, --drain-link or --drain-switch");
   }
   const Json answer = session.service().post(Target("/v1/routes/diff"), body);
   const Json& after = field(answer, "after");

@@ -46,26 +46,26 @@ Json document_of(const ReplayReport& report) {
           {"tooLarge", report.too_large},
           {"gpus", report.total_gpus},
           {"waitS",
-           {{"mean", report.mean_wait_s},
-            {"p50", report.p50_wait_s},
-            {"p95", report.p95_wait_s},
-            {"p99", report.p99_wait_s},
-            {"most", report.most_wait_s}}},
+           {{"mean", report.waits.mean_s},
+            {"p50", report.waits.p50_s},
+            {"p95", report.waits.p95_s},
+            {"p99", report.waits.p99_s},
+            {"most", report.waits.most_s}}},
           {"makespanS", report.makespan_s},
           {"utilisation", report.utilisation},
           {"spread",
-           {{"jobs", report.spread_jobs},
-            {"level", report.rack_level},
-            {"racks", report.racks},
-            {"leastRacks", report.least_racks},
-            {"jobsAtLeastRacks", report.at_least_racks},
-            {"nvlinkDomains", report.domains},
-            {"leastNvlinkDomains", report.least_domains}}},
+           {{"jobs", report.spread.jobs},
+            {"level", report.spread.rack_level},
+            {"racks", report.spread.racks},
+            {"leastRacks", report.spread.least_racks},
+            {"jobsAtLeastRacks", report.spread.at_least_racks},
+            {"nvlinkDomains", report.spread.domains},
+            {"leastNvlinkDomains", report.spread.least_domains}}},
           {"contention",
-           {{"meanCommunicationSlowdown", report.mean_slowdown},
-            {"p95CommunicationSlowdown", report.p95_slowdown},
-            {"mostCommunicationSlowdown", report.most_slowdown},
-            {"meanStepSlowdown", report.mean_step_slowdown}}},
+           {{"meanCommunicationSlowdown", report.slowdown.mean},
+            {"p95CommunicationSlowdown", report.slowdown.p95},
+            {"mostCommunicationSlowdown", report.slowdown.most},
+            {"meanStepSlowdown", report.slowdown.mean_step}}},
           {"strandedGpuHours", report.stranded_gpu_h},
           {"fairness", report.fairness},
           {"peakQueue", report.peak_queue},
@@ -86,27 +86,28 @@ void print(Output& output, const std::vector<ReplayReport>& reports) {
                {"p99", Align::right},
                {"in use", Align::right},
                {"makespan", Align::right},
-               {first.rack_level + "s", Align::right},
+               {first.spread.rack_level + "s", Align::right},
                {"domains", Align::right},
                {"stranded", Align::right},
                {"slowed", Align::right},
                {"p95", Align::right},
                {"fairness", Align::right}});
   for (const auto& report : reports) {
-    table.add({report.policy, hours(report.mean_wait_s), hours(report.p50_wait_s), hours(report.p95_wait_s),
-               hours(report.p99_wait_s), formatted("%.1f%%", 100 * report.utilisation),
+    table.add({report.policy, hours(report.waits.mean_s), hours(report.waits.p50_s), hours(report.waits.p95_s),
+               hours(report.waits.p99_s), formatted("%.1f%%", 100 * report.utilisation),
                formatted("%.2f d", static_cast<double>(report.makespan_s) / 86'400),
-               ratio(report.racks, report.least_racks), ratio(report.domains, report.least_domains),
-               formatted("%.0f GPU h", report.stranded_gpu_h), formatted("x%.3f", report.mean_slowdown),
-               formatted("x%.2f", report.p95_slowdown), formatted("%.3f", report.fairness)});
+               ratio(report.spread.racks, report.spread.least_racks),
+               ratio(report.spread.domains, report.spread.least_domains),
+               formatted("%.0f GPU h", report.stranded_gpu_h), formatted("x%.3f", report.slowdown.mean),
+               formatted("x%.2f", report.slowdown.p95), formatted("%.3f", report.fairness)});
   }
   output.text(
       std::to_string(first.jobs) + " jobs on " + std::to_string(first.total_gpus) + " GPUs, backfill " +
       first.backfill +
       (first.too_large == 0 ? "" : "; " + std::to_string(first.too_large) + " larger than the fabric skipped") +
-      "\n\n" + table.text(output.terminal()) + "\n" + first.rack_level +
+      "\n\n" + table.text(output.terminal()) + "\n" + first.spread.rack_level +
       "s, domains: those used by jobs of more than one node, relative to the fewest that could hold them (" +
-      std::to_string(first.spread_jobs) +
+      std::to_string(first.spread.jobs) +
       " jobs)\nslowed: predicted communication time of these jobs beside other jobs, relative to running alone\n");
   if (reports.size() > 1) return;
   Table tenants({{"tenant", Align::left},

@@ -64,11 +64,11 @@ Json to_json(const RouteReport& route, const fabric::Topology& topology) {
   value["changedBlocks"] = route.changed_blocks;
   value["stages"] = route.stages;
   value["dropsFirst"] = route.drops_first;
-  value["scopeMs"] = route.scope_ms;
-  value["routeMs"] = route.route_ms;
-  value["rerouteMs"] = route.reroute_ms;
-  value["deltaMs"] = route.delta_ms;
-  value["auditMs"] = route.audit_ms;
+  value["scopeMs"] = route.took.scope_ms;
+  value["routeMs"] = route.took.route_ms;
+  value["rerouteMs"] = route.took.reroute_ms;
+  value["deltaMs"] = route.took.delta_ms;
+  value["auditMs"] = route.took.audit_ms;
   value["peakMiB"] = route.peak_mib;
   value["tablesMiB"] = route.tables_mib;
   value["tablesDigest"] = api::digest_text(route.digest);

@@ -44,7 +44,10 @@ struct RouteReport {
   bool incremental = false;
   std::size_t changed_entries = 0, changed_blocks = 0, stages = 0;
   bool drops_first = false;
-  double scope_ms = 0, route_ms = 0, reroute_ms = 0, delta_ms = 0, audit_ms = 0;
+  struct Times {
+    double scope_ms = 0, route_ms = 0, reroute_ms = 0, delta_ms = 0, audit_ms = 0;
+  };
+  Times took;
   double peak_mib = 0, tables_mib = 0;
   std::uint64_t digest = 0;  // of the tables
   std::optional<TableComparison> against;

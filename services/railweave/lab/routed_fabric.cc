@@ -136,7 +136,7 @@ RoutedFabric route_fabric(const fabric::TopologyPtr& topology, const RouteReques
   if (request.lmc) scope_options.lmc = static_cast<std::uint8_t>(*request.lmc);
   const Stopwatch scope_watch;
   const auto scope = value_or_fail(fabric::RoutingScope::make(topology, scope_options));
-  report.scope_ms = scope_watch.ms();
+  report.took.scope_ms = scope_watch.ms();
   add_counts(*scope, report);
   const fabric::EngineChoice choice = choose(*scope, request.engine);
   report.engine = choice.engine->name();
@@ -147,7 +147,7 @@ RoutedFabric route_fabric(const fabric::TopologyPtr& topology, const RouteReques
   input.threads = fabric::part_count();
   const Stopwatch route_watch;
   routed.routing = value_or_fail(choice.engine->route(input));
-  report.route_ms = route_watch.ms();
+  report.took.route_ms = route_watch.ms();
   append(report.findings, scope->findings());
 
   if (!request.failures.empty()) {
@@ -159,10 +159,10 @@ RoutedFabric route_fabric(const fabric::TopologyPtr& topology, const RouteReques
     input.view = routed.view;
     const Stopwatch reroute_watch;
     Routing rerouted = value_or_fail(choice.engine->reroute(routed.routing, input));
-    report.reroute_ms = reroute_watch.ms();
+    report.took.reroute_ms = reroute_watch.ms();
     const Stopwatch delta_watch;
     const fabric::ForwardingDelta delta = fabric::compute_delta(routed.view, routed.routing, rerouted);
-    report.delta_ms = delta_watch.ms();
+    report.took.delta_ms = delta_watch.ms();
     report.incremental = rerouted.incremental;
     report.changed_entries = delta.changed_entries;
     report.changed_blocks = delta.changed_blocks;
@@ -173,7 +173,7 @@ RoutedFabric route_fabric(const fabric::TopologyPtr& topology, const RouteReques
   }
   const Stopwatch audit_watch;
   report.audit = audited(routed.view, routed.routing.tables, routed.routing.lanes);
-  report.audit_ms = audit_watch.ms();
+  report.took.audit_ms = audit_watch.ms();
   report.lanes_used = routed.routing.lanes.used();
   report.tables_mib = static_cast<double>(routed.routing.tables.memory_bytes()) / (1U << 20U);
   report.digest = routed.routing.tables.digest();

@@ -1,4 +1,4 @@
-// What any command line does before a service or a file comes into it: help, versions, refusals, closed outputs.
+// Command lines that need neither a service nor a file: help, version, usage errors, closed outputs.
 #include <filesystem>
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ TEST(CommandLine, HelpListsCommandsExamplesAndExitCodes) {
                     HasSubstr("RAILWEAVE_URL"), HasSubstr("   6  the job cannot be placed now")));
 }
 
-// Every command of the tree, found through the tree itself.
+// Visits every command of the tree by completion.
 void expect_help_below(const std::vector<std::string>& path, int& commands) {
   auto words = path;
   words.insert(words.begin(), "__complete");
@@ -86,14 +86,14 @@ TEST(CommandLine, WrongLinesEndWithExitCodeTwoAndOneLineOnStderr) {
       {"status", "--timeout", "0"},
       {"status", "--server", "ftp://x"},
       {"status", "--server", "127.0.0.1:7470"},
-      {"tenants", "put", "x", "--max-gpus", "1", "--no-limit"},
+      {"tenants", "set", "x", "--max-gpus", "1", "--no-limit"},
       {"lab", "place", "x", "--tp", "8", "--nvlink-domain", "8"},
       {"lab", "fabric", "x", "--format", "nonsense"},
       {"lab", "generate"},
       {"lab", "generate", "fat-tree", "--nonsense", "1"},
       {"completion", "tcsh"},
       {"nodes", "list", "\x1b[31m"},
-      {"tenants", "put", "x", "--max-gpus", "-1"},
+      {"tenants", "set", "x", "--max-gpus", "-1"},
       {"place", "--gpus", "0x10"},
       {"place", "--gpus", "010"},
       {"place", "--gpus", "18446744073709551616"},
@@ -121,7 +121,7 @@ TEST(CommandLine, SaysThatNoServiceAnswersAndWhatToDo) {
                                                                 {"nodes", "list"},
                                                                 {"events", "--follow"},
                                                                 {"jobs", "submit", "--gpus", "8"},
-                                                                {"tenants", "put", "x"}}) {
+                                                                {"tenants", "set", "x"}}) {
     const Finished finished = run_railweave(line, {.environment = {"RAILWEAVE_URL=http://127.0.0.1:1"}});
     EXPECT_EQ(finished.exit_code, 3) << line.front();
     EXPECT_THAT(finished.err, AllOf(StartsWith("railweave: "), HasSubstr("127.0.0.1:1"), HasSubstr("is it running?")));

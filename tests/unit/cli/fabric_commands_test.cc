@@ -1,4 +1,4 @@
-// railweave fabric import and check against canned answers.
+// railweave fabric import and check against a service with canned answers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The commands about contracts and guarantees, against canned answers.
+// The commands about contracts and guarantees, against a service with canned answers.
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ TEST(Contracts, AreListedAndShown) {
   service.get("/v1/contracts", std::string(R"({"items":[)") + kContract + R"(],"nextCursor":null,"seq":9})");
   service.get("/v1/contracts/{tenant}", kContract);
   EXPECT_THAT(service.run({"contracts", "list"}).out, AllOf(HasSubstr("0x0001"), HasSubstr("all-reduce")));
-  EXPECT_THAT(service.run({"contracts", "show", "research"}).out, HasSubstr("100 Gb/s at each port\n"));
+  EXPECT_THAT(service.run({"contracts", "show", "research"}).out, HasSubstr("100 Gb/s per port\n"));
 }
 
 TEST(Contracts, SetKeepsWhatIsNotGivenAndHoldsToWhatWasRead) {
@@ -112,7 +112,7 @@ TEST(Guarantees, AQuestionTellsWhatWouldBeGivenAndWhatIsInTheWay) {
       R"("trafficClass":104,"pkey":"0x8001"},"warnings":[]})";
   service.on(Method::post, "/v1/placements/query", [&](const Request&) { return Response::json(answer); });
   EXPECT_THAT(service.run({"place", "--tp", "2"}).out,
-              AllOf(HasSubstr("50 Gb/s at each port, class all-reduce (NCCL_IB_SL=2 NCCL_IB_TC=104)"),
+              AllOf(HasSubstr("50 Gb/s per port, class all-reduce (NCCL_IB_SL=2 NCCL_IB_TC=104)"),
                     HasSubstr("up to 100 Gb/s on 12 links, over-committed: 500 of 1000")));
   answer = R"({"outcome":"notNow","code":"admission.linksFull","reason":"1 link has too little left","explanation":)"
            R"({"excluded":[],"counterfactuals":[]},"links":[{"link":"a/1->b/2","wantedGbps":100,"reservedGbps":120,)"
@@ -129,7 +129,7 @@ TEST(Guarantees, OtherRoutesAndNodesAreProposedAndAskedFor) {
               R"("inForce":{"costs":[],"reason":"","actor":"","since":null},"seq":3})");
   EXPECT_THAT(service.run({"guarantees", "reroute"}).out,
               AllOf(HasSubstr("Would hold again"), HasSubstr("job-000002"), HasSubstr("a/1--b/2"), HasSubstr("1.50"),
-                    HasSubstr("none: routes follow from the fabric alone")));
+                    HasSubstr("none: routes depend on the fabric alone")));
   service.on(Method::post, "/v1/guarantees/reroute", [](const Request&) {
     return Response::json(
         R"({"costs":[{"link":"a/1--b/2","cost":1.5}],"holdAgain":["job-000002"],"stillAtRisk":[],"loseCoverage":0,)"

@@ -1,5 +1,5 @@
-// `railweave lab flows` and `railweave lab qos` as an engineer runs them: rates computed by hand, guarantees kept and
-// not kept, adversaries, pictures, and what they refuse.
+// `railweave lab flows` and `railweave lab qos`: rates computed by hand, guarantees met and not met, adversarial traffic,
+// heat maps and refusals.
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -66,8 +66,8 @@ class LabFlows : public testing::Test {
   }
 };
 
-// Two ports of one leaf send to one port: by halves in one class, 350 to 50 by the classes' weights in two, and what a
-// rate leaves over goes to the other.
+// Two ports of one leaf send to one port: equal shares in one class, 350 to 50 by weight in two classes, and what one
+// flow does not use goes to the other.
 TEST_F(LabFlows, RatesAreThoseComputedByHand) {
   const std::string a = host(0), b = host(1), to = host(20);
   Json answer = flows({"--traffic", csv(a + "," + to + ",storage,\n" + b + "," + to + ",storage,\n")});
@@ -132,7 +132,7 @@ TEST_F(LabFlows, GuaranteedJobsGetWhatTheyWerePromised) {
   EXPECT_EQ(again["jobs"], worst["jobs"]) << "the same seed finds the same";
 }
 
-// What breaks a guarantee is seen: somebody sends in the class without a cap.
+// A broken guarantee is detected: another job sends in the class without a rate limit.
 TEST_F(LabFlows, SaysWhenAGuaranteeIsNotKept) {
   const std::string jobs = scratch_file(
       "rogue.json", R"({"jobs":[)" + job("a", 10, R"({"guaranteedGbpsPerPort":30,"qosClass":"all-reduce"})") + "," +
@@ -143,7 +143,7 @@ TEST_F(LabFlows, SaysWhenAGuaranteeIsNotKept) {
   EXPECT_EQ(answer["jobs"][0]["met"], false);
   const Finished told = run({"--jobs", jobs, "--adversarial", "--rounds", "60"});
   EXPECT_EQ(told.exit_code, 10);
-  EXPECT_THAT(told.err, HasSubstr("rogue sends in class all-reduce without a guarantee, and nothing caps it"));
+  EXPECT_THAT(told.err, HasSubstr("rogue sends in class all-reduce without a guarantee or a rate limit"));
   EXPECT_THAT(told.out, AllOf(HasSubstr("Worst traffic"), HasSubstr("hottest links"), HasSubstr("no")));
 }
 
@@ -159,19 +159,19 @@ TEST_F(LabFlows, DrawsLinksByTier) {
 
 TEST_F(LabFlows, RefusesWithWhereAndWhatToDo) {
   EXPECT_EQ(run({}).exit_code, 2);
-  EXPECT_THAT(run({}).err, HasSubstr("--jobs FILE names jobs"));
+  EXPECT_THAT(run({}).err, HasSubstr("give jobs with --jobs FILE"));
   EXPECT_EQ(run({"--adversarial", "--traffic", csv(host(0) + "," + host(1) + ",,\n")}).exit_code, 2);
   const auto refused = [&](const std::string& rows) { return run({"--traffic", csv(rows)}).err; };
-  EXPECT_THAT(refused("nobody," + host(1) + ",,\n"),
-              AllOf(HasSubstr("line 2"), HasSubstr("the fabric has no 'nobody'")));
+  EXPECT_THAT(refused("node-x," + host(1) + ",,\n"),
+              AllOf(HasSubstr("line 2"), HasSubstr("the fabric has no host or port 'node-x'")));
   EXPECT_THAT(refused(host(0) + "," + host(1) + ",gold,\n"), HasSubstr("the classes are latency, management"));
-  EXPECT_THAT(refused(host(0) + "," + host(1) + ",,fast\n"), HasSubstr("'fast' is no rate in Gb/s"));
+  EXPECT_THAT(refused(host(0) + "," + host(1) + ",,fast\n"), HasSubstr("'fast' is not a rate in Gb/s"));
   EXPECT_THAT(refused(host(0) + "," + host(0) + ",,\n"), HasSubstr("a port sends to itself"));
-  EXPECT_THAT(refused(host(0) + "\n"), HasSubstr("4 cells are wanted, here are 1"));
+  EXPECT_THAT(refused(host(0) + "\n"), HasSubstr("expected 4 cells, found 1"));
   const auto jobs = [&](const std::string& text) { return run({"--jobs", scratch_file("bad.json", text)}).err; };
   EXPECT_THAT(jobs("[" + job("a", 2, R"({"guaranteedGbps":1})") + "]"),
-              AllOf(HasSubstr("/jobs/0/bandwidth"), HasSubstr("there is no field 'guaranteedGbps'")));
-  EXPECT_THAT(jobs("[" + job("a", 2, "") + "," + job("a", 2, "") + "]"), HasSubstr("two jobs are called 'a'"));
+              AllOf(HasSubstr("/jobs/0/bandwidth"), HasSubstr("unknown field 'guaranteedGbps'")));
+  EXPECT_THAT(jobs("[" + job("a", 2, "") + "," + job("a", 2, "") + "]"), HasSubstr("two jobs have the name 'a'"));
   EXPECT_THAT(jobs(R"([{"tenant":"t"}])"), HasSubstr("say how many GPUs"));
   const Finished offered = run_railweave({"__complete", "lab", "flows", fabric(), "--"});
   EXPECT_THAT(offered.out, AllOf(HasSubstr("--adversarial"), HasSubstr("--svg"), HasSubstr("--traffic")));
@@ -205,10 +205,10 @@ TEST_F(LabFlows, PlansClassesForEveryKindOfDevice) {
     EXPECT_TRUE(config.contains(table)) << table << sonic.err;
   }
   EXPECT_EQ(config["PORT_QOS_MAP"].size(), 8U);
-  EXPECT_THAT(sonic.err, HasSubstr("is not lossless here"));
+  EXPECT_THAT(sonic.err, HasSubstr("is not lossless on the switch"));
   EXPECT_EQ(qos({"--to", "sonic"}).exit_code, 2);
   EXPECT_THAT(qos({"--to", "tc", "--host", host(3)}).out, HasSubstr("tc class replace"));
-  EXPECT_EQ(qos({"--to", "tc", "--host", "nobody"}).exit_code, 4);
+  EXPECT_EQ(qos({"--to", "tc", "--host", "node-x"}).exit_code, 4);
 }
 
 }  // namespace

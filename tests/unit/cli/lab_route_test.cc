@@ -1,5 +1,4 @@
-// `railweave lab route` as an engineer runs it: fields of its answer, failures, comparisons, files it writes, and what
-// it refuses.
+// `railweave lab route`: fields of its report, failures, comparisons, files it writes, and refusals.
 #include <filesystem>
 #include <fstream>
 
@@ -80,7 +79,7 @@ TEST_F(LabRoute, EveryEngineThatIsOfferedRoutesATree) {
   }
 }
 
-TEST_F(LabRoute, AFailedLinkChangesLittleAndLeavesTheRestSound) {
+TEST_F(LabRoute, AFailedLinkChangesLittleAndLeavesTheRestVerified) {
   const Json answer = routed({fabric(), "--fail", a_link()});
   EXPECT_EQ(answer["failedLinks"].size(), 1U);
   EXPECT_EQ(answer["unreachablePairs"], 0);
@@ -201,14 +200,14 @@ TEST_F(LabRoute, MultipathSpreadsOverAllNearestLinks) {
   EXPECT_EQ(spread["mostMembers"], 4);
   // 4 hosts of a leaf send to the 28 of the others, over 4 uplinks.
   EXPECT_DOUBLE_EQ(spread["maxLinkLoadHosts"].get<double>(), 4 * 28 / 4.0);
-  // 4 flows on 4 links: the mean of the fullest is 544/256 by counting all 256 ways.
+  // 4 flows on 4 links: the mean of the fullest is 544/256 by counting all 256 assignments.
   EXPECT_NEAR(spread["collisionFactor"].get<double>(), 544.0 / 256, 1e-9);
   const Finished refused = run_railweave({"lab", "route", fabric(), "--engine", "layered", "--multipath"});
   EXPECT_EQ(refused.exit_code, 7) << refused.err;
   EXPECT_THAT(refused.err, HasSubstr("proves one path per pair"));
 }
 
-TEST(LabRouteReal, EveryRealFileIsRoutedSoundly) {
+TEST(LabRouteReal, EveryRealFileIsRoutedAndVerified) {
   int files = 0;
   for (const char* folder : {"ib", "ibsim"}) {
     const std::string path = shared_data(folder);

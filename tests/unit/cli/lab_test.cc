@@ -1,4 +1,4 @@
-// `railweave lab` as an engineer runs it: on real dumps, on generated fabrics, and on files that are none.
+// `railweave lab` on real dumps, on generated fabrics, and on invalid files.
 #include <filesystem>
 #include <fstream>
 #include <set>

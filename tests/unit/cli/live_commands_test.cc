@@ -1,4 +1,4 @@
-// The commands about the live fabric, against canned answers.
+// The commands about the live fabric, against a service with canned answers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ TEST(Subnets, ShowTellsHowFarItIs) {
   service.get("/v1/subnets/{id}", subnet());
   const Finished finished = service.run({"subnets", "show", "compute"});
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
-  EXPECT_THAT(finished.out, HasSubstr("Mode:          direct: handed over\n"));
+  EXPECT_THAT(finished.out, HasSubstr("Mode:           direct: handed over\n"));
   EXPECT_THAT(finished.out, HasSubstr("2 of 3 differ\n"));
   EXPECT_THAT(finished.out, HasSubstr("missingDevice  n-1      n-1 was not found\n"));
   EXPECT_THAT(finished.out, HasSubstr("9.0")) << "milliseconds";
@@ -85,7 +85,7 @@ TEST(Discover, WaitsAndPrintsTheDifferences) {
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_THAT(finished.out, StartsWith("compute: observe mode, programming, 3 switches"));
   EXPECT_THAT(finished.out, HasSubstr("otherLid    leaf-1   LID 7\n"));
-  EXPECT_THAT(finished.out, HasSubstr("1 differences from what is accepted"));
+  EXPECT_THAT(finished.out, HasSubstr("1 differences from the accepted topology"));
   EXPECT_EQ(Json::parse(service.asked().at(0).body), Json::parse(R"({"subnet":"compute"})"));
   EXPECT_EQ(service.run({"fabric", "discover", "--gpus-per-node", "8"}).exit_code, 2);
   polls = 2;
@@ -128,10 +128,10 @@ TEST(Drains, DryRunTellsAllAndEndsWithTen) {
   service.on(Method::post, "/v1/links/{id...}/drain", [](const Request&) { return Response::json(kAnswer); });
   const Finished finished = service.run({"links", "drain", "a/1--b/2", "--dry-run", "--reason", "cable"});
   EXPECT_EQ(finished.exit_code, 10) << finished.err;
-  EXPECT_THAT(finished.out, HasSubstr("Safe:           no, refused unless forced\n"));
-  EXPECT_THAT(finished.out, HasSubstr("Cuts off:       n-1/x\n"));
-  EXPECT_THAT(finished.out, HasSubstr("Jobs:           job-000001 (cutOff)\n"));
-  EXPECT_THAT(finished.out, HasSubstr("Capacity left:  87.5 % between"));
+  EXPECT_THAT(finished.out, HasSubstr("Safe:               no, refused without --force\n"));
+  EXPECT_THAT(finished.out, HasSubstr("Cuts off:           n-1/x\n"));
+  EXPECT_THAT(finished.out, HasSubstr("Jobs:               job-000001 (cutOff)\n"));
+  EXPECT_THAT(finished.out, HasSubstr("Residual capacity:  87.5 % between"));
   EXPECT_EQ(service.asked().at(0).target, "/v1/links/a%2F1--b%2F2/drain?dryRun=true");
   EXPECT_EQ(Json::parse(service.asked().at(0).body), Json::parse(R"({"reason":"cable"})"));
   EXPECT_EQ(service.run({"links", "drain", "a/1--b/2", "--dry-run", "--wait"}).exit_code, 2);

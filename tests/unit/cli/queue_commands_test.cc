@@ -1,4 +1,4 @@
-// The queue's commands, against canned answers.
+// The queue's commands, against a service with canned answers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,12 +21,12 @@ constexpr const char* kWaiting =
         "waits":{"code":"noCapacity","reason":"needs 64 domains","starving":false,"job":"job-000003",
                  "expectedAt":"2026-11-21T09:00:00Z"}})";
 
-TEST(Queue, ListSaysWhoWaitsAndWhy) {
+TEST(Queue, ListShowsWhichJobsWaitAndWhy) {
   StubService service;
   service.get("/v1/queue/jobs", std::string(R"({"items":[)") + kWaiting + R"(],"nextCursor":null,"seq":9})");
   const Finished finished = service.run({"queue", "list", "--tenant", "research"});
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
-  EXPECT_THAT(finished.out, AllOf(HasSubstr("PLACE"), HasSubstr("job-000007"), HasSubstr("needs 64 domains"),
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("POSITION"), HasSubstr("job-000007"), HasSubstr("needs 64 domains"),
                                   HasSubstr("2026-11-21")));
   EXPECT_EQ(service.asked().at(0).target, "/v1/queue/jobs?tenant=research&limit=1000");
   service.get("/v1/queue/shares", R"({"items":[],"nextCursor":null,"seq":9})");
@@ -92,7 +92,7 @@ TEST(Queue, SubmitQueuesAndShowsWhy) {
   const Finished finished = service.run(
       {"jobs", "submit", "--tenant", "research", "--gpus", "8", "--not-before", "2026-11-21T09:00:00Z", "--ranks"});
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
-  EXPECT_THAT(finished.out, AllOf(HasSubstr("queued"), HasSubstr("8 GPUs must share one node"), Not(HasSubstr("On:"))));
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("queued"), HasSubstr("8 GPUs must share one node"), Not(HasSubstr("On nodes:"))));
   const Json body = Json::parse(service.asked().at(0).body);
   EXPECT_EQ(body["queue"], true);
   EXPECT_EQ(body["notBefore"], "2026-11-21T09:00:00Z");
@@ -106,7 +106,7 @@ TEST(Repair, DryRunListsMovesAndBadGpusAreRefused) {
   });
   const Finished finished = service.run({"jobs", "repair", "job-000007", "--gpu", "a:3", "--node", "b", "--dry-run"});
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
-  EXPECT_THAT(finished.out, AllOf(HasSubstr("1 ranks, within one node"), HasSubstr("a:5"), HasSubstr("dry run")));
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("1 ranks, within one node"), HasSubstr("a:5"), HasSubstr("Dry run")));
   EXPECT_EQ(service.asked().at(0).target, "/v1/jobs/job-000007/repair?dryRun=true");
   EXPECT_EQ(Json::parse(service.asked().at(0).body), Json::parse(R"({"nodes":["b"],"gpus":[{"node":"a","gpu":3}]})"));
   for (const char* wrong : {"a", ":3", "a:", "a:x"}) {
@@ -114,7 +114,7 @@ TEST(Repair, DryRunListsMovesAndBadGpusAreRefused) {
   }
 }
 
-TEST(Reservations, PutMaintenanceOrRoomForAJob) {
+TEST(Reservations, SetMaintenanceOrRoomForAJob) {
   StubService service;
   service.on(Method::put, "/v1/reservations/{name}", [](const Request& request) {
     const Json body = Json::parse(request.body);
@@ -125,10 +125,10 @@ TEST(Reservations, PutMaintenanceOrRoomForAJob) {
     return Response::json(answer.dump());
   });
   const std::vector<std::string> times = {"--from", "2026-12-01T08:00:00Z", "--to", "2026-12-01T12:00:00Z"};
-  std::vector<std::string> upkeep = {"reservations", "put", "r", "--node", "dgx-1"};
+  std::vector<std::string> upkeep = {"reservations", "set", "r", "--node", "dgx-1"};
   upkeep.insert(upkeep.end(), times.begin(), times.end());
   EXPECT_THAT(service.run(upkeep).out, AllOf(HasSubstr("maintenance"), HasSubstr("dgx-1")));
-  std::vector<std::string> room = {"reservations", "put", "r", "--tenant", "research", "--gpus", "8"};
+  std::vector<std::string> room = {"reservations", "set", "r", "--tenant", "research", "--gpus", "8"};
   room.insert(room.end(), times.begin(), times.end());
   EXPECT_EQ(service.run(room).exit_code, 0);
   EXPECT_EQ(Json::parse(service.asked().at(1).body)["job"], Json::parse(R"({"gpus":8,"tenant":"research"})"));

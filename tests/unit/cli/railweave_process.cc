@@ -22,8 +22,8 @@ struct Pipe {
   std::array<int, 2> ends{-1, -1};
 };
 
-// Both outputs to their ends, at once, so that neither fills up.
-void drain(int out, int err, Finished& finished) {
+// Reads both outputs to their ends, in parallel, so that neither pipe fills up.
+void drain(int out, int err, const RunOptions& options, Finished& finished) {
   std::array<pollfd, 2> open{pollfd{out, POLLIN, 0}, pollfd{err, POLLIN, 0}};
   while (open[0].fd >= 0 || open[1].fd >= 0) {
     if (poll(open.data(), open.size(), 60'000) <= 0) return;
@@ -31,11 +31,12 @@ void drain(int out, int err, Finished& finished) {
       if (open[i].fd < 0 || open[i].revents == 0) continue;
       std::array<char, 65536> buffer;
       const ssize_t count = read(open[i].fd, buffer.data(), buffer.size());
-      if (count <= 0) {  // a terminal whose last writer is gone says EIO
+      if (count <= 0) {  // a terminal without writers fails with EIO
         open[i].fd = -1;
         continue;
       }
       (i == 0 ? finished.out : finished.err).append(buffer.data(), static_cast<std::size_t>(count));
+      if (i == 0 && options.on_output) options.on_output(finished.out);
     }
   }
 }
@@ -95,7 +96,7 @@ Finished run_railweave(const std::vector<std::string>& arguments, const RunOptio
     input.remove_prefix(static_cast<std::size_t>(count));
   }
   close(in.ends[1]);
-  drain(options.terminal ? terminal : out.ends[0], err.ends[0], finished);
+  drain(options.terminal ? terminal : out.ends[0], err.ends[0], options, finished);
   int status = 0;
   waitpid(child, &status, 0);
   finished.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

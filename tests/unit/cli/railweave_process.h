@@ -1,6 +1,7 @@
-// Runs the real railweave as a process, as a shell would, on pipes or on a terminal.
+// Runs the real railweave as a process on pipes or on a terminal, as a shell would.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,16 +14,17 @@ struct Finished {
 
 struct RunOptions {
   std::string input;                     // of stdin
-  std::vector<std::string> environment;  // "NAME=value", on top of a bare one
-  bool terminal = false;                 // stdout and stderr are one terminal; all comes as `out`, with \r\n as \n
+  std::vector<std::string> environment;  // "NAME=value", added to a minimal environment
+  bool terminal = false;                 // stdout and stderr are one terminal; both are in `out`, with \r removed
   unsigned columns = 80;                 // of the terminal
-  bool closed_stdout = false;            // nobody reads stdout
-  std::string stdout_path;               // instead of being read
+  bool closed_stdout = false;            // stdout has no reader
+  std::string stdout_path;               // a file that replaces the pipe
+  std::function<void(const std::string& out)> on_output;  // called with all of stdout whenever there is more
 };
 
 Finished run_railweave(const std::vector<std::string>& arguments, const RunOptions& options = {});
 
-// A file with this content below a folder of its own, gone with the process.
+// A file with this content in a temporary folder that is removed when the process ends.
 std::string scratch_file(const std::string& name, const std::string& content);
 std::string scratch_path(const std::string& name);
 

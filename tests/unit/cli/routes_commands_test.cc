@@ -1,4 +1,4 @@
-// railweave routes against canned answers: what it asks, what it prints, how it ends.
+// `railweave routes` against a service with canned answers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,23 +13,23 @@ using api::Request;
 using api::Response;
 using testing::HasSubstr;
 
-std::string audit(bool sound) {
-  return std::string(R"({"engine":"fat-tree","sound":)") + (sound ? "true" : "false") +
+std::string audit(bool verified) {
+  return std::string(R"({"engine":"fat-tree","sound":)") + (verified ? "true" : "false") +
          R"(,"pairs":90,"unreachablePairs":2,"cutOffPairs":2,"unreached":[{"from":"leaf-1","to":"dgx-1/mlx5_0",)"
          R"("at":null,"endPorts":4,"reason":"destinationCutOff"}],"longestRoute":2,"nonminimalPairs":0,"lanesUsed":1,)"
          R"("creditLoops":0,"maxLinkLoad":25,"maxLink":{"from":"leaf-1","to":"spine-1","port":"a/16","link":"x"},)"
          R"("maxLinkLoadHosts":20,"maxLinkHosts":null,"worstShiftLoad":3,"findings":[]})";
 }
 
-TEST(Routes, AuditEndsWithTenWhereTheTablesAreNotSound) {
+TEST(Routes, AuditEndsWithTenUnlessTheTablesAreVerified) {
   StubService service;
-  bool sound = true;
-  service.on(Method::get, "/v1/routes/audit", [&sound](const Request&) { return Response::json(audit(sound)); });
+  bool verified = true;
+  service.on(Method::get, "/v1/routes/audit", [&verified](const Request&) { return Response::json(audit(verified)); });
   const Finished good = service.run({"routes", "audit"});
   EXPECT_EQ(good.exit_code, 0) << good.err;
-  EXPECT_THAT(good.out, HasSubstr("Fullest link:         25 pairs, leaf-1 -> spine-1 (a/16)\n"));
+  EXPECT_THAT(good.out, HasSubstr("Fullest link:     25 pairs, leaf-1 -> spine-1 (a/16)\n"));
   EXPECT_THAT(good.out, HasSubstr("leaf-1       dgx-1/mlx5_0  -                4  destinationCutOff\n"));
-  sound = false;
+  verified = false;
   EXPECT_EQ(service.run({"routes", "audit"}).exit_code, 10);
   EXPECT_EQ(service.run({"routes", "audit", "-o", "json"}).exit_code, 10);
 }
@@ -66,7 +66,7 @@ TEST(Routes, DiffAsksForWhatIsNamed) {
             Json::parse(R"({"failLinks":["a/1--b/2","c/1--d/2"],"drainSwitches":["spine-1"]})"));
   const Finished nothing = service.run({"routes", "diff"});
   EXPECT_EQ(nothing.exit_code, 2);
-  EXPECT_THAT(nothing.err, HasSubstr("nothing is to change (give --fail-link"));
+  EXPECT_THAT(nothing.err, HasSubstr("no change is requested (give --fail-link"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// The commands that talk to a service, against canned answers: what they ask, what they print, how they end.
-#include <thread>
+// Commands against a service with canned answers: their requests, their output and their exit codes.
+#include <condition_variable>
+#include <mutex>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,6 +20,25 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
+
+// Holds answers back until the test opens it, at most for a minute.
+class Gate {
+ public:
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    opened_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    opened_.wait_for(lock, std::chrono::minutes(1), [this] { return open_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable opened_;
+  bool open_ = false;  // guarded by mutex_
+};
 
 std::string node(int number) {
   return R"({"id":"dgx-)" + std::to_string(number) +
@@ -157,12 +177,14 @@ TEST(Answers, ProblemsBecomeOneLineAndAnExitCode) {
 }
 
 TEST(Answers, ThatTakeTooLongEndTheCommand) {
+  Gate gate;
   StubService service;
-  service.on(Method::get, "/v1/fabric", [](const Request&) {
-    std::this_thread::sleep_for(std::chrono::seconds(1));
+  service.on(Method::get, "/v1/fabric", [&](const Request&) {
+    gate.wait();
     return Response::json("{}");
   });
   const Finished finished = service.run({"fabric", "show", "--timeout", "0.2"});
+  gate.open();
   EXPECT_EQ(finished.exit_code, 3);
   EXPECT_THAT(finished.err, HasSubstr("did not answer within 200 ms"));
 }
@@ -220,7 +242,7 @@ TEST(Place, NeverEndsWithSevenAndPlacedWithNought) {
   EXPECT_EQ(service.run({"place", "--gpus", "9"}).exit_code, 7);
   const Finished placed = service.run({"place", "--gpus", "96"});
   EXPECT_EQ(placed.exit_code, 0);
-  EXPECT_THAT(placed.out, AllOf(HasSubstr("nothing has changed"), HasSubstr("leafGroup"), HasSubstr("96")));
+  EXPECT_THAT(placed.out, AllOf(HasSubstr("nothing was changed"), HasSubstr("one leaf group\n"), HasSubstr("96")));
 }
 
 std::string rank(int number) {
@@ -270,7 +292,7 @@ TEST(Ranks, AreCutOnATerminalUnlessAllAreAskedFor) {
   const RunOptions terminal{.environment = {"TERM=xterm", "NO_COLOR=1"}, .terminal = true};
   const Finished finished = service.run({"jobs", "ranks", "job-000001"}, terminal);
   EXPECT_EQ(std::ranges::count(finished.out, '\n'), 34);
-  EXPECT_THAT(finished.out, HasSubstr("and 32 ranks more (--all shows them)\n"));
+  EXPECT_THAT(finished.out, HasSubstr("and 32 more ranks (--all shows them)\n"));
   EXPECT_EQ(std::ranges::count(service.run({"jobs", "ranks", "job-000001", "--all"}, terminal).out, '\n'), 65);
   EXPECT_EQ(Json::parse(service.run({"jobs", "ranks", "job-000001", "-o", "json"}, terminal).out)["items"].size(), 64U);
 }
@@ -333,7 +355,7 @@ TEST(Show, TellsWhoSlowsAJobAndWhomItSlows) {
   const std::string out = service.run({"jobs", "show", "job-000001"}).out;
   EXPECT_THAT(
       out,
-      HasSubstr("50.5 ms of communication per step, a step of 900 ms: 2.00x as long as alone, on the real routes"));
+      HasSubstr("50.5 ms of communication per step, a step of 900 ms: slowdown 2.00x, on the real routes"));
   EXPECT_THAT(out,
               HasSubstr("leaf-1/3 > spine-2/1, 310.5 of 400.0 Gb/s: job-000007 300.0, job-000009 10.5 and 1 more"));
   EXPECT_THAT(out, HasSubstr("job-000007 1.50x"));
@@ -397,14 +419,14 @@ TEST(Jobs, CancelAndCompleteSayWhatTheJobIsNow) {
   EXPECT_EQ(service.asked().at(0).target, "/v1/jobs/job-000001?reason=wrong branch");
 }
 
-TEST(Tenants, PutChangesOnlyWhatIsGiven) {
+TEST(Tenants, SetChangesOnlyWhatIsGiven) {
   StubService service;
   service.on(Method::get, "/v1/tenants/{name}", [](const Request&) {
     return Response::json(R"({"id":"research","description":"pre-training","maxGpus":64,"gpusHeld":8,"version":3})")
         .with("ETag", "\"research.3\"");
   });
   service.on(Method::put, "/v1/tenants/{name}", [](const Request& request) { return Response::json(request.body); });
-  EXPECT_EQ(service.run({"tenants", "put", "research", "--max-gpus", "128"}).exit_code, 0);
+  EXPECT_EQ(service.run({"tenants", "set", "research", "--max-gpus", "128"}).exit_code, 0);
   EXPECT_EQ(service.run({"tenants", "put", "research", "--no-limit", "--description", ""}).exit_code, 0);
   const auto asked = service.asked();
   EXPECT_EQ(Json::parse(asked.at(1).body), Json::parse(R"({"description":"pre-training","maxGpus":128})"));
@@ -464,7 +486,7 @@ TEST(Events, FollowPrintsEachEventAndResumesWhereTheStreamBroke) {
   }
 }
 
-TEST(Events, FollowEndsQuietlyWhenNobodyReads) {
+TEST(Events, FollowEndsQuietlyWhenStdoutHasNoReader) {
   StubService service;
   service.on(Method::get, "/v1/events/stream", [](const Request&) {
     return Response::events([](const std::shared_ptr<api::StreamSink>& sink) {
@@ -477,15 +499,20 @@ TEST(Events, FollowEndsQuietlyWhenNobodyReads) {
 }
 
 TEST(Progress, IsShownAfterASecondAndOnATerminalOnly) {
+  constexpr const char* kProgress = "\x1b[Kworking ... 1 s";
+  Gate gate;
   StubService service;
-  service.on(Method::get, "/v1/fabric", [](const Request&) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1600));
+  service.on(Method::get, "/v1/fabric", [&](const Request&) {
+    gate.wait();
     return Response::json(R"({"hosts":1,"switches":1})");
   });
-  const Finished shown =
-      service.run({"fabric", "show"}, {.environment = {"TERM=xterm", "NO_COLOR=1"}, .terminal = true});
-  EXPECT_THAT(shown.out, HasSubstr("\x1b[Kworking ... 1 s"));
-  EXPECT_THAT(shown.out, HasSubstr("\x1b[KHosts:")) << "and wiped before the answer";
+  RunOptions options{.environment = {"TERM=xterm", "NO_COLOR=1"}, .terminal = true};
+  options.on_output = [&](const std::string& out) {
+    if (out.contains(kProgress)) gate.open();
+  };
+  const Finished shown = service.run({"fabric", "show"}, options);
+  EXPECT_THAT(shown.out, HasSubstr(kProgress));
+  EXPECT_THAT(shown.out, HasSubstr("\x1b[KHosts:")) << "erased before the answer";
   const Finished piped = service.run({"fabric", "show"});
   EXPECT_EQ(piped.err, "");
   EXPECT_THAT(piped.out, StartsWith("Hosts:"));

@@ -1,4 +1,4 @@
-// A service with canned answers on loopback, and what it was asked.
+// A service on loopback with canned answers, which records the requests.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What two jobs cost each other, by hand: on one adapter, and where they share nothing.
+// The slowdown of two jobs computed by hand: on one adapter, and where they share nothing.
 #include "services/railweave/lab/replay/contention.h"
 
 #include <gtest/gtest.h>
@@ -70,11 +70,11 @@ TEST(Contention, OnOneAdapterIsWhatTheOtherLeavesOfIt) {
                                    fabric->capacities_mbps(fabric::FabricView(fabric->topology_ptr())));
   const GroupCost& data = alone.of(CommGroup::data);
   ASSERT_EQ(data.bundle_kind, FabricBundles::Kind::adapter);
-  // The other sends for that long in each step: of the adapter so much is left, at least a half.
+  // The other job sends for this part of each step; the rest of the adapter is residual, at least a half.
   const double period_us = training_step(assumed, spec.parallelism, generation, alone).step_us;
-  const double left = std::max(0.5, 1 - data.transfer_us / period_us);
-  ASSERT_LT(left, 1);
-  const double beside_us = alone.total_us + data.transfer_us * (1 / left - 1);
+  const double residual = std::max(0.5, 1 - data.transfer_us / period_us);
+  ASSERT_LT(residual, 1);
+  const double beside_us = alone.total_us + data.transfer_us * (1 / residual - 1);
   for (const std::uint64_t job : {1, 2}) {
     EXPECT_NEAR(contention.slowdown(job).communication, beside_us / alone.total_us, 1e-6);
     EXPECT_GE(contention.slowdown(job).step, 1);

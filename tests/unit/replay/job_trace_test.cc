@@ -1,4 +1,4 @@
-// Traces as they come, and as they should not.
+// Valid and invalid traces.
 #include "services/railweave/lab/replay/job_trace.h"
 
 #include <cstdio>

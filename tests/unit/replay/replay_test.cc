@@ -1,4 +1,4 @@
-// Replays against a simulation of its own where any GPUs will do, and against what holds for every policy.
+// Replays against an independent simulation of single GPUs, and against invariants of every policy.
 #include "services/railweave/lab/replay/replay.h"
 
 #include <map>
@@ -43,7 +43,7 @@ ReplayReport replay_as(const std::string& policy, scheduler::Backfill backfill, 
   return replay(fabric_of("8"), trace, options, [](std::uint64_t) {});
 }
 
-// Jobs of one GPU: a queue with 64 servers, whoever places.
+// Jobs of one GPU form a queue with 64 servers under every policy.
 TEST(Replay, OfSingleGpusIsAQueueWithAsManyServers) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const JobTrace trace = random_trace(seed, 800, true);
@@ -64,7 +64,7 @@ TEST(Replay, OfSingleGpusIsAQueueWithAsManyServers) {
     for (const auto policy : kReplayPolicies) {
       const ReplayReport report = replay_as(std::string(policy), scheduler::Backfill::none, trace);
       EXPECT_EQ(report.jobs, 800U);
-      EXPECT_NEAR(report.mean_wait_s, waits / 800, 1e-6) << policy;
+      EXPECT_NEAR(report.waits.mean_s, waits / 800, 1e-6) << policy;
       EXPECT_EQ(report.makespan_s, makespan) << policy;
       EXPECT_NEAR(report.utilisation, busy / (64.0 * static_cast<double>(makespan)), 1e-9) << policy;
       EXPECT_EQ(report.stranded_gpu_h, 0) << policy;
@@ -78,14 +78,14 @@ TEST(Replay, HoldsWhatHoldsForEveryPolicy) {
     for (const auto backfill : {scheduler::Backfill::none, scheduler::Backfill::easy}) {
       const ReplayReport report = replay_as(std::string(policy), backfill, trace);
       EXPECT_EQ(report.jobs, trace.jobs.size()) << policy;
-      EXPECT_TRUE(1 <= report.mean_slowdown && report.mean_slowdown <= report.p95_slowdown * 1.5 &&
-                  report.p95_slowdown <= report.most_slowdown)
+      EXPECT_TRUE(1 <= report.slowdown.mean && report.slowdown.mean <= report.slowdown.p95 * 1.5 &&
+                  report.slowdown.p95 <= report.slowdown.most)
           << policy;
-      EXPECT_TRUE(1 <= report.mean_step_slowdown && report.mean_step_slowdown <= report.mean_slowdown) << policy;
-      EXPECT_LE(report.p50_wait_s, report.p95_wait_s);
-      EXPECT_LE(report.p99_wait_s, report.most_wait_s);
-      EXPECT_GE(report.racks, report.least_racks);
-      EXPECT_GE(report.domains, report.least_domains);
+      EXPECT_TRUE(1 <= report.slowdown.mean_step && report.slowdown.mean_step <= report.slowdown.mean) << policy;
+      EXPECT_LE(report.waits.p50_s, report.waits.p95_s);
+      EXPECT_LE(report.waits.p99_s, report.waits.most_s);
+      EXPECT_GE(report.spread.racks, report.spread.least_racks);
+      EXPECT_GE(report.spread.domains, report.spread.least_domains);
       EXPECT_LE(report.utilisation, 1);
       EXPECT_GT(report.utilisation, 0.3);
       EXPECT_LE(report.fairness, 1 + 1e-9);
@@ -100,8 +100,8 @@ TEST(Replay, HoldsWhatHoldsForEveryPolicy) {
   }
   const ReplayReport first_fit = replay_as("fifo-first-fit", scheduler::Backfill::easy, trace);
   const ReplayReport own = replay_as("railweave", scheduler::Backfill::easy, trace);
-  EXPECT_LE(own.racks, first_fit.racks);
-  EXPECT_LT(own.mean_wait_s, replay_as("railweave", scheduler::Backfill::none, trace).mean_wait_s);
+  EXPECT_LE(own.spread.racks, first_fit.spread.racks);
+  EXPECT_LT(own.waits.mean_s, replay_as("railweave", scheduler::Backfill::none, trace).waits.mean_s);
 }
 
 TEST(Replay, LeavesOutWhatIsLargerThanTheFabric) {

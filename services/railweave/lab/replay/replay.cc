@@ -31,6 +31,60 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+// Predicted slowdowns of running jobs: of a job that starts, once, and of all jobs every hour.
+class SlowdownSamples {
+ public:
+  explicit SlowdownSamples(const PlacementFabricPtr& fabric) : contention_(fabric) {}
+
+  void start(JobIndex index, const ReplayJob& job) { contention_.start(index, job.spec, job.gpus); }
+  void end(JobIndex index) { contention_.end(index); }
+  // `started`: the jobs that started now, all of which run already.
+  void sample(std::int64_t now_us, std::span<const JobIndex> started) {
+    if (now_us < next_us_) {
+      for (const JobIndex job : started) {
+        if (contention_.sends(job)) sample(job);
+      }
+      return;
+    }
+    next_us_ = now_us + kContentionEveryUs;
+    double sum = 0;
+    const auto all = contention_.jobs();
+    for (const std::uint64_t job : all) sum += sample(job);
+    present_ = all.empty() ? 1 : sum / static_cast<double>(all.size());
+  }
+  // Mean slowdown of communication at the last hour.
+  [[nodiscard]] double present() const { return present_; }
+  [[nodiscard]] ReplaySlowdown report() const {
+    std::vector<double> communication, steps;
+    for (const auto& [job, sums] : sums_) {
+      communication.push_back(sums.communication / static_cast<double>(sums.samples));
+      steps.push_back(sums.step / static_cast<double>(sums.samples));
+    }
+    if (communication.empty()) return {};
+    std::ranges::sort(communication);
+    return {mean(communication), at_share(communication, 0.95), communication.back(), mean(steps)};
+  }
+
+ private:
+  double sample(std::uint64_t job) {
+    const Contention::Slowdown now = contention_.slowdown(job);
+    Sums& sums = sums_[job];
+    sums.communication += now.communication;
+    sums.step += now.step;
+    ++sums.samples;
+    return now.communication;
+  }
+
+  struct Sums {
+    double communication = 0, step = 0;
+    std::uint64_t samples = 0;
+  };
+  Contention contention_;
+  std::map<std::uint64_t, Sums> sums_;  // by job
+  std::int64_t next_us_ = 0;
+  double present_ = 1;
+};
+
 class Replay {
  public:
   Replay(const PlacementFabricPtr& fabric, const JobTrace& trace, const ReplayOptions& options)
@@ -39,14 +93,14 @@ class Replay {
         trace_(trace),
         tree_(fabric->hierarchy_ptr()),
         allocations_(no_allocations(fabric->topology())),
-        contention_(fabric) {
+        slowdowns_(fabric) {
     report_.policy = options.policy;
     report_.backfill = railweave::to_text(options.backfill);
     report_.total_gpus = hierarchy_.total_capacity();
     rack_level_ = hierarchy_.level_of(LevelKind::rack);
     if (rack_level_ == Hierarchy::kNoLevel) rack_level_ = hierarchy_.level_of(LevelKind::leaf_group);
     if (rack_level_ == Hierarchy::kNoLevel) rack_level_ = hierarchy_.host_level();
-    report_.rack_level = to_string(hierarchy_.kind(rack_level_));
+    report_.spread.rack_level = to_string(hierarchy_.kind(rack_level_));
     domain_level_ = hierarchy_.level_of(LevelKind::nvlink_domain);
     if (domain_level_ == Hierarchy::kNoLevel) domain_level_ = hierarchy_.host_level();
     const auto domain_gpus = std::max(1U, hierarchy_.max_capacity(0));
@@ -72,8 +126,8 @@ class Replay {
   void measure(std::int64_t now_us);
   [[nodiscard]] std::uint64_t stranded_now();
   void count_spans(const ReplayJob& job);
-  void sample_contention(std::int64_t now_us, std::span<const JobIndex> started);
   void summarise();
+  void summarise_tenants();
 
   PlacementFabricPtr fabric_;
   const Hierarchy& hierarchy_;
@@ -93,14 +147,7 @@ class Replay {
   double busy_gpu_s_ = 0, stranded_gpu_s_ = 0;
   std::vector<double> waits_;
   std::vector<JobIndex> done_;
-  Contention contention_;
-  struct Slowed {
-    double communication = 0, step = 0;  // sums
-    std::uint64_t samples = 0;
-  };
-  std::map<std::uint64_t, Slowed> slowed_;
-  std::int64_t next_sample_us_ = 0;
-  double slowdown_ = 1;
+  SlowdownSamples slowdowns_;
   ReplayReport report_;
 };
 
@@ -122,7 +169,7 @@ void Replay::end(std::int64_t now_us) {
   for (; !ends_.empty() && ends_.top().first <= now_us; ends_.pop()) {
     ReplayJob& job = jobs_[ends_.top().second];
     queue_->ended(job);
-    contention_.end(ends_.top().second);
+    slowdowns_.end(ends_.top().second);
     RAILWEAVE_CHECK(release(allocations_, fabric_->topology(), job.gpus), "a running job holds its GPUs");
     used_ -= job.gpus.size();
     job.gpus = {};
@@ -148,30 +195,7 @@ void Replay::start(ReplayStart start, std::int64_t now_us) {
   waits_.push_back(static_cast<double>(now_us - job.submitted_us) * 1e-6);
   done_.push_back(start.job);
   count_spans(job);
-  contention_.start(start.job, job.spec, job.gpus);
-}
-
-// Samples the slowdown of the jobs that started now, and every hour that of all jobs.
-void Replay::sample_contention(std::int64_t now_us, std::span<const JobIndex> started) {
-  const auto sample = [&](std::uint64_t job) {
-    const Contention::Slowdown now = contention_.slowdown(job);
-    Slowed& slowed = slowed_[job];
-    slowed.communication += now.communication;
-    slowed.step += now.step;
-    ++slowed.samples;
-    return now.communication;
-  };
-  if (now_us < next_sample_us_) {
-    for (const JobIndex job : started) {
-      if (contention_.sends(job)) sample(job);
-    }
-    return;
-  }
-  next_sample_us_ = now_us + kContentionEveryUs;
-  double sum = 0;
-  const auto all = contention_.jobs();
-  for (const std::uint64_t job : all) sum += sample(job);
-  slowdown_ = all.empty() ? 1 : sum / static_cast<double>(all.size());
+  slowdowns_.start(start.job, job);
 }
 
 void Replay::count_spans(const ReplayJob& job) {
@@ -186,12 +210,12 @@ void Replay::count_spans(const ReplayJob& job) {
     const std::uint64_t most = hierarchy_.max_capacity(level);
     return (job.gpus.size() + most - 1) / most;
   };
-  ++report_.spread_jobs;
-  report_.racks += racks.size();
-  report_.least_racks += least(rack_level_);
-  report_.at_least_racks += racks.size() <= least(rack_level_) ? 1 : 0;
-  report_.domains += domains.size();
-  report_.least_domains += least(domain_level_);
+  ++report_.spread.jobs;
+  report_.spread.racks += racks.size();
+  report_.spread.least_racks += least(rack_level_);
+  report_.spread.at_least_racks += racks.size() <= least(rack_level_) ? 1 : 0;
+  report_.spread.domains += domains.size();
+  report_.spread.least_domains += least(domain_level_);
 }
 
 std::uint64_t Replay::stranded_now() {
@@ -208,36 +232,28 @@ std::uint64_t Replay::stranded_now() {
 }
 
 void Replay::measure(std::int64_t now_us) {
-  report_.samples.push_back({now_us / 1'000'000, used_, stranded_now(), waiting_.size(), slowdown_});
+  report_.samples.push_back({now_us / 1'000'000, used_, stranded_now(), waiting_.size(), slowdowns_.present()});
 }
 
 void Replay::summarise() {
   report_.jobs = done_.size();
   std::vector<double> sorted = waits_;
   std::ranges::sort(sorted);
-  report_.mean_wait_s = mean(sorted);
-  report_.p50_wait_s = at_share(sorted, 0.5);
-  report_.p95_wait_s = at_share(sorted, 0.95);
-  report_.p99_wait_s = at_share(sorted, 0.99);
-  report_.most_wait_s = sorted.empty() ? 0 : sorted.back();
+  report_.waits.mean_s = mean(sorted);
+  report_.waits.p50_s = at_share(sorted, 0.5);
+  report_.waits.p95_s = at_share(sorted, 0.95);
+  report_.waits.p99_s = at_share(sorted, 0.99);
+  report_.waits.most_s = sorted.empty() ? 0 : sorted.back();
   report_.makespan_s = last_us_ / 1'000'000;
   report_.stranded_gpu_h = stranded_gpu_s_ / 3600;
   const double whole = static_cast<double>(report_.total_gpus) * static_cast<double>(report_.makespan_s);
   report_.utilisation = whole > 0 ? busy_gpu_s_ / whole : 0;
 
-  std::vector<double> slowdowns, steps;
-  for (const auto& [job, slowed] : slowed_) {
-    slowdowns.push_back(slowed.communication / static_cast<double>(slowed.samples));
-    steps.push_back(slowed.step / static_cast<double>(slowed.samples));
-  }
-  if (!slowdowns.empty()) {
-    std::ranges::sort(slowdowns);
-    report_.mean_slowdown = mean(slowdowns);
-    report_.p95_slowdown = at_share(slowdowns, 0.95);
-    report_.most_slowdown = slowdowns.back();
-    report_.mean_step_slowdown = mean(steps);
-  }
+  report_.slowdown = slowdowns_.report();
+  summarise_tenants();
+}
 
+void Replay::summarise_tenants() {
   struct OfTenant {
     std::vector<double> waits, slowdowns;
     double gpu_s = 0;
@@ -285,7 +301,7 @@ ReplayReport Replay::run(const std::function<void(std::uint64_t)>& progress) {
       for (auto& one : starts) start(std::move(one), now_us);
       if (!starts.empty()) std::erase_if(waiting_, [&](JobIndex job) { return jobs_[job].started_us >= 0; });
     }
-    sample_contention(now_us, std::span(done_).subspan(done));
+    slowdowns_.sample(now_us, std::span(done_).subspan(done));
     measure(now_us);
     if (report_.samples.size() % 64 == 0) progress(ended_);
   }

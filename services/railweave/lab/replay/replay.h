@@ -38,19 +38,32 @@ struct ReplayTenant {
   double mean_slowdown = 0;  // (waiting + running, at least 10 min) / (running, at least 10 min), at least 1
 };
 
+// Of jobs of more than one node: groups used, and the fewest that could hold them on the empty fabric.
+struct ReplaySpread {
+  std::uint64_t jobs = 0;
+  std::string rack_level;  // the level counted as racks on this fabric: "rack", "leafGroup" or "node"
+  std::uint64_t racks = 0, least_racks = 0, domains = 0, least_domains = 0;
+  std::uint64_t at_least_racks = 0;  // jobs that used the fewest racks possible
+};
+
+// Predicted for jobs of more than one node (contention.h), each the mean over its start and every hour of its run.
+struct ReplaySlowdown {
+  double mean = 1, p95 = 1, most = 1;  // of their communication
+  double mean_step = 1;                // of their training step
+};
+
 struct ReplayReport {
   std::string policy, backfill;
   std::uint64_t jobs = 0, too_large = 0, total_gpus = 0;
-  double mean_wait_s = 0, p50_wait_s = 0, p95_wait_s = 0, p99_wait_s = 0, most_wait_s = 0;
+  struct Waits {
+    double mean_s = 0, p50_s = 0, p95_s = 0, p99_s = 0, most_s = 0;
+  };
+  Waits waits;
   std::int64_t makespan_s = 0;
   double utilisation = 0;  // of all GPUs, over the makespan
-  // Of jobs of more than one node: groups used, and the fewest that could hold them on the empty fabric.
-  std::uint64_t spread_jobs = 0, racks = 0, least_racks = 0, domains = 0, least_domains = 0, at_least_racks = 0;
-  std::string rack_level;     // the level counted as racks on this fabric: "rack", "leafGroup" or "node"
+  ReplaySpread spread;
   double stranded_gpu_h = 0;  // free while jobs wait, and usable by none of them
-  // Predicted for jobs of more than one node (contention.h), each the mean over its start and every hour of its run.
-  double mean_slowdown = 1, p95_slowdown = 1, most_slowdown = 1;  // of their communication
-  double mean_step_slowdown = 1;                                  // of their training step
+  ReplaySlowdown slowdown;
   double fairness = 1;  // Jain's index of the tenants' mean slowdowns: 1 is even
   std::uint64_t cycles = 0, peak_queue = 0;
   std::vector<ReplayTenant> tenants;  // by GPU hours, most first
