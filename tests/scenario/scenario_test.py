@@ -39,10 +39,11 @@ AWAIT_SECONDS = 30
 SKIPPED = 77
 
 
-def mask_repair(line):
-    """Milliseconds of a row of the table of repairs, which begins with its time."""
-    found = re.match(r"TIME +(\d+\.\d +){4}", line)
-    return re.sub(r"\d+\.\d", lambda number: "MS".rjust(len(number[0])), found[0]) + line[found.end():] if found else line
+def mask_live(line):
+    """Of a live subnet: milliseconds of a row of the table of repairs, sequence numbers of events."""
+    if found := re.match(r"TIME +(\d+\.\d +){4}", line):
+        return re.sub(r"\d+\.\d", lambda number: "MS".rjust(len(number[0])), found[0]) + line[found.end():]
+    return re.sub(r"^ *\d+(?=  TIME)", lambda found: "N".rjust(len(found[0])), line)
 
 
 class Scenario:
@@ -76,7 +77,7 @@ class Scenario:
         text = done.stdout.replace(str(self.folder), "$DIR")
         for pattern, mask in MASKS:
             text = re.sub(pattern, lambda found: mask.ljust(len(found[0])), text)
-        text = "".join(mask_repair(line).rstrip() + "\n" for line in text.splitlines())
+        text = "".join((mask_live(line) if self.live else line).rstrip() + "\n" for line in text.splitlines())
         return text + (f"[exit code {done.returncode}]\n" if done.returncode else "")
 
     def restart(self):

@@ -114,7 +114,9 @@ void add_prediction(Sheet& sheet, const Json& answer) {
     const Json& group = field(groups, name);
     if (!group.is_object()) continue;
     std::string text = text_of(group, "count") + (count_of(group, "count") == 1 ? " group of " : " groups of ") +
-                       text_of(group, "ranks") + ", each within one " + level_text(text_of(group, "worst"));
+                       text_of(group, "ranks") +
+                       (count_of(group, "count") == 1 ? ", within one " : ", each within one ") +
+                       level_text(text_of(group, "worst"));
     const std::uint64_t domains = count_of(group, "domains");
     if (domains > 1) text += ", over " + std::to_string(domains) + " NVLink domains";
     sheet.add(capital(name), text);

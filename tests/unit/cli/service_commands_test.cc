@@ -211,19 +211,19 @@ TEST(Place, ExplainsWhyNotReadablyAndEndsWithSix) {
             "Reason:   61 of 64 blocks fit\n"
             "Needed:   64 blocks of 8 GPUs, 512 GPUs in all\n"
             "Fits:     61 blocks of 8 GPUs at level nvlinkDomain\n"
-            "Free:     540 of 1024 GPUs, 28 of them in pieces smaller than a block\n"
+            "Free:     540 of 1024 GPUs, 28 of them in fragments smaller than a block\n"
             "\n"
             "What fits\n"
-            "  LEVEL  GROUPS  FIT THE JOB NOW  BLOCKS IN THE BEST  IF EMPTY\n"
-            "  node      128                0                   1         1\n"
+            "  LEVEL  GROUPS  FIT NOW  BLOCKS IN BEST  IF EMPTY\n"
+            "  node      128        0               1         1\n"
             "\n"
-            "Nodes left out\n"
-            "  NODES  LEFT OUT  FOR EXAMPLE\n"
+            "Excluded nodes\n"
+            "  NODES  REASON   EXAMPLES\n"
             "      2  drained   dgx-7, dgx-9\n"
             "\n"
-            "What would change the answer\n"
-            "  CHANGE           THEN\n"
-            "  pipeline 4 -> 3  is placed\n"
+            "What would change the outcome\n"
+            "  CHANGE           OUTCOME\n"
+            "  pipeline 4 -> 3  placed\n"
             "  tensor 8 -> 4    can never be placed\n");
   const auto asked = service.asked();
   EXPECT_EQ(asked.at(0).target, "/v1/placements/query");
@@ -282,7 +282,7 @@ TEST(Ranks, AreATableOfNodeGpuNicRailAndCoordinates) {
             "RANK  NODE   GPU  NIC     RAIL  NIC PORT            TP  PP  DP  CP  EP\n"
             "   0  dgx-1    0  mlx5_4  3     0c42a10300280050/1   0   0   0   0   0\n"
             "   1  dgx-1    1  mlx5_4  3     0c42a10300280050/1   1   0   0   0   0\n"
-            "and 62 ranks more (--all shows them)\n");
+            "and 62 more ranks (--all shows them)\n");
 }
 
 TEST(Ranks, AreCutOnATerminalUnlessAllAreAskedFor) {
@@ -332,8 +332,8 @@ TEST(Show, TellsWhatIsPredictedOfGroupsAndWhatIsHeldIdle) {
     return words;
   };
   EXPECT_EQ(line("Held idle"), "Held idle: 3 GPUs on 2 nodes") << out;
-  EXPECT_EQ(line("Tensor"), "Tensor: 2 groups of 8, within one nvlinkDomain") << out;
-  EXPECT_EQ(line("Data: "), "Data: 8 groups of 2, within one rack, over 2 NVLink domains") << out;
+  EXPECT_EQ(line("Tensor"), "Tensor: 2 groups of 8, each within one NVLink domain") << out;
+  EXPECT_EQ(line("Data: "), "Data: 8 groups of 2, each within one rack, over 2 NVLink domains") << out;
   EXPECT_EQ(line("Predicted step"), "Predicted step: 1234 ms, 12.3 ms of it waiting for communication") << out;
   EXPECT_EQ(line("Communication"), "Communication: 0.568 ms per step (tensor 0.400 ms, data 0.168 ms)") << out;
 }
@@ -353,9 +353,8 @@ TEST(Show, TellsWhoSlowsAJobAndWhomItSlows) {
   body.replace(body.find(plain), plain.size(), shared);
   service.get("/v1/jobs/{id}", body);
   const std::string out = service.run({"jobs", "show", "job-000001"}).out;
-  EXPECT_THAT(
-      out,
-      HasSubstr("50.5 ms of communication per step, a step of 900 ms: slowdown 2.00x, on the real routes"));
+  EXPECT_THAT(out,
+              HasSubstr("50.5 ms of communication per step, a step of 900 ms: slowdown 2.00x, on the real routes"));
   EXPECT_THAT(out,
               HasSubstr("leaf-1/3 > spine-2/1, 310.5 of 400.0 Gb/s: job-000007 300.0, job-000009 10.5 and 1 more"));
   EXPECT_THAT(out, HasSubstr("job-000007 1.50x"));
@@ -415,7 +414,7 @@ TEST(Jobs, CancelAndCompleteSayWhatTheJobIsNow) {
   service.on(Method::post, "/v1/jobs/{id}/complete",
              [](const Request&) { return Response::json(R"({"id":"job-000001","state":"cancelled"})"); });
   EXPECT_EQ(service.run({"jobs", "cancel", "job-000001", "--reason", "wrong branch"}).out, "job-000001:  cancelled\n");
-  EXPECT_EQ(service.run({"jobs", "complete", "job-000001"}).out, "job-000001:  cancelled already\n");
+  EXPECT_EQ(service.run({"jobs", "complete", "job-000001"}).out, "job-000001:  already cancelled\n");
   EXPECT_EQ(service.asked().at(0).target, "/v1/jobs/job-000001?reason=wrong branch");
 }
 
