@@ -8,7 +8,6 @@
 #include "api/http/message/problem.h"
 #include "services/rest/json/guarantee.h"
 #include "services/rest/json/job.h"
-#include "services/rest/json/placement_value.h"
 
 namespace railweave::api {
 namespace {
