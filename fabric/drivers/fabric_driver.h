@@ -1,8 +1,8 @@
-// The port to a live fabric, or to a simulated one: everything that reads or writes switches goes through it. One
-// driver stands for one subnet. Used by one thread, which it may block for as long as its bounded retries take.
+// This folder's interface: everything that reads or writes the switches of a live or simulated fabric goes through it.
+// One driver stands for one subnet. Used by one thread, which it may block for as long as its bounded retries take.
 //
-// Desired and applied state are two things: whatever writes returns what was applied, switch by switch; a switch that
-// does not answer is named and left out, and nobody waits for it.
+// Desired and applied state are two things: every write returns what was applied, switch by switch. A switch that does
+// not answer is named in the result and does not delay the others.
 #pragma once
 
 #include <chrono>
@@ -21,34 +21,34 @@
 namespace railweave::fabric {
 
 struct Sweep {
-  bool changed = true;       // since the one before
-  std::uint64_t asked = 0;   // datagrams that it took
-  std::vector<Guid> silent;  // devices that are there but did not answer everything
+  bool changed = true;       // since the sweep before
+  std::uint64_t asked = 0;   // datagrams sent
+  std::vector<Guid> silent;  // devices that are present but did not answer every question
 };
 
 struct DiscoveredFabric {
   TopologyPtr topology;
-  bool changed = true;       // since the discovery before; false: the same topology object as then
-  std::uint64_t asked = 0;   // datagrams that it took
-  std::vector<Guid> silent;  // devices that are there but did not answer everything
+  bool changed = true;       // since the discovery before; false: the same topology object
+  std::uint64_t asked = 0;   // datagrams sent
+  std::vector<Guid> silent;  // devices that are present but did not answer every question
 };
 
 // The cable at a port as last read.
 struct LinkReading {
-  bool known = false;  // an end of it could be asked; else it is as it was, for all one knows
-  bool up = false;     // a peer can be asked; whether packets pass is `active`
+  bool known = false;  // one of its ends answered; else the state is the last known one
+  bool up = false;     // the peer can be asked; `active`: packets pass
   bool active = false;
   Guid peer;
   unsigned peer_port = 0;
   LinkSpec spec;
 };
 
-// What devices report unasked, or a poll finds.
+// A change that a device reported in a trap, or that a poll found.
 struct Observation {
   enum class Kind : std::uint8_t {
     linkStateChange,   // a port of the switch went up or down
     capabilityChange,  // of an adapter: capabilities or description
-    lost,              // reports may have been missed; discover again
+    lost,              // reports may have been lost; discover again
   };
   Kind kind = Kind::linkStateChange;
   Guid device;
@@ -57,9 +57,9 @@ struct Observation {
 enum class WriteOutcome : std::uint8_t {
   applied,   // written, and read back as written
   mismatch,  // reads back differently
-  refused,   // the switch said no
+  refused,   // the switch answered with an error
   silent,    // the switch does not answer, or is not in the subnet
-  held,      // not written: it had to come after a write that was not applied
+  held,      // not written: a write that must come before it was not applied
 };
 
 struct IsolatedSwitch {
@@ -88,7 +88,7 @@ struct LidAssignment {
 };
 
 struct BringUpReport {
-  std::size_t lids_set = 0, ports_activated = 0;  // what was as wanted before is not counted
+  std::size_t lids_set = 0, ports_activated = 0;  // without those that already were as wanted
   std::vector<std::string> failed;                // "<guid>/<port>: reason"
   std::uint64_t asked = 0;
 };
@@ -100,21 +100,21 @@ class FabricDriver {
   FabricDriver& operator=(const FabricDriver&) = delete;
   virtual ~FabricDriver() = default;
 
-  // What is there. Incremental after the first time, unless `everything`.
+  // Reads the whole subnet. Incremental after the first time, unless `everything`.
   virtual Result<DiscoveredFabric> discover(bool everything = false) = 0;
   // The same without building a Topology: a fraction of the time on large fabrics. read_link() then says what it found.
   virtual Result<Sweep> sweep(bool everything = false) = 0;
-  // Only the ports of these switches. None: it takes a sweep to find out what changed.
+  // Reads only the ports of these switches. None: they do not suffice to find out what changed; sweep.
   virtual Result<std::optional<Sweep>> recheck(std::span<const Guid> switches) = 0;
 
-  // As of the last discovery, sweep or recheck; asks nobody.
+  // As of the last discovery, sweep or recheck; sends nothing.
   [[nodiscard]] virtual bool is_present(Guid device) const = 0;
   [[nodiscard]] virtual LinkReading read_link(Guid device, unsigned port) const = 0;
-  [[nodiscard]] virtual Lid read_lid(Guid device,
-                                     unsigned port) const = 0;  // 0: none, or not known; port 0: a switch's
-  // What tables a port can take; none: the port was not read.
+  // port 0: a switch's own LID. 0: none, or not known.
+  [[nodiscard]] virtual Lid read_lid(Guid device, unsigned port) const = 0;
+  // Which tables a port can hold; none: the port was not read.
   [[nodiscard]] virtual std::optional<PortTableLimits> read_limits(PortRef port) const = 0;
-  // Waits at most so long for something to be reported.
+  // Waits at most this long for a report.
   virtual Result<std::vector<Observation>> observe(std::chrono::milliseconds wait) = 0;
   // Ids are those of the topology given, which need not be the one discovered last: devices are found by GUID.
   virtual Result<std::vector<TableReading>> read_tables(const Topology& topology, std::span<const SwitchId> switches,
@@ -122,9 +122,9 @@ class FabricDriver {
   // Writes the delta's blocks in its order of stages and reads back what was written. Error only where nothing can be
   // written at all.
   virtual Result<ProgramReport> program(const Topology& topology, const ForwardingDelta& delta) = 0;
-  // Whether writing is in order now: the mode allows it, and nobody else is in charge. Asks.
+  // Asks the subnet whether writing is allowed: by the mode, and because no other subnet manager is master.
   virtual Result<void> may_write() = 0;
-  // Gives LIDs, and brings every cabled port to active. sm_lid: whom devices report to; 0: the port we look through.
+  // Assigns LIDs and brings every cabled port to active. sm_lid: where devices send traps; 0: the local port.
   virtual Result<BringUpReport> bring_up(std::span<const LidAssignment> lids, Lid sm_lid) = 0;
   // Writes what differs of the tables and reads it back, port by port. Error only where nothing can be written at all.
   virtual Result<PortTablesReport> program_ports(std::span<const PortTables> wanted) = 0;

@@ -1,4 +1,5 @@
-// What drivers report about ports: what their tables can take, what became of tables written, what was read. Plain values.
+// What drivers report about ports: what their tables can take, what became of tables written, what was read. Plain
+// values.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +17,16 @@ struct PortTableLimits {
   unsigned possible_vls = 1;                      // as it could be
   std::size_t high_entries = 0, low_entries = 0;  // of VL arbitration
   std::size_t pkeys = 0;
-  bool full_default_pkey = false;  // through which we manage the subnet: limited members reach full ones only
+  bool full_default_pkey = false;  // the subnet is managed through it: limited members reach full ones only
 };
 
 enum class TableOutcome : std::uint8_t {
   notAsked,
-  unchanged,  // was as wanted before
+  unchanged,  // already as wanted
   applied,    // written, and read back as written
-  notKept,    // accepted, but reads back as before: the device does not have it (VLHighLimit only)
+  notKept,    // accepted, but reads back as before: the device does not implement it (VLHighLimit only)
   mismatch,   // reads back differently
-  refused,    // the device said no
+  refused,    // the device answered with an error
   invalid,    // breaks a rule or a limit of the port; nothing was sent
   silent,     // the device does not answer, or is not in the subnet
 };

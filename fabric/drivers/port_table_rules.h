@@ -1,5 +1,5 @@
-// Which tables a port can take. Checked before anything is sent: firmware and simulators do not all survive what they
-// cannot hold.
+// Which tables a port can hold. Checked before anything is sent: some firmware and simulators fail on tables that are
+// larger than theirs.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@ namespace railweave::fabric {
 
 enum class TableKind : std::uint8_t { slToVl, arbitrationHigh, arbitrationLow, highLimit, pkeys };
 
-// Empty: nothing wrong. Of the PKeys; of the lanes: SL to VL and arbitration.
+// Why the port cannot hold the PKeys, or the lanes (SL to VL and arbitration); empty: it can.
 std::string pkey_fault(const PortTables& tables, const PortTableLimits& limits);
 std::string lane_fault(const PortTables& tables, const PortTableLimits& limits);
 
 TableOutcome& outcome_of(PortTablesOutcome& outcome, TableKind kind);
-// The worse of what the table had and this; the reason is kept where it is the first.
+// Keeps the worse of the table's outcome and this one, and the first reason.
 void note_outcome(PortTablesOutcome& outcome, TableKind kind, TableOutcome result, const std::string& reason = {});
 // The same for every table that was asked for.
 void note_all(PortTablesOutcome& outcome, const PortTables& asked, TableOutcome result, const std::string& reason);

@@ -1,6 +1,6 @@
-// Which ports are in trouble, by thresholds: told once when it begins, when its severity changes and when it is over.
-// No clock, see counter_history.h. State is kept only for what is or was near a threshold: at most one per kind and
-// port. Used by one thread.
+// Alarms of ports by thresholds: reported once when one is raised, when its severity changes and when it is cleared. No
+// clock, see counter_history.h. State is kept only for ports that are or were near a threshold: at most one per kind
+// and port. Used by one thread.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ class AlarmRules {
  public:
   explicit AlarmRules(const Thresholds& thresholds = default_thresholds());  // that check() accepts
 
-  // What a reading of a port made of it. Appends to changes.
+  // Evaluates a reading of a port. Appends to changes.
   void judge(PortId port, LinkId link, const PortTrend& trend, std::int64_t at_us, std::vector<AlarmChange>& changes);
   void judge(AlarmKind kind, PortId port, LinkId link, double value, std::int64_t at_us,
              std::vector<AlarmChange>& changes);
@@ -55,7 +55,7 @@ class AlarmRules {
   };
   struct State {
     std::array<Level, 2> levels;  // by AlarmSeverity
-    Alarm alarm;                  // as last told
+    Alarm alarm;                  // as last reported
     bool raised = false;
     std::uint32_t raises = 0;  // in a row, each soon after the clear before
     std::int64_t cleared_us = -1;

@@ -35,12 +35,12 @@ struct PortRates {
 
 // As of the last reading.
 struct PortTrend {
-  // Exponentially weighted, by time: an interval's weight falls to 1/e within the window.
+  // Exponentially weighted by time: an interval's weight falls to 1/e within the window.
   float transmit_average = 0, receive_average = 0, wait_average = 0;
   // The highest of the intervals that ended within the window, or up to an eighth of it longer ago.
   float transmit_peak = 0, receive_peak = 0;
   // Errors of about the last error window, each fading to 1/e within it, scaled to an hour. A counter that stands at
-  // its highest value says nothing: its rate stays what it was.
+  // its highest value carries no information: its rate stays what it was.
   std::array<float, kErrorCounters> errors_per_hour{};
 };
 
@@ -54,7 +54,7 @@ class CounterHistory {
     outdated  // not later than the last one; not used
   };
   Taken take(PortId port, const PortCounts& counts, std::int64_t at_us);
-  void forget(PortId port);  // its device was exchanged or away
+  void forget(PortId port);  // its device was replaced or absent
 
   [[nodiscard]] const PortRates& rates(PortId port) const { return states_[port.index()].rates; }
   [[nodiscard]] PortTrend trend(PortId port) const;

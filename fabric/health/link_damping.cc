@@ -42,7 +42,7 @@ double LinkDamping::penalty(LinkId link, std::int64_t now_us) const {
 
 bool LinkDamping::flap(LinkId link, std::int64_t at_us) {
   State& state = states_[link.index()];
-  at_us = std::max(at_us, state.at_us);  // reports may overtake each other
+  at_us = std::max(at_us, state.at_us);  // reports may arrive out of order
   const bool was_suppressed = at_us < state.reuse_us;
   state.penalty = std::min(penalty(link, at_us) + options_.penalty, ceiling_);
   state.at_us = at_us;
@@ -59,7 +59,7 @@ std::vector<LinkId> LinkDamping::take_reusable(std::int64_t now_us) {
   std::vector<LinkId> calm;
   std::erase_if(suppressed_, [&](LinkId link) {
     if (suppressed(link, now_us)) return false;
-    // Forgotten ones are told, too, so that whoever holds them down lets go.
+    // Forgotten links are returned, too, so that the caller uses them again.
     states_[link.index()].listed = false;
     calm.push_back(link);
     return true;

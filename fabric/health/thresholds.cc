@@ -14,8 +14,8 @@ Thresholds default_thresholds() {
   // Rate): at 4x QDR's 32 Gb/s of data 115 an hour, from which the customary limit of 120. Faster links correct most of
   // theirs before they are counted, so that the same number is the graver sign there; it is not scaled with the rate.
   out[AlarmKind::symbolErrors] = {levels({120, 60}, {1200, 600}), 2, 0, 10 * kMinuteUs};
-  // A good link retrains and goes down only when somebody handles it. Our own: the defaults of ibqueryerrors (10 and
-  // 10, infiniband-diags' error_thresholds) are totals since a reset, not rates.
+  // A good link retrains and goes down only when its cable or its ends are handled. Our own: the defaults of
+  // ibqueryerrors (10 and 10, infiniband-diags' error_thresholds) are totals since a reset, not rates.
   out[AlarmKind::linkRecoveries] = {levels({1.5, 0.7}, {10, 5}), 1, 0, 30 * kMinuteUs};
   out[AlarmKind::linkDowned] = {levels({1.5, 0.7}, {5, 2.5}), 1, 0, 30 * kMinuteUs};
   // ibqueryerrors' 10, here within the error window.

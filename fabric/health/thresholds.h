@@ -1,5 +1,5 @@
-// What is too much of what, for how long. Each kind of alarm has a warning and a critical level, with hysteresis:
-// raised at one value, cleared below a lower one.
+// The values at which port counters raise alarms, and for how long they must hold. Each kind of alarm has a warning and
+// a critical level, with hysteresis: raised at one value, cleared below a lower one.
 #pragma once
 
 #include <array>
@@ -34,9 +34,9 @@ struct AlarmLevel {
 
 struct AlarmRule {
   std::array<std::optional<AlarmLevel>, 2> levels;  // by AlarmSeverity; none: never
-  unsigned hold_readings = 1;                       // that many in a row, and
-  std::int64_t hold_us = 0;                         // for so long, before it is raised
-  std::int64_t calm_us = 600'000'000;               // below for so long before it is cleared
+  unsigned hold_readings = 1;                       // readings in a row, and
+  std::int64_t hold_us = 0;                         // time that the value must hold before it is raised
+  std::int64_t calm_us = 600'000'000;               // time below the lower value before it is cleared
 };
 
 struct Thresholds {

@@ -1,5 +1,5 @@
-// The tables of a port for service levels and partitions: SL to VL, VL arbitration, PKeys. Plain values: plans are made of
-// them and drivers write and read them.
+// The tables of a port for service levels and partitions: SL to VL, VL arbitration, PKeys. Plain values: plans are made
+// of them and drivers write and read them.
 #pragma once
 
 #include <array>
@@ -24,15 +24,16 @@ struct VlWeight {
 };
 
 struct VlArbitration {
-  std::vector<VlWeight> high, low;         // the whole tables; the rest of the port's entries get weight 0
-  std::optional<std::uint8_t> high_limit;  // in units of 4 KiB before low gets a turn; 255: never; absent: as it is
+  std::vector<VlWeight> high, low;  // the whole tables; the rest of the port's entries get weight 0
+  std::optional<std::uint8_t>
+      high_limit;  // in units of 4 KiB before the low table is served; 255: never; absent: unchanged
   friend bool operator==(const VlArbitration&, const VlArbitration&) = default;
 };
 
-// What is not given stays as it is.
+// Tables that are absent stay unchanged.
 struct PortTables {
   PortRef port;
-  std::optional<std::array<std::uint8_t, 16>> sl_to_vl;  // VL by SL; 15 drops. Of a switch: from whichever port
+  std::optional<std::array<std::uint8_t, 16>> sl_to_vl;  // VL by SL; 15 drops. Of a switch: for every input port
   std::optional<VlArbitration> arbitration;
   std::optional<std::vector<std::uint16_t>> pkeys;  // the whole table, by index; bit 15: full member; 0: none
   // Without the default partition a device can no longer talk to the subnet's administration.

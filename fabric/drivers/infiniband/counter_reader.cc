@@ -8,7 +8,7 @@ namespace railweave::fabric::infiniband {
 
 namespace {
 
-// Ports under way or waiting in the exchange; many more than one silent switch has.
+// Ports that were handed to the exchange; many more than one silent switch has.
 constexpr std::size_t kPortsAtOnce = 4096;
 
 void take_port_counters(const PortCounters& from, const CounterAbilities& abilities, PortCounts& to) {

@@ -1,5 +1,6 @@
-// Reads the counters of ports by performance management, which goes by LID as data does: ports whose LID or forwarding
-// is missing do not answer. Nothing is reset. Traffic comes from the 64-bit counters where the device has them.
+// Reads the counters of ports by performance management, whose datagrams are routed by LID as data is: ports without a
+// LID or without routes do not answer. Nothing is reset. Traffic comes from the 64-bit counters where the device has
+// them.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// Work that is many datagrams per device, begun a few at a time: a fabric's SL to VL tables are millions of blocks,
-// which must not all wait as datagrams in memory.
+// Jobs of many datagrams per device, begun a few at a time: a fabric's SL to VL tables are millions of blocks, which
+// must not all wait as datagrams in memory.
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,7 @@ namespace railweave::fabric::infiniband {
 
 namespace {
 
-constexpr std::size_t kMaxObservations = 4096;  // kept until somebody asks; then "lost" says that there were more
+constexpr std::size_t kMaxObservations = 4096;  // kept until observe(); "lost" then says that there were more
 
 }  // namespace
 
@@ -79,7 +79,7 @@ Result<std::optional<Sweep>> InfinibandDriver::recheck(std::span<const Guid> swi
 LinkReading InfinibandDriver::read_link(Guid device, unsigned port) const {
   const SubnetNode* node = map_.find(device);
   if (node == nullptr || port >= node->ports.size()) return {};
-  // A port that is up with nobody behind it: whoever is there does not answer.
+  // The port is up, but no known device is behind it: its peer does not answer.
   if (node->ports[port].peer == kNoNode) return {.known = node->ports[port].read && !node->ports[port].info.link_up()};
   const SubnetPort& at = node->ports[port];
   const SubnetNode& peer = map_.nodes[at.peer];
@@ -128,7 +128,7 @@ void InfinibandDriver::take_trap(const ReceivedMad& received) {
   if (options_.mode == SubnetMode::direct) {
     Mad repress = received.mad;
     repress[3] = static_cast<std::uint8_t>(MadMethod::trapRepress);
-    // Not answered, and a lost one is repeated: an error here shows at the next question.
+    // TrapRepress has no answer, and a lost one is repeated: an error shows with the next request.
     (void)port_->send(MadAddress::to(received.source), repress, Milliseconds(0));
   }
   if (!notice.generic || (notice.trap != kTrapLinkStateChange && notice.trap != kTrapCapabilityChange)) return;
@@ -143,7 +143,8 @@ void InfinibandDriver::take_trap(const ReceivedMad& received) {
        device->second});
 }
 
-// Other subnet managers stand by for as long as we answer; those that outrank us take over, which may_write() sees.
+// Other subnet managers stay standby while this one answers; those with higher priority take over, which may_write()
+// sees.
 void InfinibandDriver::answer_sm_info(const ReceivedMad& received) {
   if (options_.mode != SubnetMode::direct || map_.here == kNoNode) return;
   const SubnetNode& here = map_.nodes[map_.here];
@@ -158,7 +159,7 @@ void InfinibandDriver::answer_sm_info(const ReceivedMad& received) {
 }
 
 Result<std::vector<Observation>> InfinibandDriver::observe(std::chrono::milliseconds wait) {
-  // What has come in is taken first, at no wait.
+  // Datagrams that have arrived come first, without waiting.
   const TimePoint now = port_->now();
   const TimePoint until = observed_.empty() ? now + wait : now + Milliseconds(1);
   if (auto listened = exchange_.listen(until, true); !listened) return std::unexpected(listened.error());
@@ -172,7 +173,7 @@ Result<void> InfinibandDriver::ensure_swept() {
   return {};
 }
 
-// What was silent once is asked again by the next operation.
+// The next operation asks devices again that were silent.
 void InfinibandDriver::forgive_all() {
   for (std::size_t n = 0; n < map_.nodes.size(); ++n) exchange_.forgive(n + 1);
 }

@@ -17,17 +17,17 @@ namespace railweave::fabric::infiniband {
 
 enum class SubnetMode : std::uint8_t {
   observe,  // nothing is written
-  direct,   // we are the only subnet manager
-  beside,   // another one is master, and computes the tables that we do: changes are written ahead of it
+  direct,   // Railweave is the only subnet manager
+  beside,   // another subnet manager is master and computes the same tables: changes are written ahead of it
 };
 
 struct InfinibandOptions {
   SubnetMode mode = SubnetMode::observe;
-  ReadOptions naming;  // what the subnet is called
+  ReadOptions naming;  // how the subnet is named
   ExchangeOptions exchange;
   LftWriterOptions writing;
-  std::uint64_t sm_key = 1;       // OpenSM's default, so that one that is started by mistake stands by
-  std::uint8_t sm_priority = 14;  // told to other subnet managers in direct mode; 15 leaves them no choice
+  std::uint64_t sm_key = 1;       // OpenSM's default, so that an OpenSM that is started by mistake becomes a standby
+  std::uint8_t sm_priority = 14;  // reported to other subnet managers in direct mode; with 15 none outranks this one
   PortTableWriterOptions tables;
   CounterReaderOptions counters;
 };
@@ -69,8 +69,8 @@ class InfinibandDriver final : public FabricDriver {
   std::unique_ptr<MadPort> port_;
   const InfinibandOptions options_;
   MadExchange exchange_;
-  MadExchange counter_exchange_;  // impatient: a repair may be waiting, and counters are read again anyway
-  MadExchange table_exchange_;    // brief: a repair may be waiting
+  MadExchange counter_exchange_;  // short timeouts: a repair may be waiting, and counters are read again anyway
+  MadExchange table_exchange_;    // few retries: a repair may be waiting
   SubnetMap map_;
   bool swept_ = false;
   TopologyPtr topology_;

@@ -14,7 +14,7 @@ constexpr std::uint32_t kSlotBits = 6;
 constexpr std::uint32_t kSlotMask = (1U << kSlotBits) - 1U;
 static_assert(ExchangeOptions::kMaxWindow == 1U << kSlotBits);
 
-// The port reports timeouts itself; where it does not, we do so a little later.
+// The port reports timeouts itself; where it does not, the exchange does so a little later.
 constexpr Milliseconds kGrace{50};
 constexpr Milliseconds kLongestWait{1000};
 // With a limited rate, waits are of whole milliseconds: what they leave unsent is caught up with.

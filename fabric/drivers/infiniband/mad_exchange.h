@@ -1,6 +1,6 @@
-// Many questions and their answers at once over one MadPort: a bounded window, transaction ids, timeouts, retries with
-// backoff. Questions belong to a device; one that stays silent is given up as a whole, so that nobody waits for each of
-// its tables in turn. Used by one thread; completions run inside run() and may submit more.
+// Many requests and their answers at once over one MadPort: a bounded window, transaction ids, timeouts, retries with
+// exponential backoff. Requests belong to a device; a device that stays silent is given up as a whole instead of timing
+// out for each of its tables. Used by one thread; completions run inside run() and may submit more.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ struct ExchangeOptions {
   Milliseconds backoff{10};  // before the second attempt; doubles from there, up to:
   Milliseconds max_backoff{500};
 
-  // A device that is gone costs 0.3 s, one that loses datagrams is asked as often.
+  // A device that is gone costs 0.3 s; one that loses datagrams gets as many attempts.
   [[nodiscard]] ExchangeOptions brief() const {
     ExchangeOptions options = *this;
     options.timeout = std::min(timeout, Milliseconds(50));
     return options;
   }
-  // For those whom others wait for, and who may ask again later: a device that is gone costs 0.1 s.
+  // For callers that delay others and can ask again later: a device that is gone costs 0.1 s.
   [[nodiscard]] ExchangeOptions impatient() const {
     ExchangeOptions options = *this;
     options.timeout = std::min(timeout, Milliseconds(50));
@@ -65,18 +65,18 @@ class MadExchange {
   MadExchange(MadPort& port, const ExchangeOptions& options);
 
   void submit(DeviceKey device, const MadAddress& to, const Mad& mad, Completion completion);
-  // Until every question is answered or given up. Error: the port failed; what was asked is forgotten, uncompleted.
+  // Until every request is answered or given up. Error: the port failed; requests are dropped without completion.
   Result<void> run();
 
-  // Takes what comes in unasked, until then or until something did. Between runs.
+  // Receives unsolicited datagrams, until the deadline or the first of them. Between runs.
   Result<void> listen(TimePoint until, bool until_something = false);
 
-  // At most so many datagrams a second from now on, repeated ones included; 0: as fast as they are answered.
+  // Limits the number of datagrams per second from now on, repeated ones included; 0: as fast as they are answered.
   void limit_rate(unsigned per_second);
 
   [[nodiscard]] bool given_up(DeviceKey device) const;
   void forgive(DeviceKey device);  // ask it again from now on
-  // Traps and other datagrams that nobody asked for, as they come in between answers.
+  // Traps and other unsolicited datagrams, as they come in between answers.
   void on_unasked(std::function<void(const ReceivedMad&)> take) { take_unasked_ = std::move(take); }
   [[nodiscard]] const Counts& counts() const { return counts_; }
   [[nodiscard]] MadPort& port() { return port_; }

@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 using TimePoint = Clock::time_point;
 using Milliseconds = std::chrono::milliseconds;
 
-// Where a datagram goes. Directed-route packets carry their way themselves.
+// Where a datagram goes. Directed-route packets carry their route themselves.
 struct MadAddress {
   Lid lid = 0xffff;
   static MadAddress directed() { return {}; }
@@ -26,7 +26,7 @@ struct MadAddress {
 struct ReceivedMad {
   Mad mad{};
   Lid source = 0;
-  // Not an answer but our own datagram back: nobody answered in the time given to send().
+  // Not an answer but the datagram that was sent: there was no answer in the time given to send().
   bool timed_out = false;
 };
 
@@ -38,9 +38,9 @@ class MadPort {
   virtual ~MadPort() = default;
 
   // Only the low 32 bits of the transaction id come back as they were sent; the rest belongs to the port.
-  // answer_within: 0 for what has no answer.
+  // answer_within: 0 for datagrams without an answer.
   virtual Result<void> send(const MadAddress& to, const Mad& mad, Milliseconds answer_within) = 0;
-  // The next datagram; waits for it at most so long.
+  // The next datagram; waits for it at most this long.
   virtual Result<std::optional<ReceivedMad>> receive(Milliseconds wait) = 0;
   [[nodiscard]] virtual TimePoint now() const = 0;
 };

@@ -5,7 +5,7 @@
 
 namespace railweave::fabric::infiniband {
 PortRecheck::PortRecheck(MadPort& port, SubnetMap& map, const ExchangeOptions& options)
-    : map_(map), exchange_(port, options.impatient()) {}  // what is behind a dead link is found by the next sweep
+    : map_(map), exchange_(port, options.impatient()) {}  // devices behind a dead link are found by the next sweep
 
 Result<bool> PortRecheck::run(std::span<const Guid> switches) {
   std::vector<std::uint32_t> nodes;
@@ -16,7 +16,7 @@ Result<bool> PortRecheck::run(std::span<const Guid> switches) {
     }
     if (std::ranges::find(nodes, found->second) == nodes.end()) nodes.push_back(found->second);
   }
-  // The nearest first: a dead link at one of them changes the way to those behind.
+  // The nearest first: a dead link at one of them changes the routes to those behind.
   while (!nodes.empty()) {
     std::ranges::sort(nodes, {}, [this](std::uint32_t node) { return map_.nodes[node].route.hops(); });
     const std::size_t hops = map_.nodes[nodes.front()].route.hops();
@@ -72,7 +72,7 @@ void find_routes(SubnetMap& map) {
     const SubnetNode& from = map.nodes[queue[i]];
     if (!from.route.can_extend()) continue;
     for (std::size_t port = 1; port < from.ports.size(); ++port) {
-      // Adapters forward nothing; we ourselves send out of our own port only.
+      // Adapters forward nothing; the local one sends by the local port only.
       if (!from.is_switch() && (queue[i] != map.here || port != map.here_port)) continue;
       const std::uint32_t peer = from.ports[port].peer;
       if (peer == kNoNode || map.nodes[peer].present) continue;

@@ -1,6 +1,6 @@
-// Rereads the ports of switches that reported a change, and nothing else: what a trap says is true within a
-// millisecond, without a sweep. Good for links that went down; what came up has to be swept, for nobody knows yet what
-// is behind.
+// Rereads only the ports of switches that reported a change: the map is right a millisecond after a trap, without a
+// sweep. Suffices for links that went down; behind links that came up there may be unknown devices, which takes a
+// sweep.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,8 @@ class PortRecheck {
  public:
   PortRecheck(MadPort& port, SubnetMap& map, const ExchangeOptions& options);
 
-  // True: the map is as the switches say, routes to what is behind dead links go round them, devices that no way leads
-  // to are gone. False: a sweep has to find out (a port came up, a switch does not answer or is not known).
+  // True: the map is as the switches report, directed routes avoid dead links, and unreachable devices are no longer
+  // present. False: it takes a sweep (a port came up, a switch does not answer or is not known).
   Result<bool> run(std::span<const Guid> switches);
   void on_unasked(std::function<void(const ReceivedMad&)> take) { exchange_.on_unasked(std::move(take)); }
   [[nodiscard]] std::uint64_t sent() const { return exchange_.counts().sent; }
@@ -31,7 +31,7 @@ class PortRecheck {
   bool enough_ = true, changed_ = false;
 };
 
-// Directed routes anew over the links that the map has, nearest first; what they do not reach is no longer present.
+// Computes all directed routes again over the links of the map, nearest first; unreached devices are no longer present.
 void find_routes(SubnetMap& map);
 
 }  // namespace railweave::fabric::infiniband

@@ -1,4 +1,4 @@
-// A port's tables as blocks on the wire: which there are, how each is asked for, and what is to stand in it.
+// A port's tables as blocks on the wire: which blocks there are, how each is requested, and its wanted content.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace railweave::fabric::infiniband {
 
-// A port and the way to it.
+// A port and the route to it.
 struct PortPlace {
   std::uint32_t node = kNoNode;
   std::uint8_t port = 0;

@@ -27,7 +27,7 @@ Result<PortTablesReport> PortTableWriter::run() {
   return std::move(report_);
 }
 
-// What can be told without the port first; then its PortInfo, for its lanes.
+// First the rules that need no answer of the port; then its PortInfo, for its lanes.
 void PortTableWriter::examine() {
   std::set<PortRef> seen;
   for (std::size_t i = 0; i < wanted_.size(); ++i) {

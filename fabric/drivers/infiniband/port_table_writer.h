@@ -1,5 +1,5 @@
 // Writes port tables by delta: reads what is there, writes the blocks that differ, reads them back. As many at once as
-// the exchange allows; a device that does not answer is left out of the rest, and nobody waits for it.
+// the exchange allows; a device that does not answer is left out of the rest and does not delay the others.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Gives ports their LIDs and brings links from initialize over armed to active (IBA 14.4.4). Only what differs is
+// Assigns LIDs to ports and brings links from initialize through armed to active (IBA 14.4.4). Only differences are
 // written. Everything is read before it is written: Set replaces the whole attribute.
 #pragma once
 
@@ -32,7 +32,7 @@ class PortWriter {
   BringUpReport report_;
 };
 
-// The way to one port: adapters are asked through the port itself, switches through any.
+// The route to one port: adapters are asked through the port itself, switches through any.
 DirectedRoute route_to_port(const SubnetMap& map, std::uint32_t node, std::uint8_t port);
 
 }  // namespace railweave::fabric::infiniband

@@ -1,5 +1,5 @@
-// What a sweep found: the nodes of one subnet, their ports and what is plugged into what, as the devices themselves
-// said. A value; indices of nodes stay the same from sweep to sweep for as long as a node is there.
+// What a sweep found: the nodes of one subnet, their ports and cables, as the devices report them. A value; the index
+// of a node stays the same from sweep to sweep while the node is present.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kNoNode = UINT32_MAX;
 struct SubnetPort {
   PortInfo info;
   Guid guid;          // of adapter ports that were reached
-  bool read = false;  // info and guid are the port's own words
+  bool read = false;  // info and guid were read from the port itself
   std::uint32_t peer = kNoNode;
   std::uint8_t peer_port = 0;
   std::uint32_t read_in = 0, linked_in = 0;  // the sweep in which the port was read, its link was seen
@@ -32,7 +32,7 @@ struct SubnetNode {
   std::string description;
   SwitchInfo switch_info;         // of switches
   std::vector<SubnetPort> ports;  // [0] is a switch's management port
-  DirectedRoute route;            // from where we are
+  DirectedRoute route;            // from the local port
   bool present = false;
   std::uint32_t seen_in = 0;  // the last sweep that reached it
 
@@ -51,10 +51,10 @@ struct SubnetNode {
   }
 };
 
-// A device that did not say everything it was asked.
+// A device that did not answer every request.
 struct SilentDevice {
-  Guid guid;              // 0: not even that
-  Guid behind;            // the switch by which it was asked
+  Guid guid;              // 0: unknown
+  Guid behind;            // the switch through which it was asked
   std::uint8_t port = 0;  // and its port
   std::string question;   // "NodeInfo"
 };
@@ -62,7 +62,7 @@ struct SilentDevice {
 struct SubnetMap {
   std::vector<SubnetNode> nodes;  // some may be gone: present is false
   std::unordered_map<Guid, std::uint32_t> by_guid;
-  std::uint32_t here = kNoNode;  // the node through whose port we look
+  std::uint32_t here = kNoNode;  // the node of the local port
   std::uint8_t here_port = 0;
   std::uint32_t sweep = 0;  // the number of the last sweep
   std::vector<SilentDevice> silent;

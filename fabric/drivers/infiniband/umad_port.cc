@@ -53,7 +53,7 @@ Result<std::unique_ptr<UmadPort>> UmadPort::open(const UmadOptions& options) {
   long asked[16 / sizeof(long)] = {};
   if (options.take_traps) mark_method(traps, MadMethod::trap);
   if (options.is_sm) {
-    // SMInfo: what other subnet managers ask. Everything else about the port is answered below us.
+    // SMInfo: what other subnet managers ask. Everything else about the port is answered by the kernel.
     for (const auto method : {MadMethod::get, MadMethod::set}) {
       mark_method(traps, method);
       mark_method(asked, method);

@@ -12,10 +12,11 @@
 namespace railweave::fabric::infiniband {
 
 struct UmadOptions {
-  std::string adapter;      // "mlx5_0"; empty: the first with an active or initialized port
-  unsigned port = 0;        // 0: the first
-  bool take_traps = false;  // traps and unasked notices come to this port; one program per port may do so
-  bool is_sm = false;       // says so in the port's capabilities for as long as it is open, as subnet managers do
+  std::string adapter;  // "mlx5_0"; empty: the first with an active or initialized port
+  unsigned port = 0;    // 0: the first
+  bool take_traps =
+      false;           // traps and other notices are delivered to this port; only one program per port can have them
+  bool is_sm = false;  // sets IsSM in the port's capabilities while it is open, as subnet managers do
 };
 
 class UmadPort final : public MadPort {

@@ -1,9 +1,9 @@
-// Classes of traffic on a Linux interface as commands for tc(8): what software switches, gateways and hosts are shaped
-// with. Pure: makes the commands, runs none.
+// Classes of traffic on a Linux interface as commands for tc(8), for software switches, gateways and hosts. Pure:
+// writes the commands, runs none.
 //
-// HTB by DSCP: each class has a rate that it always gets and a ceiling up to which it borrows what others leave. Where
+// HTB by DSCP: each class has a rate that it always gets and a ceiling up to which it borrows unused bandwidth. Where
 // the adapter has priorities of its own (DCB), dcb_commands() sets ETS bandwidths, PFC and the DSCP map by dcb(8)
-// instead; it is the caller who knows which of the two the interface takes.
+// instead; the caller knows which of the two the interface supports.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct TcClass {
   std::uint8_t priority = 0;  // 0 borrows first, to 7
 };
 
-// What was there on the interface is replaced. The last class takes packets of no other's DSCP. Errors, kind invalid,
+// Replaces the interface's configuration. The last class takes packets of no other's DSCP. Errors, kind invalid,
 // code "tc.invalid": rates that sum to more than the link's, names of interfaces that tc would misread, DSCPs twice.
 Result<std::vector<std::string>> htb_commands(std::string_view interface, RateMbps link,
                                               const std::vector<TcClass>& classes);

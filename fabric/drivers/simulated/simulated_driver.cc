@@ -42,7 +42,7 @@ PortId SimulatedDriver::find_port(Guid device, unsigned port) const {
   return port == 0 || port > ports.size() ? PortId() : ports[port - 1U];
 }
 
-// A switch that no cable leads to any more is gone.
+// A switch without a cable is gone.
 bool SimulatedDriver::is_present(Guid device) const {
   if (topology_->find_hca(device)) return true;
   const SwitchId sw = topology_->find_switch(device);

@@ -42,11 +42,11 @@ class SimulatedDriver final : public FabricDriver {
   // Cuts the cable at a switch's port, or joins it; both ends report it, unless reports are lost.
   void cut(Guid sw, unsigned port, bool reports = true);
   void join(Guid sw, unsigned port, bool reports = true);
-  // Somebody else takes charge of the subnet, or leaves.
+  // Another subnet manager becomes master of the subnet, or leaves.
   void set_master(bool other) { other_master_ = other; }
   void silence(Guid sw, bool silent = true);
   void refuse(Guid sw, bool refuses = true);
-  void garble(Guid sw, std::size_t writes);              // the next so many writes to it are not kept
+  void garble(Guid sw, std::size_t writes);              // the next `writes` writes to it are not kept
   void look_through(PortRef port) { own_port_ = port; }  // before: none in particular
   void lose_port_tables(Guid device);                    // as when it was switched off and on
   void set_data_lanes(unsigned lanes) { data_lanes_ = lanes; }

@@ -9,7 +9,7 @@
 namespace railweave::control {
 namespace {
 
-constexpr std::chrono::milliseconds kListen{50};  // how late a drain or a change of mode may be taken up
+constexpr std::chrono::milliseconds kListen{50};  // the longest delay of a drain or a change of mode
 constexpr std::chrono::milliseconds kListenToOpensm{1};
 constexpr std::chrono::milliseconds kOffline{100};
 
@@ -76,14 +76,14 @@ void LiveSubnets::run(Running& running) {
   while (!stopping_) {
     const ClusterStatePtr state = loop_.state();
     if (running.opensm) running.opensm->follow(*state);
-    // OpenSM's reports come from its plugin's thread: a shorter wait takes them up sooner.
+    // OpenSM's reports come from its plugin's thread: a shorter wait handles them sooner.
     running.controller->step(state, running.opensm ? kListenToOpensm : kListen);
     if (running.controller->status()->phase == SubnetPhase::offline) std::this_thread::sleep_for(kOffline);
   }
 }
 
 void LiveSubnets::report(decltype(Command::body) body) {
-  // A full queue: what is observed will be observed again; the next report has it.
+  // Where the queue is full, the next report contains what this one did.
   const bool queued = loop_.submit({"fabric", std::move(body)}, [this](const CommandResult& result) {
     if (!result) warn_("a report from the fabric was not recorded: " + result.error().error.text());
   });

@@ -1,5 +1,5 @@
-// All live subnets, one thread each, so that a subnet that does not answer holds up no other. Follows the published
-// state of the control loop and hands it what was observed.
+// All live subnets, one thread each, so that a subnet that does not answer delays no other. Follows the published state
+// of the control loop and reports to it what was observed.
 #pragma once
 
 #include <atomic>
@@ -21,19 +21,19 @@ class LiveSubnets final : public LiveFabric {
   struct Subnet {
     SubnetOptions options;
     Connect connect;
-    std::string opensm_socket;  // where OpenSM's plugin connects to; "": nowhere
+    std::string opensm_socket;  // that OpenSM's plugin connects to; "": none
   };
 
   // loop must outlive it, and be started before start().
   LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, std::function<void(const std::string&)> warn);
   ~LiveSubnets() override;
 
-  // Errors: a socket that cannot be listened at.
+  // Errors: a socket that cannot be opened.
   [[nodiscard]] Result<void> start();
-  // Of the accepted topology; for whoever else asks for routes.
+  // Of the accepted topology; shared with other users of routes.
   [[nodiscard]] const std::shared_ptr<RoutingCache>& routes() const { return routes_; }
 
-  // Ends the threads. What switches hold stays; what was asked is answered. May be called twice.
+  // Ends the threads. Switches keep their tables; waiting requests are answered. May be called twice.
   void stop();
 
   [[nodiscard]] std::vector<SubnetStatusPtr> subnets() const override;

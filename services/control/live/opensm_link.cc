@@ -17,7 +17,7 @@ std::optional<opensm::PortName> port_name(const Topology& t, PortId port) {
   return opensm::PortName{device, t.number(port)};
 }
 
-// Devices of other subnets are named as well: a plugin passes over what its subnet does not have.
+// Devices of other subnets are named as well: a plugin skips those that its subnet does not have.
 opensm::RoutingPolicy policy_of(const ClusterState& state) {
   opensm::RoutingPolicy policy{.revision = state.view_version};
   const Topology& t = state.topology();

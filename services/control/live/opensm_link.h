@@ -1,4 +1,4 @@
-// The line to OpenSM's plugin for one subnet: tells it of drains, and the controller of what OpenSM sees and does.
+// The connection to OpenSM's plugin for one subnet: sends it drains, and hands its events to the controller.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ class OpensmLink {
   // Listens when it returns. The controller must outlive it.
   static Result<std::unique_ptr<OpensmLink>> start(const std::string& socket_path, SubnetController& controller,
                                                    std::function<void(const std::string&)> warn);
-  // Publishes the state's drains where they are not published yet. Used by one thread.
+  // Publishes the state's drains where they changed. Used by one thread.
   void follow(const ClusterState& state);
 
  private:

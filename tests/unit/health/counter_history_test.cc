@@ -152,7 +152,7 @@ TEST_P(HistorySequence, MakesTheRatesThatTheWholeHistoryMakes) {
       if (below(3) == 0) counts.errors[e] += static_cast<std::uint32_t>(below(e == 1 || e == 2 ? 20 : 2000));
       counts.errors[e] = std::min(counts.errors[e], e == 1 || e == 2 ? 255U : 65535U);
     }
-    if (below(25) == 0) {  // somebody resets them, and a little was counted since
+    if (below(25) == 0) {  // they are reset, and a little was counted since
       const bool wide = counts.wide;
       counts = {.wide = wide, .wait_known = true};
       counts.transmit_bytes = below(1'000'000);

@@ -55,7 +55,7 @@ class CountersTest : public SmallSubnetTest {
 TEST_F(CountersTest, AreReadAsTheDevicesCountThem) {
   subnet_->node(kLeaf1).performance_abilities = 0x400;   // extended without unicast and multicast; no wait
   subnet_->node(kLeaf2).performance_abilities = 0x1000;  // 32 bits only
-  subnet_->node(kSpine1).performance_abilities = 0;      // likewise, and no ClassPortInfo
+  subnet_->node(kSpine1).performance_abilities = 0;      // the same, and no ClassPortInfo
   const auto expected = count_something(1);
   const auto ports = everywhere();
   const auto readings = driver({.mode = SubnetMode::observe}).read_counters(ports);

@@ -1,4 +1,4 @@
-// What a node says it is: NodeInfo (IBA 14.2.5.3) and NodeDescription (14.2.5.2).
+// What a node reports about itself: NodeInfo (IBA 14.2.5.3) and NodeDescription (14.2.5.2).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What a node tells the subnet manager unasked: Notice (IBA 13.4.8.2) and the traps of subnet management (14.2.5.1).
+// What a node reports to the subnet manager by itself: Notice (IBA 13.4.8.2) and the traps of subnet management
+// (14.2.5.1).
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,7 @@ ExtendedPortCounters read_extended_port_counters(const Mad& mad);
 
 CounterAbilities read_counter_abilities(const Mad& mad);
 
-// Get for one port of the node it is sent to. Either attribute; of ClassPortInfo the port is not looked at.
+// Get for one port of the node it is sent to. Either attribute; for ClassPortInfo the port is ignored.
 Mad counters_request(Attribute attribute, std::uint8_t port);
 
 }  // namespace railweave::fabric::infiniband

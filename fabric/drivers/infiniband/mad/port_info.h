@@ -1,4 +1,4 @@
-// The state and abilities of one port: PortInfo (IBA 14.2.5.6).
+// The state and capabilities of one port: PortInfo (IBA 14.2.5.6).
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ enum class PhysicalState : std::uint8_t {
 
 struct PortInfo {
   static constexpr std::uint32_t kIsSm = 1U << 1U;             // of capabilities
-  static constexpr std::uint32_t kExtendedSpeeds = 1U << 14U;  // likewise
+  static constexpr std::uint32_t kExtendedSpeeds = 1U << 14U;  // of capabilities
 
   Lid lid = 0;
   Lid sm_lid = 0;

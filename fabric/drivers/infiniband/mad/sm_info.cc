@@ -35,7 +35,7 @@ Mad sm_info_answer(const Mad& question, const SmInfo& info) {
   answer[3] = static_cast<std::uint8_t>(MadMethod::getResponse);
   answer[kStatus] = answer[kStatus + 1] = 0;
   if (read_header(question).management_class == MadClass::subnetDirected) {
-    answer[kStatus] = 0x80;  // D: on its way back
+    answer[kStatus] = 0x80;  // D: on its return path
     std::swap_ranges(answer.begin() + kDrSlid, answer.begin() + kDrSlid + 2, answer.begin() + kDrDlid);
   }
   write_sm_info(attribute_space(answer), info);

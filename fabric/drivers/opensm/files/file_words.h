@@ -1,4 +1,4 @@
-// What may stand in the files that OpenSM reads: its readers know no quoting, so that anything else is refused.
+// Texts that are allowed in the files that OpenSM reads: its readers know no quoting, so all others are refused.
 #pragma once
 
 #include <algorithm>

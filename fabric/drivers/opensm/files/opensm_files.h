@@ -1,6 +1,5 @@
-// The files through which OpenSM takes policy, written whole from plain values: which ports are in whose partition,
-// which traffic gets which service level, how links share their lanes, which routing engine runs. Pure; OpenSM reads
-// them when it starts and after SIGHUP.
+// The configuration files of OpenSM, written whole from plain values: partitions and their members, service levels,
+// arbitration between lanes, the routing engine. Pure; OpenSM reads them when it starts and after SIGHUP.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +18,9 @@ namespace railweave::fabric::opensm {
 Result<std::uint8_t> rate_code(RateMbps limit);
 
 // --- partitions.conf
-// Where none has kDefaultPartition, one is written with the subnet manager as a full and everything else as a limited
-// member: all reach the manager, nobody else. Errors: what breaks the rules above, names or keys used twice, a port
-// twice in one partition.
+// Where none has kDefaultPartition, one is written with the subnet manager as a full member and all others as limited
+// ones: they reach the manager, but not each other. Errors: values that break the rules of opensm_settings.h, names or
+// keys used twice, a port twice in one partition.
 Result<std::string> write_partitions(const std::vector<Partition>& partitions);
 
 // --- opensm.conf

@@ -1,4 +1,4 @@
-// Local stream sockets that never block, and what wakes a thread that polls them.
+// Local stream sockets that never block, and an event that wakes a thread that polls them.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ class FileDescriptor {
 };
 
 Result<FileDescriptor> connect_to(const std::string& path);
-// Mode 0600. A socket file that nobody listens on any more is replaced; anything else at the path is an error.
+// Mode 0600. A socket file without a listener is replaced; anything else at the path is an error.
 Result<FileDescriptor> listen_on(const std::string& path);
 
 // wake() from any thread makes fd() readable until clear().
@@ -46,7 +46,7 @@ class WakeUp {
 enum class Transfer : unsigned char { some, later, over };
 // Adds at most 64 KiB to `to`.
 Transfer receive(int fd, std::string& to);
-// Takes away from the front of `from` what was sent.
+// Removes from the front of `from` what was sent.
 Transfer send(int fd, std::string_view& from);
 
 }  // namespace railweave::fabric::opensm

@@ -1,5 +1,5 @@
-// Service levels of paths and the lanes of links, for OpenSM's questions about them. Only engines that need several
-// lanes have a say; of the others, OpenSM's own options decide. Immutable.
+// Service levels of paths and the lanes of links, which OpenSM asks its engine for. Only engines that need several
+// lanes decide them; for the others, OpenSM's own options do. Immutable.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ class PathLanes {
  public:
   explicit PathLanes(const RoutedSubnet& routed);
 
-  // None: the engine does not mind.
+  // None: OpenSM's options decide.
   [[nodiscard]] std::optional<std::uint8_t> level(Lid from, Lid to) const;
   // Of a switch's links: the lane by level for packets that come in by one port and leave by the other; 0 is its own
-  // management. Empty: the engine does not mind.
+  // management. Empty: OpenSM's options decide.
   [[nodiscard]] std::vector<std::uint8_t> lanes(Guid sw, unsigned in, unsigned out) const;
   // Of an end port's link.
   [[nodiscard]] std::vector<std::uint8_t> lanes_of_end_port() const;
 
  private:
   std::shared_ptr<const Routing> routing_;
-  std::vector<std::uint32_t> destination_of_lid_;  // of a switch: one that is reached by the same ways
+  std::vector<std::uint32_t> destination_of_lid_;  // of a switch: one that is reached by the same routes
   unsigned levels_ = 0;                            // the most of any plane; 0: none uses several lanes
 };
 

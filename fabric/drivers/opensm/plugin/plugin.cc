@@ -24,7 +24,7 @@ Answer guarded(osm_log_t& log, Answer otherwise, Run run) noexcept {
   return otherwise;
 }
 
-struct Handle {  // what OpenSM holds of us
+struct Handle {  // what OpenSM passes to the plugin's callbacks
   osm_opensm_t* osm;
   PluginState* state;
 };

@@ -1,4 +1,4 @@
-// The plugin as one OpenSM runs it: the routing engine behind OpenSM's callbacks, and the line to railweaved.
+// The plugin as one OpenSM runs it: the routing engine behind OpenSM's callbacks, and the connection to railweaved.
 //
 // Threads. OpenSM calls build_tables() from its sweeper with its lock held exclusively; path_level(), lanes() and
 // end_port_lanes() with it held, shared at least: what they share is guarded by that lock. Its events come from any of
@@ -26,7 +26,7 @@ class PluginState {
 
   PluginState(osm_opensm_t& osm, PluginOptions options);
 
-  // False: not routed, OpenSM is to ask its next engine.
+  // False: not routed; OpenSM asks its next engine.
   bool build_tables();
   [[nodiscard]] const PathLanes* lanes() const { return lanes_.get(); }  // null: never routed
 

@@ -8,7 +8,7 @@
 namespace railweave::fabric::opensm {
 namespace {
 
-// OpenSM keeps attributes as they came off the wire; they are read as our own discovery reads them.
+// OpenSM keeps attributes as they are on the wire; they are read as in Railweave's own discovery.
 template <class Attribute>
 infiniband::AttributeBytes bytes_of(const Attribute& attribute) {
   static_assert(sizeof(Attribute) == 64);
@@ -32,7 +32,7 @@ const osm_physp_t* port_of(const osm_node_t& node, unsigned number) {
   return osm_physp_is_valid(port) ? port : nullptr;
 }
 
-// The LID that OpenSM gave the port. It may have failed to tell the port so, or somebody else may have it by now.
+// The LID that OpenSM gave the port. Setting it may have failed, or another port may have it by now.
 Lid lid_of(const osm_subn_t& subnet, const osm_physp_t& port) {
   const Lid lid = cl_ntoh16(osm_physp_get_base_lid(&port));
   if (lid == 0 || lid >= cl_ptr_vector_get_size(&subnet.port_lid_tbl)) return 0;

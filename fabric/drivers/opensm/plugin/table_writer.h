@@ -1,4 +1,4 @@
-// Our tables as the ones that OpenSM is to program.
+// Hands Railweave's tables to OpenSM, which programs them.
 #pragma once
 
 #include "fabric/drivers/opensm/plugin/opensm_api.h"
@@ -6,11 +6,11 @@
 
 namespace railweave::fabric::opensm {
 
-// Into every switch's new_lft, all of it: what is not routed is dropped. LIDs that OpenSM has given to nobody, or to
-// another port than we think, are left out. The caller holds OpenSM's lock exclusively.
+// Writes the whole new_lft of every switch: LIDs without a route are dropped. LIDs that OpenSM has not assigned, or has
+// assigned to another port than the cabling says, are left out. The caller holds OpenSM's lock exclusively.
 void write_tables(const RoutedSubnet& routed, osm_subn_t& subnet);
 
-// The LID is the destination's own, as the source of the topology says; RoutingScope makes up others.
+// The LID is the destination's own, as the source of the topology says; RoutingScope assigns others.
 bool has_own_lid(const RoutingScope& scope, DestinationId id);
 bool has_own_lid(const RoutingScope& scope, SwitchId sw);
 

@@ -1,4 +1,4 @@
-// What OpenSM's option event_plugin_options says to the plugin: "socket=/run/railweave/opensm.sock cache=/var/cache".
+// The plugin's options in OpenSM's event_plugin_options: "socket=/run/railweave/opensm.sock cache=/var/cache".
 #pragma once
 
 #include <string>

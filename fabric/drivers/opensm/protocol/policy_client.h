@@ -1,6 +1,6 @@
-// The plugin's end of the policy protocol (protocol.md): keeps a connection to railweaved in a thread of its own, takes
-// its policy, reports events. Nothing here waits for the service: policy() is the last good one, kept in a file, and
-// events wait in a bounded queue.
+// The plugin's end of the policy protocol (protocol.md): keeps a connection to railweaved in a thread of its own,
+// receives its policy, reports events. No call waits for the service: policy() is the last good one, kept in a file,
+// and events wait in a bounded queue.
 #pragma once
 
 #include <chrono>
@@ -33,13 +33,14 @@ struct PolicyClientOptions {
 struct PolicyClientHooks {
   // A good document came. differs: in more than its revision.
   std::function<void(const RoutingPolicyPtr&, bool differs)> received;
-  std::function<void(const Error&)> problem;    // the same one is not repeated
+  std::function<void(const Error&)> problem;    // not repeated while it is the same
   std::function<void(bool connected)> changed;  // the connection came or went
 };
 
 class PolicyClient {
  public:
-  // Reads the last good policy from the file. A file that cannot be read is a problem, told, and no policy.
+  // Reads the last good policy from the file. A file that cannot be read is reported as a problem, and there is no
+  // policy.
   PolicyClient(PolicyClientOptions options, PolicyClientHooks hooks);
   PolicyClient(const PolicyClient&) = delete;
   PolicyClient& operator=(const PolicyClient&) = delete;

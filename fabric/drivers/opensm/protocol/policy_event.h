@@ -1,4 +1,4 @@
-// What the plugin says to railweaved: who it is, and what happens in OpenSM, a line each. See protocol.md.
+// The lines that the plugin sends to railweaved: a greeting, then events of OpenSM. See protocol.md.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct PolicyEvent {
     routed,       // revision, digest: tables computed by our engine and handed to OpenSM
     written,      // device, number: blocks of its forwarding table that OpenSM wrote
     refused,      // text: a policy, or routing; in the latter case OpenSM's next engine takes over
-    lost,         // number: events that were thrown away because they could not be sent
+    lost,         // number: events that were dropped because they could not be sent
   };
   Kind kind = Kind::trap;
   Guid device;

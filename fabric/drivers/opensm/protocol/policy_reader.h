@@ -1,5 +1,5 @@
-// Reads policy documents from a stream of bytes that may be anything. A document that breaks a rule is refused whole;
-// reading goes on behind its `end` line. See protocol.md.
+// Reads policy documents from an untrusted stream of bytes. A document that breaks a rule is refused whole; reading
+// continues after its `end` line. See protocol.md.
 #pragma once
 
 #include <optional>

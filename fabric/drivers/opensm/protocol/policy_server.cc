@@ -85,7 +85,7 @@ void PolicyServer::accept_clients() {
   for (;;) {
     FileDescriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket.open()) {
-      if (errno == EMFILE || errno == ENFILE) poll(nullptr, 0, 100);  // it stays readable: not in a tight loop
+      if (errno == EMFILE || errno == ENFILE) poll(nullptr, 0, 100);  // the socket stays readable: do not spin
       return;
     }
     auto client = std::make_unique<Client>();

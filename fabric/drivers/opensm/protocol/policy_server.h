@@ -1,6 +1,6 @@
 // railweaved's end of the policy protocol (protocol.md): listens on a local socket in a thread of its own, sends every
-// OpenSM plugin that connects the policy as it stands, and again whenever it changes, and hands on what they report.
-// Nobody waits for a plugin: one that does not read in time is disconnected, and one that is slow skips to the newest.
+// OpenSM plugin that connects the current policy, and again whenever it changes, and hands on what they report.
+// A slow plugin delays no other: it skips to the newest policy, and is disconnected if it does not read in time.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,7 @@ struct PolicyServerOptions {
 struct PolicyServerHooks {
   std::function<void(Guid subnet, const PolicyEvent&)> event;
   std::function<void(Guid subnet, bool connected)> changed;
-  std::function<void(const Error&)> problem;  // a client that was turned away or spoke out of turn
+  std::function<void(const Error&)> problem;  // a client that was refused or sent what the protocol does not allow
 };
 
 class PolicyServer {

@@ -1,5 +1,5 @@
-// What railweaved wants of routing, as it goes to the plugin: links and switches to keep traffic off, and how much
-// traffic ports expect. A value; devices are named by GUID, so that it does not depend on anybody's numbering.
+// The policy that railweaved sends to the plugin: drained links and switches, and how much traffic ports expect. A
+// value; devices are named by GUID, which every program shares.
 #pragma once
 
 #include <compare>
@@ -31,7 +31,7 @@ struct PortWeight {
 };
 
 struct RoutingPolicy {
-  std::uint64_t revision = 0;  // the service's own number; says nothing about the content
+  std::uint64_t revision = 0;  // the service's own number; equal content may have different ones
   std::vector<LinkName> drained_links;
   std::vector<Guid> drained_switches;
   std::vector<PortWeight> weights;
@@ -44,7 +44,7 @@ struct RoutingPolicy {
 };
 
 // Sorted, link ends the smaller first. Errors: a GUID of 0, a port or a weight out of range, a link of a port with
-// itself, something named twice, more than kMaxPolicyLines things.
+// itself, a name used twice, more than kMaxPolicyLines lines.
 Result<RoutingPolicy> canonical(RoutingPolicy policy);
 
 inline constexpr std::size_t kMaxPolicyLines = std::size_t{1} << 18U;

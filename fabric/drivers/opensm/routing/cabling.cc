@@ -65,7 +65,7 @@ class Learning {
     at->second = std::move(merged);
   }
 
-  // Ends of remembered cables whose other end has another one by now.
+  // Ends of remembered cables whose other end has another cable now.
   void drop_stale_ends() {
     for (auto& [guid, device] : known_) {
       for (std::size_t p = 0; p < device.ports.size(); ++p) {
@@ -84,7 +84,7 @@ class Learning {
     }
   }
 
-  // LIDs that OpenSM gave to somebody else since.
+  // LIDs that OpenSM gave to other devices since.
   void clear_taken_lids(const Cabling& seen) {
     std::vector<Guid> holder(kLids);  // of each LID that is seen
     const auto each_lid = [](auto& devices, auto visit) {

@@ -1,6 +1,6 @@
 // A subnet as OpenSM sees it, and as it was cabled before something failed. Routing engines decide by how a fabric is
-// cabled, not by what is up at the moment (fabric/routing/plane/routing_engine.h): what OpenSM does not see any more is
-// remembered as down, not forgotten, so that its tables are those that anybody computes who knows the cabling.
+// cabled, not by what is up at the moment (fabric/routing/plane/routing_engine.h): what OpenSM no longer sees is
+// remembered as down, so that its tables are those that every program computes from the cabling.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ namespace railweave::fabric::opensm {
 
 struct CabledPort {
   Guid guid;             // of adapter ports
-  Lid lid = 0;           // likewise; 0: none
-  std::uint8_t lmc = 0;  // likewise
+  Lid lid = 0;           // of adapter ports; 0: none
+  std::uint8_t lmc = 0;  // of adapter ports
   Guid peer;             // device at the other end; 0: no cable
   std::uint8_t peer_port = 0;
   LinkSpec link;
-  bool healthy = true;  // what is not seen, or not trusted, is not
+  bool healthy = true;  // seen now, and trusted
   friend bool operator==(const CabledPort&, const CabledPort&) = default;
 };
 
@@ -33,7 +33,7 @@ struct CabledDevice {
   NetlistDevice type = NetlistDevice::network_switch;
   std::string description;        // as on the wire
   Lid lid = 0;                    // of switches
-  std::uint8_t lmc = 0;           // likewise
+  std::uint8_t lmc = 0;           // of switches
   std::vector<CabledPort> ports;  // port n at [n - 1]
   friend bool operator==(const CabledDevice&, const CabledDevice&) = default;
 };
@@ -42,8 +42,8 @@ struct Cabling {
   std::map<Guid, CabledDevice> devices;
 
   friend bool operator==(const Cabling&, const Cabling&) = default;
-  // Takes in what is seen now; devices and cables that are not seen stay, not healthy. What is seen wins: of two cables
-  // in one port, of two devices with one LID. True: the cabling is another one now, not only what is up of it.
+  // Merges what is seen now; devices and cables that are not seen stay, not healthy. Of two cables in one port, or two
+  // devices with one LID, the one that is seen wins. True: the cabling changed, not only what is up of it.
   bool learn(const Cabling& seen);
   // The same topology as reading ibnetdiscover's output of it (fabric/formats), whatever is healthy.
   [[nodiscard]] Result<Topology> topology(const ReadOptions& options) const;

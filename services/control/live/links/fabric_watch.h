@@ -1,5 +1,5 @@
-// Finds out what changed in one subnet: discovers it whole after a connection, then listens for reports and sweeps where
-// none come. Used by the stepping thread.
+// Finds out what changed in one subnet: discovers it whole after a connection, then listens for reports and sweeps
+// where none come. Used by the stepping thread.
 #pragma once
 
 #include <chrono>

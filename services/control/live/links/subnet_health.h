@@ -1,5 +1,5 @@
-// Counters of a subnet's ports, read in turn a few at a time, so that a repair never waits for them; what they come to
-// as rates, and the alarms they raise.
+// Counters of a subnet's ports, read a few at a time so that a repair never waits for them; their rates, and the alarms
+// they raise. Used by the stepping thread, but for counters().
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@ class SubnetHealth {
 
   explicit SubnetHealth(const SubnetLinks& links);
 
-  // Reads the next ports of this round, a new one every `every_us`. Error: the driver's. True: alarms may have changed.
+  // Reads the next ports of this round; a new round begins every `every_us`. Error: the driver's. True: alarms may have
+  // changed.
   Result<bool> poll(fabric::FabricDriver& driver, std::int64_t now_us, std::int64_t unix_us, std::int64_t every_us);
 
   // By kind: the alarms that stand. jobs: those that use a link.
@@ -50,7 +51,7 @@ class SubnetHealth {
   fabric::health::AlarmRules rules_;
   std::size_t next_ = 0;
   std::int64_t round_at_us_ = 0;
-  // Devices that did not answer are asked again later and later: nobody shall wait for them.
+  // Devices that did not answer are polled with exponential backoff.
   struct Absence {
     std::int64_t until_us = 0, wait_us = 0;
   };

@@ -51,7 +51,7 @@ LinkState SubnetLinks::state(const Cable& cable, const FabricDriver& driver, boo
   if (!reading.up || reading.peer != cable.b || reading.peer_port != cable.b_port) return LinkState::down;
   if (!reading.active && !bringing_up) return LinkState::down;
   const RateMbps rate = reading.spec.rate;
-  // What simulators and old firmware do not say is not held against the link.
+  // Simulators and old firmware report no rate: such a link is not degraded.
   const bool slower = rate.value() > 0 && topology_->rate(cable.link).value() > 0 && rate < topology_->rate(cable.link);
   return slower ? LinkState::degraded : LinkState::up;
 }

@@ -1,4 +1,4 @@
-// The cables of one subnet as the accepted topology has them, and how those that a driver found differ. Built once per
+// The cables of one subnet in the accepted topology, and how those that a driver found differ from them. Built once per
 // topology; immutable.
 #pragma once
 
@@ -29,9 +29,9 @@ class SubnetLinks {
   };
   [[nodiscard]] const std::vector<Cable>& cables() const { return cables_; }
 
-  // As cables(): up where both ends are what they should be and packets pass; degraded where they pass more slowly.
-  // 'bringing_up': up as soon as the peer can be asked, for whoever makes ports active.
-  // Where neither end can be asked it is as it was in `before` (empty: down): silence is no reason to reroute.
+  // As cables(): up where both ends are the accepted ones and packets pass; degraded where they pass more slowly.
+  // bringing_up: up as soon as the peer can be asked, for callers that activate ports.
+  // Where neither end answers the state is that of `before` (empty: down): silence is no reason to reroute.
   [[nodiscard]] std::vector<fabric::LinkState> states(const fabric::FabricDriver& driver, bool bringing_up,
                                                       const std::vector<fabric::LinkState>& before) const;
 

@@ -1,5 +1,5 @@
-// Classes and partitions for an OpenSM that is in charge: its files, written to a folder of ours that it is told to
-// read (partition_config_file, qos_policy_file, and the options of opensm-qos.conf as part of its own).
+// Classes and partitions in opensm mode: OpenSM's files, written to a folder that its configuration names
+// (partition_config_file, qos_policy_file, and the options of opensm-qos.conf as part of its own).
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@ namespace {
 
 using namespace fabric;  // NOLINT: this file is about its types
 
-// What a slice may take, so that a link that fails meanwhile is repaired little later than it would be.
+// The longest time of a slice: a link that fails meanwhile is repaired that much later.
 constexpr std::int64_t kSliceUs = 5'000;
 constexpr std::size_t kMostAtOnce = 64;
 constexpr std::int64_t kFirstWaitUs = 30'000'000, kLongestWaitUs = 600'000'000;
@@ -23,7 +23,7 @@ void PortKeeper::set_written(Entry& entry, bool is_written) {
 
 void PortKeeper::put(std::uint32_t index) {
   Entry& entry = entries_[index];
-  // Stages that the port has nothing for are over.
+  // Skips stages that the port has nothing for.
   if (entry.next == Stage::sl_to_vl && !entry.wanted.sl_to_vl) entry.next = Stage::arbitration;
   if (entry.next == Stage::arbitration && !entry.wanted.arbitration) entry.next = Stage::pkeys;
   if (entry.next == Stage::pkeys && !entry.wanted.pkeys) entry.next = Stage::done;
@@ -63,7 +63,7 @@ void PortKeeper::want(std::vector<PortTables> ports) {
       if (old->wanted.arbitration != entry.wanted.arbitration) stage = std::min(stage, Stage::arbitration);
       if (old->wanted.sl_to_vl != entry.wanted.sl_to_vl) stage = Stage::sl_to_vl;
       entry.wait_us = old->wait_us;
-      if (stage == old->next && !old->failure.empty()) {  // no sooner for what others want
+      if (stage == old->next && !old->failure.empty()) {  // other ports' changes do not shorten its wait
         entry.next = stage;
         entry.failure = std::move(old->failure);
         entry.retry_us = old->retry_us;

@@ -1,6 +1,6 @@
 // Keeps the tables of ports as wanted: knows which of them are written, and writes the others a few at a time, so that
 // a repair never waits for them. SL to VL of all ports comes before arbitration, and both before partition keys: when a
-// port is let into a partition, the lanes for its traffic are there. Used by one thread.
+// port joins a partition, the lanes for its traffic exist. Used by one thread.
 #pragma once
 
 #include <array>
@@ -24,19 +24,19 @@ class PortKeeper {
   // The device may have lost its tables.
   void forget(Guid device);
   void forget_all();
-  // As forget_all(), but what was written counts as written until it is found to differ.
+  // As forget_all(), but ports that were written count as written until they are found to differ.
   void check_all();
 
   // Something can be written now.
   [[nodiscard]] bool is_due(std::int64_t now_us) const;
   // Writes the next few that differ from what the ports have, and reads them back. Devices that are not there or in
-  // `silent` are passed over until later. Error: nothing can be written at all.
+  // `silent` are retried later. Error: nothing can be written at all.
   Result<void> write_some(fabric::FabricDriver& driver, const Clock& now_us,
                           const std::function<bool(Guid)>& is_silent);
 
   [[nodiscard]] std::size_t ports() const { return entries_.size(); }
   [[nodiscard]] std::size_t written_ports() const { return written_; }
-  // "leaf-1/3..." is the caller's to say: the first port that could not be written, why, and how many there are.
+  // The first port that could not be written, why, and the number of such ports.
   struct Failure {
     fabric::PortRef port;
     std::string reason;
@@ -55,7 +55,7 @@ class PortKeeper {
     fabric::PortTables wanted;
     Stage next = Stage::sl_to_vl;
     bool is_written = false, differed = false;
-    std::uint32_t ticket = 0;  // of its place in a queue; others are left behind there
+    std::uint32_t ticket = 0;  // of its place in a queue; places with other tickets are void
     std::int64_t wait_us = 0, retry_us = 0;
     std::string failure;
   };

@@ -1,6 +1,6 @@
 // Classes of traffic and partitions on one subnet: planned when the state changes, written to ports (direct mode) or
-// offered as OpenSM's files (opensm mode). Nothing here is done before the subnet is quiet, and little at a time: a link
-// that fails is repaired first. Of one accepted topology; used by the stepping thread.
+// offered as OpenSM's files (opensm mode). Nothing here is done before the subnet is quiet, and little at a time: a
+// link that fails is repaired first. Of one accepted topology; used by the stepping thread.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,6 @@
-// Who may talk to whom on one subnet: a partition for each tenant that has a contract, of the adapter ports of the
-// hosts where its jobs run. All others of these hosts' peers they reach as limited members of the default partition
-// reach its full members: the managing port, hosts without GPUs (storage, logins), and hosts with jobs of tenants that
-// have no contract and so no partition of their own. Pure.
+// The partitions of one subnet: one for each tenant with a contract, of the adapter ports of the hosts where its jobs
+// run. In the default partition these ports are limited members, which reach only its full members: the managing port,
+// hosts without GPUs (storage, logins), and hosts with jobs of tenants without a contract. Pure.
 #pragma once
 
 #include <vector>
@@ -22,7 +21,7 @@ struct SubnetPartitions {
 SubnetPartitions partitions_of(const ClusterState& state, const HostJobs& jobs, fabric::SubnetId subnet,
                                const std::vector<fabric::PortId>& managers);
 
-// Of what a tenant's jobs send when nothing else is said: its contract's first class, else the first for bandwidth.
+// The class of a tenant's traffic that names none: its contract's first class, else the first for bandwidth.
 std::uint8_t default_class(const fabric::QosClasses& classes, const scheduler::Contract& contract);
 
 }  // namespace railweave::control

@@ -1,6 +1,5 @@
-// What one subnet's ports are to do with classes of traffic and partitions: planned from the state, kept on the ports
-// (direct mode) or offered as OpenSM's files (opensm mode). Nothing is planned before somebody has set classes or made
-// a contract: until then ports stay as whoever managed them left them. Used by one thread.
+// The plan of one subnet's classes of traffic and partitions, made from the state. Nothing is planned before classes or
+// a contract exist: until then ports keep the tables they have. Used by one thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@ class SubnetQos {
  public:
   // was_asked: of the topology before. What was written then is taken back when classes and contracts are removed.
   explicit SubnetQos(bool was_asked) : asked_(was_asked) {}
-  // What ports can take may have changed: links came up.
+  // The limits of ports may have changed: links came up.
   void reread_limits() { limits_.reset(); }
 
   struct Basis {
@@ -32,20 +31,20 @@ class SubnetQos {
     const fabric::Routing& routing;
     std::uint64_t routing_version = 0;
     const fabric::FabricDriver& driver;
-    bool may_set_lanes = false;  // how many lanes ports use is set as planned; else it is as found
+    bool may_set_lanes = false;  // the number of lanes is set as planned; else it is as found
     ReservedLoads reserved;
   };
-  // Where what it depends on differs, plans anew. True: there is another plan, or another reason why there is none.
+  // Plans again where its input differs. True: there is another plan, or another reason why there is none.
   bool plan(const Basis& basis);
 
-  // Somebody asked for classes or contracts.
+  // Classes or contracts exist, or did.
   [[nodiscard]] bool is_asked() const { return asked_; }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }  // why there is no plan
   [[nodiscard]] const fabric::InfinibandPlan& made() const { return plan_; }
   [[nodiscard]] std::size_t partitions() const { return from_ ? from_->partitions.tenants.size() : 0; }
   PortKeeper& ports() { return ports_; }
   [[nodiscard]] const PortKeeper& ports() const { return ports_; }
-  // The plan as OpenSM's, to be read from that folder. Errors: no plan, or one that OpenSM has no words for.
+  // The plan as OpenSM's settings. Errors: no plan, or one that OpenSM cannot express.
   [[nodiscard]] Result<fabric::OpenSmPolicy> opensm_policy(const Basis& basis) const;
 
  private:

@@ -1,5 +1,5 @@
-// The tables that one subnet's switches hold, as read back or written; switches whose tables are not known are named and
-// left out. Of one accepted topology; used by the stepping thread.
+// The tables that one subnet's switches hold, as read back or written; switches whose tables are not known are named
+// and left out. Of one accepted topology; used by the stepping thread.
 #pragma once
 
 #include <cstdint>

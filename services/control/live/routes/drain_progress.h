@@ -1,4 +1,5 @@
-// How far drains of one subnet's links and switches are: complete when the tables that switches hold no longer use them.
+// How far drains of one subnet's links and switches are: complete when the tables that switches hold no longer use
+// them.
 #pragma once
 
 #include "services/control/live/links/subnet_context.h"

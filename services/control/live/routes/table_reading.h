@@ -1,5 +1,5 @@
-// Forwarding tables as read from switches, in the form that engines make them in, so that they can be compared with
-// wanted ones and led over to them safely.
+// Forwarding tables as read from switches, in the form that engines compute, so that they can be compared with the
+// wanted ones and changed to them safely.
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@ namespace railweave::control {
 // The highest LID that tables of the scope have an entry for.
 fabric::Lid top_lid(const fabric::RoutingScope& scope);
 
-// `like` with the rows of the switches that answered replaced by what they said. Without orders and lanes where rows
-// differ: nothing is known of how they were made.
+// `like` with the rows of the switches that answered replaced by their answers. Without orders where rows differ: how
+// they were computed is not known.
 fabric::Routing with_readings(const fabric::Routing& like, std::span<const fabric::TableReading> readings);
 
 // Entries of the switch, for destinations of the scope, whose port is `port` and that are not for `but_home`'s own end
@@ -34,7 +34,7 @@ std::uint64_t differing_blocks(const fabric::ForwardingTables& a, const fabric::
 std::uint64_t digest_of(const fabric::Routing& routing, std::span<const fabric::SwitchId> switches);
 // The switches have no entries for end ports: there is no traffic that mixed tables could misroute.
 bool carry_nothing(const fabric::ForwardingTables& tables, std::span<const fabric::SwitchId> switches);
-// Nothing was written since the one was copied from the other.
+// One is a copy of the other, unchanged since.
 bool same_tables(const fabric::ForwardingTables& a, const fabric::ForwardingTables& b);
 
 }  // namespace railweave::control

@@ -1,4 +1,4 @@
-// The live subnets as the API sees them: their published status, and what may be asked of them. Thread-safe.
+// The live subnets as REST handlers see them: their published status, and requests to them. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace railweave::control {
 
-// Counters of one port as last read, and what they come to. Ports are the accepted topology's.
+// Counters of one port as last read, and their rates. Ports are the accepted topology's.
 struct PortCounters {
   std::int64_t read_us = 0;  // unix; 0: never read
   std::uint64_t sent_bytes = 0, received_bytes = 0, sent_packets = 0, received_packets = 0;
@@ -40,7 +40,7 @@ class LiveFabric {
     sync,      // discover, read all tables back and, where the mode allows it, write what differs
   };
   // Calls back once, with the status after it or the error; on a thread of the fabric's, must not block. At once with
-  // "subnets.notLive" where no connection is configured, "subnets.busy" where too many wait.
+  // "subnets.notLive" where no connection is configured, "subnets.busy" where too many requests wait.
   using Completion = std::function<void(Result<SubnetStatusPtr>)>;
   virtual void ask(std::string_view subnet, Request request, Completion done) = 0;
 

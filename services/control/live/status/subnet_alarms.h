@@ -1,4 +1,4 @@
-// The alarms that one subnet's controller has raised: told what is wrong now, it reports what that changes.
+// The alarms that one subnet's controller has raised: it sets what is wrong now, and the changes are reported.
 #pragma once
 
 #include <functional>
@@ -16,14 +16,14 @@ class SubnetAlarms {
   using Report = std::function<void(decltype(Command::body))>;
   SubnetAlarms(std::string subnet, Report report) : subnet_(std::move(subnet)), report_(std::move(report)) {}
 
-  // All alarms of a kind at once: those of that kind that are not among them are over.
+  // All alarms of a kind at once: others of that kind are cleared.
   void set(const std::string& kind, std::vector<Alarm> alarms);
-  // One of a kind about the subnet itself; no text: it is over.
+  // One of a kind about the subnet itself; no text: it is cleared.
   void set_subnet(const std::string& kind, AlarmSeverity severity, const std::string& text);
-  // All are over: what was wrong in another mode says nothing of this one.
+  // Clears all: alarms of one mode say nothing about another.
   void clear();
-  // Reports again what the table lacks, and clears what it has of this subnet that is not so: reports may be lost, and
-  // the service may have been away.
+  // Raises again what the table lacks, and clears alarms of this subnet that are not raised: reports may be lost, and
+  // the service may have been restarted.
   void repeat_lost(const AlarmTable& table) const;
 
  private:
