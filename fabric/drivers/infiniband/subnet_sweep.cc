@@ -19,8 +19,8 @@ Result<void> SubnetSweep::run() {
   map_.silent.clear();
   start();
   if (auto ran = exchange_.run(); !ran) return ran;
-  if (nobody_here_) {
-    return fail(ErrorKind::unavailable, "ib.nobodyHere", "the local adapter does not answer NodeInfo");
+  if (local_is_silent_) {
+    return fail(ErrorKind::unavailable, "ib.noLocalNode", "the local adapter does not answer NodeInfo");
   }
   finish();
   return {};
@@ -35,7 +35,7 @@ void SubnetSweep::ask(MadExchange::DeviceKey device, const DirectedRoute& route,
 void SubnetSweep::start() {
   ask(MadExchange::kNoDevice, {}, Attribute::nodeInfo, 0, [this](Reply reply) {
     if (!reply.ok()) {
-      nobody_here_ = true;
+      local_is_silent_ = true;
       return;
     }
     const NodeInfo info = read_node_info(attribute_bytes(*reply.mad));
@@ -44,35 +44,35 @@ void SubnetSweep::start() {
   });
 }
 
-// Asks who is at the other end of a cable.
-void SubnetSweep::probe(Way way) {
-  const SubnetNode& from = map_.nodes[way.from];
+// Asks which node is at the other end of a cable.
+void SubnetSweep::probe(LastHop hop) {
+  const SubnetNode& from = map_.nodes[hop.from];
   if (!from.route.can_extend()) return;
-  if (from.ports[way.port].linked_in == map_.sweep) return;  // the other end was faster
-  const DirectedRoute route = from.route.extended(way.port);
-  ask(MadExchange::kNoDevice, route, Attribute::nodeInfo, 0, [this, way](Reply reply) {
+  if (from.ports[hop.port].linked_in == map_.sweep) return;  // the other end was faster
+  const DirectedRoute route = from.route.extended(hop.port);
+  ask(MadExchange::kNoDevice, route, Attribute::nodeInfo, 0, [this, hop](Reply reply) {
     if (!reply.ok()) {
-      map_.silent.push_back({Guid(), map_.nodes[way.from].guid(), way.port, "NodeInfo"});
+      map_.silent.push_back({Guid(), map_.nodes[hop.from].guid(), hop.port, "NodeInfo"});
       return;
     }
-    arrived(way, map_.nodes[way.from].route.extended(way.port), read_node_info(attribute_bytes(*reply.mad)));
+    arrived(hop, map_.nodes[hop.from].route.extended(hop.port), read_node_info(attribute_bytes(*reply.mad)));
   });
 }
 
-void SubnetSweep::arrived(Way way, const DirectedRoute& route, const NodeInfo& info) {
+void SubnetSweep::arrived(LastHop hop, const DirectedRoute& route, const NodeInfo& info) {
   const std::size_t known_before = map_.nodes.size();
   const std::uint32_t node = node_for(info);
   const bool unknown = node >= known_before || !map_.nodes[node].present || options_.sign == ChangeSign::everything;
-  if (way.from == kNoNode) map_.here = node;
-  if (info.local_port >= map_.nodes[node].ports.size()) return;  // it contradicts itself
-  link(way, node, info.local_port);
+  if (hop.from == kNoNode) map_.here = node;
+  if (info.local_port >= map_.nodes[node].ports.size()) return;  // its answer contradicts itself
+  link(hop, node, info.local_port);
   if (info.type != NodeType::networkSwitch) map_.nodes[node].ports[info.local_port].guid = info.port_guid;
   if (!seen(node)) {
     map_.nodes[node].seen_in = map_.sweep;
     map_.nodes[node].route = route;
     visit(node, unknown);
   } else if (!map_.nodes[node].is_switch()) {
-    read_port(node, info.local_port);  // another port of an adapter that is known by now
+    read_port(node, info.local_port);  // another port of an adapter that is already known
   }
 }
 
@@ -89,8 +89,8 @@ std::uint32_t SubnetSweep::node_for(const NodeInfo& info) {
   return at->second;
 }
 
-void SubnetSweep::link(Way way, std::uint32_t node, std::uint8_t port) {
-  if (way.from == kNoNode) return;
+void SubnetSweep::link(LastHop hop, std::uint32_t node, std::uint8_t port) {
+  if (hop.from == kNoNode) return;
   const auto set = [this](std::uint32_t at, std::uint8_t at_port, std::uint32_t peer, std::uint8_t peer_port) {
     SubnetPort& end = map_.nodes[at].ports[at_port];
     if (end.peer != peer || end.peer_port != peer_port) changed_ = true;
@@ -98,8 +98,8 @@ void SubnetSweep::link(Way way, std::uint32_t node, std::uint8_t port) {
     end.peer_port = peer_port;
     end.linked_in = map_.sweep;
   };
-  set(way.from, way.port, node, port);
-  set(node, port, way.from, way.port);
+  set(hop.from, hop.port, node, port);
+  set(node, port, hop.from, hop.port);
 }
 
 void SubnetSweep::visit(std::uint32_t node, bool unknown) {
@@ -108,7 +108,7 @@ void SubnetSweep::visit(std::uint32_t node, bool unknown) {
     read_switch(node, unknown);
     return;
   }
-  // Of adapters, the port by which we came; nothing is forwarded through them.
+  // Of adapters, the port at which the route ends; nothing is forwarded through them.
   const SubnetNode& adapter = map_.nodes[node];
   if (node == map_.here) {
     read_port(node, map_.here_port);
@@ -160,7 +160,7 @@ void SubnetSweep::read_ports(std::uint32_t node) {
 
 void SubnetSweep::read_port(std::uint32_t node, std::uint8_t port) {
   const SubnetNode& asked = map_.nodes[node];
-  // An adapter's port is best asked through itself: our own way in may be another one of its ports.
+  // An adapter's port is best asked through itself: the route to the node may end at another one of its ports.
   DirectedRoute route = asked.route;
   if (!asked.is_switch() && asked.ports[port].peer != kNoNode) {
     const SubnetNode& peer = map_.nodes[asked.ports[port].peer];
@@ -188,68 +188,68 @@ void SubnetSweep::took_port(std::uint32_t node, std::uint8_t port, const PortInf
   }
 }
 
-// A switch that says that nothing changed: its ports and cables are as they were. Behind a port that is up somebody may
-// have been silent the last time.
+// A switch that reports no change: its ports and cables are as they were. A device behind a port that is up may have
+// been silent in the last sweep.
 void SubnetSweep::walk_known(std::uint32_t node) {
   for (std::size_t port = 0; port < map_.nodes[node].ports.size(); ++port) {
     SubnetPort& at = map_.nodes[node].ports[port];
     at.read_in = map_.sweep;
-    const Way way{node, static_cast<std::uint8_t>(port)};
+    const LastHop hop{node, static_cast<std::uint8_t>(port)};
     if (at.peer != kNoNode) {
-      follow(way);
+      follow(hop);
     } else if (port != 0 && at.read && at.info.link_up()) {
-      probe(way);
+      probe(hop);
     }
   }
 }
 
-// Along a known cable: adapters are taken as known, switches are asked what changed.
-void SubnetSweep::follow(Way way) {
-  const SubnetPort& end = map_.nodes[way.from].ports[way.port];
+// Along a known cable: adapters are assumed unchanged, switches are asked whether they changed.
+void SubnetSweep::follow(LastHop hop) {
+  const SubnetPort& end = map_.nodes[hop.from].ports[hop.port];
   if (end.linked_in == map_.sweep) return;
   const std::uint32_t node = end.peer;
-  if (seen(node)) return confirm(way);
+  if (seen(node)) return confirm(hop);
   if (const auto waiting = pending_.find(node); waiting != pending_.end()) {
-    waiting->second.push_back(way);
+    waiting->second.push_back(hop);
     return;
   }
-  if (!map_.nodes[way.from].route.can_extend()) return;
+  if (!map_.nodes[hop.from].route.can_extend()) return;
   if (map_.nodes[node].is_switch()) {
     pending_.try_emplace(node);
-    try_way(node, way);
+    try_hop(node, hop);
     return;
   }
   map_.nodes[node].seen_in = map_.sweep;
-  map_.nodes[node].route = map_.nodes[way.from].route.extended(way.port);
-  confirm(way);
+  map_.nodes[node].route = map_.nodes[hop.from].route.extended(hop.port);
+  confirm(hop);
 }
 
-void SubnetSweep::confirm(Way way) {
-  SubnetPort& end = map_.nodes[way.from].ports[way.port];
+void SubnetSweep::confirm(LastHop hop) {
+  SubnetPort& end = map_.nodes[hop.from].ports[hop.port];
   end.linked_in = map_.sweep;
   map_.nodes[end.peer].ports[end.peer_port].linked_in = map_.sweep;
 }
 
 // NodeInfo, not SwitchInfo, so that another device on the cable is seen as such.
-void SubnetSweep::try_way(std::uint32_t node, Way way) {
-  const DirectedRoute route = map_.nodes[way.from].route.extended(way.port);
-  ask(MadExchange::kNoDevice, route, Attribute::nodeInfo, 0, [this, node, way, route](Reply reply) {
-    std::vector<Way>& others = pending_[node];
+void SubnetSweep::try_hop(std::uint32_t node, LastHop hop) {
+  const DirectedRoute route = map_.nodes[hop.from].route.extended(hop.port);
+  ask(MadExchange::kNoDevice, route, Attribute::nodeInfo, 0, [this, node, hop, route](Reply reply) {
+    std::vector<LastHop>& others = pending_[node];
     if (!reply.ok()) {
-      map_.silent.push_back({map_.nodes[node].guid(), map_.nodes[way.from].guid(), way.port, "NodeInfo"});
+      map_.silent.push_back({map_.nodes[node].guid(), map_.nodes[hop.from].guid(), hop.port, "NodeInfo"});
       if (others.empty()) {
         pending_.erase(node);
         return;
       }
-      const Way next = others.back();
+      const LastHop next = others.back();
       others.pop_back();
-      try_way(node, next);
+      try_hop(node, next);
       return;
     }
-    const std::vector<Way> rest = std::move(others);
+    const std::vector<LastHop> rest = std::move(others);
     pending_.erase(node);
-    arrived(way, route, read_node_info(attribute_bytes(*reply.mad)));
-    for (const Way& other : rest) follow(other);
+    arrived(hop, route, read_node_info(attribute_bytes(*reply.mad)));
+    for (const LastHop& other : rest) follow(other);
   });
 }
 
@@ -261,7 +261,7 @@ void SubnetSweep::note_silent(std::uint32_t node, const char* question) {
   map_.silent.push_back({asked.guid(), Guid(), 0, question});
 }
 
-// What this sweep did not see is gone.
+// Nodes that this sweep did not see are gone.
 void SubnetSweep::finish() {
   for (auto& node : map_.nodes) {
     const bool present = node.seen_in == map_.sweep;

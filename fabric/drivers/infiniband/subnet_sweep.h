@@ -1,9 +1,9 @@
 // Reads a subnet by directed routes, every node of it or what changed since the last sweep.
 //
 // A full sweep asks NodeInfo along every cable once, a description and SwitchInfo per node, PortInfo per switch port
-// and per adapter port reached. The next one walks the same way, but over what is known: NodeInfo and SwitchInfo per
-// switch, and only behind switches that changed are ports read and cables followed anew. Cost, with S switches, P
-// switch ports of which U lead to switches, A adapters: full about 3S + P + U/2 + 3A datagrams, unchanged 2S.
+// and per adapter port reached. Later sweeps follow known cables: NodeInfo and SwitchInfo per switch; ports are read
+// and cables followed again only at switches that changed. Cost, with S switches, P switch ports of which U lead to
+// switches, A adapters: full about 3S + P + U/2 + 3A datagrams, unchanged 2S.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace railweave::fabric::infiniband {
 // By what a sweep recognises a switch whose ports it has to read again.
 enum class ChangeSign : std::uint8_t {
   everything,       // full sweep: every switch, every node
-  portStateChange,  // SwitchInfo says so; for the one subnet manager, who clears it
-  portInfo,         // every switch port is read and compared; for observers, whom another manager's clearing misleads
+  portStateChange,  // SwitchInfo reports it; for the subnet manager, which clears it
+  portInfo,         // every switch port is read and compared; for observers, as another manager clears PortStateChange
 };
 
 struct SweepOptions {
@@ -34,7 +34,7 @@ class SubnetSweep {
   // map: empty before the first sweep.
   SubnetSweep(MadPort& port, SubnetMap& map, const SweepOptions& options);
 
-  // Error: the local port fails, or the local node does not answer ("ib.nobodyHere"). The map is then as far as it got
+  // Error: the local port fails, or the local node does not answer ("ib.noLocalNode"). The map is then incomplete,
   // and the next sweep must be a full one.
   Result<void> run();
   void on_unasked(std::function<void(const ReceivedMad&)> take) { exchange_.on_unasked(std::move(take)); }
@@ -43,24 +43,24 @@ class SubnetSweep {
   [[nodiscard]] bool changed() const { return changed_; }
 
  private:
-  // A way into a node: out of a switch's port (or our own).
-  struct Way {
+  // The directed route to a node ends with this hop: out of a switch's port (or the local one).
+  struct LastHop {
     std::uint32_t from = kNoNode;
     std::uint8_t port = 0;
   };
   struct Pending {
     std::uint32_t node;
-    std::vector<Way> other_ways;
+    std::vector<LastHop> other_hops;
   };
   using Reply = const MadReply&;
 
   void ask(MadExchange::DeviceKey device, const DirectedRoute& route, Attribute attribute, std::uint32_t modifier,
            MadExchange::Completion completion);
   void start();
-  void probe(Way way);
-  void arrived(Way way, const DirectedRoute& route, const NodeInfo& info);
+  void probe(LastHop hop);
+  void arrived(LastHop hop, const DirectedRoute& route, const NodeInfo& info);
   std::uint32_t node_for(const NodeInfo& info);
-  void link(Way way, std::uint32_t node, std::uint8_t port);
+  void link(LastHop hop, std::uint32_t node, std::uint8_t port);
   void visit(std::uint32_t node, bool unknown);
   void read_description(std::uint32_t node);
   void read_switch(std::uint32_t node, bool unknown);
@@ -68,9 +68,9 @@ class SubnetSweep {
   void read_port(std::uint32_t node, std::uint8_t port);
   void took_port(std::uint32_t node, std::uint8_t port, const PortInfo& info);
   void walk_known(std::uint32_t node);
-  void follow(Way way);
-  void confirm(Way way);
-  void try_way(std::uint32_t node, Way way);
+  void follow(LastHop hop);
+  void confirm(LastHop hop);
+  void try_hop(std::uint32_t node, LastHop hop);
   void note_silent(std::uint32_t node, const char* question);
   void finish();
   [[nodiscard]] bool seen(std::uint32_t node) const { return map_.nodes[node].seen_in == map_.sweep; }
@@ -78,8 +78,9 @@ class SubnetSweep {
   SubnetMap& map_;
   const SweepOptions options_;
   MadExchange exchange_;
-  bool changed_ = false, nobody_here_ = false;
-  std::unordered_map<std::uint32_t, std::vector<Way>> pending_;  // known switches being asked, and other ways there
+  bool changed_ = false, local_is_silent_ = false;
+  std::unordered_map<std::uint32_t, std::vector<LastHop>>
+      pending_;  // known switches being asked, and other last hops to them
 };
 
 }  // namespace railweave::fabric::infiniband

@@ -83,7 +83,7 @@ TEST_F(InfinibandDriverTest, RediscoveryIsTheSameObjectWhereNothingChangedAndChe
   EXPECT_LE(again->asked, 2U * 4U + 4U);
 }
 
-TEST_F(InfinibandDriverTest, RediscoveryFindsACutCableAndReachesTheRestAnotherWay) {
+TEST_F(InfinibandDriverTest, RediscoveryFindsACutCableAndReachesTheRestByAnotherRoute) {
   discover();
   subnet_->cut(kLeaf1, 3);
   const auto cut = driver().discover();
@@ -161,7 +161,7 @@ TEST_F(InfinibandDriverTest, AStageIsWrittenWhenTheOneBeforeIsReadBack) {
   EXPECT_TRUE(leaf_written);
 }
 
-TEST_F(InfinibandDriverTest, ASilentSwitchIsIsolatedAndNobodyWaitsForIt) {
+TEST_F(InfinibandDriverTest, ASilentSwitchIsIsolatedAndDelaysNoOther) {
   const TopologyPtr topology = discover();
   ForwardingDelta delta;
   for (std::uint16_t number = 0; number < 50; ++number) {

@@ -80,6 +80,7 @@ TEST_F(PortTablesTest, AreWrittenToEveryPortThenUnchangedAndReadBack) {
   EXPECT_TRUE(report->complete());
   EXPECT_THAT(report->isolated, testing::IsEmpty());
   for (const auto& tables : wanted) expect_written(tables);
+  ASSERT_EQ(report->ports.size(), wanted.size());
   for (const auto& port : report->ports) {
     EXPECT_EQ(port.sl_to_vl, Outcome::applied);
     EXPECT_EQ(port.arbitration, Outcome::applied);
@@ -91,6 +92,7 @@ TEST_F(PortTablesTest, AreWrittenToEveryPortThenUnchangedAndReadBack) {
   const auto again = driver().program_ports(wanted);
   EXPECT_EQ(sets(), before);
   EXPECT_EQ(again->written, 0U);
+  ASSERT_EQ(again->ports.size(), wanted.size());
   for (const auto& port : again->ports) EXPECT_EQ(port.pkeys, Outcome::unchanged);
   std::vector<PortRef> ports;
   for (const auto& tables : wanted) ports.push_back(tables.port);
@@ -106,9 +108,10 @@ TEST_F(PortTablesTest, AreWrittenToEveryPortThenUnchangedAndReadBack) {
   }
 }
 
-// What ports say they can take is what writing to them is held to.
+// Writes are checked against the limits that ports report.
 TEST_F(PortTablesTest, LimitsAreKnownFromTheSweep) {
   std::size_t managing = 0;
+  ASSERT_FALSE(everywhere().empty());
   for (const auto& tables : everywhere()) {
     const auto limits = driver().read_limits(tables.port);
     ASSERT_TRUE(limits);
@@ -161,7 +164,7 @@ TEST_F(PortTablesTest, SurviveLostDatagrams) {
   for (const auto& tables : wanted) expect_written(tables);
 }
 
-TEST_F(PortTablesTest, ASilentSwitchIsNamedOnceAndNobodyWaitsForIt) {
+TEST_F(PortTablesTest, ASilentSwitchIsNamedOnceAndDelaysNoOther) {
   const auto wanted = everywhere();
   driver();
   subnet_->node(kSpine2).silent = true;
@@ -261,6 +264,7 @@ TEST_F(PortTablesTest, WhatThePortCannotHoldIsNotSent) {
   EXPECT_EQ(report->ports[bad.size() + 3].reason, "is given twice");
   EXPECT_TRUE(report->ports[good].complete());
   expect_written(wanted[good]);
+  ASSERT_FALSE(subnet_->asked.empty());
   for (const auto& asked : subnet_->asked) {
     EXPECT_TRUE(asked.method != IB_MAD_METHOD_SET || asked.node == kSpine2) << asked.node;
     EXPECT_NE(asked.management_class, 0x21U);

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(OpenSmFiles, Partitions) {
+TEST(OpenSmFiles, PartitionsAreWrittenAndChecked) {
   const Partition tenant{.name = "tenant-a",
                          .pkey = 0x8,
                          .ipoib = true,
@@ -44,7 +44,7 @@ TEST(OpenSmFiles, Partitions) {
   EXPECT_THAT(refused([](auto& p) { p.push_back(p[0]), p[1].name = "b"; }), HasSubstr("another partition"));
 }
 
-TEST(OpenSmFiles, Options) {
+TEST(OpenSmFiles, OptionsAreWrittenAndChecked) {
   OpenSmOptions options;
   options.routing_engines = {"railweave", "updn", "no_fallback"};
   options.plugin_name = "railweave_opensm";
@@ -83,7 +83,7 @@ TEST(OpenSmFiles, Options) {
   EXPECT_THAT(refused([](auto& o) { o.routing_engines = {"a,b"}; }), HasSubstr("routing engine"));
 }
 
-TEST(OpenSmFiles, QosPolicy) {
+TEST(OpenSmFiles, TheQosPolicyIsWrittenAndChecked) {
   QosPolicy policy;
   policy.pkeys = {{0x8, 2}};
   EXPECT_EQ(write_qos_policy(policy).value(),

@@ -33,9 +33,9 @@ class Folder {
   std::string path_;
 };
 
-// What an end was told, and waiting for it.
+// What one end received, and waiting for it.
 template <class Thing>
-class Heard {
+class Received {
  public:
   void add(Thing thing) {
     const std::lock_guard lock(mutex_);
@@ -66,9 +66,9 @@ struct Server {
     hooks.problem = [this](const Error& error) { problems.add(error.text()); };
     server = PolicyServer::start({path, clients, deadline}, std::move(hooks)).value();
   }
-  Heard<PolicyEvent> events;
-  Heard<std::pair<Guid, bool>> peers;
-  Heard<std::string> problems;
+  Received<PolicyEvent> events;
+  Received<std::pair<Guid, bool>> peers;
+  Received<std::string> problems;
   std::unique_ptr<PolicyServer> server;
 };
 
@@ -90,8 +90,8 @@ struct Client {
   [[nodiscard]] bool got(std::uint64_t revision) {
     return received.wait_for([&](const auto& policy) { return policy.first == revision; });
   }
-  Heard<std::pair<std::uint64_t, bool>> received;
-  Heard<std::string> problems;
+  Received<std::pair<std::uint64_t, bool>> received;
+  Received<std::string> problems;
   std::unique_ptr<PolicyClient> client;
 };
 
@@ -110,7 +110,7 @@ PolicyEvent lost_blocks(std::uint64_t number) {
   return event;
 }
 
-TEST(PolicyLink, PoliciesGoOneWayAndEventsTheOther) {
+TEST(PolicyLink, PoliciesGoToThePluginAndEventsToTheService) {
   const Folder folder;
   Server server(folder.file("s"));
   struct stat there{};
@@ -177,7 +177,7 @@ TEST(PolicyLink, EventsThatDoNotFitAreCounted) {
   EXPECT_EQ(events.size() - 1 + events.back().number, 50U);
 }
 
-TEST(PolicyLink, StrangersAreTurnedAway) {
+TEST(PolicyLink, ClientsThatBreakTheProtocolAreDisconnected) {
   const Folder folder;
   Server server(folder.file("s"), 2, 100ms);
   std::string_view nonsense = "GET / HTTP/1.1\r\n\r\n";

@@ -163,7 +163,7 @@ TEST(PolicyProtocol, EventsAreReadBack) {
   }
 }
 
-TEST(PolicyProtocol, TheGreetingSaysWhoAndWhichVersion) {
+TEST(PolicyProtocol, TheGreetingNamesThePortAndTheVersion) {
   EXPECT_EQ(write_hello(Guid(0xabc)), "railweave 1 0000000000000abc\n");
   EXPECT_EQ(read_hello("railweave 1 0000000000000abc").value(), Guid(0xabc));
   EXPECT_THAT(read_hello("railweave 2 1").error().text(), HasSubstr("version 1"));
@@ -171,7 +171,7 @@ TEST(PolicyProtocol, TheGreetingSaysWhoAndWhichVersion) {
   EXPECT_FALSE(read_hello("GET / HTTP/1.1"));
 }
 
-TEST(PolicyProtocol, PluginOptions) {
+TEST(PolicyProtocol, PluginOptionsAreReadInAnyOrder) {
   const auto options = read_plugin_options("  cache=/var/cache/x\tsocket=/run/s ");
   EXPECT_EQ(options->socket, "/run/s");
   EXPECT_EQ(options->cache, "/var/cache/x");

@@ -1,5 +1,5 @@
 // The cabling that is remembered, and routing on it: the tables of the engine on the cabling with what is missing taken
-// down, whatever was seen before; ways to switches that close no circle.
+// down, whatever was seen before; routes to switches that close no circle.
 #include "fabric/drivers/opensm/routing/subnet_router.h"
 
 #include <random>
@@ -215,9 +215,9 @@ TEST(SubnetRouter, RoutesAsTheEngineDoesOnTheCabling) {
   EXPECT_GT(incremental, 10U);
 }
 
-// Whether a way goes from one switch of the plane up and then down to the other, over cables that are seen.
-bool has_way(const Plane& plane, const SwitchOrder& order, const std::set<LinkId>& down, std::uint32_t from,
-             std::uint32_t to) {
+// Whether a route goes from one switch of the plane up and then down to the other, over cables that are seen.
+bool has_route(const Plane& plane, const SwitchOrder& order, const std::set<LinkId>& down, std::uint32_t from,
+               std::uint32_t to) {
   std::set<std::pair<std::uint32_t, bool>> seen{{from, false}};  // and whether it went down already
   std::vector<std::pair<std::uint32_t, bool>> open(seen.begin(), seen.end());
   while (!open.empty()) {
@@ -234,10 +234,10 @@ bool has_way(const Plane& plane, const SwitchOrder& order, const std::set<LinkId
   return false;
 }
 
-// Channels (the ports that packets leave by) of all ways to end ports and switches, and which wait for which.
+// Channels (the ports that packets leave by) of all routes to end ports and switches, and which wait for which.
 TEST(SwitchLidRoutes, LeadToTheSwitchAndCloseNoCircle) {
   std::mt19937_64 random(4);
-  std::size_t own_ways = 0, turned = 0, unreached = 0;
+  std::size_t own_routes = 0, turned = 0, unreached = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const TopologyPtr plan = fabric::testing::build(fabric::testing::random_tree(seed));
     if (plan->links().empty()) continue;
@@ -275,9 +275,9 @@ TEST(SwitchLidRoutes, LeadToTheSwitchAndCloseNoCircle) {
         if (scope.plane_of(from) != plane || routed->switches->copied_from(to) ||
             !routed->routing->orders[plane.index()])
           continue;
-        ++own_ways;
-        const bool legal = has_way(scope.plane(plane), *routed->routing->orders[plane.index()], down, scope.local(from),
-                                   scope.local(to));
+        ++own_routes;
+        const bool legal = has_route(scope.plane(plane), *routed->routing->orders[plane.index()], down,
+                                     scope.local(from), scope.local(to));
         EXPECT_TRUE(there || !legal) << seed;
         turned += there && !legal ? 1 : 0;
       }
@@ -294,10 +294,10 @@ TEST(SwitchLidRoutes, LeadToTheSwitchAndCloseNoCircle) {
       waits.erase(free);
     }
   }
-  EXPECT_GT(own_ways, 1000U);
+  EXPECT_GT(own_routes, 1000U);
   EXPECT_GT(turned, 0U);
-  std::printf("%zu ways of their own, %zu turn up again; %zu switches not reached from every leaf\n", own_ways, turned,
-              unreached);
+  std::printf("%zu routes of their own, %zu go up again; %zu switches not reached from every leaf\n", own_routes,
+              turned, unreached);
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ Result<FileDescriptor> listen_on(const std::string& path) {
   struct stat there{};
   if (lstat(path.c_str(), &there) == 0) {
     if (!S_ISSOCK(there.st_mode)) return failed("something else is there", path, EEXIST);
-    if (connect_to(path)) return failed("somebody listens there already", path, EADDRINUSE);
+    if (connect_to(path)) return failed("another process listens there already", path, EADDRINUSE);
     if (unlink(path.c_str()) != 0) return failed("cannot replace it", path, errno);
   }
   FileDescriptor fd = stream();

@@ -67,7 +67,7 @@ void PluginState::keep_cabling() {
 void PluginState::warn_of_options() {
   if (osm_.subn.opt.use_ucast_cache != FALSE) {
     osm_.subn.opt.use_ucast_cache = FALSE;
-    log(OSM_LOG_ERROR, "use_ucast_cache is switched off: it would program tables that nobody computed");
+    log(OSM_LOG_ERROR, "use_ucast_cache is switched off: it would program tables that no engine computed");
   }
   if (std::exchange(warned_, true)) return;
   if (osm_.no_fallback_routing_engine == FALSE) {
@@ -130,7 +130,7 @@ void PluginState::on_policy(const RoutingPolicyPtr& policy, bool differs) {
                         std::to_string(policy->drained_switches.size()) + " switches and " +
                         std::to_string(policy->drained_links.size()) + " links drained, " +
                         std::to_string(policy->weights.size()) + " weights" + (differs ? "" : ", as before"));
-  if (!routed_) return;  // it will be taken when there is something to route
+  if (!routed_) return;  // used when there is something to route
   if (!differs) {
     revision_ = policy->revision;
     return report_tables(PolicyEvent::Kind::routed);
@@ -174,7 +174,7 @@ void PluginState::on_tables_written() {
 }
 
 void PluginState::on_event(osm_epi_event_id_t id, const void* data) {
-  // The port is bound by the first of these, so that it is known who we are.
+  // The port is bound before the first of these events, so that its GUID is known.
   if (client_) client_->start(guid_of(osm_.subn.sm_port_guid));
   switch (id) {
     case OSM_EVENT_ID_TRAP: {

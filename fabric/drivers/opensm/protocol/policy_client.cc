@@ -59,7 +59,7 @@ void PolicyClient::report(const PolicyEvent& event) {
   {
     const std::lock_guard lock(mutex_);
     if (lost_ > 0 || queued_.size() + line.size() > options_.max_queued_bytes) {
-      ++lost_;  // until the queue was emptied: what arrives has no gaps but the one it names
+      ++lost_;  // until the queue is empty: events that arrive have no gap but the one that is reported
     } else {
       queued_ += line;
     }
@@ -129,7 +129,7 @@ bool PolicyClient::refill() {
 }
 
 void PolicyClient::talk(const FileDescriptor& socket) {
-  // What a former connection had begun to send starts anew behind the greeting, from its next whole line.
+  // An interrupted transmission continues after the greeting with its next whole line.
   std::size_t from = std::min(sent_, outgoing_.size());
   if (from > 0 && outgoing_[from - 1] != '\n') from = std::min(outgoing_.find('\n', from), outgoing_.size() - 1) + 1;
   outgoing_.erase(0, from);
@@ -157,7 +157,7 @@ void PolicyClient::talk(const FileDescriptor& socket) {
     const bool stuck = sent_ < outgoing_.size() && now - stuck_since_ > options_.deadline;
     if (stuck || (!reader_.idle() && now - begun_at_ > options_.deadline)) {
       return tell({ErrorKind::unavailable, "policy.deadline",
-                   stuck ? "the service does not read what it is told" : "the service does not finish its document",
+                   stuck ? "the service does not read events in time" : "the service did not finish its document",
                    options_.socket_path, "connecting again"});
     }
   }
@@ -185,7 +185,7 @@ bool PolicyClient::read_from(const FileDescriptor& socket) {
     tell(document.error());
   }
   if (!readable) {
-    tell({ErrorKind::tooLarge, "policy.tooLarge", "a document that has no end", options_.socket_path, {}});
+    tell({ErrorKind::tooLarge, "policy.tooLarge", "a document without an 'end' line", options_.socket_path, {}});
   }
   return readable;
 }

@@ -1,4 +1,4 @@
-// write_cabling, read_cabling. A line for the format, then for every device one, and one for each of its ports that has
+// write_cabling, read_cabling. A line for the format, then one for every device and for each of its ports that has
 // a GUID, a LID or a cable:
 //   cabling 1
 //   switch 248a070300f0e1d0 36 3 0 =MF0;leaf:MSB7700/U1
@@ -50,7 +50,7 @@ std::optional<std::string> unescaped(std::string_view text) {
 
 class CablingReader {
  public:
-  // False: the line makes no sense.
+  // False: the line is malformed.
   bool take(std::string_view line) {
     if (line.starts_with("port ")) return take_port(line);
     const auto split = words_of<6>(line);
@@ -132,8 +132,8 @@ Result<Cabling> read_cabling(std::string_view text) {
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (number == 1 ? line != "cabling 1" : !reader.take(line)) {
       return fail(ErrorKind::malformed, "opensm.cabling",
-                  number == 1 ? "expected 'cabling 1'" : "this line says nothing of a device or a port",
-                  "line " + std::to_string(number), "removing the file makes OpenSM learn the cabling anew");
+                  number == 1 ? "expected 'cabling 1'" : "expected a line of a device or a port",
+                  "line " + std::to_string(number), "remove the file to make OpenSM learn the cabling again");
     }
   }
   return std::move(reader.cabling);

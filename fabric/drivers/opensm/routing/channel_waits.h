@@ -1,5 +1,5 @@
-// Which channel (an arc of a plane, on one lane) packets hold while they wait for which: grows by one wait at a time
-// and says beforehand whether that would close a circle (Dally and Seitz 1987).
+// The channel dependency graph of a plane (Dally and Seitz 1987): which channel, an arc on one lane, packets hold while
+// they wait for which. Grows by one dependency at a time and tells beforehand whether that would close a circle.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class ChannelWaits {
     bits_[in * words_ + bit / 64U] |= std::uint64_t{1} << bit % 64U;
   }
 
-  // Looks at most at `budget` channels in all its life; then every wait might close a circle.
+  // Visits at most `budget` channels over all calls; once it is used up, every wait counts as closing a circle.
   [[nodiscard]] bool may_close_circle(std::uint32_t in, std::uint32_t out, std::size_t& budget) {
     ++round_;
     std::vector<std::uint32_t> open{out};
@@ -36,8 +36,8 @@ class ChannelWaits {
       --budget;
       const std::uint32_t first = plane_.first_arc[plane_.arcs[channel].to];
       for (std::size_t w = 0; w < words_; ++w) {
-        for (std::uint64_t left = bits_[channel * words_ + w]; left != 0; left &= left - 1) {
-          const auto next = static_cast<std::uint32_t>(first + w * 64U + static_cast<unsigned>(__builtin_ctzll(left)));
+        for (std::uint64_t bits = bits_[channel * words_ + w]; bits != 0; bits &= bits - 1) {
+          const auto next = static_cast<std::uint32_t>(first + w * 64U + static_cast<unsigned>(__builtin_ctzll(bits)));
           if (seen_[next] == round_) continue;
           seen_[next] = round_;
           open.push_back(next);

@@ -47,7 +47,7 @@ SubnetHealth::SubnetHealth(const SubnetLinks& links) : topology_(links.topology(
       if (ref.device.known()) ports_.push_back({ref, port, cable.link});
     }
   }
-  // By device, as devices answer several questions at once.
+  // By device, as devices answer several requests at once.
   std::ranges::sort(ports_, {}, &Watched::ref);
 }
 
@@ -60,7 +60,7 @@ Result<bool> SubnetHealth::poll(FabricDriver& driver, std::int64_t now_us, std::
   const auto slice = std::span(ports_).subspan(next_, std::min(kSlice, ports_.size() - next_));
   next_ = next_ + slice.size() == ports_.size() ? 0 : next_ + slice.size();
   std::vector<PortRef> asked;
-  std::vector<const Watched*> who;
+  std::vector<const Watched*> watched_ports;
   for (const Watched& watched : slice) {
     if (!driver.read_link(watched.ref.device, watched.ref.port).active) continue;
     if (const auto absent = absent_.find(watched.ref.device);
@@ -68,19 +68,19 @@ Result<bool> SubnetHealth::poll(FabricDriver& driver, std::int64_t now_us, std::
       continue;
     }
     asked.push_back(watched.ref);
-    who.push_back(&watched);
+    watched_ports.push_back(&watched);
   }
   std::vector<health::AlarmChange> changes;
   if (!asked.empty()) {
     auto readings = driver.read_counters(asked);
     if (!readings) return std::unexpected(readings.error());
     for (std::size_t i = 0; i < readings->size(); ++i) {
-      took(*who[i], (*readings)[i], unix_us, changes);
+      took(*watched_ports[i], (*readings)[i], unix_us, changes);
       if ((*readings)[i].answered) {
-        absent_.erase(who[i]->ref.device);
+        absent_.erase(watched_ports[i]->ref.device);
         continue;
       }
-      Absence& absence = absent_[who[i]->ref.device];
+      Absence& absence = absent_[watched_ports[i]->ref.device];
       if (now_us < absence.until_us) continue;  // another port of it
       absence.wait_us = std::clamp(absence.wait_us * 2, kFirstAbsenceUs, kLongestAbsenceUs);
       absence.until_us = now_us + absence.wait_us;
@@ -132,7 +132,7 @@ std::map<std::string, std::vector<Alarm>> SubnetHealth::alarms(
     Alarm alarm{.subject_kind = "port", .subject_id = port};
     alarm.severity =
         raised.severity == health::AlarmSeverity::critical ? AlarmSeverity::critical : AlarmSeverity::warning;
-    // The level, not the value: an alarm is told anew when it changes, not with every reading.
+    // The level, not the value: an alarm is reported when it changes, not with every reading.
     alarm.text = "port " + port + " of link " + (raised.link ? topology_->link_text(raised.link) : "none") +
                  ": more than " + amount(raised.limit, kind.load) + " " + std::string(kind.what);
     if (raised.link) alarm.jobs = jobs(raised.link);

@@ -7,13 +7,13 @@ namespace railweave::control {
 
 using namespace fabric;  // NOLINT: this file is about its types
 
-// Of the port with fewest: a lane that one port on a way does not have is no lane.
+// Of the port with the fewest: a lane must exist at every port of a route.
 SubnetQos::Limits SubnetQos::limits_of(const Basis& basis) {
   Limits limits;
   const Topology& t = *basis.links.topology();
-  const auto look = [&](PortRef ref) {
+  const auto include = [&](PortRef ref) {
     const auto port = basis.driver.read_limits(ref);
-    if (!port || port->low_entries == 0) return false;  // silent, or without a cable: nothing passes
+    if (!port || port->low_entries == 0) return false;  // silent, or without a cable
     const unsigned lanes = basis.may_set_lanes ? port->possible_vls : port->data_vls;
     limits.data_lanes = limits.data_lanes == 0 ? lanes : std::min(limits.data_lanes, lanes);
     limits.entries = limits.entries == 0 ? port->low_entries : std::min(limits.entries, port->low_entries);
@@ -21,9 +21,9 @@ SubnetQos::Limits SubnetQos::limits_of(const Basis& basis) {
   };
   for (const SubnetLinks::Cable& cable : basis.links.cables()) {
     const bool b_is_switch = t.joins_switches(cable.link);
-    (void)look({cable.a, static_cast<std::uint8_t>(cable.a_port)});
+    (void)include({cable.a, static_cast<std::uint8_t>(cable.a_port)});
     if (!cable.b.known()) continue;
-    const bool manages = look({cable.b, static_cast<std::uint8_t>(cable.b_port)});
+    const bool manages = include({cable.b, static_cast<std::uint8_t>(cable.b_port)});
     if (manages && !b_is_switch) {
       const PortId port = t.is_switch_port(t.a(cable.link)) ? t.b(cable.link) : t.a(cable.link);
       limits.managers.push_back(port);
@@ -63,7 +63,7 @@ bool SubnetQos::plan(const Basis& basis) {
   if (!made) {
     const bool is_news = !error_ || error_->text() != made.error().text();
     error_ = made.error();
-    return is_news;  // what ports have stays: half a plan promises nothing
+    return is_news;  // ports keep what they have: half a plan guarantees nothing
   }
   error_.reset();
   plan_ = std::move(*made);
