@@ -43,7 +43,7 @@ def waiting_jobs(session):
     page = session.call("listWaiting", 200, query={"limit": "1", "tenant": TENANT}).json
     assert page["nextCursor"] == "1", page
     assert session.call("listWaiting", 200, query={"cursor": "1", "fields": "id,waits"}).json["items"][0]["id"] == items[1]["id"]
-    assert session.call("listWaiting", 200, query={"tenant": "nobody"}).json["items"] == []
+    assert session.call("listWaiting", 200, query={"tenant": "unknown"}).json["items"] == []
     assert session.call("listJobs", 200, query={"state": "queued"}).json["items"][0]["level"] is None
     share = {item["tenant"]: item for item in session.call("listShares", 200).json["items"]}[TENANT]
     assert (share["gpusHeld"], share["gpusWaiting"], share["share"]) == (ALL, ALL + 1, 1), share
@@ -72,7 +72,7 @@ def waiting_jobs(session):
 
 
 def beside_the_queue(session):
-    """What does not queue starts only where that delays nobody."""
+    """A job that does not queue starts only where that delays no waiting job."""
     running = submit(session, gpus=ALL - GPUS)["id"]
     waits = submit(session)["id"]
     problem = session.call("submitJob", 409, "jobs.mustWait", body=job(gpus=1, queue=False, expectedDuration="PT9H")).json
@@ -91,7 +91,7 @@ def policy(session):
     session.call("getQueuePolicy", 304, headers={"If-None-Match": first.header("ETag")})
     wanted = {"priorityClasses": [{"name": "low", "value": -1, "preemptible": True}, {"name": "normal"},
                                   {"name": "high", "value": 9, "mayPreempt": True}],
-              "backfill": "conservative", "fairShare": "decayed", "halfLife": "P2D", "leastRun": "PT0S"}
+              "backfill": "conservative", "fairShare": "decayed", "halfLife": "P2D", "minRuntime": "PT0S"}
     changed = session.call("putQueuePolicy", 200, body=wanted, headers={"If-Match": first.header("ETag")})
     assert changed.json["halfLife"] == "PT48H" and changed.json["overrun"] == "PT5M", changed.json
     session.call("putQueuePolicy", 412, "precondition.versionDiffers", body=wanted, headers={"If-Match": first.header("ETag")})
@@ -101,7 +101,7 @@ def policy(session):
     for body, code in (("{", "body.notJson"), ("[" * 1000 + "]" * 1000, "body.tooDeep"), ("[]", "body.wrongType"),
                        ('{"backfill": "easy", "backfill": "none"}', "body.duplicateField"), ({"backFill": "easy"}, "body.unknownField"),
                        ({"backfill": "greedy"}, "body.invalidField"), ({"fairShare": 1}, "body.invalidField"),
-                       ({"leastRun": "a minute"}, "body.invalidField"), ({"priorityClasses": {}}, "body.invalidField"),
+                       ({"minRuntime": "a minute"}, "body.invalidField"), ({"priorityClasses": {}}, "body.invalidField"),
                        ({"priorityClasses": [{"value": 1}]}, "body.missingField"),
                        ({"priorityClasses": [{"name": "a", "value": 1.5}]}, "body.invalidField"),
                        ({"priorityClasses": [{"name": "a"}, {"name": "a"}]}, "queue.invalidPolicy")):
@@ -187,7 +187,7 @@ def reservations(session):
     refuse(400, "reservations.invalid", {**nodes, "nodes": []})
     refuse(400, "reservations.invalid", {**nodes, "from": "2020-01-01T00:00:00Z", "to": "2020-01-02T00:00:00Z"})
     refuse(404, "nodes.notFound", {**nodes, "nodes": ["node-77"]})
-    refuse(400, "tenants.unknown", {**window, "job": {"tenant": "nobody", "gpus": 1}})
+    refuse(400, "tenants.unknown", {**window, "job": {"tenant": "unknown", "gpus": 1}})
     refuse(400, "jobs.invalid", {**window, "job": {"tenant": TENANT, "gpus": 1, "gpusPerNode": 99}})
     refuse(400, "body.invalidField", {**window, "kind": "party"})
     refuse(400, "body.invalidField", {**nodes, "from": "tomorrow"})

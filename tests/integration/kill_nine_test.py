@@ -143,7 +143,7 @@ def main():
         if options.queue:  # allows evictions of jobs that have just started
             _, _, policy = service.request("GET", "/v1/queue/policy")
             status, _, answer = service.request("PUT", "/v1/queue/policy",
-                                                {k: v for k, v in policy.items() if k != "version"} | {"leastRun": "PT0S"})
+                                                {k: v for k, v in policy.items() if k != "version"} | {"minRuntime": "PT0S"})
             assert status == 200, answer
         for round_number in range(options.rounds):
             strike = threading.Event()

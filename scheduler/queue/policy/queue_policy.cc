@@ -76,7 +76,7 @@ Result<void> check_queue_policy(const QueuePolicy& policy) {
   if (policy.default_duration_us <= 0) return wrong("defaultDuration must be above 0", "/defaultDuration");
   if (policy.overrun_us <= 0) return wrong("overrun must be above 0", "/overrun");
   if (policy.starvation_bound_us < 0) return wrong("starvationBound must not be negative", "/starvationBound");
-  if (policy.least_run_us < 0) return wrong("leastRun must not be negative", "/leastRun");
+  if (policy.least_run_us < 0) return wrong("minRuntime must not be negative", "/minRuntime");
   if (policy.reserved_jobs > QueuePolicy::kMaxReservedJobs) return wrong("too many reserved jobs", "/reservedJobs");
   return {};
 }

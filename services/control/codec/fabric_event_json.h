@@ -17,16 +17,14 @@ Out to_json(const control::DrainRequested& event);
 Out to_json(const control::DrainAdvanced& event);
 Out to_json(const control::DrainCleared& event);
 Out to_json(const control::LinkCostsSet& event);
-Out costs_to_json(const std::map<std::string, double>& by_link);  // LinkCosts::by_link
 Out to_json(const control::LinksChanged& event);
 Out to_json(const control::AlarmRaised& event);
 Out to_json(const control::AlarmCleared& event);
 Out to_json(const control::RoutesProgrammed& event);
 Out to_json(const control::QosProgrammed& event);
-Out to_json(const control::Alarm& alarm);  // without version and time
-Out to_json(const control::DrainTarget& target);
+Out costs_to_json(const std::map<std::string, double>& by_link);  // LinkCosts::by_link
 
-// None: the kind is not one of these.
+// nullopt: the kind is none of these.
 std::optional<Result<control::EventBody>> fabric_event_from_json(std::string_view kind, const Json& data);
 
 // Their part of a snapshot: {"subnetPolicies", "drains", "alarms", "links", "viewVersion"}. The topology must be set

@@ -2,31 +2,23 @@
 
 #include <utility>
 
+#include "services/control/codec/event_body.h"
+#include "services/control/codec/job_number.h"
+#include "services/json/record.h"
+
 namespace railweave::api {
 namespace {
 
 using control::GuaranteeChange;
+using control::GuaranteeChanged;
 using control::JobGuarantee;
+using control::ViewBasis;
+using fabric::QosClass;
 using fabric::TrafficPromise;
+using scheduler::Contract;
 using scheduler::RateBasis;
 
 constexpr std::size_t kMaxClasses = 15;
-
-std::int64_t signed_of(std::uint64_t value) { return static_cast<std::int64_t>(value); }
-
-RateMbps read_rate(ObjectReader& reader, std::string_view field) {
-  std::uint64_t mbps = 0;
-  reader.read(field, mbps);
-  return RateMbps(signed_of(mbps));
-}
-
-TrafficPromise read_promise(ObjectReader& reader, std::string_view field) {
-  std::string text;
-  reader.read(field, text);
-  const auto promise = parse_promise(text);
-  if (!promise) reader.set_error(field, shown(text) + " is neither hose nor pattern");
-  return promise.value_or(TrafficPromise::hose);
-}
 
 std::optional<GuaranteeChange> change_of(std::string_view kind) {
   for (const auto change :
@@ -36,26 +28,74 @@ std::optional<GuaranteeChange> change_of(std::string_view kind) {
   return std::nullopt;
 }
 
+constexpr ByText kPromise{[](TrafficPromise promise) { return to_text(promise); },
+                          [](std::string_view text) { return parse_promise(text); }, "model", "hose or pattern"};
+constexpr ByText kBasis{[](RateBasis basis) { return to_text(basis); },
+                        [](std::string_view text) { return parse_basis(text); }, "basis", "perPort or perJob"};
+constexpr Names<fabric::ClassBound, 2> kBounds{
+    {{"latency", fabric::ClassBound::latency}, {"bandwidth", fabric::ClassBound::bandwidth}}};
+
+constexpr std::tuple kContractFields{field("tenant", &Contract::tenant),
+                                     field("guaranteedMbps", &Contract::guaranteed),
+                                     required_field("basis", &Contract::basis, kBasis),
+                                     required_field("model", &Contract::promise, kPromise),
+                                     field("surviveLinkFailure", &Contract::survives_link_failure),
+                                     field("classes", &Contract::classes, Strings{kMaxClasses}),
+                                     field("reservedPermille", &Contract::reserved_permille),
+                                     optional_field("maxMbps", &Contract::most),
+                                     optional_field("maxGpus", &Contract::max_gpus),
+                                     optional_field("maxNvlinkDomains", &Contract::max_nvlink_domains)};
+constexpr std::tuple kClassesFields{required_field("name", &QosClass::name),
+                                    required_field("sharePermille", &QosClass::share_permille),
+                                    field("priority", &QosClass::priority, UpTo{255}),
+                                    field("bound", &QosClass::bound, OneOf{kBounds, "bound"}),
+                                    field("lossless", &QosClass::lossless),
+                                    required_field("dscp", &QosClass::dscp, UpTo{63})};
+constexpr std::tuple kGuaranteeFields{field("class", &JobGuarantee::qos_class),
+                                      required_field("model", &JobGuarantee::promise, kPromise),
+                                      field("rateMbps", &JobGuarantee::rate),
+                                      field("maxMbps", &JobGuarantee::most),
+                                      field("reservedPermille", &JobGuarantee::reserved_permille),
+                                      field("surviveLinkFailure", &JobGuarantee::survives_link_failure),
+                                      field("admittedSeq", &JobGuarantee::admitted_seq),
+                                      field("atRiskSinceUs", &JobGuarantee::at_risk_since_us),
+                                      field("atRiskTotalUs", &JobGuarantee::at_risk_total_us)};
+constexpr std::tuple kViewFields{field("down", &ViewBasis::down_links, Strings{}),
+                                 field("drainedLinks", &ViewBasis::drained_links, Strings{}),
+                                 field("drainedSwitches", &ViewBasis::drained_switches, Strings{})};
+// After coveredOn, which is there only for guarantees that are covered.
+constexpr std::tuple kRiskFields{optional_field("reason", &JobGuarantee::reason),
+                                 optional_field("links", &JobGuarantee::links, Strings{JobGuarantee::kMaxLinks})};
+constexpr std::tuple kGuaranteeChangeFields{
+    field("number", &GuaranteeChanged::job, JobNumber{}), field("tenant", &GuaranteeChanged::tenant),
+    field("forUs", &GuaranteeChanged::for_us),
+    field("guarantee", &GuaranteeChanged::guarantee,
+          Embedded{[](const JobGuarantee& guarantee) { return to_json(guarantee); },
+                   [](const Json& value, const std::string& pointer) { return guarantee_from_json(value, pointer); }})};
+
 Result<control::EventBody> read_changed(GuaranteeChange change, const Json& data) {
-  control::GuaranteeChanged body;
+  GuaranteeChanged body;
   body.change = change;
   ObjectReader reader(data, "/data");
-  std::uint64_t number = 0;
-  std::uint64_t for_us = 0;
-  reader.read("number", number);
-  reader.read("tenant", body.tenant);
-  reader.read("forUs", for_us);
-  const Json* guarantee = reader.take("guarantee");
-  (void)reader.take("job");  // the same as the number, for people
+  read_fields(reader, body, kGuaranteeChangeFields);
+  (void)reader.take("job");  // the number as text, for people
+  return finished(reader, std::move(body));
+}
+
+// A contract as events and snapshots keep it: its terms beside what is not part of them.
+struct KeptContract {
+  Contract terms;
+  std::uint16_t pkey = 0;
+  std::uint64_t version = 0;
+};
+Result<KeptContract> kept_contract_from_json(const Json& value, const std::string& pointer) {
+  KeptContract kept;
+  ObjectReader reader(value, pointer);
+  UpTo{0xffff}.read(reader, "pkey", kept.pkey);
+  reader.read("version", kept.version);
+  read_fields(reader, kept.terms, kContractFields);
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-  body.job = control::JobId(number);
-  body.for_us = signed_of(for_us);
-  if (guarantee != nullptr && !guarantee->is_null()) {
-    auto read = guarantee_from_json(*guarantee, "/data/guarantee");
-    if (!read) return std::unexpected(read.error());
-    body.guarantee = std::move(*read);
-  }
-  return body;
+  return kept;
 }
 
 }  // namespace
@@ -76,55 +116,11 @@ std::optional<RateBasis> parse_basis(std::string_view text) {
   return std::nullopt;
 }
 
-Out to_json(const scheduler::Contract& terms) {
-  Out value{{"tenant", terms.tenant},
-            {"guaranteedMbps", terms.guaranteed.value()},
-            {"basis", to_text(terms.basis)},
-            {"model", to_text(terms.promise)},
-            {"surviveLinkFailure", terms.survives_link_failure},
-            {"classes", terms.classes},
-            {"reservedPermille", terms.reserved_permille}};
-  if (terms.most) value["maxMbps"] = terms.most->value();
-  if (terms.max_gpus) value["maxGpus"] = *terms.max_gpus;
-  if (terms.max_nvlink_domains) value["maxNvlinkDomains"] = *terms.max_nvlink_domains;
-  return value;
-}
-
-Result<scheduler::Contract> contract_from_json(const Json& value) {
-  scheduler::Contract terms;
-  ObjectReader reader(value, "");
-  std::string basis;
-  std::optional<std::uint64_t> most;
-  reader.read("tenant", terms.tenant);
-  terms.guaranteed = read_rate(reader, "guaranteedMbps");
-  reader.read("maxMbps", most);
-  reader.read("basis", basis);
-  terms.promise = read_promise(reader, "model");
-  reader.read("surviveLinkFailure", terms.survives_link_failure);
-  reader.read("classes", terms.classes, kMaxClasses);
-  reader.read("reservedPermille", terms.reserved_permille);
-  reader.read("maxGpus", terms.max_gpus);
-  reader.read("maxNvlinkDomains", terms.max_nvlink_domains);
-  if (most) terms.most = RateMbps(signed_of(*most));
-  if (const auto parsed = parse_basis(basis)) {
-    terms.basis = *parsed;
-  } else {
-    reader.set_error("basis", shown(basis) + " is neither perPort nor perJob");
-  }
-  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-  return terms;
-}
+Out to_json(const Contract& terms) { return fields_json(terms, kContractFields); }
 
 Out to_json(const fabric::QosClasses& classes) {
   Out list = Out::array();
-  for (const auto& one : classes) {
-    list.push_back({{"name", one.name},
-                    {"sharePermille", one.share_permille},
-                    {"priority", one.priority},
-                    {"bound", one.bound == fabric::ClassBound::latency ? "latency" : "bandwidth"},
-                    {"lossless", one.lossless},
-                    {"dscp", one.dscp}});
-  }
+  for (const auto& one : classes) list.push_back(fields_json(one, kClassesFields));
   return list;
 }
 
@@ -134,80 +130,34 @@ Result<fabric::QosClasses> qos_classes_from_json(const Json& value, const std::s
   }
   fabric::QosClasses classes;
   for (std::size_t i = 0; i < value.size(); ++i) {
-    ObjectReader reader(value[i], pointer + "/" + std::to_string(i));
-    fabric::QosClass one;
-    std::uint64_t priority = i;
-    std::uint64_t dscp = 0;
-    std::string bound = "bandwidth";
-    reader.require("name");
-    reader.read("name", one.name);
-    reader.require("sharePermille");
-    reader.read("sharePermille", one.share_permille);
-    reader.read("priority", priority, 255);
-    reader.read("bound", bound);
-    reader.read("lossless", one.lossless);
-    reader.require("dscp");
-    reader.read("dscp", dscp, 63);
-    if (bound != "latency" && bound != "bandwidth") {
-      reader.set_error("bound", shown(bound) + " is neither latency nor bandwidth");
-    }
-    if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-    one.priority = static_cast<std::uint8_t>(priority);
-    one.dscp = static_cast<std::uint8_t>(dscp);
-    one.bound = bound == "latency" ? fabric::ClassBound::latency : fabric::ClassBound::bandwidth;
-    classes.push_back(std::move(one));
+    QosClass one;
+    one.priority = static_cast<std::uint8_t>(i);
+    auto read = record_from_json(value[i], pointer + "/" + std::to_string(i), kClassesFields, std::move(one));
+    if (!read) return std::unexpected(read.error());
+    classes.push_back(std::move(*read));
   }
   return classes;
 }
 
 Out to_json(const JobGuarantee& guarantee) {
-  Out value{{"class", guarantee.qos_class},
-            {"model", to_text(guarantee.promise)},
-            {"rateMbps", guarantee.rate.value()},
-            {"maxMbps", guarantee.most.value()},
-            {"reservedPermille", guarantee.reserved_permille},
-            {"surviveLinkFailure", guarantee.survives_link_failure},
-            {"admittedSeq", guarantee.admitted_seq},
-            {"atRiskSinceUs", guarantee.at_risk_since_us},
-            {"atRiskTotalUs", guarantee.at_risk_total_us}};
-  if (guarantee.covered) {
-    value["coveredOn"] = {{"down", guarantee.basis.down_links},
-                          {"drainedLinks", guarantee.basis.drained_links},
-                          {"drainedSwitches", guarantee.basis.drained_switches}};
-  }
-  if (!guarantee.reason.empty()) value["reason"] = guarantee.reason;
-  if (!guarantee.links.empty()) value["links"] = guarantee.links;
+  Out value = fields_json(guarantee, kGuaranteeFields);
+  if (guarantee.covered) value["coveredOn"] = fields_json(guarantee.basis, kViewFields);
+  write_fields(value, guarantee, kRiskFields);
   return value;
 }
 
 Result<JobGuarantee> guarantee_from_json(const Json& value, const std::string& pointer) {
   JobGuarantee guarantee;
   ObjectReader reader(value, pointer);
-  std::uint64_t since_us = 0;
-  std::uint64_t total_us = 0;
-  reader.read("class", guarantee.qos_class);
-  guarantee.promise = read_promise(reader, "model");
-  guarantee.rate = read_rate(reader, "rateMbps");
-  guarantee.most = read_rate(reader, "maxMbps");
-  reader.read("reservedPermille", guarantee.reserved_permille);
-  reader.read("surviveLinkFailure", guarantee.survives_link_failure);
-  reader.read("admittedSeq", guarantee.admitted_seq);
-  reader.read("atRiskSinceUs", since_us);
-  reader.read("atRiskTotalUs", total_us);
-  reader.read("reason", guarantee.reason);
-  reader.read("links", guarantee.links, JobGuarantee::kMaxLinks);
-  const Json* covered = reader.take("coveredOn");
-  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-  guarantee.at_risk_since_us = signed_of(since_us);
-  guarantee.at_risk_total_us = signed_of(total_us);
-  if (covered != nullptr) {
+  read_fields(reader, guarantee, kGuaranteeFields);
+  read_fields(reader, guarantee, kRiskFields);
+  if (const Json* covered = reader.take("coveredOn"); covered != nullptr) {
     guarantee.covered = true;
-    ObjectReader basis(*covered, pointer + "/coveredOn");
-    basis.read("down", guarantee.basis.down_links, SIZE_MAX);
-    basis.read("drainedLinks", guarantee.basis.drained_links, SIZE_MAX);
-    basis.read("drainedSwitches", guarantee.basis.drained_switches, SIZE_MAX);
-    if (auto done = basis.finish(); !done) return std::unexpected(done.error());
+    auto basis = record_from_json<ViewBasis>(*covered, reader.pointer("coveredOn"), kViewFields);
+    if (!basis) return std::unexpected(basis.error());
+    guarantee.basis = std::move(*basis);
   }
+  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   return guarantee;
 }
 
@@ -221,22 +171,17 @@ Out to_json(const control::ContractRemoved& event) { return {{"tenant", event.te
 
 Out to_json(const control::QosClassesPut& event) { return {{"classes", to_json(event.classes)}}; }
 
-Out to_json(const control::GuaranteeChanged& event) {
-  return {{"job", control::to_string(event.job)},
-          {"number", event.job.number()},
-          {"tenant", event.tenant},
-          {"forUs", event.for_us},
-          {"guarantee", event.guarantee ? to_json(*event.guarantee) : Out(nullptr)}};
+Out to_json(const GuaranteeChanged& event) {
+  Out value{{"job", control::to_string(event.job)}};
+  write_fields(value, event, kGuaranteeChangeFields);
+  return value;
 }
 
 std::optional<Result<control::EventBody>> guarantee_event_from_json(std::string_view kind, const Json& data) {
   if (kind == "contract.put") {
-    Json terms = data;
-    const auto pkey = static_cast<std::uint16_t>(terms.value("pkey", 0U));
-    terms.erase("pkey");
-    auto contract = contract_from_json(terms);
-    if (!contract) return std::unexpected(contract.error());
-    return control::ContractPut{std::move(*contract), pkey};
+    auto kept = kept_contract_from_json(data, "/data");
+    if (!kept) return std::unexpected(kept.error());
+    return control::ContractPut{std::move(kept->terms), kept->pkey};
   }
   if (kind == "contract.removed") {
     control::ContractRemoved body;
@@ -281,15 +226,10 @@ Result<void> read_guarantee_state(const Json& value, control::ClusterState& stat
   if (contracts == nullptr) return {};
   control::ContractTable table;
   for (const auto& item : *contracts) {
-    Json terms = item;
-    const auto pkey = static_cast<std::uint16_t>(terms.value("pkey", 0U));
-    const auto version = terms.value("version", std::uint64_t{0});
-    terms.erase("pkey");
-    terms.erase("version");
-    auto contract = contract_from_json(terms);
-    if (!contract) return std::unexpected(contract.error());
-    const std::string tenant = contract->tenant;
-    table.emplace(tenant, control::TenantContract{std::move(*contract), pkey, version});
+    auto kept = kept_contract_from_json(item, "/guarantees/contracts");
+    if (!kept) return std::unexpected(kept.error());
+    const std::string tenant = kept->terms.tenant;
+    table.emplace(tenant, control::TenantContract{std::move(kept->terms), kept->pkey, kept->version});
   }
   state.contracts = std::make_shared<const control::ContractTable>(std::move(table));
   return {};

@@ -11,7 +11,6 @@
 namespace railweave::api {
 
 Out to_json(const scheduler::Contract& terms);
-Result<scheduler::Contract> contract_from_json(const Json& value);
 
 Out to_json(const fabric::QosClasses& classes);
 Result<fabric::QosClasses> qos_classes_from_json(const Json& value, const std::string& pointer);
@@ -23,7 +22,7 @@ Out to_json(const control::ContractPut& event);
 Out to_json(const control::ContractRemoved& event);
 Out to_json(const control::QosClassesPut& event);
 Out to_json(const control::GuaranteeChanged& event);
-// None: the kind is not one of these.
+// nullopt: the kind is none of these.
 std::optional<Result<control::EventBody>> guarantee_event_from_json(std::string_view kind, const Json& data);
 
 // Their part of a snapshot: {"contracts", "qosClasses", "qosVersion"}. Jobs carry their guarantees.

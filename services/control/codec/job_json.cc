@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "services/control/codec/guarantee_json.h"
+#include "services/control/codec/job_number.h"
 #include "services/control/codec/job_spec_json.h"
 #include "services/control/codec/prediction_json.h"
 
@@ -11,27 +12,53 @@ namespace {
 
 using control::Job;
 using control::JobChange;
+using control::JobState;
 
-Result<std::vector<JobChange>> history_from_json(const Json& value) {
-  std::vector<JobChange> history;
-  for (const auto& item : value) {
-    ObjectReader reader(item, "/history");
-    JobChange change;
-    std::uint64_t time_us = 0;
-    std::string state;
-    reader.read("timeUs", time_us);
-    reader.read("seq", change.seq);
-    reader.read("state", state);
-    reader.read("reason", change.reason);
-    reader.read("actor", change.actor);
-    if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-    change.time_us = static_cast<std::int64_t>(time_us);
-    const auto parsed = parse_enum<control::JobState>(state);
-    if (!parsed) return fail(ErrorKind::internal, "journal.unreadable", "no job state '" + state + "'");
-    change.state = *parsed;
-    history.push_back(std::move(change));
-  }
-  return history;
+constexpr ByText kJobState{[](JobState state) { return control::to_string(state); },
+                           [](std::string_view text) { return parse_enum<control::JobState>(text); }, "job state"};
+constexpr ByText kLevel{[](fabric::LevelKind level) { return fabric::to_string(level); },
+                        [](std::string_view text) { return level_named(text); }, "level"};
+constexpr std::tuple kHistoryFields{field("timeUs", &JobChange::time_us), field("seq", &JobChange::seq),
+                                    required_field("state", &JobChange::state, kJobState),
+                                    field("reason", &JobChange::reason), field("actor", &JobChange::actor)};
+
+// A job's GPUs are kept by node, so its list of fields needs the topology. Records of older versions lack some of them:
+// only the required ones were always there.
+auto job_fields(const fabric::Topology& topology) {
+  const auto in_placement = [](auto member) { return [member](auto& job) -> auto& { return job.placement.*member; }; };
+  using scheduler::Placement;
+  return std::tuple{
+      required_field("number", &Job::id, JobNumber{}),
+      required_field(
+          "spec", &Job::spec,
+          Embedded{[](const scheduler::JobSpec& spec) { return to_json(spec); },
+                   [](const Json& value, const std::string& pointer) { return job_spec_from_json(value, pointer); }}),
+      required_field("state", &Job::state, kJobState),
+      field("submittedUs", &Job::submitted_us),
+      field("notBeforeUs", &Job::not_before_us),
+      field("startedUs", &Job::started_us),
+      field("savedUs", &Job::saved_us),
+      field("waits", &Job::waits),
+      field("damage", &Job::damage),
+      field("endedUs", &Job::ended_us),
+      field("idempotencyKey", &Job::idempotency_key),
+      field("requestDigest", &Job::request_digest),
+      required_field("level", in_placement(&Placement::level), kLevel),
+      field("blockGpus", in_placement(&Placement::block_gpus)),
+      field("nodesUsed", in_placement(&Placement::nodes_used)),
+      field("domainsUsed", in_placement(&Placement::domains_used)),
+      field("groupsAtLevel", in_placement(&Placement::groups_at_level)),
+      field("dataRingsOnRails", in_placement(&Placement::data_rings_on_rails)),
+      required_field("ranks", in_placement(&Placement::gpu_of_rank), GpusByNode{topology}),
+      field("nodes", &Job::nodes, Strings{}),
+      required_field("history", &Job::history, list_of<JobChange>(kHistoryFields)),
+      field("version", &Job::version),
+      optional_field("idle", in_placement(&Placement::idle_gpus), GpusByNode{topology}),
+      optional_field("predicted", in_placement(&Placement::predicted), kPrediction),
+      optional_field(
+          "guarantee", &Job::guarantee,
+          Embedded{[](const control::JobGuarantee& guarantee) { return to_json(guarantee); },
+                   [](const Json& value, const std::string& pointer) { return guarantee_from_json(value, pointer); }})};
 }
 
 }  // namespace
@@ -78,121 +105,17 @@ Result<std::vector<fabric::GpuId>> ranks_from_json(const fabric::Topology& topol
   return gpus;
 }
 
-Out job_to_json(const Job& job, const fabric::Topology& topology) {
-  Out history = Out::array();
-  for (const auto& change : job.history) {
-    history.push_back({{"timeUs", change.time_us},
-                       {"seq", change.seq},
-                       {"state", control::to_string(change.state)},
-                       {"reason", change.reason},
-                       {"actor", change.actor}});
-  }
-  Out value{{"number", job.id.number()},
-            {"spec", to_json(job.spec)},
-            {"state", control::to_string(job.state)},
-            {"submittedUs", job.submitted_us},
-            {"notBeforeUs", job.not_before_us},
-            {"startedUs", job.started_us},
-            {"savedUs", job.saved_us},
-            {"waits", job.waits},
-            {"damage", job.damage},
-            {"endedUs", job.ended_us},
-            {"idempotencyKey", job.idempotency_key},
-            {"requestDigest", job.request_digest},
-            {"level", fabric::to_string(job.placement.level)},
-            {"blockGpus", job.placement.block_gpus},
-            {"nodesUsed", job.placement.nodes_used},
-            {"domainsUsed", job.placement.domains_used},
-            {"groupsAtLevel", job.placement.groups_at_level},
-            {"dataRingsOnRails", job.placement.data_rings_on_rails},
-            {"ranks", ranks_to_json(topology, job.placement.gpu_of_rank)},
-            {"nodes", job.nodes},
-            {"history", history},
-            {"version", job.version}};
-  if (!job.placement.idle_gpus.empty()) value["idle"] = ranks_to_json(topology, job.placement.idle_gpus);
-  if (job.placement.predicted) value["predicted"] = to_json(*job.placement.predicted);
-  if (job.guarantee) value["guarantee"] = to_json(*job.guarantee);
-  return value;
-}
+Out job_to_json(const Job& job, const fabric::Topology& topology) { return fields_json(job, job_fields(topology)); }
 
 Result<std::shared_ptr<Job>> job_from_json(const Json& value, const fabric::Topology& topology) {
   auto job = std::make_shared<Job>();
+  job->placement.block_gpus = 0;  // records of the first versions do not say
   ObjectReader reader(value, "");
-  std::uint64_t number = 0;
-  std::uint64_t submitted_us = 0;
-  std::uint64_t ended_us = 0;
-  std::string state;
-  std::string level;
-  reader.read("number", number);
-  reader.read("state", state);
-  reader.read("submittedUs", submitted_us);
-  reader.read("endedUs", ended_us);
-  reader.read("idempotencyKey", job->idempotency_key);
-  reader.read("requestDigest", job->request_digest);
-  // Not in what the first versions wrote:
-  std::uint64_t not_before_us = 0;
-  std::uint64_t started_us = 0;
-  std::uint64_t saved_us = 0;
-  job->placement.block_gpus = 0;
-  reader.read("notBeforeUs", not_before_us);
-  reader.read("startedUs", started_us);
-  reader.read("savedUs", saved_us);
-  reader.read("waits", job->waits);
-  reader.read("damage", job->damage);
-  reader.read("blockGpus", job->placement.block_gpus);
-  reader.read("level", level);
-  reader.read("nodesUsed", job->placement.nodes_used);
-  reader.read("domainsUsed", job->placement.domains_used);
-  reader.read("groupsAtLevel", job->placement.groups_at_level);
-  reader.read("dataRingsOnRails", job->placement.data_rings_on_rails);
-  reader.read("nodes", job->nodes, SIZE_MAX);
-  reader.read("version", job->version);
-  const Json* spec = reader.take("spec");
-  const Json* ranks = reader.take("ranks");
-  const Json* idle = reader.take("idle");  // most jobs hold none
-  const Json* history = reader.take("history");
-  const Json* predicted = reader.take("predicted");  // jobs of before there were predictions have none
-  const Json* guarantee = reader.take("guarantee");
+  read_fields(reader, *job, job_fields(topology));
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-  const auto parsed_state = parse_enum<control::JobState>(state);
-  const auto parsed_level = level_named(level);
-  if (!parsed_state || !parsed_level || spec == nullptr || ranks == nullptr || history == nullptr || number == 0) {
-    return fail(ErrorKind::internal, "journal.unreadable", "a job lacks a field it must have");
-  }
-  job->id = control::JobId(number);
-  job->state = *parsed_state;
-  job->submitted_us = static_cast<std::int64_t>(submitted_us);
-  job->ended_us = static_cast<std::int64_t>(ended_us);
-  job->placement.level = *parsed_level;
-  auto read_spec = job_spec_from_json(*spec, "/spec");
-  if (!read_spec) return std::unexpected(read_spec.error());
-  job->spec = std::move(*read_spec);
-  job->not_before_us = static_cast<std::int64_t>(not_before_us);
-  job->saved_us = static_cast<std::int64_t>(saved_us);
-  job->started_us = static_cast<std::int64_t>(started_us);
-  if (job->started_us == 0 && job->state == control::JobState::placed) job->started_us = job->submitted_us;
+  if (job->id == control::JobId(0)) return fail(ErrorKind::internal, "journal.unreadable", "a job has no number");
+  if (job->started_us == 0 && job->state == JobState::placed) job->started_us = job->submitted_us;
   if (job->placement.block_gpus == 0) job->placement.block_gpus = job->spec.parallelism.tensor;
-  if (predicted != nullptr) {
-    auto prediction = prediction_from_json(*predicted, "/predicted");
-    if (!prediction) return std::unexpected(prediction.error());
-    job->placement.predicted = std::move(*prediction);
-  }
-  if (guarantee != nullptr) {
-    auto read = guarantee_from_json(*guarantee, "/guarantee");
-    if (!read) return std::unexpected(read.error());
-    job->guarantee = std::move(*read);
-  }
-  auto gpus = ranks_from_json(topology, *ranks);
-  if (!gpus) return std::unexpected(gpus.error());
-  job->placement.gpu_of_rank = std::move(*gpus);
-  if (idle != nullptr) {
-    auto idle_gpus = ranks_from_json(topology, *idle);
-    if (!idle_gpus) return std::unexpected(idle_gpus.error());
-    job->placement.idle_gpus = std::move(*idle_gpus);
-  }
-  auto changes = history_from_json(*history);
-  if (!changes) return std::unexpected(changes.error());
-  job->history = std::move(*changes);
   return job;
 }
 

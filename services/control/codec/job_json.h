@@ -19,4 +19,18 @@ Result<std::shared_ptr<control::Job>> job_from_json(const Json& value, const fab
 
 std::optional<fabric::LevelKind> level_named(std::string_view name);
 
+// GPUs in rank order, by node. A form of record.h.
+struct GpusByNode {
+  const fabric::Topology& topology;
+
+  void read(ObjectReader& reader, std::string_view name, std::vector<fabric::GpuId>& into) const {
+    const Json* value = reader.take(name);
+    if (value == nullptr) return;
+    auto gpus = ranks_from_json(topology, *value);
+    if (!gpus) return reader.set_error(std::move(gpus.error()));
+    into = std::move(*gpus);
+  }
+  [[nodiscard]] Out write(const std::vector<fabric::GpuId>& gpus) const { return ranks_to_json(topology, gpus); }
+};
+
 }  // namespace railweave::api

@@ -8,6 +8,7 @@
 #include "scheduler/collective/traffic.h"
 #include "services/control/codec/job_json.h"
 #include "services/control/codec/model_json.h"
+#include "services/json/record.h"
 
 namespace railweave::api {
 namespace {
@@ -29,13 +30,31 @@ void read_level(ObjectReader& reader, std::string_view field, std::optional<Leve
   }
 }
 
+// A level that need not be given. A form of record.h.
+struct OptionalLevel {
+  static void read(ObjectReader& reader, std::string_view name, std::optional<LevelKind>& into) {
+    read_level(reader, name, into);
+  }
+  static Out write(const std::optional<LevelKind>& level) {
+    return level ? Out(fabric::to_string(*level)) : Out(nullptr);
+  }
+};
+
+using scheduler::Parallelism;
+constexpr std::tuple kParallelismFields{field("tensor", &Parallelism::tensor),
+                                        field("pipeline", &Parallelism::pipeline), field("data", &Parallelism::data),
+                                        field("context", &Parallelism::context), field("expert", &Parallelism::expert)};
+constexpr std::tuple kLevelFields{optional_field("required", &LevelRequest::required, OptionalLevel{}),
+                                  optional_field("preferred", &LevelRequest::preferred, OptionalLevel{})};
+constexpr std::tuple kExternalFields{field("scheduler", &JobSpec::external_scheduler),
+                                     field("id", &JobSpec::external_id)};
+
 void read_request(ObjectReader& topology, std::string_view field, LevelRequest& into,
                   std::optional<LevelKind>* spread = nullptr) {
   const Json* value = topology.take(field);
   if (value == nullptr) return;
   ObjectReader reader(*value, topology.pointer(field));
-  read_level(reader, "required", into.required);
-  read_level(reader, "preferred", into.preferred);
+  read_fields(reader, into, kLevelFields);
   if (spread != nullptr) read_level(reader, "spread", *spread);
   if (auto done = reader.finish(); !done) topology.set_error(done.error());
 }
@@ -44,11 +63,7 @@ void read_parallelism(ObjectReader& reader, JobSpec& spec) {
   const Json* value = reader.take("parallelism");
   if (value == nullptr) return;
   ObjectReader fields(*value, reader.pointer("parallelism"));
-  fields.read("tensor", spec.parallelism.tensor);
-  fields.read("pipeline", spec.parallelism.pipeline);
-  fields.read("data", spec.parallelism.data);
-  fields.read("context", spec.parallelism.context);
-  fields.read("expert", spec.parallelism.expert);
+  read_fields(fields, spec.parallelism, kParallelismFields);
   if (auto done = fields.finish(); !done) reader.set_error(done.error());
 }
 
@@ -113,14 +128,14 @@ void read_bandwidth(ObjectReader& reader, JobSpec& spec) {
   const Json* value = reader.take("bandwidth");
   if (value == nullptr || value->is_null()) return;
   ObjectReader fields(*value, reader.pointer("bandwidth"));
-  scheduler::BandwidthTerms wish;
+  scheduler::BandwidthTerms request;
   std::optional<std::string> model;
   fields.read("model", model);
   if (model) {
     if (*model != "hose" && *model != "pattern") {
       fields.set_error("model", "there is no model " + shown(*model), "hose or pattern");
     }
-    wish.model = *model == "pattern" ? scheduler::BandwidthModel::pattern : scheduler::BandwidthModel::hose;
+    request.model = *model == "pattern" ? scheduler::BandwidthModel::pattern : scheduler::BandwidthModel::hose;
   }
   if (fields.has("guaranteedGbpsPerPort")) {
     double gbps = 0;
@@ -128,25 +143,24 @@ void read_bandwidth(ObjectReader& reader, JobSpec& spec) {
     if (gbps < 0 || gbps > kMaxGbps) {
       fields.set_error("guaranteedGbpsPerPort", "is no rate from 0 to 1000000 Gb/s");
     } else {
-      wish.guaranteed = RateMbps(std::llround(gbps * 1000));
+      request.guaranteed = RateMbps(std::llround(gbps * 1000));
     }
   }
   if (fields.has("surviveLinkFailure")) {
     bool survive = false;
     fields.read("surviveLinkFailure", survive);
-    wish.survive_link_failure = survive;
+    request.survive_link_failure = survive;
   }
-  fields.read("qosClass", wish.qos_class);
+  fields.read("qosClass", request.qos_class);
   if (auto done = fields.finish(); !done) return reader.set_error(done.error());
-  spec.bandwidth = std::move(wish);
+  spec.bandwidth = std::move(request);
 }
 
 void read_external(ObjectReader& reader, JobSpec& spec) {
   const Json* value = reader.take("external");
   if (value == nullptr) return;
   ObjectReader fields(*value, reader.pointer("external"));
-  fields.read("scheduler", spec.external_scheduler);
-  fields.read("id", spec.external_id);
+  read_fields(fields, spec, kExternalFields);
   if (auto done = fields.finish(); !done) reader.set_error(done.error());
 }
 
@@ -189,13 +203,6 @@ void read_gpus(ObjectReader& reader, JobSpec& spec) {
   spec.parallelism.data = static_cast<std::uint32_t>(*gpus);
 }
 
-Out level_request_json(const LevelRequest& request) {
-  Out value = Out::object();
-  if (request.required) value["required"] = fabric::to_string(*request.required);
-  if (request.preferred) value["preferred"] = fabric::to_string(*request.preferred);
-  return value;
-}
-
 }  // namespace
 
 Result<JobSpec> job_spec_from_json(const Json& value, const std::string& pointer) {
@@ -232,15 +239,11 @@ Out to_json(const JobSpec& spec) {
   value["name"] = spec.name;
   value["tenant"] = spec.tenant;
   value["priority"] = spec.priority;
-  value["parallelism"] = {{"tensor", spec.parallelism.tensor},
-                          {"pipeline", spec.parallelism.pipeline},
-                          {"data", spec.parallelism.data},
-                          {"context", spec.parallelism.context},
-                          {"expert", spec.parallelism.expert}};
+  value["parallelism"] = fields_json(spec.parallelism, kParallelismFields);
   if (spec.gpus_per_node) value["gpusPerNode"] = *spec.gpus_per_node;
   Out topology = Out::object();
   const auto put = [&](const char* name, const LevelRequest& request) {
-    if (request.required || request.preferred) topology[name] = level_request_json(request);
+    if (request.required || request.preferred) topology[name] = fields_json(request, kLevelFields);
   };
   put("tensor", spec.tensor);
   put("context", spec.context);
@@ -263,11 +266,12 @@ Out to_json(const JobSpec& spec) {
   if (spec.traffic) value["traffic"] = to_json(*spec.traffic);
   if (spec.bandwidth) {
     Out bandwidth = Out::object();
-    const auto& wish = *spec.bandwidth;
-    if (wish.model) bandwidth["model"] = *wish.model == scheduler::BandwidthModel::hose ? "hose" : "pattern";
-    if (wish.guaranteed) bandwidth["guaranteedGbpsPerPort"] = static_cast<double>(wish.guaranteed->value()) / 1000;
-    if (wish.survive_link_failure) bandwidth["surviveLinkFailure"] = *wish.survive_link_failure;
-    if (!wish.qos_class.empty()) bandwidth["qosClass"] = wish.qos_class;
+    const auto& request = *spec.bandwidth;
+    if (request.model) bandwidth["model"] = *request.model == scheduler::BandwidthModel::hose ? "hose" : "pattern";
+    if (request.guaranteed)
+      bandwidth["guaranteedGbpsPerPort"] = static_cast<double>(request.guaranteed->value()) / 1000;
+    if (request.survive_link_failure) bandwidth["surviveLinkFailure"] = *request.survive_link_failure;
+    if (!request.qos_class.empty()) bandwidth["qosClass"] = request.qos_class;
     value["bandwidth"] = bandwidth;
   }
   if (!spec.only_nodes.empty()) value["nodes"] = spec.only_nodes;
@@ -275,7 +279,7 @@ Out to_json(const JobSpec& spec) {
   if (!spec.node_selector.empty()) value["nodeSelector"] = spec.node_selector;
   if (spec.expected_duration_s) value["expectedDuration"] = duration_text(*spec.expected_duration_s);
   if (!spec.external_scheduler.empty() || !spec.external_id.empty()) {
-    value["external"] = {{"scheduler", spec.external_scheduler}, {"id", spec.external_id}};
+    value["external"] = fields_json(spec, kExternalFields);
   }
   return value;
 }

@@ -4,13 +4,16 @@
 
 #include "fabric/base/text/time_text.h"
 #include "fabric/formats/read_fabric.h"
+#include "services/control/codec/event_body.h"
 #include "services/control/codec/fabric_event_json.h"
 #include "services/control/codec/guarantee_json.h"
 #include "services/control/codec/job_json.h"
+#include "services/control/codec/job_number.h"
 #include "services/control/codec/job_spec_json.h"
 #include "services/control/codec/queue_event_json.h"
 #include "services/control/codec/tenant_json.h"
 #include "services/control/events/apply.h"
+#include "services/json/record.h"
 
 namespace railweave::api {
 namespace {
@@ -36,6 +39,14 @@ std::unexpected<Error> unreadable(const db::Record& record, const std::string& w
               "this version of Railweave may be older than the one that wrote it");
 }
 
+constexpr std::tuple kTenantRemovedFields{field("name", &TenantRemoved::name)};
+constexpr std::tuple kEndedFields{
+    field("number", &JobEnded::id, JobNumber{}),
+    required_field("state", &JobEnded::state,
+                   ByText{[](JobState state) { return control::to_string(state); },
+                          [](std::string_view text) { return parse_enum<JobState>(text); }, "job state"}),
+    field("reason", &JobEnded::reason)};
+
 struct Encode {
   const ClusterState& after;
   EncodedEvent& out;
@@ -49,7 +60,7 @@ struct Encode {
     data["name"] = body.tenant.name;
     return data;
   }
-  Out operator()(const TenantRemoved& body) const { return {{"name", body.name}}; }
+  Out operator()(const TenantRemoved& body) const { return fields_json(body, kTenantRemovedFields); }
   Out operator()(const JobQueued& body) const {
     const Job& job = *after.jobs.find(body.job->id);
     out.reports.push_back({"job_history",
@@ -95,7 +106,7 @@ struct Encode {
                             {"state", std::string(control::to_string(body.state))},
                             {"ended_at_us", job.ended_us},
                             {"reason", body.reason}}});
-    return {{"number", body.id.number()}, {"state", control::to_string(body.state)}, {"reason", body.reason}};
+    return fields_json(body, kEndedFields);
   }
   template <class FabricEvent>
   Out operator()(const FabricEvent& body) const {
@@ -138,10 +149,7 @@ Result<EventBody> decode_body(const db::Record& record, const Json& data, const 
     return TenantPut{std::move(*tenant)};
   }
   if (record.kind == "tenant.removed") {
-    TenantRemoved body;
-    reader.read("name", body.name);
-    if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-    return body;
+    return body_of<TenantRemoved>(data, kTenantRemovedFields);
   }
   if (record.kind == "job.placed" || record.kind == "job.queued") {
     const bool placed = record.kind == "job.placed";
@@ -157,18 +165,7 @@ Result<EventBody> decode_body(const db::Record& record, const Json& data, const 
     return JobPlaced{std::move(*job), reason};
   }
   if (record.kind == "job.ended") {
-    JobEnded body;
-    std::uint64_t number = 0;
-    std::string state;
-    reader.read("number", number);
-    reader.read("state", state);
-    reader.read("reason", body.reason);
-    if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-    const auto parsed = parse_enum<JobState>(state);
-    if (!parsed) return unreadable(record, "no job state '" + state + "'");
-    body.id = JobId(number);
-    body.state = *parsed;
-    return body;
+    return body_of<JobEnded>(data, kEndedFields);
   }
   return unreadable(record, "unknown kind of event '" + record.kind + "'");
 }

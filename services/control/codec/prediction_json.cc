@@ -1,7 +1,10 @@
 #include "services/control/codec/prediction_json.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
+
+#include "services/json/record.h"
 
 namespace railweave::api {
 namespace {
@@ -9,57 +12,68 @@ namespace {
 using scheduler::CommGroup;
 using scheduler::Prediction;
 
-double read_ms(ObjectReader& reader, std::string_view field) {
-  const Json* value = reader.take(field);
-  if (value == nullptr || value->is_null()) return std::numeric_limits<double>::infinity();
-  double time_ms = 0;
-  reader.read(field, time_ms);
-  return time_ms * 1e3;
-}
+// Microseconds as milliseconds; null or absent: unknown, or infinite where traffic has no route.
+struct Milliseconds {
+  static void read(ObjectReader& reader, std::string_view name, double& into_us) {
+    into_us = std::numeric_limits<double>::infinity();
+    const Json* value = reader.take(name);
+    if (value == nullptr || value->is_null()) return;
+    double time_ms = 0;
+    reader.read(name, time_ms);
+    into_us = time_ms * 1e3;
+  }
+  static void read(ObjectReader& reader, std::string_view name, std::optional<double>& into_us) {
+    double us = 0;
+    read(reader, name, us);
+    into_us = std::isfinite(us) ? std::optional(us) : std::nullopt;
+  }
+  template <class Value>
+  static Out write(const Value& us) {
+    return ms_json(us);
+  }
+};
+
+// An object with a time for each group that communicates.
+struct TimesByGroup {
+  using Times = std::array<double, scheduler::kCommGroups>;
+
+  static void read(ObjectReader& reader, std::string_view name, Times& into_us) {
+    const Json* groups = reader.take(name);
+    if (groups == nullptr) return;
+    ObjectReader fields(*groups, reader.pointer(name));
+    for (std::size_t g = 0; g < into_us.size(); ++g) {
+      const auto group = railweave::to_text(static_cast<CommGroup>(g));
+      into_us[g] = 0;
+      if (fields.has(group)) Milliseconds::read(fields, group, into_us[g]);
+    }
+    if (auto done = fields.finish(); !done) reader.set_error(done.error());
+  }
+  static Out write(const Times& times_us) {
+    Out value = Out::object();
+    for (std::size_t g = 0; g < times_us.size(); ++g) {
+      if (times_us[g] > 0) value[std::string(railweave::to_text(static_cast<CommGroup>(g)))] = ms_json(times_us[g]);
+    }
+    return value;
+  }
+};
+
+constexpr std::tuple kPredictionFields{field("stepMs", &Prediction::step_us, Milliseconds{}),
+                                       field("communicationMs", &Prediction::communication_us, Milliseconds{}),
+                                       field("exposedMs", &Prediction::exposed_us, Milliseconds{}),
+                                       field("byGroup", &Prediction::by_group_us, TimesByGroup{}),
+                                       field("assumed", &Prediction::assumed),
+                                       field("reachable", &Prediction::reachable),
+                                       field("generation", &Prediction::generation)};
 
 }  // namespace
 
 Out ms_json(double us) { return std::isfinite(us) ? Out(std::round(us * 1e3) / 1e6) : Out(nullptr); }
 Out ms_json(const std::optional<double>& us) { return us ? ms_json(*us) : Out(nullptr); }
 
-Out to_json(const Prediction& prediction) {
-  Out by_group = Out::object();
-  for (std::size_t g = 0; g < scheduler::kCommGroups; ++g) {
-    const double us = prediction.by_group_us[g];
-    if (us > 0) by_group[std::string(railweave::to_text(static_cast<CommGroup>(g)))] = ms_json(us);
-  }
-  return {{"stepMs", ms_json(prediction.step_us)},
-          {"communicationMs", ms_json(prediction.communication_us)},
-          {"exposedMs", ms_json(prediction.exposed_us)},
-          {"byGroup", by_group},
-          {"assumed", prediction.assumed},
-          {"reachable", prediction.reachable},
-          {"generation", prediction.generation}};
-}
+Out to_json(const Prediction& prediction) { return fields_json(prediction, kPredictionFields); }
 
 Result<Prediction> prediction_from_json(const Json& value, const std::string& pointer) {
-  Prediction prediction;
-  ObjectReader reader(value, pointer);
-  const auto optional_ms = [&](std::string_view field) -> std::optional<double> {
-    const double us = read_ms(reader, field);
-    return std::isfinite(us) ? std::optional(us) : std::nullopt;
-  };
-  prediction.step_us = optional_ms("stepMs");
-  prediction.communication_us = read_ms(reader, "communicationMs");
-  prediction.exposed_us = optional_ms("exposedMs");
-  if (const Json* groups = reader.take("byGroup"); groups != nullptr) {
-    ObjectReader fields(*groups, reader.pointer("byGroup"));
-    for (std::size_t g = 0; g < scheduler::kCommGroups; ++g) {
-      const auto name = railweave::to_text(static_cast<CommGroup>(g));
-      prediction.by_group_us[g] = fields.has(name) ? read_ms(fields, name) : 0;
-    }
-    if (auto done = fields.finish(); !done) return std::unexpected(done.error());
-  }
-  reader.read("assumed", prediction.assumed);
-  reader.read("reachable", prediction.reachable);
-  reader.read("generation", prediction.generation);
-  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-  return prediction;
+  return record_from_json<Prediction>(value, pointer, kPredictionFields);
 }
 
 }  // namespace railweave::api

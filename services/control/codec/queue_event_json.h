@@ -19,7 +19,7 @@ Out to_json(const control::QueueRulesPut& event);
 Out to_json(const control::ReservationPut& event, const fabric::Topology& topology);
 Out to_json(const control::ReservationRemoved& event);
 
-// None: the kind is not one of these.
+// nullopt: the kind is none of these.
 std::optional<Result<control::EventBody>> queue_event_from_json(std::string_view kind, const Json& data,
                                                                 const fabric::Topology& topology);
 

@@ -10,4 +10,7 @@ namespace railweave::api {
 Out to_json(const scheduler::QueuePolicy& policy);  // without tenants and windows
 Result<scheduler::QueuePolicy> queue_policy_from_json(const Json& value);
 
+// Reads the records of older versions too, which call minRuntime leastRun.
+Result<scheduler::QueuePolicy> queue_policy_of_journal(const Json& value);
+
 }  // namespace railweave::api

@@ -17,7 +17,7 @@ TEST(FabricEvents, ProgrammingsOfOlderVersionsAreRead) {
   EXPECT_EQ(event.entries, 12U);
   EXPECT_EQ(event.total_us, 4000);
   const Out written = to_json(event);
-  EXPECT_FALSE(written.contains("unreachablePairs")) << "nobody counts them then";
+  EXPECT_FALSE(written.contains("unreachablePairs")) << "they are not counted at that time";
   const auto again = fabric_event_from_json("route.programmed", Json::parse(written.dump()));
   ASSERT_TRUE(again && *again);
   EXPECT_EQ(std::get<control::RoutesProgrammed>(**again).blocks, 3U);
@@ -31,12 +31,12 @@ TEST(FabricEvents, CostsOfLinksAreReadBack) {
   EXPECT_EQ(std::get<control::LinkCostsSet>(**again).reason, event.reason);
 
   control::ClusterState state;
-  state.put_costs({event.by_link, event.reason, "somebody", 17, 42});
+  state.put_costs({event.by_link, event.reason, "another user", 17, 42});
   control::ClusterState restored;
   ASSERT_TRUE(read_fabric_state(Json::parse(fabric_state_to_json(state).dump()), restored));
   EXPECT_EQ(restored.link_costs->by_link, event.by_link);
   EXPECT_EQ(restored.link_costs->reason, event.reason);
-  EXPECT_EQ(restored.link_costs->actor, "somebody");
+  EXPECT_EQ(restored.link_costs->actor, "another user");
   EXPECT_EQ(restored.link_costs->since_us, 17);
   EXPECT_EQ(restored.link_costs->version, 42U);
 }

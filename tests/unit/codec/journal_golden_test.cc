@@ -109,5 +109,16 @@ TEST(JournalGolden, TheStateKeepsItsForm) {
   EXPECT_EQ(state->jobs.size(), 2U);
 }
 
+TEST(JournalGolden, TheFormerNameOfMinRuntimeIsRead) {
+  std::string text = contents("state.json");
+  const auto at = text.find("minRuntime");
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, std::string_view("minRuntime").size(), "leastRun");
+  const JournalCodec codec;
+  const auto state = codec.decode_state({.seq = 50, .term = 1, .version = 1, .payload = text}, blob);
+  ASSERT_TRUE(state) << state.error().text();
+  EXPECT_EQ(codec.encode_state(*state) + "\n", contents("state.json"));
+}
+
 }  // namespace
 }  // namespace railweave::api
