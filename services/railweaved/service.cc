@@ -75,17 +75,17 @@ Result<void> Service::start() {
     };
   }
   server_ = std::make_unique<api::Server>(http);
-  auto& router = server_->router();
-  api::add_fabric_routes(router, *plane_, *operations_);
-  api::add_routing_routes(router, *plane_);
-  api::add_job_routes(router, *plane_);
-  api::add_queue_routes(router, *plane_);
-  api::add_tenant_routes(router, *plane_);
-  api::add_contract_routes(router, *plane_);
-  api::add_guarantee_routes(router, *plane_);
-  api::add_event_routes(router, *plane_);
-  api::add_operation_routes(router, *operations_);
-  api::add_service_routes(router, *plane_, [this] { return server_->metrics(); });
+  api::RouteTable routes(server_->router(), *plane_);
+  api::add_fabric_routes(routes, *operations_);
+  api::add_routing_routes(routes);
+  api::add_job_routes(routes);
+  api::add_queue_routes(routes);
+  api::add_tenant_routes(routes);
+  api::add_contract_routes(routes);
+  api::add_guarantee_routes(routes);
+  api::add_event_routes(routes);
+  api::add_operation_routes(routes, *operations_);
+  api::add_service_routes(routes, [this] { return server_->metrics(); });
   if (auto listening = server_->start(); !listening) return listening;
   spdlog::info("listening at {}", server_->url());
   return {};

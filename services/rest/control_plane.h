@@ -1,4 +1,5 @@
-// All that the handlers know of the service: read the published state, ask the control loop, watch events. Thread-safe.
+// All that the handlers know of the service: they read the published state, submit commands to the control loop and watch
+// events. Built by services/railweaved/service.h. Every member is thread-safe, or says which mutex guards it.
 #pragma once
 
 #include <memory>
@@ -23,14 +24,14 @@ struct ControlPlane {
   control::LiveFabric& live;  // what is observed of the fabric and written to it
   // The routes of the published state, computed when first asked for.
   std::shared_ptr<control::RoutingCache> routes = std::make_shared<control::RoutingCache>();
-  // What guarantees take of links, likewise; for whoever holds its mutex.
+  // What guarantees reserve of the links of the published state. The mutex guards the book.
   struct Guarantees {
     explicit Guarantees(std::shared_ptr<control::RoutingCache> routes) : book(std::move(routes)) {}
     std::mutex mutex;
     control::GuaranteeBook book;
   };
   std::shared_ptr<Guarantees> guarantees = std::make_shared<Guarantees>(routes);
-  // What placed jobs slow each other by, likewise.
+  // How much placed jobs slow each other in the published state. The mutex guards the book.
   struct Contention {
     explicit Contention(std::shared_ptr<control::RoutingCache> routes) : book(std::move(routes)) {}
     std::timed_mutex mutex;

@@ -9,23 +9,20 @@
 namespace railweave::api {
 namespace {
 
-void list_alarms(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  const auto query = read_list_query(request, {"severity", "kind", "subnet", "subject"});
-  if (!query) return void(respond(query.error()));
+Result<Response> list_alarms(const Call& call) {
+  const auto query = read_list_query(call);
+  if (!query) return std::unexpected(query.error());
   std::optional<control::AlarmSeverity> severity;
-  if (const auto* text = request.query("severity")) {
+  if (const auto* text = call.request.query("severity")) {
     severity = parse_alarm_severity(*text);
     if (!severity) {
-      return void(respond(Error{ErrorKind::invalid,
-                                "query.invalidSeverity",
-                                "there is no severity '" + *text + "'",
-                                {},
-                                "warning or critical"}));
+      return fail(ErrorKind::invalid, "query.invalidSeverity", "there is no severity '" + *text + "'", {},
+                  "warning or critical");
     }
   }
-  const auto* kind = request.query("kind");
-  const auto* subnet = request.query("subnet");
-  const auto* subject = request.query("subject");
+  const auto* kind = call.request.query("kind");
+  const auto* subnet = call.request.query("subnet");
+  const auto* subject = call.request.query("subject");
   const auto wants = [&](const control::Alarm& alarm) {
     if (severity && alarm.severity != *severity) return false;
     if (kind != nullptr && alarm.kind != *kind) return false;
@@ -33,7 +30,7 @@ void list_alarms(const ControlPlane& plane, const Request& request, const Respon
     return subject == nullptr || alarm.subject_kind == *subject ||
            alarm.subject_kind + "/" + alarm.subject_id == *subject;
   };
-  const auto state = plane.loop.state();
+  const auto state = call.plane.loop.state();
   PageWriter page(query->limit, query->fields);
   std::string next;
   std::string last;
@@ -46,29 +43,26 @@ void list_alarms(const ControlPlane& plane, const Request& request, const Respon
     page.add(write_alarm(alarm->second));
     last = alarm->first;
   }
-  respond(Response::json(std::move(page).finish(next, state->seq)));
+  return Response::json(std::move(page).finish(next, state->seq));
 }
 
-void get_alarm(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  const auto state = plane.loop.state();
-  const auto alarm = state->alarms->find(request.param("id"));
+Result<Response> get_alarm(const Call& call) {
+  const auto state = call.plane.loop.state();
+  const auto alarm = state->alarms->find(call.request.param("id"));
   if (alarm == state->alarms->end()) {
-    return void(
-        respond(Error{ErrorKind::notFound,
-                      "alarms.notFound",
-                      "there is no alarm '" + request.param("id") + "'",
-                      {},
-                      "it may be over; GET /v1/alarms lists those there are, GET /v1/events those there were"}));
+    return fail(ErrorKind::notFound, "alarms.notFound", "there is no alarm '" + call.request.param("id") + "'", {},
+                "it may be over: GET /v1/alarms lists present alarms, GET /v1/events past ones");
   }
-  respond(Response::json(write_alarm(alarm->second)));
+  return Response::json(write_alarm(alarm->second));
 }
 
 }  // namespace
 
-void add_alarm_routes(Router& router, const ControlPlane& plane) {
-  router.get("/v1/alarms", [&plane](const Request& q, Responder r) { list_alarms(plane, q, r); }, {.compute = true});
-  router.get("/v1/alarms/{id...}", [&plane](const Request& q, Responder r) { get_alarm(plane, q, r); });
+void add_alarm_routes(RouteTable& routes) {
+  routes.get("/v1/alarms",
+             {.query = {"severity", "kind", "subnet", "subject"}, .page = PageLimits{}, .http = {.compute = true}},
+             list_alarms);
+  routes.get("/v1/alarms/{id...}", {}, get_alarm);
 }
 
 }  // namespace railweave::api

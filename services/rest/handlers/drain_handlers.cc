@@ -28,7 +28,7 @@ Result<DrainTarget> find_target(const ClusterState& state, DrainKind kind, const
   return control::resolve(state.topology(), kind, text);
 }
 
-Result<DrainPreview> look(const ControlPlane& plane, const ClusterState& state, const DrainTarget& target) {
+Result<DrainPreview> preview_of(const ControlPlane& plane, const ClusterState& state, const DrainTarget& target) {
   if (target.kind == DrainKind::node) return control::preview_node_drain(state, target);
   const auto routes = plane.routes->at(state);
   if (!routes) return std::unexpected(routes.error());
@@ -40,43 +40,41 @@ Result<DrainPreview> look(const ControlPlane& plane, const ClusterState& state, 
   return preview;
 }
 
-void post_drain(const ControlPlane& plane, DrainKind kind, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {"dryRun"}); !checked) return void(respond(checked.error()));
-  const auto dry_run = read_flag(request, "dryRun");
-  if (!dry_run) return void(respond(dry_run.error()));
-  const auto wish = read_drain_request(request.body, true);
-  if (!wish) return void(respond(wish.error()));
-  for (int looks = 1;; ++looks) {
-    const auto state = plane.loop.state();
-    const auto target = find_target(*state, kind, request.param("id"));
-    if (!target) return void(respond(target.error()));
-    const auto preview = look(plane, *state, *target);
-    if (!preview) return void(respond(preview.error()));
+Result<Response> post_drain(DrainKind kind, const Call& call) {
+  const auto dry_run = read_flag(call, "dryRun");
+  if (!dry_run) return std::unexpected(dry_run.error());
+  const auto request = read_drain_request(call.request.body, true);
+  if (!request) return std::unexpected(request.error());
+  for (int attempts = 1;; ++attempts) {
+    const auto state = call.plane.loop.state();
+    const auto target = find_target(*state, kind, call.request.param("id"));
+    if (!target) return std::unexpected(target.error());
+    const auto preview = preview_of(call.plane, *state, *target);
+    if (!preview) return std::unexpected(preview.error());
     const auto answer = [&](const ClusterState& shown) {
-      respond(Response::json(
-          write_drain_preview(state->topology(), *preview, wish->force, shown_drain(plane, shown, *target))));
+      return Response::json(
+          write_drain_preview(state->topology(), *preview, request->force, shown_drain(call.plane, shown, *target)));
     };
     if (*dry_run) return answer(*state);
-    const auto result = decide_now(
-        plane, {actor_of(request),
-                control::RequestDrain{*target, wish->reason, wish->force, preview->objections, preview->view_version}});
+    const auto result = decide_now(call, control::RequestDrain{*target, request->reason, request->force,
+                                                               preview->objections, preview->view_version});
     if (result) return answer(*result->state);
     const auto& rejection = result.error();
-    if (rejection.error.code != "drains.viewChanged" || looks == kMostLooks) return reply(respond, rejection);
+    if (rejection.error.code != "drains.viewChanged" || attempts == kMaxAttempts) return rejected(call, rejection);
   }
 }
 
-void post_undrain(const ControlPlane& plane, DrainKind kind, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  const auto wish = read_drain_request(request.body, false);
-  if (!wish) return void(respond(wish.error()));
-  const auto state = plane.loop.state();
-  auto target = find_target(*state, kind, request.param("id"));
-  // What has left the topology may still be drained, under the name it had.
-  if (!target && state->drains->contains({kind, request.param("id")})) target = DrainTarget{kind, request.param("id")};
-  if (!target) return void(respond(target.error()));
-  submit(plane, {actor_of(request), control::ClearDrain{*target, wish->reason}}, respond,
-         [](const control::Accepted&) { return Response::empty(); });
+Result<Submission> post_undrain(DrainKind kind, const Call& call) {
+  const auto request = read_drain_request(call.request.body, false);
+  if (!request) return std::unexpected(request.error());
+  const auto state = call.plane.loop.state();
+  auto target = find_target(*state, kind, call.request.param("id"));
+  // A device that has left the topology may still be drained, under the name it had.
+  if (!target && state->drains->contains({kind, call.request.param("id")}))
+    target = DrainTarget{kind, call.request.param("id")};
+  if (!target) return std::unexpected(target.error());
+  return Submission{control::ClearDrain{*target, request->reason},
+                    [](const control::Accepted&) { return Response::empty(); }};
 }
 
 std::optional<DrainTarget> read_drain_cursor(const std::string& cursor) {
@@ -87,39 +85,30 @@ std::optional<DrainTarget> read_drain_cursor(const std::string& cursor) {
   return DrainTarget{*kind, cursor.substr(blank + 1)};
 }
 
-void list_drains(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  const auto query = read_list_query(request, {"kind", "state"});
-  if (!query) return void(respond(query.error()));
+Result<Response> list_drains(const Call& call) {
+  const auto query = read_list_query(call);
+  if (!query) return std::unexpected(query.error());
   std::optional<DrainKind> kind;
   std::optional<control::DrainState> wanted;
-  if (const auto* text = request.query("kind")) {
+  if (const auto* text = call.request.query("kind")) {
     kind = parse_enum<control::DrainKind>(*text);
     if (!kind) {
-      return void(respond(Error{ErrorKind::invalid,
-                                "query.invalidKind",
-                                "nothing of kind '" + *text + "' is drained",
-                                {},
-                                "link, switch or node"}));
+      return fail(ErrorKind::invalid, "query.invalidKind", "'" + *text + "' is no kind of drain", {},
+                  "link, switch or node");
     }
   }
-  if (const auto* text = request.query("state")) {
+  if (const auto* text = call.request.query("state")) {
     wanted = parse_enum<control::DrainState>(*text);
     if (!wanted) {
-      return void(respond(Error{ErrorKind::invalid,
-                                "query.invalidState",
-                                "no drain is ever '" + *text + "'",
-                                {},
-                                "requested, rerouting or drained"}));
+      return fail(ErrorKind::invalid, "query.invalidState", "'" + *text + "' is no state of a drain", {},
+                  "requested, rerouting or drained");
     }
   }
-  const auto state = plane.loop.state();
+  const auto state = call.plane.loop.state();
   auto drain = state->drains->begin();
   if (!query->cursor.empty()) {
     const auto after = read_drain_cursor(query->cursor);
-    if (!after) {
-      return void(respond(Error{
-          ErrorKind::invalid, "query.invalidCursor", "'" + query->cursor + "' is no cursor of this list", {}, {}}));
-    }
+    if (!after) return invalid_cursor(query->cursor);
     drain = state->drains->upper_bound(*after);
   }
   PageWriter page(query->limit, query->fields);
@@ -132,20 +121,21 @@ void list_drains(const ControlPlane& plane, const Request& request, const Respon
       next = last;
       break;
     }
-    page.add(write_drain({&item, waits_for(plane.live, *state, item)}));
+    page.add(write_drain({&item, waits_for(call.plane.live, *state, item)}));
     last = to_string(target);
   }
-  respond(Response::json(std::move(page).finish(next, state->seq)));
+  return Response::json(std::move(page).finish(next, state->seq));
 }
 
 }  // namespace
 
-void add_drain_routes(Router& router, const ControlPlane& plane) {
-  router.get("/v1/drains", [&plane](const Request& q, Responder r) { list_drains(plane, q, r); }, {.compute = true});
-  const auto add = [&](const std::string& thing, DrainKind kind) {
-    router.post(thing + "/drain", [&plane, kind](const Request& q, Responder r) { post_drain(plane, kind, q, r); },
-                {.compute = true});
-    router.post(thing + "/undrain", [&plane, kind](const Request& q, Responder r) { post_undrain(plane, kind, q, r); });
+void add_drain_routes(RouteTable& routes) {
+  const RouteOptions compute{.compute = true};
+  routes.get("/v1/drains", {.query = {"kind", "state"}, .page = PageLimits{}, .http = compute}, list_drains);
+  const auto add = [&](const std::string& resource, DrainKind kind) {
+    routes.post(resource + "/drain", {.query = {"dryRun"}, .http = compute},
+                [kind](const Call& call) { return post_drain(kind, call); });
+    routes.post(resource + "/undrain", {}, [kind](const Call& call) { return post_undrain(kind, call); });
   };
   add("/v1/links/{id...}", DrainKind::link);
   add("/v1/switches/{id}", DrainKind::network_switch);

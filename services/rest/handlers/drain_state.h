@@ -1,4 +1,4 @@
-// Drains as answers show them: by the name of what is drained, with what keeps each from its next state.
+// Drains by the name of what is drained, each with the reason why it has not reached its next state.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace railweave::api {
 
-// "": nothing. Links and switches wait for new tables, nodes for their jobs to end.
+// "": it waits for nothing. Links and switches wait for new tables, nodes for their jobs to end.
 std::string waits_for(const control::LiveFabric& live, const control::ClusterState& state, const control::Drain& drain);
 
-// Of the thing of that name; `drain` is null where it is not drained. Refers into the state.
+// The drain of the link, switch or node of that name; null: not drained. Refers into the state.
 ShownDrain shown_drain(const ControlPlane& plane, const control::ClusterState& state, control::DrainKind kind,
                        const std::string& name);
 ShownDrain shown_drain(const ControlPlane& plane, const control::ClusterState& state,

@@ -15,7 +15,7 @@ void add_cabled(const Topology& topology, HcaId hca, std::vector<PortId>& ports)
   }
 }
 
-// What `text` names, cabled or not; false: nothing.
+// The cabled ports of what `text` names; false: it names nothing.
 bool look_up(const Topology& topology, const std::string& text, std::vector<PortId>& ports) {
   if (text.starts_with("lid:")) {
     const auto lid = parse_number("lid", std::string_view(text).substr(4), UINT16_MAX);

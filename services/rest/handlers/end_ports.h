@@ -10,7 +10,7 @@
 
 namespace railweave::api {
 
-// Those with a cable, in order of device; never empty. Errors: nothing is called that, or nothing of it has a cable.
+// The ports with a cable, in order of device; never empty. Errors: unknown name, or none of its ports has a cable.
 Result<std::vector<fabric::PortId>> find_end_ports(const fabric::Topology& topology, const std::string& text);
 
 }  // namespace railweave::api

@@ -48,28 +48,28 @@ Result<EventQuery> read_event_query(const Request& request) {
   return query;
 }
 
-void list_events(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  const auto list = read_list_query(request, {"after", "type", "subject"});
-  if (!list) return void(respond(list.error()));
-  auto query = read_event_query(request);
-  if (!query) return void(respond(query.error()));
+Result<Response> list_events(const Call& call) {
+  const auto list = read_list_query(call);
+  if (!list) return std::unexpected(list.error());
+  auto query = read_event_query(call.request);
+  if (!query) return std::unexpected(query.error());
   if (!list->cursor.empty()) {
     auto cursor = parse_number("cursor", list->cursor, UINT64_MAX);
-    if (!cursor) return void(respond(cursor.error()));
+    if (!cursor) return std::unexpected(cursor.error());
     query->after = *cursor;
   }
-  const std::uint64_t seq = plane.loop.state()->seq;
-  auto records = plane.journal.read({.after_seq = query->after,
-                                     .up_to_seq = seq,
-                                     .limit = list->limit,
-                                     .kinds = query->types,
-                                     .subject_kind = query->subject_kind,
-                                     .subject_id = query->subject_id});
-  if (!records) return void(respond(records.error()));
+  const std::uint64_t seq = call.plane.loop.state()->seq;
+  auto records = call.plane.journal.read({.after_seq = query->after,
+                                          .up_to_seq = seq,
+                                          .limit = list->limit,
+                                          .kinds = query->types,
+                                          .subject_kind = query->subject_kind,
+                                          .subject_id = query->subject_id});
+  if (!records) return std::unexpected(records.error());
   PageWriter page(list->limit, list->fields);
   for (const auto& record : *records) page.add(write_event(record));
   const bool more = !records->empty() && records->back().seq < seq;
-  respond(Response::json(std::move(page).finish(more ? std::to_string(records->back().seq) : "", seq)));
+  return Response::json(std::move(page).finish(more ? std::to_string(records->back().seq) : "", seq));
 }
 
 class StreamWatcher final : public control::EventWatcher {
@@ -90,27 +90,26 @@ class StreamWatcher final : public control::EventWatcher {
   const EventQuery query_;
 };
 
-void stream_events(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {"after", "type", "subject"}); !checked)
-    return void(respond(checked.error()));
-  auto query = read_event_query(request);
-  if (!query) return void(respond(query.error()));
-  if (request.query("after") == nullptr) query->after = plane.loop.state()->seq;  // from now on
-  if (const auto* last = request.headers.find("Last-Event-ID")) {
+Result<Response> stream_events(const Call& call) {
+  auto query = read_event_query(call.request);
+  if (!query) return std::unexpected(query.error());
+  if (call.request.query("after") == nullptr) query->after = call.plane.loop.state()->seq;  // from now on
+  if (const auto* last = call.request.headers.find("Last-Event-ID")) {
     auto number = parse_number("Last-Event-ID", *last, UINT64_MAX);
-    if (!number) return void(respond(number.error()));
+    if (!number) return std::unexpected(number.error());
     query->after = *number;
   }
-  respond(Response::events([&plane, query = std::move(*query)](const std::shared_ptr<StreamSink>& sink) {
+  return Response::events([&plane = call.plane, query = std::move(*query)](const std::shared_ptr<StreamSink>& sink) {
     plane.catch_up.follow(query.after, std::make_shared<StreamWatcher>(sink, query));
-  }));
+  });
 }
 
 }  // namespace
 
-void add_event_routes(Router& router, const ControlPlane& plane) {
-  router.get("/v1/events", [&plane](const Request& q, Responder r) { list_events(plane, q, r); }, {.compute = true});
-  router.get("/v1/events/stream", [&plane](const Request& q, Responder r) { stream_events(plane, q, r); });
+void add_event_routes(RouteTable& routes) {
+  routes.get("/v1/events", {.query = {"after", "type", "subject"}, .page = PageLimits{}, .http = {.compute = true}},
+             list_events);
+  routes.get("/v1/events/stream", {.query = {"after", "type", "subject"}}, stream_events);
 }
 
 }  // namespace railweave::api

@@ -16,14 +16,11 @@ namespace {
 
 using control::DrainKind;
 
+constexpr std::uint64_t kMaxGpusGiven = 100'000;  // of a node, or an NVLink domain
 constexpr std::size_t kMaxTopologyBytes = std::size_t{256} << 20U;
 
-Result<TopologyImport> read_import(const Request& request) {
-  if (auto checked =
-          check_query(request, {"format", "source", "subnet", "gpusPerNode", "nvlinkDomain", "merge", "force"});
-      !checked) {
-    return std::unexpected(checked.error());
-  }
+Result<TopologyImport> read_import(const Call& call) {
+  const Request& request = call.request;
   TopologyImport import;
   import.source = "request body";
   if (const auto* format = request.query("format"); format != nullptr && *format != "auto") {
@@ -40,175 +37,172 @@ Result<TopologyImport> read_import(const Request& request) {
   if (const auto* subnet = request.query("subnet")) import.subnet = subnet->substr(0, 100);
   for (const auto& [name, into] :
        {std::pair("gpusPerNode", &import.gpus_per_node), std::pair("nvlinkDomain", &import.nvlink_domain_gpus)}) {
-    if (const auto* text = request.query(name)) {
-      auto number = parse_number(name, *text, 100'000);
-      if (!number) return std::unexpected(number.error());
-      *into = static_cast<unsigned>(*number);
-    }
+    const auto number = read_number(call, name, kMaxGpusGiven);
+    if (!number) return std::unexpected(number.error());
+    if (*number) *into = static_cast<unsigned>(**number);
   }
-  auto merge = read_flag(request, "merge");
+  auto merge = read_flag(call, "merge");
   if (!merge) return std::unexpected(merge.error());
   import.merge = *merge;
   return import;
 }
 
-void put_topology(const ControlPlane& plane, Operations& operations, const Request& request, const Responder& respond) {
-  auto import = read_import(request);
-  if (!import) return void(respond(import.error()));
-  auto force = read_flag(request, "force");
-  if (!force) return void(respond(force.error()));
-  const auto state = plane.loop.state();
-  auto version = wanted_version(request, "topology", state->accepted.version);
-  if (!version) return void(respond(version.error()));
+PresentVersion present_topology(const control::ClusterState& state, const Request& /*request*/) {
+  return present_version("topology", state.accepted.version);
+}
 
-  // Long work: with "Prefer: respond-async" (RFC 7240) the answer comes first and the outcome is an operation.
-  const bool async = request.headers.value("Prefer").find("respond-async") != std::string_view::npos;
-  const std::string operation = async ? operations.begin("topology.import") : std::string();
-  if (async) {
-    operations.progress(operation, 0, request.body.size(), "bytes");
-    respond(
-        Response::json(R"({"operation":")" + operation + R"("})", 202).with("Location", "/v1/operations/" + operation));
+// Where the outcome of an import goes: to the caller, or, with "Prefer: respond-async" (RFC 7240), to an operation
+// whose id the caller gets at once.
+struct ImportOutcome {
+  Responder respond;
+  Operations* operations = nullptr;  // null: to the caller
+  std::string operation;
+
+  void fail(const control::Rejection& rejection) const {
+    if (operations != nullptr) return operations->fail(operation, rejection.error);
+    respond(to_problem(rejection));
   }
-  import->text = request.body;
+  void succeed(const control::ClusterState& state) const {
+    std::string body = write_fabric(state);
+    if (operations != nullptr) return operations->succeed(operation, std::move(body));
+    respond(Response::json(std::move(body)).with("ETag", etag_of("topology", state.accepted.version)));
+  }
+};
+
+Result<void> put_topology(Operations& operations, const Call& call, const Responder& respond) {
+  auto import = read_import(call);
+  if (!import) return std::unexpected(import.error());
+  auto force = read_flag(call, "force");
+  if (!force) return std::unexpected(force.error());
+  const auto state = call.plane.loop.state();
+  auto version = if_version(call, *state);
+  if (!version) return std::unexpected(version.error());
+
+  const std::string& body = call.request.body;
+  ImportOutcome outcome{respond, nullptr, {}};
+  if (call.request.headers.value("Prefer").find("respond-async") != std::string_view::npos) {
+    outcome.operations = &operations;
+    outcome.operation = operations.begin("topology.import");
+    operations.progress(outcome.operation, 0, body.size(), "bytes");
+    respond(operation_started(outcome.operation));
+  }
+  import->text = body;
   auto imported = import_topology(*import, state->topology());
   if (!imported) {
-    if (async) return operations.fail(operation, imported.error());
-    return void(respond(imported.error()));
+    outcome.fail({imported.error(), nullptr});
+    return {};
   }
-  if (async) operations.progress(operation, request.body.size(), request.body.size(), "bytes");
+  if (outcome.operations != nullptr) operations.progress(outcome.operation, body.size(), body.size(), "bytes");
   control::AcceptTopology command{std::move(imported->topology),
                                   std::move(imported->document),
                                   std::move(imported->digest),
                                   import->source,
                                   *force,
                                   *version};
-  const bool queued = plane.loop.submit(
-      {actor_of(request), std::move(command)},
-      [respond, async, operation, &operations](const control::CommandResult& result) {
-        if (!result) {
-          if (async) return operations.fail(operation, result.error().error);
-          return reply(respond, result.error());
-        }
-        std::string body = write_fabric(*result->state);
-        if (async) return operations.succeed(operation, std::move(body));
-        respond(Response::json(std::move(body)).with("ETag", etag_of("topology", result->state->accepted.version)));
-      });
-  if (queued) return;
-  const Error busy{ErrorKind::busy, "service.busy", "too many changes are waiting", {}, "try again in a second"};
-  if (async) return operations.fail(operation, busy);
-  respond(busy);
+  const bool queued = call.plane.loop.submit({actor_of(call.request), std::move(command)},
+                                             [outcome](const control::CommandResult& result) {
+                                               if (!result) return outcome.fail(result.error());
+                                               outcome.succeed(*result->state);
+                                             });
+  if (!queued) outcome.fail({too_busy(), nullptr});
+  return {};
 }
 
-void get_topology(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  const auto state = plane.loop.state();
-  respond(with_etag(request, Response::json(fabric::write_native_json(state->topology())),
-                    etag_of("topology", state->accepted.version)));
+Result<Response> get_topology(const Call& call) {
+  const auto state = call.plane.loop.state();
+  return with_etag(call, Response::json(fabric::write_native_json(state->topology())),
+                   etag_of("topology", state->accepted.version));
 }
 
-void get_fabric(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  const auto state = plane.loop.state();
-  respond(with_etag(request, Response::json(write_fabric(*state)), etag_of("fabric", state->seq)));
+Result<Response> get_fabric(const Call& call) {
+  const auto state = call.plane.loop.state();
+  return with_etag(call, Response::json(write_fabric(*state)), etag_of("fabric", state->seq));
 }
 
-void get_findings(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  respond(Response::json(write_findings(fabric::check_fabric(plane.loop.state()->topology()))));
+Result<Response> get_findings(const Call& call) {
+  return Response::json(write_findings(fabric::check_fabric(call.plane.loop.state()->topology())));
 }
 
-void get_node(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  const auto state = plane.loop.state();
-  const auto host = state->topology().find_host(request.param("id"));
+Result<Response> get_node(const Call& call) {
+  const auto state = call.plane.loop.state();
+  const auto host = state->topology().find_host(call.request.param("id"));
   if (!host) {
-    return void(respond(Error{ErrorKind::notFound,
-                              "nodes.notFound",
-                              "there is no node '" + request.param("id") + "'",
-                              {},
-                              "GET /v1/nodes lists them"}));
+    return fail(ErrorKind::notFound, "nodes.notFound", "there is no node '" + call.request.param("id") + "'", {},
+                "GET /v1/nodes lists them");
   }
-  respond(Response::json(write_node(*state, host, shown_drain(plane, *state, DrainKind::node, request.param("id")))));
+  return Response::json(
+      write_node(*state, host, shown_drain(call.plane, *state, DrainKind::node, call.request.param("id"))));
 }
 
-void get_switch(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  const auto state = plane.loop.state();
-  const auto sw = find_switch(state->topology(), request.param("id"));
+Result<Response> get_switch(const Call& call) {
+  const auto state = call.plane.loop.state();
+  const auto sw = find_switch(state->topology(), call.request.param("id"));
   if (!sw) {
-    return void(respond(Error{ErrorKind::notFound,
-                              "switches.notFound",
-                              "there is no switch '" + request.param("id") + "'",
-                              {},
-                              "a name, a GUID or lid:N; GET /v1/switches lists them"}));
+    return std::unexpected(no_switch(call.request.param("id")));
   }
   const std::string name(state->topology().name(sw));
-  respond(Response::json(write_switch(*state, sw, shown_drain(plane, *state, DrainKind::network_switch, name))));
+  return Response::json(write_switch(*state, sw, shown_drain(call.plane, *state, DrainKind::network_switch, name)));
 }
 
-void get_link(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  const auto state = plane.loop.state();
-  const auto link = state->topology().find_link(request.param("id"));
+Result<Response> get_link(const Call& call) {
+  const auto state = call.plane.loop.state();
+  const auto link = state->topology().find_link(call.request.param("id"));
   if (!link) {
-    return void(respond(Error{ErrorKind::notFound,
-                              "links.notFound",
-                              "there is no link '" + request.param("id") + "'",
-                              {},
-                              "<guid>/<port>--<guid>/<port>; GET /v1/links lists them"}));
+    return fail(ErrorKind::notFound, "links.notFound", "there is no link '" + call.request.param("id") + "'", {},
+                "<guid>/<port>--<guid>/<port>; GET /v1/links lists them");
   }
   LinkDetails details;
   const auto& topology = state->topology();
   const std::string id = topology.link_text(link);
-  details.drain = shown_drain(plane, *state, DrainKind::link, id);
-  details.counters = {plane.live.counters(topology, topology.a(link)), plane.live.counters(topology, topology.b(link))};
+  details.drain = shown_drain(call.plane, *state, DrainKind::link, id);
+  details.counters = {call.plane.live.counters(topology, topology.a(link)),
+                      call.plane.live.counters(topology, topology.b(link))};
   for (const auto& [key, alarm] : *state->alarms) {
     if (alarm.subject_kind == "link" && alarm.subject_id == id) details.alarms.push_back(&alarm);
   }
-  respond(Response::json(write_link(*state, link, details)));
+  return Response::json(write_link(*state, link, details));
 }
 
-void get_domain(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  const auto state = plane.loop.state();
+Result<Response> get_domain(const Call& call) {
+  const auto state = call.plane.loop.state();
   for (const auto domain : state->topology().nvlink_domains()) {
-    if (state->topology().name(domain) == request.param("id")) {
-      return void(respond(Response::json(write_nvlink_domain(*state, domain))));
+    if (state->topology().name(domain) == call.request.param("id")) {
+      return Response::json(write_nvlink_domain(*state, domain));
     }
   }
-  respond(Error{ErrorKind::notFound,
-                "nvlinkDomains.notFound",
-                "there is no NVLink domain '" + request.param("id") + "'",
-                {},
-                "GET /v1/nvlink-domains lists them"});
+  return fail(ErrorKind::notFound, "nvlinkDomains.notFound",
+              "there is no NVLink domain '" + call.request.param("id") + "'", {}, "GET /v1/nvlink-domains lists them");
 }
 
 }  // namespace
 
-void add_fabric_routes(Router& router, const ControlPlane& plane, Operations& operations) {
+void add_fabric_routes(RouteTable& routes, Operations& operations) {
   const RouteOptions compute{.compute = true};
-  const auto get = [&](std::string_view path, void (*handler)(const ControlPlane&, const Request&, const Responder&)) {
-    router.get(path, [&plane, handler](const Request& q, Responder r) { handler(plane, q, r); }, compute);
+  const auto page = [&](std::vector<std::string_view> filters) {
+    return RouteRules{.query = std::move(filters), .page = PageLimits{}, .http = compute};
   };
-  get("/v1/fabric", get_fabric);
-  get("/v1/fabric/findings", get_findings);
-  get("/v1/fabric/topology", get_topology);
-  router.put("/v1/fabric/topology",
-             [&plane, &operations](const Request& q, Responder r) { put_topology(plane, operations, q, r); },
-             {.compute = true, .body_limit_bytes = kMaxTopologyBytes, .consumes = {}});
-  get("/v1/nodes", list_nodes);
-  get("/v1/nodes/{id}", get_node);
-  get("/v1/switches", list_switches);
-  get("/v1/switches/{id}", get_switch);
-  get("/v1/links", list_links);
-  get("/v1/links/{id...}", get_link);
-  get("/v1/nvlink-domains", list_nvlink_domains);
-  get("/v1/nvlink-domains/{id}", get_domain);
-  get("/v1/rails", list_rails);
-  get("/v1/racks", list_racks);
-  add_live_routes(router, plane, operations);
-  add_drain_routes(router, plane);
-  add_alarm_routes(router, plane);
+  routes.get("/v1/fabric", {.http = compute}, get_fabric);
+  routes.get("/v1/fabric/findings", {.http = compute}, get_findings);
+  routes.get("/v1/fabric/topology", {.http = compute}, get_topology);
+  routes.put(
+      "/v1/fabric/topology",
+      {.query = {"format", "source", "subnet", "gpusPerNode", "nvlinkDomain", "merge", "force"},
+       .http = {.compute = true, .body_limit_bytes = kMaxTopologyBytes},
+       .present = present_topology},
+      [&operations](const Call& call, const Responder& respond) { return put_topology(operations, call, respond); });
+  routes.get("/v1/nodes", page({"rack", "kind", "name"}), list_nodes);
+  routes.get("/v1/nodes/{id}", {.http = compute}, get_node);
+  routes.get("/v1/switches", page({"tier", "subnet"}), list_switches);
+  routes.get("/v1/switches/{id}", {.http = compute}, get_switch);
+  routes.get("/v1/links", page({"kind", "switch", "node"}), list_links);
+  routes.get("/v1/links/{id...}", {.http = compute}, get_link);
+  routes.get("/v1/nvlink-domains", page({}), list_nvlink_domains);
+  routes.get("/v1/nvlink-domains/{id}", {.http = compute}, get_domain);
+  routes.get("/v1/rails", page({}), list_rails);
+  routes.get("/v1/racks", page({}), list_racks);
+  add_live_routes(routes, operations);
+  add_drain_routes(routes);
+  add_alarm_routes(routes);
 }
 
 }  // namespace railweave::api

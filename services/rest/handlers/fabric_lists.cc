@@ -11,12 +11,12 @@
 namespace railweave::api {
 namespace {
 
-// Pages through dense ids: those that `keep` keeps, as `write` writes them.
+// A page of dense ids: those that keep(id) accepts, as write(id) writes them.
 template <class IdType, class Keep, class Write>
-void list_ids(const control::ClusterState& state, IdRange<IdType> ids, const ListQuery& query, const Responder& respond,
-              Keep keep, Write write) {
+Result<Response> list_ids(const control::ClusterState& state, IdRange<IdType> ids, const ListQuery& query, Keep keep,
+                          Write write) {
   const auto from = read_cursor(query.cursor, state.accepted.version);
-  if (!from) return void(respond(from.error()));
+  if (!from) return std::unexpected(from.error());
   PageWriter page(query.limit, query.fields);
   std::string next;
   for (std::size_t i = *from; i < ids.size(); ++i) {
@@ -27,7 +27,7 @@ void list_ids(const control::ClusterState& state, IdRange<IdType> ids, const Lis
     }
     page.add(write(ids[i]));
   }
-  respond(Response::json(std::move(page).finish(next, state.seq)));
+  return Response::json(std::move(page).finish(next, state.seq));
 }
 
 constexpr auto all = [](auto) { return true; };
@@ -45,6 +45,14 @@ fabric::HostId host_of(const fabric::Topology& topology, fabric::PortId port) {
 
 }  // namespace
 
+Error no_switch(const std::string& text) {
+  return {ErrorKind::notFound,
+          "switches.notFound",
+          "there is no switch '" + text + "'",
+          {},
+          "a name, a GUID or lid:N; GET /v1/switches lists them"};
+}
+
 fabric::SwitchId find_switch(const fabric::Topology& topology, const std::string& text) {
   if (text.starts_with("lid:")) {
     const auto lid = parse_number("lid", std::string_view(text).substr(4), UINT16_MAX);
@@ -59,25 +67,22 @@ fabric::SwitchId find_switch(const fabric::Topology& topology, const std::string
   return topology.find_switch(text);
 }
 
-void list_nodes(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  const auto query = read_list_query(request, {"rack", "kind", "name"});
-  if (!query) return void(respond(query.error()));
-  const auto state = plane.loop.state();
+Result<Response> list_nodes(const Call& call) {
+  const auto query = read_list_query(call);
+  if (!query) return std::unexpected(query.error());
+  const auto state = call.plane.loop.state();
   const auto& topology = state->topology();
-  const auto* rack = request.query("rack");
-  const auto* kind = request.query("kind");
+  const auto* rack = call.request.query("rack");
+  const auto* kind = call.request.query("kind");
   using fabric::HostKind;
   const auto kinds = {HostKind::compute, HostKind::storage, HostKind::management, HostKind::unnamed};
   if (kind != nullptr && std::ranges::find(kinds, *kind, [](HostKind k) { return to_string(k); }) == kinds.end()) {
-    return void(respond(Error{ErrorKind::invalid,
-                              "query.invalidKind",
-                              "there is no kind of node '" + *kind + "'",
-                              {},
-                              "compute, storage, management or unnamed"}));
+    return fail(ErrorKind::invalid, "query.invalidKind", "there is no kind of node '" + *kind + "'", {},
+                "compute, storage, management or unnamed");
   }
-  const auto* name = request.query("name");
-  list_ids(
-      *state, topology.hosts(), *query, respond,
+  const auto* name = call.request.query("name");
+  return list_ids(
+      *state, topology.hosts(), *query,
       [&](fabric::HostId host) {
         if (rack != nullptr && (!topology.rack(host) || topology.name(topology.rack(host)) != *rack)) return false;
         if (kind != nullptr && to_string(topology.kind(host)) != *kind) return false;
@@ -86,64 +91,53 @@ void list_nodes(const ControlPlane& plane, const Request& request, const Respond
       [&](fabric::HostId host) { return write_node(*state, host); });
 }
 
-void list_switches(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  const auto query = read_list_query(request, {"tier", "subnet"});
-  if (!query) return void(respond(query.error()));
-  const auto state = plane.loop.state();
+Result<Response> list_switches(const Call& call) {
+  const auto query = read_list_query(call);
+  if (!query) return std::unexpected(query.error());
+  const auto state = call.plane.loop.state();
   const auto& topology = state->topology();
-  const auto* subnet = request.query("subnet");
-  std::uint64_t tier = UINT64_MAX;
-  if (const auto* text = request.query("tier")) {
-    const auto number = parse_number("tier", *text, 254);
-    if (!number) return void(respond(number.error()));
-    tier = *number;
-  }
-  list_ids(
-      *state, topology.switches(), *query, respond,
+  const auto* subnet = call.request.query("subnet");
+  const auto tier = read_number(call, "tier", 254);
+  if (!tier) return std::unexpected(tier.error());
+  return list_ids(
+      *state, topology.switches(), *query,
       [&](fabric::SwitchId sw) {
-        if (tier != UINT64_MAX && topology.tier(sw) != tier) return false;
+        if (*tier && topology.tier(sw) != **tier) return false;
         return subnet == nullptr || topology.name(topology.subnet(sw)) == *subnet;
       },
       [&](fabric::SwitchId sw) { return write_switch(*state, sw); });
 }
 
-void list_links(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  const auto query = read_list_query(request, {"kind", "switch", "node"});
-  if (!query) return void(respond(query.error()));
-  const auto state = plane.loop.state();
+Result<Response> list_links(const Call& call) {
+  const auto query = read_list_query(call);
+  if (!query) return std::unexpected(query.error());
+  const auto state = call.plane.loop.state();
   const auto& topology = state->topology();
   std::optional<fabric::LinkKind> kind;
-  if (const auto* text = request.query("kind")) {
+  if (const auto* text = call.request.query("kind")) {
     kind = fabric::parse_link_kind(*text);
     if (!kind) {
-      return void(respond(Error{ErrorKind::invalid,
-                                "query.invalidKind",
-                                "there is no link kind '" + *text + "'",
-                                {},
-                                "infiniband, ethernet or nvlink"}));
+      return fail(ErrorKind::invalid, "query.invalidKind", "there is no link kind '" + *text + "'", {},
+                  "infiniband, ethernet or nvlink");
     }
   }
   fabric::SwitchId sw;
-  if (const auto* text = request.query("switch")) {
+  if (const auto* text = call.request.query("switch")) {
     sw = find_switch(topology, *text);
     if (!sw) {
-      return void(respond(Error{ErrorKind::notFound,
-                                "switches.notFound",
-                                "there is no switch '" + *text + "'",
-                                {},
-                                "GET /v1/switches lists them"}));
+      return std::unexpected(no_switch(*text));
     }
   }
   fabric::HostId host;
-  if (const auto* text = request.query("node")) {
+  if (const auto* text = call.request.query("node")) {
     host = topology.find_host(*text);
     if (!host) {
-      return void(respond(Error{
-          ErrorKind::notFound, "nodes.notFound", "there is no node '" + *text + "'", {}, "GET /v1/nodes lists them"}));
+      return fail(ErrorKind::notFound, "nodes.notFound", "there is no node '" + *text + "'", {},
+                  "GET /v1/nodes lists them");
     }
   }
-  list_ids(
-      *state, topology.links(), *query, respond,
+  return list_ids(
+      *state, topology.links(), *query,
       [&](fabric::LinkId link) {
         if (kind && topology.kind(link) != *kind) return false;
         if (sw && !touches_switch(topology, link, sw)) return false;
@@ -152,38 +146,38 @@ void list_links(const ControlPlane& plane, const Request& request, const Respond
       [&](fabric::LinkId link) { return write_link(*state, link); });
 }
 
-void list_nvlink_domains(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  const auto query = read_list_query(request, {});
-  if (!query) return void(respond(query.error()));
-  const auto state = plane.loop.state();
-  list_ids(*state, state->topology().nvlink_domains(), *query, respond, all,
-           [&](fabric::NvlinkDomainId domain) { return write_nvlink_domain(*state, domain); });
+Result<Response> list_nvlink_domains(const Call& call) {
+  const auto query = read_list_query(call);
+  if (!query) return std::unexpected(query.error());
+  const auto state = call.plane.loop.state();
+  return list_ids(*state, state->topology().nvlink_domains(), *query, all,
+                  [&](fabric::NvlinkDomainId domain) { return write_nvlink_domain(*state, domain); });
 }
 
-void list_rails(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  const auto query = read_list_query(request, {});
-  if (!query) return void(respond(query.error()));
-  const auto state = plane.loop.state();
+Result<Response> list_rails(const Call& call) {
+  const auto query = read_list_query(call);
+  if (!query) return std::unexpected(query.error());
+  const auto state = call.plane.loop.state();
   const auto& topology = state->topology();
   std::vector<std::size_t> ports(topology.rails().size());
   for (const auto port : topology.hca_ports()) {
     if (const auto rail = topology.rail(port)) ++ports[rail.index()];
   }
-  list_ids(*state, topology.rails(), *query, respond, all,
-           [&](fabric::RailId rail) { return write_rail(*state, rail, ports[rail.index()]); });
+  return list_ids(*state, topology.rails(), *query, all,
+                  [&](fabric::RailId rail) { return write_rail(*state, rail, ports[rail.index()]); });
 }
 
-void list_racks(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  const auto query = read_list_query(request, {});
-  if (!query) return void(respond(query.error()));
-  const auto state = plane.loop.state();
+Result<Response> list_racks(const Call& call) {
+  const auto query = read_list_query(call);
+  if (!query) return std::unexpected(query.error());
+  const auto state = call.plane.loop.state();
   const auto& topology = state->topology();
   std::vector<std::size_t> nodes(topology.racks().size());
   for (const auto host : topology.hosts()) {
     if (const auto rack = topology.rack(host)) ++nodes[rack.index()];
   }
-  list_ids(*state, topology.racks(), *query, respond, all,
-           [&](fabric::RackId rack) { return write_rack(*state, rack, nodes[rack.index()]); });
+  return list_ids(*state, topology.racks(), *query, all,
+                  [&](fabric::RackId rack) { return write_rack(*state, rack, nodes[rack.index()]); });
 }
 
 }  // namespace railweave::api

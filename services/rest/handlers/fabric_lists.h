@@ -1,23 +1,22 @@
-// The lists of the fabric's things, page by page, with their filters.
+// Lists of the fabric's devices, page by page, with their filters, and switches as callers name them.
 #pragma once
 
 #include <string>
 
-#include "api/http/dispatch/responder.h"
-#include "api/http/message/request.h"
 #include "fabric/topology/topology.h"
-#include "services/rest/control_plane.h"
+#include "services/rest/handlers/route_table.h"
 
 namespace railweave::api {
 
-void list_nodes(const ControlPlane& plane, const Request& request, const Responder& respond);  // ?rack= ?kind= ?name=
-void list_switches(const ControlPlane& plane, const Request& request, const Responder& respond);  // ?tier= ?subnet=
-void list_links(const ControlPlane& plane, const Request& request, const Responder& respond);  // ?kind= ?switch= ?node=
-void list_nvlink_domains(const ControlPlane& plane, const Request& request, const Responder& respond);
-void list_rails(const ControlPlane& plane, const Request& request, const Responder& respond);
-void list_racks(const ControlPlane& plane, const Request& request, const Responder& respond);
+Result<Response> list_nodes(const Call& call);     // ?rack= ?kind= ?name=
+Result<Response> list_switches(const Call& call);  // ?tier= ?subnet=
+Result<Response> list_links(const Call& call);     // ?kind= ?switch= ?node=
+Result<Response> list_nvlink_domains(const Call& call);
+Result<Response> list_rails(const Call& call);
+Result<Response> list_racks(const Call& call);
 
 // By name, GUID (0x allowed) or "lid:1380" where that LID is unambiguous.
 fabric::SwitchId find_switch(const fabric::Topology& topology, const std::string& text);
+Error no_switch(const std::string& text);
 
 }  // namespace railweave::api

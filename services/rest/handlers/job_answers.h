@@ -1,7 +1,7 @@
-// Answers to changes of jobs, made on a thread of their own: what others slow a job by is no work for the control
-// thread, on which a command's outcome comes.
+// A thread that makes the answers to changes of jobs. A command's outcome arrives on the control thread, and computing
+// a job's contention there would delay other commands.
 //
-// Thread-safe. Held by the routes.
+// Thread-safe. Owned by the handlers of the job routes.
 #pragma once
 
 #include <condition_variable>
@@ -26,9 +26,9 @@ class JobAnswers {
   JobAnswers();
   JobAnswers(const JobAnswers&) = delete;
   JobAnswers& operator=(const JobAnswers&) = delete;
-  ~JobAnswers();  // runs what waits
+  ~JobAnswers();  // runs the waiting tasks first
 
-  // False, and the task is left alone, when too many wait.
+  // False when too many tasks wait; the task is then unchanged.
   bool run_later(Task& task);
 
  private:
@@ -41,8 +41,8 @@ class JobAnswers {
   std::thread thread_;
 };
 
-// Of a placed job, or of one if it were placed there. None: not placed, or the book is busy for longer than a caller
-// should wait.
+// The contention of a placed job, or of a job if it were placed on these GPUs. nullopt: not placed, or the book stays
+// busy for longer than a caller should wait.
 std::optional<control::JobContention> contention_of(const ControlPlane& plane, const control::ClusterState& state,
                                                     const control::Job& job);
 std::optional<control::JobContention> contention_of(const ControlPlane& plane, const control::ClusterState& state,

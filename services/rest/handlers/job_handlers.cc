@@ -31,8 +31,10 @@ using control::JobId;
 using control::JobPtr;
 
 constexpr std::size_t kMaxKeyBytes = 200;
+constexpr PageLimits kRanksPage{.initial = 1000, .max = 100'000, .fields = false};
 
-// With its ETag: its version, and what others do to it now. If-Match looks at the version alone (reply.cc).
+// The job with its ETag: its version, then a digest of its contention. If-Match compares the version alone
+// (route_table.cc).
 Response job_answer(const ControlPlane& plane, const control::ClusterState& state, const control::Job& job,
                     const std::optional<control::JobContention>& contention, int status) {
   const auto queue = plane.loop.queue();
@@ -44,15 +46,18 @@ Response job_answer(const ControlPlane& plane, const control::ClusterState& stat
       .with("ETag", strong_etag(digest.empty() ? id : id + "-" + digest));
 }
 
-// Hands the command to the control loop; the answer is the job as it is then, made of it by `make`, not on the control
-// thread unless too many answers wait already: then it says nothing of other jobs.
+// The answer of a job's change, made of the state that holds it.
 using MakeAnswer = std::function<Response(const control::Accepted&, const control::Job&,
                                           const std::optional<control::JobContention>&)>;
-void submit_for_job(const ControlPlane& plane, const std::shared_ptr<JobAnswers>& answers, control::Command command,
-                    const Responder& respond, MakeAnswer make) {
-  const bool queued = plane.loop.submit(
-      std::move(command), [&plane, answers, respond, make = std::move(make)](const control::CommandResult& result) {
-        if (!result) return reply(respond, result.error());
+
+// Hands the command to the control loop and answers with the job afterwards. The answer is made on the thread of
+// `answers`; when too many answers wait there, on the control thread and without contention.
+void submit_for_job(const std::shared_ptr<JobAnswers>& answers, const Call& call, const Responder& respond,
+                    decltype(control::Command::body) command, MakeAnswer make) {
+  const bool queued = call.plane.loop.submit(
+      {actor_of(call.request), std::move(command)},
+      [&plane = call.plane, answers, respond, make = std::move(make)](const control::CommandResult& result) {
+        if (!result) return void(respond(to_problem(result.error())));
         const JobPtr job = result->state->jobs.find(result->job);
         if (job == nullptr) return void(respond(Response::empty()));
         if (!job->holds_gpus()) return void(respond(make(*result, *job, std::nullopt)));
@@ -61,45 +66,44 @@ void submit_for_job(const ControlPlane& plane, const std::shared_ptr<JobAnswers>
         };
         if (!answers->run_later(task)) respond(make(*result, *job, std::nullopt));
       });
-  if (!queued) {
-    respond(Error{ErrorKind::busy, "service.busy", "too many changes are waiting", {}, "try again in a second"});
-  }
+  if (!queued) respond(too_busy());
 }
 
-void submit_change(const ControlPlane& plane, const std::shared_ptr<JobAnswers>& answers, control::Command command,
-                   const Responder& respond) {
-  submit_for_job(plane, answers, std::move(command), respond,
-                 [&plane](const control::Accepted& accepted, const control::Job& job, const auto& contention) {
-                   return job_answer(plane, *accepted.state, job, contention, 200);
-                 });
+void submit_change(const std::shared_ptr<JobAnswers>& answers, const Call& call, const Responder& respond,
+                   decltype(control::Command::body) command) {
+  submit_for_job(
+      answers, call, respond, std::move(command),
+      [&plane = call.plane](const control::Accepted& accepted, const control::Job& job, const auto& contention) {
+        return job_answer(plane, *accepted.state, job, contention, 200);
+      });
 }
 
-void list_jobs(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  const auto query = read_list_query(request, {"tenant", "state", "name"});
-  if (!query) return void(respond(query.error()));
+PresentVersion present_job(const control::ClusterState& state, const Request& request) {
+  const std::string& id = request.param("id");
+  const auto job = find_job(state, id);
+  return job ? present_version(control::to_string((*job)->id), (*job)->version) : present_version(id, 0);
+}
+
+Result<Response> list_jobs(const Call& call) {
+  const auto query = read_list_query(call);
+  if (!query) return std::unexpected(query.error());
   std::optional<control::JobState> wanted;
-  if (const auto* text = request.query("state")) {
+  if (const auto* text = call.request.query("state")) {
     wanted = parse_enum<control::JobState>(*text);
     if (!wanted) {
-      return void(respond(Error{ErrorKind::invalid,
-                                "query.invalidState",
-                                "there is no job state '" + *text + "'",
-                                {},
-                                "queued, placed, completed, cancelled or lost"}));
+      return fail(ErrorKind::invalid, "query.invalidState", "there is no job state '" + *text + "'", {},
+                  "queued, placed, completed, cancelled or lost");
     }
   }
   JobId after;
   if (!query->cursor.empty()) {
     const auto parsed = control::parse_job_id(query->cursor);
-    if (!parsed) {
-      return void(respond(Error{
-          ErrorKind::invalid, "query.invalidCursor", "'" + query->cursor + "' is no cursor of this list", {}, {}}));
-    }
+    if (!parsed) return invalid_cursor(query->cursor);
     after = *parsed;
   }
-  const auto* tenant = request.query("tenant");
-  const auto* name = request.query("name");
-  const auto state = plane.loop.state();
+  const auto* tenant = call.request.query("tenant");
+  const auto* name = call.request.query("name");
+  const auto state = call.plane.loop.state();
   PageWriter page(query->limit, query->fields);
   std::string next;
   JobId last;
@@ -115,192 +119,164 @@ void list_jobs(const ControlPlane& plane, const Request& request, const Responde
     last = job->id;
     return true;
   });
-  respond(Response::json(std::move(page).finish(next, state->seq)));
+  return Response::json(std::move(page).finish(next, state->seq));
 }
 
-void post_job(const ControlPlane& plane, const std::shared_ptr<JobAnswers>& answers, const Request& request,
-              const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  auto wish = read_job_request(request.body);
-  if (!wish) return void(respond(wish.error()));
-  const std::string key(request.headers.value("Idempotency-Key"));
+Result<void> post_job(const std::shared_ptr<JobAnswers>& answers, const Call& call, const Responder& respond) {
+  auto request = read_job_request(call.request.body);
+  if (!request) return std::unexpected(request.error());
+  const std::string key(call.request.headers.value("Idempotency-Key"));
   const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
   if (key.size() > kMaxKeyBytes || !std::ranges::all_of(key, printable)) {
-    return void(respond(
-        Error{ErrorKind::invalid,
-              "idempotency.badKey",
-              "the Idempotency-Key is no text of up to " + std::to_string(kMaxKeyBytes) + " printable ASCII characters",
-              {},
-              {}}));
+    return fail(ErrorKind::invalid, "idempotency.badKey",
+                "the Idempotency-Key must be at most " + std::to_string(kMaxKeyBytes) + " printable ASCII characters",
+                {}, {});
   }
-  control::SubmitJob command{std::move(wish->spec), key, key.empty() ? std::string() : sha256_hex(request.body),
-                             wish->queue, wish->not_before_us};
-  submit_for_job(plane, answers, {actor_of(request), std::move(command)}, respond,
-                 [&plane](const control::Accepted& accepted, const control::Job& job, const auto& contention) {
-                   Response response =
-                       job_answer(plane, *accepted.state, job, contention, accepted.replayed ? 200 : 201);
-                   response.headers.set("Location", "/v1/jobs/" + control::to_string(accepted.job));
-                   return response;
-                 });
+  control::SubmitJob command{std::move(request->spec), key, key.empty() ? std::string() : sha256_hex(call.request.body),
+                             request->queue, request->not_before_us};
+  submit_for_job(
+      answers, call, respond, std::move(command),
+      [&plane = call.plane](const control::Accepted& accepted, const control::Job& job, const auto& contention) {
+        Response response = job_answer(plane, *accepted.state, job, contention, accepted.replayed ? 200 : 201);
+        response.headers.set("Location", "/v1/jobs/" + control::to_string(accepted.job));
+        return response;
+      });
+  return {};
 }
 
-void get_job(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  const auto state = plane.loop.state();
-  auto job = find_job(*state, request.param("id"));
-  if (!job) return void(respond(job.error()));
-  Response response = job_answer(plane, *state, **job, contention_of(plane, *state, **job), 200);
-  // Why it waits changes without a new version: no answer "not modified" while it does.
+Result<Response> get_job(const Call& call) {
+  const auto state = call.plane.loop.state();
+  auto job = find_job(*state, call.request.param("id"));
+  if (!job) return std::unexpected(job.error());
+  Response response = job_answer(call.plane, *state, **job, contention_of(call.plane, *state, **job), 200);
+  // The reason why a job waits changes without a new version: while it waits there is no 304.
   const std::string etag(response.headers.value("ETag"));
-  if ((*job)->state == control::JobState::queued) return void(respond(std::move(response)));
-  respond(with_etag(request, std::move(response), etag));
+  if ((*job)->state == control::JobState::queued) return response;
+  return with_etag(call, std::move(response), etag);
 }
 
-constexpr int kMostTries = 200;
+constexpr int kMaxPlacementAttempts = 200;
 constexpr std::string_view kFailuresUnknown = "admission.tooManyFailures";
 
-// What packets of the class are marked with, on the state's routes: on a worker thread only.
+// The marks of the class's packets on the state's routes. On a worker thread only.
 std::optional<ClassMarks> marks_of(const ControlPlane& plane, const control::ClusterState& state,
                                    const std::string& qos_class) {
   const auto routes = plane.routes->at(state);
   return routes ? class_marks(state, qos_class, (*routes)->routing.lanes) : std::nullopt;
 }
 
-void get_rank_text(const ControlPlane& plane, const Request& request, const Responder& respond, RankFormat format) {
-  if (auto checked = check_query(request, {"format", "limit", "cursor"}); !checked) {
-    return void(respond(checked.error()));
+Result<Response> get_rank_text(const Call& call, RankFormat format) {
+  if (call.request.query("limit") != nullptr || call.request.query("cursor") != nullptr) {
+    return fail(ErrorKind::invalid, "ranks.wholeOnly", "text for launchers is not divided into pages", {},
+                "leave limit and cursor out");
   }
-  if (request.query("limit") != nullptr || request.query("cursor") != nullptr) {
-    return void(respond(Error{ErrorKind::invalid,
-                              "ranks.wholeOnly",
-                              "a launcher has no use for a page: text comes whole",
-                              {},
-                              "leave limit and cursor out"}));
-  }
-  const auto state = plane.loop.state();
-  auto job = find_job(*state, request.param("id"));
-  if (!job) return void(respond(job.error()));
+  const auto state = call.plane.loop.state();
+  auto job = find_job(*state, call.request.param("id"));
+  if (!job) return std::unexpected(job.error());
   std::optional<ClassMarks> marks;
   if (format == RankFormat::nccl && (*job)->guarantee) {
-    marks = marks_of(plane, *state, (*job)->guarantee->qos_class);
+    marks = marks_of(call.plane, *state, (*job)->guarantee->qos_class);
   }
   auto text = write_rank_text(format, **job, *state->placement_fabric, marks);
-  if (!text) return void(respond(text.error()));
-  respond(with_etag(request, Response::text(std::move(*text)),
-                    etag_of(control::to_string((*job)->id) + ".ranks." + *request.query("format"),
-                            std::max({(*job)->version, state->accepted.version, state->qos_version,
-                                      marks ? state->view_version : 0}))));
+  if (!text) return std::unexpected(text.error());
+  return with_etag(call, Response::text(std::move(*text)),
+                   etag_of(control::to_string((*job)->id) + ".ranks." + *call.request.query("format"),
+                           std::max({(*job)->version, state->accepted.version, state->qos_version,
+                                     marks ? state->view_version : 0})));
 }
 
-void get_ranks(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (const auto* name = request.query("format")) {
+Result<Response> get_ranks(const Call& call) {
+  if (const auto* name = call.request.query("format")) {
     const auto format = rank_format_named(*name);
     if (!format) {
-      return void(respond(Error{ErrorKind::invalid,
-                                "ranks.unknownFormat",
-                                "there is no format '" + *name + "' of ranks",
-                                {},
-                                "one of " + std::string(kRankFormats)}));
+      return fail(ErrorKind::invalid, "ranks.unknownFormat", "there is no format '" + *name + "' of ranks", {},
+                  "one of " + std::string(kRankFormats));
     }
-    if (*format != RankFormat::json) return get_rank_text(plane, request, respond, *format);
+    if (*format != RankFormat::json) return get_rank_text(call, *format);
   }
-  if (auto checked = check_query(request, {"limit", "cursor", "format"}); !checked) {
-    return void(respond(checked.error()));
-  }
-  const auto state = plane.loop.state();
-  auto job = find_job(*state, request.param("id"));
-  if (!job) return void(respond(job.error()));
-  std::uint64_t limit = 1000;
-  std::uint64_t from = 0;
-  if (const auto* text = request.query("limit")) {
-    auto number = parse_number("limit", *text, 100'000);
-    if (!number) return void(respond(number.error()));
-    if (*number == 0) {
-      return void(respond(Error{ErrorKind::invalid, "query.invalidNumber", "limit must be at least 1", {}, {}}));
-    }
-    limit = *number;
-  }
-  if (const auto* text = request.query("cursor")) {
-    auto number = parse_number("cursor", *text, scheduler::JobSpec::kMaxRanks);
-    if (!number) return void(respond(number.error()));
-    from = *number;
-  }
-  const auto marks = (*job)->guarantee ? marks_of(plane, *state, (*job)->guarantee->qos_class) : std::nullopt;
-  respond(with_etag(
-      request, Response::json(write_ranks(**job, *state->placement_fabric, from, limit, state->seq, marks)),
+  const auto state = call.plane.loop.state();
+  auto job = find_job(*state, call.request.param("id"));
+  if (!job) return std::unexpected(job.error());
+  const auto page = read_list_query(call);
+  if (!page) return std::unexpected(page.error());
+  const auto cursor = read_number(call, "cursor", scheduler::JobSpec::kMaxRanks);
+  if (!cursor) return std::unexpected(cursor.error());
+  const std::uint64_t limit = page->limit;
+  const std::uint64_t from = cursor->value_or(0);
+  const auto marks = (*job)->guarantee ? marks_of(call.plane, *state, (*job)->guarantee->qos_class) : std::nullopt;
+  return with_etag(
+      call, Response::json(write_ranks(**job, *state->placement_fabric, from, limit, state->seq, marks)),
       etag_of(
           control::to_string((*job)->id) + ".ranks." + std::to_string(from) + "." + std::to_string(limit),
-          std::max({(*job)->version, state->accepted.version, state->qos_version, marks ? state->view_version : 0}))));
+          std::max({(*job)->version, state->accepted.version, state->qos_version, marks ? state->view_version : 0})));
 }
 
-void end_job(const ControlPlane& plane, const std::shared_ptr<JobAnswers>& answers, const Request& request,
-             const Responder& respond, control::JobState end_state) {
-  if (auto checked = check_query(request, {"reason"}); !checked) return void(respond(checked.error()));
-  const auto state = plane.loop.state();
-  auto job = find_job(*state, request.param("id"));
-  if (!job) return void(respond(job.error()));
-  auto version = wanted_version(request, control::to_string((*job)->id), (*job)->version);
-  if (!version) return void(respond(version.error()));
-  const auto* reason = request.query("reason");
+Result<void> end_job(const std::shared_ptr<JobAnswers>& answers, const Call& call, const Responder& respond,
+                     control::JobState end_state) {
+  const auto state = call.plane.loop.state();
+  auto job = find_job(*state, call.request.param("id"));
+  if (!job) return std::unexpected(job.error());
+  auto version = if_version(call, *state);
+  if (!version) return std::unexpected(version.error());
+  const auto* reason = call.request.query("reason");
   if (reason != nullptr && reason->size() > 500) {
-    return void(respond(Error{ErrorKind::invalid, "query.tooLong", "the reason is longer than 500 bytes", {}, {}}));
+    return fail(ErrorKind::invalid, "query.tooLong", "the reason is longer than 500 bytes", {}, {});
   }
   control::EndJob command{(*job)->id, end_state, reason == nullptr ? std::string() : *reason, *version};
-  submit_change(plane, answers, {actor_of(request), std::move(command)}, respond);
+  submit_change(answers, call, respond, std::move(command));
+  return {};
 }
 
-void checkpoint_job(const ControlPlane& plane, const std::shared_ptr<JobAnswers>& answers, const Request& request,
-                    const Responder& respond) {
-  if (auto checked = check_query(request, {"at"}); !checked) return void(respond(checked.error()));
-  const auto state = plane.loop.state();
-  auto job = find_job(*state, request.param("id"));
-  if (!job) return void(respond(job.error()));
+Result<void> checkpoint_job(const std::shared_ptr<JobAnswers>& answers, const Call& call, const Responder& respond) {
+  const auto state = call.plane.loop.state();
+  auto job = find_job(*state, call.request.param("id"));
+  if (!job) return std::unexpected(job.error());
   std::int64_t at_us = 0;
-  if (const auto* text = request.query("at")) {
+  if (const auto* text = call.request.query("at")) {
     const auto time = parse_time_us(*text);
     if (!time) {
-      return void(respond(Error{ErrorKind::invalid,
-                                "query.invalidTime",
-                                "'" + *text + "' is no time",
-                                {},
-                                "like 2026-11-21T09:00:00Z (RFC 3339)"}));
+      return fail(ErrorKind::invalid, "query.invalidTime", "'" + *text + "' is no time", {},
+                  "like 2026-11-21T09:00:00Z (RFC 3339)");
     }
     at_us = *time;
   }
-  submit_change(plane, answers, {actor_of(request), control::CheckpointJob{(*job)->id, at_us}}, respond);
+  submit_change(answers, call, respond, control::CheckpointJob{(*job)->id, at_us});
+  return {};
 }
 
-void repair_job(const ControlPlane& plane, const std::shared_ptr<JobAnswers>& answers, const Request& request,
-                const Responder& respond) {
-  if (auto checked = check_query(request, {"dryRun"}); !checked) return void(respond(checked.error()));
-  const auto dry_run = read_flag(request, "dryRun");
-  if (!dry_run) return void(respond(dry_run.error()));
-  const auto state = plane.loop.state();
-  auto job = find_job(*state, request.param("id"));
-  if (!job) return void(respond(job.error()));
-  auto version = wanted_version(request, control::to_string((*job)->id), (*job)->version);
-  if (!version) return void(respond(version.error()));
-  auto wish = read_repair((*job)->id, request.body);
-  if (!wish) return void(respond(wish.error()));
-  wish->if_version = *version;
-  if (!*dry_run) return submit_change(plane, answers, {actor_of(request), std::move(*wish)}, respond);
-  auto& placers = worker_placers(plane);
-  const auto repair = control::plan_requested_repair(*state, *wish, placers);
-  if (!repair) return void(respond(repair.error()));
+Result<void> repair_job(const std::shared_ptr<JobAnswers>& answers, const Call& call, const Responder& respond) {
+  const auto dry_run = read_flag(call, "dryRun");
+  if (!dry_run) return std::unexpected(dry_run.error());
+  const auto state = call.plane.loop.state();
+  auto job = find_job(*state, call.request.param("id"));
+  if (!job) return std::unexpected(job.error());
+  auto version = if_version(call, *state);
+  if (!version) return std::unexpected(version.error());
+  auto request = read_repair((*job)->id, call.request.body);
+  if (!request) return std::unexpected(request.error());
+  request->if_version = *version;
+  if (!*dry_run) {
+    submit_change(answers, call, respond, std::move(*request));
+    return {};
+  }
+  auto& placers = worker_placers(call.plane);
+  const auto repair = control::plan_requested_repair(*state, *request, placers);
+  if (!repair) return std::unexpected(repair.error());
   respond(Response::json(write_repair(state->topology(), **job, *repair)));
+  return {};
 }
 
-void query_placement(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {"ranks"}); !checked) return void(respond(checked.error()));
-  auto spec = read_job_spec(request.body);
-  if (!spec) return void(respond(spec.error()));
-  const auto ranks = read_flag(request, "ranks");
-  if (!ranks) return void(respond(ranks.error()));
-  auto& placers = worker_placers(plane);
-  const auto state = plane.loop.state();
+Result<Response> query_placement(const Call& call) {
+  auto spec = read_job_spec(call.request.body);
+  if (!spec) return std::unexpected(spec.error());
+  const auto ranks = read_flag(call, "ranks");
+  if (!ranks) return std::unexpected(ranks.error());
+  auto& placers = worker_placers(call.plane);
+  const auto state = call.plane.loop.state();
   auto placed = control::admitted_placement(*state, *spec, placers, true);
-  // Here is the time to look at every failure that it has to survive, some at each try.
-  for (int tries = 0; tries < kMostTries && !placed && placed.error().error.code == kFailuresUnknown; ++tries) {
+  // On this thread there is time to compute every failure that the placement has to survive, some at each attempt.
+  for (int attempts = 0; attempts < kMaxPlacementAttempts && !placed && placed.error().error.code == kFailuresUnknown;
+       ++attempts) {
     placed = control::admitted_placement(*state, *spec, placers, true);
   }
   // As a submission would be answered.
@@ -308,47 +284,47 @@ void query_placement(const ControlPlane& plane, const Request& request, const Re
     auto over = control::over_gpu_limit(*state, tenant->second, placed->result.placement.held_gpus().size());
     if (over) placed = std::unexpected(control::as_answer(*state, {std::move(*over), nullptr, {}}));
   }
-  if (!placed && placed.error().placement == nullptr) return reply(respond, placed.error());
+  if (!placed && placed.error().placement == nullptr) return rejected(call, placed.error());
   const auto& result = placed ? placed->result : *placed.error().placement;
   PlacementPromise promise;
   if (!placed) promise.blocked = &placed.error().links;
   if (placed && placed->guarantee) {
     promise.guarantee = &*placed->guarantee;
     promise.reservation = placed->reservation.get();
-    promise.marks = marks_of(plane, *state, placed->guarantee->qos_class);
+    promise.marks = marks_of(call.plane, *state, placed->guarantee->qos_class);
     const auto contract = state->contracts->find(spec->tenant);
     if (contract != state->contracts->end()) promise.pkey = contract->second.pkey | 0x8000U;
   }
   std::optional<control::JobContention> contention;
-  if (placed) contention = contention_of(plane, *state, *spec, result.placement.gpu_of_rank);
-  respond(Response::json(
-      write_placement(*spec, result, *state->placement_fabric, *ranks, promise, contention ? &*contention : nullptr)));
+  if (placed) contention = contention_of(call.plane, *state, *spec, result.placement.gpu_of_rank);
+  return Response::json(
+      write_placement(*spec, result, *state->placement_fabric, *ranks, promise, contention ? &*contention : nullptr));
 }
 
 }  // namespace
 
-void add_job_routes(Router& router, const ControlPlane& plane) {
-  const RouteOptions compute{.compute = true, .consumes = {"application/json"}};
-  const RouteOptions body{.consumes = {"application/json"}};
+void add_job_routes(RouteTable& routes) {
+  const RouteOptions compute{.compute = true};
+  const RouteOptions json{.consumes = {"application/json"}};
+  const RouteOptions compute_json{.compute = true, .consumes = {"application/json"}};
   const auto answers = std::make_shared<JobAnswers>();
-  router.get("/v1/jobs", [&plane](const Request& q, Responder r) { list_jobs(plane, q, r); }, {.compute = true});
-  router.post("/v1/jobs", [&plane, answers](const Request& q, Responder r) { post_job(plane, answers, q, r); }, body);
-  router.get("/v1/jobs/{id}", [&plane](const Request& q, Responder r) { get_job(plane, q, r); }, {.compute = true});
-  router.get("/v1/jobs/{id}/ranks", [&plane](const Request& q, Responder r) { get_ranks(plane, q, r); },
-             {.compute = true});
-  router.del("/v1/jobs/{id}", [&plane, answers](const Request& q, Responder r) {
-    end_job(plane, answers, q, r, control::JobState::cancelled);
-  });
-  router.post("/v1/jobs/{id}/complete", [&plane, answers](const Request& q, Responder r) {
-    end_job(plane, answers, q, r, control::JobState::completed);
-  });
-  router.post("/v1/jobs/{id}/checkpoint",
-              [&plane, answers](const Request& q, Responder r) { checkpoint_job(plane, answers, q, r); });
-  router.post(
-      "/v1/jobs/{id}/repair", [&plane, answers](const Request& q, Responder r) { repair_job(plane, answers, q, r); },
-      compute);
-  router.post(
-      "/v1/placements/query", [&plane](const Request& q, Responder r) { query_placement(plane, q, r); }, compute);
+  const auto end = [answers](control::JobState state) {
+    return
+        [answers, state](const Call& call, const Responder& respond) { return end_job(answers, call, respond, state); };
+  };
+  routes.get("/v1/jobs", {.query = {"tenant", "state", "name"}, .page = PageLimits{}, .http = compute}, list_jobs);
+  routes.post("/v1/jobs", {.http = json},
+              [answers](const Call& call, const Responder& respond) { return post_job(answers, call, respond); });
+  routes.get("/v1/jobs/{id}", {.http = compute}, get_job);
+  routes.get("/v1/jobs/{id}/ranks", {.query = {"format"}, .page = kRanksPage, .http = compute}, get_ranks);
+  routes.del("/v1/jobs/{id}", {.query = {"reason"}, .present = present_job}, end(control::JobState::cancelled));
+  routes.post("/v1/jobs/{id}/complete", {.query = {"reason"}, .present = present_job},
+              end(control::JobState::completed));
+  routes.post("/v1/jobs/{id}/checkpoint", {.query = {"at"}},
+              [answers](const Call& call, const Responder& respond) { return checkpoint_job(answers, call, respond); });
+  routes.post("/v1/jobs/{id}/repair", {.query = {"dryRun"}, .http = compute_json, .present = present_job},
+              [answers](const Call& call, const Responder& respond) { return repair_job(answers, call, respond); });
+  routes.post("/v1/placements/query", {.query = {"ranks"}, .http = compute_json}, query_placement);
 }
 
 }  // namespace railweave::api

@@ -9,7 +9,7 @@ Result<JobPtr> find_job(const control::ClusterState& state, const std::string& i
   JobPtr job = parsed ? state.jobs.find(*parsed) : nullptr;
   if (job != nullptr) return job;
   return fail(ErrorKind::notFound, "jobs.notFound", "there is no job '" + id + "'", {},
-              "GET /v1/jobs lists them; long ended ones are in the store's job_history");
+              "GET /v1/jobs lists them; jobs that ended long ago are in the table job_history of the store");
 }
 
 }  // namespace railweave::api

@@ -1,7 +1,8 @@
 #include "services/rest/handlers/list_query.h"
 
-#include <algorithm>
 #include <charconv>
+
+#include "fabric/base/check.h"
 
 namespace railweave::api {
 namespace {
@@ -16,21 +17,10 @@ std::vector<std::string> split(std::string_view text) {
   return parts;
 }
 
-Result<void> check_names(const Request& request, const std::vector<std::string_view>& known) {
-  for (const auto& [name, value] : request.target.query) {
-    if (std::ranges::find(known, name) != known.end()) continue;
-    std::string list;
-    for (const auto k : known) list += (list.empty() ? "" : ", ") + std::string(k);
-    return fail(ErrorKind::invalid, "query.unknownParameter", "there is no query parameter '" + name + "' here", {},
-                list.empty() ? "it takes none" : "it takes " + list);
-  }
-  return {};
-}
-
 }  // namespace
 
-Result<bool> read_flag(const Request& request, std::string_view name) {
-  const auto* text = request.query(name);
+Result<bool> read_flag(const Call& call, std::string_view name) {
+  const auto* text = call.request.query(name);
   if (text == nullptr || *text == "false") return false;
   if (*text == "true" || text->empty()) return true;
   return fail(ErrorKind::invalid, "query.invalidFlag", std::string(name) + " is true or false, not '" + *text + "'");
@@ -47,24 +37,26 @@ Result<std::uint64_t> parse_number(std::string_view name, std::string_view text,
   return number;
 }
 
-Result<void> check_query(const Request& request, std::initializer_list<std::string_view> known) {
-  return check_names(request, known);
+Result<std::optional<std::uint64_t>> read_number(const Call& call, std::string_view name, std::uint64_t max) {
+  const auto* text = call.request.query(name);
+  if (text == nullptr) return std::nullopt;
+  return parse_number(name, *text, max);
 }
 
-Result<ListQuery> read_list_query(const Request& request, std::initializer_list<std::string_view> filters) {
-  std::vector<std::string_view> known{"limit", "cursor", "fields"};
-  known.insert(known.end(), filters);
-  if (auto checked = check_names(request, known); !checked) return std::unexpected(checked.error());
-  ListQuery query;
-  if (const auto* limit = request.query("limit")) {
-    auto number = parse_number("limit", *limit, ListQuery::kMaxLimit);
-    if (!number) return std::unexpected(number.error());
-    if (*number == 0) return fail(ErrorKind::invalid, "query.invalidNumber", "limit must be at least 1");
-    query.limit = *number;
-  }
-  if (const auto* cursor = request.query("cursor")) query.cursor = *cursor;
-  if (const auto* fields = request.query("fields")) query.fields = split(*fields);
+Result<ListQuery> read_list_query(const Call& call) {
+  RAILWEAVE_CHECK(call.rules.page.has_value(), "only a route with pages reads one");
+  ListQuery query{.limit = call.rules.page->initial};
+  const auto limit = read_number(call, "limit", call.rules.page->max);
+  if (!limit) return std::unexpected(limit.error());
+  if (*limit == 0U) return fail(ErrorKind::invalid, "query.invalidNumber", "limit must be at least 1");
+  if (*limit) query.limit = **limit;
+  if (const auto* cursor = call.request.query("cursor")) query.cursor = *cursor;
+  if (const auto* fields = call.request.query("fields")) query.fields = split(*fields);
   return query;
+}
+
+std::unexpected<Error> invalid_cursor(const std::string& cursor) {
+  return fail(ErrorKind::invalid, "query.invalidCursor", "'" + cursor + "' is no cursor of this list");
 }
 
 std::string make_cursor(std::uint64_t version, std::uint64_t next) {
@@ -75,15 +67,15 @@ Result<std::uint64_t> read_cursor(const std::string& cursor, std::uint64_t versi
   if (cursor.empty()) return 0;
   const auto dot = cursor.find('.');
   if (cursor.front() != 'v' || dot == std::string::npos) {
-    return fail(ErrorKind::invalid, "query.invalidCursor", "'" + cursor + "' is no cursor of this list");
+    return invalid_cursor(cursor);
   }
   auto of_version = parse_number("cursor", std::string_view(cursor).substr(1, dot - 1), UINT64_MAX);
   auto next = parse_number("cursor", std::string_view(cursor).substr(dot + 1), UINT32_MAX);
   if (!of_version || !next) {
-    return fail(ErrorKind::invalid, "query.invalidCursor", "'" + cursor + "' is no cursor of this list");
+    return invalid_cursor(cursor);
   }
   if (*of_version != version) {
-    return fail(ErrorKind::conflict, "query.cursorExpired", "the topology changed since this cursor was given", {},
+    return fail(ErrorKind::conflict, "query.cursorExpired", "the topology has changed since this cursor was issued", {},
                 "start the list again");
   }
   return *next;

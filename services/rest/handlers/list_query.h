@@ -1,39 +1,36 @@
-// The query parameters that every list takes: limit, cursor, fields, minSeq; and strictness about the rest.
+// Query parameters: the page of a list (limit, cursor, fields), flags and numbers.
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "api/http/message/request.h"
 #include "fabric/base/error.h"
+#include "services/rest/handlers/route_table.h"
 
 namespace railweave::api {
 
 struct ListQuery {
-  static constexpr std::uint64_t kDefaultLimit = 100;
-  static constexpr std::uint64_t kMaxLimit = 10'000;
-
-  std::uint64_t limit = kDefaultLimit;
+  std::uint64_t limit = 0;
   std::string cursor;
-  std::vector<std::string> fields;
+  std::vector<std::string> fields;  // empty: all
 };
-
-// `filters`: the further parameters this list takes. Others are refused by name.
-Result<ListQuery> read_list_query(const Request& request, std::initializer_list<std::string_view> filters);
-
-// Refuses query parameters that are not in `known`.
-Result<void> check_query(const Request& request, std::initializer_list<std::string_view> known);
+// Within the limits of the route's page.
+Result<ListQuery> read_list_query(const Call& call);
 
 // "true", "" (just the name) or "false"; false without it.
-Result<bool> read_flag(const Request& request, std::string_view name);
+Result<bool> read_flag(const Call& call, std::string_view name);
+// nullopt: not given.
+Result<std::optional<std::uint64_t>> read_number(const Call& call, std::string_view name, std::uint64_t max);
 
 Result<std::uint64_t> parse_number(std::string_view name, std::string_view text, std::uint64_t max);
 
-// Cursors into a list by dense id: only good for the topology version they were given under.
+// The error for a cursor that is not one of the list's own.
+std::unexpected<Error> invalid_cursor(const std::string& cursor);
+
+// Cursors into a list by dense id: valid only for the topology version that they were issued under.
 std::string make_cursor(std::uint64_t version, std::uint64_t next);
 Result<std::uint64_t> read_cursor(const std::string& cursor, std::uint64_t version);  // "" is 0
 

@@ -2,7 +2,6 @@
 #include <utility>
 #include <vector>
 
-#include "api/http/message/etag.h"
 #include "services/rest/handlers/fabric_lists.h"
 #include "services/rest/handlers/list_query.h"
 #include "services/rest/handlers/live_work.h"
@@ -58,19 +57,23 @@ Error not_live(const std::string& name) {
           "configure one: [[subnet]] in railweaved's configuration"};
 }
 
-// A subnet's tag is that of its mode, which is what can be changed; the rest of it changes all the time.
-std::string mode_etag(const ClusterState& state, const std::string& name) {
+// A subnet's ETag is that of its mode, which is what callers change; its other fields change all the time.
+PresentVersion present_mode_of(const ClusterState& state, const std::string& name) {
   const auto policy = state.subnet_policies->find(name);
-  return etag_of("mode", policy == state.subnet_policies->end() ? 0 : policy->second.version);
+  const std::uint64_t version = policy == state.subnet_policies->end() ? 0 : policy->second.version;
+  return {"the mode of subnet " + name, etag_of("mode", version), version};
+}
+PresentVersion present_mode(const ClusterState& state, const Request& request) {
+  return present_mode_of(state, request.param("id"));
 }
 
-void list_subnets(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  const auto query = read_list_query(request, {});
-  if (!query) return void(respond(query.error()));
-  const auto state = plane.loop.state();
+Result<Response> list_subnets(const Call& call) {
+  const auto query = read_list_query(call);
+  if (!query) return std::unexpected(query.error());
+  const auto state = call.plane.loop.state();
   const auto from = read_cursor(query->cursor, state->accepted.version);
-  if (!from) return void(respond(from.error()));
-  const auto subnets = all_subnets(plane, *state);
+  if (!from) return std::unexpected(from.error());
+  const auto subnets = all_subnets(call.plane, *state);
   PageWriter page(query->limit, query->fields);
   std::string next;
   for (std::size_t i = *from; i < subnets.size(); ++i) {
@@ -80,64 +83,44 @@ void list_subnets(const ControlPlane& plane, const Request& request, const Respo
     }
     page.add(write_subnet(*state, subnets[i]));
   }
-  respond(Response::json(std::move(page).finish(next, state->seq)));
+  return Response::json(std::move(page).finish(next, state->seq));
 }
 
-void get_subnet(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  const auto state = plane.loop.state();
-  const std::string& name = request.param("id");
-  for (const auto& subnet : all_subnets(plane, *state)) {
+Result<Response> get_subnet(const Call& call) {
+  const auto state = call.plane.loop.state();
+  const std::string& name = call.request.param("id");
+  for (const auto& subnet : all_subnets(call.plane, *state)) {
     if (subnet.name != name) continue;
-    respond(Response::json(write_subnet(*state, subnet)).with("ETag", mode_etag(*state, name)));
-    return;
+    return Response::json(write_subnet(*state, subnet)).with("ETag", present_mode_of(*state, name).etag);
   }
-  respond(no_subnet(name));
+  return std::unexpected(no_subnet(name));
 }
 
-void put_mode(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  const auto wish = read_mode_request(request.body);
-  if (!wish) return void(respond(wish.error()));
-  const auto state = plane.loop.state();
-  const std::string name = request.param("id");
-  const bool live = plane.live.subnet(name) != nullptr;
-  if (!live && !is_accepted(state->topology(), name)) return void(respond(no_subnet(name)));
-  if (!live && wish->mode != control::SubnetMode::observe) return void(respond(not_live(name)));
-  control::SetSubnetMode command{name, wish->mode, wish->reason, std::nullopt};
-  const auto policy = state->subnet_policies->find(name);
-  const std::uint64_t version = policy == state->subnet_policies->end() ? 0 : policy->second.version;
-  switch (if_match(request.headers, mode_etag(*state, name))) {
-    case Precondition::absent:
-      break;
-    case Precondition::holds:
-      command.if_version = version;
-      break;
-    case Precondition::fails:
-      return void(respond(Error{ErrorKind::precondition,
-                                "precondition.versionDiffers",
-                                "the mode of subnet " + name + " is at version " + std::to_string(version) + " now",
-                                {},
-                                "read it again, then repeat the change"}));
-  }
-  submit(plane, {actor_of(request), std::move(command)}, respond, [name](const control::Accepted& accepted) {
-    const auto now = accepted.state->subnet_policies->find(name);
-    const control::SubnetPolicy none;
-    return Response::json(write_mode(name, now == accepted.state->subnet_policies->end() ? none : now->second))
-        .with("ETag", mode_etag(*accepted.state, name));
-  });
+Result<Submission> put_mode(const Call& call) {
+  const auto request = read_mode_request(call.request.body);
+  if (!request) return std::unexpected(request.error());
+  const auto state = call.plane.loop.state();
+  const std::string name = call.request.param("id");
+  const bool live = call.plane.live.subnet(name) != nullptr;
+  if (!live && !is_accepted(state->topology(), name)) return std::unexpected(no_subnet(name));
+  if (!live && request->mode != control::SubnetMode::observe) return std::unexpected(not_live(name));
+  const auto version = if_version(call, *state);
+  if (!version) return std::unexpected(version.error());
+  return Submission{
+      control::SetSubnetMode{name, request->mode, request->reason, *version},
+      [name](const control::Accepted& accepted) {
+        const auto now = accepted.state->subnet_policies->find(name);
+        const control::SubnetPolicy none;
+        return Response::json(write_mode(name, now == accepted.state->subnet_policies->end() ? none : now->second))
+            .with("ETag", present_mode_of(*accepted.state, name).etag);
+      }};
 }
 
-void get_sync(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  respond(Response::json(write_sync(*plane.loop.state(), plane.live.subnets())));
+Result<Response> get_sync(const Call& call) {
+  return Response::json(write_sync(*call.plane.loop.state(), call.plane.live.subnets()));
 }
 
-Response under_way(const std::string& operation) {
-  return Response::json(R"({"operation":")" + operation + R"("})", 202).with("Location", "/v1/operations/" + operation);
-}
-
-// Whose connection is meant: the one named, else all; the error where there is none.
+// The subnets with live connections: the one named, else all. Error: there is none.
 Result<std::vector<std::string>> live_subnets(const ControlPlane& plane, const std::string& name) {
   if (!name.empty()) {
     if (plane.live.subnet(name) != nullptr) return std::vector{name};
@@ -152,33 +135,31 @@ Result<std::vector<std::string>> live_subnets(const ControlPlane& plane, const s
   return names;
 }
 
-void post_sync(const ControlPlane& plane, LiveWork& work, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {"subnet"}); !checked) return void(respond(checked.error()));
-  const auto* subnet = request.query("subnet");
-  auto subnets = live_subnets(plane, subnet == nullptr ? std::string() : *subnet);
-  if (!subnets) return void(respond(subnets.error()));
-  respond(under_way(work.sync(std::move(*subnets))));
+Result<Response> post_sync(LiveWork& work, const Call& call) {
+  const auto* subnet = call.request.query("subnet");
+  auto subnets = live_subnets(call.plane, subnet == nullptr ? std::string() : *subnet);
+  if (!subnets) return std::unexpected(subnets.error());
+  return operation_started(work.sync(std::move(*subnets)));
 }
 
-void post_discover(const ControlPlane& plane, LiveWork& work, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  auto wish = read_discover_request(request.body);
-  if (!wish) return void(respond(wish.error()));
-  const auto subnets = live_subnets(plane, wish->subnet);
-  if (!subnets) return void(respond(subnets.error()));
+Result<Response> post_discover(LiveWork& work, const Call& call) {
+  auto request = read_discover_request(call.request.body);
+  if (!request) return std::unexpected(request.error());
+  const auto subnets = live_subnets(call.plane, request->subnet);
+  if (!subnets) return std::unexpected(subnets.error());
   if (subnets->size() > 1) {
     std::string names;
     for (const auto& name : *subnets) names += (names.empty() ? "" : ", ") + name;
-    return void(respond(Error{ErrorKind::invalid, "subnets.ambiguous",
-                              "several subnets have connections: which one is meant?", "/subnet", "one of " + names}));
+    return fail(ErrorKind::invalid, "subnets.ambiguous", "several subnets have live connections: name one", "/subnet",
+                "one of " + names);
   }
-  wish->subnet = subnets->front();
-  respond(under_way(work.discover(std::move(*wish), actor_of(request))));
+  request->subnet = subnets->front();
+  return operation_started(work.discover(std::move(*request), actor_of(call.request)));
 }
 
-// What a switch's table is compared with, and where the switch is in it.
+// The tables that a switch's entries are compared with, and the switch's id in their topology.
 struct ShownTable {
-  std::shared_ptr<const void> keeps;  // what the pointers refer into
+  std::shared_ptr<const void> keeps;  // owns what `wanted` points to
   SubnetStatusPtr status;
   const fabric::Routing* wanted = nullptr;
   const fabric::Routing* applied = nullptr;
@@ -205,57 +186,44 @@ Result<ShownTable> find_table(const ControlPlane& plane, const ClusterState& sta
   return table;
 }
 
-void get_table(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  const auto query = read_list_query(request, {"lid"});
-  if (!query) return void(respond(query.error()));
-  std::optional<std::uint64_t> lid;
-  if (const auto* text = request.query("lid")) {
-    const auto number = parse_number("lid", *text, UINT16_MAX);
-    if (!number) return void(respond(number.error()));
-    lid = *number;
-  }
-  const auto state = plane.loop.state();
-  const auto sw = find_switch(state->topology(), request.param("id"));
-  if (!sw) {
-    return void(respond(Error{ErrorKind::notFound,
-                              "switches.notFound",
-                              "there is no switch '" + request.param("id") + "'",
-                              {},
-                              "a name, a GUID or lid:N; GET /v1/switches lists them"}));
-  }
+Result<Response> get_table(const Call& call) {
+  const auto query = read_list_query(call);
+  if (!query) return std::unexpected(query.error());
+  const auto lid = read_number(call, "lid", UINT16_MAX);
+  if (!lid) return std::unexpected(lid.error());
+  const auto state = call.plane.loop.state();
+  const auto sw = find_switch(state->topology(), call.request.param("id"));
+  if (!sw) return std::unexpected(no_switch(call.request.param("id")));
   const auto from = read_cursor(query->cursor, state->accepted.version);
-  if (!from) return void(respond(from.error()));
-  const auto table = find_table(plane, *state, sw);
-  if (!table) return void(respond(table.error()));
+  if (!from) return std::unexpected(from.error());
+  const auto table = find_table(call.plane, *state, sw);
+  if (!table) return std::unexpected(table.error());
   PageWriter page(query->limit, query->fields);
   std::string next;
   for (const auto& entry : table_of(table->sw, *table->wanted, table->applied)) {
-    if (entry.lid < *from || (lid && entry.lid != *lid)) continue;
+    if (entry.lid < *from || (*lid && entry.lid != **lid)) continue;
     if (page.full()) {
       next = make_cursor(state->accepted.version, entry.lid);
       break;
     }
     page.add(write_table_entry(table->wanted->tables.scope(), table->sw, entry));
   }
-  respond(Response::json(std::move(page).finish(next, state->seq)));
+  return Response::json(std::move(page).finish(next, state->seq));
 }
 
 }  // namespace
 
-void add_live_routes(Router& router, const ControlPlane& plane, Operations& operations) {
+void add_live_routes(RouteTable& routes, Operations& operations) {
   const RouteOptions compute{.compute = true};
-  const auto work = std::make_shared<LiveWork>(plane, operations);
-  const auto get = [&](std::string_view path, void (*handler)(const ControlPlane&, const Request&, const Responder&)) {
-    router.get(path, [&plane, handler](const Request& q, Responder r) { handler(plane, q, r); }, compute);
-  };
-  get("/v1/subnets", list_subnets);
-  get("/v1/subnets/{id}", get_subnet);
-  router.put("/v1/subnets/{id}/mode", [&plane](const Request& q, Responder r) { put_mode(plane, q, r); });
-  get("/v1/fabric/sync", get_sync);
-  router.post("/v1/fabric/sync", [&plane, work](const Request& q, Responder r) { post_sync(plane, *work, q, r); });
-  router.post("/v1/fabric/discover",
-              [&plane, work](const Request& q, Responder r) { post_discover(plane, *work, q, r); });
-  get("/v1/switches/{id}/forwarding-table", get_table);
+  const auto work = std::make_shared<LiveWork>(routes.plane(), operations);
+  routes.get("/v1/subnets", {.page = PageLimits{}, .http = compute}, list_subnets);
+  routes.get("/v1/subnets/{id}", {.http = compute}, get_subnet);
+  routes.put("/v1/subnets/{id}/mode", {.present = present_mode}, put_mode);
+  routes.get("/v1/fabric/sync", {.http = compute}, get_sync);
+  routes.post("/v1/fabric/sync", {.query = {"subnet"}}, [work](const Call& call) { return post_sync(*work, call); });
+  routes.post("/v1/fabric/discover", {}, [work](const Call& call) { return post_discover(*work, call); });
+  routes.get("/v1/switches/{id}/forwarding-table", {.query = {"lid"}, .page = PageLimits{}, .http = compute},
+             get_table);
 }
 
 }  // namespace railweave::api

@@ -28,7 +28,7 @@ void render_subnets(const std::vector<control::SubnetStatusPtr>& subnets, Promet
                   static_cast<std::uint64_t>(status->phase == phase ? 1 : 0));
     }
   }
-  text.family("railweave_subnet_links", Type::gauge, "Links of a live subnet as found.");
+  text.family("railweave_subnet_links", Type::gauge, "Links found in a live subnet.");
   for (const auto& status : subnets) {
     text.sample({{"subnet", status->subnet}, {"state", "up"}}, status->links_up);
     text.sample({{"subnet", status->subnet}, {"state", "down"}}, status->links_down);
@@ -40,9 +40,9 @@ void render_subnets(const std::vector<control::SubnetStatusPtr>& subnets, Promet
        [](const auto& status) { return status.blocks_differing; });
   each("railweave_subnet_isolated_devices", Type::gauge, "Switches that do not answer.",
        [](const auto& status) { return static_cast<std::uint64_t>(status.isolated.size()); });
-  each("railweave_subnet_differences", Type::gauge, "Ways in which what is found differs from the accepted topology.",
+  each("railweave_subnet_differences", Type::gauge, "Differences between what was found and the accepted topology.",
        [](const auto& status) { return status.difference_count; });
-  each("railweave_subnet_repairs_total", Type::counter, "Programmings since the service started.",
+  each("railweave_subnet_repairs_total", Type::counter, "Times that tables were programmed since the service started.",
        [](const auto& status) { return status.repairs_total; });
   each("railweave_subnet_last_repair_microseconds", Type::gauge,
        "From the report of what caused it to the last block read back; 0 before the first.", [](const auto& status) {
@@ -57,13 +57,13 @@ void render_live(const ControlPlane& plane, PrometheusText& text) {
   const auto state = plane.loop.state();
   std::array<std::uint64_t, 2> alarms{};
   for (const auto& [id, alarm] : *state->alarms) ++alarms[static_cast<std::size_t>(alarm.severity)];
-  text.family("railweave_alarms", Type::gauge, "What is wrong now.");
+  text.family("railweave_alarms", Type::gauge, "Present alarms.");
   for (const auto severity : {control::AlarmSeverity::warning, control::AlarmSeverity::critical}) {
     text.sample({{"severity", to_string(severity)}}, alarms[static_cast<std::size_t>(severity)]);
   }
   std::array<std::uint64_t, 3> drains{};
   for (const auto& [target, drain] : *state->drains) ++drains[static_cast<std::size_t>(drain.state)];
-  text.family("railweave_drains", Type::gauge, "Links, switches and nodes that are drained, or going to be.");
+  text.family("railweave_drains", Type::gauge, "Links, switches and nodes with a drain, by its state.");
   for (const auto reached :
        {control::DrainState::requested, control::DrainState::rerouting, control::DrainState::drained}) {
     text.sample({{"state", control::to_string(reached)}}, drains[static_cast<std::size_t>(reached)]);
@@ -104,7 +104,7 @@ void render_links(const ControlPlane& plane, PrometheusText& text) {
       text.sample({{"link", port.link}, {"port", port.port}}, *port.counters.utilisation);
     }
   }
-  text.single("railweave_links_left_out", Type::gauge, "Links beyond the most that are shown here.", left_out);
+  text.single("railweave_links_left_out", Type::gauge, "Links beyond the limit of what is shown here.", left_out);
 }
 
 }  // namespace railweave::api

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/topology_import.h"
 #include "services/rest/json/fabric.h"
 
@@ -11,9 +12,7 @@ namespace {
 using control::LiveFabric;
 using control::SubnetStatusPtr;
 
-const Error kBusy{ErrorKind::busy, "service.busy", "too many changes are waiting", {}, "try again in a second"};
-
-// The answers of several subnets, as they come.
+// Collects the answers of several subnets.
 struct Answers {
   std::mutex mutex;
   std::vector<SubnetStatusPtr> statuses;  // guarded by mutex
@@ -92,7 +91,7 @@ void LiveWork::discovered(Acceptance found) {
       return;
     }
   }
-  operations_.fail(found.operation, kBusy);
+  operations_.fail(found.operation, too_busy());
 }
 
 void LiveWork::accept(const Acceptance& found) {
@@ -100,7 +99,7 @@ void LiveWork::accept(const Acceptance& found) {
     return operations_.fail(found.operation,
                             {ErrorKind::unavailable,
                              "subnets.notDiscovered",
-                             "nothing of subnet " + found.request.subnet + " was found: " + found.status->problem,
+                             "subnet " + found.request.subnet + " was not discovered: " + found.status->problem,
                              {},
                              {}});
   }
@@ -127,7 +126,7 @@ void LiveWork::accept(const Acceptance& found) {
         self->operations_.progress(operation, 2, 2, "steps");
         self->operations_.succeed(operation, write_discovery(*result->state, *status, write_fabric(*result->state)));
       });
-  if (!queued) operations_.fail(found.operation, kBusy);
+  if (!queued) operations_.fail(found.operation, too_busy());
 }
 
 void LiveWork::run() {

@@ -1,7 +1,7 @@
 // Long work about live subnets, each an operation: reading tables back, discovering, and accepting what was found. The
-// fabric calls back on a thread of its own, which must not be held up, so what takes long is done on one thread here.
+// live fabric calls back on a thread of its own, which must not be blocked, so accepting runs on one thread here.
 //
-// Thread-safe. Held by the routes; callbacks that come after these are gone do nothing.
+// Thread-safe. Owned by the handlers of the live routes; callbacks after its destruction do nothing.
 #pragma once
 
 #include <condition_variable>

@@ -2,11 +2,10 @@
 #include <map>
 #include <set>
 
-#include "api/http/message/etag.h"
 #include "fabric/base/text/time_text.h"
 #include "scheduler/queue/cycle/job_shapes.h"
 #include "services/control/views/placer_cache.h"
-#include "services/rest/handlers/list_query.h"
+#include "services/rest/handlers/list_page.h"
 #include "services/rest/handlers/queue_state.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
@@ -23,43 +22,39 @@ using control::JobId;
 using control::JobPtr;
 
 constexpr const char* kPolicyId = "queue";
+constexpr std::uint64_t kMaxSteps = 256;
 
 // A page of `items` from the cursor on; write(item, index) makes the JSON.
 template <class Items, class Write>
-void respond_page(const ListQuery& query, const Items& items, std::uint64_t seq, const Responder& respond,
-                  Write write) {
+Result<Response> list_items(const ListQuery& query, const Items& items, std::uint64_t seq, Write write) {
   std::uint64_t from = 0;
   if (!query.cursor.empty()) {
-    auto parsed = parse_number("cursor", query.cursor, UINT32_MAX);
-    if (!parsed) {
-      return void(respond(Error{
-          ErrorKind::invalid, "query.invalidCursor", "'" + query.cursor + "' is no cursor of this list", {}, {}}));
-    }
+    const auto parsed = parse_number("cursor", query.cursor, UINT32_MAX);
+    if (!parsed) return invalid_cursor(query.cursor);
     from = *parsed;
   }
   PageWriter page(query.limit, query.fields);
   std::uint64_t i = from;
   for (; i < items.size() && !page.full(); ++i) page.add(write(items[i], i));
-  respond(Response::json(std::move(page).finish(i < items.size() ? std::to_string(i) : "", seq)));
+  return Response::json(std::move(page).finish(i < items.size() ? std::to_string(i) : "", seq));
 }
 
-void get_queue(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  respond(Response::json(write_queue(*plane.loop.state(), *plane.loop.queue())));
+Result<Response> get_queue(const Call& call) {
+  return Response::json(write_queue(*call.plane.loop.state(), *call.plane.loop.queue()));
 }
 
-// In the order of the last cycle; who came after it stands at the end.
-void list_waiting(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  const auto query = read_list_query(request, {"tenant"});
-  if (!query) return void(respond(query.error()));
+// In the order of the last cycle; jobs submitted since then come last.
+Result<Response> list_waiting(const Call& call) {
+  const auto query = read_list_query(call);
+  if (!query) return std::unexpected(query.error());
   struct Waiting {
     JobPtr job;
     const scheduler::WaitReason* reason = nullptr;
     std::uint64_t place = 0;
   };
-  const auto view = plane.loop.queue();
-  const auto state = plane.loop.state();
-  const auto* tenant = request.query("tenant");
+  const auto view = call.plane.loop.queue();
+  const auto state = call.plane.loop.state();
+  const auto* tenant = call.request.query("tenant");
   std::vector<Waiting> waiting;
   std::set<JobId> seen;
   std::uint64_t place = 0;
@@ -73,15 +68,16 @@ void list_waiting(const ControlPlane& plane, const Request& request, const Respo
     add(job, nullptr);
     return true;
   });
-  respond_page(*query, waiting, state->seq, respond,
-               [](const Waiting& each, std::uint64_t) { return write_waiting(*each.job, each.place, each.reason); });
+  return list_items(*query, waiting, state->seq, [](const Waiting& each, std::uint64_t) {
+    return write_waiting(*each.job, each.place, each.reason);
+  });
 }
 
-void list_shares(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  const auto query = read_list_query(request, {});
-  if (!query) return void(respond(query.error()));
-  const auto state = plane.loop.state();
-  const std::int64_t now_us = plane.loop.queue()->time_us;
+Result<Response> list_shares(const Call& call) {
+  const auto query = read_list_query(call);
+  if (!query) return std::unexpected(query.error());
+  const auto state = call.plane.loop.state();
+  const std::int64_t now_us = call.plane.loop.queue()->time_us;
   std::map<std::string, TenantShare, std::less<>> by_tenant;
   for (const auto& [name, tenant] : *state->tenants) {
     by_tenant[name] = {&tenant, 0, 0, state->used->average_gpus(name, now_us)};
@@ -97,8 +93,8 @@ void list_shares(const ControlPlane& plane, const Request& request, const Respon
   std::vector<TenantShare> shares;
   for (const auto& [name, share] : by_tenant) shares.push_back(share);
   const std::uint64_t total = state->topology().gpus().size();
-  respond_page(*query, shares, state->seq, respond,
-               [&](const TenantShare& share, std::uint64_t) { return write_share(share, total); });
+  return list_items(*query, shares, state->seq,
+                    [&](const TenantShare& share, std::uint64_t) { return write_share(share, total); });
 }
 
 Response policy_answer(const ClusterState& state) {
@@ -107,37 +103,28 @@ Response policy_answer(const ClusterState& state) {
       .with("ETag", etag_of(kPolicyId, rules.version));
 }
 
-void get_policy(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  const auto state = plane.loop.state();
-  respond(with_etag(request, policy_answer(*state), etag_of(kPolicyId, state->queue_rules->version)));
+PresentVersion present_policy(const ClusterState& state, const Request& /*request*/) {
+  return {"the queue's policy", etag_of(kPolicyId, state.queue_rules->version), state.queue_rules->version};
 }
 
-void put_policy(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  auto policy = read_queue_policy(request.body);
-  if (!policy) return void(respond(policy.error()));
-  const std::uint64_t present = plane.loop.state()->queue_rules->version;
-  std::optional<std::uint64_t> version;
-  if (const auto matched = if_match(request.headers, etag_of(kPolicyId, present)); matched != Precondition::absent) {
-    if (matched == Precondition::fails) {
-      return void(respond(Error{ErrorKind::precondition,
-                                "precondition.versionDiffers",
-                                "the queue's policy is at version " + std::to_string(present) + " now",
-                                {},
-                                "read it again, then repeat the change"}));
-    }
-    version = present;
-  }
-  submit(plane, {actor_of(request), control::PutQueueRules{std::move(*policy), version}}, respond,
-         [](const control::Accepted& accepted) { return policy_answer(*accepted.state); });
+Result<Response> get_policy(const Call& call) {
+  const auto state = call.plane.loop.state();
+  return with_etag(call, policy_answer(*state), etag_of(kPolicyId, state->queue_rules->version));
 }
 
-// One of each shape that waits; where nobody waits, of what runs: the jobs that are likely to come.
-void get_stranded(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  const auto state = plane.loop.state();
-  const control::QueueFacts facts(*state, plane.loop.queue()->time_us);
+Result<Submission> put_policy(const Call& call) {
+  auto policy = read_queue_policy(call.request.body);
+  if (!policy) return std::unexpected(policy.error());
+  const auto version = if_version(call, *call.plane.loop.state());
+  if (!version) return std::unexpected(version.error());
+  return Submission{control::PutQueueRules{std::move(*policy), *version},
+                    [](const control::Accepted& accepted) { return policy_answer(*accepted.state); }};
+}
+
+// Asks for one job of each shape that waits, or, with an empty queue, of each that runs: the jobs likely to come.
+Result<Response> get_stranded(const Call& call) {
+  const auto state = call.plane.loop.state();
+  const control::QueueFacts facts(*state, call.plane.loop.queue()->time_us);
   scheduler::JobShapes shapes;
   std::vector<const scheduler::JobSpec*> asked;
   const auto add = [&](const scheduler::JobSpec& spec) {
@@ -147,34 +134,28 @@ void get_stranded(const ControlPlane& plane, const Request& request, const Respo
   if (asked.empty()) {
     for (const auto& job : facts.running) add(*job.spec);
   }
-  auto& placer = worker_placers(plane).at(*state);
+  auto& placer = worker_placers(call.plane).at(*state);
   const auto stranded = scheduler::find_stranded(placer.fabric(), placer.tree(), asked, facts.running);
-  respond(Response::json(write_stranded(stranded, asked.size(), state->seq)));
+  return Response::json(write_stranded(stranded, asked.size(), state->seq));
 }
 
-void get_defragmentation(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {"steps", "restart"}); !checked) return void(respond(checked.error()));
+Result<Response> get_defragmentation(const Call& call) {
   scheduler::DefragmentOptions options;
-  if (const auto* text = request.query("steps")) {
-    auto steps = parse_number("steps", *text, 256);
-    if (!steps) return void(respond(steps.error()));
-    options.most_steps = *steps;
-  }
-  if (const auto* text = request.query("restart")) {
+  const auto steps_wanted = read_number(call, "steps", kMaxSteps);
+  if (!steps_wanted) return std::unexpected(steps_wanted.error());
+  if (*steps_wanted) options.most_steps = **steps_wanted;
+  if (const auto* text = call.request.query("restart")) {
     const auto seconds = parse_duration_s(*text);
     if (!seconds) {
-      return void(respond(Error{ErrorKind::invalid,
-                                "query.invalidDuration",
-                                "'" + *text + "' is no duration",
-                                {},
-                                "how long a job is down for a move, like PT5M"}));
+      return fail(ErrorKind::invalid, "query.invalidDuration", "'" + *text + "' is no duration", {},
+                  "how long a job is down for a move, like PT5M");
     }
     options.restart_s = [down = static_cast<double>(*seconds)](const scheduler::RunningJob&) { return down; };
   }
-  const auto state = plane.loop.state();
-  const control::QueueFacts facts(*state, plane.loop.queue()->time_us);
-  const auto steps = scheduler::plan_defragmentation(worker_placers(plane).at(*state), facts.running, options);
-  respond(Response::json(write_defragmentation(state->topology(), steps, state->seq)));
+  const auto state = call.plane.loop.state();
+  const control::QueueFacts facts(*state, call.plane.loop.queue()->time_us);
+  const auto steps = scheduler::plan_defragmentation(worker_placers(call.plane).at(*state), facts.running, options);
+  return Response::json(write_defragmentation(state->topology(), steps, state->seq));
 }
 
 // --- reservations
@@ -187,60 +168,49 @@ Error no_reservation(const std::string& name) {
           "GET /v1/reservations lists them"};
 }
 
-void list_reservations(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  const auto query = read_list_query(request, {});
-  if (!query) return void(respond(query.error()));
-  const auto state = plane.loop.state();
-  PageWriter page(query->limit, query->fields);
-  std::string next;
-  for (auto at = state->reservations->upper_bound(query->cursor); at != state->reservations->end(); ++at) {
-    if (page.full()) {
-      next = std::prev(at)->first;
-      break;
-    }
-    page.add(write_reservation(state->topology(), at->second));
-  }
-  respond(Response::json(std::move(page).finish(next, state->seq)));
-}
-
-void get_reservation(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  const auto state = plane.loop.state();
-  const auto at = state->reservations->find(request.param("name"));
-  if (at == state->reservations->end()) return void(respond(no_reservation(request.param("name"))));
-  respond(with_etag(request, Response::json(write_reservation(state->topology(), at->second)),
-                    etag_of(at->first, at->second.version)));
-}
-
-std::uint64_t version_of(const ClusterState& state, const std::string& name) {
-  const auto at = state.reservations->find(name);
-  return at == state.reservations->end() ? 0 : at->second.version;
-}
-
-void put_reservation(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  const std::string& name = request.param("name");
-  auto put = read_reservation(name, request.body);
-  if (!put) return void(respond(put.error()));
-  auto version = wanted_version(request, name, version_of(*plane.loop.state(), name));
-  if (!version) return void(respond(version.error()));
-  put->if_version = *version;
-  submit(plane, {actor_of(request), std::move(*put)}, respond, [name](const control::Accepted& accepted) {
-    const auto& stored = accepted.state->reservations->at(name);
-    return Response::json(write_reservation(accepted.state->topology(), stored))
-        .with("ETag", etag_of(name, stored.version));
+Result<Response> list_reservations(const Call& call) {
+  const auto state = call.plane.loop.state();
+  return list_by_name(call, *state->reservations, state->seq, [&](const control::GpuReservation& reservation) {
+    return write_reservation(state->topology(), reservation);
   });
 }
 
-void delete_reservation(const ControlPlane& plane, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
+Result<Response> get_reservation(const Call& call) {
+  const auto state = call.plane.loop.state();
+  const auto at = state->reservations->find(call.request.param("name"));
+  if (at == state->reservations->end()) return std::unexpected(no_reservation(call.request.param("name")));
+  return with_etag(call, Response::json(write_reservation(state->topology(), at->second)),
+                   etag_of(at->first, at->second.version));
+}
+
+PresentVersion present_reservation(const ClusterState& state, const Request& request) {
   const std::string& name = request.param("name");
-  const auto state = plane.loop.state();
-  if (!state->reservations->contains(name)) return void(respond(no_reservation(name)));
-  auto version = wanted_version(request, name, version_of(*state, name));
-  if (!version) return void(respond(version.error()));
-  submit(plane, {actor_of(request), control::RemoveReservation{name, *version}}, respond,
-         [](const control::Accepted&) { return Response::empty(); });
+  const auto at = state.reservations->find(name);
+  return present_version(name, at == state.reservations->end() ? 0 : at->second.version);
+}
+
+Result<Submission> put_reservation(const Call& call) {
+  const std::string& name = call.request.param("name");
+  auto put = read_reservation(name, call.request.body);
+  if (!put) return std::unexpected(put.error());
+  auto version = if_version(call, *call.plane.loop.state());
+  if (!version) return std::unexpected(version.error());
+  put->if_version = *version;
+  return Submission{std::move(*put), [name](const control::Accepted& accepted) {
+                      const auto& stored = accepted.state->reservations->at(name);
+                      return Response::json(write_reservation(accepted.state->topology(), stored))
+                          .with("ETag", etag_of(name, stored.version));
+                    }};
+}
+
+Result<Submission> delete_reservation(const Call& call) {
+  const std::string& name = call.request.param("name");
+  const auto state = call.plane.loop.state();
+  if (!state->reservations->contains(name)) return std::unexpected(no_reservation(name));
+  auto version = if_version(call, *state);
+  if (!version) return std::unexpected(version.error());
+  return Submission{control::RemoveReservation{name, *version},
+                    [](const control::Accepted&) { return Response::empty(); }};
 }
 
 }  // namespace
@@ -250,23 +220,20 @@ const scheduler::WaitReason* wait_reason(const control::QueueView& view, JobId j
   return at == view.waiting.end() ? nullptr : &at->reason;
 }
 
-void add_queue_routes(Router& router, const ControlPlane& plane) {
+void add_queue_routes(RouteTable& routes) {
   const RouteOptions compute{.compute = true};
-  const RouteOptions body{.consumes = {"application/json"}};
-  router.get("/v1/queue", [&plane](const Request& q, Responder r) { get_queue(plane, q, r); });
-  router.get("/v1/queue/jobs", [&plane](const Request& q, Responder r) { list_waiting(plane, q, r); }, compute);
-  router.get("/v1/queue/shares", [&plane](const Request& q, Responder r) { list_shares(plane, q, r); }, compute);
-  router.get("/v1/queue/policy", [&plane](const Request& q, Responder r) { get_policy(plane, q, r); });
-  router.put("/v1/queue/policy", [&plane](const Request& q, Responder r) { put_policy(plane, q, r); }, body);
-  router.get("/v1/queue/stranded", [&plane](const Request& q, Responder r) { get_stranded(plane, q, r); }, compute);
-  router.get(
-      "/v1/queue/defragmentation", [&plane](const Request& q, Responder r) { get_defragmentation(plane, q, r); },
-      compute);
-  router.get("/v1/reservations", [&plane](const Request& q, Responder r) { list_reservations(plane, q, r); });
-  router.get("/v1/reservations/{name}", [&plane](const Request& q, Responder r) { get_reservation(plane, q, r); });
-  router.put(
-      "/v1/reservations/{name}", [&plane](const Request& q, Responder r) { put_reservation(plane, q, r); }, body);
-  router.del("/v1/reservations/{name}", [&plane](const Request& q, Responder r) { delete_reservation(plane, q, r); });
+  const RouteOptions json{.consumes = {"application/json"}};
+  routes.get("/v1/queue", {}, get_queue);
+  routes.get("/v1/queue/jobs", {.query = {"tenant"}, .page = PageLimits{}, .http = compute}, list_waiting);
+  routes.get("/v1/queue/shares", {.page = PageLimits{}, .http = compute}, list_shares);
+  routes.get("/v1/queue/policy", {}, get_policy);
+  routes.put("/v1/queue/policy", {.http = json, .present = present_policy}, put_policy);
+  routes.get("/v1/queue/stranded", {.http = compute}, get_stranded);
+  routes.get("/v1/queue/defragmentation", {.query = {"steps", "restart"}, .http = compute}, get_defragmentation);
+  routes.get("/v1/reservations", {.page = PageLimits{}}, list_reservations);
+  routes.get("/v1/reservations/{name}", {}, get_reservation);
+  routes.put("/v1/reservations/{name}", {.http = json, .present = present_reservation}, put_reservation);
+  routes.del("/v1/reservations/{name}", {.present = present_reservation}, delete_reservation);
 }
 
 }  // namespace railweave::api

@@ -6,7 +6,7 @@
 
 namespace railweave::api {
 
-// Null: it does not wait, or came after that cycle. Lives as long as the view.
+// null: the job does not wait, or was submitted after that cycle. Lives as long as the view.
 const scheduler::WaitReason* wait_reason(const control::QueueView& view, control::JobId job);
 
 }  // namespace railweave::api

@@ -1,39 +1,37 @@
-// The two endings most handlers share: an error, and what the control loop said to a command.
+// What handlers share beyond their results: rejections of the control loop, commands whose outcome a worker waits for,
+// and ETags.
 #pragma once
 
-#include <functional>
-#include <optional>
 #include <string>
 
 #include "api/http/dispatch/responder.h"
 #include "api/http/message/request.h"
-#include "services/rest/control_plane.h"
+#include "services/rest/handlers/route_table.h"
 
 namespace railweave::api {
 
-void reply(const Responder& respond, const control::Rejection& rejection);
+// The problem document of a rejected command: the error, and why a job was not placed or which links are full.
+Problem to_problem(const control::Rejection& rejection);
+// As the answer of a handler that decided or waited itself.
+Response rejected(const Call& call, const control::Rejection& rejection);
 
-// Hands the command to the control loop and answers from there: busy and rejections as problems, else what
-// `on_accepted` makes of it (on the control thread: quick).
-void submit(const ControlPlane& plane, control::Command command, const Responder& respond,
-            std::function<Response(const control::Accepted&)> on_accepted);
+// 202 with the id of the operation whose outcome the caller polls.
+Response operation_started(const std::string& operation);
 
-// At a fabric that changes while a worker looks at it, before the caller is told so.
-inline constexpr int kMostLooks = 3;
+Error too_busy();  // the queue of the control loop is full
 
-// Hands the command over and waits: on a worker thread only.
-control::CommandResult decide_now(const ControlPlane& plane, control::Command command);
+// How often a worker computes on a fabric that changes meanwhile, before the caller gets the conflict.
+inline constexpr int kMaxAttempts = 3;
 
-// Who asks. Until there is authentication everyone is the local user.
+// Hands the command to the control loop and waits for the outcome: on a worker thread only.
+control::CommandResult decide_now(const Call& call, decltype(control::Command::body) command);
+
+// The user that a command is recorded for. Without authentication every caller is the local user.
 std::string actor_of(const Request& request);
 
-// If-Match against a thing of that kind, id and version ("job-000001" and 17: "job-000001.17"): the version to hold the
-// command to; none without If-Match; an error when it names another version.
-Result<std::optional<std::uint64_t>> wanted_version(const Request& request, const std::string& id,
-                                                    std::uint64_t version);
-std::string etag_of(const std::string& id, std::uint64_t version);
+std::string etag_of(const std::string& id, std::uint64_t version);  // "<id>.<version>", in quotes
 
 // 304 when the caller has this version already, else the answer with its ETag.
-Response with_etag(const Request& request, Response response, const std::string& etag);
+Response with_etag(const Call& call, Response response, const std::string& etag);
 
 }  // namespace railweave::api

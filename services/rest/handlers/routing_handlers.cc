@@ -14,13 +14,11 @@
 namespace railweave::api {
 namespace {
 
-using control::FabricRoutesPtr;
-using control::RoutingCache;
 using fabric::PortId;
 
 constexpr std::size_t kMaxPaths = 256;
 
-// The ways from each of the sending ports: to the receiving ports on its rail, else to those of its plane.
+// The routes from each sending port: to the receiving ports on its rail, else to those of its plane.
 std::vector<NamedTrace> trace_all(const control::FabricRoutes& routes, const std::vector<PortId>& from,
                                   const std::vector<PortId>& to) {
   const auto& scope = routes.scope();
@@ -47,32 +45,26 @@ std::vector<NamedTrace> trace_all(const control::FabricRoutes& routes, const std
   return traces;
 }
 
-void get_path(const ControlPlane& plane, RoutingCache& cache, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {"from", "to"}); !checked) return void(respond(checked.error()));
+Result<Response> get_path(const Call& call) {
   for (const char* name : {"from", "to"}) {
-    if (request.query(name) != nullptr) continue;
-    return void(respond(Error{ErrorKind::invalid,
-                              "query.missingParameter",
-                              std::string("'") + name + "' is missing",
-                              {},
-                              "?from=A&to=B: nodes, <node>/<device>, <guid>/<port> or lid:N"}));
+    if (call.request.query(name) != nullptr) continue;
+    return fail(ErrorKind::invalid, "query.missingParameter", std::string("'") + name + "' is missing", {},
+                "?from=A&to=B: nodes, <node>/<device>, <guid>/<port> or lid:N");
   }
-  const auto state = plane.loop.state();
-  const auto routes = cache.at(*state);
-  if (!routes) return void(respond(routes.error()));
-  const auto from = find_end_ports(state->topology(), *request.query("from"));
-  if (!from) return void(respond(from.error()));
-  const auto to = find_end_ports(state->topology(), *request.query("to"));
-  if (!to) return void(respond(to.error()));
+  const auto state = call.plane.loop.state();
+  const auto routes = call.plane.routes->at(*state);
+  if (!routes) return std::unexpected(routes.error());
+  const auto from = find_end_ports(state->topology(), *call.request.query("from"));
+  if (!from) return std::unexpected(from.error());
+  const auto to = find_end_ports(state->topology(), *call.request.query("to"));
+  if (!to) return std::unexpected(to.error());
   const auto traces = trace_all(**routes, *from, *to);
   if (traces.empty()) {
-    return void(respond(Error{ErrorKind::notFound,
-                              "routes.notJoined",
-                              "no network joins '" + *request.query("from") + "' and '" + *request.query("to") + "'",
-                              {},
-                              {}}));
+    return fail(ErrorKind::notFound, "routes.notJoined",
+                "no network joins '" + *call.request.query("from") + "' and '" + *call.request.query("to") + "'", {},
+                {});
   }
-  respond(Response::json(write_paths(state->topology(), *request.query("from"), *request.query("to"), traces)));
+  return Response::json(write_paths(state->topology(), *call.request.query("from"), *call.request.query("to"), traces));
 }
 
 // The state's view with the change made to it.
@@ -97,8 +89,7 @@ Result<fabric::FabricView> changed_view(const control::ClusterState& state, cons
     for (const auto& name : *names) {
       const auto sw = find_switch(topology, name);
       if (!sw) {
-        return fail(ErrorKind::notFound, "switches.notFound", "there is no switch '" + name + "'", {},
-                    "a name, a GUID or lid:N; GET /v1/switches lists them");
+        return std::unexpected(no_switch(name));
       }
       if (names == &change.drain_switches) {
         view.set_drained(sw, true);
@@ -124,68 +115,60 @@ std::vector<std::uint8_t> ports_of_jobs(const control::ClusterState& state, cons
   return urgent;
 }
 
-void post_diff(const ControlPlane& plane, RoutingCache& cache, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-  const auto change = read_route_change(request.body);
-  if (!change) return void(respond(change.error()));
-  const auto state = plane.loop.state();
-  const auto before = cache.at(*state);
-  if (!before) return void(respond(before.error()));
+Result<Response> post_diff(const Call& call) {
+  const auto change = read_route_change(call.request.body);
+  if (!change) return std::unexpected(change.error());
+  const auto state = call.plane.loop.state();
+  const auto before = call.plane.routes->at(*state);
+  if (!before) return std::unexpected(before.error());
   auto view = changed_view(*state, *change);
-  if (!view) return void(respond(view.error()));
+  if (!view) return std::unexpected(view.error());
   const auto after = control::reroute(**before, std::move(*view));
-  if (!after) return void(respond(after.error()));
+  if (!after) return std::unexpected(after.error());
   const auto delta = compute_delta((*after)->input.view, (*before)->routing, (*after)->routing,
                                    {.urgent = ports_of_jobs(*state, (*before)->scope())});
-  respond(Response::json(write_routes_diff(**before, **after, delta)));
+  return Response::json(write_routes_diff(**before, **after, delta));
 }
 
-void get_fdbs(const ControlPlane& plane, RoutingCache& cache, const Request& request, const Responder& respond) {
-  if (auto checked = check_query(request, {"failLink"}); !checked) return void(respond(checked.error()));
-  const auto state = plane.loop.state();
-  auto routes = cache.at(*state);
-  if (!routes) return void(respond(routes.error()));
-  if (const auto* link = request.query("failLink")) {
+Result<Response> get_fdbs(const Call& call) {
+  const auto state = call.plane.loop.state();
+  auto routes = call.plane.routes->at(*state);
+  if (!routes) return std::unexpected(routes.error());
+  if (const auto* link = call.request.query("failLink")) {
     RouteChange change;
     change.fail_links.push_back(*link);
     auto view = changed_view(*state, change);
-    if (!view) return void(respond(view.error()));
+    if (!view) return std::unexpected(view.error());
     routes = control::reroute(**routes, std::move(*view));
-    if (!routes) return void(respond(routes.error()));
+    if (!routes) return std::unexpected(routes.error());
   }
-  respond(Response::text(fabric::write_fdbs((*routes)->routing.tables)));
+  return Response::text(fabric::write_fdbs((*routes)->routing.tables));
+}
+
+Result<Response> get_routes(const Call& call) {
+  const auto state = call.plane.loop.state();
+  const auto routes = call.plane.routes->at(*state);
+  if (!routes) return std::unexpected(routes.error());
+  return Response::json(write_routes(**routes, state->accepted.version));
+}
+
+Result<Response> get_audit(const Call& call) {
+  const auto routes = call.plane.routes->at(*call.plane.loop.state());
+  if (!routes) return std::unexpected(routes.error());
+  return Response::json(write_routes_audit(**routes));
 }
 
 }  // namespace
 
-void add_routing_routes(Router& router, const ControlPlane& plane) {
+void add_routing_routes(RouteTable& routes) {
   const RouteOptions compute{.compute = true};
-  const auto cache = plane.routes;
-  router.get(
-      "/v1/routes",
-      [&plane, cache](const Request& request, const Responder& respond) {
-        if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-        const auto state = plane.loop.state();
-        const auto routes = cache->at(*state);
-        if (!routes) return void(respond(routes.error()));
-        respond(Response::json(write_routes(**routes, state->accepted.version)));
-      },
-      compute);
-  router.get(
-      "/v1/routes/audit",
-      [&plane, cache](const Request& request, const Responder& respond) {
-        if (auto checked = check_query(request, {}); !checked) return void(respond(checked.error()));
-        const auto routes = cache->at(*plane.loop.state());
-        if (!routes) return void(respond(routes.error()));
-        respond(Response::json(write_routes_audit(**routes)));
-      },
-      compute);
-  router.get(
-      "/v1/routes/path", [&plane, cache](const Request& q, Responder r) { get_path(plane, *cache, q, r); }, compute);
-  router.get(
-      "/v1/routes/fdbs", [&plane, cache](const Request& q, Responder r) { get_fdbs(plane, *cache, q, r); }, compute);
-  router.post("/v1/routes/diff", [&plane, cache](const Request& q, Responder r) { post_diff(plane, *cache, q, r); },
-              {.compute = true, .body_limit_bytes = std::size_t{4} << 20U, .consumes = {"application/json"}});
+  routes.get("/v1/routes", {.http = compute}, get_routes);
+  routes.get("/v1/routes/audit", {.http = compute}, get_audit);
+  routes.get("/v1/routes/path", {.query = {"from", "to"}, .http = compute}, get_path);
+  routes.get("/v1/routes/fdbs", {.query = {"failLink"}, .http = compute}, get_fdbs);
+  routes.post("/v1/routes/diff",
+              {.http = {.compute = true, .body_limit_bytes = std::size_t{4} << 20U, .consumes = {"application/json"}}},
+              post_diff);
 }
 
 }  // namespace railweave::api

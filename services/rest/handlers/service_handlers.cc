@@ -27,7 +27,7 @@ void render_control(const ControlPlane& plane, PrometheusText& text) {
   text.single("railweave_control_store_errors_total", Type::counter, "Appends that the store refused.",
               figures.store_errors);
   text.single("railweave_state_seq", Type::gauge, "Sequence number of the published state.", state->seq);
-  text.single("railweave_ready", Type::gauge, "1 when changes are taken.",
+  text.single("railweave_ready", Type::gauge, "1 when the service accepts changes.",
               static_cast<std::uint64_t>(plane.loop.phase() == control::Phase::ready ? 1 : 0));
   text.single("railweave_event_watchers", Type::gauge, "Event streams subscribed.",
               static_cast<std::uint64_t>(plane.feed.watchers()));
@@ -46,35 +46,41 @@ void render_control(const ControlPlane& plane, PrometheusText& text) {
               static_cast<std::uint64_t>(state->jobs.size()));
 }
 
+Result<Response> get_metrics(const std::function<HttpMetrics()>& http_metrics, const Call& call) {
+  const auto links = read_flag(call, "links");
+  if (!links) return std::unexpected(links.error());
+  PrometheusText text;
+  render_control(call.plane, text);
+  render_live(call.plane, text);
+  if (*links) render_links(call.plane, text);
+  render(http_metrics(), text);
+  Response response = Response::text(text.take());
+  response.content_type = PrometheusText::kContentType;
+  return response;
+}
+
+Result<Response> get_health(const Call& /*call*/) { return Response::json(R"({"status":"alive"})"); }
+
+Result<Response> get_readiness(const Call& call) {
+  const auto phase = call.plane.loop.phase();
+  return Response::json(json_phase(phase, call.plane.loop.state()->seq), phase == control::Phase::ready ? 200 : 503);
+}
+
+Result<Response> get_openapi(const Call& /*call*/) {
+  static const auto document = std::make_shared<const std::string>(openapi_document());
+  Response response = Response::json(document);
+  response.content_type = "application/yaml";
+  return response;
+}
+
 }  // namespace
 
-void add_service_routes(Router& router, const ControlPlane& plane, std::function<HttpMetrics()> http_metrics) {
-  router.get("/healthz",
-             [](const Request&, const Responder& respond) { respond(Response::json(R"({"status":"alive"})")); });
-  router.get("/readyz", [&plane](const Request&, const Responder& respond) {
-    const auto phase = plane.loop.phase();
-    respond(Response::json(json_phase(phase, plane.loop.state()->seq), phase == control::Phase::ready ? 200 : 503));
-  });
-  router.get("/metrics",
-             [&plane, http_metrics = std::move(http_metrics)](const Request& request, const Responder& respond) {
-               if (auto checked = check_query(request, {"links"}); !checked) return void(respond(checked.error()));
-               const auto links = read_flag(request, "links");
-               if (!links) return void(respond(links.error()));
-               PrometheusText text;
-               render_control(plane, text);
-               render_live(plane, text);
-               if (*links) render_links(plane, text);
-               render(http_metrics(), text);
-               Response response = Response::text(text.take());
-               response.content_type = PrometheusText::kContentType;
-               respond(std::move(response));
-             });
-  router.get("/openapi.yaml", [](const Request&, const Responder& respond) {
-    static const auto document = std::make_shared<const std::string>(openapi_document());
-    Response response = Response::json(document);
-    response.content_type = "application/yaml";
-    respond(std::move(response));
-  });
+void add_service_routes(RouteTable& routes, std::function<HttpMetrics()> http_metrics) {
+  routes.get("/healthz", {.any_query = true}, get_health);
+  routes.get("/readyz", {.any_query = true}, get_readiness);
+  routes.get("/metrics", {.query = {"links"}},
+             [http_metrics = std::move(http_metrics)](const Call& call) { return get_metrics(http_metrics, call); });
+  routes.get("/openapi.yaml", {.any_query = true}, get_openapi);
 }
 
 }  // namespace railweave::api

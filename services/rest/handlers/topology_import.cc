@@ -12,7 +12,7 @@
 namespace railweave::api {
 namespace {
 
-Result<void> give_gpus(fabric::TopologyBuilder& builder, unsigned per_node, unsigned domain) {
+Result<void> add_gpus(fabric::TopologyBuilder& builder, unsigned per_node, unsigned domain) {
   if (per_node == 0) return {};
   fabric::GpuAttachment plan;
   plan.gpus_per_node = per_node;
@@ -59,7 +59,7 @@ Result<ImportedTopology> import_topology(const TopologyImport& import, const fab
     }
   }
   if (auto read = fabric::read_into(import.text, format, options, builder); !read) return std::unexpected(read.error());
-  if (auto given = give_gpus(builder, import.gpus_per_node, import.nvlink_domain_gpus); !given) {
+  if (auto given = add_gpus(builder, import.gpus_per_node, import.nvlink_domain_gpus); !given) {
     return std::unexpected(given.error());
   }
   return finish(std::move(builder));
@@ -75,10 +75,10 @@ Result<ImportedTopology> import_discovered(const DiscoveredSubnet& discovered, c
     return fail(ErrorKind::conflict, "topology.losesGpus",
                 std::to_string(replaced.hosts_lost.size()) + " node(s) with " + std::to_string(replaced.gpus_lost) +
                     " GPUs were not found: " + names + (replaced.hosts_lost.size() > 5 ? "..." : ""),
-                {}, "cable them, or say with gpusPerNode what the nodes that are found have: the others then go");
+                {}, "cable them, or set gpusPerNode for the nodes that were found: the others are then removed");
   }
   if (wants_gpus(replaced.builder)) {
-    if (auto given = give_gpus(replaced.builder, discovered.gpus_per_node, discovered.nvlink_domain_gpus); !given) {
+    if (auto given = add_gpus(replaced.builder, discovered.gpus_per_node, discovered.nvlink_domain_gpus); !given) {
       return std::unexpected(given.error());
     }
   }

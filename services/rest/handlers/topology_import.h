@@ -1,5 +1,5 @@
-// Turning an uploaded file into a topology that can be accepted: read, merge with what is there, give GPUs to hosts of
-// a dump that knows none, bring into the native form.
+// Turning an uploaded file into a topology that can be accepted: read, merge with what is there, add GPUs to hosts of
+// a dump without any, convert to the native form.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,9 @@ namespace railweave::api {
 
 struct TopologyImport {
   std::string text;
-  fabric::Format format = fabric::Format::unknown;  // unknown: found out from the text
-  std::string source;                               // for people, and in error messages
-  std::string subnet = "default";                   // what the subnet described is called
+  fabric::Format format = fabric::Format::unknown;  // unknown: detected from the text
+  std::string source;                               // shown to users and in error messages
+  std::string subnet = "default";                   // name of the subnet described
   unsigned gpus_per_node = 0;                       // 0: as the file says
   unsigned nvlink_domain_gpus = 0;                  // 0: as gpus_per_node
   bool merge = false;                               // adds to the present topology instead of replacing it
@@ -32,7 +32,7 @@ Result<ImportedTopology> import_topology(const TopologyImport& import, const fab
 struct DiscoveredSubnet {
   fabric::TopologyPtr found;
   std::string subnet;
-  unsigned gpus_per_node = 0;  // for hosts that the present topology gives no GPUs; 0: they get none
+  unsigned gpus_per_node = 0;  // for hosts without GPUs in the present topology; 0: they get none
   unsigned nvlink_domain_gpus = 0;
 };
 // The present topology with that subnet as found. Errors: "topology.losesGpus" where hosts with GPUs are not found and

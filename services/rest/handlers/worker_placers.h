@@ -1,5 +1,5 @@
-// What a worker thread keeps to answer placement questions from: brought to the newest state by what changed since its
-// last one. On worker threads only.
+// The placers of this worker thread, brought from its last state to the newest one by their differences. On worker
+// threads only.
 #pragma once
 
 #include "services/control/views/placer_cache.h"

@@ -1,4 +1,4 @@
-// Alarms as JSON.
+// Alarms as JSON: GET /v1/alarms and GET /v1/alarms/{id}.
 #pragma once
 
 #include <optional>

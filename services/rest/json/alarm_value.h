@@ -1,4 +1,4 @@
-// An alarm as answers have it. Private to this folder.
+// An alarm as a JSON value, as a part of answers. Private to this folder.
 #pragma once
 
 #include "services/control/state/alarm.h"

@@ -1,6 +1,5 @@
-// A certificate of what is guaranteed: for every link what is reserved of it, by whom and by which routes, so that a
-// program that shares no code with this one (services/verify) can check it. The format is in
-// services/verify/certificate.md.
+// A certificate of the guarantees: for every link the capacity reserved, by which jobs and over which routes, so that a
+// program that shares no code with this one (services/verify) can check it. The format: services/verify/certificate.md.
 #pragma once
 
 #include <string>
@@ -17,11 +16,11 @@ struct CertificateInput {
   const fabric::ForwardingTables* tables = nullptr;
   const fabric::Ledger* ledger = nullptr;
   const fabric::QosClasses* classes = nullptr;
-  const fabric::InfinibandPlan* plan = nullptr;  // none: weights are the classes' shares
-  std::string_view fdbs;                         // fabric::write_fdbs(tables): what is digested
+  const fabric::InfinibandPlan* plan = nullptr;  // null: weights are the classes' shares
+  std::string_view fdbs;                         // fabric::write_fdbs(tables): digested in the certificate
 };
 
-// One link a line, those with something reserved.
+// One line for each link with a reservation.
 std::string write_certificate(const CertificateInput& input);
 
 }  // namespace railweave::api

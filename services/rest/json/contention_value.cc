@@ -11,7 +11,7 @@ using scheduler::Contention;
 using scheduler::Prediction;
 
 double gbps(double mbps) { return std::round(mbps) / 1000; }
-// Of two times; null where one is not known or nothing arrives.
+// Ratio of two times; null where one is unknown or infinite.
 Out ratio(double after, double before) {
   if (!std::isfinite(after) || !std::isfinite(before) || before <= 0) return nullptr;
   return std::round(after / before * 1e4) / 1e4;

@@ -1,4 +1,4 @@
-// What a job's communication takes beside other jobs, as JSON. Private to this folder.
+// The times of a job's communication beside other jobs, as a JSON value. Private to this folder.
 #pragma once
 
 #include "services/control/views/contention_book.h"

@@ -19,7 +19,7 @@ std::optional<RateMbps> read_gbps(ObjectReader& reader, std::string_view field) 
   const double most = 1'000'000;
   double gbps = 0;
   reader.read(field, gbps);
-  if (gbps < 0 || gbps > most) reader.set_error(field, "is no rate from 0 to 1000000 Gb/s");
+  if (gbps < 0 || gbps > most) reader.set_error(field, "must be a rate from 0 to 1000000 Gb/s");
   return reader.failed() ? std::nullopt : std::optional(RateMbps(std::llround(gbps * 1000)));
 }
 

@@ -1,4 +1,4 @@
-// Contracts and classes of traffic as JSON.
+// Contracts and traffic classes as JSON.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Drains, what they would do, and requests for them as JSON.
+// Drains, previews of their effects, and requests for them as JSON.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace railweave::api {
 
-// A drain as answers show it, with what keeps it from its next state.
+// A drain with the reason why it has not reached its next state.
 struct ShownDrain {
   const control::Drain* drain = nullptr;  // null: not drained
-  std::string waits_for;                  // "": nothing
+  std::string waits_for;                  // "": it waits for nothing
 };
 
 struct DrainRequest {
@@ -23,7 +23,7 @@ struct DrainRequest {
 Result<DrainRequest> read_drain_request(std::string_view body, bool forcible);
 
 std::string write_drain(const ShownDrain& shown);  // of a drain
-// What the preview found and, where there is one, how far the drain is.
+// The preview's findings and, if there is a drain, its state.
 std::string write_drain_preview(const fabric::Topology& topology, const control::DrainPreview& preview, bool force,
                                 const ShownDrain& shown);
 

@@ -1,4 +1,4 @@
-// A drain as part of what it is about. Private to this folder.
+// The drain of a link, switch or node as part of its JSON. Private to this folder.
 #pragma once
 
 #include "services/json/json_out.h"
@@ -6,7 +6,7 @@
 
 namespace railweave::api {
 
-// Null where there is none.
+// null: not drained.
 Out drain_json(const ShownDrain& shown);
 
 }  // namespace railweave::api

@@ -14,7 +14,7 @@ using control::ClusterState;
 
 std::string write_fabric(const ClusterState& state);  // summary, where it came from, GPUs free
 std::string write_findings(const std::vector<fabric::Finding>& findings);
-// As lists have it; and with its GPUs and adapters, or ports, and its drain.
+// With a drain: the whole resource, with its GPUs and adapters or its ports. Without: an item of a list.
 std::string write_node(const ClusterState& state, fabric::HostId host);
 std::string write_node(const ClusterState& state, fabric::HostId host, const ShownDrain& drain);
 std::string write_switch(const ClusterState& state, fabric::SwitchId sw);

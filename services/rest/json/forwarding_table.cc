@@ -32,7 +32,7 @@ void for_each_lid(const fabric::RoutingScope& scope, SwitchId sw, Visit visit) {
 
 Out port_or_null(std::uint16_t port) { return port == fabric::kNoPort ? Out(nullptr) : Out(port); }
 
-// Who is behind the port.
+// The device behind the port.
 Out neighbour_json(const Topology& topology, SwitchId sw, std::uint16_t port) {
   const auto ports = topology.ports(sw);
   if (port == 0 || port > ports.size()) return nullptr;

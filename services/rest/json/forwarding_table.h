@@ -1,4 +1,4 @@
-// A switch's forwarding table as JSON: what is wanted of it beside what it holds.
+// A switch's forwarding table as JSON: its wanted entries beside the applied ones.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ struct TableEntry {
   fabric::Lid lid = 0;
   fabric::DestinationId destination;  // of the wanted routing's scope
   std::uint16_t wanted = fabric::kNoPort;
-  std::optional<std::uint16_t> applied;  // none: not known
+  std::optional<std::uint16_t> applied;  // nullopt: unknown
 };
 
-// By LID, all LIDs that are routed in the switch's network. `applied` null: what it holds is not known. The switch is
-// wanted's; applied may be of another scope, whose switch is then found by its GUID or name.
+// Sorted by LID, all LIDs that are routed in the switch's subnet. `sw` is an id of wanted's topology. `applied` may be
+// of another scope, in which the switch is found by its GUID or name; null: the applied table is unknown.
 std::vector<TableEntry> table_of(fabric::SwitchId sw, const fabric::Routing& wanted, const fabric::Routing* applied);
 
 std::string write_table_entry(const fabric::RoutingScope& scope, fabric::SwitchId sw, const TableEntry& entry);

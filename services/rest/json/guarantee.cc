@@ -71,9 +71,9 @@ Out tightest_link(const ClusterState& state, const GuaranteeBook& book, const fa
   return link;
 }
 
-// What of the guarantee is more than a plan: "hardware" where every subnet that the job's ports are in has its class on
-// all its ports, written and read back; "planned" else. Caps at the sources are nobody's to report yet, so that "host"
-// is never said.
+// How the guarantee is enforced: "hardware" where every subnet that the job's ports are in has its class on
+// all its ports, written and read back; otherwise "planned". Nothing reports the caps at the sources yet, so that
+// "host" is never used.
 Out in_force_json(const ClusterState& state, std::span<const fabric::PortId> ports, const std::string& qos_class,
                   std::span<const control::SubnetStatusPtr> live) {
   std::set<std::string> subnets;

@@ -1,4 +1,4 @@
-// Guarantees, what they take of links, and what has to be set for them to hold, as JSON.
+// Guarantees, the capacity they reserve of links, and the settings that enforce them, as JSON.
 #pragma once
 
 #include <span>
@@ -14,36 +14,36 @@
 
 namespace railweave::api {
 
-// One line of GET /v1/guarantees. The book is at the state. live: of the subnets that are watched, by which it says
-// what of the guarantee is in force and what is only planned.
+// An item of GET /v1/guarantees. The book must be at the state. live: the live subnets; they tell which part of the
+// guarantee is enforced and which is only planned.
 std::string write_guarantee(const control::ClusterState& state, const control::GuaranteeBook& book,
                             const control::Job& job, std::int64_t now_us,
                             std::span<const control::SubnetStatusPtr> live);
 
-// The `top` links of which the largest part of what may be reserved is, by class, with who has it.
+// The `top` links with the largest reserved share, by class, with the jobs that reserve it.
 std::string write_guaranteed_links(const control::ClusterState& state, const control::GuaranteeBook& book,
                                    std::uint64_t top);
 
 // GET /v1/guarantees/reroute: other routes on which guarantees at risk would hold.
-// applied: the state has its costs.
+// applied: the state already has its link costs.
 std::string write_route_proposal(const control::ClusterState& state, const control::RouteProposal& proposal,
                                  bool applied);
 
-// What each adapter port of the job must be limited to, and the commands that do it: on the virtual function, and on
-// the host's own stack.
+// The rate limit of each adapter port of the job, and the commands that set it: on the virtual function, and in the
+// host's own network stack.
 std::string write_job_caps(const control::ClusterState& state, const control::Job& job);
 
 // Its partitions of NVLink domains and its InfiniBand partition key.
 std::string write_job_partition(const control::ClusterState& state, const control::Job& job);
 
-// The links in the way of a guarantee, as problem details carry them ("links" member).
+// The links that a guarantee does not fit on, for the "links" member of problem documents.
 std::string write_blocked_links(const std::vector<control::BlockedLink>& links);
 
-// Of a class by name; none: there is no such class, or more than service levels.
+// Marks of the class of that name; nullopt: no such class, or more classes than service levels.
 std::optional<ClassMarks> class_marks(const control::ClusterState& state, std::string_view qos_class,
                                       const fabric::Lanes& lanes);
 
-// Of the guarantees that hold, as `railweave-verify` checks it.
+// The certificate of the guarantees that hold, for `railweave-verify`.
 std::string write_guarantee_certificate(const control::ClusterState& state, const control::GuaranteeBook& book);
 
 }  // namespace railweave::api

@@ -1,4 +1,4 @@
-// Parts of answers about guarantees that several answers have. Private to this folder.
+// Guarantees and their enforcement as JSON values that several answers share. Private to this folder.
 #pragma once
 
 #include "scheduler/admission/source_cap.h"

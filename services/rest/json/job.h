@@ -18,35 +18,35 @@
 
 namespace railweave::api {
 
-// What a job would be given on the network, or what stands in its way.
+// The network part of a what-if: the guarantee that the job would get, or the links that it does not fit on.
 struct PlacementPromise {
   const control::JobGuarantee* guarantee = nullptr;            // null: best effort
-  const fabric::Reservation* reservation = nullptr;            // null: nothing is sent, or promised, over the network
+  const fabric::Reservation* reservation = nullptr;            // null: no traffic or no promise
   std::optional<ClassMarks> marks;                             // of its class
   std::uint16_t pkey = 0;                                      // of its tenant's contract; 0: none
   const std::vector<control::BlockedLink>* blocked = nullptr;  // links that are too full
 };
 
-// The answer to a what-if: outcome, and groups or explanation. with_ranks: the rank map too. contention: beside the
-// jobs that there are; null: not known.
+// The answer to a what-if: outcome, and groups or explanation. with_ranks: the rank map too. contention: with the
+// present jobs; null: unknown.
 std::string write_placement(const scheduler::JobSpec& spec, const scheduler::PlacementResult& result,
                             const scheduler::PlacementFabric& fabric, bool with_ranks,
                             const PlacementPromise& promise = {}, const control::JobContention* contention = nullptr);
 
-// The explanation alone, as problem details carry it ("explanation" member).
+// The explanation alone, for the "explanation" member of problem documents.
 std::string write_explanation(const scheduler::Explanation& explanation);
 
-// A job as POST /v1/jobs and GET /v1/jobs/{id} answer it. waits: why, as of the queue's last cycle; contention: beside
-// other placed jobs; null: not known.
+// The answer of POST /v1/jobs and GET /v1/jobs/{id}. waits: the reason as of the queue's last cycle; contention: with
+// other placed jobs; null: unknown.
 std::string write_job(const control::Job& job, const scheduler::PlacementFabric& fabric,
                       const scheduler::WaitReason* waits = nullptr, const control::JobContention* contention = nullptr);
-// A digest of what write_job() says of contention, which changes without a new version of the job; "": nothing.
+// A digest of the contention in write_job(), which changes without a new version of the job; "": no contention.
 std::string contention_digest(const control::JobContention* contention);
-// ... as one line of a list.
+// An item of GET /v1/jobs.
 std::string write_job_line(const control::Job& job);
 
-// Ranks [from, from + count) as a page: {"items": [...], "nextCursor", "seq"}. marks: of the job's class, which each
-// rank's environment has to say.
+// Ranks [from, from + count) as a page: {"items": [...], "nextCursor", "seq"}. marks: of the job's
+// class, for the environment of each rank.
 std::string write_ranks(const control::Job& job, const scheduler::PlacementFabric& fabric, std::uint64_t from,
                         std::uint64_t count, std::uint64_t seq, const std::optional<ClassMarks>& marks = std::nullopt);
 

@@ -54,7 +54,7 @@ Result<JobRequest> read_job_request(std::string_view body) {
       request.not_before_us = time.value_or(0);
     }
     if (not_before && !request.queue) {
-      reader.set_error("notBefore", "only a job that queues can start later", "say \"queue\": true");
+      reader.set_error("notBefore", "only a job that queues can start later", "set \"queue\": true");
     }
     if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   }

@@ -10,10 +10,10 @@
 
 namespace railweave::api {
 
-// Readable, with known fields only; whether the values make sense is check_job_spec()'s to say, and is asked here too.
+// Refuses unknown fields, and what check_job_spec() and check_model() refuse.
 Result<scheduler::JobSpec> read_job_spec(std::string_view body);
 
-// ... with what only a submission looks at: whether it waits for its turn, and until when it does not want to start.
+// With the fields of a submission: whether the job may wait in the queue, and its earliest start.
 struct JobRequest {
   scheduler::JobSpec spec;
   bool queue = false;
@@ -21,7 +21,7 @@ struct JobRequest {
 };
 Result<JobRequest> read_job_request(std::string_view body);
 
-// The same as it would have to be sent.
+// The spec as the body of a request.
 std::string write_job_spec(const scheduler::JobSpec& spec);
 
 }  // namespace railweave::api

@@ -1,4 +1,4 @@
-// Parts of a job that other answers carry too. Private to this folder.
+// Parts of a job that other answers share. Private to this folder.
 #pragma once
 
 #include "scheduler/queue/cycle/wait_reason.h"

@@ -12,7 +12,7 @@
 
 namespace railweave::api {
 
-// What the link itself tells beyond what lists do.
+// What GET /v1/links/{id} answers beyond an item of the list.
 struct LinkDetails {
   ShownDrain drain;
   std::array<std::optional<control::PortCounters>, 2> counters;  // of Topology::a() and b()

@@ -1,4 +1,4 @@
-// What a cable's end is, in whatever lists ports. Private to this folder.
+// One end of a link as a JSON value. Private to this folder.
 #pragma once
 
 #include "fabric/topology/topology.h"

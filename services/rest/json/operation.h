@@ -8,7 +8,7 @@
 
 namespace railweave::api {
 
-// http_status: what the request would have answered, had it waited for the error.
+// http_status: maps an error to the status that the request would have been answered with, had it waited.
 std::string write_operation(const Operation& operation, const std::function<int(ErrorKind)>& http_status);
 
 }  // namespace railweave::api

@@ -164,7 +164,7 @@ Result<control::PutReservation> read_reservation(const std::string& name, std::s
   }
   const Json* job = reader.take("job");
   if (job == nullptr) {
-    reader.set_error("job", "is missing", "what to keep room for, as a job is submitted: {\"tenant\", \"gpus\", ...}");
+    reader.set_error("job", "is missing", "the job to reserve for, as in POST /v1/jobs: {\"tenant\", \"gpus\", ...}");
   }
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   auto spec = job_spec_from_json(*job, "/job");
@@ -221,7 +221,7 @@ Result<control::RepairJob> read_repair(control::JobId id, std::string_view body)
     }
   }
   if (repair.for_guarantee && (!repair.nodes.empty() || !repair.gpus.empty())) {
-    reader.set_error("guarantee", "is asked for alone: nodes and gpus are what is lost");
+    reader.set_error("guarantee", "cannot be combined with nodes and gpus, which name what is lost");
   }
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   return repair;

@@ -1,5 +1,5 @@
-// The queue and what belongs to it as JSON: who waits and why, shares, stranded GPUs, reservations, repair and
-// defragmentation plans.
+// The queue as JSON: waiting jobs and why they wait, shares of tenants, stranded GPUs, reservations, plans of repair
+// and defragmentation.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ namespace railweave::api {
 
 // {"waiting", "gpusWaiting", "oldestSubmittedAt", "running", "freeGpus", "lastCycle": {...} or null}
 std::string write_queue(const control::ClusterState& state, const control::QueueView& view);
-// A job that waits as a line of the queue: its place (from 1) and why.
+// A waiting job: its place in the queue (from 1) and why it waits; null: submitted after the last cycle.
 std::string write_waiting(const control::Job& job, std::uint64_t place, const scheduler::WaitReason* reason);
 
 struct TenantShare {

@@ -1,4 +1,4 @@
-// The queue's rules as JSON: as the contract has them and as the journal keeps them.
+// The queue's policy as JSON: GET and PUT /v1/queue/policy.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace railweave::api {
 
-// What the body leaves out is as by default. Checked by check_queue_policy().
+// Fields that the body leaves out have their default. Refuses what check_queue_policy() refuses.
 Result<scheduler::QueuePolicy> read_queue_policy(std::string_view body);
 std::string write_queue_policy(const scheduler::QueuePolicy& policy, std::uint64_t version);
 

@@ -89,11 +89,11 @@ Result<std::string> torchrun(const RankMap& map, const fabric::Topology& topolog
   return text;
 }
 
-// Adapters by what the fabric says of each GPU; the rest as NCCL would have to be told for this placement.
+// Adapters as the fabric has them for each GPU; the other variables are NCCL's for this placement.
 std::string nccl(const RankMap& map, const PlacementFabric& fabric, const control::Job& job,
                  const std::optional<ClassMarks>& marks) {
   const auto& topology = fabric.topology();
-  // Without a class, level 0: what nobody asked anything for.
+  // Without a class, service level 0: best effort.
   const ClassMarks as = marks.value_or(ClassMarks{});
   std::string common =
       " NCCL_IB_SL=" + std::to_string(as.service_level) + " NCCL_IB_TC=" + std::to_string(as.traffic_class);
@@ -138,7 +138,7 @@ Result<std::string> write_rank_text(RankFormat format, const control::Job& job, 
   }
   for (const auto& node : job.nodes) {
     if (is_host_name(node)) continue;
-    return fail(ErrorKind::conflict, "ranks.nodeName", "a node's name is no host name, and no launcher would find it",
+    return fail(ErrorKind::conflict, "ranks.nodeName", "a node's name is not a host name, so launchers cannot reach it",
                 node, "use format=json");
   }
   switch (format) {

@@ -1,4 +1,4 @@
-// A rank map as the files that launchers read.
+// A rank map in the text formats of launchers (mpirun, srun, torchrun) and of NCCL.
 #pragma once
 
 #include <optional>
@@ -22,15 +22,15 @@ enum class RankFormat : std::uint8_t {
 constexpr std::string_view kRankFormats = "json, hostfile, slurm, torchrun, mpi, nccl";
 std::optional<RankFormat> rank_format_named(std::string_view name);
 
-// What NCCL has to be told for a job's packets to be of its class of traffic.
+// What NCCL is configured with so that a job's packets belong to its traffic class.
 struct ClassMarks {
   unsigned service_level = 0;  // of the class, on the state's routes
   unsigned traffic_class = 0;  // the DSCP, shifted
 };
 
-// Of any format but json; marks are for nccl, none: best effort. Errors of kind conflict: "ranks.ended" (its nodes may
-// be gone), "ranks.nodeName" (a node whose name no such file can hold), "ranks.notByNode" (torchrun counts ranks node
-// by node, as many on each, and this job's are not so).
+// Every format except json; marks are used by nccl, nullopt: best effort. Errors of kind conflict: "ranks.ended" (its
+// nodes may be gone), "ranks.nodeName" (a node whose name no such file can hold), "ranks.notByNode" (torchrun counts
+// ranks node by node with the same number on each, which does not hold for this job).
 Result<std::string> write_rank_text(RankFormat format, const control::Job& job,
                                     const scheduler::PlacementFabric& fabric,
                                     const std::optional<ClassMarks>& marks = std::nullopt);

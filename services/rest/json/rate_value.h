@@ -15,7 +15,7 @@ namespace railweave::api {
 inline double gbps_of(std::int64_t mbps) { return static_cast<double>(mbps) / 1000; }
 inline double gbps_of(RateMbps rate) { return gbps_of(rate.value()); }
 
-// None: the field is not there, or is no rate, which the reader then says.
+// nullopt: the field is absent, or is no rate and the reader has an error.
 std::optional<RateMbps> read_gbps(ObjectReader& reader, std::string_view field);
 
 std::string pkey_text(std::uint16_t pkey);  // "0x0012"

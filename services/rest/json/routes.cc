@@ -117,7 +117,7 @@ Result<RouteChange> read_route_change(std::string_view body) {
   reader.read("drainSwitches", change.drain_switches, kMaxChanged);
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   if (value->empty()) {
-    return fail(ErrorKind::invalid, "body.missingField", "nothing is to change", {},
+    return fail(ErrorKind::invalid, "body.missingField", "the request changes no link and no switch", {},
                 "name links or switches in failLinks, failSwitches, drainLinks or drainSwitches");
   }
   return change;

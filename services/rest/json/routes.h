@@ -12,7 +12,7 @@
 
 namespace railweave::api {
 
-// What is to be down or drained in a what-if, as the caller names it.
+// Links and switches that a what-if takes down or drains, as the caller names them.
 struct RouteChange {
   std::vector<std::string> fail_links, fail_switches, drain_links, drain_switches;
 };

@@ -1,4 +1,4 @@
-// What answers about routes share. Private to this folder.
+// Ports and directed links as answers about routes show them. Also used by `railweave lab`.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace railweave::api {
 
-// A device as people know it: a switch by its name, an adapter by its host and device.
+// A device by its name: a switch by its own, an adapter as <host>/<device>.
 std::string device_text(const fabric::Topology& topology, fabric::PortId port);
-// A directed link by the port that packets leave by; null: none.
+// The directed link that starts at the port; JSON null: no port.
 Out directed_link_json(const fabric::Topology& topology, fabric::PortId port);
 std::string digest_text(std::uint64_t digest);  // 16 hexadecimal digits
 

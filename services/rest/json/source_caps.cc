@@ -1,4 +1,4 @@
-// What has to be set on the hosts of a job: limits at its adapter ports, partitions of its NVLink domains.
+// Settings on the hosts of a job: rate limits at its adapter ports, partitions of its NVLink domains.
 #include <algorithm>
 #include <map>
 #include <sstream>
@@ -39,7 +39,7 @@ Out shaping(const ClusterState& state, const Job& job, std::string_view device, 
   const RateMbps most = std::min(job.guarantee->most, cable);
   std::vector<fabric::linux_tc::TcClass> wanted;
   wanted.push_back({own->name, own->dscp, std::min(job.guarantee->rate, most), most, 0});
-  // What is not of the class may have the rest.
+  // Traffic of other classes gets the rest.
   const std::uint8_t other = own->dscp == 0 ? 1 : 0;
   const RateMbps rest(std::max<std::int64_t>(1, cable.value() - job.guarantee->rate.value()));
   wanted.push_back({"other", other, rest, RateMbps(0), 7});
@@ -65,7 +65,7 @@ std::string write_job_caps(const ClusterState& state, const Job& job) {
              {"port", t.port_text(port)},
              {"guaranteedGbps", gbps_of(guarantee.rate)},
              {"maxGbps", gbps_of(guarantee.most)}};
-    // Of the virtual function that the tenant was given, by number; the kernel takes whole Mb/s.
+    // For the tenant's virtual function, by number; the kernel accepts whole Mb/s.
     item["virtualFunction"] = Out::array({"IFACE=$(ls /sys/class/infiniband/" + device + "/device/net | head -n 1)",
                                           "ip link set dev \"$IFACE\" vf \"${VF:?its number}\" max_tx_rate " +
                                               std::to_string(guarantee.most.value()) + " min_tx_rate " +

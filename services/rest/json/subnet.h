@@ -1,4 +1,4 @@
-// Subnets as JSON: what the accepted topology has of them, who programs them, and how far the live ones are.
+// Subnets as JSON: their part of the accepted topology, what programs them, and the state of the live ones.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ struct ModeRequest {
 Result<ModeRequest> read_mode_request(std::string_view body);
 std::string write_mode(std::string_view subnet, const control::SubnetPolicy& policy);
 
-// Tables read back are those wanted.
+// The tables read back equal the wanted ones.
 bool is_synced(const control::SubnetStatus& status);
-// {"synced", "subnets": [...], "seq"}: all live subnets in brief.
+// {"synced", "subnets": [...], "seq"}: a summary of all live subnets.
 std::string write_sync(const control::ClusterState& state, const std::vector<control::SubnetStatusPtr>& subnets);
 
-// What came of a discovery; `fabric_json`: the fabric as it is accepted now, "": it was not asked for.
+// The outcome of a discovery. `fabric_json`: the fabric accepted by it; "": the request did not accept it.
 std::string write_discovery(const control::ClusterState& state, const control::SubnetStatus& status,
                             const std::string& fabric_json);
 

@@ -30,21 +30,22 @@ Result<control::Tenant> read_tenant(const std::string& name, std::string_view bo
         std::pair(tenant->borrow_gpus, "/borrowGpus")}) {
     if (gpus > kMaxGpusLimit) {
       return fail(ErrorKind::invalid, "body.invalidField",
-                  "a limit of more than " + std::to_string(kMaxGpusLimit) + " GPUs is none", where,
-                  "leave it out, or say null, for no limit");
+                  "a limit of more than " + std::to_string(kMaxGpusLimit) + " GPUs is not accepted", where,
+                  "leave it out, or use null, for no limit");
     }
   }
   const auto wrong = [](std::string message, std::string where, std::string hint) {
     return fail(ErrorKind::invalid, "body.invalidField", std::move(message), std::move(where), std::move(hint));
   };
   if (!(tenant->weight > 0 && tenant->weight <= 1e6)) {
-    return wrong("the weight of a fair share is above 0 and at most 1000000", "/weight", "1 is everyone's");
+    return wrong("the weight of a fair share is above 0 and at most 1000000", "/weight", "the default is 1");
   }
   if (tenant->cohort.size() > 63 || !is_printable_utf8(tenant->cohort)) {
     return wrong("the name of a cohort is printable and at most 63 bytes long", "/cohort", "");
   }
   if (!tenant->quota_gpus && (!tenant->cohort.empty() || tenant->borrow_gpus)) {
-    return wrong("borrowing and lending need a quota", "/quotaGpus", "say how many GPUs the tenant may always have");
+    return wrong("borrowing and lending need a quota", "/quotaGpus",
+                 "set quotaGpus: the GPUs that the tenant may always have");
   }
   if (tenant->quota_gpus && tenant->max_gpus && *tenant->quota_gpus > *tenant->max_gpus) {
     return wrong("the quota is more than the tenant may hold", "/quotaGpus", "at most maxGpus");

@@ -99,14 +99,15 @@ int serve(const Config& config) {
   http.compute_threads = config.compute_threads;
   api::Server server(http);
   auto& router = server.router();
-  api::add_fabric_routes(router, plane, operations);
-  api::add_routing_routes(router, plane);
-  api::add_job_routes(router, plane);
-  api::add_queue_routes(router, plane);
-  api::add_tenant_routes(router, plane);
-  api::add_event_routes(router, plane);
-  api::add_operation_routes(router, operations);
-  api::add_service_routes(router, plane, [&] { return server.metrics(); });
+  api::RouteTable routes(router, plane);
+  api::add_fabric_routes(routes, operations);
+  api::add_routing_routes(routes);
+  api::add_job_routes(routes);
+  api::add_queue_routes(routes);
+  api::add_tenant_routes(routes);
+  api::add_event_routes(routes);
+  api::add_operation_routes(routes, operations);
+  api::add_service_routes(routes, [&] { return server.metrics(); });
   router.post("/test/find/{nodes}", [&](const api::Request& request, const api::Responder& respond) {
     const std::string& text = request.param("nodes");
     unsigned nodes = 0;

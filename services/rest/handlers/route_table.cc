@@ -1,0 +1,121 @@
+#include "services/rest/handlers/route_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/http/message/etag.h"
+#include "fabric/base/check.h"
+#include "services/rest/handlers/reply.h"
+
+namespace railweave::api {
+namespace {
+
+std::vector<std::string_view> parameters(const RouteRules& rules) {
+  std::vector<std::string_view> names;
+  if (rules.page) {
+    names = {"limit", "cursor"};
+    if (rules.page->fields) names.emplace_back("fields");
+  }
+  names.insert(names.end(), rules.query.begin(), rules.query.end());
+  return names;
+}
+
+Result<void> check_parameters(const Call& call) {
+  if (call.rules.any_query || call.request.target.query.empty()) return {};
+  const auto known = parameters(call.rules);
+  for (const auto& [name, value] : call.request.target.query) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    std::string list;
+    for (const auto k : known) list += (list.empty() ? "" : ", ") + std::string(k);
+    return fail(ErrorKind::invalid, "query.unknownParameter", "there is no query parameter '" + name + "' here", {},
+                list.empty() ? "it takes none" : "it takes " + list);
+  }
+  return {};
+}
+
+// A job's ETag carries, after its version, a digest of what may change without a new version (job_handlers.cc).
+bool names_version(std::string_view if_match, std::string_view etag) {
+  if (etag.empty()) return false;
+  const auto at = if_match.find(std::string(etag.substr(0, etag.size() - 1)) + "-");
+  return at != std::string_view::npos && !(at >= 2 && if_match.substr(at - 2, 2) == "W/");
+}
+
+void run(const Answer& handler, const Call& call, const Responder& respond) {
+  auto answer = handler(call);
+  if (answer) {
+    respond(std::move(*answer));
+  } else {
+    respond(answer.error());
+  }
+}
+
+void run(const Submit& handler, const Call& call, const Responder& respond) {
+  auto submission = handler(call);
+  if (!submission) return void(respond(submission.error()));
+  const bool queued = call.plane.loop.submit(
+      {actor_of(call.request), std::move(submission->command)},
+      [respond, on_accepted = std::move(submission->on_accepted)](const control::CommandResult& result) {
+        if (result) {
+          respond(on_accepted(*result));
+        } else {
+          respond(to_problem(result.error()));
+        }
+      });
+  if (!queued) respond(too_busy());
+}
+
+void run(const Asynchronous& handler, const Call& call, const Responder& respond) {
+  if (const auto started = handler(call, respond); !started) respond(started.error());
+}
+
+}  // namespace
+
+PresentVersion present_version(const std::string& id, std::uint64_t version) {
+  return {id, version == 0 ? std::string() : etag_of(id, version), version};
+}
+
+Result<std::optional<std::uint64_t>> if_version(const Call& call, const control::ClusterState& state) {
+  RAILWEAVE_CHECK(call.rules.present != nullptr, "only a route that honours If-Match asks for its version");
+  const PresentVersion present = call.rules.present(state, call.request);
+  switch (if_match(call.request.headers, present.etag)) {
+    case Precondition::absent:
+      return std::nullopt;
+    case Precondition::holds:
+      return present.version;
+    case Precondition::fails:
+      if (names_version(call.request.headers.value("If-Match"), present.etag)) return present.version;
+      break;
+  }
+  return fail(ErrorKind::precondition, "precondition.versionDiffers",
+              present.etag.empty() ? present.resource + " does not exist"
+                                   : present.resource + " is at version " + std::to_string(present.version) + " now",
+              {}, "read it again, then repeat the change");
+}
+
+void RouteTable::get(std::string_view path, RouteRules rules, RouteHandler handler) {
+  add(Method::get, path, std::move(rules), std::move(handler));
+}
+void RouteTable::put(std::string_view path, RouteRules rules, RouteHandler handler) {
+  add(Method::put, path, std::move(rules), std::move(handler));
+}
+void RouteTable::post(std::string_view path, RouteRules rules, RouteHandler handler) {
+  add(Method::post, path, std::move(rules), std::move(handler));
+}
+void RouteTable::del(std::string_view path, RouteRules rules, RouteHandler handler) {
+  add(Method::del, path, std::move(rules), std::move(handler));
+}
+
+void RouteTable::add(Method method, std::string_view path, RouteRules rules, RouteHandler handler) {
+  RouteOptions options = rules.http;
+  router_.add(
+      method, path,
+      [&plane = plane_, rules = std::move(rules), handler = std::move(handler)](const Request& request,
+                                                                                const Responder& respond) {
+        const Call call{plane, request, rules};
+        if (const auto checked = check_parameters(call); !checked) return void(respond(checked.error()));
+        std::visit([&](const auto& kind) { run(kind, call, respond); }, handler);
+      },
+      std::move(options));
+}
+
+}  // namespace railweave::api

@@ -1,0 +1,91 @@
+// The routes of the contract as data: for each its method and path, the query parameters it takes, its limits, what its
+// If-Match is compared with, and the handler that answers it. Handlers return a result; the table alone turns errors
+// and rejections into problem documents.
+//
+// Filled before the server starts, constant afterwards. Handlers run on the server's threads, several at once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "api/http/dispatch/router.h"
+#include "services/rest/control_plane.h"
+
+namespace railweave::api {
+
+// Of a route that answers a list page by page.
+struct PageLimits {
+  std::uint64_t initial = 100;  // items of a page when the caller does not say
+  std::uint64_t max = 10'000;
+  bool fields = true;  // takes `fields`, which selects top-level fields of each item
+};
+
+// The present version of the resource that a route changes.
+struct PresentVersion {
+  std::string resource;  // as messages name it: "job-000001"
+  std::string etag;      // "": the resource does not exist
+  std::uint64_t version = 0;
+};
+// With the ETag "<id>.<version>"; version 0: the resource does not exist.
+PresentVersion present_version(const std::string& id, std::uint64_t version);
+
+struct RouteRules {
+  std::vector<std::string_view> query = {};  // parameters besides those of `page`; others are refused by name
+  std::optional<PageLimits> page = {};       // a list: takes `limit`, `cursor` and, unless excluded, `fields`
+  bool any_query = false;                    // ignores query parameters: health checks append their own
+  RouteOptions http = {};                    // worker pool, limit and media types of the body
+  // Set: the route honours If-Match. Handlers compare with if_version(), after they have found the resource.
+  PresentVersion (*present)(const control::ClusterState&, const Request&) = nullptr;
+};
+
+// One request to a route. Refers to the request: a handler that answers later keeps the Responder, which keeps it
+// alive.
+struct Call {
+  const ControlPlane& plane;
+  const Request& request;
+  const RouteRules& rules;
+};
+
+// The version that If-Match holds the change to; nullopt: the request has no If-Match. Error: it names another version.
+Result<std::optional<std::uint64_t>> if_version(const Call& call, const control::ClusterState& state);
+
+// A command for the control loop, and the answer once it is durable. `on_accepted` runs on the control thread: it must
+// be quick.
+struct Submission {
+  decltype(control::Command::body) command;
+  std::function<Response(const control::Accepted&)> on_accepted;
+};
+
+// The three kinds of handlers.
+using Answer = std::function<Result<Response>(const Call&)>;
+using Submit = std::function<Result<Submission>(const Call&)>;
+// Answers through the Responder, possibly later: long work, and answers that other threads make. An error is answered
+// by the table; the handler must not have answered then.
+using Asynchronous = std::function<Result<void>(const Call&, const Responder&)>;
+using RouteHandler = std::variant<Answer, Submit, Asynchronous>;
+
+class RouteTable {
+ public:
+  // Both must outlive the server.
+  RouteTable(Router& router, const ControlPlane& plane) : router_(router), plane_(plane) {}
+
+  void get(std::string_view path, RouteRules rules, RouteHandler handler);
+  void put(std::string_view path, RouteRules rules, RouteHandler handler);
+  void post(std::string_view path, RouteRules rules, RouteHandler handler);
+  void del(std::string_view path, RouteRules rules, RouteHandler handler);
+
+  [[nodiscard]] const ControlPlane& plane() const { return plane_; }
+
+ private:
+  void add(Method method, std::string_view path, RouteRules rules, RouteHandler handler);
+
+  Router& router_;
+  const ControlPlane& plane_;
+};
+
+}  // namespace railweave::api
