@@ -25,7 +25,7 @@ def before_any_import(session):
 
 def refused_imports(session):
     def refuse(code, body, status=400, **query):
-        answer = session.call("putTopology", status, code, query=query, body=body, sound=None,
+        answer = session.call("putTopology", status, code, query=query, body=body, valid=None,
                               headers={"Content-Type": "text/plain"})
         assert answer.json["detail"], answer.json
 

@@ -81,7 +81,7 @@ def classes(session):
         session.call("putQosClasses", status, code, body=body, **more)
 
     refuse(409, "qosClasses.inUse", {"items": [one for one in items if one["name"] != "all-to-all"]})
-    refuse(400, "qos.invalid", {"items": [dict(one, sharePermille=500) for one in items]}, sound=True)
+    refuse(400, "qos.invalid", {"items": [dict(one, sharePermille=500) for one in items]}, valid=True)
     refuse(400, "body.missingField", {})
     refuse(400, "body.missingField", {"items": [{"name": "a", "dscp": 1}]})
     refuse(400, "body.unknownField", {"items": items, "force": True})

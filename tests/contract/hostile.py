@@ -1,4 +1,4 @@
-"""Requests as nobody sane sends them, from a seed: documents with something about them changed, bytes with something about
+"""Malformed requests, from a seed: documents with something about them changed, bytes with something about
 them broken, parameters and headers at random. The answer must be one that the contract documents, never a 5xx; the service
 must stay up; and what is refused must have changed nothing.
 

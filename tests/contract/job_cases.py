@@ -88,7 +88,7 @@ def held_beside_ranks(ask):
 
 
 def groups_of_their_own(session):
-    """Whoever has a group to himself shares it with nobody, and gives back all of it."""
+    """A job with an exclusive group shares it with no other job, and frees all of it at its end."""
     alone = job(gpus=1, parallelism={"data": 1}, sparesPerDomain=1,
                 topology={"exclusive": "rack", "spread": {"level": "node", "maxGpusPerGroup": 4}})
     first = session.call("submitJob", 201, body=alone).json
@@ -218,7 +218,7 @@ def bad_bodies(session):
         session.call(operation, 415, "http.contentEncoding", body="{}", headers={"Content-Encoding": "br"})
         session.call(operation, 413, "http.bodyTooLarge", body=b"[" + b" " * (1 << 20) + b"]")
     session.call("submitJob", 400, "query.unknownParameter", query={"dryRun": "true"}, body=job())
-    session.call("submitJob", 400, "tenants.unknown", body=job(tenant="nobody"))
+    session.call("submitJob", 400, "tenants.unknown", body=job(tenant="unknown"))
     session.call("submitJob", 400, "tenants.unknown", body={"gpus": 1})
     session.call("submitJob", 400, "idempotency.badKey", body=job(), headers={"Idempotency-Key": "k" * 201})
     session.call("submitJob", 400, "idempotency.badKey", body=job(), headers={"Idempotency-Key": b"caf\xe9".decode("latin-1")})
@@ -408,7 +408,7 @@ def contention(session):
 
 
 def gradient_exchanges(session):
-    """Ways of exchanging gradients change what is predicted, and come back as they were said."""
+    """How gradients are exchanged changes the prediction, and is read back as it was written."""
     def data_ms(**model):
         body = job(parallelism={"tensor": 4, "data": 4}, model=dict(MODEL, **model))
         return session.call("queryPlacement", 200, body=body).json["predicted"]["byGroup"]["data"]

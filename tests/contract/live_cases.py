@@ -323,7 +323,7 @@ def metrics(session):
 
 def undrains(session):
     for operation, thing in (("undrainLink", LINK), ("undrainSwitch", "spine-1"), ("undrainNode", "node-2")):
-        session.call(operation, 204, path={"id": thing}, body={"reason": "mended"})
+        session.call(operation, 204, path={"id": thing}, body={"reason": "repaired"})
         session.call(operation, 404, "drains.notFound", path={"id": thing})
     assert session.call("listDrains", 200).json["items"] == []
     assert session.call("getNode", 200, path={"id": "node-2"}).json["drain"] is None

@@ -75,7 +75,7 @@ def reroute(session):
     assert len(session.call("listGuarantees", 200, query={"state": "atRisk"}).json["items"]) == len(proposed["holdAgain"])
     assert session.call("setReroute", 200).json["inForce"]["reason"] == ""
 
-    # With the cables back nobody needs them.
+    # With the cables back no guarantee needs them.
     for link in pair:
         session.call("undrainLink", 204, path={"id": link})
     session.call("resetReroute", 204)

@@ -30,9 +30,9 @@ def paths(session):
 
     refuse(400, "query.missingParameter", from_="node-1")
     refuse(400, "query.unknownParameter", from_="node-1", to="node-2", via="spine-1")
-    for nobody in ("node-99", "leaf-1", "node-1/mlx5_9", "lid:0", "lid:9999", "/", guid(1) + "/1"):
-        refuse(404, "endPorts.notFound", from_=nobody, to="node-1")
-        refuse(404, "endPorts.notFound", from_="node-1", to=nobody)
+    for unknown in ("node-99", "leaf-1", "node-1/mlx5_9", "lid:0", "lid:9999", "/", guid(1) + "/1"):
+        refuse(404, "endPorts.notFound", from_=unknown, to="node-1")
+        refuse(404, "endPorts.notFound", from_="node-1", to=unknown)
     refuse(404, "endPorts.noCable", from_=guid(0x900) + "/2", to="node-1")
     refuse(404, "routes.notJoined", from_="node-1/mlx5_0", to="node-1/mlx5_0")
 
@@ -70,7 +70,7 @@ def changes(session):
     refuse(400, "query.unknownParameter", {"failLinks": [LINK]}, query={"force": "1"})
     refuse(404, "links.notFound", {"drainLinks": ["a/1--b/2"]})
     refuse(404, "switches.notFound", {"failSwitches": ["node-1"]})
-    refuse(413, "http.bodyTooLarge", b'{"failLinks": ["a"]' + b" " * (5 << 20) + b"}", sound=True)
+    refuse(413, "http.bodyTooLarge", b'{"failLinks": ["a"]' + b" " * (5 << 20) + b"}", valid=True)
     refuse(415, "http.mediaType", {"failLinks": [LINK]}, headers={"Content-Type": "text/plain"})
     refuse(415, "http.contentEncoding", {"failLinks": [LINK]}, headers={"Content-Encoding": "deflate"})
 

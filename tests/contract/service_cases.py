@@ -37,7 +37,7 @@ def compressed(session):
     session.call("queryPlacement", 200, body=gzip.compress(body), headers={"Content-Encoding": "gzip"})
     session.call("queryPlacement", 400, "http.badGzip", body=body, headers={"Content-Encoding": "gzip"})
     session.call("queryPlacement", 413, "http.bodyTooLarge", body=gzip.compress(b'{"gpus": 2' + b" " * (64 << 20) + b"}"),
-                 headers={"Content-Encoding": "gzip"}, sound=True)  # 64 KiB that would become 64 MiB
+                 headers={"Content-Encoding": "gzip"}, valid=True)  # 64 KiB that would become 64 MiB
     session.call("putTopology", 415, "http.contentEncoding", body=b"x", headers={"Content-Encoding": "deflate", "Content-Type": "text/plain"})
 
 

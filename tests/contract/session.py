@@ -42,11 +42,11 @@ class Session:
             self._connection.close()
             self._connection = None
 
-    def call(self, operation_id, expect, code=None, *, path=None, query=(), headers=None, body=None, sound=None):
+    def call(self, operation_id, expect, code=None, *, path=None, query=(), headers=None, body=None, valid=None):
         """Calls the operation and holds the answer to the contract and to `expect`: a status, or several.
 
         path: its path parameters, by name. query: pairs, or a dictionary. body: bytes or text as it is; anything else is
-        sent as JSON. sound: whether the request is as the contract says it has to be; by default it must be when it
+        sent as JSON. valid: whether the request is as the contract says it has to be; by default it must be when it
         succeeds, and must not be when the answer says that the body itself is wrong.
         """
         operation = self.contract.operations[operation_id]
@@ -62,7 +62,7 @@ class Session:
         fields = next(([part for part in value.split(",") if part] or None for name, value in query if name == "fields"), None)
         try:
             self.contract.judge(operation, answer, fields)
-            self.judge_request(operation, query, headers, data, answer, sound)
+            self.judge_request(operation, query, headers, data, answer, valid)
         except ContractBroken as broken:
             raise ContractBroken(f"{operation.method} {target[:200]}: {broken}") from broken
         expected = (expect,) if isinstance(expect, int) else expect
@@ -105,17 +105,17 @@ class Session:
             return Answer(response.status, response.getheaders(), body)
         raise AssertionError
 
-    def judge_request(self, operation, query, headers, data, answer, sound):
+    def judge_request(self, operation, query, headers, data, answer, valid):
         """The contract is as strict as the server, and no stricter."""
         errors = self.request_errors(operation, query, headers, data)
-        if sound is None:
+        if valid is None:
             if answer.status < 400:
-                sound = True
+                valid = True
             elif answer.code() in ("body.unknownField", "body.wrongType", "body.missingField", "query.unknownParameter"):
-                sound = False
-        if sound is True and errors:
+                valid = False
+        if valid is True and errors:
             raise ContractBroken(f"answered with {answer.status} what the contract does not allow to be asked: {errors[0]}")
-        if sound is False and not errors:
+        if valid is False and not errors:
             raise ContractBroken(f"refused ({answer.code()}) what the contract allows to be asked: {data!r:.300}")
 
     def request_errors(self, operation, query, headers, data):

@@ -10,7 +10,7 @@ def tenants(session):
     assert shown.json == created.json and shown.header("ETag") == created.header("ETag")
     session.call("getTenant", 304, path={"name": "research"}, headers={"If-None-Match": "W/" + shown.header("ETag")})
     session.call("getTenant", 400, "query.unknownParameter", path={"name": "research"}, query={"a": ""})
-    session.call("getTenant", 404, "tenants.notFound", path={"name": "nobody"})
+    session.call("getTenant", 404, "tenants.notFound", path={"name": "unknown"})
 
     session.call("putTenant", 412, "precondition.versionDiffers", path={"name": "new"}, body={}, headers={"If-Match": "*"})
     session.call("putTenant", 412, "precondition.versionDiffers", path={"name": "research"}, body={},
