@@ -4,7 +4,7 @@ import http.client
 import json
 
 from contract import ContractBroken
-from session import TIMEOUT_S, Answer
+from session import TIMEOUT_S, Answer, until_deadline
 
 
 def events(session):
@@ -76,10 +76,10 @@ def too_many_streams(session):
             stack.enter_context(Stream(session))
         answer = session.call("streamEvents", 503, "http.tooManyStreams")
         assert int(answer.header("Retry-After")) > 0
-    for _ in range(1000):  # the server sees only by and by that they have gone
+    for _ in until_deadline():  # the server notices closed streams with a delay
         with contextlib.suppress(ContractBroken), Stream(session):
             return
-    raise AssertionError("streams that ended are not given back")
+    raise AssertionError("the slots of closed streams are not freed")
 
 
 class Stream:

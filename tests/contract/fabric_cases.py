@@ -1,6 +1,7 @@
 """The fabric: what is in it, its lists, its import."""
 import json
 
+from session import until_deadline
 from small_fabric import LINK, NETLIST, fabric, guid
 
 LISTS = ("listNodes", "listSwitches", "listLinks", "listNvlinkDomains", "listRails", "listRacks", "listSubnets")
@@ -180,7 +181,7 @@ def asynchronously(session):
 
 
 def finished(session, operation):
-    for _ in range(2000):
+    for _ in until_deadline():
         answer = session.call("getOperation", 200, path={"id": operation}).json
         if answer["state"] != "running":
             return answer

@@ -3,11 +3,19 @@ import gzip
 import http.client
 import json
 import socket
+import time
 import urllib.parse
 
 from contract import ContractBroken
 
-TIMEOUT_S = 60  # nothing here takes long; what does not answer hangs
+TIMEOUT_S = 60  # every answer takes far less: a service that exceeds it hangs
+
+
+def until_deadline():
+    """For loops that ask the service again until something has happened: ends after TIMEOUT_S."""
+    end = time.monotonic() + TIMEOUT_S
+    while time.monotonic() < end:
+        yield
 
 
 class Answer:

@@ -22,7 +22,7 @@ constexpr const char* kEverything = R"({
                "spread": {"level": "leafGroup", "maxGpusPerGroup": 64}, "exclusive": "nvlinkDomain", "acrossSites": true},
   "sparesPerDomain": 2, "nodes": ["a", "b"]})";
 
-TEST(JobSpecDto, ModelTrafficSlicesAndSpreadSurviveARoundTrip) {
+TEST(JobSpecJson, ModelTrafficSlicesAndSpreadSurviveARoundTrip) {
   const auto spec = read_job_spec(kEverything);
   ASSERT_TRUE(spec) << spec.error().text();
   ASSERT_TRUE(spec->model && spec->traffic);
@@ -46,7 +46,7 @@ TEST(JobSpecDto, ModelTrafficSlicesAndSpreadSurviveARoundTrip) {
   EXPECT_EQ(*again, *spec);
 }
 
-TEST(JobSpecDto, AJobWithoutThemHasNone) {
+TEST(JobSpecJson, AJobWithoutThemHasNone) {
   const auto spec = read_job_spec(R"({"gpus": 8, "model": null, "traffic": null})");
   ASSERT_TRUE(spec) << spec.error().text();
   EXPECT_FALSE(spec->model);
@@ -58,7 +58,7 @@ TEST(JobSpecDto, AJobWithoutThemHasNone) {
   }
 }
 
-TEST(JobSpecDto, WhatIsWrongIsNamedByItsPlace) {
+TEST(JobSpecJson, WhatIsWrongIsNamedByItsPlace) {
   const std::string usual = R"("parameters":1e9,"layers":8,"hiddenSize":64,"sequenceLength":64,"globalBatchSize":8)";
   const auto with = [&](const std::string& more) { return R"({"gpus":8,"model":{)" + usual + more + "}}"; };
   const std::string cases[][2] = {

@@ -59,6 +59,7 @@ std::vector<std::string> lines(RankFormat format, const control::Job& job) {
   std::istringstream in(*text);
   std::vector<std::string> all;
   for (std::string line; std::getline(in, line);) all.push_back(line);
+  EXPECT_FALSE(all.empty());
   return all;
 }
 
@@ -91,7 +92,7 @@ TEST(RankText, SlurmHasTheNodeOfEachRankOnItsLine) {
   for (std::uint64_t r = 0; r < 48; ++r) EXPECT_EQ(all[r], node_of(job, r));
 }
 
-TEST(RankText, RankfileGivesEachRankASlotOfItsOwn) {
+TEST(RankText, RankfileHasASlotOfItsOwnForEachRank) {
   const auto job = placed({.tensor = 4, .data = 5});
   static const std::regex grammar(R"(rank ([0-9]+)=([A-Za-z0-9._-]+) slot=([0-9]+))");
   std::set<std::pair<std::string, std::string>> used;
@@ -159,7 +160,7 @@ TEST(RankText, NcclNamesTheAdaptersNearestToEachGpu) {
   EXPECT_EQ(next, 48U);
 }
 
-TEST(RankText, AJobWithoutRanksAndANodeThatIsNoHostNameAreRefused) {
+TEST(RankText, AJobWithoutRanksAndANodeWithoutAHostNameAreRefused) {
   auto job = placed(kJob);
   job.nodes.front() = "node 1; reboot";
   EXPECT_EQ(write_rank_text(RankFormat::slurm, job, *fabric()).error().code, "ranks.nodeName");
