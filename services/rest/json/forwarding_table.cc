@@ -69,7 +69,7 @@ std::vector<TableEntry> table_of(SwitchId sw, const Routing& wanted, const Routi
 std::string write_table_entry(const fabric::RoutingScope& scope, SwitchId sw, const TableEntry& entry) {
   const Topology& topology = scope.topology();
   const auto& destination = scope.destination(entry.destination);
-  Out to{{"kind", to_text(destination.kind)}};
+  Out to{{"kind", railweave::to_text(destination.kind)}};
   if (!destination.port) {
     to["device"] = topology.name(destination.home);
   } else {
