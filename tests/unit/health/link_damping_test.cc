@@ -109,7 +109,7 @@ TEST_P(DampingSequence, SuppressesWhatTheWholeHistorySuppresses) {
       ASSERT_EQ(damping.suppressed(LinkId(i), second * kSecond), expected) << "link " << i << " at " << second;
       if (expected) held.insert(LinkId(i)), ++ever;
     }
-    ASSERT_EQ(held.size(), damping.suppressed_count(second * kSecond)) << "who became reusable was told";
+    ASSERT_EQ(held.size(), damping.suppressed_count(second * kSecond)) << "links that became reusable were returned";
   }
   EXPECT_GT(ever, 20U);
 }
