@@ -150,7 +150,7 @@ MAY_INCLUDE = {
                                      "services/rest/json", "services/railweave/terminal"],
     "services/railweave/lab/replay": ["fabric/base", "scheduler/job", "scheduler/collective", "scheduler/placement/fit", "scheduler/placement/score",
                                       "scheduler/queue", "scheduler/queue/policy", "scheduler/queue/repair"],
-    "services/railweave/lab/qos": ["fabric/base", "fabric/topology", "fabric/flow", "fabric/formats/sonic", "fabric/qos", "fabric/drivers/linux_tc",
+    "services/railweave/lab/qos": ["fabric/base", "fabric/drivers/opensm/files", "fabric/topology", "fabric/flow", "fabric/formats/sonic", "fabric/qos", "fabric/drivers/linux_tc",
                                    "services/railweave/terminal"],
     "services/railweave/lab": ["fabric/base", "fabric/topology", "fabric/topology/checks", "fabric/formats", "fabric/formats/gpu",
                                "fabric/formats/infiniband", "fabric/formats/native", "fabric/generate", "fabric/routing",

@@ -157,7 +157,7 @@ Result<void> SubnetController::handle(const ClusterState& state, FabricWatch::Fi
   SubnetStatus& status = board_.status();
   finding.cause.swept_us = context_.now() - finding.cause.start_us;
   finding.cause.mads += finding.sweep.asked;
-  status.discovered_us = with_.unix_us();
+  status.discovery.at_us = with_.unix_us();
   watch_.note(finding.sweep);
   board_.alarms().repeat_lost(*state.alarms);
   const bool is_first = followed_->observed.empty();

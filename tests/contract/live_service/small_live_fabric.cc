@@ -110,9 +110,9 @@ Result<SubnetStatus> SmallLiveFabric::answer(const SubnetStatus& present, LiveFa
   status.adapters = 8;
   status.links_up = 9;
   status.links_down = 1;
-  status.discovered_us = kSomeTimeUs;
-  status.discovery_took_us = 4711;
-  status.discovery_mads = 99;
+  status.discovery.at_us = kSomeTimeUs;
+  status.discovery.took_us = 4711;
+  status.discovery.mads = 99;
   status.discovered = found_nodes(nodes_);
   using Kind = control::FabricDifference::Kind;
   status.differences = {{Kind::missing_device, "storage-1", "storage-1 was not found"},

@@ -43,19 +43,20 @@ TEST_F(LiveTest, ProgramsWhatItTakesOver) {
   EXPECT_EQ(switches_->writes().size(), writes);
 }
 
-TEST_F(LiveTest, OtherSubnetsAreNotItsBusiness) {
+TEST_F(LiveTest, SwitchesOfOtherSubnetsAreNotWritten) {
   start_live({.planes = 2});
   settle();
   EXPECT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
   EXPECT_TRUE(status()->isolated.empty());
   EXPECT_NE(*status()->wanted_digest, (*routes_.at(*loop_->state()))->routing.tables.digest()) << "half of it";
+  ASSERT_FALSE(switches_->writes().empty());
   for (const auto& write : switches_->writes()) {
     const auto sw = topology_->find_switch(write.sw);
     EXPECT_EQ(topology_->name(topology_->subnet(sw)), "plane-0");
   }
 }
 
-TEST_F(LiveTest, ModeIsAnOperatorsAct) {
+TEST_F(LiveTest, NothingIsWrittenBeforeAnOperatorChangesTheMode) {
   start_live({}, SubnetMode::observe);
   settle();
   EXPECT_TRUE(switches_->writes().empty());
@@ -132,7 +133,7 @@ TEST_F(LiveTest, LostTrapsAreCaughtByTheNextSweep) {
   EXPECT_EQ(status()->phase, SubnetPhase::synced);
 }
 
-TEST_F(LiveTest, ASilentSwitchIsLeftOutAndMendedWhenItIsBack) {
+TEST_F(LiveTest, ASilentSwitchIsLeftOutAndRepairedWhenItIsBack) {
   start_live({.hosts_per_leaf = 3, .leaves_per_pod = 3, .spines_per_pod = 3});
   settle();
   const auto cable = uplink(0);
@@ -149,7 +150,7 @@ TEST_F(LiveTest, ASilentSwitchIsLeftOutAndMendedWhenItIsBack) {
   cut(uplink(4));
   step();
   for (std::size_t i = writes; i < switches_->writes().size(); ++i) {
-    EXPECT_NE(switches_->writes()[i].sw, silent) << "nobody waits for it";
+    EXPECT_NE(switches_->writes()[i].sw, silent) << "it delays no other";
   }
   switches_->silence(silent, false);
   step(11'000);
@@ -175,7 +176,7 @@ TEST_F(LiveTest, WhatReadsBackDifferentlyIsWrittenAgain) {
   EXPECT_TRUE(walk().verified());
 }
 
-TEST_F(LiveTest, AWholeSpineLostAndBack) {
+TEST_F(LiveTest, AWholeSpineIsLostAndComesBack) {
   start_live({.hosts_per_leaf = 3, .leaves_per_pod = 3, .spines_per_pod = 3});
   settle();
   const auto spine = topology_->switch_of(topology_->b(uplink(0).link));
@@ -200,7 +201,7 @@ TEST_F(LiveTest, AWholeSpineLostAndBack) {
   EXPECT_TRUE(loop_->state()->alarms->empty());
 }
 
-TEST_F(LiveTest, AConnectionThatFailsIsTriedAgainLaterAndLater) {
+TEST_F(LiveTest, AConnectionThatFailsIsRetriedWithExponentialBackoff) {
   start();
   topology_ = fabric::testing::make_fat_tree({});
   switches_ = std::make_shared<fabric::SimulatedDriver>(topology_);
@@ -221,13 +222,13 @@ TEST_F(LiveTest, AConnectionThatFailsIsTriedAgainLaterAndLater) {
   EXPECT_EQ(alarms("subnet.offline"), 0U);
 }
 
-TEST_F(LiveTest, APortThatFailsIsOpenedAnew) {
+TEST_F(LiveTest, APortThatFailsIsOpenedAgain) {
   start_live();
   settle();
   switches_->fail_with({ErrorKind::unavailable, "ib.portFailed", "the port is gone", {}, {}});
   step();
   EXPECT_EQ(status()->phase, SubnetPhase::offline);
-  cut(uplink(2));  // while nobody looks
+  cut(uplink(2));  // while there is no connection
   switches_->heal();
   step(2'000);
   settle();
@@ -248,6 +249,7 @@ TEST_F(LiveTest, ADrainEndsWhenNothingUsesTheLinkAnyMore) {
   for (const auto port : {topology_->a(cable.link), topology_->b(cable.link)}) {
     const Guid sw = topology_->guid(topology_->switch_of(port));
     const auto routes = routes_.at(*loop_->state());
+    ASSERT_FALSE((*routes)->scope().destinations().empty());
     for (const auto id : (*routes)->scope().destinations()) {
       EXPECT_NE(switches_->out_port(sw, (*routes)->scope().lid(id)), topology_->number(port));
     }
@@ -281,7 +283,7 @@ TEST_F(LiveTest, ADrainWaitsForASwitchThatDoesNotAnswer) {
   EXPECT_EQ(loop_->state()->drains->at(target).state, DrainState::drained);
 }
 
-TEST_F(LiveTest, WhereSomebodyElseIsInChargeNothingIsWritten) {
+TEST_F(LiveTest, NothingIsWrittenWhileAnotherSubnetManagerIsMaster) {
   start_live();
   settle();
   switches_->set_master(true);
@@ -301,7 +303,7 @@ TEST_F(LiveTest, WhereSomebodyElseIsInChargeNothingIsWritten) {
   EXPECT_TRUE(walk().verified());
 }
 
-TEST_F(LiveTest, TablesThatSomebodyElseWroteAreSeenAndMended) {
+TEST_F(LiveTest, TablesThatAnotherManagerWroteAreFoundAndRepaired) {
   start_live();
   settle();
   // Another program clears a switch.

@@ -61,6 +61,7 @@ class SubnetQosTest : public LiveTest {
   void expect_keys(const std::string& when) const {
     const auto state = loop_->state();
     const auto& t = *topology_;
+    ASSERT_FALSE(cabled_ports().empty());
     for (const Place& at : cabled_ports()) {
       if (!at.host) continue;
       std::set<std::uint16_t> keys;
@@ -85,6 +86,7 @@ class SubnetQosTest : public LiveTest {
     }
   }
   void expect_lanes(std::size_t classes) const {
+    ASSERT_FALSE(cabled_ports().empty());
     for (const Place& at : cabled_ports()) {
       const auto tables = read(at.ref);
       std::map<unsigned, unsigned> weights;
@@ -116,7 +118,7 @@ class SubnetQosTest : public LiveTest {
   fabric::PortRef manager_;
 };
 
-TEST_F(SubnetQosTest, NothingIsWrittenBeforeSomebodyAsks) {
+TEST_F(SubnetQosTest, NothingIsWrittenBeforeClassesOrContractsExist) {
   start_live(kTree);
   put_tenant("loose", false);
   (void)place("loose", 8);
@@ -141,6 +143,7 @@ TEST_F(SubnetQosTest, LanesComeFirstAndKeysLast) {
   EXPECT_EQ(status()->qos->partitions, 2U);
   EXPECT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
   int stage = 0;
+  ASSERT_FALSE(switches_->table_writes().empty());
   for (const auto& write : switches_->table_writes()) {
     const int its = write.sl_to_vl ? 0 : write.arbitration ? 1 : 2;
     EXPECT_GE(its, stage) << "SL to VL, then arbitration, then keys";
@@ -203,7 +206,7 @@ TEST_F(SubnetQosTest, ADeviceThatComesBackGetsItsTablesAgain) {
   expect_done(6, "after it is back");
 }
 
-TEST_F(SubnetQosTest, WhatSomebodyElseWroteIsMended) {
+TEST_F(SubnetQosTest, TablesThatAnotherManagerWroteAreRepaired) {
   start_live(kTree);
   put_tenant("red");
   (void)place("red", 12);
@@ -266,7 +269,7 @@ TEST_F(SubnetQosTest, ARepairComesBeforeTheNextPorts) {
   EXPECT_EQ(status()->qos->ports_pending, 0U);
 }
 
-TEST_F(SubnetQosTest, NobodyWaitsForADeviceThatIsSilentOrKeepsNothing) {
+TEST_F(SubnetQosTest, ADeviceThatIsSilentOrKeepsNothingDelaysNoOther) {
   start_live(kTree);
   settle();
   const Guid silent = topology_->guid(topology_->hcas()[3]);
@@ -287,7 +290,7 @@ TEST_F(SubnetQosTest, NobodyWaitsForADeviceThatIsSilentOrKeepsNothing) {
   EXPECT_EQ(alarms("qos.notWritten"), 0U);
 }
 
-TEST_F(SubnetQosTest, WhoObservesWritesNoTables) {
+TEST_F(SubnetQosTest, AnObserverWritesNoTables) {
   start_live(kTree, SubnetMode::observe);
   put_tenant("red");
   (void)place("red", 12);
@@ -323,7 +326,7 @@ TEST_F(SubnetQosTest, AnotherManagerStopsTheWriting) {
   expect_done(6, "when it has gone");
 }
 
-TEST_F(SubnetQosTest, OfAnotherSubnetNothingIsWritten) {
+TEST_F(SubnetQosTest, PortsOfAnotherSubnetAreNotWritten) {
   auto shape = kTree;
   shape.planes = 2;
   start_live(shape);
@@ -333,7 +336,7 @@ TEST_F(SubnetQosTest, OfAnotherSubnetNothingIsWritten) {
   for (int i = 0; i < 50; ++i) step(1);
   ASSERT_TRUE(status()->qos);
   EXPECT_EQ(status()->qos->ports_programmed, cabled_ports().size() / 2);
-  EXPECT_FALSE(switches_->table_writes().empty());
+  ASSERT_FALSE(switches_->table_writes().empty());
   for (const auto& write : switches_->table_writes()) {
     if (const auto sw = topology_->find_switch(write.port.device)) {
       EXPECT_EQ(topology_->name(topology_->subnet(sw)), "plane-0");
@@ -387,7 +390,7 @@ TEST_F(SubnetQosTest, OpensmIsOfferedFilesOnlyWhenTheyChange) {
   EXPECT_NE(status()->qos->problem, "");
 }
 
-TEST_F(SubnetQosTest, HostsWithoutGpusAreForEverybody) {
+TEST_F(SubnetQosTest, HostsWithoutGpusAreReachedByAllTenants) {
   auto shape = kTree;
   shape.gpus_per_host = 0;
   start_live(shape);

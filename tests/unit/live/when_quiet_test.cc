@@ -34,7 +34,7 @@ TEST_F(LiveTest, AllTablesAreReadBackSomeSwitchesAtATime) {
   EXPECT_EQ(status()->phase, SubnetPhase::synced);
 }
 
-TEST_F(LiveTest, WhatSomebodyElseWroteIsMendedWhereverTheReadingFindsIt) {
+TEST_F(LiveTest, TablesThatAnotherManagerWroteAreRepairedWhereverTheyAreFound) {
   start_live(kFortySwitches);
   settle();
   for (const std::size_t n : {std::size_t{3}, std::size_t{20}, std::size_t{39}}) {
@@ -51,7 +51,7 @@ TEST_F(LiveTest, WhatSomebodyElseWroteIsMendedWhereverTheReadingFindsIt) {
   EXPECT_EQ(*status()->wanted_digest, *status()->applied_digest);
 }
 
-// An observer that has read half of the tables does not take the other half for granted.
+// An observer that has read half of the tables does not assume the other half.
 TEST_F(LiveTest, AnObserverCallsNothingDrainedBeforeItHasReadTheTables) {
   start_live(kFortySwitches);
   settle();
@@ -63,7 +63,7 @@ TEST_F(LiveTest, AnObserverCallsNothingDrainedBeforeItHasReadTheTables) {
   while (table_reads_.empty()) step(1000);
   must(RequestDrain{
       {DrainKind::link, topology_->link_text(uplink(0).link)}, "", false, {}, loop_->state()->view_version});
-  for (int i = 0; i < 40; ++i) step(400);  // nobody reprograms: it stays in use
+  for (int i = 0; i < 40; ++i) step(400);  // tables stay as they are, so it stays in use
   EXPECT_NE(loop_->state()->drains->at(target).state, DrainState::drained);
 }
 
@@ -71,8 +71,9 @@ TEST_F(LiveTest, AuditsRunBesideTheThreadThatRepairs) {
   audits_ = std::launch::async;
   start_live(kFortySwitches);
   settle();
-  for (int i = 0; i < 2000 && !status()->wanted_digest; ++i) {
-    std::this_thread::sleep_for(milliseconds(1));
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!status()->wanted_digest && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
     step(1);
   }
   ASSERT_TRUE(status()->wanted_digest && status()->applied_digest);
@@ -92,8 +93,9 @@ TEST_F(LiveTest, AnAuditOfOtherRoutesIsNotTakenForOneOfThese) {
     audit.start((*routes)->input.view, (*routes)->routing, planes, 1);
     while (audit.is_running()) EXPECT_FALSE(audit.take(2));
     audit.start((*routes)->input.view, (*routes)->routing, planes, 3);
-    std::optional<AuditedRoutes> made;
-    while (!(made = audit.take(3))) std::this_thread::sleep_for(milliseconds(1));
+    audit.wait();
+    const std::optional<AuditedRoutes> made = audit.take(3);
+    ASSERT_TRUE(made);
     EXPECT_TRUE(made->report.verified());
     EXPECT_EQ(fault_of(made->report), "");
     EXPECT_EQ(made->digest, (*routes)->routing.tables.digest());

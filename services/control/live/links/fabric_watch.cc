@@ -18,8 +18,8 @@ Result<FabricWatch::Finding> FabricWatch::discover() {
   if (!found) return std::unexpected(found.error());
   SubnetStatus& status = context_.status();
   status.discovered = found->topology;
-  status.discovery_took_us = context_.now() - start;
-  status.discovery_mads = found->asked;
+  status.discovery.took_us = context_.now() - start;
+  status.discovery.mads = found->asked;
   swept_at_us_ = context_.now();
   return Finding{.sweep = {.changed = true, .asked = found->asked, .silent = std::move(found->silent)},
                  .cause = {.text = "first discovery", .start_us = start}};

@@ -1,4 +1,4 @@
-// The whole audit of routes and their digest, made beside the thread that repairs: seconds on large fabrics.
+// The whole audit of routes and their digest, on a thread of its own: it takes seconds on large fabrics.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace railweave::control {
 
-// Why routes are not to be programmed; "": they may be.
+// Why routes must not be programmed; "": they may be.
 std::string fault_of(const fabric::AuditReport& report);
 
 struct AuditedRoutes {
@@ -20,16 +20,18 @@ struct AuditedRoutes {
   std::uint64_t digest = 0;
 };
 
-// One at a time, on one core. Used by one thread; its end waits for what runs.
+// One audit at a time, on one core. Used by one thread; the destructor waits for a running audit.
 class RouteAudit {
  public:
-  // deferred: made by the thread that takes it.
+  // deferred: computed in take().
   explicit RouteAudit(std::launch policy) : policy_(policy) {}
 
   [[nodiscard]] bool is_running() const { return running_.valid(); }
   // `version` is the caller's name for these routes; the digest is of those planes.
   void start(const fabric::FabricView& view, const fabric::Routing& routing, std::vector<fabric::PlaneId> planes,
              std::uint64_t version);
+  // Returns when the running audit is finished.
+  void wait() const { running_.wait(); }
   // None: not finished, or of routes that are not the caller's any more.
   std::optional<AuditedRoutes> take(std::uint64_t version);
 

@@ -1,5 +1,5 @@
-// How far one live subnet is from what Railweave wants of it: published whole by the thread that watches it, read by
-// anyone.
+// What is known of one live subnet and how far it is from the wanted state: published whole by its controller, read by
+// any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 namespace railweave::control {
 
 enum class SubnetPhase : std::uint8_t {
-  offline,      // no way to it, or not tried yet; `problem` says why
-  discovering,  // reading what is there
+  offline,      // no connection, or not tried yet; `problem` says why
+  discovering,  // being read
   unaccepted,   // read, but the accepted topology has no such subnet
   watching,     // observe mode: links and counters are followed, nothing is written
   programming,  // tables are being written, or differ and will be
@@ -28,7 +28,7 @@ constexpr std::string_view to_string(SubnetPhase phase) {
   return names[static_cast<std::size_t>(phase)];
 }
 
-// A way in which what was found differs from the accepted topology.
+// A difference between what was found and the accepted topology.
 struct FabricDifference {
   enum class Kind : std::uint8_t {
     missing_device,  // accepted, not found
@@ -59,7 +59,7 @@ struct IsolatedDevice {
 struct Repair {
   std::string cause;
   std::int64_t at_us = 0;          // unix
-  std::int64_t noticed_us = 0;     // durations from the report: until it was taken up,
+  std::int64_t noticed_us = 0;     // durations from the report: until the repair began,
   std::int64_t swept_us = 0;       // until the fabric was read,
   std::int64_t computed_us = 0;    // until the new tables were computed and checked,
   std::int64_t programmed_us = 0;  // until the last block was written and read back
@@ -78,18 +78,22 @@ struct QosStatus {
   friend bool operator==(const QosStatus&, const QosStatus&) = default;
 };
 
+struct Discovery {
+  std::int64_t at_us = 0;    // unix: the last full or light sweep; 0: never
+  std::int64_t took_us = 0;  // the last full one, and the datagrams it sent
+  std::uint64_t mads = 0;
+};
+
 struct SubnetStatus {
   std::string subnet;
   SubnetMode mode = SubnetMode::observe;
   SubnetPhase phase = SubnetPhase::offline;
-  std::string problem;  // what keeps it from being synced, for people; "" nothing
+  std::string problem;  // why it is not synced, for people; "": none
 
   // What was found.
-  std::string port;  // through which we look: "mlx5_0/1"
+  std::string port;  // of this machine, through which the subnet is reached: "mlx5_0/1"
   std::uint64_t switches = 0, adapters = 0, links_up = 0, links_down = 0, links_damped = 0;
-  std::int64_t discovered_us = 0;  // unix, last full or light sweep; 0: never
-  std::int64_t discovery_took_us = 0;
-  std::uint64_t discovery_mads = 0;
+  Discovery discovery;
   std::vector<FabricDifference> differences;  // the first kMaxDifferences
   std::uint64_t difference_count = 0;
   fabric::TopologyPtr discovered;  // null: not yet
@@ -103,7 +107,7 @@ struct SubnetStatus {
   std::vector<IsolatedDevice> isolated;
   std::vector<Repair> repairs;  // newest last, at most kMaxRepairs
   std::uint64_t repairs_total = 0;
-  std::optional<QosStatus> qos;  // none: nobody asked for classes or contracts
+  std::optional<QosStatus> qos;  // none: there are no classes or contracts
 
   static constexpr std::size_t kMaxDifferences = 1000;
   static constexpr std::size_t kMaxRepairs = 32;

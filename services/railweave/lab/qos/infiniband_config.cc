@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "fabric/drivers/opensm/files/opensm_files.h"
 #include "services/railweave/lab/qos/port_runs.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/table.h"

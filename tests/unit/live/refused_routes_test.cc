@@ -1,4 +1,4 @@
-// Routes that do not pass the audit stay where they are: with us.
+// Routes that do not pass the audit are not programmed.
 #include "tests/unit/live/live_fixture.h"
 
 namespace railweave::control {
@@ -7,14 +7,14 @@ namespace {
 using fabric::Routing;
 using fabric::RoutingInput;
 
-// As another engine, but for one destination that two switches send each other for as long as it is told so.
+// Routes as another engine does, but while `loops` two switches send packets for one destination to each other.
 class LoopingEngine final : public fabric::RoutingEngine {
  public:
-  LoopingEngine(const fabric::RoutingEngine& sound, const bool& loops) : sound_(sound), loops_(loops) {}
-  [[nodiscard]] std::string_view name() const override { return sound_.name(); }
-  [[nodiscard]] fabric::EngineFit fit(const fabric::RoutingScope& scope) const override { return sound_.fit(scope); }
+  LoopingEngine(const fabric::RoutingEngine& engine, const bool& loops) : engine_(engine), loops_(loops) {}
+  [[nodiscard]] std::string_view name() const override { return engine_.name(); }
+  [[nodiscard]] fabric::EngineFit fit(const fabric::RoutingScope& scope) const override { return engine_.fit(scope); }
   [[nodiscard]] Result<Routing> route(const RoutingInput& input) const override {
-    auto routing = sound_.route(input);
+    auto routing = engine_.route(input);
     if (routing && loops_) add_loop(*routing);
     return routing;
   }
@@ -43,11 +43,11 @@ class LoopingEngine final : public fabric::RoutingEngine {
     }
   }
 
-  const fabric::RoutingEngine& sound_;
+  const fabric::RoutingEngine& engine_;
   const bool& loops_;
 };
 
-class UnsoundRoutesTest : public LiveTest {
+class RefusedRoutesTest : public LiveTest {
  protected:
   void start_looping(bool from_the_start, SubnetMode mode = SubnetMode::direct) {
     loops_ = from_the_start;
@@ -55,12 +55,12 @@ class UnsoundRoutesTest : public LiveTest {
     start_live({.hosts_per_leaf = 3, .leaves_per_pod = 3, .spines_per_pod = 3}, mode);
     settle();
   }
-  // What switches hold leads no packet round.
+  // Pairs whose packets loop on the tables that switches hold.
   [[nodiscard]] std::uint64_t loops_programmed() { return walk().looping_pairs; }
   bool loops_ = false;
 };
 
-TEST_F(UnsoundRoutesTest, TheFirstRoutesAreAuditedBeforeTheyAreProgrammed) {
+TEST_F(RefusedRoutesTest, TheFirstRoutesAreAuditedBeforeTheyAreProgrammed) {
   start_looping(true);
   EXPECT_TRUE(switches_->writes().empty());
   EXPECT_EQ(loops_programmed(), 0U);
@@ -68,7 +68,7 @@ TEST_F(UnsoundRoutesTest, TheFirstRoutesAreAuditedBeforeTheyAreProgrammed) {
   EXPECT_NE(status()->problem.find("do not pass the audit"), std::string::npos) << status()->problem;
 }
 
-TEST_F(UnsoundRoutesTest, WhatWasRefusedOnceIsNoBaselineForTheNextTime) {
+TEST_F(RefusedRoutesTest, RefusedRoutesAreNoBaselineForTheNextOnes) {
   start_looping(false);
   ASSERT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
   const auto writes = switches_->writes().size();
@@ -93,7 +93,7 @@ TEST_F(UnsoundRoutesTest, WhatWasRefusedOnceIsNoBaselineForTheNextTime) {
   EXPECT_TRUE(walk().verified());
 }
 
-TEST_F(UnsoundRoutesTest, WhoOnlyObservesRaisesNoAlarm) {
+TEST_F(RefusedRoutesTest, AnObserverRaisesNoAlarm) {
   start_looping(true, SubnetMode::observe);
   EXPECT_EQ(alarms("routes.unsound"), 0U);
   EXPECT_EQ(status()->phase, SubnetPhase::watching);
