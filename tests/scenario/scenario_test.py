@@ -34,6 +34,7 @@ MASKS = [
     (r"\b(\d+ (hours?|min|minutes?|s|seconds?|days?)( \d+ (hours?|min|minutes?|s|seconds?))*) ago\b", "AGO"),
     (r"http://127\.0\.0\.1:\d+", "URL"),
     (r"\b\d+ MADs\b", "N MADs"),
+    (r"\bpeak memory \d+ MiB", "peak memory N MiB"),
 ]
 AWAIT_SECONDS = 30
 SKIPPED = 77

@@ -219,7 +219,7 @@ TEST(Place, ExplainsWhyNotReadablyAndEndsWithSix) {
             "\n"
             "Excluded nodes\n"
             "  NODES  REASON   EXAMPLES\n"
-            "      2  drained   dgx-7, dgx-9\n"
+            "      2  drained  dgx-7, dgx-9\n"
             "\n"
             "What would change the outcome\n"
             "  CHANGE           OUTCOME\n"
