@@ -27,7 +27,7 @@ std::string block_text(const LftBlock& block) { return "LinearForwardingTable " 
 
 LftWriter::LftWriter(MadExchange& exchange, SubnetMap& map, const Topology& topology, const ForwardingDelta& delta,
                      const LftWriterOptions& options)
-    : exchange_(exchange), map_(map), topology_(topology), delta_(delta), options_(options), stages_(delta) {
+    : exchange_(exchange), map_(map), delta_(delta), options_(options), stages_(delta) {
   report_.blocks.assign(delta.blocks.size(), WriteOutcome::held);
   rewrites_.assign(delta.blocks.size(), 0);
   std::unordered_map<std::uint64_t, std::uint16_t> last_stage;

@@ -42,7 +42,6 @@ class LftWriter {
 
   MadExchange& exchange_;
   SubnetMap& map_;
-  const Topology& topology_;
   const ForwardingDelta& delta_;
   const LftWriterOptions options_;
   StagedWrites stages_;
