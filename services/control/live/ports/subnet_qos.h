@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fabric/qos/infiniband_plan.h"
+#include "services/control/live/connection/subnet_options.h"
 #include "services/control/live/links/subnet_links.h"
 #include "services/control/live/ports/port_keeper.h"
 #include "services/control/live/ports/subnet_partitions.h"
