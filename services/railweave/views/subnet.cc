@@ -66,7 +66,7 @@ void print_repairs(Output& output, const Json& live) {
   if (table.rows() == 0) return;
   output.text("\n" + table.text(output.terminal()));
   output.text("\nDurations in ms since the first report; " + text_of(live, "repairsTotal") +
-              " repairs since the service started\n");
+              (text_of(live, "repairsTotal") == "1" ? " repair" : " repairs") + " since the service started\n");
 }
 
 }  // namespace
