@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "fabric/formats/native/native_reader.h"
-#include "fabric/formats/native/native_words.h"
 #include "fabric/formats/text/name_text.h"
 
 namespace railweave::fabric {
@@ -39,7 +38,7 @@ bool NativeReader::read_adapter_fields() {
     if (field == "device") return json_->name(adapter_.device);
     if (field == "description") return json_->name(adapter_.description.emplace());
     if (field == "ports") return json_->array([&] { return read_port(); });
-    if (field == "kind") return word(adapter_.kind, parse_hca_kind, "host, aggregation or router");
+    if (field == "kind") return word(adapter_.kind, parse_enum<HcaKind>, "host, aggregation or router");
     return json_->unknown_field(field, "an adapter");
   });
 }
@@ -94,7 +93,7 @@ bool NativeReader::read_host() {
   std::size_t gpus = 0;
   const bool read = json_->object([&](std::string_view field) {
     if (field == "name") return json_->name(name);
-    if (field == "kind") return word(kind, parse_host_kind, "compute, storage, management or unnamed");
+    if (field == "kind") return word(kind, parse_enum<HostKind>, "compute, storage, management or unnamed");
     if (field == "rack") return reference(rack, racks_, "racks");
     if (field == "site") return reference(site, sites_, "sites");
     if (field == "labels") {

@@ -3,7 +3,6 @@
 
 #include "fabric/formats/native/native_json.h"
 #include "fabric/formats/native/native_reader.h"
-#include "fabric/formats/native/native_words.h"
 #include "fabric/formats/text/text_lines.h"
 
 namespace railweave::fabric {
@@ -88,7 +87,7 @@ bool NativeReader::read_subnet() {
   SubnetKind kind = SubnetKind::unknown;
   const bool read = json_->object([&](std::string_view field) {
     if (field == "name") return json_->name(name);
-    if (field == "kind") return word(kind, parse_subnet_kind, "unknown, compute, storage or management");
+    if (field == "kind") return word(kind, parse_enum<SubnetKind>, "unknown, compute, storage or management");
     return json_->unknown_field(field, "a subnet");
   });
   return read && add_name(subnets_, kMaxSubnets, name, builder_.subnet(name, kind));
@@ -245,7 +244,7 @@ bool NativeReader::read_finding() {
   };
   const bool read = json_->object([&](std::string_view field) {
     if (field == "code") return json_->name(finding.code);
-    if (field == "severity") return word(finding.severity, parse_severity, "info, warning or error");
+    if (field == "severity") return word(finding.severity, parse_enum<Severity>, "info, warning or error");
     if (field == "message") return text(finding.message);
     if (field == "objects")
       return json_->array([&] {

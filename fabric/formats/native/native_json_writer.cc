@@ -6,7 +6,6 @@
 
 #include "fabric/base/text/json_string.h"
 #include "fabric/formats/native/native_json.h"
-#include "fabric/formats/native/native_words.h"
 
 namespace railweave::fabric {
 namespace {
@@ -55,7 +54,7 @@ class NativeWriter {
     section("subnets", topology_.subnets(), [&](SubnetId subnet) {
       JsonObject object(out_);
       object.text("name", topology_.name(subnet));
-      if (topology_.kind(subnet) != SubnetKind::unknown) object.text("kind", native_word(topology_.kind(subnet)));
+      if (topology_.kind(subnet) != SubnetKind::unknown) object.text("kind", to_text(topology_.kind(subnet)));
     });
     section("racks", topology_.racks(), [&](RackId rack) { append_json_string(out_, topology_.name(rack)); });
     section("sites", topology_.sites(), [&](SiteId site) { append_json_string(out_, topology_.name(site)); });
@@ -130,7 +129,7 @@ class NativeWriter {
   void write_host(HostId host) {
     JsonObject object(out_);
     object.text("name", topology_.name(host));
-    if (topology_.kind(host) != HostKind::compute) object.text("kind", native_word(topology_.kind(host)));
+    if (topology_.kind(host) != HostKind::compute) object.text("kind", to_text(topology_.kind(host)));
     if (topology_.rack(host)) object.text("rack", topology_.name(topology_.rack(host)));
     if (topology_.site(host)) object.text("site", topology_.name(topology_.site(host)));
     if (!topology_.labels(host).empty()) {
@@ -162,7 +161,7 @@ class NativeWriter {
 
   void write_adapter(HcaId hca) {
     JsonObject object(out_);
-    if (topology_.kind(hca) != HcaKind::host) object.text("kind", native_word(topology_.kind(hca)));
+    if (topology_.kind(hca) != HcaKind::host) object.text("kind", to_text(topology_.kind(hca)));
     object.guid("guid", topology_.guid(hca));
     const auto device = topology_.device(hca);
     if (!device.empty()) object.text("device", device);

@@ -74,18 +74,16 @@ Result<Response> list_nodes(const Call& call) {
   const auto& topology = state->topology();
   const auto* rack = call.request.query("rack");
   const auto* kind = call.request.query("kind");
-  using fabric::HostKind;
-  const auto kinds = {HostKind::compute, HostKind::storage, HostKind::management, HostKind::unnamed};
-  if (kind != nullptr && std::ranges::find(kinds, *kind, [](HostKind k) { return to_string(k); }) == kinds.end()) {
+  if (kind != nullptr && !parse_enum<fabric::HostKind>(*kind)) {
     return fail(ErrorKind::invalid, "query.invalidKind", "there is no kind of node '" + *kind + "'", {},
-                "compute, storage, management or unnamed");
+                std::string(enum_texts<fabric::HostKind>()));
   }
   const auto* name = call.request.query("name");
   return list_ids(
       *state, topology.hosts(), *query,
       [&](fabric::HostId host) {
         if (rack != nullptr && (!topology.rack(host) || topology.name(topology.rack(host)) != *rack)) return false;
-        if (kind != nullptr && to_string(topology.kind(host)) != *kind) return false;
+        if (kind != nullptr && railweave::to_text(topology.kind(host)) != *kind) return false;
         return name == nullptr || topology.name(host).find(*name) != std::string_view::npos;
       },
       [&](fabric::HostId host) { return write_node(*state, host); });

@@ -29,34 +29,6 @@ Out port_json(const Topology& topology, PortId port) {
 
 }  // namespace
 
-std::string_view to_string(HostKind kind) {
-  switch (kind) {
-    case HostKind::compute:
-      return "compute";
-    case HostKind::storage:
-      return "storage";
-    case HostKind::management:
-      return "management";
-    case HostKind::unnamed:
-      return "unnamed";
-  }
-  return "";
-}
-
-std::string_view to_string(SubnetKind kind) {
-  switch (kind) {
-    case SubnetKind::unknown:
-      return "unknown";
-    case SubnetKind::compute:
-      return "compute";
-    case SubnetKind::storage:
-      return "storage";
-    case SubnetKind::management:
-      return "management";
-  }
-  return "";
-}
-
 std::string write_fabric(const ClusterState& state) {
   Out value{{"source", state.accepted.source},
             {"digest", state.accepted.digest},
@@ -81,7 +53,7 @@ Out node_json(const ClusterState& state, HostId host) {
   for (const auto& label : topology.labels(host))
     labels[std::string(topology.text(label.key))] = topology.text(label.value);
   Out value{{"id", topology.name(host)},
-            {"kind", to_string(topology.kind(host))},
+            {"kind", railweave::to_text(topology.kind(host))},
             {"rack", name_or_null(topology, topology.rack(host))},
             {"gpus", gpus},
             {"freeGpus", gpus - static_cast<std::size_t>(std::popcount(allocation.used))},

@@ -23,7 +23,4 @@ std::string write_nvlink_domain(const ClusterState& state, fabric::NvlinkDomainI
 std::string write_rail(const ClusterState& state, fabric::RailId rail, std::size_t ports);
 std::string write_rack(const ClusterState& state, fabric::RackId rack, std::size_t nodes);
 
-std::string_view to_string(fabric::HostKind kind);
-std::string_view to_string(fabric::SubnetKind kind);
-
 }  // namespace railweave::api

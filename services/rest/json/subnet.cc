@@ -113,7 +113,7 @@ Result<void> check_reason(const std::string& reason) {
 std::string write_subnet(const control::ClusterState& state, const ShownSubnet& subnet) {
   Out value{{"id", subnet.name},
             {"accepted", subnet.accepted},
-            {"kind", to_string(subnet.kind)},
+            {"kind", railweave::to_text(subnet.kind)},
             {"switches", subnet.switches},
             {"hostPorts", subnet.host_ports}};
   value.update(mode_json(state, subnet.name));
