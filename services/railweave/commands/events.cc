@@ -6,6 +6,7 @@
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/commands/commands.h"
+#include "services/railweave/terminal/table.h"
 #include "services/railweave/views/event_line.h"
 
 namespace railweave::cli {

@@ -90,7 +90,6 @@ class Replay {
   Replay(const PlacementFabricPtr& fabric, const JobTrace& trace, const ReplayOptions& options)
       : fabric_(fabric),
         hierarchy_(fabric->hierarchy()),
-        trace_(trace),
         tree_(fabric->hierarchy_ptr()),
         allocations_(no_allocations(fabric->topology())),
         slowdowns_(fabric) {
@@ -131,7 +130,6 @@ class Replay {
 
   PlacementFabricPtr fabric_;
   const Hierarchy& hierarchy_;
-  const JobTrace& trace_;
   ReplayJobs jobs_;
   std::unique_ptr<ReplayQueue> queue_;
   unsigned rack_level_ = 0, domain_level_ = 0;
