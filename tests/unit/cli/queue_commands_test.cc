@@ -92,7 +92,8 @@ TEST(Queue, SubmitQueuesAndShowsWhy) {
   const Finished finished = service.run(
       {"jobs", "submit", "--tenant", "research", "--gpus", "8", "--not-before", "2026-11-21T09:00:00Z", "--ranks"});
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
-  EXPECT_THAT(finished.out, AllOf(HasSubstr("queued"), HasSubstr("8 GPUs must share one node"), Not(HasSubstr("On nodes:"))));
+  EXPECT_THAT(finished.out,
+              AllOf(HasSubstr("queued"), HasSubstr("8 GPUs must share one node"), Not(HasSubstr("On nodes:"))));
   const Json body = Json::parse(service.asked().at(0).body);
   EXPECT_EQ(body["queue"], true);
   EXPECT_EQ(body["notBefore"], "2026-11-21T09:00:00Z");

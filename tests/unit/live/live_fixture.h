@@ -7,8 +7,8 @@
 
 #include "fabric/drivers/simulated/simulated_driver.h"
 #include "fabric/routing/audit/audit.h"
-#include "services/control/live/subnet_controller.h"
 #include "services/control/live/routes/table_reading.h"
+#include "services/control/live/subnet_controller.h"
 #include "tests/support/fat_trees.h"
 #include "tests/unit/control/control_fixture.h"
 

@@ -58,7 +58,7 @@ TEST(SonicRules, RealConfigurationsBrokenAnywhereFailByName) {
       std::size_t tried = 0;
       for (const auto& [key, row] : rows.items()) {
         if (++tried > 6) break;  // hundreds of queues are alike
-        Json small;               // that entry's tables alone would lose what it refers to: keep all, but few queues
+        Json small;              // that entry's tables alone would lose what it refers to: keep all, but few queues
         for (const auto& [other, all] : config.items()) {
           if ((checked.contains(other) || maps.contains(other) || other == "PORT" || other.ends_with("_MAP")) &&
               other != "QUEUE" && other != "PORT_QOS_MAP") {

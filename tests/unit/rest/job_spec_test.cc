@@ -1,8 +1,8 @@
 // Model, traffic, slices and spread of a job: what is read is written and read again the same, and what is wrong is
 // answered by its place.
-#include <gtest/gtest.h>
-
 #include "services/rest/json/job_spec.h"
+
+#include <gtest/gtest.h>
 
 namespace railweave::api {
 namespace {
