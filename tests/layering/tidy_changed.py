@@ -29,7 +29,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
     parser.add_argument("--commits", type=int, default=20)
-    parser.add_argument("--seconds", type=int, default=420)
+    parser.add_argument("--seconds", type=int, default=180)
     options = parser.parse_args()
     root = os.getcwd()
     with open(f"{options.build}/compile_commands.json", encoding="utf-8") as file:
