@@ -100,10 +100,11 @@ std::string write_certificate(const CertificateInput& input) {
     for (const PortTables& port : input.plan->ports) tables[{port.port.device, port.port.port}] = &port;
   }
   out += "\n],\n\"links\":[";
+  const auto classes = static_cast<std::uint8_t>(ledger.classes());
   JsonCommas links;
   for (DirectedLink link = 0; link < ledger.links(); ++link) {
     std::int64_t any = 0;
-    for (std::uint8_t c = 0; c < ledger.classes(); ++c) any += ledger.reserved_mbps(link, c);
+    for (std::uint8_t c = 0; c < classes; ++c) any += ledger.reserved_mbps(link, c);
     if (any == 0) continue;
     const PortId from = out_port_of(t, link);
     links(out);
@@ -111,7 +112,7 @@ std::string write_certificate(const CertificateInput& input) {
     text(out, "to", t.port_text(t.peer(from)));
     number(out, "capacityMbps", ledger.capacity_mbps(link));
     member(out, "reservedMbps");
-    for (std::uint8_t c = 0; c < ledger.classes(); ++c) {
+    for (std::uint8_t c = 0; c < classes; ++c) {
       append_json_number(out += c == 0 ? "[" : ",", static_cast<std::uint64_t>(ledger.reserved_mbps(link, c)));
     }
     out += ']';
@@ -120,7 +121,7 @@ std::string write_certificate(const CertificateInput& input) {
                         : t.is_hca_port(from)  ? t.guid(t.hca_of(from))
                                                : Guid();
     const auto at = tables.find({device, t.number(from)});
-    for (std::uint8_t c = 0; c < ledger.classes(); ++c) {
+    for (std::uint8_t c = 0; c < classes; ++c) {
       std::uint64_t weight = at == tables.end() ? (*input.classes)[c].share_permille : 0;
       if (at != tables.end()) {
         for (const VlWeight entry : at->second->arbitration->low) {
