@@ -34,7 +34,7 @@ LiveWork::~LiveWork() {
   thread_.join();
 }
 
-std::string LiveWork::sync(std::vector<std::string> subnets) {
+std::string LiveWork::sync(const std::vector<std::string>& subnets) {
   const std::string operation = operations_.begin("fabric.sync");
   const std::size_t total = subnets.size();
   operations_.progress(operation, 0, total, "subnets");

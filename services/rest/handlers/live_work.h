@@ -29,7 +29,7 @@ class LiveWork : public std::enable_shared_from_this<LiveWork> {
   ~LiveWork();
 
   // The operation's id. The subnets must have connections, else the operation fails.
-  std::string sync(std::vector<std::string> subnets);
+  std::string sync(const std::vector<std::string>& subnets);
   std::string discover(DiscoverRequest request, std::string actor);
 
  private:

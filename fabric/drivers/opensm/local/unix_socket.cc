@@ -86,7 +86,7 @@ void WakeUp::clear() {
 }
 
 Transfer receive(int fd, std::string& to) {
-  constexpr std::size_t kPiece = 64 * 1024;
+  constexpr std::size_t kPiece = std::size_t{64} * 1024;
   const std::size_t before = to.size();
   to.resize(before + kPiece);
   const ssize_t got = recv(fd, to.data() + before, kPiece, 0);

@@ -10,7 +10,6 @@ namespace railweave::control {
 namespace {
 
 using namespace fabric;  // NOLINT: this file is about its types
-using health::AlarmKind;
 
 struct KindText {
   std::string_view kind, what;
