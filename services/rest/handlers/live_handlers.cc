@@ -139,7 +139,7 @@ Result<Response> post_sync(LiveWork& work, const Call& call) {
   const auto* subnet = call.request.query("subnet");
   auto subnets = live_subnets(call.plane, subnet == nullptr ? std::string() : *subnet);
   if (!subnets) return std::unexpected(subnets.error());
-  return operation_started(work.sync(std::move(*subnets)));
+  return operation_started(work.sync(*subnets));
 }
 
 Result<Response> post_discover(LiveWork& work, const Call& call) {
