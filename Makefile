@@ -54,8 +54,9 @@ rules: deps  ## formatting, layering, long functions and large classes, words: s
 	@for rule in layering shapes words; do \
 	  /usr/bin/python3 tests/layering/$$rule.py --self-test && /usr/bin/python3 tests/layering/$$rule.py . || exit 1; done
 
-hygiene: deps  ## compile every source alone, with clang: no unity batches, no precompiled headers
-	@$(MAKE) --no-print-directory build PRESET=tidy
+hygiene: deps  ## compile every source alone, with clang: no unity batches, no precompiled headers (PARTS=3: one in three)
+	@$(MAKE) --no-print-directory configure PRESET=tidy
+	@/usr/bin/python3 tests/layering/alone.py build/tidy --parts $(or $(PARTS),1)
 
 lint: rules hygiene  ## rules, hygiene, clang-tidy over everything (FILES=regex for some)
 	@run-clang-tidy-19 -quiet -p build/tidy -j $(JOBS) '$(CURDIR)/$(or $(FILES),(fabric|scheduler|db|api|services)/)'

@@ -5,24 +5,13 @@ What was not reached is named. Exit code 1 where clang-tidy reports anything.
 tidy_changed.py BUILD [--commits N] [--seconds S]     BUILD: a folder with compile_commands.json
 """
 import argparse
-import json
 import os
-import random
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-
-def git(*words):
-    return subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout.split()
-
-
-def changed_sources(commits):
-    """Sources that changed, and those of headers that changed."""
-    known = git("rev-list", f"--max-count={commits + 1}", "HEAD")
-    files = set(git("diff", "--name-only", known[-1], "HEAD", "--", "*.h", "*.cc")) if len(known) > 1 else set(git("ls-files", "*.cc"))
-    return {file for file in files if file.endswith(".cc")} | {file[:-2] + ".cc" for file in files if file.endswith(".h")}
+from sources import changed_sources, compile_commands, in_order_of_commit
 
 
 def main():
@@ -31,11 +20,7 @@ def main():
     parser.add_argument("--commits", type=int, default=20)
     parser.add_argument("--seconds", type=int, default=180)
     options = parser.parse_args()
-    root = os.getcwd()
-    with open(f"{options.build}/compile_commands.json", encoding="utf-8") as file:
-        compiled = {os.path.relpath(entry["file"], root) for entry in json.load(file)}
-    sources = sorted(changed_sources(options.commits) & compiled)
-    random.Random(git("rev-parse", "HEAD")[0]).shuffle(sources)
+    sources = in_order_of_commit(changed_sources(options.commits) & compile_commands(options.build).keys())
     end = time.monotonic() + options.seconds
 
     def tidy(source):
