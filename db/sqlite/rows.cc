@@ -2,17 +2,11 @@
 
 #include <algorithm>
 
-#include "db/checksum.h"
 #include "db/limits.h"
 #include "db/sqlite/read_query.h"
 
 namespace railweave::db::sqlite {
 namespace {
-
-std::unexpected<Error> damaged(const std::string& what) {
-  return fail(ErrorKind::internal, "db.damaged", what + " is damaged: what is stored does not match its checksum", what,
-              "stop the service, check the disk and restore the store from a backup");
-}
 
 Statement& bind_payload(Statement& statement, int parameter, const PackedText& payload) {
   return payload.compressed() ? statement.bind_bytes(parameter, payload.bytes())
@@ -27,18 +21,6 @@ StoredBytes stored_bytes(const Statement& row, int first) {
   stored.compressed = row.is_blob(first + 2);
   stored.bytes = row.bytes(first + 2);
   return stored;
-}
-
-// The bytes as they were, or nothing when they cannot be what was stored.
-std::optional<std::string> unpack_bytes(StoredBytes&& stored, std::size_t limit) {
-  if (stored.raw_bytes > limit) return std::nullopt;
-  if (!stored.compressed) {
-    if (stored.bytes.size() != stored.raw_bytes) return std::nullopt;
-    return std::move(stored.bytes);
-  }
-  auto raw = decompress(stored.bytes, stored.raw_bytes);
-  if (!raw) return std::nullopt;
-  return std::move(*raw);
 }
 
 }  // namespace
@@ -92,15 +74,6 @@ Result<FetchedRecords> fetch_records(Connection& connection, const ReadFilter& f
   return fetched;
 }
 
-Result<Record> unpack(StoredRecord&& stored) {
-  const std::uint32_t expected = stored.payload.crc32;
-  auto payload = unpack_bytes(std::move(stored.payload), kMaxPayloadBytes);
-  if (!payload) return damaged("record " + std::to_string(stored.record.seq));
-  stored.record.payload = std::move(*payload);
-  if (checksum(stored.record) != expected) return damaged("record " + std::to_string(stored.record.seq));
-  return std::move(stored.record);
-}
-
 Result<void> insert_snapshot(Connection& connection, const Snapshot& snapshot, const PackedText& payload,
                              std::uint32_t crc32) {
   const std::string doing = "write snapshot " + std::to_string(snapshot.seq);
@@ -150,15 +123,6 @@ Result<std::optional<StoredSnapshot>> fetch_snapshot(Connection& connection, std
   return stored;
 }
 
-Result<Snapshot> unpack(StoredSnapshot&& stored) {
-  const std::uint32_t expected = stored.payload.crc32;
-  auto payload = unpack_bytes(std::move(stored.payload), kMaxSnapshotBytes);
-  if (!payload) return damaged("snapshot " + std::to_string(stored.snapshot.seq));
-  stored.snapshot.payload = std::move(*payload);
-  if (checksum(stored.snapshot) != expected) return damaged("snapshot " + std::to_string(stored.snapshot.seq));
-  return std::move(stored.snapshot);
-}
-
 Result<void> insert_blob(Connection& connection, const Blob& blob, std::string_view compressed, std::uint32_t crc32) {
   {
     auto statement = connection.prepared(
@@ -185,15 +149,6 @@ Result<std::optional<StoredBytes>> fetch_blob(Connection& connection, const std:
   if (!found) return std::unexpected(found.error());
   if (!*found) return std::nullopt;
   return stored_bytes(**statement, 0);
-}
-
-Result<Blob> unpack(const std::string& digest, StoredBytes&& stored) {
-  const std::uint32_t expected = stored.crc32;
-  auto bytes = unpack_bytes(std::move(stored), kMaxBlobBytes);
-  if (!bytes) return damaged("blob " + digest);
-  Blob blob{digest, std::move(*bytes)};
-  if (checksum(blob) != expected) return damaged("blob " + digest);
-  return blob;
 }
 
 }  // namespace railweave::db::sqlite

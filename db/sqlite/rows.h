@@ -1,5 +1,4 @@
-// Records, snapshots and blobs as rows. Reading has two steps, so that a connection is held for the first only: fetch
-// the row as it is stored, then unpack it, which decompresses and compares checksums.
+// Records, snapshots and blobs as rows of SQLite. What is fetched is unpacked by db/stored.h.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +11,9 @@
 #include "db/compression.h"
 #include "db/journal.h"
 #include "db/sqlite/connection.h"
+#include "db/stored.h"
 
 namespace railweave::db::sqlite {
-
-// A payload as stored.
-struct StoredBytes {
-  std::string bytes;
-  std::uint64_t raw_bytes = 0;
-  std::uint32_t crc32 = 0;
-  bool compressed = false;
-};
-
-struct StoredRecord {
-  Record record;  // without its payload
-  StoredBytes payload;
-};
-struct StoredSnapshot {
-  Snapshot snapshot;  // without its payload
-  StoredBytes payload;
-};
 
 struct FetchedRecords {
   std::vector<StoredRecord> records;
@@ -40,18 +23,15 @@ struct FetchedRecords {
 Result<void> insert_record(Connection& connection, const Record& record, const PackedText& payload,
                            std::uint32_t crc32);
 Result<FetchedRecords> fetch_records(Connection& connection, const ReadFilter& filter);
-Result<Record> unpack(StoredRecord&& stored);
 
 // Replaces one of the same seq, and forgets all but the newest kKeptSnapshots.
 Result<void> insert_snapshot(Connection& connection, const Snapshot& snapshot, const PackedText& payload,
                              std::uint32_t crc32);
 Result<std::vector<std::uint64_t>> fetch_snapshot_seqs(Connection& connection);  // newest first
 Result<std::optional<StoredSnapshot>> fetch_snapshot(Connection& connection, std::uint64_t seq);
-Result<Snapshot> unpack(StoredSnapshot&& stored);
 
 // Nothing when the digest is there with the same bytes; a conflict (db.blobDiffers) when it is there with others.
 Result<void> insert_blob(Connection& connection, const Blob& blob, std::string_view compressed, std::uint32_t crc32);
 Result<std::optional<StoredBytes>> fetch_blob(Connection& connection, const std::string& digest);
-Result<Blob> unpack(const std::string& digest, StoredBytes&& stored);
 
 }  // namespace railweave::db::sqlite

@@ -18,6 +18,7 @@
 #include "db/sqlite/store_file.h"
 #include "db/sqlite/store_lock.h"
 #include "db/sqlite/transaction.h"
+#include "db/stored.h"
 
 namespace railweave::db {
 namespace {
@@ -36,25 +37,6 @@ std::int64_t now_us() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
 }
-
-// A batch's parts as they go into rows; borrows from the batch.
-struct PackedBatch {
-  explicit PackedBatch(const Batch& batch) {
-    payloads.reserve(batch.records.size());
-    for (const Record& record : batch.records) {
-      payloads.emplace_back(record.payload);
-      record_checksums.push_back(checksum(record));
-    }
-    for (const Blob& blob : batch.blobs) {
-      blobs.push_back(compress(blob.bytes));
-      blob_checksums.push_back(checksum(blob));
-    }
-  }
-  std::vector<PackedText> payloads;
-  std::vector<std::uint32_t> record_checksums;
-  std::vector<std::string> blobs;
-  std::vector<std::uint32_t> blob_checksums;
-};
 
 class SqliteJournal final : public Journal {
  public:
@@ -172,7 +154,7 @@ Result<std::vector<Record>> SqliteJournal::read(const ReadFilter& filter) {
   std::vector<Record> records;
   records.reserve(fetched->records.size());
   for (auto& stored : fetched->records) {
-    auto record = sqlite::unpack(std::move(stored));
+    auto record = unpack(std::move(stored));
     if (!record) return std::unexpected(record.error());
     records.push_back(std::move(*record));
   }
@@ -219,7 +201,7 @@ Result<std::optional<Snapshot>> SqliteJournal::latest_snapshot() {
       return sqlite::fetch_snapshot(reader_, seq);
     }();
     if (stored && !*stored) continue;  // replaced by newer ones meanwhile
-    auto snapshot = stored ? sqlite::unpack(std::move(**stored)) : Result<Snapshot>(std::unexpected(stored.error()));
+    auto snapshot = stored ? unpack(std::move(**stored)) : Result<Snapshot>(std::unexpected(stored.error()));
     if (snapshot) return std::move(*snapshot);
     if (snapshot.error().code != "db.damaged") return std::unexpected(snapshot.error());
     if (on_warning_) on_warning_(snapshot.error());
@@ -235,7 +217,7 @@ Result<std::optional<std::string>> SqliteJournal::blob(const std::string& digest
   }();
   if (!stored) return std::unexpected(stored.error());
   if (!*stored) return std::nullopt;
-  auto blob = sqlite::unpack(digest, std::move(**stored));
+  auto blob = unpack(digest, std::move(**stored));
   if (!blob) return std::unexpected(blob.error());
   return std::move(blob->bytes);
 }
