@@ -3,6 +3,8 @@
 # `make demo`, `make test` and .ci/run all call it. Does nothing, quickly, when everything is already there.
 #   --with-opensm   OpenSM too, and what its plugin is built with; some tests and benchmarks compare with it. Not by
 #                   default: on a machine with an InfiniBand adapter Debian's package starts a subnet manager.
+#   --with-launchers  Open MPI, Slurm and PyTorch's torchrun; some tests start ranks with them. Not by default: 150 MB,
+#                   and Debian's packages may start Slurm's and munge's daemons.
 set -euo pipefail
 
 packages=(
@@ -21,7 +23,16 @@ packages=(
   libglpk-dev
 )
 
-[ "${1:-}" = --with-opensm ] && packages+=(opensm libopensm-dev)
+for option in "$@"; do
+  case "$option" in
+    --with-opensm) packages+=(opensm libopensm-dev) ;;
+    --with-launchers) packages+=(openmpi-bin openssh-client slurm-client slurmctld slurmd munge python3-torch) ;;
+    *)
+      echo "install-dependencies.sh: unknown option '$option'" >&2
+      exit 2
+      ;;
+  esac
+done
 
 missing=()
 for package in "${packages[@]}"; do

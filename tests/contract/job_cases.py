@@ -119,15 +119,15 @@ def rank_formats(session):
 
     assert text("hostfile").body.decode() == "".join(f"{node} slots=4\n" for node in nodes)
     assert text("slurm").body.decode().split() == [node for node in nodes for _ in range(4)]
-    assert "rank 7=" in text("mpi").body.decode() and "--node-rank=1" in text("torchrun").body.decode()
+    assert "rank 7=" in text("mpi").body.decode() and "--node_rank=1" in text("torchrun").body.decode()
     nccl = text("nccl")
-    assert "NCCL_IB_HCA==mlx5_" in nccl.body.decode()
+    lists = {line.split()[3] for line in nccl.body.decode().splitlines()}
+    assert lists == {"NCCL_IB_HCA==mlx5_0:1,mlx5_1:1"}, "one list for all ranks of a node"
+    assert "CUDA_VISIBLE_DEVICES=0,1,2,3" in text("script").body.decode()
     session.call("listRanks", 304, path={"id": name}, query={"format": "nccl"}, headers={"If-None-Match": nccl.header("ETag")})
     assert session.call("listRanks", 200, path={"id": name}, query={"format": "json", "limit": "1"}).json["items"]
     session.call("cancelJob", 200, path={"id": name})
-    uneven = session.call("submitJob", 201, body=job(gpus=6, parallelism={"data": 6})).json["id"]
-    session.call("listRanks", 409, "ranks.notByNode", path={"id": uneven}, query={"format": "torchrun"})
-    session.call("cancelJob", 200, path={"id": uneven})
+    others_of_node(session)
 
     named = fabric()
     named["hosts"][0]["name"] = "node 1"
@@ -136,6 +136,32 @@ def rank_formats(session):
     session.call("listRanks", 409, "ranks.nodeName", path={"id": odd}, query={"format": "slurm"})
     session.call("cancelJob", 200, path={"id": odd})
     session.call("putTopology", 200, body=fabric(), query={"source": "by hand"})
+
+
+def others_of_node(session):
+    """A job beside another one on its node: its local ranks have GPUs of other numbers, which needs the script. Which
+    adapter is near which GPU is only assumed there, and every format says so."""
+    first = session.call("submitJob", 201, body=job(gpus=1, parallelism={"data": 1}, nodes=["node-4"])).json["id"]
+    second = session.call("submitJob", 201, body=job(gpus=2, parallelism={"data": 2}, nodes=["node-4"])).json["id"]
+    for form in ("hostfile", "slurm", "mpi"):
+        session.call("listRanks", 409, "ranks.gpuNotLocalRank", path={"id": second}, query={"format": form})
+    session.call("listRanks", 400, "query.invalidFlag", path={"id": second}, query={"format": "mpi", "withScript": "yes"})
+    for form in ("hostfile", "slurm", "mpi", "torchrun", "nccl", "script"):
+        answer = session.call("listRanks", 200, path={"id": second}, query={"format": form, "withScript": "true"}).body.decode()
+        assert "# 1 node (node-4): which adapter is near which GPU is not known, so it is assumed\n" in answer, answer
+        if form in ("nccl", "script"):
+            assert "NCCL_IB_HCA==mlx5_0:1,mlx5_1:1 " in answer, answer
+    for name in (first, second):
+        session.call("cancelJob", 200, path={"id": name})
+
+    named = fabric()
+    for adapter in named["hosts"][2]["adapters"]:
+        adapter["device"] = adapter["device"].replace("mlx5_", "HCA-")
+    session.call("putTopology", 200, body=named)
+    odd = session.call("submitJob", 201, body=job(nodes=["node-3"])).json["id"]
+    answer = session.call("listRanks", 200, path={"id": odd}, query={"format": "nccl"}).body.decode()
+    assert "NCCL_IB_HCA=" not in answer and "# 1 node (node-3): NCCL_IB_HCA is left out" in answer, answer
+    session.call("cancelJob", 200, path={"id": odd})
 
 
 def everything():

@@ -40,9 +40,10 @@ void print_all_ranks(Session& session, const std::string& id, const RankOptions&
   print_ranks(output, ranks, count, field(field(job, "spec"), "parallelism"), options);
 }
 
-void print_rank_text(Session& session, const std::string& id, const std::string& format) {
+void print_rank_text(Session& session, const std::string& id, const std::string& format, bool with_script) {
   Target target("/v1/jobs");
   target.segment(id).path("/ranks").query("format", format);
+  if (with_script) target.query("withScript", "true");
   session.output.text(session.service().get_text(target));
 }
 
@@ -84,21 +85,29 @@ void add_end_command(CLI::App& jobs, Session& session, bool cancel) {
 void add_ranks_command(CLI::App& jobs, Session& session) {
   struct RanksOptions {
     std::string id, format;
+    bool with_script = false;
     RankOptions shown;
   };
   auto options = std::make_shared<RanksOptions>();
   CLI::App& command =
       add_command(jobs, "ranks", "Show where each rank of a job runs: node, GPU, NIC, rail, coordinates",
                   {"railweave jobs ranks job-000001 --all", "railweave jobs ranks job-000001 -o wide",
-                   "railweave jobs ranks job-000001 --format slurm > hosts"});
+                   "railweave jobs ranks job-000001 --format script > ranks.sh",
+                   "railweave jobs ranks job-000001 --format slurm --with-script > hosts",
+                   "SLURM_HOSTFILE=hosts srun --distribution=arbitrary sh ranks.sh python train.py",
+                   "railweave jobs ranks job-000001 --format mpi > ranks", "mpirun --rankfile ranks python train.py"});
   command.add_option(kJob.argument, options->id, kJob.meaning)->required();
   add_rank_options(command, options->shown);
   command.add_option("--format", options->format, "Print all ranks in the format of a launcher")
-      ->type_name("hostfile|slurm|torchrun|mpi|nccl")
+      ->type_name("hostfile|slurm|torchrun|mpi|nccl|script")
       ->excludes("--limit");  // a launcher needs all ranks
+  command
+      .add_flag("--with-script", options->with_script,
+                "The program runs under the file of --format script, which gives each rank its GPU")
+      ->needs("--format");
   on_run(command, session, [&session, options] {
     if (options->format.empty()) return print_all_ranks(session, options->id, options->shown);
-    print_rank_text(session, options->id, options->format);
+    print_rank_text(session, options->id, options->format, options->with_script);
   });
 }
 

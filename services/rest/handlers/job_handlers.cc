@@ -173,11 +173,13 @@ Result<Response> get_rank_text(const Call& call, RankFormat format) {
   const auto state = call.plane.loop.state();
   auto job = find_job(*state, call.request.param("id"));
   if (!job) return std::unexpected(job.error());
+  const auto with_script = read_flag(call, "withScript");
+  if (!with_script) return std::unexpected(with_script.error());
   std::optional<ClassMarks> marks;
-  if (format == RankFormat::nccl && (*job)->guarantee) {
+  if ((format == RankFormat::nccl || format == RankFormat::script) && (*job)->guarantee) {
     marks = marks_of(call.plane, *state, (*job)->guarantee->qos_class);
   }
-  auto text = write_rank_text(format, **job, *state->placement_fabric, marks);
+  auto text = write_rank_text(format, **job, *state->placement_fabric, marks, *with_script);
   if (!text) return std::unexpected(text.error());
   return with_etag(call, Response::text(std::move(*text)),
                    etag_of(control::to_string((*job)->id) + ".ranks." + *call.request.query("format"),
@@ -316,7 +318,8 @@ void add_job_routes(RouteTable& routes) {
   routes.post("/v1/jobs", {.http = json},
               [answers](const Call& call, const Responder& respond) { return post_job(answers, call, respond); });
   routes.get("/v1/jobs/{id}", {.http = compute}, get_job);
-  routes.get("/v1/jobs/{id}/ranks", {.query = {"format"}, .page = kRanksPage, .http = compute}, get_ranks);
+  routes.get("/v1/jobs/{id}/ranks", {.query = {"format", "withScript"}, .page = kRanksPage, .http = compute},
+             get_ranks);
   routes.del("/v1/jobs/{id}", {.query = {"reason"}, .present = present_job}, end(control::JobState::cancelled));
   routes.post("/v1/jobs/{id}/complete", {.query = {"reason"}, .present = present_job},
               end(control::JobState::completed));

@@ -1,18 +1,17 @@
 #include "services/rest/json/rank_text.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 #include <vector>
 
 #include "scheduler/placement/rank_map.h"
-#include "scheduler/placement/score/job_traffic.h"
+#include "services/rest/json/rank_environment.h"
+#include "services/rest/json/rank_nodes.h"
 
 namespace railweave::api {
 namespace {
 
 using scheduler::PlacementFabric;
-using scheduler::Rank;
 using scheduler::RankMap;
 
 constexpr unsigned kRendezvousPort = 29500;
@@ -24,26 +23,35 @@ bool is_host_name(std::string_view name) {
   });
 }
 
-// Ranks of a node in rank order, nodes in order of their first rank.
-struct NodeRanks {
-  fabric::HostId host;
-  std::vector<std::uint64_t> ranks;
-};
-std::vector<NodeRanks> by_node(const RankMap& map) {
-  std::vector<NodeRanks> nodes;
-  std::map<fabric::HostId, std::size_t> at;
-  for (std::uint64_t r = 0; r < map.size(); ++r) {
-    const auto [known, added] = at.try_emplace(map[r].host, nodes.size());
-    if (added) nodes.push_back({map[r].host, {}});
-    nodes[known->second].ranks.push_back(r);
+// A line that launchers skip, about those nodes; a few are named.
+void add_remark(std::string& text, const std::vector<RankNode>& nodes, bool RankNode::* concerned,
+                std::string_view remark) {
+  constexpr std::size_t kExamples = 3;
+  std::size_t count = 0;
+  std::string examples;
+  for (const RankNode& node : nodes) {
+    if (!(node.*concerned) || ++count > kExamples) continue;
+    examples += (examples.empty() ? "" : ", ") + std::string(node.name);
   }
-  return nodes;
+  if (count == 0) return;
+  text += "# " + std::to_string(count) + (count == 1 ? " node (" : " nodes (") + examples +
+          (count > kExamples ? ", ...): " : "): ") + std::string(remark) + "\n";
 }
 
-std::string hostfile(const RankMap& map, const fabric::Topology& topology) {
+std::string remarks(RankFormat format, const std::vector<RankNode>& nodes) {
   std::string text;
-  for (const NodeRanks& node : by_node(map)) {
-    text += std::string(topology.name(node.host)) + " slots=" + std::to_string(node.ranks.size()) + "\n";
+  add_remark(text, nodes, &RankNode::adapters_assumed,
+             "which adapter is near which GPU is not known, so it is assumed");
+  if (format != RankFormat::nccl && format != RankFormat::script) return text;
+  add_remark(text, nodes, &RankNode::adapters_unnamed,
+             "NCCL_IB_HCA is left out, as the names of RDMA devices are not known, only node descriptions");
+  return text;
+}
+
+std::string hostfile(const std::vector<RankNode>& nodes) {
+  std::string text;
+  for (const RankNode& node : nodes) {
+    text += std::string(node.name) + " slots=" + std::to_string(node.ranks.size()) + "\n";
   }
   return text;
 }
@@ -54,82 +62,61 @@ std::string slurm(const RankMap& map, const fabric::Topology& topology) {
   return text;
 }
 
-// Slots number the ranks of a node: Open MPI wants each slot used once.
+// "S*" is all processors of the node; a number would bind the rank to that one core.
 std::string rankfile(const RankMap& map, const fabric::Topology& topology) {
   std::string text;
   for (std::uint64_t r = 0; r < map.size(); ++r) {
-    text += "rank " + std::to_string(r) + "=" + std::string(topology.name(map[r].host)) +
-            " slot=" + std::to_string(map[r].local_gpu) + "\n";
+    text += "rank " + std::to_string(r) + "=" + std::string(topology.name(map[r].host)) + " slot=S*\n";
   }
   return text;
 }
 
-Result<std::string> torchrun(const RankMap& map, const fabric::Topology& topology, const std::string& id) {
-  const auto nodes = by_node(map);
-  const std::size_t each = nodes.front().ranks.size();
+// Options with underscores: torchrun before 2.0 knows no others.
+std::string torchrun(const std::vector<RankNode>& nodes, const std::string& id) {
   std::string text;
-  std::uint64_t next = 0;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    std::string gpus;
-    for (const std::uint64_t rank : nodes[n].ranks) {
-      if (rank != next++ || nodes[n].ranks.size() != each) {
-        return fail(ErrorKind::conflict, "ranks.notByNode",
-                    "torchrun numbers ranks node by node, as many on each; this job's are placed otherwise",
-                    std::string(topology.name(nodes[n].host)),
-                    "use mpi or slurm, or submit it with gpusPerNode and a tensor parallelism that fills nodes");
-      }
-      gpus += (gpus.empty() ? "" : ",") + std::to_string(map[rank].local_gpu);
-    }
-    text += std::string(topology.name(nodes[n].host)) + ": CUDA_VISIBLE_DEVICES=" + gpus +
-            " torchrun --nnodes=" + std::to_string(nodes.size()) + " --nproc-per-node=" + std::to_string(each) +
-            " --node-rank=" + std::to_string(n) + " --rdzv-backend=static --rdzv-id=" + id +
-            " --rdzv-endpoint=" + std::string(topology.name(nodes.front().host)) + ":" +
+    text += std::string(nodes[n].name) + ": CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=" + nodes[n].gpus +
+            " torchrun --nnodes=" + std::to_string(nodes.size()) +
+            " --nproc_per_node=" + std::to_string(nodes[n].ranks.size()) + " --node_rank=" + std::to_string(n) +
+            " --rdzv_backend=static --rdzv_id=" + id + " --rdzv_endpoint=" + std::string(nodes.front().name) + ":" +
             std::to_string(kRendezvousPort) + "\n";
   }
   return text;
 }
 
-// Adapters as the fabric has them for each GPU; the other variables are NCCL's for this placement.
-std::string nccl(const RankMap& map, const PlacementFabric& fabric, const control::Job& job,
-                 const std::optional<ClassMarks>& marks) {
-  const auto& topology = fabric.topology();
-  // Without a class, service level 0: best effort.
-  const ClassMarks as = marks.value_or(ClassMarks{});
-  std::string common =
-      " NCCL_IB_SL=" + std::to_string(as.service_level) + " NCCL_IB_TC=" + std::to_string(as.traffic_class);
-  // Rings that can stay on their rails shall; otherwise NCCL decides by itself.
-  common += job.placement.data_rings_on_rails ? " NCCL_CROSS_NIC=0" : " NCCL_CROSS_NIC=2";
-  common += scheduler::generation_of(fabric).nvls ? " NCCL_ALGO=NVLS,NVLSTree,Ring,Tree" : " NCCL_ALGO=Ring,Tree";
-  std::string text;
-  for (std::uint64_t r = 0; r < map.size(); ++r) {
-    const Rank rank = map[r];
-    text += std::to_string(r) + " " + std::string(topology.name(rank.host)) + " " + std::to_string(rank.local_gpu);
-    std::string adapters;
-    for (const auto& nic : rank.nics) {
-      adapters += (adapters.empty() ? "=" : ",") + std::string(topology.device(nic.hca)) + ":" +
-                  std::to_string(topology.number(nic.port));
-    }
-    // "=" asks for exactly these; a GPU without a known adapter leaves the choice to NCCL.
-    if (!adapters.empty()) text += " NCCL_IB_HCA=" + adapters;
-    text += common + "\n";
+Result<void> check_numbering(RankFormat format, const std::vector<RankNode>& nodes, bool with_script) {
+  if ((format == RankFormat::hostfile || format == RankFormat::torchrun) && !numbered_by_node(nodes)) {
+    return fail(ErrorKind::conflict, "ranks.notByNode",
+                "ranks are numbered node by node there, and this job's are placed otherwise",
+                std::string(nodes.front().name), "use mpi or slurm");
   }
-  return text;
+  const bool holds_gpus =
+      format == RankFormat::torchrun || format == RankFormat::nccl || format == RankFormat::script || with_script;
+  if (holds_gpus) return {};
+  const auto other = std::ranges::find(nodes, false, &RankNode::gpus_by_local_rank);
+  if (other == nodes.end()) return {};
+  return fail(ErrorKind::conflict, "ranks.gpuNotLocalRank",
+              "the launcher would start local rank 0 on GPU 0 and so on, but the job's ranks have GPUs " + other->gpus +
+                  " there",
+              std::string(other->name),
+              "run the program under the script (railweave jobs ranks --format script), which sets "
+              "CUDA_VISIBLE_DEVICES, and say so here with --with-script (REST: withScript=true)");
 }
 
 }  // namespace
 
 std::optional<RankFormat> rank_format_named(std::string_view name) {
-  for (const auto& [known, format] :
-       {std::pair("json", RankFormat::json), std::pair("hostfile", RankFormat::hostfile),
-        std::pair("slurm", RankFormat::slurm), std::pair("torchrun", RankFormat::torchrun),
-        std::pair("mpi", RankFormat::mpi), std::pair("nccl", RankFormat::nccl)}) {
+  for (const auto& [known, format] : {std::pair("json", RankFormat::json), std::pair("hostfile", RankFormat::hostfile),
+                                      std::pair("slurm", RankFormat::slurm),
+                                      std::pair("torchrun", RankFormat::torchrun), std::pair("mpi", RankFormat::mpi),
+                                      std::pair("nccl", RankFormat::nccl), std::pair("script", RankFormat::script)}) {
     if (name == known) return format;
   }
   return std::nullopt;
 }
 
 Result<std::string> write_rank_text(RankFormat format, const control::Job& job, const PlacementFabric& fabric,
-                                    const std::optional<ClassMarks>& marks) {
+                                    const std::optional<ClassMarks>& marks, bool with_script) {
   const RankMap map(fabric, job.spec.parallelism, job.placement.gpu_of_rank);
   const auto& topology = fabric.topology();
   if (map.size() == 0) {
@@ -141,17 +128,22 @@ Result<std::string> write_rank_text(RankFormat format, const control::Job& job, 
     return fail(ErrorKind::conflict, "ranks.nodeName", "a node's name is not a host name, so launchers cannot reach it",
                 node, "use format=json");
   }
+  const auto nodes = rank_nodes(map, fabric);
+  if (auto numbered = check_numbering(format, nodes, with_script); !numbered) return std::unexpected(numbered.error());
+  const std::string remarked = remarks(format, nodes);
   switch (format) {
     case RankFormat::hostfile:
-      return hostfile(map, topology);
+      return remarked + hostfile(nodes);
     case RankFormat::slurm:
-      return slurm(map, topology);
+      return remarked + slurm(map, topology);
     case RankFormat::torchrun:
-      return torchrun(map, topology, control::to_string(job.id));
+      return remarked + torchrun(nodes, control::to_string(job.id));
     case RankFormat::mpi:
-      return rankfile(map, topology);
+      return remarked + rankfile(map, topology);
     case RankFormat::nccl:
-      return nccl(map, fabric, job, marks);
+      return remarked + rank_environment_lines(map, nodes, fabric, job, marks.value_or(ClassMarks{}));
+    case RankFormat::script:
+      return "#!/bin/sh\n" + remarked + rank_script(nodes, fabric, job, marks.value_or(ClassMarks{}));
     case RankFormat::json:
       break;
   }

@@ -8,31 +8,29 @@
 #include "fabric/base/error.h"
 #include "scheduler/placement/fit/placement_fabric.h"
 #include "services/control/state/job.h"
+#include "services/rest/json/class_marks.h"
 
 namespace railweave::api {
 
 enum class RankFormat : std::uint8_t {
   json,
-  hostfile,  // mpirun --hostfile: a node and its slots a line, nodes in order of their first rank
+  hostfile,  // mpirun --hostfile: a node and its slots a line; ranks are numbered node by node
   slurm,     // SLURM_HOSTFILE for srun --distribution=arbitrary: the node of each rank, a line each
   torchrun,  // a node and its command line a line
-  mpi,       // mpirun --rankfile (Open MPI)
+  mpi,       // mpirun --rankfile (Open MPI), which binds no rank to fewer than its node's processors
   nccl,      // a line per rank: rank, node, GPU, then variables of its environment
+  script,    // what a launcher runs the program under: sets each rank's GPUs, adapters and class
 };
-constexpr std::string_view kRankFormats = "json, hostfile, slurm, torchrun, mpi, nccl";
+constexpr std::string_view kRankFormats = "json, hostfile, slurm, torchrun, mpi, nccl, script";
 std::optional<RankFormat> rank_format_named(std::string_view name);
 
-// What NCCL is configured with so that a job's packets belong to its traffic class.
-struct ClassMarks {
-  unsigned service_level = 0;  // of the class, on the state's routes
-  unsigned traffic_class = 0;  // the DSCP, shifted
-};
-
-// Every format except json; marks are used by nccl, nullopt: best effort. Errors of kind conflict: "ranks.ended" (its
-// nodes may be gone), "ranks.nodeName" (a node whose name no such file can hold), "ranks.notByNode" (torchrun counts
-// ranks node by node with the same number on each, which does not hold for this job).
+// Every format except json. Marks are used by nccl and script, nullopt: best effort. Lines that start with # mark what is
+// only assumed; the launchers skip them. Errors of kind conflict: "ranks.ended" (its nodes may be gone), "ranks.nodeName"
+// (a node whose name no such file can hold), "ranks.notByNode" (hostfile and torchrun number ranks node by node, which
+// does not hold for this job), "ranks.gpuNotLocalRank" (hostfile, slurm and mpi hold no GPUs: a rank finds its own only
+// where its number is that of the local rank, or under the script, which with_script says it runs under).
 Result<std::string> write_rank_text(RankFormat format, const control::Job& job,
                                     const scheduler::PlacementFabric& fabric,
-                                    const std::optional<ClassMarks>& marks = std::nullopt);
+                                    const std::optional<ClassMarks>& marks = std::nullopt, bool with_script = false);
 
 }  // namespace railweave::api

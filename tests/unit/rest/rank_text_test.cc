@@ -12,6 +12,7 @@
 #include "scheduler/placement/placer.h"
 #include "scheduler/placement/rank_map.h"
 #include "services/control/events/apply.h"
+#include "services/rest/json/rank_nodes.h"
 
 namespace railweave::api {
 namespace {
@@ -51,8 +52,18 @@ unsigned gpu_of(const control::Job& job, std::uint64_t rank) {
   return static_cast<unsigned>(fabric()->topology().local_index(job.placement.gpu_of_rank[rank]));
 }
 
-std::vector<std::string> lines(RankFormat format, const control::Job& job) {
-  const auto text = write_rank_text(format, job, *fabric());
+// Ranks dealt to two nodes in turns, on GPUs of other numbers: 0, 2, 4 on the first node, 1, 3, 5 on the second.
+control::Job dealt_in_turns() {
+  control::Job job = placed({.data = 6});
+  const auto& topology = fabric()->topology();
+  const auto gpu = [&](std::uint32_t host, std::uint32_t local) { return topology.gpus(fabric::HostId(host))[local]; };
+  for (std::uint32_t r = 0; r < 6; ++r) job.placement.gpu_of_rank[r] = gpu(r % 2, 7 - r / 2);
+  job.nodes = control::node_names(topology, job.placement.gpu_of_rank);
+  return job;
+}
+
+std::vector<std::string> lines(RankFormat format, const control::Job& job, bool with_script = true) {
+  const auto text = write_rank_text(format, job, *fabric(), std::nullopt, with_script);
   EXPECT_TRUE(text) << text.error().text();
   if (!text) return {};
   EXPECT_TRUE(text->ends_with('\n'));
@@ -92,27 +103,47 @@ TEST(RankText, SlurmHasTheNodeOfEachRankOnItsLine) {
   for (std::uint64_t r = 0; r < 48; ++r) EXPECT_EQ(all[r], node_of(job, r));
 }
 
-TEST(RankText, RankfileHasASlotOfItsOwnForEachRank) {
-  const auto job = placed({.tensor = 4, .data = 5});
-  static const std::regex grammar(R"(rank ([0-9]+)=([A-Za-z0-9._-]+) slot=([0-9]+))");
-  std::set<std::pair<std::string, std::string>> used;
-  std::uint64_t next = 0;
-  for (const auto& line : lines(RankFormat::mpi, job)) {
-    const auto match = matched(line, grammar);
-    EXPECT_EQ(std::stoull(match[1]), next);
-    EXPECT_EQ(match[2], node_of(job, next));
-    EXPECT_EQ(std::stoul(match[3]), gpu_of(job, next));
-    EXPECT_TRUE(used.emplace(match[2], match[3]).second);
-    ++next;
+TEST(RankText, HostfileAndTorchrunAreRefusedWhereRanksAreDealtInTurns) {
+  const auto job = dealt_in_turns();
+  for (const RankFormat format : {RankFormat::hostfile, RankFormat::torchrun}) {
+    const auto refused = write_rank_text(format, job, *fabric(), std::nullopt, true);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, "ranks.notByNode");
   }
-  EXPECT_EQ(next, 20U);
+}
+
+TEST(RankText, FilesWithoutGpusAreRefusedWhereLocalRanksHaveOthersUnlessTheScriptTellsThem) {
+  for (const auto& job : {dealt_in_turns(), placed({.tensor = 4}, 0b1111)}) {
+    for (const RankFormat format : {RankFormat::slurm, RankFormat::mpi}) {
+      const auto refused = write_rank_text(format, job, *fabric());
+      ASSERT_FALSE(refused);
+      EXPECT_EQ(refused.error().code, "ranks.gpuNotLocalRank");
+      EXPECT_EQ(lines(format, job, true).size(), job.placement.gpu_of_rank.size());
+    }
+  }
+  EXPECT_EQ(lines(RankFormat::hostfile, placed({.tensor = 8}), false).size(), 1U);
+}
+
+TEST(RankText, RankfileNamesTheNodeOfEachRankAndBindsNoneToACore) {
+  static const std::regex grammar(R"(rank ([0-9]+)=([A-Za-z0-9._-]+) slot=S\*)");
+  for (const auto& job : {placed({.tensor = 4, .data = 5}), dealt_in_turns()}) {
+    std::uint64_t next = 0;
+    for (const auto& line : lines(RankFormat::mpi, job)) {
+      const auto match = matched(line, grammar);
+      EXPECT_EQ(std::stoull(match[1]), next);
+      EXPECT_EQ(match[2], node_of(job, next));
+      ++next;
+    }
+    EXPECT_EQ(next, job.placement.gpu_of_rank.size());
+  }
 }
 
 TEST(RankText, TorchrunCountsRanksAsTheJobDoes) {
   const auto job = placed(kJob);
   static const std::regex grammar(
-      R"(([A-Za-z0-9._-]+): CUDA_VISIBLE_DEVICES=([0-9,]+) torchrun --nnodes=([0-9]+) --nproc-per-node=([0-9]+) )"
-      R"(--node-rank=([0-9]+) --rdzv-backend=static --rdzv-id=job-000007 --rdzv-endpoint=([A-Za-z0-9._-]+):([0-9]+))");
+      R"(([A-Za-z0-9._-]+): CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=([0-9,]+) torchrun --nnodes=([0-9]+) )"
+      R"(--nproc_per_node=([0-9]+) --node_rank=([0-9]+) --rdzv_backend=static --rdzv_id=job-000007 )"
+      R"(--rdzv_endpoint=([A-Za-z0-9._-]+):([0-9]+))");
   std::uint64_t node_rank = 0;
   for (const auto& line : lines(RankFormat::torchrun, job)) {
     const auto match = matched(line, grammar);
@@ -134,30 +165,61 @@ TEST(RankText, TorchrunCountsRanksAsTheJobDoes) {
   EXPECT_EQ(node_rank, 6U);
 }
 
-TEST(RankText, TorchrunIsRefusedWhereNodesHaveUnequalShares) {
-  const auto refused = write_rank_text(RankFormat::torchrun, placed({.data = 12}), *fabric());
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, "ranks.notByNode");
-}
-
-TEST(RankText, NcclNamesTheAdaptersNearestToEachGpu) {
-  const auto job = placed(kJob);
-  const scheduler::RankMap map(*fabric(), kJob, job.placement.gpu_of_rank);
+// NCCL's maintainers: never a list per rank (NVIDIA/nccl#1478). It holds the adapters of all the job's GPUs of the node,
+// and no others.
+TEST(RankText, NcclHasOneListOfAdaptersForAllRanksOfANode) {
   static const std::regex grammar(
       R"(([0-9]+) ([A-Za-z0-9._-]+) ([0-9]+) NCCL_IB_HCA==([A-Za-z0-9_:,]+) NCCL_IB_SL=([0-9]|1[0-5]) )"
       R"(NCCL_IB_TC=([0-9]+) NCCL_CROSS_NIC=([012]) NCCL_ALGO=([A-Za-z,]+))");
-  std::uint64_t next = 0;
-  for (const auto& line : lines(RankFormat::nccl, job)) {
-    const auto match = matched(line, grammar);
-    EXPECT_EQ(std::stoull(match[1]), next);
-    EXPECT_EQ(match[2], node_of(job, next));
-    EXPECT_EQ(std::stoul(match[3]), gpu_of(job, next));
-    const auto& nics = map[next].nics;
-    ASSERT_EQ(nics.size(), 1U);
-    EXPECT_EQ(match[4], std::string(fabric()->topology().device(nics[0].hca)) + ":1");
-    ++next;
+  for (const auto& job : {placed(kJob), dealt_in_turns()}) {
+    const scheduler::RankMap map(*fabric(), job.spec.parallelism, job.placement.gpu_of_rank);
+    std::map<std::string, std::set<std::string>> lists, expected;
+    std::uint64_t next = 0;
+    for (const auto& line : lines(RankFormat::nccl, job)) {
+      const auto match = matched(line, grammar);
+      EXPECT_EQ(std::stoull(match[1]), next);
+      EXPECT_EQ(match[2], node_of(job, next));
+      EXPECT_EQ(std::stoul(match[3]), gpu_of(job, next));
+      lists[match[2]].insert(match[4]);
+      for (const auto& nic : map[next].nics) {
+        expected[match[2]].insert(std::string(fabric()->topology().device(nic.hca)) + ":1");
+      }
+      ++next;
+    }
+    EXPECT_EQ(next, job.placement.gpu_of_rank.size());
+    ASSERT_FALSE(lists.empty());
+    for (const auto& [node, of_ranks] : lists) {
+      ASSERT_EQ(of_ranks.size(), 1U) << node;
+      std::set<std::string> named;
+      std::istringstream in(*of_ranks.begin());
+      for (std::string adapter; std::getline(in, adapter, ',');) EXPECT_TRUE(named.insert(adapter).second) << adapter;
+      EXPECT_EQ(named, expected[node]);
+    }
   }
-  EXPECT_EQ(next, 48U);
+}
+
+TEST(RankText, TheScriptHasAllGpusOfANodeInOrderOfLocalRanks) {
+  const auto all = lines(RankFormat::script, dealt_in_turns());
+  EXPECT_EQ(all.front(), "#!/bin/sh");
+  std::set<std::string> ranks;
+  for (const auto& line : all) {
+    static const std::regex grammar(
+        R"(([0-9|]+)\) export RAILWEAVE_NODE=(\S+) CUDA_VISIBLE_DEVICES=7,6,5 NCCL_IB_HCA==(\S+) ;;)");
+    std::smatch match;
+    if (std::regex_match(line, match, grammar)) ranks.insert(match[1]);
+  }
+  EXPECT_EQ(ranks, (std::set<std::string>{"0|2|4", "1|3|5"}));
+}
+
+TEST(RankText, NodeDescriptionsAreNoNamesOfRdmaDevices) {
+  for (const auto* name : {"mlx5_0", "mlx5_bond_0", "mlx4_1", "bnxt_re0", "hfi1_0", "irdma1", "efa_0", "rxe0",
+                           "ibp65s0", "ibP2p1s0", "rocep1s0f1", "rdmap0s6", "ibo1", "rocex506b4b0300c7f1a2"}) {
+    EXPECT_TRUE(is_rdma_device_name(name)) << name;
+  }
+  for (const auto* name : {"", "HCA-1", "HCA-6", "ConnectX-7", "MT4129", "backup", "port1", "node-7", "eth0", "ib0",
+                           "bond0", "ens5f0", "mlx5_", "mlx5_0 x", "mlx5_0,mlx5_1", "mlx5_0:1", "rocexyz", "ibn"}) {
+    EXPECT_FALSE(is_rdma_device_name(name)) << name;
+  }
 }
 
 TEST(RankText, AJobWithoutRanksAndANodeWithoutAHostNameAreRefused) {
