@@ -157,4 +157,13 @@ Result<void> check_complete(const ReadFilter& filter, const std::vector<Record>&
   return {};
 }
 
+Result<void> check_not_cut(std::uint64_t last_seq, const std::vector<std::uint64_t>& snapshots,
+                           const std::string& location) {
+  if (snapshots.empty() || snapshots.front() <= last_seq) return {};
+  return fail(ErrorKind::internal, "db.damaged",
+              "the journal ends at record " + std::to_string(last_seq) + ", but there is a snapshot of record " +
+                  std::to_string(snapshots.front()) + ": records are lost",
+              location, "check the disk and restore the store from a backup");
+}
+
 }  // namespace railweave::db

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,5 +25,9 @@ bool is_digest(std::string_view digest);
 // a limit), reach min(up_to_seq, last_seq), where last_seq was the journal's end before the read.
 Result<void> check_complete(const ReadFilter& filter, const std::vector<Record>& records, bool cut_short,
                             std::uint64_t last_seq);
+
+// On opening a store: db.damaged where a snapshot lies beyond the journal's end, for then records are lost.
+Result<void> check_not_cut(std::uint64_t last_seq, const std::vector<std::uint64_t>& snapshots,
+                           const std::string& location);
 
 }  // namespace railweave::db

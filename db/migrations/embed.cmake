@@ -1,4 +1,5 @@
-# Writes OUTPUT, a C++ file that holds every FOLDER/V<number>__<name>.sql with its SHA-256 (see db/sqlite/migration.h).
+# Writes OUTPUT, a C++ file that holds every FOLDER/V<number>__<name>.sql with its SHA-256, as embedded_migrations() of
+# namespace railweave::db::STORE (see db/migration.h).
 file(GLOB files ${FOLDER}/V*.sql)
 list(SORT files COMPARE NATURAL)
 
@@ -21,9 +22,9 @@ foreach(file IN LISTS files)
 endforeach()
 
 file(WRITE ${OUTPUT} "// Generated from ${FOLDER} by db/migrations/embed.cmake; do not edit.
-#include \"db/sqlite/migration.h\"
+#include \"db/${STORE}/migration.h\"
 
-namespace railweave::db::sqlite {
+namespace railweave::db::${STORE} {
 namespace {
 constexpr Migration kMigrations[] = {
 ${rows}};
@@ -31,5 +32,5 @@ ${rows}};
 
 std::span<const Migration> embedded_migrations() { return kMigrations; }
 
-}  // namespace railweave::db::sqlite
+}  // namespace railweave::db::${STORE}
 ")

@@ -3,21 +3,14 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 
+#include "db/migration.h"
 #include "db/sqlite/connection.h"
 
 namespace railweave::db::sqlite {
 
 // PRAGMA application_id of our files: "RLWV".
 inline constexpr std::int32_t kApplicationId = 0x524C5756;
-
-struct Migration {
-  std::int32_t version = 0;  // 1, 2, 3, ...
-  std::string_view name;
-  std::string_view sha256;  // of the file it comes from
-  std::string_view sql;
-};
 
 // db/migrations/sqlite/V*.sql, embedded at build time, ascending.
 std::span<const Migration> embedded_migrations();

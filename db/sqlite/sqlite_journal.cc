@@ -275,12 +275,8 @@ Result<std::unique_ptr<Journal>> open_sqlite_journal(const std::filesystem::path
   if (!last_term) return std::unexpected(last_term.error());
   const auto snapshot = sqlite::fetch_snapshot_seqs(*writer);
   if (!snapshot) return std::unexpected(snapshot.error());
-  if (!snapshot->empty() && snapshot->front() > static_cast<std::uint64_t>(*last_seq)) {
-    return fail(ErrorKind::internal, "db.damaged",
-                "the journal ends at record " + std::to_string(*last_seq) + ", but there is a snapshot of record " +
-                    std::to_string(snapshot->front()) + ": records are lost",
-                file->string(), "check the disk and restore the store from a backup");
-  }
+  const auto whole = check_not_cut(static_cast<std::uint64_t>(*last_seq), *snapshot, file->string());
+  if (!whole) return std::unexpected(whole.error());
   return std::make_unique<SqliteJournal>(std::move(*lock), std::move(*writer), std::move(*reader), std::move(*reports),
                                          static_cast<std::uint64_t>(*last_seq), static_cast<std::uint64_t>(*last_term),
                                          std::move(options.on_warning));

@@ -80,6 +80,7 @@ MAY_INCLUDE = {
     "scheduler/admission": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/capacity", "fabric/qos"],
     "db": ["fabric/base", "fabric/base/text"],
     "db/sqlite": ["fabric/base", "db"],
+    "db/postgres": ["fabric/base", "db"],
     # api: the contract and its transport. Knows no domain type.
     "api": [],
     "api/http/message": ["fabric/base", "fabric/base/text"],

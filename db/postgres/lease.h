@@ -1,0 +1,65 @@
+// Who may write: one row with holder, term and expiry (table lease). Every append checks it in its own statement, so a
+// writer that lost it cannot store anything, whatever it believes. A thread with a session of its own renews it at a third
+// of its length.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "db/postgres/session.h"
+
+namespace railweave::db::postgres {
+
+struct LeaseOptions {
+  std::string holder;                         // who: shown to others; must differ between processes
+  std::chrono::milliseconds length{5'000};    // how long it holds without renewal
+  std::chrono::milliseconds patience{7'000};  // how long to wait for another holder's to expire
+};
+
+class Lease {
+ public:
+  // db.locked (conflict) while another holder has it.
+  static Result<std::unique_ptr<Lease>> acquire(const std::string& url, const SessionOptions& session,
+                                                const LeaseOptions& options);
+
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  ~Lease();  // gives it back, so that a successor need not wait
+
+  [[nodiscard]] const std::string& holder() const { return options_.holder; }
+  [[nodiscard]] std::uint64_t term() const { return term_; }
+  // False once another holder took over, or when the last renewal that is known to have arrived is too old: then another
+  // may have. By the monotonic clock of this machine.
+  [[nodiscard]] bool held() const;
+
+  // Over any session: renews what has expired without another holder, which continues the same term. False: another holder
+  // has taken over, for good.
+  Result<bool> extend(Session& session);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Lease(std::string url, SessionOptions session, LeaseOptions options)
+      : url_(std::move(url)), session_options_(session), options_(std::move(options)) {}
+  Result<void> take();
+  Result<bool> renew();
+  void keep(const std::stop_token& stop);
+
+  const std::string url_;
+  const SessionOptions session_options_;
+  const LeaseOptions options_;
+  std::uint64_t term_ = 0;            // constant after acquire
+  std::unique_ptr<Session> session_;  // of the thread below, and of acquire before it runs
+
+  mutable std::mutex mutex_;  // guards the next two
+  Clock::time_point until_;
+  bool deposed_ = false;
+  std::condition_variable_any wake_;
+  std::jthread thread_;  // last: uses all of the above
+};
+
+}  // namespace railweave::db::postgres

@@ -1,0 +1,354 @@
+#include "db/postgres/postgres_journal.h"
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+#include "db/checksum.h"
+#include "db/journal_rules.h"
+#include "db/postgres/append_statement.h"
+#include "db/postgres/doubt.h"
+#include "db/postgres/lease.h"
+#include "db/postgres/migration.h"
+#include "db/postgres/report_tables.h"
+#include "db/postgres/rows.h"
+#include "db/postgres/session.h"
+#include "db/stored.h"
+
+namespace railweave::db {
+namespace {
+
+using postgres::Session;
+
+std::string this_process() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host = {'?'};
+  return std::string(host.data()) + ", process " + std::to_string(::getpid());
+}
+
+struct Tail {
+  std::uint64_t seq = 0;
+  std::uint64_t term = 0;
+};
+
+class PostgresJournal final : public Journal {
+ public:
+  PostgresJournal(std::string url, PostgresOptions options, std::unique_ptr<postgres::Lease> lease,
+                  ReportSchema reports, std::unique_ptr<Session> writer, Tail tail)
+      : url_(std::move(url)),
+        options_(std::move(options)),
+        report_schema_(std::move(reports)),
+        lease_(std::move(lease)),
+        fence_{lease_->holder(), lease_->term()},
+        writer_(std::move(writer)),
+        tail_(tail),
+        visible_seq_(tail.seq) {}
+
+  Result<void> append(const Batch& batch) override;
+  Result<std::vector<Record>> read(const ReadFilter& filter) override;
+  Result<std::uint64_t> last_seq() override { return visible_seq_.load(); }
+  Result<void> save_snapshot(const Snapshot& snapshot) override;
+  Result<std::optional<Snapshot>> latest_snapshot() override;
+  Result<std::optional<std::string>> blob(const std::string& digest) override;
+
+ private:
+  [[nodiscard]] postgres::SessionOptions limits() const { return {.statement_patience = options_.patience}; }
+  void make_visible(std::uint64_t seq);
+  std::unexpected<Error> deposed() const;
+  // These with write_mutex_ held.
+  Result<void> be_ready();
+  Result<void> resolve_doubt();
+  Result<void> write(const Batch& batch, const PackedBatch& packed, std::int64_t nonce);
+  Result<void> store(const Batch& batch, const PackedBatch& packed, std::int64_t nonce);
+  // Once more over a new connection where the old one is found lost: reading changes nothing.
+  template <class Fetch>
+  auto with_reader(Fetch fetch) -> decltype(fetch(std::declval<Session&>()));
+
+  // Constant after construction.
+  const std::string url_;
+  const PostgresOptions options_;
+  const ReportSchema report_schema_;
+  const std::unique_ptr<postgres::Lease> lease_;
+  const postgres::Fence fence_;
+
+  std::mutex write_mutex_;  // guards the next five
+  std::unique_ptr<Session> writer_;
+  Tail tail_;
+  std::optional<postgres::Doubt> doubt_;  // of the batch after tail_
+  Tail doubtful_tail_;                    // with that batch
+  std::mt19937_64 nonces_{std::random_device{}()};
+
+  std::atomic<bool> is_deposed_{false};
+  std::atomic<bool> has_doubt_{false};
+  // The newest record that append has acknowledged or read has returned: a reader may see a commit before append has returned.
+  std::atomic<std::uint64_t> visible_seq_;
+
+  std::mutex read_mutex_;  // guards reader_
+  std::unique_ptr<Session> reader_;
+};
+
+void PostgresJournal::make_visible(std::uint64_t seq) {
+  std::uint64_t known = visible_seq_.load();
+  while (known < seq && !visible_seq_.compare_exchange_weak(known, seq)) {
+  }
+}
+
+std::unexpected<Error> PostgresJournal::deposed() const {
+  return fail(ErrorKind::unavailable, "db.deposed",
+              "another process has taken over the store; this one accepts no more writes", postgres::redacted(url_),
+              "send the request to the process that leads, or restart this one to stand by");
+}
+
+Result<void> PostgresJournal::resolve_doubt() {
+  if (!doubt_) return {};
+  const auto stored = postgres::is_stored(*writer_, *doubt_, options_.doubt_patience);
+  if (!stored) {
+    if (stored.error().code == "db.inDoubt") return std::unexpected(stored.error());
+    return fail(ErrorKind::unavailable, "db.inDoubt",
+                "it is not known whether the last batch was stored: " + stored.error().message, writer_->location(),
+                "check the server; the store goes on once it is known");
+  }
+  if (*stored) {
+    tail_ = doubtful_tail_;
+    make_visible(tail_.seq);
+  }
+  doubt_.reset();
+  has_doubt_ = false;
+  return {};
+}
+
+// A session that works, and nothing in doubt.
+Result<void> PostgresJournal::be_ready() {
+  if (is_deposed_) return deposed();
+  if (writer_ == nullptr || writer_->lost()) {
+    auto connected = Session::connect(url_, limits());
+    if (!connected) return std::unexpected(connected.error());
+    writer_ = std::move(*connected);
+  }
+  return resolve_doubt();
+}
+
+Result<void> PostgresJournal::store(const Batch& batch, const PackedBatch& packed, std::int64_t nonce) {
+  const auto statement = postgres::append_statement(batch, packed, nonce, fence_, report_schema_);
+  const auto append = [&]() -> Result<bool> {
+    auto done = writer_->run(statement.sql, statement.parameters,
+                             "append " + std::to_string(batch.records.size()) + " records");
+    if (!done) return std::unexpected(done.error());
+    return (*done)[0][0].as<std::int64_t>() == 1;
+  };
+  const auto append_all = [&]() -> Result<bool> {
+    if (batch.blobs.empty()) return append();
+    bool held = false;
+    auto done = writer_->in_transaction(
+        [&]() -> Result<void> {
+          for (std::size_t i = 0; i < batch.blobs.size(); ++i) {
+            auto written = postgres::insert_blob(*writer_, batch.blobs[i], packed.blobs[i], packed.blob_checksums[i]);
+            if (!written) return written;
+          }
+          const auto appended = append();
+          if (!appended) return std::unexpected(appended.error());
+          held = *appended;
+          return held ? Result<void>() : Result<void>(deposed());
+        },
+        "append a batch");
+    if (!done && done.error().code != "db.deposed") return std::unexpected(done.error());
+    return held;
+  };
+  auto held = append_all();
+  if (held && !*held) {
+    // Expired, perhaps only because the server could not be reached for a while.
+    const auto extended = lease_->extend(*writer_);
+    if (!extended) return std::unexpected(extended.error());
+    if (*extended) held = append_all();
+    if (!*extended || (held && !*held)) {
+      is_deposed_ = true;
+      return deposed();
+    }
+  }
+  if (!held) return std::unexpected(held.error());
+  return {};
+}
+
+Result<void> PostgresJournal::write(const Batch& batch, const PackedBatch& packed, std::int64_t nonce) {
+  auto stored = store(batch, packed, nonce);
+  if (stored || !writer_->lost()) return stored;
+  if (batch.records.empty()) {
+    // Writing it again comes to the same, once nothing of the old session can follow.
+    doubt_ = postgres::Doubt{writer_->backend(), 0, nonce};
+    if (auto ready = be_ready(); !ready) return ready;
+    return store(batch, packed, nonce);
+  }
+  doubt_ = postgres::Doubt{writer_->backend(), batch.records.back().seq, nonce};
+  doubtful_tail_ = {batch.records.back().seq, batch.records.back().term};
+  has_doubt_ = true;
+  if (auto ready = be_ready(); !ready) {
+    return fail(ErrorKind::unavailable, "db.inDoubt",
+                "it is not known whether the batch was stored: " + ready.error().message, ready.error().location,
+                "check the server; the store goes on once it is known");
+  }
+  if (tail_.seq == batch.records.back().seq) return {};
+  return stored;
+}
+
+Result<void> PostgresJournal::append(const Batch& batch) {
+  if (auto checked = check_batch(batch); !checked) return checked;
+  for (const ReportRow& row : batch.reports) {
+    if (auto checked = report_schema_.check(row); !checked) return checked;
+  }
+  if (batch.records.empty() && batch.blobs.empty() && batch.reports.empty()) return {};
+  const PackedBatch packed(batch);
+
+  const std::lock_guard guard(write_mutex_);
+  if (auto ready = be_ready(); !ready) return ready;
+  if (!batch.records.empty()) {
+    if (auto checked = check_continues(batch.records, tail_.seq, tail_.term); !checked) return checked;
+  }
+  if (auto written = write(batch, packed, static_cast<std::int64_t>(nonces_())); !written) return written;
+  if (!batch.records.empty()) {
+    tail_ = {batch.records.back().seq, batch.records.back().term};
+    make_visible(tail_.seq);
+  }
+  return {};
+}
+
+template <class Fetch>
+auto PostgresJournal::with_reader(Fetch fetch) -> decltype(fetch(std::declval<Session&>())) {
+  // What a lost commit left is decided first: a reader would otherwise take for the end what is not.
+  if (has_doubt_) {
+    const std::lock_guard guard(write_mutex_);
+    if (auto ready = be_ready(); !ready) return std::unexpected(ready.error());
+  }
+  const std::lock_guard guard(read_mutex_);
+  for (bool again : {true, false}) {
+    if (reader_ == nullptr || reader_->lost()) {
+      auto connected = Session::connect(url_, limits());
+      if (!connected) return std::unexpected(connected.error());
+      reader_ = std::move(*connected);
+      again = false;
+    }
+    auto fetched = fetch(*reader_);
+    if (fetched || !reader_->lost() || !again) return fetched;
+  }
+  std::unreachable();
+}
+
+Result<std::vector<Record>> PostgresJournal::read(const ReadFilter& filter) {
+  if (auto checked = check_filter(filter); !checked) return std::unexpected(checked.error());
+  const std::uint64_t end = visible_seq_.load();
+  auto fetched = with_reader([&](Session& session) { return postgres::fetch_records(session, filter); });
+  if (!fetched) return std::unexpected(fetched.error());
+  std::vector<Record> records;
+  records.reserve(fetched->records.size());
+  for (auto& stored : fetched->records) {
+    auto record = unpack(std::move(stored));
+    if (!record) return std::unexpected(record.error());
+    records.push_back(std::move(*record));
+  }
+  if (filter.kinds.empty() && filter.subject_kind.empty()) {
+    auto checked = check_complete(filter, records, fetched->cut_short, end);
+    if (!checked) return std::unexpected(checked.error());
+  }
+  if (!records.empty()) make_visible(records.back().seq);
+  return records;
+}
+
+Result<void> PostgresJournal::save_snapshot(const Snapshot& snapshot) {
+  if (auto checked = check_snapshot(snapshot); !checked) return checked;
+  const PackedText payload(snapshot.payload);
+  const std::uint32_t crc32 = checksum(snapshot);
+  const std::string location = "snapshot " + std::to_string(snapshot.seq);
+
+  const std::lock_guard guard(write_mutex_);
+  if (auto ready = be_ready(); !ready) return ready;
+  if (snapshot.seq > tail_.seq) {
+    return fail(ErrorKind::conflict, "db.snapshotAhead",
+                "the journal ends at " + std::to_string(tail_.seq) + ", before the snapshot", location,
+                "append the records first");
+  }
+  const auto kept = postgres::fetch_snapshot_seqs(*writer_);
+  if (!kept) return std::unexpected(kept.error());
+  if (!kept->empty() && snapshot.seq < kept->front()) {
+    return fail(ErrorKind::conflict, "db.snapshotBehind",
+                "a newer snapshot, " + std::to_string(kept->front()) + ", is stored already", location);
+  }
+  auto held = postgres::insert_snapshot(*writer_, snapshot, payload, crc32, fence_);
+  if (held && !*held) {
+    const auto extended = lease_->extend(*writer_);
+    if (!extended) return std::unexpected(extended.error());
+    if (*extended) held = postgres::insert_snapshot(*writer_, snapshot, payload, crc32, fence_);
+  }
+  if (!held) return std::unexpected(held.error());
+  if (!*held) {
+    is_deposed_ = true;
+    return deposed();
+  }
+  return {};
+}
+
+Result<std::optional<Snapshot>> PostgresJournal::latest_snapshot() {
+  const auto seqs = with_reader([](Session& session) { return postgres::fetch_snapshot_seqs(session); });
+  if (!seqs) return std::unexpected(seqs.error());
+  for (const std::uint64_t seq : *seqs) {
+    auto stored = with_reader([&](Session& session) { return postgres::fetch_snapshot(session, seq); });
+    if (stored && !*stored) continue;  // replaced by newer ones meanwhile
+    auto snapshot = stored ? unpack(std::move(**stored)) : Result<Snapshot>(std::unexpected(stored.error()));
+    if (snapshot) return std::move(*snapshot);
+    if (snapshot.error().code != "db.damaged") return std::unexpected(snapshot.error());
+    if (options_.on_warning) options_.on_warning(snapshot.error());
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<std::string>> PostgresJournal::blob(const std::string& digest) {
+  if (!is_digest(digest)) return std::nullopt;
+  auto stored = with_reader([&](Session& session) { return postgres::fetch_blob(session, digest); });
+  if (!stored) return std::unexpected(stored.error());
+  if (!*stored) return std::nullopt;
+  auto found = unpack(digest, std::move(**stored));
+  if (!found) return std::unexpected(found.error());
+  return std::move(found->bytes);
+}
+
+Result<Tail> read_tail(Session& session) {
+  auto rows = session.run("SELECT seq, term FROM journal ORDER BY seq DESC LIMIT 1", {}, "read the journal's end");
+  if (!rows) return std::unexpected(rows.error());
+  Tail tail;
+  if (!rows->empty()) {
+    tail = {static_cast<std::uint64_t>((*rows)[0][0].as<std::int64_t>()),
+            static_cast<std::uint64_t>((*rows)[0][1].as<std::int64_t>())};
+  }
+  const auto snapshots = postgres::fetch_snapshot_seqs(session);
+  if (!snapshots) return std::unexpected(snapshots.error());
+  if (auto whole = check_not_cut(tail.seq, *snapshots, session.location()); !whole)
+    return std::unexpected(whole.error());
+  return tail;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Journal>> open_postgres_journal(const std::string& url, PostgresOptions options) {
+  const postgres::SessionOptions limits{.statement_patience = options.patience};
+  auto session = Session::connect(url, limits);
+  if (!session) return std::unexpected(session.error());
+  if (auto migrated = postgres::migrate(**session, postgres::embedded_migrations()); !migrated) {
+    return std::unexpected(migrated.error());
+  }
+  auto reports = postgres::load_report_schema(**session);
+  if (!reports) return std::unexpected(reports.error());
+  const std::string holder = options.holder.empty() ? this_process() : options.holder;
+  auto lease = postgres::Lease::acquire(url, limits, {holder, options.lease, options.lease_patience});
+  if (!lease) return std::unexpected(lease.error());
+  // Only now: before, another writer may have gone on.
+  const auto tail = read_tail(**session);
+  if (!tail) return std::unexpected(tail.error());
+  return std::make_unique<PostgresJournal>(url, std::move(options), std::move(*lease), std::move(*reports),
+                                           std::move(*session), *tail);
+}
+
+}  // namespace railweave::db

@@ -1,0 +1,184 @@
+#include "db/postgres/session.h"
+
+#include <utility>
+
+#include "db/postgres/postgres_error.h"
+
+namespace railweave::db::postgres {
+namespace {
+
+bool names(const std::string& url, std::string_view option) { return url.find(option) != std::string::npos; }
+
+// libpq's own limits, unless the operator gave others.
+std::string with_limits(const std::string& url, const SessionOptions& options) {
+  const bool is_uri = url.starts_with("postgresql://") || url.starts_with("postgres://");
+  std::string text = url;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    if (names(url, name + "=")) return;
+    const char* before = !is_uri ? " " : text.find('?') == std::string::npos ? "?" : "&";
+    text += before + name + "=" + value;
+  };
+  const auto seconds = std::max<std::int64_t>(2, options.connect_patience.count() / 1000);
+  add("connect_timeout", std::to_string(seconds));
+  add("tcp_user_timeout", std::to_string(options.statement_patience.count()));
+  add("keepalives_idle", "5");
+  add("keepalives_interval", "2");
+  add("keepalives_count", "3");
+  add("application_name", "railweaved");
+  add("target_session_attrs", "read-write");
+  return text;
+}
+
+}  // namespace
+
+std::string redacted(const std::string& url) {
+  std::string text = url;
+  const auto scheme = text.find("://");
+  if (scheme != std::string::npos) {
+    const auto at = text.find('@', scheme);
+    const auto colon = text.find(':', scheme + 3);
+    if (at != std::string::npos && colon != std::string::npos && colon < at)
+      text.replace(colon + 1, at - colon - 1, "***");
+  }
+  for (auto from = text.find("password="); from != std::string::npos; from = text.find("password=", from)) {
+    from += std::string_view("password=").size();
+    const auto end = text.find_first_of("& ", from);
+    text.replace(from, (end == std::string::npos ? text.size() : end) - from, "***");
+  }
+  return text;
+}
+
+Session::Session(const std::string& url, const SessionOptions& options) : options_(options), location_(redacted(url)) {}
+
+Session::~Session() = default;
+
+template <class Work>
+auto Session::guarded(std::string_view doing, Work work) -> Result<decltype(work())> {
+  if (lost_) return std::unexpected(connection_lost(doing, "it was lost before", location_));
+  const auto is_lost = [&](const std::exception& error) {
+    lost_ = true;
+    return std::unexpected(connection_lost(doing, error.what(), location_));
+  };
+  try {
+    const Watchdog::Guard guard(watchdog_, connection_->sock(), options_.statement_patience);
+    if constexpr (std::is_void_v<decltype(work())>) {
+      work();
+      return {};
+    } else {
+      return work();
+    }
+  } catch (const pqxx::broken_connection& error) {
+    return is_lost(error);
+  } catch (const pqxx::in_doubt_error& error) {
+    return is_lost(error);
+  } catch (const pqxx::sql_error& error) {
+    // Class 08: connection; 57P: the server is being shut down; none: libpq itself found the connection broken.
+    const std::string& state = error.sqlstate();
+    if (state.empty() || state.starts_with("08") || state.starts_with("57P") || !connection_->is_open())
+      return is_lost(error);
+    return std::unexpected(postgres_error(state, doing, error.what(), location_));
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    if (connection_ == nullptr || !connection_->is_open()) return is_lost(error);
+    return std::unexpected(postgres_error("", doing, error.what(), location_));
+  }
+}
+
+Result<std::unique_ptr<Session>> Session::connect(const std::string& url, const SessionOptions& options) {
+  std::unique_ptr<Session> session(new Session(url, options));
+  try {
+    session->connection_ = std::make_unique<pqxx::connection>(with_limits(url, options));
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    std::string said = error.what();
+    while (!said.empty() && said.back() == '\n') said.pop_back();
+    const bool standby =
+        said.find("session is read-only") != std::string::npos || said.find("read-write") != std::string::npos;
+    return fail(ErrorKind::unavailable, standby ? "db.readOnly" : "db.cannotConnect",
+                "cannot connect to PostgreSQL: " + said, redacted(url),
+                standby ? "name the primary" : "check that the server runs and the connection string");
+  }
+  if (auto introduced = session->introduce(); !introduced) return std::unexpected(introduced.error());
+  return session;
+}
+
+Result<void> Session::introduce() {
+  const char* host = connection_->hostname();
+  location_ = std::string(host != nullptr ? host : "local") + ":" + connection_->port() + "/" + connection_->dbname();
+  const auto server_patience = std::max<std::int64_t>(500, options_.statement_patience.count() - 1'000);
+  const std::string limit = std::to_string(server_patience);
+  auto set = execute("SET client_encoding = 'UTF8'; SET statement_timeout = " + limit +
+                         "; SET lock_timeout = " + limit + "; SET idle_in_transaction_session_timeout = " + limit +
+                         "; SET default_transaction_isolation = 'read committed'; SET bytea_output = 'hex'"
+                         "; SET extra_float_digits = 3; SET client_min_messages = 'error'",
+                     "configure the session");
+  if (!set) return set;
+  auto who = run(
+      "SELECT pg_backend_pid(), (SELECT backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()),"
+      " pg_postmaster_start_time()::text, current_setting('server_encoding'), current_setting('synchronous_commit')",
+      {}, "identify the session");
+  if (!who) return std::unexpected(who.error());
+  const auto row = (*who)[0];
+  backend_ = {row[0].as<std::int64_t>(), row[1].is_null() ? "" : row[1].c_str(), row[2].c_str()};
+  if (std::string_view(row[3].c_str()) != "UTF8") {
+    return fail(ErrorKind::invalid, "db.encoding",
+                "the database's encoding is " + std::string(row[3].c_str()) + ", not UTF8", location_,
+                "create it with ENCODING 'UTF8' and TEMPLATE template0");
+  }
+  // A commit that is acknowledged before it is durable would break every promise of the journal.
+  const std::string_view commit = row[4].c_str();
+  if (commit == "off" || commit == "local") return execute("SET synchronous_commit = on", "configure the session");
+  return {};
+}
+
+const std::string& Session::prepared(const std::string& sql) {
+  if (const auto found = statements_.find(sql); found != statements_.end()) return found->second;
+  if (statements_.size() >= kMaxStatements) {
+    for (const auto& [text, name] : statements_) connection_->unprepare(name);
+    statements_.clear();
+  }
+  const std::string name = "s" + std::to_string(++statements_made_);
+  connection_->prepare(name, sql);
+  return statements_.emplace(sql, name).first->second;
+}
+
+Result<pqxx::result> Session::run(const std::string& sql, const std::vector<std::string>& parameters,
+                                  std::string_view doing) {
+  return guarded(doing, [&] {
+    std::vector<pqxx::binarystring> values;
+    values.reserve(parameters.size());
+    for (const std::string& parameter : parameters) values.emplace_back(parameter.data(), parameter.size());
+    const std::string& name = prepared(sql);
+    const auto bound = pqxx::prepare::make_dynamic_params(values);
+    if (transaction_ != nullptr) return transaction_->exec_prepared(name, bound);
+    pqxx::nontransaction alone(*connection_);
+    return alone.exec_prepared(name, bound);
+  });
+}
+
+Result<void> Session::execute(const std::string& sql, std::string_view doing) {
+  return guarded(doing, [&] {
+    if (transaction_ != nullptr) {
+      transaction_->exec(sql);
+    } else {
+      pqxx::nontransaction(*connection_).exec(sql);
+    }
+  });
+}
+
+Result<void> Session::in_transaction(const std::function<Result<void>()>& steps, std::string_view doing) {
+  std::unique_ptr<pqxx::work> work;
+  auto begun = guarded("begin a transaction", [&] { work = std::make_unique<pqxx::work>(*connection_); });
+  if (!begun) return begun;
+  transaction_ = work.get();
+  Result<void> done = steps();
+  transaction_ = nullptr;
+  // Rolling back, too, waits for the server.
+  if (done) done = guarded(doing, [&] { work->commit(); });
+  if (auto ended = guarded(doing, [&] { work.reset(); }); done && !ended) return ended;
+  return done;
+}
+
+}  // namespace railweave::db::postgres
