@@ -5,6 +5,8 @@
 #                   default: on a machine with an InfiniBand adapter Debian's package starts a subnet manager.
 #   --with-launchers  Open MPI, Slurm and PyTorch's torchrun; some tests start ranks with them. Not by default: 150 MB,
 #                   and Debian's packages may start Slurm's and munge's daemons.
+#   --with-postgresql  PostgreSQL's server; tests of that store start their own. Not by default: Debian's package makes a
+#                   cluster and starts it, unless /etc/postgresql-common/createcluster.conf says otherwise, as here.
 set -euo pipefail
 
 packages=(
@@ -23,8 +25,13 @@ packages=(
   libglpk-dev
 )
 
+postgresql=no
 for option in "$@"; do
   case "$option" in
+    --with-postgresql)
+      packages+=(postgresql-15)
+      postgresql=yes
+      ;;
     --with-opensm) packages+=(opensm libopensm-dev) ;;
     --with-launchers) packages+=(openmpi-bin openssh-client slurm-client slurmctld slurmd munge python3-torch) ;;
     *)
@@ -50,4 +57,8 @@ else
 fi
 echo "installing ${#missing[@]} Debian packages: ${missing[*]}" >&2
 $sudo apt-get update -qq
+if [ $postgresql = yes ] && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+  $sudo mkdir -p /etc/postgresql-common
+  echo 'create_main_cluster = false' | $sudo tee /etc/postgresql-common/createcluster.conf >/dev/null
+fi
 DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
