@@ -110,7 +110,15 @@ std::optional<DefragmentStep> Defragmenter::empty(const Option& option) {
     for (const NvlinkDomainId domain : whole) RAILWEAVE_CHECK(tree_.take(free_gpus(domain)), "free domains are free");
     const auto domain_gpus = topology_.gpus(option.domain);
     const JobSpec& spec = *running_[job].spec;
-    auto plan = plan_repair(placer_, {&spec, gpus_[job], spec.parallelism.tensor}, domain_gpus);
+    const auto closed = options_.closed ? options_.closed(running_[job]) : std::vector<GpuId>();
+    const CutOff cut_off = options_.cut_off ? options_.cut_off(running_[job]) : CutOff();
+    auto plan = plan_repair(placer_,
+                            {.spec = &spec,
+                             .gpu_of_rank = gpus_[job],
+                             .block_gpus = spec.parallelism.tensor,
+                             .closed = closed,
+                             .cut_off = cut_off ? &cut_off : nullptr},
+                            domain_gpus);
     for (const NvlinkDomainId domain : whole) {
       RAILWEAVE_CHECK(tree_.release(std::vector<GpuId>(topology_.gpus(domain).begin(), topology_.gpus(domain).end())),
                       "what was taken is released");

@@ -32,6 +32,9 @@ struct DefragmentOptions {
   std::size_t most_jobs_per_step = 8;
   // How long a job is down for a move; by default as for all. None: the job may not be moved.
   std::function<std::optional<double>(const RunningJob&)> restart_s = [](const RunningJob&) { return 300.0; };
+  // GPUs that the job may not move to: reserved for others, under maintenance. None: there are none.
+  std::function<std::vector<fabric::GpuId>(const RunningJob&)> closed;
+  std::function<CutOff(const RunningJob&)> cut_off;  // whether its ranks could communicate; none: not checked
 };
 
 // In this order: each step applies to the state after the steps before it. The tree is as it was when this returns.

@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "fabric/base/check.h"
+#include "scheduler/placement/check/placement_check.h"
 #include "scheduler/placement/fit/placement_transaction.h"
+#include "scheduler/queue/repair/forbidden_nodes.h"
+#include "scheduler/queue/repair/move_search.h"
 #include "scheduler/queue/repair/spares.h"
 
 namespace railweave::scheduler {
@@ -28,6 +33,21 @@ std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint
   return {0, 0, 0, 0, rank / std::max(1U, gpus)};
 }
 
+// The lost GPUs, and those of ranks on nodes that the job may not use (any more).
+std::vector<GpuId> lost_of(const PlacementFabric& fabric, const DamagedJob& job, std::span<const GpuId> lost,
+                           const ForbiddenNodes& forbidden) {
+  std::vector<GpuId> all(lost.begin(), lost.end());
+  for (const auto gpus : {job.gpu_of_rank, job.idle_gpus}) {
+    for (const GpuId gpu : gpus) {
+      if (forbidden.contains(fabric.topology().host(gpu))) all.push_back(gpu);
+    }
+  }
+  std::ranges::sort(all);
+  const auto repeated = std::ranges::unique(all);
+  all.erase(repeated.begin(), repeated.end());
+  return all;
+}
+
 class Repair {
  public:
   Repair(Placer& placer, const DamagedJob& job, std::span<const GpuId> lost)
@@ -35,17 +55,18 @@ class Repair {
         topology_(placer.fabric().topology()),
         hierarchy_(placer.fabric().hierarchy()),
         job_(job),
-        spares_(placer, job, lost),
-        tree_(placer.tree(), topology_) {
-    plan_.gpu_of_rank.assign(job.gpu_of_rank.begin(), job.gpu_of_rank.end());
-  }
+        forbidden_(placer.fabric(), *job.spec),
+        spares_(placer, job, lost_of(placer.fabric(), job, lost, forbidden_)),
+        tree_(placer.tree(), topology_),
+        gpus_(job.gpu_of_rank.begin(), job.gpu_of_rank.end()) {}
 
   Result<RepairPlan> plan();
 
  private:
+  void note_masks();
   void stay_in_site();
   void take_lost();
-  [[nodiscard]] std::vector<GpuId> idle_afterwards();
+  [[nodiscard]] std::vector<GpuId> idle_afterwards(std::span<const GpuId> gpu_of_rank);
   [[nodiscard]] std::vector<GpuId> idle_of_own_parts(std::span<const GpuId> ranks, std::span<const std::uint8_t> used);
   [[nodiscard]] std::vector<RankBlock> damaged_blocks() const;
   [[nodiscard]] std::vector<std::uint64_t> lost_ranks(const RankBlock& block) const;
@@ -53,16 +74,26 @@ class Repair {
   bool move_block(const RankBlock& block);
   void move(std::uint64_t rank, GpuId to);
   [[nodiscard]] unsigned farthest_level() const;  // within which a block may move and keep what is required
+  bool repair_blocks();
+  void keep_rails();
+  bool keep_rail(std::uint64_t rank);
+  [[nodiscard]] RepairPlan moves_to(std::span<const GpuId> gpu_of_rank) const;
+  RepairPlan plan_of(std::span<const GpuId> gpu_of_rank);  // with what it holds idle
+  [[nodiscard]] std::vector<PlacementViolation> violations(const RepairPlan& plan) const;
+  bool offer(std::span<const GpuId> gpu_of_rank);  // becomes the plan unless it violates a rule
   Result<RepairPlan> place_again();
-  RepairPlan finish();
 
   Placer& placer_;
   const fabric::Topology& topology_;
   const Hierarchy& hierarchy_;
   const DamagedJob& job_;
+  const ForbiddenNodes forbidden_;
   const Spares spares_;
-  PlacementTransaction tree_;  // the job's own spares are free in it
-  RepairPlan plan_;
+  PlacementTransaction tree_;                   // the job's own spares are free in it
+  std::vector<GpuId> gpus_;                     // of each rank, with the moves so far
+  PlacementTransaction::Checkpoint base_ = 0;   // of tree_, before any move
+  std::vector<std::uint64_t> others_, closed_;  // by host: held by other jobs; where no rank may move
+  std::optional<RepairPlan> plan_;
 };
 
 std::vector<RankBlock> Repair::damaged_blocks() const {
@@ -89,17 +120,17 @@ std::vector<std::uint64_t> Repair::lost_ranks(const RankBlock& block) const {
 
 void Repair::move(std::uint64_t rank, GpuId to) {
   RAILWEAVE_CHECK(tree_.take(std::span(&to, 1)), "a spare is free");
-  plan_.gpu_of_rank[rank] = to;
+  gpus_[rank] = to;
 }
 
 bool Repair::swap_inside_domain(const RankBlock& block) {
   const auto before = tree_.checkpoint();
-  const auto was = plan_.gpu_of_rank;
+  const auto was = gpus_;
   for (const std::uint64_t rank : lost_ranks(block)) {
-    const auto spare = spares_.in_domain(job_.gpu_of_rank[rank], block, plan_.gpu_of_rank);
+    const auto spare = spares_.in_domain(job_.gpu_of_rank[rank], block, gpus_);
     if (!spare) {
       tree_.rollback(before);
-      plan_.gpu_of_rank = was;
+      gpus_ = was;
       return false;
     }
     move(rank, *spare);
@@ -139,14 +170,9 @@ bool Repair::move_block(const RankBlock& block) {
 
 // Its remaining spares, replenished from free GPUs in each domain that it then uses; and for an exclusive job
 // everything else in its parts.
-std::vector<GpuId> Repair::idle_afterwards() {
-  std::vector<GpuId> ranks(plan_.gpu_of_rank);
+std::vector<GpuId> Repair::idle_afterwards(std::span<const GpuId> gpu_of_rank) {
+  std::vector<GpuId> ranks(gpu_of_rank.begin(), gpu_of_rank.end());
   std::ranges::sort(ranks);
-  for (std::uint64_t rank = 0; rank < plan_.gpu_of_rank.size(); ++rank) {
-    const GpuId from = job_.gpu_of_rank[rank];  // released by a block that moved whole: it can serve as a spare
-    if (from == plan_.gpu_of_rank[rank] || spares_.is_lost(from)) continue;
-    RAILWEAVE_CHECK(tree_.release(std::span(&from, 1)), "a running job holds its GPUs");
-  }
   std::vector<std::uint8_t> leaf_used(hierarchy_.leaf_count(), 0);
   std::vector<std::uint32_t> domains;
   for (const GpuId gpu : ranks) {
@@ -190,28 +216,135 @@ std::vector<GpuId> Repair::idle_of_own_parts(std::span<const GpuId> ranks, std::
   return idle;
 }
 
-// Lost GPUs are no spares, even where the state still shows them free.
+// What no rank may move to, even where the state still shows it free.
 void Repair::take_lost() {
-  for (const GpuId gpu : spares_.lost()) static_cast<void>(tree_.take(std::span(&gpu, 1)));
+  for (const auto gpus : {std::span<const GpuId>(spares_.lost()), job_.closed}) {
+    for (const GpuId gpu : gpus) static_cast<void>(tree_.take(std::span(&gpu, 1)));
+  }
+  for (const fabric::HostId host : forbidden_.hosts()) tree_.set_available(host, false);
 }
 
-RepairPlan Repair::finish() {
-  if (!plan_.moved_whole && (job_.spec->spares_per_domain > 0 || !spares_.parts().empty()))
-    plan_.idle_gpus = idle_afterwards();
+// As the state is, before anything is tried on the tree.
+void Repair::note_masks() {
+  others_.resize(topology_.hosts().size());
+  closed_.resize(topology_.hosts().size());
+  for (const fabric::HostId host : topology_.hosts()) {
+    const HostAllocation& allocation = placer_.tree().allocation(host);
+    others_[host.index()] = allocation.used;
+    if (allocation.unavailable) closed_[host.index()] = ~std::uint64_t{0};
+  }
+  for (const auto gpus : {job_.gpu_of_rank, job_.idle_gpus}) {
+    for (const GpuId gpu : gpus) {
+      others_[topology_.host(gpu).index()] &= ~(std::uint64_t{1} << topology_.local_index(gpu));
+    }
+  }
+  for (const GpuId gpu : job_.closed) {
+    closed_[topology_.host(gpu).index()] |= std::uint64_t{1} << topology_.local_index(gpu);
+  }
+}
+
+RepairPlan Repair::moves_to(std::span<const GpuId> gpu_of_rank) const {
+  RepairPlan plan;
+  plan.gpu_of_rank.assign(gpu_of_rank.begin(), gpu_of_rank.end());
   unsigned farthest = hierarchy_.host_level();
-  for (std::uint64_t rank = 0; rank < plan_.gpu_of_rank.size(); ++rank) {
+  for (std::uint64_t rank = 0; rank < gpu_of_rank.size(); ++rank) {
     const GpuId from = job_.gpu_of_rank[rank];
-    const GpuId to = plan_.gpu_of_rank[rank];
+    const GpuId to = gpu_of_rank[rank];
     if (from == to) continue;
-    plan_.moves.push_back({rank, from, to});
-    while (hierarchy_.group_of_leaf(farthest, spares_.leaf_of(from)) !=
-           hierarchy_.group_of_leaf(farthest, spares_.leaf_of(to))) {
-      if (farthest == hierarchy_.top()) break;
+    plan.moves.push_back({rank, from, to});
+    while (farthest < hierarchy_.top() && hierarchy_.group_of_leaf(farthest, spares_.leaf_of(from)) !=
+                                              hierarchy_.group_of_leaf(farthest, spares_.leaf_of(to))) {
       ++farthest;
     }
   }
-  plan_.nearest = hierarchy_.kind(farthest);
-  return std::move(plan_);
+  plan.nearest = hierarchy_.kind(farthest);
+  return plan;
+}
+
+RepairPlan Repair::plan_of(std::span<const GpuId> gpu_of_rank) {
+  RepairPlan plan = moves_to(gpu_of_rank);
+  if (job_.spec->spares_per_domain == 0 && spares_.parts().empty()) return plan;
+  tree_.rollback(base_);
+  for (const RankMove& one : plan.moves) {  // released by a rank that moves along: it can serve as a spare
+    if (spares_.is_lost(one.from)) continue;
+    RAILWEAVE_CHECK(tree_.release(std::span(&one.from, 1)), "a running job holds its GPUs");
+  }
+  for (const RankMove& one : plan.moves) RAILWEAVE_CHECK(tree_.take(std::span(&one.to, 1)), "a spare is free");
+  plan.idle_gpus = idle_afterwards(gpu_of_rank);
+  tree_.rollback(base_);
+  return plan;
+}
+
+std::vector<PlacementViolation> Repair::violations(const RepairPlan& plan) const {
+  std::vector<GpuId> before(job_.gpu_of_rank.begin(), job_.gpu_of_rank.end());
+  before.insert(before.end(), job_.idle_gpus.begin(), job_.idle_gpus.end());
+  return check_placement({.topology = topology_,
+                          .locality = placer_.fabric().locality(),
+                          .spec = *job_.spec,
+                          .gpu_of_rank = plan.gpu_of_rank,
+                          .idle_gpus = plan.idle_gpus,
+                          .before = before,
+                          .held_by_others = others_,
+                          .closed = closed_,
+                          .lost = spares_.lost(),
+                          .spares_may_be_used_up = !plan.moved_whole,
+                          .cut_off = job_.cut_off});
+}
+
+bool Repair::offer(std::span<const GpuId> gpu_of_rank) {
+  RepairPlan plan = plan_of(gpu_of_rank);
+  if (!violations(plan).empty()) return false;
+  plan_ = std::move(plan);
+  return true;
+}
+
+// Another free GPU of the rank's rail, in place of the one chosen: on the same node, in exchange with another moved
+// rank there, or on another node that is as near.
+bool Repair::keep_rail(std::uint64_t rank) {
+  constexpr unsigned kMaxTries = 8;
+  const auto& nics = placer_.fabric().gpu_nics();
+  const fabric::RailId rail = nics.rail(job_.gpu_of_rank[rank]);
+  const LeafIndex old = spares_.leaf_of(job_.gpu_of_rank[rank]);
+  const LeafIndex now = spares_.leaf_of(gpus_[rank]);
+  for (std::uint64_t other = 0; other < gpus_.size(); ++other) {
+    if (gpus_[other] == job_.gpu_of_rank[other] || spares_.leaf_of(gpus_[other]) != now) continue;
+    if (nics.rail(gpus_[other]) != rail || nics.rail(job_.gpu_of_rank[other]) == rail) continue;
+    std::swap(gpus_[rank], gpus_[other]);
+    return true;
+  }
+  unsigned level = 0;
+  while (level < hierarchy_.top() && hierarchy_.group_of_leaf(level, old) != hierarchy_.group_of_leaf(level, now))
+    ++level;
+  const GroupIndex around = hierarchy_.group_of_leaf(level, old);
+  std::vector<std::pair<std::uint32_t, LeafIndex>> leaves;  // the fullest first, but the present node before all
+  for (LeafIndex leaf = hierarchy_.first_leaf(level, around); leaf < hierarchy_.first_leaf(level, around + 1); ++leaf) {
+    const std::uint32_t free = placer_.tree().free(0, leaf);
+    if (free > 0) leaves.emplace_back(leaf == now ? 0 : free, leaf);
+  }
+  std::ranges::sort(leaves);
+  unsigned tries = 0;
+  for (const auto& [free, leaf] : leaves) {
+    for (const GpuId gpu : spares_.free_of(leaf, UINT32_MAX)) {
+      if (nics.rail(gpu) != rail || std::ranges::find(gpus_, gpu) != gpus_.end()) continue;
+      if (++tries > kMaxTries) return false;
+      const GpuId was = std::exchange(gpus_[rank], gpu);
+      if (violations(plan_of(gpus_)).empty()) return true;
+      gpus_[rank] = was;
+    }
+  }
+  return false;
+}
+
+void Repair::keep_rails() {
+  constexpr std::size_t kMaxRanks = 64;  // each looks at the nodes around it
+  const auto& nics = placer_.fabric().gpu_nics();
+  std::size_t looked = 0;
+  for (std::uint64_t rank = 0; rank < gpus_.size() && looked < kMaxRanks; ++rank) {
+    const fabric::RailId rail = nics.rail(job_.gpu_of_rank[rank]);
+    if (!rail || nics.rail(gpus_[rank]) == rail) continue;
+    ++looked;
+    keep_rail(rank);
+  }
 }
 
 // Its data is where it runs: a job that may not span sites does not change sites either.
@@ -235,30 +368,52 @@ Result<RepairPlan> Repair::place_again() {
   take_lost();
   stay_in_site();
   PlacementResult result = placer_.place(*job_.spec);
-  if (result.outcome != Outcome::placed) {
+  const auto no_spare = [&](const std::string& why) {
     return fail(ErrorKind::conflict, "repair.noSpare",
-                "no spare keeps what the job requires, and the whole job does not fit elsewhere either: " +
-                    result.explanation.message,
-                {}, result.explanation.free_gpus < spares_.lost().size() ? "fewer GPUs are free than were lost" : "");
-  }
-  plan_.gpu_of_rank = std::move(result.placement.gpu_of_rank);
-  plan_.idle_gpus = std::move(result.placement.idle_gpus);
-  plan_.moved_whole = true;
-  return finish();
+                "no spare keeps what the job requires, and the whole job does not fit elsewhere either: " + why, {},
+                result.explanation.free_gpus < spares_.lost().size() ? "fewer GPUs are free than were lost" : "");
+  };
+  if (result.outcome != Outcome::placed) return no_spare(result.explanation.message);
+  RepairPlan plan = moves_to(result.placement.gpu_of_rank);
+  plan.idle_gpus = std::move(result.placement.idle_gpus);
+  plan.moved_whole = true;
+  if (const auto broken = violations(plan); !broken.empty()) return no_spare(text(broken));
+  return plan;
 }
 
-Result<RepairPlan> Repair::plan() {
-  RAILWEAVE_CHECK(tree_.release(spares_.idle()), "a running job holds what it holds idle");
-  take_lost();
+// Block by block: spares of its domain, else the whole block elsewhere. False: some block has nowhere to go.
+bool Repair::repair_blocks() {
   const auto blocks = damaged_blocks();
   std::vector<const RankBlock*> without_spare;
   for (const RankBlock& block : blocks) {
     if (!swap_inside_domain(block)) without_spare.push_back(&block);
   }
-  for (const RankBlock* block : without_spare) {
-    if (!move_block(*block)) return place_again();
+  return std::ranges::all_of(without_spare, [&](const RankBlock* block) { return move_block(*block); });
+}
+
+Result<RepairPlan> Repair::plan() {
+  note_masks();
+  RAILWEAVE_CHECK(tree_.release(spares_.idle()), "a running job holds what it holds idle");
+  take_lost();
+  base_ = tree_.checkpoint();
+  std::size_t lost = 0;
+  for (const GpuId gpu : job_.gpu_of_rank) lost += spares_.is_lost(gpu) ? 1 : 0;
+  const bool repaired = repair_blocks();
+  tree_.rollback(base_);
+  if (repaired && offer(gpus_)) {
+    keep_rails();
+    if (gpus_ != plan_->gpu_of_rank) offer(gpus_);
   }
-  return finish();
+  if (plan_ && plan_->moves.size() == lost) return std::move(*plan_);
+  MoveSearch search(placer_, job_, spares_.lost(), spares_.open_leaves(),
+                    [&](std::span<const GpuId> gpu_of_rank) { return violations(plan_of(gpu_of_rank)).empty(); });
+  if (auto found = search.fewest(plan_ ? plan_->moves.size() : gpus_.size())) {
+    gpus_ = std::move(*found);
+    offer(gpus_);
+    keep_rails();
+    offer(gpus_);
+  }
+  return plan_ ? Result<RepairPlan>(std::move(*plan_)) : place_again();
 }
 
 }  // namespace

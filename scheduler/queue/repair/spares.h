@@ -28,6 +28,9 @@ class Spares {
   // For an exclusive job, the part that each leaf is in at its level; empty: the job is not exclusive.
   [[nodiscard]] std::span<const std::uint32_t> parts() const { return part_; }
 
+  // Leaves of parts that no other job uses, by leaf; empty: the job is not exclusive.
+  [[nodiscard]] std::span<const std::uint8_t> open_leaves() const { return open_; }
+
   // Up to `count` free GPUs of a leaf, the job's own where they are enough.
   [[nodiscard]] std::vector<fabric::GpuId> free_of(LeafIndex leaf, std::uint32_t count) const;
   // For one lost rank of a block: a GPU of the same NVLink domain, on the same node before others. `gpu_of_rank`: with

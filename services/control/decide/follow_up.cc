@@ -31,7 +31,7 @@ std::vector<EventBody> FollowUp::step(const ClusterState& state, std::int64_t no
   if (!events.empty()) return events;
 
   if (damage_checked_ != state.queue_version) {
-    events = next_damage(state, placers_);
+    events = next_damage(state, placers_, now_us);
     if (!events.empty()) return events;
     damage_checked_ = state.queue_version;
   }
@@ -39,7 +39,7 @@ std::vector<EventBody> FollowUp::step(const ClusterState& state, std::int64_t no
     if (auto costs = reroute_ ? other_routes_.next(state, placers_.guarantees()) : std::nullopt) {
       return with_alarm(std::move(*costs));
     }
-    events = next_guarantee_repair(state, placers_);
+    events = next_guarantee_repair(state, placers_, now_us);
     if (!events.empty()) return events;
     risk_checked_ = state.queue_version;
   }

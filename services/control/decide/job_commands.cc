@@ -53,7 +53,7 @@ DecisionResult start_beside_queue(const DecisionInput& in, const JobPtr& job) {
   if (verdict.reason.placement && verdict.reason.placement->outcome != scheduler::Outcome::placed) {
     return refuse_placement(*verdict.reason.placement);
   }
-  if (const auto placed = admitted_placement(in.state, job->spec, in.placers); !placed) {
+  if (const auto placed = admitted_placement(in.state, job->spec, in.placers, in.now_us); !placed) {
     return std::unexpected(placed.error());
   }
   return refuse(ErrorKind::conflict, "jobs.mustWait",
@@ -62,7 +62,7 @@ DecisionResult start_beside_queue(const DecisionInput& in, const JobPtr& job) {
 }
 
 DecisionResult start_now(const DecisionInput& in, const Tenant& tenant, std::shared_ptr<Job> job) {
-  auto placed = admitted_placement(in.state, job->spec, in.placers);
+  auto placed = admitted_placement(in.state, job->spec, in.placers, in.now_us);
   if (!placed) return std::unexpected(std::move(placed.error()));
   // The limit counts the GPUs that the placement holds idle, too.
   if (auto over = over_limit(in.state, tenant, placed->result.placement.held_gpus().size(), false)) {
@@ -120,7 +120,7 @@ DecisionResult decide_command(const DecisionInput& in, const RepairJob& command)
   if (command.if_version && *command.if_version != job->version) {
     return refuse_version("the job", *command.if_version, job->version);
   }
-  const auto repair = plan_requested_repair(state, command, in.placers);
+  const auto repair = plan_requested_repair(state, command, in.placers, in.now_us);
   if (!repair) return std::unexpected(Rejection{repair.error(), nullptr});
   std::vector<EventBody> events;
   for (const auto& node : repair->to_drain) {

@@ -120,7 +120,7 @@ scheduler::QueueCycle& QueueRunner::cycle(const ClusterState& state) {
 std::vector<EventBody> QueueRunner::run(const ClusterState& state, std::int64_t now_us) {
   const std::int64_t started_us = clock_();
   const QueueFacts facts(state, now_us);
-  GuaranteeGate gate(state, placers_.guarantees());
+  GuaranteeGate gate(state, placers_.guarantees(), placers_.reach(state));
   auto result = cycle(state).run(state.allocations, {.policy = &facts.policy,
                                                      .queued = facts.queued,
                                                      .running = facts.running,
@@ -154,7 +154,7 @@ std::vector<EventBody> QueueRunner::run(const ClusterState& state, std::int64_t 
 QueueRunner::Verdict QueueRunner::try_start(const ClusterState& state, const JobPtr& job, std::int64_t now_us) {
   QueueFacts facts(state, now_us);
   facts.queued.push_back(queued_job(*job));
-  GuaranteeGate gate(state, placers_.guarantees());
+  GuaranteeGate gate(state, placers_.guarantees(), placers_.reach(state));
   auto result = cycle(state).run(state.allocations, {.policy = &facts.policy,
                                                      .queued = facts.queued,
                                                      .running = facts.running,

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "fabric/base/rate_text.h"
+#include "scheduler/placement/fit/placement_transaction.h"
+#include "services/control/views/closed_gpus.h"
 #include "services/control/views/job_ports.h"
 #include "services/control/views/nvlink_ownership.h"
 
@@ -53,7 +55,24 @@ std::expected<Grant, Rejection> try_admit(const ClusterState& state, const JobSp
   return grant(state, {"this job", spec, placement, *terms}, book.ledger(), book, &blocked);
 }
 
+std::string named(const std::vector<std::string>& windows) {
+  std::string text;
+  for (std::size_t i = 0; i < windows.size() && i < 5; ++i) text += (i == 0 ? "'" : ", '") + windows[i] + "'";
+  return windows.size() > 5 ? text + " and " + std::to_string(windows.size() - 5) + " more" : text;
+}
+
 }  // namespace
+
+std::optional<Rejection> cut_off(const ClusterState& state, const JobSpec& spec, const scheduler::Placement& placement,
+                                 const JobReach& reach) {
+  auto why = reach.cut_off(spec, placement.gpu_of_rank);
+  if (!why) return std::nullopt;
+  return refusal({all_links_up(state) ? ErrorKind::impossible : ErrorKind::conflict,
+                  "jobs.unreachable",
+                  "the ranks that GPUs are found for could not communicate: " + *why,
+                  {},
+                  "cable the network, or keep the job inside one part of it with a required level"});
+}
 
 Rejection as_answer(const ClusterState& state, Rejection rejection) {
   const bool never = rejection.error.kind == ErrorKind::impossible;
@@ -243,13 +262,17 @@ std::expected<std::optional<JobGuarantee>, Rejection> admit(const ClusterState& 
 }
 
 std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterState& state, const JobSpec& spec,
-                                                               PlacerCache& placers, bool with_alternatives) {
+                                                               PlacerCache& placers, std::int64_t now_us,
+                                                               bool with_alternatives) {
   const auto terms = job_terms(state, spec);
   if (!terms) return std::unexpected(as_answer(state, refusal(terms.error())));
   if (auto over = over_contract_gpus(state, spec.tenant, scheduler::rank_count(spec.parallelism))) {
     return std::unexpected(as_answer(state, std::move(*over)));
   }
   auto& placer = placers.at(state);
+  const ClosedGpus closed = closed_gpus(state, spec.tenant, now_us, expected_end_us(state, spec, now_us));
+  scheduler::PlacementTransaction tree(placer.tree(), state.topology());
+  for (const auto gpu : closed.gpus) (void)tree.take(std::span(&gpu, 1));
   JobSpec tried_spec = spec;
   std::set<HostId> avoided;
   std::optional<Rejection> refused;
@@ -258,6 +281,9 @@ std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterStat
     auto result = with_alternatives ? placer.place_with_alternatives(tried_spec) : placer.place(tried_spec);
     if (result.outcome != Outcome::placed) {
       if (refused) break;  // placement is possible, but only on links that are too full
+      if (result.outcome == Outcome::not_now && !closed.gpus.empty()) {
+        result.explanation.message += "; set aside for others meanwhile: " + named(closed.windows);
+      }
       Rejection rejection{{result.outcome == Outcome::never ? ErrorKind::impossible : ErrorKind::conflict,
                            result.explanation.code,
                            result.explanation.message,
@@ -266,6 +292,9 @@ std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterStat
                           nullptr};
       rejection.placement = std::make_shared<const scheduler::PlacementResult>(std::move(result));
       return std::unexpected(std::move(rejection));
+    }
+    if (auto cut = cut_off(state, spec, result.placement, placers.reach(state))) {
+      return std::unexpected(as_answer(state, std::move(*cut)));
     }
     std::vector<scheduler::Rejected::Where> blocked;
     auto tried = try_admit(state, spec, result.placement, placers.guarantees(), *terms, blocked);

@@ -42,12 +42,17 @@ struct AdmittedPlacement {
   std::vector<std::string> warnings;
 };
 
-// Places the job by the residual capacity of links and admits it. If links are too full, tries again without the hosts
-// behind these links, at most kPlacementTries times in all.
+// Places the job by the residual capacity of links and admits it: on no GPU that is set aside for others until the job
+// is expected to end, and only where its ranks have routes to each other. If links are too full, tries again without
+// the hosts behind these links, at most kPlacementTries times in all.
 inline constexpr unsigned kPlacementTries = 4;
 std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterState& state,
                                                                const scheduler::JobSpec& spec, PlacerCache& placers,
-                                                               bool with_alternatives = false);
+                                                               std::int64_t now_us, bool with_alternatives = false);
+
+// Why the job's ranks there could not exchange their data: impossible where every link is up, else a conflict.
+std::optional<Rejection> cut_off(const ClusterState& state, const scheduler::JobSpec& spec,
+                                 const scheduler::Placement& placement, const JobReach& reach);
 
 // Adds the hosts whose traffic has to cross one of these links: the hosts at a link's end, and all hosts on a leaf
 // whose uplink it is and to which a port of the job is connected.

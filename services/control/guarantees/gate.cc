@@ -12,6 +12,7 @@ std::string GuaranteeGate::start(const scheduler::QueuedJob& job, const schedule
     return "its tenant has a limit of NVLink domains, and another job of the tenant starts in the same cycle";
   }
   if (auto over = over_quota(state_, *job.spec, placement)) return over->error.message;
+  if (auto cut = cut_off(state_, *job.spec, placement, reach_)) return cut->error.message;
   const auto terms = job_terms(state_, *job.spec);
   if (!terms) return terms.error().message;
   const auto pass = [&] {

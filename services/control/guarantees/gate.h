@@ -9,13 +9,15 @@
 
 #include "scheduler/queue/cycle/start_gate.h"
 #include "services/control/views/guarantee_book.h"
+#include "services/control/views/job_reach.h"
 
 namespace railweave::control {
 
 class GuaranteeGate : public scheduler::StartGate {
  public:
-  // Borrows both.
-  GuaranteeGate(const ClusterState& state, GuaranteeBook& book) : state_(state), book_(book) {}
+  // Borrows all.
+  GuaranteeGate(const ClusterState& state, GuaranteeBook& book, const JobReach& reach)
+      : state_(state), book_(book), reach_(reach) {}
 
   // "": the job may start; else why not.
   std::string start(const scheduler::QueuedJob& job, const scheduler::Placement& placement,
@@ -27,6 +29,7 @@ class GuaranteeGate : public scheduler::StartGate {
  private:
   const ClusterState& state_;
   GuaranteeBook& book_;
+  const JobReach& reach_;
   std::optional<fabric::Ledger>
       ledger_;  // set by the first job with a guarantee: as it will be after the jobs started so far
   std::set<scheduler::QueueJobId> evicted_;  // by the cycle so far

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "services/control/guarantees/repair.h"
+#include "services/control/views/closed_gpus.h"
 
 namespace railweave::control {
 namespace {
@@ -50,17 +51,24 @@ std::string loss_text(const fabric::Topology& topology, const std::vector<fabric
 }
 
 Result<scheduler::RepairPlan> plan_job_repair(const ClusterState& state, const Job& job,
-                                              const std::vector<fabric::GpuId>& lost, PlacerCache& placers) {
+                                              const std::vector<fabric::GpuId>& lost, PlacerCache& placers,
+                                              std::int64_t now_us) {
+  const auto closed = closed_gpus(state, job.spec.tenant, now_us, expected_end_us(state, job, now_us));
+  const scheduler::CutOff cut_off = [&](std::span<const fabric::GpuId> gpu_of_rank) {
+    return placers.reach(state).cut_off(job.spec, gpu_of_rank);
+  };
   return scheduler::plan_repair(placers.at(state),
                                 {.spec = &job.spec,
                                  .gpu_of_rank = job.placement.gpu_of_rank,
                                  .block_gpus = job.placement.block_gpus,
-                                 .idle_gpus = job.placement.idle_gpus},
+                                 .idle_gpus = job.placement.idle_gpus,
+                                 .closed = closed.gpus,
+                                 .cut_off = &cut_off},
                                 lost);
 }
 
-Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const RepairJob& command,
-                                              PlacerCache& placers) {
+Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const RepairJob& command, PlacerCache& placers,
+                                              std::int64_t now_us) {
   const JobPtr job = state.jobs.find(command.id);
   if (job == nullptr) return fail(ErrorKind::notFound, "jobs.notFound", "there is no " + to_string(command.id));
   if (!job->holds_gpus()) {
@@ -74,7 +82,7 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
     if (!job->guarantee || !job->guarantee->at_risk()) {
       return fail(ErrorKind::conflict, "jobs.guaranteeHolds", to_string(job->id) + " has no guarantee at risk");
     }
-    auto move = plan_guarantee_move(state, *job, placers);
+    auto move = plan_guarantee_move(state, *job, placers, now_us);
     if (!move) {
       return fail(ErrorKind::conflict, "repair.noSpare",
                   "no other nodes are known on which the guarantee of " + to_string(job->id) + " would hold");
@@ -123,7 +131,7 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
   // Ranks must not move to any GPU that is named as lost, either.
   std::vector<fabric::GpuId> unusable(named.begin(), named.end());
   unusable.insert(unusable.end(), repair.lost.begin(), repair.lost.end());
-  auto plan = plan_job_repair(state, *job, unusable, placers);
+  auto plan = plan_job_repair(state, *job, unusable, placers, now_us);
   if (!plan) return std::unexpected(plan.error());
   repair.plan = std::move(*plan);
   return repair;
@@ -140,7 +148,7 @@ JobMoved moved(const ClusterState& state, const Job& job, const std::vector<fabr
   return {job.id, plan.gpu_of_rank, plan.idle_gpus, plan.moves.size(), std::move(text), std::move(predicted)};
 }
 
-std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& placers) {
+std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& placers, std::int64_t now_us) {
   const auto hosts = damaged_hosts(state);
   std::vector<EventBody> events;
   state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
@@ -154,7 +162,7 @@ std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& place
     const bool apply = tenant != state.tenants->end() && tenant->second.repair == RepairPolicy::apply;
     std::string damage = loss_text(state.topology(), lost) + " cut off: ";
     if (apply) {
-      const auto plan = plan_job_repair(state, *job, lost, placers);
+      const auto plan = plan_job_repair(state, *job, lost, placers, now_us);
       if (plan) {
         events.emplace_back(moved(state, *job, lost, *plan, "as its tenant's repair policy says", placers));
         return false;

@@ -18,13 +18,15 @@ std::vector<fabric::GpuId> cut_off_gpus(const ClusterState& state, const Job& jo
 // "4 GPUs on node-3, node-7"
 std::string loss_text(const fabric::Topology& topology, const std::vector<fabric::GpuId>& lost);
 
-// Which ranks move where, so that none is on a lost GPU. Errors: those of scheduler::plan_repair().
+// Which ranks move where, so that none is on a lost GPU, none to GPUs that are set aside until the job is expected to
+// end, and all have routes to each other. Errors: those of scheduler::plan_repair().
 Result<scheduler::RepairPlan> plan_job_repair(const ClusterState& state, const Job& job,
-                                              const std::vector<fabric::GpuId>& lost, PlacerCache& placers);
+                                              const std::vector<fabric::GpuId>& lost, PlacerCache& placers,
+                                              std::int64_t now_us);
 
 // The events for the next damaged job: its damage is recorded, or its ranks move if the tenant's policy is
 // RepairPolicy::apply. Empty: nothing is left to record. Apply the events, then call again.
-std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& placers);
+std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& placers, std::int64_t now_us);
 
 struct RequestedRepair {
   std::vector<fabric::GpuId> lost;    // GPUs of the job
@@ -32,8 +34,8 @@ struct RequestedRepair {
   scheduler::RepairPlan plan;
 };
 // Errors: jobs.notRunning, jobs.notDamaged, jobs.guaranteeHolds, nodes.notFound, and those of scheduler::plan_repair().
-Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const RepairJob& command,
-                                              PlacerCache& placers);
+Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const RepairJob& command, PlacerCache& placers,
+                                              std::int64_t now_us);
 
 // The event of a repair plan. Its reason: "2 ranks move within one node, away from 2 GPUs on node-3: ..."
 JobMoved moved(const ClusterState& state, const Job& job, const std::vector<fabric::GpuId>& lost,

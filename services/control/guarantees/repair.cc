@@ -31,7 +31,8 @@ bool would_hold(const Job& job, GuaranteeBook& book) {
 
 }  // namespace
 
-std::optional<GuaranteeMove> plan_guarantee_move(const ClusterState& state, const Job& job, PlacerCache& placers) {
+std::optional<GuaranteeMove> plan_guarantee_move(const ClusterState& state, const Job& job, PlacerCache& placers,
+                                                 std::int64_t now_us) {
   (void)placers.at(state);
   GuaranteeBook& book = placers.guarantees();
   if (!book.bring_to(state)) return std::nullopt;
@@ -51,7 +52,7 @@ std::optional<GuaranteeMove> plan_guarantee_move(const ClusterState& state, cons
       for (const GpuId gpu : t.gpus(host)) unusable.push_back(gpu);
     }
     std::ranges::sort(unusable);
-    const auto plan = plan_job_repair(state, job, unusable, placers);
+    const auto plan = plan_job_repair(state, job, unusable, placers, now_us);
     if (!plan) return std::nullopt;
     tried.placement.gpu_of_rank = plan->gpu_of_rank;
     tried.placement.idle_gpus = plan->idle_gpus;
@@ -64,7 +65,7 @@ std::optional<GuaranteeMove> plan_guarantee_move(const ClusterState& state, cons
   return std::nullopt;
 }
 
-std::vector<EventBody> next_guarantee_repair(const ClusterState& state, PlacerCache& placers) {
+std::vector<EventBody> next_guarantee_repair(const ClusterState& state, PlacerCache& placers, std::int64_t now_us) {
   std::vector<JobPtr> lapsed;
   for (const JobId id : *state.guaranteed) {
     const JobPtr job = state.jobs.find(id);
@@ -74,7 +75,7 @@ std::vector<EventBody> next_guarantee_repair(const ClusterState& state, PlacerCa
                     [&](const JobPtr& job) { return std::pair(guarantee_order(*state.queue_rules, *job), job->id); });
   if (lapsed.size() > kMaxGuaranteeMoves) lapsed.resize(kMaxGuaranteeMoves);
   for (const JobPtr& job : lapsed) {
-    const auto move = plan_guarantee_move(state, *job, placers);
+    const auto move = plan_guarantee_move(state, *job, placers, now_us);
     const auto tenant = state.tenants->find(job->spec.tenant);
     const bool apply = tenant != state.tenants->end() && tenant->second.repair == RepairPolicy::apply;
     if (move && apply) {

@@ -19,11 +19,12 @@ struct GuaranteeMove {
 // None: no nodes on which the guarantee would hold were found in kGuaranteeMoveTries attempts. Repairs guarantees whose
 // links are too full; ports that are cut off are the subject of job_repair.h.
 inline constexpr unsigned kGuaranteeMoveTries = 3;
-std::optional<GuaranteeMove> plan_guarantee_move(const ClusterState& state, const Job& job, PlacerCache& placers);
+std::optional<GuaranteeMove> plan_guarantee_move(const ClusterState& state, const Job& job, PlacerCache& placers,
+                                                 std::int64_t now_us);
 
 // The events for the first guarantee at risk, in guarantee_order(), that can move or whose alarm changes. Apply them,
 // then call again. Considers at most kMaxGuaranteeMoves guarantees.
 inline constexpr std::size_t kMaxGuaranteeMoves = 8;
-std::vector<EventBody> next_guarantee_repair(const ClusterState& state, PlacerCache& placers);
+std::vector<EventBody> next_guarantee_repair(const ClusterState& state, PlacerCache& placers, std::int64_t now_us);
 
 }  // namespace railweave::control

@@ -39,4 +39,12 @@ scheduler::Placer& PlacerCache::at(const ClusterState& state) {
   return *placer_;
 }
 
+const JobReach& PlacerCache::reach(const ClusterState& state) {
+  if (reach_ == nullptr || reach_fabric_ != state.placement_fabric || reach_->view_version() != state.view_version) {
+    reach_ = std::make_unique<const JobReach>(state);
+    reach_fabric_ = state.placement_fabric;
+  }
+  return *reach_;
+}
+
 }  // namespace railweave::control

@@ -13,6 +13,7 @@
 #include "scheduler/placement/score/bundle_traffic.h"
 #include "services/control/state/cluster_state.h"
 #include "services/control/views/guarantee_book.h"
+#include "services/control/views/job_reach.h"
 #include "services/control/views/placed_jobs.h"
 
 namespace railweave::control {
@@ -26,6 +27,8 @@ class PlacerCache {
   scheduler::Placer& at(const ClusterState& state);
   // What guarantees reserve; call bring_to() on it before reading.
   [[nodiscard]] GuaranteeBook& guarantees() { return guarantees_; }
+  // Which ranks have routes to each other in the state; kept until its links change.
+  const JobReach& reach(const ClusterState& state);
   // Mb/s by bundle as last given to the placer: residual capacity beside guarantees.
   [[nodiscard]] const std::vector<double>& capacities_mbps() const { return capacities_mbps_; }
   [[nodiscard]] std::uint64_t capacities_version() const {
@@ -42,6 +45,8 @@ class PlacerCache {
   std::uint64_t view_version_ = 0;        // of the link states that the placer was given
   std::uint64_t reserved_version_ = 0;    // GuaranteeBook::version() that the placer was given; 0: no guarantees
   GuaranteeBook guarantees_;
+  std::unique_ptr<const JobReach> reach_;
+  scheduler::PlacementFabricPtr reach_fabric_;
   std::vector<double> capacities_mbps_, up_mbps_;  // by bundle
   std::uint64_t capacities_version_ = 0;
   std::unique_ptr<scheduler::BundleTraffic> traffic_;

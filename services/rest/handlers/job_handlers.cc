@@ -262,7 +262,7 @@ Result<void> repair_job(const std::shared_ptr<JobAnswers>& answers, const Call& 
     return {};
   }
   auto& placers = worker_placers(call.plane);
-  const auto repair = control::plan_requested_repair(*state, *request, placers);
+  const auto repair = control::plan_requested_repair(*state, *request, placers, call.plane.loop.now_us());
   if (!repair) return std::unexpected(repair.error());
   respond(Response::json(write_repair(state->topology(), **job, *repair)));
   return {};
@@ -275,11 +275,11 @@ Result<Response> query_placement(const Call& call) {
   if (!ranks) return std::unexpected(ranks.error());
   auto& placers = worker_placers(call.plane);
   const auto state = call.plane.loop.state();
-  auto placed = control::admitted_placement(*state, *spec, placers, true);
+  auto placed = control::admitted_placement(*state, *spec, placers, call.plane.loop.now_us(), true);
   // On this thread there is time to compute every failure that the placement has to survive, some at each attempt.
   for (int attempts = 0; attempts < kMaxPlacementAttempts && !placed && placed.error().error.code == kFailuresUnknown;
        ++attempts) {
-    placed = control::admitted_placement(*state, *spec, placers, true);
+    placed = control::admitted_placement(*state, *spec, placers, call.plane.loop.now_us(), true);
   }
   // As a submission would be answered.
   if (const auto tenant = state->tenants->find(spec->tenant); placed && tenant != state->tenants->end()) {

@@ -184,7 +184,7 @@ TEST(GuaranteeRepair, RefusalsNameTheLinksAndLimitsAreCheckedBeforePlacement) {
   Cluster cluster(leaves_and_spines(2, 4, 2, 2));
   cluster.contract(terms(60));
   cluster.must(Cluster::job("t", 8));
-  const auto full = admitted_placement(cluster.state, Cluster::job("t", 8).spec, cluster.placers, true);
+  const auto full = admitted_placement(cluster.state, Cluster::job("t", 8).spec, cluster.placers, 0, true);
   ASSERT_FALSE(full);
   ASSERT_FALSE(full.error().links.empty());
   EXPECT_EQ(full.error().links[0].holders[0].job, to_string(cluster.last_job));
@@ -192,11 +192,11 @@ TEST(GuaranteeRepair, RefusalsNameTheLinksAndLimitsAreCheckedBeforePlacement) {
   limited.max_gpus = 10;
   cluster.contract(limited);
   // More GPUs than the fabric has: the limit is the reason given, as waiting would not help.
-  const auto over = admitted_placement(cluster.state, Cluster::job("t", 64).spec, cluster.placers, true);
+  const auto over = admitted_placement(cluster.state, Cluster::job("t", 64).spec, cluster.placers, 0, true);
   ASSERT_FALSE(over);
   EXPECT_EQ(over.error().error.code, "contracts.gpuLimit");
   EXPECT_EQ(over.error().error.kind, ErrorKind::impossible);
-  EXPECT_EQ(admitted_placement(cluster.state, Cluster::job("t", 4).spec, cluster.placers, true).error().error.kind,
+  EXPECT_EQ(admitted_placement(cluster.state, Cluster::job("t", 4).spec, cluster.placers, 0, true).error().error.kind,
             ErrorKind::conflict);
 }
 

@@ -214,7 +214,7 @@ TEST(Guarantee, StartsOfOneCycleCountWhatWasGrantedBefore) {
   cluster.must(Cluster::job("t", 8));
   const JobId present = cluster.last_job;
   const auto job = cluster.state.jobs.find(present);
-  GuaranteeGate gate(cluster.state, cluster.placers.guarantees());
+  GuaranteeGate gate(cluster.state, cluster.placers.guarantees(), cluster.placers.reach(cluster.state));
   const scheduler::QueueJobId gone = present.number();
   const auto waiting = [&](scheduler::QueueJobId id) { return scheduler::QueuedJob{id, &job->spec}; };
   EXPECT_EQ(gate.start(waiting(2), job->placement, {}), "");

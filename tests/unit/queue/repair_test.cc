@@ -28,14 +28,15 @@ void hold(Placer& placer, std::span<const GpuId> gpus) {
   tree.commit();
 }
 
-// The fewest moves: in every domain the blocks that can be repaired with the spares there, each other one moved whole.
+// The fewest moves: in every domain the blocks that can be repaired with the spares there and with what blocks that move
+// leave behind, each other one moved whole; also undamaged ones, where what they leave behind saves more.
 std::uint64_t fewest_moves(const fabric::Topology& topology, const std::vector<GpuId>& gpu_of_rank, std::size_t tensor,
                            const std::set<GpuId>& lost, const std::map<std::size_t, std::size_t>& spares) {
   std::map<std::size_t, std::vector<std::size_t>> lost_by_block;  // by host, which here is the domain
   for (std::size_t block = 0; block < gpu_of_rank.size() / tensor; ++block) {
     std::size_t count = 0;
     for (std::size_t i = 0; i < tensor; ++i) count += lost.count(gpu_of_rank[block * tensor + i]);
-    if (count > 0) lost_by_block[topology.host(gpu_of_rank[block * tensor]).index()].push_back(count);
+    lost_by_block[topology.host(gpu_of_rank[block * tensor]).index()].push_back(count);
   }
   std::uint64_t moves = 0;
   for (const auto& [host, blocks] : lost_by_block) {
@@ -43,13 +44,15 @@ std::uint64_t fewest_moves(const fabric::Topology& topology, const std::vector<G
     for (std::uint32_t repaired = 0; repaired < 1U << blocks.size(); ++repaired) {
       std::size_t used = 0;
       std::uint64_t cost = 0;
+      const auto at = spares.find(host);
+      std::size_t free = at == spares.end() ? 0 : at->second;
       for (std::size_t i = 0; i < blocks.size(); ++i) {
         const bool in_place = (repaired >> i & 1U) != 0;
         used += in_place ? blocks[i] : 0;
+        free += in_place ? 0 : tensor - blocks[i];
         cost += in_place ? blocks[i] : tensor;
       }
-      const auto at = spares.find(host);
-      if (used <= (at == spares.end() ? 0 : at->second)) least = std::min(least, cost);
+      if (used <= free) least = std::min(least, cost);
     }
     moves += least;
   }

@@ -60,11 +60,9 @@ TEST(SitesRepair, StaysUnlessTheJobMaySpanThem) {
         EXPECT_EQ(plan.error().code, "repair.noSpare");
         continue;
       }
-      // Expert groups of two hosts are not cut: all moves.
-      EXPECT_EQ(plan->moved_whole, expert == 2);
-      if (expert == 1) {
-        EXPECT_EQ(plan->moves.size(), 4U);
-      }
+      // Expert groups of two hosts are not cut: both hosts move.
+      EXPECT_FALSE(plan->moved_whole);
+      EXPECT_EQ(plan->moves.size(), 4U * expert);
       EXPECT_EQ(plan->nearest, fabric::LevelKind::wan);
       for (std::size_t r = 0; r < 16; r += 4 * expert) {
         EXPECT_EQ(sites_of(placer, std::span(plan->gpu_of_rank).subspan(r, 4 * expert)).size(), 1U);

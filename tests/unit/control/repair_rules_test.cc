@@ -1,0 +1,169 @@
+// Repairs by hand and automatic obey what their jobs ask for, other tenants' reservations and maintenance; jobs start
+// only where their ranks have routes to each other.
+#include <map>
+
+#include "services/control/guarantees/admitted_placement.h"
+#include "services/control/guarantees/job_repair.h"
+#include "tests/unit/control/control_fixture.h"
+
+namespace railweave::control {
+namespace {
+
+constexpr std::int64_t kHour = 3'600'000'000;
+
+// Hosts node-0, node-1, ... of `gpus` GPUs without NVLink, an adapter for each GPU, a leaf for each rail that no link
+// joins to another; label gpu=h100, or b200 on every third.
+fabric::TopologyPtr rails_alone(unsigned hosts, unsigned gpus) {
+  fabric::TopologyBuilder builder;
+  std::vector<fabric::SwitchDraft> leaves;
+  for (unsigned rail = 0; rail < gpus; ++rail) {
+    leaves.push_back(
+        builder.add_switch({.guid = Guid(0x100 + rail), .name = "leaf-" + std::to_string(rail), .ports = hosts + 1}));
+  }
+  for (unsigned h = 0; h < hosts; ++h) {
+    const auto host = builder.host("node-" + std::to_string(h));
+    builder.add_label(host, "gpu", h % 3 == 2 ? "b200" : "h100");
+    for (unsigned g = 0; g < gpus; ++g) {
+      const auto hca =
+          builder.add_hca({.guid = Guid(0x1000 + h * 16 + g), .host = host, .device = "mlx5_" + std::to_string(g)});
+      builder.connect({leaves[g], h + 1}, {hca, 1}, fabric::infiniband_link(4, fabric::LinkSpeed::ndr));
+      const auto gpu = builder.add_gpu(host);
+      builder.add_nic(gpu, hca);
+    }
+  }
+  auto topology = std::move(builder).build();
+  RAILWEAVE_CHECK(topology.has_value(), "rails are a fabric");
+  return std::make_shared<const fabric::Topology>(std::move(*topology));
+}
+
+class RepairRulesTest : public ControlTest {
+ protected:
+  void start_on(fabric::TopologyPtr topology) {
+    start();
+    must(accept(topology));
+    must(PutTenant{{.name = "research"}, {}});
+    must(PutTenant{{.name = "product"}, {}});
+  }
+  JobId submit(SubmitJob command) {
+    const auto placed = ask(std::move(command));
+    EXPECT_TRUE(placed) << placed.error().error.text();
+    return placed ? placed->job : JobId();
+  }
+  [[nodiscard]] std::vector<std::string> nodes(JobId id) const { return loop_->state()->jobs.find(id)->nodes; }
+  PutReservation window(const std::string& name, std::vector<std::string> nodes, std::int64_t in_us = 0) {
+    PutReservation put;
+    put.name = name;
+    put.kind = scheduler::QueueWindow::Kind::maintenance;
+    put.from_us = clock_us_ + in_us;
+    put.to_us = put.from_us + kHour;
+    put.nodes = std::move(nodes);
+    return put;
+  }
+};
+
+TEST_F(RepairRulesTest, KeepTheNodesAndLabelsOfTheRequest) {
+  start_on(star_of_hosts(4, 2));
+  auto job = submit_job("research", 1, 4);
+  job.spec.only_nodes = {"node-0", "node-1"};
+  const JobId id = submit(job);
+  const auto refused = ask(RepairJob{.id = id, .nodes = {"node-0"}});
+  ASSERT_FALSE(refused) << nodes(id).front();
+  EXPECT_EQ(refused.error().error.code, "repair.noSpare");
+  must(EndJob{id, JobState::completed, ""});
+  auto excluding = submit_job("research", 1, 2);
+  excluding.spec.only_nodes.clear();
+  excluding.spec.exclude_nodes = {"node-2"};
+  const JobId other = submit(excluding);
+  must(RepairJob{.id = other, .nodes = {nodes(other).front()}});
+  EXPECT_EQ(std::ranges::count(nodes(other), "node-2"), 0);
+}
+
+TEST_F(RepairRulesTest, TakeNoGpuThatIsReservedOrUnderMaintenance) {
+  start_on(star_of_hosts(3, 2));
+  const JobId id = submit(submit_job("research", 2, 1));
+  const std::string here = nodes(id).front();
+  std::vector<std::string> others;
+  for (const auto* name : {"node-0", "node-1", "node-2"}) {
+    if (name != here) others.emplace_back(name);
+  }
+  must(window("soon", {others[0]}, kHour));  // the job is expected to run for a day
+  PutReservation put;
+  put.name = "theirs";
+  put.kind = scheduler::QueueWindow::Kind::reservation;
+  put.from_us = clock_us_;
+  put.to_us = clock_us_ + kHour;
+  put.shape = submit_job("product", 2, 1).spec;
+  must(put);
+  const auto refused = ask(RepairJob{.id = id, .nodes = {here}});
+  ASSERT_FALSE(refused) << "moved to " << nodes(id).front();
+  EXPECT_EQ(refused.error().error.code, "repair.noSpare");
+  must(RemoveReservation{"soon", {}});
+  EXPECT_EQ(ask(RepairJob{.id = id, .nodes = {here}}).has_value(), true);
+  EXPECT_EQ(nodes(id), std::vector<std::string>{others[0]});
+}
+
+TEST_F(RepairRulesTest, PlacementsOnRequestObeyWindowsAsSubmissionsDo) {
+  start_on(star_of_hosts(2, 2));
+  must(window("firmware", {"node-0"}));
+  const auto job = submit_job("research", 2, 2);
+  PlacerCache placers;
+  const auto state = loop_->state();
+  const auto asked = admitted_placement(*state, job.spec, placers, clock_us_, true);
+  ASSERT_FALSE(asked);
+  ASSERT_NE(asked.error().placement, nullptr);
+  EXPECT_EQ(asked.error().placement->outcome, scheduler::Outcome::not_now);
+  EXPECT_NE(asked.error().placement->explanation.message.find("'firmware'"), std::string::npos);
+  EXPECT_FALSE(ask(job));
+  // One that fits beside it is placed on the other node by both.
+  const auto small = submit_job("research", 2, 1);
+  const auto placed = admitted_placement(*state, small.spec, placers, clock_us_, true);
+  ASSERT_TRUE(placed);
+  EXPECT_EQ(state->topology().name(state->topology().host(placed->result.placement.gpu_of_rank.front())), "node-1");
+  EXPECT_EQ(nodes(submit(small)), std::vector<std::string>{"node-1"});
+  // A window that begins after the job has ended does not concern it.
+  must(window("later", {"node-0", "node-1"}, 48 * kHour));
+  EXPECT_TRUE(admitted_placement(*loop_->state(), submit_job("product", 2, 1).spec, placers, clock_us_ + 2 * kHour));
+}
+
+TEST_F(RepairRulesTest, JobsWhoseRanksCannotReachEachOtherAreRefused) {
+  start_on(rails_alone(2, 2));
+  // Of each node one GPU is left, on different rails.
+  std::map<std::pair<std::string, unsigned>, JobId> on;
+  for (int i = 0; i < 4; ++i) {
+    const JobId id = submit(submit_job("research", 1, 1));
+    const auto gpu = loop_->state()->jobs.find(id)->placement.gpu_of_rank.front();
+    on[{nodes(id).front(), loop_->state()->topology().local_index(gpu)}] = id;
+  }
+  ASSERT_EQ(on.size(), 4U);
+  must(EndJob{on.at({"node-0", 0}), JobState::completed, ""});
+  must(EndJob{on.at({"node-1", 1}), JobState::completed, ""});
+  auto pair = submit_job("research", 1, 2);
+  const auto refused = ask(pair);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().error.code, "jobs.unreachable") << refused.error().error.text();
+  EXPECT_NE(refused.error().error.message.find("no route from rank 0 (node-"), std::string::npos);
+  pair.queue = true;
+  const auto queued = ask(pair);
+  ASSERT_TRUE(queued);
+  EXPECT_EQ(loop_->state()->jobs.find(queued->job)->state, JobState::queued);
+  // With a GPU of the same rail it starts.
+  must(EndJob{on.at({"node-1", 0}), JobState::completed, ""});
+  EXPECT_EQ(loop_->state()->jobs.find(queued->job)->state, JobState::placed);
+}
+
+TEST_F(RepairRulesTest, AMovedRankKeepsItsRailAndRoutes) {
+  start_on(rails_alone(4, 2));
+  auto job = submit_job("research", 1, 2);
+  job.spec.gpus_per_node = 1;
+  const JobId id = submit(job);
+  const auto rail_of = [&](fabric::GpuId gpu) { return loop_->state()->topology().local_index(gpu); };
+  const auto before = loop_->state()->jobs.find(id)->placement.gpu_of_rank;
+  ASSERT_EQ(rail_of(before[0]), rail_of(before[1]));
+  must(RepairJob{.id = id, .nodes = {nodes(id).front()}});
+  const auto after = loop_->state()->jobs.find(id)->placement.gpu_of_rank;
+  EXPECT_EQ(rail_of(after[0]), rail_of(before[0]));
+  EXPECT_EQ(after[1], before[1]);
+}
+
+}  // namespace
+}  // namespace railweave::control
