@@ -169,6 +169,11 @@ void CuttingProxy::cut_after(std::size_t bytes, bool answers) {
   state_->count_answers = answers;
 }
 
+void CuttingProxy::cut() {
+  const std::lock_guard lock(state_->mutex);
+  state_->close_all();
+}
+
 void CuttingProxy::stall() {
   const std::lock_guard lock(state_->mutex);
   state_->stalled = true;

@@ -19,6 +19,8 @@ class CuttingProxy {
   // All connections are cut when the next `bytes` of requests have passed; with `answers`, when that many bytes of answers
   // have, counted from now. New connections pass.
   void cut_after(std::size_t bytes, bool answers);
+  // All connections are cut now.
+  void cut();
   // Nothing passes, and nothing is cut.
   void stall();
   // Everything passes. Returns 1 if a cut was made since the last call.

@@ -160,6 +160,34 @@ TEST_P(CommitInDoubt, IsResolvedExactly) {
   EXPECT_EQ(stored_in(database).size(), stored);
 }
 
+TEST(PostgresFence, ALostSessionCannotCommitAfterItsBatchWasRefused) {
+  const TestDatabase database;
+  CuttingProxy proxy(database.url());
+  PostgresOptions options = options_of("first");
+  options.lease = 1h;
+  options.patience = 20s;
+  const auto journal = take(open_postgres_journal(proxy.url(), options));
+  // The server has the append and waits for a lock; meanwhile the connection is lost, which it does not notice.
+  pqxx::connection connection(database.url());
+  pqxx::work lock(connection);
+  lock.exec("SELECT 1 FROM lease FOR UPDATE");
+  std::jthread cutter([&] {
+    while (database.run("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'WITH held%'")
+               .empty()) {
+      std::this_thread::yield();
+    }
+    proxy.cut();
+  });
+  const auto refused = journal->append(sample_batch(1, 1));
+  cutter.join();
+  ASSERT_EQ(code_of(refused), "db.connectionLost");
+  lock.commit();
+  Batch other = sample_batch(1, 1);
+  other.records[0].actor = "another";
+  take(journal->append(other));
+  EXPECT_EQ(take(journal->read({})), other.records);
+}
+
 TEST(PostgresFence, AServerThatDoesNotAnswerIsGivenUpInTime) {
   const TestDatabase database;
   CuttingProxy proxy(database.url());
