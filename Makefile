@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo stop test build deps check bench bench-moment bench-opensm bench-repair lint rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service tsan fuzz clean configure
+.PHONY: help demo stop test build deps check bench bench-moment bench-opensm bench-repair bench-postgres lint rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service tsan fuzz clean configure
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -45,6 +45,10 @@ bench-opensm: deps  ## lab route beside Debian's OpenSM on ibsim (packages opens
 bench-repair: deps  ## a cable cut on ibsim: trap to last block written, beside OpenSM (FABRICS="648 1728")
 	@$(MAKE) --no-print-directory build TARGETS="railweaved railweave"
 	@python3 tests/bench/repair.py $(BUILD)/bin $(FABRICS); status=$$?; [ $$status -eq 77 ] || exit $$status
+
+bench-postgres: deps  ## appends to PostgreSQL beside pgbench with the same bytes (deploy/install-dependencies.sh --with-postgresql)
+	@$(MAKE) --no-print-directory build TARGETS=postgres_append_rate
+	@/usr/bin/python3 tests/bench/postgres.py $(BUILD)/tests/bench/postgres
 
 check:  ## what CI runs: every check below that a change must pass, then all tests; prints where the time goes
 	@.ci/run

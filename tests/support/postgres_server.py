@@ -46,10 +46,10 @@ class Server:
         self.bin = programs()
 
     @classmethod
-    def make(cls, settings=(), initdb=()):
+    def make(cls, settings=(), initdb=(), folder=None):
         memory = os.statvfs("/dev/shm") if os.path.isdir("/dev/shm") else None
         roomy = memory is not None and memory.f_bavail * memory.f_frsize > 2 << 30
-        folder = tempfile.mkdtemp(prefix="railweave-postgres-", dir="/dev/shm" if roomy else None)
+        folder = tempfile.mkdtemp(prefix="railweave-postgres-", dir=folder or ("/dev/shm" if roomy else None))
         if os.geteuid() == 0:
             os.chown(folder, pwd.getpwnam("postgres").pw_uid, -1)
         server = cls(os.path.join(folder, "data"))
