@@ -5,6 +5,7 @@
 
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_document.h"
 #include "services/railweave/terminal/input_file.h"
 
 namespace railweave::cli {
@@ -62,7 +63,7 @@ Json value_named(const std::string& text) {
 // An object from a file, or given as KEY=VALUE,KEY=VALUE; "experts.count=8" sets a nested field.
 Json read_object(const std::string& given, const char* option) {
   if (given.find('=') == std::string::npos) {
-    Json object = value_or_fail(parse_json(value_or_fail(read_input(given, kMaxJobFileBytes)), source_name(given)));
+    Json object = value_or_fail(read_document(given, kMaxJobFileBytes));
     if (object.is_object()) return object;
     throw CommandFailure({ErrorKind::invalid, "cli.badJobFile", "must hold a JSON object", source_name(given), {}});
   }
@@ -126,8 +127,7 @@ void expect_object(Json& body, const char* name) {
 
 Json read_body(const std::string& path) {
   if (path.empty()) return Json::object();
-  const std::string text = value_or_fail(read_input(path, kMaxJobFileBytes));
-  Json body = value_or_fail(parse_json(text, source_name(path)));
+  Json body = value_or_fail(read_document(path, kMaxJobFileBytes));
   if (!body.is_object()) {
     throw CommandFailure({ErrorKind::invalid, "cli.badJobFile", "a job is a JSON object", source_name(path), {}});
   }

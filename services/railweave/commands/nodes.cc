@@ -26,7 +26,8 @@ ListView nodes_view() {
            number_column("FREE", "freeGpus"),
            {"STATE", drained_cell},
            {"LABELS", [](const Json& item) { return Cell(labels_text(item)); }, Align::left, true}},
-          "no nodes"};
+          "no nodes",
+          true};
 }
 
 void print_gpus(Output& output, const Json& node) {
@@ -74,7 +75,8 @@ void add_node_commands(CLI::App& root, Session& session) {
   CLI::App& nodes = add_noun(root, "nodes", "Hosts: their GPUs and adapters", "Fabric");
   nodes.alias("node");
   add_list_command(nodes, session, "List hosts",
-                   {"railweave nodes list --rack rack-3", "railweave nodes list --name dgx -o wide"},
+                   {"railweave nodes list --rack rack-3", "railweave nodes list --name dgx -o wide",
+                    "railweave nodes list --selector gpu=h100 --state ready --sort-by FREE -o name"},
                    {"/v1/nodes",
                     nodes_view(),
                     {{"--rack", "rack", "NAME", "Only hosts in this rack"},
