@@ -6,8 +6,10 @@
 namespace railweave::cli {
 namespace {
 
-Cell drained_cell(const Json& item) {
-  return flag_of(item, "drained") ? Cell("drained", Tone::warning) : Cell("ready");
+Cell state_cell(const Json& item) {
+  const std::string state = text_of(item, "state");
+  if (state == "linkDown") return {"link down", Tone::bad};
+  return {state, state == "ready" ? Tone::plain : Tone::warning};
 }
 
 std::string labels_text(const Json& item) {
@@ -24,7 +26,7 @@ ListView nodes_view() {
            text_column("RACK", "rack"),
            number_column("GPUS", "gpus"),
            number_column("FREE", "freeGpus"),
-           {"STATE", drained_cell},
+           {"STATE", state_cell},
            {"LABELS", [](const Json& item) { return Cell(labels_text(item)); }, Align::left, true}},
           "no nodes",
           true};
@@ -58,7 +60,7 @@ void print_node(Output& output, const Json& node) {
   sheet.add("Node", text_of(node, "id"));
   sheet.add("Kind", text_of(node, "kind"));
   sheet.add("Rack", text_of(node, "rack"));
-  sheet.add("State", drained_cell(node));
+  sheet.add("State", state_cell(node));
   add_drain_line(sheet, node);
   sheet.add("GPUs", text_of(node, "gpus") + ", " + text_of(node, "freeGpus") + " free");
   sheet.add("Labels", labels_text(node));

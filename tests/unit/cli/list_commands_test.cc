@@ -19,7 +19,7 @@ using testing::StartsWith;
 
 std::string node(int number) {
   return R"({"id":"dgx-)" + std::to_string(number) +
-         R"(","kind":"compute","rack":"rack-1","gpus":8,"freeGpus":8,"drained":false,"labels":{"gpu":"h100"}})";
+         R"(","kind":"compute","rack":"rack-1","gpus":8,"freeGpus":8,"drained":false,"state":"ready","labels":{"gpu":"h100"}})";
 }
 
 // Two items a page, cursors by position.
