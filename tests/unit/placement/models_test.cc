@@ -62,6 +62,7 @@ TEST(GpuModels, AJobStaysOnOneUnlessItMayMixThem) {
   spec.parallelism.data = 2;
   EXPECT_EQ(models_used(*fabric, placer.place(spec).placement), std::set<std::string>{"h100"})
       << "over the network the newer GPUs are no faster";
+  spec.parallelism = {.data = 16};  // computation decides
   spec.model = ModelSpec{.parameters = 7e9,
                          .layers = 32,
                          .hidden_size = 4096,
