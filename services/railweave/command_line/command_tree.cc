@@ -1,6 +1,7 @@
 #include "services/railweave/command_line/command_tree.h"
 
 #include <charconv>
+#include <sstream>
 #include <utility>
 
 #include "services/railweave/command_line/help_text.h"
@@ -48,12 +49,27 @@ void add_global_options(CLI::App& app, Session& session, bool offline) {
       });
 }
 
+// The help of a noun shows an example of each of its commands, as far as they are few.
+void add_examples_of_noun(CLI::App& noun, const std::vector<CLI::App*>& commands) {
+  constexpr std::size_t kMostExamples = 8;
+  std::string footer;
+  std::size_t count = 0;
+  for (const CLI::App* command : commands) {
+    std::istringstream lines(command->get_footer());
+    std::string heading, example;
+    if (!std::getline(lines, heading) || !std::getline(lines, example) || ++count > kMostExamples) continue;
+    footer += (footer.empty() ? "Examples:\n" : "\n") + example;
+  }
+  noun.footer(footer);
+}
+
 void finish(CLI::App& app, Session& session, bool offline) {  // NOLINT(misc-no-recursion)
-  if (app.get_name() == "completion") return;
+  const auto inner = app.get_subcommands([](const CLI::App*) { return true; });
+  if (app.get_name() == "completion") return add_examples_of_noun(app, inner);
   offline = offline || app.get_name() == "lab";
-  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
   add_global_options(app, session, offline);
-  for (CLI::App* command : commands) finish(*command, session, offline);
+  for (CLI::App* command : inner) finish(*command, session, offline);
+  if (app.get_parent() != nullptr && !inner.empty()) add_examples_of_noun(app, inner);
 }
 
 ExitCode refuse(const CLI::App& root, Session& session, const std::string& what) {

@@ -62,8 +62,9 @@ std::string HelpText::make_usage(const CLI::App* app, std::string name) const {
 
 std::string HelpText::make_option_opts(const CLI::Option* option) const {
   std::string text;
-  if (const std::string type = option->get_type_name(); !type.empty() && option->get_type_size() != 0)
-    text += " " + type;
+  const std::string type = option->get_type_name();
+  const bool plain = option->get_positional() && type == "TEXT";  // its name says what it is
+  if (!type.empty() && !plain && option->get_type_size() != 0) text += " " + type;
   if (!option->get_default_str().empty()) text += " [" + option->get_default_str() + "]";
   if (option->get_expected_max() > 1) text += " ...";
   return text;

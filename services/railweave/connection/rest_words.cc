@@ -3,6 +3,7 @@
 #include <array>
 #include <regex>
 #include <string_view>
+#include <utility>
 
 namespace railweave::cli {
 namespace {
@@ -36,7 +37,43 @@ constexpr std::array kWords{
     Words{R"( \(REST: [^)]*\))", ""},
 };
 
+constexpr std::array<std::pair<std::string_view, std::string_view>, 26> kOptions{{
+    {"/parallelism/tensor", "--tp"},
+    {"/parallelism/pipeline", "--pp"},
+    {"/parallelism/data", "--dp"},
+    {"/parallelism/context", "--cp"},
+    {"/parallelism/expert", "--ep"},
+    {"/gpus", "--gpus"},
+    {"/gpusPerNode", "--gpus-per-node"},
+    {"/tenant", "--tenant"},
+    {"/name", "--name"},
+    {"/priority", "--priority"},
+    {"/expectedDuration", "--duration"},
+    {"/nodeSelector", "--select"},
+    {"/sparesPerDomain", "--spares-per-domain"},
+    {"/topology/spread", "--spread-job"},
+    {"/topology/slices", "--slice"},
+    {"/topology/exclusive", "--exclusive"},
+    {"/reason", "--reason"},
+    {"/from", "--from"},
+    {"/to", "--to"},
+    {"/backfill", "--backfill"},
+    {"/maxGpus", "--max-gpus"},
+    {"/quotaGpus", "--quota"},
+    {"/borrowGpus", "--borrow"},
+    {"/cohort", "--cohort"},
+    {"/weight", "--weight"},
+    {"/repair", "--repair"},
+}};
+
 }  // namespace
+
+std::string in_options(const std::string& pointer) {
+  for (const auto& [field, option] : kOptions) {
+    if (pointer == field) return std::string(option);
+  }
+  return pointer;
+}
 
 std::string in_commands(std::string text) {
   if (text.find("/v1/") == std::string::npos && text.find("true") == std::string::npos) return text;

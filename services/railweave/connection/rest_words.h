@@ -8,4 +8,7 @@ namespace railweave::cli {
 // "GET /v1/jobs lists them" becomes "railweave jobs list lists them"; what names no call stays as it is.
 std::string in_commands(std::string text);
 
+// The option that sets a field of a request, where one does: "--tp" for "/parallelism/tensor"; else the pointer.
+std::string in_options(const std::string& pointer);
+
 }  // namespace railweave::cli

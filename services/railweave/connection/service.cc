@@ -33,7 +33,7 @@ std::string places(const Json& problem) {
   for (const auto& part : list(problem, "errors")) {
     const std::string pointer = text_of(part, "pointer");
     if (pointer == "-" || pointer == "/") continue;
-    text += (text.empty() ? "" : ", ") + pointer;
+    text += (text.empty() ? "" : ", ") + in_options(pointer);
   }
   return text;
 }

@@ -80,9 +80,10 @@ void expect_help_below(const std::vector<std::string>& path, int& commands) {
     is_leaf = false;
     expect_help_below(child, commands);
   }
-  if (!is_leaf) return;
-  ++commands;
+  if (path.empty()) return;
+  if (is_leaf) ++commands;
   EXPECT_THAT(finished.out, HasSubstr("Examples:\n  ")) << name;
+  EXPECT_THAT(finished.out, Not(HasSubstr("a fabric to experiment with"))) << name;
   const auto examples = finished.out.find("Examples:\n");
   ASSERT_NE(examples, std::string::npos) << name;
   EXPECT_NE(finished.out.find(name, examples), std::string::npos) << name << " has examples of other commands only";

@@ -55,7 +55,7 @@ TEST(ProblemError, SaysWhatTheProblemDocumentSays) {
                     R"({"status":400,"code":"jobs.invalid","detail":"must be at least 1","hint":"1 turns it off",)"
                     R"("errors":[{"pointer":"/parallelism/tensor","detail":"must be at least 1"}]})",
                     "http://x");
-  EXPECT_EQ(error.text(), "/parallelism/tensor: must be at least 1 (1 turns it off)");
+  EXPECT_EQ(error.text(), "--tp: must be at least 1 (1 turns it off)");
   EXPECT_EQ(error.code, "jobs.invalid");
   EXPECT_EQ(exit_code_of(error), ExitCode::invalid_input);
 }
