@@ -44,6 +44,15 @@ void TruthProbe::touch(SwitchId sw) {
   if (switches_[sw.index()].seen_us != 0) ++missing_;
   switches_[sw.index()] = {};
   walk_ = 0;
+  const Topology& t = *links_.topology();
+  for (const PortId port : t.ports(sw)) {
+    const LinkId link = t.link(port);
+    if (!link || cable_of_link_[link.index()] == UINT32_MAX) continue;
+    const SubnetLinks::Cable& cable = links_.cables()[cable_of_link_[link.index()]];
+    const bool is_a = cable.a == t.guid(sw) && cable.a_port == t.number(port);
+    Cable& seen = cables_[cable_of_link_[link.index()]];
+    (is_a ? seen.a : seen.b) = End::unseen;
+  }
 }
 
 void TruthProbe::touch_all() {
@@ -56,6 +65,10 @@ std::vector<SwitchId> TruthProbe::due(std::int64_t now_us, std::int64_t every_us
   if (now_us < next_us_) return due;
   const std::int64_t again_us = context_.options.sweep_every.count() * 1000;  // after it did not answer
   std::uint64_t asked = 0;
+  // What was seen of a switch that cannot be reached any more is old.
+  for (const SwitchId sw : links_.switches()) {
+    if (switches_[sw.index()].seen_us != 0 && !may_ask(sw)) touch(sw);
+  }
   missing_ = 0;
   const Topology& t = *links_.topology();
   // Those touched first.
@@ -127,8 +140,11 @@ void TruthProbe::start_walk(const WantedRoutes& wanted, const ObservedLinks& obs
   links_differing_ = 0;
   for (std::size_t i = 0; i < cables_.size(); ++i) {
     const auto state = state_of(i);
-    if (!state) continue;
     const LinkId link = links_.cables()[i].link;
+    if (!state) {  // both ends cannot be reached, which other alarms say: no table there can be seen or written
+      view.set_state(link, LinkState::down);
+      continue;
+    }
     const bool is_down = *state == LinkState::down;
     if (is_down != observed.was_found_down(i)) ++links_differing_;
     // A link that flaps is left out by intent.

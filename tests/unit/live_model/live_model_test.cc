@@ -1,0 +1,230 @@
+// What switches hold after any mixture of faults, on random subnets by seed: the controller and the InfiniBand driver on
+// a subnet in memory that loses datagrams at any point. When it is quiet, switches hold what a computation from the
+// truth gives, or an alarm names what differs; and what is called synced is.
+#include <cstdlib>
+#include <set>
+
+#include "fabric/drivers/infiniband/infiniband_driver.h"
+#include "gtest/gtest.h"
+#include "services/control/decide/decide.h"
+#include "services/control/events/apply.h"
+#include "services/control/live/subnet_controller.h"
+#include "tests/unit/live_model/random_subnet.h"
+
+namespace railweave::control {
+namespace {
+
+using fabric::LinkState;
+
+class LiveModel {
+ public:
+  explicit LiveModel(std::uint64_t seed) : random_(seed), world_(random_), queue_(placers_, 0) {}
+
+  // "" or what is wrong.
+  std::string run() {
+    if (auto fault = accept_what_is_there(); !fault.empty()) return fault;
+    connect();
+    for (int i = 0; i < 20; ++i) step(200);
+    const unsigned acts = 4 + world_.pick(10);
+    for (unsigned i = 0; i < acts; ++i) {
+      act();
+      for (unsigned steps = world_.pick(6); steps > 0; --steps) step(1 + world_.pick(4'000));
+    }
+    calm_down();
+    return judge();
+  }
+
+ private:
+  std::string accept_what_is_there() {
+    fabric::infiniband::InfinibandDriver driver(std::make_unique<SharedPort>(world_.subnet), options());
+    auto found = driver.discover();
+    if (!found) return "the first discovery: " + found.error().text();
+    topology_ = found->topology;
+    tell(AcceptTopology{topology_, std::make_shared<const std::string>(), "digest", "model", false, std::nullopt});
+    tell(SetSubnetMode{"model", SubnetMode::direct, "", {}});
+    return {};
+  }
+  static fabric::infiniband::InfinibandOptions options() {
+    fabric::infiniband::InfinibandOptions options{.mode = fabric::infiniband::SubnetMode::direct};
+    options.naming.subnet = "model";
+    return options;
+  }
+  void connect() {
+    SubnetOptions live{.subnet = "model", .port = "memory"};
+    live.audits = std::launch::deferred;
+    live.damping.penalty = 1e-6;  // nothing is left out because it flaps
+    live.look_every = std::chrono::seconds(30);
+    const auto now_us = [this] {
+      return 1 + std::chrono::duration_cast<std::chrono::microseconds>(world_.subnet.now().time_since_epoch()).count();
+    };
+    SubnetSurroundings with{.connect = [this](SubnetMode) -> Result<std::unique_ptr<fabric::FabricDriver>> {
+                              return std::make_unique<fabric::infiniband::InfinibandDriver>(
+                                  std::make_unique<SharedPort>(world_.subnet), options());
+                            },
+                            .monotonic_us = now_us,
+                            .unix_us = now_us,
+                            .report = [this](auto body) { reports_.push_back(std::move(body)); },
+                            .routes = [this](const ClusterState& state) { return routes_.at(state); },
+                            .host_routes = [this](const ClusterState& state) { return routes_.at(state); }};
+    controller_ = std::make_unique<SubnetController>(live, with);
+  }
+  void tell(decltype(Command::body) body) {
+    const auto decided = decide(state_, {"model", std::move(body)}, ++time_us_, placers_, queue_);
+    ASSERT_TRUE(decided) << decided.error().error.text();
+    for (const auto& event : decided->events) apply(state_, Event{++seq_, 1, time_us_, "model", event});
+  }
+  void step(unsigned wait_ms) {
+    controller_->step(std::make_shared<const ClusterState>(state_), std::chrono::milliseconds(wait_ms));
+    for (auto& report : std::exchange(reports_, {})) tell(std::move(report));
+  }
+  void act() {
+    auto& cable = world_.cables[world_.pick(static_cast<unsigned>(world_.cables.size()))];
+    const int sw = world_.switches()[world_.pick(static_cast<unsigned>(world_.switches().size()))];
+    switch (world_.pick(12)) {
+      case 0:
+      case 1:
+      case 2:
+        return world_.set(cable, false);
+      case 3:
+      case 4: {  // all cables of a switch, in random order: the manager's own leaf's may be the last
+        std::vector<RandomSubnet::Cable*> all;
+        for (auto& one : world_.cables) {
+          if (one.a == sw || one.b == sw) all.push_back(&one);
+        }
+        std::ranges::shuffle(all, random_);
+        for (auto* one : all) {
+          world_.set(*one, false);
+          if (world_.pick(2) == 0) step(world_.pick(50));
+        }
+        return;
+      }
+      case 5:
+      case 6:
+      case 7:
+        return world_.set(cable, true);
+      case 8:
+        world_.subnet.node(sw).silent = !world_.subnet.node(sw).silent;
+        return;
+      case 9:
+        return world_.subnet.lose(0.01 * world_.pick(8), static_cast<std::uint32_t>(random_()));
+      case 10:
+        return world_.forget(sw);
+      default:
+        return connect();
+    }
+  }
+  // No more faults; in one seed of three what is cut or silent stays so.
+  void calm_down() {
+    world_.subnet.lose(0, 1);
+    if (world_.pick(3) != 0) {
+      for (const int sw : world_.switches()) world_.subnet.node(sw).silent = false;
+    }
+    for (int i = 0; i < 400; ++i) step(500);
+  }
+
+  [[nodiscard]] std::string alarm_texts() const {
+    std::string texts;
+    for (const auto& [id, alarm] : *state_.alarms) texts += alarm.kind + ": " + alarm.text + "\n";
+    return texts;
+  }
+  [[nodiscard]] std::string name(int node) { return world_.subnet.node(node).description; }
+
+  std::string judge() {
+    const auto& status = *controller_->status();
+    const std::string alarms = alarm_texts();
+    const auto reached = world_.reached();
+    const bool is_blind =
+        world_.subnet.node(world_.adapters().front()).ports[1].peer < 0 ||
+        !reached[static_cast<std::size_t>(world_.subnet.node(world_.adapters().front()).ports[1].peer)];
+    if (is_blind) {
+      return status.phase == SubnetPhase::blind && alarms.find("cannot be seen") != std::string::npos
+                 ? ""
+                 : "not called blind but " + std::string(to_string(status.phase)) + ": " + alarms;
+    }
+    for (const int sw : world_.switches()) {
+      if (reached[static_cast<std::size_t>(sw)]) continue;
+      if (alarms.find(name(sw)) == std::string::npos) return name(sw) + " is not named: " + alarms;
+    }
+    // A cable that is up leads to a switch that does not answer: what is behind is not known.
+    const bool all_answer = std::ranges::none_of(world_.cables, [&](const auto& cable) {
+      const auto waits = [&](int from, int to) {
+        return reached[static_cast<std::size_t>(from)] && world_.is_switch(to) && world_.subnet.node(to).silent;
+      };
+      return cable.is_up && (waits(cable.a, cable.b) || waits(cable.b, cable.a));
+    });
+    if (!all_answer) return status.phase == SubnetPhase::synced ? "called synced though a switch is silent" : "";
+    if (const auto differing = compare(reached); !differing.empty()) {
+      if (status.phase == SubnetPhase::synced) return "called synced, but " + differing;
+      if (alarms.find("routes.") == std::string::npos) return "without an alarm " + differing + alarms;
+    } else if (status.phase != SubnetPhase::synced) {
+      return "not synced but " + std::string(to_string(status.phase)) + ": " + status.problem + "\n" + alarms;
+    }
+    return {};
+  }
+
+  // Where tables differ from what a computation from the truth gives, on switches that are reached.
+  std::string compare(const std::vector<bool>& reached) {
+    const auto base = routes_.at(state_);
+    if (!base) return base.error().text();
+    fabric::RoutingInput input = (*base)->input;
+    input.view = fabric::FabricView(topology_);
+    for (const auto& cable : world_.cables) {
+      const auto sw = topology_->find_switch(Guid(world_.subnet.node(cable.a).guid));
+      const auto link = topology_->link(topology_->ports(sw)[cable.a_port - 1]);
+      // What nothing that answers leads to is as it was last seen.
+      const bool is_seen = reached[static_cast<std::size_t>(cable.a)] ||
+                           (world_.is_switch(cable.b) && reached[static_cast<std::size_t>(cable.b)]);
+      input.view.set_state(link, is_seen && cable.is_up ? LinkState::up
+                                 : is_seen              ? LinkState::down
+                                                        : state_.view.state(link));
+    }
+    const auto wanted = (*base)->choice.engine->route(input);
+    if (!wanted) return wanted.error().text();
+    const bool may_be_written = wanted->lanes.used() <= 1;
+    const auto& scope = (*base)->scope();
+    if (scope.destinations().empty()) return "there is nothing to compare";
+    for (const int node : world_.switches()) {
+      if (!reached[static_cast<std::size_t>(node)]) continue;
+      const auto sw = topology_->find_switch(Guid(world_.subnet.node(node).guid));
+      for (const auto id : scope.destinations()) {
+        const auto lid = scope.lid(id);
+        const auto& lft = world_.subnet.node(node).lft;
+        const unsigned has = lid > world_.subnet.node(node).linear_top ? 255 : lft[lid];
+        const auto port = wanted->tables.out_port(sw, id);
+        if (!may_be_written || has == (port == fabric::kNoPort ? 255U : port)) continue;
+        return name(node) + " sends LID " + std::to_string(lid) + " to port " + std::to_string(has) + ", not " +
+               std::to_string(port) + "\n";
+      }
+    }
+    return may_be_written ? "" : "the routes need lanes\n";
+  }
+
+  std::mt19937_64 random_;
+  RandomSubnet world_;
+  PlacerCache placers_;
+  QueueRunner queue_;
+  RoutingCache routes_;
+  ClusterState state_;
+  fabric::TopologyPtr topology_;
+  std::unique_ptr<SubnetController> controller_;
+  std::vector<decltype(Command::body)> reports_;
+  std::int64_t time_us_ = 1'800'000'000'000'000;
+  std::uint64_t seq_ = 0;
+};
+
+class LiveModelTest : public testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(LiveModelTest, SwitchesHoldWhatTheTruthGivesOrAnAlarmNamesWhatDiffers) {
+  const char* const asked = std::getenv("RAILWEAVE_SEEDS");
+  const std::uint64_t seeds = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 250;
+  ASSERT_GT(seeds, 0U);
+  for (std::uint64_t seed = GetParam() * seeds + 1; seed <= (GetParam() + 1) * seeds; ++seed) {
+    EXPECT_EQ(LiveModel(seed).run(), "") << "seed " << seed;
+    if (HasFatalFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, LiveModelTest, testing::Range<std::uint64_t>(0, 8));
+
+}  // namespace
+}  // namespace railweave::control

@@ -1,0 +1,129 @@
+// A random subnet in memory that answers management datagrams and changes under the one who manages it: cables are cut
+// and joined, datagrams are lost, switches fall silent or forget. Knows the truth.
+#pragma once
+
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <infiniband/mad.h>
+
+#include "fabric/drivers/infiniband/mad/notice.h"
+#include "fabric/drivers/infiniband/mad/smp.h"
+#include "tests/unit/infiniband/memory_subnet.h"
+
+namespace railweave::control {
+
+using fabric::infiniband::Mad;
+using fabric::infiniband::MemorySubnet;
+
+// The subnet outlives drivers: each gets a port into it.
+class SharedPort final : public fabric::infiniband::MadPort {
+ public:
+  explicit SharedPort(MemorySubnet& subnet) : subnet_(subnet) {}
+  Result<void> send(const fabric::infiniband::MadAddress& to, const Mad& mad,
+                    fabric::infiniband::Milliseconds answer_within) override {
+    return subnet_.send(to, mad, answer_within);
+  }
+  Result<std::optional<fabric::infiniband::ReceivedMad>> receive(fabric::infiniband::Milliseconds wait) override {
+    return subnet_.receive(wait);
+  }
+  [[nodiscard]] fabric::infiniband::TimePoint now() const override { return subnet_.now(); }
+
+ private:
+  MemorySubnet& subnet_;
+};
+
+class RandomSubnet {
+ public:
+  struct Cable {
+    int a = 0, b = 0;  // nodes; a is a switch
+    unsigned a_port = 0, b_port = 0;
+    bool is_up = true;
+  };
+
+  // 2 to 8 switches in a random connected graph, some cables twice, and 2 to 12 adapters; the first manages.
+  explicit RandomSubnet(std::mt19937_64& random) : random_(random) {
+    const unsigned adapters = 2 + pick(11);
+    const unsigned switches = 2 + pick(7);
+    for (unsigned i = 0; i < adapters; ++i) {
+      adapters_.push_back(subnet.add_adapter(0x1000U + 16 * i, 1, "node-" + std::to_string(i) + " mlx5_0"));
+    }
+    for (unsigned i = 0; i < switches; ++i) {
+      switches_.push_back(subnet.add_switch(0x2000U + i, kPorts, "switch-" + std::to_string(i)));
+    }
+    std::vector<unsigned> used(adapters + switches, 0);
+    const auto join = [&](int a, int b) {
+      if (used[static_cast<std::size_t>(a)] == kPorts) return;
+      if (is_switch(b) && used[static_cast<std::size_t>(b)] == kPorts) return;
+      cables.push_back({a, b, ++used[static_cast<std::size_t>(a)], ++used[static_cast<std::size_t>(b)], true});
+      subnet.cable(a, cables.back().a_port, b, cables.back().b_port);
+    };
+    for (unsigned i = 1; i < switches; ++i) join(switches_[i], switches_[pick(i)]);
+    for (const int adapter : adapters_) join(switches_[pick(std::min(switches, 4U))], adapter);
+    for (unsigned i = pick(2 * switches); i > 0; --i) {
+      const int a = switches_[pick(switches)];
+      const int b = switches_[pick(switches)];
+      if (a != b) join(a, b);
+    }
+    subnet.place_at(adapters_.front(), 1);
+  }
+
+  [[nodiscard]] unsigned pick(unsigned n) { return static_cast<unsigned>(random_() % n); }
+  [[nodiscard]] bool is_switch(int node) { return subnet.node(node).is_switch; }
+  [[nodiscard]] const std::vector<int>& switches() const { return switches_; }
+  [[nodiscard]] const std::vector<int>& adapters() const { return adapters_; }
+
+  void set(Cable& cable, bool up) {
+    if (cable.is_up == up) return;
+    cable.is_up = up;
+    up ? subnet.cable(cable.a, cable.a_port, cable.b, cable.b_port) : subnet.cut(cable.a, cable.a_port);
+    for (const int end : {cable.a, cable.b}) {
+      if (is_switch(end) && pick(3) != 0 && is_reached(end)) report(end);  // traps are lost, too
+    }
+  }
+  // The switch was off and on: its tables are empty.
+  void forget(int sw) {
+    auto& node = subnet.node(sw);
+    std::ranges::fill(node.lft, 255);
+    node.linear_top = 0;
+  }
+
+  // Nodes that directed routes from the manager reach, in truth.
+  [[nodiscard]] std::vector<bool> reached() {
+    std::vector<bool> seen(adapters_.size() + switches_.size(), false);
+    std::vector<int> queue{adapters_.front()};
+    seen[static_cast<std::size_t>(queue[0])] = true;
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+      if (i > 0 && !is_switch(queue[i])) continue;
+      for (const auto& port : subnet.node(queue[i]).ports) {
+        if (port.peer < 0 || seen[static_cast<std::size_t>(port.peer)] || subnet.node(port.peer).silent) continue;
+        seen[static_cast<std::size_t>(port.peer)] = true;
+        queue.push_back(port.peer);
+      }
+    }
+    return seen;
+  }
+
+  MemorySubnet subnet;
+  std::vector<Cable> cables;
+
+ private:
+  static constexpr unsigned kPorts = 12;
+  [[nodiscard]] bool is_reached(int node) { return reached()[static_cast<std::size_t>(node)]; }
+  void report(int sw) {
+    Mad trap = fabric::infiniband::lid_routed_smp(fabric::infiniband::MadMethod::trap,
+                                                  fabric::infiniband::Attribute::notice, 0);
+    mad_set_field(trap.data() + 64, 0, IB_NOTICE_IS_GENERIC_F, 1);
+    mad_set_field(trap.data() + 64, 0, IB_NOTICE_TRAP_NUMBER_F, fabric::infiniband::kTrapLinkStateChange);
+    mad_set_field(trap.data() + 64, 0, IB_NOTICE_DATA_LID_F, subnet.node(sw).ports[0].lid);
+    subnet.push_unasked({trap, static_cast<fabric::Lid>(subnet.node(sw).ports[0].lid), false});
+  }
+
+  std::mt19937_64& random_;
+  std::vector<int> switches_, adapters_;
+};
+
+}  // namespace railweave::control
