@@ -258,7 +258,11 @@ ControlLoop::Outcome ControlLoop::decide_all(ClusterState& working, const std::v
       continue;
     }
     record(working, outcome.writes, waiting.command.actor, now_us, std::move(decision->events));
-    outcome.results.emplace_back(Accepted{nullptr, decision->job, decision->replayed});
+    if (decision->refusal) {
+      outcome.results.emplace_back(std::unexpected(std::move(*decision->refusal)));
+    } else {
+      outcome.results.emplace_back(Accepted{nullptr, decision->job, decision->replayed});
+    }
   }
   return outcome;
 }

@@ -54,6 +54,7 @@ EXCUSED = [
     ("*Reroute", 503, "*", "needs a guarantee at risk in a service whose store fails"),
     ("*Reroute", 429, "service.busy", "needs a guarantee at risk in a service that is kept busy"),
     ("putSubnetMode", 409, "subnets.linkCosts", "without a connection only observe can be set"),
+    ("patchNode*", 413, "http.bodyTooLarge", "putTopology, whose limit it has, is seen to refuse 256 MiB"),
     ("putTopology", 413, "input.tooLarge", "the server's own limit on the body is the same"),
 ]
 

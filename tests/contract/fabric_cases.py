@@ -35,6 +35,11 @@ def refused_imports(session):
     refuse("input.encoding", "\ufeff".encode("utf-16-le") + NETLIST.encode("utf-16-le"), format="ibsim")
     refuse("input.notAFabric", "x", format="nvlinkCliques")
     refuse("input.noDevice", "# nothing\n", format="ibsim")
+    for body in ("{", "{}", '{"files": []}', '{"files": [{"text": "x"}]}'):
+        refuse("input.files", body, format="files")
+    refuse("input.unreadable", json.dumps({"files": [{"name": "a", "text": NETLIST}, {"name": "b", "format": "ibsim", "text": "Switch 4 \"e\n]]\n"}]}),
+           format="files")
+    assert session.call("getFabric", 200).json["hosts"] == 0, "all files or none"
     refuse("input.unreadable", "Switch 4 \"edge-1\n]]\n", format="ibsim")
     refuse("ibsim.include", 'include "/etc/passwd"\n' + NETLIST, format="ibsim")
     refuse("topology.unknownFormat", NETLIST, format="visio")
@@ -70,6 +75,40 @@ def import_it(session):
     back = session.call("putTopology", 200, body=topology.body, headers={"If-Match": topology.header("ETag")})
     assert back.json["digest"] == answer.json["digest"], "what is told can be sent back"
     session.call("putTopology", 412, "precondition.versionDiffers", body=fabric(), headers={"If-Match": '"topology.999"'})
+
+
+def facts_of_nodes(session):
+    """Racks and labels set by hand, kept over imports whose files do not say."""
+    before = session.call("getTopology", 200).json
+    named = session.call("patchNode", 200, path={"id": "node-1"}, body={"rack": "A09", "labels": {"gpu": "h100"}}).json
+    assert named["rack"] == "A09" and named["labels"]["gpu"] == "h100", named
+    session.call("patchNodes", 200, body={"nodes": [{"id": "node-*", "labels": {"hall": "2"}}, {"id": "node-2", "kind": "storage"}]})
+    session.call("patchNode", 200, path={"id": "node-2"}, body={"kind": "compute"})
+    kept = session.call("getNode", 200, path={"id": "node-1"}).json
+    assert kept["labels"]["gpu"] == "h100" and kept["labels"]["hall"] == "2", kept
+    # A dump knows no racks and labels.
+    session.call("putTopology", 200, query={"merge": "true"}, body=NETLIST, headers={"Content-Type": "text/plain"})
+    session.call("patchNode", 200, path={"id": "box-1"}, body={"rack": "A09", "labels": {"hall": "2"}})
+    session.call("putTopology", 200, body=NETLIST, headers={"Content-Type": "text/plain"})
+    box = session.call("getNode", 200, path={"id": "box-1"}).json
+    assert box["rack"] == "A09" and box["labels"] == {"hall": "2"}, box
+    session.call("putTopology", 200, body=before)
+    session.call("patchNodes", 200, body={"nodes": [{"id": "node-*", "labels": {"hall": "2"}}]})
+    for operation, path, whole in (("patchNode", {"path": {"id": "node-1"}}, lambda facts: facts),
+                                   ("patchNodes", {}, lambda facts: {"nodes": [{"id": "node-1", **facts}]})):
+        for body, code in (("{", "body.notJson"), ("[" * 1000 + "]" * 1000, "body.tooDeep"), ("[]", "body.wrongType"),
+                           ('{"a": 1, "a": 2}', "body.duplicateField"), (whole({"racks": "a"}), "body.unknownField"),
+                           (whole({"kind": "car"}), "body.invalidField"), (whole({"labels": 1}), "body.invalidField")):
+            session.call(operation, 400, code, body=body, **path)
+        session.call(operation, 400, "query.unknownParameter", query={"a": "1"}, body=whole({}), **path)
+        session.call(operation, 415, "http.mediaType", body=b"{}", headers={"Content-Type": "text/plain"}, **path)
+        session.call(operation, 415, "http.contentEncoding", body="{}", headers={"Content-Encoding": "zstd"}, **path)
+    session.call("patchNodes", 400, "body.missingField", body={})
+    session.call("patchNode", 404, "nodes.notFound", path={"id": "node-77"}, body={})
+    session.call("patchNodes", 404, "nodes.notFound", body={"nodes": [{"id": "gpu-*"}]})
+    session.call("patchNodes", 200, body={"nodes": [{"id": "*", "rack": "", "labels": {"gpu": None, "hall": None}}]})
+    session.call("putTopology", 200, body=before, query={"source": "by hand"})
+    assert session.call("getTopology", 200).json["hosts"] == before["hosts"]
 
 
 def things(session):
@@ -188,4 +227,4 @@ def finished(session, operation):
     raise AssertionError(f"{operation} does not end")
 
 
-CASES = [before_any_import, refused_imports, import_it, things, lists, merge, asynchronously]
+CASES = [before_any_import, refused_imports, import_it, facts_of_nodes, things, lists, merge, asynchronously]

@@ -34,11 +34,14 @@ WRITES = {
     "undrainLink": {"path": {"id": OTHER_LINK}},
     "undrainSwitch": {"path": {"id": "leaf-2"}},
     "undrainNode": {"path": {"id": "node-4"}},
+    "patchNode": {"path": {"id": "node-1"}, "body": {"labels": {"gpu": "h100"}}},
+    "patchNodes": {"body": {"nodes": [{"id": "node-2", "labels": {"gpu": "h100"}}]}},
 }
 # Every operation that may take its time, and so waits for a worker.
 COMPUTED = {
     "getFabric": {}, "getFindings": {}, "getTopology": {}, "putTopology": {"body": fabric()}, "listNodes": {},
-    "getNode": {"path": {"id": "node-1"}}, "listSwitches": {}, "getSwitch": {"path": {"id": "leaf-1"}}, "listLinks": {},
+    "getNode": {"path": {"id": "node-1"}}, "patchNode": {"path": {"id": "node-1"}, "body": {"labels": {"a": "b"}}},
+    "patchNodes": {"body": {"nodes": []}}, "listSwitches": {}, "getSwitch": {"path": {"id": "leaf-1"}}, "listLinks": {},
     "getLink": {"path": {"id": "a/1--b/1"}}, "listNvlinkDomains": {}, "getNvlinkDomain": {"path": {"id": "nv-1"}},
     "listRails": {}, "listRacks": {}, "listSubnets": {}, "queryPlacement": {"body": {"gpus": 1}}, "listJobs": {},
     "getJob": {"path": {"id": "job-000001"}}, "listWaiting": {}, "listShares": {}, "getStranded": {}, "getDefragmentation": {},

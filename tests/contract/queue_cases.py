@@ -225,7 +225,8 @@ def repair(session):
     name, node = made["id"], made["nodeList"][0]
     session.call("repairJob", 409, "jobs.notDamaged", path={"id": name}, body={})
     plan = session.call("repairJob", 200, path={"id": name}, query={"dryRun": "true"}, body={"gpus": [{"node": node, "gpu": 0}]}).json
-    assert plan["within"] == "node" and len(plan["moves"]) == 1 and plan["drains"] == [node], plan
+    assert plan["within"] == "node" and len(plan["moves"]) == 1 and plan["drains"] == [f"{node}:0"], plan
+    assert plan["lostGpuSeconds"] >= 0 and plan["predictedBefore"] is not None and plan["predictedAfter"] is not None, plan
     assert state_of(session, name) == "placed" and session.call("listDrains", 200).json["items"] == []
     moved = session.call("repairJob", 200, path={"id": name}, body={"nodes": [node], "reason": "burnt"},
                          headers={"If-Match": session.call("getJob", 200, path={"id": name}).header("ETag")}).json
@@ -247,7 +248,15 @@ def repair(session):
     session.call("repairJob", 413, "http.bodyTooLarge", path={"id": name}, body=b" " * (1 << 20) + b"{}")
     session.call("repairJob", 415, "http.contentEncoding", path={"id": name}, body="{}", headers={"Content-Encoding": "zstd"})
     session.call("repairJob", 415, "http.mediaType", path={"id": name}, body=b"{}", headers={"Content-Type": "text/plain"})
-    session.call("undrainNode", 204, path={"id": node}, body={})
+    drains = {drain["id"] for drain in session.call("listDrains", 200).json["items"]}
+    assert drains == {f"node-{n}" for n in range(1, NODES + 1)}, "lost nodes are kept, spares or not"
+    for drained in drains:
+        session.call("undrainNode", 204, path={"id": drained}, body={})
+    drain = session.call("drainNode", 200, path={"id": node}, body={"gpu": 1}).json
+    assert drain["kind"] == "gpu" and drain["id"] == f"{node}:1" and drain["state"] == "drained", drain
+    session.call("drainNode", 404, "nodes.notFound", path={"id": node}, body={"gpu": 63})
+    assert [one["id"] for one in session.call("listDrains", 200, query={"kind": "gpu"}).json["items"]] == [f"{node}:1"]
+    session.call("undrainNode", 204, path={"id": node}, body={"gpu": 1})
     session.call("cancelJob", 200, path={"id": name})
 
 

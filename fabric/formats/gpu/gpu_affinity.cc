@@ -129,6 +129,11 @@ std::size_t adapter_ordinal(std::string_view device) {
 }
 
 std::size_t apply_affinity(const GpuAffinity& affinity, TopologyBuilder& builder) {
+  return apply_affinity(affinity, [](std::string_view) { return true; }, builder);
+}
+
+std::size_t apply_affinity(const GpuAffinity& affinity, const std::function<bool(std::string_view)>& among,
+                           TopologyBuilder& builder) {
   std::vector<std::vector<HcaDraft>> adapters(builder.host_count());
   for (std::size_t i = 0; i < builder.hca_count(); ++i) {
     const HcaDraft hca(i);
@@ -137,7 +142,8 @@ std::size_t apply_affinity(const GpuAffinity& affinity, TopologyBuilder& builder
   Application application(affinity, builder);
   for (std::size_t i = 0; i < adapters.size(); ++i) {
     const HostDraft host(i);
-    if (builder.gpu_count(host) == affinity.nics_of_gpu.size() && builder.gpu_count(host) > 0) {
+    if (builder.gpu_count(host) == affinity.nics_of_gpu.size() && builder.gpu_count(host) > 0 &&
+        among(builder.name(host))) {
       application.apply(host, adapters[i]);
     }
   }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +55,9 @@ std::size_t adapter_ordinal(std::string_view device);
 // and affinity have equally many. Findings: affinityNotApplied (hosts none of whose adapters is found), gpuWithoutNic.
 // Returns how many hosts got at least one adapter.
 std::size_t apply_affinity(const GpuAffinity& affinity, TopologyBuilder& builder);
+// ... of those among these hosts, by name.
+std::size_t apply_affinity(const GpuAffinity& affinity, const std::function<bool(std::string_view)>& among,
+                           TopologyBuilder& builder);
 std::size_t apply_affinity(const GpuAffinity& affinity, HostDraft host, TopologyBuilder& builder);
 
 }  // namespace railweave::fabric

@@ -72,11 +72,11 @@ class Check {
       const bool of_ranks = gpus.data() == map_.gpu_of_rank.data();
       for (const GpuId gpu : gpus) {
         const unsigned local = t_.local_index(gpu);
-        const std::string where = "GPU " + std::to_string(local) + " of " + node(gpu);
-        if (bit(map_.held_by_others, t_.host(gpu), local)) taken = where + " belongs to another job";
-        if (of_ranks && out.contains(gpu)) lost = where + " is out of use";
+        const auto where = [&] { return "GPU " + std::to_string(local) + " of " + node(gpu); };
+        if (!taken && bit(map_.held_by_others, t_.host(gpu), local)) taken = where() + " belongs to another job";
+        if (!lost && of_ranks && out.contains(gpu)) lost = where() + " is out of use";
         const bool moved = of_ranks && !before_.contains(gpu);
-        if (moved && bit(map_.closed, t_.host(gpu), local)) closed = where + " takes no new ranks";
+        if (!closed && moved && bit(map_.closed, t_.host(gpu), local)) closed = where() + " takes no new ranks";
       }
     }
     if (taken) add(Rule::taken, std::move(*taken));

@@ -41,7 +41,10 @@ void PlacementTransaction::set_available(fabric::HostId host, bool available) {
   const HostAllocation was = tree_->allocation(host);
   if (was.unavailable != available) return;
   undo_.push_back({host, was});
-  tree_->set(host, {was.used, !available});
+  HostAllocation now = was;
+  now.unavailable = !available;
+  now.short_of_link = false;
+  tree_->set(host, now);
 }
 
 void PlacementTransaction::rollback(Checkpoint to) {

@@ -32,7 +32,7 @@ PlacementTree& PlacementTree::operator=(PlacementTree&&) noexcept = default;
 
 std::uint64_t PlacementTree::free_mask(LeafIndex leaf) const {
   const HostAllocation& host = hosts_[hierarchy_->host(leaf).index()];
-  return host.unavailable ? 0 : hierarchy_->gpu_mask(leaf) & ~host.used;
+  return host.unavailable ? 0 : hierarchy_->gpu_mask(leaf) & ~(host.used | host.closed);
 }
 
 void PlacementTree::sync(const Allocations& allocations) {

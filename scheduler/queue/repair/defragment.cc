@@ -54,7 +54,7 @@ std::vector<GpuId> Defragmenter::free_gpus(NvlinkDomainId domain) const {
   std::vector<GpuId> free;
   for (const GpuId gpu : topology_.gpus(domain)) {
     const HostAllocation& host = placer_.tree().allocation(topology_.host(gpu));
-    if (!host.unavailable && (host.used >> topology_.local_index(gpu) & 1U) == 0) free.push_back(gpu);
+    if (!host.unavailable && ((host.used | host.closed) >> topology_.local_index(gpu) & 1U) == 0) free.push_back(gpu);
   }
   return free;
 }

@@ -231,7 +231,7 @@ void Repair::note_masks() {
   for (const fabric::HostId host : topology_.hosts()) {
     const HostAllocation& allocation = placer_.tree().allocation(host);
     others_[host.index()] = allocation.used;
-    if (allocation.unavailable) closed_[host.index()] = ~std::uint64_t{0};
+    closed_[host.index()] = allocation.unavailable ? ~std::uint64_t{0} : allocation.closed;
   }
   for (const auto gpus : {job_.gpu_of_rank, job_.idle_gpus}) {
     for (const GpuId gpu : gpus) {

@@ -60,6 +60,9 @@ struct CostList {
 constexpr auto kTargetKind = [](auto& record) -> auto& { return record.target.kind; };
 constexpr auto kTargetId = [](auto& record) -> auto& { return record.target.id; };
 
+constexpr std::tuple kDiffersFields{field("subjectKind", &TopologyDiffers::subject_kind),
+                                    field("subject", &TopologyDiffers::subject_id),
+                                    field("text", &TopologyDiffers::text)};
 constexpr std::tuple kModeFields{field("subnet", &SubnetModeSet::subnet),
                                  required_field("mode", &SubnetModeSet::mode, kMode),
                                  field("reason", &SubnetModeSet::reason)};
@@ -178,6 +181,7 @@ Result<void> read_link_states(const Json& list, ClusterState& state) {
 
 }  // namespace
 
+Out to_json(const TopologyDiffers& event) { return fields_json(event, kDiffersFields); }
 Out to_json(const SubnetModeSet& event) { return fields_json(event, kModeFields); }
 Out to_json(const DrainRequested& event) { return fields_json(event, kRequestedFields); }
 Out to_json(const DrainAdvanced& event) { return fields_json(event, kAdvancedFields); }
@@ -195,6 +199,7 @@ std::optional<Result<EventBody>> fabric_event_from_json(std::string_view kind, c
   if (kind == "link.down" || kind == "link.up" || kind == "link.changed") {
     return body_of<LinksChanged>(data, kLinksFields);
   }
+  if (kind == "topology.differs") return body_of<TopologyDiffers>(data, kDiffersFields);
   if (kind == "subnet.modeSet") return body_of<SubnetModeSet>(data, kModeFields);
   if (kind == "drain.requested") return body_of<DrainRequested>(data, kRequestedFields);
   if (kind == "drain.advanced" || kind == "drain.completed") return body_of<DrainAdvanced>(data, kAdvancedFields);

@@ -53,6 +53,7 @@ auto job_fields(const fabric::Topology& topology) {
       field("nodes", &Job::nodes, Strings{}),
       required_field("history", &Job::history, list_of<JobChange>(kHistoryFields)),
       field("version", &Job::version),
+      optional_field("damagedUs", &Job::damaged_us),
       optional_field("idle", in_placement(&Placement::idle_gpus), GpusByNode{topology}),
       optional_field("predicted", in_placement(&Placement::predicted), kPrediction),
       optional_field(

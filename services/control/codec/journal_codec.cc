@@ -53,7 +53,13 @@ struct Encode {
 
   Out operator()(const TopologyAccepted& body) const {
     out.blob = db::Blob{body.digest, *body.document};
-    return {{"digest", body.digest}, {"source", body.source}};
+    Out data{{"digest", body.digest}, {"source", body.source}};
+    if (!body.renamed.empty()) {
+      Out renamed = Out::array();
+      for (const auto& [was, now] : body.renamed) renamed.push_back(Out::array({was, now}));
+      data["renamed"] = std::move(renamed);
+    }
+    return data;
   }
   Out operator()(const TenantPut& body) const {
     Out data = to_json(body.tenant);
@@ -133,7 +139,14 @@ Result<EventBody> decode_body(const db::Record& record, const Json& data, const 
     TopologyAccepted body;
     reader.read("digest", body.digest);
     reader.read("source", body.source);
+    const Json* renamed = reader.take("renamed");
     if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+    for (const auto& pair : renamed == nullptr ? Json::array() : *renamed) {
+      if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() || !pair[1].is_string()) {
+        return unreadable(record, "a renamed node is not [name before, name after]");
+      }
+      body.renamed.emplace(pair[0].get<std::string>(), pair[1].get<std::string>());
+    }
     auto topology = read_topology(body.digest, blobs);
     if (!topology) return std::unexpected(topology.error());
     body.topology = std::move(*topology);

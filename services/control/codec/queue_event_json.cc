@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "fabric/topology/topology_builder.h"
 #include "services/control/codec/event_body.h"
 #include "services/control/codec/job_json.h"
 #include "services/control/codec/job_number.h"
@@ -19,6 +20,8 @@ constexpr Names<scheduler::QueueWindow::Kind, 2> kWindowKinds{
     {{"reservation", scheduler::QueueWindow::Kind::reservation},
      {"maintenance", scheduler::QueueWindow::Kind::maintenance}}};
 
+constexpr std::size_t kMaxDrained = fabric::TopologyBuilder::kMaxHosts;
+
 constexpr std::tuple kWaitsFields{field("number", &JobWaits::id, JobNumber{}), field("code", &JobWaits::code),
                                   field("text", &JobWaits::text)};
 constexpr std::tuple kEvictedFields{
@@ -28,6 +31,8 @@ constexpr std::tuple kDamagedFields{field("number", &JobDamaged::id, JobNumber{}
                                     field("damage", &JobDamaged::damage)};
 constexpr std::tuple kCheckpointedFields{field("number", &JobCheckpointed::id, JobNumber{}),
                                          field("savedUs", &JobCheckpointed::saved_us)};
+constexpr std::tuple kBegunFields{field("name", &MaintenanceBegan::name),
+                                  field("drained", &MaintenanceBegan::drained, Strings{kMaxDrained})};
 constexpr std::tuple kRemovedFields{field("name", &ReservationRemoved::name), field("over", &ReservationRemoved::over)};
 constexpr std::tuple kUsageFields{field("gpuSeconds", &scheduler::FairShare::Usage::gpu_s),
                                   field("asOfUs", &scheduler::FairShare::Usage::as_of_us)};
@@ -53,7 +58,9 @@ auto reservation_fields(const fabric::Topology& topology) {
                     field("toUs", in_window(&QueueWindow::to_us)),
                     field("tenant", in_window(&QueueWindow::tenant)),
                     field("reason", &GpuReservation::reason),
-                    required_field("gpus", in_window(&QueueWindow::gpus), GpusByNode{topology})};
+                    required_field("gpus", in_window(&QueueWindow::gpus), GpusByNode{topology}),
+                    optional_field("begun", &GpuReservation::begun),
+                    optional_field("drained", &GpuReservation::drained, Strings{kMaxDrained})};
 }
 
 }  // namespace
@@ -69,6 +76,7 @@ Out to_json(const QueueRulesPut& event) { return to_json(event.policy); }
 Out to_json(const ReservationPut& event, const fabric::Topology& topology) {
   return fields_json(event.reservation, reservation_fields(topology));
 }
+Out to_json(const MaintenanceBegan& event) { return fields_json(event, kBegunFields); }
 Out to_json(const ReservationRemoved& event) { return fields_json(event, kRemovedFields); }
 
 std::optional<Result<EventBody>> queue_event_from_json(std::string_view kind, const Json& data,
@@ -88,6 +96,7 @@ std::optional<Result<EventBody>> queue_event_from_json(std::string_view kind, co
     if (!reservation) return std::unexpected(reservation.error());
     return EventBody{ReservationPut{std::move(*reservation)}};
   }
+  if (kind == "reservation.begun") return body_of<MaintenanceBegan>(data, kBegunFields);
   if (kind == "reservation.removed") return body_of<ReservationRemoved>(data, kRemovedFields);
   return std::nullopt;
 }

@@ -17,6 +17,7 @@ Out to_json(const control::JobDamaged& event);
 Out to_json(const control::JobCheckpointed& event);
 Out to_json(const control::QueueRulesPut& event);
 Out to_json(const control::ReservationPut& event, const fabric::Topology& topology);
+Out to_json(const control::MaintenanceBegan& event);
 Out to_json(const control::ReservationRemoved& event);
 
 // nullopt: the kind is none of these.

@@ -15,7 +15,8 @@ constexpr std::tuple kTenantFields{field("description", &Tenant::description),
                                    field("cohort", &Tenant::cohort),
                                    field("borrowGpus", &Tenant::borrow_gpus),
                                    field("weight", &Tenant::weight),
-                                   field("repair", &Tenant::repair, OneOf{kRepairPolicies, "repair policy"})};
+                                   field("repair", &Tenant::repair, OneOf{kRepairPolicies, "repair policy"}),
+                                   optional_field("repairAfterSeconds", &Tenant::repair_after_s)};
 
 }  // namespace
 

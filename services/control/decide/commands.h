@@ -35,8 +35,10 @@ DecisionResult decide_command(const DecisionInput& in, const PutContract& comman
 DecisionResult decide_command(const DecisionInput& in, const RemoveContract& command);
 DecisionResult decide_command(const DecisionInput& in, const PutQosClasses& command);
 
-// fabric_commands.cc
+// topology_import.cc
 DecisionResult decide_command(const DecisionInput& in, const AcceptTopology& command);
+
+// fabric_commands.cc
 DecisionResult decide_command(const DecisionInput& in, const SetSubnetMode& command);
 DecisionResult decide_command(const DecisionInput& in, const RequestDrain& command);
 DecisionResult decide_command(const DecisionInput& in, const ClearDrain& command);

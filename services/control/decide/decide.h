@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <vector>
 
 #include "services/control/decide/queue_runner.h"
@@ -16,6 +17,8 @@ struct Decision {
   std::vector<EventBody> events;  // in order, all of them or none; empty: nothing changes
   JobId job;                      // for commands about a job
   bool replayed = false;          // an earlier request already had this effect
+  // The request is refused, but what it says of the fabric is kept: the events are durable before it is answered.
+  std::optional<Rejection> refusal = {};
 };
 using DecisionResult = std::expected<Decision, Rejection>;
 

@@ -182,17 +182,19 @@ void for_each_running(const ClusterState& state, Visit visit) {
 
 DrainPreview preview_node_drain(const ClusterState& state, const DrainTarget& target) {
   DrainPreview preview{.target = target, .view_version = state.view_version};
-  const HostId host = state.topology().find_host(target.id);
+  const HostId host = state.topology().find_host(node_of(target));
   if (!host) return preview;
   const HostJobs jobs(state);
+  const auto gpu = target.kind == DrainKind::gpu ? find_gpu(state.topology(), target.id) : fabric::GpuId();
   for (const JobPtr& job : jobs.on(host)) {
+    if (gpu && std::ranges::find(job->placement.gpu_of_rank, gpu) == job->placement.gpu_of_rank.end()) continue;
     preview.jobs.push_back({.id = job->id, .name = job->spec.name, .tenant = job->spec.tenant, .on_it = true});
   }
   return preview;
 }
 
 Result<DrainPreview> preview_drain(const ClusterState& state, const FabricRoutes& before, const DrainTarget& target) {
-  if (target.kind == DrainKind::node) return preview_node_drain(state, target);
+  if (target.kind == DrainKind::node || target.kind == DrainKind::gpu) return preview_node_drain(state, target);
   const Topology& topology = state.topology();
   fabric::FabricView view = state.view;
   mark_drained(view, target, true);
@@ -225,7 +227,9 @@ Result<DrainPreview> preview_drain(const ClusterState& state, const FabricRoutes
 }
 
 void preview_guarantees(const ClusterState& state, GuaranteeBook& book, DrainPreview& preview) {
-  if (state.guaranteed->empty() || preview.target.kind == DrainKind::node) return;
+  if (state.guaranteed->empty() || preview.target.kind == DrainKind::node || preview.target.kind == DrainKind::gpu) {
+    return;
+  }
   ClusterState after = state;
   mark_drained(after.view, preview.target, true);
   after.view_version = state.seq + 1;

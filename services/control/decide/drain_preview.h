@@ -56,7 +56,7 @@ struct DrainPreview {
 // `before`: the routes of the state. Errors: the engine cannot route the remaining fabric.
 Result<DrainPreview> preview_drain(const ClusterState& state, const FabricRoutes& before, const DrainTarget& target);
 
-// Preview of a node's drain, or of any drain while there are no routes: only the jobs that run there.
+// Preview of a node's or GPU's drain, or of any drain while there are no routes: only the jobs that run there.
 DrainPreview preview_node_drain(const ClusterState& state, const DrainTarget& target);
 
 // Sets guarantees_at_risk. Leaves the book at the hypothetical state.

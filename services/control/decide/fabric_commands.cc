@@ -19,36 +19,11 @@ std::string_view subnet_of(const fabric::Topology& t, const std::string& link_te
 
 // The first part of error codes about a drain of that kind.
 std::string_view drain_area(DrainKind kind) {
-  constexpr std::array<std::string_view, 3> areas = {"links", "switches", "nodes"};
+  constexpr std::array<std::string_view, 4> areas = {"links", "switches", "nodes", "nodes"};
   return areas[static_cast<std::size_t>(kind)];
 }
 
 }  // namespace
-
-DecisionResult decide_command(const DecisionInput& in, const AcceptTopology& command) {
-  const ClusterState& state = in.state;
-  if (command.if_version && *command.if_version != state.accepted.version) {
-    return refuse_version("the topology", *command.if_version, state.accepted.version);
-  }
-  if (command.digest == state.accepted.digest) return Decision{};
-  std::vector<EventBody> events;
-  std::string lost_jobs;
-  state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
-    if (!job->holds_gpus()) return true;
-    if (map_gpus(state.topology(), *command.topology, job->placement.gpu_of_rank)) return true;
-    if (events.size() < 5) lost_jobs += (lost_jobs.empty() ? "" : ", ") + to_string(job->id);
-    events.emplace_back(JobEnded{job->id, JobState::lost, "its nodes are not in the new topology"});
-    return true;
-  });
-  if (!events.empty() && !command.force) {
-    return refuse(ErrorKind::conflict, "topology.losesJobs",
-                  std::to_string(events.size()) + " running job(s) use GPUs that are not in the new topology: " +
-                      lost_jobs + (events.size() > 5 ? "..." : ""),
-                  "end these jobs first, or repeat the import with force, which ends them as lost");
-  }
-  events.emplace_back(TopologyAccepted{command.topology, command.document, command.digest, command.source});
-  return Decision{std::move(events), {}, false};
-}
 
 DecisionResult decide_command(const DecisionInput& in, const SetSubnetMode& command) {
   const ClusterState& state = in.state;

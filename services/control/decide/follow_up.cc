@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "services/control/decide/maintenance.h"
 #include "services/control/guarantees/coverage.h"
 #include "services/control/guarantees/job_repair.h"
 #include "services/control/guarantees/recheck.h"
@@ -10,9 +11,14 @@
 namespace railweave::control {
 namespace {
 
-bool is_empty(const ClusterState& state, const std::string& node) {
-  const auto host = state.topology().find_host(node);
-  return !host || state.allocations[host.index()].used == 0;
+bool is_empty(const ClusterState& state, const DrainTarget& target) {
+  const auto& topology = state.topology();
+  const auto host = topology.find_host(node_of(target));
+  if (!host) return true;
+  const auto used = state.allocations[host.index()].used;
+  if (target.kind == DrainKind::node) return used == 0;
+  const auto gpu = find_gpu(topology, target.id);
+  return !gpu || (used >> topology.local_index(gpu) & 1U) == 0;
 }
 
 }  // namespace
@@ -26,12 +32,16 @@ std::vector<EventBody> FollowUp::next(const ClusterState& state, std::int64_t no
 std::vector<EventBody> FollowUp::step(const ClusterState& state, std::int64_t now_us) {
   std::vector<EventBody> events;
   for (const auto& [name, reservation] : *state.reservations) {
-    if (reservation.window.to_us <= now_us) events.emplace_back(ReservationRemoved{name, true});
+    if (reservation.window.to_us > now_us) continue;
+    add_maintenance_end(state, reservation, events);
+    events.emplace_back(ReservationRemoved{name, true});
   }
   if (!events.empty()) return events;
+  events = next_maintenance(state, now_us);
+  if (!events.empty()) return events;
 
-  if (damage_checked_ != state.queue_version) {
-    events = next_damage(state, placers_, now_us);
+  if (damage_checked_ != state.queue_version || (damage_due_us_ != 0 && damage_due_us_ <= now_us)) {
+    events = next_damage(state, placers_, now_us, damage_due_us_);
     if (!events.empty()) return events;
     damage_checked_ = state.queue_version;
   }
@@ -53,9 +63,10 @@ std::vector<EventBody> FollowUp::step(const ClusterState& state, std::int64_t no
     events = queue_.run(state, now_us);
     if (!events.empty()) return events;
   }
-  // A node's drain is complete when its last job has ended.
+  // A node's or GPU's drain is complete when its last job has ended.
   for (const auto& [target, drain] : *state.drains) {
-    if (target.kind == DrainKind::node && drain.state != DrainState::drained && is_empty(state, target.id)) {
+    const bool holds_jobs = target.kind == DrainKind::node || target.kind == DrainKind::gpu;
+    if (holds_jobs && drain.state != DrainState::drained && is_empty(state, target)) {
       events.emplace_back(DrainAdvanced{target, DrainState::drained});
     }
   }
@@ -66,7 +77,9 @@ std::optional<std::int64_t> FollowUp::due_at(const ClusterState& state) const {
   auto at = queue_.due_at(state);
   for (const auto& [name, reservation] : *state.reservations) {
     at = std::min(at.value_or(INT64_MAX), reservation.window.to_us);
+    if (begins(reservation)) at = std::min(*at, reservation.window.from_us);
   }
+  if (damage_due_us_ != 0) at = std::min(at.value_or(INT64_MAX), damage_due_us_);
   if (!placers_.guarantees().to_cover().empty()) at = 0;  // due between any two batches of commands
   return at;
 }

@@ -43,6 +43,7 @@ class FollowUp {
   bool queue_ran_ = false;
   bool coverage_ran_ = false;
   std::uint64_t damage_checked_ = 0;  // queue_version at which no damage was left to record
+  std::int64_t damage_due_us_ = 0;    // when a repair is due though nothing changes; 0: none is
   std::uint64_t risk_checked_ = 0;    // queue_version at which no repair of a guarantee was left to do
 };
 

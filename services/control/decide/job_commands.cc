@@ -123,11 +123,18 @@ DecisionResult decide_command(const DecisionInput& in, const RepairJob& command)
     return refuse_version("the job", *command.if_version, job->version);
   }
   const auto repair = plan_requested_repair(state, command, in.placers, in.now_us);
-  if (!repair) return std::unexpected(Rejection{repair.error(), nullptr});
   std::vector<EventBody> events;
-  for (const auto& node : repair->to_drain) {
-    events.emplace_back(DrainRequested{{DrainKind::node, node}, "lost under " + to_string(command.id), true});
+  const auto drain = [&](const std::vector<DrainTarget>& targets) {
+    for (const auto& target : targets) {
+      events.emplace_back(DrainRequested{target, "lost under " + to_string(command.id), true});
+    }
+  };
+  if (!repair) {
+    if (repair.error().code != "repair.noSpare") return std::unexpected(Rejection{repair.error(), nullptr});
+    drain(named_as_lost(state, command));  // no other job must come to them
+    return Decision{std::move(events), command.id, false, Rejection{repair.error(), nullptr}};
   }
+  drain(repair->to_drain);
   events.emplace_back(moved(state, *job, repair->lost, repair->plan, command.reason, in.placers));
   return Decision{std::move(events), command.id, false};
 }

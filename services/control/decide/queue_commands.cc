@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "services/control/decide/commands.h"
+#include "services/control/decide/maintenance.h"
 #include "services/control/decide/refusal.h"
 #include "services/control/decide/reservation_plan.h"
 
@@ -27,7 +28,10 @@ DecisionResult decide_command(const DecisionInput& in, const PutReservation& com
   }
   auto window = plan_window(state, command, in.now_us, in.placers);
   if (!window) return std::unexpected(Rejection{window.error(), nullptr});
-  return Decision{{ReservationPut{{std::move(*window), command.reason, 0}}}, {}, false};
+  std::vector<EventBody> events;
+  if (present != state.reservations->end()) add_maintenance_end(state, present->second, events);
+  events.emplace_back(ReservationPut{{std::move(*window), command.reason, 0, false, {}}});
+  return Decision{std::move(events), {}, false};
 }
 
 DecisionResult decide_command(const DecisionInput& in, const RemoveReservation& command) {
@@ -40,7 +44,10 @@ DecisionResult decide_command(const DecisionInput& in, const RemoveReservation& 
   if (command.if_version && *command.if_version != present->second.version) {
     return refuse_version("the reservation", *command.if_version, present->second.version);
   }
-  return Decision{{ReservationRemoved{command.name, false}}, {}, false};
+  std::vector<EventBody> events;
+  add_maintenance_end(state, present->second, events);
+  events.emplace_back(ReservationRemoved{command.name, false});
+  return Decision{std::move(events), {}, false};
 }
 
 }  // namespace railweave::control

@@ -34,23 +34,26 @@ struct Apply {
   void operator()(const TopologyAccepted& body) const {
     const fabric::TopologyPtr before = state.accepted.topology;
     state.accepted = {before, body.digest, body.source, event.seq};
+    rename_drains(body.renamed);
     state.set_topology(body.topology);
     state.view_version = event.seq;
-    // Jobs keep their nodes and GPUs by name; decide() has ended the jobs that the new fabric cannot hold.
+    // Jobs keep their nodes and GPUs; decide() has moved or ended the jobs that the new fabric cannot hold.
     std::vector<JobPtr> moved;
     state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
       auto renamed = std::make_shared<Job>(*job);
       if (job->holds_gpus()) {
-        const auto gpus = map_gpus(*before, *body.topology, job->placement.gpu_of_rank);
+        const auto gpus = map_gpus(*before, *body.topology, job->placement.gpu_of_rank, body.renamed);
         RAILWEAVE_CHECK(gpus.has_value(), "decide() ends the jobs that a new fabric cannot hold");
         renamed->placement.gpu_of_rank = *gpus;
         // Idle GPUs that the new fabric lacks are dropped: no rank runs there.
         renamed->placement.idle_gpus.clear();
         for (const auto gpu : job->placement.idle_gpus) {
-          if (const auto idle = map_gpus(*before, *body.topology, {gpu}))
+          if (const auto idle = map_gpus(*before, *body.topology, {gpu}, body.renamed))
             renamed->placement.idle_gpus.push_back(idle->front());
         }
         std::ranges::sort(renamed->placement.idle_gpus);
+        scheduler::summarize(*state.placement_fabric, job->spec.parallelism, renamed->placement);
+        renamed->nodes = node_names(*body.topology, renamed->placement.gpu_of_rank);
       } else {
         renamed->placement.gpu_of_rank.clear();
         renamed->placement.idle_gpus.clear();
@@ -66,13 +69,36 @@ struct Apply {
       for (auto& [name, reservation] : reservations) {
         std::vector<fabric::GpuId> kept;  // GPUs that the new fabric still has
         for (const auto gpu : reservation.window.gpus) {
-          if (const auto mapped = map_gpus(*before, *body.topology, {gpu})) kept.push_back(mapped->front());
+          if (const auto mapped = map_gpus(*before, *body.topology, {gpu}, body.renamed))
+            kept.push_back(mapped->front());
         }
+        std::ranges::sort(kept);
         reservation.window.gpus = std::move(kept);
+        for (auto& node : reservation.drained) node = fabric::name_after(body.renamed, node);
+        std::erase(reservation.drained, "");
       }
     });
     state.queue_version = event.seq;
   }
+
+  // Drains follow the nodes that they are of.
+  void rename_drains(const fabric::RenamedHosts& renamed) const {
+    if (renamed.empty() || state.drains->empty()) return;
+    change(state.drains, [&](auto& drains) {
+      DrainTable kept;
+      for (const auto& [target, drain] : drains) {
+        const auto now = renamed_target(target, renamed);
+        if (!now) continue;
+        Drain moved = drain;
+        moved.target = *now;
+        if (*now != target) moved.version = event.seq;
+        kept.insert_or_assign(*now, std::move(moved));
+      }
+      drains = std::move(kept);
+    });
+  }
+
+  void operator()(const TopologyDiffers&) const {}
 
   void operator()(const TenantPut& body) const {
     change(state.tenants, [&](auto& tenants) {
@@ -132,6 +158,7 @@ struct Apply {
       job.state = JobState::queued;
       job.started_us = job.saved_us = 0;
       job.damage.clear();
+      job.damaged_us = 0;
       job.note({event.time_us, event.seq, JobState::queued, body.reason, event.actor});
     });
     state.queue_version = event.seq;
@@ -146,6 +173,7 @@ struct Apply {
       job.placement.predicted = body.predicted;
       job.nodes = node_names(state.topology(), body.gpu_of_rank);
       job.damage.clear();
+      job.damaged_us = 0;
       state.hold_gpus(job, true);
       job.note({event.time_us, event.seq, JobState::placed, body.reason, event.actor});
     });
@@ -155,6 +183,11 @@ struct Apply {
   void operator()(const JobDamaged& body) const {
     change_job(body.id, [&](Job& job) {
       job.damage = body.damage;
+      if (body.damage.empty()) {
+        job.damaged_us = 0;
+      } else if (job.damaged_us == 0) {
+        job.damaged_us = event.time_us;
+      }
       job.note({event.time_us, event.seq, JobState::placed, body.damage.empty() ? "all its GPUs are back" : body.damage,
                 event.actor});
     });
@@ -184,6 +217,15 @@ struct Apply {
     state.queue_version = event.seq;
   }
 
+  void operator()(const MaintenanceBegan& body) const {
+    change(state.reservations, [&](auto& reservations) {
+      GpuReservation& reservation = reservations.at(body.name);
+      reservation.begun = true;
+      reservation.drained = body.drained;
+      reservation.version = event.seq;
+    });
+  }
+
   void operator()(const ReservationRemoved& body) const {
     change(state.reservations, [&](auto& reservations) { reservations.erase(body.name); });
     state.queue_version = event.seq;
@@ -197,6 +239,7 @@ struct Apply {
     state.queue_version = event.seq;
     job->waits.clear();
     job->damage.clear();
+    job->damaged_us = 0;
     job->state = body.state;
     job->ended_us = event.time_us;
     job->version = event.seq;
@@ -324,7 +367,8 @@ struct Apply {
 }  // namespace
 
 std::optional<std::vector<fabric::GpuId>> map_gpus(const fabric::Topology& from, const fabric::Topology& to,
-                                                   const std::vector<fabric::GpuId>& gpus) {
+                                                   const std::vector<fabric::GpuId>& gpus,
+                                                   const fabric::RenamedHosts& renamed) {
   std::vector<fabric::GpuId> mapped;
   mapped.reserve(gpus.size());
   fabric::HostId last_from;
@@ -332,13 +376,22 @@ std::optional<std::vector<fabric::GpuId>> map_gpus(const fabric::Topology& from,
   for (const auto gpu : gpus) {
     if (const auto host = from.host(gpu); host != last_from) {
       last_from = host;
-      last_to = to.find_host(from.name(host));
+      last_to =
+          to.find_host(renamed.empty() ? from.name(host) : fabric::name_after(renamed, std::string(from.name(host))));
     }
     const unsigned local = from.local_index(gpu);
     if (!last_to || local >= to.gpus(last_to).size()) return std::nullopt;
     mapped.push_back(to.gpus(last_to)[local]);
   }
   return mapped;
+}
+
+std::optional<DrainTarget> renamed_target(const DrainTarget& target, const fabric::RenamedHosts& renamed) {
+  if (target.kind != DrainKind::node && target.kind != DrainKind::gpu) return target;
+  const std::string node(node_of(target));
+  const std::string& now = fabric::name_after(renamed, node);
+  if (now.empty()) return std::nullopt;
+  return DrainTarget{target.kind, now + target.id.substr(node.size())};
 }
 
 std::vector<std::string> node_names(const fabric::Topology& topology, const std::vector<fabric::GpuId>& gpus) {

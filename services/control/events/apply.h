@@ -13,9 +13,13 @@ namespace railweave::control {
 // Changes `state` in place; copies made of it before keep their value.
 void apply(ClusterState& state, const Event& event);
 
-// The same GPUs, by host name and local index, in another topology; none if it lacks one of them.
+// The same GPUs, by host and local index, in another topology; none if it lacks one of them.
 std::optional<std::vector<fabric::GpuId>> map_gpus(const fabric::Topology& from, const fabric::Topology& to,
-                                                   const std::vector<fabric::GpuId>& gpus);
+                                                   const std::vector<fabric::GpuId>& gpus,
+                                                   const fabric::RenamedHosts& renamed = {});
+
+// The target of a drain under the names of another topology; none: its node is gone, and its name is another node's.
+std::optional<DrainTarget> renamed_target(const DrainTarget& target, const fabric::RenamedHosts& renamed);
 
 // The names of the GPUs' hosts, each once, in the order of their first GPU.
 std::vector<std::string> node_names(const fabric::Topology& topology, const std::vector<fabric::GpuId>& gpus);

@@ -92,6 +92,9 @@ struct AcceptTopology {
   std::string source;
   bool force = false;  // end the jobs whose nodes the topology lacks
   std::optional<std::uint64_t> if_version;
+  // Move the ranks of jobs whose nodes it lacks, or whose requirements no longer hold in it. With force, jobs for which
+  // there is no repair end.
+  bool repair = false;
 };
 
 struct SetSubnetMode {

@@ -24,6 +24,9 @@ struct MakeHeading {
                 std::to_string(topology.switches().size()) + " switches and " + std::to_string(topology.gpus().size()) +
                 " GPUs accepted from " + event.source};
   }
+  EventHeading operator()(const TopologyDiffers& event) const {
+    return {"topology.differs", event.subject_kind, event.subject_id, EventSeverity::warning, event.text};
+  }
   EventHeading operator()(const TenantPut& event) const {
     const auto& tenant = event.tenant;
     return {"tenant.put", "tenant", tenant.name, EventSeverity::info,
@@ -69,6 +72,10 @@ struct MakeHeading {
     return {"reservation.put", "reservation", window.name, EventSeverity::info,
             std::string(to_string(window.kind)) + " '" + window.name + "': " + std::to_string(window.gpus.size()) +
                 " GPUs from " + whole_second_text(window.from_us) + " to " + whole_second_text(window.to_us)};
+  }
+  EventHeading operator()(const MaintenanceBegan& event) const {
+    return {"reservation.begun", "reservation", event.name, EventSeverity::info,
+            "maintenance '" + event.name + "' begins: " + counted(event.drained.size(), "node") + " drained for it"};
   }
   EventHeading operator()(const ReservationRemoved& event) const {
     return {"reservation.removed", "reservation", event.name, EventSeverity::info,

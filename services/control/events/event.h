@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "fabric/topology/host_match.h"
 #include "services/control/state/cluster_state.h"
 
 namespace railweave::control {
@@ -21,6 +22,13 @@ struct TopologyAccepted {
   std::shared_ptr<const std::string> document;  // native JSON; null when read back from the store
   std::string digest;                           // of the document
   std::string source;
+  fabric::RenamedHosts renamed;  // nodes that are called otherwise than before; empty in events of older versions
+};
+// Something that the state before an import held and the new fabric cannot hold as it was. Changes nothing itself.
+struct TopologyDiffers {
+  static constexpr std::size_t kMaxEvents = 1'000;  // of one import
+  std::string subject_kind, subject_id;             // "reservation", "drain", "node", "job"
+  std::string text;
 };
 struct TenantPut {
   Tenant tenant;
@@ -66,6 +74,10 @@ struct QueueRulesPut {
 };
 struct ReservationPut {
   GpuReservation reservation;
+};
+struct MaintenanceBegan {
+  std::string name;
+  std::vector<std::string> drained;  // nodes that it drains until it is over
 };
 struct ReservationRemoved {
   std::string name;
@@ -159,11 +171,12 @@ struct GuaranteeChanged {
   std::int64_t for_us = 0;  // for `restored`: how long it was at risk
 };
 
-using EventBody = std::variant<TopologyAccepted, TenantPut, TenantRemoved, JobQueued, JobPlaced, JobWaits, JobEvicted,
-                               JobMoved, JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut, ReservationPut,
-                               ReservationRemoved, SubnetModeSet, DrainRequested, DrainAdvanced, DrainCleared,
-                               LinkCostsSet, LinksChanged, AlarmRaised, AlarmCleared, RoutesProgrammed, QosProgrammed,
-                               ContractPut, ContractRemoved, QosClassesPut, GuaranteeChanged>;
+using EventBody =
+    std::variant<TopologyAccepted, TopologyDiffers, TenantPut, TenantRemoved, JobQueued, JobPlaced, JobWaits,
+                 JobEvicted, JobMoved, JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut, ReservationPut,
+                 MaintenanceBegan, ReservationRemoved, SubnetModeSet, DrainRequested, DrainAdvanced, DrainCleared,
+                 LinkCostsSet, LinksChanged, AlarmRaised, AlarmCleared, RoutesProgrammed, QosProgrammed, ContractPut,
+                 ContractRemoved, QosClassesPut, GuaranteeChanged>;
 
 struct Event {
   std::uint64_t seq = 0;

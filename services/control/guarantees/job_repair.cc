@@ -92,11 +92,9 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
     return repair;
   }
   std::set<fabric::GpuId> named;
-  std::set<std::string> nodes;
   const auto host_of = [&](const std::string& name) -> Result<fabric::HostId> {
     const auto host = topology.find_host(name);
     if (!host) return fail(ErrorKind::notFound, "nodes.notFound", "there is no node '" + name + "'");
-    nodes.insert(name);
     return host;
   };
   for (const auto& name : command.nodes) {
@@ -121,20 +119,47 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
   std::ranges::sort(repair.lost);
   const auto repeated = std::ranges::unique(repair.lost);
   repair.lost.erase(repeated.begin(), repeated.end());
-  if (repair.lost.empty()) {
+  if (repair.lost.empty() && job_violations(state, *job).empty()) {
     return fail(ErrorKind::conflict, "jobs.notDamaged", to_string(job->id) + " has no rank on a lost node or GPU", {},
                 "name the lost nodes or GPUs in 'nodes' or 'gpus'");
   }
-  for (const auto& node : nodes) {
-    if (!state.drains->contains({DrainKind::node, node})) repair.to_drain.push_back(node);
-  }
+  repair.to_drain = named_as_lost(state, command);
   // Ranks must not move to any GPU that is named as lost, either.
   std::vector<fabric::GpuId> unusable(named.begin(), named.end());
   unusable.insert(unusable.end(), repair.lost.begin(), repair.lost.end());
   auto plan = plan_job_repair(state, *job, unusable, placers, now_us);
   if (!plan) return std::unexpected(plan.error());
   repair.plan = std::move(*plan);
+  auto& placer = placers.at(state);
+  repair.before = placer.predict(job->spec, job->placement.gpu_of_rank);
+  repair.after = placer.predict(job->spec, repair.plan.gpu_of_rank);
+  repair.lost_gpu_s = static_cast<double>(now_us - std::max(job->started_us, job->saved_us)) / 1e6 *
+                      static_cast<double>(job->placement.held_gpus().size());
   return repair;
+}
+
+std::vector<DrainTarget> named_as_lost(const ClusterState& state, const RepairJob& command) {
+  std::set<DrainTarget> named;
+  for (const auto& node : command.nodes) named.insert({DrainKind::node, node});
+  for (const auto& [node, index] : command.gpus) named.insert({DrainKind::gpu, node + ":" + std::to_string(index)});
+  std::vector<DrainTarget> targets;
+  for (const auto& target : named) {
+    const bool known = target.kind == DrainKind::node ? static_cast<bool>(state.topology().find_host(target.id))
+                                                      : static_cast<bool>(find_gpu(state.topology(), target.id));
+    if (known && !state.drains->contains(target)) targets.push_back(target);
+  }
+  return targets;
+}
+
+std::vector<scheduler::PlacementViolation> job_violations(const ClusterState& state, const Job& job) {
+  const auto held = job.placement.held_gpus();
+  return scheduler::check_placement({.topology = state.topology(),
+                                     .locality = state.placement_fabric->locality(),
+                                     .spec = job.spec,
+                                     .gpu_of_rank = job.placement.gpu_of_rank,
+                                     .idle_gpus = job.placement.idle_gpus,
+                                     .before = held,
+                                     .spares_may_be_used_up = true});
 }
 
 JobMoved moved(const ClusterState& state, const Job& job, const std::vector<fabric::GpuId>& lost,
@@ -142,26 +167,42 @@ JobMoved moved(const ClusterState& state, const Job& job, const std::vector<fabr
   std::string text = std::to_string(plan.moves.size()) + (plan.moves.size() == 1 ? " rank moves" : " ranks move");
   text += plan.moved_whole ? ", the whole job is placed again from scratch"
                            : " within one " + std::string(to_string(plan.nearest));
-  text += ", away from " + loss_text(state.topology(), lost);
+  if (!lost.empty()) text += ", away from " + loss_text(state.topology(), lost);
+  constexpr std::size_t kMostNamed = 8;
+  for (std::size_t i = 0; i < plan.moves.size() && i < kMostNamed; ++i) {
+    const auto& one = plan.moves[i];
+    text += (i == 0 ? " (rank " : ", rank ") + std::to_string(one.rank) + " " + gpu_text(state.topology(), one.from) +
+            " > " + gpu_text(state.topology(), one.to);
+  }
+  if (plan.moves.size() > kMostNamed) text += " and " + std::to_string(plan.moves.size() - kMostNamed) + " more";
+  if (!plan.moves.empty()) text += ")";
   if (!reason.empty()) text += ": " + reason;
   auto predicted = placers.at(state).predict(job.spec, plan.gpu_of_rank);
   return {job.id, plan.gpu_of_rank, plan.idle_gpus, plan.moves.size(), std::move(text), std::move(predicted)};
 }
 
-std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& placers, std::int64_t now_us) {
+std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& placers, std::int64_t now_us,
+                                   std::int64_t& due_us) {
+  due_us = 0;
   const auto hosts = damaged_hosts(state);
   std::vector<EventBody> events;
   state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
     if (!job->holds_gpus() || (hosts.empty() && job->damage.empty())) return true;
     const auto lost = hosts.empty() ? std::vector<fabric::GpuId>() : cut_off_gpus(state, *job);
     if (lost.empty()) {
-      if (!job->damage.empty()) events.emplace_back(JobDamaged{job->id, ""});
+      if (!job->damage.empty() && job_violations(state, *job).empty()) events.emplace_back(JobDamaged{job->id, ""});
       return events.empty();
     }
     const auto tenant = state.tenants->find(job->spec.tenant);
     const bool apply = tenant != state.tenants->end() && tenant->second.repair == RepairPolicy::apply;
     std::string damage = loss_text(state.topology(), lost) + " cut off: ";
-    if (apply) {
+    const std::int64_t grace_us = apply ? std::int64_t{tenant->second.repair_after_s} * 1'000'000 : 0;
+    const bool waits = grace_us > 0 && (job->damaged_us == 0 || now_us < job->damaged_us + grace_us);
+    if (waits) {
+      const std::int64_t at_us = (job->damaged_us == 0 ? now_us : job->damaged_us) + grace_us;
+      due_us = due_us == 0 ? at_us : std::min(due_us, at_us);
+      damage += "its ranks move if this lasts for " + std::to_string(tenant->second.repair_after_s) + " s";
+    } else if (apply) {
       const auto plan = plan_job_repair(state, *job, lost, placers, now_us);
       if (plan) {
         events.emplace_back(moved(state, *job, lost, *plan, "as its tenant's repair policy says", placers));

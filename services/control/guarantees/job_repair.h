@@ -2,6 +2,8 @@
 // and FollowUp.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,19 +27,32 @@ Result<scheduler::RepairPlan> plan_job_repair(const ClusterState& state, const J
                                               std::int64_t now_us);
 
 // The events for the next damaged job: its damage is recorded, or its ranks move if the tenant's policy is
-// RepairPolicy::apply. Empty: nothing is left to record. Apply the events, then call again.
-std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& placers, std::int64_t now_us);
+// RepairPolicy::apply and the damage has lasted for as long as it says. Empty: nothing is left to do now. Apply the
+// events, then call again. due_us: set to the earliest time at which a repair is due; 0: none is.
+std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& placers, std::int64_t now_us,
+                                   std::int64_t& due_us);
 
 struct RequestedRepair {
   std::vector<fabric::GpuId> lost;    // GPUs of the job
-  std::vector<std::string> to_drain;  // nodes that the command names and that are not drained yet
+  std::vector<DrainTarget> to_drain;  // nodes and GPUs that the command names and that are not drained yet
   scheduler::RepairPlan plan;
+  // What it costs: communication per step before and after, and the work since the last checkpoint, which is done again.
+  std::optional<scheduler::Prediction> before, after;
+  double lost_gpu_s = 0;
 };
+
+// The nodes and GPUs that the command names as lost and that are not drained yet, whether or not there are spares.
+std::vector<DrainTarget> named_as_lost(const ClusterState& state, const RepairJob& command);
+
+// The rules of its request that a placed job breaks where it is, as after an import.
+std::vector<scheduler::PlacementViolation> job_violations(const ClusterState& state, const Job& job);
+
 // Errors: jobs.notRunning, jobs.notDamaged, jobs.guaranteeHolds, nodes.notFound, and those of scheduler::plan_repair().
 Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const RepairJob& command, PlacerCache& placers,
                                               std::int64_t now_us);
 
-// The event of a repair plan. Its reason: "2 ranks move within one node, away from 2 GPUs on node-3: ..."
+// The event of a repair plan. Its reason: "2 ranks move within one node, away from 2 GPUs on node-3
+// (rank 4 node-3:0 > node-3:6, ...): ..."
 JobMoved moved(const ClusterState& state, const Job& job, const std::vector<fabric::GpuId>& lost,
                const scheduler::RepairPlan& plan, const std::string& reason, PlacerCache& placers);
 

@@ -29,6 +29,16 @@ bool would_hold(const Job& job, GuaranteeBook& book) {
          book.ledger().full_links(wanted.reservation->loads, wanted.reservation->qos_class, 1).empty();
 }
 
+// What to do about a guarantee that no move away from full links restores: where ports are cut off, a repair of the job.
+std::string without_move(const ClusterState& state, const Job& job, PlacerCache& placers, std::int64_t now_us) {
+  const auto lost = cut_off_gpus(state, job);
+  if (lost.empty()) return "no other nodes are known on which it would hold";
+  const auto plan = plan_job_repair(state, job, lost, placers, now_us);
+  if (!plan) return "its ranks cannot leave " + loss_text(state.topology(), lost) + ": " + plan.error().message;
+  return "railweave jobs repair " + to_string(job.id) + " moves " + std::to_string(plan->moves.size()) +
+         " of its ranks away from " + loss_text(state.topology(), lost);
+}
+
 }  // namespace
 
 std::optional<GuaranteeMove> plan_guarantee_move(const ClusterState& state, const Job& job, PlacerCache& placers,
@@ -85,7 +95,7 @@ std::vector<EventBody> next_guarantee_repair(const ClusterState& state, PlacerCa
     const std::string remedy = move ? "it would hold on other nodes: railweave jobs repair " + to_string(job->id) +
                                           " --guarantee moves " + std::to_string(move->plan.moves.size()) +
                                           " of its ranks"
-                                    : std::string("no other nodes are known on which it would hold");
+                                    : without_move(state, *job, placers, now_us);
     Alarm alarm = guarantee_alarm(*job, remedy);
     const auto present = state.alarms->find(alarm.id());
     if (present == state.alarms->end() || present->second.text != alarm.text) return {AlarmRaised{std::move(alarm)}};

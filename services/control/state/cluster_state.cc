@@ -68,6 +68,14 @@ void ClusterState::set_link(fabric::LinkId link, fabric::LinkState state) {
 }
 
 void ClusterState::mark(const DrainTarget& target, bool drained) {
+  if (target.kind == DrainKind::gpu) {
+    const auto gpu = find_gpu(topology(), target.id);
+    if (!gpu) return;
+    auto& closed = allocations.write(topology().host(gpu).index()).closed;
+    const std::uint64_t bit = std::uint64_t{1} << topology().local_index(gpu);
+    closed = drained ? closed | bit : closed & ~bit;
+    return;
+  }
   if (!mark_drained(view, target, drained)) return;
   if (target.kind == DrainKind::node) return refresh_availability(topology().find_host(target.id));
   if (target.kind != DrainKind::link) return;

@@ -1,5 +1,7 @@
 #include "services/control/state/drain.h"
 
+#include <charconv>
+
 namespace railweave::control {
 namespace {
 
@@ -27,12 +29,36 @@ Result<DrainTarget> resolve(const fabric::Topology& topology, DrainKind kind, co
       if (const auto sw = topology.find_switch(text)) return DrainTarget{kind, switch_text(topology, sw)};
       return fail(ErrorKind::notFound, "switches.notFound", "there is no switch '" + text + "'", {},
                   "a name or a GUID; GET /v1/switches lists them");
+    case DrainKind::gpu:
+      if (const auto gpu = find_gpu(topology, text)) return DrainTarget{kind, gpu_text(topology, gpu)};
+      return fail(ErrorKind::notFound, "nodes.notFound", "there is no GPU '" + text + "'", {},
+                  "NODE:INDEX; GET /v1/nodes/{id} lists the GPUs of a node");
     case DrainKind::node:
       if (const auto host = topology.find_host(text)) return DrainTarget{kind, std::string(topology.name(host))};
       return fail(ErrorKind::notFound, "nodes.notFound", "there is no node '" + text + "'", {},
                   "GET /v1/nodes lists them");
   }
   return fail(ErrorKind::internal, "drains.kind", "no such kind of drain");
+}
+
+std::string gpu_text(const fabric::Topology& topology, fabric::GpuId gpu) {
+  return std::string(topology.name(topology.host(gpu))) + ":" + std::to_string(topology.local_index(gpu));
+}
+
+fabric::GpuId find_gpu(const fabric::Topology& topology, std::string_view text) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string_view::npos) return {};
+  const auto host = topology.find_host(text.substr(0, colon));
+  unsigned index = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data() + colon + 1, end, index);
+  if (!host || read.ec != std::errc() || read.ptr != end || index >= topology.gpus(host).size()) return {};
+  return topology.gpus(host)[index];
+}
+
+std::string_view node_of(const DrainTarget& target) {
+  const std::string_view id = target.id;
+  return target.kind == DrainKind::gpu ? id.substr(0, id.rfind(':')) : id;
 }
 
 bool mark_drained(fabric::FabricView& view, const DrainTarget& target, bool drained) {
@@ -43,6 +69,8 @@ bool mark_drained(fabric::FabricView& view, const DrainTarget& target, bool drai
       return false;
     case DrainKind::network_switch:
       if (const auto sw = topology.find_switch(target.id)) return view.set_drained(sw, drained), true;
+      return false;
+    case DrainKind::gpu:
       return false;
     case DrainKind::node:
       if (const auto host = topology.find_host(target.id)) return view.set_drained(host, drained), true;

@@ -1,4 +1,4 @@
-// Drains: taking a link, a switch or a node out of use on purpose. The request is durable and names its target, so it
+// Drains: taking a link, a switch, a node or one GPU of it out of use on purpose. The request is durable and names its target, so it
 // outlives the topology; progress is recorded as events.
 #pragma once
 
@@ -15,24 +15,28 @@
 
 namespace railweave::control {
 
-enum class DrainKind : std::uint8_t { link, network_switch, node };
-BOOST_DESCRIBE_ENUM(DrainKind, link, network_switch, node)
+enum class DrainKind : std::uint8_t { link, network_switch, node, gpu };
+BOOST_DESCRIBE_ENUM(DrainKind, link, network_switch, node, gpu)
 constexpr std::optional<std::string_view> enum_exception(DrainKind kind) {
   return kind == DrainKind::network_switch ? std::optional<std::string_view>("switch") : std::nullopt;
 }
 constexpr std::string_view to_string(DrainKind kind) { return to_text(kind); }
 
+// Drains of the others wait for jobs to end.
+constexpr bool changes_routes(DrainKind kind) { return kind == DrainKind::link || kind == DrainKind::network_switch; }
+
 enum class DrainState : std::uint8_t {
   requested,  // recorded; traffic and jobs are still as before
   rerouting,  // new tables are being written
-  drained,    // safe to unplug: the tables read back no longer use the target; on a node, no job runs any more
+  drained,  // safe to unplug: the tables read back no longer use the target; no job runs any more on the node, or on the GPU
 };
 BOOST_DESCRIBE_ENUM(DrainState, requested, rerouting, drained)
 constexpr std::string_view to_string(DrainState state) { return to_text(state); }
 
 struct DrainTarget {
   DrainKind kind = DrainKind::link;
-  std::string id;  // Topology::link_text(), the switch's GUID (its name if it has none), or the node's name
+  std::string
+      id;  // Topology::link_text(), the switch's GUID (its name if it has none), the node's name, or "node:index" of a GPU
   friend auto operator<=>(const DrainTarget&, const DrainTarget&) = default;
 };
 std::string to_string(const DrainTarget& target);  // "link 1/2--3/4"
@@ -54,7 +58,14 @@ using DrainTable = std::map<DrainTarget, Drain>;
 // name or GUID. Errors: "links.notFound", "links.notDrainable", "switches.notFound", "nodes.notFound".
 Result<DrainTarget> resolve(const fabric::Topology& topology, DrainKind kind, const std::string& text);
 
-// Marks the target as drained in the view, or removes the mark. False: the topology does not have the target.
+std::string gpu_text(const fabric::Topology& topology, fabric::GpuId gpu);  // "node:index"
+// None: the topology has no such GPU.
+fabric::GpuId find_gpu(const fabric::Topology& topology, std::string_view text);
+// The node of a drain of a node or a GPU.
+std::string_view node_of(const DrainTarget& target);
+
+// Marks the target as drained in the view, or removes the mark. False: the topology does not have the target, or it is a
+// GPU, which no view has.
 bool mark_drained(fabric::FabricView& view, const DrainTarget& target, bool drained);
 
 }  // namespace railweave::control

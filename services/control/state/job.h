@@ -64,6 +64,7 @@ struct Job {
   std::vector<std::string> nodes;  // names, by first rank; valid beyond the topology
   std::string waits;               // why it waits, as last recorded in its history: text of a WaitCode
   std::string damage;              // "": none; else which GPUs are lost, and what to do
+  std::int64_t damaged_us = 0;     // since when; 0: not damaged
   std::vector<JobChange> history;
   std::optional<JobGuarantee> guarantee;  // network bandwidth; none: best effort
   std::uint64_t version = 0;              // seq of the event that last changed it: its ETag

@@ -30,6 +30,9 @@ struct GpuReservation {
   scheduler::QueueWindow window;  // GPU ids of the topology of its state
   std::string reason;
   std::uint64_t version = 0;
+  // Of maintenance: it has begun, and drained these nodes until it is over.
+  bool begun = false;
+  std::vector<std::string> drained;
 };
 using ReservationTable = std::map<std::string, GpuReservation, std::less<>>;
 

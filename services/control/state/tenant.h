@@ -14,7 +14,7 @@ namespace railweave::control {
 // What happens when nodes or links under one of the tenant's jobs are lost.
 enum class RepairPolicy : std::uint8_t {
   propose,  // an event reports the damage; POST /v1/jobs/{id}/repair moves the ranks
-  apply,    // ranks move to other GPUs at once
+  apply,    // ranks move to other GPUs once the loss has lasted for Tenant::repair_after_s
 };
 BOOST_DESCRIBE_ENUM(RepairPolicy, propose, apply)
 constexpr std::string_view to_string(RepairPolicy policy) { return to_text(policy); }
@@ -29,12 +29,13 @@ struct Tenant {
   std::optional<std::uint64_t> borrow_gpus;  // limit of what it may borrow; none: all that is unused
   double weight = 1;                         // relative fair share
   RepairPolicy repair = RepairPolicy::propose;
-  std::uint64_t version = 0;  // seq of the event that last changed it: its ETag
+  std::uint32_t repair_after_s = 30;  // a link that flaps must not restart jobs
+  std::uint64_t version = 0;          // seq of the event that last changed it: its ETag
 
   [[nodiscard]] bool same_rules(const Tenant& other) const {
     return description == other.description && max_gpus == other.max_gpus && quota_gpus == other.quota_gpus &&
            cohort == other.cohort && borrow_gpus == other.borrow_gpus && weight == other.weight &&
-           repair == other.repair;
+           repair == other.repair && repair_after_s == other.repair_after_s;
   }
 };
 

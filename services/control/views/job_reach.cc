@@ -43,7 +43,22 @@ bool JobReach::same_site_or_joined(GpuId a, GpuId b) const {
   return from && to && from != to && std::isfinite(fabric_->bundles().site_route(from.value(), to.value()).latency_us);
 }
 
+// The common case, without looking at flows: every GPU has a port in the same part of the network.
+bool JobReach::in_one_part(std::span<const GpuId> gpu_of_rank) const {
+  const auto& nics = fabric_->gpu_nics();
+  if (gpu_of_rank.empty()) return true;
+  return std::ranges::any_of(nics.nics(gpu_of_rank.front()), [&](const auto& first) {
+    if (!parts_.usable(first.port)) return false;
+    const std::uint32_t part = parts_.part(first.port);
+    return std::ranges::all_of(gpu_of_rank, [&](GpuId gpu) {
+      return std::ranges::any_of(
+          nics.nics(gpu), [&](const auto& nic) { return parts_.usable(nic.port) && parts_.part(nic.port) == part; });
+    });
+  });
+}
+
 std::optional<std::string> JobReach::cut_off(const scheduler::JobSpec& spec, std::span<const GpuId> gpu_of_rank) const {
+  if (in_one_part(gpu_of_rank)) return std::nullopt;
   const auto& topology = fabric_->topology();
   const auto& bundles = fabric_->bundles();
   std::map<GpuId, std::vector<std::uint32_t>> parts;

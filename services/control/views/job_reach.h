@@ -27,6 +27,7 @@ class JobReach {
   [[nodiscard]] std::uint64_t view_version() const { return view_version_; }
 
  private:
+  [[nodiscard]] bool in_one_part(std::span<const fabric::GpuId> gpu_of_rank) const;
   [[nodiscard]] std::vector<std::uint32_t> parts_of(fabric::GpuId gpu) const;  // ascending
   [[nodiscard]] bool same_site_or_joined(fabric::GpuId a, fabric::GpuId b) const;
 

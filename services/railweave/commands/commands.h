@@ -10,6 +10,7 @@ namespace railweave::cli {
 
 // Below the root, called by main().
 void add_fabric_commands(CLI::App& root, Session& session);
+void add_node_set_command(CLI::App& nodes, Session& session);
 void add_node_commands(CLI::App& root, Session& session);
 void add_switch_commands(CLI::App& root, Session& session);
 void add_link_commands(CLI::App& root, Session& session);

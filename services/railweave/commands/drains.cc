@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
+#include <string_view>
 #include <thread>
 
+#include "services/railweave/command_line/number_option.h"
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/commands/resource.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -17,6 +20,7 @@ constexpr std::chrono::milliseconds kSlowestPoll{1'000};
 
 struct DrainOptions {
   std::string id, reason;
+  std::optional<std::uint64_t> gpu;  // of the node
   bool dry_run = false, force = false, wait = false;
 };
 
@@ -112,12 +116,14 @@ Answer send_drain(Session& session, const DrainNoun& noun, const DrainOptions& o
   Json body = Json::object();
   if (!options.reason.empty()) body["reason"] = options.reason;
   if (options.force) body["force"] = true;
+  if (options.gpu) body["gpu"] = *options.gpu;
   return session.service().send(json_request(api::Method::post, target, body));
 }
 
 void drain(Session& session, const DrainNoun& noun, const DrainOptions& options) {
   if (options.dry_run && options.wait)
     fail_usage("--wait and --dry-run contradict each other: a dry run drains nothing");
+  if (options.gpu && options.wait) fail_usage("--wait follows the drain of a whole node, not of one GPU");
   Json answer = send_drain(session, noun, options, "/drain").body;
   if (options.wait && text_of(answer, "state") != "drained") {
     wait_until_drained(session, noun, options);
@@ -132,7 +138,8 @@ void undrain(Session& session, const DrainNoun& noun, const DrainOptions& option
   send_drain(session, noun, options, "/undrain");
   if (session.output.is_document()) return;
   Sheet sheet;
-  sheet.add("Back in use", std::string(noun.singular) + " " + options.id);
+  sheet.add("Back in use", (options.gpu ? "GPU " + std::to_string(*options.gpu) + " of " : std::string()) +
+                               std::string(noun.singular) + " " + options.id);
   session.output.text(sheet.text(session.output.terminal()));
 }
 
@@ -169,6 +176,8 @@ void add_drain_commands(CLI::App& noun_command, Session& session, const DrainNou
   auto names = add_names(
       command,
       {.path = "", .noun = noun.singular, .argument = noun.argument, .meaning = noun.meaning, .print = nullptr});
+  const bool of_node = std::string_view(noun.plural) == "nodes";
+  if (of_node) add_number_option(command, "--gpu", options->gpu, "Only this GPU of it, by index", {0, 63});
   command.add_flag("--dry-run", options->dry_run, "Only show the effect; exit code 10 if the drain would be refused");
   command.add_flag("--force", options->force, "Drain in spite of objections");
   command.add_option("--reason", options->reason, "Free text, kept with the drain")->type_name("TEXT");
@@ -187,6 +196,7 @@ void add_drain_commands(CLI::App& noun_command, Session& session, const DrainNou
   auto back_names = add_names(
       undrain_command,
       {.path = "", .noun = noun.singular, .argument = noun.argument, .meaning = noun.meaning, .print = nullptr});
+  if (of_node) add_number_option(undrain_command, "--gpu", back->gpu, "Only this GPU of it, by index", {0, 63});
   undrain_command.add_option("--reason", back->reason, "Free text, kept with the drain")->type_name("TEXT");
   on_run(undrain_command, session, [&session, noun, back, back_names] {
     for_each_name(session, *back_names, [&](const std::string& id) {
@@ -203,7 +213,7 @@ void add_drains_command(CLI::App& root, Session& session) {
   add_list(command, session,
            {"/v1/drains",
             drains_view(),
-            {{"--kind", "kind", "link|switch|node", "Only drains of this kind of object"},
+            {{"--kind", "kind", "link|switch|node|gpu", "Only drains of this kind of object"},
              {"--state", "state", "requested|rerouting|drained", "Only drains in this state"}}});
 }
 

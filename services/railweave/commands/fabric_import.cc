@@ -20,9 +20,11 @@ struct ImportOptions {
   std::vector<std::string> files;
   std::string format = "auto";
   std::string subnet;
+  std::string hosts;
   std::optional<std::uint64_t> gpus_per_node, nvlink_domain;
   bool merge = false;
   bool force = false;
+  bool repair = false;
 };
 
 std::string megabytes(std::uint64_t bytes) {
@@ -30,23 +32,25 @@ std::string megabytes(std::uint64_t bytes) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MB";
 }
 
-Json import_file(Session& session, const ImportOptions& options, const std::string& path, std::string text,
-                 bool merge) {
+// Several files are one request, so that all of them or none are imported.
+Json import_body(Session& session, const ImportOptions& options, const std::string& source, const std::string& format,
+                 std::string body) {
   Target target("/v1/fabric/topology");
-  const std::string source = source_name(path);
-  target.query("format", options.format).query("source", source.substr(0, kMaxSourceBytes));
+  target.query("format", format).query("source", source.substr(0, kMaxSourceBytes));
   target.filter("subnet", options.subnet);
+  target.filter("hosts", options.hosts);
   if (options.gpus_per_node) target.query("gpusPerNode", std::to_string(*options.gpus_per_node));
   if (options.nvlink_domain) target.query("nvlinkDomain", std::to_string(*options.nvlink_domain));
-  if (merge) target.query("merge", "true");
+  if (options.merge) target.query("merge", "true");
   if (options.force) target.query("force", "true");
-  session.output.say_progress("uploading " + source + ", " + megabytes(text.size()));
+  if (options.repair) target.query("repair", "true");
+  session.output.say_progress("uploading " + source + ", " + megabytes(body.size()));
   api::ClientRequest request;
   request.method = api::Method::put;
   request.target = target.text();
   request.headers.add("Prefer", "respond-async");
   request.content_type = "application/octet-stream";
-  request.body = std::move(text);
+  request.body = std::move(body);
   Answer answer = session.service().send(std::move(request));
   if (answer.status != 202) return std::move(answer.body);  // imported at once
   return wait_for_operation(session, operation_location(session, answer), [&](const Json& progress) {
@@ -60,23 +64,23 @@ Json import_file(Session& session, const ImportOptions& options, const std::stri
 }
 
 void import_files(Session& session, const ImportOptions& options) {
-  // All files are read before the first is sent, so that an unreadable one changes nothing.
   if (std::ranges::count(options.files, "-") > 1) fail_usage("stdin can be read only once");
   std::vector<std::string> texts;
   for (const auto& path : options.files) texts.push_back(value_or_fail(read_fabric_text(path, kMaxFabricFileBytes)));
   Json fabric;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    const bool merge = options.merge || i > 0;
-    try {
-      fabric = import_file(session, options, options.files[i], std::move(texts[i]), merge);
-    } catch (const CommandFailure&) {
-      if (i > 0) {
-        session.output.note("railweave: " + std::to_string(i) + " of " + std::to_string(texts.size()) +
-                            " files are imported; " + source_name(options.files[i]) +
-                            " and the files after it are not");
-      }
-      throw;
+  if (texts.size() == 1) {
+    fabric =
+        import_body(session, options, source_name(options.files.front()), options.format, std::move(texts.front()));
+  } else {
+    Json files = Json::array();
+    std::string sources;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const std::string name = source_name(options.files[i]);
+      sources += (i == 0 ? "" : ", ") + name;
+      files.push_back({{"name", name}, {"format", options.format}, {"text", std::move(texts[i])}});
     }
+    fabric = import_body(session, options, sources, "files",
+                         Json{{"files", std::move(files)}}.dump(-1, ' ', false, Json::error_handler_t::replace));
   }
   if (session.output.is_document()) return session.output.document(fabric);
   print_fabric_summary(session.output, fabric);
@@ -90,20 +94,28 @@ void add_fabric_import_command(CLI::App& fabric, Session& session) {
       add_command(fabric, "import", "Replace the fabric by that of files, or add to it",
                   {"railweave fabric import dump.ibnetdiscover", "ibnetdiscover | railweave fabric import -",
                    "railweave fabric import compute.txt --gpus-per-node 8 --nvlink-domain 8",
+                   "railweave fabric import dump.txt topo.xml cliques.txt --gpus-per-node 8 --hosts 'dgx-*'",
                    "railweave fabric import storage.txt --merge --subnet storage"});
-  command.add_option("FILE", options->files, "Files to read, - for stdin; the second and further ones are merged")
+  command
+      .add_option("FILE", options->files,
+                  "Files of the fabric, and of its machines (NCCL's XML, nvidia-smi topo -m, NVLink cliques); - for "
+                  "stdin. All of them or none are imported")
       ->type_name("FILE")
       ->required();
   command.add_option("--format", options->format, "Format of the files; auto detects it")
       ->type_name("auto|ibnetdiscover|ibsim|native|nvlinkCliques|ncclTopology|nvidiaSmiTopo")
       ->capture_default_str();
+  command.add_option("--hosts", options->hosts, "Hosts that the files of machines are about; all that fit by default")
+      ->type_name("PATTERN");
   command.add_option("--subnet", options->subnet, "Name of the subnet that a dump describes")->type_name("NAME");
   add_number_option(command, "--gpus-per-node", options->gpus_per_node,
                     "GPUs to add to every compute host, for dumps that list none", {1, 64});
   add_number_option(command, "--nvlink-domain", options->nvlink_domain,
                     "GPUs per NVLink domain; default: --gpus-per-node", {1, 100'000});
   command.add_flag("--merge", options->merge, "Add to the present fabric instead of replacing it");
-  command.add_flag("--force", options->force, "Import even if running jobs lose their nodes");
+  command.add_flag("--repair", options->repair,
+                   "Move the ranks of running jobs that lose nodes, or whose requirements no longer hold");
+  command.add_flag("--force", options->force, "Import even if running jobs lose their nodes: these jobs end as lost");
   on_run(command, session, [&session, options] { import_files(session, *options); });
 }
 

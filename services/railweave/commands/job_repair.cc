@@ -30,6 +30,12 @@ Json gpu_named(const std::string& text) {
 
 std::string gpu_text(const Json& gpu) { return text_of(gpu, "node") + ":" + text_of(gpu, "gpu"); }
 
+std::string gpu_hours(const Json& seconds) {
+  if (!seconds.is_number()) return "-";
+  const auto tenths = static_cast<std::uint64_t>(seconds.get<double>() / 360.0);
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+}
+
 void print_plan(Output& output, const Json& plan) {
   if (output.is_document()) return output.document(plan);
   Sheet sheet;
@@ -40,6 +46,14 @@ void print_plan(Output& output, const Json& plan) {
                          ? std::string("the whole job: no exchange of GPUs satisfies its requirements")
                          : std::to_string(list(plan, "moves").size()) + " ranks, within one " +
                                level_text(text_of(plan, "within")));
+  const auto per_step = [&](const char* name) {
+    const Json& predicted = field(plan, name);
+    return field(predicted, "communicationMs").is_number() ? text_of(predicted, "communicationMs") + " ms"
+                                                           : std::string("-");
+  };
+  sheet.add("Communication",
+            per_step("predictedBefore") + " per step before, " + per_step("predictedAfter") + " after");
+  sheet.add("Lost work", gpu_hours(field(plan, "lostGpuSeconds")) + " GPU hours since its last checkpoint");
   sheet.add("Dry run", "nothing was changed");
   Table table({{"RANK", Align::right}, {"FROM"}, {"TO"}});
   for (const auto& move : list(plan, "moves")) {
@@ -86,7 +100,7 @@ void add_job_repair_commands(CLI::App& jobs, Session& session) {
     repair_command.add_option(name, into, about)->type_name(type)->allow_extra_args(false);
   };
   repeated("--node", options->nodes, "NODE", "This node is lost too; it is drained. Repeatable");
-  repeated("--gpu", options->gpus, "NODE:INDEX", "This GPU is lost; its node is drained. Repeatable");
+  repeated("--gpu", options->gpus, "NODE:INDEX", "This GPU is lost; it is drained, its node is not. Repeatable");
   repair_command.add_option("--reason", options->reason, "Reason for the job's history")->type_name("TEXT");
   repair_command.add_flag("--guarantee", options->guarantee,
                           "Nothing is lost: move ranks away from links too full for the job's guarantee");

@@ -1,4 +1,4 @@
-// railweave nodes list|show|drain|undrain.
+// railweave nodes list|show|set|drain|undrain.
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/commands/drains.h"
 #include "services/railweave/commands/resource.h"
@@ -85,6 +85,7 @@ void add_node_commands(CLI::App& root, Session& session) {
                      {"--kind", "kind", "compute|storage|management|unnamed", "Only hosts of this kind"},
                      {"--name", "name", "TEXT", "Only hosts whose name contains this"}}});
   add_show_command(nodes, session, kNode, "Show a host with its GPUs and adapters", {"railweave nodes show dgx-017"});
+  add_node_set_command(nodes, session);
   add_drain_commands(nodes, session, {"nodes", "node", "NODE", "Its name", "dgx-017"});
 }
 

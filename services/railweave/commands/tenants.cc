@@ -38,7 +38,10 @@ void print_tenant(Output& output, const Json& tenant) {
                             (bounded ? "up to " + text_of(tenant, "borrowGpus") + " GPUs" : "any number of GPUs"));
   }
   sheet.add("Weight", text_of(tenant, "weight"));
-  sheet.add("Repair", text_of(tenant, "repair") == "apply" ? "at once" : "proposed");
+  sheet.add("Repair", text_of(tenant, "repair") != "apply" ? std::string("proposed")
+                      : text_of(tenant, "repairAfterSeconds") == "0"
+                          ? std::string("at once")
+                          : "applied after " + text_of(tenant, "repairAfterSeconds") + " s");
   output.text(sheet.text(output.terminal()));
 }
 
@@ -46,7 +49,7 @@ constexpr ResourceKind kTenant{"/v1/tenants", "tenant", "NAME", "Its name: lette
                                print_tenant};
 
 struct TenantOptions {
-  std::optional<std::uint64_t> max_gpus, quota, borrow;
+  std::optional<std::uint64_t> max_gpus, quota, borrow, repair_after;
   std::optional<double> weight;
   std::optional<std::string> description, cohort, repair;
   bool no_limit = false;
@@ -61,15 +64,16 @@ void change_tenant(Json& body, const TenantOptions& options) {
   if (options.borrow) body["borrowGpus"] = *options.borrow;
   if (options.weight) body["weight"] = *options.weight;
   if (options.repair) body["repair"] = *options.repair;
+  if (options.repair_after) body["repairAfterSeconds"] = *options.repair_after;
 }
 
 void add_set_tenant_command(CLI::App& tenants, Session& session) {
   auto options = std::make_shared<TenantOptions>();
-  CLI::App& command =
-      add_set_command(tenants, session, kTenant, "Create a tenant or change one; options not given keep their value",
-                      {"railweave tenants set research --max-gpus 512", "railweave tenants set guests --no-limit"},
-                      {{"description", "maxGpus", "quotaGpus", "cohort", "borrowGpus", "weight", "repair"},
-                       [options](Json& body) { change_tenant(body, *options); }});
+  CLI::App& command = add_set_command(
+      tenants, session, kTenant, "Create a tenant or change one; options not given keep their value",
+      {"railweave tenants set research --max-gpus 512", "railweave tenants set guests --no-limit"},
+      {{"description", "maxGpus", "quotaGpus", "cohort", "borrowGpus", "weight", "repair", "repairAfterSeconds"},
+       [options](Json& body) { change_tenant(body, *options); }});
   CLI::Option* limit =
       add_number_option(command, "--max-gpus", options->max_gpus, "Most GPUs that its jobs may hold together");
   command.add_flag("--no-limit", options->no_limit, "Its jobs may hold any number of GPUs")->excludes(limit);
@@ -80,6 +84,8 @@ void add_set_tenant_command(CLI::App& tenants, Session& session) {
   command.add_option("--weight", options->weight, "Weight of its fair share; 1 by default")->type_name("NUMBER");
   command.add_option("--repair", options->repair, "Whether repairs of its jobs are proposed or applied")
       ->type_name("propose|apply");
+  add_number_option(command, "--repair-after", options->repair_after,
+                    "Seconds that a loss lasts before a repair is applied; 30 by default", {0, 86'400});
   command.add_option("--description", options->description, "Free text")->type_name("TEXT");
 }
 

@@ -29,7 +29,9 @@ Result<DrainTarget> find_target(const ClusterState& state, DrainKind kind, const
 }
 
 Result<DrainPreview> preview_of(const ControlPlane& plane, const ClusterState& state, const DrainTarget& target) {
-  if (target.kind == DrainKind::node) return control::preview_node_drain(state, target);
+  if (target.kind == DrainKind::node || target.kind == DrainKind::gpu) {
+    return control::preview_node_drain(state, target);
+  }
   const auto routes = plane.routes->at(state);
   if (!routes) return std::unexpected(routes.error());
   auto preview = control::preview_drain(state, **routes, target);
@@ -43,11 +45,12 @@ Result<DrainPreview> preview_of(const ControlPlane& plane, const ClusterState& s
 Result<Response> post_drain(DrainKind kind, const Call& call) {
   const auto dry_run = read_flag(call, "dryRun");
   if (!dry_run) return std::unexpected(dry_run.error());
-  const auto request = read_drain_request(call.request.body, true);
+  const auto request = read_drain_request(call.request.body, true, kind == DrainKind::node);
   if (!request) return std::unexpected(request.error());
+  if (request->gpu) kind = DrainKind::gpu;
   for (int attempts = 1;; ++attempts) {
     const auto state = call.plane.loop.state();
-    const auto target = find_target(*state, kind, call.request.param("id"));
+    const auto target = find_target(*state, kind, request->target_text(call.request.param("id")));
     if (!target) return std::unexpected(target.error());
     const auto preview = preview_of(call.plane, *state, *target);
     if (!preview) return std::unexpected(preview.error());
@@ -65,13 +68,14 @@ Result<Response> post_drain(DrainKind kind, const Call& call) {
 }
 
 Result<Submission> post_undrain(DrainKind kind, const Call& call) {
-  const auto request = read_drain_request(call.request.body, false);
+  const auto request = read_drain_request(call.request.body, false, kind == DrainKind::node);
   if (!request) return std::unexpected(request.error());
+  if (request->gpu) kind = DrainKind::gpu;
   const auto state = call.plane.loop.state();
-  auto target = find_target(*state, kind, call.request.param("id"));
+  const std::string text = request->target_text(call.request.param("id"));
+  auto target = find_target(*state, kind, text);
   // A device that has left the topology may still be drained, under the name it had.
-  if (!target && state->drains->contains({kind, call.request.param("id")}))
-    target = DrainTarget{kind, call.request.param("id")};
+  if (!target && state->drains->contains({kind, text})) target = DrainTarget{kind, text};
   if (!target) return std::unexpected(target.error());
   return Submission{control::ClearDrain{*target, request->reason},
                     [](const control::Accepted&) { return Response::empty(); }};
@@ -94,7 +98,7 @@ Result<Response> list_drains(const Call& call) {
     kind = parse_enum<control::DrainKind>(*text);
     if (!kind) {
       return fail(ErrorKind::invalid, "query.invalidKind", "'" + *text + "' is no kind of drain", {},
-                  "link, switch or node");
+                  "link, switch, node or gpu");
     }
   }
   if (const auto* text = call.request.query("state")) {

@@ -18,29 +18,32 @@ fabric::SubnetId subnet_of(const fabric::Topology& topology, const DrainTarget& 
   return link ? topology.subnet(topology.a(link)) : fabric::SubnetId();
 }
 
-std::string jobs_on(const ClusterState& state, const std::string& node) {
-  const auto host = state.topology().find_host(node);
+std::string jobs_on(const ClusterState& state, const DrainTarget& target) {
+  const auto host = state.topology().find_host(control::node_of(target));
   if (!host) return "the topology has no such node";
+  const auto only = target.kind == DrainKind::gpu ? control::find_gpu(state.topology(), target.id) : fabric::GpuId();
   if (state.allocations[host.index()].used == 0) return {};
   std::string jobs;
   std::size_t count = 0;
   state.jobs.visit_after(control::JobId(0), [&](const control::JobPtr& job) {
     if (!job->holds_gpus()) return true;
     for (const auto gpu : job->placement.held_gpus()) {
-      if (state.topology().host(gpu) != host) continue;
+      if (state.topology().host(gpu) != host || (only && gpu != only)) continue;
       if (count++ < 5) jobs += (jobs.empty() ? "" : ", ") + to_string(job->id);
       break;
     }
     return true;
   });
-  return "jobs run on it: " + jobs + (count > 5 ? " and " + std::to_string(count - 5) + " more" : "");
+  if (count == 0) return {};
+  return "jobs run on it: " + jobs + (count > 5 ? " and " + std::to_string(count - 5) + " more" : "") +
+         "; railweave jobs repair JOB " + (only ? "--gpu " : "--node ") + target.id + " moves a job away";
 }
 
 }  // namespace
 
 std::string waits_for(const control::LiveFabric& live, const ClusterState& state, const Drain& drain) {
   if (drain.state == DrainState::drained) return {};
-  if (drain.target.kind == DrainKind::node) return jobs_on(state, drain.target.id);
+  if (drain.target.kind == DrainKind::node || drain.target.kind == DrainKind::gpu) return jobs_on(state, drain.target);
   const auto subnet = subnet_of(state.topology(), drain.target);
   if (!subnet) return "the topology has no such " + std::string(to_string(drain.target.kind));
   const std::string name(state.topology().name(subnet));

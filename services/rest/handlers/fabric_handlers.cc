@@ -1,9 +1,11 @@
+#include <span>
 #include <utility>
 
 #include "fabric/formats/native/native_json.h"
 #include "services/rest/handlers/drain_state.h"
 #include "services/rest/handlers/fabric_lists.h"
 #include "services/rest/handlers/list_query.h"
+#include "services/rest/handlers/node_facts.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
 #include "services/rest/handlers/topology_import.h"
@@ -23,17 +25,21 @@ Result<TopologyImport> read_import(const Call& call) {
   const Request& request = call.request;
   TopologyImport import;
   import.source = "request body";
-  if (const auto* format = request.query("format"); format != nullptr && *format != "auto") {
+  ImportedFile file;
+  const auto* format = request.query("format");
+  const bool bundle = format != nullptr && *format == "files";
+  if (format != nullptr && *format != "auto" && !bundle) {
     const auto parsed = fabric::parse_format(*format);
     if (!parsed) {
-      std::string names = "auto";
+      std::string names = "auto, files";
       for (const auto known : fabric::all_formats()) names += ", " + std::string(fabric::to_string(known));
       return fail(ErrorKind::invalid, "topology.unknownFormat", "there is no format '" + *format + "'", {},
                   "the formats are " + names);
     }
-    import.format = *parsed;
+    file.format = *parsed;
   }
   if (const auto* source = request.query("source")) import.source = source->substr(0, 200);
+  if (const auto* hosts = request.query("hosts")) import.hosts = hosts->substr(0, 253);
   if (const auto* subnet = request.query("subnet")) import.subnet = subnet->substr(0, 100);
   for (const auto& [name, into] :
        {std::pair("gpusPerNode", &import.gpus_per_node), std::pair("nvlinkDomain", &import.nvlink_domain_gpus)}) {
@@ -44,6 +50,18 @@ Result<TopologyImport> read_import(const Call& call) {
   auto merge = read_flag(call, "merge");
   if (!merge) return std::unexpected(merge.error());
   import.merge = *merge;
+  if (bundle) {
+    auto files = read_file_bundle(request.body);
+    if (!files) {
+      files.error().code = "input.files";
+      return std::unexpected(files.error());
+    }
+    import.files = std::move(*files);
+  } else {
+    file.text = request.body;
+    file.source = import.source;
+    import.files.push_back(std::move(file));
+  }
   return import;
 }
 
@@ -74,6 +92,8 @@ Result<void> put_topology(Operations& operations, const Call& call, const Respon
   if (!import) return std::unexpected(import.error());
   auto force = read_flag(call, "force");
   if (!force) return std::unexpected(force.error());
+  auto repair = read_flag(call, "repair");
+  if (!repair) return std::unexpected(repair.error());
   const auto state = call.plane.loop.state();
   auto version = if_version(call, *state);
   if (!version) return std::unexpected(version.error());
@@ -86,7 +106,6 @@ Result<void> put_topology(Operations& operations, const Call& call, const Respon
     operations.progress(outcome.operation, 0, body.size(), "bytes");
     respond(operation_started(outcome.operation));
   }
-  import->text = body;
   auto imported = import_topology(*import, state->topology());
   if (!imported) {
     outcome.fail({imported.error(), nullptr});
@@ -98,7 +117,8 @@ Result<void> put_topology(Operations& operations, const Call& call, const Respon
                                   std::move(imported->digest),
                                   import->source,
                                   *force,
-                                  *version};
+                                  *version,
+                                  *repair};
   const bool queued = call.plane.loop.submit({actor_of(call.request), std::move(command)},
                                              [outcome](const control::CommandResult& result) {
                                                if (!result) return outcome.fail(result.error());
@@ -132,6 +152,47 @@ Result<Response> get_node(const Call& call) {
   }
   return Response::json(
       write_node(*state, host, shown_drain(call.plane, *state, DrainKind::node, call.request.param("id"))));
+}
+
+// Computed on a topology that must still be the present one when it is decided.
+template <class Answer>
+Result<Response> set_nodes(const Call& call, std::span<const NodeFacts> facts, const std::string& source,
+                           Answer answer) {
+  constexpr int kMaxTries = 5;
+  for (int tries = 1;; ++tries) {
+    const auto state = call.plane.loop.state();
+    auto changed = with_node_facts(state->topology(), facts);
+    if (!changed) return std::unexpected(changed.error());
+    const auto result = decide_now(
+        call, control::AcceptTopology{std::move(changed->topology), std::move(changed->document),
+                                      std::move(changed->digest), source, false, state->accepted.version, false});
+    if (result) {
+      return answer(*result->state);
+    }
+    if (result.error().error.kind != ErrorKind::precondition || tries == kMaxTries) {
+      return rejected(call, result.error());
+    }
+  }
+}
+
+Result<Response> patch_node(const Call& call) {
+  const auto facts = read_node_facts(call.request.param("id"), call.request.body);
+  if (!facts) return std::unexpected(facts.error());
+  if (const auto state = call.plane.loop.state(); !state->topology().find_host(facts->node)) {
+    return fail(ErrorKind::notFound, "nodes.notFound", "there is no node '" + facts->node + "'", {},
+                "GET /v1/nodes lists them");
+  }
+  return set_nodes(call, std::span(&*facts, 1), "facts of " + facts->node, [&](const control::ClusterState& state) {
+    return Response::json(write_node(state, state.topology().find_host(facts->node),
+                                     shown_drain(call.plane, state, DrainKind::node, facts->node)));
+  });
+}
+
+Result<Response> patch_nodes(const Call& call) {
+  const auto facts = read_inventory(call.request.body);
+  if (!facts) return std::unexpected(facts.error());
+  return set_nodes(call, *facts, "an inventory of " + std::to_string(facts->size()) + " nodes",
+                   [](const control::ClusterState& state) { return Response::json(write_fabric(state)); });
 }
 
 Result<Response> get_switch(const Call& call) {
@@ -186,12 +247,15 @@ void add_fabric_routes(RouteTable& routes, Operations& operations) {
   routes.get("/v1/fabric/topology", {.http = compute}, get_topology);
   routes.put(
       "/v1/fabric/topology",
-      {.query = {"format", "source", "subnet", "gpusPerNode", "nvlinkDomain", "merge", "force"},
+      {.query = {"format", "source", "subnet", "gpusPerNode", "nvlinkDomain", "hosts", "merge", "force", "repair"},
        .http = {.compute = true, .body_limit_bytes = kMaxTopologyBytes},
        .present = present_topology},
       [&operations](const Call& call, const Responder& respond) { return put_topology(operations, call, respond); });
   routes.get("/v1/nodes", page({"rack", "kind", "name"}), list_nodes);
   routes.get("/v1/nodes/{id}", {.http = compute}, get_node);
+  const RouteOptions changes{.compute = true, .body_limit_bytes = kMaxTopologyBytes, .consumes = {"application/json"}};
+  routes.patch("/v1/nodes", {.http = changes}, patch_nodes);
+  routes.patch("/v1/nodes/{id}", {.http = changes}, patch_node);
   routes.get("/v1/switches", page({"tier", "subnet"}), list_switches);
   routes.get("/v1/switches/{id}", {.http = compute}, get_switch);
   routes.get("/v1/links", page({"kind", "switch", "node"}), list_links);

@@ -84,7 +84,7 @@ Result<Response> get_reroute(const Call& call) {
 
 // The best routes found are set, provided that the fabric is still the one they were found on.
 Result<Response> post_reroute(const Call& call) {
-  const auto request = read_drain_request(call.request.body, false);
+  const auto request = read_drain_request(call.request.body, false, false);
   if (!request) return std::unexpected(request.error());
   control::GuaranteeBook& book = worker_placers(call.plane).guarantees();
   for (int attempts = 1;; ++attempts) {

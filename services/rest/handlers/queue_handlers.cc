@@ -4,6 +4,7 @@
 
 #include "fabric/base/text/time_text.h"
 #include "scheduler/queue/cycle/job_shapes.h"
+#include "services/control/views/closed_gpus.h"
 #include "services/control/views/placer_cache.h"
 #include "services/rest/handlers/list_page.h"
 #include "services/rest/handlers/queue_state.h"
@@ -154,7 +155,18 @@ Result<Response> get_defragmentation(const Call& call) {
   }
   const auto state = call.plane.loop.state();
   const control::QueueFacts facts(*state, call.plane.loop.queue()->time_us);
-  const auto steps = scheduler::plan_defragmentation(worker_placers(call.plane).at(*state), facts.running, options);
+  auto& placers = worker_placers(call.plane);
+  const std::int64_t now_us = call.plane.loop.now_us();
+  options.closed = [&](const scheduler::RunningJob& running) {
+    const auto job = state->jobs.find(control::JobId(running.id));
+    return control::closed_gpus(*state, job->spec.tenant, now_us, control::expected_end_us(*state, *job, now_us)).gpus;
+  };
+  options.cut_off = [&](const scheduler::RunningJob& running) -> scheduler::CutOff {
+    return [&](std::span<const fabric::GpuId> gpu_of_rank) {
+      return placers.reach(*state).cut_off(*running.spec, gpu_of_rank);
+    };
+  };
+  const auto steps = scheduler::plan_defragmentation(placers.at(*state), facts.running, options);
   return Response::json(write_defragmentation(state->topology(), steps, state->seq));
 }
 

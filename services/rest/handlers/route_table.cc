@@ -101,6 +101,9 @@ void RouteTable::put(std::string_view path, RouteRules rules, RouteHandler handl
 void RouteTable::post(std::string_view path, RouteRules rules, RouteHandler handler) {
   add(Method::post, path, std::move(rules), std::move(handler));
 }
+void RouteTable::patch(std::string_view path, RouteRules rules, RouteHandler handler) {
+  add(Method::patch, path, std::move(rules), std::move(handler));
+}
 void RouteTable::del(std::string_view path, RouteRules rules, RouteHandler handler) {
   add(Method::del, path, std::move(rules), std::move(handler));
 }

@@ -77,6 +77,7 @@ class RouteTable {
   void get(std::string_view path, RouteRules rules, RouteHandler handler);
   void put(std::string_view path, RouteRules rules, RouteHandler handler);
   void post(std::string_view path, RouteRules rules, RouteHandler handler);
+  void patch(std::string_view path, RouteRules rules, RouteHandler handler);
   void del(std::string_view path, RouteRules rules, RouteHandler handler);
 
   [[nodiscard]] const ControlPlane& plane() const { return plane_; }

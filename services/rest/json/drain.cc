@@ -59,13 +59,14 @@ Out drain_json(const ShownDrain& shown) {
           {"waitsFor", text_or_null(shown.waits_for)}};
 }
 
-Result<DrainRequest> read_drain_request(std::string_view body, bool forcible) {
+Result<DrainRequest> read_drain_request(std::string_view body, bool forcible, bool of_node) {
   auto value = parse_json(body.empty() ? std::string_view("{}") : body);
   if (!value) return std::unexpected(value.error());
   DrainRequest request;
   ObjectReader reader(*value, "");
   reader.read("reason", request.reason);
   if (forcible) reader.read("force", request.force);
+  if (of_node) reader.read("gpu", request.gpu);
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   if (request.reason.size() > kMaxReasonBytes) {
     return fail(ErrorKind::invalid, "body.invalidField", "the reason is longer than 500 bytes", "/reason");

@@ -1,6 +1,8 @@
 // Drains, previews of their effects, and requests for them as JSON.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,9 +20,14 @@ struct ShownDrain {
 struct DrainRequest {
   std::string reason;
   bool force = false;
+  std::optional<std::uint32_t> gpu;  // of the node: this GPU alone
+
+  [[nodiscard]] std::string target_text(const std::string& id) const {
+    return gpu ? id + ":" + std::to_string(*gpu) : id;
+  }
 };
-// The bodies of drain and undrain ("force" only with `forcible`); an empty body is {}.
-Result<DrainRequest> read_drain_request(std::string_view body, bool forcible);
+// The bodies of drain and undrain ("force" only with `forcible`, "gpu" only `of_node`); an empty body is {}.
+Result<DrainRequest> read_drain_request(std::string_view body, bool forcible, bool of_node);
 
 std::string write_drain(const ShownDrain& shown);  // of a drain
 // The preview's findings and, if there is a drain, its state.

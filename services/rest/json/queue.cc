@@ -8,6 +8,7 @@
 #include "services/control/codec/job_spec_json.h"
 #include "services/json/strict_json.h"
 #include "services/rest/json/job_value.h"
+#include "services/rest/json/placement_value.h"
 
 namespace railweave::api {
 namespace {
@@ -230,9 +231,19 @@ Result<control::RepairJob> read_repair(control::JobId id, std::string_view body)
 std::string write_repair(const Topology& topology, const control::Job& job, const control::RequestedRepair& repair) {
   Out lost = Out::array();
   for (const auto gpu : repair.lost) lost.push_back(gpu_json(topology, gpu));
+  Out drains = Out::array();
+  for (const auto& target : repair.to_drain) drains.push_back(target.id);
+  const auto predicted = [](const std::optional<scheduler::Prediction>& prediction) {
+    scheduler::Placement placement;
+    placement.predicted = prediction;
+    return predicted_json(placement);
+  };
   return dump(Out{{"job", control::to_string(job.id)},
                   {"lost", std::move(lost)},
-                  {"drains", repair.to_drain},
+                  {"drains", std::move(drains)},
+                  {"predictedBefore", predicted(repair.before)},
+                  {"predictedAfter", predicted(repair.after)},
+                  {"lostGpuSeconds", repair.lost_gpu_s},
                   {"placedAnew", repair.plan.moved_whole},
                   {"within", repair.plan.moved_whole ? Out(nullptr) : Out(fabric::to_string(repair.plan.nearest))},
                   {"moves", moves_json(topology, repair.plan.moves)}});

@@ -40,6 +40,9 @@ Result<control::Tenant> read_tenant(const std::string& name, std::string_view bo
   if (!(tenant->weight > 0 && tenant->weight <= 1e6)) {
     return wrong("the weight of a fair share is above 0 and at most 1000000", "/weight", "the default is 1");
   }
+  if (tenant->repair_after_s > 86'400) {
+    return wrong("repairs wait for at most a day", "/repairAfterSeconds", "the default is 30");
+  }
   if (tenant->cohort.size() > 63 || !is_printable_utf8(tenant->cohort)) {
     return wrong("the name of a cohort is printable and at most 63 bytes long", "/cohort", "");
   }
@@ -56,6 +59,7 @@ Result<control::Tenant> read_tenant(const std::string& name, std::string_view bo
 std::string write_tenant(const control::Tenant& tenant, std::uint64_t held_gpus) {
   Out value{{"id", tenant.name}};
   value.update(to_json(tenant));
+  value["repairAfterSeconds"] = tenant.repair_after_s;
   value["gpusHeld"] = held_gpus;
   value["version"] = tenant.version;
   return dump(value);

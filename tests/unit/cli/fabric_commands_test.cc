@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "services/railweave/terminal/json.h"
 #include "tests/unit/cli/stub_service.h"
 
 namespace railweave::cli {
@@ -52,18 +53,19 @@ TEST(Import, ReportsWhyTheOperationFailed) {
   EXPECT_EQ(service.run({"fabric", "import", file}).exit_code, 5);
 }
 
-TEST(Import, ReadsStdinAndMergesFurtherFiles) {
+TEST(Import, SeveralFilesAreOneRequest) {
   StubService service;
   service.on(Method::put, "/v1/fabric/topology",
              [](const Request&) { return Response::json(R"({"hosts":1,"switches":1})"); });
   const std::string file = scratch_file("second.txt", "second");
-  EXPECT_EQ(service.run({"fabric", "import", "-", file}, {.input = "first"}).exit_code, 0);
+  EXPECT_EQ(service.run({"fabric", "import", "-", file, "--hosts", "dgx-1"}, {.input = "first"}).exit_code, 0);
   const auto asked = service.asked();
-  ASSERT_EQ(asked.size(), 2U);
-  EXPECT_EQ(asked[0].body, "first");
-  EXPECT_EQ(asked[0].target, "/v1/fabric/topology?format=auto&source=stdin");
-  EXPECT_EQ(asked[1].body, "second");
-  EXPECT_THAT(asked[1].target, HasSubstr("merge=true"));
+  ASSERT_EQ(asked.size(), 1U);
+  EXPECT_EQ(asked[0].target, "/v1/fabric/topology?format=files&source=stdin, " + file + "&hosts=dgx-1");
+  const Json files = Json::parse(asked[0].body)["files"];
+  ASSERT_EQ(files.size(), 2U);
+  EXPECT_EQ(files[0], Json::parse(R"({"name":"stdin","format":"auto","text":"first"})"));
+  EXPECT_EQ(files[1]["text"], "second");
 }
 
 TEST(Import, AFileThatCannotBeReadSendsNothing) {

@@ -136,7 +136,8 @@ TEST(GuaranteeRepair, ProposesOtherwiseAndMovesOnRequest) {
 
 TEST(GuaranteeRepair, ReportsWhenNoNodesWouldHoldIt) {
   Cluster cluster(leaves_and_spines(2, 4, 2, 2));
-  cluster.must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}, .repair = RepairPolicy::apply}, {}});
+  cluster.must(PutTenant{
+      {.name = "t", .description = {}, .max_gpus = {}, .repair = RepairPolicy::apply, .repair_after_s = 0}, {}});
   cluster.contract(terms(60));
   cluster.must(Cluster::job("t", 8));
   cluster.must(Cluster::report(cluster.cable("leaf-0", "spine-0"), LinkState::down));

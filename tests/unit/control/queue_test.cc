@@ -206,7 +206,7 @@ TEST_F(QueueTest, MaintenanceAndReservationsKeepGpusFree) {
 
 TEST_F(QueueTest, DamagedJobsAreRepairedByTheirTenantsPolicy) {
   start_with_hosts(3);
-  must(PutTenant{{.name = "guests", .repair = RepairPolicy::apply}, {}});
+  must(PutTenant{{.name = "guests", .repair = RepairPolicy::apply, .repair_after_s = 0}, {}});
   const JobId proposed = submit("research", 4);
   const JobId applied = submit("guests", 4);
   const auto node = [&](JobId id) { return topology_->find_host(job(id)->nodes.front()).index(); };
@@ -308,7 +308,7 @@ TEST_F(QueueTest, EvictionReleasesAndRepairMovesTheGuarantee) {
     terms.classes = {"all-reduce"};
     must(PutContract{terms, {}});
   }
-  must(PutTenant{{.name = "guests", .repair = RepairPolicy::apply}, {}});
+  must(PutTenant{{.name = "guests", .repair = RepairPolicy::apply, .repair_after_s = 0}, {}});
   const JobId low = submit("guests", 16, "low");
   ASSERT_TRUE(job(low)->guarantee);
   const std::string node = job(low)->nodes.front();
@@ -335,7 +335,8 @@ TEST_F(QueueTest, EvictionReleasesAndRepairMovesTheGuarantee) {
 // started.
 TEST_F(QueueTest, RandomEventsConserveGpus) {
   start_with_hosts(6);
-  must(PutTenant{{.name = "research", .quota_gpus = 24, .cohort = "all", .repair = RepairPolicy::apply}, {}});
+  must(PutTenant{
+      {.name = "research", .quota_gpus = 24, .cohort = "all", .repair = RepairPolicy::apply, .repair_after_s = 0}, {}});
   must(PutTenant{{.name = "guests", .quota_gpus = 24, .cohort = "all"}, {}});
   std::mt19937 random(7);
   std::vector<JobId> ids;

@@ -46,7 +46,7 @@ void report_drains(const SubnetContext& context, const ClusterState& state, cons
   const Topology& t = *links.topology();
   const auto is_ours = [&](SwitchId sw) { return sw && t.subnet(sw) == links.subnet(); };
   for (const auto& [target, drain] : *state.drains) {
-    if (target.kind == DrainKind::node || drain.state == DrainState::drained) continue;
+    if (!changes_routes(target.kind) || drain.state == DrainState::drained) continue;
     const LinkId link = target.kind == DrainKind::link ? t.find_link(target.id) : LinkId();
     const SwitchId sw = target.kind == DrainKind::link ? SwitchId() : t.find_switch(target.id);
     if (!is_ours(sw) && !(link && (is_ours(t.switch_of(t.a(link))) || is_ours(t.switch_of(t.b(link)))))) continue;

@@ -209,7 +209,7 @@ Result<bool> SubnetRoutes::look_some(const ClusterState& state) {
   }
   if (probe_.has_news()) probe_.start_walk(wanted_, observed_);
   const bool drains_wait = !writes && std::ranges::any_of(*state.drains, [](const auto& entry) {
-    return entry.second.state != DrainState::drained && entry.first.kind != DrainKind::node;
+    return entry.second.state != DrainState::drained && changes_routes(entry.first.kind);
   });
   const auto every =
       drains_wait ? std::min(context_.options.sweep_every, context_.options.look_every) : context_.options.look_every;

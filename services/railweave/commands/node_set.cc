@@ -1,0 +1,121 @@
+// railweave nodes set: racks, kinds and labels of nodes, one by one or from an inventory.
+#include <sstream>
+
+#include "services/railweave/command_line/command_tree.h"
+#include "services/railweave/commands/commands.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_file.h"
+#include "services/railweave/views/fabric.h"
+
+namespace railweave::cli {
+namespace {
+
+struct NodeSetOptions {
+  std::vector<std::string> nodes, labels;
+  std::optional<std::string> rack;
+  std::string kind, file;
+};
+
+std::vector<std::string> cells_of(std::string line) {
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  std::vector<std::string> cells;
+  std::istringstream text(line);
+  for (std::string cell; std::getline(text, cell, ',');) {
+    const auto from = cell.find_first_not_of(" \t");
+    const auto to = cell.find_last_not_of(" \t");
+    cells.push_back(from == std::string::npos ? std::string() : cell.substr(from, to - from + 1));
+  }
+  return cells;
+}
+
+// Comma-separated, the titles first: "node", and any of "rack" and "kind"; other titles are labels. An empty cell changes
+// nothing.
+Json inventory_of(const std::string& path) {
+  std::istringstream text(value_or_fail(read_input(path, kMaxFabricFileBytes)));
+  std::string line;
+  std::getline(text, line);
+  const auto titles = cells_of(line);
+  const auto at = static_cast<std::size_t>(std::ranges::find(titles, "node") - titles.begin());
+  if (at == titles.size()) {
+    fail_usage(source_name(path) + " has no column 'node'", "its first line names the columns: node,rack,kind,gpu");
+  }
+  Json nodes = Json::array();
+  for (std::size_t number = 2; std::getline(text, line); ++number) {
+    const auto cells = cells_of(line);
+    if (cells.empty() || line.starts_with("#")) continue;
+    if (cells.size() > titles.size() || cells.size() <= at || cells[at].empty()) {
+      fail_usage(source_name(path) + ", line " + std::to_string(number) + ": no node, or more cells than titles");
+    }
+    Json node{{"id", cells[at]}};
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (i == at || cells[i].empty()) continue;
+      if (titles[i] == "rack" || titles[i] == "kind") {
+        node[titles[i]] = cells[i];
+      } else {
+        node["labels"][titles[i]] = cells[i];
+      }
+    }
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+Json facts_of(const NodeSetOptions& options) {
+  Json facts = Json::object();
+  if (options.rack) facts["rack"] = *options.rack;
+  if (!options.kind.empty()) facts["kind"] = options.kind;
+  for (const auto& label : options.labels) {
+    const auto equals = label.find('=');
+    if (equals == 0 || label.empty() || (equals == std::string::npos && label.back() != '-')) {
+      fail_usage("'" + label + "' is not a label", "KEY=VALUE, or KEY- to remove it");
+    }
+    if (equals == std::string::npos) {
+      facts["labels"][label.substr(0, label.size() - 1)] = nullptr;
+    } else {
+      facts["labels"][label.substr(0, equals)] = label.substr(equals + 1);
+    }
+  }
+  return facts;
+}
+
+void set_nodes(Session& session, const NodeSetOptions& options) {
+  Json nodes = options.file.empty() ? Json::array() : inventory_of(options.file);
+  const Json facts = facts_of(options);
+  if (!options.nodes.empty() && facts.empty()) fail_usage("nothing to set", "--rack, --kind or --label");
+  for (const auto& name : options.nodes) {
+    Json node = facts;
+    node["id"] = name;
+    nodes.push_back(std::move(node));
+  }
+  if (nodes.empty()) fail_usage("no node is named", "NODE ..., or --file INVENTORY");
+  const std::size_t count = nodes.size();
+  const Json answer =
+      session.service().send(json_request(api::Method::patch, Target("/v1/nodes"), {{"nodes", nodes}})).body;
+  if (session.output.is_document()) return session.output.document(answer);
+  Sheet sheet;
+  sheet.add("Set", std::to_string(count) + (count == 1 ? " node or pattern" : " nodes or patterns"));
+  sheet.add("Version", text_of(answer, "version"));
+  session.output.text(sheet.text(session.output.terminal()));
+}
+
+}  // namespace
+
+void add_node_set_command(CLI::App& nodes, Session& session) {
+  auto options = std::make_shared<NodeSetOptions>();
+  CLI::App& command =
+      add_command(nodes, "set", "Set the racks, kinds and labels of hosts; kept over imports of dumps",
+                  {"railweave nodes set dgx-017 --rack A09", "railweave nodes set 'dgx-*' --label gpu=h100",
+                   "railweave nodes set --file inventory.csv"});
+  command.add_option("NODE", options->nodes, "Names or patterns: * stands for any text, ? for one character");
+  command.add_option("--rack", options->rack, "The rack; '' for none")->type_name("NAME");
+  command.add_option("--kind", options->kind, "What kind of host")->type_name("compute|storage|management|unnamed");
+  command
+      .add_option("--label", options->labels, "A label, or KEY- to remove one; a GPU's model is one, too. Repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command.add_option("--file", options->file, "Comma-separated, first line node,rack,kind and names of labels")
+      ->type_name("FILE");
+  on_run(command, session, [&session, options] { set_nodes(session, *options); });
+}
+
+}  // namespace railweave::cli
