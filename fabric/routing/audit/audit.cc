@@ -125,16 +125,28 @@ AuditOptions AuditOptions::on_all_cores() {
 
 namespace {
 
+// Every switch drops everything: what a plane without tables does.
+PlaneTables tables_without_entries(const Plane& plane) {
+  PlaneTables tables(plane.switch_count(), plane.destination_count(), plane.max_ports);
+  PlaneTables::Editor edit(tables);
+  for (std::size_t s = 0; s < plane.switch_count(); ++s) {
+    for (std::size_t d = 0; d < plane.destination_count(); ++d) edit.set(s, d, kNoPort);
+  }
+  return tables;
+}
+
 PlaneReport audit_plane(const FabricView& view, const ForwardingTables& tables, const PlaneLanes& lanes, PlaneId id,
                         const AuditOptions& options) {
   const Topology& topology = view.topology();
   const Plane& plane = tables.scope().plane(id);
   const auto destinations = static_cast<std::uint32_t>(plane.destination_count());
-  const PlaneTables& plane_tables = tables.plane(id);
   PlaneReport made;
   AuditReport& report = made.report;
   if (destinations == 0) return made;
-  if (plane_tables.destinations() != destinations) {  // nothing was set
+  const bool missing = tables.plane(id).destinations() != destinations;  // nothing was set
+  const PlaneTables nothing = missing ? tables_without_entries(plane) : PlaneTables();
+  const PlaneTables& plane_tables = missing ? nothing : tables.plane(id);
+  if (missing) {
     report.findings.push_back({"noTables",
                                Severity::error,
                                "a part of the fabric has no tables",

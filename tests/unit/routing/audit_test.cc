@@ -139,6 +139,22 @@ TEST(Audit, OneWrongEntryIsFound) {
   EXPECT_LT(harmless, planted / 2);
 }
 
+// A plane whose tables were never set drops every packet; its neighbour is audited as ever.
+TEST(Audit, APlaneWithoutTablesReachesNothing) {
+  const auto topology = testing::make_fat_tree(
+      {.hosts_per_leaf = 2, .leaves_per_pod = 2, .spines_per_pod = 2, .pods = 2, .cores_per_spine = 2});
+  const RoutingInput input = input_of(topology);
+  const Routing routing = choose_engine(*input.scope).engine->route(input).value();
+  const AuditReport whole = audit(input.view, routing.tables, routing.lanes);
+  const AuditReport none = audit(input.view, ForwardingTables(input.scope), routing.lanes);
+  ASSERT_GT(whole.pairs, 0U);
+  EXPECT_EQ(none.pairs, whole.pairs);
+  EXPECT_EQ(none.unreachable_pairs + none.unmanaged_pairs, none.pairs);
+  EXPECT_FALSE(none.verified());
+  EXPECT_EQ(none.credit_loops, 0U);
+  EXPECT_TRUE(std::ranges::any_of(none.findings, [](const Finding& one) { return one.code == "noTables"; }));
+}
+
 TEST(Audit, ALinkThatDiedAfterwardsIsFound) {
   std::size_t found = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
