@@ -150,7 +150,7 @@ Result<void> Server::start() {
       impl.stopped = true;
       return listening;
     }
-    impl.core.pool.start(impl.core.options.compute_threads);
+    impl.core.pool.start(impl.core.options.compute_threads, impl.core.options.prepare_compute_thread);
     asio::co_spawn(impl.io.front()->context, impl.accept_all(), asio::detached);
     for (const auto& thread : impl.io) {
       thread->start();
@@ -181,7 +181,12 @@ HttpMetrics Server::metrics() const {
 }
 
 void Server::stop(std::chrono::milliseconds grace) {
-  if (!impl_->started || impl_->stopped) return;
+  (void)stop_within(grace, std::chrono::milliseconds(0));
+  impl_->core.pool.stop();
+}
+
+bool Server::stop_within(std::chrono::milliseconds grace, std::chrono::milliseconds for_computations) {
+  if (!impl_->started || impl_->stopped) return impl_->core.pool.stop_by(Clock::now() + for_computations);
   impl_->stopped = true;
   Impl& impl = *impl_;
   if (impl.acceptor) {
@@ -195,7 +200,7 @@ void Server::stop(std::chrono::milliseconds grace) {
   const Clock::time_point deadline = Clock::now() + grace;
   for (const auto& thread : impl.io) thread->stop(deadline);
   for (const auto& thread : impl.io) thread->join();
-  impl.core.pool.stop();
+  return impl.core.pool.stop_by(Clock::now() + for_computations);
 }
 
 }  // namespace railweave::api

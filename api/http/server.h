@@ -38,6 +38,10 @@ class Server {
   // Thread-safe.
   [[nodiscard]] HttpMetrics metrics() const;
 
+  // As stop(), but waits for running computations for at most `for_computations` after that. False: one goes on, and
+  // uses what its handler refers to; stop() waits for its end.
+  [[nodiscard]] bool stop_within(std::chrono::milliseconds grace, std::chrono::milliseconds for_computations);
+
   // Stops accepting, ends idle connections and event streams, lets requests finish for at most `grace`, closes the
   // rest, and waits until its threads have ended (for running computations too). Not from a handler. Idempotent.
   void stop(std::chrono::milliseconds grace);

@@ -1,10 +1,13 @@
 #include "api/http/connection/connection.h"
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <utility>
+
+#include <sys/socket.h>
 
 #include "api/http/dispatch/representation.h"
 #include "api/http/message/event_stream.h"
@@ -23,7 +26,12 @@ bool is_plain_id(std::string_view id) {
 
 void call_handler(const ServerCore& core, const Route& route, const Responder& responder) {
   try {
+    if (responder.request().stop.stop_requested()) return;
     route.handler(responder.request(), responder);
+  } catch (const std::bad_alloc&) {
+    core.log_error("no memory for a request of " + responder.request().route);
+    responder(Error{ErrorKind::unavailable, "http.outOfMemory", "there is no memory for this request now", "",
+                    "ask for less at once, or try again later"});
   } catch (const std::exception& failure) {
     core.log_error("handler of " + responder.request().route + " threw: " + failure.what());
     responder(Error{ErrorKind::internal, "internal.exception", "the request failed on a bug of the service", "", ""});
@@ -77,6 +85,7 @@ void Connection::check_deadline(Clock::time_point now) {
 void Connection::abort() {
   if (aborted_) return;
   aborted_ = true;
+  if (exchange_.held) exchange_.held->stop.request_stop();
   ErrorCode ignored;
   socket_.close(ignored);
   wake_.cancel();
@@ -179,11 +188,39 @@ void Connection::dispatch() {
       std::shared_ptr<const Request>(held, &held->request),
       [inbox = inbox_, ticket](Response response) { inbox->deliver(ticket, std::move(response)); });
   const Route& route = *exchange_.route;
+  const Work work = route.options.heavy ? Work::heavy : Work::quick;
   if (!route.options.compute) {
     call_handler(core_, route, responder);
-  } else if (!core_.pool.try_run([&core = core_, &route, responder] { call_handler(core, route, responder); })) {
+  } else if (core_.pool.try_run(address_, work,
+                                [&core = core_, &route, responder] { call_handler(core, route, responder); })) {
+    if (is_safe(exchange_.method)) watch_while_computing();
+  } else {
     responder(
         Error{ErrorKind::busy, "http.computeBusy", "too many computations are waiting already", "", "try again later"});
+  }
+}
+
+// A client that leaves while its answer is computed ends the computation. Only for what changes nothing: what does
+// takes effect whether its caller waits or not.
+void Connection::watch_while_computing() {
+  computing_ = true;
+  if (watched_) return;
+  watched_ = true;
+  asio::co_spawn(io_.context, watch_client(), asio::detached);
+}
+
+// The end of the client's side counts as its leaving: it cannot be told from one that only sends no more.
+Task<void> Connection::watch_client() {
+  const std::shared_ptr<Connection> self = shared_from_this();
+  ErrorCode error;
+  co_await socket_.async_wait(Socket::wait_read, into(error));
+  watched_ = false;
+  if (error || !computing_ || aborted_) co_return;
+  char next = 0;
+  const ssize_t seen = ::recv(socket_.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT);
+  if (seen == 0 || (seen < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
+    io_.metrics.count_abandoned();
+    abort();
   }
 }
 
@@ -192,11 +229,14 @@ Task<bool> Connection::await_answer() {
   for (;;) {
     std::optional<Response> answer = inbox_->take_or_wait();
     if (answer) {
+      computing_ = false;
       answer_ = std::move(*answer);
       co_return true;
     }
     if (aborted_) co_return false;
     if (timed_out_) {
+      computing_ = false;
+      exchange_.held->stop.request_stop();
       inbox_->open();
       io_.metrics.count_timeout("answer");
       answer_ =
@@ -220,14 +260,15 @@ Task<void> Connection::compress_answer() {
   }
   const std::uint64_t ticket = inbox_->open();
   const auto pending = std::make_shared<Response>(std::move(answer_));
-  const bool accepted = core_.pool.try_run([pending, ticket, inbox = inbox_, &options = core_.options] {
-    try {
-      apply_gzip(options, *pending);
-    } catch (const std::bad_alloc&) {
-      // goes out as it is
-    }
-    inbox->deliver(ticket, std::move(*pending));
-  });
+  const bool accepted =
+      core_.pool.try_run(address_, Work::quick, [pending, ticket, inbox = inbox_, &options = core_.options] {
+        try {
+          apply_gzip(options, *pending);
+        } catch (const std::bad_alloc&) {
+          // goes out as it is
+        }
+        inbox->deliver(ticket, std::move(*pending));
+      });
   if (accepted) {
     co_await await_answer();
   } else {
@@ -242,6 +283,10 @@ Task<bool> Connection::send_answer() {
     co_await send_stream();
     co_return false;
   }
+  if (answer_.pieces && answer_.status == 200 && !exchange_.head_only) {
+    co_await send_pieces();
+    co_return !framing_lost_ && can_go_on();
+  }
   std::optional<std::size_t> length_bytes;
   const bool bodiless = answer_.status == 204 || answer_.status == 304;
   if (!bodiless && wants_gzip(request, core_.options, answer_)) {
@@ -251,7 +296,8 @@ Task<bool> Connection::send_answer() {
       co_await compress_answer();
     }
   }
-  const bool unknown_length = exchange_.head_only && (answer_.headers.contains("Content-Encoding") || answer_.stream);
+  const bool unknown_length =
+      exchange_.head_only && (answer_.headers.contains("Content-Encoding") || answer_.stream || answer_.pieces);
   if (!bodiless && !unknown_length) length_bytes = answer_.body_view().size();
   const bool goes_on = can_go_on();
   head_ = head_of(answer_, goes_on, false, length_bytes);

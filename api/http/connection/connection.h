@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,9 +44,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   // A request and what its body is charged to; Responders keep it alive.
   struct Held {
-    explicit Held(std::shared_ptr<BodyBudget> budget) : charge(std::move(budget)) {}
+    explicit Held(std::shared_ptr<BodyBudget> budget) : charge(std::move(budget)) { request.stop = stop.get_token(); }
     Request request;
     BodyCharge charge;
+    std::stop_source stop;
   };
   // What is known of the request under way beyond the Request itself.
   struct Exchange {
@@ -68,7 +70,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void begin_exchange();
   void dispatch();
   Task<bool> await_answer();  // answer_ is there; false when the connection is to end without one
-  Task<bool> send_answer();   // whether the connection goes on
+  Task<void> watch_client();
+  void watch_while_computing();
+  Task<bool> send_answer();  // whether the connection goes on
   Task<void> compress_answer();
   [[nodiscard]] bool can_go_on() const;
   void record_exchange(bool timed);
@@ -91,6 +95,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Step refuse_silence(const char* phase);
   Task<bool> write_all(std::string_view head, std::string_view body);
   Task<void> linger();
+
+  // connection_pieces.cc: bodies made piece by piece
+  Task<void> send_pieces();
+  // In answer_.body, empty after the last; false: there is none, and never will be.
+  Task<bool> next_piece(const std::shared_ptr<BodyPieces>& pieces);
 
   // connection_stream.cc: server-sent events
   Task<void> send_stream();
@@ -121,6 +130,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Clock::time_point deadline_ = Clock::time_point::max();
   bool timed_out_ = false;
   bool aborted_ = false;
+  bool watched_ = false;    // watch_client() waits
+  bool computing_ = false;  // an answer is awaited that is of use to this client alone
 };
 
 }  // namespace railweave::api

@@ -20,7 +20,9 @@ std::optional<Response> Connection::examine() {
     problem->instance = request.target.path;
     return to_response(*problem);
   }
-  if (exchange_.method == Method::other) {
+  // Of the methods that every server knows, the two that no resource here has are refused by find_route().
+  const bool known = exchange_.method != Method::other || parser_->method == "TRACE" || parser_->method == "CONNECT";
+  if (!known) {
     return problem_response(501, "http.unknownMethod", "no resource here has the method " + parser_->method);
   }
   if (std::optional<Response> answer = find_route()) return answer;

@@ -1,6 +1,6 @@
 #include <array>
-#include <cstdio>
 
+#include "api/http/connection/chunk.h"
 #include "api/http/connection/connection.h"
 #include "api/http/message/event_stream.h"
 #include "api/http/message/response_head.h"
@@ -10,15 +10,6 @@ namespace {
 
 constexpr std::size_t kBatchBytes = std::size_t{64} << 10U;
 constexpr std::string_view kHeartbeat = ":\n\n";
-constexpr std::string_view kLastChunk = "0\r\n\r\n";
-
-void append_chunk(std::string& out, std::string_view bytes) {
-  std::array<char, 32> size{};
-  const int length = std::snprintf(size.data(), size.size(), "%zx\r\n", bytes.size());
-  out.append(size.data(), static_cast<std::size_t>(length));
-  out += bytes;
-  out += "\r\n";
-}
 
 }  // namespace
 

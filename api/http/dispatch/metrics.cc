@@ -26,6 +26,7 @@ void HttpMetrics::add(const HttpMetrics& other) {
   malformed_requests += other.malformed_requests;
   received_bytes += other.received_bytes;
   sent_bytes += other.sent_bytes;
+  abandoned += other.abandoned;
   streams_cut += other.streams_cut;
   open_connections += other.open_connections;
   requests_in_flight += other.requests_in_flight;
@@ -57,6 +58,8 @@ void render(const HttpMetrics& metrics, PrometheusText& text) {
               metrics.malformed_requests);
   text.single("railweave_http_received_bytes_total", counter, "Bytes received.", metrics.received_bytes);
   text.single("railweave_http_sent_bytes_total", counter, "Bytes sent.", metrics.sent_bytes);
+  text.single("railweave_http_abandoned_total", counter, "Requests whose client left while the answer was computed.",
+              metrics.abandoned);
   text.single("railweave_http_streams_cut_total", counter, "Event streams cut off because the client was too slow.",
               metrics.streams_cut);
   text.single("railweave_http_connections", gauge, "Open connections.", metrics.open_connections);

@@ -35,6 +35,7 @@ struct HttpMetrics {
   std::uint64_t malformed_requests = 0;
   std::uint64_t received_bytes = 0;
   std::uint64_t sent_bytes = 0;
+  std::uint64_t abandoned = 0;    // requests whose client left while the answer was computed
   std::uint64_t streams_cut = 0;  // too slow for what was sent
   // At the moment of the snapshot:
   std::uint64_t open_connections = 0;

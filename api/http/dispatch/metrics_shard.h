@@ -43,6 +43,10 @@ class MetricsShard {
     const std::lock_guard lock(mutex_);
     ++rest_.malformed_requests;
   }
+  void count_abandoned() {
+    const std::lock_guard lock(mutex_);
+    ++rest_.abandoned;
+  }
   void count_stream_cut() {
     const std::lock_guard lock(mutex_);
     ++rest_.streams_cut;

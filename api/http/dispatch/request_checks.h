@@ -18,8 +18,8 @@ std::optional<Problem> check_framing(int version, const Headers& headers);
 // "127.0.0.1:7470", "[::1]", "localhost" or one of `allowed`, with or without a port.
 bool is_own_host(std::string_view authority, const std::vector<std::string>& allowed);
 
-// Host names this server (else 421), and a request that changes something does not come from another site's web page
-// (else 403).
+// Host names this server (else 421), and a request that changes something does not come from another site's web page:
+// its Origin, if it has one, is http:// and its Host, with the port (else 403).
 std::optional<Problem> check_origin(Method method, const Headers& headers,
                                     const std::vector<std::string>& allowed_hosts);
 

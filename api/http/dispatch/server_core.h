@@ -35,6 +35,7 @@ struct ServerCore {
   std::atomic<std::size_t> refusing{0};  // connections that are only answered that there are too many
   std::atomic<std::size_t> in_flight{0};
   std::atomic<std::size_t> streams{0};
+  std::atomic<std::size_t> piecewise{0};  // bodies being sent piece by piece
   std::atomic<std::uint64_t> next_request{1};
   std::uint32_t request_id_prefix = 0;  // differs from one start to the next
 };

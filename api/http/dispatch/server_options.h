@@ -41,6 +41,7 @@ struct ServerOptions {
   std::size_t io_threads = 2;
   std::size_t compute_threads = 2;
   std::size_t compute_queue = 256;
+  std::function<void()> prepare_compute_thread;  // runs on each before the server accepts connections
 
   std::size_t max_connections = 1024;
   std::size_t max_connections_per_address = 0;  // 0: no such limit
@@ -62,6 +63,7 @@ struct ServerOptions {
   int gzip_level = 1;
 
   std::size_t max_streams = 256;
+  std::size_t max_piecewise = 64;  // bodies sent piece by piece at once: each holds a piece
   std::size_t stream_backlog_bytes = std::size_t{1} << 20U;
   Milliseconds stream_heartbeat{15'000};
 

@@ -1,8 +1,9 @@
-// One answer: status, headers and a body, or a stream of server-sent events.
+// One answer: status, headers and a body, a body made piece by piece, or a stream of server-sent events.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,10 @@ class StreamSink;
 // Called once on an I/O thread when the stream's head has been sent: keep the sink, send from any thread, do not block.
 using StreamStart = std::function<void(std::shared_ptr<StreamSink>)>;
 
+// The next piece of a body (not empty); nullopt after the last. Called on the worker pool, one call at a time, each
+// when the client has taken the piece before: so one piece for each client is all that is held.
+using BodyPieces = std::function<std::optional<std::string>()>;
+
 struct Response {
   int status = 200;
   std::string content_type;
@@ -25,6 +30,8 @@ struct Response {
   std::shared_ptr<const std::string> shared_body;
   // Instead of a body: server-sent events (status 200).
   StreamStart stream;
+  // Instead of `body`, for what is too large to be held whole. A client that is sent half of it sees that it is cut.
+  BodyPieces pieces = nullptr;
 
   [[nodiscard]] std::string_view body_view() const { return shared_body ? std::string_view(*shared_body) : body; }
 
@@ -41,6 +48,9 @@ struct Response {
   }
   static Response text(std::string body, int status = 200) {
     return Response{status, "text/plain; charset=utf-8", {}, std::move(body), nullptr, nullptr};
+  }
+  static Response text(BodyPieces pieces) {
+    return Response{200, "text/plain; charset=utf-8", {}, {}, nullptr, nullptr, std::move(pieces)};
   }
   static Response empty(int status = 204) { return Response{status, {}, {}, {}, nullptr, nullptr}; }
   static Response events(StreamStart start) {

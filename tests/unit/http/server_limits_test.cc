@@ -1,6 +1,11 @@
 // Every bound: sizes, times, connections, memory.
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -9,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <zlib.h>
 
+#include "api/http/dispatch/compute_pool.h"
 #include "tests/unit/http/raw_socket.h"
 #include "tests/unit/http/test_server.h"
 
@@ -298,6 +304,219 @@ TEST(ServerCompute, RunsBesideTheIoThreadsAndRefusesWhatIsTooMuch) {
   gate.open();
   EXPECT_EQ(running.read_answer().body, "computed a");
   EXPECT_EQ(queued.read_answer().body, "computed b");
+}
+
+TEST(ServerCompute, HeavyWorkNeverHoldsUpCheapReads) {
+  ServerOptions options;
+  options.compute_threads = 2;
+  Gate gate;
+  const TestServer server(options, [&](Router& router) {
+    router.get("/heavy",
+               [&](const Request&, const Responder& answer) {
+                 gate.pass();
+                 answer(Response::text("heavy"));
+               },
+               {.compute = true, .heavy = true});
+    router.get("/quick", [](const Request&, const Responder& answer) { answer(Response::text("quick")); },
+               {.compute = true});
+  });
+  std::vector<std::unique_ptr<RawSocket>> heavy;
+  for (int i = 0; i < 4; ++i) {
+    heavy.push_back(std::make_unique<RawSocket>(server.port()));
+    heavy.back()->send(get_request("/heavy"));
+  }
+  gate.await_arrivals(1);
+  RawSocket quick(server.port());
+  quick.send(get_request("/quick"));
+  EXPECT_EQ(quick.read_answer().body, "quick");
+  EXPECT_EQ(server->metrics().compute_running, 1U);
+  gate.open();
+  ASSERT_EQ(heavy.size(), 4U);
+  for (const auto& socket : heavy) EXPECT_EQ(socket->read_answer().body, "heavy");
+}
+
+// 200 callers leave: what they wanted is not computed, and the one that stays is answered at once.
+TEST(ServerCompute, WorkOfClientsThatLeftIsDropped) {
+  ServerOptions options;
+  options.compute_threads = 1;
+  Gate gate;
+  std::atomic<int> computed = 0;
+  const TestServer server(options, [&](Router& router) {
+    router.get("/first",
+               [&](const Request&, const Responder& answer) {
+                 gate.pass();
+                 answer(Response::text("first"));
+               },
+               {.compute = true});
+    router.get("/list",
+               [&](const Request&, const Responder& answer) {
+                 ++computed;
+                 answer(Response::text("list"));
+               },
+               {.compute = true});
+  });
+  RawSocket first(server.port());
+  first.send(get_request("/first"));
+  gate.await_arrivals(1);
+  for (int i = 0; i < 200; ++i) {
+    RawSocket leaving(server.port());
+    leaving.send(get_request("/list"));
+    ASSERT_TRUE(eventually([&] { return server->metrics().compute_queued == static_cast<std::size_t>(i) + 1; }));
+  }
+  EXPECT_TRUE(eventually([&] { return server->metrics().abandoned == 200; }));
+  gate.open();
+  RawSocket last(server.port());
+  last.send(get_request("/list"));
+  EXPECT_EQ(last.read_answer().body, "list");
+  EXPECT_EQ(computed, 1);
+}
+
+TEST(ServerCompute, RunningWorkIsToldThatItsClientLeftOrItsTimeIsOver) {
+  ServerOptions options;
+  options.answer_timeout = milliseconds(200);
+  Gate gate;
+  std::atomic<int> told = 0;
+  const auto add = [&](Router& router) {
+    router.get("/long",
+               [&](const Request& request, const Responder&) {
+                 gate.pass();
+                 if (eventually([&] { return request.stop.stop_requested(); })) ++told;
+               },
+               {.compute = true, .heavy = true});
+  };
+  gate.open();
+  const TestServer impatient(options, add);
+  RawSocket waiting(impatient.port());
+  waiting.send(get_request("/long"));
+  EXPECT_EQ(waiting.read_answer().status, 503);
+  EXPECT_TRUE(eventually([&] { return told == 1; }));
+  const TestServer patient({}, add);
+  {
+    RawSocket leaving(patient.port());
+    leaving.send(get_request("/long"));
+    gate.await_arrivals(2);
+  }
+  EXPECT_TRUE(eventually([&] { return told == 2; }));
+}
+
+// Requests of an address take turns with those of others: one that asks for much waits behind itself.
+TEST(ComputePool, ClientsTakeTurns) {
+  ComputePool pool(100);
+  Gate gate;
+  std::mutex mutex;
+  std::string order;
+  ASSERT_TRUE(pool.try_run("a", Work::quick, [&] { gate.pass(); }));
+  const auto note = [&](const char* who) {
+    return [&, who] {
+      const std::lock_guard lock(mutex);
+      order += who;
+    };
+  };
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(pool.try_run("a", Work::quick, note("a")));
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(pool.try_run("b", Work::quick, note("b")));
+  ASSERT_TRUE(pool.try_run("c", Work::heavy, note("C")));
+  pool.start(1);
+  gate.await_arrivals(1);
+  gate.open();
+  EXPECT_TRUE(eventually([&] { return pool.load().queued + pool.load().running == 0; }));
+  EXPECT_EQ(order, "Cbabaaa") << "and heavy work takes turns with quick work";
+}
+
+class ServerPieces : public testing::Test {
+ protected:
+  void start(ServerOptions options = {}) {
+    server_ = std::make_unique<TestServer>(std::move(options), [this](Router& router) {
+      router.get("/pieces/{number}",
+                 [this](const Request& request, const Responder& answer) {
+                   const int number = std::stoi(request.param("number"));
+                   answer(Response::text([this, number, next = 0]() mutable -> std::optional<std::string> {
+                     if (next == number) return std::nullopt;
+                     if (next == 13) throw std::runtime_error("the thirteenth");
+                     ++made_;
+                     return std::string(kPieceBytes, static_cast<char>('a' + next++ % 26));
+                   }));
+                 },
+                 {.compute = true, .heavy = true});
+    });
+  }
+  static std::string whole(int number) {
+    std::string text;
+    for (int i = 0; i < number; ++i) text += std::string(kPieceBytes, static_cast<char>('a' + i % 26));
+    return text;
+  }
+  static constexpr std::size_t kPieceBytes = 1'000'000;
+  std::unique_ptr<TestServer> server_;
+  std::atomic<int> made_ = 0;
+};
+
+TEST_F(ServerPieces, ArriveInOrderAndTheConnectionGoesOn) {
+  start();
+  RawSocket socket(server_->port());
+  for (const int number : {0, 1, 12}) {
+    socket.send(get_request("/pieces/" + std::to_string(number)));
+    const RawAnswer answer = socket.read_answer();
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_TRUE(answer.complete);
+    EXPECT_TRUE(answer.body == whole(number));
+    EXPECT_FALSE(answer.headers.contains("content-length"));
+  }
+  socket.send("HEAD /pieces/3 HTTP/1.1\r\nHost: localhost\r\n\r\n" + get_request("/hello"));
+  EXPECT_EQ(socket.read_answer(true).status, 200);
+  EXPECT_EQ(socket.read_answer().body, "hello\n");
+  RawSocket old(server_->port());
+  old.send("GET /pieces/2 HTTP/1.0\r\nHost: localhost\r\n\r\n");
+  EXPECT_TRUE(old.read_all().ends_with(whole(2)));
+}
+
+TEST_F(ServerPieces, AreMadeAsTheClientTakesThem) {
+  ServerOptions options;
+  options.write_timeout = milliseconds(200);
+  start(options);
+  RawSocket slow(server_->port(), 4096);
+  slow.send(get_request("/pieces/12"));
+  EXPECT_TRUE(eventually([&] { return (*server_)->metrics().timeouts["write"] == 1; }));
+  EXPECT_LT(made_, 12) << "the rest was never made";
+}
+
+TEST_F(ServerPieces, AnAnswerThatFailsHalfwayIsNotTakenForAWhole) {
+  start();
+  RawSocket socket(server_->port());
+  socket.send(get_request("/pieces/20"));
+  const RawAnswer answer = socket.read_answer();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_FALSE(answer.complete);
+}
+
+TEST_F(ServerPieces, AreBoundedInNumber) {
+  ServerOptions options;
+  options.max_piecewise = 1;
+  start(options);
+  RawSocket first(server_->port(), 4096);
+  first.send(get_request("/pieces/12"));
+  EXPECT_TRUE(eventually([&] { return made_ > 0; }));
+  RawSocket second(server_->port());
+  second.send(get_request("/pieces/1"));
+  const RawAnswer refused = second.read_answer();
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(code_of(refused), "http.tooManyLargeAnswers");
+}
+
+TEST(ServerCompute, NoMemoryEndsTheRequestAlone) {
+  const TestServer server({}, [](Router& router) {
+    for (const bool compute : {false, true}) {
+      router.get(compute ? "/compute" : "/here", [](const Request&, const Responder&) { throw std::bad_alloc(); },
+                 {.compute = compute});
+    }
+  });
+  RawSocket socket(server.port());
+  for (const char* path : {"/here", "/compute"}) {
+    socket.send(get_request(path));
+    const RawAnswer answer = socket.read_answer();
+    EXPECT_EQ(answer.status, 503) << path;
+    EXPECT_EQ(code_of(answer), "http.outOfMemory");
+  }
+  socket.send(get_request("/hello"));
+  EXPECT_EQ(socket.read_answer().status, 200);
 }
 
 }  // namespace

@@ -120,6 +120,15 @@ TEST(ServerRequest, SaysWhatIsNotFoundWithoutEndingTheConnection) {
   EXPECT_EQ(socket.read_answer().body, "hello\n");
 }
 
+TEST(ServerRequest, MethodsThatNoResourceHasAreNotAllowed) {
+  const TestServer server;
+  RawSocket socket(server.port());
+  socket.send("TRACE /hello HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const RawAnswer answer = socket.read_answer();
+  EXPECT_EQ(answer.status, 405);
+  EXPECT_EQ(answer.headers.at("allow"), "GET, HEAD, OPTIONS");
+}
+
 TEST(ServerRequest, UnknownMethodsAreNotImplemented) {
   const TestServer server;
   RawSocket socket(server.port());
@@ -251,7 +260,16 @@ TEST(ServerRequest, RefusesNamesAndPagesThatAreNotItsOwn) {
   EXPECT_EQ(status("GET /hello HTTP/1.1\r\nHost: [::1]:99\r\n\r\n"), 200);
   EXPECT_EQ(status(post_request("/echo", "x", "Origin: http://attacker.example\r\n")), 403);
   EXPECT_EQ(status(post_request("/echo", "x", "Origin: null\r\n")), 403);
-  EXPECT_EQ(status(post_request("/echo", "x", "Origin: http://localhost:5173\r\n")), 200);
+  EXPECT_EQ(status(post_request("/echo", "x", "Origin: http://localhost\r\n")), 200);
+  EXPECT_EQ(status(post_request("/echo", "x", "Origin: HTTP://LOCALHOST\r\n")), 403)
+      << "browsers send it in lower case";
+  EXPECT_EQ(status(post_request("/echo", "x", "Origin: https://localhost\r\n")), 403);
+  EXPECT_EQ(status(post_request("/echo", "x", "Origin: http://localhost:5173\r\n")), 403);
+  EXPECT_EQ(status(post_request("/echo", "x", "Origin: http://127.0.0.1\r\n")), 403);
+  const std::string own =
+      "POST /echo HTTP/1.1\r\nHost: 127.0.0.1:7470\r\nContent-Length: 1\r\nOrigin: http://127.0.0.1:";
+  EXPECT_EQ(status(own + "7470\r\n\r\nx"), 200);
+  EXPECT_EQ(status(own + "3000\r\n\r\nx"), 403);
   EXPECT_EQ(status(get_request("/hello", "Origin: http://attacker.example\r\n")), 200);
 }
 

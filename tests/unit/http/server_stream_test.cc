@@ -211,6 +211,20 @@ TEST(ServerStop, EndsWhatDoesNotFinishInTime) {
   EXPECT_FALSE(sink->send("too late"));
 }
 
+TEST(ServerStop, IsBoundedAlthoughAComputationGoesOn) {
+  Gate gate;
+  TestServer server({}, [&](Router& router) {
+    router.get("/long", [&](const Request&, const Responder&) { gate.pass(); }, {.compute = true});
+  });
+  RawSocket socket(server.port());
+  socket.send(get_request("/long"));
+  gate.await_arrivals(1);
+  EXPECT_FALSE(server->stop_within(std::chrono::milliseconds(10), std::chrono::milliseconds(10)));
+  EXPECT_TRUE(socket.ends());
+  gate.open();
+  EXPECT_TRUE(server->stop_within(std::chrono::milliseconds(0), std::chrono::seconds(20)));
+}
+
 TEST(ServerStop, MayComeAtAnyMoment) {
   for (int round = 0; round < 30; ++round) {
     std::vector<std::thread> workers;
