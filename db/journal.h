@@ -87,7 +87,8 @@ class Journal {
   [[nodiscard]] virtual Result<void> append(const Batch& batch) = 0;
 
   // Ascending seq. May return fewer than limit although more follow (an answer is bounded in bytes too): the end is
-  // reached when the answer is empty, and only then. db/replay.h reads on to the end. A record that is damaged or
+  // reached when the answer is empty, and only then. Records that a store has removed because snapshots stand for them
+  // are left out: only the oldest ones can be. db/replay.h reads on to the end. A record that is damaged or
   // missing is an error, never left out (of the newest ones only: a loss shows when a snapshot lies beyond the end, and
   // otherwise not at all).
   [[nodiscard]] virtual Result<std::vector<Record>> read(const ReadFilter& filter) = 0;
@@ -100,8 +101,8 @@ class Journal {
   [[nodiscard]] virtual Result<void> save_snapshot(const Snapshot& snapshot) = 0;
 
   // The newest snapshot whose checksum holds. A damaged one is reported as a warning (see each store's options) and the
-  // one before is returned; nullopt when there is none whole: the journal is complete, so replay starts at its
-  // beginning.
+  // one before is returned; nullopt when there is none whole: replay then starts at the journal's beginning, if that
+  // was not removed.
   [[nodiscard]] virtual Result<std::optional<Snapshot>> latest_snapshot() = 0;
 
   // nullopt when no blob has that digest.

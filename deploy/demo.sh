@@ -108,7 +108,7 @@ programmed='.live.phase == "synced" and .live.sync.wantedDigest != null and .liv
 
 mkdir -p "$var"
 stop_all
-rm -f "$var"/railweaved.db "$var"/railweaved.db-* "$var"/railweaved.db.lock "$var"/railweaved.log
+rm -f "$var"/railweaved.db "$var"/railweaved.db-* "$var"/railweaved.db.lock "$var"/railweaved.db.mark "$var"/railweaved.log
 rm -rf "$var"/sys-*
 cat > "$var/railweaved.toml" <<TOML
 listen_port = $port

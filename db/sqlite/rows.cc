@@ -93,6 +93,26 @@ Result<void> insert_snapshot(Connection& connection, const Snapshot& snapshot, c
   return (*statement)->bind_unsigned(1, kKeptSnapshots).run(doing);
 }
 
+Result<std::uint64_t> fetch_floor(Connection& connection) {
+  const auto floor = connection.integer("SELECT seq FROM journal_floor");
+  if (!floor) return std::unexpected(floor.error());
+  return static_cast<std::uint64_t>(*floor);
+}
+
+Result<std::uint64_t> remove_records(Connection& connection, std::uint64_t seq, std::uint64_t limit) {
+  const auto floor = fetch_floor(connection);
+  if (!floor) return floor;
+  const std::uint64_t to = std::min(seq, *floor + limit);
+  if (to <= *floor) return floor;
+  for (const char* sql : {"UPDATE journal_floor SET seq = ?1", "DELETE FROM journal WHERE seq <= ?1"}) {
+    auto statement = connection.prepared(sql);
+    if (!statement) return std::unexpected(statement.error());
+    (*statement)->bind_unsigned(1, to);
+    if (auto ran = (*statement)->run("remove old records"); !ran) return std::unexpected(ran.error());
+  }
+  return to;
+}
+
 Result<std::vector<std::uint64_t>> fetch_snapshot_seqs(Connection& connection) {
   auto statement = connection.prepared("SELECT seq FROM snapshots ORDER BY seq DESC LIMIT ?1");
   if (!statement) return std::unexpected(statement.error());

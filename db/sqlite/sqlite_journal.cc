@@ -12,11 +12,13 @@
 #include "db/compression.h"
 #include "db/journal_rules.h"
 #include "db/sqlite/connection.h"
+#include "db/sqlite/high_water_mark.h"
 #include "db/sqlite/migration.h"
 #include "db/sqlite/report_tables.h"
 #include "db/sqlite/rows.h"
 #include "db/sqlite/store_file.h"
 #include "db/sqlite/store_lock.h"
+#include "db/sqlite/store_place.h"
 #include "db/sqlite/transaction.h"
 #include "db/stored.h"
 
@@ -40,45 +42,63 @@ std::int64_t now_us() {
 
 class SqliteJournal final : public Journal {
  public:
-  SqliteJournal(sqlite::StoreLock lock, Connection writer, Connection reader, sqlite::ReportTables reports,
-                std::uint64_t last_seq, std::uint64_t last_term, std::function<void(const Error&)> on_warning)
-      : lock_(std::move(lock)),
-        report_tables_(std::move(reports)),
-        on_warning_(std::move(on_warning)),
-        writer_(std::move(writer)),
-        last_seq_(last_seq),
-        last_term_(last_term),
-        visible_seq_(last_seq),
-        reader_(std::move(reader)) {}
+  // What opening has made and found.
+  struct Opened {
+    sqlite::StoreLock lock;
+    Connection writer;
+    Connection reader;
+    sqlite::ReportTables reports;
+    sqlite::HighWaterMark mark;
+    sqlite::StorePlace place;
+    std::uint64_t last_seq = 0;
+    std::uint64_t last_term = 0;
+    std::uint64_t floor_seq = 0;
+  };
+  SqliteJournal(Opened opened, SqliteOptions options)
+      : lock_(std::move(opened.lock)),
+        report_tables_(std::move(opened.reports)),
+        options_(std::move(options)),
+        place_(std::move(opened.place)),
+        writer_(std::move(opened.writer)),
+        mark_(std::move(opened.mark)),
+        last_seq_(opened.last_seq),
+        last_term_(opened.last_term),
+        visible_seq_(opened.last_seq),
+        floor_seq_(opened.floor_seq),
+        reader_(std::move(opened.reader)) {}
 
   Result<void> append(const Batch& batch) override;
   Result<std::vector<Record>> read(const ReadFilter& filter) override;
-  Result<std::uint64_t> last_seq() override { return visible_seq_.load(); }
+  Result<std::uint64_t> last_seq() override;
   Result<void> save_snapshot(const Snapshot& snapshot) override;
   Result<std::optional<Snapshot>> latest_snapshot() override;
   Result<std::optional<std::string>> blob(const std::string& digest) override;
 
  private:
   void make_visible(std::uint64_t seq);
-  // These two with write_mutex_ held.
+  // These three with write_mutex_ held.
   Result<void> write(const Batch& batch, const PackedBatch& packed);
+  Result<std::uint64_t> remove_old_records();
   template <class Write>
   Result<void> in_transaction(Write write);
 
   // Constant after construction.
   sqlite::StoreLock lock_;  // given back last, after the connections are closed
   sqlite::ReportTables report_tables_;
-  std::function<void(const Error&)> on_warning_;
+  const SqliteOptions options_;
+  const sqlite::StorePlace place_;
 
-  std::mutex write_mutex_;  // guards the next four
+  std::mutex write_mutex_;  // guards the next five
   Connection writer_;
+  sqlite::HighWaterMark mark_;
   std::uint64_t last_seq_;
   std::uint64_t last_term_;
-  bool failed_ = false;  // the disk failed under a write; see db.failed
+  bool failed_ = false;  // the disk failed under a write, or the file is gone; see db.failed
 
   // The newest record that append has acknowledged or read has returned: a reader may see a commit before append
   // has returned.
   std::atomic<std::uint64_t> visible_seq_;
+  std::atomic<std::uint64_t> floor_seq_;  // records up to this one are removed
 
   std::mutex read_mutex_;  // guards reader_
   Connection reader_;
@@ -94,16 +114,17 @@ template <class Write>
 Result<void> SqliteJournal::in_transaction(Write write) {
   if (failed_) {
     return fail(ErrorKind::unavailable, "db.failed",
-                "an earlier write failed on the disk, so the store accepts no more writes", writer_.location(),
-                "check the disk and the system log, then restart the service");
+                "an earlier write failed on the disk or its file is gone, so the store accepts no more writes",
+                writer_.location(), "check the disk and the system log, then restart the service");
   }
   Result<void> outcome = [&]() -> Result<void> {
     auto transaction = sqlite::Transaction::begin(writer_);
     if (!transaction) return std::unexpected(transaction.error());
     if (auto written = write(); !written) return written;
-    return transaction->commit();
+    if (auto committed = transaction->commit(); !committed) return committed;
+    return place_.check(true);  // after the commit: nothing is acknowledged that went into a file that is not there
   }();
-  if (!outcome && outcome.error().code == "db.io") failed_ = true;
+  if (!outcome && (outcome.error().code == "db.io" || outcome.error().code == "db.lost")) failed_ = true;
   return outcome;
 }
 
@@ -139,13 +160,20 @@ Result<void> SqliteJournal::append(const Batch& batch) {
     last_seq_ = batch.records.back().seq;
     last_term_ = batch.records.back().term;
     make_visible(last_seq_);
+    mark_.write(last_seq_);
   }
   return {};
+}
+
+Result<std::uint64_t> SqliteJournal::last_seq() {
+  if (auto there = place_.check(false); !there) return std::unexpected(there.error());
+  return visible_seq_.load();
 }
 
 Result<std::vector<Record>> SqliteJournal::read(const ReadFilter& filter) {
   if (auto checked = check_filter(filter); !checked) return std::unexpected(checked.error());
   const std::uint64_t end = visible_seq_.load();
+  const std::uint64_t floor = floor_seq_.load();
   auto fetched = [&] {
     const std::lock_guard guard(read_mutex_);
     return sqlite::fetch_records(reader_, filter);
@@ -159,7 +187,9 @@ Result<std::vector<Record>> SqliteJournal::read(const ReadFilter& filter) {
     records.push_back(std::move(*record));
   }
   if (filter.kinds.empty() && filter.subject_kind.empty()) {
-    auto checked = check_complete(filter, records, fetched->cut_short, end);
+    ReadFilter kept = filter;
+    kept.after_seq = std::max(filter.after_seq, floor);
+    auto checked = check_complete(kept, records, fetched->cut_short, end);
     if (!checked) return std::unexpected(checked.error());
   }
   if (!records.empty()) make_visible(records.back().seq);
@@ -184,7 +214,27 @@ Result<void> SqliteJournal::save_snapshot(const Snapshot& snapshot) {
     return fail(ErrorKind::conflict, "db.snapshotBehind",
                 "a newer snapshot, " + std::to_string(kept->front()) + ", is stored already", location);
   }
-  return in_transaction([&] { return sqlite::insert_snapshot(writer_, snapshot, payload, crc32); });
+  std::uint64_t floor = floor_seq_.load();
+  auto saved = in_transaction([&]() -> Result<void> {
+    if (auto inserted = sqlite::insert_snapshot(writer_, snapshot, payload, crc32); !inserted) return inserted;
+    const auto removed = remove_old_records();
+    if (!removed) return std::unexpected(removed.error());
+    floor = *removed;
+    return {};
+  });
+  if (saved) floor_seq_ = floor;
+  return saved;
+}
+
+// Behind the older of the two snapshots that are kept, so that a damaged newer one still costs nothing but a longer
+// replay.
+Result<std::uint64_t> SqliteJournal::remove_old_records() {
+  constexpr std::uint64_t kMaxRemoved = 50'000;  // by one snapshot: others wait for the write lock
+  if (options_.keep_records == 0 || last_seq_ <= options_.keep_records) return floor_seq_.load();
+  const auto kept = sqlite::fetch_snapshot_seqs(writer_);
+  if (!kept) return std::unexpected(kept.error());
+  if (kept->size() < kKeptSnapshots) return floor_seq_.load();
+  return sqlite::remove_records(writer_, std::min(kept->back(), last_seq_ - options_.keep_records), kMaxRemoved);
 }
 
 Result<std::optional<Snapshot>> SqliteJournal::latest_snapshot() {
@@ -204,7 +254,7 @@ Result<std::optional<Snapshot>> SqliteJournal::latest_snapshot() {
     auto snapshot = stored ? unpack(std::move(**stored)) : Result<Snapshot>(std::unexpected(stored.error()));
     if (snapshot) return std::move(*snapshot);
     if (snapshot.error().code != "db.damaged") return std::unexpected(snapshot.error());
-    if (on_warning_) on_warning_(snapshot.error());
+    if (options_.on_warning) options_.on_warning(snapshot.error());
   }
   return std::nullopt;
 }
@@ -252,6 +302,18 @@ Result<Connection> open_writer(const std::filesystem::path& path, const SqliteOp
   return writer;
 }
 
+// Large stores are left to check_sqlite_store(): a start must not take minutes.
+Result<void> quick_check(Connection& writer, const std::filesystem::path& path) {
+  constexpr std::int64_t kMaxPages = 262'144;  // 1 GB, about two seconds
+  const auto pages = writer.integer("PRAGMA page_count");
+  if (!pages) return std::unexpected(pages.error());
+  if (*pages > kMaxPages) return {};
+  const auto found = writer.text("PRAGMA quick_check(1)");
+  if (!found) return std::unexpected(found.error());
+  if (*found == "ok") return {};
+  return fail(ErrorKind::internal, "db.damaged", *found, path.string(), "restore the store from a backup");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Journal>> open_sqlite_journal(const std::filesystem::path& path, SqliteOptions options) {
@@ -259,6 +321,12 @@ Result<std::unique_ptr<Journal>> open_sqlite_journal(const std::filesystem::path
   if (!file) return std::unexpected(file.error());
   auto lock = sqlite::StoreLock::acquire(*file);
   if (!lock) return std::unexpected(lock.error());
+  const auto mark = sqlite::HighWaterMark::read(*file);
+  if (!mark) return std::unexpected(mark.error());
+  std::error_code error;
+  if (!std::filesystem::exists(*file, error)) {
+    if (auto checked = sqlite::check_mark(*file, *mark, 0); !checked) return std::unexpected(checked.error());
+  }
   if (auto created = sqlite::create_store_file(*file); !created) return std::unexpected(created.error());
 
   auto writer = open_writer(*file, options);
@@ -266,6 +334,7 @@ Result<std::unique_ptr<Journal>> open_sqlite_journal(const std::filesystem::path
   auto reader = Connection::open(*file, options.busy_timeout_ms);
   if (!reader) return std::unexpected(reader.error());
   if (auto set = reader->execute(kReaderSettings, "configure the store"); !set) return std::unexpected(set.error());
+  if (auto checked = quick_check(*writer, *file); !checked) return std::unexpected(checked.error());
 
   auto reports = sqlite::ReportTables::load(*writer);
   if (!reports) return std::unexpected(reports.error());
@@ -277,9 +346,21 @@ Result<std::unique_ptr<Journal>> open_sqlite_journal(const std::filesystem::path
   if (!snapshot) return std::unexpected(snapshot.error());
   const auto whole = check_not_cut(static_cast<std::uint64_t>(*last_seq), *snapshot, file->string());
   if (!whole) return std::unexpected(whole.error());
-  return std::make_unique<SqliteJournal>(std::move(*lock), std::move(*writer), std::move(*reader), std::move(*reports),
-                                         static_cast<std::uint64_t>(*last_seq), static_cast<std::uint64_t>(*last_term),
-                                         std::move(options.on_warning));
+  if (auto checked = sqlite::check_mark(*file, *mark, static_cast<std::uint64_t>(*last_seq)); !checked) {
+    return std::unexpected(checked.error());
+  }
+  const auto floor = sqlite::fetch_floor(*writer);
+  if (!floor) return std::unexpected(floor.error());
+  auto new_mark = sqlite::HighWaterMark::open(*file);
+  if (!new_mark) return std::unexpected(new_mark.error());
+  new_mark->write(static_cast<std::uint64_t>(*last_seq));
+  auto place = sqlite::StorePlace::of(*file);
+  if (!place) return std::unexpected(place.error());
+  return std::make_unique<SqliteJournal>(
+      SqliteJournal::Opened{std::move(*lock), std::move(*writer), std::move(*reader), std::move(*reports),
+                            std::move(*new_mark), std::move(*place), static_cast<std::uint64_t>(*last_seq),
+                            static_cast<std::uint64_t>(*last_term), *floor},
+      std::move(options));
 }
 
 }  // namespace railweave::db

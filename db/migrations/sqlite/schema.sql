@@ -14,7 +14,7 @@ CREATE TABLE migrations (
   applied_at_us INTEGER NOT NULL
 ) STRICT;
 
--- The truth: every event, in order, without gaps. State is the newest snapshot plus the records after it.
+-- The truth: every event after the floor, in order, without gaps. State is the newest snapshot plus the records after it.
 CREATE TABLE journal (
   seq INTEGER PRIMARY KEY CHECK (seq > 0),     -- 1, 2, 3, ...
   term INTEGER NOT NULL CHECK (term >= 0),     -- of the leader that wrote it; never goes back
@@ -37,10 +37,19 @@ BEGIN
   SELECT RAISE(ABORT, 'the journal is append-only');
 END;
 
-CREATE TRIGGER journal_is_never_deleted BEFORE DELETE ON journal
+CREATE TRIGGER journal_is_deleted_behind_the_floor_only BEFORE DELETE ON journal
+  WHEN OLD.seq > (SELECT seq FROM journal_floor)
 BEGIN
   SELECT RAISE(ABORT, 'the journal is append-only');
 END;
+
+-- One row: records up to this one may have been removed, because a snapshot stands for them.
+CREATE TABLE journal_floor (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  seq INTEGER NOT NULL CHECK (seq >= 0)
+) STRICT;
+
+INSERT INTO journal_floor (one, seq) VALUES (1, 0);
 
 -- The state after record seq; the newest two are kept, so that one damaged costs a longer replay and nothing else.
 CREATE TABLE snapshots (

@@ -152,7 +152,7 @@ TEST_F(SqliteOpen, AReportingTableThatIsGoneIsDamage) {
 TEST_F(SqliteOpen, ASnapshotBeyondTheJournalIsDamage) {
   make_store();
   take(take(open_sqlite_journal(store_))->save_snapshot({3, 1, 0, 1, "{}"}));
-  change("DROP TRIGGER journal_is_never_deleted; DELETE FROM journal WHERE seq = 3");
+  change("DROP TRIGGER journal_is_deleted_behind_the_floor_only; DELETE FROM journal WHERE seq = 3");
   refusal(store_, "db.damaged");
 }
 

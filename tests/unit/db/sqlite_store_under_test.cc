@@ -50,8 +50,10 @@ class SqliteStoreUnderTest final : public StoreUnderTest {
 
   void tamper(const std::string& sql) {
     auto connection = take(sqlite::Connection::open(path(), 1000));
-    take(connection.execute(
-        "DROP TRIGGER IF EXISTS journal_is_never_updated; DROP TRIGGER IF EXISTS journal_is_never_deleted", "tamper"));
+    take(
+        connection.execute("DROP TRIGGER IF EXISTS journal_is_never_updated; DROP TRIGGER IF EXISTS "
+                           "journal_is_deleted_behind_the_floor_only",
+                           "tamper"));
     take(connection.execute(sql, "tamper"));
     if (connection.changes() != 1) throw std::runtime_error("nothing to damage: " + sql);
   }
