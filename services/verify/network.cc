@@ -18,6 +18,21 @@ std::string plain_guid(std::string text) {
   return std::string(text.size() < 16 ? 16 - text.size() : 0, '0') + text;
 }
 
+// As certificate.md defines it.
+std::string entries_digest(const Routes& routes) {
+  constexpr std::uint64_t kStart = 14695981039346656037U, kPrime = 1099511628211U;
+  std::uint64_t all = kStart;
+  for (const auto& [guid, table] : routes.port_of) {  // ascending: GUIDs are 16 digits
+    std::uint64_t entries = kStart;
+    for (const auto& [lid, port] : table) entries = (entries ^ (lid << 16U | port)) * kPrime;
+    all = (all ^ std::stoull(guid, nullptr, 16)) * kPrime;
+    all = (all ^ entries) * kPrime;
+  }
+  char digest[20];
+  std::snprintf(digest, sizeof digest, "%016llx", static_cast<unsigned long long>(all));
+  return digest;
+}
+
 std::int64_t lane_mbps(const std::string& speed) {
   static const std::map<std::string, std::int64_t> known{{"SDR", 2'500},    {"DDR", 5'000},   {"QDR", 10'000},
                                                          {"FDR10", 10'000}, {"FDR", 14'000},  {"EDR", 25'000},
@@ -77,14 +92,6 @@ Network read_network(const std::string& path) {
 Routes read_routes(const std::string& path) {
   const std::string text = file_text(path);
   Routes routes;
-  std::uint64_t hash = 14695981039346656037U;
-  for (const unsigned char c : text) {
-    hash ^= c;
-    hash *= 1099511628211U;
-  }
-  char digest[20];
-  std::snprintf(digest, sizeof digest, "%016llx", static_cast<unsigned long long>(hash));
-  routes.digest = digest;
   std::istringstream lines(text);
   std::map<std::uint64_t, unsigned>* table = nullptr;
   for (std::string line; std::getline(lines, line);) {
@@ -96,6 +103,7 @@ Routes read_routes(const std::string& path) {
     if (table != nullptr && std::sscanf(line.c_str(), "0x%x : %u", &lid, &port) == 2) (*table)[lid] = port;
   }
   if (routes.port_of.empty()) throw std::runtime_error(path + ": has no forwarding tables");
+  routes.digest = entries_digest(routes);
   return routes;
 }
 

@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <vector>
 
 #include "fabric/routing/opensm/opensm_dumps.h"
-#include "fabric/routing/plane/port_arcs.h"
 
 namespace railweave::fabric {
 
@@ -16,28 +14,6 @@ void append(std::string& out, const char* format, Args... args) {
   const int length = std::snprintf(text, sizeof text, format, args...);
   out.append(text, static_cast<std::size_t>(std::clamp<int>(length, 0, sizeof text - 1)));
 }
-
-// The lengths of routes by the tables, in links; kLost where they do not reach the destination.
-class Hops {
- public:
-  static constexpr unsigned kLost = UINT32_MAX;
-  explicit Hops(const Plane& plane) : plane_(plane), port_arcs_(plane) {}
-  // From s, without the link to an end port.
-  [[nodiscard]] unsigned from(const PlaneTables& tables, std::uint32_t s, std::uint32_t destination) const {
-    const std::uint32_t end = plane_.homes[plane_.destination_home[destination]].sw;
-    unsigned hops = 0;
-    for (; s != end; ++hops) {
-      const std::uint32_t arc = port_arcs_.arc(s, tables.at(s, destination));
-      if (hops > plane_.switch_count() || arc == Plane::kNone) return kLost;
-      s = plane_.arcs[arc].to;
-    }
-    return hops;
-  }
-
- private:
-  const Plane& plane_;
-  PortArcs port_arcs_;
-};
 
 const char* speed_text(LinkSpeed speed) {
   switch (speed) {
@@ -96,39 +72,6 @@ std::string end_text(const Topology& t, const RoutingScope& scope, PortId port) 
 }
 
 }  // namespace
-
-std::string write_fdbs(const ForwardingTables& tables) {
-  const RoutingScope& scope = tables.scope();
-  const Topology& t = scope.topology();
-  std::string out;
-  for (const PlaneId id : scope.planes()) {
-    const Plane& plane = scope.plane(id);
-    const PlaneTables& entries = tables.plane(id);
-    if (entries.destinations() != plane.destination_count()) continue;
-    std::vector<std::pair<Lid, std::uint32_t>> by_lid;
-    for (std::uint32_t d = 0; d < plane.destination_count(); ++d) {
-      if (const Lid lid = scope.lid(plane.destination(d)); lid != 0) by_lid.emplace_back(lid, d);
-    }
-    std::ranges::sort(by_lid);
-    const Hops hops(plane);
-    for (std::uint32_t s = 0; s < plane.switch_count(); ++s) {
-      append(out, "dump_ucast_routes: Switch 0x%016" PRIx64 "\nLID    : Port : Hops : Optimal\n",
-             t.guid(plane.switches[s]).value());
-      for (const auto& [lid, d] : by_lid) {
-        const std::uint16_t port = entries.at(s, d);
-        const unsigned links = port == kNoPort ? Hops::kLost : hops.from(entries, s, d);
-        if (links == Hops::kLost) {
-          append(out, "0x%04X : UNREACHABLE\n", lid);
-          continue;
-        }
-        const bool end_port = plane.destination_port[d] != kPortZero;
-        append(out, "0x%04X : %03u  : %02u   : yes\n", lid, port, links + (end_port ? 1 : 0));
-      }
-      out += '\n';
-    }
-  }
-  return out;
-}
 
 std::string write_subnet_list(const FabricView& view, const RoutingScope& scope) {
   const Topology& t = view.topology();

@@ -2,7 +2,6 @@
 
 #include <map>
 
-#include "fabric/base/fnv1a.h"
 #include "fabric/base/text/json_string.h"
 
 namespace railweave::api {
@@ -70,7 +69,7 @@ std::string write_certificate(const CertificateInput& input) {
   const Topology& t = input.view->topology();
   const Ledger& ledger = *input.ledger;
   std::string out = "{\"railweave\":\"certificate\",\"version\":1,\n\"routes\":{\"format\":\"opensm.fdbs\"";
-  text(out, "fnv1a64", to_string(Guid(Fnv1a().add(input.fdbs).value())));
+  text(out, "fnv1a64", to_string(Guid(input.entries_digest)));
   text(out, "tables", to_string(Guid(input.tables->digest())));
   out += "}";
   number(out, "usablePermille", ledger.rules().usable_permille);

@@ -2,6 +2,7 @@
 // program that shares no code with this one (services/verify) can check it. The format: services/verify/certificate.md.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ struct CertificateInput {
   const fabric::Ledger* ledger = nullptr;
   const fabric::QosClasses* classes = nullptr;
   const fabric::InfinibandPlan* plan = nullptr;  // null: weights are the classes' shares
-  std::string_view fdbs;                         // fabric::write_fdbs(tables): digested in the certificate
+  std::uint64_t entries_digest = 0;              // fabric::entries_digest(tables)
 };
 
 // One line for each link with a reservation.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "fabric/base/text/time_text.h"
-#include "fabric/routing/opensm/opensm_dumps.h"
+#include "fabric/routing/opensm/fdbs_text.h"
 #include "scheduler/admission/bandwidth_admission.h"
 #include "services/control/codec/fabric_event_json.h"
 #include "services/control/codec/guarantee_json.h"
@@ -251,7 +251,6 @@ std::optional<ClassMarks> class_marks(const ClusterState& state, std::string_vie
 
 std::string write_guarantee_certificate(const ClusterState& state, const GuaranteeBook& book) {
   const auto& routes = *book.routes();
-  const std::string fdbs = fabric::write_fdbs(routes.routing.tables);
   const auto plan = fabric::plan_infiniband({.classes = state.qos_classes.get(),
                                              .view = routes.input.view,
                                              .scope = routes.input.scope,
@@ -261,7 +260,7 @@ std::string write_guarantee_certificate(const ClusterState& state, const Guarant
                             .ledger = &book.ledger(),
                             .classes = state.qos_classes.get(),
                             .plan = plan ? &*plan : nullptr,
-                            .fdbs = fdbs});
+                            .entries_digest = fabric::entries_digest(routes.routing.tables)});
 }
 
 }  // namespace railweave::api

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
-#include "fabric/base/fnv1a.h"
 #include "fabric/formats/native/native_json.h"
+#include "fabric/routing/opensm/fdbs_text.h"
 #include "fabric/routing/opensm/opensm_dumps.h"
 #include "scheduler/admission/bandwidth_admission.h"
 #include "tests/support/temporary_folder.h"
@@ -57,8 +57,8 @@ struct Site {
         {.classes = &classes, .view = fabric.view, .scope = fabric.scope, .lanes = &fabric.routing.lanes});
     planned = plan.has_value();
     fdbs = write_fdbs(fabric.routing.tables);
-    certificate = api::write_certificate(
-        {&fabric.view, &fabric.routing.tables, &ledger, &classes, planned ? &*plan : nullptr, fdbs});
+    certificate = api::write_certificate({&fabric.view, &fabric.routing.tables, &ledger, &classes,
+                                          planned ? &*plan : nullptr, entries_digest(fabric.routing.tables)});
     write("fabric.json", write_native_json(fabric.view.topology()));
   }
 
