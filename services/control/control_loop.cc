@@ -1,6 +1,7 @@
 #include "services/control/control_loop.h"
 
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "services/control/decide/decide.h"
@@ -35,6 +36,10 @@ Rejection unavailable(Phase phase) {
            "repeat the request when GET /readyz answers 200"},
           nullptr};
 }
+
+constexpr const char* kOutOfMemory = "service.outOfMemory";
+
+Error no_memory() { return {ErrorKind::unavailable, kOutOfMemory, "there is no memory to decide the change", {}, {}}; }
 
 }  // namespace
 
@@ -88,6 +93,11 @@ Result<void> ControlLoop::recover() {
     }
   }
   if (auto caught_up = catch_up(); !caught_up) return caught_up;
+  // What the first decision would wait for: routes and the index of free GPUs.
+  if (const auto state = this->state(); !state->accepted.digest.empty()) {
+    (void)routes_->at(*state);
+    (void)placers_.at(*state);
+  }
   phase_ = Phase::ready;
   return {};
 }
@@ -101,6 +111,12 @@ Result<void> ControlLoop::catch_up() {
         journal_.read({.after_seq = working->seq, .limit = 1000, .kinds = {}, .subject_kind = {}, .subject_id = {}});
     if (!records) return std::unexpected(records.error());
     if (records->empty()) break;
+    if (records->front().seq != working->seq + 1) {
+      return fail(ErrorKind::internal, "journal.beginsLater",
+                  "the journal begins at record " + std::to_string(records->front().seq) +
+                      ": the ones before were removed behind snapshots, which cannot be read",
+                  {}, "restore the store from a backup");
+    }
     for (const auto& record : *records) {
       auto event = codec_.decode(record, *working, blobs_);
       if (!event) return std::unexpected(event.error());
@@ -181,16 +197,19 @@ std::vector<ControlLoop::Waiting> ControlLoop::take_batch() {
 bool ControlLoop::wait_for_work(std::unique_lock<std::mutex>& lock) {
   constexpr auto kMaxWait = std::chrono::milliseconds(500);  // the system clock may be set meanwhile
   const auto called = [this] { return stopping_ || !queue_.empty(); };
-  const auto due_at = phase_ == Phase::ready ? follow_up_.due_at(*state()) : std::nullopt;
-  if (!due_at) {
+  const auto due_in_us = [this] { return follow_up_.due_in_us(*state(), options_.now_us()); };
+  const auto due = phase_ == Phase::ready ? due_in_us() : std::nullopt;
+  if (!due) {
     queue_filled_.wait(lock, called);
     return true;
   }
-  const auto wait = std::chrono::microseconds(*due_at - options_.now_us());
-  if (wait > std::chrono::microseconds(0)) {
-    queue_filled_.wait_for(lock, std::min<std::chrono::microseconds>(wait, kMaxWait), called);
+  if (*due > 0) {
+    queue_filled_.wait_for(lock, std::min<std::chrono::microseconds>(std::chrono::microseconds(*due), kMaxWait),
+                           called);
   }
-  return called() || *due_at <= options_.now_us();
+  if (called()) return true;
+  const auto still = due_in_us();
+  return still && *still <= 0;
 }
 
 void ControlLoop::record(ClusterState& working, db::Batch& writes, const std::string& actor, std::int64_t now_us,
@@ -223,11 +242,16 @@ void ControlLoop::run_batch(std::vector<Waiting> batch) {
   }
   // 1. Decide all commands on a working copy, then what follows from the state itself.
   auto working = std::make_shared<ClusterState>(*state());
-  Outcome outcome = decide_all(*working, batch);
-  follow_up(*working, outcome.writes);
+  Outcome outcome;
+  try {
+    outcome = decide_all(*working, batch);
+    follow_up(*working, outcome.writes);
+  } catch (const std::bad_alloc&) {
+    return refuse_all(batch, no_memory());
+  }
   // 2. Make the events durable, all or none.
   if (!outcome.writes.records.empty()) {
-    if (auto appended = journal_.append(outcome.writes); !appended) return refuse_all(batch, appended.error());
+    if (auto appended = append(outcome.writes); !appended) return refuse_all(batch, appended.error());
     // 3. Publish.
     publish(working);
     options_.on_published(outcome.writes.records);
@@ -238,7 +262,19 @@ void ControlLoop::run_batch(std::vector<Waiting> batch) {
   answer(batch, std::move(outcome));
 }
 
+Result<void> ControlLoop::append(const db::Batch& writes) {
+  try {
+    return journal_.append(writes);
+  } catch (const std::bad_alloc&) {
+    return std::unexpected(no_memory());
+  }
+}
+
 bool ControlLoop::reopen_store() {
+  if (const auto there = journal_.last_seq(); !there) {
+    options_.warn("the store still fails: " + there.error().text());
+    return false;
+  }
   if (auto caught_up = catch_up(); !caught_up) {
     options_.warn("the store still fails: " + caught_up.error().text());
     return false;
@@ -278,7 +314,7 @@ void ControlLoop::refuse_all(std::vector<Waiting>& batch, const Error& store_err
   }
   Error error = store_error;
   error.kind = ErrorKind::unavailable;
-  error.code = "service.storeFailed";
+  if (error.code != kOutOfMemory) error.code = "service.storeFailed";
   error.hint = "the outcome is unknown: repeat the request with the same Idempotency-Key";
   for (auto& waiting : batch) waiting.completion(std::unexpected(Rejection{error, nullptr}));
 }

@@ -28,13 +28,14 @@
 namespace railweave::control {
 
 struct ControlOptions {
-  std::size_t queue_limit = 1024;        // commands that wait; further ones are refused as busy
-  std::size_t batch_limit = 128;         // commands per transaction
-  std::uint64_t snapshot_every = 5'000;  // events
-  unsigned queue_rest = 2;               // QueueRunner: cycles take at most a third of the loop's time
-  bool reroute_for_guarantees = true;    // GuaranteeReroute sets costs automatically; else only on request
-  std::function<std::int64_t()> now_us;  // unix, UTC; called from any thread; default: the system clock
-  QueueRunner::Clock monotonic_us;       // measures cycles of the queue; default: the steady clock
+  std::size_t queue_limit = 1024;                // commands that wait; further ones are refused as busy
+  std::size_t batch_limit = 128;                 // commands per transaction
+  std::uint64_t snapshot_every = 5'000;          // events
+  unsigned queue_rest = 2;                       // QueueRunner: cycles take at most a third of the loop's time
+  std::uint64_t max_waiting_of_tenant = 10'000;  // jobs in the queue; further ones are refused as busy
+  bool reroute_for_guarantees = true;            // GuaranteeReroute sets costs automatically; else only on request
+  std::function<std::int64_t()> now_us;          // unix, UTC; called from any thread; default: the system clock
+  QueueRunner::Clock monotonic_us;               // measures cycles of the queue; default: the steady clock
   std::function<void(const std::vector<db::Record>&)> on_published;  // on the control thread; must not block
   std::function<void(const std::string&)> warn;                      // for the log
 };
@@ -53,7 +54,7 @@ class ControlLoop {
   ControlLoop& operator=(const ControlLoop&) = delete;
   ~ControlLoop();
 
-  // Reads the newest snapshot, then the journal after it.
+  // Reads the newest snapshot, then the journal after it, and prepares what the first decision needs.
   [[nodiscard]] Result<void> recover();
   void start();
   // Refuses commands that still wait, saves a snapshot, ends the threads. May be called twice.
@@ -87,6 +88,7 @@ class ControlLoop {
   [[nodiscard]] std::vector<Waiting> take_batch();
   [[nodiscard]] bool wait_for_work(std::unique_lock<std::mutex>& lock);
   void run_batch(std::vector<Waiting> batch);
+  [[nodiscard]] Result<void> append(const db::Batch& writes);
   [[nodiscard]] bool reopen_store();
   [[nodiscard]] Outcome decide_all(ClusterState& working, const std::vector<Waiting>& batch);
   void record(ClusterState& working, db::Batch& writes, const std::string& actor, std::int64_t now_us,
@@ -119,7 +121,7 @@ class ControlLoop {
   // Used by the control thread only:
   const std::shared_ptr<RoutingCache> routes_ = std::make_shared<RoutingCache>();
   PlacerCache placers_{routes_};
-  QueueRunner queue_runner_{placers_, options_.queue_rest, options_.monotonic_us};
+  QueueRunner queue_runner_{placers_, options_.queue_rest, options_.monotonic_us, options_.max_waiting_of_tenant};
   FollowUp follow_up_{placers_, queue_runner_, options_.reroute_for_guarantees};
 
   std::thread thread_;

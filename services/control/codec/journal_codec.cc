@@ -183,6 +183,26 @@ Result<EventBody> decode_body(const db::Record& record, const Json& data, const 
   return unreadable(record, "unknown kind of event '" + record.kind + "'");
 }
 
+// The Idempotency-Keys whose jobs are not kept any more.
+Result<void> read_keys(const Json& keys, ClusterState& state) {
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    ObjectReader reader(keys[i], "/keys/" + std::to_string(i));
+    std::string key;
+    std::uint64_t job = 0, used_us = 0;
+    control::UsedKey used;
+    used.job_kept = false;
+    reader.read("key", key);
+    reader.read("job", job);
+    reader.read("usedUs", used_us);
+    reader.read("requestDigest", used.request_digest);
+    if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+    used.job = JobId(job);
+    used.used_us = static_cast<std::int64_t>(used_us);
+    state.idempotency.put(key, std::move(used));
+  }
+  return {};
+}
+
 }  // namespace
 
 EncodedEvent JournalCodec::encode(const Event& event, const ClusterState& after) const {
@@ -234,6 +254,12 @@ std::string JournalCodec::encode_state(const ClusterState& state) const {
   Out ended = Out::array();
   for (const auto id : *state.ended) ended.push_back(id.number());
   value["ended"] = std::move(ended);
+  Out keys = Out::array();
+  state.idempotency.visit_without_job([&](const std::string& key, const control::UsedKey& used) {
+    keys.push_back(
+        {{"key", key}, {"job", used.job.number()}, {"usedUs", used.used_us}, {"requestDigest", used.request_digest}});
+  });
+  if (!keys.empty()) value["keys"] = std::move(keys);
   // Jobs are appended as text, one at a time: a document of ten thousand of them is never held as a tree.
   std::string text = dump(value);
   text.pop_back();
@@ -267,6 +293,7 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
   const Json* fabric = reader.take("fabric");  // these two are not in the snapshots of the first versions
   const Json* queue = reader.take("queue");
   const Json* guarantees = reader.take("guarantees");
+  const Json* keys = reader.take("keys");
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   if (topology == nullptr || tenants == nullptr || jobs == nullptr || ended == nullptr) {
     return fail(ErrorKind::internal, "journal.unreadable", "the snapshot lacks a part");
@@ -307,6 +334,9 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
     auto job = job_from_json(item, state.topology());
     if (!job) return std::unexpected(job.error());
     state.restore(std::move(*job));
+  }
+  if (keys != nullptr) {
+    if (auto read = read_keys(*keys, state); !read) return std::unexpected(read.error());
   }
   std::deque<JobId> order;
   for (const auto& number : *ended) order.emplace_back(number.get<std::uint64_t>());

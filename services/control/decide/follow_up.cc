@@ -21,6 +21,22 @@ bool is_empty(const ClusterState& state, const DrainTarget& target) {
   return !gpu || (used >> topology.local_index(gpu) & 1U) == 0;
 }
 
+constexpr const char* kQueueAlarm = "queue.notRun";
+
+bool has_queue_alarm(const ClusterState& state) { return state.alarms->contains(std::string(kQueueAlarm) + ":queue"); }
+
+AlarmRaised queue_alarm(const ClusterState& state, std::int64_t took_us) {
+  Alarm alarm;
+  alarm.kind = kQueueAlarm;
+  alarm.subject_kind = alarm.subject_id = "queue";
+  alarm.severity = AlarmSeverity::critical;
+  alarm.text = "the queue has not run for " + std::to_string(QueueRunner::kOverdue_us / 1'000'000) + " s, although " +
+               std::to_string(state.jobs.queued()) + " jobs wait and " + std::to_string(state.free_gpus) +
+               " GPUs are free; its last cycle took " + std::to_string(took_us / 1'000) +
+               " ms: fewer waiting jobs make it shorter";
+  return {std::move(alarm)};
+}
+
 }  // namespace
 
 std::vector<EventBody> FollowUp::next(const ClusterState& state, std::int64_t now_us) {
@@ -63,6 +79,10 @@ std::vector<EventBody> FollowUp::step(const ClusterState& state, std::int64_t no
     events = queue_.run(state, now_us);
     if (!events.empty()) return events;
   }
+  if (queue_.overdue(state) != has_queue_alarm(state)) {
+    if (has_queue_alarm(state)) return {AlarmCleared{std::string(kQueueAlarm) + ":queue"}};
+    return {queue_alarm(state, queue_.view()->took_us)};
+  }
   // A node's or GPU's drain is complete when its last job has ended.
   for (const auto& [target, drain] : *state.drains) {
     const bool holds_jobs = target.kind == DrainKind::node || target.kind == DrainKind::gpu;
@@ -73,15 +93,19 @@ std::vector<EventBody> FollowUp::step(const ClusterState& state, std::int64_t no
   return events;
 }
 
-std::optional<std::int64_t> FollowUp::due_at(const ClusterState& state) const {
-  auto at = queue_.due_at(state);
+std::optional<std::int64_t> FollowUp::due_in_us(const ClusterState& state, std::int64_t now_us) const {
+  if (!placers_.guarantees().to_cover().empty()) return 0;  // due between any two batches of commands
+  auto in_us = queue_.due_in_us(state, now_us);
+  const auto no_later_than = [&in_us](std::int64_t other_us) { in_us = std::min(in_us.value_or(INT64_MAX), other_us); };
   for (const auto& [name, reservation] : *state.reservations) {
-    at = std::min(at.value_or(INT64_MAX), reservation.window.to_us);
-    if (begins(reservation)) at = std::min(*at, reservation.window.from_us);
+    no_later_than(reservation.window.to_us - now_us);
+    if (begins(reservation)) no_later_than(reservation.window.from_us - now_us);
   }
-  if (damage_due_us_ != 0) at = std::min(at.value_or(INT64_MAX), damage_due_us_);
-  if (!placers_.guarantees().to_cover().empty()) at = 0;  // due between any two batches of commands
-  return at;
+  if (damage_due_us_ != 0) no_later_than(damage_due_us_ - now_us);
+  if (const auto overdue_us = queue_.overdue_in_us(state); overdue_us && !has_queue_alarm(state)) {
+    no_later_than(*overdue_us);
+  }
+  return in_us;
 }
 
 }  // namespace railweave::control

@@ -30,8 +30,8 @@ class FollowUp {
     other_routes_ = {};
     queue_.reset();
   }
-  // The earliest time at which a step may be due without a further command; none: never.
-  [[nodiscard]] std::optional<std::int64_t> due_at(const ClusterState& state) const;
+  // How long until a step may be due without a further command, if no clock is set meanwhile; none: never.
+  [[nodiscard]] std::optional<std::int64_t> due_in_us(const ClusterState& state, std::int64_t now_us) const;
 
  private:
   [[nodiscard]] std::vector<EventBody> step(const ClusterState& state, std::int64_t now_us);

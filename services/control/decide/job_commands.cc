@@ -61,6 +61,45 @@ DecisionResult start_beside_queue(const DecisionInput& in, const JobPtr& job) {
                 "submit it with \"queue\": true to wait in the queue");
 }
 
+// What a request with this Idempotency-Key led to before; none: it is new.
+std::optional<DecisionResult> earlier_request(const DecisionInput& in, const SubmitJob& command) {
+  const IdempotencyTable& keys = in.state.idempotency;
+  if (command.idempotency_key.empty()) return std::nullopt;
+  if (const UsedKey* earlier = keys.find(command.idempotency_key, in.now_us)) {
+    if (earlier->request_digest != command.request_digest) {
+      return refuse(ErrorKind::impossible, "idempotency.keyReused",
+                    "the Idempotency-Key was used for another request, which created " + to_string(earlier->job),
+                    "use a new key for a new job");
+    }
+    if (earlier->job_kept) return Decision{{}, earlier->job, true};
+    return refuse(
+        ErrorKind::conflict, "idempotency.jobEnded",
+        "this request created " + to_string(earlier->job) + " before, which has ended and is not kept any more",
+        "the store's table job_history has it; use a new key for a new job");
+  }
+  if (keys.has_room(command.idempotency_key, in.now_us)) return std::nullopt;
+  return refuse(ErrorKind::busy, "idempotency.tooManyKeys",
+                "too many Idempotency-Keys were used in the last 24 hours for another to be kept",
+                "submit without a key, or try again later");
+}
+
+std::optional<Rejection> too_many_wait(const DecisionInput& in, const Tenant& tenant) {
+  const std::uint64_t most = in.queue.max_waiting_of_tenant();
+  if (in.state.jobs.queued() < most) return std::nullopt;
+  std::uint64_t waiting = 0;
+  in.state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
+    waiting += job->state == JobState::queued && job->spec.tenant == tenant.name ? 1 : 0;
+    return true;
+  });
+  if (waiting < most) return std::nullopt;
+  return Rejection{{ErrorKind::busy,
+                    "tenants.tooManyWaiting",
+                    std::to_string(waiting) + " jobs of tenant " + tenant.name + " wait already, the most there may be",
+                    {},
+                    "submit it again when some have started"},
+                   nullptr};
+}
+
 DecisionResult start_now(const DecisionInput& in, const Tenant& tenant, std::shared_ptr<Job> job) {
   auto placed = admitted_placement(in.state, job->spec, in.placers, in.now_us);
   if (!placed) return std::unexpected(std::move(placed.error()));
@@ -80,15 +119,7 @@ DecisionResult start_now(const DecisionInput& in, const Tenant& tenant, std::sha
 
 DecisionResult decide_command(const DecisionInput& in, const SubmitJob& command) {
   const ClusterState& state = in.state;
-  if (!command.idempotency_key.empty()) {
-    if (const auto earlier = state.idempotency.find(command.idempotency_key)) {
-      const JobPtr job = state.jobs.find(*earlier);
-      if (job != nullptr && job->request_digest == command.request_digest) return Decision{{}, *earlier, true};
-      return refuse(ErrorKind::impossible, "idempotency.keyReused",
-                    "the Idempotency-Key was used for another request, which created " + to_string(*earlier),
-                    "use a new key for a new job");
-    }
-  }
+  if (const auto earlier = earlier_request(in, command)) return *earlier;
   if (const auto checked = scheduler::check_job_spec(command.spec); !checked) {
     return std::unexpected(Rejection{checked.error(), nullptr});
   }
@@ -101,6 +132,12 @@ DecisionResult decide_command(const DecisionInput& in, const SubmitJob& command)
   }
   const std::uint64_t gpus = scheduler::rank_count(command.spec.parallelism);
   if (auto over = over_limit(state, tenant->second, gpus, command.queue)) return std::unexpected(std::move(*over));
+  if (auto never = never_in_quota(state, tenant->second, gpus)) {
+    return std::unexpected(Rejection{std::move(*never), nullptr});
+  }
+  if (command.queue) {
+    if (auto full = too_many_wait(in, tenant->second)) return std::unexpected(std::move(*full));
+  }
   auto job = std::make_shared<Job>();
   job->id = state.jobs.next_id();
   job->spec = command.spec;

@@ -89,17 +89,31 @@ QueueFacts::QueueFacts(const ClusterState& state, std::int64_t now_us)
 }
 
 bool QueueRunner::due(const ClusterState& state, std::int64_t now_us) const {
-  const auto at = due_at(state);
-  return at && *at <= now_us;
+  const auto in_us = due_in_us(state, now_us);
+  return in_us && *in_us <= 0;
 }
 
-std::optional<std::int64_t> QueueRunner::due_at(const ClusterState& state) const {
+bool QueueRunner::inputs_changed(const ClusterState& state) const {
+  return more_to_do_ || state.queue_version != ran_at_version_ || fabric_ != state.placement_fabric;
+}
+
+std::optional<std::int64_t> QueueRunner::due_in_us(const ClusterState& state, std::int64_t now_us) const {
   if (state.jobs.queued() == 0) return std::nullopt;
-  if (more_to_do_ || state.queue_version != ran_at_version_ || fabric_ != state.placement_fabric) {
-    return not_before_us_;
-  }
-  if (view_->wake_us != 0) return std::max(view_->wake_us, not_before_us_);
+  const std::int64_t rest_us = std::max<std::int64_t>(0, rests_until_us_ - clock_());
+  // Where the time of day was set back, the times that the last cycle computed are not to be waited for.
+  if (inputs_changed(state) || now_us < view_->time_us) return rest_us;
+  if (view_->wake_us != 0) return std::max(view_->wake_us - now_us, rest_us);
   return std::nullopt;
+}
+
+std::optional<std::int64_t> QueueRunner::overdue_in_us(const ClusterState& state) const {
+  if (state.jobs.queued() == 0 || state.free_gpus == 0 || !inputs_changed(state)) return std::nullopt;
+  return std::max<std::int64_t>(0, ran_at_us_ + kOverdue_us - clock_());
+}
+
+bool QueueRunner::overdue(const ClusterState& state) const {
+  const auto in_us = overdue_in_us(state);
+  return in_us && *in_us == 0;
 }
 
 scheduler::QueueCycle& QueueRunner::cycle(const ClusterState& state) {
@@ -146,8 +160,9 @@ std::vector<EventBody> QueueRunner::run(const ClusterState& state, std::int64_t 
   view->wake_us = result.wake_us;
   view->cycles = view_->cycles + 1;
   view->waiting = std::move(result.waiting);
-  view->took_us = clock_() - started_us;
-  not_before_us_ = rest_ == 0 ? 0 : now_us + view->took_us * (1 + rest_);
+  ran_at_us_ = clock_();
+  view->took_us = ran_at_us_ - started_us;
+  rests_until_us_ = ran_at_us_ + view->took_us * rest_;
   view_ = std::move(view);
   return events;
 }

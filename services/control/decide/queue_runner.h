@@ -47,15 +47,26 @@ class QueueRunner {
 
   // After a cycle none is due for `rest` times as long as the cycle took by `clock`; without a clock cycles take no
   // time. Borrows the cache.
-  QueueRunner(PlacerCache& placers, unsigned rest, Clock clock = {})
-      : placers_(placers), rest_(rest), clock_(clock ? std::move(clock) : [] { return std::int64_t{0}; }) {}
+  QueueRunner(PlacerCache& placers, unsigned rest, Clock clock = {}, std::uint64_t max_waiting_of_tenant = 10'000)
+      : placers_(placers),
+        rest_(rest),
+        max_waiting_of_tenant_(max_waiting_of_tenant),
+        clock_(clock ? std::move(clock) : [] { return std::int64_t{0}; }) {}
 
+  // Each cycle looks at every job that waits: a tenant may have this many.
+  [[nodiscard]] std::uint64_t max_waiting_of_tenant() const { return max_waiting_of_tenant_; }
+
+  static constexpr std::int64_t kOverdue_us = 60'000'000;
   static constexpr std::size_t kMaxNotes = 1'000;  // reasons for waiting that one cycle writes into histories
 
   // True: jobs wait, and an input of the queue has changed since the last cycle or its wake-up time has come.
   [[nodiscard]] bool due(const ClusterState& state, std::int64_t now_us) const;
-  // The earliest time at which due() is true without a further change; none: never.
-  [[nodiscard]] std::optional<std::int64_t> due_at(const ClusterState& state) const;
+  // How long until due() is true without a further change, if no clock is set meanwhile; none: never.
+  [[nodiscard]] std::optional<std::int64_t> due_in_us(const ClusterState& state, std::int64_t now_us) const;
+  // How long until overdue() is true if no cycle runs; none: nothing that waits could start.
+  [[nodiscard]] std::optional<std::int64_t> overdue_in_us(const ClusterState& state) const;
+  // GPUs are free, an input of the queue has changed, and no cycle has run for kOverdue_us.
+  [[nodiscard]] bool overdue(const ClusterState& state) const;
 
   // Runs one cycle. Apply its events in this order, all of them or none.
   std::vector<EventBody> run(const ClusterState& state, std::int64_t now_us);
@@ -74,6 +85,8 @@ class QueueRunner {
   [[nodiscard]] const QueueViewPtr& view() const { return view_; }
 
  private:
+  // Whether a cycle could give another result than the last one did.
+  [[nodiscard]] bool inputs_changed(const ClusterState& state) const;
   // The cycle for the state, given its residual capacities.
   scheduler::QueueCycle& cycle(const ClusterState& state);
 
@@ -84,8 +97,10 @@ class QueueRunner {
   QueueViewPtr view_ = std::make_shared<const QueueView>();
   std::uint64_t ran_at_version_ = 0;  // ClusterState::queue_version of the last cycle
   bool more_to_do_ = false;           // the last cycle started or evicted a job: another may start more
-  std::int64_t not_before_us_ = 0;
+  std::int64_t ran_at_us_ = 0;        // by clock_, as is the next: the time of day may be set back
+  std::int64_t rests_until_us_ = 0;
   const unsigned rest_;
+  const std::uint64_t max_waiting_of_tenant_;
   const Clock clock_;
 };
 

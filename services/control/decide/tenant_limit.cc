@@ -1,8 +1,14 @@
 #include "services/control/decide/tenant_limit.h"
 
+#include <algorithm>
 #include <string>
 
 namespace railweave::control {
+namespace {
+
+std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
+
+}  // namespace
 
 std::optional<Error> over_gpu_limit(const ClusterState& state, const Tenant& tenant, std::uint64_t gpus) {
   if (!tenant.max_gpus) return std::nullopt;
@@ -32,6 +38,28 @@ std::optional<Error> unknown_priority(const QueueRules& rules, const std::string
   for (const auto& one : rules.policy.classes) known += (known.empty() ? "" : ", ") + one.name;
   return Error{ErrorKind::invalid, "jobs.unknownPriority", "there is no priority class '" + name + "'", "/priority",
                known.empty() ? "the queue's policy names no classes" : "the classes are " + known};
+}
+
+std::optional<Error> never_in_quota(const ClusterState& state, const Tenant& tenant, std::uint64_t gpus) {
+  if (!tenant.quota_gpus) return std::nullopt;
+  std::uint64_t most = *tenant.quota_gpus;
+  if (!tenant.cohort.empty()) {
+    std::uint64_t lent = 0;
+    for (const auto& [name, other] : *state.tenants) {
+      if (name == tenant.name || other.cohort != tenant.cohort) continue;
+      lent = saturating_sum(lent, other.quota_gpus.value_or(0));
+    }
+    most = saturating_sum(most, std::min(lent, tenant.borrow_gpus.value_or(UINT64_MAX)));
+  }
+  if (gpus <= most) return std::nullopt;
+  return Error{ErrorKind::impossible,
+               "tenants.quotaTooSmall",
+               "the job needs " + std::to_string(gpus) + " GPUs, and tenant " + tenant.name +
+                   " can never hold more than " + std::to_string(most) + ": its quota is " +
+                   std::to_string(*tenant.quota_gpus) +
+                   (tenant.cohort.empty() ? "" : ", the rest would be borrowed from cohort " + tenant.cohort),
+               {},
+               "raise the tenant's quotaGpus or ask for fewer"};
 }
 
 }  // namespace railweave::control

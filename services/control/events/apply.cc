@@ -17,11 +17,11 @@ void change(std::shared_ptr<const T>& table, Change apply_change) {
   table = std::move(changed);
 }
 
-void drop_oldest_ended(ClusterState& state) {
+void drop_oldest_ended(ClusterState& state, std::int64_t now_us) {
   if (state.ended->size() <= ClusterState::kMaxEndedJobs) return;
   change(state.ended, [&](auto& ended) {
     const JobPtr oldest = state.jobs.find(ended.front());
-    if (!oldest->idempotency_key.empty()) state.idempotency.erase(oldest->idempotency_key);
+    if (!oldest->idempotency_key.empty()) state.idempotency.drop_job(oldest->idempotency_key, now_us);
     state.jobs.erase(oldest->id);
     ended.pop_front();
   });
@@ -250,7 +250,7 @@ struct Apply {
     }
     state.jobs.put(std::move(job));
     change(state.ended, [&](auto& ended) { ended.push_back(body.id); });
-    drop_oldest_ended(state);
+    drop_oldest_ended(state, event.time_us);
   }
 
   void operator()(const SubnetModeSet& body) const {

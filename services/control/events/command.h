@@ -20,7 +20,7 @@ namespace railweave::control {
 
 struct SubmitJob {
   scheduler::JobSpec spec;
-  std::string idempotency_key;  // "": none
+  std::string idempotency_key;  // "": none; IdempotencyTable says how long it is kept
   std::string request_digest;   // of the request that came with the key
   bool queue = false;           // wait in the queue if it cannot start now
   std::int64_t not_before_us = 0;

@@ -114,7 +114,9 @@ void ClusterState::note_guarantee(JobId job, bool has) {
 
 void ClusterState::restore(JobPtr job) {
   if (job->holds_gpus()) hold_gpus(*job, true);
-  if (!job->idempotency_key.empty()) idempotency.put(job->idempotency_key, job->id);
+  if (!job->idempotency_key.empty()) {
+    idempotency.put(job->idempotency_key, {job->id, job->submitted_us, job->request_digest});
+  }
   jobs.put(std::move(job));
 }
 

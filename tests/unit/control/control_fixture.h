@@ -11,12 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include "db/replay.h"
 #include "db/sqlite/sqlite_journal.h"
 #include "fabric/formats/native/native_json.h"
 #include "fabric/topology/topology_builder.h"
 #include "gtest/gtest.h"
 #include "services/control/codec/journal_codec.h"
 #include "services/control/control_loop.h"
+#include "services/control/events/apply.h"
 #include "services/json/digest.h"
 #include "tests/support/temporary_folder.h"
 
@@ -72,7 +74,7 @@ class ControlTest : public testing::Test {
     auto journal = db::open_sqlite_journal(folder_.path() / "store.db");
     ASSERT_TRUE(journal) << journal.error().text();
     journal_ = wrap(std::move(*journal));
-    options.queue_rest = 0;  // the clock advances only when it is read
+    options.queue_rest = queue_rest_;
     options.now_us = [this] { return ++clock_us_; };
     options.on_published = [this, forward = std::move(options.on_published)](const std::vector<db::Record>& records) {
       if (forward) forward(records);
@@ -107,6 +109,19 @@ class ControlTest : public testing::Test {
     std::unique_lock lock(published_mutex_);
     return published_.wait_for(lock, std::chrono::seconds(30), condition);
   }
+  // The state that the whole journal gives, without any snapshot.
+  [[nodiscard]] ClusterState replayed() const {
+    ClusterState state;
+    const auto blobs = [this](const std::string& digest) { return journal_->blob(digest); };
+    const auto read = db::replay(*journal_, 0, [&](const db::Record& record) -> Result<void> {
+      auto event = codec_.decode(record, state, blobs);
+      if (!event) return std::unexpected(event.error());
+      apply(state, *event);
+      return {};
+    });
+    EXPECT_TRUE(read) << read.error().text();
+    return state;
+  }
   [[nodiscard]] std::string state_text() const { return codec_.encode_state(*loop_->state()); }
 
   std::mutex published_mutex_;
@@ -115,6 +130,7 @@ class ControlTest : public testing::Test {
   api::JournalCodec codec_;
   std::unique_ptr<db::Journal> journal_;
   std::unique_ptr<ControlLoop> loop_;
+  unsigned queue_rest_ = 0;  // the clock advances only when it is read
   std::atomic<std::int64_t> clock_us_ = 1'700'000'000'000'000;
 };
 

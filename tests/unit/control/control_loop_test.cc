@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <map>
+#include <new>
 #include <random>
 #include <set>
 #include <thread>
@@ -112,6 +113,75 @@ TEST_F(ControlTest, TheSameIdempotencyKeyCreatesOneJob) {
   const auto after_restart = ask(submit_job("t", 8, 1, "key-1"));
   ASSERT_TRUE(after_restart);
   EXPECT_EQ(after_restart->job, first->job);
+}
+
+// More jobs end after it than the state keeps: its key is known for a day all the same, also after restarts.
+TEST_F(ControlTest, AnIdempotencyKeyIsKnownForADayWhenItsJobIsNotKept) {
+  start();
+  must(accept(star_of_hosts(1, 8)));
+  must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}}, {}});
+  const auto first = ask(submit_job("t", 8, 1, "key-1"));
+  ASSERT_TRUE(first);
+  must(EndJob{first->job, JobState::completed, "", {}});
+  // In the queue together, so that many share a transaction.
+  std::atomic<std::size_t> ended = 0;
+  for (std::size_t i = 1; i <= ClusterState::kMaxEndedJobs; ++i) {
+    const auto send = [&](const decltype(Command::body)& body) {
+      while (!loop_->submit({"tester", body}, [&](const CommandResult& result) { ended += result ? 1 : 0; })) {
+        std::this_thread::yield();
+      }
+    };
+    send(submit_job("t", 1, 1));
+    send(EndJob{JobId(first->job.number() + i), JobState::completed, "", {}});
+  }
+  ASSERT_TRUE(published_until([&] { return ended == 2 * ClusterState::kMaxEndedJobs; }));
+  ASSERT_EQ(loop_->state()->jobs.find(first->job), nullptr);
+  const auto refused = [&](const char* code, std::uint32_t data) {
+    const auto again = ask(submit_job("t", 8, data, "key-1"));
+    ASSERT_FALSE(again);
+    EXPECT_EQ(again.error().error.code, code);
+    EXPECT_NE(again.error().error.message.find(to_string(first->job)), std::string::npos);
+  };
+  for (const char* from : {"this run", "the snapshot"}) {
+    SCOPED_TRACE(from);
+    refused("idempotency.jobEnded", 1);
+    refused("idempotency.keyReused", 2);
+    EXPECT_EQ(loop_->state()->free_gpus, 8U);
+    const std::string text = state_text();
+    stop();
+    start();
+    EXPECT_TRUE(state_text() == text);
+    EXPECT_TRUE(codec_.encode_state(replayed()) == text) << "the journal alone gives the same";
+  }
+  clock_us_ += IdempotencyTable::kKept_us;
+  const auto new_job = ask(submit_job("t", 8, 1, "key-1"));
+  ASSERT_TRUE(new_job) << new_job.error().error.text();
+  EXPECT_FALSE(new_job->replayed);
+}
+
+TEST(IdempotencyTable, IsBoundedAndForgetsWhatIsOver) {
+  IdempotencyTable keys;
+  std::vector<std::string> kept;
+  std::size_t refused = 0;
+  for (std::size_t i = 0; kept.size() + refused < 600; ++i) {
+    const std::string key = std::to_string(i);
+    if (std::hash<std::string_view>{}(key) % 1024 != 7) continue;  // one shard: all of them would take a while
+    if (keys.has_room(key, 1)) {
+      kept.push_back(key);
+      keys.put(key, {JobId(i + 1), 1, ""});
+      keys.drop_job(key, 1);
+    } else {
+      ++refused;
+    }
+  }
+  ASSERT_EQ(kept.size(), IdempotencyTable::kMaxInShard);
+  for (const auto& key : kept) EXPECT_NE(keys.find(key, IdempotencyTable::kKept_us), nullptr);
+  const std::int64_t later_us = 1 + IdempotencyTable::kKept_us;
+  for (const auto& key : kept) EXPECT_EQ(keys.find(key, later_us), nullptr);
+  ASSERT_TRUE(keys.has_room(kept.front(), later_us));
+  keys.put(kept.front(), {JobId(1), later_us, ""});
+  EXPECT_NE(keys.find(kept.front(), later_us), nullptr);
+  EXPECT_TRUE(keys.has_room(kept.back(), 1)) << "what was over is gone";
 }
 
 TEST_F(ControlTest, ANewTopologyKeepsJobsByNodeNameAndIsRefusedIfItLosesThem) {
@@ -249,8 +319,10 @@ class FailingJournal final : public db::Journal {
 
   std::atomic<int> fail_before{0};  // appends that fail without writing
   std::atomic<int> fail_after{0};   // appends that fail although they were written
+  std::atomic<bool> no_memory{false};
 
   Result<void> append(const db::Batch& batch) override {
+    if (no_memory.exchange(false)) throw std::bad_alloc();
     if (fail_before > 0) {
       --fail_before;
       return fail(ErrorKind::unavailable, "db.full", "planted: disk full");
@@ -296,6 +368,18 @@ TEST_F(FailingStoreTest, AFailedAppendIsAnsweredAsUnavailableAndChangesNothing) 
   must(submit_job("t", 8, 1));
   EXPECT_EQ(loop_->phase(), Phase::ready);
   EXPECT_EQ(loop_->state()->jobs.size(), 1U);
+}
+
+TEST_F(FailingStoreTest, NoMemoryEndsTheRequestNotTheService) {
+  start();
+  must(accept(star_of_hosts(2, 8)));
+  const std::string before = state_text();
+  failing_->no_memory = true;
+  const auto result = ask(PutTenant{{.name = "t", .description = {}, .max_gpus = {}}, {}});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().error.code, "service.outOfMemory");
+  EXPECT_EQ(state_text(), before);
+  must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}}, {}});
 }
 
 TEST_F(FailingStoreTest, AnAppendThatFailedAfterWritingIsFoundAgain) {

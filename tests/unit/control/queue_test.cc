@@ -3,7 +3,9 @@
 #include <random>
 #include <set>
 
+#include "services/control/decide/follow_up.h"
 #include "services/control/decide/queue_runner.h"
+#include "services/control/events/apply.h"
 #include "services/control/guarantees/job_repair.h"
 #include "tests/unit/control/control_fixture.h"
 
@@ -155,6 +157,43 @@ TEST_F(QueueTest, QuotaIsBorrowedAndReclaimed) {
   restart();
 }
 
+TEST_F(QueueTest, WhatTheQuotaCanNeverHoldIsRefused) {
+  start_with_hosts(4);
+  must(PutTenant{{.name = "research", .quota_gpus = 8}, {}});
+  const auto refused = [&](std::uint32_t gpus) {
+    for (const bool queue : {true, false}) {
+      const auto never = ask(command("research", gpus, "normal", 3600, queue));
+      ASSERT_FALSE(never);
+      EXPECT_EQ(never.error().error.code, "tenants.quotaTooSmall") << never.error().error.text();
+      EXPECT_EQ(never.error().error.kind, ErrorKind::impossible);
+    }
+  };
+  refused(9);
+  must(PutTenant{{.name = "research", .quota_gpus = 8, .cohort = "all"}, {}});
+  refused(9);
+  must(PutTenant{{.name = "guests", .quota_gpus = 8, .cohort = "all"}, {}});
+  refused(17);
+  EXPECT_EQ(state_of(submit("research", 16)), JobState::placed) << "the cohort lends it";
+  must(PutTenant{{.name = "research", .quota_gpus = 8, .cohort = "all", .borrow_gpus = 2}, {}});
+  refused(11);
+}
+
+TEST_F(QueueTest, TheWaitingJobsOfATenantAreBounded) {
+  start({.max_waiting_of_tenant = 3});
+  must(accept(star_of_hosts(1, 8)));
+  must(PutTenant{{.name = "research"}, {}});
+  must(PutTenant{{.name = "guests"}, {}});
+  const JobId running = submit("guests", 8);
+  for (int i = 0; i < 3; ++i) submit("research", 8);
+  const auto refused = ask(command("research", 8));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().error.code, "tenants.tooManyWaiting");
+  EXPECT_EQ(refused.error().error.kind, ErrorKind::busy);
+  EXPECT_EQ(state_of(submit("guests", 8)), JobState::queued) << "another tenant is not held up";
+  end(running);
+  EXPECT_EQ(state_of(submit("research", 8)), JobState::queued) << "one of the three has started";
+}
+
 TEST_F(QueueTest, AJobStartsWhenItsEarliestStartHasPassed) {
   start_with_hosts(1);
   SubmitJob later = command("research", 8);
@@ -164,6 +203,54 @@ TEST_F(QueueTest, AJobStartsWhenItsEarliestStartHasPassed) {
   EXPECT_EQ(state_of(result->job), JobState::queued);
   clock_us_ += 3'700'000'000;  // no command follows: the loop's own timer must see it
   EXPECT_TRUE(published_until([&] { return state_of(result->job) == JobState::placed; }));
+}
+
+TEST_F(QueueTest, RunsOnWhenTheTimeOfDayIsSetBack) {
+  queue_rest_ = 2;
+  start_with_hosts(1);
+  const JobId first = submit("research", 8);
+  const JobId second = submit("research", 8);
+  EXPECT_EQ(state_of(second), JobState::queued);
+  clock_us_ -= 3'600'000'000;
+  end(first);
+  EXPECT_TRUE(published_until([&] { return state_of(second) == JobState::placed; }));
+}
+
+// After a cycle that took long by the steady clock the queue rests for longer than is tolerable while GPUs are free.
+TEST_F(QueueTest, AQueueThatDoesNotRunWhileGpusAreFreeRaisesAnAlarm) {
+  start_with_hosts(1);
+  const JobId first = submit("research", 8);
+  const JobId second = submit("research", 8);
+  loop_->stop();
+  ClusterState state = *loop_->state();
+  std::int64_t steady_us = 1, reading_takes_us = QueueRunner::kOverdue_us;
+  PlacerCache placers;
+  QueueRunner queue(placers, 2, [&] { return steady_us += reading_takes_us; });
+  FollowUp follow_up(placers, queue, false);
+  const auto settle = [&] {
+    follow_up.begin();
+    for (int steps = 0; steps < 100; ++steps) {
+      auto events = follow_up.next(state, clock_us_);
+      if (events.empty()) return;
+      for (auto& body : events) apply(state, {state.seq + 1, 0, clock_us_, "", std::move(body)});
+    }
+  };
+  EXPECT_TRUE(queue.run(state, clock_us_).empty());  // takes kOverdue_us, so the rest takes twice that
+  reading_takes_us = 0;
+  apply(state, {state.seq + 1, 0, clock_us_, "", JobEnded{first, JobState::completed, ""}});
+  settle();
+  EXPECT_EQ(state.jobs.find(second)->state, JobState::queued);
+  EXPECT_TRUE(state.alarms->empty());
+  ASSERT_EQ(follow_up.due_in_us(state, clock_us_), QueueRunner::kOverdue_us);
+  steady_us += QueueRunner::kOverdue_us;
+  settle();
+  ASSERT_EQ(state.alarms->count("queue.notRun:queue"), 1U);
+  EXPECT_NE(state.alarms->begin()->second.text.find("1 jobs wait and 8 GPUs are free"), std::string::npos);
+  EXPECT_EQ(follow_up.due_in_us(state, clock_us_), QueueRunner::kOverdue_us) << "the rest is over then";
+  steady_us += QueueRunner::kOverdue_us;
+  settle();
+  EXPECT_EQ(state.jobs.find(second)->state, JobState::placed);
+  EXPECT_TRUE(state.alarms->empty());
 }
 
 TEST_F(QueueTest, MaintenanceAndReservationsKeepGpusFree) {
