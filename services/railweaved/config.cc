@@ -121,7 +121,16 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   keys.read("reroute_for_guarantees", config.reroute_for_guarantees);
   keys.read("queue_limit", config.queue_limit, 1, 1'000'000);
   keys.read("snapshot_every", config.snapshot_every, 1, 100'000'000);
+  keys.read("keep_events", config.keep_events, 0, INT64_MAX);
+  keys.read("max_waiting_jobs", config.max_waiting_jobs, 1, 1'000'000);
   keys.read("max_connections", config.max_connections, 1, 100'000);
+  keys.read("max_connections_per_address", config.max_connections_per_address, 0, 100'000);
+  keys.read("max_streams", config.max_streams, 0, 100'000);
+  keys.read("idle_seconds", config.idle_seconds, 1, 86'400);
+  keys.read("request_seconds", config.request_seconds, 1, 86'400);
+  keys.read("answer_seconds", config.answer_seconds, 1, 86'400);
+  keys.read("write_seconds", config.write_seconds, 1, 86'400);
+  keys.read("stop_seconds", config.stop_seconds, 1, 86'400);
   keys.read("compute_threads", config.compute_threads, 1, 256);
   config.store = store;
   keys.read_tables("subnet", 64, [&config](ConfigFile& entry) {
@@ -182,6 +191,10 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   app.add_option("-s,--store", store, "SQLite file that stores all state [var/railweave.db]");
   app.add_option("--log-level", level, "trace, debug, info, warn or error [info]");
   app.add_flag("--log-requests", log_requests, "Log every request");
+  auto* check = app.add_flag("--check-store", line.check_store,
+                             "Examine the whole store and exit: 0 nothing is wrong, 1 something is; a service may run");
+  app.add_option("--back-up", line.back_up_to, "Copy the store to this new file and exit; a service may run")
+      ->excludes(check);
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(reversed);

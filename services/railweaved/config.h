@@ -33,14 +33,25 @@ struct Config {
   std::uint64_t queue_limit = 1024;      // changes that wait; further ones are answered 429
   std::uint64_t snapshot_every = 5'000;  // events
   bool reroute_for_guarantees = true;  // set costs of links automatically for guarantees at risk; else only on request
+  std::uint64_t keep_events = 1'000'000;    // older ones are removed from the store behind snapshots; 0: all are kept
+  std::uint64_t max_waiting_jobs = 10'000;  // of a tenant; further ones are answered 429
   std::uint64_t max_connections = 1024;
-  std::uint64_t compute_threads = 2;  // for what-ifs, imports and large answers
+  std::uint64_t max_connections_per_address = 0;  // 0: no such limit
+  std::uint64_t max_streams = 256;                // event streams
+  std::uint64_t idle_seconds = 75;                // between requests of a connection
+  std::uint64_t request_seconds = 30;             // for a request's body, and more by its size
+  std::uint64_t answer_seconds = 120;             // for the answer to be made
+  std::uint64_t write_seconds = 30;               // without progress in sending it
+  std::uint64_t stop_seconds = 10;                // for what runs when the service is told to stop
+  std::uint64_t compute_threads = 2;              // for what-ifs, imports and large answers
   std::vector<SubnetConfig> subnets;
 };
 
 struct CommandLine {
   Config config;
-  bool exit = false;  // --help or --version was printed
+  bool exit = false;         // --help or --version was printed
+  bool check_store = false;  // examine the store and exit
+  std::string back_up_to;    // copy the store to this file and exit; "": serve
 };
 
 // arguments: those of main() without the program's name. Errors name the file, line and key.

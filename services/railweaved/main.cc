@@ -1,14 +1,43 @@
-// railweaved: the service. Exit codes: 0 stopped by a signal, 2 bad arguments or configuration, 1 any other error.
+// railweaved: the service. Exit codes: 0 stopped by a signal, or the store was checked or copied, 2 bad arguments or configuration, 1 any other error.
+#include <cinttypes>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "db/sqlite/store_check.h"
 #include "services/railweaved/config.h"
 #include "services/railweaved/service.h"
+
+namespace {
+
+int check_store(const std::filesystem::path& store) {
+  const auto condition = railweave::db::check_sqlite_store(store);
+  if (!condition) {
+    std::fprintf(stderr, "railweaved: %s\n", condition.error().text().c_str());
+    return 1;
+  }
+  std::printf("%s: nothing is wrong; records %" PRIu64 " to %" PRIu64 ", %" PRIu64 " snapshots, %" PRIu64
+              " documents, %" PRIu64 " MB\n",
+              store.c_str(), condition->first_seq, condition->last_seq, condition->snapshots, condition->blobs,
+              condition->bytes / 1'000'000);
+  return 0;
+}
+
+int back_up(const std::filesystem::path& store, const std::filesystem::path& to) {
+  if (const auto copied = railweave::db::back_up_sqlite_store(store, to); !copied) {
+    std::fprintf(stderr, "railweaved: %s\n", copied.error().text().c_str());
+    return 1;
+  }
+  return check_store(to);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace railweave;
@@ -18,6 +47,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (line->exit) return 0;
+  if (line->check_store) return check_store(line->config.store);
+  if (!line->back_up_to.empty()) return back_up(line->config.store, line->back_up_to);
 
   spdlog::set_default_logger(spdlog::stderr_color_mt("railweaved"));
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %^%l%$ %v", spdlog::pattern_time_type::utc);
@@ -43,6 +74,8 @@ int main(int argc, char** argv) {
   int signal = 0;
   sigwait(&signals, &signal);
   spdlog::info("stopping: {}", signal == SIGINT ? "interrupted" : "terminated");
-  service.stop();
-  return 0;
+  if (service.stop()) return 0;
+  // Parts of the service are in use by a computation that no client waits for: they are left to the system.
+  spdlog::warn("a computation did not end in {} s and is abandoned", line->config.stop_seconds);
+  std::_Exit(0);
 }

@@ -7,8 +7,10 @@
 #include <spdlog/spdlog.h>
 
 #include "db/sqlite/sqlite_journal.h"
+#include "services/railweaved/descriptors.h"
 #include "services/railweaved/live_subnet.h"
 #include "services/rest/handlers/routes.h"
+#include "services/rest/handlers/worker_placers.h"
 
 namespace railweave {
 namespace {
@@ -18,15 +20,46 @@ std::int64_t now_us() {
   return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
 }
 
+api::ServerOptions http_options(const Config& config) {
+  api::ServerOptions http;
+  http.address = config.listen_address;
+  http.port = config.listen_port;
+  http.max_connections = connections_within_descriptors(config.max_connections);
+  if (http.max_connections < config.max_connections) {
+    spdlog::warn("at most {} connections, not {}: the process may not open more files (ulimit -n)",
+                 http.max_connections, config.max_connections);
+  }
+  http.max_connections_per_address = config.max_connections_per_address;
+  http.max_streams = config.max_streams;
+  http.idle_timeout = std::chrono::seconds(config.idle_seconds);
+  http.body_timeout = std::chrono::seconds(config.request_seconds);
+  http.answer_timeout = std::chrono::seconds(config.answer_seconds);
+  http.write_timeout = std::chrono::seconds(config.write_seconds);
+  http.compute_threads = config.compute_threads;
+  http.error_log = [](std::string_view text) { spdlog::warn("http: {}", text); };
+  if (config.log_requests) {
+    http.access_log = [](const api::AccessRecord& record) {
+      spdlog::info("{} {} {} {} {} B {} us", record.remote_address, to_string(record.method), record.path,
+                   record.status, record.sent_bytes, record.duration_us);
+    };
+  }
+  return http;
+}
+
 }  // namespace
 
 Service::Service(Config config) : config_(std::move(config)) {}
 
-Service::~Service() { stop(); }
+Service::~Service() {
+  (void)stop();
+  server_.reset();
+  journal_.reset();
+}
 
 Result<void> Service::start() {
   // 1. The store.
   db::SqliteOptions store_options;
+  store_options.keep_records = config_.keep_events;
   store_options.on_warning = [](const Error& warning) { spdlog::warn("store: {}", warning.text()); };
   auto journal = db::open_sqlite_journal(config_.store, store_options);
   if (!journal) return std::unexpected(journal.error());
@@ -36,6 +69,7 @@ Result<void> Service::start() {
   control::ControlOptions control_options;
   control_options.queue_limit = config_.queue_limit;
   control_options.snapshot_every = config_.snapshot_every;
+  control_options.max_waiting_of_tenant = config_.max_waiting_jobs;
   control_options.reroute_for_guarantees = config_.reroute_for_guarantees;
   control_options.now_us = now_us;
   control_options.warn = [](const std::string& text) { spdlog::warn("{}", text); };
@@ -62,18 +96,11 @@ Result<void> Service::start() {
   operations_ = std::make_unique<api::Operations>(now_us);
   plane_ = std::make_unique<api::ControlPlane>(
       api::ControlPlane{*loop_, feed_, *catch_up_, *journal_, *live_, live_->routes()});
-  api::ServerOptions http;
-  http.address = config_.listen_address;
-  http.port = config_.listen_port;
-  http.max_connections = config_.max_connections;
-  http.compute_threads = config_.compute_threads;
-  http.error_log = [](std::string_view text) { spdlog::warn("http: {}", text); };
-  if (config_.log_requests) {
-    http.access_log = [](const api::AccessRecord& record) {
-      spdlog::info("{} {} {} {} {} B {} us", record.remote_address, to_string(record.method), record.path,
-                   record.status, record.sent_bytes, record.duration_us);
-    };
-  }
+  api::ServerOptions http = http_options(config_);
+  http.prepare_compute_thread = [this] {
+    const auto now = loop_->state();
+    if (!now->accepted.digest.empty()) (void)api::worker_placers(*plane_).at(*now);
+  };
   server_ = std::make_unique<api::Server>(http);
   api::RouteTable routes(server_->router(), *plane_);
   api::add_fabric_routes(routes, *operations_);
@@ -91,13 +118,13 @@ Result<void> Service::start() {
   return {};
 }
 
-void Service::stop() {
-  if (server_) server_->stop(std::chrono::seconds(5));
+bool Service::stop() {
+  const auto time = std::chrono::milliseconds(config_.stop_seconds * 1000 / 2);
+  const bool ended = !server_ || server_->stop_within(time, time);
   if (live_) live_->stop();
   if (catch_up_) catch_up_->stop();
   if (loop_) loop_->stop();
-  server_.reset();
-  journal_.reset();
+  return ended;
 }
 
 }  // namespace railweave

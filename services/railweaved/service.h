@@ -26,14 +26,16 @@ namespace railweave {
 class Service {
  public:
   explicit Service(Config config);
-  ~Service();
+  ~Service();  // waits for computations
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
   // Opens the store, replays it, connects live subnets, listens. Errors: of any of these steps.
   [[nodiscard]] Result<void> start();
   [[nodiscard]] std::string url() const { return server_->url(); }
-  void stop();
+  // False: a computation did not end in time, and uses parts of this until the process ends. Nothing acknowledged is in
+  // it: the loop has stopped and its snapshot is saved.
+  [[nodiscard]] bool stop();
 
  private:
   const Config config_;

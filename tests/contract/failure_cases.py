@@ -5,7 +5,9 @@ Each case gets a railweaved of its own, small enough to be overwhelmed.
 import http.client
 import json
 import resource
+import select
 import socket
+import sqlite3
 
 from session import TIMEOUT_S, Answer
 from small_fabric import LINK, fabric, guid
@@ -67,6 +69,9 @@ class Pending:
             head += f"{name}: {value}\r\n"
         self.connection.sendall(head.encode() + b"\r\n" + data)
 
+    def answered_within(self, seconds):
+        return bool(select.select([self.connection], [], [], seconds)[0])
+
     def answer(self):
         """Held to the contract."""
         with self.connection:
@@ -90,27 +95,77 @@ def fill(session):
         session.call(operation, 200, path={"id": thing}, body={"force": True})
 
 
+class HeldStore:
+    """The store's write lock, held beside the service: the control loop waits in its next append, for up to five seconds."""
+
+    def __init__(self, session):
+        self.connection = sqlite3.connect(session.service.folder / "store.db", timeout=TIMEOUT_S, isolation_level=None)
+
+    def __enter__(self):
+        self.connection.execute("BEGIN IMMEDIATE")
+        return self
+
+    def __exit__(self, *_):
+        self.connection.execute("ROLLBACK")
+        self.connection.close()
+
+
+def hold_the_loop(session, name):
+    """One change in the append that waits for the store, and one in the queue, which has room for one: the requests.
+
+    Further ones are refused then. One refused alone may have come before the loop took the first out of the queue."""
+    waiting, refused = [], 0
+    for number in range(1000):
+        one = Pending(session, "putTenant", {"name": f"t{number % 16}"}, {"description": f"{name} {number}"})
+        if not one.answered_within(0.05):
+            waiting.append(one)
+        elif sum(not earlier.answered_within(0) for earlier in waiting) >= 2:
+            refused += 1
+            if refused == 3:
+                return waiting
+    raise AssertionError("the queue never filled although the store is held")
+
+
 def full_queue(session):
-    """Room for one waiting change: when many come at once, some are answered 429 with Retry-After, the rest as ever."""
+    """Room for one waiting change: while the loop waits for the store, each further one is answered 429 with Retry-After."""
     fill(session)
     statuses = set()
     # A mode can only be set to what it is here, which the queue does not know.
     for operation, request in {**WRITES, "repairJob": {"path": {"id": "job-000001"}, "body": {}}, "putSubnetMode": {"path": {"id": "compute"}, "body": {"mode": "observe"}}}.items():
-        for attempt in range(100):
-            pending = []
-            for i in range(16):  # those of the tenants keep the loop busy
-                pending.append(Pending(session, "putTenant", {"name": f"t{i}"}, {"description": f"{operation} {attempt}"}))
-                pending.append(Pending(session, operation, **request))
-            answers = [(one.operation.id, one.answer()) for one in pending]
-            statuses |= {answer.status for _, answer in answers}
-            refused = [answer for id_, answer in answers if id_ == operation and answer.status == 429]
-            if refused:
-                assert refused[0].code() == "service.busy" and int(refused[0].header("Retry-After")) >= 1
-                break
-        else:
-            raise AssertionError(f"the queue was never full for {operation}")
-    assert statuses <= {200, 201, 204, 404, 409, 429}, statuses
+        with HeldStore(session):
+            waiting = hold_the_loop(session, operation)
+            refused = session.call(operation, 429, "service.busy", **request)
+        assert int(refused.header("Retry-After")) >= 1
+        statuses |= {one.answer().status for one in waiting}
+    assert statuses <= {200, 201, 429}, statuses
     session.call("putTenant", 200, path={"name": "after"}, body={})
+
+
+def what_exists(session):
+    """If-None-Match: * on what exists is 412, for everything that can be held to a version."""
+    fill(session)
+    requests = {**WRITES, "putTenant": {"path": {"name": "a"}, "body": {}},
+                "putContract": {"path": {"tenant": "spare-2"}, "body": {}},
+                "putReservation": {"path": {"name": "kept"}, "body": WRITES["putReservation"]["body"]},
+                "repairJob": {"path": {"id": "job-000001"}, "body": {}},
+                "putSubnetMode": {"path": {"id": "compute"}, "body": {"mode": "observe"}}}
+    held = [operation for operation in session.contract.operations.values()
+            if "precondition.exists" in operation.codes.get(412, [])]
+    assert len(held) >= 13, held
+    for operation in held:
+        session.call(operation.id, 412, "precondition.exists", headers={"If-None-Match": "*"}, **requests[operation.id])
+    session.call("putTenant", 200, path={"name": "new"}, body={}, headers={"If-None-Match": "*"})
+
+
+def too_many_wait(session):
+    """One job of a tenant may wait; what its quota can never hold is refused at once."""
+    fill(session)
+    session.call("putTenant", 200, path={"name": "few"}, body={"quotaGpus": 1})
+    session.call("submitJob", 422, "tenants.quotaTooSmall", body={"gpus": 2, "tenant": "few", "queue": True})
+    session.call("submitJob", 201, body={"gpus": 1, "tenant": "few", "queue": True})
+    session.call("submitJob", 201, body={"gpus": 1, "tenant": "few", "queue": True})
+    answer = session.call("submitJob", 429, "tenants.tooManyWaiting", body={"gpus": 1, "tenant": "few", "queue": True})
+    assert int(answer.header("Retry-After")) >= 1
 
 
 def busy_workers(session):
@@ -171,4 +226,5 @@ def unwritable_store(session):
 
 # Each with the configuration of its service.
 CASES = [(full_queue, {"queue_limit": 1}), (busy_workers, {"compute_threads": 1}), (too_many_connections, {"max_connections": 8}),
-         (unwritable_store, {})]
+         (unwritable_store, {}), (what_exists, {}),
+         (too_many_wait, {"max_waiting_jobs": 1})]

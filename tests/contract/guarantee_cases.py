@@ -208,7 +208,7 @@ def guarantees(session):
     assert session.call("listRanks", 200, path={"id": hose}).json["items"][0]["env"] == {"NCCL_IB_SL": "2", "NCCL_IB_TC": "104"}
 
     # Without its spine the leaves are apart: at risk at once, restored with it.
-    told = session.call("drainSwitch", 200, path={"id": "spine-1"}, query={"dryRun": ""}, body={"force": True}).json
+    told = session.call("drainSwitch", 200, path={"id": "spine-1"}, query={"dryRun": "true"}, body={"force": True}).json
     assert [one["job"] for one in told["guaranteesAtRisk"]] == [hose] and told["guaranteesAtRisk"][0]["reason"], told
     session.call("drainSwitch", 200, path={"id": "spine-1"}, body={"force": True, "reason": "maintenance"})
     raised = {one["id"]: one for one in session.call("listAlarms", 200).json["items"]}

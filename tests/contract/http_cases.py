@@ -6,6 +6,7 @@ from contract import ContractBroken
 from session import TIMEOUT_S, Answer
 
 HOST = "Host: 127.0.0.1\r\n"
+JSON = "Content-Type: application/json\r\n"
 
 
 def say(session, data, method="GET", half_close=False):
@@ -52,9 +53,14 @@ def bad_http(session):
     refuse(400, "http.incomplete", post + "Content-Length: 20\r\n\r\n{}", half_close=True)
     refuse(400, "http.badGzip", post + "Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}")
     refuse(403, "http.crossOrigin", post + "Origin: https://example.org\r\nContent-Length: 2\r\n\r\n{}")
-    refuse(413, "http.bodyTooLarge", "DELETE /v1/tenants/a HTTP/1.1\r\n" + HOST + "Content-Length: 99999999\r\n\r\n")
+    refuse(403, "http.crossOrigin", post + "Origin: http://127.0.0.1:3000\r\nContent-Length: 2\r\n\r\n{}")
+    refuse(405, "http.methodNotAllowed", "TRACE /v1/jobs HTTP/1.1\r\n" + HOST + "\r\n")
+    refuse(413, "http.bodyTooLarge", "DELETE /v1/tenants/a HTTP/1.1\r\n" + HOST + JSON + "Content-Length: 99999999\r\n\r\n")
     refuse(414, "http.targetTooLong", "GET /v1/nodes?name=" + "a" * 9000 + " HTTP/1.1\r\n" + HOST + "\r\n")
-    refuse(415, "http.contentEncoding", "POST /v1/jobs/job-1/complete HTTP/1.1\r\n" + HOST +
+    refuse(415, "http.mediaType", "POST /v1/jobs/job-1/complete HTTP/1.1\r\n" + HOST + "Content-Length: 2\r\n\r\n{}")
+    refuse(415, "http.mediaType", "POST /v1/nodes/node-1/drain HTTP/1.1\r\n" + HOST +
+           "Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}")
+    refuse(415, "http.contentEncoding", "POST /v1/jobs/job-1/complete HTTP/1.1\r\n" + HOST + JSON +
            "Content-Encoding: br\r\nContent-Length: 2\r\n\r\n{}")
     refuse(417, "http.expectation", post + "Expect: a-miracle\r\nContent-Length: 2\r\n\r\n{}")
     refuse(421, "http.wrongHost", get + "Host: evil.example.org\r\n\r\n")

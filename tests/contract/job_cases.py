@@ -20,7 +20,7 @@ def what_ifs(session):
     assert [rank["rank"] for rank in answer["ranks"]["items"]] == list(range(16))
     assert {rank["node"] for rank in answer["ranks"]["items"]} == {f"node-{n}" for n in range(1, 5)}
     assert any(rank.get("nicsAssumed") for rank in answer["ranks"]["items"]), "node-4 tells no affinity"
-    ask("placed", {"gpus": 3}, ranks="")
+    ask("placed", {"gpus": 3}, ranks="false")
     ask("placed", {"gpus": 3, "parallelism": {"data": 3}}, ranks="false")
     ask("placed", everything())
     predictions(ask)
@@ -34,7 +34,7 @@ def what_ifs(session):
     assert answer["explanation"]["excluded"][0]["reason"] == "labelsDiffer", answer
     answer = ask("never", {"gpus": 16, "topology": {"job": {"required": "rack"}}}, "jobs.neverFits")
     assert answer["explanation"]["counterfactuals"], answer
-    for query, code in (({"ranks": "yes"}, "query.invalidFlag"), ({"rank": "true"}, "query.unknownParameter")):
+    for query, code in (({"ranks": "yes"}, "query.invalidFlag"), ({"ranks": ""}, "query.invalidFlag"), ({"rank": "true"}, "query.unknownParameter")):
         session.call("queryPlacement", 400, code, query=query, body={"gpus": 1})
 
 

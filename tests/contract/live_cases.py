@@ -35,7 +35,7 @@ def without_connections(session):
     assert len(table) >= 9 and all(entry["differs"] is None and entry["appliedPort"] is None for entry in table), table
     link = session.call("getLink", 200, path={"id": LINK}).json
     assert link["counters"] == [None, None] and link["utilisation"] is None and link["drain"] is None, link
-    answer = session.call("drainLink", 200, path={"id": UPLINK}, query={"dryRun": ""}).json
+    answer = session.call("drainLink", 200, path={"id": UPLINK}, query={"dryRun": "true"}).json
     assert answer["state"] is None and answer["cutsOffCount"] == 4 and not answer["allowed"], answer
 
 

@@ -9,6 +9,10 @@ def tables(session):
     audit = session.call("auditRoutes", 200).json
     assert audit["sound"] and audit["unreachablePairs"] == 0 and audit["creditLoops"] == 0, audit
     assert audit["maxLink"]["from"] in ("leaf-1", "leaf-2", "spine-1"), audit
+    for operation in ("getRoutes", "auditRoutes", "getFdbs"):
+        etag = session.call(operation, 200).header("ETag")
+        session.call(operation, 304, headers={"If-None-Match": etag})
+    assert session.call("getFdbs", 200, query={"failLink": UPLINK}).header("ETag") != etag
     for operation in ("getRoutes", "auditRoutes"):
         session.call(operation, 400, "query.unknownParameter", query={"verbose": "1"})
 

@@ -2,6 +2,8 @@
 import gzip
 import json
 
+import openapi_file
+
 from job_cases import job
 
 
@@ -95,4 +97,27 @@ def nothing_is_lost_by_a_restart(session):
     session.call("cancelJob", 200, path={"id": name})
 
 
-CASES = [endpoints, contract_is_served, compressed, head_and_options, request_ids, nothing_is_lost_by_a_restart]
+def fields_of_lists(session):
+    """Every field that a list's items have can be selected, alone; a name that they do not have is refused."""
+    lists = [operation for operation in session.contract.operations.values()
+             if "query.unknownField" in operation.codes.get(400, [])]
+    assert len(lists) >= 19, lists
+    for operation in lists:
+        path = {"id": "leaf-1"} if "{id}" in operation.path else {}
+        schema = operation.responses[200]["content"]["application/json"]["schema"]
+        items = openapi_file.resolve(session.contract.document, schema)["properties"]["items"]
+        names = session.contract.fields_of(openapi_file.resolve(session.contract.document, items)["items"])
+        assert names, operation.id
+        for name in names:
+            session.call(operation.id, 200, path=path, query={"fields": name})
+        for unknown in ("bogus", "id,bogus", next(iter(names)).upper()):
+            session.call(operation.id, 400, "query.unknownField", path=path, query={"fields": unknown})
+
+
+def flags(session):
+    """A flag is true or false: its bare name, which some take for no, is refused."""
+    for operation, query in (("getMetrics", "links"), ("resetReroute", "force")):
+        session.call(operation, 400, "query.invalidFlag", query={query: ""})
+
+
+CASES = [endpoints, contract_is_served, compressed, head_and_options, request_ids, fields_of_lists, flags, nothing_is_lost_by_a_restart]

@@ -15,6 +15,10 @@ def tenants(session):
     session.call("putTenant", 412, "precondition.versionDiffers", path={"name": "new"}, body={}, headers={"If-Match": "*"})
     session.call("putTenant", 412, "precondition.versionDiffers", path={"name": "research"}, body={},
                  headers={"If-Match": '"research.0"'})
+    for none_of in ("*", shown.header("ETag")):
+        session.call("putTenant", 412, "precondition.exists", path={"name": "research"}, body={}, headers={"If-None-Match": none_of})
+    session.call("putTenant", 200, path={"name": "once"}, body={}, headers={"If-None-Match": "*"})
+    session.call("removeTenant", 204, path={"name": "once"})
     changed = session.call("putTenant", 200, path={"name": "research"}, body={"maxGpus": 16},
                            headers={"If-Match": shown.header("ETag")})
     assert changed.json["maxGpus"] == 16 and changed.json["description"] == "", changed.json

@@ -101,7 +101,11 @@ Result<Submission> put_classes(const Call& call) {
 void add_contract_routes(RouteTable& routes) {
   const RouteOptions compute{.compute = true};
   const RouteOptions json{.consumes = {"application/json"}};
-  routes.get("/v1/contracts", {.page = PageLimits{}}, list_contracts);
+  routes.get("/v1/contracts",
+             {.page = PageLimits{.fields = {"basis", "classes", "guaranteedGbps", "id", "maxGbps", "maxGpus",
+                                            "maxNvlinkDomains", "model", "pkey", "reservedPermille",
+                                            "surviveLinkFailure", "version"}}},
+             list_contracts);
   routes.get("/v1/contracts/{tenant}", {}, get_contract);
   routes.put("/v1/contracts/{tenant}", {.http = compute, .present = present_contract}, put_contract);
   routes.del("/v1/contracts/{tenant}", {.present = present_contract}, delete_contract);

@@ -135,7 +135,12 @@ Result<Response> list_drains(const Call& call) {
 
 void add_drain_routes(RouteTable& routes) {
   const RouteOptions compute{.compute = true};
-  routes.get("/v1/drains", {.query = {"kind", "state"}, .page = PageLimits{}, .http = compute}, list_drains);
+  routes.get("/v1/drains",
+             {.query = {"kind", "state"},
+              .page = PageLimits{.fields = {"actor", "changedAt", "forced", "id", "kind", "reason", "requestedAt",
+                                            "state", "version", "waitsFor"}},
+              .http = compute},
+             list_drains);
   const auto add = [&](const std::string& resource, DrainKind kind) {
     routes.post(resource + "/drain", {.query = {"dryRun"}, .http = compute},
                 [kind](const Call& call) { return post_drain(kind, call); });

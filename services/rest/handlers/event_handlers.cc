@@ -107,7 +107,10 @@ Result<Response> stream_events(const Call& call) {
 }  // namespace
 
 void add_event_routes(RouteTable& routes) {
-  routes.get("/v1/events", {.query = {"after", "type", "subject"}, .page = PageLimits{}, .http = {.compute = true}},
+  routes.get("/v1/events",
+             {.query = {"after", "type", "subject"},
+              .page = PageLimits{.fields = {"actor", "data", "seq", "severity", "subject", "summary", "time", "type"}},
+              .http = {.compute = true}},
              list_events);
   routes.get("/v1/events/stream", {.query = {"after", "type", "subject"}}, stream_events);
 }

@@ -9,6 +9,7 @@
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
 #include "services/rest/handlers/topology_import.h"
+#include "services/rest/handlers/worker_placers.h"
 #include "services/rest/json/fabric.h"
 #include "services/rest/json/link.h"
 #include "services/rest/json/page.h"
@@ -119,12 +120,15 @@ Result<void> put_topology(Operations& operations, const Call& call, const Respon
                                   *force,
                                   *version,
                                   *repair};
-  const bool queued = call.plane.loop.submit({actor_of(call.request), std::move(command)},
-                                             [outcome](const control::CommandResult& result) {
-                                               if (!result) return outcome.fail(result.error());
-                                               outcome.succeed(*result->state);
-                                             });
-  if (!queued) outcome.fail({too_busy(), nullptr});
+  const auto result = decide_now(call, std::move(command));
+  if (!result) {
+    outcome.fail(result.error());
+    return {};
+  }
+  // What the first request would wait for is computed before the import is said to be done.
+  (void)call.plane.routes->at(*result->state);
+  (void)worker_placers(call.plane).at(*result->state);
+  outcome.succeed(*result->state);
   return {};
 }
 
@@ -239,8 +243,8 @@ Result<Response> get_domain(const Call& call) {
 
 void add_fabric_routes(RouteTable& routes, Operations& operations) {
   const RouteOptions compute{.compute = true};
-  const auto page = [&](std::vector<std::string_view> filters) {
-    return RouteRules{.query = std::move(filters), .page = PageLimits{}, .http = compute};
+  const auto page = [&](std::vector<std::string_view> filters, std::vector<std::string_view> fields) {
+    return RouteRules{.query = std::move(filters), .page = PageLimits{.fields = std::move(fields)}, .http = compute};
   };
   routes.get("/v1/fabric", {.http = compute}, get_fabric);
   routes.get("/v1/fabric/findings", {.http = compute}, get_findings);
@@ -248,22 +252,32 @@ void add_fabric_routes(RouteTable& routes, Operations& operations) {
   routes.put(
       "/v1/fabric/topology",
       {.query = {"format", "source", "subnet", "gpusPerNode", "nvlinkDomain", "hosts", "merge", "force", "repair"},
-       .http = {.compute = true, .body_limit_bytes = kMaxTopologyBytes},
+       .any_body = true,
+       .http = {.compute = true, .heavy = true, .body_limit_bytes = kMaxTopologyBytes},
        .present = present_topology},
       [&operations](const Call& call, const Responder& respond) { return put_topology(operations, call, respond); });
-  routes.get("/v1/nodes", page({"rack", "kind", "name"}), list_nodes);
+  routes.get("/v1/nodes",
+             page({"rack", "kind", "name"}, {"drained", "freeGpus", "gpus", "id", "kind", "labels", "rack", "site"}),
+             list_nodes);
   routes.get("/v1/nodes/{id}", {.http = compute}, get_node);
   const RouteOptions changes{.compute = true, .body_limit_bytes = kMaxTopologyBytes, .consumes = {"application/json"}};
   routes.patch("/v1/nodes", {.http = changes}, patch_nodes);
   routes.patch("/v1/nodes/{id}", {.http = changes}, patch_node);
-  routes.get("/v1/switches", page({"tier", "subnet"}), list_switches);
+  routes.get("/v1/switches",
+             page({"tier", "subnet"},
+                  {"cabledPorts", "description", "drained", "guid", "id", "lid", "ports", "rack", "subnet", "tier"}),
+             list_switches);
   routes.get("/v1/switches/{id}", {.http = compute}, get_switch);
-  routes.get("/v1/links", page({"kind", "switch", "node"}), list_links);
+  routes.get("/v1/links",
+             page({"kind", "switch", "node"},
+                  {"cableLengthM", "drained", "ends", "id", "kind", "rateGbps", "speed", "state", "width"}),
+             list_links);
   routes.get("/v1/links/{id...}", {.http = compute}, get_link);
-  routes.get("/v1/nvlink-domains", page({}), list_nvlink_domains);
+  routes.get("/v1/nvlink-domains", page({}, {"clusterUuid", "freeGpus", "gpus", "id", "nodes", "rateGbpsPerGpu"}),
+             list_nvlink_domains);
   routes.get("/v1/nvlink-domains/{id}", {.http = compute}, get_domain);
-  routes.get("/v1/rails", page({}), list_rails);
-  routes.get("/v1/racks", page({}), list_racks);
+  routes.get("/v1/rails", page({}, {"confidence", "hostPorts", "id", "inferred"}), list_rails);
+  routes.get("/v1/racks", page({}, {"id", "nodes"}), list_racks);
   add_live_routes(routes, operations);
   add_drain_routes(routes);
   add_alarm_routes(routes);

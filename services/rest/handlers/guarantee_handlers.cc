@@ -135,9 +135,11 @@ Result<Response> delete_reroute(const Call& call) {
 
 Result<Response> get_certificate(const Call& call) {
   const auto state = call.plane.loop.state();
+  const std::string etag = run_etag("certificate", state->seq);
+  if (auto known = not_modified(call, etag)) return std::move(*known);
   auto open = open_book(call.plane, *state);
   if (!open) return std::unexpected(open.error());
-  return Response::json(write_guarantee_certificate(*state, open->book));
+  return Response::json(write_guarantee_certificate(*state, open->book)).with("ETag", etag);
 }
 
 Result<Response> get_caps(const Call& call) {
@@ -161,13 +163,25 @@ Result<Response> get_partition(const Call& call) {
 }  // namespace
 
 void add_guarantee_routes(RouteTable& routes) {
-  const RouteOptions compute{.compute = true};
-  routes.get("/v1/guarantees", {.query = {"tenant", "state"}, .page = PageLimits{}, .http = compute}, list_guarantees);
-  routes.get("/v1/guarantees/reroute", {.http = compute}, get_reroute);
-  routes.post("/v1/guarantees/reroute", {.http = compute}, post_reroute);
-  routes.del("/v1/guarantees/reroute", {.query = {"force"}, .http = compute}, delete_reroute);
+  const RouteOptions compute{.compute = true}, heavy{.compute = true, .heavy = true};
+  routes.get(
+      "/v1/guarantees",
+      {.query = {"tenant", "state"},
+       .page =
+           PageLimits{
+               .fields =
+                   {"admittedSeq", "atRiskBeforeMs", "atRiskSince",           "atRiskTotalMs", "class",
+                    "covered",     "enforcement",    "guaranteedGbpsPerPort", "inForce",       "job",
+                    "links",       "linksReserved",  "maxGbpsPerPort",        "model",         "name",
+                    "ports",       "reason",         "reservedPermille",      "state",         "surviveLinkFailure",
+                    "tenant",      "tightestLink"}},
+       .http = compute},
+      list_guarantees);
+  routes.get("/v1/guarantees/reroute", {.http = heavy}, get_reroute);
+  routes.post("/v1/guarantees/reroute", {.http = heavy}, post_reroute);
+  routes.del("/v1/guarantees/reroute", {.query = {"force"}, .http = heavy}, delete_reroute);
   routes.get("/v1/guarantees/links", {.query = {"top"}, .http = compute}, list_guaranteed_links);
-  routes.get("/v1/guarantees/certificate", {.http = compute}, get_certificate);
+  routes.get("/v1/guarantees/certificate", {.http = heavy}, get_certificate);
   routes.get("/v1/jobs/{id}/caps", {}, get_caps);
   routes.get("/v1/jobs/{id}/partition", {}, get_partition);
 }

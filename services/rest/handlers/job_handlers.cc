@@ -31,7 +31,7 @@ using control::JobId;
 using control::JobPtr;
 
 constexpr std::size_t kMaxKeyBytes = 200;
-constexpr PageLimits kRanksPage{.initial = 1000, .max = 100'000, .fields = false};
+const PageLimits kRanksPage{.initial = 1000, .max = 100'000};
 
 // The job with its ETag: its version, then a digest of its contention. If-Match compares the version alone
 // (route_table.cc).
@@ -320,7 +320,12 @@ void add_job_routes(RouteTable& routes) {
     return
         [answers, state](const Call& call, const Responder& respond) { return end_job(answers, call, respond, state); };
   };
-  routes.get("/v1/jobs", {.query = {"tenant", "state", "name"}, .page = PageLimits{}, .http = compute}, list_jobs);
+  routes.get("/v1/jobs",
+             {.query = {"tenant", "state", "name"},
+              .page = PageLimits{.fields = {"endedAt", "gpus", "id", "level", "name", "nodes", "priority", "startedAt",
+                                            "state", "submittedAt", "tenant"}},
+              .http = compute},
+             list_jobs);
   routes.post("/v1/jobs", {.http = json},
               [answers](const Call& call, const Responder& respond) { return post_job(answers, call, respond); });
   routes.get("/v1/jobs/{id}", {.http = compute}, get_job);

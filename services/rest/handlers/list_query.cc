@@ -1,5 +1,6 @@
 #include "services/rest/handlers/list_query.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "fabric/base/check.h"
@@ -22,7 +23,7 @@ std::vector<std::string> split(std::string_view text) {
 Result<bool> read_flag(const Call& call, std::string_view name) {
   const auto* text = call.request.query(name);
   if (text == nullptr || *text == "false") return false;
-  if (*text == "true" || text->empty()) return true;
+  if (*text == "true") return true;
   return fail(ErrorKind::invalid, "query.invalidFlag", std::string(name) + " is true or false, not '" + *text + "'");
 }
 
@@ -52,6 +53,14 @@ Result<ListQuery> read_list_query(const Call& call) {
   if (*limit) query.limit = **limit;
   if (const auto* cursor = call.request.query("cursor")) query.cursor = *cursor;
   if (const auto* fields = call.request.query("fields")) query.fields = split(*fields);
+  for (const auto& name : query.fields) {
+    const auto& known = call.rules.page->fields;
+    if (std::ranges::find(known, name) != known.end()) continue;
+    std::string list;
+    for (const auto one : known) list += (list.empty() ? "" : ", ") + std::string(one);
+    return fail(ErrorKind::invalid, "query.unknownField", "items of this list have no field '" + name + "'", {},
+                "they have " + list);
+  }
   return query;
 }
 

@@ -20,7 +20,7 @@ struct ListQuery {
 // Within the limits of the route's page.
 Result<ListQuery> read_list_query(const Call& call);
 
-// "true", "" (just the name) or "false"; false without it.
+// "true" or "false"; false without it. Anything else, the empty text too, is refused.
 Result<bool> read_flag(const Call& call, std::string_view name);
 // nullopt: not given.
 Result<std::optional<std::uint64_t>> read_number(const Call& call, std::string_view name, std::uint64_t max);

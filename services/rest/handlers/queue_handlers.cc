@@ -236,13 +236,25 @@ void add_queue_routes(RouteTable& routes) {
   const RouteOptions compute{.compute = true};
   const RouteOptions json{.consumes = {"application/json"}};
   routes.get("/v1/queue", {}, get_queue);
-  routes.get("/v1/queue/jobs", {.query = {"tenant"}, .page = PageLimits{}, .http = compute}, list_waiting);
-  routes.get("/v1/queue/shares", {.page = PageLimits{}, .http = compute}, list_shares);
+  routes.get("/v1/queue/jobs",
+             {.query = {"tenant"},
+              .page = PageLimits{.fields = {"endedAt", "gpus", "id", "level", "name", "nodes", "place", "priority",
+                                            "startedAt", "state", "submittedAt", "tenant", "waits"}},
+              .http = compute},
+             list_waiting);
+  routes.get("/v1/queue/shares",
+             {.page = PageLimits{.fields = {"averageGpus", "borrowedGpus", "cohort", "gpusHeld", "gpusWaiting",
+                                            "maxGpus", "quotaGpus", "share", "tenant", "weight"}},
+              .http = compute},
+             list_shares);
   routes.get("/v1/queue/policy", {}, get_policy);
   routes.put("/v1/queue/policy", {.http = json, .present = present_policy}, put_policy);
   routes.get("/v1/queue/stranded", {.http = compute}, get_stranded);
   routes.get("/v1/queue/defragmentation", {.query = {"steps", "restart"}, .http = compute}, get_defragmentation);
-  routes.get("/v1/reservations", {.page = PageLimits{}}, list_reservations);
+  routes.get(
+      "/v1/reservations",
+      {.page = PageLimits{.fields = {"from", "gpus", "id", "kind", "nodes", "reason", "tenant", "to", "version"}}},
+      list_reservations);
   routes.get("/v1/reservations/{name}", {}, get_reservation);
   routes.put("/v1/reservations/{name}", {.http = json, .present = present_reservation}, put_reservation);
   routes.del("/v1/reservations/{name}", {.present = present_reservation}, delete_reservation);

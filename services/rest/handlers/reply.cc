@@ -2,6 +2,7 @@
 
 #include <future>
 #include <memory>
+#include <random>
 #include <utility>
 
 #include "api/http/message/etag.h"
@@ -53,8 +54,18 @@ std::string etag_of(const std::string& id, std::uint64_t version) {
   return strong_etag(id + "." + std::to_string(version));
 }
 
+std::string run_etag(const std::string& id, std::uint64_t version) {
+  static const std::string run = std::to_string(std::random_device()());
+  return etag_of(id + "." + run, version);
+}
+
+std::optional<Response> not_modified(const Call& call, const std::string& etag) {
+  if (matched_if_none_match(call.request.headers, etag).empty()) return std::nullopt;
+  return Response::empty(304).with("ETag", etag);
+}
+
 Response with_etag(const Call& call, Response response, const std::string& etag) {
-  if (!matched_if_none_match(call.request.headers, etag).empty()) return Response::empty(304).with("ETag", etag);
+  if (auto known = not_modified(call, etag)) return std::move(*known);
   response.headers.set("ETag", etag);
   return response;
 }

@@ -2,6 +2,8 @@
 // and ETags.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "api/http/dispatch/responder.h"
@@ -30,6 +32,13 @@ control::CommandResult decide_now(const Call& call, decltype(control::Command::b
 std::string actor_of(const Request& request);
 
 std::string etag_of(const std::string& id, std::uint64_t version);  // "<id>.<version>", in quotes
+
+// The tag of an answer that follows from the version alone; of this run of the program, as another release may answer
+// differently.
+std::string run_etag(const std::string& id, std::uint64_t version);
+
+// The 304 where the caller has this version already: before anything is built.
+std::optional<Response> not_modified(const Call& call, const std::string& etag);
 
 // 304 when the caller has this version already, else the answer with its ETag.
 Response with_etag(const Call& call, Response response, const std::string& etag);

@@ -14,7 +14,7 @@ std::vector<std::string_view> parameters(const RouteRules& rules) {
   std::vector<std::string_view> names;
   if (rules.page) {
     names = {"limit", "cursor"};
-    if (rules.page->fields) names.emplace_back("fields");
+    if (!rules.page->fields.empty()) names.emplace_back("fields");
   }
   names.insert(names.end(), rules.query.begin(), rules.query.end());
   return names;
@@ -77,6 +77,16 @@ PresentVersion present_version(const std::string& id, std::uint64_t version) {
 Result<std::optional<std::uint64_t>> if_version(const Call& call, const control::ClusterState& state) {
   RAILWEAVE_CHECK(call.rules.present != nullptr, "only a route that honours If-Match asks for its version");
   const PresentVersion present = call.rules.present(state, call.request);
+  if (call.request.headers.contains("If-None-Match")) {
+    const bool exists = !present.etag.empty();
+    if (exists && !matched_if_none_match(call.request.headers, present.etag).empty()) {
+      return fail(ErrorKind::precondition, "precondition.exists",
+                  present.resource + " exists, at version " + std::to_string(present.version), {},
+                  "leave If-None-Match out to change it");
+    }
+    // Between here and the decision another request may create it: the change is held to there being none.
+    if (!exists) return present.version;
+  }
   switch (if_match(call.request.headers, present.etag)) {
     case Precondition::absent:
       return std::nullopt;
@@ -110,6 +120,9 @@ void RouteTable::del(std::string_view path, RouteRules rules, RouteHandler handl
 
 void RouteTable::add(Method method, std::string_view path, RouteRules rules, RouteHandler handler) {
   RouteOptions options = rules.http;
+  // A body is JSON unless the route says otherwise: a type that a page of another site may send with no questions asked
+  // (text/plain, a form) is not taken for it.
+  if (options.consumes.empty() && !rules.any_body) options.consumes = {"application/json"};
   router_.add(
       method, path,
       [&plane = plane_, rules = std::move(rules), handler = std::move(handler)](const Request& request,

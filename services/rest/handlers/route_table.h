@@ -22,7 +22,7 @@ namespace railweave::api {
 struct PageLimits {
   std::uint64_t initial = 100;  // items of a page when the caller does not say
   std::uint64_t max = 10'000;
-  bool fields = true;  // takes `fields`, which selects top-level fields of each item
+  std::vector<std::string_view> fields = {};  // what `fields` may select of each item; empty: it is not taken
 };
 
 // The present version of the resource that a route changes.
@@ -38,8 +38,10 @@ struct RouteRules {
   std::vector<std::string_view> query = {};  // parameters besides those of `page`; others are refused by name
   std::optional<PageLimits> page = {};       // a list: takes `limit`, `cursor` and, unless excluded, `fields`
   bool any_query = false;                    // ignores query parameters: health checks append their own
+  bool any_body = false;                     // bodies of any media type, told apart by their content
   RouteOptions http = {};                    // worker pool, limit and media types of the body
-  // Set: the route honours If-Match. Handlers compare with if_version(), after they have found the resource.
+  // Set: the route honours If-Match and If-None-Match. Handlers compare with if_version(), after they have found the
+  // resource.
   PresentVersion (*present)(const control::ClusterState&, const Request&) = nullptr;
 };
 
@@ -51,7 +53,8 @@ struct Call {
   const RouteRules& rules;
 };
 
-// The version that If-Match holds the change to; nullopt: the request has no If-Match. Error: it names another version.
+// The version that If-Match holds the change to, 0 where If-None-Match holds it to there being none; nullopt: the request
+// has neither, or nothing follows from it. Error: If-Match names another version, or If-None-Match this one.
 Result<std::optional<std::uint64_t>> if_version(const Call& call, const control::ClusterState& state);
 
 // A command for the control loop, and the answer once it is durable. `on_accepted` runs on the control thread: it must

@@ -3,7 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/routing/opensm/opensm_dumps.h"
+#include "fabric/routing/opensm/fdbs_text.h"
+#include "services/json/digest.h"
 #include "services/rest/handlers/end_ports.h"
 #include "services/rest/handlers/fabric_lists.h"
 #include "services/rest/handlers/list_query.h"
@@ -130,44 +131,67 @@ Result<Response> post_diff(const Call& call) {
   return Response::json(write_routes_diff(**before, **after, delta));
 }
 
+// Routes follow from the fabric and its view alone.
+std::string routes_etag(const control::ClusterState& state, const std::string& what) {
+  return run_etag(what, std::max(state.view_version, state.accepted.version));
+}
+
 Result<Response> get_fdbs(const Call& call) {
   const auto state = call.plane.loop.state();
+  const auto* failed = call.request.query("failLink");
+  const std::string etag = routes_etag(*state, "fdbs" + (failed == nullptr ? "" : "." + sha256_hex(*failed)));
+  if (auto known = not_modified(call, etag)) return std::move(*known);
   auto routes = call.plane.routes->at(*state);
   if (!routes) return std::unexpected(routes.error());
-  if (const auto* link = call.request.query("failLink")) {
+  if (failed != nullptr) {
     RouteChange change;
-    change.fail_links.push_back(*link);
+    change.fail_links.push_back(*failed);
     auto view = changed_view(*state, change);
     if (!view) return std::unexpected(view.error());
     routes = control::reroute(**routes, std::move(*view));
     if (!routes) return std::unexpected(routes.error());
   }
-  return Response::text(fabric::write_fdbs((*routes)->routing.tables));
+  // Gigabytes on large fabrics: made as the client takes them, of routes that stay as they are.
+  struct Dump {
+    explicit Dump(control::FabricRoutesPtr of) : routes(std::move(of)), text(routes->routing.tables) {}
+    const control::FabricRoutesPtr routes;
+    fabric::FdbsText text;
+  };
+  auto dump = std::make_shared<Dump>(std::move(*routes));
+  return Response::text([dump = std::move(dump)] { return dump->text.next(); }).with("ETag", etag);
 }
 
 Result<Response> get_routes(const Call& call) {
   const auto state = call.plane.loop.state();
+  const std::string etag = routes_etag(*state, "routes");
+  if (auto known = not_modified(call, etag)) return std::move(*known);
   const auto routes = call.plane.routes->at(*state);
   if (!routes) return std::unexpected(routes.error());
-  return Response::json(write_routes(**routes, state->accepted.version));
+  return Response::json(write_routes(**routes, state->accepted.version)).with("ETag", etag);
 }
 
 Result<Response> get_audit(const Call& call) {
-  const auto routes = call.plane.routes->at(*call.plane.loop.state());
+  const auto state = call.plane.loop.state();
+  const std::string etag = routes_etag(*state, "audit");
+  if (auto known = not_modified(call, etag)) return std::move(*known);
+  const auto routes = call.plane.routes->at(*state);
   if (!routes) return std::unexpected(routes.error());
-  return Response::json(write_routes_audit(**routes));
+  return Response::json(write_routes_audit(**routes)).with("ETag", etag);
 }
 
 }  // namespace
 
 void add_routing_routes(RouteTable& routes) {
-  const RouteOptions compute{.compute = true};
-  routes.get("/v1/routes", {.http = compute}, get_routes);
-  routes.get("/v1/routes/audit", {.http = compute}, get_audit);
+  const RouteOptions compute{.compute = true}, heavy{.compute = true, .heavy = true};
+  routes.get("/v1/routes", {.http = heavy}, get_routes);
+  routes.get("/v1/routes/audit", {.http = heavy}, get_audit);
   routes.get("/v1/routes/path", {.query = {"from", "to"}, .http = compute}, get_path);
-  routes.get("/v1/routes/fdbs", {.query = {"failLink"}, .http = compute}, get_fdbs);
+  routes.get("/v1/routes/fdbs", {.query = {"failLink"}, .http = heavy}, get_fdbs);
   routes.post("/v1/routes/diff",
-              {.http = {.compute = true, .body_limit_bytes = std::size_t{4} << 20U, .consumes = {"application/json"}}},
+              {.http = {.compute = true,
+                        .heavy = true,
+                        .body_limit_bytes = std::size_t{4} << 20U,
+                        .consumes = {"application/json"}}},
               post_diff);
 }
 

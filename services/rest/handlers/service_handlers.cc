@@ -62,7 +62,8 @@ Result<Response> get_metrics(const std::function<HttpMetrics()>& http_metrics, c
 Result<Response> get_health(const Call& /*call*/) { return Response::json(R"({"status":"alive"})"); }
 
 Result<Response> get_readiness(const Call& call) {
-  const auto phase = call.plane.loop.phase();
+  auto phase = call.plane.loop.phase();
+  if (phase == control::Phase::ready && !call.plane.journal.last_seq()) phase = control::Phase::store_failed;
   return Response::json(json_phase(phase, call.plane.loop.state()->seq), phase == control::Phase::ready ? 200 : 503);
 }
 
