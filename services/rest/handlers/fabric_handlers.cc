@@ -256,9 +256,10 @@ void add_fabric_routes(RouteTable& routes, Operations& operations) {
        .http = {.compute = true, .heavy = true, .body_limit_bytes = kMaxTopologyBytes},
        .present = present_topology},
       [&operations](const Call& call, const Responder& respond) { return put_topology(operations, call, respond); });
-  routes.get("/v1/nodes",
-             page({"rack", "kind", "name"}, {"drained", "freeGpus", "gpus", "id", "kind", "labels", "rack", "site"}),
-             list_nodes);
+  routes.get(
+      "/v1/nodes",
+      page({"rack", "kind", "name"}, {"drained", "freeGpus", "gpus", "id", "kind", "labels", "rack", "site", "state"}),
+      list_nodes);
   routes.get("/v1/nodes/{id}", {.http = compute}, get_node);
   const RouteOptions changes{.compute = true, .body_limit_bytes = kMaxTopologyBytes, .consumes = {"application/json"}};
   routes.patch("/v1/nodes", {.http = changes}, patch_nodes);

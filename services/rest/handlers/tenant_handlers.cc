@@ -65,7 +65,7 @@ Result<Submission> delete_tenant(const Call& call) {
 void add_tenant_routes(RouteTable& routes) {
   routes.get("/v1/tenants",
              {.page = PageLimits{.fields = {"borrowGpus", "cohort", "description", "gpusHeld", "id", "maxGpus",
-                                            "quotaGpus", "repair", "version", "weight"}}},
+                                            "quotaGpus", "repair", "repairAfterSeconds", "version", "weight"}}},
              list_tenants);
   routes.get("/v1/tenants/{name}", {}, get_tenant);
   routes.put("/v1/tenants/{name}", {.present = present_tenant}, put_tenant);
