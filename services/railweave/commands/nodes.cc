@@ -6,8 +6,9 @@
 namespace railweave::cli {
 namespace {
 
-Cell drained_cell(const Json& item) {
-  return flag_of(item, "drained") ? Cell("drained", Tone::warning) : Cell("ready");
+Cell node_state_cell(const Json& item) {
+  if (flag_of(item, "drained")) return Cell("drained", Tone::warning);
+  return flag_of(item, "shortOfLink") ? Cell("short of a link", Tone::bad) : Cell("ready");
 }
 
 std::string labels_text(const Json& item) {
@@ -24,7 +25,7 @@ ListView nodes_view() {
            text_column("RACK", "rack"),
            number_column("GPUS", "gpus"),
            number_column("FREE", "freeGpus"),
-           {"STATE", drained_cell},
+           {"STATE", node_state_cell},
            {"LABELS", [](const Json& item) { return Cell(labels_text(item)); }, Align::left, true}},
           "no nodes"};
 }
@@ -57,7 +58,7 @@ void print_node(Output& output, const Json& node) {
   sheet.add("Node", text_of(node, "id"));
   sheet.add("Kind", text_of(node, "kind"));
   sheet.add("Rack", text_of(node, "rack"));
-  sheet.add("State", drained_cell(node));
+  sheet.add("State", node_state_cell(node));
   add_drain_line(sheet, node);
   sheet.add("GPUs", text_of(node, "gpus") + ", " + text_of(node, "freeGpus") + " free");
   sheet.add("Labels", labels_text(node));
