@@ -12,7 +12,7 @@ namespace railweave::scheduler {
 struct HostAllocation {
   std::uint64_t used = 0;      // bit i: local GPU i belongs to a job
   bool unavailable = false;    // drained, or missing a link: running jobs stay, no new ones come
-  bool short_of_link = false;  // and it is for a link that is down
+  bool short_of_link = false;  // and it is for a link that is down or a GPU without any cable
   friend bool operator==(const HostAllocation&, const HostAllocation&) = default;
 };
 

@@ -61,6 +61,8 @@ GpuNics::GpuNics(const Topology& topology) {
         nics.assign(of_host.begin() + static_cast<std::ptrdiff_t>(begin),
                     of_host.begin() + static_cast<std::ptrdiff_t>(end));
       }
+      const bool has_adapters = known ? !topology.nics(gpus[i]).empty() : !topology.hcas(host).empty();
+      uncabled_.push_back(has_adapters && nics.empty() ? 1 : 0);
       rail_.push_back(nics.empty() ? fabric::RailId() : nics.front().rail);
       nics_.insert(nics_.end(), nics.begin(), nics.end());
       first_.push_back(static_cast<std::uint32_t>(nics_.size()));
@@ -71,6 +73,7 @@ GpuNics::GpuNics(const Topology& topology) {
     // RailId::kNone is the largest value: GPUs on no rail come last.
     std::ranges::sort(locals, {}, [&](std::uint8_t i) { return std::tuple(rail_[gpus[i].index()], i); });
   }
+  if (nics_.empty()) std::ranges::fill(uncabled_, 0);  // no network was imported
 }
 
 }  // namespace railweave::scheduler

@@ -12,9 +12,6 @@
 
 namespace railweave::control {
 
-// The job's GPUs whose adapters are all cut off by links that are down. Ascending.
-std::vector<fabric::GpuId> cut_off_gpus(const ClusterState& state, const Job& job);
-
 // "4 GPUs on node-3, node-7"
 std::string loss_text(const fabric::Topology& topology, const std::vector<fabric::GpuId>& lost);
 
@@ -24,7 +21,8 @@ Result<scheduler::RepairPlan> plan_job_repair(const ClusterState& state, const J
                                               const std::vector<fabric::GpuId>& lost, PlacerCache& placers,
                                               std::int64_t now_us);
 
-// The events for the next damaged job: its damage is recorded, or its ranks move if the tenant's policy is
+// The events for the next damaged job, one whose ranks cannot all reach each other (views/rank_reach.h): its damage is
+// recorded, or its ranks move if the tenant's policy is
 // RepairPolicy::apply. Empty: nothing is left to record. Apply the events, then call again.
 std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& placers, std::int64_t now_us);
 

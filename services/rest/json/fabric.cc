@@ -58,6 +58,7 @@ Out node_json(const ClusterState& state, HostId host) {
             {"gpus", gpus},
             {"freeGpus", gpus - static_cast<std::size_t>(std::popcount(allocation.used))},
             {"drained", state.view.drained(host)},
+            {"shortOfLink", allocation.short_of_link},
             {"labels", labels}};
   if (const auto site = topology.site(host)) value["site"] = topology.name(site);
   return value;
