@@ -186,7 +186,8 @@ def main():
         railweave(service, "guarantees", "verify", "--failures", "0", code=10)
         caught = 0
         for what, changed in tampered(certificate):
-            code, text = verify(folder, changed)
+            # Walking the tables after 256 failures takes seconds; one alteration is seen there alone.
+            code, text = verify(folder, changed, failures=what.startswith("half of what"))
             assert code == 1 and "FAULT" in text, f"{what}: {code}\n{text}"
             caught += 1
         assert caught >= 24, caught
