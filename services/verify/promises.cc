@@ -138,7 +138,7 @@ void Promises::compare_job(const Promise& promise, const Json& job, Verdict& ver
   const auto differs = [&](const std::string& what) { verdict.fault(promise.job + ": " + what); };
   if (job.at("tenant") != promise.tenant) differs("is of tenant " + promise.tenant);
   if (job.at("class") != promise.qos_class) differs("its contract says class " + promise.qos_class);
-  if ((job.at("promise") == "pattern") != promise.pattern) differs("its contract says another model");
+  if ((job.at("promise") == "pattern") != promise.pattern) return differs("its contract says another model");
   if (job.at("reservedPermille") != promise.reserved_permille) differs("its contract reserves another share");
   if (job.at("survivesLinkFailure") != promise.covered) {
     differs(promise.covered ? "its contract covers link failures, and the certificate does not"

@@ -132,11 +132,12 @@ TEST(SurvivingFailures, NoLinkOfAnIrregularFabricIsShortAfterAnyFailure) {
       ++failures;
       FabricView failed = fabric.view;
       failed.set_state(link, LinkState::down);
-      const Routing anew = choose_engine(*fabric.scope).engine->route({.view = failed, .scope = fabric.scope}).value();
+      const Routing scratch =
+          choose_engine(*fabric.scope).engine->route({.view = failed, .scope = fabric.scope}).value();
       for (const SurvivingJob& job : jobs) {
         if (!job.surviving.worst.complete) continue;
         bool whole = true;
-        const auto loads = naive_load(job, failed, anew.tables, whole);
+        const auto loads = naive_load(job, failed, scratch.tables, whole);
         if (!whole) {  // a failure that cuts the job apart is survived by no promise, and says so
           ++not_covered;
           ASSERT_TRUE(std::ranges::binary_search(job.surviving.not_covered, link)) << "seed " << seed;
