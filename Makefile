@@ -65,9 +65,9 @@ hygiene: deps  ## compile every source alone, with clang: no unity batches, no p
 lint: rules hygiene  ## rules, hygiene, clang-tidy over everything (FILES=regex for some)
 	@run-clang-tidy-19 -quiet -p build/tidy -j $(JOBS) '$(CURDIR)/$(or $(FILES),(fabric|scheduler|db|api|services)/)'
 
-tidy-changed: deps  ## clang-tidy over the files that the last 20 commits changed, for at most TIDY_SECONDS (180)
+tidy-changed: deps  ## clang-tidy over the files that the last 20 commits changed, for at most TIDY_SECONDS (120)
 	@$(MAKE) --no-print-directory configure PRESET=tidy
-	@/usr/bin/python3 tests/layering/tidy_changed.py build/tidy --commits 20 --seconds $(or $(TIDY_SECONDS),180)
+	@/usr/bin/python3 tests/layering/tidy_changed.py build/tidy --commits 20 --seconds $(or $(TIDY_SECONDS),120)
 
 format: deps  ## rewrite the sources as clang-format wants them
 	@git ls-files '*.h' '*.cc' | xargs clang-format-19 -i

@@ -24,6 +24,9 @@ struct Sweep {
   bool changed = true;       // since the sweep before
   std::uint64_t asked = 0;   // datagrams sent
   std::vector<Guid> silent;  // devices that are present but did not answer every question
+  // The local port has no link, or what is behind it does not answer: nothing is known of any device, and what was
+  // found before stays as it was.
+  bool blind = false;
 };
 
 struct DiscoveredFabric {
@@ -31,6 +34,7 @@ struct DiscoveredFabric {
   bool changed = true;       // since the discovery before; false: the same topology object
   std::uint64_t asked = 0;   // datagrams sent
   std::vector<Guid> silent;  // devices that are present but did not answer every question
+  bool blind = false;        // as Sweep::blind
 };
 
 // The cable at a port as last read.
@@ -80,6 +84,19 @@ struct TableReading {
   std::vector<std::uint16_t> ports;  // by LID, from 0 to `top`; kNoPort: dropped
 };
 
+// One switch as it is now, asked for itself, whatever was found or written before.
+struct SwitchSight {
+  struct Port {
+    bool up = false;      // there is a peer
+    bool active = false;  // packets pass
+    Guid peer;            // unknown: it does not answer
+    unsigned peer_port = 0;
+    Lid peer_lid = 0;  // of an adapter that answers
+  };
+  TableReading table;       // without entries above the switch's highest LID; answered: all questions were
+  std::vector<Port> ports;  // by number; [0] is empty
+};
+
 struct LidAssignment {
   Guid device;            // node GUID of a switch or an adapter
   std::uint8_t port = 0;  // of an adapter; 0 for switches
@@ -119,6 +136,9 @@ class FabricDriver {
   // Ids are those of the topology given, which need not be the one discovered last: devices are found by GUID.
   virtual Result<std::vector<TableReading>> read_tables(const Topology& topology, std::span<const SwitchId> switches,
                                                         Lid top) = 0;
+  // Tables and ports of these switches as they are at this moment. Changes nothing of what sweeps found.
+  virtual Result<std::vector<SwitchSight>> look(const Topology& topology, std::span<const SwitchId> switches,
+                                                Lid top) = 0;
   // Writes the delta's blocks in its order of stages and reads back what was written. Error only where nothing can be
   // written at all.
   virtual Result<ProgramReport> program(const Topology& topology, const ForwardingDelta& delta) = 0;

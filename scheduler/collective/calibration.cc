@@ -49,6 +49,10 @@ double network_all_reduce_load(const CollectiveConstants& constants, bool nvls, 
   return passes / members / constants.network_efficiency;
 }
 
+double in_network_reduction_load(const CollectiveConstants& constants, double members) {
+  return 1 / members / constants.network_efficiency;
+}
+
 double all_reduce_us(const AllReduceSetting& setting, const CollectiveConstants& constants, double bytes) {
   const double inside = nvlink_all_reduce_load(constants, setting.nvls, setting.members);
   const double outside = network_all_reduce_load(constants, setting.nvls, setting.members, setting.domains);

@@ -43,6 +43,8 @@ struct GpuGeneration {
 
 // "A100", "H100", "H200", "B200", "GB200", "GB300"; null: not known.
 const GpuGeneration* find_generation(std::string_view name);
+// The one that a label such as "h100" or "NVIDIA-GB200" names; null: none that is known.
+const GpuGeneration* generation_named(std::string_view label);
 std::span<const GpuGeneration> generations();
 // The oldest whose NVLink is as fast, by rate_per_gpu() of a domain; the nearest rate where none is.
 const GpuGeneration& generation_by_nvlink(double nvlink_mbps);
@@ -53,8 +55,10 @@ double call_us(const CollectiveConstants& constants, bool nvls, std::uint64_t me
 
 // What NVLink carries per byte of an all-reduce inside one domain, divided by the efficiency of the better algorithm.
 double nvlink_all_reduce_load(const CollectiveConstants& constants, bool nvls, double members);
-// What one adapter of a domain carries per byte, divided by its efficiency.
+// What one adapter of a domain carries per byte, divided by its efficiency: rings; and, each way, where the switches of
+// the network reduce (SHARP): all of its members' part goes up once and comes down once.
 double network_all_reduce_load(const CollectiveConstants& constants, bool nvls, double members, double domains);
+double in_network_reduction_load(const CollectiveConstants& constants, double members);
 
 struct AllReduceSetting {
   double nvlink_mbps = 0;

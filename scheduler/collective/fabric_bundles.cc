@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "fabric/topology/disjoint_sets.h"
+
 namespace railweave::scheduler {
 
 namespace {
@@ -83,7 +85,15 @@ class FabricBundles::Builder {
         leaf_groups_(locality.find(fabric::LevelKind::leaf_group)),
         pods_(locality.find(fabric::LevelKind::pod)),
         network_(connected_parts(topology)),
-        into_(into) {}
+        reduces_(topology.switches().size(), 0),
+        into_(into) {
+    for (const fabric::HcaId hca : topology.hcas()) {
+      if (topology.kind(hca) != fabric::HcaKind::aggregation) continue;
+      for (const PortId port : topology.ports(hca)) {
+        if (const SwitchId sw = switch_behind(port)) reduces_[network_[sw.index()]] = 1;
+      }
+    }
+  }
 
   void build() {
     into_.unit_count_ = topology_.nvlink_domains().size() + topology_.hosts().size();
@@ -128,6 +138,7 @@ class FabricBundles::Builder {
   const fabric::Level* leaf_groups_;
   const fabric::Level* pods_;
   std::vector<std::uint32_t> network_;  // by switch
+  std::vector<std::uint8_t> reduces_;   // by network: some of its switches have aggregation nodes
   FabricBundles& into_;
   std::vector<std::vector<DirectedLink>> links_of_pair_;  // outwards; the other directions follow
 };
@@ -149,37 +160,60 @@ void FabricBundles::Builder::add_nvlink() {
   }
 }
 
-// A pair for the adapters of the GPUs with the same nearest port.
+// A pair for the adapter ports of each GPU. GPUs that have ports in common share one: what they send is spread over all.
 void FabricBundles::Builder::add_adapters() {
-  std::map<PortId, BundlePair> nic_of_port;
+  const std::size_t first = topology_.switch_ports().size();
+  fabric::DisjointSets sets(topology_.hca_ports().size());
+  for (const GpuId gpu : topology_.gpus()) {
+    const auto own = ports_.of(gpu);
+    for (const PortId port : own) sets.unite(own.front().index() - first, port.index() - first);
+  }
+  std::map<std::uint32_t, BundlePair> nic_of_set;
+  std::vector<std::uint8_t> added(topology_.hca_ports().size(), 0);
   for (const GpuId gpu : topology_.gpus()) {
     const auto own = ports_.of(gpu);
     if (own.empty()) continue;
-    const auto [at, is_new] = nic_of_port.try_emplace(own.front(), 0);
-    if (is_new) {
-      at->second = new_pair();
-      for (const PortId port : own) add_link(at->second, port);
+    const auto [at, is_new] = nic_of_set.try_emplace(sets.find(own.front().index() - first), 0);
+    if (is_new) at->second = new_pair();
+    for (const PortId port : own) {
+      if (std::exchange(added[port.index() - first], std::uint8_t{1}) == 0) add_link(at->second, port);
     }
     place(gpu).nic = at->second;
     if (topology_.rail(own.front())) place(gpu).rail = topology_.rail(own.front()).value();
   }
 }
 
-// A pair for the uplinks of each leaf that GPUs send through.
+// A pair for the uplinks of each leaf that GPUs send through; one for several leaves where a GPU sends through each.
 void FabricBundles::Builder::add_leaves() {
-  std::vector<BundlePair> leaf_of_switch(topology_.switches().size(), kNone);
+  fabric::DisjointSets sets(topology_.switches().size());
+  const auto leaf_of = [&](PortId port) { return topology_.switch_of(topology_.peer(port)); };
   for (const GpuId gpu : topology_.gpus()) {
-    const auto own = ports_.of(gpu);
-    const SwitchId leaf = own.empty() ? SwitchId() : topology_.switch_of(topology_.peer(own.front()));
-    if (!leaf) continue;
-    place(gpu).network = network_[leaf.index()];
-    if (leaf_of_switch[leaf.index()] == kNone) {
-      const BundlePair pair = leaf_of_switch[leaf.index()] = new_pair();
-      for (const PortId port : topology_.ports(leaf)) {
-        if (switch_behind(port)) add_link(pair, port);
+    SwitchId first;
+    for (const PortId port : ports_.of(gpu)) {
+      const SwitchId leaf = leaf_of(port);
+      if (!leaf) continue;
+      if (!first) first = leaf;
+      sets.unite(first.index(), leaf.index());
+    }
+  }
+  std::vector<BundlePair> pair_of_set(topology_.switches().size(), kNone);
+  std::vector<std::uint8_t> added(topology_.switches().size(), 0);
+  for (const GpuId gpu : topology_.gpus()) {
+    for (const PortId port : ports_.of(gpu)) {
+      const SwitchId leaf = leaf_of(port);
+      if (!leaf) continue;
+      BundlePair& pair = pair_of_set[sets.find(leaf.index())];
+      if (pair == kNone) pair = new_pair();
+      if (place(gpu).leaf == kNone) {
+        place(gpu).network = network_[leaf.index()];
+        place(gpu).leaf = pair;
+        place(gpu).reduces = reduces_[network_[leaf.index()]] != 0;
+      }
+      if (std::exchange(added[leaf.index()], std::uint8_t{1}) != 0) continue;
+      for (const PortId up : topology_.ports(leaf)) {
+        if (switch_behind(up)) add_link(pair, up);
       }
     }
-    place(gpu).leaf = leaf_of_switch[leaf.index()];
   }
 }
 
@@ -219,7 +253,8 @@ void FabricBundles::Builder::store_links() {
   }
 }
 
-FabricBundles::FabricBundles(const Topology& topology, const fabric::Locality& locality, const GpuPorts& ports) {
+FabricBundles::FabricBundles(const Topology& topology, const fabric::Locality& locality, const GpuPorts& ports)
+    : parts_(topology, ports) {
   Builder(topology, locality, ports, *this).build();
 }
 

@@ -10,6 +10,7 @@
 
 #include "fabric/topology/fabric_view.h"
 #include "fabric/topology/locality.h"
+#include "scheduler/collective/network_parts.h"
 #include "scheduler/collective/path_model.h"
 
 namespace railweave::scheduler {
@@ -28,15 +29,18 @@ class FabricBundles {
     std::uint32_t domain = kNone;  // NVLink domain
     std::uint32_t unit = 0;        // dense: NVLink domains, then the hosts of GPUs without NVLink
     BundlePair nvlink = kNone;
-    BundlePair nic = kNone;  // its nearest port, with the others of that GPU; shared by GPUs with the same nearest port
-    BundlePair leaf = kNone;       // uplinks of the leaf that the port is cabled to
+    BundlePair nic = kNone;        // the ports that it sends over; shared by GPUs that have some of them in common
+    BundlePair leaf = kNone;       // uplinks of the leaves that those ports are cabled to
     BundlePair pod = kNone;        // links of its pod to the rest, in the same network; none: no pods
     std::uint32_t leaf_group = 0;  // leaves of the same hosts
     std::uint32_t rail = kNone;
     std::uint32_t network = kNone;  // connected part: between two of them there is no path
     std::uint32_t site = kNone;     // fabric::SiteId
+    bool reduces = false;           // switches of its network reduce (SHARP): they have aggregation nodes
   };
   [[nodiscard]] const Place& place(fabric::GpuId gpu) const { return places_[gpu.index()]; }
+  // With every link up.
+  [[nodiscard]] const NetworkParts& parts() const { return parts_; }
   [[nodiscard]] std::size_t bundle_count() const { return first_link_.size() - 1; }
   [[nodiscard]] std::size_t unit_count() const { return unit_count_; }
   [[nodiscard]] std::size_t leaf_group_count() const { return leaf_group_count_; }
@@ -66,6 +70,7 @@ class FabricBundles {
   class Builder;
   void join_sites(const fabric::Topology& topology);
 
+  NetworkParts parts_;
   std::vector<Place> places_;              // by GpuId
   std::vector<std::uint32_t> first_link_;  // by bundle, and the end
   std::vector<fabric::DirectedLink> links_;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "scheduler/collective/calibration.h"
 
@@ -47,6 +48,19 @@ const GpuGeneration* find_generation(std::string_view name) {
     if (generation.name == name) return &generation;
   }
   return nullptr;
+}
+
+const GpuGeneration* generation_named(std::string_view label) {
+  std::string upper(label);
+  for (char& c : upper) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  const GpuGeneration* best = nullptr;  // "GB200" names a B200, too: the longest name counts
+  for (const GpuGeneration& generation : generations()) {
+    if (upper.find(generation.name) == std::string::npos) continue;
+    if (best == nullptr || generation.name.size() > best->name.size()) best = &generation;
+  }
+  return best;
 }
 
 const GpuGeneration& generation_by_nvlink(double nvlink_mbps) {

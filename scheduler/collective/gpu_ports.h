@@ -1,5 +1,10 @@
-// The adapter ports that each GPU sends through, as plain columns, so that predictions do not depend on placement.
-// placement/fit/gpu_nics.h decides which ports.
+// Which adapter ports each GPU sends through: the one definition that predictions, routes, guarantees and rank maps share.
+//
+// A GPU sends over the cabled ports of its nearest adapters, by the affinity that the fabric's source states
+// (Topology::nics), never by equal numbers. Where GPUs of a host list an adapter at different places, those that list it
+// first send over it: a list of all adapters of a host, nearest first, says which one is whose. Where no affinity is
+// stated, the host's adapters are dealt evenly over its GPUs in order of rails, the rails that the host lacks included,
+// so that its GPUs stay on the rails of their peers. A GPU that is left without an adapter shares that of its neighbour.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +18,15 @@ namespace railweave::scheduler {
 struct GpuPorts {
   std::vector<std::uint32_t> first{0};  // by GpuId, and the end
   std::vector<fabric::PortId> ports;    // nearest first; cabled
+  std::vector<std::uint8_t> assumed;    // by HostId: no affinity is known, adapters are dealt
 
   [[nodiscard]] std::span<const fabric::PortId> of(fabric::GpuId gpu) const {
     return std::span(ports).subspan(first[gpu.index()], first[gpu.index() + 1] - first[gpu.index()]);
   }
 };
 
-// By what the topology says of affinity alone: the cabled ports of the nearest adapter; a host without known affinity
-// deals its adapters evenly over its GPUs.
-GpuPorts nearest_ports(const fabric::Topology& topology);
+// A GPU with ports on rails of compute (or unknown) subnets uses those alone; another one what it has. O(GPUs + adapter
+// ports), and what hosts_short_of_rail() takes where adapters are dealt.
+GpuPorts gpu_ports(const fabric::Topology& topology);
 
 }  // namespace railweave::scheduler

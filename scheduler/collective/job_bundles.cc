@@ -34,7 +34,7 @@ inline BundlePair JobBundles::local_pair(BundlePair pair) {
 }
 
 void JobBundles::set_job(std::span<const fabric::GpuId> gpu_of_rank, std::span<const double> capacity_mbps,
-                         std::span<const double> residual_mbps) {
+                         std::span<const double> residual_mbps, const NetworkParts& parts) {
   capacity_mbps_ = capacity_mbps;
   residual_mbps_ = residual_mbps;
   ++job_;
@@ -56,7 +56,8 @@ void JobBundles::set_job(std::span<const fabric::GpuId> gpu_of_rank, std::span<c
                  .leaf_group = place.leaf_group,
                  .rail = place.rail,
                  .network = place.network,
-                 .site = place.site};
+                 .site = place.site,
+                 .reduces = place.reduces};
     spans_sites_ = spans_sites_ || place.site != spots_.front().site;
   }
   if (spans_sites_) {
@@ -67,6 +68,41 @@ void JobBundles::set_job(std::span<const fabric::GpuId> gpu_of_rank, std::span<c
   }
   us_per_byte_.resize((us_per_byte_.size() + kLanes - 1) / kLanes * kLanes, 0);
   load_.assign(us_per_byte_.size(), 0);
+  cut_.reset();
+  parts_matter_ = !parts.all_alike();
+  if (parts_matter_) set_parts(gpu_of_rank, parts);
+}
+
+void JobBundles::set_parts(std::span<const fabric::GpuId> gpu_of_rank, const NetworkParts& parts) {
+  const auto first = parts.of(gpu_of_rank.front());
+  parts_matter_ = first.size() != 1 || !std::ranges::all_of(gpu_of_rank, [&](fabric::GpuId gpu) {
+                    const auto own = parts.of(gpu);
+                    return own.size() == 1 && own.front() == first.front();
+                  });
+  if (!parts_matter_) return;
+  part_words_ = (parts.all().size() + 63) / 64;
+  parts_of_rank_.assign(spots_.size() * part_words_, 0);
+  parts_of_unit_.assign(unit_count_ * part_words_, 0);
+  for (std::size_t r = 0; r < spots_.size(); ++r) {
+    for (const std::uint32_t part : parts.of(gpu_of_rank[r])) {
+      const auto number = static_cast<std::size_t>(std::ranges::lower_bound(parts.all(), part) - parts.all().begin());
+      const std::uint64_t bit = std::uint64_t{1} << number % 64;
+      parts_of_rank_[r * part_words_ + number / 64] |= bit;
+      parts_of_unit_[spots_[r].unit * part_words_ + number / 64] |= bit;
+    }
+  }
+}
+
+bool JobBundles::reaches_over_parts(const Spot& from, const Spot& to) const {
+  const std::uint64_t* const sends = &parts_of_unit_[from.unit * part_words_];
+  const std::uint64_t* const receives = &parts_of_rank_[static_cast<std::size_t>(&to - spots_.data()) * part_words_];
+  bool sends_any = false, receives_any = false;
+  for (std::size_t w = 0; w < part_words_; ++w) {
+    if ((sends[w] & receives[w]) != 0) return true;
+    sends_any = sends_any || sends[w] != 0;
+    receives_any = receives_any || receives[w] != 0;
+  }
+  return from.site != to.site && sends_any && receives_any && !bundles_.site_route(from.site, to.site).bundles.empty();
 }
 
 void JobBundles::add_hop(const Spot& from, const Spot& to, double bytes, double nvlink_bytes) {
@@ -77,7 +113,9 @@ void JobBundles::add_hop(const Spot& from, const Spot& to, double bytes, double 
     return;
   }
   if (from.host == to.host) return;
-  if (from.leaf == FabricBundles::kNone || to.leaf == FabricBundles::kNone) return add_unreachable(bytes);
+  if (from.leaf == FabricBundles::kNone || to.leaf == FabricBundles::kNone || !reaches(from, to)) {
+    return add_unreachable(from, to, bytes);
+  }
   add(from.nic, 0, bytes);
   add(to.nic, 1, bytes);
   if (from.leaf == to.leaf || (from.network != to.network && from.leaf_group == to.leaf_group)) return;
@@ -86,16 +124,16 @@ void JobBundles::add_hop(const Spot& from, const Spot& to, double bytes, double 
   if (from.site != to.site) {
     if (from.pod != FabricBundles::kNone) add(from.pod, 0, bytes);
     if (to.pod != FabricBundles::kNone) add(to.pod, 1, bytes);
-    return add_between_sites(from.site, to.site, bytes);
+    return add_between_sites(from, to, bytes);
   }
   if (from.pod == FabricBundles::kNone || to.pod == FabricBundles::kNone || from.pod == to.pod) return;
   add(from.pod, 0, bytes);
   add(to.pod, 1, bytes);
 }
 
-void JobBundles::add_between_sites(std::uint32_t from, std::uint32_t to, double bytes) {
-  const FabricBundles::SiteRoute& route = bundles_.site_route(from, to);
-  if (route.bundles.empty()) return add_unreachable(bytes);
+void JobBundles::add_between_sites(const Spot& from, const Spot& to, double bytes) {
+  const FabricBundles::SiteRoute& route = bundles_.site_route(from.site, to.site);
+  if (route.bundles.empty()) return add_unreachable(from, to, bytes);
   for (const std::uint32_t bundle : route.bundles) {
     add(local_wan_[bundle / 2 - bundles_.first_wan()], bundle % 2, bytes);
   }

@@ -99,11 +99,15 @@ std::vector<RankFlow> job_flows(const FabricBundles& bundles, std::span<const fa
     }
     const auto k = static_cast<double>(domains.size()), m = static_cast<double>(rings);
     if (domains.size() < 2) continue;
-    const double part = nvls ? (k - 1) / k : (m * k - 1) / (m * k);
+    // Switches that reduce take a member's whole part once and send the sum once.
+    const bool reduced = in_network && std::ranges::all_of(members, [&](std::uint32_t rank) {
+                           return place(rank).reduces && place(rank).site == place(members.front()).site;
+                         });
+    const double part = passes * (nvls ? (k - 1) / k : (m * k - 1) / (m * k));
     for (std::size_t ring = 0; ring < rings; ++ring) {
       Ranks across;
       for (const Ranks& domain : domains) across.push_back(domain[ring]);
-      add_ring(flows, across, (in_network ? 1 : passes) * part * bytes / m);
+      add_ring(flows, across, (reduced ? 1 : part) * bytes / m);
     }
   }
   return flows;

@@ -15,8 +15,9 @@ namespace railweave::scheduler {
 // bytes: of a step. Rings inside each NVLink domain, and across domains one ring per rail of the domain with fewest
 // members; all-to-all pair by pair (members^2 flows a group); pipelines to the next stage and back; to parameter
 // servers every push, each followed by the pull of as much. Flat where no NVLink switches reduce: a domain's adapters
-// then carry (n-1)/n rather than (k-1)/k of what a ring passes. Where switches of the network reduce, rings pass once:
-// what adapters carry, and at least what leaves' uplinks do.
+// then carry (n-1)/n rather than (k-1)/k of what a ring passes. Where switches of the network reduce (they have
+// aggregation nodes), each ring carries its part of the vector once: what adapters carry, and at least what leaves'
+// uplinks do.
 std::vector<RankFlow> job_flows(const FabricBundles& bundles, std::span<const fabric::GpuId> gpu_of_rank,
                                 const Parallelism& parallelism, const TrafficSpec& traffic, CommGroup group, bool nvls);
 

@@ -16,7 +16,7 @@ constexpr std::uint32_t kNone = FabricBundles::kNone;
 }  // namespace
 
 PlacementCostModel::PlacementCostModel(const FabricBundles& bundles, const GpuGeneration& generation)
-    : bundles_(bundles), generation_(generation), job_(bundles) {
+    : bundles_(bundles), parts_(&bundles.parts()), generation_(generation), job_(bundles) {
   leaf_group_count_.assign(bundles.leaf_group_count(), 0);
 }
 
@@ -102,10 +102,12 @@ std::uint32_t PlacementCostModel::add_ring(Members members, double bytes, double
     }
     far_us_ = std::max(far_us_, passes * round_us);
   }
-  // Where switches of the network reduce, bytes that travel twice around a ring pass each adapter once.
   const std::uint32_t least = domains_.least_size();
-  const double hop =
-      bytes * network_all_reduce_load(c, generation_.nvls, least, domains) * (in_network ? 1 : passes) / 2;
+  const bool reduced = in_network && std::ranges::all_of(members, [&](const Spot* spot) {
+                         return spot->reduces && spot->site == members.front()->site;
+                       });
+  const double hop = reduced ? bytes * in_network_reduction_load(c, least)
+                             : bytes * network_all_reduce_load(c, generation_.nvls, least, domains) * passes / 2;
   for (std::uint32_t s = 0; s < domains; ++s) {
     const Members from = domains_.of(s), to = domains_.of(s + 1 == domains ? 0 : s + 1);
     for (std::uint32_t ring = 0; ring < least; ++ring) job_.add_hop(*from[ring], *to[ring], hop, 0);
@@ -118,6 +120,7 @@ std::uint32_t PlacementCostModel::add_ring(Members members, double bytes, double
 std::uint32_t PlacementCostModel::add_all_to_all(Members members, double bytes) {
   const CollectiveConstants& c = generation_.constants;
   const std::uint32_t domains = domains_.sort(members);
+  if (add_cut(members, members, bytes)) return domains;
   count(members);
   const auto n = static_cast<double>(members.size());
   const double each = bytes / n, on_network = each / c.network_efficiency, on_nvlink = each / c.ring_efficiency;
@@ -127,7 +130,7 @@ std::uint32_t PlacementCostModel::add_all_to_all(Members members, double bytes) 
     if (near > 1 && spot.nvlink != kNone) job_.add_both(spot.nvlink, (near - 1) * on_nvlink);
     if (near == n) continue;
     if (spot.leaf == kNone) {
-      job_.add_unreachable(each);
+      job_.add_unreachable(spot, spot, each);
       continue;
     }
     job_.add_both(spot.nic, (n - near) * on_network);
@@ -161,6 +164,7 @@ std::uint32_t PlacementCostModel::add_pushes(Members members, double bytes, std:
   const std::uint32_t domains = domains_.sort(members);
   const std::size_t serving = std::min<std::size_t>(servers, members.size());
   const double each = bytes / static_cast<double>(serving);
+  if (add_cut(members, members.first(serving), each) || add_cut(members.first(serving), members, each)) return domains;
   // From each member to the servers, then from all members to each server: counts how many are in the same domain, leaf
   // group and pod.
   for (const bool inwards : {false, true}) {
@@ -176,7 +180,7 @@ std::uint32_t PlacementCostModel::add_pushes(Members members, double bytes, std:
       if (others > 0 && spot.nvlink != kNone) job_.add(spot.nvlink, inwards, others * each / c.ring_efficiency);
       if (inside == n) continue;
       if (spot.leaf == kNone) {
-        job_.add_unreachable(each);
+        job_.add_unreachable(spot, spot, each);
         continue;
       }
       const double on_network = each / c.network_efficiency;
@@ -194,15 +198,43 @@ std::uint32_t PlacementCostModel::add_pushes(Members members, double bytes, std:
   return domains;
 }
 
+// Whether some sender does not reach some receiver; then `bytes` are on no link. Only where ranks are on several parts of
+// the network are pairs looked at, one sender of each domain for all of it.
+bool PlacementCostModel::add_cut(Members from_all, Members to_all, double bytes) {
+  if (!job_.parts_matter()) return false;
+  ++cut_stamp_;
+  cut_checked_.resize(job_.unit_count(), 0);
+  for (const Spot* from : from_all) {
+    if (std::exchange(cut_checked_[from->unit], cut_stamp_) == cut_stamp_) continue;
+    for (const Spot* to : to_all) {
+      if (job_.reaches(*from, *to)) continue;
+      job_.add_unreachable(*from, *to, bytes);
+      return true;
+    }
+  }
+  return false;
+}
+
 // `bytes` from each sender to each receiver. The placer keeps such groups in one site; a given placement need not.
 void PlacementCostModel::add_all_to_all_between_sites(Members from_all, Members to_all, double bytes) {
-  std::map<std::uint32_t, double> senders, receivers;
-  for (const Spot* spot : from_all) ++senders[spot->site];
-  for (const Spot* spot : to_all) ++receivers[spot->site];
+  struct Side {
+    const Spot* any = nullptr;
+    double count = 0;
+  };
+  std::map<std::uint32_t, Side> senders, receivers;
+  const auto count_sites = [](Members members, std::map<std::uint32_t, Side>& sides) {
+    for (const Spot* spot : members) {
+      Side& side = sides[spot->site];
+      side.any = spot;
+      ++side.count;
+    }
+  };
+  count_sites(from_all, senders);
+  count_sites(to_all, receivers);
   for (const auto& [from, sending] : senders) {
     for (const auto& [to, receiving] : receivers) {
       if (from == to) continue;
-      job_.add_between_sites(from, to, sending * receiving * bytes);
+      job_.add_between_sites(*sending.any, *receiving.any, sending.count * receiving.count * bytes);
       far_us_ = std::max(far_us_, bundles_.site_route(from, to).latency_us);
     }
   }
@@ -262,6 +294,7 @@ GroupCost PlacementCostModel::cost_of(CommGroup group, const GroupTraffic& traff
         domains = std::max(domains, all[i]->unit == all[i + 1]->unit ? 1U : 2U);
         if (job_.spans_sites()) far_us_ = std::max(far_us_, wan_us(*all[i], *all[i + 1]));
         job_.add_hop(*all[i], *all[i + 1], traffic.bytes / c.network_efficiency, traffic.bytes / c.ring_efficiency);
+        if (!job_.reaches(*all[i + 1], *all[i])) job_.add_unreachable(*all[i + 1], *all[i], traffic.bytes);
       }
     } else if (group == CommGroup::expert) {
       domains = std::max(domains, add_all_to_all(all, traffic.bytes));
@@ -284,7 +317,7 @@ PlacementCost PlacementCostModel::predict(std::span<const fabric::GpuId> gpu_of_
                   "residual capacities are by bundle");
   parallelism_ = parallelism;
   loads_ = loads;
-  job_.set_job(gpu_of_rank, capacity_mbps, residual_mbps);
+  job_.set_job(gpu_of_rank, capacity_mbps, residual_mbps, *parts_);
   domains_.set_unit_count(job_.unit_count());
   pod_count_.assign(job_.pair_count(), 0);
   PlacementCost cost;

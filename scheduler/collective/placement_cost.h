@@ -15,7 +15,9 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "scheduler/collective/calibration.h"
@@ -54,6 +56,9 @@ class PlacementCostModel {
  public:
   PlacementCostModel(const FabricBundles& bundles, const GpuGeneration& generation);
 
+  // Which parts of the network are connected now; borrowed. Until then, as where every link is up.
+  void set_parts(const NetworkParts& parts) { parts_ = &parts; }
+
   // gpu_of_rank: a GPU of its own for each rank of the parallelism. capacity_mbps: FabricBundles::capacities() of the
   // whole fabric or of its residual capacities. residual_mbps: by bundle as well; where it is less, it counts; empty:
   // it never is. loads: filled with the load of each group on bundles, in bytes divided by the share of the nominal
@@ -61,11 +66,14 @@ class PlacementCostModel {
   PlacementCost predict(std::span<const fabric::GpuId> gpu_of_rank, const Parallelism& parallelism,
                         const TrafficSpec& traffic, std::span<const double> capacity_mbps,
                         std::span<const double> residual_mbps = {}, LinkTraffic* loads = nullptr);
+  // Two ranks of the last placement that have to reach each other and do not; none: only capacities may be missing.
+  [[nodiscard]] const std::optional<std::pair<std::uint32_t, std::uint32_t>>& cut() const { return job_.cut(); }
 
  private:
   template <class Visit>
   void for_each_group(CommGroup group, Visit visit);
   void add_all_to_all_between_sites(Members from_all, Members to_all, double bytes);
+  [[nodiscard]] bool add_cut(Members from_all, Members to_all, double bytes);
   [[nodiscard]] double wan_us(const Spot& from, const Spot& to) const;
   std::uint32_t add_ring(Members members, double bytes, double passes, bool in_network);
   std::uint32_t add_all_to_all(Members members, double bytes);
@@ -76,6 +84,7 @@ class PlacementCostModel {
   GroupCost cost_of(CommGroup group, const GroupTraffic& traffic);
 
   const FabricBundles& bundles_;
+  const NetworkParts* parts_;
   GpuGeneration generation_;
 
   // Of one job.
@@ -88,6 +97,8 @@ class PlacementCostModel {
   DomainMembers domains_;
   std::vector<std::uint32_t> leaf_group_count_, pod_count_;  // members by leaf group, and by the job's number of a pod
   std::vector<std::uint32_t> slot_count_;
+  std::vector<std::uint32_t> cut_checked_;  // by unit: the last cut_stamp_ at which a sender of it was looked at
+  std::uint32_t cut_stamp_ = 0;
   double far_us_ = 0;  // what a call waits for long-haul links: of the group of the kind that waits longest
 };
 

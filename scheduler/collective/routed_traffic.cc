@@ -20,7 +20,7 @@ using fabric::PortId;
 // Bytes and flows by link, sparse: a phase crosses few links of a large fabric.
 class LinkSums {
  public:
-  void add(DirectedLink link, double bytes) {
+  void add(std::uint32_t link, double bytes) {
     const auto [at, is_new] = at_.try_emplace(link, static_cast<std::uint32_t>(sums_.size()));
     if (is_new) sums_.push_back({link, 0, 0});
     LinkBytes& sum = sums_[at->second];
@@ -34,7 +34,7 @@ class LinkSums {
   }
 
  private:
-  std::unordered_map<DirectedLink, std::uint32_t> at_;
+  std::unordered_map<std::uint32_t, std::uint32_t> at_;
   std::vector<LinkBytes> sums_;
 };
 
@@ -49,12 +49,33 @@ class JobWalk {
     const auto &a = in_.bundles.place(from), &b = in_.bundles.place(to);
     if (a.unit == b.unit || a.host == b.host || flow.bytes <= 0) return true;
     if (!pairs_between(from, to)) {
+      if (a.site != b.site && add_between_sites(flow, a, b, efficiency, sums)) return true;
       const auto neighbour = std::ranges::find_if(of_unit_[a.unit], [&](GpuId gpu) { return pairs_between(gpu, to); });
       if (neighbour == of_unit_[a.unit].end()) return false;
     }
     const double bytes = flow.bytes / efficiency / static_cast<double>(ends_.size() - 1);
     for (const DirectedLink link : links_) sums.add(link, bytes);
     path_us = std::max(path_us, longest_us_);
+    return true;
+  }
+
+  // No route of a subnet crosses the links between sites: which switch leads to them is not known, so that inside the
+  // sites only the adapters carry it.
+  bool add_between_sites(const RankFlow& flow, const FabricBundles::Place& a, const FabricBundles::Place& b,
+                         double efficiency, LinkSums& sums) {
+    const auto& route = in_.bundles.site_route(a.site, b.site);
+    const auto out = in_.ports.of(gpus_[flow.from]), in = in_.ports.of(gpus_[flow.to]);
+    if (route.bundles.empty() || out.empty() || in.empty()) return false;
+    const double bytes = flow.bytes / efficiency;
+    for (const PortId port : out) {
+      sums.add(fabric::directed_link(in_.topology, port), bytes / static_cast<double>(out.size()));
+    }
+    for (const PortId port : in) {
+      const PortId leaf = in_.topology.peer(port);
+      sums.add(fabric::directed_link(in_.topology, leaf), bytes / static_cast<double>(in.size()));
+    }
+    for (const std::uint32_t bundle : route.bundles)
+      sums.add(routed_wan_link(in_.topology, in_.bundles, bundle), bytes);
     return true;
   }
 
@@ -103,6 +124,18 @@ class JobWalk {
 
 }  // namespace
 
+std::uint32_t routed_wan_link(const fabric::Topology& topology, const FabricBundles& bundles, std::uint32_t bundle) {
+  return static_cast<std::uint32_t>(fabric::directed_link_count(topology)) + bundle - 2 * bundles.first_wan();
+}
+
+std::vector<double> routed_capacities_mbps(const fabric::FabricView& view, const FabricBundles& bundles,
+                                           std::span<const double> bundle_mbps) {
+  std::vector<double> mbps = fabric::link_capacities_mbps(view);
+  const auto wan = bundle_mbps.subspan(2 * std::size_t{bundles.first_wan()});
+  mbps.insert(mbps.end(), wan.begin(), wan.end());
+  return mbps;
+}
+
 double flow_count(const Parallelism& parallelism, const TrafficSpec& traffic) {
   const auto ranks = static_cast<double>(rank_count(parallelism));
   double count = 0;
@@ -127,6 +160,7 @@ LinkTraffic routed_traffic(const RoutedTrafficInput& in, std::span<const GpuId> 
     const GroupTraffic& own = traffic_of_group(traffic, group);
     GroupLoad& load = routed.groups[g];
     load.domains = bundled.groups[g].domains;
+    load.far_us = bundled.groups[g].far_us;
     if (own.bytes <= 0 || load.domains == 0) continue;
     GroupLoad nvlink = bundled.groups[g];
     for (auto& phase : nvlink.phases) {

@@ -23,6 +23,12 @@ struct RoutedTrafficInput {
   std::span<const double> bundle_mbps;  // for the floors
 };
 
+// Links between sites are no cables. They follow the directed links: the number of a bundle of FabricBundles::Kind::wan
+// among routed loads, and the capacities of all these links.
+std::uint32_t routed_wan_link(const fabric::Topology& topology, const FabricBundles& bundles, std::uint32_t bundle);
+std::vector<double> routed_capacities_mbps(const fabric::FabricView& view, const FabricBundles& bundles,
+                                           std::span<const double> bundle_mbps);
+
 // GPUs with several adapter ports send over all of them, each to the port on its rail; a GPU without a route to another
 // sends through a neighbour of the job in its NVLink domain that has one (NCCL's PXN). Where some flow has no route,
 // its group's floor is infinite. bundled: the loads of the same placement on bundles, as PlacementCostModel gives them.

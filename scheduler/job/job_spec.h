@@ -18,12 +18,19 @@ namespace railweave::scheduler {
 // slowest:
 //   rank = tp + TP * (cp + CP * (ep + EP * (dp + DP * pp)))
 // so that consecutive ranks communicate most, and one pipeline stage is one run of consecutive ranks.
+//
+// Megatron counts expert parallelism inside data parallelism: its experts are spread over data-parallel ranks and are no
+// factor of the world size. With experts_over_data the job is counted so; `data` is then what is left of it, the number
+// of data-parallel ranks divided by `expert`, and everything else is as in the product.
 struct Parallelism {
   std::uint32_t tensor = 1;
   std::uint32_t context = 1;
   std::uint32_t expert = 1;
   std::uint32_t data = 1;
   std::uint32_t pipeline = 1;
+  bool experts_over_data = false;
+  // Data-parallel ranks as the job counts them.
+  [[nodiscard]] std::uint64_t data_ranks() const { return std::uint64_t{data} * (experts_over_data ? expert : 1); }
   friend bool operator==(const Parallelism&, const Parallelism&) = default;
 };
 
@@ -33,6 +40,10 @@ struct RankCoordinates {
 };
 RankCoordinates coordinates_of(const Parallelism& parallelism, std::uint64_t rank);
 std::uint64_t rank_of(const Parallelism& parallelism, const RankCoordinates& at);
+// 0 to data_ranks().
+constexpr std::uint64_t data_rank(const Parallelism& parallelism, const RankCoordinates& at) {
+  return parallelism.experts_over_data ? std::uint64_t{at.dp} * parallelism.expert + at.ep : at.dp;
+}
 
 // How near the members of a group must (required) or should (preferred) be.
 struct LevelRequest {
@@ -65,6 +76,12 @@ struct SpreadLimit {
   fabric::LevelKind level = fabric::LevelKind::rack;
   std::uint64_t max_gpus_per_group = 0;
   friend bool operator==(const SpreadLimit&, const SpreadLimit&) = default;
+};
+
+// Of the scheduler that a job came from: "slurm", "48213_7".
+struct ExternalId {
+  std::string scheduler, id;
+  friend bool operator==(const ExternalId&, const ExternalId&) = default;
 };
 
 struct JobSpec {
@@ -111,8 +128,9 @@ struct JobSpec {
   std::vector<std::string> only_nodes;  // the only nodes allowed; empty: all
   std::vector<std::string> exclude_nodes;
   std::map<std::string, std::string> node_selector;  // labels a node must carry
+  bool mixed_gpus = false;                           // GPUs of several models may be mixed; else they are of one
   std::optional<std::int64_t> expected_duration_s;
-  std::string external_scheduler, external_id;  // of the scheduler it came from: "slurm", "48213_7"
+  ExternalId external;
 
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };

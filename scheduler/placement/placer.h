@@ -11,6 +11,9 @@
 // then pods, then the one that loses the fewest GPUs to later jobs; among equals the first. With
 // PlacementPolicy::best_fit the first choice alone, unscored: BestFit of Kueue's topology-aware scheduling (KEP-2724)
 // made sublinear, on nested groups instead of pods; see best_fit.h.
+//
+// A job is placed on GPUs of one model, the one on which it is fastest, unless it may mix them; and never where no links
+// join ranks that talk to each other ("jobs.unreachable"), as far as the fabric knows a network at all.
 #pragma once
 
 #include <cstdint>
@@ -49,13 +52,15 @@ class Placer {
   // Residual capacity per bundle beside the traffic of placed jobs (bundle_traffic.h); null: none known. Where it is
   // less than the capacity, candidates are scored by it. Read at every placement, so the values may change in between.
   void set_residual(std::shared_ptr<const std::vector<double>> bundle_mbps);
+  // Which parts of the network are connected now; null: as where every link is up.
+  void set_parts(std::shared_ptr<const NetworkParts> parts);
   // As if no other job used the links that are up.
   [[nodiscard]] Prediction predict(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank);
   // For a spec that check_job_spec() accepts (another one gets outcome never, code "jobs.invalid").
   [[nodiscard]] PlacementResult place(const JobSpec& spec);
   // The same placement without an explanation: for callers that try many jobs.
   [[nodiscard]] std::optional<Placement> try_place(const JobSpec& spec);
-  // Only whether place() would answer placed. Taking GPUs never makes a job fit that did not.
+  // Only whether GPUs are there for it; whether links join them is left out. Taking GPUs never makes a job fit that did not.
   [[nodiscard]] bool fits(const JobSpec& spec);
   // place(), with predictions for the other candidates and for wider levels than the required ones.
   [[nodiscard]] PlacementResult place_with_alternatives(const JobSpec& spec);

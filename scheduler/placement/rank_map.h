@@ -26,6 +26,7 @@ class RankMap {
       : fabric_(&fabric), parallelism_(parallelism), gpu_of_rank_(gpu_of_rank) {}
 
   [[nodiscard]] std::size_t size() const { return gpu_of_rank_.size(); }
+  [[nodiscard]] const Parallelism& parallelism() const { return parallelism_; }
   [[nodiscard]] Rank operator[](std::uint64_t rank) const;  // rank < size(); O(1)
 
  private:

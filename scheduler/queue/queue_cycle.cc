@@ -22,6 +22,11 @@ void QueueCycle::set_residual(std::shared_ptr<const std::vector<double>> bundle_
   placers_->now.set_residual(std::move(bundle_mbps));
 }
 
+void QueueCycle::set_parts(const std::shared_ptr<const NetworkParts>& parts) {
+  placers_->now.set_parts(parts);
+  placers_->later.set_parts(parts);
+}
+
 CycleResult QueueCycle::run(const Allocations& allocations, const QueueInput& input) {
   placers_->now.sync(allocations);
   placers_->later.sync(allocations);

@@ -27,9 +27,10 @@ class QueueCycle {
   QueueCycle(QueueCycle&&) noexcept;
   QueueCycle& operator=(QueueCycle&&) noexcept;
 
-  // As Placer::set_capacities() and set_residual(). Residual capacities count for jobs that start now only.
+  // As Placer::set_capacities(), set_residual() and set_parts(). Residual capacities count for jobs that start now only.
   void set_capacities(const std::vector<double>& bundle_mbps, const std::vector<double>& up_mbps = {});
   void set_residual(std::shared_ptr<const std::vector<double>> bundle_mbps);
+  void set_parts(const std::shared_ptr<const NetworkParts>& parts);
   [[nodiscard]] CycleResult run(const Allocations& allocations, const QueueInput& input);
 
  private:

@@ -10,6 +10,7 @@
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/completion.h"
 #include "services/railweave/command_line/help_text.h"
+#include "services/railweave/command_line/man_page.h"
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/lab/lab.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -47,6 +48,7 @@ void build_tree(CLI::App& root, Session& session) {
   add_event_commands(root, session);
   add_operation_commands(root, session);
   add_completion_commands(root, session);
+  add_man_command(root, session);
   add_lab_commands(root, session);
   finish_tree(root, session);
 }
@@ -59,7 +61,7 @@ int run(Session& session, int argc, const char* const* argv) {
     build_tree(root, session);
     if (argc > 1 && std::string_view(argv[1]) == "__complete") {
       const std::vector<std::string> words(argv + 2, argv + argc);
-      session.output.text(completion_text(complete(root, words)));
+      session.output.text(completion_text(complete(root, words, names_of_service(session, words))));
     } else {
       const ExitCode read = read_command_line(root, session, argc, argv);
       if (read != ExitCode::ok) return number_of(read);

@@ -132,6 +132,7 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
     entry.read("opensm_socket", subnet.opensm_socket);
     entry.read("opensm_files", subnet.opensm_files);
     entry.read("sweep_seconds", subnet.sweep_seconds, 1, 86'400);
+    entry.read("look_seconds", subnet.look_seconds, 1, 3'600);
     entry.read("counter_seconds", subnet.counter_seconds, 1, 86'400);
     entry.read("window", subnet.window, 1, 64);
     config.subnets.push_back(std::move(subnet));

@@ -19,6 +19,7 @@ struct SubnetConfig {
   std::string adapter;                 // "mlx5_0"; "": the first with a link
   std::uint64_t port = 0;              // 0: the first with a link
   std::uint64_t sweep_seconds = 10;    // between light sweeps, which catch lost traps
+  std::uint64_t look_seconds = 60;     // between looks at a switch as it is, which catch what is wrongly believed
   std::uint64_t counter_seconds = 10;  // between readings of a port's counters
   std::uint64_t window = 32;           // management datagrams in flight, at most 64
 };

@@ -45,6 +45,7 @@ control::LiveSubnets::Subnet live_subnet(const SubnetConfig& config) {
   if (!config.opensm_files.empty()) options.opensm_files = std::filesystem::absolute(config.opensm_files).string();
   options.counters_every = std::chrono::seconds(config.counter_seconds);
   options.sweep_every = std::chrono::seconds(config.sweep_seconds);
+  options.look_every = std::chrono::seconds(config.look_seconds);
   return {std::move(options), [config](control::SubnetMode mode) { return connect(config, mode); },
           config.opensm_socket};
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every benchmark executable of a build and keeps Google Benchmark's JSON: run.sh BUILD [FILTER] [--moment]
-# --moment: each case for as short as it can be, to see that it runs, for at most 40 s per executable: large cases of some
+# --moment: each case for as short as it can be, to see that it runs, for at most 20 s per executable: large cases of some
 # would take minutes, and how far each got is printed. No results are kept.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -16,7 +16,7 @@ for bench in "$build"/bench/bench_*; do
     start=$SECONDS
     log=bench-results/$name-moment.log
     status=0
-    timeout -k 5 40 "$bench" --benchmark_min_time=0.001 ${filter:+--benchmark_filter="$filter"} > "$log" 2>&1 || status=$?
+    timeout -k 5 20 "$bench" --benchmark_min_time=0.001 ${filter:+--benchmark_filter="$filter"} > "$log" 2>&1 || status=$?
     if [ "$status" -ne 0 ] && [ "$status" -ne 124 ]; then
       tail -n 20 "$log"
       echo "$name: FAILED with exit code $status"

@@ -22,6 +22,7 @@ import hostile  # noqa: E402
 import http_cases  # noqa: E402
 import job_cases  # noqa: E402
 import live_cases  # noqa: E402
+import path_cases  # noqa: E402
 import queue_cases  # noqa: E402
 import reroute_cases  # noqa: E402
 import route_cases  # noqa: E402
@@ -113,7 +114,7 @@ class Run:
             print(f"the service has ended with {service.process.returncode}:\n{service.log_text()[-6000:]}")
 
     def one_service(self):
-        modules = (fabric_cases, route_cases, tenant_cases, job_cases, site_cases, queue_cases, event_cases,
+        modules = (fabric_cases, route_cases, tenant_cases, job_cases, site_cases, path_cases, queue_cases, event_cases,
                    guarantee_cases, reroute_cases, service_cases, http_cases)
         with Service(self.options.railweaved) as service:
             session = Session(service.start(), self.contract)

@@ -29,7 +29,8 @@ def what_ifs(session):
     answer = ask("never", {"parallelism": {"tensor": 8}}, "jobs.neverFits")
     assert answer["explanation"]["fits"] == 0, answer
     answer = ask("never", {"gpus": 1048576}, "jobs.neverFits")
-    answer = ask("never", {"gpus": 4, "nodeSelector": {"gpu": "b200"}}, "jobs.neverFits")
+    answer = ask("never", {"gpus": 4, "nodeSelector": {"gpu": "b200"}}, "jobs.unknownLabel")
+    assert "no node carries the label gpu=b200; there is gpu=h100" in answer["reason"], answer
     assert answer["explanation"]["excluded"][0]["reason"] == "labelsDiffer", answer
     answer = ask("never", {"gpus": 16, "topology": {"job": {"required": "rack"}}}, "jobs.neverFits")
     assert answer["explanation"]["counterfactuals"], answer
@@ -245,6 +246,11 @@ def bad_bodies(session):
         session.call(operation, 413, "http.bodyTooLarge", body=b"[" + b" " * (1 << 20) + b"]")
     session.call("submitJob", 400, "query.unknownParameter", query={"dryRun": "true"}, body=job())
     session.call("submitJob", 400, "tenants.unknown", body=job(tenant="unknown"))
+    session.call("queryPlacement", 400, "tenants.unknown", body=job(tenant="unknown"))
+    for operation in ("submitJob", "queryPlacement"):
+        problem = session.call(operation, 400, "jobs.unknownPriority", body=job(priority="urgent")).json
+        assert "low, normal, high" in problem["hint"] + problem["detail"], problem
+    session.call("submitJob", 422, "jobs.unknownLabel", body=job(nodeSelector={"gpu": "b200"}))
     session.call("submitJob", 400, "tenants.unknown", body={"gpus": 1})
     session.call("submitJob", 400, "idempotency.badKey", body=job(), headers={"Idempotency-Key": "k" * 201})
     session.call("submitJob", 400, "idempotency.badKey", body=job(), headers={"Idempotency-Key": b"caf\xe9".decode("latin-1")})

@@ -103,6 +103,7 @@ def sync(session):
     assert [repair["unreachablePairs"] for repair in live["repairs"]] == [None, 0], "null before the audit"
     assert live["qos"]["portsPending"] == 3 and live["qos"]["classes"] == 6, live["qos"]
     assert live["sync"]["wantedDigest"] != live["sync"]["appliedDigest"], live["sync"]
+    assert live["walk"] == {"at": live["walk"]["at"], "seenSince": live["walk"]["seenSince"], "pairs": 56, "lostPairs": 3}, live["walk"]
     session.call("getSync", 400, "query.unknownParameter", query={"verbose": ""})
     session.call("syncFabric", 400, "query.unknownParameter", query={"force": ""})
     session.call("syncFabric", 404, "subnets.notFound", query={"subnet": "nowhere"})
@@ -272,13 +273,13 @@ def what_happens(session):
             told += live.read(1)
     types = [event["type"] for event in told]
     assert {"link.down", "link.up", "link.changed", "alarm.raised", "alarm.cleared", "drain.advanced",
-            "qos.programmed", "route.programmed"} <= set(types), types
+            "qos.programmed", "qos.offered", "route.programmed"} <= set(types), types
     assert session.exchange("POST", "/test/happen", {}, link.encode()).status == 204
     for _ in until_deadline():
         every = session.call("listEvents", 200, query={"limit": "10000"}).json["items"]
         if "drain.completed" in {event["type"] for event in every}:
             break
-    for kind in ("subnet.modeSet", "drain.requested", "drain.completed", "route.programmed", "qos.programmed", "link.changed"):
+    for kind in ("subnet.modeSet", "drain.requested", "drain.completed", "route.programmed", "qos.programmed", "qos.offered", "link.changed"):
         some = session.call("listEvents", 200, query={"type": kind}).json["items"]
         assert some and {event["type"] for event in some} == {kind}
     assert session.call("listEvents", 200, query={"subject": f"link/{link}", "type": "link.down"}).json["items"]

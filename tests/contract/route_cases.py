@@ -49,6 +49,8 @@ def changes(session):
     assert cut["changedEntries"] > 0 and cut["changedBlocks"] >= 1 and cut["switches"], cut
     assert cut["before"]["cutOffPairs"] == 0 and cut["after"]["cutOffPairs"] > 0 and cut["after"]["sound"], cut
     assert cut["after"]["unreached"][0]["reason"]
+    assert cut["cutsOffCount"] == 4 == len(cut["cutsOff"]), cut
+    assert [port["node"] for port in end["cutsOff"]] == ["node-1"], end
     gone = session.call("diffRoutes", 200, body={"failSwitches": ["spine-1"]}).json
     assert gone["after"]["cutOffPairs"] > cut["after"]["cutOffPairs"] / 2, gone
     drained = session.call("diffRoutes", 200, body={"drainSwitches": ["lid:3"], "drainLinks": [LINK]}).json

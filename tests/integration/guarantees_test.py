@@ -144,7 +144,7 @@ def lost_cables(service, folder, node, job):
     assert node in json.loads(railweave(service, "jobs", "show", job, "-o", "json"))["damage"]
     alarms = json.loads(railweave(service, "alarms", "list", "-o", "json"))["items"]
     assert any(one["kind"] == "guarantee.atRisk" and one["subject"]["id"] == job for one in alarms), alarms
-    states = {one["id"]: one["shortOfLink"] for one in json.loads(railweave(service, "nodes", "list", "-o", "json"))["items"]}
+    states = {one["id"]: one["state"] == "linkDown" for one in json.loads(railweave(service, "nodes", "list", "-o", "json"))["items"]}
     assert states[node] and sum(states.values()) == 1, states
     torn = folder / "torn"
     railweave(service, "guarantees", "verify", "--keep", str(torn), code=(0, 10))  # 10: reservations for failures are used up

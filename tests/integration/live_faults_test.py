@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from ibsim import Ibsim, missing, stop  # noqa: E402
 from live import LiveService, generate  # noqa: E402
-from live_subnet_test import cables, judge  # noqa: E402
+from live_subnet_test import cables, fdbs_of_switches, judge  # noqa: E402
 
 SHAPE = ["fat-tree", "--hosts", "64", "--radix", "16", "--nics-per-host", "1", "--gpus-per-host", "1", "--speed", "HDR"]
 
@@ -83,6 +83,111 @@ def a_switch_is_silent(binaries):
         subnet.service.wait_alarm("switch.isolated", there=False, seconds=30)
         subnet.check([cut])
         print("a silent switch: left out and alarmed, repaired when it answered")
+
+
+def leaf_of_manager(subnet):
+    text = Path(subnet.netlist).read_text()
+    section = text[re.search(rf'^(?:Ca|Hca)\s+\d+\s+"{re.escape(subnet.sim.host)}"', text, re.MULTILINE).start():]
+    return re.search(r'^\[\d+\]\s+"(S-[^"]+)"', section, re.MULTILINE).group(1)
+
+
+def a_spine_loses_all_cables(binaries):
+    """The cable to the manager's own leaf last: after it nothing can be asked of the spine."""
+    with Subnet(binaries, "sweep_seconds = 2\nlook_seconds = 2") as subnet:
+        own = leaf_of_manager(subnet)
+        peers = links_of(subnet.netlist)
+        leaves = {switch for (switch, _), (peer, _) in peers.items() if peer.startswith("H-")}
+        spine = next(switch for switch in sorted({switch for switch, _ in peers}) if switch not in leaves)
+        ports = sorted((port for switch, port in peers if switch == spine), key=lambda port: peers[spine, port][0] == own)
+        assert len(ports) > 1 and peers[spine, ports[-1]][0] == own and spine != own
+        for port in ports:
+            subnet.sim.console(f'Unlink "{spine}"[{port}]')
+        status = subnet.service.wait("repaired", lambda s: s["linksDown"] == len(ports) and s["phase"] == "synced", 30)
+        assert status["isolatedCount"] == 1, status["isolated"]
+        subnet.check([(spine, port) for port in ports])
+        print(f"a spine without a cable, the one to the manager's leaf cut last: {len(ports)} links down, all else synced")
+
+
+def links_of(netlist):
+    """(switch, port) -> (peer, its port), of the netlist."""
+    found, switch = {}, None
+    for line in Path(netlist).read_text().splitlines():
+        head = re.match(r'(Switch|Ca|Hca)\s+\d+\s+"([^"]+)"', line)
+        if head:
+            switch = head.group(2) if head.group(1) == "Switch" else None
+        cable = re.match(r'\[(\d+)\]\s+"([^"]+)"\[(\d+)\]', line)
+        if cable and switch:
+            found[switch, int(cable.group(1))] = (cable.group(2), int(cable.group(3)))
+    return found
+
+
+def lost_by_hand(sim, netlist, cut):
+    """Pairs of an end port and a LID that the switches' tables, read by dump_fts and walked here, do not bring together."""
+    tables, peers = {}, links_of(netlist)
+    for line in fdbs_of_switches(sim).splitlines():
+        head = re.search(r"Switch 0x([0-9a-f]+)", line)
+        if head:
+            tables[at := "S-" + head.group(1)] = {}
+        entry = re.match(r"0x([0-9A-F]{4}) : (\d+)", line)
+        if entry:
+            tables[at][int(entry.group(1), 16)] = int(entry.group(2))
+    dead = set(cut) | {peers[end] for end in cut}
+    homes = {}  # LID of an end port -> where it is cabled
+    for switch, port, lid in re.findall(r'^\[\d+\]\([0-9a-f]+\)\s+"(S-[0-9a-f]+)"\[(\d+)\][^#]*# lid (\d+) ',
+                                        sim.run(["ibnetdiscover"]).stdout, re.MULTILINE):
+        homes[int(lid)] = (switch, int(port))
+    own = {lid: switch for switch, table in tables.items() for lid, port in table.items() if port == 0}
+    assert homes and own and len(tables) > 1
+
+    def arrives(at, lid):
+        for _ in range(64):
+            if own.get(lid) == at:
+                return True
+            port = tables[at].get(lid)
+            if port is None:
+                return lid in own  # in-band management is not promised everywhere
+            if homes.get(lid) == (at, port):
+                return True
+            if (at, port) in dead or not peers.get((at, port), ("",))[0].startswith("S-"):
+                return False
+            at = peers[at, port][0]
+        return False
+
+    return sum(not arrives(home[0], lid) for source, home in homes.items() for lid in [*homes, *own] if lid != source)
+
+
+def what_is_looked_at(binaries):
+    """The walk over what switches hold, held to one that shares nothing with it: dump_fts and a walk by hand."""
+    with Subnet(binaries, "sweep_seconds = 1\nlook_seconds = 1") as subnet:
+        service = subnet.service
+        service.wait("a walk", lambda s: s["walk"] and s["walk"]["pairs"] > 0 and s["walk"]["lostPairs"] == 0)
+        service.mode("observe")  # nothing is repaired from now on
+        cut = cables(subnet.netlist)[::7][:3]
+        for switch, port in cut:
+            subnet.sim.console(f'Unlink "{switch}"[{port}]')
+        subnet.sim.settle()
+        lost = lost_by_hand(subnet.sim, subnet.netlist, cut)
+        assert lost > 0
+        service.wait(f"{lost} pairs lost", lambda s: s["walk"] and s["walk"]["lostPairs"] == lost, 30)
+        service.mode("direct")
+        service.wait("repaired", lambda s: s["phase"] == "synced" and s["walk"]["lostPairs"] == 0, 30)
+        subnet.check(cut)
+        print(f"a walk over tables as switches hold them: {lost} pairs lost, as counted by hand, and none after the repair")
+
+
+def a_lid_is_taken_twice(binaries):
+    with Subnet(binaries, "sweep_seconds = 1") as subnet:
+        hosts = [host for host in re.findall(r'^(?:Ca|Hca)\s+\d+\s+"([^"]+)"', Path(subnet.netlist).read_text(), re.MULTILINE)
+                 if host != subnet.sim.host]
+        taken = re.search(rf'"{hosts[0]}".*?# lid (\d+) ', subnet.sim.run(["ibnetdiscover"]).stdout, re.DOTALL)
+        subnet.sim.console(f'Baselid "{hosts[1]}"[1] {taken.group(1)} 0')
+        until = time.monotonic() + 20
+        while not any(event["type"] == "alarm.raised" and "same LID" in event["summary"] for event in subnet.service.events()):
+            assert time.monotonic() < until, "no alarm of the LID"
+            time.sleep(0.1)
+        subnet.service.wait_alarm("lid.conflict", there=False)
+        subnet.check([])
+        print("a LID that two ports had: alarmed and set back")
 
 
 def another_subnet_manager(binaries):
@@ -179,7 +284,7 @@ def main():
         print(f"skipped: {lacking} is absent")
         return 77
     only = sys.argv[2:]
-    for fault in (datagrams_are_lost, a_switch_is_silent, another_subnet_manager, one_started_by_mistake, no_switch_answers,
+    for fault in (datagrams_are_lost, a_switch_is_silent, a_spine_loses_all_cables, what_is_looked_at, a_lid_is_taken_twice, another_subnet_manager, one_started_by_mistake, no_switch_answers,
                   the_simulator_dies, ten_clients):
         if not only or fault.__name__ in only:
             fault(binaries)

@@ -152,7 +152,7 @@ MAY_INCLUDE = {
                                      "scheduler/placement/fit", "scheduler/placement/score", "scheduler/admission",
                                      "services/rest/json", "services/railweave/terminal"],
     "services/railweave/lab/replay": ["fabric/base", "scheduler/job", "scheduler/collective", "scheduler/placement/fit", "scheduler/placement/score",
-                                      "scheduler/queue", "scheduler/queue/policy", "scheduler/queue/repair"],
+                                      "scheduler/queue", "scheduler/queue/policy", "scheduler/queue/repair", "services/railweave/terminal"],
     "services/railweave/lab/qos": ["fabric/base", "fabric/drivers/opensm/files", "fabric/topology", "fabric/flow", "fabric/formats/sonic", "fabric/qos", "fabric/drivers/linux_tc",
                                    "services/railweave/terminal"],
     "services/railweave/lab": ["fabric/base", "fabric/topology", "fabric/topology/checks", "fabric/formats", "fabric/formats/gpu",

@@ -18,7 +18,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
     parser.add_argument("--commits", type=int, default=20)
-    parser.add_argument("--seconds", type=int, default=180)
+    parser.add_argument("--seconds", type=int, default=120)
     options = parser.parse_args()
     sources = in_order_of_commit(changed_sources(options.commits) & compile_commands(options.build).keys())
     end = time.monotonic() + options.seconds

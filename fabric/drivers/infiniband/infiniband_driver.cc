@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "fabric/drivers/infiniband/end_port_recheck.h"
 #include "fabric/drivers/infiniband/mad/notice.h"
 #include "fabric/drivers/infiniband/mad/sm_info.h"
 #include "fabric/drivers/infiniband/mad/smp.h"
@@ -11,6 +12,7 @@
 #include "fabric/drivers/infiniband/port_table_reader.h"
 #include "fabric/drivers/infiniband/port_writer.h"
 #include "fabric/drivers/infiniband/subnet_topology.h"
+#include "fabric/drivers/infiniband/switch_look.h"
 #include "fabric/routing/plane/plane_tables.h"
 
 namespace railweave::fabric::infiniband {
@@ -33,17 +35,35 @@ InfinibandDriver::InfinibandDriver(std::unique_ptr<MadPort> port, const Infiniba
 }
 
 Result<Sweep> InfinibandDriver::sweep(bool everything) {
+  auto found = read_subnet(everything);
+  if (found) found->changed = std::exchange(changed_, false);
+  return found;
+}
+
+// What it changes of the map stays noted in changed_ until a caller was told.
+Result<Sweep> InfinibandDriver::read_subnet(bool everything) {
   const bool direct = options_.mode == SubnetMode::direct;
   SweepOptions options{.clear_changes = direct, .exchange = options_.exchange};
   if (!everything && swept_) options.sign = direct ? ChangeSign::portStateChange : ChangeSign::portInfo;
   swept_ = false;
   SubnetSweep sweep(*port_, map_, options);
   sweep.on_unasked([this](const ReceivedMad& received) { take_trap(received); });
-  if (auto ran = sweep.run(); !ran) return std::unexpected(ran.error());
-  swept_ = true;
+  const auto ran = sweep.run();
+  std::uint64_t asked = sweep.counts().sent;
+  bool changed = sweep.changed();
+  swept_ = ran && !map_.blind;
+  if (swept_ && options.sign != ChangeSign::everything) {
+    EndPortRecheck end_ports(*port_, map_, options_.exchange);
+    end_ports.on_unasked([this](const ReceivedMad& received) { take_trap(received); });
+    if (auto read = end_ports.run(); !read) return std::unexpected(read.error());
+    asked += end_ports.sent();
+    changed = changed || end_ports.changed();
+  }
+  changed_ = changed_ || changed;
+  topology_stale_ = topology_stale_ || changed;
+  if (!ran) return std::unexpected(ran.error());
   index_lids();
-  topology_stale_ = topology_stale_ || sweep.changed();
-  Sweep found{.changed = sweep.changed(), .asked = sweep.counts().sent};
+  Sweep found{.asked = asked, .blind = map_.blind};
   for (const auto& device : map_.silent) {
     const Guid named = device.guid.known() ? device.guid : device.behind;
     if (std::ranges::find(found.silent, named) == found.silent.end()) found.silent.push_back(named);
@@ -52,9 +72,10 @@ Result<Sweep> InfinibandDriver::sweep(bool everything) {
 }
 
 Result<DiscoveredFabric> InfinibandDriver::discover(bool everything) {
-  auto swept = sweep(everything);
+  auto swept = read_subnet(everything);
   if (!swept) return std::unexpected(swept.error());
-  DiscoveredFabric found{.changed = topology_stale_ || !topology_, .asked = swept->asked, .silent = swept->silent};
+  DiscoveredFabric found{
+      .changed = topology_stale_ || !topology_, .asked = swept->asked, .silent = swept->silent, .blind = swept->blind};
   if (found.changed) {
     auto topology = to_topology(map_, options_.naming);
     if (!topology) return std::unexpected(topology.error());
@@ -70,10 +91,14 @@ Result<std::optional<Sweep>> InfinibandDriver::recheck(std::span<const Guid> swi
   PortRecheck recheck(*port_, map_, options_.exchange);
   recheck.on_unasked([this](const ReceivedMad& received) { take_trap(received); });
   auto enough = recheck.run(switches);
-  if (!enough) return std::unexpected(enough.error());
+  if (!enough) {
+    changed_ = changed_ || recheck.changed();
+    return std::unexpected(enough.error());
+  }
   topology_stale_ = topology_stale_ || recheck.changed();
-  if (!*enough) return std::nullopt;
-  return Sweep{.changed = recheck.changed(), .asked = recheck.sent()};
+  changed_ = changed_ || recheck.changed();
+  if (!*enough) return std::nullopt;  // the sweep that follows says what this one changed
+  return Sweep{.changed = std::exchange(changed_, false), .asked = recheck.sent()};
 }
 
 LinkReading InfinibandDriver::read_link(Guid device, unsigned port) const {
@@ -187,27 +212,42 @@ Result<std::vector<TableReading>> InfinibandDriver::read_tables(const Topology& 
     readings.push_back({sw, map_.find(topology.guid(sw)) != nullptr, {}});
     readings.back().ports.assign(top + std::size_t{1}, kNoPort);
   }
+  std::vector<Lid> tops(readings.size(), 0);
   for (std::size_t i = 0; i < readings.size(); ++i) {
     if (!readings[i].answered) continue;
     const std::uint32_t node = map_.by_guid.at(topology.guid(readings[i].sw));
     for (std::uint32_t block = 0; block <= top / kLftBlockEntries; ++block) {
       exchange_.submit(node + std::uint64_t{1}, MadAddress::directed(),
                        directed_smp(map_.nodes[node].route, MadMethod::get, Attribute::linearForwardingTable, block),
-                       [&readings, i, block, top](const MadReply& reply) {
+                       [&readings, i, block](const MadReply& reply) {
                          if (!reply.ok()) {
                            readings[i].answered = false;
                            return;
                          }
-                         const LftEntries entries = read_lft_block(attribute_bytes(*reply.mad));
-                         for (std::size_t e = 0; e < entries.size(); ++e) {
-                           const std::size_t lid = block * kLftBlockEntries + e;
-                           if (lid <= top && entries[e] != kLftDropsPacket) readings[i].ports[lid] = entries[e];
-                         }
+                         take_entries(readings[i].ports, block, read_lft_block(attribute_bytes(*reply.mad)));
                        });
     }
+    // Packets for LIDs above LinearFDBTop are dropped, whatever the entries say.
+    exchange_.submit(node + std::uint64_t{1}, MadAddress::directed(),
+                     directed_smp(map_.nodes[node].route, MadMethod::get, Attribute::switchInfo, 0),
+                     [this, &readings, &tops, i, node](const MadReply& reply) {
+                       if (!reply.ok()) {
+                         readings[i].answered = false;
+                         return;
+                       }
+                       tops[i] = read_switch_info(attribute_bytes(*reply.mad)).linear_top;
+                       map_.nodes[node].switch_info.linear_top = tops[i];
+                     });
   }
   if (auto ran = exchange_.run(); !ran) return std::unexpected(ran.error());
+  for (std::size_t i = 0; i < readings.size(); ++i) drop_above(readings[i].ports, tops[i]);
   return readings;
+}
+
+Result<std::vector<SwitchSight>> InfinibandDriver::look(const Topology& topology, std::span<const SwitchId> switches,
+                                                        Lid top) {
+  for (std::size_t n = 0; n < map_.nodes.size(); ++n) table_exchange_.forgive(n + 1);
+  return SwitchLook(table_exchange_, map_, topology, top).run(switches);
 }
 
 Result<void> InfinibandDriver::may_write() {

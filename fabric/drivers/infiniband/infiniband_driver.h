@@ -48,6 +48,7 @@ class InfinibandDriver final : public FabricDriver {
   Result<std::vector<TableReading>> read_tables(const Topology& topology, std::span<const SwitchId> switches,
                                                 Lid top) override;
   // Errors of these three: "ib.observeOnly", and "ib.otherMaster" where another subnet manager is master.
+  Result<std::vector<SwitchSight>> look(const Topology& topology, std::span<const SwitchId> switches, Lid top) override;
   Result<ProgramReport> program(const Topology& topology, const ForwardingDelta& delta) override;
   // Error "ib.otherMaster" or "ib.observeOnly".
   Result<void> may_write() override;
@@ -61,6 +62,7 @@ class InfinibandDriver final : public FabricDriver {
 
  private:
   Result<void> ensure_swept();
+  Result<Sweep> read_subnet(bool everything);
   void forgive_all();
   void index_lids();
   void take_trap(const ReceivedMad& received);
@@ -73,6 +75,7 @@ class InfinibandDriver final : public FabricDriver {
   MadExchange table_exchange_;    // few retries: a repair may be waiting
   SubnetMap map_;
   bool swept_ = false;
+  bool changed_ = true;  // the map, since a sweep or a recheck last said so to the caller
   TopologyPtr topology_;
   bool topology_stale_ = true;  // the map has changed since it was built
   std::unordered_map<Lid, Guid> device_of_lid_;

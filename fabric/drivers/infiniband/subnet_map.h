@@ -34,6 +34,7 @@ struct SubnetNode {
   std::vector<SubnetPort> ports;  // [0] is a switch's management port
   DirectedRoute route;            // from the local port
   bool present = false;
+  bool unread = false;        // it did not answer every question: asked again by the next sweep, changed or not
   std::uint32_t seen_in = 0;  // the last sweep that reached it
 
   [[nodiscard]] bool is_switch() const { return info.type == NodeType::networkSwitch; }
@@ -65,6 +66,7 @@ struct SubnetMap {
   std::uint32_t here = kNoNode;  // the node of the local port
   std::uint8_t here_port = 0;
   std::uint32_t sweep = 0;  // the number of the last sweep
+  bool blind = false;       // the last sweep reached no device but the local one; all else is as it was before
   std::vector<SilentDevice> silent;
 
   [[nodiscard]] const SubnetNode* find(Guid guid) const {

@@ -104,8 +104,9 @@ void SubnetSweep::link(LastHop hop, std::uint32_t node, std::uint8_t port) {
 
 void SubnetSweep::visit(std::uint32_t node, bool unknown) {
   if (unknown) read_description(node);
+  const bool again = std::exchange(map_.nodes[node].unread, false);
   if (map_.nodes[node].is_switch()) {
-    read_switch(node, unknown);
+    read_switch(node, unknown || again);
     return;
   }
   // Of adapters, the port at which the route ends; nothing is forwarded through them.
@@ -167,7 +168,12 @@ void SubnetSweep::read_port(std::uint32_t node, std::uint8_t port) {
     if (node != map_.here && peer.route.can_extend()) route = peer.route.extended(asked.ports[port].peer_port);
   }
   ask(device_key(node), route, Attribute::portInfo, port, [this, node, port](Reply reply) {
-    if (!reply.ok()) return note_silent(node, "PortInfo");
+    if (!reply.ok()) {
+      note_silent(node, "PortInfo");
+      // What is behind is where it was, for all that is known.
+      if (map_.nodes[node].is_switch() && map_.nodes[node].ports[port].peer != kNoNode) follow({node, port});
+      return;
+    }
     took_port(node, port, read_port_info(attribute_bytes(*reply.mad)));
   });
 }
@@ -222,6 +228,7 @@ void SubnetSweep::follow(LastHop hop) {
   map_.nodes[node].seen_in = map_.sweep;
   map_.nodes[node].route = map_.nodes[hop.from].route.extended(hop.port);
   confirm(hop);
+  if (map_.nodes[node].unread) visit(node, true);
 }
 
 void SubnetSweep::confirm(LastHop hop) {
@@ -253,16 +260,21 @@ void SubnetSweep::try_hop(std::uint32_t node, LastHop hop) {
   });
 }
 
+// What it reported as changed may be cleared by now: the next sweep reads it again, whatever it reports then.
 void SubnetSweep::note_silent(std::uint32_t node, const char* question) {
-  const SubnetNode& asked = map_.nodes[node];
+  SubnetNode& asked = map_.nodes[node];
+  asked.unread = true;
   for (const auto& device : map_.silent) {
     if (device.guid == asked.guid()) return;  // named once
   }
   map_.silent.push_back({asked.guid(), Guid(), 0, question});
 }
 
-// Nodes that this sweep did not see are gone.
+// Nodes that this sweep did not see are gone; where it saw none at all, nothing is known of any.
 void SubnetSweep::finish() {
+  map_.blind = true;
+  for (std::uint32_t n = 0; n < map_.nodes.size(); ++n) map_.blind = map_.blind && (n == map_.here || !seen(n));
+  if (map_.blind && map_.present_count() > 1) return;
   for (auto& node : map_.nodes) {
     const bool present = node.seen_in == map_.sweep;
     if (present != node.present) changed_ = true;

@@ -13,6 +13,7 @@ SimulatedDriver::SimulatedDriver(TopologyPtr topology) : topology_(std::move(top
 
 Result<DiscoveredFabric> SimulatedDriver::discover(bool everything) {
   if (failure_) return std::unexpected(*failure_);
+  if (blind_) return DiscoveredFabric{.topology = topology_, .changed = false, .asked = 1, .silent = {}, .blind = true};
   DiscoveredFabric found{.topology = topology_,
                          .changed = everything || std::exchange(changed_, false),
                          .asked = topology_->switches().size()};
@@ -26,11 +27,12 @@ Result<DiscoveredFabric> SimulatedDriver::discover(bool everything) {
 Result<Sweep> SimulatedDriver::sweep(bool everything) {
   auto found = discover(everything);
   if (!found) return std::unexpected(found.error());
-  return Sweep{found->changed, found->asked, std::move(found->silent)};
+  return Sweep{found->changed, found->asked, std::move(found->silent), found->blind};
 }
 
 Result<std::optional<Sweep>> SimulatedDriver::recheck(std::span<const Guid> switches) {
   if (failure_) return std::unexpected(*failure_);
+  if (blind_) return std::nullopt;
   return Sweep{.changed = std::exchange(changed_, false), .asked = switches.size()};
 }
 
@@ -97,6 +99,32 @@ Result<std::vector<TableReading>> SimulatedDriver::read_tables(const Topology& t
     readings.push_back(std::move(reading));
   }
   return readings;
+}
+
+SwitchSight::Port SimulatedDriver::sight_of(Guid sw, unsigned port) const {
+  const LinkReading reading = read_link(sw, port);
+  SwitchSight::Port sight{.up = reading.up, .active = reading.active, .peer = {}, .peer_port = 0};
+  if (!reading.up || silent_.contains(reading.peer)) return sight;
+  sight.peer = reading.peer;
+  sight.peer_port = reading.peer_port;
+  if (topology_->find_hca(reading.peer)) sight.peer_lid = lid(reading.peer, static_cast<std::uint8_t>(sight.peer_port));
+  return sight;
+}
+
+Result<std::vector<SwitchSight>> SimulatedDriver::look(const Topology& topology, std::span<const SwitchId> switches,
+                                                       Lid top) {
+  auto readings = read_tables(topology, switches, top);
+  if (!readings) return std::unexpected(readings.error());
+  std::vector<SwitchSight> sights;
+  for (TableReading& reading : *readings) {
+    const Guid guid = topology.guid(reading.sw);
+    SwitchSight sight{.table = std::move(reading), .ports = {}};
+    sight.table.answered = sight.table.answered && !blind_ && !hiding_.contains(guid);
+    sight.ports.resize(topology.ports(sight.table.sw).size() + 1);
+    for (unsigned port = 1; port < sight.ports.size(); ++port) sight.ports[port] = sight_of(guid, port);
+    sights.push_back(std::move(sight));
+  }
+  return sights;
 }
 
 WriteOutcome SimulatedDriver::write(Guid sw, const LftBlock& block) {

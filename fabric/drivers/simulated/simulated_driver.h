@@ -28,6 +28,7 @@ class SimulatedDriver final : public FabricDriver {
   Result<std::vector<Observation>> observe(std::chrono::milliseconds wait) override;
   Result<std::vector<TableReading>> read_tables(const Topology& topology, std::span<const SwitchId> switches,
                                                 Lid top) override;
+  Result<std::vector<SwitchSight>> look(const Topology& topology, std::span<const SwitchId> switches, Lid top) override;
   Result<ProgramReport> program(const Topology& topology, const ForwardingDelta& delta) override;
   Result<void> may_write() override;
   Result<BringUpReport> bring_up(std::span<const LidAssignment> lids, Lid sm_lid) override;
@@ -45,6 +46,13 @@ class SimulatedDriver final : public FabricDriver {
   // Another subnet manager becomes master of the subnet, or leaves.
   void set_master(bool other) { other_master_ = other; }
   void silence(Guid sw, bool silent = true);
+  // The driver's own port loses its link, or gets it back.
+  void blind(bool is_blind = true) { blind_ = is_blind; }
+  // What a sweep or a recheck would report as changed is not reported: a driver that loses what it noticed.
+  void lose_changes() { changed_ = false; }
+  // The switch answers everything but when it is looked at.
+  void hide_tables(Guid sw, bool hides = true) { hides ? (void)hiding_.insert(sw) : (void)hiding_.erase(sw); }
+  void set_lid(Guid device, std::uint8_t port, Lid lid) { lids_[{device, port}] = lid; }
   void refuse(Guid sw, bool refuses = true);
   void garble(Guid sw, std::size_t writes);              // the next `writes` writes to it are not kept
   void look_through(PortRef port) { own_port_ = port; }  // before: none in particular
@@ -70,6 +78,7 @@ class SimulatedDriver final : public FabricDriver {
 
  private:
   WriteOutcome write(Guid sw, const LftBlock& block);
+  [[nodiscard]] SwitchSight::Port sight_of(Guid sw, unsigned port) const;
   void set_cut(Guid sw, unsigned port, bool cut, bool reports);
   [[nodiscard]] PortId find_port(Guid device, unsigned port) const;
   [[nodiscard]] std::string absence(PortRef port) const;  // why it does not answer; "" where it does
@@ -81,7 +90,7 @@ class SimulatedDriver final : public FabricDriver {
   std::unordered_map<Guid, std::vector<std::uint16_t>> tables_;  // by LID
   std::map<std::pair<Guid, std::uint8_t>, Lid> lids_;
   std::set<LinkId> cut_;  // of topology_
-  std::set<Guid> silent_, refusing_;
+  std::set<Guid> silent_, refusing_, hiding_;
   std::unordered_map<Guid, std::size_t> garbled_;
   std::map<PortRef, PortTables> port_tables_;
   std::map<PortRef, PortCounts> counts_;
@@ -93,7 +102,7 @@ class SimulatedDriver final : public FabricDriver {
   std::vector<Observation> observed_;
   std::vector<Write> writes_;
   std::optional<Error> failure_;
-  bool other_master_ = false;
+  bool other_master_ = false, blind_ = false;
 };
 
 }  // namespace railweave::fabric

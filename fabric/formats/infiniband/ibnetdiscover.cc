@@ -58,6 +58,7 @@ class IbnetdiscoverReader {
       if (draft_.over_limit()) return std::unexpected(SubnetDraft::over_limit_error(options_));
     }
     if (draft_.device_count() == 0) return std::unexpected(unreadable_.unreadable_error(kFormat));
+    if (left_out_ > readable_) return std::unexpected(mostly_unreadable());
     unreadable_.finish();
     return std::move(draft_).move_into(options_, builder_);
   }
@@ -74,28 +75,40 @@ class IbnetdiscoverReader {
     if (line.size() > kMaxLineBytes) {
       unreadable_.add(line_, kMaxLineBytes, "a line of at most " + std::to_string(kMaxLineBytes) + " bytes");
     } else if (line.front() == '[') {
-      read_port(line, indent);
+      (read_port(line, indent) ? readable_ : left_out_) += 1;
     } else if (is_netlist_header(line)) {
-      read_header(line, indent);
+      begun_ = true;
+      (read_header(line, indent) ? readable_ : left_out_) += 1;
     } else if (!is_passed_over(line)) {
+      if (begun_) ++left_out_;  // what stands before the first device is a banner
       unreadable_.add(line_, indent + 1,
                       "a device ('Switch 36 \"S-...\"'), a port ('[1] \"H-...\"[1]') or 'vendid=...'");
     }
   }
 
-  void read_header(std::string_view line, std::size_t indent) {
+  // A fabric of which half is missing would look whole: whatever is routed or placed on it is wrong.
+  [[nodiscard]] Error mostly_unreadable() const {
+    return {ErrorKind::malformed, "input.unreadable",
+            std::to_string(left_out_) + " of " + std::to_string(left_out_ + readable_) +
+                " lines about devices and ports cannot be read as " + std::string(kFormat),
+            location_text(options_.source, 1, 1),
+            "was the output copied whole, and not through a tool that changes it?"};
+  }
+
+  // False: it cannot be read.
+  bool read_header(std::string_view line, std::size_t indent) {
     current_ = kNone;  // the ports of a device that cannot be read are left out with it, without a word on each
     orphans_reported_ = true;
     const auto header = parse_netlist_header(line);
     if (!header) {
       unreadable_.add(line_, indent + header.error().column, header.error().what);
-      return;
+      return false;
     }
     const auto id = parse_node_id(header->id);
     if (!id || id->type != header->type) {
       unreadable_.add(line_, indent + line.find('"') + 1,
                       "an id such as \"S-2c5eab0300b87b40\" (H- for Ca, R- for Rt)");
-      return;
+      return false;
     }
     if (header->remark.broken_quote) {
       unreadable_.add(line_, line.size(), "a quote that ends the description; the description is left out");
@@ -116,23 +129,24 @@ class IbnetdiscoverReader {
       device.lid = header->remark.lid.value_or(0);
       device.lmc = header->remark.lmc.value_or(0);
     }
+    return true;
   }
 
-  void read_port(std::string_view line, std::size_t indent) {
+  bool read_port(std::string_view line, std::size_t indent) {
     if (current_ == kNone) {
       if (!orphans_reported_) unreadable_.add(line_, indent + 1, "a device before its first port");
       orphans_reported_ = true;
-      return;
+      return false;
     }
     const auto port = parse_netlist_port(line);
     if (!port) {
       unreadable_.add(line_, indent + port.error().column, port.error().what);
-      return;
+      return false;
     }
     const auto id = parse_node_id(port->peer_id);
     if (!id) {
       unreadable_.add(line_, indent + line.find('"') + 1, "an id such as \"S-2c5eab0300b87b40\"");
-      return;
+      return false;
     }
     const std::uint32_t peer = device(*id);
     auto& peer_device = draft_.device(peer);
@@ -150,6 +164,7 @@ class IbnetdiscoverReader {
                           .lmc = port->remark.own_lmc.value_or(0),
                           .peer_lid = port->remark.lid.value_or(0),
                           .link = port->remark.link});
+    return true;
   }
 
   std::uint32_t device(NodeId id) {
@@ -167,7 +182,9 @@ class IbnetdiscoverReader {
   std::array<std::unordered_map<Guid, std::uint32_t>, 3> devices_;  // by type
   std::uint32_t current_ = kNone;                                   // whose ports are being read
   bool orphans_reported_ = false;
+  bool begun_ = false;  // a device was named
   std::size_t line_ = 0;
+  std::size_t readable_ = 0, left_out_ = 0;  // lines about devices and ports
 };
 
 }  // namespace

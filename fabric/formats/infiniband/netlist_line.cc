@@ -116,7 +116,9 @@ std::optional<std::string_view> take_id(LineCursor& cursor) {
 
 bool is_netlist_header(std::string_view line) {
   return std::ranges::any_of(kDevices, [&](const auto& device) {
-    return line.starts_with(device.first) && line.size() > device.first.size() && is_blank(line[device.first.size()]);
+    if (!line.starts_with(device.first) || line.size() <= device.first.size()) return false;
+    const char next = line[device.first.size()];
+    return is_blank(next) || (next >= '0' && next <= '9');
   });
 }
 

@@ -6,7 +6,8 @@
 //   [1]     "H-e09d730300156ff6"[1](e09d730300156ff6)       # "node-7 mlx5_5" lid 647 4xNDR
 //   [1](e09d730300156ff6)   "S-2c5eab0300b87b40"[1]         # lid 647 lmc 0 "MF0;leaf:MQM9701/U1" lid 73 4xNDR
 //
-// Any run of blanks and tabs separates; "[ext 16]" after a port number (modular chassis) and further words are stepped
+// Any run of blanks and tabs separates, also none: logs of terminals lose tabs, and `Switch65"S-..."# "..."` is read, too.
+// "[ext 16]" after a port number (modular chassis) and further words are stepped
 // over.
 #pragma once
 
@@ -53,7 +54,7 @@ struct Expected {
   std::string_view what;
 };
 
-bool is_netlist_header(std::string_view line);  // starts with Switch, Ca, Hca or Rt and a blank
+bool is_netlist_header(std::string_view line);  // starts with Switch, Ca, Hca or Rt and a blank or a digit
 std::expected<NetlistHeader, Expected> parse_netlist_header(std::string_view line);
 std::expected<NetlistPort, Expected> parse_netlist_port(std::string_view line);
 

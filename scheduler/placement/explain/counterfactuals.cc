@@ -66,7 +66,12 @@ void Trial::fewer(std::string_view name, std::uint32_t Parallelism::* factor) {
     }
     if (fits == 0) continue;
     spec.parallelism.*factor = fits;
-    add(std::string(name) + " " + std::to_string(asked) + " -> " + std::to_string(fits), outcome_of(spec));
+    const auto counted = [&](std::uint32_t value) {  // as the job counts it
+      const Parallelism& p = refusal_.spec->parallelism;
+      const bool over_data = p.experts_over_data && factor == &Parallelism::data;
+      return std::to_string(over_data ? std::uint64_t{value} * p.expert : value);
+    };
+    add(std::string(name) + " " + counted(asked) + " -> " + counted(fits), outcome_of(spec));
     return;
   }
 }

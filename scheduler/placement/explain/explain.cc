@@ -209,6 +209,32 @@ Explanation Account::write(Outcome outcome) {
   return why;
 }
 
+// A label that no node with GPUs carries is the reason, whatever else is short; what nodes have instead is named.
+void name_absent_labels(const PlacementFabric& fabric, const JobSpec& spec, PlacementResult& result) {
+  const auto& topology = fabric.topology();
+  for (const auto& [key, value] : spec.node_selector) {
+    std::set<std::string_view> present;
+    for (const HostId host : topology.hosts()) {
+      if (topology.gpus(host).empty()) continue;
+      for (const auto& label : topology.labels(host)) {
+        if (topology.text(label.key) == key) present.insert(topology.text(label.value));
+      }
+    }
+    if (present.contains(value)) continue;
+    std::string& message = result.explanation.message;
+    message = "no node carries the label " + key + "=" + value;
+    std::size_t shown = 0;
+    for (const auto other : present) {
+      if (shown++ == kMaxExamples) break;
+      message += (shown == 1 ? "; there is " : ", ") + key + "=" + std::string(other);
+    }
+    if (present.empty()) message += ", nor any other value of it";
+    result.explanation.code = "jobs.unknownLabel";
+    result.outcome = Outcome::never;
+    return;
+  }
+}
+
 }  // namespace
 
 PlacementResult explain(const PlacementFabric& fabric, JobSearch& search, const Refusal& refusal) {
@@ -228,6 +254,7 @@ PlacementResult explain(const PlacementFabric& fabric, JobSearch& search, const 
     result.explanation =
         Account(fabric, search, refusal, std::move(*shape), std::move(fit_empty), free_gpus).write(result.outcome);
   }
+  name_absent_labels(fabric, *refusal.spec, result);
   result.explanation.counterfactuals = counterfactuals(fabric, search, refusal);
   return result;
 }

@@ -88,7 +88,8 @@ std::optional<Fit> BestFit::find(const FitIndex& index, const FitRequest& reques
     for (GroupIndex group = 0; group < hierarchy_->group_count(level); ++group) {
       if (pieces_[level][group] < needed) continue;
       const std::tuple fit(pieces_[level][group], index.units(level, group), index.value(level, group));
-      if (best && !(fit < best_fit)) continue;
+      if (best && best_fit < fit) continue;
+      if (best && fit == best_fit && !index.fuller_around(level, group, *best)) continue;
       best = group;
       best_fit = fit;
     }

@@ -3,7 +3,8 @@
 // holds it. After "BestFit" of Kueue's topology-aware scheduling (KEP-2724, findLevelWithFitDomains), which counts
 // every node for every decision; here counts are kept by FitIndex, so a decision costs what it touches.
 //
-// Ties go to the group with less left over, then to the lowest number: the answer depends on the state alone.
+// Ties go to the group with less left over, then to the one inside the fullest groups, so that whole groups stay whole,
+// then to the lowest number: the answer depends on the state alone.
 // Exact: slices of one size that must each stay inside one group of a level are counted by flooring in every such
 // group, which is the true maximum because groups are nested. One per thread: it owns scratch memory.
 #pragma once

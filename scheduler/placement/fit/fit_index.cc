@@ -120,15 +120,48 @@ std::optional<GroupIndex> FitIndex::best_fit(unsigned level, std::uint64_t units
     const std::uint64_t least = std::uint64_t{wanted} * counts.uniform_divisor;
     if (least > hierarchy_->max_capacity(level)) return std::nullopt;
     const auto key = counts.buckets.key_from(static_cast<std::uint32_t>(least));
-    return key ? std::optional(counts.buckets.item_from(*key, 0, groups)) : std::nullopt;
+    return key ? std::optional(fullest_around(level, *key)) : std::nullopt;
   }
   std::optional<GroupIndex> best;
   std::pair<std::uint32_t, std::uint32_t> best_fit;
   for (GroupIndex group = 0; group < groups; ++group) {
     const std::pair fit(units_of(level, group, counts.value[group]), counts.value[group]);
-    if (fit.first < wanted || (best && !(fit < best_fit))) continue;
+    if (fit.first < wanted || (best && best_fit < fit)) continue;
+    if (best && best_fit == fit && !fuller_around(level, group, *best)) continue;
     best = group;
     best_fit = fit;
+  }
+  return best;
+}
+
+bool FitIndex::fuller_around(unsigned level, GroupIndex a, GroupIndex b) const {
+  for (; level + 1 < levels_.size(); ++level) {
+    a = hierarchy_->parent(level, a);
+    b = hierarchy_->parent(level, b);
+    if (a == b) return false;
+    const auto& values = levels_[level + 1].value;
+    if (values[a] != values[b]) return values[a] < values[b];
+  }
+  return false;
+}
+
+// Of the groups of that value. Those inside one group that no job uses are all alike, so one of them stands for all: on a
+// fabric that fills up group by group few are looked at.
+GroupIndex FitIndex::fullest_around(unsigned level, std::uint32_t key) const {
+  const auto& buckets = levels_[level].buckets;
+  const auto end = static_cast<GroupIndex>(levels_[level].value.size());
+  GroupIndex best = buckets.item_from(key, 0, end);
+  if (level + 1 == levels_.size()) return best;
+  for (GroupIndex group = best; group < end;) {
+    if (fuller_around(level, group, best)) best = group;
+    unsigned around = level + 1;
+    GroupIndex outer = hierarchy_->parent(level, group);
+    while (around + 1 < levels_.size() && untouched(around + 1, hierarchy_->parent(around, outer))) {
+      outer = hierarchy_->parent(around++, outer);
+    }
+    GroupIndex next = outer + 1;  // the first group after `outer`, level by level down
+    while (around > level) next = hierarchy_->first_child(around--, next);
+    group = buckets.item_from(key, next, end);
   }
   return best;
 }
@@ -137,10 +170,10 @@ void FitIndex::next_fits(unsigned level, GroupIndex than, std::size_t count, std
   const auto& counts = levels_[level];
   const auto end = static_cast<GroupIndex>(counts.value.size());
   groups.clear();
-  const std::tuple least(units(level, than), counts.value[than], than);
+  const std::pair least(units(level, than), counts.value[than]);
   if (!counts.buckets.enabled()) {
     for (GroupIndex group = 0; group < end; ++group) {
-      if (std::tuple(units(level, group), counts.value[group], group) > least) groups.push_back(group);
+      if (group != than && std::pair(units(level, group), counts.value[group]) >= least) groups.push_back(group);
     }
     const std::size_t kept = std::min(count, groups.size());
     std::partial_sort(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(kept), groups.end(),
@@ -152,9 +185,9 @@ void FitIndex::next_fits(unsigned level, GroupIndex than, std::size_t count, std
     return;
   }
   // One group of the same value, then the first of each following value: what is alike in every count is seldom better.
-  if (const GroupIndex same = counts.buckets.item_from(counts.value[than], than + 1, end); same != end && count > 1) {
-    groups.push_back(same);
-  }
+  GroupIndex same = counts.buckets.item_from(counts.value[than], than + 1, end);
+  if (same == end) same = counts.buckets.item_from(counts.value[than], 0, than);
+  if (same != end && same != than && count > 1) groups.push_back(same);
   for (auto key = counts.buckets.key_from(counts.value[than] + 1); key && groups.size() < count;
        key = counts.buckets.key_from(*key + 1)) {
     groups.push_back(counts.buckets.item_from(*key, 0, end));

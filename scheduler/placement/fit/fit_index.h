@@ -50,10 +50,13 @@ class FitIndex {
   // May a unit straddle the children of this group?
   [[nodiscard]] bool straddles(unsigned level, GroupIndex group) const { return levels_[level].raw[group] != 0; }
 
-  // The group of at least `units` (> 0) units with the fewest, then the least value, then the lowest number.
+  // The group of at least `units` (> 0) units with the fewest, then the least value, then inside the fullest groups, then
+  // the lowest number.
   [[nodiscard]] std::optional<GroupIndex> best_fit(unsigned level, std::uint64_t units) const;
   [[nodiscard]] std::uint32_t most_units(unsigned level) const;  // of any group
-  // The first groups after `than` in that order: of one value the next by number, then those of the next value.
+  // Whether the groups around `a` are fuller than those around `b`: the nearest at which they differ in value counts.
+  [[nodiscard]] bool fuller_around(unsigned level, GroupIndex a, GroupIndex b) const;
+  // The first groups that hold no less than `than`: of one value by number, then those of the next value.
   void next_fits(unsigned level, GroupIndex than, std::size_t count, std::vector<GroupIndex>& groups) const;
 
   // Groups of a level by value, where that order is the order by units and the level is wide enough to be worth it.
@@ -77,6 +80,11 @@ class FitIndex {
   };
 
   void choose_divisors();
+  [[nodiscard]] bool untouched(unsigned level, GroupIndex group) const {
+    const std::uint64_t units = units_of(level, group, levels_[level].value[group]);
+    return hierarchy_->uniform(level, group) && units * unit_gpus_ == hierarchy_->capacity(level, group);
+  }
+  [[nodiscard]] GroupIndex fullest_around(unsigned level, std::uint32_t key) const;
   [[nodiscard]] std::uint32_t leaf_value(LeafIndex leaf, std::uint32_t free) const;
   [[nodiscard]] std::uint32_t units_of(unsigned level, GroupIndex group, std::uint32_t value) const {
     const std::uint32_t divisor = levels_[level].divisor[group];

@@ -1,6 +1,6 @@
-// Which adapter ports each GPU sends through, nearest first, and on which rail: by the affinity that the fabric's
-// source states (Topology::nics), never by equal numbers. Where it states none, the host's adapters are dealt evenly
-// over its GPUs in order of rails and the answer is marked as assumed. Immutable.
+// The adapter ports that each GPU sends through (collective/gpu_ports.h) with their adapters and rails, and the GPUs of a
+// host in order of rails. Where adapters were dealt for want of known affinity, the answer is marked as assumed.
+// Immutable.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fabric/topology/topology.h"
+#include "scheduler/collective/gpu_ports.h"
 
 namespace railweave::scheduler {
 
@@ -19,9 +20,7 @@ struct GpuNic {
 
 class GpuNics {
  public:
-  // O(GPUs + adapter ports). Uncabled ports are left out. A GPU with ports on rails of compute (or unknown) subnets
-  // uses those alone; another one what it has.
-  explicit GpuNics(const fabric::Topology& topology);
+  GpuNics(const fabric::Topology& topology, const GpuPorts& ports);  // ports: gpu_ports(topology)
 
   [[nodiscard]] std::span<const GpuNic> nics(fabric::GpuId gpu) const {
     return std::span(nics_).subspan(first_[gpu.index()], first_[gpu.index() + 1] - first_[gpu.index()]);

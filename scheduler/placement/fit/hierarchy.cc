@@ -91,7 +91,30 @@ std::vector<std::uint32_t> Hierarchy::lay_out(std::span<const std::uint32_t> cap
     level.pooled.assign(level.capacity.size(), 0);
     level.max_capacity = level.capacity.empty() ? 0 : std::ranges::max(level.capacity);
   }
+  find_uniform();
   return order;
+}
+
+void Hierarchy::find_uniform() {
+  constexpr std::uint32_t kOwn = UINT32_MAX;                    // a shape like no other
+  std::vector<std::uint32_t> shape = levels_.front().capacity;  // of the groups of the level below, as a number
+  levels_.front().uniform.assign(shape.size(), 1);
+  for (unsigned level = 1; level < levels_.size(); ++level) {
+    LevelColumns& here = levels_[level];
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> number_of;  // shape of a child, and how many
+    std::vector<std::uint32_t> shapes;
+    here.uniform.clear();
+    for (GroupIndex group = 0; group < here.capacity.size(); ++group) {
+      const auto begin = shape.begin() + here.first_child[group], end = shape.begin() + here.first_child[group + 1];
+      const bool alike =
+          *begin != kOwn && std::all_of(begin, end, [&](std::uint32_t child) { return child == *begin; });
+      here.uniform.push_back(alike ? 1 : 0);
+      const std::pair key(*begin, static_cast<std::uint32_t>(end - begin));
+      const auto next = static_cast<std::uint32_t>(number_of.size());
+      shapes.push_back(alike ? number_of.try_emplace(key, next).first->second : kOwn);
+    }
+    shape = std::move(shapes);
+  }
 }
 
 Hierarchy::Hierarchy(std::span<const std::uint32_t> leaf_capacity, std::span<const PlainLevel> levels) {

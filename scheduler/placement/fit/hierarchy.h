@@ -64,6 +64,8 @@ class Hierarchy {
   [[nodiscard]] std::uint32_t capacity(unsigned level, GroupIndex group) const {
     return levels_[level].capacity[group];
   }
+  // Its children are alike: as many places in as many groups of as many groups.
+  [[nodiscard]] bool uniform(unsigned level, GroupIndex group) const { return levels_[level].uniform[group] != 0; }
   [[nodiscard]] std::uint32_t max_capacity(unsigned level) const { return levels_[level].max_capacity; }
 
   [[nodiscard]] std::uint64_t total_capacity() const { return total_capacity_; }
@@ -108,11 +110,13 @@ class Hierarchy {
     std::vector<GroupIndex> group_of_leaf;
     std::vector<std::uint32_t> capacity;
     std::vector<std::uint8_t> pooled;
+    std::vector<std::uint8_t> uniform;
     std::uint32_t max_capacity = 0;
   };
 
   std::vector<std::uint32_t> lay_out(std::span<const std::uint32_t> capacity,
                                      std::span<const std::vector<std::uint32_t>> grouping);
+  void find_uniform();
   [[nodiscard]] unsigned level_with_groups(std::span<const std::uint32_t> key_of_leaf) const;
   void number_domains(std::span<const fabric::NvlinkDomainId> domain_of_leaf);
   void name_kinds(const fabric::Topology& topology, const fabric::Locality& locality);

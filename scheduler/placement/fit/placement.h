@@ -33,7 +33,8 @@ struct Placement {
   // For every data-parallel group that spans nodes there is a rail on which each of its nodes has a member, so its ring
   // can cross nodes on that rail alone. False where the fabric has no rails; true where no group spans nodes.
   bool data_rings_on_rails = false;
-  std::optional<Prediction> predicted;  // where the placer scores; as of the decision
+  std::optional<Prediction> predicted;  // where the placer scores; as of the decision, alone
+  std::optional<Prediction> beside;     // what it was chosen by: beside the traffic of others, on bundles of links
   bool nics_assumed = false;  // some host used has no known GPU-to-adapter affinity; rails are then a guess too
 
   // Everything that is taken when the job starts and released when it ends: of its ranks, then the idle ones.
@@ -65,8 +66,9 @@ struct Counterfactual {
 };
 
 struct Explanation {
-  std::string code;     // "jobs.noCapacityAtLevel", "jobs.neverFits", "jobs.unknownLevel", "jobs.invalid"
-  std::string message;  // for people
+  std::string
+      code;  // "jobs.noCapacityAtLevel", "jobs.neverFits", "jobs.unknownLevel", "jobs.unreachable", "jobs.unknownLabel", "jobs.invalid"
+  std::string message;                                // for people
   fabric::LevelKind level = fabric::LevelKind::node;  // where it failed
   std::uint64_t blocks_needed = 0;
   std::uint64_t blocks_fit = 0;

@@ -6,18 +6,6 @@
 #include "fabric/flow/directed_link.h"
 
 namespace railweave::scheduler {
-namespace {
-
-GpuPorts ports_of(const fabric::Topology& topology, const GpuNics& nics) {
-  GpuPorts ports;
-  for (const auto gpu : topology.gpus()) {
-    for (const GpuNic& nic : nics.nics(gpu)) ports.ports.push_back(nic.port);
-    ports.first.push_back(static_cast<std::uint32_t>(ports.ports.size()));
-  }
-  return ports;
-}
-
-}  // namespace
 
 PlacementFabric::PlacementFabric(fabric::TopologyPtr topology)
     : PlacementFabric(topology, fabric::derive_locality(*topology)) {}
@@ -28,8 +16,9 @@ PlacementFabric::PlacementFabric(fabric::TopologyPtr topology, fabric::Locality 
       hierarchy_(std::make_shared<const Hierarchy>(*topology_, locality_)),
       leaf_of_gpu_(topology_->gpus().size()),
       domain_of_leaf_(hierarchy_->leaf_count()),
-      gpu_nics_(*topology_),
-      gpu_ports_(ports_of(*topology_, gpu_nics_)),
+      gpu_models_(*topology_, *hierarchy_),
+      gpu_ports_(scheduler::gpu_ports(*topology_)),
+      gpu_nics_(*topology_, gpu_ports_),
       bundles_(*topology_, locality_, gpu_ports_),
       nominal_mbps_(capacities_mbps(fabric::FabricView(topology_))) {
   for (LeafIndex leaf = 0; leaf < hierarchy_->leaf_count(); ++leaf) {

@@ -11,6 +11,7 @@
 #include "fabric/topology/locality.h"
 #include "fabric/topology/topology.h"
 #include "scheduler/collective/fabric_bundles.h"
+#include "scheduler/placement/fit/gpu_models.h"
 #include "scheduler/placement/fit/gpu_nics.h"
 #include "scheduler/placement/fit/hierarchy.h"
 
@@ -29,6 +30,7 @@ class PlacementFabric {
   [[nodiscard]] const HierarchyPtr& hierarchy_ptr() const { return hierarchy_; }
   [[nodiscard]] LeafIndex leaf(fabric::GpuId gpu) const { return leaf_of_gpu_[gpu.index()]; }
   [[nodiscard]] fabric::NvlinkDomainId domain(LeafIndex leaf) const { return domain_of_leaf_[leaf]; }
+  [[nodiscard]] const GpuModels& gpu_models() const { return gpu_models_; }
   [[nodiscard]] const GpuNics& gpu_nics() const { return gpu_nics_; }
   [[nodiscard]] const GpuPorts& gpu_ports() const { return gpu_ports_; }  // the ports that gpu_nics() says
   // What communication is predicted on: GPUs send through gpu_ports().
@@ -44,8 +46,9 @@ class PlacementFabric {
   HierarchyPtr hierarchy_;
   std::vector<LeafIndex> leaf_of_gpu_;
   std::vector<fabric::NvlinkDomainId> domain_of_leaf_;
-  GpuNics gpu_nics_;
+  GpuModels gpu_models_;
   GpuPorts gpu_ports_;
+  GpuNics gpu_nics_;
   FabricBundles bundles_;
   std::vector<double> nominal_mbps_;
 };

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "scheduler/collective/placement_cost.h"
 
@@ -27,6 +28,8 @@ struct Alternative {
   // Beside what other jobs send, on bundles; as above where the placer was not told of any.
   std::optional<double> shared_step_us;
   double shared_communication_us = 0;
+  std::vector<fabric::GpuId> gpu_of_rank;
+  bool alone = false;  // in a fabric without other jobs
 };
 
 }  // namespace railweave::scheduler

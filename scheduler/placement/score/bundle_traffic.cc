@@ -10,7 +10,6 @@ namespace railweave::scheduler {
 
 BundleTraffic::BundleTraffic(PlacementFabricPtr fabric)
     : fabric_(std::move(fabric)),
-      usual_(&generation_of(*fabric_)),
       senders_(fabric_->bundles().bundle_count()),
       capacity_mbps_(fabric_->nominal_mbps().begin(), fabric_->nominal_mbps().end()),
       residual_mbps_(
@@ -25,7 +24,7 @@ void BundleTraffic::set_capacities(std::vector<double> bundle_mbps) {
 }
 
 BundleTraffic::Load BundleTraffic::load_of(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
-  const GpuGeneration* generation = &this->generation(spec);
+  const GpuGeneration* generation = &generation_of(*fabric_, gpu_of_rank);
   auto known = std::ranges::find(models_, generation, [](const auto& entry) { return entry.first; });
   if (known == models_.end()) {
     models_.emplace_back(generation, std::make_unique<PlacementCostModel>(fabric_->bundles(), *generation));

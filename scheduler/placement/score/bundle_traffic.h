@@ -35,13 +35,11 @@ class BundleTraffic {
   // Residual capacity for one more job, by bundle; infinite where no job sends. Always the same object: its values
   // change.
   [[nodiscard]] const std::shared_ptr<std::vector<double>>& residual_mbps() const { return residual_mbps_; }
-  [[nodiscard]] const GpuGeneration& generation(const JobSpec& spec) const { return generation_for(spec, *usual_); }
 
  private:
   void refresh(std::span<const std::uint32_t> bundles);
 
   PlacementFabricPtr fabric_;
-  const GpuGeneration* usual_;
   LinkSenders senders_;
   std::vector<double> capacity_mbps_;
   std::shared_ptr<std::vector<double>> residual_mbps_;

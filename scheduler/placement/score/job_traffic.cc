@@ -1,5 +1,6 @@
 #include "scheduler/placement/score/job_traffic.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -14,39 +15,22 @@ JobTraffic traffic_of_job(const JobSpec& spec) {
   return {traffic_of(assumed_model(spec.parallelism), spec.parallelism), true};
 }
 
-const GpuGeneration* generation_named(std::string_view label) {
-  std::string upper(label);
-  for (char& c : upper) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
-  const GpuGeneration* best = nullptr;  // "GB200" names a B200, too: the longest name counts
-  for (const GpuGeneration& generation : generations()) {
-    if (upper.find(generation.name) == std::string::npos) continue;
-    if (best == nullptr || generation.name.size() > best->name.size()) best = &generation;
-  }
-  return best;
+const GpuGeneration& generation_of(const PlacementFabric& fabric, unsigned model) {
+  const GpuGeneration* const known = fabric.gpu_models().generation(model);
+  return known == nullptr ? *find_generation("H100") : *known;
 }
 
 const GpuGeneration& generation_of(const PlacementFabric& fabric) {
-  const auto& topology = fabric.topology();
-  for (const auto host : topology.hosts()) {
-    if (topology.gpus(host).empty()) continue;
-    for (const auto& label : topology.labels(host)) {
-      if (topology.text(label.key) != "gpu") continue;
-      if (const auto* named = generation_named(topology.text(label.value))) return *named;
-    }
-    if (const auto domain = topology.nvlink_domain(topology.gpus(host).front())) {
-      return generation_by_nvlink(static_cast<double>(topology.rate_per_gpu(domain).value()));
-    }
-    break;
-  }
-  return *find_generation("H100");
+  const Hierarchy& hierarchy = fabric.hierarchy();
+  return hierarchy.leaf_count() == 0 ? *find_generation("H100") : generation_of(fabric, fabric.gpu_models().of(0));
 }
 
-const GpuGeneration& generation_for(const JobSpec& spec, const GpuGeneration& usual) {
-  const auto wanted = spec.node_selector.find("gpu");
-  const auto* named = wanted == spec.node_selector.end() ? nullptr : generation_named(wanted->second);
-  return named == nullptr ? usual : *named;
+const GpuGeneration& generation_of(const PlacementFabric& fabric, std::span<const fabric::GpuId> gpus) {
+  const GpuModels& models = fabric.gpu_models();
+  if (models.count() < 2 || gpus.empty()) return generation_of(fabric);
+  unsigned slowest = models.count() - 1;
+  for (const fabric::GpuId gpu : gpus) slowest = std::min(slowest, models.of(fabric.leaf(gpu)));
+  return generation_of(fabric, slowest);
 }
 
 Prediction prediction_of(const JobSpec& spec, const JobTraffic& traffic, const GpuGeneration& generation,

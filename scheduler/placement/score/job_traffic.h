@@ -1,7 +1,7 @@
 // What a job sends, as stated or assumed, and on which generation of GPUs: the input for scoring its placement.
 #pragma once
 
-#include <string_view>
+#include <span>
 
 #include "scheduler/collective/calibration.h"
 #include "scheduler/job/job_spec.h"
@@ -16,13 +16,11 @@ struct JobTraffic {
 };
 JobTraffic traffic_of_job(const JobSpec& spec);  // of a checked one
 
-// The generation that a label such as "h100" or "NVIDIA-GB200" names; null: none that is known.
-const GpuGeneration* generation_named(std::string_view label);
-// What the fabric's GPUs are: the label "gpu" of its first host with GPUs, else by the rate of its NVLink.
+// What GPUs are, by PlacementFabric::gpu_models(): of a model; the fabric's first ones; the slowest of some. H100 where
+// the constants of a model are not known.
+const GpuGeneration& generation_of(const PlacementFabric& fabric, unsigned model);
 const GpuGeneration& generation_of(const PlacementFabric& fabric);
-
-// ... of the GPUs that the job selects by their label; usual: the fabric's.
-const GpuGeneration& generation_for(const JobSpec& spec, const GpuGeneration& usual);
+const GpuGeneration& generation_of(const PlacementFabric& fabric, std::span<const fabric::GpuId> gpus);
 
 Prediction prediction_of(const JobSpec& spec, const JobTraffic& traffic, const GpuGeneration& generation,
                          const PlacementCost& cost);

@@ -7,8 +7,7 @@
 
 namespace railweave::scheduler {
 
-Scorer::Scorer(const PlacementFabric& fabric)
-    : fabric_(&fabric), fragmentation_(fabric.hierarchy()), usual_(&generation_of(fabric)) {
+Scorer::Scorer(const PlacementFabric& fabric) : fabric_(&fabric), fragmentation_(fabric.hierarchy()) {
   capacity_mbps_.assign(fabric.nominal_mbps().begin(), fabric.nominal_mbps().end());
 }
 
@@ -50,14 +49,25 @@ void Scorer::set_capacities(std::vector<double> bundle_mbps) {
   }
 }
 
-void Scorer::set_job(const JobSpec& spec) {
+void Scorer::set_parts(std::shared_ptr<const NetworkParts> parts) {
+  parts_ = std::move(parts);
+  for (auto& [generation, model] : models_) model->set_parts(parts_ ? *parts_ : fabric_->bundles().parts());
+}
+
+bool Scorer::nominal() const {
+  const std::vector<double>& up = up_mbps_.empty() ? capacity_mbps_ : up_mbps_;
+  return (!parts_ || *parts_ == fabric_->bundles().parts()) && std::ranges::equal(up, fabric_->nominal_mbps());
+}
+
+void Scorer::set_job(const JobSpec& spec, const GpuGeneration& generation) {
   spec_ = &spec;
   traffic_ = traffic_of_job(spec);
-  generation_ = &generation_for(spec, *usual_);
+  generation_ = &generation;
   auto known = std::ranges::find(models_, generation_, [](const auto& entry) { return entry.first; });
   if (known == models_.end()) {
     models_.emplace_back(generation_, std::make_unique<PlacementCostModel>(fabric_->bundles(), *generation_));
     known = models_.end() - 1;
+    if (parts_) known->second->set_parts(*parts_);
   }
   model_ = known->second.get();
 }

@@ -2,7 +2,9 @@
 // GPUs lost to later jobs. One per thread: it owns scratch memory. Borrows the fabric.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -34,8 +36,15 @@ class Scorer {
     return full_rate_leaves_;
   }
 
-  // For the scores that follow.
-  void set_job(const JobSpec& spec);
+  // For the scores that follow, on GPUs of the generation.
+  void set_job(const JobSpec& spec, const GpuGeneration& generation);
+  // Which parts of the network are connected now; null: as where every link is up.
+  void set_parts(std::shared_ptr<const NetworkParts> parts);
+  // Two ranks of the placement scored last that have to reach each other and do not; none: links without capacity only.
+  [[nodiscard]] std::optional<std::pair<std::uint32_t, std::uint32_t>> cut() const { return model_->cut(); }
+  [[nodiscard]] const NetworkParts& parts() const { return parts_ ? *parts_ : fabric_->bundles().parts(); }
+  // Every link is up.
+  [[nodiscard]] bool nominal() const;
   [[nodiscard]] PlacementCost cost(std::span<const fabric::GpuId> gpu_of_rank);
   // As if no other job were placed.
   [[nodiscard]] PlacementCost cost_alone(std::span<const fabric::GpuId> gpu_of_rank);
@@ -49,9 +58,9 @@ class Scorer {
  private:
   const PlacementFabric* fabric_;
   Fragmentation fragmentation_;
-  const GpuGeneration* usual_;                   // of the fabric
   std::vector<double> capacity_mbps_, up_mbps_;  // up: empty where it is the same
   std::shared_ptr<const std::vector<double>> residual_mbps_;
+  std::shared_ptr<const NetworkParts> parts_;
   std::vector<std::shared_ptr<const LeafFilter>> full_rate_leaves_;
   std::vector<std::pair<const GpuGeneration*, std::unique_ptr<PlacementCostModel>>> models_;
 

@@ -13,15 +13,19 @@ JobSearch::Filter intersection(const JobSearch::Filter& a, const JobSearch::Filt
   return filter;
 }
 
-const NodeFilters::Filters& NodeFilters::of(const JobSpec& spec, std::span<const JobSearch::Filter> full_rate_leaves) {
+const NodeFilters::Filters& NodeFilters::of(const JobSpec& spec, unsigned model,
+                                            std::span<const JobSearch::Filter> full_rate_leaves) {
   const auto known = std::ranges::find_if(kept_, [&](const Kept& entry) {
-    return entry.selector == spec.node_selector && entry.only_nodes == spec.only_nodes;
+    return entry.model == model && entry.selector == spec.node_selector && entry.only_nodes == spec.only_nodes;
   });
   if (known != kept_.end()) {
     std::rotate(kept_.begin(), known, known + 1);
     return kept_.front().filters;
   }
-  Kept made{.selector = spec.node_selector, .only_nodes = spec.only_nodes, .filters = {allowed_by(spec), {}}};
+  Kept made{.selector = spec.node_selector,
+            .only_nodes = spec.only_nodes,
+            .model = model,
+            .filters = {allowed_by(spec, model), {}}};
   for (const auto& leaves : full_rate_leaves) {
     made.filters.full_rate.push_back(intersection(made.filters.allowed, leaves));
   }
@@ -30,8 +34,8 @@ const NodeFilters::Filters& NodeFilters::of(const JobSpec& spec, std::span<const
   return kept_.front().filters;
 }
 
-JobSearch::Filter NodeFilters::allowed_by(const JobSpec& spec) const {
-  if (spec.node_selector.empty() && spec.only_nodes.empty()) return nullptr;
+JobSearch::Filter NodeFilters::allowed_by(const JobSpec& spec, unsigned model) const {
+  if (spec.node_selector.empty() && spec.only_nodes.empty() && model == kAnyModel) return nullptr;
   const auto& topology = fabric_->topology();
   const Hierarchy& hierarchy = fabric_->hierarchy();
   std::vector<std::uint8_t> named(topology.hosts().size(), spec.only_nodes.empty() ? 1 : 0);
@@ -46,7 +50,9 @@ JobSearch::Filter NodeFilters::allowed_by(const JobSpec& spec) const {
         return topology.text(label.key) == wanted.first && topology.text(label.value) == wanted.second;
       });
     };
-    const bool wanted = named[hierarchy.host(leaf).index()] != 0 && std::ranges::all_of(spec.node_selector, carried);
+    const bool of_model = model == kAnyModel || fabric_->gpu_models().of(leaf) == model;
+    const bool wanted =
+        of_model && named[hierarchy.host(leaf).index()] != 0 && std::ranges::all_of(spec.node_selector, carried);
     (*filter)[leaf] = wanted ? 1 : 0;
   }
   return filter;

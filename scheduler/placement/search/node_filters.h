@@ -1,4 +1,4 @@
-// The leaves where a job may go by its node selector and its list of nodes. The filters of the last selectors are kept,
+// The leaves where a job may go by its node selector, its list of nodes and the model of GPUs. The filters of the last selectors are kept,
 // so that a FitIndex made for one is found again. One per thread.
 #pragma once
 
@@ -26,17 +26,21 @@ class NodeFilters {
 
   explicit NodeFilters(const PlacementFabric& fabric) : fabric_(&fabric) {}
 
-  // full_rate_leaves: Scorer::full_rate_leaves(). Valid until the next call.
-  [[nodiscard]] const Filters& of(const JobSpec& spec, std::span<const JobSearch::Filter> full_rate_leaves);
+  static constexpr unsigned kAnyModel = UINT32_MAX;
+
+  // full_rate_leaves: Scorer::full_rate_leaves(). model: of PlacementFabric::gpu_models(). Valid until the next call.
+  [[nodiscard]] const Filters& of(const JobSpec& spec, unsigned model,
+                                  std::span<const JobSearch::Filter> full_rate_leaves);
   void clear() { kept_.clear(); }  // when full_rate_leaves change
 
  private:
   struct Kept {
     std::map<std::string, std::string> selector;
     std::vector<std::string> only_nodes;
+    unsigned model;
     Filters filters;
   };
-  [[nodiscard]] JobSearch::Filter allowed_by(const JobSpec& spec) const;
+  [[nodiscard]] JobSearch::Filter allowed_by(const JobSpec& spec, unsigned model) const;
 
   static constexpr std::size_t kMaxKept = 8;
 

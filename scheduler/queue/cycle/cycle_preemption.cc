@@ -1,6 +1,7 @@
 // The part of a cycle that asks plan_preemption(): which jobs quotas and classes allow to be evicted for a job.
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "fabric/base/check.h"
@@ -19,23 +20,28 @@ bool by_priority(const PossibleVictim& victim, const QueueEntry& entry) {
 // Jobs of lower classes: of its own tenant, of tenants without a quota and of tenants that borrow. Also jobs of tenants
 // that borrow from its cohort, if its own tenant stays within its nominal quota with this job. A tenant within its
 // quota loses no job to other tenants, whatever their priority.
-std::vector<PossibleVictim> CycleRun::candidates_for(const QueueEntry& entry, bool reclaim_only) {
+std::vector<PossibleVictim> CycleRun::candidates_for(const QueueEntry& entry, Victims victims) {
   std::vector<PossibleVictim> candidates;
-  const bool may_preempt = !reclaim_only && entry.priority != nullptr && entry.priority->may_preempt;
+  const bool may_preempt = victims != Victims::owed && entry.priority != nullptr && entry.priority->may_preempt;
   const bool owed = ledger_.has_quota(entry.tenant) && ledger_.within_nominal(entry.tenant, entry.gpus);
   if (!may_preempt && !owed) return candidates;
   for (std::size_t i = 0; i < input_.running.size(); ++i) {
     const RunningJob& job = input_.running[i];
     const PriorityClass* priority = find_class(policy_, job.spec->priority);
     if (priority == nullptr || !priority->preemptible || !running_at_.contains(job.id)) continue;
-    if (input_.now_us - job.started_us < policy_.least_run_us) continue;
     const TenantIndex tenant = running_tenant_[i];
     const bool lower = may_preempt && priority->value < entry.value();
     const bool borrows = ledger_.has_quota(tenant) && !ledger_.within_nominal(tenant);
-    const bool unprotected = tenant == entry.tenant || !ledger_.has_quota(tenant) || borrows;
+    const bool unprotected =
+        tenant == entry.tenant || (victims == Victims::all && (!ledger_.has_quota(tenant) || borrows));
     const bool reclaimed = owed && borrows && tenant != entry.tenant && ledger_.same_cohort(tenant, entry.tenant) &&
                            (policy_.reclaim_any_priority || priority->value <= entry.value());
     if (!(lower && unprotected) && !reclaimed) continue;
+    const std::int64_t from_us = job.started_us + policy_.least_run_us;
+    if (from_us > input_.now_us) {
+      note_wake(from_us);
+      continue;
+    }
     const std::int64_t lost_us = input_.now_us - std::max(job.started_us, job.saved_us);
     const double lost_gpu_s = static_cast<double>(lost_us) * 1e-6 * static_cast<double>(job.gpus.size());
     candidates.push_back({job.id, priority->value, lost_gpu_s, job.gpus});
@@ -77,10 +83,13 @@ bool CycleRun::quota_without(std::span<const PossibleVictim> candidates, const Q
   return ledger_.may_take(entry.tenant, entry.gpus, own, cohort) == QuotaLedger::Verdict::within;
 }
 
-bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
+bool CycleRun::preempt(const QueueEntry& entry, Victims victims) {
   if (plans_ >= policy_.preemption_plans) return false;
-  const std::vector<PossibleVictim> candidates = candidates_for(entry, reclaim_only);
+  const std::vector<PossibleVictim> candidates = candidates_for(entry, victims);
   if (candidates.empty()) return false;
+  std::vector<std::size_t> all(candidates.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  if (!quota_without(candidates, entry, all)) return false;
   ++plans_;
   const std::uint64_t windows = windows_of(entry);
   PreemptionQuestion question{.candidates = candidates, .gpus = entry.gpus};
@@ -96,7 +105,11 @@ bool CycleRun::preempt(const QueueEntry& entry, bool reclaim_only) {
   }
   forget_capacity();  // more GPUs are free than before
   auto placement = place_now(entry, windows);
-  RAILWEAVE_CHECK(placement, "the plan was simulated on this tree");
+  if (!placement) {  // enough GPUs, but no links between them
+    now_.rollback(before);
+    forget_capacity();
+    return false;
+  }
   if (head_ && profile_) {
     // Behind a waiting head: it must still fit at its time. (The victims' GPUs could only help it.)
     const auto hold = profile_->hold(placement->held_gpus(), input_.now_us, input_.now_us + entry.duration_us);

@@ -45,7 +45,7 @@ CycleResult CycleRun::run() {
 void CycleRun::decide(const QueueEntry& entry) {
   if (!nominate(entry)) return;
   if (!head_) {
-    if (admit(entry) || preempt(entry, false)) return;
+    if (admit(entry) || preempt(entry, Victims::all)) return;
     return become_head(entry);
   }
   switch (policy_.backfill) {
@@ -84,14 +84,8 @@ bool CycleRun::nominate(const QueueEntry& entry) {
   }
   const QuotaLedger::Verdict verdict = ledger_.may_take(entry.tenant, entry.gpus);
   if (verdict == QuotaLedger::Verdict::within) return true;
-  // A tenant within its quota may reclaim what others borrowed.
-  const bool owed = verdict == QuotaLedger::Verdict::cohort_used_up && ledger_.within_nominal(entry.tenant, entry.gpus);
-  if (owed && preempt(entry, true)) return false;
-  const bool own = verdict == QuotaLedger::Verdict::over_limit;
-  wait(entry, {.code = own ? WaitCode::tenant_quota : WaitCode::cohort_quota,
-               .quota_gpus = ledger_.nominal(entry.tenant),
-               .used_gpus = ledger_.used(entry.tenant),
-               .name = ledger_.name(entry.tenant)});
+  // A tenant within its quota may reclaim what others borrowed, and its jobs of lower priority make way for this one.
+  if (!preempt(entry, head_ ? Victims::own_or_owed : Victims::all)) wait_for_quota(entry, verdict);
   return false;
 }
 
@@ -122,11 +116,17 @@ void CycleRun::become_head(const QueueEntry& entry) {
     earliest = profile_->earliest(*entry.job->spec, entry.gpus, entry.duration_us, input_.now_us,
                                   exempt_windows(entry.tenant));
     ++result_.placements_tried;
+    if (earliest && earliest->at_us <= input_.now_us) {  // enough GPUs, but no links between them: no time is known
+      known(entry, windows).no_path = true;
+      earliest.reset();
+    }
   }
   if (!earliest) {
     known(entry, windows).no_time = true;
     const bool never = reason.placement && reason.placement->outcome == Outcome::never;
-    reason.code = never ? WaitCode::never_fits : WaitCode::no_known_time;
+    reason.code = never                           ? WaitCode::never_fits
+                  : known(entry, windows).no_path ? WaitCode::no_capacity
+                                                  : WaitCode::no_known_time;
     return wait(entry, std::move(reason));
   }
   head_ = Head{entry, earliest->at_us, {}};
@@ -151,7 +151,7 @@ void CycleRun::backfill_easy(const QueueEntry& entry) {
   if (knowledge.no_capacity) return wait_behind(entry);
   if (!over_by_then && knowledge.delays) return delays();
   auto placement = place_now(entry, windows);
-  if (!placement) return preempt(entry, true) ? void() : wait_behind(entry);
+  if (!placement) return preempt(entry, Victims::owed) ? void() : wait_behind(entry);
   if (!over_by_then) {
     const auto hold = profile_->hold(placement->held_gpus(), input_.now_us, input_.now_us + entry.duration_us);
     auto beside = later_placer_.try_place(*head_->entry.job->spec);
@@ -197,7 +197,10 @@ void CycleRun::backfill_conservative(const QueueEntry& entry) {
   }
   if (!earliest) return wait_behind(entry);
   auto placement = later_placer_.try_place(*entry.job->spec);
-  RAILWEAVE_CHECK(placement, "what fits can be placed");
+  if (!placement) {  // enough GPUs, but no links between them
+    knowledge.no_capacity = true;
+    return wait_behind(entry);
+  }
   if (earliest->at_us == input_.now_us) {
     start(entry, std::move(*placement), true);
     return;
@@ -222,13 +225,14 @@ bool CycleRun::passes_gate(const QueueEntry& entry, const Placement& placement, 
 
 bool CycleRun::start(const QueueEntry& entry, Placement placement, bool passed_others,
                      std::vector<QueueJobId> evicted) {
-  if (evicted.empty() && !placement.idle_gpus.empty() &&
-      ledger_.may_take(entry.tenant, placement.held_gpus().size()) != QuotaLedger::Verdict::within) {
-    wait(entry, {.code = WaitCode::tenant_quota,  // there is quota for its ranks, but not for what it holds beside them
-                 .quota_gpus = ledger_.nominal(entry.tenant),
-                 .used_gpus = ledger_.used(entry.tenant),
-                 .name = ledger_.name(entry.tenant)});
-    return false;
+  if (evicted.empty() && !placement.idle_gpus.empty()) {
+    QueueEntry whole = entry;
+    whole.gpus = placement.held_gpus().size();
+    const auto verdict = ledger_.may_take(entry.tenant, whole.gpus);
+    if (verdict != QuotaLedger::Verdict::within) {  // for its ranks, but not for what it holds beside them
+      wait_for_quota(whole, verdict);
+      return false;
+    }
   }
   if (evicted.empty() && !passes_gate(entry, placement, {})) return false;
   const auto gpus = placement.held_gpus();
@@ -237,7 +241,7 @@ bool CycleRun::start(const QueueEntry& entry, Placement placement, bool passed_o
   started_gpus_[entry.tenant] += gpus.size();
   const std::int64_t end_us = input_.now_us + entry.duration_us;
   if (profile_) profile_->hold(gpus, input_.now_us, end_us, entry.job->id);
-  started_.push_back({entry.job->id, result_.starts.size(), end_us});
+  started_.push_back({entry.job->id, result_.starts.size(), end_us, entry.tenant});
   result_.starts.push_back({entry.job->id, std::move(placement), passed_others, std::move(evicted)});
   return true;
 }
@@ -272,6 +276,62 @@ void CycleRun::open_profile() {
       profile_->hold(window.gpus, window.from_us, window.to_us, 0, static_cast<int>(i));
     }
   }
+}
+
+const std::vector<CycleRun::Release>& CycleRun::releases(TenantIndex tenant) {
+  if (const std::size_t changes = result_.starts.size() + result_.evictions.size(); changes != releases_at_) {
+    releases_.clear();
+    releases_at_ = changes;
+  }
+  const auto [known, is_new] = releases_.try_emplace(tenant);
+  std::vector<Release>& list = known->second;
+  if (!is_new) return list;
+  const auto add = [&](TenantIndex holder, std::int64_t end_us, QueueJobId job, std::uint64_t gpus) {
+    if (holder == tenant) {
+      list.push_back({end_us, job, gpus, gpus});
+    } else if (ledger_.same_cohort(holder, tenant)) {
+      list.push_back({end_us, job, 0, gpus});
+    }
+  };
+  for (std::size_t i = 0; i < input_.running.size(); ++i) {
+    const RunningJob& job = input_.running[i];
+    if (!running_at_.contains(job.id)) continue;
+    add(running_tenant_[i], expected_end_us(policy_, job, input_.now_us), job.id, job.gpus.size());
+  }
+  for (const Started& started : started_) {
+    add(started.tenant, started.end_us, started.job, result_.starts[started.at].placement.held_gpus().size());
+  }
+  std::ranges::sort(list, {}, [](const Release& release) { return std::pair(release.at_us, release.job); });
+  for (std::size_t i = 1; i < list.size(); ++i) {
+    list[i].own += list[i - 1].own;
+    list[i].cohort += list[i - 1].cohort;
+  }
+  return list;
+}
+
+void CycleRun::wait_for_quota(const QueueEntry& entry, QuotaLedger::Verdict verdict) {
+  const QuotaLedger::CohortUse cohort = ledger_.cohort(entry.tenant);
+  const bool own = verdict == QuotaLedger::Verdict::over_limit;
+  WaitReason reason{.code = own ? WaitCode::tenant_quota : WaitCode::cohort_quota,
+                    .quota_gpus = ledger_.nominal(entry.tenant),
+                    .used_gpus = ledger_.used(entry.tenant),
+                    .needed_gpus = entry.gpus,
+                    .cohort_quota_gpus = cohort.nominal,
+                    .cohort_used_gpus = cohort.used,
+                    .name = ledger_.name(entry.tenant),
+                    .cohort = std::string(cohort.name)};
+  if (!cohort.name.empty() && ledger_.limit(entry.tenant) != UINT64_MAX) {
+    reason.borrow_gpus = ledger_.limit(entry.tenant) - ledger_.nominal(entry.tenant);
+  }
+  const auto& list = releases(entry.tenant);
+  const auto first = std::ranges::partition_point(list, [&](const Release& release) {
+    return ledger_.may_take(entry.tenant, entry.gpus, release.own, release.cohort) != QuotaLedger::Verdict::within;
+  });
+  if (first != list.end()) {
+    reason.at_us = first->at_us;
+    reason.job = first->job;
+  }
+  wait(entry, std::move(reason));
 }
 
 double CycleRun::share(TenantIndex tenant) const {

@@ -30,7 +30,13 @@ class CycleRun {
   void decide(const QueueEntry& entry);           // one job, in order
   bool nominate(const QueueEntry& entry);         // may it start at all: time and quota
   bool admit(const QueueEntry& entry);
-  bool preempt(const QueueEntry& entry, bool reclaim_only);
+  // Which running jobs may be evicted for one that waits.
+  enum class Victims : std::uint8_t {
+    all,          // those that its priority allows, and those that hold what its tenant is owed
+    own_or_owed,  // by priority only jobs of its own tenant
+    owed,         // none by priority
+  };
+  bool preempt(const QueueEntry& entry, Victims victims);
   void become_head(const QueueEntry& entry);  // the first that waits for GPUs
   void backfill_easy(const QueueEntry& entry);
   void backfill_conservative(const QueueEntry& entry);
@@ -40,6 +46,7 @@ class CycleRun {
     bool no_capacity = false;              // does not fit now
     bool delays = false;                   // fits, but would delay the head unless it ends before the head starts
     bool no_time = false;                  // fits at no time
+    bool no_path = false;                  // fits now, but no links join its ranks
     std::int64_t too_long_us = INT64_MAX;  // a job that runs this long, or longer, overlaps a reservation
   };
   void forget_capacity();
@@ -56,14 +63,22 @@ class CycleRun {
                                  std::span<const QueueJobId> evicted);
   void wait(const QueueEntry& entry, WaitReason reason);
   void wait_behind(const QueueEntry& entry);
+  void wait_for_quota(const QueueEntry& entry, QuotaLedger::Verdict verdict);
   void open_profile();
   [[nodiscard]] double share(TenantIndex tenant) const;
-  [[nodiscard]] std::vector<PossibleVictim> candidates_for(const QueueEntry& entry, bool reclaim_only);
+  [[nodiscard]] std::vector<PossibleVictim> candidates_for(const QueueEntry& entry, Victims victims);
   [[nodiscard]] bool may_go_together(std::span<const PossibleVictim> candidates, TenantIndex claimant,
                                      std::span<const std::size_t> set) const;
   [[nodiscard]] bool quota_without(std::span<const PossibleVictim> candidates, const QueueEntry& entry,
                                    std::span<const std::size_t> set) const;
   void note_wake(std::int64_t at_us);
+  // GPUs of a tenant and of its cohort that are released by the expected end of a job, those of earlier ends included.
+  struct Release {
+    std::int64_t at_us = 0;
+    QueueJobId job = 0;
+    std::uint64_t own = 0, cohort = 0;
+  };
+  [[nodiscard]] const std::vector<Release>& releases(TenantIndex tenant);
 
   Placer& now_placer_;
   Placer& later_placer_;
@@ -92,10 +107,13 @@ class CycleRun {
     QueueJobId job;
     std::size_t at;  // in result_.starts
     std::int64_t end_us;
+    TenantIndex tenant;
   };
   std::vector<Started> started_;
   // The starving job that waits at the gate: no other job passes the gate until it has started; 0: none.
   QueueJobId gate_kept_for_ = 0;
+  std::map<TenantIndex, std::vector<Release>> releases_;  // as of releases_at_
+  std::size_t releases_at_ = 0;                           // starts and evictions so far
   std::uint32_t reserved_ = 0;
   std::uint32_t plans_ = 0;
   CycleResult result_;

@@ -37,7 +37,8 @@ bool JobShapes::Equal::operator()(const JobSpec* a, const JobSpec* b) const {
          a->context == b->context && a->expert == b->expert && a->stage == b->stage && a->job == b->job &&
          a->spread_stages == b->spread_stages && a->spread == b->spread && a->slices == b->slices &&
          a->exclusive == b->exclusive && a->spares_per_domain == b->spares_per_domain &&
-         a->only_nodes == b->only_nodes && a->exclude_nodes == b->exclude_nodes && a->node_selector == b->node_selector;
+         a->across_sites == b->across_sites && a->mixed_gpus == b->mixed_gpus && a->only_nodes == b->only_nodes &&
+         a->exclude_nodes == b->exclude_nodes && a->node_selector == b->node_selector;
 }
 
 ShapeIndex JobShapes::of(const JobSpec& spec) {

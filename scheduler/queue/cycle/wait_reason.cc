@@ -14,10 +14,21 @@ std::string expected(const WaitReason& reason) {
   return text;
 }
 
+std::string quota_text(const WaitReason& reason) {
+  std::string text = "quota of tenant " + reason.name + ": holds " + std::to_string(reason.used_gpus) + " of " +
+                     std::to_string(reason.quota_gpus) + " GPUs";
+  if (reason.borrow_gpus) text += " and may borrow " + std::to_string(*reason.borrow_gpus);
+  text += ", the job needs " + std::to_string(reason.needed_gpus);
+  if (reason.code == WaitCode::tenant_quota) return text;
+  const std::uint64_t left =
+      reason.cohort_quota_gpus > reason.cohort_used_gpus ? reason.cohort_quota_gpus - reason.cohort_used_gpus : 0;
+  return text + ", and cohort " + reason.cohort + " has " + std::to_string(left) + " of its " +
+         std::to_string(reason.cohort_quota_gpus) + " unused";
+}
+
 }  // namespace
 
 std::string text(const WaitReason& reason) {
-  const std::string used = std::to_string(reason.used_gpus) + " of " + std::to_string(reason.quota_gpus) + " GPUs";
   switch (reason.code) {
     case WaitCode::not_before:
       return "starts no earlier than " + whole_second_text(reason.at_us);
@@ -33,10 +44,8 @@ std::string text(const WaitReason& reason) {
     case WaitCode::window:
       return "would overlap '" + reason.name + "', which begins at " + whole_second_text(reason.at_us);
     case WaitCode::tenant_quota:
-      return "quota of tenant " + reason.name + ": holds " + used;
     case WaitCode::cohort_quota:
-      return "tenant " + reason.name + " has used up its quota (" + used +
-             ") and its cohort has too little unused quota to lend";
+      return quota_text(reason) + expected(reason);
     case WaitCode::never_fits:
       return reason.placement ? reason.placement->explanation.message
                               : "does not fit this fabric, even with no other job running";

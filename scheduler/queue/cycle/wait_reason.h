@@ -20,8 +20,8 @@ enum class WaitCode : std::uint8_t {
   no_capacity,    // it does not fit now; at_us and job: when, and which job's end is expected to free GPUs
   would_delay,    // it would fit, but for longer than the job it would delay can wait: job, at_us
   window,         // it would fit but for a reservation or maintenance: window
-  tenant_quota,   // its tenant may hold no more: quota_gpus
-  cohort_quota,   // what the others of its cohort leave unused is not enough
+  tenant_quota,   // its tenant may hold no more: quota_gpus; at_us and job: when, and which job's end releases enough
+  cohort_quota,   // what the others of its cohort leave unused is not enough; at_us and job as well
   never_fits,     // no state of this fabric can hold it
   bandwidth,      // GPUs are free, the bandwidth of its guarantee is not: name says why
   no_known_time,  // does not fit even when all that runs has ended: nodes are drained or short of a link
@@ -42,7 +42,11 @@ struct WaitReason {
   std::int64_t at_us = 0;  // 0: not known
   std::uint64_t quota_gpus = 0;
   std::uint64_t used_gpus = 0;
-  std::string name;                                  // of the tenant, cohort or window
+  std::uint64_t needed_gpus = 0;  // that the job would hold
+  std::uint64_t cohort_quota_gpus = 0, cohort_used_gpus = 0;
+  std::optional<std::uint64_t> borrow_gpus;          // the most its tenant may borrow
+  std::string name;                                  // of the tenant or window
+  std::string cohort;                                // of the tenant; empty: it is in none
   std::shared_ptr<const PlacementResult> placement;  // of the job that waits for GPUs: why it does not fit
 
   friend bool same_reason(const WaitReason& a, const WaitReason& b) {  // no new line in the history

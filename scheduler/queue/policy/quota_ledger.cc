@@ -55,9 +55,11 @@ QuotaLedger::Verdict QuotaLedger::may_take(TenantIndex tenant, std::uint64_t gpu
   return cohort.used - cohort_freed + gpus > cohort.nominal ? Verdict::cohort_used_up : Verdict::within;
 }
 
-std::string_view QuotaLedger::cohort_name(TenantIndex tenant) const {
+QuotaLedger::CohortUse QuotaLedger::cohort(TenantIndex tenant) const {
   const Tenant& holder = tenants_[tenant];
-  return holder.cohort == kNoCohort ? std::string_view() : std::string_view(cohorts_[holder.cohort].name);
+  if (holder.cohort == kNoCohort) return {};
+  const Cohort& cohort = cohorts_[holder.cohort];
+  return {cohort.name, cohort.nominal, cohort.used};
 }
 
 }  // namespace railweave::scheduler

@@ -44,7 +44,13 @@ class QuotaLedger {
     return tenants_[a].cohort != kNoCohort && tenants_[a].cohort == tenants_[b].cohort;
   }
   [[nodiscard]] std::uint64_t nominal(TenantIndex tenant) const { return tenants_[tenant].nominal; }
-  [[nodiscard]] std::string_view cohort_name(TenantIndex tenant) const;
+  // The most it may hold, borrowed GPUs included; UINT64_MAX: whatever its cohort leaves.
+  [[nodiscard]] std::uint64_t limit(TenantIndex tenant) const { return tenants_[tenant].limit; }
+  struct CohortUse {
+    std::string_view name;  // empty: it is in none
+    std::uint64_t nominal = 0, used = 0;
+  };
+  [[nodiscard]] CohortUse cohort(TenantIndex tenant) const;
 
  private:
   static constexpr std::uint64_t kNoLimit = UINT64_MAX;

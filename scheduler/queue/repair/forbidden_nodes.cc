@@ -10,7 +10,7 @@ ForbiddenNodes::ForbiddenNodes(const PlacementFabric& fabric, const JobSpec& spe
   const Hierarchy& hierarchy = fabric.hierarchy();
   marked_.assign(topology.hosts().size(), 0);
   NodeFilters filters(fabric);
-  if (const auto& allowed = filters.of(spec, {}).allowed) {
+  if (const auto& allowed = filters.of(spec, NodeFilters::kAnyModel, {}).allowed) {
     for (LeafIndex leaf = 0; leaf < hierarchy.leaf_count(); ++leaf) {
       if ((*allowed)[leaf] == 0) marked_[hierarchy.host(leaf).index()] = 1;
     }

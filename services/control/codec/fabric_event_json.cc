@@ -207,7 +207,7 @@ std::optional<Result<EventBody>> fabric_event_from_json(std::string_view kind, c
   }
   if (kind == "alarm.cleared") return body_of<AlarmCleared>(data, kAlarmClearedFields);
   if (kind == "route.programmed") return read_programmed(data);
-  if (kind == "qos.programmed") return body_of<QosProgrammed>(data, kQosFields);
+  if (kind == "qos.programmed" || kind == "qos.offered") return body_of<QosProgrammed>(data, kQosFields);
   return std::nullopt;
 }
 

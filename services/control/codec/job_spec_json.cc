@@ -46,8 +46,8 @@ constexpr std::tuple kParallelismFields{field("tensor", &Parallelism::tensor),
                                         field("context", &Parallelism::context), field("expert", &Parallelism::expert)};
 constexpr std::tuple kLevelFields{optional_field("required", &LevelRequest::required, OptionalLevel{}),
                                   optional_field("preferred", &LevelRequest::preferred, OptionalLevel{})};
-constexpr std::tuple kExternalFields{field("scheduler", &JobSpec::external_scheduler),
-                                     field("id", &JobSpec::external_id)};
+constexpr std::tuple kExternalFields{field("scheduler", &scheduler::ExternalId::scheduler),
+                                     field("id", &scheduler::ExternalId::id)};
 
 void read_request(ObjectReader& topology, std::string_view field, LevelRequest& into,
                   std::optional<LevelKind>* spread = nullptr) {
@@ -64,6 +64,25 @@ void read_parallelism(ObjectReader& reader, JobSpec& spec) {
   if (value == nullptr) return;
   ObjectReader fields(*value, reader.pointer("parallelism"));
   read_fields(fields, spec.parallelism, kParallelismFields);
+  std::optional<std::string> over;
+  fields.read("expertsOver", over);
+  if (over && *over != "world" && *over != "data") {
+    fields.set_error(
+        "expertsOver", shown(*over) + " is neither world nor data",
+        "world: a factor of the number of ranks; data: inside the data-parallel ranks, as Megatron counts");
+  }
+  Parallelism& p = spec.parallelism;
+  if (over && *over == "data" && p.expert != 0) {
+    if (p.data % p.expert != 0) {
+      fields.set_error("expert",
+                       "expert groups of " + std::to_string(p.expert) + " do not divide " + std::to_string(p.data) +
+                           " data-parallel ranks",
+                       "use a divisor of data, or leave expertsOver out to count experts as a factor of their own");
+    } else {
+      p.data /= p.expert;
+      p.experts_over_data = true;
+    }
+  }
   if (auto done = fields.finish(); !done) reader.set_error(done.error());
 }
 
@@ -160,7 +179,7 @@ void read_external(ObjectReader& reader, JobSpec& spec) {
   const Json* value = reader.take("external");
   if (value == nullptr) return;
   ObjectReader fields(*value, reader.pointer("external"));
-  read_fields(fields, spec, kExternalFields);
+  read_fields(fields, spec.external, kExternalFields);
   if (auto done = fields.finish(); !done) reader.set_error(done.error());
 }
 
@@ -221,6 +240,7 @@ Result<JobSpec> job_spec_from_json(const Json& value, const std::string& pointer
   reader.read("nodes", spec.only_nodes, 100'000);
   reader.read("excludeNodes", spec.exclude_nodes, 100'000);
   reader.read("nodeSelector", spec.node_selector, 64);
+  reader.read("mixedGpus", spec.mixed_gpus);
   std::optional<std::string> duration;
   reader.read("expectedDuration", duration);
   if (duration) {
@@ -240,6 +260,10 @@ Out to_json(const JobSpec& spec) {
   value["tenant"] = spec.tenant;
   value["priority"] = spec.priority;
   value["parallelism"] = fields_json(spec.parallelism, kParallelismFields);
+  if (spec.parallelism.experts_over_data) {
+    value["parallelism"]["data"] = spec.parallelism.data_ranks();
+    value["parallelism"]["expertsOver"] = "data";
+  }
   if (spec.gpus_per_node) value["gpusPerNode"] = *spec.gpus_per_node;
   Out topology = Out::object();
   const auto put = [&](const char* name, const LevelRequest& request) {
@@ -277,9 +301,10 @@ Out to_json(const JobSpec& spec) {
   if (!spec.only_nodes.empty()) value["nodes"] = spec.only_nodes;
   if (!spec.exclude_nodes.empty()) value["excludeNodes"] = spec.exclude_nodes;
   if (!spec.node_selector.empty()) value["nodeSelector"] = spec.node_selector;
+  if (spec.mixed_gpus) value["mixedGpus"] = true;
   if (spec.expected_duration_s) value["expectedDuration"] = duration_text(*spec.expected_duration_s);
-  if (!spec.external_scheduler.empty() || !spec.external_id.empty()) {
-    value["external"] = fields_json(spec, kExternalFields);
+  if (spec.external != scheduler::ExternalId()) {
+    value["external"] = fields_json(spec.external, kExternalFields);
   }
   return value;
 }

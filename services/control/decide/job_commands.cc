@@ -94,8 +94,10 @@ DecisionResult decide_command(const DecisionInput& in, const SubmitJob& command)
   }
   const auto tenant = state.tenants->find(command.spec.tenant);
   if (tenant == state.tenants->end()) {
-    return refuse(ErrorKind::invalid, "tenants.unknown", "there is no tenant '" + command.spec.tenant + "'",
-                  "create it first: PUT /v1/tenants/" + command.spec.tenant);
+    return std::unexpected(Rejection{unknown_tenant(command.spec.tenant), nullptr});
+  }
+  if (auto unknown = unknown_priority(*state.queue_rules, command.spec.priority)) {
+    return std::unexpected(Rejection{std::move(*unknown), nullptr});
   }
   const std::uint64_t gpus = scheduler::rank_count(command.spec.parallelism);
   if (auto over = over_limit(state, tenant->second, gpus, command.queue)) return std::unexpected(std::move(*over));

@@ -112,6 +112,7 @@ scheduler::QueueCycle& QueueRunner::cycle(const ClusterState& state) {
   if (capacities_version_ != placers_.capacities_version()) {
     capacities_version_ = placers_.capacities_version();
     cycle_->set_capacities(placers_.capacities_mbps(), placers_.up_mbps());
+    cycle_->set_parts(placers_.parts());
   }
   cycle_->set_residual(placers_.residual_mbps());
   return *cycle_;

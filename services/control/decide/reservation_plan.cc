@@ -4,6 +4,7 @@
 
 #include "scheduler/queue/reservation.h"
 #include "services/control/decide/queue_runner.h"
+#include "services/control/decide/tenant_limit.h"
 
 namespace railweave::control {
 
@@ -37,8 +38,7 @@ Result<QueueWindow> plan_window(const ClusterState& state, const PutReservation&
     return window;
   }
   if (!state.tenants->contains(command.shape.tenant)) {
-    return fail(ErrorKind::invalid, "tenants.unknown", "there is no tenant '" + command.shape.tenant + "'", "/tenant",
-                "create it first: PUT /v1/tenants/" + command.shape.tenant);
+    return std::unexpected(unknown_tenant(command.shape.tenant));
   }
   QueueFacts facts(state, now_us);
   std::erase_if(facts.policy.windows, [&](const QueueWindow& window) { return window.name == command.name; });

@@ -13,4 +13,9 @@ namespace railweave::control {
 // alone, else conflict. None: within the limit.
 std::optional<Error> over_gpu_limit(const ClusterState& state, const Tenant& tenant, std::uint64_t gpus);
 
+// The error for a job of a tenant that there is not; of a priority class that the rules do not name. "normal" is always
+// known: jobs that say nothing have it.
+Error unknown_tenant(const std::string& name);
+std::optional<Error> unknown_priority(const QueueRules& rules, const std::string& name);
+
 }  // namespace railweave::control

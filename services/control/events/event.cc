@@ -144,10 +144,13 @@ struct MakeHeading {
   EventHeading operator()(const QosProgrammed& event) const {
     const std::string what =
         std::to_string(event.classes) + " classes and " + std::to_string(event.partitions) + " partitions: ";
+    if (event.where == QosProgrammed::Where::opensmFiles) {
+      return {"qos.offered", "subnet", event.subnet, EventSeverity::info,
+              what + counted(event.blocks, "file") +
+                  " offered to OpenSM, which must read them; ports keep the tables they have until it does"};
+    }
     return {"qos.programmed", "subnet", event.subnet, EventSeverity::info,
-            event.where == QosProgrammed::Where::ports
-                ? what + std::to_string(event.blocks) + " blocks written to " + std::to_string(event.ports) + " ports"
-                : what + std::to_string(event.blocks) + " files of OpenSM written"};
+            what + std::to_string(event.blocks) + " blocks written to " + std::to_string(event.ports) + " ports"};
   }
   EventHeading operator()(const RoutesProgrammed& event) const {
     return {"route.programmed", "subnet", event.subnet,

@@ -116,7 +116,8 @@ struct AlarmRaised {
 struct AlarmCleared {
   std::string id;
 };
-// Traffic classes and partitions were written to the ports of a subnet, or to the files that its OpenSM reads.
+// Traffic classes and partitions were written to the ports of a subnet, or offered as files that its OpenSM has to read
+// ("qos.offered": whether it did is not known).
 struct QosProgrammed {
   enum class Where : std::uint8_t { ports, opensmFiles };
   BOOST_DESCRIBE_NESTED_ENUM(Where, ports, opensmFiles)

@@ -72,6 +72,8 @@ std::string named(const std::vector<std::string>& windows) {
 
 std::optional<Rejection> cut_off(const ClusterState& state, const JobSpec& spec, const scheduler::Placement& placement,
                                  const JobReach& reach) {
+  // Where the placer predicts times it has looked at paths: it refuses a job without them.
+  if (placement.predicted && placement.predicted->reachable) return std::nullopt;
   auto why = reach.cut_off(spec, placement.gpu_of_rank);
   if (!why) return std::nullopt;
   return refusal({all_links_up(state) ? ErrorKind::impossible : ErrorKind::conflict,
@@ -173,11 +175,15 @@ std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequ
                                     {},
                                     {}}));
   }
+  std::vector<std::string> spanning;
+  if (spans_sites(*state.placement_fabric, wanted.placement.gpu_of_rank)) {
+    spanning.emplace_back("the guarantee holds inside each site: nothing is reserved on the links between them");
+  }
   if (terms.promise == fabric::TrafficPromise::pattern) {
     request.flows = job_pattern(*state.placement_fabric, book.routes()->scope(), wanted.spec,
                                 wanted.placement.gpu_of_rank, guarantee.rate);
     // On one host or in one NVLink domain the job sends nothing over the network: nothing to reserve.
-    if (request.flows.empty()) return Grant{std::move(guarantee), nullptr, {}};
+    if (request.flows.empty()) return Grant{std::move(guarantee), nullptr, std::move(spanning)};
   }
   scheduler::BandwidthAdmission admission(book.classes(), ledger, book.loads(), book.surviving_load());
   auto result = admission.admit(terms, request);
@@ -200,6 +206,7 @@ std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequ
     guarantee.covered = basis.has_value();
     if (basis) guarantee.basis = std::move(*basis);
   }
+  for (const auto& warning : spanning) admitted.warnings.push_back(warning);
   return Grant{std::move(guarantee), std::move(admitted.reservation), std::move(admitted.warnings)};
 }
 

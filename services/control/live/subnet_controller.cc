@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "services/control/live/links/link_alarms.h"
+#include "services/control/live/ports/lid_check.h"
 #include "services/control/state/link_state.h"
 
 namespace railweave::control {
@@ -36,15 +37,17 @@ SubnetController::SubnetController(SubnetOptions options, SubnetSurroundings sur
                .jobs = jobs_,
                .stop_writing = [this](const Error& error) { stop_writing(error); }},
       watch_(context_, inbox_),
-      audit_(options_.audits) {}
+      audit_(options_.audits),
+      walks_(options_.audits) {}
 
-SubnetController::Followed::Followed(const SubnetContext& context, const ClusterState& state, RouteAudit& audit,
-                                     const FabricWatch& watch, SubnetRoutes::Carried carried, bool qos_was_asked)
+SubnetController::Followed::Followed(const SubnetContext& context, const ClusterState& state,
+                                     SubnetRoutes::Audits audits, const FabricWatch& watch,
+                                     SubnetRoutes::Carried carried, bool qos_was_asked)
     : version(state.accepted.version),
       links(state.accepted.topology, context.options.subnet),
       observed(links, context.options.damping),
       ports(context, links),
-      routes(context, links, observed, ports, audit, watch.silent(), carried),
+      routes(context, links, observed, ports, audits, watch.silent(), carried),
       qos(context, links, qos_was_asked),
       health(links.found() ? std::make_shared<SubnetHealth>(links) : nullptr) {}
 
@@ -73,11 +76,17 @@ Result<void> SubnetController::round(const ClusterState& state, std::chrono::mil
   }
   // 3. What devices report, and what sweeps find: repaired at once.
   if (auto done = listen(state, wait); !done) return done;
+  if (is_blind_) return {};
   // 4. What the state asks for: drains, links that are calm again.
   if (auto done = follow_state(state); !done) return done;
   // 5. What can wait: audits, reading back, classes and partitions, counters.
   if (auto done = use_idle_time(state); !done) return done;
   if (auto done = keep_qos(state); !done) return done;
+  constexpr std::int64_t kShowPhaseUs = 200'000;
+  if (context_.now() - phase_shown_us_ >= kShowPhaseUs) {
+    phase_shown_us_ = context_.now();
+    followed_->routes.show_phase();
+  }
   return poll_counters(state);
 }
 
@@ -93,6 +102,7 @@ void SubnetController::connect() {
 // Switches keep their tables, so traffic goes on. The tables are read again when the connection is back.
 void SubnetController::disconnect(const Error& error) {
   connection_.close();
+  leave_blindness();
   if (followed_) followed_->routes.forget_applied();
   board_.status().phase = SubnetPhase::offline;
   board_.status().problem = error.text();
@@ -115,13 +125,14 @@ void SubnetController::stop_writing(const Error& error) {
 void SubnetController::follow_topology(const ClusterState& state) {
   const auto carried = followed_ ? followed_->routes.carried() : SubnetRoutes::Carried();
   const bool qos_was_asked = followed_ && followed_->qos.is_asked();
-  followed_ = std::make_unique<Followed>(context_, state, audit_, watch_, carried, qos_was_asked);
+  followed_ =
+      std::make_unique<Followed>(context_, state, SubnetRoutes::Audits{audit_, walks_}, watch_, carried, qos_was_asked);
   board_.status().qos.reset();
   {
     const std::lock_guard lock(health_mutex_);
     health_ = followed_->health;
   }
-  if (connection_.phase() == SubnetConnection::Phase::read) show_differences(state);
+  if (connection_.phase() == SubnetConnection::Phase::read && !is_blind_) show_differences(state);
 }
 
 Result<void> SubnetController::discover(const ClusterState& state) {
@@ -140,7 +151,7 @@ Result<void> SubnetController::listen(const ClusterState& state, std::chrono::mi
   auto found = watch_.listen(is_busy ? std::chrono::milliseconds(0) : wait);
   if (!found) return std::unexpected(found.error());
   if (!*found) return {};
-  if ((*found)->is_sweep) {
+  if ((*found)->is_whole && !(*found)->sweep.blind) {
     if (auto done = check_in_charge(); !done) return done;
   }
   return handle(state, std::move(**found));
@@ -158,43 +169,85 @@ Result<void> SubnetController::handle(const ClusterState& state, FabricWatch::Fi
   finding.cause.swept_us = context_.now() - finding.cause.start_us;
   finding.cause.mads += finding.sweep.asked;
   status.discovery.at_us = with_.unix_us();
-  watch_.note(finding.sweep);
+  watch_.note(finding);
   board_.alarms().repeat_lost(*state.alarms);
-  const bool is_first = followed_->observed.empty();
-  if (!is_first) report_links(state);
-  const bool is_settled = !connection_.writes() || (followed_->routes.applied().unknown().empty() &&
-                                                    followed_->ports.phase() == PortActivation::Phase::active);
-  if (finding.sweep.changed || is_first || !is_settled) {
-    if (followed_->links.found()) return follow_links(state, std::move(finding.cause));
-    status.phase = SubnetPhase::unaccepted;
-    status.problem = state.accepted.digest.empty()
-                         ? "no topology is accepted yet: railweave fabric discover --accept, or import one"
-                         : "the accepted topology has no subnet '" + options_.subnet +
-                               "': accept what was discovered, or name the subnet as it is called there";
-    show_differences(state);
+  if (finding.sweep.blind) {
+    go_blind();
+    return {};
   }
+  leave_blindness();
+  if (!followed_->observed.empty()) report_links(state);
+  // Whether or not it says that something changed: what differs is found by comparing.
+  if (followed_->links.found()) return follow_links(state, std::move(finding.cause));
+  status.phase = SubnetPhase::unaccepted;
+  status.problem = state.accepted.digest.empty()
+                       ? "no topology is accepted yet: railweave fabric discover --accept, or import one"
+                       : "the accepted topology has no subnet '" + options_.subnet +
+                             "': accept what was discovered, or name the subnet as it is called there";
+  show_differences(state);
   board_.publish();
   return {};
+}
+
+// Through the local port nothing is seen any more. That says nothing of switches, which keep what they have; what they
+// hold, and which ports are active, is read again when they are back.
+void SubnetController::go_blind() {
+  is_blind_ = true;
+  followed_->ports.forget();
+  followed_->routes.forget_applied();
+  followed_->qos.forget_all();
+  board_.status().phase = SubnetPhase::blind;
+  board_.status().problem =
+      context_.name() + " cannot be seen: the local port has no link, or what is behind it does not answer";
+  board_.alarms().set_subnet("subnet.blind", AlarmSeverity::critical,
+                             board_.status().problem + "; switches keep their tables, and nothing is repaired");
+  board_.publish();
+}
+
+void SubnetController::leave_blindness() {
+  if (!is_blind_) return;
+  is_blind_ = false;
+  board_.status().problem.clear();
+  board_.status().phase = SubnetPhase::discovering;
+  board_.alarms().set_subnet("subnet.blind", AlarmSeverity::critical, "");
+}
+
+// In direct mode: every port that has a peer passes packets, and answers to its own LID.
+Result<void> SubnetController::keep_ports_active() {
+  Followed& f = *followed_;
+  const FabricRoutesPtr& base = f.routes.wanted().base();
+  const bool is_direct = connection_.mode() == SubnetMode::direct;
+  LidFindings lids = check_lids(context_, f.links, is_direct && base ? &base->scope() : nullptr);
+  // What another subnet manager set while it was in charge is set again without an alarm.
+  if (!is_direct || f.ports.is_done()) board_.alarms().set("lid.conflict", std::move(lids.alarms));
+  if (!is_direct || !base) return {};
+  const bool are_active = f.ports.phase() == PortActivation::Phase::active;
+  if (are_active && !lids.differ && !f.links.need_activation(connection_.driver())) return {};
+  return f.routes.bring_up_ports();
 }
 
 // New link states: repaired first, reported afterwards.
 Result<void> SubnetController::follow_links(const ClusterState& state, RepairCause cause) {
   Followed& f = *followed_;
-  const auto change = f.observed.observe(connection_.driver(), connection_.writes(), context_.now(), state.view);
+  if (auto done = keep_ports_active(); !done) return done;
+  // A port that is to be activated counts as up before that, and as what it is afterwards.
+  const bool is_activated = connection_.mode() == SubnetMode::direct && f.ports.is_done();
+  const auto change =
+      f.observed.observe(connection_.driver(), connection_.writes() && !is_activated, context_.now(), state.view);
+  f.routes.set_presences(SwitchPresences(f.links, connection_.driver(), watch_.silent()));
   raise_flapping(context_, f.links, f.observed);
   board_.status().links_damped = f.observed.damped().size();
   board_.status().links_up = f.observed.up();
   board_.status().links_down = f.observed.states().size() - f.observed.up();
+  for (const std::size_t cable : change.differing) f.routes.touch_ends_of(f.links.cables()[cable].link);
   for (const std::size_t cable : change.returned) {
     f.routes.doubt_ends_of(f.links.cables()[cable].link);
     f.qos.forget(f.links.cables()[cable]);
   }
   if (!change.is_first && change.lost + change.back > 0) cause.text = text_of(change);
-  const bool are_active = f.ports.phase() == PortActivation::Phase::active;
-  if (connection_.writes() && (change.activates || !are_active)) {
-    if (auto done = f.routes.bring_up_ports(); !done) return done;
-  }
-  auto repaired = f.routes.bring_to_wanted(state, cause);
+  auto repaired = change.is_first || !change.differing.empty() || f.routes.have_work()
+                      ? f.routes.bring_to_wanted(state, cause)
+                      : Result<void>();
   report_links(state);
   if (!repaired) return repaired;
   show_differences(state);
@@ -217,7 +270,7 @@ void SubnetController::report_links(const ClusterState& state) {
 
 void SubnetController::show_differences(const ClusterState& state) {
   control::show_differences(context_, state, followed_->links, followed_->observed,
-                            followed_->routes.applied().isolated(), watch_.silent());
+                            followed_->routes.applied().isolated(), followed_->routes.presences());
 }
 
 Result<void> SubnetController::follow_state(const ClusterState& state) {
@@ -242,7 +295,10 @@ Result<void> SubnetController::use_idle_time(const ClusterState& state) {
   if (watch_.take_rediscover()) {  // for operators: devices that were not accepted
     auto found = connection_.driver().discover();
     if (!found) return std::unexpected(found.error());
+    if (found->blind) return {};  // which the next sweep finds as well
     board_.status().discovered = found->topology;
+    // It may be the first to see what changed.
+    if (f.links.found()) return follow_links(state, {.text = "found by a sweep", .start_us = context_.now()});
     show_differences(state);
     board_.publish();
   }
@@ -250,9 +306,14 @@ Result<void> SubnetController::use_idle_time(const ClusterState& state) {
     if (auto done = f.routes.check_opensm(state, inbox_.take_opensm_news()); !done) return done;
     if (!f.routes.opensm().matches()) return {};
   }
-  const auto read = f.routes.read_back_some(state);
-  if (!read) return std::unexpected(read.error());
-  if (*read == SubnetRoutes::ReadBack::complete) f.qos.check_all();
+  const auto differs = f.routes.look_some(state);
+  if (!differs) return std::unexpected(differs.error());
+  if (*differs) watch_.distrust();
+  if (ports_checked_us_ == 0) ports_checked_us_ = context_.now();
+  if (context_.now() - ports_checked_us_ >= options_.check_ports_every.count() * 1000) {
+    f.qos.check_all();
+    ports_checked_us_ = context_.now();
+  }
   return {};
 }
 
@@ -262,6 +323,8 @@ Result<void> SubnetController::keep_qos(const ClusterState& state) {
   if (!connection_.writes() || !f.routes.are_quiet()) return {};
   if (is_direct && (!f.ports.is_done() || !f.routes.applied().are_known())) return {};
   const WantedRoutes& wanted = f.routes.wanted();
+  // Lanes of routes that are not to be written are not written either.
+  if (wanted.routing().lanes.used() > 1 && !f.routes.are_cleared()) return {};
   f.qos.plan(state, {.input = wanted.base()->input, .routing = wanted.routing(), .version = wanted.version()});
   if (!is_direct) return {};
   return f.qos.write_some([this](Guid device) { return watch_.silent().contains(device); });
@@ -320,7 +383,7 @@ void SubnetController::answer(const ClusterState& state, SubnetInbox::Asked& ask
     return asked.done(
         fail(ErrorKind::unavailable, "subnets.offline", context_.name() + " is offline: " + board_.status().problem));
   }
-  if (connection_.writes() && !followed_->ports.is_done()) {
+  if (connection_.writes() && !is_blind_ && !followed_->ports.is_done()) {
     if (auto done = followed_->routes.bring_up_ports(); !done) disconnect(done.error());
   }
   board_.publish();

@@ -4,7 +4,8 @@
 //
 //   trap or poll -> recheck or sweep -> link states -> reroute -> check what changed -> delta -> program -> read back
 //
-// What was observed is reported to the control loop afterwards: repairing never waits for the store.
+// What was observed is reported to the control loop afterwards: repairing never waits for the store. What is to be done
+// follows from what differs, not from what was reported as changed: nothing that is known is forgotten before it is done.
 #pragma once
 
 #include <chrono>
@@ -52,8 +53,8 @@ class SubnetController {
  private:
   // All that is about one accepted topology, replaced with it. Not movable: its parts refer to each other.
   struct Followed {
-    Followed(const SubnetContext& context, const ClusterState& state, RouteAudit& audit, const FabricWatch& watch,
-             SubnetRoutes::Carried carried, bool qos_was_asked);
+    Followed(const SubnetContext& context, const ClusterState& state, SubnetRoutes::Audits audits,
+             const FabricWatch& watch, SubnetRoutes::Carried carried, bool qos_was_asked);
     Followed(const Followed&) = delete;
     Followed& operator=(const Followed&) = delete;
 
@@ -84,6 +85,9 @@ class SubnetController {
   Result<void> check_in_charge();
   Result<void> handle(const ClusterState& state, FabricWatch::Finding finding);
   Result<void> follow_links(const ClusterState& state, RepairCause cause);
+  Result<void> keep_ports_active();
+  void go_blind();
+  void leave_blindness();
   void report_links(const ClusterState& state);
   void show_differences(const ClusterState& state);
 
@@ -96,11 +100,13 @@ class SubnetController {
   LinkJobs jobs_;
   const SubnetContext context_;
   FabricWatch watch_;
-  RouteAudit audit_;
+  RouteAudit audit_, walks_;
 
   std::unique_ptr<Followed> followed_;  // null: no topology was followed yet
   std::uint64_t seq_ = 0;               // of the state whose drains were looked at
-  mutable std::mutex health_mutex_;     // guards health_
+  bool is_blind_ = false;               // nothing is known of the subnet, though the connection is open
+  std::int64_t ports_checked_us_ = 0, phase_shown_us_ = 0;
+  mutable std::mutex health_mutex_;  // guards health_
   std::shared_ptr<SubnetHealth> health_;
 };
 

@@ -57,9 +57,7 @@ void ClusterState::refresh_availability(fabric::HostId host) {
   const auto unusable = [&](fabric::LinkId link) { return link && (!view.alive(link) || view.drained(link)); };
   bool cut_off = has_uncabled(host);
   for (const auto gpu : topology().gpus(host)) {
-    for (const auto hca : topology().nics(gpu)) {
-      for (const auto port : topology().ports(hca)) cut_off = cut_off || unusable(topology().link(port));
-    }
+    for (const auto port : placement_fabric->gpu_ports().of(gpu)) cut_off = cut_off || unusable(topology().link(port));
   }
   const bool unavailable = view.drained(host) || cut_off;
   const bool short_of_link = cut_off && !view.drained(host);

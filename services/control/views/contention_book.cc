@@ -89,7 +89,8 @@ void ContentionBook::bring_to(const ClusterState& state) {
 
 void ContentionBook::load_all() {
   if (basis_ == ContentionBasis::routes) {
-    capacity_mbps_ = fabric::link_capacities_mbps(routes_->input.view);
+    capacity_mbps_ =
+        scheduler::routed_capacities_mbps(routes_->input.view, fabric_->bundles(), bundles_->capacities_mbps());
   } else {
     capacity_mbps_ = bundles_->capacities_mbps();
   }
@@ -114,17 +115,17 @@ scheduler::BundleTraffic::Load ContentionBook::load_of(const scheduler::JobSpec&
                                          .bundles = fabric_->bundles(),
                                          .bundle_mbps = fabric_->nominal_mbps()};
   load.traffic = scheduler::routed_traffic(in, gpu_of_rank, spec.parallelism, scheduler::traffic_of_job(spec).traffic,
-                                           bundles_->generation(spec), load.traffic);
+                                           scheduler::generation_of(*fabric_, gpu_of_rank), load.traffic);
   return load;
 }
 
-JobContention ContentionBook::contention(const scheduler::JobSpec& spec, const scheduler::LinkTraffic& loads,
-                                         std::uint64_t own) const {
+JobContention ContentionBook::contention(const scheduler::JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank,
+                                         const scheduler::LinkTraffic& loads, std::uint64_t own) const {
   const auto traffic = scheduler::traffic_of_job(spec);
   JobContention result;
   result.own = scheduler::contention_of({.spec = spec,
                                          .traffic = traffic,
-                                         .generation = bundles_->generation(spec),
+                                         .generation = scheduler::generation_of(*fabric_, gpu_of_rank),
                                          .loads = loads,
                                          .capacity_mbps = capacity_mbps_,
                                          .senders = senders_,
@@ -157,7 +158,7 @@ std::vector<JobPtr> ContentionBook::sharing_links(std::uint64_t own) const {
 
 Prediction ContentionBook::prediction(const JobPtr& job) const {
   const auto traffic = scheduler::traffic_of_job(job->spec);
-  const scheduler::GpuGeneration& generation = bundles_->generation(job->spec);
+  const auto& generation = scheduler::generation_of(*fabric_, job->placement.gpu_of_rank);
   const std::uint64_t own = job->id.number();
   return scheduler::prediction_of(job->spec, traffic, generation,
                                   scheduler::group_times_us({.spec = job->spec,
@@ -186,7 +187,7 @@ std::optional<JobContention> ContentionBook::of(JobId id) {
   const auto entry = entries_.find(id.number());
   if (entry == entries_.end()) return std::nullopt;
   const Entry& own = entry->second;
-  JobContention result = contention(own.job->spec, own.load.traffic, id.number());
+  JobContention result = contention(own.job->spec, own.job->placement.gpu_of_rank, own.load.traffic, id.number());
   for (const JobPtr& job : sharing_links(id.number())) result.slows.push_back({job, {}, prediction(job)});
   senders_.remove(id.number());
   for (SlowedJob& slowed : result.slows) slowed.before = prediction(slowed.job);
@@ -195,16 +196,24 @@ std::optional<JobContention> ContentionBook::of(JobId id) {
   return result;
 }
 
-JobContention ContentionBook::what_if(const scheduler::JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
-  // If the job has too many flows to be walked, all jobs are compared on bundles.
-  const double flows = flows_of(spec);
+// If a job has too many flows to be walked, all jobs are compared on bundles.
+void ContentionBook::use_bundles_if_many(double flows) {
   const bool too_many = flows > kMaxFlowsOfJob || flows + flows_ > kMaxFlows;
-  if (basis_ == ContentionBasis::routes && too_many) {
-    basis_ = ContentionBasis::bundles;
-    load_all();
-  }
+  if (basis_ != ContentionBasis::routes || !too_many) return;
+  basis_ = ContentionBasis::bundles;
+  load_all();
+}
+
+scheduler::Contention ContentionBook::compared(const scheduler::JobSpec& spec,
+                                               std::span<const fabric::GpuId> gpu_of_rank) {
+  use_bundles_if_many(flows_of(spec));
+  return contention(spec, gpu_of_rank, load_of(spec, gpu_of_rank, basis_).traffic, 0).own;
+}
+
+JobContention ContentionBook::what_if(const scheduler::JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
+  use_bundles_if_many(flows_of(spec));
   const auto load = load_of(spec, gpu_of_rank, basis_);
-  JobContention result = contention(spec, load.traffic, 0);
+  JobContention result = contention(spec, gpu_of_rank, load.traffic, 0);
   senders_.add(kWhatIf, load.traffic, load.period_us);
   for (const JobPtr& job : sharing_links(kWhatIf)) result.slows.push_back({job, {}, prediction(job)});
   senders_.remove(kWhatIf);
@@ -213,24 +222,31 @@ JobContention ContentionBook::what_if(const scheduler::JobSpec& spec, std::span<
   return result;
 }
 
+std::string ContentionBook::wan_text(std::uint32_t bundle) const {
+  const fabric::Topology& topology = fabric_->topology();
+  for (const auto from : topology.sites()) {
+    for (const auto to : topology.sites()) {
+      const auto& route = fabric_->bundles().site_route(from.value(), to.value()).bundles;
+      if (route.size() != 1 || route.front() != bundle) continue;
+      return "links from " + std::string(topology.name(from)) + " to " + std::string(topology.name(to));
+    }
+  }
+  return "links between sites";
+}
+
 std::string ContentionBook::link_text(std::uint32_t link) const {
   const fabric::Topology& topology = fabric_->topology();
+  const FabricBundles& bundles = fabric_->bundles();
   if (basis_ == ContentionBasis::routes) {
+    if (const auto cables = static_cast<std::uint32_t>(fabric::directed_link_count(topology)); link >= cables) {
+      return wan_text(link - cables + 2 * bundles.first_wan());
+    }
     const fabric::PortId out = fabric::out_port_of(topology, link);
     return end_text(topology, out) + " > " + end_text(topology, topology.peer(out));
   }
-  const FabricBundles& bundles = fabric_->bundles();
   const auto links = bundles.links(link);
   const bool up = link % 2 == 0;
-  if (bundles.kind(link) == FabricBundles::Kind::wan) {
-    for (const auto from : topology.sites()) {
-      for (const auto to : topology.sites()) {
-        const auto& route = bundles.site_route(from.value(), to.value()).bundles;
-        if (route.size() != 1 || route.front() != link) continue;
-        return "links from " + std::string(topology.name(from)) + " to " + std::string(topology.name(to));
-      }
-    }
-  }
+  if (bundles.kind(link) == FabricBundles::Kind::wan) return wan_text(link);
   if (links.empty()) return {};
   // The end that names a bundle: where an outward link leaves, where an inward link arrives.
   const fabric::PortId out = fabric::out_port_of(topology, links.front());

@@ -53,6 +53,10 @@ class ContentionBook {
   // The same for a job that is not placed, as if it were placed on these GPUs.
   [[nodiscard]] JobContention what_if(const scheduler::JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank);
 
+  // Only its own part of that, for comparing placements of one job.
+  [[nodiscard]] scheduler::Contention compared(const scheduler::JobSpec& spec,
+                                               std::span<const fabric::GpuId> gpu_of_rank);
+
   [[nodiscard]] scheduler::ContentionBasis basis() const { return basis_; }
   [[nodiscard]] std::uint64_t computed() const { return computed_; }  // loads of jobs computed since construction
 
@@ -63,16 +67,18 @@ class ContentionBook {
     double flows = 0;
   };
 
+  void use_bundles_if_many(double flows);
   void load(Entry& entry);
   void load_all();
   [[nodiscard]] scheduler::BundleTraffic::Load load_of(const scheduler::JobSpec& spec,
                                                        std::span<const fabric::GpuId> gpu_of_rank,
                                                        scheduler::ContentionBasis basis);
-  [[nodiscard]] JobContention contention(const scheduler::JobSpec& spec, const scheduler::LinkTraffic& loads,
-                                         std::uint64_t own) const;
+  [[nodiscard]] JobContention contention(const scheduler::JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank,
+                                         const scheduler::LinkTraffic& loads, std::uint64_t own) const;
   [[nodiscard]] std::vector<JobPtr> sharing_links(std::uint64_t own) const;
   [[nodiscard]] scheduler::Prediction prediction(const JobPtr& job) const;
   [[nodiscard]] std::string link_text(std::uint32_t link) const;
+  [[nodiscard]] std::string wan_text(std::uint32_t bundle) const;
 
   std::shared_ptr<RoutingCache> routing_;
   scheduler::PlacementFabricPtr fabric_;

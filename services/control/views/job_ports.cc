@@ -41,7 +41,17 @@ std::optional<std::pair<PortId, PortId>> flow_ports(const PlacementFabric& fabri
   return std::nullopt;
 }
 
+bool between_joined_sites(const PlacementFabric& fabric, GpuId from, GpuId to) {
+  const auto &a = fabric.bundles().place(from), &b = fabric.bundles().place(to);
+  return a.site != b.site && !fabric.bundles().site_route(a.site, b.site).bundles.empty();
+}
+
 }  // namespace
+
+bool spans_sites(const PlacementFabric& fabric, std::span<const GpuId> gpu_of_rank) {
+  return std::ranges::any_of(gpu_of_rank,
+                             [&](GpuId gpu) { return between_joined_sites(fabric, gpu_of_rank.front(), gpu); });
+}
 
 std::vector<PortId> job_ports(const PlacementFabric& fabric, std::span<const GpuId> gpu_of_rank) {
   std::vector<PortId> ports;
@@ -58,7 +68,7 @@ std::vector<fabric::PatternFlow> job_pattern(const PlacementFabric& fabric, cons
                                              RateMbps rate) {
   const auto& topology = fabric.topology();
   const auto traffic = scheduler::traffic_of_job(spec).traffic;
-  const bool nvls = scheduler::generation_of(fabric).nvls;
+  const bool nvls = scheduler::generation_of(fabric, gpu_of_rank).nvls;
   // GPUs of the same unit, through which a GPU reaches planes that it has no port on (NCCL's PXN).
   std::map<std::uint32_t, std::vector<GpuId>> of_unit;
   for (const GpuId gpu : gpu_of_rank) of_unit[fabric.bundles().place(gpu).unit].push_back(gpu);
@@ -76,6 +86,7 @@ std::vector<fabric::PatternFlow> job_pattern(const PlacementFabric& fabric, cons
         if (pair) break;
         pair = flow_ports(fabric, scope, neighbour, to);
       }
+      if (!pair && between_joined_sites(fabric, from, to)) continue;  // no switch of a subnet carries it
       if (!pair) {  // no common plane: a flow that cannot arrive, which admission reports
         const auto out = fabric.gpu_nics().nics(from);
         const auto in = fabric.gpu_nics().nics(to);

@@ -19,6 +19,7 @@ scheduler::Placer& PlacerCache::at(const ClusterState& state) {
     const auto nominal = fabric_->nominal_mbps();
     capacities_mbps_.assign(nominal.begin(), nominal.end());
     up_mbps_ = capacities_mbps_;
+    parts_ = std::make_shared<const scheduler::NetworkParts>(fabric_->bundles().parts());
     ++capacities_version_;
     traffic_ = std::make_unique<scheduler::BundleTraffic>(fabric_);
     placed_.reset();
@@ -34,6 +35,11 @@ scheduler::Placer& PlacerCache::at(const ClusterState& state) {
     reserved_version_ = reserved_version;
     auto up = fabric_->capacities_mbps(state.view);
     auto now = reserved ? fabric_->bundles().capacities(guarantees_.residual_mbps()) : up;
+    if (auto parts = scheduler::NetworkParts(state.view, fabric_->gpu_ports()); parts != *parts_) {
+      parts_ = std::make_shared<const scheduler::NetworkParts>(std::move(parts));
+      ++capacities_version_;
+      placer_->set_parts(parts_);
+    }
     if (up != up_mbps_) traffic_->set_capacities(up);
     if (now != capacities_mbps_ || up != up_mbps_) {
       capacities_mbps_ = now;

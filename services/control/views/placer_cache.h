@@ -40,6 +40,8 @@ class PlacerCache {
   // Mb/s by bundle of the links that are up; and the residual capacity beside the traffic of placed jobs, which changes
   // with every at().
   [[nodiscard]] const std::vector<double>& up_mbps() const { return up_mbps_; }
+  // What the links that are up connect; changes with capacities_version() as well.
+  [[nodiscard]] const std::shared_ptr<const scheduler::NetworkParts>& parts() const { return parts_; }
   [[nodiscard]] std::shared_ptr<const std::vector<double>> residual_mbps() const { return traffic_->residual_mbps(); }
 
  private:
@@ -51,6 +53,7 @@ class PlacerCache {
   std::unique_ptr<const JobReach> reach_;
   scheduler::PlacementFabricPtr reach_fabric_;
   std::vector<double> capacities_mbps_, up_mbps_;  // by bundle
+  std::shared_ptr<const scheduler::NetworkParts> parts_;
   std::uint64_t capacities_version_ = 0;
   std::unique_ptr<scheduler::BundleTraffic> traffic_;
   PlacedJobs placed_;  // the jobs in traffic_

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "services/railweave/command_line/help_text.h"
+#include "services/railweave/command_line/usage_error.h"
 #include "services/railweave/terminal/printable.h"
 
 namespace railweave::cli {
@@ -27,9 +28,10 @@ void add_global_options(CLI::App& app, Session& session, bool offline) {
       ->type_name(std::string(kOutputFormats))
       ->group(kGlobalGroup)
       ->check([](const std::string& text) {
-        return parse_output_format(text) ? std::string()
-                                         : "'" + text + "' is not one of " + std::string(kOutputFormats);
+        const auto choice = OutputChoice::parse(text);
+        return choice ? std::string() : choice.error().text();
       });
+  app.add_flag("--no-headers", options.no_headers, "Tables without their headings")->group(kGlobalGroup);
   if (offline) return;
   app.add_option("--server", options.server, "URL of railweaved; also set by RAILWEAVE_URL")
       ->type_name("URL")
@@ -58,14 +60,6 @@ ExitCode refuse(const CLI::App& root, Session& session, const std::string& what)
   const CLI::App& app = reached(root);
   session.output.note("railweave: " + what + " (see " + full_name(app) + " --help)");
   return ExitCode::usage;
-}
-
-std::string command_names(const CLI::App& app) {
-  std::string names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names += (names.empty() ? "" : ", ") + command->get_name();
-  }
-  return names;
 }
 
 }  // namespace
@@ -100,12 +94,15 @@ ExitCode read_command_line(CLI::App& root, Session& session, int argc, const cha
     session.output.text(std::string(version.what()) + "\n");
     return ExitCode::ok;
   } catch (const CLI::ParseError& error) {
-    std::string what = error.what();
-    if (const auto end = what.find('\n'); end != std::string::npos) what.resize(end);
-    return refuse(root, session, what);
+    return refuse(root, session, usage_error_text(reached(root), error));
   }
-  session.output.format = parse_output_format(session.options.output).value_or(OutputFormat::table);
+  if (auto choice = OutputChoice::parse(session.options.output)) session.output.choose(std::move(*choice));
+  if (session.options.no_headers) session.output.hide_headings();
   if (session.command) return ExitCode::ok;
+  if (argc <= 1) {
+    session.output.text(root.help());
+    return ExitCode::ok;
+  }
   const CLI::App& app = reached(root);
   return refuse(root, session, "a command is missing; choose one of " + command_names(app));
 }

@@ -1,11 +1,20 @@
 #include "services/railweave/command_line/completion.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "services/railweave/command_line/command_tree.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/printable.h"
 
 namespace railweave::cli {
 namespace {
+
+std::string upper_case(std::string text) {
+  for (char& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+  return text;
+}
 
 const CLI::App* find_command(const CLI::App& app, const std::string& name) {
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -27,6 +36,31 @@ void add(Completions& found, std::string_view typed, std::string text, std::stri
   found.candidates.push_back({std::move(text), std::move(description)});
 }
 
+// The collection whose names an option or an argument takes; "" for none.
+std::string collection_of(const CLI::App& command, const CLI::Option& option) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kCollections{
+      {{"JOB", "jobs"},
+       {"NODE", "nodes"},
+       {"SWITCH", "switches"},
+       {"LINK", "links"},
+       {"SUBNET", "subnets"},
+       {"RACK", "racks"},
+       {"RAIL", "rails"},
+       {"TENANT", "tenants"},
+       {"DOMAIN", "nvlink-domains"},
+       {"OPERATION", "operations"}}};
+  std::string kind = option.get_positional() ? option.get_name() : option.get_type_name();
+  if (kind == "NAME" && option.get_positional()) {
+    const CLI::App* noun = command.get_parent();
+    return noun == nullptr ? std::string() : "/v1/" + noun->get_name();
+  }
+  if (kind == "NAME" && !option.get_lnames().empty()) kind = upper_case(option.get_lnames().front());
+  for (const auto& [name, collection] : kCollections) {
+    if (kind == name) return "/v1/" + std::string(collection);
+  }
+  return {};
+}
+
 // The type name of an option tells which values it takes: "table|wide|json|yaml", "FILE".
 void add_values(Completions& found, std::string_view typed, const CLI::Option& option, const std::string& before = {}) {
   const std::string type = option.get_type_name();
@@ -35,7 +69,9 @@ void add_values(Completions& found, std::string_view typed, const CLI::Option& o
   std::string_view rest = type;
   while (!rest.empty()) {
     const auto bar = rest.find('|');
-    add(found, typed, before + std::string(rest.substr(0, bar)), "");
+    const std::string_view value = rest.substr(0, bar);
+    // Of "jsonpath=PATH" the user types what follows the "=".
+    add(found, typed, before + std::string(value.substr(0, std::min(value.find('='), value.size() - 1) + 1)), "");
     rest = bar == std::string_view::npos ? std::string_view() : rest.substr(bar + 1);
   }
 }
@@ -106,8 +142,13 @@ complete -c railweave -f -a '(__railweave_complete)'
 
 }  // namespace
 
-Completions complete(const CLI::App& root, std::span<const std::string> words) {
+Completions complete(const CLI::App& root, std::span<const std::string> words, const NameLookup& lookup) {
   Completions found;
+  const auto add_names = [&](const CLI::App& command, const CLI::Option& option, const std::string& start) {
+    const std::string path = lookup ? collection_of(command, option) : std::string();
+    if (path.empty()) return;
+    for (auto& [text, description] : lookup(path, start)) add(found, start, std::move(text), std::move(description));
+  };
   if (words.empty()) return found;
   const CLI::App* app = &root;
   const CLI::Option* pending = nullptr;  // an option whose value comes next
@@ -128,6 +169,7 @@ Completions complete(const CLI::App& root, std::span<const std::string> words) {
   const std::string& typed = words.back();
   if (pending != nullptr) {
     add_values(found, typed, *pending);
+    add_names(*app, *pending, typed);
     return found;
   }
   if (!only_positionals && typed.starts_with("-")) {
@@ -143,9 +185,37 @@ Completions complete(const CLI::App& root, std::span<const std::string> words) {
     add(found, typed, command->get_name(), command->get_description());
   }
   for (const CLI::Option* option : app->get_options()) {
-    if (option->get_positional()) add_values(found, typed, *option);
+    if (!option->get_positional()) continue;
+    add_values(found, typed, *option);
+    add_names(*app, *option, typed);
   }
   return found;
+}
+
+NameLookup names_of_service(Session& session, std::span<const std::string> words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i].starts_with("--server=")) session.options.server = words[i].substr(9);
+    if (words[i] == "--server" && i + 1 < words.size()) session.options.server = words[i + 1];
+  }
+  session.options.timeout_s = 2;  // a shell waits for the answer
+  return [&session](const std::string& path, const std::string& typed) {
+    std::vector<Candidate> names;
+    try {
+      Target target(path);
+      target.query("limit", "1000");
+      if (path == "/v1/nodes") target.filter("name", typed);
+      const Json answer = session.service().get(target);
+      for (const auto& item : list(answer, "items")) {
+        const std::string id = text_of(item, "id");
+        std::string about = text_of(item, "name");
+        if (about == "-" || about == id) about = text_of(item, "state");
+        if (printable(id) == id) names.push_back({id, about == "-" ? "" : printable(about)});
+      }
+    } catch (const CommandFailure&) {
+      names.clear();  // a Tab has no place for a message
+    }
+    return names;
+  };
 }
 
 std::string completion_text(const Completions& completions) {

@@ -1,4 +1,5 @@
-// Lists of the service as tables: which column shows which field of an item, and --limit.
+// Lists of the service as tables: which column shows which field of an item; and what every list can do: --limit,
+// --sort-by, --state, --selector, --watch.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,17 @@ ListColumn time_column(std::string title, std::string name, bool wide = false); 
 
 struct ListView {
   std::vector<ListColumn> columns;
-  std::string none;  // noted on stderr when the list is empty: "no jobs"
+  std::string none;       // noted on stderr when the list is empty: "no jobs"
+  bool labelled = false;  // items have labels, which --selector asks for
+};
+
+struct ListOptions {
+  std::uint64_t limit = 0;  // 0: all
+  std::string sort_by;      // a column's title, or a field
+  bool reverse = false;
+  std::string state;     // what the STATE column is to show; several by commas
+  std::string selector;  // KEY=VALUE, KEY!=VALUE, KEY or !KEY; several by commas, all of which hold
+  bool watch = false;
 };
 
 // An empty table with the columns that the output format shows, and an item as a row of it.
@@ -36,9 +47,10 @@ void add_row(Table& table, const ListView& view, bool wide, const Json& item);
 // A list inside a document, as a table; empty where the list is.
 std::string table_text(const ListView& view, const Json& items, const Output& output);
 
-// Fetches a list and prints it, at most `limit` items (0: all).
-void print_list(Session& session, const Target& target, const ListView& view, std::uint64_t limit = 0);
+// Fetches a list and prints it; with `watch` again whenever it changes, until interrupted.
+void print_list(Session& session, const Target& target, const ListView& view, const ListOptions& options = {});
 
-void add_limit_option(CLI::App& command, std::uint64_t& limit);
+// --state only where the view has such a column and the command no such option by now.
+void add_list_options(CLI::App& command, ListOptions& options, const ListView& view);
 
 }  // namespace railweave::cli

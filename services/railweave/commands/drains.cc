@@ -166,20 +166,34 @@ void add_drain_commands(CLI::App& noun_command, Session& session, const DrainNou
   const std::string full = call + " drain " + noun.example + " --reason 'ticket 8841' --wait";
   CLI::App& command = add_command(noun_command, "drain", std::string("Take a ") + noun.singular + " out of use",
                                   {dry.c_str(), full.c_str()});
-  command.add_option(noun.argument, options->id, noun.meaning)->required();
+  auto names = add_names(
+      command,
+      {.path = "", .noun = noun.singular, .argument = noun.argument, .meaning = noun.meaning, .print = nullptr});
   command.add_flag("--dry-run", options->dry_run, "Only show the effect; exit code 10 if the drain would be refused");
   command.add_flag("--force", options->force, "Drain in spite of objections");
   command.add_option("--reason", options->reason, "Free text, kept with the drain")->type_name("TEXT");
   command.add_flag("--wait", options->wait, "Wait until the drain is complete");
-  on_run(command, session, [&session, noun, options] { drain(session, noun, *options); });
+  on_run(command, session, [&session, noun, options, names] {
+    for_each_name(session, *names, [&](const std::string& id) {
+      options->id = id;
+      drain(session, noun, *options);
+    });
+  });
 
   auto back = std::make_shared<DrainOptions>();
   const std::string example = call + " undrain " + noun.example;
   CLI::App& undrain_command =
       add_command(noun_command, "undrain", std::string("Put a ") + noun.singular + " back into use", {example.c_str()});
-  undrain_command.add_option(noun.argument, back->id, noun.meaning)->required();
+  auto back_names = add_names(
+      undrain_command,
+      {.path = "", .noun = noun.singular, .argument = noun.argument, .meaning = noun.meaning, .print = nullptr});
   undrain_command.add_option("--reason", back->reason, "Free text, kept with the drain")->type_name("TEXT");
-  on_run(undrain_command, session, [&session, noun, back] { undrain(session, noun, *back); });
+  on_run(undrain_command, session, [&session, noun, back, back_names] {
+    for_each_name(session, *back_names, [&](const std::string& id) {
+      back->id = id;
+      undrain(session, noun, *back);
+    });
+  });
 }
 
 void add_drains_command(CLI::App& root, Session& session) {

@@ -7,6 +7,7 @@
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/connection/operation_wait.h"
 #include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_document.h"
 #include "services/railweave/terminal/input_file.h"
 #include "services/railweave/views/fabric.h"
 
@@ -62,7 +63,7 @@ void import_files(Session& session, const ImportOptions& options) {
   // All files are read before the first is sent, so that an unreadable one changes nothing.
   if (std::ranges::count(options.files, "-") > 1) fail_usage("stdin can be read only once");
   std::vector<std::string> texts;
-  for (const auto& path : options.files) texts.push_back(value_or_fail(read_input(path, kMaxFabricFileBytes)));
+  for (const auto& path : options.files) texts.push_back(value_or_fail(read_fabric_text(path, kMaxFabricFileBytes)));
   Json fabric;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const bool merge = options.merge || i > 0;

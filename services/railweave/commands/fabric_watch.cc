@@ -8,10 +8,10 @@
 namespace railweave::cli {
 namespace {
 
-constexpr const char* kFabricEvents[] = {"link.down",        "link.up",        "link.changed",    "route.programmed",
-                                         "qos.programmed",   "subnet.modeSet", "drain.requested", "drain.advanced",
-                                         "drain.completed",  "drain.cleared",  "alarm.raised",    "alarm.cleared",
-                                         "topology.accepted"};
+constexpr const char* kFabricEvents[] = {"link.down",      "link.up",          "link.changed",   "route.programmed",
+                                         "qos.programmed", "qos.offered",      "subnet.modeSet", "drain.requested",
+                                         "drain.advanced", "drain.completed",  "drain.cleared",  "alarm.raised",
+                                         "alarm.cleared",  "topology.accepted"};
 
 void watch(Session& session) {
   Output& output = session.output;

@@ -5,6 +5,7 @@
 
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_document.h"
 #include "services/railweave/terminal/input_file.h"
 
 namespace railweave::cli {
@@ -62,7 +63,7 @@ Json value_named(const std::string& text) {
 // An object from a file, or given as KEY=VALUE,KEY=VALUE; "experts.count=8" sets a nested field.
 Json read_object(const std::string& given, const char* option) {
   if (given.find('=') == std::string::npos) {
-    Json object = value_or_fail(parse_json(value_or_fail(read_input(given, kMaxJobFileBytes)), source_name(given)));
+    Json object = value_or_fail(read_document(given, kMaxJobFileBytes));
     if (object.is_object()) return object;
     throw CommandFailure({ErrorKind::invalid, "cli.badJobFile", "must hold a JSON object", source_name(given), {}});
   }
@@ -97,6 +98,7 @@ void put_placement(Json& body, const PlacementOptions& options) {
   put_levels(body, options.require, "--require", "required");
   put_levels(body, options.prefer, "--prefer", "preferred");
   if (options.across_sites) body["topology"]["acrossSites"] = true;
+  if (options.mixed_gpus) body["mixedGpus"] = true;
   if (!options.spread.empty()) body["topology"]["pipeline"]["spread"] = level_name(options.spread);
   if (!options.spread_job.empty()) {
     const auto [level, most] = split(options.spread_job, "--spread-job", "LEVEL=GPUS");
@@ -126,8 +128,7 @@ void expect_object(Json& body, const char* name) {
 
 Json read_body(const std::string& path) {
   if (path.empty()) return Json::object();
-  const std::string text = value_or_fail(read_input(path, kMaxJobFileBytes));
-  Json body = value_or_fail(parse_json(text, source_name(path)));
+  Json body = value_or_fail(read_document(path, kMaxJobFileBytes));
   if (!body.is_object()) {
     throw CommandFailure({ErrorKind::invalid, "cli.badJobFile", "a job is a JSON object", source_name(path), {}});
   }
@@ -159,6 +160,10 @@ void add_placement_options(CLI::App& command, PlacementOptions& options) {
           "--across-sites", options.across_sites,
           "Stages and replicas may be placed on different sites, joined by long-haul links; tensor, context and expert "
           "groups never are")
+      ->group(kPlacementGroup);
+  command
+      .add_flag("--mixed-gpus", options.mixed_gpus,
+                "GPUs of several models may be mixed; otherwise the job runs on GPUs of one model")
       ->group(kPlacementGroup);
   command
       .add_option("--spread", options.spread,
@@ -195,7 +200,9 @@ void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning
   number("--pp", options.pipeline, "Pipeline parallelism: stages");
   number("--dp", options.data, "Data parallelism: replicas");
   number("--cp", options.context, "Context parallelism");
-  number("--ep", options.expert, "Expert parallelism");
+  number("--ep", options.expert, "Expert parallelism, a factor of the number of ranks");
+  command.add_flag("--experts-over-data", options.experts_over_data,
+                   "Count --ep inside --dp, as Megatron does: experts are spread over data-parallel ranks");
   number("--gpus", options.gpus, "Number of GPUs, instead of the factors above");
   command.add_option("--tenant", options.tenant, "Tenant of the job")->type_name("NAME");
   command.add_option("--name", options.name, "Name of the job")->type_name("NAME");
@@ -226,8 +233,22 @@ void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning
   add_placement_options(command, options.placement);
 }
 
+bool names_job(const JobOptions& options) {
+  const PlacementOptions& p = options.placement;
+  const bool numbers = options.tensor || options.pipeline || options.data || options.context || options.expert ||
+                       options.gpus || options.gpus_per_node || options.experts_over_data || p.spares_per_domain;
+  const bool lists = !p.require.empty() || !p.prefer.empty() || !p.only.empty() || !p.exclude.empty() ||
+                     !p.select.empty() || !p.slices.empty();
+  const bool texts = !options.file.empty() || !options.tenant.empty() || !options.name.empty() ||
+                     !options.priority.empty() || !options.duration.empty() || !options.model.empty() ||
+                     !options.traffic.empty() || !options.bandwidth.empty() || !p.spread.empty() ||
+                     !p.spread_job.empty() || !p.exclusive.empty();
+  return numbers || lists || texts || p.across_sites || p.mixed_gpus;
+}
+
 Json job_request(const JobOptions& options) {
   Json body = read_body(options.file);
+  if (options.experts_over_data && !options.expert) fail_usage("--experts-over-data needs --ep");
   const bool factors = options.tensor || options.pipeline || options.data || options.context || options.expert;
   if (options.gpus && factors) {
     fail_usage("--gpus contradicts --tp, --pp, --dp, --cp and --ep", "give one or the other");
@@ -240,6 +261,7 @@ Json job_request(const JobOptions& options) {
           std::pair("context", options.context), std::pair("expert", options.expert)}) {
       if (value) parallelism[name] = *value;
     }
+    if (options.experts_over_data) parallelism["expertsOver"] = "data";
   }
   if (options.gpus) {
     body.erase("parallelism");

@@ -22,11 +22,13 @@ struct PlacementOptions {
   std::string exclusive;                     // a level
   std::optional<std::uint64_t> spares_per_domain;
   bool across_sites = false;
+  bool mixed_gpus = false;
 };
 
 struct JobOptions {
   std::string file;  // a body to start from; the other options override its fields
   std::optional<std::uint64_t> tensor, pipeline, data, context, expert, gpus, gpus_per_node;
+  bool experts_over_data = false;
   std::string tenant, name, priority, duration;
   PlacementOptions placement;
   std::string model, traffic, bandwidth;  // a file, or "parameters=70e9,layers=80,..."
@@ -35,6 +37,9 @@ struct JobOptions {
 // Whether --gpus-per-node is a requirement of the job, or a property of the fabric and the command's own option.
 enum class GpusPerNode : unsigned char { of_the_job, of_the_fabric };
 void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning = GpusPerNode::of_the_job);
+
+// Whether any option says something of a job.
+bool names_job(const JobOptions& options);
 
 // Throws CommandFailure: ExitCode::usage for options that contradict each other, else the error of the file.
 Json job_request(const JobOptions& options);

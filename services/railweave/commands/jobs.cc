@@ -68,7 +68,7 @@ void end_job(Session& session, const std::string& id, bool cancel, const std::st
 }
 
 struct EndOptions {
-  std::string id, reason;
+  std::string reason;
 };
 
 void add_end_command(CLI::App& jobs, Session& session, bool cancel) {
@@ -77,9 +77,11 @@ void add_end_command(CLI::App& jobs, Session& session, bool cancel) {
                                            {"railweave jobs cancel job-000003 --reason 'wrong branch'"})
                              : add_command(jobs, "complete", "Report that a job has ended by itself",
                                            {"railweave jobs complete job-000003"});
-  command.add_option(kJob.argument, options->id, kJob.meaning)->required();
+  auto names = add_names(command, kJob);
   command.add_option("--reason", options->reason, "Reason for the job's history")->type_name("TEXT");
-  on_run(command, session, [&session, options, cancel] { end_job(session, options->id, cancel, options->reason); });
+  on_run(command, session, [&session, options, names, cancel] {
+    for_each_name(session, *names, [&](const std::string& id) { end_job(session, id, cancel, options->reason); });
+  });
 }
 
 void add_ranks_command(CLI::App& jobs, Session& session) {
@@ -120,7 +122,9 @@ void add_job_commands(CLI::App& root, Session& session) {
   add_job_repair_commands(jobs, session);
 
   add_list_command(jobs, session, "List jobs that wait or run, and those that ended recently",
-                   {"railweave jobs list --tenant research", "railweave jobs list --state placed -o json"},
+                   {"railweave jobs list --tenant research", "railweave jobs list --state placed -o json",
+                    "railweave jobs list --sort-by GPUS --reverse --watch",
+                    "railweave jobs cancel $(railweave jobs list --name sweep -o name)"},
                    {"/v1/jobs",
                     jobs_view(),
                     {{"--tenant", "tenant", "NAME", "Only jobs of this tenant"},

@@ -6,9 +6,10 @@
 namespace railweave::cli {
 namespace {
 
-Cell node_state_cell(const Json& item) {
-  if (flag_of(item, "drained")) return Cell("drained", Tone::warning);
-  return flag_of(item, "shortOfLink") ? Cell("short of a link", Tone::bad) : Cell("ready");
+Cell state_cell(const Json& item) {
+  const std::string state = text_of(item, "state");
+  if (state == "linkDown") return {"link down", Tone::bad};
+  return {state, state == "ready" ? Tone::plain : Tone::warning};
 }
 
 std::string labels_text(const Json& item) {
@@ -25,9 +26,10 @@ ListView nodes_view() {
            text_column("RACK", "rack"),
            number_column("GPUS", "gpus"),
            number_column("FREE", "freeGpus"),
-           {"STATE", node_state_cell},
+           {"STATE", state_cell},
            {"LABELS", [](const Json& item) { return Cell(labels_text(item)); }, Align::left, true}},
-          "no nodes"};
+          "no nodes",
+          true};
 }
 
 void print_gpus(Output& output, const Json& node) {
@@ -58,7 +60,7 @@ void print_node(Output& output, const Json& node) {
   sheet.add("Node", text_of(node, "id"));
   sheet.add("Kind", text_of(node, "kind"));
   sheet.add("Rack", text_of(node, "rack"));
-  sheet.add("State", node_state_cell(node));
+  sheet.add("State", state_cell(node));
   add_drain_line(sheet, node);
   sheet.add("GPUs", text_of(node, "gpus") + ", " + text_of(node, "freeGpus") + " free");
   sheet.add("Labels", labels_text(node));
@@ -75,7 +77,8 @@ void add_node_commands(CLI::App& root, Session& session) {
   CLI::App& nodes = add_noun(root, "nodes", "Hosts: their GPUs and adapters", "Fabric");
   nodes.alias("node");
   add_list_command(nodes, session, "List hosts",
-                   {"railweave nodes list --rack rack-3", "railweave nodes list --name dgx -o wide"},
+                   {"railweave nodes list --rack rack-3", "railweave nodes list --name dgx -o wide",
+                    "railweave nodes list --selector gpu=h100 --state ready --sort-by FREE -o name"},
                    {"/v1/nodes",
                     nodes_view(),
                     {{"--rack", "rack", "NAME", "Only hosts in this rack"},

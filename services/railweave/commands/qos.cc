@@ -2,6 +2,7 @@
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/commands/resource.h"
 #include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_document.h"
 #include "services/railweave/terminal/input_file.h"
 
 namespace railweave::cli {
@@ -19,7 +20,7 @@ void print_classes(Session& session, const Json& answer) {
 
 // A "version" in the file, as `qos classes -o json` prints it, makes the service refuse if the classes changed since.
 void set_classes(Session& session, const std::string& path) {
-  Json body = value_or_fail(parse_json(value_or_fail(read_input(path, kMaxJobFileBytes)), source_name(path)));
+  Json body = value_or_fail(read_document(path, kMaxJobFileBytes));
   if (body.is_array()) body = Json{{"items", body}};
   const Json version = field(body, "version");
   if (body.is_object()) body.erase("version");

@@ -2,6 +2,7 @@
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_document.h"
 #include "services/railweave/terminal/input_file.h"
 #include "services/railweave/terminal/table.h"
 
@@ -47,8 +48,7 @@ void configure(Session& session, const PolicyOptions& options) {
   const Target target(kPolicyPath);
   Resource policy;
   if (!options.file.empty()) {
-    policy.body =
-        value_or_fail(parse_json(value_or_fail(read_input(options.file, kMaxJobFileBytes)), source_name(options.file)));
+    policy.body = value_or_fail(read_document(options.file, kMaxJobFileBytes));
   } else if (changes.empty()) {
     fail_usage("nothing to change", "railweave queue configure --help lists the options");
   } else {

@@ -2,6 +2,7 @@
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/commands/job_request.h"
 #include "services/railweave/commands/resource.h"
+#include "services/railweave/terminal/command_failure.h"
 
 namespace railweave::cli {
 namespace {
@@ -55,6 +56,11 @@ void change_reservation(Json& body, const ReservationOptions& options) {
   body = Json{{"from", options.from}, {"to", options.to}};
   if (!options.reason.empty()) body["reason"] = options.reason;
   if (!options.nodes.empty()) {
+    if (names_job(options.job)) {
+      fail_usage(
+          "--node asks for maintenance, which is of no tenant or job",
+          "for a reservation leave --node out and say what the tenant's job needs, with --only NODE for its nodes");
+    }
     body["kind"] = "maintenance";
     body["nodes"] = options.nodes;
   } else {

@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "services/railweave/terminal/command_failure.h"
+
 namespace railweave::cli {
 namespace {
 
@@ -37,11 +39,39 @@ void remove_resource(Session& session, const ResourceKind& kind, const std::stri
 
 }  // namespace
 
+std::shared_ptr<std::vector<std::string>> add_names(CLI::App& command, const ResourceKind& kind) {
+  auto names = std::make_shared<std::vector<std::string>>();
+  command.add_option(kind.argument, *names, std::string(kind.meaning) + "; several are possible")->required();
+  return names;
+}
+
+void for_each_name(Session& session, const std::vector<std::string>& names,
+                   const std::function<void(const std::string&)>& run) {
+  if (names.size() == 1) return run(names.front());
+  Output& output = session.output;
+  output.begin_list();
+  ExitCode first_failure = ExitCode::ok;
+  bool apart = false;
+  for (const std::string& name : names) {
+    try {
+      if (apart && !output.is_document()) output.text("\n");
+      run(name);
+      apart = true;
+    } catch (const CommandFailure& failure) {
+      output.flush();
+      output.note("railweave: " + failure.error().text());
+      if (first_failure == ExitCode::ok) first_failure = failure.code();
+    }
+  }
+  output.end_list();
+  if (first_failure != ExitCode::ok) session.exit_code = first_failure;
+}
+
 void add_list(CLI::App& command, Session& session, ResourceList list) {
   struct Request {
     ResourceList list;
     std::vector<std::string> values;  // by filter
-    std::uint64_t limit = 0;
+    ListOptions options;
   };
   auto request = std::make_shared<Request>();
   request->list = std::move(list);
@@ -56,13 +86,13 @@ void add_list(CLI::App& command, Session& session, ResourceList list) {
       command.add_option(filter.option, value, filter.description)->type_name(filter.type);
     }
   }
-  add_limit_option(command, request->limit);
+  add_list_options(command, request->options, request->list.view);
   on_run(command, session, [&session, request] {
     Target target(request->list.path);
     for (std::size_t i = 0; i < request->values.size(); ++i) {
       target.filter(request->list.filters[i].parameter, request->values[i]);
     }
-    print_list(session, target, request->list.view, request->limit);
+    print_list(session, target, request->list.view, request->options);
   });
 }
 
@@ -81,8 +111,10 @@ void print_resource(Session& session, const ResourceKind& kind, const Json& reso
 CLI::App& add_show_command(CLI::App& noun, Session& session, const ResourceKind& kind, const std::string& description,
                            std::initializer_list<const char*> examples) {
   CLI::App& command = add_command(noun, "show", description, examples);
-  on_run(command, session, [&session, kind, name = add_argument(command, kind)] {
-    print_resource(session, kind, session.service().get(Target(kind.path).segment(*name)));
+  on_run(command, session, [&session, kind, names = add_names(command, kind)] {
+    for_each_name(session, *names, [&](const std::string& name) {
+      print_resource(session, kind, session.service().get(Target(kind.path).segment(name)));
+    });
   });
   return command;
 }
@@ -100,8 +132,9 @@ CLI::App& add_set_command(CLI::App& noun, Session& session, const ResourceKind& 
 CLI::App& add_remove_command(CLI::App& noun, Session& session, const ResourceKind& kind, const std::string& description,
                              std::initializer_list<const char*> examples) {
   CLI::App& command = add_command(noun, "remove", description, examples);
-  on_run(command, session,
-         [&session, kind, name = add_argument(command, kind)] { remove_resource(session, kind, *name); });
+  on_run(command, session, [&session, kind, names = add_names(command, kind)] {
+    for_each_name(session, *names, [&](const std::string& name) { remove_resource(session, kind, name); });
+  });
   return command;
 }
 

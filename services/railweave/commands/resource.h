@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ struct ResourceList {
   ListView view;
   std::vector<ListFilter> filters = {};
 };
-// Gives a command the filters and --limit, and makes it fetch and print the list.
+// Gives a command the filters and what every list can do, and makes it fetch and print the list.
 void add_list(CLI::App& command, Session& session, ResourceList list);
 // `railweave <noun> list`.
 CLI::App& add_list_command(CLI::App& noun, Session& session, const std::string& description,
@@ -41,6 +42,12 @@ struct ResourceKind {
   const char* meaning;                                  // of the argument: "Its name"
   void (*print)(Output& output, const Json& resource);  // for people
 };
+
+// One or more names as positional arguments, and what to do with each. Where there are several, a failure of one is noted
+// and the others are still done; the exit code is the first failure's. Documents are printed as one list.
+std::shared_ptr<std::vector<std::string>> add_names(CLI::App& command, const ResourceKind& kind);
+void for_each_name(Session& session, const std::vector<std::string>& names,
+                   const std::function<void(const std::string&)>& run);
 
 // The document with -o json and yaml, else what kind.print() prints.
 void print_resource(Session& session, const ResourceKind& kind, const Json& resource);

@@ -1,4 +1,6 @@
 // railweave routes show|audit|path|diff.
+#include <algorithm>
+
 #include "services/railweave/command_line/listing.h"
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -9,7 +11,8 @@ namespace {
 
 std::string link_text(const Json& link) {
   if (!link.is_object()) return "-";
-  return text_of(link, "from") + " -> " + text_of(link, "to") + " (" + text_of(link, "port") + ")";
+  const std::string port = text_of(link, "port");  // GUID/NUMBER: the device is named by `from`
+  return text_of(link, "from") + port.substr(std::min(port.find('/'), port.size())) + " -> " + text_of(link, "to");
 }
 
 Cell count_cell(const Json& value, std::string_view name, Tone tone) {
@@ -141,15 +144,21 @@ void diff(Session& session, const ChangeOptions& options) {
   sheet.add("Fullest link before", text_of(before, "maxLinkLoadHosts") + " pairs of node ports");
   sheet.add("Fullest link after",
             text_of(after, "maxLinkLoadHosts") + " pairs of node ports, " + link_text(field(after, "maxLinkHosts")));
-  sheet.add("Cut off", count_cell(after, "cutOffPairs", Tone::bad));
+  const auto cut_off = count_of(answer, "cutsOffCount");
+  sheet.add("Cuts off", cut_off == 0
+                            ? Cell("nothing", Tone::good)
+                            : Cell(std::to_string(cut_off) + (cut_off == 1 ? " end port" : " end ports"), Tone::bad));
   const bool verified = flag_of(after, "sound");
   sheet.add("Verified after", {verified ? "yes" : "no", verified ? Tone::good : Tone::bad});
   output.text(sheet.text(output.terminal()));
   const ListView view{
       {text_column("SWITCH", "switch"), number_column("ENTRIES", "entries"), number_column("BLOCKS", "blocks")}, {}};
+  const ListView ends{{text_column("CUT OFF", "device")}, {}};
+  const std::string cut = table_text(ends, list(answer, "cutsOff"), output);
+  if (!cut.empty()) output.text("\n" + cut);
   const std::string switches = table_text(view, list(answer, "switches"), output);
   if (!switches.empty()) output.text("\n" + switches);
-  print_unreached(output, after);
+  if (!verified) print_unreached(output, after);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ ListView table_view() {
 struct TableOptions {
   std::string id;
   std::optional<std::uint64_t> lid;
-  std::uint64_t limit = 0;
+  ListOptions list;
 };
 
 constexpr ResourceKind kSwitch{"/v1/switches", "switch", "SWITCH", "Its name, its GUID, or lid:N", print_switch};
@@ -99,11 +99,11 @@ void add_switch_commands(CLI::App& root, Session& session) {
       {"railweave switches table leaf-07", "railweave switches table leaf-07 --lid 1380"});
   table_command.add_option(kSwitch.argument, options->id, kSwitch.meaning)->required();
   add_number_option(table_command, "--lid", options->lid, "Only the entry of this LID", {1, 65'535})->type_name("LID");
-  add_limit_option(table_command, options->limit);
+  add_list_options(table_command, options->list, table_view());
   on_run(table_command, session, [&session, options] {
     Target target = Target(kSwitch.path).segment(options->id).path("/forwarding-table");
     if (options->lid) target.query("lid", std::to_string(*options->lid));
-    print_list(session, target, table_view(), options->limit);
+    print_list(session, target, table_view(), options->list);
   });
   add_drain_commands(switches, session, {"switches", "switch", kSwitch.argument, kSwitch.meaning, "leaf-07"});
 }

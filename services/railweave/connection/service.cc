@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "services/railweave/connection/rest_words.h"
 #include "services/railweave/terminal/command_failure.h"
 
 namespace railweave::cli {
@@ -50,9 +51,9 @@ Error problem_error(int status, const std::string& body, const std::string& serv
     return error;
   }
   error.code = text_of(*parsed, "code");
-  error.message = text_of(*parsed, "detail");
+  error.message = in_commands(text_of(*parsed, "detail"));
   error.location = places(*parsed);
-  if (field(*parsed, "hint").is_string()) error.hint = text_of(*parsed, "hint");
+  if (field(*parsed, "hint").is_string()) error.hint = in_commands(text_of(*parsed, "hint"));
   return error;
 }
 

@@ -16,6 +16,7 @@ struct GlobalOptions {
   std::string server;  // RAILWEAVE_URL, else kDefaultServer
   double timeout_s = 60;
   std::string output = "table";
+  bool no_headers = false;
 };
 inline constexpr const char* kDefaultServer = "http://127.0.0.1:7470";
 

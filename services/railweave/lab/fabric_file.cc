@@ -7,6 +7,7 @@
 #include "fabric/formats/read_fabric.h"
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_document.h"
 #include "services/railweave/terminal/input_file.h"
 
 namespace railweave::cli {
@@ -45,7 +46,7 @@ FabricFile read_fabric_file(const FabricFileOptions& options) {
   }
   const fabric::Format format = format_named(options.format);
   const auto started = Clock::now();
-  const std::string text = value_or_fail(read_input(options.path, kMaxFabricFileBytes));
+  const std::string text = value_or_fail(read_fabric_text(options.path, kMaxFabricFileBytes));
   fabric::ReadOptions read;
   read.source = source_name(options.path);
   read.subnet = options.subnet;

@@ -116,8 +116,9 @@ void run(Session& session, const LabFlowsOptions& options) {
   if (!guarantees_met(report)) session.exit_code = ExitCode::findings;
   if (!options.svg.empty()) {
     write_file_or_stdout(output, options.svg,
-                         heat_svg(heats, "Heat of links: " + std::to_string(flows.size()) + " flows of " +
-                                             std::to_string(jobs.size()) + " jobs"));
+                         heat_svg(*file.topology, heats,
+                                  "Heat of links: " + std::to_string(flows.size()) + " flows of " +
+                                      std::to_string(jobs.size()) + " jobs"));
   }
   print_flow_report(output, report, std::move(document));
 }

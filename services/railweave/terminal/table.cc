@@ -1,6 +1,7 @@
 #include "services/railweave/terminal/table.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "fabric/base/check.h"
@@ -28,17 +29,23 @@ std::string_view start_of(Tone tone) {
   return "";
 }
 
+// What show, cancel, drain and the other commands take as their argument, or filters as their value.
+constexpr std::array<std::string_view, 14> kNames{"JOB",    "NODE",        "LINK",    "SWITCH",       "SUBNET",
+                                                  "TENANT", "ID",          "PORT ID", "RACK",         "OPERATION",
+                                                  "RAIL",   "RESERVATION", "SUBJECT", "NVLINK DOMAIN"};
+
+std::size_t total_width(const std::vector<std::size_t>& widths) {
+  std::size_t sum = kGap * (widths.empty() ? 0 : widths.size() - 1);
+  for (const auto width : widths) sum += width;
+  return sum;
+}
+
 // Shortens left-aligned columns until the widths fit into `room`, as far as that is possible.
 void shrink(std::vector<std::size_t>& widths, const std::vector<Column>& columns, std::size_t room) {
-  const auto total = [&] {
-    std::size_t sum = kGap * (widths.empty() ? 0 : widths.size() - 1);
-    for (const auto width : widths) sum += width;
-    return sum;
-  };
-  for (std::size_t excess = total(); excess > room; excess = total()) {
+  for (std::size_t excess = total_width(widths); excess > room; excess = total_width(widths)) {
     std::size_t widest = widths.size();
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      if (columns[i].align == Align::right || widths[i] <= kNarrowest) continue;
+      if (columns[i].align == Align::right || columns[i].name || widths[i] <= kNarrowest) continue;
       if (widest == widths.size() || widths[i] > widths[widest]) widest = i;
     }
     if (widest == widths.size()) return;
@@ -46,7 +53,29 @@ void shrink(std::vector<std::size_t>& widths, const std::vector<Column>& columns
   }
 }
 
+// Columns that are left out for names to fit: the widest first, the last of several.
+std::vector<bool> left_out(std::vector<std::size_t> widths, const std::vector<Column>& columns, std::size_t room) {
+  std::vector<bool> out(columns.size(), false);
+  if (std::ranges::none_of(columns, &Column::name)) return out;
+  std::size_t total = total_width(widths);
+  while (total > room) {
+    std::size_t widest = widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      if (columns[i].name || out[i]) continue;
+      if (widest == widths.size() || widths[i] >= widths[widest]) widest = i;
+    }
+    if (widest == widths.size()) break;
+    out[widest] = true;
+    total -= widths[widest] + kGap;
+  }
+  return out;
+}
+
 }  // namespace
+
+Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
+  for (Column& column : columns_) column.name = column.name || std::ranges::find(kNames, column.title) != kNames.end();
+}
 
 Tone tone_of_severity(std::string_view severity) {
   if (severity == "error") return Tone::bad;
@@ -71,22 +100,30 @@ std::string Table::text(const Terminal& terminal, std::size_t indent) const {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i].text));
   }
   const std::size_t room = terminal.columns > indent ? terminal.columns - indent : 0;
-  if (terminal.columns > 0) shrink(widths, columns_, room);
+  std::vector<bool> out_of_sight(columns_.size(), false);
+  const bool whole = std::ranges::any_of(columns_, &Column::name);
+  if (terminal.columns > 0) {
+    shrink(widths, columns_, room);
+    out_of_sight = left_out(widths, columns_, room);
+  }
 
   std::string out;
   const auto write_row = [&](const auto& cell_at) {
     out.append(indent, ' ');
     std::size_t used = 0;
     std::size_t blanks = 0;  // owed before the next text
+    bool first = true;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (out_of_sight[i]) continue;
       const auto& [text, tone] = cell_at(i);
       std::string shown = shortened(text, widths[i]);
       std::size_t width = display_width(shown);
       const std::size_t padding = widths[i] - width;
-      if (i > 0) blanks += kGap;
+      if (!first) blanks += kGap;
+      first = false;
       if (columns_[i].align == Align::right) blanks += padding;
       if (width > 0) {
-        if (terminal.columns > 0) {
+        if (terminal.columns > 0 && !whole) {
           if (used + blanks >= room) break;
           shown = shortened(shown, room - used - blanks);
           width = display_width(shown);
@@ -100,7 +137,7 @@ std::string Table::text(const Terminal& terminal, std::size_t indent) const {
     }
     out += '\n';
   };
-  write_row([&](std::size_t i) { return Cell(columns_[i].title, Tone::faint); });
+  if (terminal.headings) write_row([&](std::size_t i) { return Cell(columns_[i].title, Tone::faint); });
   for (const auto& row : rows_) write_row([&](std::size_t i) -> const Cell& { return row[i]; });
   return out;
 }

@@ -27,17 +27,19 @@ enum class Align : unsigned char { left, right };
 struct Column {
   std::string title;
   Align align = Align::left;
+  bool name = false;  // what the next command takes is never shortened or left out
 };
 
 class Table {
  public:
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  // Columns with the titles of such things (JOB, NODE, LINK, ...) are names without being marked.
+  explicit Table(std::vector<Column> columns);
 
   void add(std::vector<Cell> cells);  // one per column
   [[nodiscard]] std::size_t rows() const { return rows_.size(); }
 
   // Lines end with \n, without trailing blanks. A table too wide for the terminal has its widest left-aligned columns
-  // shortened first, then its lines cut.
+  // shortened, then, where it has names, its widest other columns left out; without names its lines are cut.
   [[nodiscard]] std::string text(const Terminal& terminal, std::size_t indent = 0) const;
 
  private:

@@ -12,6 +12,9 @@ std::string parallelism_text(const Json& parallelism) {
   for (const auto& [name, label] : {std::pair("tensor", "TP"), std::pair("pipeline", "PP"), std::pair("data", "DP"),
                                     std::pair("context", "CP"), std::pair("expert", "EP")}) {
     const auto factor = count_of(parallelism, name);
+    if (std::string_view(label) == "EP" && text_of(parallelism, "expertsOver") == "data") {
+      return text + ", EP " + std::to_string(factor) + " over DP";
+    }
     const bool always = std::string_view(label) != "CP" && std::string_view(label) != "EP";
     if (factor > 1 || (always && factor == 1)) {
       text += (text.empty() ? "" : " x ") + std::string(label) + " " + std::to_string(factor);

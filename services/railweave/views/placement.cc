@@ -174,13 +174,18 @@ void add_contention(Sheet& sheet, const Json& answer) {
 }
 
 void print_alternatives(Output& output, const Json& answer) {
+  if (list(answer, "alternatives").empty()) return;
   Table table(
       {{"CHANGE"}, {"STEP", Align::right}, {"COMMUNICATION", Align::right}, {"BESIDE OTHER JOBS", Align::right}});
-  for (const auto& alternative : list(answer, "alternatives")) {
-    const Json& shared = field(alternative, "withContention");
-    table.add({text_of(alternative, "change"), milliseconds(field(alternative, "stepMs")),
-               milliseconds(field(alternative, "communicationMs")),
+  const auto add = [&](const std::string& change, const Json& alone, const Json& shared) {
+    table.add({change, milliseconds(field(alone, "stepMs")), milliseconds(field(alone, "communicationMs")),
                shared.is_object() ? milliseconds(field(shared, "communicationMs")) : "-"});
+  };
+  // All rows on one basis: that of withContention where it is known.
+  const Json& own = field(answer, "withContention");
+  add("as chosen", own.is_object() ? field(own, "alone") : field(answer, "predicted"), own);
+  for (const auto& alternative : list(answer, "alternatives")) {
+    add(text_of(alternative, "change"), alternative, field(alternative, "withContention"));
   }
   if (table.rows() > 0) output.text("\nAlternatives\n" + table.text(output.terminal(), 2));
 }

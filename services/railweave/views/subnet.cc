@@ -27,11 +27,25 @@ void add_live(Sheet& sheet, const Json& live) {
   const Json& qos = field(live, "qos");
   if (qos.is_object()) {
     const auto pending = count_of(qos, "portsPending");
-    sheet.add("Classes", {text_of(qos, "classes") + " classes, " + text_of(qos, "partitions") + " partitions on " +
-                              text_of(qos, "portsProgrammed") + " ports, " + text_of(qos, "portsPending") + " pending",
-                          pending == 0 ? Tone::plain : Tone::warning});
-    if (field(qos, "filesWrittenAt").is_string()) sheet.add("OpenSM files", time_of(qos, "filesWrittenAt"));
+    const std::string what = text_of(qos, "classes") + " classes, " + text_of(qos, "partitions") + " partitions";
+    if (field(qos, "filesWrittenAt").is_string()) {
+      sheet.add("Classes", {what + " offered to OpenSM, which must read them", Tone::warning});
+      sheet.add("OpenSM files", time_of(qos, "filesWrittenAt"));
+    } else {
+      sheet.add("Classes", {what + " on " + text_of(qos, "portsProgrammed") + " ports, " +
+                                text_of(qos, "portsPending") + " pending",
+                            pending == 0 ? Tone::plain : Tone::warning});
+    }
     if (text_of(qos, "problem") != "-") sheet.add("Class problem", {text_of(qos, "problem"), Tone::warning});
+  }
+  const Json& walk = field(live, "walk");
+  if (walk.is_object()) {
+    const auto lost = count_of(walk, "lostPairs");
+    sheet.add("Walked", {time_of(walk, "at") + ": " + text_of(walk, "pairs") + " pairs, " + std::to_string(lost) +
+                             " lost by the tables that switches hold",
+                         lost == 0 ? Tone::plain : Tone::bad});
+  } else {
+    sheet.add("Walked", std::string("not yet"));
   }
   sheet.add("Read back", field(sync, "readBackAt").is_string() ? time_of(sync, "readBackAt") : std::string("not yet"));
 }
@@ -73,7 +87,7 @@ void print_repairs(Output& output, const Json& live) {
 
 Cell phase_cell(const std::string& phase) {
   if (phase == "synced") return {phase, Tone::good};
-  if (phase == "offline") return {phase, Tone::bad};
+  if (phase == "offline" || phase == "blind") return {phase, Tone::bad};
   return {phase, phase == "watching" || phase == "discovering" ? Tone::plain : Tone::warning};
 }
 

@@ -63,4 +63,18 @@ std::optional<control::JobContention> contention_of(const ControlPlane& plane, c
   return plane.contention->book.what_if(spec, gpu_of_rank);
 }
 
+std::vector<scheduler::Contention> contention_of(const ControlPlane& plane, const control::ClusterState& state,
+                                                 const scheduler::JobSpec& spec,
+                                                 const std::vector<scheduler::Alternative>& alternatives) {
+  std::vector<scheduler::Contention> list;
+  const std::unique_lock lock(plane.contention->mutex, kPatience);
+  if (!lock) return list;
+  plane.contention->book.bring_to(state);
+  for (const auto& alternative : alternatives) {
+    list.push_back(plane.contention->book.compared(spec, alternative.gpu_of_rank));
+    if (alternative.alone) list.back().shared = list.back().alone;
+  }
+  return list;
+}
+
 }  // namespace railweave::api

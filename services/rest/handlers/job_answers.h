@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <thread>
+#include <vector>
 
 #include "services/rest/control_plane.h"
 
@@ -48,5 +49,10 @@ std::optional<control::JobContention> contention_of(const ControlPlane& plane, c
 std::optional<control::JobContention> contention_of(const ControlPlane& plane, const control::ClusterState& state,
                                                     const scheduler::JobSpec& spec,
                                                     std::span<const fabric::GpuId> gpu_of_rank);
+
+// What the alternatives of a placement come to on the basis of its own contention; empty where that is not known.
+std::vector<scheduler::Contention> contention_of(const ControlPlane& plane, const control::ClusterState& state,
+                                                 const scheduler::JobSpec& spec,
+                                                 const std::vector<scheduler::Alternative>& alternatives);
 
 }  // namespace railweave::api

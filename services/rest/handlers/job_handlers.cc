@@ -275,13 +275,17 @@ Result<Response> query_placement(const Call& call) {
   if (!ranks) return std::unexpected(ranks.error());
   auto& placers = worker_placers(call.plane);
   const auto state = call.plane.loop.state();
+  // As a submission would be answered; a what-if may leave its tenant out.
+  if (!spec->tenant.empty() && !state->tenants->contains(spec->tenant)) {
+    return std::unexpected(control::unknown_tenant(spec->tenant));
+  }
+  if (auto unknown = control::unknown_priority(*state->queue_rules, spec->priority)) return std::unexpected(*unknown);
   auto placed = control::admitted_placement(*state, *spec, placers, call.plane.loop.now_us(), true);
   // On this thread there is time to compute every failure that the placement has to survive, some at each attempt.
   for (int attempts = 0; attempts < kMaxPlacementAttempts && !placed && placed.error().error.code == kFailuresUnknown;
        ++attempts) {
     placed = control::admitted_placement(*state, *spec, placers, call.plane.loop.now_us(), true);
   }
-  // As a submission would be answered.
   if (const auto tenant = state->tenants->find(spec->tenant); placed && tenant != state->tenants->end()) {
     auto over = control::over_gpu_limit(*state, tenant->second, placed->result.placement.held_gpus().size());
     if (over) placed = std::unexpected(control::as_answer(*state, {std::move(*over), nullptr, {}}));
@@ -299,8 +303,10 @@ Result<Response> query_placement(const Call& call) {
   }
   std::optional<control::JobContention> contention;
   if (placed) contention = contention_of(call.plane, *state, *spec, result.placement.gpu_of_rank);
-  return Response::json(
-      write_placement(*spec, result, *state->placement_fabric, *ranks, promise, contention ? &*contention : nullptr));
+  std::vector<scheduler::Contention> compared;
+  if (contention) compared = contention_of(call.plane, *state, *spec, result.alternatives);
+  return Response::json(write_placement(*spec, result, *state->placement_fabric, *ranks, promise,
+                                        contention ? &*contention : nullptr, compared));
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ using Type = PrometheusText::Type;
 using control::SubnetPhase;
 
 constexpr std::array kPhases = {SubnetPhase::offline,  SubnetPhase::discovering, SubnetPhase::unaccepted,
-                                SubnetPhase::watching, SubnetPhase::programming, SubnetPhase::synced};
+                                SubnetPhase::watching, SubnetPhase::programming, SubnetPhase::synced,
+                                SubnetPhase::partial,  SubnetPhase::blind};
 
 void render_subnets(const std::vector<control::SubnetStatusPtr>& subnets, PrometheusText& text) {
   const auto each = [&](std::string_view name, Type type, std::string_view help, auto value) {
@@ -42,6 +43,9 @@ void render_subnets(const std::vector<control::SubnetStatusPtr>& subnets, Promet
        [](const auto& status) { return static_cast<std::uint64_t>(status.isolated.size()); });
   each("railweave_subnet_differences", Type::gauge, "Differences between what was found and the accepted topology.",
        [](const auto& status) { return status.difference_count; });
+  each("railweave_subnet_lost_pairs", Type::gauge,
+       "Pairs of end ports that cannot reach each other by the tables that switches hold, though cables connect them.",
+       [](const auto& status) { return status.discovery.walk.lost_pairs; });
   each("railweave_subnet_repairs_total", Type::counter, "Times that tables were programmed since the service started.",
        [](const auto& status) { return status.repairs_total; });
   each("railweave_subnet_last_repair_microseconds", Type::gauge,

@@ -21,18 +21,6 @@ constexpr std::size_t kMaxJobsListed = 1'000;
 
 Out text_or_null(const std::string& text) { return text.empty() ? Out(nullptr) : Out(text); }
 
-Out cut_off_json(const Topology& topology, const std::vector<PortId>& ports) {
-  Out list = Out::array();
-  for (const PortId port : ports) {
-    if (list.size() == kMaxCutOffListed) break;
-    const auto host = topology.host(topology.hca_of(port));
-    list.push_back({{"port", topology.port_text(port)},
-                    {"node", host ? Out(topology.name(host)) : Out(nullptr)},
-                    {"device", device_text(topology, port)}});
-  }
-  return list;
-}
-
 Out jobs_json(const std::vector<control::AffectedJob>& jobs) {
   Out list = Out::array();
   for (const auto& job : jobs) {
@@ -46,6 +34,18 @@ Out jobs_json(const std::vector<control::AffectedJob>& jobs) {
 }
 
 }  // namespace
+
+Out cut_off_json(const Topology& topology, const std::vector<PortId>& ports) {
+  Out list = Out::array();
+  for (const PortId port : ports) {
+    if (list.size() == kMaxCutOffListed) break;
+    const auto host = topology.host(topology.hca_of(port));
+    list.push_back({{"port", topology.port_text(port)},
+                    {"node", host ? Out(topology.name(host)) : Out(nullptr)},
+                    {"device", device_text(topology, port)}});
+  }
+  return list;
+}
 
 Out drain_json(const ShownDrain& shown) {
   if (shown.drain == nullptr) return nullptr;

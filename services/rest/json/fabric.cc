@@ -45,6 +45,12 @@ std::string write_findings(const std::vector<Finding>& findings) {
 
 namespace {
 
+// A node is ready where jobs are placed on it.
+std::string_view node_state(const ClusterState& state, HostId host) {
+  if (state.view.drained(host)) return "drained";
+  return state.allocations[host.index()].short_of_link ? "linkDown" : "ready";
+}
+
 Out node_json(const ClusterState& state, HostId host) {
   const Topology& topology = state.topology();
   const auto& allocation = state.allocations[host.index()];
@@ -58,7 +64,7 @@ Out node_json(const ClusterState& state, HostId host) {
             {"gpus", gpus},
             {"freeGpus", gpus - static_cast<std::size_t>(std::popcount(allocation.used))},
             {"drained", state.view.drained(host)},
-            {"shortOfLink", allocation.short_of_link},
+            {"state", node_state(state, host)},
             {"labels", labels}};
   if (const auto site = topology.site(host)) value["site"] = topology.name(site);
   return value;

@@ -77,8 +77,8 @@ Out job_line_json(const control::Job& job) {
 std::string write_explanation(const scheduler::Explanation& explanation) { return dump(explanation_json(explanation)); }
 
 std::string write_placement(const JobSpec& spec, const PlacementResult& result, const PlacementFabric& fabric,
-                            bool with_ranks, const PlacementPromise& promise,
-                            const control::JobContention* contention) {
+                            bool with_ranks, const PlacementPromise& promise, const control::JobContention* contention,
+                            std::span<const scheduler::Contention> compared) {
   Out value = result_json(result, fabric.topology());
   if (result.outcome == Outcome::placed) {
     const RankMap map(fabric, spec.parallelism, result.placement.gpu_of_rank);
@@ -88,7 +88,7 @@ std::string write_placement(const JobSpec& spec, const PlacementResult& result, 
     value["groups"] = groups_json(fabric, spec.parallelism, result.placement);
     value["predicted"] = predicted_json(result.placement);
     value["withContention"] = contention == nullptr ? Out(nullptr) : to_json(*contention);
-    value["alternatives"] = alternatives_json(result.alternatives);
+    value["alternatives"] = alternatives_json(result.alternatives, compared);
     value["guarantee"] = promise.guarantee != nullptr ? guarantee_out(*promise.guarantee) : Out(nullptr);
     value["reservation"] = reservation_json(promise);
     value["qos"] = qos_json(promise);

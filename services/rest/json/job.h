@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,10 +29,11 @@ struct PlacementPromise {
 };
 
 // The answer to a what-if: outcome, and groups or explanation. with_ranks: the rank map too. contention: with the
-// present jobs; null: unknown.
+// present jobs; null: unknown. compared: the alternatives with them, on the same basis.
 std::string write_placement(const scheduler::JobSpec& spec, const scheduler::PlacementResult& result,
                             const scheduler::PlacementFabric& fabric, bool with_ranks,
-                            const PlacementPromise& promise = {}, const control::JobContention* contention = nullptr);
+                            const PlacementPromise& promise = {}, const control::JobContention* contention = nullptr,
+                            std::span<const scheduler::Contention> compared = {});
 
 // The explanation alone, for the "explanation" member of problem documents.
 std::string write_explanation(const scheduler::Explanation& explanation);

@@ -15,7 +15,7 @@ using scheduler::RankMap;
 
 namespace {
 
-Out rank_json(const PlacementFabric& fabric, const Rank& rank) {
+Out rank_json(const PlacementFabric& fabric, const scheduler::Parallelism& parallelism, const Rank& rank) {
   const auto& topology = fabric.topology();
   Out nics = Out::array();
   for (const auto& nic : rank.nics) {
@@ -25,7 +25,7 @@ Out rank_json(const PlacementFabric& fabric, const Rank& rank) {
   }
   Out value{{"rank", rank.rank}, {"node", topology.name(rank.host)}, {"gpu", rank.local_gpu}, {"nics", nics}};
   if (rank.nics_assumed) value["nicsAssumed"] = true;
-  value["dp"] = rank.at.dp;
+  value["dp"] = scheduler::data_rank(parallelism, rank.at);
   value["pp"] = rank.at.pp;
   value["cp"] = rank.at.cp;
   value["ep"] = rank.at.ep;
@@ -113,7 +113,7 @@ Out explanation_json(const scheduler::Explanation& explanation) {
 Out ranks_json(const RankMap& map, const PlacementFabric& fabric, std::uint64_t from, std::uint64_t count) {
   Out list = Out::array();
   const std::uint64_t end = std::min<std::uint64_t>(map.size(), from + count);
-  for (std::uint64_t rank = from; rank < end; ++rank) list.push_back(rank_json(fabric, map[rank]));
+  for (std::uint64_t rank = from; rank < end; ++rank) list.push_back(rank_json(fabric, map.parallelism(), map[rank]));
   return list;
 }
 
@@ -135,16 +135,24 @@ Out predicted_json(const scheduler::Placement& placement) {
   return placement.predicted ? to_json(*placement.predicted) : Out(nullptr);
 }
 
-Out alternatives_json(const std::vector<scheduler::Alternative>& alternatives) {
+Out alternatives_json(const std::vector<scheduler::Alternative>& alternatives,
+                      std::span<const scheduler::Contention> compared) {
   Out list = Out::array();
-  for (const auto& alternative : alternatives) {
-    list.push_back({{"change", alternative.change},
-                    {"stepMs", ms_json(alternative.step_us)},
-                    {"communicationMs", ms_json(alternative.communication_us)},
-                    {"withContention",
-                     {{"basis", "bundles"},
-                      {"stepMs", ms_json(alternative.shared_step_us)},
-                      {"communicationMs", ms_json(alternative.shared_communication_us)}}}});
+  for (std::size_t i = 0; i < alternatives.size(); ++i) {
+    Out value{{"change", alternatives[i].change}};
+    if (i < compared.size()) {
+      const scheduler::Contention& own = compared[i];
+      value["stepMs"] = ms_json(own.alone.step_us);
+      value["communicationMs"] = ms_json(own.alone.communication_us);
+      value["withContention"] = {{"basis", railweave::to_text(own.basis)},
+                                 {"stepMs", ms_json(own.shared.step_us)},
+                                 {"communicationMs", ms_json(own.shared.communication_us)}};
+    } else {
+      value["stepMs"] = ms_json(alternatives[i].step_us);
+      value["communicationMs"] = ms_json(alternatives[i].communication_us);
+      value["withContention"] = nullptr;
+    }
+    list.push_back(std::move(value));
   }
   return list;
 }

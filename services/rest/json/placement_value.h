@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "scheduler/placement/fit/placement.h"
 #include "scheduler/placement/fit/placement_fabric.h"
 #include "scheduler/placement/rank_map.h"
+#include "scheduler/placement/score/contention.h"
 #include "services/json/json_out.h"
 
 namespace railweave::api {
@@ -22,7 +24,9 @@ Out ranks_json(const scheduler::RankMap& map, const scheduler::PlacementFabric& 
 Out groups_json(const scheduler::PlacementFabric& fabric, const scheduler::Parallelism& parallelism,
                 const scheduler::Placement& placement);
 Out predicted_json(const scheduler::Placement& placement);  // null: no prediction
-Out alternatives_json(const std::vector<scheduler::Alternative>& alternatives);
+// compared: each beside other jobs, on one basis with the placement's own contention; empty: not known.
+Out alternatives_json(const std::vector<scheduler::Alternative>& alternatives,
+                      std::span<const scheduler::Contention> compared);
 Out explanation_json(const scheduler::Explanation& explanation);
 
 }  // namespace railweave::api

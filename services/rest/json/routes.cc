@@ -2,8 +2,10 @@
 
 #include <map>
 
+#include "services/control/views/reachable_parts.h"
 #include "services/json/json_out.h"
 #include "services/json/strict_json.h"
+#include "services/rest/json/drain_value.h"
 #include "services/rest/json/fabric_value.h"
 #include "services/rest/json/routing_value.h"
 
@@ -162,6 +164,7 @@ std::string write_paths(const Topology& topology, std::string_view from, std::st
 std::string write_routes_diff(const control::FabricRoutes& before, const control::FabricRoutes& after,
                               const fabric::ForwardingDelta& delta) {
   const Topology& topology = before.scope().topology();
+  const std::vector<PortId> cut_off = control::find_cut_off(before.input.view, after.input.view);
   struct Changed {
     std::size_t entries = 0, blocks = 0;
   };
@@ -186,6 +189,8 @@ std::string write_routes_diff(const control::FabricRoutes& before, const control
                   {"urgentWrites", urgent},
                   {"stages", delta.stages},
                   {"dropsFirst", delta.drops_first},
+                  {"cutsOff", cut_off_json(topology, cut_off)},
+                  {"cutsOffCount", cut_off.size()},
                   {"switches", std::move(switches)},
                   {"before", audit_json(before)},
                   {"after", audit_json(after)},

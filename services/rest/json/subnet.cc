@@ -60,6 +60,14 @@ Out qos_json(const std::optional<control::QosStatus>& qos) {
           {"problem", qos->problem}};
 }
 
+Out walk_json(const control::Walk& walk) {
+  if (walk.at_us == 0) return nullptr;
+  return {{"at", time_text(walk.at_us)},
+          {"seenSince", time_or_null(walk.seen_since_us)},
+          {"pairs", walk.pairs},
+          {"lostPairs", walk.lost_pairs}};
+}
+
 Out live_json(const SubnetStatus& status) {
   Out isolated = Out::array();
   for (const auto& device : status.isolated) {
@@ -86,6 +94,7 @@ Out live_json(const SubnetStatus& status) {
             {"wantedDigest", digest_or_null(status.wanted_digest)},
             {"appliedDigest", digest_or_null(status.applied_digest)},
             {"readBackAt", time_or_null(status.read_back_us)}}},
+          {"walk", walk_json(status.discovery.walk)},
           {"isolated", std::move(isolated)},
           {"isolatedCount", status.isolated.size()},
           {"differences", differences_json(status, kDifferencesShown)},
@@ -147,8 +156,11 @@ std::string write_mode(std::string_view subnet, const control::SubnetPolicy& pol
                   {"version", policy.version}});
 }
 
+// Observers write nothing: there it means that what another subnet manager wrote is what is wanted.
 bool is_synced(const SubnetStatus& status) {
-  return status.blocks_differing == 0 && status.wanted_digest && status.wanted_digest == status.applied_digest;
+  const bool is_whole = status.phase == control::SubnetPhase::synced || status.phase == control::SubnetPhase::watching;
+  return is_whole && status.blocks_differing == 0 && status.wanted_digest &&
+         status.wanted_digest == status.applied_digest;
 }
 
 std::string write_sync(const control::ClusterState& state, const std::vector<control::SubnetStatusPtr>& subnets) {

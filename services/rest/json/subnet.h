@@ -28,7 +28,7 @@ struct ModeRequest {
 Result<ModeRequest> read_mode_request(std::string_view body);
 std::string write_mode(std::string_view subnet, const control::SubnetPolicy& policy);
 
-// The tables read back equal the wanted ones.
+// All of it was seen, recently, and equals what is wanted.
 bool is_synced(const control::SubnetStatus& status);
 // {"synced", "subnets": [...], "seq"}: a summary of all live subnets.
 std::string write_sync(const control::ClusterState& state, const std::vector<control::SubnetStatusPtr>& subnets);

@@ -87,7 +87,7 @@ BENCHMARK(FitOddRowsPredictEvenAmpere)->Unit(benchmark::kMillisecond);
 struct BigFabric {
   BigFabric()
       : topology(fabric::generate("gpus-100k", {}).value()),
-        ports(nearest_ports(topology)),
+        ports(gpu_ports(topology)),
         bundles(topology, fabric::derive_locality(topology), ports),
         capacity(bundles.capacities(std::vector<double>(fabric::directed_link_count(topology), 400'000))) {}
   fabric::Topology topology;

@@ -124,6 +124,7 @@ Result<SubnetStatus> SmallLiveFabric::answer(const SubnetStatus& present, LiveFa
       .classes = 6, .partitions = 2, .ports_programmed = 9, .ports_pending = 3, .problem = "3 ports: leaf-2 is silent"};
   if (request == LiveFabric::Request::sync) {
     status.qos->files_written_us = kSomeTimeUs;
+    status.discovery.walk = {.at_us = kSomeTimeUs + 9, .seen_since_us = kSomeTimeUs, .pairs = 56, .lost_pairs = 3};
     for (auto& repair : status.repairs) repair.unreachable_pairs = 0;  // audited meanwhile
     status.repairs.push_back({.cause = "sync was asked for",
                               .at_us = kSomeTimeUs + static_cast<std::int64_t>(status.repairs_total) * 1'000'000,

@@ -26,6 +26,34 @@ TEST(CommandLine, HelpListsCommandsExamplesAndExitCodes) {
                     HasSubstr("RAILWEAVE_URL"), HasSubstr("   6  the job cannot be placed now")));
 }
 
+TEST(CommandLine, WithoutArgumentsIsHelp) {
+  const Finished finished = run_railweave({});
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_EQ(finished.out, run_railweave({"--help"}).out);
+}
+
+TEST(CommandLine, SaysWhatIsWrongInItsOwnWords) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> lines{
+      {{"nonsense"}, "there is no command 'nonsense'; choose one of fabric, nodes"},
+      {{"nodes", "lost"}, "there is no command 'lost'; choose one of list, show, drain"},
+      {{"nodes", "list", "extra"}, "'extra' is one argument too many (see railweave nodes list --help)"},
+      {{"nodes", "list", "--nonsense"}, "there is no option --nonsense"},
+      {{"nodes", "list", "--limit"}, "--limit needs a value"},
+      {{"nodes", "show"}, "NODE is missing"},
+      {{"tenants", "set", "x", "--weight", "much"}, "--weight takes a number, not 'much'"},
+      {{"tenants", "set", "x", "--max-gpus", "1", "--no-limit"}, "--max-gpus contradicts --no-limit"},
+      {{"jobs", "ranks", "job-000001", "--with-script"}, "--with-script needs --format"},
+      {{"queue", "defrag", "--steps", "900"}, "--steps takes a number from 0 to 256, not 900"},
+      {{"nodes", "list", "-o", "jsonpath={.id"}, "a } is missing"},
+      {{"nodes", "list", "-o", "custom-columns=NODE"}, "'NODE' is not TITLE:PATH"},
+  };
+  for (const auto& [line, expected] : lines) {
+    const Finished finished = run_railweave(line);
+    EXPECT_EQ(finished.exit_code, 2) << expected;
+    EXPECT_THAT(finished.err, HasSubstr(expected));
+  }
+}
+
 // Visits every command of the tree by completion.
 void expect_help_below(const std::vector<std::string>& path, int& commands) {
   auto words = path;
@@ -55,6 +83,9 @@ void expect_help_below(const std::vector<std::string>& path, int& commands) {
   if (!is_leaf) return;
   ++commands;
   EXPECT_THAT(finished.out, HasSubstr("Examples:\n  ")) << name;
+  const auto examples = finished.out.find("Examples:\n");
+  ASSERT_NE(examples, std::string::npos) << name;
+  EXPECT_NE(finished.out.find(name, examples), std::string::npos) << name << " has examples of other commands only";
 }
 
 TEST(CommandLine, EveryCommandHasHelpWithAnExample) {
@@ -71,7 +102,6 @@ TEST(CommandLine, PrintsItsVersion) {
 
 TEST(CommandLine, WrongLinesEndWithExitCodeTwoAndOneLineOnStderr) {
   const std::vector<std::vector<std::string>> lines{
-      {},
       {"nodes"},
       {"nonsense"},
       {"nodes", "nonsense"},

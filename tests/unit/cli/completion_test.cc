@@ -45,8 +45,10 @@ TEST(Completion, OffersTheCommandsOfTheRealTree) {
 TEST(Completion, OffersOptionsAndTheirValues) {
   EXPECT_TRUE(contains(offered({"place", "--"}), "--tp"));
   EXPECT_TRUE(contains(offered({"place", "--"}), "--output"));
-  EXPECT_EQ(offered({"nodes", "list", "-o", ""}), (std::vector<std::string>{"table", "wide", "json", "yaml"}));
-  EXPECT_EQ(offered({"nodes", "list", "--output=j"}), (std::vector<std::string>{"--output=json"}));
+  EXPECT_EQ(offered({"nodes", "list", "-o", ""}),
+            (std::vector<std::string>{"table", "wide", "json", "yaml", "name", "jsonpath=", "custom-columns="}));
+  EXPECT_EQ(offered({"nodes", "list", "--output=j"}),
+            (std::vector<std::string>{"--output=json", "--output=jsonpath="}));
   EXPECT_EQ(offered({"-o", "json", "nodes", "l"}), (std::vector<std::string>{"list"}));
   EXPECT_TRUE(contains(offered({"lab", "generate", "fat-tree", "--ov"}), "--oversubscription"));
 }
@@ -82,7 +84,7 @@ try railweave lab fabric /et
   char buffer[256];
   while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) out += buffer;
   EXPECT_EQ(pclose(pipe), 0) << out;
-  EXPECT_EQ(out, "jobs\ntable wide json yaml\n/etc\n");
+  EXPECT_EQ(out, "jobs\ntable wide json yaml name jsonpath= custom-columns=\n/etc\n");
 }
 
 TEST(Completion, HasAScriptForEachShell) {

@@ -82,6 +82,12 @@ TEST(JobRequest, MaySpanSites) {
                             "maxGpusPerGroup": 32}}})"));
 }
 
+TEST(JobRequest, CountsExpertsOverDataAndMixesGpusWhereAsked) {
+  EXPECT_EQ(request({"--dp", "16", "--ep", "4", "--experts-over-data", "--mixed-gpus"}),
+            Json::parse(R"({"parallelism": {"data": 16, "expert": 4, "expertsOver": "data"}, "mixedGpus": true})"));
+  EXPECT_EQ(refusal({"--dp", "16", "--experts-over-data"}), ExitCode::usage);
+}
+
 TEST(JobRequest, SendsOnlyWhatIsGiven) {
   EXPECT_EQ(request({"--tp", "8"}), Json::parse(R"({"parallelism": {"tensor": 8}})"));
   EXPECT_EQ(request({"--gpus", "64"}), Json::parse(R"({"gpus": 64})"));

@@ -154,7 +154,15 @@ TEST_F(LabFlows, DrawsLinksByTier) {
   std::ifstream file(picture);
   const std::string svg{std::istreambuf_iterator<char>(file), {}};
   EXPECT_THAT(svg, AllOf(StartsWith("<svg"), HasSubstr("hosts up"), HasSubstr("tier 0 up"), HasSubstr("tier 0 down"),
-                         HasSubstr("hosts down"), HasSubstr("32 links, mean 3%, fullest 100%")));
+                         HasSubstr("hosts down"), HasSubstr("32 links, mean 3%, fullest 100%: ")));
+  // Each cell names both ends of its link.
+  std::size_t cells = 0;
+  for (std::size_t at = svg.find("<title>"); at != std::string::npos; at = svg.find("<title>", at + 1)) {
+    ++cells;
+    EXPECT_THAT(svg.substr(at, svg.find("</title>", at) - at),
+                testing::MatchesRegex("<title>[^ ]+ > [^ ]+: [0-9]+% of .*"));
+  }
+  EXPECT_GT(cells, 0U);
 }
 
 TEST_F(LabFlows, RefusesWithWhereAndWhatToDo) {

@@ -19,7 +19,8 @@ const char* const kLive =
     R"({"phase":"programming","problem":"","port":"mlx5_0/1","switches":3,"adapters":8,"linksUp":9,"linksDown":1,)"
     R"("linksDamped":0,"discoveredAt":"2026-11-21T09:00:00Z","discoveryTookUs":4711,"discoveryMads":99,)"
     R"("sync":{"blocksWanted":3,"blocksDiffering":2,"wantedDigest":"00000000000000aa","appliedDigest":null,)"
-    R"("readBackAt":null},"isolated":[],"isolatedCount":0,"differences":[{"kind":"missingDevice","subject":"n-1",)"
+    R"("readBackAt":null},"walk":{"at":"2026-11-21T09:02:00Z","seenSince":"2026-11-21T09:01:00Z",)"
+    R"("pairs":56,"lostPairs":3},"isolated":[],"isolatedCount":0,"differences":[{"kind":"missingDevice","subject":"n-1",)"
     R"("text":"n-1 was not found"}],"differenceCount":1,"repairs":[{"cause":"2 links down","at":"2026-11-21T09:00:01Z",)"
     R"("noticedUs":10,"sweptUs":2000,"computedUs":3000,"programmedUs":9040,"changedEntries":5,"blocks":2,"mads":4,)"
     R"("isolated":0,"unreachablePairs":null}],"repairsTotal":1,)"
@@ -49,6 +50,7 @@ TEST(Subnets, ShowTellsHowFarItIs) {
   EXPECT_THAT(finished.out, HasSubstr("9.0")) << "milliseconds";
   EXPECT_THAT(finished.out, HasSubstr("6 classes, 2 partitions on 40 ports, 3 pending\n"));
   EXPECT_THAT(finished.out, HasSubstr("2 ports: leaf-1/3 does not answer\n"));
+  EXPECT_THAT(finished.out, HasSubstr(": 56 pairs, 3 lost by the tables that switches hold\n"));
   EXPECT_EQ(Json::parse(service.run({"subnets", "show", "compute", "-o", "json"}).out), Json::parse(subnet()));
 }
 

@@ -129,6 +129,15 @@ TEST(Reservations, SetMaintenanceOrRoomForAJob) {
   std::vector<std::string> upkeep = {"reservations", "set", "r", "--node", "dgx-1"};
   upkeep.insert(upkeep.end(), times.begin(), times.end());
   EXPECT_THAT(service.run(upkeep).out, AllOf(HasSubstr("maintenance"), HasSubstr("dgx-1")));
+  // Maintenance is of no tenant and no job: what names one is refused, never dropped.
+  for (const auto& more : {std::vector<std::string>{"--tenant", "research"}, std::vector<std::string>{"--gpus", "8"},
+                           std::vector<std::string>{"--only", "dgx-1"}}) {
+    std::vector<std::string> both = upkeep;
+    both.insert(both.end(), more.begin(), more.end());
+    const auto refused = service.run(both);
+    EXPECT_EQ(refused.exit_code, static_cast<int>(ExitCode::usage)) << more.front();
+    EXPECT_THAT(refused.err, HasSubstr("--node asks for maintenance"));
+  }
   std::vector<std::string> room = {"reservations", "set", "r", "--tenant", "research", "--gpus", "8"};
   room.insert(room.end(), times.begin(), times.end());
   EXPECT_EQ(service.run(room).exit_code, 0);

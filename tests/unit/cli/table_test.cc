@@ -73,6 +73,28 @@ TEST(Table, NeverExceedsTheTerminalHoweverNarrow) {
   }
 }
 
+TEST(Table, NeverShortensOrLeavesOutWhatTheNextCommandNeeds) {
+  const std::string link = "0c42a10300280050/1--0c42a10300fe1200/4";
+  for (std::size_t columns = 20; columns < 130; ++columns) {
+    Table table({{"FROM"}, {"GPUS", Align::right}, {"KIND"}, {"REASON"}, {"LINK"}});
+    table.add({"leaf-with-a-long-name", "128", "infiniband", "a reason that is told at length and more", link});
+    const std::string text = table.text(terminal(columns));
+    ASSERT_NE(text.find(link), std::string::npos) << columns << "\n" << text;
+    if (columns < link.size()) continue;
+    for (std::size_t start = 0; start < text.size();) {
+      const std::size_t end = text.find('\n', start);
+      ASSERT_LE(display_width(text.substr(start, end - start)), columns) << text;
+      start = end + 1;
+    }
+  }
+}
+
+TEST(Table, HasNoHeadingsWhereNoneAreWanted) {
+  Terminal plain;
+  plain.headings = false;
+  EXPECT_EQ(sample().text(plain), "dgx-1       8  rack-1\ndgx-117    16  -\n");
+}
+
 TEST(Table, ColorsOnlyWhereTheTerminalTakesThem) {
   Table table({{"STATE"}});
   table.add({{"up", Tone::good}});

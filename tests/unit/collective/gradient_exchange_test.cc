@@ -8,6 +8,7 @@
 #include "scheduler/collective/job_flows.h"
 #include "scheduler/collective/link_senders.h"
 #include "scheduler/collective/routed_traffic.h"
+#include "tests/support/fat_trees.h"
 #include "tests/unit/collective/routed_fabric.h"
 
 namespace railweave::scheduler {
@@ -63,13 +64,37 @@ TEST(GradientExchange, ParameterServersTakeWhatTheClosedFormSays) {
   }
 }
 
-TEST(GradientExchange, InTheNetworkAdaptersCarryGradientsOnce) {
-  PlacementCostModel model(tree().bundles, ideal());
-  const auto rings =
-      model.predict(one_leaf(4), {.data = 4}, gradients(GradientExchange::rings), tree().bundle_capacity);
-  const auto reduced =
-      model.predict(one_leaf(4), {.data = 4}, gradients(GradientExchange::in_network), tree().bundle_capacity);
-  EXPECT_NEAR(reduced.of(CommGroup::data).transfer_us, rings.of(CommGroup::data).transfer_us / 2, 1e-6);
+// Every bundle and every flow against S/B: no vector of S bytes is reduced faster than one adapter receives it.
+TEST(GradientExchange, ReductionInTheNetworkTakesWhatTheWireDoes) {
+  const auto shape = [](bool aggregation_nodes) {
+    return fabric::testing::FatTreeShape{.hosts_per_leaf = 8,
+                                         .leaves_per_pod = 2,
+                                         .spines_per_pod = 8,
+                                         .pods = 1,
+                                         .cores_per_spine = 0,
+                                         .gpus_per_host = 1,
+                                         .aggregation_nodes = aggregation_nodes};
+  };
+  const RoutedFabric with(fabric::testing::make_fat_tree(shape(true)));
+  const RoutedFabric without(fabric::testing::make_fat_tree(shape(false)));
+  PlacementCostModel model(with.bundles, ideal()), plain(without.bundles, ideal());
+  for (std::uint32_t n = 2; n <= 8; ++n) {
+    const Parallelism p{.data = n};
+    const auto gpus = with.gpus(n);
+    const auto traffic = gradients(GradientExchange::in_network);
+    const double expected = closed_form::in_network_all_reduce_us(kBytes, 1, {kNicMbps, 0});
+    EXPECT_NEAR(expected, kBytes * 8 / kNicMbps, 1e-9 * expected);
+    const auto cost = model.predict(gpus, p, traffic, with.bundle_capacity);
+    EXPECT_NEAR(cost.of(CommGroup::data).transfer_us, expected, 1e-9 * expected) << n;
+    const auto flows = job_flows(with.bundles, gpus, p, traffic, CommGroup::data, false);
+    const auto routed = routed_transfer_us(with.routed(), gpus, flows, ideal());
+    ASSERT_TRUE(routed);
+    EXPECT_NEAR(*routed, expected, 1e-9 * expected) << n;
+    // Switches that cannot reduce pass on what rings send.
+    const auto rings = plain.predict(gpus, p, gradients(GradientExchange::rings), without.bundle_capacity);
+    const auto asked = plain.predict(gpus, p, traffic, without.bundle_capacity);
+    EXPECT_DOUBLE_EQ(asked.of(CommGroup::data).transfer_us, rings.of(CommGroup::data).transfer_us) << n;
+  }
 }
 
 TEST(GradientExchange, LoadsOfBundlesAreThoseOfListedFlows) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "fabric/generate/generate.h"
@@ -15,12 +16,14 @@ namespace railweave::scheduler::testing {
 
 struct RoutedFabric {
   explicit RoutedFabric(std::string_view kind, const fabric::GenerateParameters& parameters)
-      : topology(std::make_shared<const fabric::Topology>(fabric::generate(kind, parameters).value())),
+      : RoutedFabric(std::make_shared<const fabric::Topology>(fabric::generate(kind, parameters).value())) {}
+  explicit RoutedFabric(fabric::TopologyPtr given)
+      : topology(std::move(given)),
         view(topology),
         scope(fabric::RoutingScope::make(topology).value()),
         routing(fabric::choose_engine(*scope).engine->route({.view = view, .scope = scope}).value()),
         walker(view, routing.tables),
-        ports(nearest_ports(*topology)),
+        ports(gpu_ports(*topology)),
         capacity(fabric::link_capacities_mbps(view)),
         locality(fabric::derive_locality(*topology)),
         bundles(*topology, locality, ports),

@@ -54,7 +54,7 @@ struct Sites {
                           .latency_us = link.us});
     }
     topology = std::make_shared<const fabric::Topology>(std::move(builder).build().value());
-    bundles = std::make_unique<FabricBundles>(*topology, fabric::derive_locality(*topology), nearest_ports(*topology));
+    bundles = std::make_unique<FabricBundles>(*topology, fabric::derive_locality(*topology), gpu_ports(*topology));
     capacity = bundles->capacities(fabric::link_capacities_mbps(fabric::FabricView(topology)));
   }
 

@@ -2,8 +2,10 @@
 
 #include <cstdio>
 #include <map>
+#include <random>
 #include <set>
 
+#include "fabric/formats/native/native_json.h"
 #include "tests/unit/formats/fixtures.h"
 
 namespace railweave::fabric {
@@ -281,6 +283,44 @@ TEST(Ibnetdiscover, UnreadableLinesBecomeFindingsWithLineAndColumn) {
   EXPECT_EQ(location_of(replaced(kSmall, "vendid=0x2c9", "Exception in thread main")), "dump.txt: line 6, column 1");
   EXPECT_EQ(location_of(replaced(kSmall, "Ca\t1 \"H-0000000000000a02\"", "Ca\t1 \"S-0000000000000a02\"")),
             "dump.txt: line 33, column 6");
+}
+
+// A terminal's log: tabs are gone, with or without the blanks beside them, and a prompt and a banner stand before it.
+TEST(Ibnetdiscover, ReadsWhatATerminalLogMadeOfIt) {
+  const Topology whole = must_read(kSmall, Format::ibnetdiscover);
+  const std::string banner = "admin@head:~$ sudo ibnetdiscover\n*** authorised use only ***\n";
+  const auto expect_same = [&](const std::string& text) {
+    ASSERT_EQ(detect_format(text), Format::ibnetdiscover);
+    const Topology read = must_read(text, Format::ibnetdiscover);
+    EXPECT_EQ(write_native_json(read), write_native_json(whole));
+  };
+  const std::string without_tabs = replaced_everywhere(kSmall, "\t", "");
+  ASSERT_NE(without_tabs.find("Switch4 \"S-"), std::string::npos);
+  expect_same(without_tabs);
+  expect_same(replaced_everywhere(without_tabs, " \"S-", "\"S-"));
+  // Every column glued to the next, or not, in any combination.
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    std::mt19937_64 random(seed);
+    std::string text;
+    for (const char c : kSmall) {
+      if (c == '\t' && random() % 2 == 0) continue;
+      text += c;
+    }
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    expect_same(text);
+  }
+  const Topology behind_a_banner = must_read(banner + without_tabs, Format::ibnetdiscover);
+  EXPECT_EQ(findings(behind_a_banner, "unreadableLine").size(), 2U) << "the banner is named";
+  EXPECT_EQ(count(behind_a_banner).inter_switch_links, 2U);
+}
+
+TEST(Ibnetdiscover, RefusesADumpOfWhichMostLinesCannotBeRead) {
+  // Without quotes no switch is known, but adapters name them as their peers.
+  std::string text = replaced_everywhere(kSmall, "Switch\t4 \"S-", "Switch\t4 S-");
+  const auto refused = read_fabric(text, Format::ibnetdiscover, {.source = "log"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "input.unreadable");
+  EXPECT_NE(refused.error().message.find("12 of 22 lines"), std::string::npos) << refused.error().message;
 }
 
 TEST(Ibnetdiscover, TellsWhatItExpectedWhereThereIsNoFabric) {

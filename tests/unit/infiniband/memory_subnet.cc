@@ -91,9 +91,9 @@ Result<void> MemorySubnet::send(const MadAddress& to, const Mad& mad, Millisecon
   ReceivedMad back{mad, to.lid, true};
   TimePoint when = now_ + answer_within;
   auto* bytes = back.mad.data();
-  if (at >= 0 && !lost()) {
-    const Asked what{at, mad_get_field(bytes, 0, IB_MAD_METHOD_F), mad_get_field(bytes, 0, IB_MAD_ATTRID_F),
-                     mad_get_field(bytes, 0, IB_MAD_ATTRMOD_F), mad_get_field(bytes, 0, IB_MAD_MGMTCLASS_F)};
+  const Asked what{at, mad_get_field(bytes, 0, IB_MAD_METHOD_F), mad_get_field(bytes, 0, IB_MAD_ATTRID_F),
+                   mad_get_field(bytes, 0, IB_MAD_ATTRMOD_F), mad_get_field(bytes, 0, IB_MAD_MGMTCLASS_F)};
+  if (at >= 0 && !lost() && !(lose_if && lose_if(what))) {
     asked.push_back(what);
     if (before_answer) before_answer(what);
     const unsigned status = what.management_class == 4

@@ -57,6 +57,7 @@ class MemorySubnet final : public MadPort {
   };
   std::vector<Asked> asked;
   std::function<void(const Asked&)> before_answer;
+  std::function<bool(const Asked&)> lose_if;  // lost on the way there
   std::size_t most_under_way = 0;
   void push_unasked(const ReceivedMad& mad) { arrivals_.emplace(now_, mad); }
   void break_down() { broken_ = true; }

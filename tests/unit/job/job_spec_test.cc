@@ -68,8 +68,8 @@ TEST(JobSpec, AUsualOneIsAccepted) {
   spec.exclude_nodes = {"dgx-044"};
   spec.node_selector = {{"example.com/gpu", "h100"}};
   spec.expected_duration_s = 36 * 3600;
-  spec.external_scheduler = "slurm";
-  spec.external_id = "48213_7";
+  spec.external.scheduler = "slurm";
+  spec.external.id = "48213_7";
   spec.stage = {LevelKind::rack, LevelKind::rack};
   spec.name = "Vorhersage für Köln";
   EXPECT_TRUE(check_job_spec(spec)) << check_job_spec(spec).error().text();
@@ -116,8 +116,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"no UTF-8", [](JobSpec& s) { s.tenant = "\xff\xfe"; }, "/tenant"},
         Refused{"reads backwards", [](JobSpec& s) { s.priority = "hi\xe2\x80\xaegh"; }, "/priority"},
         Refused{"too long", [](JobSpec& s) { s.name = std::string(254, 'x'); }, "/name"},
-        Refused{"external id", [](JobSpec& s) { s.external_id = "1\n2"; }, "/external/id"},
-        Refused{"external scheduler", [](JobSpec& s) { s.external_scheduler = "\t"; }, "/external/scheduler"},
+        Refused{"external id", [](JobSpec& s) { s.external.id = "1\n2"; }, "/external/id"},
+        Refused{"external scheduler", [](JobSpec& s) { s.external.scheduler = "\t"; }, "/external/scheduler"},
         Refused{"nameless node", [](JobSpec& s) { s.exclude_nodes = {"a", ""}; }, "/excludeNodes/1"},
         Refused{"too many nodes", [](JobSpec& s) { s.exclude_nodes.assign(4097, "a"); }, "/excludeNodes"},
         Refused{"unprintable label", [](JobSpec& s) { s.node_selector = {{"a\nb", "c"}}; }, "/nodeSelector"},

@@ -44,6 +44,11 @@ class SharedDriver final : public fabric::FabricDriver {
     reads_.push_back(switches.size());
     return driver_->read_tables(topology, switches, top);
   }
+  Result<std::vector<fabric::SwitchSight>> look(const fabric::Topology& topology,
+                                                std::span<const fabric::SwitchId> switches, fabric::Lid top) override {
+    reads_.push_back(switches.size());
+    return driver_->look(topology, switches, top);
+  }
   Result<fabric::ProgramReport> program(const fabric::Topology& topology,
                                         const fabric::ForwardingDelta& delta) override {
     return driver_->program(topology, delta);
@@ -78,7 +83,7 @@ class LiveTest : public ControlTest {
     make_controller();
   }
   void make_controller() {
-    SubnetOptions options{.subnet = "plane-0", .port = "simulated"};
+    SubnetOptions options{.subnet = subnet_, .port = "simulated"};
     options.sweep_every = std::chrono::seconds(10);
     options.audits = audits_;
     options.opensm_files = opensm_files_;
@@ -166,6 +171,7 @@ class LiveTest : public ControlTest {
   std::unique_ptr<SubnetController> controller_;
   std::vector<std::size_t> table_reads_;
   std::string opensm_files_;
+  std::string subnet_ = "plane-0";
   std::launch audits_ = std::launch::deferred;
   std::unique_ptr<fabric::RoutingEngine> engine_;  // none: the registry's
   std::vector<decltype(Command::body)> reports_;

@@ -369,18 +369,19 @@ TEST_F(SubnetQosTest, OpensmIsOfferedFilesOnlyWhenTheyChange) {
   EXPECT_NE(text("opensm-qos.conf").find("partition_config_file " + (offered / "partitions.conf").string()),
             std::string::npos)
       << text("opensm-qos.conf");
-  EXPECT_EQ(events("qos.programmed"), 1U);
+  EXPECT_EQ(events("qos.offered"), 1U);
+  EXPECT_EQ(events("qos.programmed"), 0U) << "no port has them yet";
   EXPECT_TRUE(switches_->table_writes().empty()) << "ports are OpenSM's";
   ASSERT_TRUE(status()->qos);
   EXPECT_GT(status()->qos->files_written_us, 0);
   EXPECT_EQ(status()->qos->problem, "");
   // Nothing new, nothing written; a job that ends changes one file.
   settle();
-  EXPECT_EQ(events("qos.programmed"), 1U);
+  EXPECT_EQ(events("qos.offered"), 1U);
   const auto before = text("partitions.conf");
   must(EndJob{job, JobState::completed, "", {}});
   settle();
-  EXPECT_EQ(events("qos.programmed"), 2U) << status()->qos->problem;
+  EXPECT_EQ(events("qos.offered"), 2U) << status()->qos->problem;
   EXPECT_NE(text("partitions.conf"), before);
   // A folder that is not there is said, once it matters.
   std::filesystem::remove_all(offered);

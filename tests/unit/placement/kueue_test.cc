@@ -23,11 +23,13 @@ using Values = std::vector<std::string>;              // of the levels, from far
 using Amounts = std::map<std::string, std::int64_t>;  // by resource: cpu in thousandths, others in units
 
 // Equally good as Kueue's choice, but another one.
+const std::string kFullestAround =
+    "of equals Kueue takes the first by name, here the one inside the fullest group is taken";
 const std::map<std::string, std::string> kOtherTies = {
-    {"block required; single Pod fits in a block and a single rack; BestFit",
-     "Kueue takes the fullest block, then the fullest rack in it; here the fullest rack of all is taken, and of equals "
-     "the "
-     "first by name"},
+    {"host required; single Pod fits in the host; BestFit", kFullestAround},
+    {"rack required; single Pod fits in a rack; BestFit", kFullestAround},
+    {"multiple podsets: rack required for both, different resource requests; BestFit", kFullestAround},
+    {"non-hostname-leaf topology: nil aggregatedDomainUsages preserves per-flavor behavior", kFullestAround},
 };
 
 std::int64_t quantity(const std::string& resource, const std::string& text) {

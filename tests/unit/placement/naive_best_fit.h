@@ -35,8 +35,9 @@ class NaiveBestFit {
       std::vector<Child> groups = children_like(level, 0, hierarchy_.group_count(level));
       std::erase_if(groups, [&](const Child& group) { return group.pieces < needed; });
       if (groups.empty()) continue;
-      const Child best = *std::ranges::min_element(
-          groups, {}, [](const Child& c) { return std::tuple(c.pieces, c.units, c.value, c.number); });
+      const Child best = *std::ranges::min_element(groups, {}, [&](const Child& c) {
+        return std::tuple(c.pieces, c.units, c.value, around(level, c.number), c.number);
+      });
       Answer answer{level, best.number, std::vector<std::uint32_t>(hierarchy_.leaf_count(), 0)};
       give(level, best.number, needed, answer.gpus_of_leaf);
       return answer;
@@ -76,6 +77,15 @@ class NaiveBestFit {
   }
 
  private:
+  // What the groups around it hold, the nearest first.
+  [[nodiscard]] std::vector<std::uint64_t> around(unsigned level, GroupIndex group) const {
+    std::vector<std::uint64_t> values;
+    for (; level + 1 < hierarchy_.level_count(); ++level) {
+      group = hierarchy_.parent(level, group);
+      values.push_back(value(level + 1, group));
+    }
+    return values;
+  }
   struct Child {
     GroupIndex number;
     std::uint64_t pieces;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -20,6 +21,8 @@ PlacementFabricPtr PlannedFabric::build() const {
   std::map<unsigned, fabric::SwitchDraft> leaf_of_rail;
   std::map<unsigned, unsigned> ports_used;
   std::uint64_t guid = 1;
+  std::optional<fabric::SwitchDraft> spine;
+  unsigned spine_ports = 0;
   const auto subnet = builder.subnet("compute", fabric::SubnetKind::compute);
   for (std::size_t h = 0; h < hosts.size(); ++h) {
     const PlannedHost& plan = hosts[h];
@@ -43,6 +46,12 @@ PlacementFabricPtr PlannedFabric::build() const {
         leaf.ports = 512;
         leaf.subnet = subnet;
         leaf_of_rail[rail] = builder.add_switch(leaf);
+        if (!rails_apart) {
+          fabric::SwitchSpec above{.guid = Guid(0x400000), .name = "spine", .ports = 512, .subnet = subnet};
+          if (!spine) spine = builder.add_switch(above);
+          builder.connect({leaf_of_rail[rail], 512}, {*spine, ++spine_ports},
+                          fabric::infiniband_link(4, fabric::LinkSpeed::ndr));
+        }
       }
       builder.connect({nic, 1}, {leaf_of_rail[rail], ++ports_used[rail]},
                       fabric::infiniband_link(4, fabric::LinkSpeed::ndr));

@@ -25,6 +25,7 @@ struct PlannedHost {
 struct PlannedFabric {
   std::vector<fabric::LevelKind> levels;  // above the host
   std::vector<PlannedHost> hosts;         // "node-0", "node-1"...
+  bool rails_apart = false;               // each rail a network of its own; else a spine joins their leaves
 
   [[nodiscard]] PlacementFabricPtr build() const;
   [[nodiscard]] std::size_t gpus() const;

@@ -132,6 +132,77 @@ TEST(Quotas, AreReclaimedFromBorrowers) {
   EXPECT_EQ(waits->reason.code, WaitCode::cohort_quota);
 }
 
+// A tenant's own jobs of lower priority make way where its quota is what blocks, free GPUs or not; the cheapest go.
+TEST(Quotas, OwnJobsOfLowerPriorityMakeWay) {
+  for (const bool in_cohort : {false, true}) {
+    for (const bool behind_head : {false, true}) {
+      QueuePolicy policy;
+      policy.classes = {{"low", -1, false, true}, {"normal", 0, false, true}, {"high", 1, true, false}};
+      policy.least_run_us = 0;
+      policy.tenants = {{"a", 20, in_cohort ? "c" : "", {}, 1}};
+      if (in_cohort) policy.tenants.push_back({"b", 0, "c", {}, 1});
+      std::vector<SimulatedJob> jobs{simulated_job(1, 4, 3, 0, 1000), simulated_job(2, 4, 1, 50, 1000),
+                                     simulated_job(3, 4, 3, 100, 800), simulated_job(4, 4, 7, 90, 10)};
+      for (auto& job : jobs) job.spec.tenant = "a";
+      jobs[0].spec.priority = jobs[1].spec.priority = "low";
+      jobs[2].spec.priority = "high";
+      jobs[3].spec.tenant = "none";
+      jobs[3].spec.priority = "high";
+      if (!behind_head) jobs.pop_back();
+      SimulatedCluster cluster(small_fabric(8, 4, 4), policy, jobs);
+      cluster.run(100 * kSecond);
+      ASSERT_EQ(cluster.broken, "");
+      if (behind_head) {  // the other tenant's job waits for GPUs that low jobs of this one hold, within its quota
+        EXPECT_EQ(cluster.job(4).started_us, -1);
+      }
+      EXPECT_EQ(cluster.job(3).started_us, 100 * kSecond) << in_cohort << behind_head;
+      EXPECT_EQ(cluster.job(1).evictions, 1U);  // 16 held, 12 needed of 20: the small one alone releases too little
+      EXPECT_EQ(cluster.job(2).evictions, 0U);
+    }
+  }
+}
+
+TEST(Quotas, ReasonsNameNeedQuotaCohortAndTime) {
+  QueuePolicy policy;
+  policy.classes = {{"normal", 0, false, false}};
+  policy.tenants = {{"a", 8, "c", 4, 1}, {"b", 8, "c", {}, 1}, {"d", 8, "", {}, 1}};
+  std::vector<SimulatedJob> jobs{simulated_job(1, 4, 2, 0, 300), simulated_job(2, 4, 2, 0, 200),
+                                 simulated_job(3, 4, 1, 1, 10),  simulated_job(4, 4, 2, 1, 10),
+                                 simulated_job(5, 4, 1, 0, 100), simulated_job(6, 4, 2, 1, 10)};
+  jobs[0].spec.tenant = jobs[2].spec.tenant = jobs[3].spec.tenant = "a";
+  jobs[1].spec.tenant = "b";
+  jobs[4].spec.tenant = jobs[5].spec.tenant = "d";
+  SimulatedCluster cluster(small_fabric(16, 4, 4), policy, jobs);
+  cluster.run(2 * kSecond);
+  const CycleResult result = cluster.cycle();
+  const auto reason = [&](QueueJobId id) {
+    const auto waits = std::ranges::find(result.waiting, id, &WaitingJob::job);
+    return waits == result.waiting.end() ? std::string("starts") : text(waits->reason);
+  };
+  EXPECT_EQ(reason(3),
+            "quota of tenant a: holds 8 of 8 GPUs and may borrow 4, the job needs 4, and cohort c has 0 of its 16 "
+            "unused: expected at 1970-01-01T00:03:20Z when job-000002 ends");
+  EXPECT_EQ(reason(4),
+            "quota of tenant a: holds 8 of 8 GPUs and may borrow 4, the job needs 8: expected at "
+            "1970-01-01T00:05:00Z when job-000001 ends");
+  EXPECT_EQ(reason(6),
+            "quota of tenant d: holds 4 of 8 GPUs, the job needs 8: expected at 1970-01-01T00:01:40Z when job-000005 "
+            "ends");
+}
+
+// Nothing else happens: the cycle wakes by itself when the victim has run for long enough.
+TEST(Preemption, ComesWhenTheMinimumRuntimeEnds) {
+  QueuePolicy policy;
+  policy.classes = {{"low", -1, false, true}, {"high", 1, true, false}};
+  policy.least_run_us = 60 * kSecond;
+  std::vector<SimulatedJob> jobs{simulated_job(1, 4, 8, 5, 100'000), simulated_job(2, 4, 8, 10, 100)};
+  jobs[0].spec.priority = "low";
+  jobs[1].spec.priority = "high";
+  SimulatedCluster cluster(small_fabric(8, 4, 4), policy, jobs);
+  cluster.run();
+  EXPECT_EQ(cluster.job(2).started_us, 65 * kSecond);
+}
+
 TEST(FairShare, OrdersTenantsByWeightAndUsage) {
   QueuePolicy policy;
   policy.tenants = {{"a", {}, "", {}, 1}, {"b", {}, "", {}, 3}};

@@ -146,7 +146,7 @@ TEST(Reasons, NameWhatAJobWaitsFor) {
   // Three of the five hosts that come free are left for the first: the long one may pass.
   EXPECT_EQ(reason_of(result, 3), nullptr);
   EXPECT_GE(cluster.job(3).started_us, 0);
-  EXPECT_EQ(text(*reason_of(result, 4)), "quota of tenant small: holds 0 of 2 GPUs");
+  EXPECT_EQ(text(*reason_of(result, 4)), "quota of tenant small: holds 0 of 2 GPUs, the job needs 4");
   EXPECT_EQ(text(*reason_of(result, 6)), "behind job-000002 of higher priority");
   EXPECT_EQ(reason_of(result, 5)->code, WaitCode::behind);
 }

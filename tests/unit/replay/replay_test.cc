@@ -3,6 +3,8 @@
 
 #include <map>
 #include <random>
+#include <regex>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -128,6 +130,33 @@ TEST(ReplaySvg, HasAxesALegendAndALinePerPolicy) {
   EXPECT_TRUE(svg.starts_with("<svg"));
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
   EXPECT_EQ(count("nan"), 0U);
+  EXPECT_EQ(count("prefers-color-scheme:dark"), 1U);
+}
+
+// Policies that do the same draw lines on each other: each has a width, dashes and a colour of its own. The legend is
+// within the picture however many policies there are.
+TEST(ReplaySvg, TellsEqualPoliciesApartAndKeepsItsLegendInside) {
+  const JobTrace trace = random_trace(3, 60, false);
+  std::vector<ReplayReport> reports;
+  for (int i = 0; i < 6; ++i) {
+    reports.push_back(replay_as("railweave", scheduler::Backfill::easy, trace));
+    reports.back().policy = "a policy with a long name, number " + std::to_string(i);
+  }
+  const std::string svg = replay_svg(reports);
+  static const std::regex line("<polyline fill='none' (stroke='[^']*' stroke-width='[^']*' stroke-dasharray='[^']*')");
+  std::set<std::string> strokes;
+  std::size_t drawn = 0;
+  for (auto at = std::sregex_iterator(svg.begin(), svg.end(), line); at != std::sregex_iterator(); ++at, ++drawn) {
+    strokes.insert((*at)[1]);
+  }
+  EXPECT_EQ(drawn, 24U);
+  EXPECT_EQ(strokes.size(), 6U);
+  static const std::regex name("<text x='([0-9]+)' y='[0-9]+'>(a policy[^<]*)</text>");
+  std::size_t named = 0;
+  for (auto at = std::sregex_iterator(svg.begin(), svg.end(), name); at != std::sregex_iterator(); ++at, ++named) {
+    EXPECT_LE(std::stoul((*at)[1]) + 7 * (*at)[2].length(), 1000U) << (*at)[0];
+  }
+  EXPECT_EQ(named, 6U);
 }
 
 }  // namespace

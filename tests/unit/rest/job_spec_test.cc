@@ -46,6 +46,26 @@ TEST(JobSpecJson, ModelTrafficSlicesAndSpreadSurviveARoundTrip) {
   EXPECT_EQ(*again, *spec);
 }
 
+TEST(JobSpecJson, ExpertsAreCountedAsTheJobSays) {
+  const auto spec = read_job_spec(R"({"parallelism": {"tensor": 2, "data": 12, "expert": 4, "expertsOver": "data"}})");
+  ASSERT_TRUE(spec) << spec.error().text();
+  EXPECT_EQ(scheduler::rank_count(spec->parallelism), 24U) << "experts are no factor";
+  EXPECT_EQ(spec->parallelism.data_ranks(), 12U);
+  EXPECT_EQ(
+      scheduler::rank_count(read_job_spec(R"({"parallelism": {"tensor": 2, "data": 12, "expert": 4}})")->parallelism),
+      96U)
+      << "a factor";
+  const auto again = read_job_spec(write_job_spec(*spec));
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(*again, *spec);
+  // Megatron's ranks: tensor fastest, then data-parallel ones; experts differ among neighbours of these.
+  for (std::uint64_t rank = 0; rank < 24; ++rank) {
+    const auto at = scheduler::coordinates_of(spec->parallelism, rank);
+    EXPECT_EQ(scheduler::data_rank(spec->parallelism, at), rank / 2);
+    EXPECT_EQ(at.ep, rank / 2 % 4);
+  }
+}
+
 TEST(JobSpecJson, AJobWithoutThemHasNone) {
   const auto spec = read_job_spec(R"({"gpus": 8, "model": null, "traffic": null})");
   ASSERT_TRUE(spec) << spec.error().text();
@@ -62,6 +82,9 @@ TEST(JobSpecJson, WhatIsWrongIsNamedByItsPlace) {
   const std::string usual = R"("parameters":1e9,"layers":8,"hiddenSize":64,"sequenceLength":64,"globalBatchSize":8)";
   const auto with = [&](const std::string& more) { return R"({"gpus":8,"model":{)" + usual + more + "}}"; };
   const std::string cases[][2] = {
+      {R"({"parallelism":{"data":6,"expert":4,"expertsOver":"data"}})", "/parallelism/expert"},
+      {R"({"parallelism":{"data":8,"expert":4,"expertsOver":"tensor"}})", "/parallelism/expertsOver"},
+      {R"({"gpus":8,"mixedGpus":1})", "/mixedGpus"},
       {R"({"gpus":8,"topology":{"spread":{"level":"row","maxGpusPerGroup":1}}})", "/topology/spread/level"},
       {R"({"gpus":8,"topology":{"spread":{"level":null,"maxGpusPerGroup":1}}})", "/topology/spread"},
       {R"({"gpus":8,"topology":{"spread":{"level":"rack","maxGpusPerGroup":0}}})", "/topology/spread/maxGpusPerGroup"},

@@ -20,10 +20,11 @@ namespace railweave::control {
 struct SubnetOptions {
   using Milliseconds = std::chrono::milliseconds;
   std::string subnet;
-  std::string port;                       // of this machine, through which the subnet is reached; for people
-  Milliseconds sweep_every{10'000};       // the light sweep that catches lost traps
-  Milliseconds read_back_every{600'000};  // all tables, in case another subnet manager wrote them
-  Milliseconds counters_every{10'000};    // of every port, as fast as the driver's limit allows
+  std::string port;                  // of this machine, through which the subnet is reached; for people
+  Milliseconds sweep_every{10'000};  // the light sweep that catches lost traps
+  Milliseconds look_every{60'000};   // at every switch as it is: tables, in case another program wrote them, and ports
+  Milliseconds check_ports_every{600'000};  // tables of ports, for the same reason
+  Milliseconds counters_every{10'000};      // of every port, as fast as the driver's limit allows
   fabric::health::DampingOptions damping;
   Milliseconds coalesce{1};  // after a trap, to handle those that follow with it
   Milliseconds coalesce_most{20};

@@ -17,12 +17,14 @@ Result<FabricWatch::Finding> FabricWatch::discover() {
   auto found = context_.driver().discover(true);
   if (!found) return std::unexpected(found.error());
   SubnetStatus& status = context_.status();
-  status.discovered = found->topology;
+  if (!found->blind || !status.discovered) status.discovered = found->topology;
   status.discovery.took_us = context_.now() - start;
   status.discovery.mads = found->asked;
   swept_at_us_ = context_.now();
-  return Finding{.sweep = {.changed = true, .asked = found->asked, .silent = std::move(found->silent)},
-                 .cause = {.text = "first discovery", .start_us = start}};
+  return Finding{
+      .sweep = {.changed = true, .asked = found->asked, .silent = std::move(found->silent), .blind = found->blind},
+      .cause = {.text = "first discovery", .start_us = start},
+      .is_whole = true};
 }
 
 void FabricWatch::Reports::add(const std::vector<Observation>& observations) {
@@ -51,7 +53,8 @@ Result<std::optional<FabricWatch::Finding>> FabricWatch::listen(std::chrono::mil
   RepairCause cause{.text = "links changed", .start_us = context_.now()};
   reports.add(*observed);
   if (reports.devices.empty() && !reports.is_incomplete) {
-    if (cause.start_us - swept_at_us_ < context_.options.sweep_every.count() * kUsPerMs) return std::nullopt;
+    const auto every = is_blind_ ? context_.options.retry_first : context_.options.sweep_every;
+    if (!distrusts_ && cause.start_us - swept_at_us_ < every.count() * kUsPerMs) return std::nullopt;
     cause.text = "found by a sweep";
     return sweep(std::move(cause));
   }
@@ -67,14 +70,17 @@ Result<std::optional<FabricWatch::Finding>> FabricWatch::listen(std::chrono::mil
 }
 
 Result<std::optional<FabricWatch::Finding>> FabricWatch::sweep(RepairCause cause) {
-  auto swept = context_.driver().sweep();
+  auto swept = context_.driver().sweep(std::exchange(distrusts_, false));
   if (!swept) return std::unexpected(swept.error());
   swept_at_us_ = context_.now();
-  return Finding{.sweep = std::move(*swept), .cause = std::move(cause), .is_sweep = true};
+  return Finding{.sweep = std::move(*swept), .cause = std::move(cause), .is_whole = true};
 }
 
-void FabricWatch::note(const Sweep& sweep) {
-  silent_ = std::set<Guid>(sweep.silent.begin(), sweep.silent.end());
+void FabricWatch::note(const Finding& finding) {
+  const Sweep& sweep = finding.sweep;
+  is_blind_ = sweep.blind;
+  if (sweep.blind) return;  // it says nothing of any device
+  if (finding.is_whole) silent_ = std::set<Guid>(sweep.silent.begin(), sweep.silent.end());
   rediscover_ = rediscover_ || sweep.changed;
 }
 

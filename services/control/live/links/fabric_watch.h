@@ -19,14 +19,16 @@ class FabricWatch {
   struct Finding {
     fabric::Sweep sweep;
     RepairCause cause;
-    bool is_sweep = false;  // of the whole subnet, not of the switches that reported
+    bool is_whole = false;  // of the whole subnet, not of the switches that reported
   };
   // Errors, here and below: the connection failed.
   Result<Finding> discover();
   // Waits for reports, at most `wait`. None: nothing was reported and no sweep is due.
   Result<std::optional<Finding>> listen(std::chrono::milliseconds wait);
   // Notes what answered and whether devices changed.
-  void note(const fabric::Sweep& sweep);
+  void note(const Finding& finding);
+  // The next listen() reads everything again, whether anything is reported or not.
+  void distrust() { distrusts_ = true; }
 
   [[nodiscard]] const std::set<Guid>& silent() const { return silent_; }  // did not answer the last sweep
   // Devices may have changed since the last discovery. Told once.
@@ -45,7 +47,7 @@ class FabricWatch {
   SubnetInbox& inbox_;
   std::int64_t swept_at_us_ = 0;
   std::set<Guid> silent_;
-  bool rediscover_ = false;
+  bool rediscover_ = false, distrusts_ = false, is_blind_ = false;
 };
 
 }  // namespace railweave::control

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "services/control/live/links/cut_off.h"
+
 namespace railweave::control {
 namespace {
 
@@ -12,12 +14,13 @@ using namespace fabric;  // NOLINT: this file is about its types
 constexpr std::size_t kMostLinkAlarms = 64;  // further links that are down share one
 
 std::vector<Alarm> down_links(const SubnetContext& context, const ClusterState& state, const SubnetLinks& links,
-                              const ObservedLinks& observed) {
+                              const ObservedLinks& observed, const CutOffParts& cut_off) {
   std::vector<Alarm> down;
   const Topology& t = *links.topology();
   for (std::size_t i = 0; i < observed.states().size(); ++i) {
     if (!observed.was_found_down(i)) continue;
     const LinkId link = links.cables()[i].link;
+    if (cut_off.covers(t.switch_of(t.a(link))) || cut_off.covers(t.switch_of(t.b(link)))) continue;
     const std::string name = t.link_text(link);
     down.push_back({.subject_kind = "link", .subject_id = name, .text = "link " + name + " is down"});
     if (down.size() > kMostLinkAlarms) continue;
@@ -30,8 +33,8 @@ std::vector<Alarm> down_links(const SubnetContext& context, const ClusterState& 
   return {std::move(all)};
 }
 
-std::vector<Alarm> isolated_switches(const SubnetContext& context, const SubnetLinks& links,
-                                     const IsolatedSwitches& isolated, const std::set<Guid>& silent) {
+std::vector<Alarm> isolated_switches(const SubnetLinks& links, const IsolatedSwitches& isolated,
+                                     const SwitchPresences& presences, const CutOffParts& cut_off) {
   std::vector<Alarm> alarms;
   const auto add = [&](const std::string& name, std::string text) {
     alarms.push_back({.subject_kind = "switch",
@@ -40,13 +43,12 @@ std::vector<Alarm> isolated_switches(const SubnetContext& context, const SubnetL
                       .text = "switch " + name + " " + std::move(text)});
   };
   for (const SwitchId sw : links.switches()) {
-    const Guid guid = links.topology()->guid(sw);
     const std::string name(links.topology()->name(sw));
-    if (!context.driver().is_present(guid)) {
-      add(name, "is gone: no cable leads to it");
+    if (presences.is_gone(sw)) {
+      if (!cut_off.covers(sw)) add(name, "is gone: no cable leads to it");
     } else if (const auto reason = isolated.find(sw); reason != isolated.end()) {
       add(name, reason->second + "; it is left out until it answers");
-    } else if (silent.contains(guid)) {
+    } else if (presences.of(sw) == SwitchPresence::silent) {
       add(name, "does not answer; it is left out until it does");
     }
   }
@@ -67,15 +69,18 @@ void raise_flapping(const SubnetContext& context, const SubnetLinks& links, cons
 }
 
 void show_differences(const SubnetContext& context, const ClusterState& state, const SubnetLinks& links,
-                      const ObservedLinks& observed, const IsolatedSwitches& isolated, const std::set<Guid>& silent) {
+                      const ObservedLinks& observed, const IsolatedSwitches& isolated,
+                      const SwitchPresences& presences) {
   SubnetStatus& status = context.status();
   const Topology& found = status.discovered ? *status.discovered : *links.topology();
   status.switches = found.switches().size();
   status.adapters = found.hcas().size();
   if (!links.found()) return;
   status.differences = links.differences(context.driver(), found, !context.writes(), status.difference_count);
-  context.alarms().set("link.down", down_links(context, state, links, observed));
-  context.alarms().set("switch.isolated", isolated_switches(context, links, isolated, silent));
+  CutOffParts cut_off = find_cut_off(context, state, links, observed);
+  context.alarms().set("link.down", down_links(context, state, links, observed, cut_off));
+  context.alarms().set("switch.isolated", isolated_switches(links, isolated, presences, cut_off));
+  context.alarms().set("hosts.cutOff", std::move(cut_off.alarms));
   const auto others = std::ranges::count_if(status.differences, [](const FabricDifference& difference) {
     return difference.kind == FabricDifference::Kind::other_link ||
            difference.kind == FabricDifference::Kind::unknown_device;

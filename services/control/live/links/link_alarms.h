@@ -2,11 +2,11 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 
 #include "services/control/live/links/observed_links.h"
 #include "services/control/live/links/subnet_context.h"
+#include "services/control/live/links/switch_presence.h"
 
 namespace railweave::control {
 
@@ -16,9 +16,10 @@ void raise_flapping(const SubnetContext& context, const SubnetLinks& links, cons
 // Switches that were left out of programming, and why.
 using IsolatedSwitches = std::map<fabric::SwitchId, std::string>;
 
-// Compares what was discovered with the accepted topology: differences into the status; "link.down", "switch.isolated"
-// and "subnet.differs". silent: devices that are there but did not answer the last sweep.
+// Compares what was discovered with the accepted topology: differences into the status; "link.down", "hosts.cutOff",
+// "switch.isolated" and "subnet.differs".
 void show_differences(const SubnetContext& context, const ClusterState& state, const SubnetLinks& links,
-                      const ObservedLinks& observed, const IsolatedSwitches& isolated, const std::set<Guid>& silent);
+                      const ObservedLinks& observed, const IsolatedSwitches& isolated,
+                      const SwitchPresences& presences);
 
 }  // namespace railweave::control

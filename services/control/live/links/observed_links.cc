@@ -34,8 +34,8 @@ ObservedLinks::Change ObservedLinks::observe(const FabricDriver& driver, bool br
     const LinkState before = change.is_first ? known.state(links_.cables()[i].link) : states_[i];
     const bool is_up = states[i] != LinkState::down;
     if (is_up) ++up_;
-    if (is_up && (change.is_first || before == LinkState::down)) change.activates = true;
     if (before == states[i]) continue;
+    change.differing.push_back(i);
     if (is_up && !change.is_first) change.returned.push_back(i);
     ++(is_up ? change.back : change.lost);
   }

@@ -18,10 +18,9 @@ class ObservedLinks {
 
   struct Change {
     bool is_first = false;  // nothing was observed before
-    bool activates =
-        false;  // links are up that were not, or whose state was not known: their ports are to be activated
     std::size_t lost = 0, back = 0;
-    std::vector<std::size_t> returned;  // of cables(): their devices may have lost what was written to them
+    std::vector<std::size_t> differing;  // of cables()
+    std::vector<std::size_t> returned;   // of these: their devices may have lost what was written to them
   };
   // Reads the links as the driver last found them. `known`: the states before the first observation.
   Change observe(const fabric::FabricDriver& driver, bool bringing_up, std::int64_t now_us,

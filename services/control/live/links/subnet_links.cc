@@ -66,6 +66,13 @@ std::vector<LinkState> SubnetLinks::states(const FabricDriver& driver, bool brin
   return states;
 }
 
+bool SubnetLinks::need_activation(const FabricDriver& driver) const {
+  return std::ranges::any_of(cables_, [&](const Cable& cable) {
+    const LinkReading reading = driver.read_link(cable.a, cable.a_port);
+    return reading.up && !reading.active;
+  });
+}
+
 std::vector<FabricDifference> SubnetLinks::differences(const FabricDriver& driver, const Topology& discovered,
                                                        bool lids, std::uint64_t& count) const {
   using Kind = FabricDifference::Kind;

@@ -21,6 +21,7 @@ class SubnetLinks {
   [[nodiscard]] const fabric::TopologyPtr& topology() const { return topology_; }
   [[nodiscard]] fabric::SubnetId subnet() const { return subnet_; }
   [[nodiscard]] const std::vector<fabric::SwitchId>& switches() const { return switches_; }
+  [[nodiscard]] const std::vector<fabric::HcaId>& adapters() const { return adapters_; }
 
   struct Cable {
     fabric::LinkId link;
@@ -34,6 +35,9 @@ class SubnetLinks {
   // Where neither end answers the state is that of `before` (empty: down): silence is no reason to reroute.
   [[nodiscard]] std::vector<fabric::LinkState> states(const fabric::FabricDriver& driver, bool bringing_up,
                                                       const std::vector<fabric::LinkState>& before) const;
+
+  // A cable is up at both ends, but packets do not pass: its ports are to be activated.
+  [[nodiscard]] bool need_activation(const fabric::FabricDriver& driver) const;
 
   // lids: compares LIDs too. At most SubnetStatus::kMaxDifferences; `count` is of all.
   [[nodiscard]] std::vector<FabricDifference> differences(const fabric::FabricDriver& driver,

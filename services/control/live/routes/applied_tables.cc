@@ -1,13 +1,8 @@
 #include "services/control/live/routes/applied_tables.h"
 
-#include <algorithm>
-
 namespace railweave::control {
 
-void AppliedTables::forget() {
-  routing_.reset();
-  next_ = 0;
-}
+void AppliedTables::forget() { routing_.reset(); }
 
 void AppliedTables::start_over() {
   unknown_.clear();
@@ -19,27 +14,18 @@ void AppliedTables::isolate(fabric::SwitchId sw, const std::string& reason) {
   isolated_.try_emplace(sw, reason);
 }
 
-void AppliedTables::take(std::span<const fabric::TableReading> readings, const fabric::Routing& wanted) {
+void AppliedTables::take(std::span<const fabric::TableReading> readings, const fabric::Routing& wanted,
+                         std::int64_t now_us) {
   for (const auto& reading : readings) {
     if (reading.answered) {
       unknown_.erase(reading.sw);
+      read_us_[reading.sw] = now_us;
       isolated_.erase(reading.sw);
     } else {
       isolate(reading.sw, "does not answer");
     }
   }
   routing_ = with_readings(routing_ ? *routing_ : wanted, readings);
-}
-
-std::span<const fabric::SwitchId> AppliedTables::next(std::span<const fabric::SwitchId> all, std::size_t count) const {
-  return all.subspan(next_, std::min(count, all.size() - next_));
-}
-
-bool AppliedTables::advance(std::size_t count, std::size_t all) {
-  next_ += count;
-  if (next_ < all) return false;
-  next_ = 0;
-  return true;
 }
 
 }  // namespace railweave::control

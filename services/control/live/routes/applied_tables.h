@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -30,20 +31,20 @@ class AppliedTables {
   void doubt(fabric::SwitchId sw) { unknown_.insert(sw); }
   void isolate(fabric::SwitchId sw, const std::string& reason);
   // wanted: what is assumed of switches that were not read yet.
-  void take(std::span<const fabric::TableReading> readings, const fabric::Routing& wanted);
+  void take(std::span<const fabric::TableReading> readings, const fabric::Routing& wanted, std::int64_t now_us);
+  // When the switch's tables were last read, monotonic; 0: never.
+  [[nodiscard]] std::int64_t read_us(fabric::SwitchId sw) const {
+    const auto found = read_us_.find(sw);
+    return found == read_us_.end() ? 0 : found->second;
+  }
   // They are as wanted now, but for unknown().
   void set(const fabric::Routing& wanted) { routing_ = wanted; }
-
-  // The next switches of `all` to read, at most `count`; advance() once they were read. True: all were.
-  [[nodiscard]] std::span<const fabric::SwitchId> next(std::span<const fabric::SwitchId> all, std::size_t count) const;
-  [[nodiscard]] bool is_reading() const { return next_ != 0; }
-  bool advance(std::size_t count, std::size_t all);
 
  private:
   std::optional<fabric::Routing> routing_;
   std::set<fabric::SwitchId> unknown_;
   IsolatedSwitches isolated_;
-  std::size_t next_ = 0;  // of all switches; 0: no reading of all tables has begun
+  std::map<fabric::SwitchId, std::int64_t> read_us_;
 };
 
 }  // namespace railweave::control

@@ -39,7 +39,6 @@ bool OpensmMatch::compare(const Routing& applied, const Routing& wanted) {
   SubnetStatus& status = context_.status();
   status.blocks_differing = differing;
   status.problem = problem;
-  status.phase = matches_ ? SubnetPhase::synced : SubnetPhase::programming;
   status.applied_digest = digest_of(applied, links_.switches());
   status.applied = std::make_shared<const Routing>(applied);
   context_.alarms().set_subnet("sync.mismatch", AlarmSeverity::critical,

@@ -13,12 +13,14 @@ std::string fault_of(const fabric::AuditReport& report) {
 }
 
 void RouteAudit::start(const fabric::FabricView& view, const fabric::Routing& routing,
-                       std::vector<fabric::PlaneId> planes, std::uint64_t version) {
+                       std::vector<fabric::PlaneId> planes, std::uint64_t version,
+                       const fabric::AuditOptions& options) {
   RAILWEAVE_CHECK(!is_running(), "one audit at a time");
   version_ = version;
-  running_ = std::async(policy_, [view, tables = routing.tables, lanes = routing.lanes, planes = std::move(planes)] {
-    return AuditedRoutes{fabric::audit(view, tables, lanes), tables.digest(planes)};
-  });
+  running_ =
+      std::async(policy_, [view, options, tables = routing.tables, lanes = routing.lanes, planes = std::move(planes)] {
+        return AuditedRoutes{fabric::audit(view, tables, lanes, options), tables.digest(planes)};
+      });
 }
 
 std::optional<AuditedRoutes> RouteAudit::take(std::uint64_t version) {

@@ -29,7 +29,9 @@ class RouteAudit {
   [[nodiscard]] bool is_running() const { return running_.valid(); }
   // `version` is the caller's name for these routes; the digest is of those planes.
   void start(const fabric::FabricView& view, const fabric::Routing& routing, std::vector<fabric::PlaneId> planes,
-             std::uint64_t version);
+             std::uint64_t version, const fabric::AuditOptions& options = {});
+  // A name that was not given out before, for callers that have none; never 0.
+  [[nodiscard]] std::uint64_t unused_version() { return ++issued_; }
   // Returns when the running audit is finished.
   void wait() const { running_.wait(); }
   // None: not finished, or of routes that are not the caller's any more.
@@ -38,7 +40,7 @@ class RouteAudit {
  private:
   const std::launch policy_;
   std::future<AuditedRoutes> running_;
-  std::uint64_t version_ = 0;
+  std::uint64_t version_ = 0, issued_ = 0;
 };
 
 }  // namespace railweave::control

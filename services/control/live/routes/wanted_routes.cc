@@ -17,9 +17,10 @@ Result<WantedRoutes::Update> WantedRoutes::compute(fabric::FabricView view, std:
   fabric::RoutingInput input = base_->input;
   input.view = view;
   auto routing = base_->choice.engine->reroute(routing_ ? *routing_ : base_->routing, input);
+  view_version_ = view_version;
+  is_impossible_ = !routing;
   if (!routing) return std::unexpected(routing.error());
   view_ = std::move(view);
-  view_version_ = view_version;
   const Update update{.is_verified = verify(*routing),
                       .is_same = routing_ && same_tables(routing_->tables, routing->tables)};
   routing_ = std::move(*routing);
@@ -45,6 +46,11 @@ bool WantedRoutes::verify(const fabric::Routing& routing) {
   const auto report = fabric::audit(view_, routing.tables, routing.lanes, fabric::AuditOptions::on_all_cores());
   fault_ = fault_of(report);
   return report.verified();
+}
+
+std::optional<ClearedRoutes> WantedRoutes::cleared(unsigned lanes) const {
+  if (!routing_ || is_impossible_ || !fault_.empty() || routing_->lanes.used() > lanes) return std::nullopt;
+  return ClearedRoutes(*routing_);
 }
 
 bool WantedRoutes::are_quiet(std::int64_t now_us) const {

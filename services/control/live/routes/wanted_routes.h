@@ -12,6 +12,18 @@
 
 namespace railweave::control {
 
+// Tables and lanes that may be written to switches, as they are: they passed the audit, and the subnet has the lanes
+// that they need. The one gate before every write: only WantedRoutes makes one. Valid until the next compute().
+class ClearedRoutes {
+ public:
+  [[nodiscard]] const fabric::Routing& routing() const { return routing_; }
+
+ private:
+  friend class WantedRoutes;
+  explicit ClearedRoutes(const fabric::Routing& routing) : routing_(routing) {}
+  const fabric::Routing& routing_;
+};
+
 class WantedRoutes {
  public:
   // version: the last one of the topology before; versions name routes to the audit, which outlives topologies.
@@ -25,7 +37,7 @@ class WantedRoutes {
     bool is_verified = false;  // else fault() says why not
     bool is_same = false;      // the tables are those wanted before
   };
-  // Error: there are no routes for this view; those wanted before stay.
+  // Error: there are no routes for this view; those wanted before stay, and are not cleared.
   Result<Update> compute(fabric::FabricView view, std::uint64_t view_version, std::int64_t now_us);
   // There is nothing to route for this version of the state's view.
   void skip(std::uint64_t view_version) { view_version_ = view_version; }
@@ -36,6 +48,9 @@ class WantedRoutes {
   [[nodiscard]] std::uint64_t view_version() const { return view_version_; }  // of the state they are for
   [[nodiscard]] std::uint64_t version() const { return version_; }            // changes with the tables
   [[nodiscard]] const std::string& fault() const { return fault_; }           // ""; else why they fail the audit
+  [[nodiscard]] bool are_impossible() const { return is_impossible_; }        // for the view asked for last
+  // None: they may not be written. lanes: how many the subnet has for them.
+  [[nodiscard]] std::optional<ClearedRoutes> cleared(unsigned lanes) const;
   [[nodiscard]] std::optional<std::uint64_t> unreachable_pairs() const { return unreachable_pairs_; }
   // Nothing was computed for a moment: there is time for what can wait.
   [[nodiscard]] bool are_quiet(std::int64_t now_us) const;
@@ -56,7 +71,7 @@ class WantedRoutes {
   std::uint64_t view_version_ = UINT64_MAX;
   std::int64_t computed_at_us_ = 0;
   std::string fault_;
-  bool is_audited_ = false;
+  bool is_audited_ = false, is_impossible_ = false;
   std::optional<std::uint64_t> unreachable_pairs_;  // none: not audited yet
 };
 

@@ -21,10 +21,13 @@ enum class SubnetPhase : std::uint8_t {
   unaccepted,   // read, but the accepted topology has no such subnet
   watching,     // observe mode: links and counters are followed, nothing is written
   programming,  // tables are being written, or differ and will be
-  synced,       // tables read back are those wanted
+  synced,       // all switches that are there were seen, recently, and hold what is wanted
+  partial,      // some were not seen, or not recently, or what they hold is not what is wanted: `problem` says which
+  blind,        // the subnet cannot be seen through the local port; switches keep what they had
 };
 constexpr std::string_view to_string(SubnetPhase phase) {
-  constexpr std::string_view names[] = {"offline", "discovering", "unaccepted", "watching", "programming", "synced"};
+  constexpr std::string_view names[] = {"offline",     "discovering", "unaccepted", "watching",
+                                        "programming", "synced",      "partial",    "blind"};
   return names[static_cast<std::size_t>(phase)];
 }
 
@@ -78,10 +81,18 @@ struct QosStatus {
   friend bool operator==(const QosStatus&, const QosStatus&) = default;
 };
 
+// The last walk over tables, ports and LIDs as the switches themselves gave them.
+struct Walk {
+  std::int64_t at_us = 0;                   // unix; 0: none yet
+  std::int64_t seen_since_us = 0;           // unix: the oldest sight that it rests on
+  std::uint64_t pairs = 0, lost_pairs = 0;  // of end ports; lost although cables connect them
+};
+
 struct Discovery {
   std::int64_t at_us = 0;    // unix: the last full or light sweep; 0: never
   std::int64_t took_us = 0;  // the last full one, and the datagrams it sent
   std::uint64_t mads = 0;
+  Walk walk;
 };
 
 struct SubnetStatus {
@@ -103,7 +114,7 @@ struct SubnetStatus {
   std::optional<std::uint64_t> wanted_digest;
   std::optional<std::uint64_t> applied_digest;  // equal to the wanted one when synced
   std::shared_ptr<const fabric::Routing> wanted, applied;
-  std::int64_t read_back_us = 0;  // unix: when all tables were last read
+  std::int64_t read_back_us = 0;  // unix: when tables were last read
   std::vector<IsolatedDevice> isolated;
   std::vector<Repair> repairs;  // newest last, at most kMaxRepairs
   std::uint64_t repairs_total = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_document.h"
 #include "services/railweave/terminal/input_file.h"
 
 namespace railweave::cli {
@@ -73,7 +74,7 @@ const Json& file_list(const Json& document, const char* field, const std::string
 }
 
 Json read_json_file(const std::string& path, std::size_t limit_bytes) {
-  return value_or_fail(parse_json(value_or_fail(read_input(path, limit_bytes)), source_name(path)));
+  return value_or_fail(read_document(path, limit_bytes));
 }
 
 }  // namespace railweave::cli

@@ -17,15 +17,6 @@ namespace {
 using fabric::PortId;
 using scheduler::CommGroup;
 
-scheduler::GpuPorts ports_of(const scheduler::PlacementFabric& fabric) {
-  scheduler::GpuPorts ports;
-  for (const auto gpu : fabric.topology().gpus()) {
-    for (const auto& nic : fabric.gpu_nics().nics(gpu)) ports.ports.push_back(nic.port);
-    ports.first.push_back(static_cast<std::uint32_t>(ports.ports.size()));
-  }
-  return ports;
-}
-
 // The flows of all kinds of groups, weighted by their bytes per step and merged by pair of ports.
 void add_traffic(const scheduler::PlacementFabric& fabric, const scheduler::RoutedPaths& paths,
                  const scheduler::JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank, FlowJob& job) {
@@ -61,7 +52,7 @@ std::vector<FlowJob> place_jobs(const std::vector<JobRequestEntry>& requests, co
   scheduler::Placer placer(fabric);
   placer.set_capacities(fabric->capacities_mbps(view));
   scheduler::Allocations allocations = scheduler::no_allocations(t);
-  const scheduler::GpuPorts ports = ports_of(*fabric);
+  const scheduler::GpuPorts& ports = fabric->gpu_ports();
   const auto capacity = fabric::link_capacities_mbps(view);
   const scheduler::RoutedPaths paths(t, walker, ports, capacity);
   std::vector<FlowJob> jobs;

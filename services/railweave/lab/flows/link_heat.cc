@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <map>
 
+#include "services/railweave/terminal/svg.h"
+
 namespace railweave::cli {
 namespace {
 
@@ -47,20 +49,6 @@ std::string colour(double heat) {
   }
   return format("#%02x%02x%02x", static_cast<unsigned>(rgb[0]), static_cast<unsigned>(rgb[1]),
                 static_cast<unsigned>(rgb[2]));
-}
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else {
-      out += c;
-    }
-  }
-  return out;
 }
 
 }  // namespace
@@ -110,8 +98,8 @@ std::string link_heat_text(const Topology& topology, fabric::DirectedLink link) 
   return end_text(topology, out) + " > " + end_text(topology, topology.peer(out));
 }
 
-std::string heat_svg(const std::vector<LinkHeat>& heats, const std::string& title) {
-  constexpr int kWidth = 1000, kLeft = 120, kRight = 20, kTop = 70, kGap = 26, kMostRows = 24;
+std::string heat_svg(const Topology& topology, const std::vector<LinkHeat>& heats, const std::string& title) {
+  constexpr int kWidth = 1000, kLeft = 120, kRight = 20, kTop = 90, kGap = 26, kMostRows = 24;
   const auto order = [](const std::string& stage) {  // the inverse of stage_of()
     if (stage == "hosts up") return 0;
     if (stage == "hosts down") return 2 * kAcross;
@@ -129,39 +117,37 @@ std::string heat_svg(const std::vector<LinkHeat>& heats, const std::string& titl
     while (cell > 2 && static_cast<int>(links.size()) * cell * cell > width * cell * kMostRows / 2) --cell;
     const std::size_t columns = static_cast<std::size_t>(width / cell);
     const std::size_t together = links.size() / (columns * kMostRows) + 1;
-    double sum = 0, most = 0;
-    for (const LinkHeat* link : links) {
-      sum += link->heat();
-      most = std::max(most, link->heat());
-    }
+    double sum = 0;
+    for (const LinkHeat* link : links) sum += link->heat();
+    const LinkHeat& fullest = **std::ranges::max_element(links, {}, [](const LinkHeat* link) { return link->heat(); });
     body += format("<text x='%d' y='%d' text-anchor='end'>%s</text>\n", kLeft - 10, y + cell, links[0]->stage.c_str());
-    body += format("<text x='%d' y='%d' class='note'>%zu links, mean %.0f%%, fullest %.0f%%%s</text>\n", kLeft, y - 6,
-                   links.size(), 100 * sum / static_cast<double>(links.size()), 100 * most,
-                   together > 1 ? format(", a cell for %zu", together).c_str() : "");
+    body += format("<text x='%d' y='%d' class='note'>%zu links, mean %.0f%%, fullest %.0f%%", kLeft, y - 6,
+                   links.size(), 100 * sum / static_cast<double>(links.size()), 100 * fullest.heat());
+    if (fullest.load_mbps > 0) body += ": " + svg_escaped(link_heat_text(topology, fullest.link));
+    body += (together > 1 ? format(", a cell for %zu", together) : std::string()) + "</text>\n";
     std::size_t at = 0;
     for (std::size_t first = 0; first < links.size(); first += together, ++at) {
-      double heat = 0;
-      for (std::size_t i = first; i < std::min(links.size(), first + together); ++i) {
-        heat = std::max(heat, links[i]->heat());
+      const LinkHeat* hottest = links[first];
+      const std::size_t last = std::min(links.size(), first + together);
+      for (std::size_t i = first; i < last; ++i) {
+        if (links[i]->heat() > hottest->heat()) hottest = links[i];
       }
-      body += format("<rect x='%d' y='%d' width='%d' height='%d' fill='%s'/>\n",
+      body += format("<rect x='%d' y='%d' width='%d' height='%d' fill='%s'><title>",
                      kLeft + static_cast<int>(at % columns) * cell, y + static_cast<int>(at / columns) * cell,
-                     cell > 4 ? cell - 1 : cell, cell > 4 ? cell - 1 : cell, colour(heat).c_str());
+                     cell > 4 ? cell - 1 : cell, cell > 4 ? cell - 1 : cell, colour(hottest->heat()).c_str());
+      body += svg_escaped(link_heat_text(topology, hottest->link)) +
+              format(": %.0f%% of %.0f Gb/s", 100 * hottest->heat(), hottest->capacity_mbps / 1000);
+      if (last > first + 1) body += format(", the fullest of %zu", last - first);
+      body += "</title></rect>\n";
     }
     y += (static_cast<int>((at + columns - 1) / columns)) * cell + kGap;
   }
-  std::string svg = format(
-      "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' viewBox='0 0 %d %d' font-family='sans-serif' "
-      "font-size='12'>\n<style>.title{font-weight:bold;font-size:14px}.note{fill:#666;font-size:11px}</style>\n"
-      "<rect width='%d' height='%d' fill='white'/>\n",
-      kWidth, y, kWidth, y, kWidth, y);
-  svg += "<text x='20' y='26' class='title'>" + escaped(title) + "</text>\n";
+  std::string svg = svg_head(kWidth, y);
+  svg += "<text x='20' y='26' class='title'>" + svg_escaped(title) + "</text>\n<text x='20' y='52'>0%</text>\n";
   for (int i = 0; i <= 10; ++i) {
-    svg += format("<rect x='%d' y='14' width='18' height='14' fill='%s'/>\n", kWidth - 290 + i * 18,
-                  colour(i / 10.0).c_str());
+    svg += format("<rect x='%d' y='40' width='18' height='14' fill='%s'/>\n", 48 + i * 18, colour(i / 10.0).c_str());
   }
-  svg += format("<text x='%d' y='26' text-anchor='end'>0%%</text><text x='%d' y='26'>100%% of the link</text>\n",
-                kWidth - 295, kWidth - 85);
+  svg += "<text x='252' y='52'>100% of the link; a cell names its link where the pointer rests on it</text>\n";
   return svg + body + "</svg>\n";
 }
 

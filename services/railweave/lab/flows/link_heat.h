@@ -30,6 +30,6 @@ std::string link_heat_text(const fabric::Topology& topology, fabric::DirectedLin
 
 // An SVG with a row per stage, from hosts up through the tiers and down again, and a cell per link, or per group of links
 // with the heat of the hottest, where there are too many to draw.
-std::string heat_svg(const std::vector<LinkHeat>& heats, const std::string& title);
+std::string heat_svg(const fabric::Topology& topology, const std::vector<LinkHeat>& heats, const std::string& title);
 
 }  // namespace railweave::cli

@@ -6,6 +6,7 @@
 #include "services/railweave/lab/flows/file_fields.h"
 #include "services/railweave/lab/flows/flow_job.h"
 #include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_document.h"
 #include "services/railweave/terminal/input_file.h"
 
 namespace railweave::cli {
@@ -123,8 +124,9 @@ void add_traffic_file(const std::string& path, const fabric::Topology& topology,
   const std::string text = value_or_fail(read_input(path, kMaxTrafficFileBytes));
   const std::string source = source_name(path);
   const auto first = text.find_first_not_of(" \t\r\n");
-  const bool json = first != std::string::npos && (text[first] == '[' || text[first] == '{');
-  const auto flows = json ? from_json(value_or_fail(parse_json(text, source)), source) : from_csv(text, source);
+  const bool document = (first != std::string::npos && (text[first] == '[' || text[first] == '{')) ||
+                        path.ends_with(".yaml") || path.ends_with(".yml");
+  const auto flows = document ? from_json(value_or_fail(parse_document(text, source)), source) : from_csv(text, source);
   if (flows.empty()) refuse(source, "the file has no flows");
   std::set<std::string> replaced;
   for (const GivenFlow& flow : flows) {

@@ -6,13 +6,22 @@
 #include <cstdio>
 #include <vector>
 
+#include "services/railweave/terminal/svg.h"
+
 namespace railweave::cli {
 namespace {
 
 constexpr int kWidth = 1000, kLeft = 80, kRight = 20, kTop = 64, kPanel = 170, kGap = 58;
 constexpr std::size_t kBins = 460;
 // Okabe and Ito's colours, which colour-blind readers can tell apart.
-constexpr std::array<const char*, 4> kColours = {"#0072b2", "#e69f00", "#009e73", "#cc79a7"};
+constexpr std::array<const char*, 6> kColours = {"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9"};
+constexpr std::array<const char*, 6> kDashes = {"none", "9 4", "3 3", "12 3 3 3", "6 2", "1 3"};
+
+// Lines that lie on each other are all seen: the first is the widest, the last the narrowest, and each has its dashes.
+std::string stroke(std::size_t i, std::size_t count) {
+  return std::string("stroke='") + kColours[i % kColours.size()] + "' stroke-width='" +
+         std::to_string(1 + (count - 1 - i) * 2) + ".5' stroke-dasharray='" + kDashes[i % kDashes.size()] + "'";
+}
 
 template <class... Values>
 std::string format(const char* pattern, Values... values) {
@@ -70,7 +79,7 @@ void panel(std::string& svg, int top, const char* title, const std::vector<std::
     svg += format("<text x='%.1f' y='%d' text-anchor='middle'>%s</text>\n", x, top + height + 19, label(day).c_str());
   }
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    svg += format("<polyline fill='none' stroke='%s' stroke-width='1.5' points='", kColours[i % kColours.size()]);
+    svg += "<polyline fill='none' " + stroke(i, lines.size()) + " points='";
     for (std::size_t bin = 0; bin < lines[i].size(); ++bin) {
       svg += format("%.1f,%.1f ", kLeft + width * (static_cast<double>(bin) + 0.5) / static_cast<double>(kBins),
                     top + height - height * std::min(lines[i][bin] / most, 1.0));
@@ -84,20 +93,23 @@ void panel(std::string& svg, int top, const char* title, const std::vector<std::
 std::string replay_svg(std::span<const ReplayReport> reports) {
   double span_s = 1;
   for (const auto& report : reports) span_s = std::max(span_s, static_cast<double>(report.makespan_s));
-  const int height = kTop + 4 * (kPanel + kGap) + 12;
-  std::string svg = format(
-      "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' viewBox='0 0 %d %d' "
-      "font-family='sans-serif' font-size='12'>\n",
-      kWidth, height, kWidth, height);
-  svg += "<style>.grid{stroke:#ddd}.axis{stroke:#444}.title{font-weight:bold;font-size:13px}</style>\n";
-  svg += format("<rect width='%d' height='%d' fill='white'/>\n", kWidth, height);
-  int x = kLeft;
+  // The legend takes as many rows as it needs.
+  std::string legend;
+  int x = kLeft, legend_y = 20;
   for (std::size_t i = 0; i < reports.size(); ++i) {
-    svg += format("<line x1='%d' y1='20' x2='%d' y2='20' stroke='%s' stroke-width='3'/>\n", x, x + 24,
-                  kColours[i % kColours.size()]);
-    svg += format("<text x='%d' y='24'>%s</text>\n", x + 30, reports[i].policy.c_str());
-    x += 60 + 8 * static_cast<int>(reports[i].policy.size());
+    const int width = 30 + svg_text_width(reports[i].policy) + 24;
+    if (x > kLeft && x + width > kWidth - kRight) {
+      x = kLeft;
+      legend_y += 20;
+    }
+    legend += format("<line x1='%d' y1='%d' x2='%d' y2='%d' ", x, legend_y, x + 24, legend_y) +
+              stroke(i, reports.size()) + "/>\n";
+    legend += format("<text x='%d' y='%d'>", x + 30, legend_y + 4) + svg_escaped(reports[i].policy) + "</text>\n";
+    x += width;
   }
+  const int panels = kTop + legend_y - 20;
+  const int height = panels + 4 * (kPanel + kGap) + 12;
+  std::string svg = svg_head(kWidth, height) + legend;
   const auto lines = [&](auto value) {
     std::vector<std::vector<double>> all;
     for (const auto& report : reports) {
@@ -119,11 +131,11 @@ std::string replay_svg(std::span<const ReplayReport> reports) {
       lines([](const ReplayReport&, const ReplaySample& s) { return static_cast<double>(s.stranded); });
   const auto slowed = lines([](const ReplayReport&, const ReplaySample& s) { return 100 * (s.slowdown - 1); });
   const double days = span_s / 86'400;
-  panel(svg, kTop, "GPUs in use, % of all", used, 100, days);
-  panel(svg, kTop + kPanel + kGap, "Jobs waiting", queued, most(queued), days);
-  panel(svg, kTop + 2 * (kPanel + kGap), "Stranded GPUs: free, but usable by no waiting job", stranded, most(stranded),
-        days);
-  panel(svg, kTop + 3 * (kPanel + kGap),
+  panel(svg, panels, "GPUs in use, % of all", used, 100, days);
+  panel(svg, panels + kPanel + kGap, "Jobs waiting", queued, most(queued), days);
+  panel(svg, panels + 2 * (kPanel + kGap), "Stranded GPUs: free, but usable by no waiting job", stranded,
+        most(stranded), days);
+  panel(svg, panels + 3 * (kPanel + kGap),
         "Slowdown of communication by contention, %, mean of jobs of more than one node", slowed, most(slowed), days);
   svg += format("<text x='%d' y='%d' text-anchor='end'>days since the first job</text>\n", kWidth - kRight, height - 4);
   return svg + "</svg>\n";

@@ -1,0 +1,179 @@
+// Layouts of a job compared: scored, refined, chosen.
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "fabric/base/fnv1a.h"
+#include "scheduler/placement/fit/placement_transaction.h"
+#include "scheduler/placement/placer_impl.h"
+#include "scheduler/placement/score/summary.h"
+
+namespace railweave::scheduler {
+
+using fabric::HostId;
+
+Result<std::vector<Candidate>> Placer::Impl::candidates_of(const JobSpec& spec, unsigned model, const Claims& claims,
+                                                           const NodeFilters::Filters& filters) {
+  if (options_.policy == PlacementPolicy::cost) {
+    scorer_.set_job(spec, generation_on(spec, model));
+    if (!claims.any()) return candidates(search_, {&spec, &tree_, filters.allowed, filters.full_rate});
+    std::vector<JobSearch::Filter> full_rate;
+    for (const auto& filter : filters.full_rate) full_rate.push_back(intersection(claims.filter(), filter));
+    return candidates(search_, {&spec, &tree_, claims.filter(), full_rate});
+  }
+  auto found = search_.find(spec, tree_, claims.filter());
+  if (!found) return std::unexpected(std::move(found.error()));
+  std::vector<Candidate> list;
+  if (*found) list.push_back({std::move(**found)});
+  return list;
+}
+
+bool Placer::Impl::is_new_layout(std::span<const fabric::GpuId> gpu_of_rank) {
+  Fnv1a digest;
+  for (const auto gpu : gpu_of_rank) digest.add(gpu.value());
+  if (std::ranges::find(seen_, digest.value()) != seen_.end()) return false;
+  seen_.push_back(digest.value());
+  return true;
+}
+
+void Placer::Impl::score(const Claims& claims, bool compared, Layout& layout) {
+  layout.cost = scorer_.cost(layout.gpu_of_rank);
+  layout.lost_gpus = 0;
+  if (compared) {
+    layout.lost_gpus = scorer_.lost_gpus(*on_, layout.shares);
+    layout.used = layouts_.groups_used(layout.shares);
+    // GPUs that the job would hold idle are lost to other jobs, too.
+    if (claims.any()) layout.lost_gpus += static_cast<double>(claims.idle_gpus(*fabric_, layout.gpu_of_rank).size());
+  }
+  ++scored_;
+}
+
+PlacementCost Placer::Impl::cost_alone(const Layout& layout) {
+  return scorer_.alone(layout.gpu_of_rank) ? layout.cost : scorer_.cost_alone(layout.gpu_of_rank);
+}
+
+void Placer::Impl::refine(const JobSpec& spec, const Candidate& chosen, const LeafFilter* filter) {
+  Layout& best = choice_.best();
+  if (!refinement_.applies(spec, best.gpu_of_rank, best.cost)) return;
+  const unsigned farthest = std::min(chosen.found.shape.max_level, fabric_->hierarchy().top(false));
+  const Refinement::Start start{.spec = &spec,
+                                .tree = on_,
+                                .filter = filter,
+                                .level = std::max(farthest, chosen.found.fit.level),
+                                .inside = best.shares.front().leaf};
+  refinement_.improve(start, scorer_, LayoutChoice::kAsGood, best.gpu_of_rank, best.cost);
+}
+
+Placement Placer::Impl::placement_of_best(const JobSpec& spec, const Claims& claims, const JobShape& shape) {
+  Placement placement;
+  placement.gpu_of_rank = std::move(choice_.best().gpu_of_rank);
+  placement.idle_gpus = claims.idle_gpus(*fabric_, placement.gpu_of_rank);
+  placement.block_gpus = shape.fit.block;
+  summarize(*fabric_, spec.parallelism, placement);
+  return placement;
+}
+
+Placement Placer::Impl::choose(const JobSpec& spec, const Claims& claims, const std::vector<Candidate>& list,
+                               std::vector<Alternative>* alternatives) {
+  if (options_.policy == PlacementPolicy::best_fit) {
+    layouts_.lay_out(spec.parallelism, list.front(), search_.best_fit(), *on_, choice_.best());
+    return placement_of_best(spec, claims, list.front().found.shape);
+  }
+  // 1. Every layout once, scored; the best is kept.
+  const bool compared = list.size() > 1;
+  const Candidate* chosen = nullptr;
+  std::vector<ScoredCandidate> scored;
+  seen_.clear();
+  choice_.reset();
+  for (const Candidate& candidate : list) {
+    layouts_.lay_out(spec.parallelism, candidate, search_.best_fit(), *on_, trial_);
+    if (compared && !is_new_layout(trial_.gpu_of_rank)) continue;
+    score(claims, compared, trial_);
+    if (alternatives != nullptr) scored.push_back({&candidate, trial_.cost, cost_alone(trial_), trial_.gpu_of_rank});
+    if (choice_.offer(trial_)) chosen = &candidate;
+  }
+  // 2. Small jobs are refined block by block.
+  const JobShape& shape = chosen->found.shape;
+  refine(spec, *chosen, list.front().found.shape.fit.filter.get());
+  // 3. Predictions and the answer.
+  const Prediction beside = scorer_.prediction(choice_.best().cost);
+  const Prediction predicted = scorer_.prediction(cost_alone(choice_.best()));
+  if (alternatives != nullptr) add_scored(scored, chosen, *alternatives);
+  Placement placement = placement_of_best(spec, claims, shape);
+  placement.predicted = predicted;
+  placement.beside = beside;
+  return placement;
+}
+
+// Of candidates with the same text the fastest.
+void Placer::Impl::add_scored(std::span<const ScoredCandidate> scored, const Candidate* chosen,
+                              std::vector<Alternative>& alternatives) const {
+  for (const auto& [candidate, shared, alone, gpu_of_rank] : scored) {
+    if (candidate == chosen) continue;
+    Alternative other = alternative(text_of(candidate->change, fabric_->hierarchy(), candidate->found), alone, shared);
+    other.gpu_of_rank = gpu_of_rank;
+    const auto known = std::ranges::find(alternatives, other.change, &Alternative::change);
+    if (known == alternatives.end()) {
+      alternatives.push_back(std::move(other));
+    } else if (other.shared_communication_us < known->shared_communication_us) {
+      *known = std::move(other);
+    }
+  }
+}
+
+Alternative Placer::Impl::alternative(std::string change, const PlacementCost& alone,
+                                      const PlacementCost& shared) const {
+  const Prediction of_alone = scorer_.prediction(alone), of_shared = scorer_.prediction(shared);
+  return {std::move(change), of_alone.step_us,           of_alone.communication_us,
+          of_shared.step_us, of_shared.communication_us, {}};
+}
+
+// What a required level costs: the same job one level farther.
+void Placer::Impl::add_wider_levels(const JobSpec& spec, const Claims& claims, PlacementResult& result) {
+  struct Asked {
+    LevelRequest JobSpec::* request;
+    std::string_view name;
+  };
+  const Hierarchy& hierarchy = fabric_->hierarchy();
+  for (const auto& [request, name] : {Asked{&JobSpec::context, "context"}, Asked{&JobSpec::expert, "expert"},
+                                      Asked{&JobSpec::stage, "pipeline"}, Asked{&JobSpec::job, "job"}}) {
+    const auto required = (spec.*request).required;
+    if (!required) continue;
+    const unsigned from = hierarchy.level_of(*required);
+    const unsigned to = from == Hierarchy::kNoLevel ? 0 : from + 1;
+    if (to > hierarchy.top(spec.across_sites)) continue;
+    JobSpec wider = spec;
+    (wider.*request) = {.required = hierarchy.kind(to)};
+    auto list = candidates(search_, {&wider, &tree_, claims.filter(), {}});
+    if (!list || list->empty()) continue;
+    const Placement other = choose(wider, claims, *list, nullptr);
+    result.alternatives.push_back(alternative("allow " + std::string(fabric::to_string(hierarchy.kind(to))) + " for " +
+                                                  std::string(name) + " instead of " +
+                                                  std::string(fabric::to_string(*required)),
+                                              scorer_.cost_alone(other.gpu_of_rank), scorer_.cost(other.gpu_of_rank)));
+    result.alternatives.back().gpu_of_rank = other.gpu_of_rank;
+  }
+}
+
+// What spanning sites costs: the same job in one of them, where nothing else runs.
+void Placer::Impl::add_one_site(const JobSpec& spec, const JobSearch::Filter& filter,
+                                const std::vector<HostId>& excluded, PlacementResult& result) {
+  if (!empty_) empty_.emplace(fabric_->hierarchy_ptr());
+  PlacementTransaction exclusion(*empty_, fabric_->topology());
+  for (const HostId host : excluded) exclusion.set_available(host, false);
+  JobSpec near = spec;
+  near.across_sites = false;
+  const Claims claims(search_, *empty_, near, filter);
+  const auto list = candidates(search_, {&near, &*empty_, claims.filter(), {}});
+  if (!list || list->empty()) return;
+  on_ = &*empty_;
+  Placement placement = choose(near, claims, *list, nullptr);
+  on_ = &tree_;
+  const Prediction& other = *placement.predicted;
+  result.alternatives.push_back(
+      {"in one site instead of " + std::to_string(result.placement.groups_at_level) + ", once one has enough free GPUs",
+       other.step_us, other.communication_us, other.step_us, other.communication_us, std::move(placement.gpu_of_rank),
+       true});
+}
+
+}  // namespace railweave::scheduler

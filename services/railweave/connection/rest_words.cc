@@ -1,0 +1,47 @@
+#include "services/railweave/connection/rest_words.h"
+
+#include <array>
+#include <regex>
+#include <string_view>
+
+namespace railweave::cli {
+namespace {
+
+struct Words {
+  const char* call;
+  const char* command;
+};
+
+// The first that matches counts, so particular ones stand first.
+constexpr std::array kWords{
+    Words{R"(POST /v1/placements/query)", "railweave place"},
+    Words{R"(PUT /v1/fabric/topology)", "railweave fabric import"},
+    Words{R"(POST /v1/fabric/accept)", "railweave fabric discover --accept"},
+    Words{R"(POST /v1/jobs/([^\s/]+)/([a-z]+))", "railweave jobs $2 $1"},
+    Words{R"(POST /v1/jobs)", "railweave jobs submit"},
+    Words{R"(DELETE /v1/jobs/(\S+))", "railweave jobs cancel $1"},
+    Words{R"(GET /v1/queue/policy)", "railweave queue policy"},
+    Words{R"((PUT|PATCH) /v1/queue/policy)", "railweave queue configure"},
+    Words{R"(GET /v1/queue)", "railweave queue show"},
+    Words{R"(GET /v1/qos-classes)", "railweave qos classes"},
+    Words{R"(PUT /v1/qos-classes)", "railweave qos set"},
+    Words{R"(GET /v1/(alarms|drains|events|status))", "railweave $1"},
+    Words{R"((PUT|PATCH) /v1/([a-z-]+)/(\S+))", "railweave $2 set $3"},
+    Words{R"(DELETE /v1/([a-z-]+)/(\S+))", "railweave $1 remove $2"},
+    Words{R"(POST /v1/([a-z-]+)/(\S+)/([a-z]+))", "railweave $1 $3 $2"},
+    Words{R"(GET /v1/([a-z-]+)/([^\s/]+)(?![\w/]))", "railweave $1 show $2"},
+    Words{R"(GET /v1/([a-z-]+)(?![\w/]))", "railweave $1 list"},
+    Words{R"(\bdryRun=true)", "--dry-run"},
+    Words{R"(\bforce=true|"force": ?true)", "--force"},
+    Words{R"( \(REST: [^)]*\))", ""},
+};
+
+}  // namespace
+
+std::string in_commands(std::string text) {
+  if (text.find("/v1/") == std::string::npos && text.find("true") == std::string::npos) return text;
+  for (const auto& [call, command] : kWords) text = std::regex_replace(text, std::regex(call), command);
+  return text;
+}
+
+}  // namespace railweave::cli

@@ -1,0 +1,122 @@
+"""A job whose ranks no links join is refused, and says between whom; models of GPUs are not mixed unless that is asked."""
+from job_cases import job
+from small_fabric import fabric, guid
+
+BRIDGE = f"{guid(1)}/16--{guid(2)}/16"
+
+
+def two_islands(joined, labels=("h100", "h100")):
+    """Two nodes of one GPU, each on a leaf of its own; a cable joins the leaves or not."""
+    hosts = [{"name": f"node-{n}", "labels": {"gpu": labels[n - 1]},
+              "adapters": [{"guid": guid(0x100 + n), "device": "mlx5_0", "ports": [{"lid": 10 + n}]}],
+              "gpus": [{"nics": [0]}]} for n in (1, 2)]
+    return {"railweave": "fabric", "version": 1, "subnets": [{"name": "compute", "kind": "compute"}],
+            "switches": [{"guid": guid(n), "name": f"leaf-{n}", "ports": 16, "subnet": "compute", "lid": n} for n in (1, 2)],
+            "hosts": hosts, "linkSpecs": [{"speed": "NDR", "width": 4}],
+            "links": [[0, 1, 2, 1, 0], [1, 1, 3, 1, 0]] + ([[0, 16, 1, 16, 0]] if joined else [])}
+
+
+def paths(session):
+    before = session.call("getFabric", 200).json
+    both = {"parallelism": {"data": 2}}
+    session.call("putTopology", 200, body=two_islands(True))
+    assert session.call("queryPlacement", 200, body=both).json["outcome"] == "placed"
+    session.call("drainLink", 200, path={"id": BRIDGE}, body={"force": True})
+    answer = session.call("queryPlacement", 200, body=both).json
+    assert (answer["outcome"], answer["code"]) == ("notNow", "jobs.unreachable"), answer
+    assert "no route from rank 0 (node-1, GPU 0) to rank 1 (node-2, GPU 0)" in answer["reason"], answer
+    problem = session.call("submitJob", 409, "jobs.unreachable", body=job(**both)).json
+    assert problem["detail"] == answer["reason"], problem
+    waiting = session.call("submitJob", 201, body={**job(**both), "queue": True}).json
+    assert waiting["state"] == "queued", waiting
+    session.call("undrainLink", 200, path={"id": BRIDGE})
+    shown = session.call("getJob", 200, path={"id": waiting["id"]}).json
+    assert shown["state"] == "placed" and shown["predicted"]["reachable"], shown
+    session.call("cancelJob", 200, path={"id": waiting["id"]})
+
+    session.call("putTopology", 200, body=two_islands(False))
+    assert session.call("queryPlacement", 200, body=both).json["outcome"] == "never"
+    session.call("submitJob", 422, "jobs.unreachable", body=job(**both))
+
+    session.call("putTopology", 200, body=two_islands(True, ("b200", "h100")))
+    answer = session.call("queryPlacement", 200, body=both).json
+    assert answer["outcome"] == "never" and "does not mix models" in answer["reason"], answer
+    answer = session.call("queryPlacement", 200, body={**both, "mixedGpus": True}).json
+    assert answer["outcome"] == "placed" and "H100, B200" in answer["warnings"][0], answer
+    mixed = session.call("submitJob", 201, body=job(**both, mixedGpus=True)).json
+    assert mixed["spec"]["mixedGpus"] is True, mixed
+    session.call("cancelJob", 200, path={"id": mixed["id"]})
+    restored = session.call("putTopology", 200, body=fabric(), query={"source": before["source"]})
+    assert restored.json["digest"] == before["digest"]
+
+
+def experts(session):
+    """Megatron counts experts inside data parallelism; the product form stays what it was."""
+    product = {"parallelism": {"tensor": 2, "data": 2, "expert": 2}}
+    assert session.call("queryPlacement", 200, body=product).json["ranks"]["count"] == 8
+    inside = {"parallelism": {"tensor": 2, "data": 4, "expert": 2, "expertsOver": "data"}}
+    answer = session.call("queryPlacement", 200, body=inside, query={"ranks": "true"}).json
+    assert answer["ranks"]["count"] == 8, answer
+    items = answer["ranks"]["items"]
+    assert [rank["dp"] for rank in items] == [0, 0, 1, 1, 2, 2, 3, 3], items
+    assert [rank["ep"] for rank in items] == [0, 0, 1, 1, 0, 0, 1, 1], items
+    of_product = session.call("queryPlacement", 200, body=product).json
+    assert answer["predicted"] == of_product["predicted"], "the same groups, counted differently"
+    stored = session.call("submitJob", 201, body=job(**inside)).json
+    assert stored["spec"]["parallelism"] == {"tensor": 2, "pipeline": 1, "data": 4, "context": 1, "expert": 2,
+                                             "expertsOver": "data"}, stored["spec"]
+    session.call("cancelJob", 200, path={"id": stored["id"]})
+    session.call("queryPlacement", 400, "body.invalidField", body={"parallelism": {**inside["parallelism"], "expert": 3}})
+    session.call("queryPlacement", 400, "body.invalidField",
+                 body={"parallelism": {**inside["parallelism"], "expertsOver": "pipeline"}})
+
+
+def between_sites(session):
+    """Links between sites are known beside others, and to contracts."""
+    before = session.call("getFabric", 200).json
+    value = two_islands(False)
+    value["sites"] = ["east", "west"]
+    value["siteLinks"] = [{"a": "east", "b": "west", "links": 1, "rateMbps": 100000, "latencyUs": 500}]
+    for site, host, switch in zip(value["sites"], value["hosts"], value["switches"]):
+        host["site"] = switch["site"] = site
+    session.call("putTopology", 200, body=value)
+    across = {"parallelism": {"data": 2}, "topology": {"acrossSites": True},
+              "traffic": {"data": {"bytesPerStep": 8e9}}}
+    answer = session.call("queryPlacement", 200, body=across).json
+    assert answer["outcome"] == "placed" and answer["placement"]["sites"] == ["east", "west"], answer
+    shared = answer["withContention"]
+    assert shared["reachable"] and shared["slowdown"] == 1 and shared["basis"] == "routes", shared
+    near(shared["alone"]["communicationMs"], answer["predicted"]["communicationMs"])
+    # Half of 8 GB to the other site and half back, at 100 Gb/s, twice: 640 ms and what the protocol takes.
+    assert 640 < shared["communicationMs"] < 900, shared
+    session.call("putTenant", 200, path={"name": "spanning"}, body={})
+    for model in ("hose", "pattern"):
+        session.call("putContract", 200, path={"tenant": "spanning"}, body={"guaranteedGbps": 10, "model": model})
+        wanted = {**job(**across), "tenant": "spanning"}
+        asked = session.call("queryPlacement", 200, body=wanted).json
+        assert any("inside each site" in warning for warning in asked["warnings"]), asked
+        name = session.call("submitJob", 201, body=wanted).json["id"]
+        session.call("cancelJob", 200, path={"id": name})
+    session.call("removeContract", 204, path={"tenant": "spanning"})
+    session.call("removeTenant", 204, path={"name": "spanning"})
+    restored = session.call("putTopology", 200, body=fabric(), query={"source": before["source"]})
+    assert restored.json["digest"] == before["digest"]
+
+
+def near(a, b, share=0.02):
+    assert abs(a - b) <= share * max(a, b), (a, b)
+
+
+def one_definition(session):
+    """What is predicted is what it comes to alone: both mean the same adapters, however many a GPU lists."""
+    for body in ({"parallelism": {"tensor": 4, "data": 3}, "nodes": ["node-1", "node-2", "node-3"]},
+                 {"parallelism": {"data": 2}, "gpusPerNode": 1, "nodes": ["node-1", "node-2"]}):
+        body["traffic"] = {"data": {"bytesPerStep": 8e9}}
+        answer = session.call("queryPlacement", 200, body=body, query={"ranks": "true"}).json
+        near(answer["predicted"]["communicationMs"], answer["withContention"]["alone"]["communicationMs"])
+        assert all(len(rank["nics"]) == 1 for rank in answer["ranks"]["items"]), answer["ranks"]
+        for other in answer["alternatives"]:
+            assert other["withContention"]["basis"] == answer["withContention"]["basis"], answer
+
+
+CASES = [paths, experts, between_sites, one_definition]
