@@ -24,6 +24,7 @@ GpuNics::GpuNics(const fabric::Topology& topology, const GpuPorts& ports)
     // RailId::kNone is the largest value: GPUs on no rail come last.
     std::ranges::sort(locals, {}, [&](std::uint8_t i) { return std::tuple(rail_[gpus[i].index()], i); });
   }
+  if (nics_.empty()) std::ranges::fill(uncabled_, 0);  // no network was imported
 }
 
 }  // namespace railweave::scheduler
