@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "fabric/capacity/hose_routes.h"
 #include "fabric/capacity/pattern_routes.h"
@@ -60,33 +61,57 @@ PromisedLoad load_of_promise(const Reservation& reservation, HoseLoads& loads, c
   return result;
 }
 
+std::vector<LinkId> failures_that_matter(const FabricView& view, const ForwardingTables& tables,
+                                         const LoadVector& plain,
+                                         const std::function<std::vector<LinkId>(PlaneId)>& far_reaching) {
+  const Topology& t = view.topology();
+  std::vector<LinkId> links;
+  std::set<PlaneId> planes;
+  for (const LinkLoad& load : plain) {
+    const LinkId link = link_of(load.link);
+    if (t.joins_switches(link)) links.push_back(link);
+    const PortId out = out_port_of(t, load.link);
+    const PortId at = t.is_switch_port(out) ? out : t.peer(out);
+    if (at && t.is_switch_port(at)) planes.insert(tables.scope().plane_of(t.switch_of(at)));
+  }
+  for (const PlaneId plane : planes) {
+    for (const LinkId link : far_reaching(plane)) {
+      if (view.alive(link)) links.push_back(link);
+    }
+  }
+  std::ranges::sort(links);
+  links.erase(std::ranges::unique(links).begin(), links.end());
+  return links;
+}
+
 Result<SurvivingLoad> load_surviving_failures(const Reservation& reservation, HoseLoads& loads,
-                                              const ChangesWithout& changes_without) {
+                                              const FailureRoutes& failures) {
   SurvivingLoad result;
   const FabricView& view = loads.view();
   const ForwardingTables& tables = loads.tables();
   const RoutingScope& scope = tables.scope();
   result.worst = whole_load(reservation, loads, PathWalker(view, tables));
-  std::map<PlaneId, std::vector<LinkId>> crossed;
   for (const LinkLoad& load : result.worst.loads) {
     const LinkId link = link_of(load.link);
-    if (!result.worst.complete || !view.topology().joins_switches(link)) {
-      if (result.not_covered.empty() || result.not_covered.back() != link) result.not_covered.push_back(link);
-      continue;
+    if (result.worst.complete && view.topology().joins_switches(link)) continue;
+    if (result.not_covered.empty() || result.not_covered.back() != link) result.not_covered.push_back(link);
+  }
+  std::map<PlaneId, std::vector<LinkId>> by_plane;
+  if (result.worst.complete) {
+    for (const LinkId link : failures_that_matter(view, tables, result.worst.loads, failures.far_reaching)) {
+      by_plane[scope.arc_of(link).plane].push_back(link);
     }
-    auto& of_plane = crossed[scope.arc_of(link).plane];
-    if (of_plane.empty() || of_plane.back() != link) of_plane.push_back(link);
   }
   Worst worst(view.topology(), result.worst.loads);
   std::optional<PatternRoutes> pattern;
-  if (reservation.promise == TrafficPromise::pattern && !crossed.empty()) {
+  if (reservation.promise == TrafficPromise::pattern && !by_plane.empty()) {
     pattern.emplace(view, tables, reservation.flows);
   }
-  for (const auto& [plane, links] : crossed) {
+  for (const auto& [plane, links] : by_plane) {
     std::optional<HoseRoutes> hose;
     if (!pattern) hose.emplace(view, tables, plane, ports_in(scope, plane, reservation.ports));
     for (const LinkId link : links) {
-      const auto changes = changes_without(link);
+      const auto changes = failures.changes_without(link);
       if (!changes) return std::unexpected(changes.error());
       const auto after = pattern ? pattern->loads_without(link, **changes) : hose->loads_without(link, **changes);
       (after ? result.covered : result.not_covered).push_back(link);

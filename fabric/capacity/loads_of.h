@@ -20,19 +20,24 @@ struct PromisedLoad {
 PromisedLoad load_of_promise(const Reservation& reservation, HoseLoads& loads, const PathWalker& walker);
 
 struct SurvivingLoad {
-  PromisedLoad worst;  // the largest load of each link, without a failure and after each one
-  std::vector<LinkId> covered;
+  PromisedLoad worst;               // the largest load of each link, without a failure and after each one
+  std::vector<LinkId> covered;      // of the links whose failure may change the job's routes
   std::vector<LinkId> not_covered;  // their failure disconnects ports of the job, as that of its own cables does
 };
 
 // What a reservation needs to survive failures, computed by a caller that has the routes.
 using SurvivingLoadOf = std::function<Result<SurvivingLoad>(const Reservation&)>;
 
-// Only failures of links that the job crosses are tried: others do not change its routes, because tables depend on the
-// live links alone and an entry changes only where its nominal next hop is dead. The largest load of each link is never
-// less than what any one failure needs; the sum over several jobs may be more than any one failure needs.
-// For each failure only the changed routes are computed (hose_routes.h). Errors: those of changes_without.
+// The links between switches whose failure may change the job's routes: those that its packets cross, and the
+// far-reaching ones of the planes that they cross. Ascending, each once. plain: the load of the promise.
+std::vector<LinkId> failures_that_matter(const FabricView& view, const ForwardingTables& tables,
+                                         const LoadVector& plain,
+                                         const std::function<std::vector<LinkId>(PlaneId)>& far_reaching);
+
+// The largest load of each link is never less than what any one failure needs; the sum over several jobs may be more
+// than any one failure needs. For each failure that matters only the changed routes are computed (hose_routes.h).
+// Errors: those of FailureRoutes::changes_without.
 Result<SurvivingLoad> load_surviving_failures(const Reservation& reservation, HoseLoads& loads,
-                                              const ChangesWithout& changes_without);
+                                              const FailureRoutes& failures);
 
 }  // namespace railweave::fabric

@@ -32,7 +32,12 @@ using RouteChangesPtr = std::shared_ptr<const RouteChanges>;
 // The entries of one plane that differ. O(tiles + entries of tiles that the tables do not share).
 RouteChanges route_changes(const ForwardingTables& before, const ForwardingTables& after, PlaneId plane);
 
-// The changes of the present tables when one more link, between two switches, goes down.
-using ChangesWithout = std::function<Result<RouteChangesPtr>(LinkId)>;
+// What the failure of one more link would do to the present tables.
+struct FailureRoutes {
+  // The entries that change when a link between two switches goes down.
+  std::function<Result<RouteChangesPtr>(LinkId)> changes_without;
+  // The links whose failure may change routes that do not cross them (RoutingEngine::far_reaching_links).
+  std::function<std::vector<LinkId>(PlaneId)> far_reaching;
+};
 
 }  // namespace railweave::fabric

@@ -1,5 +1,5 @@
-// Kind, speed, width and rate of a link. Rates are the nominal data rates that PathRecord and the vendors use (4x NDR =
-// 400 Gb/s), not signalling rates (InfiniBand Architecture Specification 1.7, chapter 14, PortInfo; XDR: release 1.8).
+// Kind, speed, width and rate of a link. Rates are data rates (4x NDR = 400 Gb/s, 4x QDR = 32 Gb/s), not signalling
+// rates (InfiniBand Architecture Specification 1.7, chapter 14, PortInfo; XDR: release 1.8).
 #pragma once
 
 #include <cstdint>
@@ -33,18 +33,20 @@ struct LinkSpec {
   friend bool operator==(const LinkSpec&, const LinkSpec&) = default;
 };
 
+// Up to QDR 8 of 10 bits on the wire are data, from FDR10 on 64 of 66: 14.0625 Gb/s of FDR carry 13.636. The names of the
+// speeds from EDR on are data rates already.
 constexpr RateMbps lane_rate(LinkSpeed speed) {
   switch (speed) {
     case LinkSpeed::sdr:
-      return RateMbps(2'500);
+      return RateMbps(2'000);
     case LinkSpeed::ddr:
-      return RateMbps(5'000);
+      return RateMbps(4'000);
     case LinkSpeed::qdr:
-      return RateMbps(10'000);
+      return RateMbps(8'000);
     case LinkSpeed::fdr10:
       return RateMbps(10'000);
     case LinkSpeed::fdr:
-      return RateMbps(14'000);
+      return RateMbps(13'636);
     case LinkSpeed::edr:
       return RateMbps(25'000);
     case LinkSpeed::hdr:

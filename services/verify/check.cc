@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <functional>
 #include <stdexcept>
 
 namespace railweave::verify {
@@ -10,28 +9,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The connected part of each switch over cables that are up, whatever the routes are.
-std::map<std::string, std::size_t> parts_of(const Network& network) {
-  std::map<std::string, std::string> root;
-  const std::function<std::string(const std::string&)> find = [&](const std::string& guid) {
-    auto at = root.try_emplace(guid, guid).first;
-    return at->second == guid ? guid : at->second = find(at->second);
-  };
-  for (const auto& [a, b] : network.peer) {
-    const bool ends = network.end_port_lid.contains(a) || network.end_port_lid.contains(b);
-    if (ends || network.dead.contains(a)) continue;
-    root[find(a.substr(0, a.find('/')))] = find(b.substr(0, b.find('/')));
-  }
-  std::map<std::string, std::size_t> number, part;
-  for (const std::string& guid : network.switches) {
-    part[guid] = number.try_emplace(find(guid), number.size()).first->second;
-  }
-  return part;
-}
-
 DirectedLink directed_link(const Json& link) {
   return {link.at("from").get<std::string>(), link.at("to").get<std::string>()};
 }
+
+PortName first_end(const std::string& link) { return link.substr(0, link.find("--")); }
 
 std::string text_of(const DirectedLink& link) { return link.first + "->" + link.second; }
 
@@ -66,14 +48,21 @@ void Check::link(const Json& link) {
     return verdict_.fault(name + ": the fabric has no such cable");
   }
   const auto capacity = link.at("capacityMbps").get<std::int64_t>();
-  if (capacity > network_.rate_mbps.at(directed.first)) {
-    verdict_.fault(name + ": its capacity is above the link's rate");
-  }
+  constexpr std::int64_t kUnknownRateMbps = 100'000;
+  const std::int64_t rate = network_.rate_mbps.at(directed.first);
+  if (capacity != (rate == 0 ? kUnknownRateMbps : rate)) verdict_.fault(name + ": its capacity is not the link's rate");
   if (network_.dead.contains(directed.first)) verdict_.fault(name + ": is down and has reservations");
+  constexpr std::int64_t kMostUsablePermille = 950, kMostWeight = 64 * 255;  // an arbitration table of 64 entries
   const auto usable = certificate_.at("usablePermille").get<std::int64_t>();
+  if (usable < 1 || usable > kMostUsablePermille) {
+    verdict_.fault("more than " + std::to_string(kMostUsablePermille) + " of 1000 of each link may be reserved");
+  }
   const auto weights = link.at("weights").get<std::vector<std::int64_t>>();
   std::int64_t all = 0, sum = 0;
-  for (const std::int64_t weight : weights) all += weight;
+  for (const std::int64_t weight : weights) all += std::clamp<std::int64_t>(weight, 0, kMostWeight + 1);
+  if (std::ranges::any_of(weights, [](std::int64_t weight) { return weight < 0; }) || all > kMostWeight) {
+    verdict_.fault(name + ": no arbitration table holds these weights");
+  }
   for (std::size_t c = 0; c < classes_.size(); ++c) {
     const std::int64_t reserved = reserved_[directed][c];
     const auto share = certificate_.at("classes").at(c).at("sharePermille").get<std::int64_t>();
@@ -88,33 +77,118 @@ void Check::link(const Json& link) {
   if (sum > capacity) verdict_.fault(name + ": more is reserved than its capacity");
 }
 
-void Check::jobs(const Routes& routes, bool after_failure, const std::string& when) {
+void Check::jobs(const Routes& routes) {
   parts_ = parts_of(network_);
+  Network cabled = network_;
+  cabled.dead.clear();
+  cabled_ = parts_of(cabled);
   // 1. The worst load of each link, summed over jobs.
   Loads loads;
+  std::set<std::size_t> survivors;  // classes with jobs for which more is reserved than these routes need
   for (const Json& job : certificate_.at("jobs")) {
-    if (after_failure && !job.at("survivesLinkFailure").get<bool>()) continue;
-    const auto at = std::ranges::find(classes_, job.at("class").get<std::string>());
-    if (at == classes_.end()) throw std::runtime_error("the certificate does not list the class of a job");
-    const JobCheck check{job, routes, when};
-    const auto permille = job.at("reservedPermille").get<std::int64_t>();
-    for (const auto& [link, mbps] : job.at("promise") == "pattern" ? pattern_load(check) : hose_load(check)) {
-      auto& load = loads[link];
-      load.resize(classes_.size(), 0);
-      load[static_cast<std::size_t>(at - classes_.begin())] += (mbps * permille + 999) / 1000;
+    damage(job);
+    add_load({job, routes, ""}, loads);
+    if (!job.at("survivesLinkFailure").get<bool>()) continue;
+    survivors.insert(
+        static_cast<std::size_t>(std::ranges::find(classes_, job.at("class").get<std::string>()) - classes_.begin()));
+  }
+  // 2. Against what is reserved: exactly that, where no job reserves for failures.
+  within_reserved(loads, "");
+  for (const auto& [link, reserved] : reserved_) {
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      const auto load = loads.find(link);
+      if (survivors.contains(c) || reserved[c] <= (load == loads.end() ? 0 : load->second[c])) continue;
+      verdict_.fault(text_of(link) + ": " + classes_[c] + " has " + std::to_string(reserved[c]) +
+                     " Mb/s reserved, more than its jobs need");
     }
   }
-  // 2. Against what is reserved.
+}
+
+void Check::jobs_after(const std::string& link, const Routes& routes) {
+  const std::string when = " after " + link + " failed";
+  const Parts without = parts_of(network_, first_end(link));
+  Loads loads;
+  for (const Json& job : certificate_.at("jobs")) {
+    if (survives(job, link, without)) add_load({job, routes, when}, loads);
+  }
+  within_reserved(loads, when);
+}
+
+void Check::add_load(const JobCheck& check, Loads& loads) {
+  const auto at = std::ranges::find(classes_, check.job.at("class").get<std::string>());
+  if (at == classes_.end()) throw std::runtime_error("the certificate does not list the class of a job");
+  const auto permille = check.job.at("reservedPermille").get<std::int64_t>();
+  for (const auto& [link, mbps] : check.job.at("promise") == "pattern" ? pattern_load(check) : hose_load(check)) {
+    auto& load = loads[link];
+    load.resize(classes_.size(), 0);
+    load[static_cast<std::size_t>(at - classes_.begin())] += (mbps * permille + 999) / 1000;
+  }
+}
+
+void Check::within_reserved(const Loads& loads, const std::string& when) {
   for (const auto& [link, load] : loads) {
     const auto reserved = reserved_.find(link);
     for (std::size_t c = 0; c < classes_.size(); ++c) {
       const std::int64_t has = reserved == reserved_.end() ? 0 : reserved->second[c];
-      if (load[c] > has) {
-        verdict_.fault(text_of(link) + when + ": " + classes_[c] + " can carry " + std::to_string(load[c]) + " Mb/s, " +
-                       std::to_string(has) + " are reserved");
-      }
+      if (load[c] <= has) continue;
+      verdict_.fault(text_of(link) + when + ": " + classes_[c] + " can carry " + std::to_string(load[c]) + " Mb/s, " +
+                     std::to_string(has) + " are reserved");
     }
   }
+}
+
+std::set<PortName> Check::ports_of(const Json& job) const {
+  std::set<PortName> ports;
+  for (const Json& one : job.value("ports", Json::array())) ports.insert(one.at("port").get<std::string>());
+  for (const Json& one : job.value("flows", Json::array())) {
+    ports.insert(one.at("from").get<std::string>());
+    ports.insert(one.at("to").get<std::string>());
+  }
+  return ports;
+}
+
+std::size_t Check::part(const PortName& port, const Parts& parts) const {
+  const auto peer = network_.peer.find(port);
+  if (peer == network_.peer.end()) return SIZE_MAX;
+  const auto at = parts.find(switch_of(peer->second));
+  return at == parts.end() ? SIZE_MAX : at->second;
+}
+
+void Check::damage(const Json& job) {
+  std::map<std::size_t, std::size_t> live;  // by cabled part
+  for (const PortName& port : ports_of(job)) {
+    const auto name = job.at("job").get<std::string>() + ": ";
+    if (part(port, cabled_) == SIZE_MAX) {
+      verdict_.fault(name + port + " has no cable, so that its ranks are cut off");
+    } else if (network_.dead.contains(port)) {
+      verdict_.fault(name + "the cable of " + port + " is down, so that its ranks are cut off");
+    } else if (live.try_emplace(part(port, cabled_), part(port, parts_)).first->second != part(port, parts_)) {
+      verdict_.fault(name + "no live cables join " + port + " to its other ports");
+    }
+  }
+}
+
+bool Check::survives(const Json& job, const std::string& link, const Parts& without) const {
+  if (!job.at("survivesLinkFailure").get<bool>()) return false;
+  const auto own = parts_.find(switch_of(first_end(link)));
+  std::set<std::size_t> left;
+  for (const PortName& port : ports_of(job)) {
+    if (own != parts_.end() && part(port, parts_) == own->second) left.insert(part(port, without));
+  }
+  return left.size() == 1;
+}
+
+std::vector<std::string> Check::survived_failures() const {
+  std::vector<std::string> links;
+  const auto survivor = [&](const Json& job) { return job.at("survivesLinkFailure").get<bool>(); };
+  if (std::ranges::none_of(certificate_.at("jobs"), survivor)) return links;
+  for (const std::string& link : switch_links(network_)) {
+    const Parts without = parts_of(network_, first_end(link));
+    if (std::ranges::any_of(certificate_.at("jobs"), [&](const Json& job) { return survives(job, link, without); })) {
+      links.push_back(link);
+    }
+  }
+  return links;
 }
 
 std::map<DirectedLink, std::int64_t> Check::pattern_load(const JobCheck& check) {
@@ -136,7 +210,7 @@ std::map<DirectedLink, std::int64_t> Check::hose_load(const JobCheck& check) {
   std::map<DirectedLink, std::vector<std::pair<std::size_t, std::size_t>>> crossing;
   for (std::size_t s = 0; s < ports.size(); ++s) {
     for (std::size_t d = 0; d < ports.size(); ++d) {
-      if (s == d || !joined(ports[s], ports[d])) continue;
+      if (s == d || part(ports[s].name, cabled_) != part(ports[d].name, cabled_)) continue;
       for (const DirectedLink& link : route(check, ports[s], ports[d])) crossing[link].emplace_back(s, d);
     }
   }
@@ -167,15 +241,6 @@ EndPort Check::end_port(const Json& one, const char* name) {
     verdict_.fault(port.name + ": has LID " + std::to_string(known->second) + " in the fabric");
   }
   return port;
-}
-
-bool Check::joined(const EndPort& a, const EndPort& b) const {
-  const auto part = [&](const EndPort& port) {
-    const auto peer = network_.peer.find(port.name);
-    const auto at = peer == network_.peer.end() ? parts_.end() : parts_.find(peer->second.substr(0, 16));
-    return at == parts_.end() ? SIZE_MAX : at->second;
-  };
-  return part(a) == part(b);
 }
 
 }  // namespace railweave::verify

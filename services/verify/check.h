@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,13 @@ class Check {
 
   // What is reserved against the links' capacities and the classes' shares and weights.
   void links();
-  // The worst traffic of each job on these routes against what is reserved. after_failure: only jobs that survive a
-  // link failure. when: appended to the subject of faults.
-  void jobs(const Routes& routes, bool after_failure, const std::string& when);
+  // The worst traffic of each job on these routes against what is reserved; call it before the following.
+  void jobs(const Routes& routes);
+  // The same after a link, "<port>--<port>", failed, of the jobs that survive that failure.
+  void jobs_after(const std::string& link, const Routes& routes);
+  // The failures that the certificate claims to survive: of every link between switches that joins ports of a job that
+  // survives failures to others of it, unless the job falls apart without the link.
+  [[nodiscard]] std::vector<std::string> survived_failures() const;
 
   std::size_t pairs = 0, matchings = 0;  // walked and computed so far
 
@@ -45,18 +50,24 @@ class Check {
   };
 
   void link(const Json& link);
+  void add_load(const JobCheck& check, Loads& loads);
+  void within_reserved(const Loads& loads, const std::string& when);
+  [[nodiscard]] bool survives(const Json& job, const std::string& link, const Parts& without) const;
+  [[nodiscard]] std::set<PortName> ports_of(const Json& job) const;
   [[nodiscard]] std::map<DirectedLink, std::int64_t> pattern_load(const JobCheck& check);
   [[nodiscard]] std::map<DirectedLink, std::int64_t> hose_load(const JobCheck& check);
   [[nodiscard]] std::vector<DirectedLink> route(const JobCheck& check, const EndPort& from, const EndPort& to);
   [[nodiscard]] EndPort end_port(const Json& one, const char* name);
-  [[nodiscard]] bool joined(const EndPort& a, const EndPort& b) const;
+  // A cable is missing or down, or live cables no longer join ports that cables join.
+  void damage(const Json& job);
+  [[nodiscard]] std::size_t part(const PortName& port, const Parts& parts) const;
 
   const Network& network_;
   const Json& certificate_;
   Verdict& verdict_;
   std::vector<std::string> classes_;
   std::map<DirectedLink, std::vector<std::int64_t>> reserved_;  // Mb/s by class
-  std::map<std::string, std::size_t> parts_;                    // connected part by switch GUID
+  Parts cabled_, parts_;                                        // by all cables, by live ones
 };
 
 }  // namespace railweave::verify

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <stdexcept>
 
@@ -33,9 +34,10 @@ std::string entries_digest(const Routes& routes) {
   return digest;
 }
 
+// Data rates: of the signalling rate 8/10 up to QDR and 64/66 from FDR10 on.
 std::int64_t lane_mbps(const std::string& speed) {
-  static const std::map<std::string, std::int64_t> known{{"SDR", 2'500},    {"DDR", 5'000},   {"QDR", 10'000},
-                                                         {"FDR10", 10'000}, {"FDR", 14'000},  {"EDR", 25'000},
+  static const std::map<std::string, std::int64_t> known{{"SDR", 2'000},    {"DDR", 4'000},   {"QDR", 8'000},
+                                                         {"FDR10", 10'000}, {"FDR", 13'636},  {"EDR", 25'000},
                                                          {"HDR", 50'000},   {"NDR", 100'000}, {"XDR", 200'000}};
   const auto at = known.find(speed);
   return at == known.end() ? 0 : at->second;
@@ -64,17 +66,23 @@ Network read_network(const std::string& path) {
     device.push_back(plain_guid(one.at("guid").get<std::string>()));
     network.switches.insert(device.back());
   }
-  const auto adapters = [&](const Json& list) {
+  const auto adapters = [&](const Json& list, const std::string& host) {
     for (const Json& one : list) {
       device.push_back(plain_guid(one.value("guid", "0")));
       unsigned number = 0;
       for (const Json& port : section(one, "ports")) {
-        network.end_port_lid[device.back() + "/" + std::to_string(++number)] = port.value("lid", std::uint64_t{0});
+        const PortName name = device.back() + "/" + std::to_string(++number);
+        network.end_port_lid[name] = port.value("lid", std::uint64_t{0});
+        network.host[name] = host;
       }
     }
   };
-  for (const Json& host : section(file, "hosts")) adapters(section(host, "adapters"));
-  adapters(section(file, "adapters"));
+  for (const Json& host : section(file, "hosts")) {
+    const auto name = host.value("name", std::string());
+    adapters(section(host, "adapters"), name);
+    for (const Json& gpu : section(host, "gpus")) network.domains[name].push_back(gpu.value("domain", std::string()));
+  }
+  adapters(section(file, "adapters"), "");
   const Json& specs = section(file, "linkSpecs");
   for (const Json& link : section(file, "links")) {
     const PortName a = device.at(link.at(0).get<std::size_t>()) + "/" + std::to_string(link.at(1).get<unsigned>());
@@ -105,6 +113,35 @@ Routes read_routes(const std::string& path) {
   if (routes.port_of.empty()) throw std::runtime_error(path + ": has no forwarding tables");
   routes.digest = entries_digest(routes);
   return routes;
+}
+
+std::string switch_of(const PortName& port) { return port.substr(0, port.find('/')); }
+
+Parts parts_of(const Network& network, const PortName& without) {
+  std::map<std::string, std::string> root;
+  const std::function<std::string(const std::string&)> find = [&](const std::string& guid) {
+    auto at = root.try_emplace(guid, guid).first;
+    return at->second == guid ? guid : at->second = find(at->second);
+  };
+  for (const auto& [a, b] : network.peer) {
+    const bool ends = network.end_port_lid.contains(a) || network.end_port_lid.contains(b);
+    if (ends || network.dead.contains(a) || a == without || b == without) continue;
+    root[find(switch_of(a))] = find(switch_of(b));
+  }
+  Parts number, part;
+  for (const std::string& guid : network.switches) {
+    part[guid] = number.try_emplace(find(guid), number.size()).first->second;
+  }
+  return part;
+}
+
+std::vector<std::string> switch_links(const Network& network) {
+  std::vector<std::string> links;
+  for (const auto& [a, b] : network.peer) {
+    const bool switches = network.switches.contains(switch_of(a)) && network.switches.contains(switch_of(b));
+    if (a < b && switches && !network.dead.contains(a)) links.push_back(a + "--" + b);
+  }
+  return links;
 }
 
 std::optional<std::vector<DirectedLink>> walk(const Network& network, const Routes& routes, const PortName& from,

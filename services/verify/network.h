@@ -17,10 +17,19 @@ using DirectedLink = std::pair<PortName, PortName>;  // egress port, the port at
 struct Network {
   std::map<PortName, PortName> peer;
   std::map<PortName, std::int64_t> rate_mbps;
-  std::map<PortName, std::uint64_t> end_port_lid;  // of adapter ports; 0: not in the file
-  std::set<std::string> switches;                  // GUIDs
-  std::set<PortName> dead;                         // both ends of links that are down
+  std::map<PortName, std::uint64_t> end_port_lid;           // of adapter ports; 0: not in the file
+  std::map<PortName, std::string> host;                     // of adapter ports: the name of their host
+  std::map<std::string, std::vector<std::string>> domains;  // by host: the NVLink domain of each GPU; "": none
+  std::set<std::string> switches;                           // GUIDs
+  std::set<PortName> dead;                                  // both ends of links that are down
 };
+
+// By switch GUID: the same number for switches that live cables join.
+using Parts = std::map<std::string, std::size_t>;
+Parts parts_of(const Network& network, const PortName& without = {});  // without: the cable at that port
+// "<guid>/<port>--<guid>/<port>" of each cable between two switches that is up, the smaller name first.
+std::vector<std::string> switch_links(const Network& network);
+std::string switch_of(const PortName& port);  // GUID
 
 // Throws std::runtime_error that says what is wrong.
 Network read_network(const std::string& path);

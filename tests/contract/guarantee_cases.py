@@ -150,6 +150,9 @@ def admission(session):
     session.call("cancelJob", 200, path={"id": first["id"]})
 
     session.call("putContract", 200, path={"tenant": TENANT}, body={"guaranteedGbps": 100})
+    full = session.call("submitJob", 409, "admission.linksFull", body=job()).json
+    assert any(one["change"].startswith("guaranteed ") for one in full["counterfactuals"]), full
+    session.call("putContract", 200, path={"tenant": TENANT}, body={"guaranteedGbps": 400})
     never("admission.neverFits", {})
     never("admission.unknownClass", {"qosClass": "gold"})
     session.call("putContract", 200, path={"tenant": TENANT}, body={"guaranteedGbps": 0.001, "basis": "perJob"})
@@ -210,6 +213,8 @@ def guarantees(session):
     # Without its spine the leaves are apart: at risk at once, restored with it.
     told = session.call("drainSwitch", 200, path={"id": "spine-1"}, query={"dryRun": "true"}, body={"force": True}).json
     assert [one["job"] for one in told["guaranteesAtRisk"]] == [hose] and told["guaranteesAtRisk"][0]["reason"], told
+    refused = session.call("drainSwitch", 409, "switches.drainRefused", path={"id": "spine-1"}, body={"reason": "maintenance"}).json
+    assert f"it breaks 1 guarantee: {hose}" in refused["detail"], refused
     session.call("drainSwitch", 200, path={"id": "spine-1"}, body={"force": True, "reason": "maintenance"})
     raised = {one["id"]: one for one in session.call("listAlarms", 200).json["items"]}
     assert f"guarantee.atRisk:{hose}" in raised and raised[f"guarantee.atRisk:{hose}"]["jobs"] == [hose], raised

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The certificate that a real railweaved writes holds by railweave-verify, and is refused once anything in it is changed.
+"""railweave-verify finds no fault in the certificate that a real railweaved writes, and refuses it once a number in it changes.
 After kill -9 it is the same to the byte, and so are the guarantees.
 
 certificate_test.py BIN_FOLDER
@@ -70,7 +70,8 @@ def main():
         (folder / "opensm.fdbs").write_bytes(ask(service, "GET", "/v1/routes/fdbs"))
         written = ask(service, "GET", "/v1/guarantees/certificate")
         code, said = verify(written)
-        assert code == 0 and "HOLDS" in said and "2 jobs" in said, said
+        # Contracts and jobs are not given here: guarantees_test.py compares with them.
+        assert code == 3 and "INCOMPLETE" in said and "2 jobs" in said, said
         certificate = json.loads(written)
         assert {job["promise"] for job in certificate["jobs"]} == {"hose", "pattern"}
         caught = 0

@@ -80,4 +80,13 @@ struct Plane {
   [[nodiscard]] DestinationId destination(std::size_t local) const { return DestinationId(first_destination + local); }
 };
 
+// The links between the plane's switches, ascending.
+inline std::vector<LinkId> links_of(const Plane& plane) {
+  std::vector<LinkId> links;
+  for (const Arc& arc : plane.arcs) links.push_back(arc.link);
+  std::ranges::sort(links);
+  links.erase(std::ranges::unique(links).begin(), links.end());
+  return links;
+}
+
 }  // namespace railweave::fabric

@@ -78,6 +78,12 @@ class RoutingEngine {
     (void)before;
     return route(input);
   }
+  // The links between switches whose failure may change a route that does not cross them; the failure of any other link
+  // changes no other routes than those that cross it. routing: a result of this engine. All links of the plane, unless
+  // the engine proves more.
+  [[nodiscard]] virtual std::vector<LinkId> far_reaching_links(const Routing& routing, PlaneId plane) const {
+    return links_of(routing.tables.scope().plane(plane));
+  }
 };
 
 }  // namespace railweave::fabric

@@ -9,6 +9,7 @@
 #include "fabric/routing/plane/live_plane.h"
 #include "fabric/routing/plane/parallel_for.h"
 #include "fabric/routing/plane/switch_order.h"
+#include "fabric/routing/up_down/far_reaching_links.h"
 #include "fabric/routing/up_down/plane_plan.h"
 #include "fabric/routing/up_down/plane_state.h"
 #include "fabric/routing/up_down/reach.h"
@@ -175,6 +176,12 @@ Result<Routing> UpDownEngine::reroute(const Routing& before, const RoutingInput&
   }
   routing.state = std::move(state);
   return routing;
+}
+
+std::vector<LinkId> UpDownEngine::far_reaching_links(const Routing& routing, PlaneId plane) const {
+  const auto* state = dynamic_cast<const UpDownState*>(routing.state.get());
+  if (state == nullptr) return RoutingEngine::far_reaching_links(routing, plane);
+  return fabric::far_reaching_links(routing.tables.scope().plane(plane), *state->planes[plane.index()]);
 }
 
 std::optional<UpDownPaths> up_down_paths(const Routing& routing, PlaneId plane) {

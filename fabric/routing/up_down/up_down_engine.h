@@ -18,6 +18,8 @@ class UpDownEngine final : public RoutingEngine {
   [[nodiscard]] bool incremental() const override { return true; }
   [[nodiscard]] Result<Routing> route(const RoutingInput& input) const override;
   [[nodiscard]] Result<Routing> reroute(const Routing& before, const RoutingInput& input) const override;
+  // Few on trees (far_reaching_links.h), all on other fabrics. O(end-port homes x arcs).
+  [[nodiscard]] std::vector<LinkId> far_reaching_links(const Routing& routing, PlaneId plane) const override;
 
  private:
   Flavor flavor_;

@@ -13,6 +13,9 @@ GpuNics::GpuNics(const fabric::Topology& topology, const GpuPorts& ports)
     const auto gpus = topology.gpus(host);
     for (std::size_t i = 0; i < gpus.size(); ++i) {
       const auto own = nics(gpus[i]);
+      const bool has_adapters =
+          assumed_[host.index()] != 0 ? !topology.hcas(host).empty() : !topology.nics(gpus[i]).empty();
+      uncabled_.push_back(has_adapters && own.empty() ? 1 : 0);
       rail_.push_back(own.empty() ? fabric::RailId() : own.front().rail);
       by_rail_.push_back(static_cast<std::uint8_t>(i));
     }
@@ -21,6 +24,7 @@ GpuNics::GpuNics(const fabric::Topology& topology, const GpuPorts& ports)
     // RailId::kNone is the largest value: GPUs on no rail come last.
     std::ranges::sort(locals, {}, [&](std::uint8_t i) { return std::tuple(rail_[gpus[i].index()], i); });
   }
+  if (nics_.empty()) std::ranges::fill(uncabled_, 0);  // no network was imported
 }
 
 }  // namespace railweave::scheduler

@@ -33,13 +33,15 @@ class GpuNics {
     return std::span(by_rail_).subspan(host_first_gpu_[host.index()],
                                        host_first_gpu_[host.index() + 1] - host_first_gpu_[host.index()]);
   }
+  // It has adapters, but no port of them has a cable, though other GPUs of the fabric are cabled.
+  [[nodiscard]] bool uncabled(fabric::GpuId gpu) const { return uncabled_[gpu.index()] != 0; }
   [[nodiscard]] bool assumed(fabric::HostId host) const { return assumed_[host.index()] != 0; }
 
  private:
   std::vector<std::uint32_t> first_;
   std::vector<GpuNic> nics_;
   std::vector<fabric::RailId> rail_;
-  std::vector<std::uint8_t> assumed_;
+  std::vector<std::uint8_t> assumed_, uncabled_;
   std::vector<std::uint32_t> host_first_gpu_;
   std::vector<std::uint8_t> by_rail_;
 };

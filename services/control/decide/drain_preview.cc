@@ -239,6 +239,12 @@ void preview_guarantees(const ClusterState& state, GuaranteeBook& book, DrainPre
     const JobGuarantee& lost = *changed->guarantee;
     preview.guarantees_at_risk.push_back({changed->job, changed->tenant, lost.qos_class, lost.reason, lost.links});
   }
+  std::vector<std::string> jobs;
+  for (const auto& one : preview.guarantees_at_risk) jobs.push_back(to_string(one.job));
+  if (!jobs.empty()) {
+    preview.objections.push_back("it breaks " + std::to_string(jobs.size()) +
+                                 (jobs.size() == 1 ? " guarantee: " : " guarantees: ") + first_names(jobs));
+  }
 }
 
 }  // namespace railweave::control

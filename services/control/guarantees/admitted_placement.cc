@@ -6,6 +6,8 @@
 
 #include "fabric/base/rate_text.h"
 #include "scheduler/placement/fit/placement_transaction.h"
+#include "services/control/guarantees/bandwidth_counterfactuals.h"
+#include "services/control/guarantees/placement_tries.h"
 #include "services/control/views/closed_gpus.h"
 #include "services/control/views/job_ports.h"
 #include "services/control/views/nvlink_ownership.h"
@@ -25,8 +27,13 @@ bool all_links_up(const ClusterState& state) {
   return std::ranges::all_of(state.topology().links(), [&](auto link) { return state.view.carries_transit(link); });
 }
 
-bool none_held(const std::vector<scheduler::Rejected::Where>& links) {
-  return std::ranges::all_of(links, [](const auto& where) { return where.full.holders.empty(); });
+// Loads are computed on one route for each pair of ports. Ethernet switches choose among several by a hash of each flow:
+// collisions make a link several times as full as that.
+bool crosses_hashed_links(const fabric::Topology& t, const fabric::LoadVector& loads) {
+  return std::ranges::any_of(loads, [&](const fabric::LinkLoad& load) {
+    const auto link = fabric::link_of(load.link);
+    return t.joins_switches(link) && t.spec(link).kind == fabric::LinkKind::ethernet;
+  });
 }
 
 // Checked before placement: a job over its limit is refused for that reason, whatever is free.
@@ -182,14 +189,18 @@ std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequ
   auto result = admission.admit(terms, request);
   if (auto* rejected = std::get_if<scheduler::Rejected>(&result)) {
     Rejection rejection{std::move(rejected->reason), nullptr, blocked_links(rejected->links)};
-    if (rejection.error.code == "admission.linksFull" && none_held(rejected->links) && all_links_up(state)) {
-      rejection.error.kind = ErrorKind::impossible;
-      rejection.error.code = "admission.neverFits";
-    }
     if (blocked != nullptr) *blocked = std::move(rejected->links);
     return std::unexpected(std::move(rejection));
   }
   auto& admitted = std::get<scheduler::Admitted>(result);
+  if (crosses_hashed_links(state.topology(), admitted.reservation->loads)) {
+    return std::unexpected(refusal({ErrorKind::conflict,
+                                    "admission.hashedRoutes",
+                                    "the job would cross Ethernet links between switches: they hash flows onto links, "
+                                    "so that what one link carries is not bounded by a single route of each pair",
+                                    {},
+                                    "require one leafGroup for the job, or set bandwidth.guaranteedGbpsPerPort to 0"}));
+  }
   if (guarantee.survives_link_failure) {
     auto basis = basis_of(state.view);
     guarantee.covered = basis.has_value();
@@ -268,24 +279,18 @@ std::expected<std::optional<JobGuarantee>, Rejection> admit(const ClusterState& 
   return std::move(tried->guarantee);
 }
 
-std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterState& state, const JobSpec& spec,
-                                                               PlacerCache& placers, std::int64_t now_us,
-                                                               bool with_alternatives) {
-  const auto terms = job_terms(state, spec);
-  if (!terms) return std::unexpected(as_answer(state, refusal(terms.error())));
-  if (auto over = over_contract_gpus(state, spec.tenant, scheduler::rank_count(spec.parallelism))) {
-    return std::unexpected(as_answer(state, std::move(*over)));
-  }
-  auto& placer = placers.at(state);
-  const ClosedGpus closed = closed_gpus(state, spec.tenant, now_us, expected_end_us(state, spec, now_us));
-  scheduler::PlacementTransaction tree(placer.tree(), state.topology());
+std::expected<AdmittedPlacement, Rejection> PlacementTries::place(JobSpec tried_spec,
+                                                                  const std::optional<Contract>& terms, unsigned most) {
+  auto& placer = placers_.at(state_);
+  const ClosedGpus closed =
+      closed_gpus(state_, tried_spec.tenant, now_us_, expected_end_us(state_, tried_spec, now_us_));
+  scheduler::PlacementTransaction tree(placer.tree(), state_.topology());
   for (const auto gpu : closed.gpus) (void)tree.take(std::span(&gpu, 1));
-  JobSpec tried_spec = spec;
+  const std::vector<std::string> excluded = tried_spec.exclude_nodes;
   std::set<HostId> avoided;
   std::optional<Rejection> refused;
-  bool never = true;
-  for (unsigned attempt = 0; attempt < kPlacementTries; ++attempt) {
-    auto result = with_alternatives ? placer.place_with_alternatives(tried_spec) : placer.place(tried_spec);
+  for (unsigned attempt = 0; attempt < most; ++attempt) {
+    auto result = with_alternatives_ ? placer.place_with_alternatives(tried_spec) : placer.place(tried_spec);
     if (result.outcome != Outcome::placed) {
       if (refused) break;  // placement is possible, but only on links that are too full
       if (result.outcome == Outcome::not_now && !closed.gpus.empty()) {
@@ -300,32 +305,66 @@ std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterStat
       rejection.placement = std::make_shared<const scheduler::PlacementResult>(std::move(result));
       return std::unexpected(std::move(rejection));
     }
-    if (auto cut = cut_off(state, spec, result.placement, placers.reach(state))) {
-      return std::unexpected(as_answer(state, std::move(*cut)));
+    if (auto cut = cut_off(state_, tried_spec, result.placement, placers_.reach(state_))) {
+      return std::unexpected(as_answer(state_, std::move(*cut)));
     }
     std::vector<scheduler::Rejected::Where> blocked;
-    auto tried = try_admit(state, spec, result.placement, placers.guarantees(), *terms, blocked);
+    auto tried = try_admit(state_, tried_spec, result.placement, placers_.guarantees(), terms, blocked);
     if (tried) {
       for (const auto& warning : tried->warnings) result.warnings.push_back(warning);
       return AdmittedPlacement{std::move(result), std::move(tried->guarantee), std::move(tried->reservation),
                                std::move(tried->warnings)};
     }
-    if (blocked.empty()) return std::unexpected(as_answer(state, std::move(tried.error())));
-    never = never && tried.error().error.kind == ErrorKind::impossible;
+    if (blocked.empty()) return std::unexpected(as_answer(state_, std::move(tried.error())));
     if (!refused) refused = std::move(tried.error());
     const std::size_t before = avoided.size();
-    add_hosts_behind(state, placers.guarantees(), job_ports(*state.placement_fabric, result.placement.gpu_of_rank),
+    add_hosts_behind(state_, placers_.guarantees(), job_ports(*state_.placement_fabric, result.placement.gpu_of_rank),
                      blocked, avoided);
     if (avoided.size() == before) break;
-    tried_spec.exclude_nodes = spec.exclude_nodes;
-    for (const HostId host : avoided) tried_spec.exclude_nodes.emplace_back(state.topology().name(host));
+    tried_spec.exclude_nodes = excluded;
+    for (const HostId host : avoided) tried_spec.exclude_nodes.emplace_back(state_.topology().name(host));
     if (tried_spec.exclude_nodes.size() > JobSpec::kMaxExcludeNodes) break;
   }
-  if (!never && refused->error.kind == ErrorKind::impossible) {
-    refused->error.kind = ErrorKind::conflict;
-    refused->error.code = "admission.linksFull";
+  return std::unexpected(std::move(*refused));
+}
+
+// Near each other ranks cross fewer links than placement by predicted cost alone would have them cross.
+std::expected<AdmittedPlacement, Rejection> PlacementTries::place_anywhere(const JobSpec& spec,
+                                                                           const std::optional<Contract>& terms) {
+  auto placed = place(spec, terms, kPlacementTries);
+  if (placed || spec.job.required || spec.across_sites) return placed;
+  const std::string& code = placed.error().error.code;
+  if (code != "admission.linksFull" && code != "admission.hashedRoutes") return placed;
+  for (const auto level : {fabric::LevelKind::leaf_group, fabric::LevelKind::rack, fabric::LevelKind::pod}) {
+    JobSpec nearer = spec;
+    nearer.job.required = level;
+    if (auto near = place(std::move(nearer), terms, 2)) return near;
   }
-  return std::unexpected(as_answer(state, std::move(*refused)));
+  return placed;
+}
+
+std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterState& state, const JobSpec& spec,
+                                                               PlacerCache& placers, std::int64_t now_us,
+                                                               bool with_alternatives) {
+  const auto terms = job_terms(state, spec);
+  if (!terms) return std::unexpected(as_answer(state, refusal(terms.error())));
+  if (auto over = over_contract_gpus(state, spec.tenant, scheduler::rank_count(spec.parallelism))) {
+    return std::unexpected(as_answer(state, std::move(*over)));
+  }
+  PlacementTries tries(state, placers, now_us, with_alternatives);
+  auto placed = tries.place_anywhere(spec, *terms);
+  if (placed || placed.error().error.code != "admission.linksFull") return placed;
+  Rejection refused = std::move(placed.error());
+  if (fits_on_no_cable(state, spec, **terms)) {
+    refused.error.kind = ErrorKind::impossible;
+    refused.error.code = "admission.neverFits";
+  }
+  auto changes = bandwidth_counterfactuals(state, spec, **terms, refused.links, placers, now_us);
+  refused = as_answer(state, std::move(refused));
+  auto explained = *refused.placement;
+  explained.explanation.counterfactuals = std::move(changes);
+  refused.placement = std::make_shared<const scheduler::PlacementResult>(std::move(explained));
+  return std::unexpected(std::move(refused));
 }
 
 }  // namespace railweave::control

@@ -30,8 +30,8 @@ std::optional<Rejection> over_quota(const ClusterState& state, const scheduler::
                                     const scheduler::Placement& placement);
 
 // The guarantee for a chosen placement; none: the job is best effort. Brings the book to the state. Refused: conflict
-// "admission.linksFull" with the links and the jobs that hold them; impossible "admission.neverFits" if no job holds
-// any of them; "contracts.gpuLimit"; "nvlink.overQuota"; as job_terms().
+// "admission.linksFull" with the links and the jobs that hold them; "admission.notConnected"; "contracts.gpuLimit";
+// "nvlink.overQuota"; as job_terms().
 std::expected<std::optional<JobGuarantee>, Rejection> admit(const ClusterState& state, const scheduler::JobSpec& spec,
                                                             const scheduler::Placement& placement, GuaranteeBook& book);
 
@@ -42,10 +42,9 @@ struct AdmittedPlacement {
   std::vector<std::string> warnings;
 };
 
-// Places the job by the residual capacity of links and admits it: on no GPU that is set aside for others until the job
-// is expected to end, and only where its ranks have routes to each other. If links are too full, tries again without
-// the hosts behind these links, at most kPlacementTries times in all.
-inline constexpr unsigned kPlacementTries = 4;
+// Places the job by the residual capacity of links and admits it (placement_tries.h): on no GPU that is set aside for
+// others until the job is expected to end, and only where its ranks have routes to each other. A refusal because of full
+// links has counterfactuals; it is impossible "admission.neverFits" only where that is proven (fits_on_no_cable()).
 std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterState& state,
                                                                const scheduler::JobSpec& spec, PlacerCache& placers,
                                                                std::int64_t now_us, bool with_alternatives = false);

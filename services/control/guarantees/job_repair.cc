@@ -7,37 +7,6 @@
 #include "services/control/views/closed_gpus.h"
 
 namespace railweave::control {
-namespace {
-
-// Hosts with a job on them where some GPU's adapter has no working link.
-std::set<fabric::HostId> damaged_hosts(const ClusterState& state) {
-  std::set<fabric::HostId> hosts;
-  for (std::size_t h = 0; h < state.allocations.size(); ++h) {
-    const auto& host = state.allocations[h];
-    if (host.short_of_link && host.used != 0) hosts.insert(fabric::HostId(static_cast<std::uint32_t>(h)));
-  }
-  return hosts;
-}
-
-bool cut_off(const ClusterState& state, fabric::GpuId gpu) {
-  const auto& topology = state.topology();
-  const auto nics = state.placement_fabric->gpu_nics().nics(gpu);
-  return !nics.empty() && std::ranges::all_of(nics, [&](const auto& nic) {
-    const auto link = topology.link(nic.port);
-    return link && !state.view.alive(link);
-  });
-}
-
-}  // namespace
-
-std::vector<fabric::GpuId> cut_off_gpus(const ClusterState& state, const Job& job) {
-  std::vector<fabric::GpuId> lost;
-  for (const auto gpu : job.placement.gpu_of_rank) {
-    if (state.allocations[state.topology().host(gpu).index()].short_of_link && cut_off(state, gpu)) lost.push_back(gpu);
-  }
-  std::ranges::sort(lost);
-  return lost;
-}
 
 std::string loss_text(const fabric::Topology& topology, const std::vector<fabric::GpuId>& lost) {
   std::vector<std::string> nodes;
@@ -112,7 +81,7 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
     }
     named.insert(topology.gpus(*host)[local]);
   }
-  repair.lost = cut_off_gpus(state, *job);
+  repair.lost = placers.rank_reach(state).cut_off(*job);
   for (const auto gpu : job->placement.gpu_of_rank) {
     if (named.contains(gpu)) repair.lost.push_back(gpu);
   }
@@ -184,11 +153,11 @@ JobMoved moved(const ClusterState& state, const Job& job, const std::vector<fabr
 std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& placers, std::int64_t now_us,
                                    std::int64_t& due_us) {
   due_us = 0;
-  const auto hosts = damaged_hosts(state);
+  RankReach& reach = placers.rank_reach(state);
   std::vector<EventBody> events;
   state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
-    if (!job->holds_gpus() || (hosts.empty() && job->damage.empty())) return true;
-    const auto lost = hosts.empty() ? std::vector<fabric::GpuId>() : cut_off_gpus(state, *job);
+    if (!job->holds_gpus()) return true;
+    const auto lost = reach.cut_off(*job);
     if (lost.empty()) {
       if (!job->damage.empty() && job_violations(state, *job).empty()) events.emplace_back(JobDamaged{job->id, ""});
       return events.empty();

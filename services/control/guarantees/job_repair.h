@@ -14,9 +14,6 @@
 
 namespace railweave::control {
 
-// The job's GPUs whose adapters are all cut off by links that are down. Ascending.
-std::vector<fabric::GpuId> cut_off_gpus(const ClusterState& state, const Job& job);
-
 // "4 GPUs on node-3, node-7"
 std::string loss_text(const fabric::Topology& topology, const std::vector<fabric::GpuId>& lost);
 
@@ -26,9 +23,10 @@ Result<scheduler::RepairPlan> plan_job_repair(const ClusterState& state, const J
                                               const std::vector<fabric::GpuId>& lost, PlacerCache& placers,
                                               std::int64_t now_us);
 
-// The events for the next damaged job: its damage is recorded, or its ranks move if the tenant's policy is
-// RepairPolicy::apply and the damage has lasted for as long as it says. Empty: nothing is left to do now. Apply the
-// events, then call again. due_us: set to the earliest time at which a repair is due; 0: none is.
+// The events for the next damaged job, one whose ranks cannot all reach each other (views/rank_reach.h): its damage is
+// recorded, or its ranks move if the tenant's policy is RepairPolicy::apply and the damage has lasted for as long as it
+// says. Empty: nothing is left to do now. Apply the events, then call again. due_us: set to the earliest time at which a
+// repair is due; 0: none is.
 std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& placers, std::int64_t now_us,
                                    std::int64_t& due_us);
 

@@ -8,6 +8,7 @@
 #include "services/control/events/apply.h"
 #include "services/control/guarantees/alarms.h"
 #include "services/control/guarantees/coverage.h"
+#include "services/control/guarantees/job_repair.h"
 
 namespace railweave::control {
 namespace {
@@ -193,6 +194,8 @@ class Recheck {
   void lapse_cut(Standing& standing) {
     at_risk_.insert(standing.job->id);
     standing.reason = "some of its ports cannot reach each other";
+    const auto lost = book_.reach().cut_off(standing.job->placement.gpu_of_rank);
+    if (!lost.empty()) standing.reason += ": " + loss_text(after_.topology(), lost) + " cut off";
     standing.links.clear();
     const auto& t = after_.topology();
     for (const auto gpu : standing.job->placement.gpu_of_rank) {

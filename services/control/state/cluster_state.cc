@@ -1,5 +1,6 @@
 #include "services/control/state/cluster_state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "fabric/base/check.h"
@@ -31,6 +32,9 @@ void ClusterState::set_topology(fabric::TopologyPtr topology) {
   if (!guaranteed->empty()) guaranteed = std::make_shared<const std::set<JobId>>();
   placement_fabric = std::make_shared<const scheduler::PlacementFabric>(topology);
   accepted.topology = std::move(topology);
+  for (const auto host : accepted.topology->hosts()) {
+    if (has_uncabled(host)) refresh_availability(host);
+  }
   for (const auto& [target, drain] : *drains) mark(target, true);
   put_costs(*link_costs);
 }
@@ -44,9 +48,14 @@ void ClusterState::put_costs(LinkCosts costs) {
   link_costs = std::make_shared<const LinkCosts>(std::move(costs));
 }
 
+bool ClusterState::has_uncabled(fabric::HostId host) const {
+  return std::ranges::any_of(topology().gpus(host),
+                             [&](fabric::GpuId gpu) { return placement_fabric->gpu_nics().uncabled(gpu); });
+}
+
 void ClusterState::refresh_availability(fabric::HostId host) {
   const auto unusable = [&](fabric::LinkId link) { return link && (!view.alive(link) || view.drained(link)); };
-  bool cut_off = false;
+  bool cut_off = has_uncabled(host);
   for (const auto gpu : topology().gpus(host)) {
     for (const auto port : placement_fabric->gpu_ports().of(gpu)) cut_off = cut_off || unusable(topology().link(port));
   }

@@ -80,6 +80,7 @@ struct ClusterState {
   void put_costs(LinkCosts costs);                     // replaces all earlier costs
   // Nodes get no new jobs while they are drained or an adapter that a GPU uses has no working link.
   void refresh_availability(fabric::HostId host);
+  [[nodiscard]] bool has_uncabled(fabric::HostId host) const;  // a GPU whose adapters have no cable
 
   [[nodiscard]] SubnetMode mode(std::string_view subnet) const {
     const auto policy = subnet_policies->find(subnet);

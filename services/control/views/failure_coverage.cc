@@ -70,25 +70,33 @@ FailureCoverage::SurvivingPtr FailureCoverage::find(const Reservation& wanted) c
   return at == last ? nullptr : at->second->load;
 }
 
-std::vector<LinkId> FailureCoverage::missing(const Reservation& wanted, fabric::HoseLoads& loads) const {
-  const auto plain = load_of_promise(wanted, loads, fabric::PathWalker(loads.view(), loads.tables()));
-  std::vector<LinkId> links;
-  const std::lock_guard lock(mutex_);
-  for (const auto& load : plain.loads) {
-    const LinkId link = fabric::link_of(load.link);
-    if (!loads.view().topology().joins_switches(link) || changes_.contains(link.value())) continue;
-    if (links.empty() || links.back() != link) links.push_back(link);
+std::vector<LinkId> FailureCoverage::far_reaching(const FabricRoutes& routes, fabric::PlaneId plane) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto at = far_reaching_.find(plane.value()); at != far_reaching_.end()) return at->second;
   }
+  auto links = routes.choice.engine->far_reaching_links(routes.routing, plane);
+  const std::lock_guard lock(mutex_);
+  return far_reaching_.emplace(plane.value(), std::move(links)).first->second;
+}
+
+std::vector<LinkId> FailureCoverage::missing(const FabricRoutes& routes, const Reservation& wanted,
+                                             fabric::HoseLoads& loads) {
+  const auto plain = load_of_promise(wanted, loads, fabric::PathWalker(loads.view(), loads.tables()));
+  auto links = fabric::failures_that_matter(loads.view(), loads.tables(), plain.loads,
+                                            [&](fabric::PlaneId plane) { return far_reaching(routes, plane); });
+  const std::lock_guard lock(mutex_);
+  std::erase_if(links, [&](LinkId link) { return changes_.contains(link.value()); });
   return links;
 }
 
-std::size_t FailureCoverage::unknown(const Reservation& wanted, fabric::HoseLoads& loads) const {
-  return find(wanted) != nullptr ? 0 : missing(wanted, loads).size();
+std::size_t FailureCoverage::unknown(const FabricRoutes& routes, const Reservation& wanted, fabric::HoseLoads& loads) {
+  return find(wanted) != nullptr ? 0 : missing(routes, wanted, loads).size();
 }
 
 void FailureCoverage::compute(const FabricRoutes& routes, const Reservation& wanted, fabric::HoseLoads& loads,
                               std::size_t limit) {
-  std::vector<LinkId> links = missing(wanted, loads);
+  std::vector<LinkId> links = missing(routes, wanted, loads);
   if (links.size() > limit) links.resize(limit);
   const std::size_t parts = std::clamp<std::size_t>(links.size() / 16, 1, fabric::part_count());
   fabric::on_threads()(parts, [&](std::size_t part) {
@@ -100,7 +108,9 @@ Result<FailureCoverage::SurvivingPtr> FailureCoverage::surviving(const FabricRou
                                                                  fabric::HoseLoads& loads) {
   if (auto known = find(wanted)) return known;
   compute(routes, wanted, loads, SIZE_MAX);
-  auto made = load_surviving_failures(wanted, loads, [&](LinkId link) { return without(routes, link); });
+  auto made = load_surviving_failures(wanted, loads,
+                                      {[&](LinkId link) { return without(routes, link); },
+                                       [&](fabric::PlaneId plane) { return far_reaching(routes, plane); }});
   if (!made) return std::unexpected(made.error());
   auto known = std::make_shared<Known>(wanted, std::make_shared<const fabric::SurvivingLoad>(std::move(*made)));
   known->wanted.loads.clear();

@@ -22,13 +22,15 @@ class FailureCoverage {
 
   // The changes of the routes if this link between two switches failed as well. Errors: of rerouting.
   Result<fabric::RouteChangesPtr> without(const FabricRoutes& routes, fabric::LinkId link);
-  // The largest loads over all single failures of links that the reservation crosses; `loads` belongs to the same
-  // routes. Errors: of rerouting.
+  // The largest loads over all single failures of links that change its routes; `loads` belongs to the same routes.
+  // Errors: of rerouting.
   Result<SurvivingPtr> surviving(const FabricRoutes& routes, const fabric::Reservation& wanted,
                                  fabric::HoseLoads& loads);
 
-  // Number of links that the reservation crosses whose failure is not computed yet; 0: surviving() answers at once.
-  [[nodiscard]] std::size_t unknown(const fabric::Reservation& wanted, fabric::HoseLoads& loads) const;
+  // Number of links whose failure may change the reservation's routes and is not computed yet; 0: surviving() answers
+  // at once.
+  [[nodiscard]] std::size_t unknown(const FabricRoutes& routes, const fabric::Reservation& wanted,
+                                    fabric::HoseLoads& loads);
   // Computes the failure of up to `limit` of these links, in parallel.
   void compute(const FabricRoutes& routes, const fabric::Reservation& wanted, fabric::HoseLoads& loads,
                std::size_t limit);
@@ -38,7 +40,9 @@ class FailureCoverage {
 
  private:
   [[nodiscard]] SurvivingPtr find(const fabric::Reservation& wanted) const;
-  [[nodiscard]] std::vector<fabric::LinkId> missing(const fabric::Reservation& wanted, fabric::HoseLoads& loads) const;
+  [[nodiscard]] std::vector<fabric::LinkId> missing(const FabricRoutes& routes, const fabric::Reservation& wanted,
+                                                    fabric::HoseLoads& loads);
+  [[nodiscard]] std::vector<fabric::LinkId> far_reaching(const FabricRoutes& routes, fabric::PlaneId plane);
 
   struct Known {
     fabric::Reservation wanted;  // without loads
@@ -47,7 +51,8 @@ class FailureCoverage {
   mutable std::mutex mutex_;
   std::unordered_map<std::uint32_t, fabric::RouteChangesPtr> changes_;  // by link
   std::size_t entries_ = 0;
-  std::unordered_multimap<std::uint64_t, std::shared_ptr<const Known>> jobs_;  // by a hash of the reservation's terms
+  std::unordered_map<std::uint32_t, std::vector<fabric::LinkId>> far_reaching_;  // by plane
+  std::unordered_multimap<std::uint64_t, std::shared_ptr<const Known>> jobs_;    // by a hash of the reservation's terms
 };
 
 }  // namespace railweave::control

@@ -107,6 +107,7 @@ void GuaranteeBook::rebuild(const ClusterState& state, FabricRoutesPtr routes) {
   entries_.clear();
   ledger_ = fabric::Ledger(fabric::whole_capacities_mbps(routes_->input.view), fabric::capacity_rules(*classes_));
   loads_ = std::make_unique<fabric::HoseLoads>(routes_->input.view, routes_->routing.tables);
+  reach_ = std::make_unique<RankReach>(routes_->input.view, fabric_);
   ++version_;
 }
 
@@ -116,6 +117,7 @@ void GuaranteeBook::follow_view(FabricRoutesPtr routes) {
                                                  routes_->input.view, routes_->routing.tables);
   ledger_.set_capacity(fabric::whole_capacities_mbps(routes_->input.view));
   loads_ = std::make_unique<fabric::HoseLoads>(routes_->input.view, routes_->routing.tables);
+  reach_ = std::make_unique<RankReach>(routes_->input.view, fabric_);
   ++version_;
   for (const auto& reservation : crossing) {
     Entry& entry = entries_.at(job_of(*reservation));
@@ -181,7 +183,8 @@ GuaranteeBook::Wanted GuaranteeBook::plain(const Job& job) {
   made->survives_link_failure = false;
   auto load = fabric::load_of_promise(*made, *loads_, fabric::PathWalker(loads_->view(), loads_->tables()));
   made->loads = std::move(load.loads);
-  return {std::make_shared<const Reservation>(std::move(*made)), load.complete};
+  const bool complete = load.complete && reach_->cut_off(job.placement.gpu_of_rank).empty();
+  return {std::make_shared<const Reservation>(std::move(*made)), complete};
 }
 
 Result<GuaranteeBook::Wanted> GuaranteeBook::surviving(const Job& job) { return surviving_on(job, routes_); }
@@ -196,7 +199,8 @@ Result<GuaranteeBook::Wanted> GuaranteeBook::surviving_on(const Job& job, const 
   const auto load = routes->failures().surviving(*routes, *made, others ? *others : *loads_);
   if (!load) return std::unexpected(load.error());
   made->loads = (*load)->worst.loads;
-  return Wanted{std::make_shared<const Reservation>(std::move(*made)), (*load)->worst.complete};
+  const bool complete = (*load)->worst.complete && reach_->cut_off(job.placement.gpu_of_rank).empty();
+  return Wanted{std::make_shared<const Reservation>(std::move(*made)), complete};
 }
 
 GuaranteeBook::Wanted GuaranteeBook::compute(const JobPtr& job) {
@@ -223,12 +227,12 @@ fabric::SurvivingLoadOf GuaranteeBook::surviving_load() {
   return [this](const Reservation& wanted) -> Result<fabric::SurvivingLoad> {
     // Admission also runs on the control thread, so the number of failures computed per call is bounded. Each refusal
     // computes some of them, so that repeating the request succeeds in the end.
-    const std::size_t unknown = routes_->failures().unknown(wanted, *loads_);
+    const std::size_t unknown = routes_->failures().unknown(*routes_, wanted, *loads_);
     if (unknown > kMaxUnknownFailures) {
       routes_->failures().compute(*routes_, wanted, *loads_, kFailuresPerRefusal);
       return fail(ErrorKind::conflict, "admission.tooManyFailures",
                   "the failure of " + std::to_string(unknown) +
-                      " links that the job crosses is not computed yet, more than " +
+                      " links that may change the job's routes is not computed yet, more than " +
                       std::to_string(kMaxUnknownFailures) + " at once",
                   {},
                   "ask POST /v1/placements/query, which computes all of them without delaying changes; then repeat the "
@@ -242,7 +246,7 @@ fabric::SurvivingLoadOf GuaranteeBook::surviving_load() {
 
 std::size_t GuaranteeBook::unknown_failures(const Job& job) {
   const auto wanted = without_loads(job, routes_->scope());
-  return wanted ? routes_->failures().unknown(*wanted, *loads_) : 0;
+  return wanted ? routes_->failures().unknown(*routes_, *wanted, *loads_) : 0;
 }
 
 void GuaranteeBook::compute_failures(const Job& job, std::size_t limit) {

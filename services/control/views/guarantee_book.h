@@ -16,6 +16,7 @@
 #include "fabric/capacity/ledger.h"
 #include "fabric/capacity/loads_of.h"
 #include "services/control/state/cluster_state.h"
+#include "services/control/views/rank_reach.h"
 #include "services/control/views/routing_cache.h"
 
 namespace railweave::control {
@@ -33,12 +34,13 @@ class GuaranteeBook {
   [[nodiscard]] const fabric::Ledger& ledger() const { return ledger_; }
   [[nodiscard]] const FabricRoutesPtr& routes() const { return routes_; }
   [[nodiscard]] fabric::HoseLoads& loads() const { return *loads_; }
+  [[nodiscard]] const RankReach& reach() const { return *reach_; }
   [[nodiscard]] const fabric::QosClasses& classes() const { return *classes_; }
   // Changes whenever the ledger does.
   [[nodiscard]] std::uint64_t version() const { return version_; }
   // Jobs that the last bring_to() recomputed: they started, moved or were amended, or cross changed links or entries.
   [[nodiscard]] const std::vector<JobId>& crossing() const { return crossing_; }
-  // True: some ports of the job cannot reach each other.
+  // True: some ports or ranks of the job cannot reach each other.
   [[nodiscard]] bool incomplete(JobId job) const;
   // Number of loads computed since construction.
   [[nodiscard]] std::uint64_t computed() const { return computed_; }
@@ -87,6 +89,7 @@ class GuaranteeBook {
   std::shared_ptr<const QueueRules> rules_;
   fabric::Ledger ledger_;
   std::unique_ptr<fabric::HoseLoads> loads_;
+  std::unique_ptr<RankReach> reach_;
   std::map<JobId, Entry> entries_;
   std::vector<JobId> crossing_;
   std::map<JobId, std::size_t> to_cover_;

@@ -2,6 +2,16 @@
 
 namespace railweave::control {
 
+RankReach& PlacerCache::rank_reach(const ClusterState& state) {
+  if (rank_reach_ == nullptr || rank_reach_fabric_ != state.placement_fabric ||
+      rank_reach_version_ != state.view_version) {
+    rank_reach_ = std::make_unique<RankReach>(state.view, state.placement_fabric);
+    rank_reach_fabric_ = state.placement_fabric;
+    rank_reach_version_ = state.view_version;
+  }
+  return *rank_reach_;
+}
+
 scheduler::Placer& PlacerCache::at(const ClusterState& state) {
   if (placer_ == nullptr || fabric_ != state.placement_fabric) {
     fabric_ = state.placement_fabric;

@@ -15,6 +15,7 @@
 #include "services/control/views/guarantee_book.h"
 #include "services/control/views/job_reach.h"
 #include "services/control/views/placed_jobs.h"
+#include "services/control/views/rank_reach.h"
 
 namespace railweave::control {
 
@@ -29,6 +30,8 @@ class PlacerCache {
   [[nodiscard]] GuaranteeBook& guarantees() { return guarantees_; }
   // Which ranks have routes to each other in the state; kept until its links change.
   const JobReach& reach(const ClusterState& state);
+  // Which GPUs of a placed job are cut off from its others.
+  RankReach& rank_reach(const ClusterState& state);
   // Mb/s by bundle as last given to the placer: residual capacity beside guarantees.
   [[nodiscard]] const std::vector<double>& capacities_mbps() const { return capacities_mbps_; }
   [[nodiscard]] std::uint64_t capacities_version() const {
@@ -54,6 +57,9 @@ class PlacerCache {
   std::uint64_t capacities_version_ = 0;
   std::unique_ptr<scheduler::BundleTraffic> traffic_;
   PlacedJobs placed_;  // the jobs in traffic_
+  std::unique_ptr<RankReach> rank_reach_;
+  scheduler::PlacementFabricPtr rank_reach_fabric_;
+  std::uint64_t rank_reach_version_ = 0;  // of the view
 };
 
 }  // namespace railweave::control

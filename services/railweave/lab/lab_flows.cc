@@ -27,8 +27,11 @@ struct LabFlowsOptions {
   std::uint64_t rounds = 200, top = 10;
 };
 
-fabric::ChangesWithout changes_without(const RoutedFabric& routed) {
-  return [&routed](fabric::LinkId link) -> Result<fabric::RouteChangesPtr> {
+fabric::FailureRoutes failure_routes(const RoutedFabric& routed) {
+  const auto far_reaching = [&routed](fabric::PlaneId plane) {
+    return fabric::find_engine(routed.report.engine)->far_reaching_links(routed.routing, plane);
+  };
+  const auto changes_without = [&routed](fabric::LinkId link) -> Result<fabric::RouteChangesPtr> {
     fabric::FabricView view = routed.view;
     view.set_state(link, fabric::LinkState::down);
     const auto& tables = routed.routing.tables;
@@ -38,6 +41,7 @@ fabric::ChangesWithout changes_without(const RoutedFabric& routed) {
     return std::make_shared<const fabric::RouteChanges>(
         fabric::route_changes(tables, rerouted->tables, tables.scope().arc_of(link).plane));
   };
+  return {changes_without, far_reaching};
 }
 
 void check(const LabFlowsOptions& options) {
@@ -92,7 +96,7 @@ void run(Session& session, const LabFlowsOptions& options) {
   fabric::HoseLoads loads(routed.view, routed.routing.tables);
   std::vector<FlowJob> jobs = place_jobs(requests, routed.view, walker);
   admit_jobs(jobs, classes, loads, [&](const fabric::Reservation& wanted) {
-    return fabric::load_surviving_failures(wanted, loads, changes_without(routed));
+    return fabric::load_surviving_failures(wanted, loads, failure_routes(routed));
   });
   if (!options.traffic.empty()) add_traffic_file(options.traffic, *file.topology, classes, jobs);
   if (options.adversarial) add_flooding_ports(jobs, *file.topology, classes);

@@ -17,18 +17,9 @@ struct Fixture {
   QosClasses classes = default_qos_classes();
   Ledger ledger{whole_capacities_mbps(fabric.view), capacity_rules(classes)};
   HoseLoads loads{fabric.view, fabric.routing.tables};
-  BandwidthAdmission admission{
-      classes, ledger, loads, [this](const Reservation& wanted) -> Result<SurvivingLoad> {
-        return load_surviving_failures(wanted, loads, [this](LinkId link) -> Result<RouteChangesPtr> {
-          FabricView failed = fabric.view;
-          failed.set_state(link, LinkState::down);
-          auto routing =
-              choose_engine(*fabric.scope).engine->reroute(fabric.routing, {.view = failed, .scope = fabric.scope});
-          if (!routing) return std::unexpected(routing.error());
-          return std::make_shared<const RouteChanges>(
-              route_changes(fabric.routing.tables, routing->tables, fabric.scope->arc_of(link).plane));
-        });
-      }};
+  BandwidthAdmission admission{classes, ledger, loads, [this](const Reservation& wanted) -> Result<SurvivingLoad> {
+                                 return load_surviving_failures(wanted, loads, fabric::testing::failure_routes(fabric));
+                               }};
   Contract contract{.tenant = "red", .guaranteed = from_gbps(60), .classes = {"all-reduce"}};
 };
 

@@ -88,23 +88,6 @@ TEST(Ledger, NamesFullLinksAndTheJobsThatHoldThem) {
   EXPECT_EQ(full[0].holders[1].mbps, limit / 4);
 }
 
-struct Failed {
-  FabricView view;
-  ForwardingTables tables;
-};
-Failed fail_one(const testing::Routed& fabric, LinkId link) {
-  FabricView view = fabric.view;
-  view.set_state(link, LinkState::down);
-  const Routing after =
-      choose_engine(*fabric.scope).engine->reroute(fabric.routing, {.view = view, .scope = fabric.scope}).value();
-  return {std::move(view), after.tables};
-}
-
-Result<RouteChangesPtr> changes_without(const testing::Routed& fabric, LinkId link) {
-  return std::make_shared<const RouteChanges>(
-      route_changes(fabric.routing.tables, fail_one(fabric, link).tables, fabric.scope->arc_of(link).plane));
-}
-
 // After a reroute, jobs that are not recomputed keep their loads; recomputed ones have the loads on the new tables.
 TEST(Reroute, RecomputesJobsWhoseRoutesChangedAndNoOthers) {
   std::size_t recomputed = 0, kept = 0;
@@ -126,11 +109,12 @@ TEST(Reroute, RecomputesJobsWhoseRoutesChangedAndNoOthers) {
     const auto all = ledger.reservations();
     for (int i = 0; i < 6; ++i) {
       const LinkId link(random() % fabric.view.topology().links().size());
-      const Failed after = fail_one(fabric, link);
-      const auto crossing = crossing_changes(ledger, fabric.view, fabric.routing.tables, after.view, after.tables);
+      const testing::FailedOne after = testing::fail_one(fabric, link);
+      const auto crossing =
+          crossing_changes(ledger, fabric.view, fabric.routing.tables, after.view, after.routing.tables);
       Ledger changed = ledger;
       changed.set_capacity(whole_capacities_mbps(after.view));
-      HoseLoads fresh(after.view, after.tables);
+      HoseLoads fresh(after.view, after.routing.tables);
       const RerouteOutcome outcome = recompute(changed, crossing, fresh);
       recomputed += outcome.recomputed.size();
       std::set<std::string> lapsed;
@@ -169,11 +153,11 @@ TEST(Reroute, KeepsJobsAdmittedFirstIfNotAllFit) {
   for (const LinkId link : fabric.view.topology().links()) {
     if (fabric.view.topology().joins_switches(link)) uplink = link;
   }
-  const Failed after = fail_one(fabric, uplink);
-  const auto crossing = crossing_changes(ledger, fabric.view, fabric.routing.tables, after.view, after.tables);
+  const testing::FailedOne after = testing::fail_one(fabric, uplink);
+  const auto crossing = crossing_changes(ledger, fabric.view, fabric.routing.tables, after.view, after.routing.tables);
   Ledger changed = ledger;
   changed.set_capacity(whole_capacities_mbps(after.view));
-  HoseLoads fresh(after.view, after.tables);
+  HoseLoads fresh(after.view, after.routing.tables);
   const RerouteOutcome outcome = recompute(changed, ledger.reservations(), fresh);
   ASSERT_EQ(crossing.size(), 1U);
   ASSERT_EQ(outcome.lapsed.size(), 1U);
@@ -195,8 +179,7 @@ TEST(SurvivingFailures, ReservesEnoughForEachLinkFailure) {
     ends.resize(std::min<std::size_t>(ends.size(), 8));
     const auto job = hose_of("job", ends, 100, 0);
     HoseLoads loads(fabric.view, fabric.routing.tables);
-    const auto surviving =
-        load_surviving_failures(*job, loads, [&](LinkId link) { return changes_without(fabric, link); });
+    const auto surviving = load_surviving_failures(*job, loads, testing::failure_routes(fabric));
     ASSERT_TRUE(surviving);
     std::vector<testing::NaivePort> ports;
     for (const PortId port : ends) ports.push_back({port, 100, 100});
@@ -206,8 +189,8 @@ TEST(SurvivingFailures, ReservesEnoughForEachLinkFailure) {
       const bool crossed = load_on(surviving->worst.loads, static_cast<DirectedLink>(link.index() * 2)) > 0 ||
                            load_on(surviving->worst.loads, static_cast<DirectedLink>(link.index() * 2 + 1)) > 0;
       if (!promised.contains(link) && (crossed || !fabric.view.alive(link))) continue;
-      const Failed after = fail_one(fabric, link);
-      for (const auto& [way, pairs] : testing::crossing_pairs(after.view, after.tables, ports)) {
+      const testing::FailedOne after = testing::fail_one(fabric, link);
+      for (const auto& [way, pairs] : testing::crossing_pairs(after.view, after.routing.tables, ports)) {
         const auto at = static_cast<DirectedLink>(way.first * 2 + (way.second ? 0 : 1));
         ASSERT_GE(load_on(surviving->worst.loads, at), testing::largest_matching(ports, pairs));
       }
@@ -244,29 +227,30 @@ TEST(SurvivingFailures, AreTheLargestLoadsOfAllFailedFabrics) {
     }
     if (seed % 5 == 0) job->reserved_permille = 700;
     HoseLoads loads(fabric.view, fabric.routing.tables);
-    const auto got = load_surviving_failures(*job, loads, [&](LinkId link) { return changes_without(fabric, link); });
+    const auto got = load_surviving_failures(*job, loads, testing::failure_routes(fabric));
     ASSERT_TRUE(got);
     const auto plain = load_of_promise(*job, loads, PathWalker(fabric.view, fabric.routing.tables));
     LoadVector worst = plain.loads;
-    std::vector<LinkId> survived, cut;
+    const std::set<LinkId> covers(got->covered.begin(), got->covered.end());
+    const std::set<LinkId> leaves_out(got->not_covered.begin(), got->not_covered.end());
+    ASSERT_FALSE(fabric.view.topology().links().empty());
     for (const LinkId link : fabric.view.topology().links()) {
       const auto way = static_cast<DirectedLink>(link.index() * 2);
-      if (load_on(plain.loads, way) == 0 && load_on(plain.loads, way + 1) == 0) continue;
-      bool whole = plain.complete && fabric.view.topology().joins_switches(link);
-      if (whole) {
-        const Failed after = fail_one(fabric, link);
-        HoseLoads after_loads(after.view, after.tables);
-        const auto load = load_of_promise(*job, after_loads, PathWalker(after.view, after.tables));
-        whole = load.complete;
-        if (whole) worst = larger_of(worst, load.loads);
+      const bool crossed = load_on(plain.loads, way) > 0 || load_on(plain.loads, way + 1) > 0;
+      if (!fabric.view.topology().joins_switches(link) || !fabric.view.alive(link) || !plain.complete) {
+        ASSERT_EQ(leaves_out.contains(link), crossed);
+        continue;
       }
-      (whole ? survived : cut).push_back(link);
+      const testing::FailedOne after = testing::fail_one(fabric, link);
+      HoseLoads after_loads(after.view, after.routing.tables);
+      const auto load = load_of_promise(*job, after_loads, PathWalker(after.view, after.routing.tables));
+      if (load.complete) worst = larger_of(worst, load.loads);
+      ASSERT_FALSE((load.complete ? leaves_out : covers).contains(link));
+      ASSERT_TRUE((load.complete ? covers : leaves_out).contains(link) || (!crossed && load.complete));
     }
-    ASSERT_EQ(got->covered, survived);
-    ASSERT_EQ(got->not_covered, cut);
     ASSERT_EQ(got->worst.loads, worst);
-    covered += survived.size();
-    not_covered += plain.complete ? cut.size() : 0;
+    covered += covers.size();
+    not_covered += plain.complete ? leaves_out.size() : 0;
     raised += worst != plain.loads ? 1U : 0U;
   }
   EXPECT_GT(covered, 500U);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "fabric/capacity/route_changes.h"
 #include "fabric/generate/generate.h"
 #include "fabric/routing/engine_registry.h"
 #include "tests/support/fat_trees.h"
@@ -24,6 +25,30 @@ inline Routed route_view(FabricView view) {
   made.routing = choose_engine(*made.scope).engine->route({.view = made.view, .scope = made.scope}).value();
   for (const PortId port : made.view.topology().hca_ports()) made.ends.push_back(port);
   return made;
+}
+
+// The same fabric with one more link down, rerouted.
+struct FailedOne {
+  FabricView view;
+  Routing routing;
+};
+inline FailedOne fail_one(const Routed& fabric, LinkId link) {
+  FabricView view = fabric.view;
+  view.set_state(link, LinkState::down);
+  auto routing =
+      choose_engine(*fabric.scope).engine->reroute(fabric.routing, {.view = view, .scope = fabric.scope}).value();
+  return {std::move(view), std::move(routing)};
+}
+
+// Borrows the fabric.
+inline FailureRoutes failure_routes(const Routed& fabric) {
+  return {[&fabric](LinkId link) -> Result<RouteChangesPtr> {
+            return std::make_shared<const RouteChanges>(route_changes(
+                fabric.routing.tables, fail_one(fabric, link).routing.tables, fabric.scope->arc_of(link).plane));
+          },
+          [&fabric](PlaneId plane) {
+            return choose_engine(*fabric.scope).engine->far_reaching_links(fabric.routing, plane);
+          }};
 }
 
 enum class Health {

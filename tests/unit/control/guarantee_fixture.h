@@ -12,10 +12,12 @@
 
 namespace railweave::control::testing {
 
-// Every leaf joined to every spine by one 400 Gb/s cable; hosts of one adapter and `gpus` GPUs, "node-0" first.
-inline fabric::TopologyPtr leaves_and_spines(unsigned leaves, unsigned hosts_per_leaf, unsigned spines, unsigned gpus) {
+// Every leaf joined to every spine by one 400 Gb/s cable; hosts of one adapter and `gpus` GPUs, "node-0" first. The
+// adapters of the hosts in `uncabled` have no cable.
+inline fabric::TopologyPtr leaves_and_spines(
+    unsigned leaves, unsigned hosts_per_leaf, unsigned spines, unsigned gpus, const std::set<unsigned>& uncabled = {},
+    const fabric::LinkSpec& cable = fabric::infiniband_link(4, fabric::LinkSpeed::ndr)) {
   fabric::TopologyBuilder builder;
-  const auto cable = fabric::infiniband_link(4, fabric::LinkSpeed::ndr);
   std::vector<decltype(builder.add_switch({}))> top;
   for (unsigned s = 0; s < spines; ++s) {
     top.push_back(builder.add_switch({.guid = Guid(0x200 + s), .name = "spine-" + std::to_string(s), .ports = leaves}));
@@ -27,7 +29,7 @@ inline fabric::TopologyPtr leaves_and_spines(unsigned leaves, unsigned hosts_per
       const unsigned number = l * hosts_per_leaf + h;
       const auto host = builder.host("node-" + std::to_string(number));
       const auto hca = builder.add_hca({.guid = Guid(0x1000 + number), .host = host, .device = "mlx5_0"});
-      builder.connect({leaf, h + 1}, {hca, 1}, cable);
+      if (!uncabled.contains(number)) builder.connect({leaf, h + 1}, {hca, 1}, cable);
       for (unsigned g = 0; g < gpus; ++g) builder.add_nic(builder.add_gpu(host), hca);
     }
     for (unsigned s = 0; s < spines; ++s) builder.connect({leaf, hosts_per_leaf + s + 1}, {top[s], l + 1}, cable);

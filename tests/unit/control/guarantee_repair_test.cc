@@ -388,5 +388,40 @@ TEST(GuaranteeCoverage, ContinuesAfterAReport) {
   EXPECT_TRUE(book.to_cover().empty());
 }
 
+// The book sees ports by their cables; ranks without any are damage all the same, in the transaction that took the cable.
+TEST(GuaranteeRepair, AHostWithoutCablesIsDamageFromAnyCause) {
+  Cluster cluster(leaves_and_spines(2, 4, 2, 1));
+  cluster.contract(terms(10));
+  cluster.must(Cluster::job("t", 8));
+  const JobId job = cluster.last_job;
+  const auto import = [&](const std::set<unsigned>& uncabled, const std::string& digest) {
+    cluster.must(AcceptTopology{leaves_and_spines(2, 4, 2, 1, uncabled), nullptr, digest, "test", false, {}});
+    settle(cluster);
+  };
+  import({3}, "without the cable of node-3");
+  EXPECT_TRUE(cluster.guarantee(job).at_risk());
+  EXPECT_NE(cluster.guarantee(job).reason.find("node-3"), std::string::npos) << cluster.guarantee(job).reason;
+  ASSERT_NE(alarm_of(cluster, job), nullptr);
+  EXPECT_NE(cluster.state.jobs.find(job)->damage.find("node-3"), std::string::npos);
+  const auto host = cluster.state.topology().find_host("node-3");
+  EXPECT_TRUE(cluster.state.allocations[host.index()].unavailable);
+  EXPECT_TRUE(cluster.state.allocations[host.index()].short_of_link);
+
+  import({}, "with it again");
+  EXPECT_FALSE(cluster.guarantee(job).at_risk());
+  EXPECT_EQ(alarm_of(cluster, job), nullptr);
+  EXPECT_TRUE(cluster.state.jobs.find(job)->damage.empty());
+
+  // Apart for another cause: all cables between the leaves are down, each host has its own.
+  for (const char* leaf : {"leaf-0", "leaf-1"}) {
+    for (const char* spine : {"spine-0", "spine-1"})
+      cluster.must(Cluster::report(cluster.cable(leaf, spine), LinkState::down));
+  }
+  settle(cluster);
+  EXPECT_TRUE(cluster.guarantee(job).at_risk());
+  EXPECT_NE(cluster.state.jobs.find(job)->damage.find("4 GPUs on "), std::string::npos)
+      << cluster.state.jobs.find(job)->damage;
+}
+
 }  // namespace
 }  // namespace railweave::control

@@ -66,14 +66,57 @@ TEST(Guarantee, FitsBesideOthersOrIsRefusedWithLinksAndHolders) {
   cluster.must(Cluster::job("t", 8));
 }
 
-TEST(Guarantee, IsImpossibleWhenNoOtherJobHoldsTheLinks) {
+// Other nodes, other routes or another order of ranks may hold it: never is said only where no cable carries the rate.
+TEST(Guarantee, IsNeverOnlyWhereThatIsProven) {
   auto cluster = small(70);
   const auto refused = cluster.ask(Cluster::job("t", 8));
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().error.code, "admission.neverFits");
-  EXPECT_EQ(refused.error().error.kind, ErrorKind::impossible);
-  // On one leaf only host cables carry it.
-  cluster.must(Cluster::job("t", 4));
+  EXPECT_EQ(refused.error().error.code, "admission.linksFull");
+  EXPECT_EQ(refused.error().error.kind, ErrorKind::conflict);
+  ASSERT_NE(refused.error().placement, nullptr);
+  EXPECT_EQ(refused.error().placement->outcome, scheduler::Outcome::not_now);
+  cluster.must(Cluster::job("t", 4));  // on one leaf only host cables carry it
+
+  auto too_much = small(134);  // of 133 Gb/s that the class has of a cable
+  const auto never = too_much.ask(Cluster::job("t", 2));
+  ASSERT_FALSE(never);
+  EXPECT_EQ(never.error().error.code, "admission.neverFits");
+  EXPECT_EQ(never.error().error.kind, ErrorKind::impossible);
+}
+
+// One route for each pair is not what Ethernet switches use: hashing makes a link several times as full.
+TEST(Guarantee, IsNotGivenWhereEthernetHashesFlows) {
+  Cluster cluster(testing::leaves_and_spines(2, 4, 2, 1, {}, fabric::ethernet_link(from_gbps(400))));
+  scheduler::Contract contract{.tenant = "t", .guaranteed = RateMbps(10'000)};
+  contract.classes = {"all-reduce"};
+  cluster.contract(contract);
+  const auto refused = cluster.ask(Cluster::job("t", 8));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().error.code, "admission.hashedRoutes");
+  cluster.must(Cluster::job("t", 4));  // on one leaf nothing is hashed
+  EXPECT_TRUE(cluster.state.jobs.find(cluster.last_job)->guarantee);
+}
+
+// Each change that a refusal names was tried, and a job that asks for it is placed.
+TEST(Guarantee, RefusalsSayWhatWouldChangeThem) {
+  auto cluster = small(60, true);
+  const auto refused = cluster.ask(Cluster::job("t", 8));
+  ASSERT_FALSE(refused);
+  ASSERT_NE(refused.error().placement, nullptr);
+  std::set<std::string> changes;
+  for (const auto& one : refused.error().placement->explanation.counterfactuals) {
+    EXPECT_EQ(one.outcome, scheduler::Outcome::placed) << one.change;
+    changes.insert(one.change);
+  }
+  EXPECT_TRUE(changes.contains("survive a link failure -> not"));
+  EXPECT_TRUE(changes.contains("model hose -> pattern"));
+  const auto rate = std::ranges::find_if(changes, [](const auto& change) { return change.starts_with("guaranteed "); });
+  ASSERT_NE(rate, changes.end());
+  EXPECT_NE(rate->find("33.25 Gb/s"), std::string::npos)
+      << *rate;  // 4 ports of a leaf on the spine that is left: 133 / 4
+  auto less = Cluster::job("t", 8);
+  less.spec.bandwidth = scheduler::BandwidthTerms{.guaranteed = RateMbps(33'250)};
+  cluster.must(less);
 }
 
 TEST(Guarantee, PlacementAvoidsHostsBehindFullLinks) {
@@ -180,7 +223,7 @@ TEST(Guarantee, WithFailureCoverHoldsThroughALinkFailure) {
   cluster.must(Cluster::report(cable, LinkState::up));
   EXPECT_TRUE(cluster.guarantee(job).covered);
   auto small_job = small(60, true);
-  EXPECT_EQ(small_job.ask(Cluster::job("t", 8)).error().error.code, "admission.neverFits");
+  EXPECT_EQ(small_job.ask(Cluster::job("t", 8)).error().error.code, "admission.linksFull");
 }
 
 TEST(Guarantee, PatternReservesNoMoreThanTheHose) {

@@ -126,12 +126,12 @@ TEST(Ibnetdiscover, ReadsCarriageReturnsAndTabsTurnedIntoBlanks) {
 
 TEST(Ibnetdiscover, ReadsEveryWidthAndSpeed) {
   for (const auto& [text, width, mbps] :
-       std::vector<std::tuple<std::string, unsigned, std::int64_t>>{{"1xSDR", 1, 2'500},
-                                                                    {"4xDDR", 4, 20'000},
-                                                                    {"8xQDR", 8, 80'000},
-                                                                    {"12xQDR", 12, 120'000},
+       std::vector<std::tuple<std::string, unsigned, std::int64_t>>{{"1xSDR", 1, 2'000},
+                                                                    {"4xDDR", 4, 16'000},
+                                                                    {"8xQDR", 8, 64'000},
+                                                                    {"12xQDR", 12, 96'000},
                                                                     {"4xFDR10", 4, 40'000},
-                                                                    {"4xFDR", 4, 56'000},
+                                                                    {"4xFDR", 4, 54'544},
                                                                     {"4xEDR", 4, 100'000},
                                                                     {"2xHDR", 2, 100'000},
                                                                     {"4xHDR", 4, 200'000},

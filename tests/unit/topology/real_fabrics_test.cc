@@ -138,7 +138,7 @@ TEST_F(RealFabrics, MixedSpeedsAreFound) {
   const auto findings = check_fabric(read(file));
   const Finding* slow = find_code(findings, "linkSlowerThanClass");
   ASSERT_NE(slow, nullptr);
-  EXPECT_THAT(slow->message, testing::HasSubstr("40 Gb/s"));
+  EXPECT_THAT(slow->message, testing::HasSubstr("32 Gb/s"));
 }
 
 }  // namespace

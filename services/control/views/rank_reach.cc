@@ -1,0 +1,125 @@
+#include "services/control/views/rank_reach.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace railweave::control {
+namespace {
+
+using fabric::GpuId;
+using fabric::SwitchId;
+using PartSet = std::vector<std::uint32_t>;
+
+bool intersect(const PartSet& a, const PartSet& b) {
+  auto i = a.begin();
+  auto j = b.begin();
+  while (i != a.end() && j != b.end()) {
+    if (*i == *j) return true;
+    ++(*i < *j ? i : j);
+  }
+  return false;
+}
+
+}  // namespace
+
+RankReach::RankReach(const fabric::FabricView& view, scheduler::PlacementFabricPtr fabric)
+    : view_(view), fabric_(std::move(fabric)), parent_(view.topology().switches().size()) {
+  std::iota(parent_.begin(), parent_.end(), 0U);
+  const auto& t = view_.topology();
+  for (const auto link : t.links()) {
+    if (!t.joins_switches(link) || !view_.carries_transit(link)) continue;
+    const std::uint32_t a = root(t.switch_of(t.a(link)).value());
+    const std::uint32_t b = root(t.switch_of(t.b(link)).value());
+    parent_[std::max(a, b)] = std::min(a, b);
+  }
+  for (std::uint32_t sw = 0; sw < parent_.size(); ++sw) parent_[sw] = root(sw);
+}
+
+std::uint32_t RankReach::root(std::uint32_t sw) const {
+  while (parent_[sw] != sw) sw = parent_[sw];
+  return sw;
+}
+
+// A drained switch still serves its own end ports: packets to and from them pass the switches beside it.
+void RankReach::add_parts(GpuId gpu, Parts& parts) const {
+  const auto& t = view_.topology();
+  for (const auto& nic : fabric_->gpu_nics().nics(gpu)) {
+    const auto link = t.link(nic.port);
+    const SwitchId sw = link && view_.alive(link) ? t.switch_of(t.peer(nic.port)) : SwitchId();
+    if (!sw) continue;
+    parts.push_back(parent_[sw.index()]);
+    if (!view_.drained(sw)) continue;
+    for (const auto port : t.ports(sw)) {
+      const auto beside = t.link(port);
+      if (!beside || !t.joins_switches(beside) || !view_.alive(beside) || view_.drained(beside)) continue;
+      const SwitchId other = t.switch_of(t.peer(port));
+      if (!view_.drained(other)) parts.push_back(parent_[other.index()]);
+    }
+  }
+}
+
+std::vector<GpuId> RankReach::cut_off(std::span<const GpuId> gpu_of_rank) const {
+  const auto& t = view_.topology();
+  std::vector<GpuId> lost;
+  // 1. What each host or NVLink domain reaches through its ranks.
+  struct Unit {
+    Parts parts;
+    std::vector<GpuId> gpus;
+    bool known = false;  // some adapter of its GPUs is; else they are taken to reach everything, as by JobReach
+  };
+  std::map<std::uint32_t, Unit> units;
+  for (const GpuId gpu : gpu_of_rank) {
+    Unit& unit = units[fabric_->bundles().place(gpu).unit];
+    unit.gpus.push_back(gpu);
+    unit.known = unit.known || !fabric_->gpu_nics().nics(gpu).empty() || fabric_->gpu_nics().uncabled(gpu);
+    const std::size_t before = unit.parts.size();
+    add_parts(gpu, unit.parts);
+    const bool has_ports = !fabric_->gpu_nics().nics(gpu).empty();
+    const bool direct = std::ranges::any_of(fabric_->gpu_nics().nics(gpu), [&](const auto& nic) {
+      return view_.alive(t.link(nic.port));  // a port without a switch behind it, cabled to another host
+    });
+    if (unit.parts.size() == before && !direct && (has_ports || fabric_->gpu_nics().uncabled(gpu))) lost.push_back(gpu);
+  }
+  // 2. Units that reach the same parts are alike. The largest kind stays, and every further one that reaches all that
+  // stay. Sites are joined by more than cables.
+  std::map<std::uint32_t, std::map<Parts, std::vector<GpuId>>> kinds_of_site;
+  for (auto& [number, unit] : units) {
+    if (!unit.known) continue;
+    std::ranges::sort(unit.parts);
+    unit.parts.erase(std::ranges::unique(unit.parts).begin(), unit.parts.end());
+    auto& gpus = kinds_of_site[t.site(t.host(unit.gpus.front())).value()][unit.parts];
+    gpus.insert(gpus.end(), unit.gpus.begin(), unit.gpus.end());
+  }
+  for (const auto& [site, kinds] : kinds_of_site) {
+    std::vector<std::pair<const Parts*, const std::vector<GpuId>*>> by_size;
+    for (const auto& [parts, gpus] : kinds) by_size.emplace_back(&parts, &gpus);
+    std::ranges::stable_sort(by_size, std::greater<>(),
+                             [](const auto& kind) { return std::pair(!kind.first->empty(), kind.second->size()); });
+    std::vector<const Parts*> staying;
+    for (const auto& [own, gpus] : by_size) {
+      const bool reaches_all =
+          std::ranges::all_of(staying, [parts = own](const Parts* other) { return intersect(*parts, *other); });
+      if (reaches_all) {
+        staying.push_back(own);
+      } else {
+        lost.insert(lost.end(), gpus->begin(), gpus->end());
+      }
+    }
+  }
+  std::ranges::sort(lost);
+  lost.erase(std::ranges::unique(lost).begin(), lost.end());
+  return lost;
+}
+
+std::vector<GpuId> RankReach::cut_off(const Job& job) {
+  const auto known = whole_.find(job.id.number());
+  if (known != whole_.end() && known->second == job.version) return {};
+  auto lost = cut_off(job.placement.gpu_of_rank);
+  if (lost.empty()) whole_.insert_or_assign(job.id.number(), job.version);
+  return lost;
+}
+
+}  // namespace railweave::control

@@ -1,0 +1,40 @@
+// Which ranks of a job can send to each other at all, whatever the routes are: over live cables, directly or through a
+// GPU of the same host or NVLink domain. Used by repair and by the guarantee book, so that both call the same jobs
+// damaged. Constant after construction but for the jobs noted as whole; not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "fabric/topology/fabric_view.h"
+#include "scheduler/placement/fit/placement_fabric.h"
+#include "services/control/state/job.h"
+
+namespace railweave::control {
+
+class RankReach {
+ public:
+  // O(links).
+  RankReach(const fabric::FabricView& view, scheduler::PlacementFabricPtr fabric);
+
+  // The GPUs that have no live cable, and those in hosts and NVLink domains that cannot send to all others: all but the
+  // largest part. Ascending. Empty: every rank reaches every other. O(GPUs).
+  [[nodiscard]] std::vector<fabric::GpuId> cut_off(std::span<const fabric::GpuId> gpu_of_rank) const;
+  // The same of a placed job; jobs found whole are remembered until they change.
+  [[nodiscard]] std::vector<fabric::GpuId> cut_off(const Job& job);
+
+ private:
+  using Parts = std::vector<std::uint32_t>;  // ascending
+
+  [[nodiscard]] std::uint32_t root(std::uint32_t sw) const;
+  void add_parts(fabric::GpuId gpu, Parts& parts) const;
+
+  fabric::FabricView view_;
+  scheduler::PlacementFabricPtr fabric_;
+  std::vector<std::uint32_t> parent_;                       // by switch: joined by links that carry transit
+  std::unordered_map<std::uint64_t, std::uint64_t> whole_;  // job number -> its version
+};
+
+}  // namespace railweave::control

@@ -1,0 +1,193 @@
+#include "services/verify/promises.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace railweave::verify {
+namespace {
+
+using Json = nlohmann::json;
+
+Json items_of(const std::string& path) {
+  const Json file = Json::parse(file_text(path));
+  if (!file.is_object() || !file.contains("items")) throw std::runtime_error(path + ": has no items");
+  return file.at("items");
+}
+
+std::int64_t mbps_of(const Json& gbps) { return std::llround(gbps.get<double>() * 1000); }
+
+// The two ends of a link in either order are one link.
+std::string in_order(const std::string& link) {
+  const auto cut = link.find("--");
+  if (cut == std::string::npos) return link;
+  const std::string a = link.substr(0, cut), b = link.substr(cut + 2);
+  return std::min(a, b) + "--" + std::max(a, b);
+}
+
+// Whether the job's ranks are all in one host or NVLink domain.
+bool in_one_place(const Json& ranks, const Network& network) {
+  std::set<std::string> hosts, domains;
+  for (const Json& rank : ranks) {
+    const auto host = rank.at("node").get<std::string>();
+    const auto of_host = network.domains.find(host);
+    const auto gpu = rank.at("gpu").get<std::size_t>();
+    hosts.insert(host);
+    const bool known =
+        of_host != network.domains.end() && gpu < of_host->second.size() && !of_host->second[gpu].empty();
+    domains.insert(known ? of_host->second[gpu] : "host " + host);
+  }
+  return hosts.size() <= 1 || domains.size() <= 1;
+}
+
+}  // namespace
+
+Promises::Promises(const Outside& outside, const Network& network, Verdict& verdict)
+    : classes_(items_of(outside.classes)) {
+  for (const Json& one : items_of(outside.contracts)) contracts_[one.at("id").get<std::string>()] = one;
+  for (const Json& one : items_of(outside.links_down)) links_down_.insert(in_order(one.at("id").get<std::string>()));
+  for (const Json& one : items_of(outside.jobs)) read_job(one, network, verdict);
+}
+
+void Promises::read_job(const Json& job, const Network& network, Verdict& verdict) {
+  if (job.at("state") != "placed") return;
+  const auto contract = contracts_.find(job.at("tenant").get<std::string>());
+  if (contract == contracts_.end()) return;
+  const Json& terms = contract->second;
+  const Json nothing = Json::object();
+  const Json& spec = job.at("spec");
+  const Json& request = spec.contains("bandwidth") && spec.at("bandwidth").is_object() ? spec.at("bandwidth") : nothing;
+  Promise promise;
+  promise.job = job.at("job").get<std::string>();
+  promise.tenant = contract->first;
+  promise.rate_mbps = mbps_of(terms.at("guaranteedGbps"));
+  if (request.contains("guaranteedGbpsPerPort")) {
+    const std::int64_t wanted = mbps_of(request.at("guaranteedGbpsPerPort"));
+    if (wanted > promise.rate_mbps) verdict.fault(promise.job + ": is promised more than its tenant's contract says");
+    promise.rate_mbps = wanted;
+  }
+  if (promise.rate_mbps <= 0) return;
+  promise.reserved_permille = terms.at("reservedPermille").get<std::int64_t>();
+  promise.pattern = request.value("model", terms.at("model").get<std::string>()) == "pattern";
+  promise.survives = request.value("surviveLinkFailure", terms.at("surviveLinkFailure").get<bool>());
+  promise.qos_class = request.value("qosClass", std::string());
+  if (promise.qos_class.empty() && !terms.at("classes").empty()) promise.qos_class = terms.at("classes").at(0);
+  for (const Json& one : classes_) {
+    if (promise.qos_class.empty() && one.value("bound", "") == "bandwidth") promise.qos_class = one.at("name");
+  }
+  const Json& guarantee = job.at("guarantee");
+  if (guarantee.is_null()) {
+    return verdict.fault(promise.job + ": its tenant's contract promises bandwidth, and the service gives it none");
+  }
+  promise.at_risk = guarantee.at("state") != "holds";
+  promise.covered = promise.survives && guarantee.at("covered").get<bool>();
+  promise.on_network = !in_one_place(job.at("ranks"), network);
+  for (const Json& rank : job.at("ranks")) {
+    const auto node = rank.at("node").get<std::string>();
+    if (rank.at("nics").empty() && promise.on_network && !promise.at_risk) {
+      verdict.fault(promise.job + ": rank " + std::to_string(rank.at("rank").get<std::uint64_t>()) + " on " + node +
+                    " has no port with a cable, and its guarantee is said to hold");
+    }
+    for (const Json& nic : rank.at("nics")) {
+      const auto port = nic.at("port").get<std::string>();
+      const auto host = network.host.find(port);
+      if (host == network.host.end() || host->second != node) verdict.fault(port + ": is no port of " + node);
+      promise.ports.insert(port);
+    }
+  }
+  if (terms.at("basis") == "perJob" && !promise.ports.empty()) {
+    promise.rate_mbps /= static_cast<std::int64_t>(promise.ports.size());
+  }
+  promises_[promise.job] = std::move(promise);
+}
+
+void Promises::compare(const Json& certificate, Verdict& verdict) const {
+  // 1. Classes and links that are down.
+  const Json& classes = certificate.at("classes");
+  bool same = classes.size() == classes_.size();
+  for (std::size_t c = 0; same && c < classes.size(); ++c) {
+    same = classes[c].at("name") == classes_[c].at("name") &&
+           classes[c].at("sharePermille") == classes_[c].at("sharePermille");
+  }
+  if (!same) verdict.fault("the classes are not those of the service");
+  std::set<std::string> down;
+  for (const Json& link : certificate.at("linksDown")) down.insert(in_order(link.get<std::string>()));
+  if (down != links_down_) verdict.fault("the links that are down are not those of the service");
+  // 2. Jobs.
+  std::set<std::string> seen;
+  for (const Json& job : certificate.at("jobs")) {
+    const auto id = job.at("job").get<std::string>();
+    const auto promise = promises_.find(id);
+    if (!seen.insert(id).second) {
+      verdict.fault(id + ": is in the certificate twice");
+    } else if (promise == promises_.end()) {
+      verdict.fault(id + ": no contract promises it anything");
+    } else if (promise->second.at_risk) {
+      verdict.fault(id + ": its guarantee is at risk, and the certificate says that it holds");
+    } else {
+      compare_job(promise->second, job, verdict);
+    }
+  }
+  for (const auto& [id, promise] : promises_) {
+    if (seen.contains(id) || promise.at_risk || (promise.pattern && !promise.on_network)) continue;
+    verdict.fault(id + ": has a guarantee that the certificate leaves out");
+  }
+}
+
+void Promises::compare_job(const Promise& promise, const Json& job, Verdict& verdict) const {
+  const auto differs = [&](const std::string& what) { verdict.fault(promise.job + ": " + what); };
+  if (job.at("tenant") != promise.tenant) differs("is of tenant " + promise.tenant);
+  if (job.at("class") != promise.qos_class) differs("its contract says class " + promise.qos_class);
+  if ((job.at("promise") == "pattern") != promise.pattern) return differs("its contract says another model");
+  if (job.at("reservedPermille") != promise.reserved_permille) differs("its contract reserves another share");
+  if (job.at("survivesLinkFailure") != promise.covered) {
+    differs(promise.covered ? "its contract covers link failures, and the certificate does not"
+                            : "no reservation for link failures is promised to it at present");
+  }
+  if (!promise.pattern) {
+    std::set<PortName> ports;
+    for (const Json& one : job.at("ports")) {
+      ports.insert(one.at("port").get<std::string>());
+      if (one.at("sendMbps") == promise.rate_mbps && one.at("receiveMbps") == promise.rate_mbps) continue;
+      differs(one.at("port").get<std::string>() + " is promised " + std::to_string(promise.rate_mbps) +
+              " Mb/s in each direction");
+    }
+    if (ports != promise.ports || ports.size() != job.at("ports").size()) differs("its ranks have other ports");
+    return;
+  }
+  // Flows follow from the job's collectives, which are not computed here; but they are scaled so that the busiest port
+  // has its whole rate, and no port more than that and the rounding up of its flows.
+  struct Sum {
+    std::int64_t mbps = 0, flows = 0;
+  };
+  std::map<std::pair<PortName, bool>, Sum> sums;
+  for (const Json& flow : job.at("flows")) {
+    for (const bool from : {true, false}) {
+      const auto port = flow.at(from ? "from" : "to").get<std::string>();
+      if (!promise.ports.contains(port)) differs(port + " is no port of its ranks");
+      Sum& sum = sums[{port, from}];
+      sum.mbps += flow.at("mbps").get<std::int64_t>();
+      ++sum.flows;
+    }
+  }
+  std::int64_t most = 0;
+  for (const auto& [port, sum] : sums) {
+    most = std::max(most, sum.mbps);
+    if (sum.mbps > promise.rate_mbps + sum.flows) differs(port.first + " has more than its rate");
+  }
+  if (most < promise.rate_mbps) differs("no port has its whole rate of " + std::to_string(promise.rate_mbps) + " Mb/s");
+}
+
+std::size_t Promises::at_risk() const {
+  return static_cast<std::size_t>(std::ranges::count_if(promises_, [](const auto& one) { return one.second.at_risk; }));
+}
+
+std::vector<std::string> Promises::not_covered() const {
+  std::vector<std::string> jobs;
+  for (const auto& [id, promise] : promises_) {
+    if (promise.survives && !promise.covered && !promise.at_risk && promise.on_network) jobs.push_back(id);
+  }
+  return jobs;
+}
+
+}  // namespace railweave::verify

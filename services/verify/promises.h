@@ -1,0 +1,60 @@
+// What was promised, from outside the certificate: contracts, classes and links that are down as the REST API answers
+// them, and jobs with their ranks. Compared with what the certificate says. Used by main.cc. Throws std::exception if a
+// file is not well formed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "services/verify/check.h"
+#include "services/verify/network.h"
+
+namespace railweave::verify {
+
+struct Outside {
+  std::string contracts, classes, jobs, links_down;  // files; "": not given
+  [[nodiscard]] bool complete() const {
+    return !contracts.empty() && !classes.empty() && !jobs.empty() && !links_down.empty();
+  }
+};
+
+// What a contract promises a running job.
+struct Promise {
+  std::string job, tenant, qos_class;
+  bool pattern = false;
+  bool survives = false;   // by the contract
+  bool covered = false;    // and the service says that it is reserved at present
+  bool at_risk = false;    // the service says that it does not hold
+  bool on_network = true;  // false: all its ranks are in one host or NVLink domain, so that a pattern needs nothing
+  std::int64_t rate_mbps = 0, reserved_permille = 1000;
+  std::set<PortName> ports;
+};
+
+class Promises {
+ public:
+  // Reads the files; faults for jobs whose ranks have no port, or ports that are not their hosts'.
+  Promises(const Outside& outside, const Network& network, Verdict& verdict);
+
+  // Every promise that holds is in the certificate with these terms, and nothing else is.
+  void compare(const nlohmann::json& certificate, Verdict& verdict) const;
+  [[nodiscard]] std::size_t at_risk() const;
+  // Jobs whose contract survives failures, but whose reservation for them is used up.
+  [[nodiscard]] std::vector<std::string> not_covered() const;
+
+ private:
+  using Json = nlohmann::json;
+  void read_job(const Json& job, const Network& network, Verdict& verdict);
+  void compare_job(const Promise& promise, const Json& job, Verdict& verdict) const;
+
+  std::map<std::string, Json> contracts_;  // by tenant
+  Json classes_;
+  std::set<std::string> links_down_;
+  std::map<std::string, Promise> promises_;  // by job
+};
+
+}  // namespace railweave::verify
