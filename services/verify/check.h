@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -45,6 +46,7 @@ class Check {
   };
 
   void link(const Json& link);
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> promise(const Json& link, std::size_t of_class) const;
   [[nodiscard]] std::map<DirectedLink, std::int64_t> pattern_load(const JobCheck& check);
   [[nodiscard]] std::map<DirectedLink, std::int64_t> hose_load(const JobCheck& check);
   [[nodiscard]] std::vector<DirectedLink> route(const JobCheck& check, const EndPort& from, const EndPort& to);

@@ -116,6 +116,11 @@ struct AlarmRaised {
 struct AlarmCleared {
   std::string id;
 };
+// What the ports of a subnet can hold is known, or has changed.
+struct PortLimitsRead {
+  std::string subnet;
+  PortLimits limits;
+};
 // Traffic classes and partitions were written to the ports of a subnet, or offered as files that its OpenSM has to read
 // ("qos.offered": whether it did is not known).
 struct QosProgrammed {
@@ -163,7 +168,7 @@ using EventBody = std::variant<TopologyAccepted, TenantPut, TenantRemoved, JobQu
                                JobMoved, JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut, ReservationPut,
                                ReservationRemoved, SubnetModeSet, DrainRequested, DrainAdvanced, DrainCleared,
                                LinkCostsSet, LinksChanged, AlarmRaised, AlarmCleared, RoutesProgrammed, QosProgrammed,
-                               ContractPut, ContractRemoved, QosClassesPut, GuaranteeChanged>;
+                               PortLimitsRead, ContractPut, ContractRemoved, QosClassesPut, GuaranteeChanged>;
 
 struct Event {
   std::uint64_t seq = 0;

@@ -16,8 +16,11 @@ struct CertificateInput {
   const fabric::ForwardingTables* tables = nullptr;
   const fabric::Ledger* ledger = nullptr;
   const fabric::QosClasses* classes = nullptr;
-  const fabric::InfinibandPlan* plan = nullptr;  // null: weights are the classes' shares
-  std::string_view fdbs;                         // fabric::write_fdbs(tables): digested in the certificate
+  const fabric::InfinibandPlan* plan = nullptr;  // null: refused, so no InfiniBand port promises anything
+  std::string_view refused;                      // why
+  fabric::ArbitrationLimits arbitration;
+  bool limits_known = false;  // devices reported them
+  std::string_view fdbs;      // fabric::write_fdbs(tables): digested in the certificate
 };
 
 // One line for each link with a reservation.
