@@ -17,6 +17,7 @@ struct PortTableLimits {
   unsigned possible_vls = 1;                      // as it could be
   std::size_t high_entries = 0, low_entries = 0;  // of VL arbitration
   std::size_t pkeys = 0;
+  unsigned mtu_bytes = 4096;       // that packets through the port can have
   bool full_default_pkey = false;  // the subnet is managed through it: limited members reach full ones only
 };
 

@@ -1,71 +1,149 @@
 #include "fabric/qos/arbitration.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 
 namespace railweave::fabric {
 namespace {
 
-constexpr unsigned kMaxQuantaPerEntry = 3;  // 192 of 255 units
+// A longer round promises more, and makes lanes wait longer.
+constexpr unsigned kLongestRound = 6'000;  // units, with a packet too much in every turn
+constexpr unsigned kRoundStep = 16, kWeightStep = 4;
+
+struct LaneTurns {
+  std::uint64_t entries = 1, weight = 1;
+};
+
+// Turns of all lanes within a round of a given length, or none that keep the minimums.
+class RoundPlan {
+ public:
+  RoundPlan(std::span<const LaneDemand> lanes, std::size_t entries, unsigned packet, std::uint64_t round)
+      : lanes_(lanes), entries_left_(entries), packet_(packet), left_(round), turns_(lanes.size()) {
+    for (std::size_t i = 0; i < lanes.size() && possible_; ++i) need(i, round);
+  }
+  // Uses what the minimums leave of the round.
+  void divide_rest() {
+    spread_latency();
+    fill();
+  }
+  [[nodiscard]] bool possible() const { return possible_; }
+  [[nodiscard]] const std::vector<LaneTurns>& turns() const { return turns_; }
+
+ private:
+  // The fewest entries whose weight is at least the minimum of what others can send in the round.
+  void need(std::size_t i, std::uint64_t round) {
+    for (std::uint64_t n = 1; n <= entries_left_ && n * packet_ < round; ++n) {
+      // One more than the minimum: promises are rounded down.
+      const std::uint64_t least = lanes_[i].min_permille == 0 ? 0 : lanes_[i].min_permille + 1;
+      const std::uint64_t weight = std::max<std::uint64_t>(n, (least * (round - n * packet_) + 999) / 1000);
+      if (weight > n * kMaxWeight) continue;
+      if (weight + n * packet_ > left_) break;
+      turns_[i] = {n, weight};
+      entries_left_ -= n;
+      left_ -= weight + n * packet_;
+      return;
+    }
+    possible_ = false;
+  }
+
+  void spread_latency() {
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+      if (!lanes_[i].latency || entries_left_ == 0 || left_ < packet_ || turns_[i].weight <= turns_[i].entries)
+        continue;
+      ++turns_[i].entries;
+      --entries_left_;
+      left_ -= packet_;
+    }
+  }
+
+  // To the lane furthest below its request.
+  void fill() {
+    while (left_ >= kWeightStep) {
+      std::size_t to = lanes_.size();
+      double furthest = 0;
+      bool grows = false;
+      for (std::size_t i = 0; i < lanes_.size(); ++i) {
+        const bool is_full = turns_[i].weight + kWeightStep > turns_[i].entries * kMaxWeight;
+        if (is_full && (entries_left_ == 0 || left_ < packet_ + kWeightStep)) continue;
+        const double request = std::max({lanes_[i].requested_permille, lanes_[i].min_permille, 1U});
+        const double filled = static_cast<double>(turns_[i].weight) / request;
+        if (to != lanes_.size() && filled >= furthest) continue;
+        to = i;
+        furthest = filled;
+        grows = is_full;
+      }
+      if (to == lanes_.size()) return;
+      if (grows) {
+        ++turns_[to].entries;
+        --entries_left_;
+        left_ -= packet_;
+      }
+      turns_[to].weight += kWeightStep;
+      left_ -= kWeightStep;
+    }
+  }
+
+  std::span<const LaneDemand> lanes_;
+  std::uint64_t entries_left_;
+  std::uint64_t packet_, left_;
+  std::vector<LaneTurns> turns_;
+  bool possible_ = true;
+};
+
+double error_of(std::span<const LaneDemand> lanes, const std::vector<LaneTurns>& turns, std::uint64_t round) {
+  double requested = 0, all = 0, error = 0;
+  const auto request = [&](std::size_t i) {
+    return static_cast<double>(std::max({lanes[i].requested_permille, lanes[i].min_permille, 1U}));
+  };
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    requested += request(i);
+    all += static_cast<double>(turns[i].weight);
+  }
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    const double off = static_cast<double>(turns[i].weight) / all - request(i) / requested;
+    error += off * off;
+  }
+  // Short rounds keep waits short: a longer one must be clearly closer to the requested shares.
+  return error + 1e-6 * static_cast<double>(round) / 64;
+}
+
+// Turns of a lane evenly over the round.
+VlArbitration spread(std::span<const LaneDemand> lanes, const std::vector<LaneTurns>& turns) {
+  struct Slot {
+    double at;
+    std::uint8_t vl;
+    std::uint8_t weight;
+  };
+  std::vector<Slot> slots;
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    const auto [entries, weight] = turns[i];
+    for (std::uint64_t k = 0; k < entries; ++k) {
+      slots.push_back({(static_cast<double>(k) + 0.5) / static_cast<double>(entries), lanes[i].vl,
+                       static_cast<std::uint8_t>(weight / entries + (k < weight % entries ? 1 : 0))});
+    }
+  }
+  std::ranges::stable_sort(slots, {}, &Slot::at);
+  VlArbitration table;
+  for (const Slot& slot : slots) table.low.push_back({slot.vl, slot.weight});
+  table.high_limit = 0;
+  return table;
+}
 
 }  // namespace
 
-Result<std::vector<unsigned>> assign_quanta(std::span<const LaneDemand> lanes, std::size_t entries) {
-  const std::size_t max_total = entries * kMaxQuantaPerEntry;
-  const auto entries_for = [](std::span<const unsigned> quanta) {
-    std::size_t sum = 0;
-    for (const unsigned one : quanta) sum += (one + kMaxQuantaPerEntry - 1) / kMaxQuantaPerEntry;
-    return sum;
-  };
-  std::uint64_t min_sum = 0;
-  for (const LaneDemand& lane : lanes) min_sum += lane.min_permille;
-  if (min_sum > 1000) {
-    return fail(ErrorKind::impossible, "qos.overReserved",
-                "the lanes need " + std::to_string(min_sum) + " permille of a link together", {},
-                "reserve less on this link");
-  }
-  std::uint64_t requested = 0;
-  for (const LaneDemand& lane : lanes) requested += std::max(lane.requested_permille, lane.min_permille);
-  std::vector<unsigned> best;
+Result<VlArbitration> assign_weights(std::span<const LaneDemand> lanes, ArbitrationLimits limits) {
+  const unsigned packet = packet_units(limits.mtu_bytes);
+  const std::size_t entries = std::min<std::size_t>(limits.entries, kMaxArbitrationEntries);
+  std::vector<LaneTurns> best;
   double best_error = 1e300;
-  for (std::size_t total = lanes.size(); total <= max_total; ++total) {
-    std::vector<unsigned> quanta;
-    std::size_t sum = 0;
-    for (const LaneDemand& lane : lanes) {
-      quanta.push_back(static_cast<unsigned>(std::max<std::uint64_t>(1, (lane.min_permille * total + 999) / 1000)));
-      sum += quanta.back();
-    }
-    if (sum > total) continue;
-    for (; sum < total; ++sum) {  // to the lane furthest below its request
-      std::size_t to = 0;
-      double furthest = -1e300;
-      for (std::size_t i = 0; i < lanes.size(); ++i) {
-        const double request = std::max(lanes[i].requested_permille, lanes[i].min_permille);
-        const double below =
-            request * static_cast<double>(total) / static_cast<double>(std::max<std::uint64_t>(1, requested)) -
-            quanta[i];
-        if (below > furthest) {
-          furthest = below;
-          to = i;
-        }
-      }
-      ++quanta[to];
-    }
-    if (entries_for(quanta) > entries) continue;
-    double error = 0;
-    for (std::size_t i = 0; i < lanes.size(); ++i) {
-      const double request = std::max(lanes[i].requested_permille, lanes[i].min_permille) /
-                             static_cast<double>(std::max<std::uint64_t>(1, requested));
-      const double off = quanta[i] / static_cast<double>(total) - request;
-      error += off * off;
-    }
-    // Short rounds keep waits short: a longer one must be clearly closer to the requested shares.
-    error += 1e-6 * static_cast<double>(total);
-    if (error < best_error) {
-      best_error = error;
-      best = std::move(quanta);
-    }
+  for (std::uint64_t round = lanes.size() * (packet + 1); round <= kLongestRound; round += kRoundStep) {
+    RoundPlan plan(lanes, entries, packet, round);
+    if (!plan.possible()) continue;
+    plan.divide_rest();
+    const double error = error_of(lanes, plan.turns(), round);
+    if (error >= best_error) continue;
+    best_error = error;
+    best = plan.turns();
   }
   if (best.empty()) {
     std::string text;
@@ -74,57 +152,36 @@ Result<std::vector<unsigned>> assign_quanta(std::span<const LaneDemand> lanes, s
               std::to_string(lane.min_permille);
     }
     return fail(ErrorKind::impossible, "qos.tableTooSmall",
-                std::to_string(entries) + " entries of at most " + std::to_string(kMaxQuantaPerEntry) +
-                    " quanta of 4 KiB cannot give every lane a quantum and its share in permille (" + text + ")",
+                std::to_string(entries) + " entries of at most " + std::to_string(kMaxWeight * kWeightUnitBytes) +
+                    " bytes, each with up to a packet of " + std::to_string(packet * kWeightUnitBytes) +
+                    " bytes more, cannot promise every lane its share in permille (" + text + ")",
                 {}, "reserve less, or in fewer classes");
   }
-  return best;
+  return spread(lanes, best);
 }
 
-VlArbitration arbitration_of(std::span<const LaneDemand> lanes, std::span<const unsigned> quanta, std::size_t entries) {
-  std::vector<std::size_t> parts(lanes.size());
-  std::size_t used = 0;
-  for (std::size_t i = 0; i < lanes.size(); ++i) {
-    parts[i] = (quanta[i] + kMaxQuantaPerEntry - 1) / kMaxQuantaPerEntry;
-    used += parts[i];
+bool can_promise(std::span<const LaneDemand> lanes, ArbitrationLimits limits) {
+  const unsigned packet = packet_units(limits.mtu_bytes);
+  const std::size_t entries = std::min<std::size_t>(limits.entries, kMaxArbitrationEntries);
+  // Long rounds first: they promise more.
+  const std::uint64_t shortest = lanes.size() * (packet + 1);
+  const std::uint64_t steps = shortest > kLongestRound ? 0 : (kLongestRound - shortest) / kRoundStep + 1;
+  for (std::uint64_t step = steps; step-- > 0;) {
+    if (RoundPlan(lanes, entries, packet, shortest + step * kRoundStep).possible()) return true;
   }
-  for (const bool latency : {true, false}) {  // more and smaller entries, first for latency-bound lanes
-    for (bool grown = true; grown && used < entries;) {
-      grown = false;
-      for (std::size_t i = 0; i < lanes.size() && used < entries; ++i) {
-        if (lanes[i].latency != latency || parts[i] >= quanta[i]) continue;
-        ++parts[i];
-        ++used;
-        grown = true;
-      }
-    }
-  }
-  struct Slot {
-    double at;
-    std::size_t lane;
-    unsigned quanta;
-  };
-  std::vector<Slot> slots;
-  for (std::size_t i = 0; i < lanes.size(); ++i) {
-    for (std::size_t k = 0; k < parts[i]; ++k) {
-      const auto share = static_cast<unsigned>(quanta[i] / parts[i] + (k < quanta[i] % parts[i] ? 1 : 0));
-      slots.push_back({(static_cast<double>(k) + 0.5) / static_cast<double>(parts[i]), i, share});
-    }
-  }
-  std::ranges::stable_sort(slots, {}, &Slot::at);
-  VlArbitration table;
-  for (const Slot& slot : slots) {
-    table.low.push_back({lanes[slot.lane].vl, static_cast<std::uint8_t>(slot.quanta * kQuantumUnits)});
-  }
-  table.high_limit = 0;
-  return table;
+  return false;
 }
 
-std::uint32_t promised_permille(const VlArbitration& table, std::uint8_t vl) {
+std::uint32_t promised_permille(const VlArbitration& table, std::uint8_t vl, unsigned mtu_bytes) {
   std::uint64_t own = 0, all = 0;
   for (const VlWeight entry : table.low) {
+    if (entry.weight == 0) continue;
     all += entry.weight;
-    if (entry.vl == vl) own += entry.weight;
+    if (entry.vl == vl) {
+      own += entry.weight;
+    } else {
+      all += packet_units(mtu_bytes);
+    }
   }
   return all == 0 ? 0 : static_cast<std::uint32_t>(own * 1000 / all);
 }
@@ -139,7 +196,7 @@ std::uint64_t longest_wait_bytes(const VlArbitration& table, std::uint8_t vl, un
         seen = true;
         gap = 0;
       } else if (entry.weight > 0) {
-        gap += std::uint64_t{entry.weight} * kWeightUnitBytes + mtu_bytes;
+        gap += std::uint64_t{entry.weight} * kWeightUnitBytes + packet_units(mtu_bytes) * kWeightUnitBytes;
       }
     }
   }

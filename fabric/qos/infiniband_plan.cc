@@ -5,6 +5,7 @@
 #include <set>
 
 #include "fabric/base/check.h"
+#include "fabric/qos/port_promises.h"
 
 namespace railweave::fabric {
 namespace {
@@ -18,35 +19,6 @@ std::string product(std::size_t classes, unsigned by, std::string_view what) {
 
 bool is_planned(const InfinibandPlanInput& input, SwitchId sw) {
   return !input.subnet || input.view.topology().subnet(sw) == input.subnet;
-}
-
-Result<void> check_lanes(const InfinibandPlanInput& input, InfinibandPlan& plan) {
-  plan.classes = static_cast<unsigned>(input.classes->size());
-  std::set<PlaneId> planes;
-  for (const SwitchId sw : input.view.topology().switches()) {
-    if (is_planned(input, sw)) planes.insert(input.scope->plane_of(sw));
-  }
-  for (const PlaneId id : planes) {
-    const PlaneLanes& plane = input.lanes->planes[id.index()];
-    plan.routing_lanes = std::max<unsigned>(plan.routing_lanes, plane.lanes);
-    plan.routing_levels = std::max<unsigned>(
-        plan.routing_levels, std::max(plane.levels, plane.arc_class.empty() ? plane.lanes : plane.levels));
-  }
-  const unsigned lanes = plan.classes * plan.routing_lanes;
-  if (lanes > input.data_lanes) {
-    return fail(
-        ErrorKind::impossible, "qos.lanesDoNotSuffice",
-        product(plan.classes, plan.routing_lanes, "lanes") + ", but the ports have " + std::to_string(input.data_lanes),
-        {}, "use at most " + std::to_string(input.data_lanes / plan.routing_lanes) + " classes");
-  }
-  const unsigned levels = plan.classes * plan.routing_levels;
-  if (levels > kMaxServiceLevels) {
-    return fail(ErrorKind::impossible, "qos.levelsDoNotSuffice",
-                product(plan.classes, plan.routing_levels, "service levels") + ", but there are " +
-                    std::to_string(kMaxServiceLevels),
-                {}, "use at most " + std::to_string(kMaxServiceLevels / plan.routing_levels) + " classes");
-  }
-  return {};
 }
 
 // The routing lane of every routing level for packets that leave by an arc. Errors: it depends on the ingress arc too.
@@ -74,56 +46,65 @@ Result<std::vector<unsigned>> lanes_out(const PlaneLanes& lanes, std::uint8_t ou
   return out;
 }
 
+constexpr std::uint32_t kUsablePermille = 950;  // as in CapacityRules: the rest is headroom
+constexpr std::uint32_t kShareStep = 10;        // permille of a share
+
 class PortPlanner {
  public:
-  PortPlanner(const InfinibandPlanInput& input, const InfinibandPlan& plan) : input_(input), plan_(plan) {
-    std::uint64_t sum = 0;
-    for (const QosClass& one : *input.classes) sum += one.share_permille;
-    for (const QosClass& one : *input.classes)
-      requested_permille_.push_back(static_cast<std::uint32_t>(one.share_permille * 1000 / sum));
-  }
+  PortPlanner(const InfinibandPlanInput& input, const InfinibandPlan& plan) : input_(input), plan_(plan) {}
 
-  // By the shares that admission respects, or by what is reserved on the link if there is a ledger.
+  // The same for all ports, or by what is reserved on the link.
   Result<VlArbitration> arbitration(DirectedLink link) {
-    std::vector<std::uint32_t> min_shares;
-    for (std::uint8_t c = 0; c < plan_.classes; ++c) min_shares.push_back(min_permille(link, c));
-    const auto known = tables_.find(min_shares);
-    if (known != tables_.end()) return known->second;
-    std::vector<LaneDemand> demands;
-    for (unsigned c = 0; c < plan_.classes; ++c) {
-      for (unsigned lane = 0; lane < plan_.routing_lanes; ++lane) {
-        // Each lane of the class gets an equal part of its share.
-        demands.push_back({plan_.lane(c, lane), min_shares[c] / (plan_.routing_lanes == 1 ? 1 : plan_.routing_lanes),
-                           requested_permille_[c] / plan_.routing_lanes,
-                           (*input_.classes)[c].bound == ClassBound::latency});
-      }
+    if (input_.ledger == nullptr || input_.uniform) {
+      if (!uniform_) uniform_ = input_.ledger == nullptr ? by_shares() : by_fullest();
+      return *uniform_;
     }
-    const auto quanta = assign_quanta(demands, input_.arbitration_entries);
-    if (!quanta) return std::unexpected(quanta.error());
-    return tables_.emplace(std::move(min_shares), arbitration_of(demands, *quanta, input_.arbitration_entries))
-        .first->second;
+    return table(reserved_permille(*input_.ledger, link));
   }
+  // Of the shares that admission may reserve, what one table can promise to all classes; 0: by reservations.
+  [[nodiscard]] std::uint32_t share_permille() const { return share_permille_; }
 
  private:
-  [[nodiscard]] std::uint32_t min_permille(DirectedLink link, std::uint8_t c) const {
-    if (input_.ledger == nullptr) {
-      return (*input_.classes)[c].share_permille * 950U / 1000U;  // as in CapacityRules: the rest is headroom
+  Result<VlArbitration> table(std::vector<std::uint32_t> min_shares) {
+    const auto known = tables_.find(min_shares);
+    if (known != tables_.end()) return known->second;
+    auto made = assign_weights(lane_demands(*input_.classes, plan_.routing_lanes, min_shares), input_.arbitration);
+    if (!made) return made;
+    return tables_.emplace(std::move(min_shares), std::move(*made)).first->second;
+  }
+
+  // The largest part of its share for every class: whole packets leave less than all of it.
+  Result<VlArbitration> by_shares() {
+    Result<VlArbitration> made;
+    for (share_permille_ = kUsablePermille; share_permille_ > 0; share_permille_ -= kShareStep) {
+      std::vector<std::uint32_t> min_shares;
+      for (const QosClass& one : *input_.classes) min_shares.push_back(one.share_permille * share_permille_ / 1000);
+      made = table(std::move(min_shares));
+      if (made) break;
     }
-    const std::int64_t capacity = input_.ledger->capacity_mbps(link);
-    if (capacity <= 0) return 0;
-    return static_cast<std::uint32_t>((input_.ledger->reserved_mbps(link, c) * 1000 + capacity - 1) / capacity);
+    return made;
+  }
+
+  Result<VlArbitration> by_fullest() {
+    std::vector<std::uint32_t> most(input_.classes->size(), 0);
+    for (DirectedLink link = 0; link < input_.ledger->links(); ++link) {
+      const auto here = reserved_permille(*input_.ledger, link);
+      for (std::size_t c = 0; c < most.size(); ++c) most[c] = std::max(most[c], here[c]);
+    }
+    return table(std::move(most));
   }
 
   const InfinibandPlanInput& input_;
   const InfinibandPlan& plan_;
-  std::vector<std::uint32_t> requested_permille_;
+  std::optional<Result<VlArbitration>> uniform_;
+  std::uint32_t share_permille_ = 0;
   std::map<std::vector<std::uint32_t>, VlArbitration> tables_;
 };
 
 std::array<std::uint8_t, 16> level_map(const InfinibandPlan& plan, const std::vector<unsigned>& lanes) {
   std::array<std::uint8_t, 16> map;
   map.fill(15);  // packets of unused levels are dropped
-  for (unsigned c = 0; c < plan.classes; ++c) {
+  for (unsigned c = 0; c < plan.classes(); ++c) {
     for (unsigned level = 0; level < plan.routing_levels; ++level) {
       map[plan.service_level(c, level)] = plan.lane(c, lanes[level]);
     }
@@ -131,12 +112,24 @@ std::array<std::uint8_t, 16> level_map(const InfinibandPlan& plan, const std::ve
   return map;
 }
 
+Result<void> put_key(std::vector<std::uint16_t>& keys, std::uint16_t key, std::size_t index) {
+  if (index == 0) {
+    const auto hole = std::find(keys.begin() + 1, keys.end(), 0);
+    index = static_cast<std::size_t>(hole - keys.begin());
+  }
+  if (keys.size() <= index) keys.resize(index + 1, 0);
+  if (keys[index] != 0)
+    return fail(ErrorKind::invalid, "qos.partitionIndex", "two keys have index " + std::to_string(index));
+  keys[index] = key;
+  return {};
+}
+
 Result<std::map<PortId, std::vector<std::uint16_t>>> partition_keys(const InfinibandPlanInput& input) {
   std::map<PortId, std::vector<std::uint16_t>> keys;
-  const std::set<PortId> managers(input.managers.begin(), input.managers.end());
   for (const PortId port : input.view.topology().hca_ports()) {
     if (!input.view.topology().peer(port)) continue;
-    keys[port] = {static_cast<std::uint16_t>(managers.contains(port) ? kDefaultKey | kFull : kDefaultKey)};
+    const bool limited = std::ranges::binary_search(input.limited_default, port);
+    keys[port] = {static_cast<std::uint16_t>(limited ? kDefaultKey : kDefaultKey | kFull)};
   }
   std::set<std::uint16_t> used{0, kDefaultKey};
   for (const TenantPartition& tenant : input.tenants) {
@@ -145,17 +138,28 @@ Result<std::map<PortId, std::vector<std::uint16_t>>> partition_keys(const Infini
                   "PKey " + std::to_string(tenant.pkey) + " is reserved or used by another tenant", tenant.tenant,
                   "use an unused key from 1 to 0x7ffe");
     }
-    for (const bool full : {true, false}) {
-      for (const PortId port : full ? tenant.members : tenant.limited) {
-        const auto at = keys.find(port);
-        if (at == keys.end()) continue;  // without a cable
-        const auto other = static_cast<std::uint16_t>(tenant.pkey | (full ? 0 : kFull));
-        if (std::ranges::find(at->second, other) != at->second.end()) {
-          return fail(ErrorKind::invalid, "qos.partitionMember",
-                      "port " + input.view.topology().port_text(port) + " is both a full and a limited member",
-                      tenant.tenant);
-        }
-        at->second.push_back(static_cast<std::uint16_t>(tenant.pkey | (full ? kFull : 0)));
+  }
+  const auto join = [&](const TenantPartition& tenant, PortId port, bool full, std::size_t index) -> Result<void> {
+    const auto at = keys.find(port);
+    if (at == keys.end()) return {};  // without a cable
+    const auto other = static_cast<std::uint16_t>(tenant.pkey | (full ? 0 : kFull));
+    if (std::ranges::find(at->second, other) != at->second.end()) {
+      return fail(ErrorKind::invalid, "qos.partitionMember",
+                  "port " + input.view.topology().port_text(port) + " is both a full and a limited member",
+                  tenant.tenant);
+    }
+    return put_key(at->second, static_cast<std::uint16_t>(tenant.pkey | (full ? kFull : 0)), index);
+  };
+  // Keys with an index first: the others take what is free.
+  for (const bool with_index : {true, false}) {
+    for (const TenantPartition& tenant : input.tenants) {
+      for (const TenantMember& member : tenant.members) {
+        if ((member.index != 0) != with_index) continue;
+        if (auto done = join(tenant, member.port, true, member.index); !done) return std::unexpected(done.error());
+      }
+      if (with_index) continue;
+      for (const PortId port : tenant.limited) {
+        if (auto done = join(tenant, port, false, 0); !done) return std::unexpected(done.error());
       }
     }
   }
@@ -164,10 +168,82 @@ Result<std::map<PortId, std::vector<std::uint16_t>>> partition_keys(const Infini
 
 }  // namespace
 
+std::uint32_t InfinibandPlan::promised_permille(const VlArbitration& table, unsigned qos_class) const {
+  std::uint32_t least = 1000;
+  for (unsigned l = 0; l < routing_lanes; ++l) {
+    least = std::min(least, fabric::promised_permille(table, lane(qos_class, l), mtu_bytes));
+  }
+  return least;
+}
+
+RoutingLanes routing_lanes(const FabricView& view, const RoutingScope& scope, const Lanes& lanes, SubnetId subnet) {
+  RoutingLanes needed;
+  std::set<PlaneId> planes;
+  for (const SwitchId sw : view.topology().switches()) {
+    if (!subnet || view.topology().subnet(sw) == subnet) planes.insert(scope.plane_of(sw));
+  }
+  for (const PlaneId id : planes) {
+    const PlaneLanes& plane = lanes.planes[id.index()];
+    needed.lanes = std::max<unsigned>(needed.lanes, plane.lanes);
+    needed.levels =
+        std::max<unsigned>(needed.levels, std::max(plane.levels, plane.arc_class.empty() ? plane.lanes : plane.levels));
+  }
+  return needed;
+}
+
+Result<void> check_lanes(const QosClasses& classes, RoutingLanes routing, unsigned data_lanes) {
+  if (classes.size() * routing.lanes > data_lanes) {
+    return fail(ErrorKind::impossible, "qos.lanesDoNotSuffice",
+                product(classes.size(), routing.lanes, "lanes") + ", but the ports have " + std::to_string(data_lanes),
+                {}, "use at most " + std::to_string(data_lanes / routing.lanes) + " classes");
+  }
+  if (classes.size() * routing.levels > kMaxServiceLevels) {
+    return fail(ErrorKind::impossible, "qos.levelsDoNotSuffice",
+                product(classes.size(), routing.levels, "service levels") + ", but there are " +
+                    std::to_string(kMaxServiceLevels),
+                {}, "use at most " + std::to_string(kMaxServiceLevels / routing.levels) + " classes");
+  }
+  return {};
+}
+
+std::vector<LaneDemand> lane_demands(const QosClasses& classes, unsigned routing_lanes,
+                                     std::span<const std::uint32_t> min_permille) {
+  std::vector<LaneDemand> demands;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    for (unsigned lane = 0; lane < routing_lanes; ++lane) {
+      // Which of its lanes the traffic of a class is on is the routing's choice: each is promised all of it.
+      demands.push_back({static_cast<std::uint8_t>(class_number(classes, c) * routing_lanes + lane), min_permille[c],
+                         classes[c].share_permille / routing_lanes, classes[c].bound == ClassBound::latency});
+    }
+  }
+  return demands;
+}
+
+Result<std::vector<PortTables>> plan_partitions(const InfinibandPlanInput& input) {
+  const auto keys = partition_keys(input);
+  if (!keys) return std::unexpected(keys.error());
+  const Topology& t = input.view.topology();
+  std::vector<PortTables> ports;
+  for (const auto& [port, of_port] : *keys) {
+    const PortId peer = t.peer(port);
+    if (!t.is_switch_port(peer) || !is_planned(input, t.switch_of(peer))) continue;
+    if (t.kind(t.link(port)) != LinkKind::infiniband) continue;
+    ports.push_back({.port = {t.guid(t.hca_of(port)), static_cast<std::uint8_t>(t.number(port))}, .pkeys = of_port});
+  }
+  return ports;
+}
+
 Result<InfinibandPlan> plan_infiniband(const InfinibandPlanInput& input) {
   InfinibandPlan plan;
+  plan.mtu_bytes = input.arbitration.mtu_bytes;
   if (const auto checked = check_qos_classes(*input.classes); !checked) return std::unexpected(checked.error());
-  if (const auto checked = check_lanes(input, plan); !checked) return std::unexpected(checked.error());
+  const RoutingLanes needed = routing_lanes(input.view, *input.scope, *input.lanes, input.subnet);
+  if (const auto checked = check_lanes(*input.classes, needed, input.data_lanes); !checked) {
+    return std::unexpected(checked.error());
+  }
+  plan.routing_lanes = needed.lanes;
+  plan.routing_levels = needed.levels;
+  for (std::size_t c = 0; c < input.classes->size(); ++c) plan.numbers.push_back(class_number(*input.classes, c));
   const auto keys = partition_keys(input);
   if (!keys) return std::unexpected(keys.error());
   const Topology& t = input.view.topology();
@@ -213,9 +289,12 @@ Result<InfinibandPlan> plan_infiniband(const InfinibandPlanInput& input) {
     plan.uniform =
         plan.uniform && one.arbitration == plan.ports[0].arbitration && one.sl_to_vl == plan.ports[0].sl_to_vl;
   }
-  if (plan.routing_lanes > 1) {
-    plan.not_as_asked.push_back("the share of a class is divided over its " + std::to_string(plan.routing_lanes) +
-                                " routing lanes: traffic on only one of them is promised only that part");
+  if (planner.share_permille() != 0 && planner.share_permille() < kUsablePermille) {
+    plan.not_as_asked.push_back("packets are sent whole: with " + std::to_string(input.arbitration.entries) +
+                                " arbitration entries and an MTU of " + std::to_string(input.arbitration.mtu_bytes) +
+                                " bytes, classes that all send at once are promised " +
+                                std::to_string(planner.share_permille()) +
+                                " permille of their shares; what is reserved on a link is weighed there");
   }
   return plan;
 }
@@ -228,7 +307,7 @@ Result<OpenSmPolicy> opensm_policy(const InfinibandPlanInput& input, const Infin
   OpenSmPolicy policy;
   const PortTables& any = plan.ports[0];
   unsigned lanes = 1;
-  while (lanes < plan.classes * plan.routing_lanes) lanes *= 2;
+  while (lanes < plan.classes() * plan.routing_lanes) lanes *= 2;
   policy.sharing.max_lanes = static_cast<std::uint8_t>(std::min(lanes, 15U));
   policy.sharing.high_limit = any.arbitration->high_limit.value_or(0);
   policy.sharing.high = {{0, 0}};  // OpenSM has no empty table; an entry of weight 0 is skipped
@@ -236,24 +315,22 @@ Result<OpenSmPolicy> opensm_policy(const InfinibandPlanInput& input, const Infin
   policy.sharing.lane_of_level = *any.sl_to_vl;
 
   const Topology& t = input.view.topology();
+  // OpenSM knows of a port what it reads last: limited members are named behind all.
   opensm::Partition everyone{.name = "Default", .pkey = kDefaultKey, .ipoib = true};
-  everyone.members.push_back({.who = opensm::PartitionMember::Who::all, .full = false});
+  everyone.members.push_back({.who = opensm::PartitionMember::Who::all, .full = true});
+  for (const PortId port : input.limited_default)
+    everyone.members.push_back({.port = t.port_guid(port), .full = false});
   everyone.members.push_back({.who = opensm::PartitionMember::Who::subnet_manager, .full = true});
-  for (const PortId port : input.managers) everyone.members.push_back({.port = t.port_guid(port)});
   policy.partitions.push_back(std::move(everyone));
   policy.qos.levels.push_back({.name = "DEFAULT", .level = 0});
-  for (std::size_t c = 0; c < input.classes->size(); ++c) {
-    // Paths without a rule get the class with the last priority.
-    if ((*input.classes)[c].priority >= (*input.classes)[policy.qos.default_level / plan.routing_levels].priority) {
-      policy.qos.default_level = plan.service_level(static_cast<unsigned>(c), 0);
-    }
-  }
+  // Paths without a rule belong to the lowest class.
+  policy.qos.default_level = plan.service_level(lowest_class(*input.classes), 0);
   policy.qos.levels[0].level = policy.qos.default_level;
   for (const TenantPartition& tenant : input.tenants) {
     const std::uint8_t level = plan.service_level(tenant.qos_class, 0);
     opensm::Partition partition{
         .name = tenant.tenant, .pkey = tenant.pkey, .ipoib = true, .rate = tenant.limit, .level = level};
-    for (const PortId port : tenant.members) partition.members.push_back({.port = t.port_guid(port)});
+    for (const TenantMember& one : tenant.members) partition.members.push_back({.port = t.port_guid(one.port)});
     for (const PortId port : tenant.limited) partition.members.push_back({.port = t.port_guid(port), .full = false});
     policy.partitions.push_back(std::move(partition));
     policy.qos.levels.push_back({.name = tenant.tenant, .level = level, .rate_limit = tenant.limit});

@@ -2,8 +2,9 @@
 // limits. The same plan as tables of each port, and as OpenSM's files, which have one table for all ports. Pure.
 //
 // Classes share lanes with the routing: an engine that needs R lanes to be free of deadlocks needs R per class, class c
-// and routing lane l on VL c x R + l, service level c x L + routing level. With 8 lanes that is 8 classes on a fat
-// tree, 4 on a dragonfly with two lanes, and so on; classes that do not fit are refused.
+// and routing lane l on VL n x R + l, service level n x L + routing level, where n is class_number(): the
+// lowest class has the first, which unmarked packets use. With 8 lanes that is 8 classes on a fat tree, 4 on a dragonfly
+// with two lanes, and so on; classes that do not fit are refused.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +22,19 @@
 
 namespace railweave::fabric {
 
+struct TenantMember {
+  PortId port;
+  std::uint16_t index = 0;  // of the key in the port's table, 1 on; 0: the first that is free
+  friend bool operator==(const TenantMember&, const TenantMember&) = default;
+};
+
 struct TenantPartition {
-  std::string tenant;             // as opensm::Partition::name
-  std::uint16_t pkey = 0;         // 1 to 0x7ffe, unique
-  std::vector<PortId> members;    // full
-  std::vector<PortId> limited;    // members that reach full members only: shared services
-  std::uint8_t qos_class = 0;     // of path records that the subnet administrator returns
-  std::optional<RateMbps> limit;  // of these paths
+  std::string tenant;                 // as opensm::Partition::name
+  std::uint16_t pkey = 0;             // 1 to 0x7ffe, unique
+  std::vector<TenantMember> members;  // full
+  std::vector<PortId> limited;        // members that reach full members only: shared services
+  std::uint8_t qos_class = 0;         // of path records that the subnet administrator returns
+  std::optional<RateMbps> limit;      // of these paths
   friend bool operator==(const TenantPartition&, const TenantPartition&) = default;
 };
 
@@ -36,32 +43,55 @@ struct InfinibandPlanInput {
   SubnetId subnet;  // none: all subnets
   FabricView view;
   RoutingScopePtr scope;
-  const Lanes* lanes = nullptr;         // of the routing
-  const Ledger* ledger = nullptr;       // null: weights by the shares of the classes alone, the same at every port
-  unsigned data_lanes = 8;              // of the port with the fewest
-  std::size_t arbitration_entries = 8;  // of a port's low-priority table
+  const Lanes* lanes = nullptr;    // of the routing
+  const Ledger* ledger = nullptr;  // null: weights by the shares of the classes alone
+  bool uniform = false;     // the same weights at every port: by what is reserved on the fullest link of each class
+  unsigned data_lanes = 8;  // of the port with the fewest
+  ArbitrationLimits arbitration;  // of the port with the fewest entries
   std::vector<TenantPartition> tenants;
-  std::vector<PortId> managers;  // full members of the default partition: where subnet managers run
+  // Ports with index 0 of the default partition, and which of them are limited members: they reach full members only.
+  // Full members are where subnet managers run, shared services, and all ports that no tenant has asked to isolate.
+  std::vector<PortId> limited_default;  // ascending
 };
 
 struct InfinibandPlan {
   unsigned routing_lanes = 1, routing_levels = 1;
-  unsigned classes = 0;
+  std::vector<std::uint8_t> numbers;      // of classes: class_number()
+  unsigned mtu_bytes = kLargestMtuBytes;  // that the promises are made for
   bool uniform = true;                    // every port has the same arbitration
   std::vector<PortTables> ports;          // of switches, then adapters; only ports with a cable
   std::vector<std::string> not_as_asked;  // requirements that the plan does not meet, as sentences
 
+  [[nodiscard]] unsigned classes() const { return static_cast<unsigned>(numbers.size()); }
   [[nodiscard]] std::uint8_t lane(unsigned qos_class, unsigned routing_lane) const {
-    return static_cast<std::uint8_t>(qos_class * routing_lanes + routing_lane);
+    return static_cast<std::uint8_t>(numbers[qos_class] * routing_lanes + routing_lane);
   }
   [[nodiscard]] std::uint8_t service_level(unsigned qos_class, unsigned routing_level) const {
-    return static_cast<std::uint8_t>(qos_class * routing_levels + routing_level);
+    return static_cast<std::uint8_t>(numbers[qos_class] * routing_levels + routing_level);
   }
+  // What a port's table promises to a class, whichever of its lanes traffic is on.
+  [[nodiscard]] std::uint32_t promised_permille(const VlArbitration& table, unsigned qos_class) const;
 };
+
+// The lanes and service levels that routes need for each class, as plan_infiniband() counts them.
+struct RoutingLanes {
+  unsigned lanes = 1, levels = 1;
+};
+RoutingLanes routing_lanes(const FabricView& view, const RoutingScope& scope, const Lanes& lanes, SubnetId subnet);
+
+// Whether the lanes and levels of the classes exist. Errors: impossible "qos.lanesDoNotSuffice",
+// "qos.levelsDoNotSuffice".
+Result<void> check_lanes(const QosClasses& classes, RoutingLanes routing, unsigned data_lanes);
+
+// What has to be promised to each class, in permille of a link, as lanes.
+std::vector<LaneDemand> lane_demands(const QosClasses& classes, unsigned routing_lanes,
+                                     std::span<const std::uint32_t> min_permille);
 
 // Errors: impossible, code "qos.lanesDoNotSuffice", "qos.levelsDoNotSuffice", "qos.lanesDependOnInput",
 // "qos.tableTooSmall"; invalid for partitions that share a key.
 Result<InfinibandPlan> plan_infiniband(const InfinibandPlanInput& input);
+// The partition keys alone, which need no lanes. Errors: invalid for partitions that share a key.
+Result<std::vector<PortTables>> plan_partitions(const InfinibandPlanInput& input);
 
 struct OpenSmPolicy {
   opensm::LaneSharing sharing;

@@ -5,13 +5,25 @@
 namespace railweave::fabric {
 
 QosClasses default_qos_classes() {
-  // 17 quanta of 4 KiB in 8 entries (3, 1, 6, 4, 2 and 1) reach 95 % of these: switches with only 8 entries
-  // are common.
   return {
       {"latency", 175, 0, ClassBound::latency, true, 46},      {"management", 50, 1, ClassBound::latency, false, 48},
       {"all-reduce", 350, 2, ClassBound::bandwidth, true, 26}, {"all-to-all", 225, 3, ClassBound::bandwidth, true, 24},
       {"storage", 115, 4, ClassBound::bandwidth, true, 10},    {"best-effort", 50, 5, ClassBound::bandwidth, false, 0},
   };
+}
+
+std::uint8_t lowest_class(const QosClasses& classes) {
+  std::size_t lowest = 0;
+  for (std::size_t c = 1; c < classes.size(); ++c) {
+    if (classes[c].priority >= classes[lowest].priority) lowest = c;
+  }
+  return static_cast<std::uint8_t>(lowest);
+}
+
+std::uint8_t class_number(const QosClasses& classes, std::size_t qos_class) {
+  const std::size_t lowest = lowest_class(classes);
+  if (qos_class == lowest) return 0;
+  return static_cast<std::uint8_t>(qos_class < lowest ? qos_class + 1 : qos_class);
 }
 
 Result<void> check_qos_classes(const QosClasses& classes) {
@@ -36,6 +48,14 @@ Result<void> check_qos_classes(const QosClasses& classes) {
     if (one.dscp > 63) return refuse("the DSCP of " + one.name + " must be at most 63", i);
     if (!dscps.insert(one.dscp).second) return refuse("two classes have DSCP " + std::to_string(one.dscp), i);
     sum += one.share_permille;
+  }
+  const std::size_t lowest = lowest_class(classes);
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    if (classes[i].dscp == 0 && i != lowest) {
+      return refuse("packets that nothing marks have DSCP 0 and would be in " + classes[i].name + ": only " +
+                        classes[lowest].name + ", the last by priority, may have it",
+                    i);
+    }
   }
   if (sum > 1000) {
     return fail(ErrorKind::invalid, "qos.invalid", "the shares sum to " + std::to_string(sum) + " of 1000 permille",

@@ -115,6 +115,7 @@ AdmissionResult BandwidthAdmission::admit(const Contract& contract, const Bandwi
   }
   wanted->loads = std::move(load.loads);
   auto links = ledger_.full_links(wanted->loads, *qos_class);
+  if (links.empty()) links = promises_.full_links(loads_.view().topology(), ledger_, wanted->loads, *qos_class);
   if (!links.empty()) return full(contract, *wanted, std::move(links));
 
   const std::int64_t most = contract.most ? contract.most->value() / share : 0;
@@ -124,7 +125,7 @@ AdmissionResult BandwidthAdmission::admit(const Contract& contract, const Bandwi
       needed = fabric::load_on(wanted->loads, fabric::directed_link(loads_.view().topology(), port));
     }
     admitted.caps.push_back(
-        source_cap(port, RateMbps(needed), contract.most ? RateMbps(std::max(most, needed)) : RateMbps(needed)));
+        source_cap(port, RateMbps(needed), contract.most ? RateMbps(std::max(most, needed)) : RateMbps(0)));
   }
   if (contract.reserved_permille < 1000) {
     admitted.warnings.push_back(

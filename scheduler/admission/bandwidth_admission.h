@@ -13,6 +13,7 @@
 
 #include "fabric/capacity/ledger.h"
 #include "fabric/capacity/loads_of.h"
+#include "fabric/qos/port_promises.h"
 #include "fabric/qos/qos_class.h"
 #include "scheduler/admission/contract.h"
 #include "scheduler/admission/source_cap.h"
@@ -47,10 +48,15 @@ using AdmissionResult = std::variant<Admitted, Rejected>;
 
 class BandwidthAdmission {
  public:
-  // Borrows all three. surviving: for contracts that survive a link failure.
+  // Borrows all three. surviving: for contracts that survive a link failure. promises: of the ports' arbitration.
   BandwidthAdmission(const fabric::QosClasses& classes, const fabric::Ledger& ledger, fabric::HoseLoads& loads,
-                     fabric::SurvivingLoadOf surviving = {})
-      : classes_(classes), ledger_(ledger), loads_(loads), surviving_(std::move(surviving)) {}
+                     fabric::SurvivingLoadOf surviving = {}, fabric::ArbitrationLimits limits = {},
+                     unsigned routing_lanes = 1)
+      : classes_(classes),
+        ledger_(ledger),
+        loads_(loads),
+        surviving_(std::move(surviving)),
+        promises_(classes, limits, routing_lanes) {}
 
   [[nodiscard]] AdmissionResult admit(const Contract& contract, const BandwidthRequest& request);
 
@@ -63,6 +69,7 @@ class BandwidthAdmission {
   const fabric::Ledger& ledger_;
   fabric::HoseLoads& loads_;
   fabric::SurvivingLoadOf surviving_;
+  fabric::PortPromises promises_;
 };
 
 std::string directed_link_text(const fabric::Topology& topology, fabric::DirectedLink link);

@@ -24,6 +24,8 @@ struct Contract {
   RateBasis basis = RateBasis::per_port;
   fabric::TrafficPromise promise = fabric::TrafficPromise::hose;
   bool survives_link_failure = false;
+  // Its jobs' adapter ports are limited members of the default partition: they reach each other in the tenant's own.
+  bool isolated = false;
   std::vector<std::string> classes;  // allowed, the first by default; empty: all
   std::optional<std::uint64_t> max_gpus;
   std::optional<std::uint64_t> max_nvlink_domains;  // partitions held at one time

@@ -34,7 +34,7 @@ struct CapMeans {
 struct SourceCap {
   fabric::PortId port;
   RateMbps guaranteed;  // admission reserves this on every link, summed over the class
-  RateMbps most;        // the limit to configure at the port
+  RateMbps most;        // the limit to configure at the port; 0: the contract has no maximum
   std::vector<CapMeans> means;
 };
 

@@ -40,6 +40,63 @@ void Check::links() {
   for (const Json& one : certificate_.at("links")) link(one);
 }
 
+// The part of a full link that the port promises a class, as a fraction. An InfiniBand port serves its arbitration table
+// in turns; a turn ends with the packet that uses up its weight, so every turn of others can be a packet longer. Of the
+// lanes of a class the one with the least counts.
+std::pair<std::int64_t, std::int64_t> Check::promise(const Json& link, std::size_t of_class) const {
+  std::int64_t own = 0, all = 0;
+  if (link.contains("weights")) {
+    const auto weights = link.at("weights").get<std::vector<std::int64_t>>();
+    for (const std::int64_t weight : weights) all += weight;
+    return {weights.at(of_class), all};
+  }
+  const std::int64_t packet = (certificate_.at("ports").at("largestPacketBytes").get<std::int64_t>() + 63) / 64;
+  struct Lane {
+    std::int64_t of_class = 0, weight = 0, turns = 0;
+  };
+  std::map<std::int64_t, Lane> lanes;
+  std::int64_t weight_of_all = 0, turns_of_all = 0;
+  for (const Json& turn : link.at("turns")) {
+    Lane& lane = lanes[turn.at(1).get<std::int64_t>()];
+    lane.of_class = turn.at(0).get<std::int64_t>();
+    const auto weight = turn.at(2).get<std::int64_t>();
+    if (weight < 0 || weight > 255) throw std::runtime_error("the weight of a turn is 0 to 255");
+    if (weight == 0) continue;
+    lane.weight += weight;
+    ++lane.turns;
+    weight_of_all += weight;
+    ++turns_of_all;
+  }
+  bool first = true;
+  for (const auto& [number, lane] : lanes) {
+    if (lane.of_class != static_cast<std::int64_t>(of_class)) continue;
+    const std::int64_t longest = weight_of_all + (turns_of_all - lane.turns) * packet;
+    if (first || lane.weight * all < own * longest) {
+      own = lane.weight;
+      all = longest;
+    }
+    first = false;
+  }
+  return {own, all};
+}
+
+void Check::turns(const Json& link, const std::string& name) {
+  constexpr std::int64_t kMostWeight = 64 * 255, kMostEntries = 64;
+  if (!link.contains("weights")) {
+    const auto entries = certificate_.at("ports").at("arbitrationEntries").get<std::int64_t>();
+    if (entries > kMostEntries || static_cast<std::int64_t>(link.at("turns").size()) > entries) {
+      verdict_.fault(name + ": no port has as many arbitration entries");
+    }
+    return;
+  }
+  const auto weights = link.at("weights").get<std::vector<std::int64_t>>();
+  std::int64_t all = 0;
+  for (const std::int64_t weight : weights) all += std::clamp<std::int64_t>(weight, 0, kMostWeight + 1);
+  if (std::ranges::any_of(weights, [](std::int64_t weight) { return weight < 0; }) || all > kMostWeight) {
+    verdict_.fault(name + ": no arbitration table holds these weights");
+  }
+}
+
 void Check::link(const Json& link) {
   const DirectedLink directed = directed_link(link);
   const std::string name = text_of(directed);
@@ -52,17 +109,13 @@ void Check::link(const Json& link) {
   const std::int64_t rate = network_.rate_mbps.at(directed.first);
   if (capacity != (rate == 0 ? kUnknownRateMbps : rate)) verdict_.fault(name + ": its capacity is not the link's rate");
   if (network_.dead.contains(directed.first)) verdict_.fault(name + ": is down and has reservations");
-  constexpr std::int64_t kMostUsablePermille = 950, kMostWeight = 64 * 255;  // an arbitration table of 64 entries
+  constexpr std::int64_t kMostUsablePermille = 950;
   const auto usable = certificate_.at("usablePermille").get<std::int64_t>();
   if (usable < 1 || usable > kMostUsablePermille) {
     verdict_.fault("more than " + std::to_string(kMostUsablePermille) + " of 1000 of each link may be reserved");
   }
-  const auto weights = link.at("weights").get<std::vector<std::int64_t>>();
-  std::int64_t all = 0, sum = 0;
-  for (const std::int64_t weight : weights) all += std::clamp<std::int64_t>(weight, 0, kMostWeight + 1);
-  if (std::ranges::any_of(weights, [](std::int64_t weight) { return weight < 0; }) || all > kMostWeight) {
-    verdict_.fault(name + ": no arbitration table holds these weights");
-  }
+  turns(link, name);
+  std::int64_t sum = 0;
   for (std::size_t c = 0; c < classes_.size(); ++c) {
     const std::int64_t reserved = reserved_[directed][c];
     const auto share = certificate_.at("classes").at(c).at("sharePermille").get<std::int64_t>();
@@ -70,7 +123,8 @@ void Check::link(const Json& link) {
     if (reserved * 1'000'000 > capacity * usable * share) {
       verdict_.fault(name + ": " + classes_[c] + " has " + std::to_string(reserved) + " Mb/s reserved, over its share");
     }
-    if (reserved > 0 && weights.at(c) * capacity < reserved * all) {
+    const auto [own, all] = promise(link, c);
+    if (reserved > 0 && (all == 0 || own * capacity < reserved * all)) {
       verdict_.fault(name + ": the weight of " + classes_[c] + " is below what is reserved");
     }
   }

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -54,6 +55,9 @@ class Check {
   void within_reserved(const Loads& loads, const std::string& when);
   [[nodiscard]] bool survives(const Json& job, const std::string& link, const Parts& without) const;
   [[nodiscard]] std::set<PortName> ports_of(const Json& job) const;
+  // What each class is served by: the port's arbitration table, or its weights.
+  void turns(const Json& link, const std::string& name);
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> promise(const Json& link, std::size_t of_class) const;
   [[nodiscard]] std::map<DirectedLink, std::int64_t> pattern_load(const JobCheck& check);
   [[nodiscard]] std::map<DirectedLink, std::int64_t> hose_load(const JobCheck& check);
   [[nodiscard]] std::vector<DirectedLink> route(const JobCheck& check, const EndPort& from, const EndPort& to);

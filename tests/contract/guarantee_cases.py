@@ -29,9 +29,10 @@ def contracts(session):
     session.call("getTenantContract", 304, path={"tenant": TENANT}, headers={"If-None-Match": shown.header("ETag")})
     session.call("getTenantContract", 400, "query.unknownParameter", path={"tenant": TENANT}, query={"a": ""})
     refuse("precondition.versionDiffers", TERMS, 412, headers={"If-Match": '"bound.0"'})
-    every = {**TERMS, "maxGbps": 100.5, "basis": "perPort", "model": "hose", "surviveLinkFailure": False,
+    every = {**TERMS, "maxGbps": 100.5, "basis": "perPort", "model": "hose", "surviveLinkFailure": False, "isolated": True,
              "reservedPermille": 1000, "maxGpus": 16, "maxNvlinkDomains": 4}
     changed = session.call("putContract", 200, path={"tenant": TENANT}, body=every, headers={"If-Match": shown.header("ETag")})
+    assert changed.json["isolated"] is True and made.json["isolated"] is False, changed.json
     assert changed.json["maxGbps"] == 100.5 and changed.json["pkey"] == "0x0001", changed.json
     session.call("putContract", 200, path={"tenant": TENANT}, body=TERMS)
 
@@ -103,7 +104,7 @@ def admission(session):
     session.call("putContract", 200, path={"tenant": TENANT}, body=TERMS)
     asked = session.call("queryPlacement", 200, body=job()).json
     assert asked["guarantee"]["guaranteedGbpsPerPort"] == 50 and asked["guarantee"]["state"] == "holds", asked
-    assert asked["qos"] == {"class": "all-reduce", "serviceLevel": 2, "trafficClass": 104, "pkey": "0x8001"}, asked
+    assert asked["qos"] == {"class": "all-reduce", "serviceLevel": 3, "trafficClass": 104, "pkey": "0x8001"}, asked
     assert asked["reservation"]["links"] > 4 and asked["reservation"]["mostGbpsOnALink"] == 100, asked
     first = session.call("submitJob", 201, body=job()).json
     assert first["guarantee"]["class"] == "all-reduce", first
@@ -196,19 +197,24 @@ def guarantees(session):
     caps = session.call("getJobCaps", 200, path={"id": hose}).json
     ports = [port for node in caps["items"] for port in node["ports"]]
     assert len(caps["items"]) == 2 and len(ports) == 4, caps
-    assert "max_tx_rate 50000" in ports[0]["virtualFunction"][1] and any("htb rate 50000mbit" in line.lower() for line in ports[0]["tc"]), ports[0]
+    assert ports[0]["maxGbps"] is None and ports[0]["queuePair"] is None, ("the contract has no maximum", ports[0])
+    assert ports[0]["virtualFunction"] == [] == ports[0]["tc"], ("InfiniBand adapters have neither", ports[0])
     session.call("getJobCaps", 404, "jobs.notFound", path={"id": "job-999999"})
     session.call("getJobCaps", 400, "query.unknownParameter", path={"id": hose}, query={"a": "1"})
     one, other = (session.call("getJobPartition", 200, path={"id": name}).json for name in (hose, ring))
     assert one["pkey"] == "0x8001" and len(one["items"]) == 2 and one["items"][0]["owner"] == TENANT, one
     owned = [(item["domain"], gpu["node"], gpu["gpu"]) for part in (one, other) for item in part["items"] for gpu in item["gpus"]]
     assert len(owned) == len(set(owned)) == 16, "a GPU has one owner"
+    assert [(node["pkeyIndex"], node["isolated"]) for node in one["nodes"]] == [(1, False)] * 2, one["nodes"]
+    shared = session.call("getJobPartition", 200, path={"id": hose}, query={"allowShared": ""}).json
+    assert all(item["sharedWith"] == [] for item in shared["items"]), shared
+    session.call("getJobPartition", 400, "query.invalidFlag", path={"id": hose}, query={"allowShared": "maybe"})
     session.call("getJobPartition", 404, "jobs.notFound", path={"id": "x"})
     session.call("getJobPartition", 400, "query.unknownParameter", path={"id": hose}, query={"a": "1"})
     nccl = session.call("listRanks", 200, path={"id": hose}, query={"format": "nccl"}).body.decode()
-    assert "NCCL_IB_SL=2 NCCL_IB_TC=104" in nccl, nccl[:300]
+    assert "NCCL_IB_SL=3 NCCL_IB_TC=104" in nccl, nccl[:300]
 
-    assert session.call("listRanks", 200, path={"id": hose}).json["items"][0]["env"] == {"NCCL_IB_SL": "2", "NCCL_IB_TC": "104"}
+    assert session.call("listRanks", 200, path={"id": hose}).json["items"][0]["env"] == {"NCCL_IB_SL": "3", "NCCL_IB_TC": "104"}
 
     # Without its spine the leaves are apart: at risk at once, restored with it.
     told = session.call("drainSwitch", 200, path={"id": "spine-1"}, query={"dryRun": "true"}, body={"force": True}).json

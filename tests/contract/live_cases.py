@@ -273,7 +273,7 @@ def what_happens(session):
             told += live.read(1)
     types = [event["type"] for event in told]
     assert {"link.down", "link.up", "link.changed", "alarm.raised", "alarm.cleared", "drain.advanced",
-            "qos.programmed", "qos.offered", "route.programmed"} <= set(types), types
+            "qos.limits", "qos.programmed", "qos.offered", "route.programmed"} <= set(types), types
     assert session.exchange("POST", "/test/happen", {}, link.encode()).status == 204
     for _ in until_deadline():
         every = session.call("listEvents", 200, query={"limit": "10000"}).json["items"]

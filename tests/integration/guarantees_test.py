@@ -196,7 +196,7 @@ def main():
         caps = railweave(service, "guarantees", "caps", "job-000001", "--node", node)
         assert "max_tx_rate 8000" in caps and "tc class replace" in caps, caps
         assert "partition" in railweave(service, "guarantees", "partition", "job-000001")
-        assert "NCCL_IB_SL=2" in railweave(service, "jobs", "ranks", "job-000001", "--format", "nccl")
+        assert "NCCL_IB_SL=3" in railweave(service, "jobs", "ranks", "job-000001", "--format", "nccl")
 
         before = (railweave(service, "guarantees", "list", "-o", "json"), railweave(service, "guarantees", "certificate"))
         service.kill()

@@ -114,7 +114,7 @@ def holders(keys, found):
     return {key: sum(key | 0x8000 in held for _, _, held in found.values()) for key in keys}
 
 
-def compare(ports, ours, theirs, manager):
+def compare(ports, ours, theirs, manager, isolated):
     switch_keys = 0
     for name, _, _, is_switch, _ in ports:
         assert ours[name][0] == theirs[name][0], f"{name} SL to VL: {ours[name][0]}, OpenSM {theirs[name][0]}"
@@ -124,7 +124,8 @@ def compare(ports, ours, theirs, manager):
             continue
         assert set(ours[name][2]) == set(theirs[name][2]), f"{name} keys: {ours[name][2]}, OpenSM {theirs[name][2]}"
         assert ours[name][2][0] & 0x7fff == theirs[name][2][0] & 0x7fff == 0x7fff, (name, ours[name][2], theirs[name][2])
-        assert (0xffff in ours[name][2]) == (name == manager), f"{name}: {ours[name][2]}, the manager is {manager}"
+        limited = isolated | 0x8000 in ours[name][2] and name != manager
+        assert (0xffff in ours[name][2]) != limited, f"{name}: {ours[name][2]}, the manager is {manager}"
     lanes = {tables[0][next(iter(tables[0]))] for tables in ours.values()}
     assert lanes == {tuple(range(CLASSES)) + (15,) * (16 - CLASSES)}, lanes
     return switch_keys
@@ -151,15 +152,20 @@ def main():
             assert steady("tables", lambda: tables(sim, ports[:6]), every=0.3, times=4) == before, "no classes are set yet"
             assert ours.ask("status").split()[1] == "0", "no classes are set yet"
             started = time.monotonic()
-            keys = [int(ours.ask(f"tenant {name}")) for name in ("red", "blue")]
+            keys = [int(ours.ask(f"tenant {name}")) for name in ("red isolated", "blue")]
             status = ours.programmed("classes", len(ports))
             print(f"{status['programmed']} ports: classes, arbitration and default keys written and read back in {time.monotonic() - started:.2f} s")
             jobs = [int(ours.ask(f"job {name} 4 {hosts}")) for name, hosts in (("red", 5), ("blue", 3), ("red", 2))]
             until("keys of jobs", lambda: holders(keys, tables(sim, ports)) == {keys[0]: 7, keys[1]: 3}, 60)
             ours.programmed("keys of jobs", len(ports))
             direct = tables(sim, ports)
-            manager = next(name for name in direct if 0xffff in direct[name][2] and not next(p for p in ports if p[0] == name)[3])
+            managing = sim.run(["ibstat", "-p"]).stdout.split()[0].removeprefix("0x")
+            manager = next(p[0] for p in ports if not p[3] and int(p[4], 16) in (int(managing, 16), int(managing, 16) - 1))
+            assert 0xffff in direct[manager][2], direct[manager]
             assert holders(keys, direct) == {keys[0]: 7, keys[1]: 3}, holders(keys, direct)
+
+            # A key stays at its index while its job runs, whoever else comes and goes (order as smpquery reads it).
+            places = {name: held for name, (_, _, held) in direct.items()}
 
             # A job ends, another starts: keys follow. A cable is pulled meanwhile and comes back.
             ours.ask(f"end {jobs[1]}")
@@ -175,6 +181,11 @@ def main():
             ours.programmed("keys of another job", len(ports))
             direct = tables(sim, ports)
             assert sum(keys[1] | 0x8000 in found[2] for found in direct.values()) == 4
+            red = [name for name, held in places.items() if keys[0] | 0x8000 in held]
+            assert len(red) == 7, red
+            for name in red:
+                assert direct[name][2][0] == places[name][0], (name, places[name], direct[name][2])
+                assert direct[name][2].index(keys[0] | 0x8000) == places[name].index(keys[0] | 0x8000), (name, direct[name][2])
 
             # The same as files: no OpenSM runs here, and no port is written.
             ours.ask("mode opensm")
@@ -195,7 +206,7 @@ def main():
             assert set(theirs_at) == {place[0] for place in ports}
             by_opensm = steady("OpenSM's tables", lambda: tables(sim, list(theirs_at.values())), seconds=60)
             stop(opensm)
-        switch_keys = compare(ports, direct, by_opensm, manager)
+        switch_keys = compare(ports, direct, by_opensm, manager, keys[0])
         print(f"the same SL to VL and arbitration on {len(ports)} ports, the same keys on {sum(not p[3] for p in ports)} adapter ports; "
               f"OpenSM has keys of its own on {switch_keys} switch ports (it lets switches enforce partitions)")
     return 0

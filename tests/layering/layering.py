@@ -100,7 +100,7 @@ MAY_INCLUDE = {
     "services/control/views": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/routing/plane", "fabric/routing/audit", "fabric/flow",
                                "fabric/capacity", "scheduler/job", "scheduler/collective", "scheduler/placement", "scheduler/placement/fit",
                                "scheduler/placement/score", "scheduler/admission", "services/control/state"],
-    "services/control/guarantees": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/capacity", "scheduler/placement/fit",
+    "services/control/guarantees": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/capacity", "fabric/qos", "scheduler/placement/fit",
                                     "scheduler/queue/cycle", "scheduler/queue/repair", "scheduler/admission", "services/control/state", "services/control/events",
                                     "services/control/views"],
     "services/control/decide": ["fabric/base", "fabric/base/text", "fabric/topology", "scheduler/queue", "scheduler/queue/cycle",

@@ -82,6 +82,8 @@ void add_lane_limits(PortTableLimits& limits, const SubnetMap& map, const PortPl
   if (info.link_up() && info.operational_vls != 0) {
     limits.data_vls = std::min(limits.data_vls, lanes_of(info.operational_vls));
   }
+  // Codes 1 to 5 are 256 to 4,096 bytes.
+  if (info.link_up() && info.neighbor_mtu >= 1 && info.neighbor_mtu <= 5) limits.mtu_bytes = 128U << info.neighbor_mtu;
   constexpr std::size_t kMost = 2 * kArbitrationBlockEntries;
   limits.high_entries = std::min<std::size_t>(info.arbitration_high_capacity, kMost);
   limits.low_entries = std::min<std::size_t>(info.arbitration_low_capacity, kMost);

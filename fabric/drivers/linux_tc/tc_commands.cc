@@ -9,6 +9,7 @@ namespace railweave::fabric::linux_tc {
 namespace {
 
 Result<void> check_interface(std::string_view interface) {
+  if (interface == kInterfaceVariable) return {};
   const bool clean = !interface.empty() && interface.size() <= 15 && std::ranges::all_of(interface, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
            c == '.';

@@ -16,6 +16,9 @@
 
 namespace railweave::fabric::linux_tc {
 
+// A shell variable that holds the name of the interface, in place of a name.
+inline constexpr std::string_view kInterfaceVariable = "\"$IFACE\"";
+
 struct TcClass {
   std::string name;           // a remark
   std::uint8_t dscp = 0;      // 0 to 63, its own

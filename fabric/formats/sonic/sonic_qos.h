@@ -16,8 +16,10 @@ namespace railweave::fabric {
 struct SonicClass {
   std::uint8_t dscp = 0;           // 0 to 63, its own
   std::uint8_t traffic_class = 0;  // 0 to 7, its own; its queue, priority group and PFC priority are the same number
-  unsigned weight = 0;             // 1 to 100, of DWRR; in sum at most 100
-  bool lossless = false;           // at most two: what switches' buffers hold
+  unsigned weight = 0;             // 1 to 100, of DWRR; in sum at most 100. Strict: not used
+  bool strict = false;  // served before all others: congestion notification, which must not wait for what it is about
+  std::uint64_t most_bytes_per_s = 0;                  // of a strict class, so that it starves none; 0: no limit
+  bool lossless = false;                               // at most two: what switches' buffers hold
   std::uint64_t ecn_min_bytes = 0, ecn_max_bytes = 0;  // marks from min on; 0: no ECN
   unsigned ecn_percent = 5;                            // marked at max
 };

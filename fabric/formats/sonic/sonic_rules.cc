@@ -82,6 +82,11 @@ const std::map<std::string, FieldRules>& field_rules() {
                               {"xon_offset", number()},
                               {"headroom_type", choice({"static", "dynamic"})},
                               {"packet_discard_action", choice({"drop", "trim"})}};
+    made["PFC_WD"] = {{"action", choice({"drop", "forward", "alert"})},
+                      {"detection_time", number(100, 5'000)},
+                      {"restoration_time", number(100, 60'000)},
+                      {"pfc_stat_history", choice({"enable", "disable"})},
+                      {"POLL_INTERVAL", number(100, 3'000)}};
     made["BUFFER_PG"] = {{"profile", reference("BUFFER_PROFILE")}};
     made["BUFFER_QUEUE"] = {{"profile", reference("BUFFER_PROFILE")}};
     return made;
@@ -167,8 +172,8 @@ class Checker {
 
   // "Ethernet0|3" or "Ethernet0|3-4".
   void check_key(const std::string& table, const std::string& entry, const std::string& key) {
-    if (table == "PORT_QOS_MAP") {
-      if (key != "global") check_port(entry, key);
+    if (table == "PORT_QOS_MAP" || table == "PFC_WD") {
+      if (key != "global" && key != "GLOBAL") check_port(entry, key);
       return;
     }
     if (table == "WRED_PROFILE" && !is_name(key)) note(entry, "is no name of a profile");
@@ -260,9 +265,25 @@ class Checker {
           if (row.contains("ecn_" + colour + of)) note(entry + " ecn_" + colour + of, "ecn does not mark " + colour);
         }
       }
+    } else if (table == "PFC_WD") {
+      check_watchdog(entry, row);
     } else if (table == "BUFFER_POOL" && row.contains("percentage") && row.contains("size")) {
       note(entry + " percentage", "stands beside size");
     }
+  }
+
+  // It sees a storm only when it looks: at every poll.
+  void check_watchdog(const std::string& entry, const Json& row) {
+    if (entry == "PFC_WD|GLOBAL") return;
+    if (row.contains("POLL_INTERVAL")) note(entry + " POLL_INTERVAL", "is GLOBAL's");
+    for (const char* field : {"action", "detection_time"}) {
+      if (!row.contains(field)) note(entry, std::string("the field ") + field + " is missing");
+    }
+    const auto all = config_.find("PFC_WD")->find("GLOBAL");
+    const auto poll =
+        all == config_.find("PFC_WD")->end() || !all->is_object() ? std::nullopt : value_of(*all, "POLL_INTERVAL");
+    const auto detects = value_of(row, "detection_time");
+    if (poll && detects && *detects < *poll) note(entry + " detection_time", "is less than POLL_INTERVAL");
   }
 
   const Json& config_;

@@ -100,6 +100,9 @@ constexpr std::tuple kProgrammedFields{field("subnet", &RoutesProgrammed::subnet
                                        field("isolated", &RoutesProgrammed::isolated),
                                        field("computeUs", &RoutesProgrammed::compute_us),
                                        field("totalUs", &RoutesProgrammed::total_us)};
+constexpr std::tuple kLimitsFields{field("dataLanes", &PortLimits::data_lanes),
+                                   field("arbitrationEntries", &PortLimits::arbitration_entries),
+                                   field("mtuBytes", &PortLimits::mtu_bytes)};
 // In snapshots.
 constexpr std::tuple kPolicyParts{required_field("mode", &SubnetPolicy::mode, kMode),
                                   field("reason", &SubnetPolicy::reason), field("version", &SubnetPolicy::version)};
@@ -167,6 +170,32 @@ Result<void> read_alarms(const Json& list, ClusterState& state) {
 }
 
 // Links that are not up, as [link, state]. A link that the topology does not have is ignored.
+Result<PortLimitsRead> limits_of_subnet(const Json& value, const std::string& pointer) {
+  PortLimitsRead body;
+  ObjectReader reader(value, pointer);
+  reader.read("subnet", body.subnet);
+  read_fields(reader, body.limits, kLimitsFields);
+  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+  return body;
+}
+
+Result<EventBody> read_limits(const Json& data) {
+  auto body = limits_of_subnet(data, "/data");
+  if (!body) return std::unexpected(body.error());
+  return EventBody(std::move(*body));
+}
+
+Result<void> read_limits_of_subnets(const Json& list, ClusterState& state) {
+  control::PortLimitsTable table;
+  for (const auto& item : list) {
+    auto read = limits_of_subnet(item, "/fabric/portLimits");
+    if (!read) return std::unexpected(read.error());
+    table.insert_or_assign(std::move(read->subnet), read->limits);
+  }
+  state.port_limits = std::make_shared<const control::PortLimitsTable>(std::move(table));
+  return {};
+}
+
 Result<void> read_link_states(const Json& list, ClusterState& state) {
   for (const auto& item : list) {
     if (!item.is_array() || item.size() != 2 || !item[0].is_string() || !item[1].is_string()) {
@@ -191,6 +220,11 @@ Out to_json(const LinksChanged& event) { return fields_json(event, kLinksFields)
 Out to_json(const AlarmRaised& event) { return fields_json(event.alarm, kAlarmFields); }
 Out to_json(const AlarmCleared& event) { return fields_json(event, kAlarmClearedFields); }
 Out to_json(const QosProgrammed& event) { return fields_json(event, kQosFields); }
+Out to_json(const PortLimitsRead& event) {
+  Out value{{"subnet", event.subnet}};
+  write_fields(value, event.limits, kLimitsFields);
+  return value;
+}
 Out to_json(const RoutesProgrammed& event) { return fields_json(event, kProgrammedFields); }
 
 Out costs_to_json(const std::map<std::string, double>& by_link) { return CostList::write(by_link); }
@@ -212,6 +246,7 @@ std::optional<Result<EventBody>> fabric_event_from_json(std::string_view kind, c
   }
   if (kind == "alarm.cleared") return body_of<AlarmCleared>(data, kAlarmClearedFields);
   if (kind == "route.programmed") return read_programmed(data);
+  if (kind == "qos.limits") return read_limits(data);
   if (kind == "qos.programmed" || kind == "qos.offered") return body_of<QosProgrammed>(data, kQosFields);
   return std::nullopt;
 }
@@ -232,9 +267,16 @@ Out fabric_state_to_json(const ClusterState& state) {
     if (state.view.state(link) == fabric::LinkState::up) continue;
     links.push_back(Out::array({state.topology().link_text(link), control::to_string(state.view.state(link))}));
   }
+  Out limits = Out::array();
+  for (const auto& [subnet, of_ports] : *state.port_limits) {
+    Out item{{"subnet", subnet}};
+    write_fields(item, of_ports, kLimitsFields);
+    limits.push_back(std::move(item));
+  }
   return {{"viewVersion", state.view_version}, {"subnetPolicies", std::move(policies)},
           {"drains", std::move(drains)},       {"alarms", std::move(alarms)},
-          {"links", std::move(links)},         {"linkCosts", fields_json(*state.link_costs, kKeptCostsFields)}};
+          {"links", std::move(links)},         {"linkCosts", fields_json(*state.link_costs, kKeptCostsFields)},
+          {"portLimits", std::move(limits)}};
 }
 
 Result<void> read_fabric_state(const Json& value, ClusterState& state) {
@@ -249,12 +291,14 @@ Result<void> read_fabric_state(const Json& value, ClusterState& state) {
   const Json& drains = part("drains");
   const Json& alarms = part("alarms");
   const Json& links = part("links");
+  const Json& limits = part("portLimits");
   const Json* costs = parts.take("linkCosts");  // older snapshots have none
   if (auto done = parts.finish(); !done) return done;
   if (auto done = read_policies(policies, state); !done) return done;
   if (auto done = read_drains(drains, state); !done) return done;
   if (auto done = read_alarms(alarms, state); !done) return done;
   if (auto done = read_link_states(links, state); !done) return done;
+  if (auto done = read_limits_of_subnets(limits, state); !done) return done;
   if (costs == nullptr) return {};
   auto kept = record_from_json<LinkCosts>(*costs, "/fabric/linkCosts", kKeptCostsFields);
   if (!kept) return std::unexpected(kept.error());

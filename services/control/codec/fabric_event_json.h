@@ -23,6 +23,7 @@ Out to_json(const control::AlarmRaised& event);
 Out to_json(const control::AlarmCleared& event);
 Out to_json(const control::RoutesProgrammed& event);
 Out to_json(const control::QosProgrammed& event);
+Out to_json(const control::PortLimitsRead& event);
 Out costs_to_json(const std::map<std::string, double>& by_link);  // LinkCosts::by_link
 
 // nullopt: the kind is none of these.

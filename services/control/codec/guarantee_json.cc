@@ -42,6 +42,7 @@ constexpr std::tuple kContractFields{field("tenant", &Contract::tenant),
                                      field("surviveLinkFailure", &Contract::survives_link_failure),
                                      field("classes", &Contract::classes, Strings{kMaxClasses}),
                                      field("reservedPermille", &Contract::reserved_permille),
+                                     optional_field("isolated", &Contract::isolated),
                                      optional_field("maxMbps", &Contract::most),
                                      optional_field("maxGpus", &Contract::max_gpus),
                                      optional_field("maxNvlinkDomains", &Contract::max_nvlink_domains)};
@@ -210,6 +211,41 @@ Out guarantee_state_to_json(const control::ClusterState& state) {
   return {{"contracts", std::move(contracts)},
           {"qosClasses", to_json(*state.qos_classes)},
           {"qosVersion", state.qos_version}};
+}
+
+Out host_keys_to_json(const control::ClusterState& state) {
+  Out hosts = Out::array();
+  for (std::size_t i = 0; i < state.host_keys.size(); ++i) {
+    const control::HostKeys& keys = state.host_keys[i];
+    if (keys.empty()) continue;
+    Out pkeys = Out::array();
+    for (const auto& slot : keys.slots) pkeys.push_back(slot.pkey);
+    hosts.push_back({{"node", state.topology().name(state.topology().hosts()[i])},
+                     {"pkeys", std::move(pkeys)},
+                     {"limited", keys.limited}});
+  }
+  return hosts;
+}
+
+Result<void> read_host_keys(const Json& value, control::ClusterState& state) {
+  for (const auto& item : value) {
+    ObjectReader reader(item, "/hostKeys");
+    std::string node;
+    bool limited = false;
+    std::vector<std::uint16_t> pkeys;
+    reader.read("node", node);
+    reader.read("limited", limited);
+    if (const Json* list = reader.take("pkeys"); list != nullptr) {
+      for (const auto& pkey : *list) pkeys.push_back(pkey.get<std::uint16_t>());
+    }
+    if (auto done = reader.finish(); !done) return done;
+    const auto host = state.topology().find_host(node);
+    if (!host) continue;
+    control::HostKeys& keys = state.host_keys.write(host.index());
+    keys.arrange(pkeys);
+    keys.limited = limited && state.allocations[host.index()].used != 0;
+  }
+  return {};
 }
 
 Result<void> read_guarantee_state(const Json& value, control::ClusterState& state) {

@@ -27,6 +27,9 @@ std::optional<Result<control::EventBody>> guarantee_event_from_json(std::string_
 
 // Their part of a snapshot: {"contracts", "qosClasses", "qosVersion"}. Jobs carry their guarantees.
 Out guarantee_state_to_json(const control::ClusterState& state);
+// The indices of partition keys on hosts where jobs of contracts run; read when the jobs are there.
+Out host_keys_to_json(const control::ClusterState& state);
+Result<void> read_host_keys(const Json& value, control::ClusterState& state);
 Result<void> read_guarantee_state(const Json& value, control::ClusterState& state);
 
 std::string_view to_text(fabric::TrafficPromise promise);  // "hose", "pattern"

@@ -251,6 +251,7 @@ std::string JournalCodec::encode_state(const ClusterState& state) const {
       {"fabric", fabric_state_to_json(state)},
       {"queue", queue_state_to_json(state)},
       {"guarantees", guarantee_state_to_json(state)}};
+  value["hostKeys"] = host_keys_to_json(state);
   Out ended = Out::array();
   for (const auto id : *state.ended) ended.push_back(id.number());
   value["ended"] = std::move(ended);
@@ -294,6 +295,7 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
   const Json* queue = reader.take("queue");
   const Json* guarantees = reader.take("guarantees");
   const Json* keys = reader.take("keys");
+  const Json* host_keys = reader.take("hostKeys");
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   if (topology == nullptr || tenants == nullptr || jobs == nullptr || ended == nullptr) {
     return fail(ErrorKind::internal, "journal.unreadable", "the snapshot lacks a part");
@@ -337,6 +339,9 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
   }
   if (keys != nullptr) {
     if (auto read = read_keys(*keys, state); !read) return std::unexpected(read.error());
+  }
+  if (host_keys != nullptr) {
+    if (auto read = read_host_keys(*host_keys, state); !read) return std::unexpected(read.error());
   }
   std::deque<JobId> order;
   for (const auto& number : *ended) order.emplace_back(number.get<std::uint64_t>());

@@ -49,6 +49,7 @@ DecisionResult decide_command(const DecisionInput& in, const ReportLinks& comman
 DecisionResult decide_command(const DecisionInput& in, const ReportDrains& command);
 DecisionResult decide_command(const DecisionInput& in, const ReportAlarms& command);
 DecisionResult decide_command(const DecisionInput& in, const ReportProgramming& command);
+DecisionResult decide_command(const DecisionInput& in, const ReportPortLimits& command);
 DecisionResult decide_command(const DecisionInput& in, const ReportQos& command);
 
 }  // namespace railweave::control

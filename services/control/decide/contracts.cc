@@ -8,6 +8,7 @@
 #include "services/control/decide/refusal.h"
 #include "services/control/events/apply.h"
 #include "services/control/guarantees/admitted_placement.h"
+#include "services/control/guarantees/port_rules.h"
 
 namespace railweave::control {
 namespace {
@@ -114,8 +115,15 @@ std::optional<Rejection> amend_jobs(const ClusterState& state, const scheduler::
 
 // Checks the present reservations against other shares of classes.
 std::optional<Rejection> refit(const ClusterState& state, const fabric::QosClasses& classes, GuaranteeBook& book) {
-  if (state.guaranteed->empty()) return std::nullopt;
+  if (state.guaranteed->empty() && state.port_limits->empty()) return std::nullopt;
   if (auto brought = book.bring_to(state); !brought) return Rejection{brought.error(), nullptr};
+  const auto rules = ports_hold(state, classes, book);
+  if (!rules) {
+    Error error = rules.error();
+    error.kind = ErrorKind::conflict;
+    return Rejection{std::move(error), nullptr};
+  }
+  fabric::PortPromises promises(classes, rules->arbitration, rules->routing.lanes);
   Misfits misfits;
   fabric::Ledger ledger(fabric::whole_capacities_mbps(state.view), fabric::capacity_rules(classes));
   for (const JobId id : *state.guaranteed) {
@@ -129,7 +137,9 @@ std::optional<Rejection> refit(const ClusterState& state, const fabric::QosClass
       auto moved = std::make_shared<fabric::Reservation>(*held);
       moved->qos_class = static_cast<std::uint8_t>(at - classes.begin());
       std::vector<scheduler::Rejected::Where> full;
-      for (auto& link : ledger.full_links(moved->loads, moved->qos_class)) {
+      auto links = ledger.full_links(moved->loads, moved->qos_class);
+      if (links.empty()) links = promises.full_links(state.topology(), ledger, moved->loads, moved->qos_class);
+      for (auto& link : links) {
         full.push_back({scheduler::directed_link_text(state.topology(), link.link), std::move(link)});
       }
       if (!full.empty()) misfits.add(id, blocked_links(full));
@@ -194,7 +204,11 @@ DecisionResult decide_command(const DecisionInput& in, const RemoveContract& com
   }
   if (!jobs.empty()) {
     return refuse(ErrorKind::conflict, "contracts.inUse", "guarantees of running jobs depend on the contract: " + jobs,
-                  "end these jobs first, or set the contract's guaranteedGbps to 0");
+                  "end these jobs first");
+  }
+  if (const auto held = state.gpus_held->find(command.tenant); held != state.gpus_held->end()) {
+    return refuse(ErrorKind::conflict, "contracts.inUse",
+                  "jobs of " + command.tenant + " are running in its partition, with its key", "end these jobs first");
   }
   return Decision{{ContractRemoved{command.tenant}}, {}, false};
 }

@@ -48,6 +48,12 @@ DecisionResult decide_command(const DecisionInput& /*in*/, const ReportProgrammi
   return Decision{{command.report}, {}, false};
 }
 
+DecisionResult decide_command(const DecisionInput& in, const ReportPortLimits& command) {
+  const auto present = in.state.port_limits->find(command.report.subnet);
+  if (present != in.state.port_limits->end() && present->second == command.report.limits) return Decision{};
+  return Decision{{command.report}, {}, false};
+}
+
 DecisionResult decide_command(const DecisionInput& /*in*/, const ReportQos& command) {
   return Decision{{command.report}, {}, false};
 }

@@ -33,6 +33,7 @@ struct Apply {
 
   void operator()(const TopologyAccepted& body) const {
     const fabric::TopologyPtr before = state.accepted.topology;
+    const auto keys_before = state.host_keys;
     state.accepted = {before, body.digest, body.source, event.seq};
     rename_drains(body.renamed);
     state.set_topology(body.topology);
@@ -65,6 +66,7 @@ struct Apply {
       state.jobs.put(job);
       if (job->holds_gpus()) state.hold_gpus(*job, true);
     }
+    keep_indices(*before, keys_before);
     change(state.reservations, [&](auto& reservations) {
       for (auto& [name, reservation] : reservations) {
         std::vector<fabric::GpuId> kept;  // GPUs that the new fabric still has
@@ -166,7 +168,7 @@ struct Apply {
 
   void operator()(const JobMoved& body) const {
     change_job(body.id, [&](Job& job) {
-      state.hold_gpus(job, false);
+      const Job from = job;
       job.placement.gpu_of_rank = body.gpu_of_rank;
       job.placement.idle_gpus = body.idle_gpus;
       scheduler::summarize(*state.placement_fabric, job.spec.parallelism, job.placement);
@@ -174,7 +176,7 @@ struct Apply {
       job.nodes = node_names(state.topology(), body.gpu_of_rank);
       job.damage.clear();
       job.damaged_us = 0;
-      state.hold_gpus(job, true);
+      state.move_gpus(from, job);
       job.note({event.time_us, event.seq, JobState::placed, body.reason, event.actor});
     });
     state.queue_version = event.seq;
@@ -320,6 +322,20 @@ struct Apply {
     state.jobs.put(std::move(job));
   }
 
+  // Hosts keep their indices by name.
+  void keep_indices(const fabric::Topology& before, const ChunkedVector<HostKeys>& keys_before) const {
+    for (std::size_t i = 0; i < keys_before.size(); ++i) {
+      if (keys_before[i].empty()) continue;
+      const auto host = state.topology().find_host(before.name(before.hosts()[i]));
+      if (!host || state.allocations[host.index()].used == 0) continue;
+      std::vector<std::uint16_t> pkeys;
+      for (const auto& slot : keys_before[i].slots) pkeys.push_back(slot.pkey);
+      HostKeys& keys = state.host_keys.write(host.index());
+      keys.arrange(pkeys);
+      keys.limited = keys_before[i].limited;
+    }
+  }
+
   // Frees the job's GPUs and charges the time it held them to its tenant.
   void release_gpus(const Job& job) const {
     state.hold_gpus(job, false);
@@ -328,16 +344,24 @@ struct Apply {
     });
   }
 
+  void operator()(const PortLimitsRead& body) const {
+    change(state.port_limits, [&](auto& limits) { limits.insert_or_assign(body.subnet, body.limits); });
+  }
   void operator()(const QosProgrammed&) const {}
   void operator()(const RoutesProgrammed&) const {}  // what switches hold is observed, not part of the state
 
   void operator()(const ContractPut& body) const {
+    const bool is_new = !state.contracts->contains(body.terms.tenant);
     change(state.contracts, [&](auto& contracts) {
       contracts.insert_or_assign(body.terms.tenant, TenantContract{body.terms, body.pkey, event.seq});
     });
+    if (is_new) state.put_keys(body.terms.tenant, body.pkey, true);
   }
 
   void operator()(const ContractRemoved& body) const {
+    if (const auto present = state.contracts->find(body.tenant); present != state.contracts->end()) {
+      state.put_keys(body.tenant, present->second.pkey, false);
+    }
     change(state.contracts, [&](auto& contracts) { contracts.erase(body.tenant); });
   }
 

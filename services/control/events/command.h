@@ -139,6 +139,9 @@ struct ReportProgramming {
   RoutesProgrammed report;
 };
 
+struct ReportPortLimits {
+  PortLimitsRead report;
+};
 struct ReportQos {
   QosProgrammed report;
 };
@@ -147,7 +150,8 @@ struct Command {
   std::string actor;
   std::variant<SubmitJob, EndJob, RepairJob, CheckpointJob, PutQueueRules, PutReservation, RemoveReservation, PutTenant,
                RemoveTenant, AcceptTopology, SetSubnetMode, RequestDrain, ClearDrain, SetLinkCosts, ReportLinks,
-               ReportDrains, ReportAlarms, ReportProgramming, ReportQos, PutContract, RemoveContract, PutQosClasses>
+               ReportDrains, ReportAlarms, ReportProgramming, ReportPortLimits, ReportQos, PutContract, RemoveContract,
+               PutQosClasses>
       body;
 };
 

@@ -159,6 +159,12 @@ struct MakeHeading {
     return {"qos.programmed", "subnet", event.subnet, EventSeverity::info,
             what + std::to_string(event.blocks) + " blocks written to " + std::to_string(event.ports) + " ports"};
   }
+  EventHeading operator()(const PortLimitsRead& event) const {
+    return {"qos.limits", "subnet", event.subnet, EventSeverity::info,
+            "ports have " + std::to_string(event.limits.data_lanes) + " data lanes, " +
+                std::to_string(event.limits.arbitration_entries) + " arbitration entries and an MTU of " +
+                std::to_string(event.limits.mtu_bytes) + " bytes"};
+  }
   EventHeading operator()(const RoutesProgrammed& event) const {
     return {"route.programmed", "subnet", event.subnet,
             event.isolated == 0 ? EventSeverity::info : EventSeverity::warning,

@@ -128,6 +128,11 @@ struct AlarmRaised {
 struct AlarmCleared {
   std::string id;
 };
+// What the ports of a subnet can hold is known, or has changed.
+struct PortLimitsRead {
+  std::string subnet;
+  PortLimits limits;
+};
 // Traffic classes and partitions were written to the ports of a subnet, or offered as files that its OpenSM has to read
 // ("qos.offered": whether it did is not known).
 struct QosProgrammed {
@@ -175,8 +180,8 @@ using EventBody =
     std::variant<TopologyAccepted, TopologyDiffers, TenantPut, TenantRemoved, JobQueued, JobPlaced, JobWaits,
                  JobEvicted, JobMoved, JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut, ReservationPut,
                  MaintenanceBegan, ReservationRemoved, SubnetModeSet, DrainRequested, DrainAdvanced, DrainCleared,
-                 LinkCostsSet, LinksChanged, AlarmRaised, AlarmCleared, RoutesProgrammed, QosProgrammed, ContractPut,
-                 ContractRemoved, QosClassesPut, GuaranteeChanged>;
+                 LinkCostsSet, LinksChanged, AlarmRaised, AlarmCleared, RoutesProgrammed, QosProgrammed, PortLimitsRead,
+                 ContractPut, ContractRemoved, QosClassesPut, GuaranteeChanged>;
 
 struct Event {
   std::uint64_t seq = 0;

@@ -8,6 +8,7 @@
 #include "scheduler/placement/fit/placement_transaction.h"
 #include "services/control/guarantees/bandwidth_counterfactuals.h"
 #include "services/control/guarantees/placement_tries.h"
+#include "services/control/guarantees/port_rules.h"
 #include "services/control/views/closed_gpus.h"
 #include "services/control/views/job_ports.h"
 #include "services/control/views/nvlink_ownership.h"
@@ -167,7 +168,7 @@ std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequ
   guarantee.survives_link_failure = terms.survives_link_failure;
   guarantee.reserved_permille = terms.reserved_permille;
   guarantee.rate = RateMbps(terms.guaranteed.value() / share);
-  guarantee.most = terms.most ? RateMbps(terms.most->value() / share) : guarantee.rate;
+  guarantee.most = terms.most ? RateMbps(terms.most->value() / share) : RateMbps(0);
   if (guarantee.rate.value() == 0) {
     return std::unexpected(refusal({ErrorKind::impossible,
                                     "admission.nothingPromised",
@@ -185,7 +186,10 @@ std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequ
     // On one host or in one NVLink domain the job sends nothing over the network: nothing to reserve.
     if (request.flows.empty()) return Grant{std::move(guarantee), nullptr, std::move(spanning)};
   }
-  scheduler::BandwidthAdmission admission(book.classes(), ledger, book.loads(), book.surviving_load());
+  const auto held = ports_hold(state, book.classes(), book);
+  if (!held) return std::unexpected(refusal(held.error()));
+  scheduler::BandwidthAdmission admission(book.classes(), ledger, book.loads(), book.surviving_load(),
+                                          held->arbitration, held->routing.lanes);
   auto result = admission.admit(terms, request);
   if (auto* rejected = std::get_if<scheduler::Rejected>(&result)) {
     Rejection rejection{std::move(rejected->reason), nullptr, blocked_links(rejected->links)};

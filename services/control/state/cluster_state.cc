@@ -12,6 +12,7 @@ ClusterState::ClusterState()
     : tenants(std::make_shared<const TenantTable>()),
       contracts(std::make_shared<const ContractTable>()),
       qos_classes(std::make_shared<const fabric::QosClasses>(fabric::default_qos_classes())),
+      port_limits(std::make_shared<const PortLimitsTable>()),
       guaranteed(std::make_shared<const std::set<JobId>>()),
       subnet_policies(std::make_shared<const SubnetPolicyTable>()),
       drains(std::make_shared<const DrainTable>()),
@@ -27,6 +28,7 @@ ClusterState::ClusterState()
 void ClusterState::set_topology(fabric::TopologyPtr topology) {
   view = fabric::FabricView(topology);
   allocations = scheduler::Allocations(topology->hosts().size());
+  host_keys = ChunkedVector<HostKeys>(topology->hosts().size());
   free_gpus = topology->gpus().size();
   gpus_held = std::make_shared<const std::map<std::string, std::uint64_t>>();
   if (!guaranteed->empty()) guaranteed = std::make_shared<const std::set<JobId>>();
@@ -93,6 +95,7 @@ void ClusterState::mark(const DrainTarget& target, bool drained) {
 }
 
 void ClusterState::hold_gpus(const Job& job, bool hold) {
+  if (hold) add_keys(job);
   const auto gpus_of_job = job.placement.held_gpus();
   for (const auto gpu : gpus_of_job) {
     auto& mask = allocations.write(topology().host(gpu).index()).used;
@@ -107,7 +110,48 @@ void ClusterState::hold_gpus(const Job& job, bool hold) {
   count = hold ? count + gpus : count - gpus;
   if (count == 0) held->erase(job.spec.tenant);
   gpus_held = std::move(held);
+  if (!hold) drop_keys(job);
   if (job.guarantee) note_guarantee(job.id, hold);
+}
+
+void ClusterState::move_gpus(const Job& from, const Job& to) {
+  add_keys(to);
+  hold_gpus(from, false);
+  hold_gpus(to, true);
+  drop_keys(to);
+}
+
+void ClusterState::add_keys(const Job& job) {
+  const auto contract = contracts->find(job.spec.tenant);
+  if (contract == contracts->end()) return;
+  for (const auto gpu : job.placement.held_gpus()) {
+    const std::size_t host = topology().host(gpu).index();
+    HostKeys& keys = host_keys.write(host);
+    if (allocations[host].used == 0 && keys.slots.empty()) keys.limited = contract->second.terms.isolated;
+    keys.add(contract->second.pkey);
+  }
+}
+
+void ClusterState::drop_keys(const Job& job) {
+  const auto contract = contracts->find(job.spec.tenant);
+  for (const auto gpu : job.placement.held_gpus()) {
+    const std::size_t host = topology().host(gpu).index();
+    if (host_keys[host].empty()) continue;
+    HostKeys& keys = host_keys.write(host);
+    if (contract != contracts->end()) keys.drop(contract->second.pkey);
+    if (allocations[host].used == 0 && keys.slots.empty()) keys.limited = false;
+  }
+}
+
+void ClusterState::put_keys(std::string_view tenant, std::uint16_t pkey, bool has) {
+  jobs.visit_after(JobId(0), [&](const JobPtr& job) {
+    if (!job->holds_gpus() || job->spec.tenant != tenant) return true;
+    for (const auto gpu : job->placement.held_gpus()) {
+      HostKeys& keys = host_keys.write(topology().host(gpu).index());
+      has ? keys.add(pkey) : keys.erase(pkey);
+    }
+    return true;
+  });
 }
 
 void ClusterState::note_guarantee(JobId job, bool has) {

@@ -18,9 +18,11 @@
 #include "services/control/state/alarm.h"
 #include "services/control/state/contract.h"
 #include "services/control/state/drain.h"
+#include "services/control/state/host_keys.h"
 #include "services/control/state/idempotency_table.h"
 #include "services/control/state/job_table.h"
 #include "services/control/state/link_costs.h"
+#include "services/control/state/port_limits.h"
 #include "services/control/state/queue_rules.h"
 #include "services/control/state/subnet_mode.h"
 #include "services/control/state/tenant.h"
@@ -53,6 +55,8 @@ struct ClusterState {
   std::shared_ptr<const ContractTable> contracts;         // by tenant
   std::shared_ptr<const fabric::QosClasses> qos_classes;  // of the whole cluster
   std::uint64_t qos_version = 0;                          // seq of the event that last set the classes; 0: the defaults
+  ChunkedVector<HostKeys> host_keys;                      // of contracts with jobs, by HostId
+  std::shared_ptr<const PortLimitsTable> port_limits;     // of subnets that were read
   std::shared_ptr<const std::set<JobId>> guaranteed;      // placed jobs that have a guarantee
   JobTable jobs;
   IdempotencyTable idempotency;
@@ -73,7 +77,10 @@ struct ClusterState {
   // For apply() and for reading a snapshot back:
   void set_topology(fabric::TopologyPtr topology);  // frees all GPUs and sets all links up; drains and costs stay
   void hold_gpus(const Job& job, bool hold);        // allocates or frees the job's GPUs
+  void move_gpus(const Job& from, const Job& to);   // keeps the key indices of hosts that both use
   void restore(JobPtr job);                         // adds the job with its GPUs and its Idempotency-Key
+  // Keys of a tenant whose contract begins or ends while its jobs run.
+  void put_keys(std::string_view tenant, std::uint16_t pkey, bool has);
   void note_guarantee(JobId job, bool has);
   void set_link(fabric::LinkId link, fabric::LinkState state);
   void mark(const DrainTarget& target, bool drained);  // no effect if the topology does not have the target
@@ -86,6 +93,10 @@ struct ClusterState {
     const auto policy = subnet_policies->find(subnet);
     return policy == subnet_policies->end() ? SubnetMode::observe : policy->second.mode;
   }
+
+ private:
+  void add_keys(const Job& job);   // before its GPUs are held
+  void drop_keys(const Job& job);  // after they are free
 };
 
 using ClusterStatePtr = std::shared_ptr<const ClusterState>;

@@ -27,7 +27,7 @@ struct JobGuarantee {
   std::string qos_class;
   fabric::TrafficPromise promise = fabric::TrafficPromise::hose;
   RateMbps rate;  // in each direction, at each port of the job
-  RateMbps most;  // in each direction, to be enforced at the source; at least `rate`
+  RateMbps most;  // in each direction, to be enforced at the source; at least `rate`, or 0: none
   std::uint32_t reserved_permille = 1000;
   bool survives_link_failure = false;  // as promised
   // The loads after any single link failure are reserved too, as computed with `basis` out of use. Ends when a failure

@@ -36,6 +36,7 @@ void print_contract(Output& output, const Json& contract) {
   sheet.add("Maximum", field(contract, "maxGbps").is_number() ? text_of(contract, "maxGbps") + " Gb/s" : "none");
   sheet.add("Model", text_of(contract, "model"));
   sheet.add("Survives failure", text_of(contract, "surviveLinkFailure"));
+  sheet.add("Isolated", text_of(contract, "isolated"));
   sheet.add("Classes", list(contract, "classes").empty() ? "all" : joined(list(contract, "classes")));
   sheet.add("Reserved", text_of(contract, "reservedPermille") + " of 1000");
   sheet.add("Max GPUs", number_cell(contract, "maxGpus"));
@@ -50,7 +51,7 @@ struct ContractOptions {
   std::string basis, model;
   std::optional<double> guaranteed, most;
   std::vector<std::string> classes;
-  bool survive = false, not_survive = false, all_classes = false;
+  bool survive = false, not_survive = false, all_classes = false, isolate = false, not_isolate = false;
   std::optional<std::uint64_t> reserved, gpus, domains;
 };
 
@@ -60,6 +61,7 @@ void change_contract(Json& body, const ContractOptions& options) {
   if (!options.basis.empty()) body["basis"] = options.basis == "job" ? "perJob" : "perPort";
   if (!options.model.empty()) body["model"] = options.model;
   if (options.survive || options.not_survive) body["surviveLinkFailure"] = options.survive;
+  if (options.isolate || options.not_isolate) body["isolated"] = options.isolate;
   if (!options.classes.empty()) body["classes"] = options.classes;
   if (options.all_classes) body["classes"] = Json::array();
   if (options.reserved) body["reservedPermille"] = *options.reserved;
@@ -74,8 +76,8 @@ void add_set_contract_command(CLI::App& contracts, Session& session) {
       "Create a tenant's contract or change it; options not given keep their value, running jobs follow",
       {"railweave contracts set research --guaranteed 100 --class all-reduce --survive",
        "railweave contracts set guests --guaranteed 0"},
-      {{"guaranteedGbps", "maxGbps", "basis", "model", "surviveLinkFailure", "classes", "reservedPermille", "maxGpus",
-        "maxNvlinkDomains"},
+      {{"guaranteedGbps", "maxGbps", "basis", "model", "surviveLinkFailure", "isolated", "classes", "reservedPermille",
+        "maxGpus", "maxNvlinkDomains"},
        [options](Json& body) { change_contract(body, *options); }});
   const auto rate = CLI::Range(0.0, 1e6);
   command
@@ -93,6 +95,12 @@ void add_set_contract_command(CLI::App& contracts, Session& session) {
                                           "The guarantee also holds after any single link between switches fails");
   command.add_flag("--no-survive", options->not_survive, "The guarantee need not hold after failures")
       ->excludes(survive);
+  CLI::Option* isolate =
+      command.add_flag("--isolate", options->isolate,
+                       "Its jobs reach each other by the tenant's partition key alone, from the next "
+                       "job on a node on; ranks need NCCL_IB_PKEY of `jobs ranks`");
+  command.add_flag("--no-isolate", options->not_isolate, "Its jobs are in the default partition, too")
+      ->excludes(isolate);
   CLI::Option* classes =
       command
           .add_option("--class", options->classes, "A traffic class its jobs may use, the first by default; repeatable")

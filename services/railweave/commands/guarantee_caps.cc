@@ -11,18 +11,27 @@
 namespace railweave::cli {
 namespace {
 
+std::string most_of(const Json& port) {
+  return field(port, "maxGbps").is_number() ? text_of(port, "maxGbps") + " Gb/s" : std::string("none");
+}
+
 // The commands to run on one node; they are only printed.
 void print_caps_of_node(Output& output, const Json& answer, const std::string& name) {
   for (const Json& node : list(answer, "items")) {
     if (text_of(node, "node") != name) continue;
     for (const Json& port : list(node, "ports")) {
       std::string text = "# " + name + " " + text_of(port, "device") + ": " + text_of(port, "guaranteedGbps") +
-                         " Gb/s guaranteed, maximum " + text_of(port, "maxGbps") +
-                         "\n# a queue pair: " + text_of(field(port, "queuePair"), "rateLimitKbps") +
-                         " kb/s\n# a virtual function:\n";
-      for (const Json& line : list(port, "virtualFunction")) text += text_of(line) + "\n";
-      text += "# or the host's own stack:\n";
-      for (const Json& line : list(port, "tc")) text += text_of(line) + "\n";
+                         " Gb/s guaranteed, maximum " + most_of(port) + "\n";
+      if (field(port, "queuePair").is_object()) {
+        text += "# a queue pair: " + text_of(field(port, "queuePair"), "rateLimitKbps") + " kb/s\n";
+      }
+      const auto add = [&](const char* remark, const char* commands) {
+        if (list(port, commands).empty()) return;
+        text += remark;
+        for (const Json& line : list(port, commands)) text += text_of(line) + "\n";
+      };
+      add("# a virtual function:\n", "virtualFunction");
+      add("# or the host's own stack, which RDMA bypasses:\n", "tc");
       output.text(text);
     }
     return;
@@ -45,14 +54,14 @@ void print_caps(Session& session, const std::string& job, const std::string& onl
     // Adapters of a node mostly have equal rates: one line for each pair of rates.
     std::map<std::pair<std::string, std::string>, std::string> by_rates;
     for (const Json& port : list(node, "ports")) {
-      std::string& devices = by_rates[{text_of(port, "guaranteedGbps"), text_of(port, "maxGbps")}];
+      std::string& devices = by_rates[{text_of(port, "guaranteedGbps"), most_of(port)}];
       devices += (devices.empty() ? "" : " ") + text_of(port, "device");
       for (const Json& means : list(port, "enforcement")) {
         means_used.emplace(text_of(means, "strength"), text_of(means, "statement"));
       }
     }
     for (const auto& [rates, devices] : by_rates) {
-      table.add({text_of(node, "node"), devices, rates.first + " Gb/s", rates.second + " Gb/s"});
+      table.add({text_of(node, "node"), devices, rates.first + " Gb/s", rates.second});
     }
   }
   output.text(table.text(output.terminal()));
@@ -62,18 +71,33 @@ void print_caps(Session& session, const std::string& job, const std::string& onl
   output.note("railweave guarantees caps " + job + " --node NODE prints the commands that set them");
 }
 
-void print_partition(Session& session, const std::string& job) {
+void print_partition(Session& session, const std::string& job, bool allow_shared) {
   Output& output = session.output;
-  const Json answer = session.service().get(Target("/v1/jobs").segment(job).path("/partition"));
+  const Json answer = session.service().get(
+      Target("/v1/jobs").segment(job).path("/partition").query("allowShared", allow_shared ? "true" : "false"));
   if (output.is_document()) return output.document(answer);
   Sheet sheet;
   sheet.add("Job", text_of(answer, "job"));
   sheet.add("Tenant", text_of(answer, "tenant"));
   sheet.add("PKey", text_of(answer, "pkey"));
+  std::map<std::pair<std::string, bool>, std::size_t> nodes_at;  // by index and isolation
+  for (const Json& node : list(answer, "nodes")) {
+    const Json& index = field(node, "pkeyIndex");
+    ++nodes_at[{index.is_number() ? index.dump() : std::string(), field(node, "isolated") == Json(true)}];
+  }
+  for (const auto& [at, nodes] : nodes_at) {
+    const bool has_index = !at.first.empty();
+    sheet.add("Nodes", std::to_string(nodes) + (has_index ? " with the key at index " + at.first : " without the key") +
+                           (at.second ? ", isolated from the default partition" : ""));
+  }
   for (const Json& item : list(answer, "items")) {
-    sheet.add("NVLink domain", text_of(item, "domain") + ", partition " + text_of(item, "number") + ", " +
-                                   std::to_string(list(item, "gpus").size()) + " GPUs on " +
-                                   joined(list(item, "imexNodes"), 8));
+    std::string text = text_of(item, "domain") + ", partition " + text_of(item, "number") + ", " +
+                       std::to_string(list(item, "gpus").size()) + " GPUs";
+    const Json& shared = list(item, "sharedWith");
+    text += shared.empty()
+                ? " on " + joined(list(item, "imexNodes"), 8)
+                : "; no IMEX list: its nodes also run jobs of " + joined(shared, 8) + " (--allow-shared gives it)";
+    sheet.add("NVLink domain", text);
   }
   output.text(sheet.text(output.terminal()));
 }
@@ -98,7 +122,11 @@ void add_guarantee_caps_commands(CLI::App& guarantees, Session& session) {
       add_command(guarantees, "partition", "Show a job's partitions of NVLink domains, and its PKey",
                   {"railweave guarantees partition job-000123"});
   partition_command.add_option("JOB", *job, "Its id")->required();
-  on_run(partition_command, session, [&session, job] { print_partition(session, *job); });
+  auto allow = std::make_shared<bool>(false);
+  partition_command.add_flag("--allow-shared", *allow,
+                             "Give IMEX lists of nodes where other tenants' jobs run: these tenants can then open each "
+                             "other's memory");
+  on_run(partition_command, session, [&session, job, allow] { print_partition(session, *job, *allow); });
 }
 
 }  // namespace railweave::cli

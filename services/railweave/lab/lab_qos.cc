@@ -19,7 +19,7 @@ struct LabQosOptions {
   FabricFileOptions fabric;
   RouteRequest request;
   std::string to = "infiniband", classes, sw, host, path;
-  std::uint64_t lanes = 8, entries = 8;
+  std::uint64_t lanes = 8, entries = 8, mtu = fabric::kLargestMtuBytes;
   SonicOptions sonic;
 };
 
@@ -46,7 +46,7 @@ PlannedSubnet plan_subnet(const fabric::QosClasses& classes, const RoutedFabric&
                   .scope = routed.routing.tables.scope_ptr(),
                   .lanes = &routed.routing.lanes,
                   .data_lanes = static_cast<unsigned>(options.lanes),
-                  .arbitration_entries = options.entries};
+                  .arbitration = {.entries = options.entries, .mtu_bytes = static_cast<unsigned>(options.mtu)}};
   subnet.plan = value_or_fail(fabric::plan_infiniband(subnet.input));
   return subnet;
 }
@@ -66,7 +66,8 @@ void run_infiniband(Output& output, const fabric::TopologyPtr& cabled, const fab
 void run(Session& session, const LabQosOptions& options) {
   Output& output = session.output;
   if (options.to == "sonic" && options.sw.empty()) fail_usage("--to sonic needs --switch SWITCH");
-  if (options.to == "tc" && options.host.empty()) fail_usage("--to tc needs --host HOST");
+  const bool is_host = options.to == "tc" || options.to == "dcb";
+  if (is_host && options.host.empty()) fail_usage("--to " + options.to + " needs --host HOST");
   const fabric::QosClasses classes = read_qos_classes(options.classes);
   const FabricFile file = read_fabric_file(options.fabric);
   PortSelection selection;
@@ -78,6 +79,8 @@ void run(Session& session, const LabQosOptions& options) {
     text = sonic_config(file.topology, selection.sw, classes, options.sonic, notes);
   } else if (options.to == "tc") {
     text = tc_config(file.topology, selection.host, classes);
+  } else if (options.to == "dcb") {
+    text = dcb_config(file.topology, selection.host, classes, notes);
   } else {
     const RoutedFabric routed = route_fabric(file.topology, options.request);
     const PlannedSubnet subnet = plan_subnet(classes, routed, options);
@@ -100,12 +103,13 @@ void add_lab_qos_command(CLI::App& lab, Session& session) {
       {"railweave lab qos fabric.json", "railweave lab qos fabric.json --to infiniband --switch leaf-7 -o json",
        "railweave lab qos fabric.json --to opensm -O opensm-files.txt",
        "railweave lab qos fabric.json --to sonic --switch leaf-7 --buffer 64 -O config_db.json",
+       "railweave lab qos fabric.json --to dcb --host node-12",
        "railweave lab qos fabric.json --to tc --host node-12"});
   add_fabric_file_options(command, options->fabric);
-  add_choice_option(command, "--to", options->to, "What to configure", "infiniband|opensm|sonic|tc");
+  add_choice_option(command, "--to", options->to, "What to configure", "infiniband|opensm|sonic|dcb|tc");
   command.add_option("--switch", options->sw, "Only this switch, by name or GUID; required by --to sonic")
       ->type_name("SWITCH");
-  command.add_option("--host", options->host, "Only this host; required by --to tc")->type_name("HOST");
+  command.add_option("--host", options->host, "Only this host; required by --to dcb and tc")->type_name("HOST");
   command
       .add_option("--classes", options->classes,
                   "Traffic classes in JSON: name, sharePermille, dscp, priority, bound, lossless")
@@ -113,6 +117,7 @@ void add_lab_qos_command(CLI::App& lab, Session& session) {
   add_engine_option(command, options->request.engine);
   add_number_option(command, "--lanes", options->lanes, "Data lanes of the port that has the fewest", {1, 15});
   add_number_option(command, "--entries", options->entries, "Entries of a port's arbitration table", {1, 64});
+  add_number_option(command, "--mtu", options->mtu, "MTU of the InfiniBand subnet, in bytes", {256, 4096});
   add_number_option(command, "--buffer", options->sonic.buffer_mib, "Packet memory of the Ethernet switch, in MiB",
                     {1, 65'536});
   add_number_option(command, "--ethernet-step", options->sonic.port_step, "Step between the numbers of SONiC's ports",

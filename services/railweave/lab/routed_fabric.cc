@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <utility>
 
 #include <sys/resource.h>
@@ -115,6 +116,39 @@ void add_counts(const fabric::RoutingScope& scope, RouteReport& report) {
   }
 }
 
+// A subnet in several parts has no cable between them, and is no plane that an audit could walk: pairs of end ports in
+// different parts of a subnet are unreachable, too.
+void add_islands(const fabric::RoutingScope& scope, RouteReport& report) {
+  struct Parts {
+    std::uint64_t islands = 0, ports = 0, reachable = 0;  // pairs within a part
+  };
+  std::map<fabric::SubnetId, Parts> of_subnet;
+  const fabric::Topology& t = scope.topology();
+  for (const fabric::PlaneId id : scope.planes()) {
+    const fabric::Plane& plane = scope.plane(id);
+    std::uint64_t ports = 0;
+    for (const fabric::Home& home : plane.homes) ports += home.end_ports;
+    if (ports == 0 || plane.switches.empty()) continue;
+    Parts& parts = of_subnet[t.subnet(plane.switches[0])];
+    ++parts.islands;
+    parts.ports += ports;
+    parts.reachable += ports * ports;
+  }
+  for (const auto& [subnet, parts] : of_subnet) {
+    if (parts.islands < 2) continue;
+    const std::uint64_t apart = parts.ports * parts.ports - parts.reachable;
+    report.audit.unreachable_pairs += apart;
+    report.audit.cut_off_pairs += apart;
+    const std::string name(t.name(subnet));
+    report.findings.push_back({"subnetTorn",
+                               fabric::Severity::error,
+                               "subnet " + name + " is in " + std::to_string(parts.islands) +
+                                   " parts without a cable between them: " + std::to_string(apart) +
+                                   " pairs of end ports cannot reach each other",
+                               {name}});
+  }
+}
+
 void append(std::vector<fabric::Finding>& to, const std::vector<fabric::Finding>& from) {
   for (const fabric::Finding& finding : from) {
     const bool known = std::ranges::any_of(to, [&](const fabric::Finding& other) {
@@ -177,6 +211,7 @@ RoutedFabric route_fabric(const fabric::TopologyPtr& topology, const RouteReques
   report.lanes_used = routed.routing.lanes.used();
   report.tables_mib = static_cast<double>(routed.routing.tables.memory_bytes()) / (1U << 20U);
   report.digest = routed.routing.tables.digest();
+  add_islands(*scope, report);
   append(report.findings, routed.routing.findings);
   append(report.findings, report.audit.findings);
   report.peak_mib = peak_mib();

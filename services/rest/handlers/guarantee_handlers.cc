@@ -157,7 +157,9 @@ Result<Response> get_partition(const Call& call) {
   const auto state = call.plane.loop.state();
   auto job = find_job(*state, call.request.param("id"));
   if (!job) return std::unexpected(job.error());
-  return Response::json(write_job_partition(*state, **job));
+  const auto allow_shared = read_flag(call, "allowShared");
+  if (!allow_shared) return std::unexpected(allow_shared.error());
+  return Response::json(write_job_partition(*state, **job, *allow_shared));
 }
 
 }  // namespace
@@ -183,7 +185,7 @@ void add_guarantee_routes(RouteTable& routes) {
   routes.get("/v1/guarantees/links", {.query = {"top"}, .http = compute}, list_guaranteed_links);
   routes.get("/v1/guarantees/certificate", {.http = heavy}, get_certificate);
   routes.get("/v1/jobs/{id}/caps", {}, get_caps);
-  routes.get("/v1/jobs/{id}/partition", {}, get_partition);
+  routes.get("/v1/jobs/{id}/partition", {.query = {"allowShared"}}, get_partition);
 }
 
 }  // namespace railweave::api

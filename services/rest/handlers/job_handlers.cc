@@ -165,6 +165,24 @@ std::optional<ClassMarks> marks_of(const ControlPlane& plane, const control::Clu
   return routes ? class_marks(state, qos_class, (*routes)->routing.lanes) : std::nullopt;
 }
 
+// What its packets are marked with; asks for routes only where the job has a class.
+RankMarks rank_marks(const ControlPlane& plane, const control::ClusterStatePtr& state, const control::Job& job) {
+  RankMarks marks{.of_class = {}, .pkey_index = pkey_indices(state, job)};
+  if (job.guarantee) marks.of_class = marks_of(plane, *state, job.guarantee->qos_class);
+  return marks;
+}
+
+// Changes with whatever the environment of ranks depends on.
+std::uint64_t ranks_version(const control::ClusterState& state, const control::Job& job, const RankMarks& marks) {
+  std::uint64_t version = std::max({job.version, state.accepted.version, state.qos_version});
+  if (marks.of_class) version = std::max(version, state.view_version);
+  if (const auto at = state.contracts->find(job.spec.tenant); at != state.contracts->end()) {
+    version = std::max(version, at->second.version);
+  }
+  for (const auto& [subnet, policy] : *state.subnet_policies) version = std::max(version, policy.version);
+  return version;
+}
+
 Result<Response> get_rank_text(const Call& call, RankFormat format) {
   if (call.request.query("limit") != nullptr || call.request.query("cursor") != nullptr) {
     return fail(ErrorKind::invalid, "ranks.wholeOnly", "text for launchers is not divided into pages", {},
@@ -175,16 +193,13 @@ Result<Response> get_rank_text(const Call& call, RankFormat format) {
   if (!job) return std::unexpected(job.error());
   const auto with_script = read_flag(call, "withScript");
   if (!with_script) return std::unexpected(with_script.error());
-  std::optional<ClassMarks> marks;
-  if ((format == RankFormat::nccl || format == RankFormat::script) && (*job)->guarantee) {
-    marks = marks_of(call.plane, *state, (*job)->guarantee->qos_class);
-  }
+  const bool has_environment = format == RankFormat::nccl || format == RankFormat::script;
+  const RankMarks marks = has_environment ? rank_marks(call.plane, state, **job) : RankMarks{};
   auto text = write_rank_text(format, **job, *state->placement_fabric, marks, *with_script);
   if (!text) return std::unexpected(text.error());
   return with_etag(call, Response::text(std::move(*text)),
                    etag_of(control::to_string((*job)->id) + ".ranks." + *call.request.query("format"),
-                           std::max({(*job)->version, state->accepted.version, state->qos_version,
-                                     marks ? state->view_version : 0})));
+                           ranks_version(*state, **job, marks)));
 }
 
 Result<Response> get_ranks(const Call& call) {
@@ -205,12 +220,11 @@ Result<Response> get_ranks(const Call& call) {
   if (!cursor) return std::unexpected(cursor.error());
   const std::uint64_t limit = page->limit;
   const std::uint64_t from = cursor->value_or(0);
-  const auto marks = (*job)->guarantee ? marks_of(call.plane, *state, (*job)->guarantee->qos_class) : std::nullopt;
+  const RankMarks marks = rank_marks(call.plane, state, **job);
   return with_etag(
       call, Response::json(write_ranks(**job, *state->placement_fabric, from, limit, state->seq, marks)),
-      etag_of(
-          control::to_string((*job)->id) + ".ranks." + std::to_string(from) + "." + std::to_string(limit),
-          std::max({(*job)->version, state->accepted.version, state->qos_version, marks ? state->view_version : 0})));
+      etag_of(control::to_string((*job)->id) + ".ranks." + std::to_string(from) + "." + std::to_string(limit),
+              ranks_version(*state, **job, marks)));
 }
 
 Result<void> end_job(const std::shared_ptr<JobAnswers>& answers, const Call& call, const Responder& respond,

@@ -1,5 +1,6 @@
 #include "services/rest/json/certificate.h"
 
+#include <algorithm>
 #include <map>
 
 #include "fabric/base/text/json_string.h"
@@ -63,6 +64,19 @@ void append_job(std::string& out, const CertificateInput& input, const Reservati
   out += "]}";
 }
 
+// The port's arbitration table: class, lane and weight of each entry.
+void append_turns(std::string& out, const InfinibandPlan& plan, const VlArbitration& table) {
+  JsonCommas turns;
+  for (const VlWeight entry : table.low) {
+    turns(out);
+    const auto of_class = std::ranges::find(plan.numbers, entry.vl / plan.routing_lanes);
+    append_json_number(out += '[', static_cast<std::uint64_t>(of_class - plan.numbers.begin()));
+    append_json_number(out += ',', entry.vl);
+    append_json_number(out += ',', entry.weight);
+    out += ']';
+  }
+}
+
 }  // namespace
 
 std::string write_certificate(const CertificateInput& input) {
@@ -73,6 +87,14 @@ std::string write_certificate(const CertificateInput& input) {
   text(out, "tables", to_string(Guid(input.tables->digest())));
   out += "}";
   number(out, "usablePermille", ledger.rules().usable_permille);
+  member(out, "ports");
+  out += '{';
+  number(out, "arbitrationEntries", static_cast<std::int64_t>(input.arbitration.entries), false);
+  number(out, "mtuBytes", input.arbitration.mtu_bytes);
+  number(out, "largestPacketBytes", packet_units(input.arbitration.mtu_bytes) * kWeightUnitBytes);
+  text(out, "from", input.limits_known ? "devices" : "specification");
+  text(out, "refused", input.plan == nullptr ? input.refused : std::string_view());
+  out += '}';
   out += ",\n\"classes\":[";
   for (std::size_t c = 0; c < input.classes->size(); ++c) {
     const QosClass& one = (*input.classes)[c];
@@ -115,19 +137,21 @@ std::string write_certificate(const CertificateInput& input) {
       append_json_number(out += c == 0 ? "[" : ",", static_cast<std::uint64_t>(ledger.reserved_mbps(link, c)));
     }
     out += ']';
-    member(out, "weights");
     const Guid device = t.is_switch_port(from) ? t.guid(t.switch_of(from))
                         : t.is_hca_port(from)  ? t.guid(t.hca_of(from))
                                                : Guid();
-    const auto at = tables.find({device, t.number(from)});
-    for (std::uint8_t c = 0; c < classes; ++c) {
-      std::uint64_t weight = at == tables.end() ? (*input.classes)[c].share_permille : 0;
-      if (at != tables.end()) {
-        for (const VlWeight entry : at->second->arbitration->low) {
-          if (entry.vl / input.plan->routing_lanes == c) weight += entry.weight;
-        }
+    if (t.kind(link_of(link)) != LinkKind::infiniband) {  // ETS: queues have the weights of the classes
+      member(out, "weights");
+      for (std::uint8_t c = 0; c < classes; ++c) {
+        append_json_number(out += c == 0 ? "[" : ",", (*input.classes)[c].share_permille);
       }
-      append_json_number(out += c == 0 ? "[" : ",", weight);
+      out += "]}";
+      continue;
+    }
+    member(out, "turns");
+    out += '[';
+    if (const auto at = tables.find({device, t.number(from)}); at != tables.end()) {
+      append_turns(out, *input.plan, *at->second->arbitration);
     }
     out += "]}";
   }

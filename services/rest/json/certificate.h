@@ -17,8 +17,11 @@ struct CertificateInput {
   const fabric::ForwardingTables* tables = nullptr;
   const fabric::Ledger* ledger = nullptr;
   const fabric::QosClasses* classes = nullptr;
-  const fabric::InfinibandPlan* plan = nullptr;  // null: weights are the classes' shares
-  std::uint64_t entries_digest = 0;              // fabric::entries_digest(tables)
+  const fabric::InfinibandPlan* plan = nullptr;  // null: refused, so no InfiniBand port promises anything
+  std::string_view refused;                      // why
+  fabric::ArbitrationLimits arbitration;
+  bool limits_known = false;         // devices reported them
+  std::uint64_t entries_digest = 0;  // fabric::entries_digest(tables)
 };
 
 // One line for each link with a reservation.

@@ -40,6 +40,7 @@ Result<scheduler::Contract> read_contract(const std::string& tenant, std::string
   reader.read("basis", basis);
   reader.read("model", model);
   reader.read("surviveLinkFailure", terms.survives_link_failure);
+  reader.read("isolated", terms.isolated);
   reader.read("classes", terms.classes, 15);
   reader.read("reservedPermille", terms.reserved_permille);
   reader.read("maxGpus", terms.max_gpus);
@@ -72,6 +73,7 @@ std::string write_contract(const control::TenantContract& contract) {
                   {"basis", to_text(terms.basis)},
                   {"model", to_text(terms.promise)},
                   {"surviveLinkFailure", terms.survives_link_failure},
+                  {"isolated", terms.isolated},
                   {"classes", terms.classes},
                   {"reservedPermille", terms.reserved_permille},
                   {"maxGpus", terms.max_gpus ? Out(*terms.max_gpus) : Out(nullptr)},

@@ -10,6 +10,7 @@
 #include "scheduler/admission/bandwidth_admission.h"
 #include "services/control/codec/fabric_event_json.h"
 #include "services/control/codec/guarantee_json.h"
+#include "services/control/guarantees/port_rules.h"
 #include "services/control/views/job_ports.h"
 #include "services/rest/json/certificate.h"
 #include "services/rest/json/guarantee_value.h"
@@ -121,7 +122,7 @@ Out guarantee_out(const JobGuarantee& guarantee) {
   return {{"class", guarantee.qos_class},
           {"model", to_text(guarantee.promise)},
           {"guaranteedGbpsPerPort", gbps_of(guarantee.rate)},
-          {"maxGbpsPerPort", gbps_of(guarantee.most)},
+          {"maxGbpsPerPort", guarantee.most.value() == 0 ? Out(nullptr) : Out(gbps_of(guarantee.most))},
           {"reservedPermille", guarantee.reserved_permille},
           {"surviveLinkFailure", guarantee.survives_link_failure},
           {"covered", guarantee.covered},
@@ -235,6 +236,22 @@ std::string write_blocked_links(const std::vector<control::BlockedLink>& links) 
   return dump(list);
 }
 
+std::function<std::uint16_t(fabric::HostId)> pkey_indices(const control::ClusterStatePtr& state, const Job& job) {
+  const auto contract = state->contracts->find(job.spec.tenant);
+  if (contract == state->contracts->end() || !job.holds_gpus()) return {};
+  return [state, pkey = contract->second.pkey](fabric::HostId host) -> std::uint16_t {
+    const auto& t = state->topology();
+    for (const auto hca : t.hcas(host)) {
+      for (const auto port : t.ports(hca)) {
+        const auto peer = t.peer(port);
+        if (!peer || !t.is_switch_port(peer) || t.kind(t.link(port)) != fabric::LinkKind::infiniband) continue;
+        if (state->mode(t.name(t.subnet(t.switch_of(peer)))) != control::SubnetMode::direct) return 0;
+      }
+    }
+    return state->host_keys[host.index()].index_of(pkey);
+  };
+}
+
 std::optional<ClassMarks> class_marks(const ClusterState& state, std::string_view qos_class,
                                       const fabric::Lanes& lanes) {
   const auto& classes = *state.qos_classes;
@@ -244,22 +261,29 @@ std::optional<ClassMarks> class_marks(const ClusterState& state, std::string_vie
   for (const auto& plane : lanes.planes) {
     levels = std::max<unsigned>(levels, std::max(plane.levels, plane.arc_class.empty() ? plane.lanes : plane.levels));
   }
-  const auto level = static_cast<unsigned>(at - classes.begin()) * levels;
+  const unsigned level = fabric::class_number(classes, static_cast<std::size_t>(at - classes.begin())) * levels;
   if (level > 15) return std::nullopt;  // the plan is refused
   return ClassMarks{level, static_cast<unsigned>(at->dscp) << 2U};
 }
 
 std::string write_guarantee_certificate(const ClusterState& state, const GuaranteeBook& book) {
   const auto& routes = *book.routes();
+  const auto rules = control::port_rules(state);
   const auto plan = fabric::plan_infiniband({.classes = state.qos_classes.get(),
                                              .view = routes.input.view,
                                              .scope = routes.input.scope,
-                                             .lanes = &routes.routing.lanes});
+                                             .lanes = &routes.routing.lanes,
+                                             .ledger = &book.ledger(),
+                                             .data_lanes = rules.data_lanes,
+                                             .arbitration = rules.arbitration});
   return write_certificate({.view = &routes.input.view,
                             .tables = &routes.routing.tables,
                             .ledger = &book.ledger(),
                             .classes = state.qos_classes.get(),
                             .plan = plan ? &*plan : nullptr,
+                            .refused = plan ? std::string_view() : std::string_view(plan.error().message),
+                            .arbitration = rules.arbitration,
+                            .limits_known = rules.known,
                             .entries_digest = fabric::entries_digest(routes.routing.tables)});
 }
 

@@ -33,11 +33,17 @@ std::string write_route_proposal(const control::ClusterState& state, const contr
 // host's own network stack.
 std::string write_job_caps(const control::ClusterState& state, const control::Job& job);
 
-// Its partitions of NVLink domains and its InfiniBand partition key.
-std::string write_job_partition(const control::ClusterState& state, const control::Job& job);
+// Its partitions of NVLink domains and its InfiniBand partition key, with the key's index on every node. An IMEX list is
+// of a whole node: without allow_shared none is given where jobs of other tenants run on its nodes.
+std::string write_job_partition(const control::ClusterState& state, const control::Job& job, bool allow_shared);
 
 // The links that a guarantee does not fit on, for the "links" member of problem documents.
 std::string write_blocked_links(const std::vector<control::BlockedLink>& links);
+
+// The index of the tenant's key on the adapters of each of the job's hosts, where Railweave writes it: on subnets in
+// direct mode. OpenSM chooses indices itself. 0: none.
+std::function<std::uint16_t(fabric::HostId)> pkey_indices(const control::ClusterStatePtr& state,
+                                                          const control::Job& job);
 
 // Marks of the class of that name; nullopt: no such class, or more classes than service levels.
 std::optional<ClassMarks> class_marks(const control::ClusterState& state, std::string_view qos_class,

@@ -145,14 +145,18 @@ std::string write_job(const control::Job& job, const PlacementFabric& fabric, co
 std::string write_job_line(const control::Job& job) { return dump(job_line_json(job)); }
 
 std::string write_ranks(const control::Job& job, const PlacementFabric& fabric, std::uint64_t from, std::uint64_t count,
-                        std::uint64_t seq, const std::optional<ClassMarks>& marks) {
+                        std::uint64_t seq, const RankMarks& marks) {
   const RankMap map(fabric, job.spec.parallelism, job.placement.gpu_of_rank);
   Out page{{"items", ranks_json(map, fabric, from, count)}};
-  if (marks) {
-    for (auto& item : page["items"]) {
-      item["env"] = {{"NCCL_IB_SL", std::to_string(marks->service_level)},
-                     {"NCCL_IB_TC", std::to_string(marks->traffic_class)}};
+  std::uint64_t rank = from;
+  for (auto& item : page["items"]) {
+    Out env = Out::object();
+    if (marks.of_class) {
+      env["NCCL_IB_SL"] = std::to_string(marks.of_class->service_level);
+      env["NCCL_IB_TC"] = std::to_string(marks.of_class->traffic_class);
     }
+    if (const auto index = marks.index_on(map[rank++].host); index != 0) env["NCCL_IB_PKEY"] = std::to_string(index);
+    if (!env.empty()) item["env"] = std::move(env);
   }
   const bool more = from + count < map.size();
   page["nextCursor"] = more ? Out(std::to_string(from + count)) : Out(nullptr);

@@ -47,9 +47,9 @@ std::string contention_digest(const control::JobContention* contention);
 // An item of GET /v1/jobs.
 std::string write_job_line(const control::Job& job);
 
-// Ranks [from, from + count) as a page: {"items": [...], "nextCursor", "seq"}. marks: of the job's
-// class, for the environment of each rank.
+// Ranks [from, from + count) as a page: {"items": [...], "nextCursor", "seq"}. marks: for the
+// environment of each rank.
 std::string write_ranks(const control::Job& job, const scheduler::PlacementFabric& fabric, std::uint64_t from,
-                        std::uint64_t count, std::uint64_t seq, const std::optional<ClassMarks>& marks = std::nullopt);
+                        std::uint64_t count, std::uint64_t seq, const RankMarks& marks = {});
 
 }  // namespace railweave::api

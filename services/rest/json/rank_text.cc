@@ -116,7 +116,7 @@ std::optional<RankFormat> rank_format_named(std::string_view name) {
 }
 
 Result<std::string> write_rank_text(RankFormat format, const control::Job& job, const PlacementFabric& fabric,
-                                    const std::optional<ClassMarks>& marks, bool with_script) {
+                                    const RankMarks& marks, bool with_script) {
   const RankMap map(fabric, job.spec.parallelism, job.placement.gpu_of_rank);
   const auto& topology = fabric.topology();
   if (map.size() == 0) {
@@ -141,9 +141,9 @@ Result<std::string> write_rank_text(RankFormat format, const control::Job& job, 
     case RankFormat::mpi:
       return remarked + rankfile(map, topology);
     case RankFormat::nccl:
-      return remarked + rank_environment_lines(map, nodes, fabric, job, marks.value_or(ClassMarks{}));
+      return remarked + rank_environment_lines(map, nodes, fabric, job, marks);
     case RankFormat::script:
-      return "#!/bin/sh\n" + remarked + rank_script(nodes, fabric, job, marks.value_or(ClassMarks{}));
+      return "#!/bin/sh\n" + remarked + rank_script(nodes, fabric, job, marks);
     case RankFormat::json:
       break;
   }

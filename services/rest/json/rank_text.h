@@ -24,13 +24,13 @@ enum class RankFormat : std::uint8_t {
 constexpr std::string_view kRankFormats = "json, hostfile, slurm, torchrun, mpi, nccl, script";
 std::optional<RankFormat> rank_format_named(std::string_view name);
 
-// Every format except json. Marks are used by nccl and script, nullopt: best effort. Lines that start with # mark what is
+// Every format except json. Marks are used by nccl and script. Lines that start with # mark what is
 // only assumed; the launchers skip them. Errors of kind conflict: "ranks.ended" (its nodes may be gone), "ranks.nodeName"
 // (a node whose name no such file can hold), "ranks.notByNode" (hostfile and torchrun number ranks node by node, which
 // does not hold for this job), "ranks.gpuNotLocalRank" (hostfile, slurm and mpi hold no GPUs: a rank finds its own only
 // where its number is that of the local rank, or under the script, which with_script says it runs under).
 Result<std::string> write_rank_text(RankFormat format, const control::Job& job,
                                     const scheduler::PlacementFabric& fabric,
-                                    const std::optional<ClassMarks>& marks = std::nullopt, bool with_script = false);
+                                    const RankMarks& marks = {}, bool with_script = false);
 
 }  // namespace railweave::api

@@ -38,7 +38,9 @@ int measure(const std::string& url, std::size_t size, double seconds) {
   std::uint64_t seq = (*journal)->last_seq().value_or(0);
   std::vector<double> times_ms;
   const auto start = std::chrono::steady_clock::now();
-  const auto since = [](auto from) { return std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count(); };
+  const auto since = [](auto from) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
+  };
   double busy = 0;  // without the time to make the records
   while (since(start) < seconds) {
     const Batch batch = placements(seq + 1, size);

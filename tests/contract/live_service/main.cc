@@ -71,6 +71,7 @@ void happen(control::ControlLoop& loop, const std::string& link) {
     drains.drains.push_back({target, first ? control::DrainState::rerouting : control::DrainState::drained});
   }
   tell(std::move(drains));
+  tell(control::ReportPortLimits{{"compute", {.data_lanes = 8, .arbitration_entries = 8, .mtu_bytes = 4096}}});
   tell(control::ReportQos{{"compute", control::QosProgrammed::Where::ports, 6, 2, 12, 40}});
   tell(control::ReportQos{{"compute", control::QosProgrammed::Where::opensmFiles, 6, 2, 12, 3}});
   tell(control::ReportProgramming{{"compute", "2 links down", 12, 3, 7, 1, 250, 4000}});

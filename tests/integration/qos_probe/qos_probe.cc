@@ -66,7 +66,7 @@ std::string answer(const std::string& line, control::ControlLoop& loop, const co
     words >> kind;
     must(loop, control::PutTenant{{.name = name}, {}});
     if (kind == "free") return "0";
-    must(loop, control::PutContract{{.tenant = name}, {}});
+    must(loop, control::PutContract{{.tenant = name, .isolated = kind == "isolated"}, {}});
     return std::to_string(loop.state()->contracts->at(name).pkey);
   }
   if (what == "job") {

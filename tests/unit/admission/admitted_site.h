@@ -18,16 +18,17 @@ struct Site {
   fabric::Ledger ledger;
   std::size_t rejected = 0;
 
-  explicit Site(std::uint64_t seed)
+  // limits: of the ports' arbitration.
+  explicit Site(std::uint64_t seed, fabric::ArbitrationLimits limits = {})
       : Site(fabric::testing::random_fabric(
                  seed, seed % 3 == 0 ? fabric::testing::Health::even : fabric::testing::Health::failures),
-             seed) {}
+             seed, limits) {}
 
-  Site(fabric::testing::Routed on, std::uint64_t seed) : fabric(std::move(on)) {
+  Site(fabric::testing::Routed on, std::uint64_t seed, fabric::ArbitrationLimits limits = {}) : fabric(std::move(on)) {
     std::mt19937_64 random(seed * 31);
     ledger = fabric::Ledger(fabric::whole_capacities_mbps(fabric.view), fabric::capacity_rules(classes));
     fabric::HoseLoads loads(fabric.view, fabric.routing.tables);
-    BandwidthAdmission admission(classes, ledger, loads);
+    BandwidthAdmission admission(classes, ledger, loads, {}, limits);
     for (int job = 0; job < 40; ++job) {
       Contract contract{.tenant = "tenant-" + std::to_string(job % 5)};
       contract.guaranteed = RateMbps(static_cast<std::int64_t>(2'000 + random() % 60'000));

@@ -147,83 +147,67 @@ TEST(Guarantee, NoMatchingPutsMoreOnALinkThanIsReserved) {
   EXPECT_GT(fullest, 0.9);
 }
 
-// Serves queues by weighted round robin as a port does, packets of any size; shares nothing with fabric/qos but the
-// table.
-class Port {
- public:
-  explicit Port(VlArbitration table) : table_(std::move(table)) {}
-  std::map<unsigned, std::deque<unsigned>> queues;  // by lane: packet sizes, or what the caller means by them
-  // The lane that sends next; false: nothing to send.
-  bool next(unsigned& lane, unsigned bytes_of(unsigned)) {
-    for (std::size_t step = 0; step <= table_.low.size(); ++step) {
-      const VlWeight entry = table_.low[at_];
-      auto& queue = queues[entry.vl];
-      if (remaining_ > 0 && !queue.empty()) {
-        lane = entry.vl;
-        remaining_ -= static_cast<int>(bytes_of(queue.front()));
-        return true;
-      }
-      at_ = (at_ + 1) % table_.low.size();
-      remaining_ = table_.low[at_].weight * 64;
+// A port that sends a packet of some size at each turn of a lane until its weight is used up; what a turn sends too much
+// is charged to the next turn of the entry, or not: devices may do either.
+TEST(Packets, EveryLaneOfAFullPortGetsWhatIsPromisedWhateverSizesPacketsHave) {
+  const unsigned sizes[] = {4'126, 4'032, 4'182, 2'078, 1'100, 64, 4'096};
+  std::size_t lanes_tried = 0, tables = 0;
+  double least = 1;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    std::mt19937_64 random(seed);
+    std::vector<LaneDemand> demands;
+    std::uint32_t left = 300 + random() % 500;  // permille that may be reserved
+    for (std::uint8_t vl = 0; vl < 2 + random() % 7; ++vl) {
+      const auto min = static_cast<std::uint32_t>(random() % 3 == 0 ? 0 : random() % (left / 2 + 1));
+      left -= min;
+      demands.push_back({vl, min, static_cast<std::uint32_t>(10 + random() % 300), random() % 3 == 0});
     }
-    return false;
-  }
-
- private:
-  VlArbitration table_;
-  std::size_t at_ = 0;
-  int remaining_ = 0;
-};
-
-VlArbitration table_of(const QosClasses& classes, std::size_t entries) {
-  std::vector<LaneDemand> demands;
-  for (std::size_t c = 0; c < classes.size(); ++c) {
-    demands.push_back({static_cast<std::uint8_t>(c), classes[c].share_permille * 95 / 100, classes[c].share_permille,
-                       classes[c].bound == ClassBound::latency});
-  }
-  return arbitration_of(demands, assign_quanta(demands, entries).value(), entries);
-}
-
-TEST(Packets, EveryLaneOfAFullPortGetsItsShareAndWaitsNoLongerThanPromised) {
-  const QosClasses classes = default_qos_classes();
-  for (const std::size_t entries : {8U, 16U, 64U}) {
-    const VlArbitration table = table_of(classes, entries);
-    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-      std::mt19937_64 random(seed);
-      Port port(table);
-      // Each lane has a packet size of its own, the worst for someone.
+    const auto table = assign_weights(demands, {.entries = random() % 2 == 0 ? 8U : 16U});
+    if (!table) continue;
+    ++tables;
+    for (const LaneDemand& lane : demands) EXPECT_GE(promised_permille(*table, lane.vl), lane.min_permille);
+    for (int trial = 0; trial < 6; ++trial) {
+      // Each lane has packets of one size, or of any.
       std::vector<unsigned> size;
-      for (std::size_t c = 0; c < classes.size(); ++c) size.push_back(random() % 3 == 0 ? 4096 : 64 + random() % 4032);
-      std::vector<std::uint64_t> sent(classes.size(), 0), waited(classes.size(), 0), longest(classes.size(), 0);
-      std::uint64_t all = 0;
-      for (int packet = 0; packet < 60'000; ++packet) {
-        for (unsigned c = 0; c < classes.size(); ++c) {
-          if (port.queues[c].empty()) port.queues[c].push_back(size[c]);
-        }
-        unsigned lane = 0;
-        ASSERT_TRUE(port.next(lane, [](unsigned bytes) { return bytes; }));
-        port.queues[lane].pop_front();
-        sent[lane] += size[lane];
-        all += size[lane];
-        for (std::size_t c = 0; c < classes.size(); ++c) waited[c] = c == lane ? 0 : waited[c] + size[lane];
-        for (std::size_t c = 0; c < classes.size(); ++c) longest[c] = std::max(longest[c], waited[c]);
+      for (std::size_t i = 0; i < demands.size(); ++i) size.push_back(random() % 8 == 7 ? 0 : sizes[random() % 7]);
+      if (trial == 0) {  // the worst for one lane
+        std::ranges::fill(size, 4'032U);
+        size[random() % size.size()] = 4'126;
       }
-      for (unsigned c = 0; c < classes.size(); ++c) {
-        const double share = static_cast<double>(sent[c]) / static_cast<double>(all);
-        // A lane is served until a packet uses up its weight, so lanes with odd sizes send up to a packet more each
-        // time.
-        std::uint64_t own = 0, others = 0;
-        for (const VlWeight entry : table.low) {
-          (entry.vl == c ? own : others) += entry.weight * 64U + (entry.vl == c ? 0U : size[entry.vl] - 64U);
+      const bool carries = random() % 3 == 0;
+      std::vector<std::uint64_t> sent(demands.size(), 0), waited(demands.size(), 0), longest(demands.size(), 0);
+      std::vector<std::int64_t> left_of(table->low.size(), 0);
+      std::uint64_t all = 0;
+      for (int round = 0; round < 100; ++round) {
+        for (std::size_t e = 0; e < table->low.size(); ++e) {
+          const VlWeight entry = table->low[e];
+          std::int64_t remaining = entry.weight * 64 + (carries ? left_of[e] : 0);
+          while (remaining > 0) {
+            const unsigned bytes = size[entry.vl] != 0 ? size[entry.vl] : 64 + random() % 4'118;
+            remaining -= bytes;
+            sent[entry.vl] += bytes;
+            all += bytes;
+            for (std::size_t i = 0; i < waited.size(); ++i) waited[i] = i == entry.vl ? 0 : waited[i] + bytes;
+            for (std::size_t i = 0; i < waited.size(); ++i) longest[i] = std::max(longest[i], waited[i]);
+          }
+          left_of[e] = remaining;
         }
-        EXPECT_GE(share, 0.999 * static_cast<double>(own) / static_cast<double>(own + others)) << classes[c].name;
-        EXPECT_LE(longest[c], longest_wait_bytes(table, static_cast<std::uint8_t>(c)) + 4096) << classes[c].name;
-        if (std::ranges::all_of(size, [](unsigned bytes) { return bytes == 4096; })) {
-          EXPECT_GE(share * 1000 + 1, promised_permille(table, static_cast<std::uint8_t>(c)));
+      }
+      for (const LaneDemand& lane : demands) {
+        ++lanes_tried;
+        const double share = static_cast<double>(sent[lane.vl]) / static_cast<double>(all);
+        const double promised = promised_permille(*table, lane.vl) / 1000.0;
+        if (promised > 0) least = std::min(least, share / promised);
+        EXPECT_GE(share + 0.0005, promised) << "seed " << seed << ", lane " << int(lane.vl);
+        if (!carries) {
+          EXPECT_LE(longest[lane.vl], longest_wait_bytes(*table, lane.vl));
         }
       }
     }
   }
+  std::printf("%zu tables, %zu lanes: the least got %.3f of what was promised\n", tables, lanes_tried, least);
+  EXPECT_GT(tables, 150U);
+  EXPECT_LT(least, 1.1) << "the promise is not far from the worst case";
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Guarantees hold packet by packet too (packet_network.h): on small random fabrics with failures, every admitted job
 // sends along a matching at its rate, every port floods as best effort, buffers are finite and no packet is dropped.
+#include <functional>
+
 #include <gtest/gtest.h>
 
 #include "fabric/qos/arbitration.h"
@@ -12,17 +14,27 @@ namespace {
 using namespace fabric;  // NOLINT
 using testing::PacketNetwork;
 
-std::vector<testing::LaneTurn> planned_turns(const QosClasses& classes, std::size_t entries) {
+// One table for all ports: by what is reserved of the fullest link in each class. Empty: no table can promise that.
+std::vector<testing::LaneTurn> planned_turns(const testing::Site& site, std::size_t entries) {
   std::vector<LaneDemand> demands;
-  for (std::size_t c = 0; c < classes.size(); ++c) {
-    demands.push_back({static_cast<std::uint8_t>(c), classes[c].share_permille * 95 / 100, classes[c].share_permille,
-                       classes[c].bound == ClassBound::latency});
+  for (std::uint8_t c = 0; c < site.classes.size(); ++c) {
+    std::uint32_t most = 0;
+    for (DirectedLink link = 0; link < site.ledger.links(); ++link) {
+      const std::int64_t capacity = site.ledger.capacity_mbps(link);
+      if (capacity == 0) continue;
+      most = std::max(
+          most, static_cast<std::uint32_t>((site.ledger.reserved_mbps(link, c) * 1000 + capacity - 1) / capacity));
+    }
+    demands.push_back({c, most, site.classes[c].share_permille, site.classes[c].bound == ClassBound::latency});
   }
-  const VlArbitration table = arbitration_of(demands, assign_quanta(demands, entries).value(), entries);
   std::vector<testing::LaneTurn> turns;
-  for (const VlWeight entry : table.low) turns.push_back({entry.vl, entry.weight});
+  const auto table = assign_weights(demands, {.entries = entries});
+  if (!table) return turns;
+  for (const VlWeight entry : table->low) turns.push_back({entry.vl, entry.weight});
   return turns;
 }
+
+using Change = std::function<void(std::vector<testing::LaneTurn>&)>;
 
 struct Outcome {
   std::size_t fabrics = 0, with_failures = 0, flows = 0, below = 0;
@@ -31,10 +43,13 @@ struct Outcome {
 };
 
 // Routes that need no second lane to be free of deadlocks: fat trees, whatever is down.
-void try_site(std::uint64_t seed, const std::vector<testing::LaneTurn>& turns, Outcome& outcome) {
-  const testing::Site site(seed);
+void try_site(std::uint64_t seed, std::size_t entries, Outcome& outcome, const Change& change = {}) {
+  const testing::Site site(seed, {.entries = entries});
   const auto jobs = site.ledger.reservations();
   if (jobs.empty() || site.fabric.routing.lanes.used() > 1) return;
+  auto turns = planned_turns(site, entries);
+  if (turns.empty()) return;
+  if (change) change(turns);
   const PathWalker walker(site.fabric.view, site.fabric.routing.tables);
   std::mt19937_64 random(seed);
   testing::Traffic traffic;
@@ -82,11 +97,10 @@ void try_site(std::uint64_t seed, const std::vector<testing::LaneTurn>& turns, O
 
 TEST(PacketGuarantee, AdmittedJobsGetTheirRatesThroughFiniteBuffers) {
   Outcome outcome;
-  const auto turns = planned_turns(default_qos_classes(), 64);
   const std::uint64_t seeds = 40 / testing::kPacketFabricDivisor;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    try_site(seed, turns, outcome);
+    try_site(seed, 64, outcome);
     ASSERT_EQ(outcome.below, 0U);
   }
   std::printf("%zu fabrics (%zu with failures), %zu promised flows, %.1f GB over links: none below\n", outcome.fabrics,
@@ -98,11 +112,10 @@ TEST(PacketGuarantee, AdmittedJobsGetTheirRatesThroughFiniteBuffers) {
 // As few entries as common switches have.
 TEST(PacketGuarantee, HoldsWithTablesOfEightEntries) {
   Outcome outcome;
-  const auto turns = planned_turns(default_qos_classes(), 8);
   const std::uint64_t seeds = 16 / testing::kPacketFabricDivisor;
   for (std::uint64_t seed = 41; seed < 41 + seeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    try_site(seed, turns, outcome);
+    try_site(seed, 8, outcome);
     ASSERT_EQ(outcome.below, 0U);
   }
   EXPECT_GT(outcome.flows, 150 * seeds / 16);
@@ -110,10 +123,11 @@ TEST(PacketGuarantee, HoldsWithTablesOfEightEntries) {
 
 // The test detects what it is for: with the weights of all-reduce and best effort exchanged, jobs fall short.
 TEST(PacketGuarantee, SeesWeightsThatAreExchanged) {
-  auto turns = planned_turns(default_qos_classes(), 64);
-  for (auto& turn : turns) turn.lane = turn.lane == 2 ? 5 : turn.lane == 5 ? 2 : turn.lane;
+  const auto exchange = [](std::vector<testing::LaneTurn>& turns) {
+    for (auto& turn : turns) turn.lane = turn.lane == 2 ? 5 : turn.lane == 5 ? 2 : turn.lane;
+  };
   Outcome outcome;
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) try_site(seed, turns, outcome);
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) try_site(seed, 64, outcome, exchange);
   EXPECT_GT(outcome.below, 10U);
   EXPECT_LT(outcome.worst, 0.9);
 }

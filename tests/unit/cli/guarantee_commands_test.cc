@@ -162,16 +162,21 @@ TEST(Guarantees, LinksCapsAndPartitionsArePrinted) {
               R"("port":"a/1","guaranteedGbps":50,"maxGbps":60,"virtualFunction":["ip link set"],"queuePair":)"
               R"({"rateLimitKbps":60000000,"set":"x"},"tc":["tc qdisc"],"enforcement":[{"by":"hostShaping",)"
               R"("strength":"planned","statement":"Nothing sets it."}]}]}]})");
-  service.get("/v1/jobs/{id}/partition",
-              R"({"job":"job-000001","tenant":"t","pkey":"0x8001","items":[{"domain":"nv-1","number":3,"owner":"t",)"
-              R"("gpus":[{"node":"n-1","gpu":2}],"imexNodes":["n-1"],"request":{}}]})");
+  service.get(
+      "/v1/jobs/{id}/partition",
+      R"({"job":"job-000001","tenant":"t","pkey":"0x8001","nodes":[{"node":"n-1","pkeyIndex":2,"isolated":true}],"items":[{"domain":"nv-1","number":3,"owner":"t",)"
+      R"("gpus":[{"node":"n-1","gpu":2}],"imexNodes":["n-1"],"sharedWith":[],"request":{}},)"
+      R"({"domain":"nv-2","number":1,"owner":"t","gpus":[],"imexNodes":[],"sharedWith":["other"],"request":{}}]})");
   EXPECT_THAT(service.run({"guarantees", "links", "--top", "1"}).out, HasSubstr("job-000001 120"));
   EXPECT_THAT(service.run({"guarantees", "caps", "job-000001"}).out,
               AllOf(HasSubstr("60 Gb/s"), HasSubstr("Nothing sets it.")));
   EXPECT_THAT(service.run({"guarantees", "caps", "job-000001", "--node", "n-1"}).out,
               AllOf(HasSubstr("ip link set"), HasSubstr("tc qdisc")));
   EXPECT_THAT(service.run({"guarantees", "partition", "job-000001"}).out,
-              AllOf(HasSubstr("0x8001"), HasSubstr("nv-1, partition 3")));
+              AllOf(HasSubstr("0x8001"), HasSubstr("nv-1, partition 3"), HasSubstr("with the key at index 2, isolated"),
+                    HasSubstr("no IMEX list: its nodes also run jobs of other")));
+  EXPECT_EQ(service.run({"guarantees", "partition", "job-000001", "--allow-shared"}).exit_code, 0);
+  EXPECT_THAT(service.asked().back().target, HasSubstr("allowShared=true"));
 }
 
 TEST(JobRequest, BandwidthIsSentAsItIsGiven) {

@@ -1,6 +1,7 @@
 // `railweave lab flows` and `railweave lab qos`: rates computed by hand, guarantees met and not met, adversarial traffic,
 // heat maps and refusals.
 #include <fstream>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -195,8 +196,12 @@ TEST_F(LabFlows, PlansClassesForEveryKindOfDevice) {
   EXPECT_EQ(plan["classes"].size(), 6U);
   EXPECT_EQ(plan["routingLanes"], 1);
   for (const Json& one : plan["classes"]) {
-    EXPECT_GE(one["promisedPermille"].get<int>(), one["sharePermille"].get<int>() * 95 / 100) << one;
+    EXPECT_GE(one["promisedPermille"].get<int>(), one["sharePermille"].get<int>() * 77 / 100) << one;
+    EXPECT_EQ(one["serviceLevel"] == 0, one["name"] == "best-effort") << "unmarked packets have level 0";
   }
+  EXPECT_THAT(qos({}).err, HasSubstr("packets are sent whole"));
+  const Json small = parse_json(qos({"--mtu", "2048", "-o", "json"}).out).value_or(Json());
+  EXPECT_GT(small["classes"][2]["promisedPermille"], plan["classes"][2]["promisedPermille"]) << "smaller packets";
   const std::string leaf = plan["ports"][0]["device"];
   EXPECT_EQ(parse_json(qos({"--switch", leaf, "-o", "json"}).out).value_or(Json())["ports"].size(), 8U);
   EXPECT_EQ(parse_json(qos({"--host", host(3), "-o", "json"}).out).value_or(Json())["ports"].size(), 1U);
@@ -213,10 +218,45 @@ TEST_F(LabFlows, PlansClassesForEveryKindOfDevice) {
     EXPECT_TRUE(config.contains(table)) << table << sonic.err;
   }
   EXPECT_EQ(config["PORT_QOS_MAP"].size(), 8U);
-  EXPECT_THAT(sonic.err, HasSubstr("is not lossless on the switch"));
+  EXPECT_THAT(sonic.err, HasSubstr("is not lossless on Ethernet"));
   EXPECT_EQ(qos({"--to", "sonic"}).exit_code, 2);
-  EXPECT_THAT(qos({"--to", "tc", "--host", host(3)}).out, HasSubstr("tc class replace"));
+  // DSCP 0 is in traffic class 0 of the lowest class, and congestion notifications do not wait.
+  EXPECT_EQ(config["DSCP_TO_TC_MAP"]["RAILWEAVE"]["0"], "0");
+  EXPECT_EQ(config["DSCP_TO_TC_MAP"]["RAILWEAVE"]["63"], "0");
+  const std::string notifications = config["DSCP_TO_TC_MAP"]["RAILWEAVE"]["48"];
+  EXPECT_EQ(config["SCHEDULER"]["scheduler." + notifications]["type"], "STRICT");
+  EXPECT_EQ(config["PFC_WD"].size(), 9U) << "8 ports and GLOBAL";
   EXPECT_EQ(qos({"--to", "tc", "--host", "node-x"}).exit_code, 4);
+  // These adapters are InfiniBand.
+  for (const char* to : {"tc", "dcb"}) {
+    const Finished refused = qos({"--to", to, "--host", host(3)});
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_THAT(refused.err, HasSubstr("no cabled Ethernet adapter"));
+  }
+}
+
+TEST_F(LabFlows, HostsOnEthernetGetCommandsForTheirInterfaces) {
+  const std::string ethernet = scratch_path("ethernet.json");
+  ASSERT_EQ(run_railweave({"lab", "generate", "fat-tree", "--radix", "8", "--hosts", "8", "--nics-per-host", "1",
+                           "--speed", "400G", "-O", ethernet})
+                .exit_code,
+            0);
+  const auto qos = [&](const char* to) {
+    return run_railweave({"lab", "qos", ethernet, "--to", to, "--host", host(1)});
+  };
+  const Finished tc = qos("tc"), dcb = qos("dcb");
+  EXPECT_THAT(tc.out, AllOf(HasSubstr("tc class replace dev \"$IFACE\""), HasSubstr("RDMA bypasses it")));
+  EXPECT_THAT(dcb.out, AllOf(HasSubstr("dcb ets set dev \"$IFACE\" tc-tsa 0:ets"), HasSubstr("dcb pfc set"),
+                             HasSubstr("dscp-prio"), HasSubstr(" 0:0")));
+  EXPECT_THAT(dcb.err, HasSubstr("is not lossless on Ethernet"));
+  // The name of the RDMA device is only where the interface is looked up.
+  for (const std::string& text : {tc.out, dcb.out}) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find("mlx5") == std::string::npos) continue;
+      EXPECT_THAT(line, HasSubstr("/sys/class/infiniband/"));
+    }
+  }
 }
 
 }  // namespace

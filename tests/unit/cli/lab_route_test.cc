@@ -222,5 +222,30 @@ TEST(LabRouteReal, EveryRealFileIsRoutedAndVerified) {
   EXPECT_GE(files, 16);
 }
 
+// Two leaves without a cable between them, in one subnet: no table can help, and no number may hide it.
+TEST_F(LabRoute, PairsInDifferentPartsOfASubnetAreUnreachable) {
+  std::string dump;
+  for (const char* island : {"1", "2"}) {
+    const std::string leaf = "S-000000000000000" + std::string(island);
+    dump += "Switch 4 \"" + leaf + "\" # \"leaf-" + island + "\" enhanced port 0 lid " + island + " lmc 0\n";
+    std::string adapters;
+    for (const char* port : {"1", "2", "3"}) {
+      const std::string guid = std::string("0000000000000") + island + "0" + port, lid = std::string(island) + port;
+      dump += "[" + std::string(port) + "] \"H-" + guid + "\"[1](" + guid + ") # \"n" + lid + " mlx5_0\" lid " + lid +
+              " 4xNDR\n";
+      adapters += "Ca 1 \"H-" + guid + "\" # \"n" + lid + " mlx5_0\"\n[1](" + guid + ") \"" + leaf + "\"[" + port +
+                  "] # lid " + lid + " lmc 0 \"leaf-" + island + "\" lid " + island + " 4xNDR\n";
+    }
+    dump += adapters;
+  }
+  const std::string file = scratch_file("torn.ibnetdiscover", dump);
+  const Json answer = routed({file}, 10);
+  EXPECT_EQ(answer["unreachablePairs"], 18) << "3 x 3 pairs in each direction";
+  std::size_t torn = 0;
+  for (const Json& finding : answer["findings"]) torn += finding["code"] == "subnetTorn" ? 1 : 0;
+  EXPECT_EQ(torn, 1U) << answer["findings"].dump();
+  EXPECT_EQ(routed({fabric()})["unreachablePairs"], 0);
+}
+
 }  // namespace
 }  // namespace railweave::cli

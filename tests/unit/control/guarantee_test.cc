@@ -296,6 +296,9 @@ TEST(Contracts, AmendRunningJobsOrAreRefusedBecauseOfThem) {
   cluster.must(PutContract{terms(0), {}});
   EXPECT_FALSE(cluster.state.jobs.find(first)->guarantee);
   EXPECT_TRUE(cluster.state.guaranteed->empty());
+  // Without a guarantee they still are in the tenant's partition.
+  EXPECT_EQ(cluster.ask(RemoveContract{"t", {}}).error().error.code, "contracts.inUse");
+  for (const JobId job : {first, second}) cluster.must(EndJob{job, JobState::completed, {}, {}});
   cluster.must(RemoveContract{"t", {}});
 }
 

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "services/control/live/ports/subnet_partitions.h"
+#include "services/rest/json/guarantee.h"
 #include "tests/unit/live/live_fixture.h"
 
 namespace railweave::control {
@@ -21,9 +22,9 @@ constexpr fabric::testing::FatTreeShape kTree = {
 
 class SubnetQosTest : public LiveTest {
  protected:
-  void put_tenant(const std::string& name, bool with_contract = true) {
+  void put_tenant(const std::string& name, bool with_contract = true, bool isolated = false) {
     must(PutTenant{{.name = name}, {}});
-    if (with_contract) must(PutContract{{.tenant = name}, {}});
+    if (with_contract) must(PutContract{{.tenant = name, .isolated = isolated}, {}});
   }
   [[nodiscard]] JobId place(const std::string& tenant, std::uint32_t gpus) {
     const auto placed = ask(submit_job(tenant, 2, gpus / 2));
@@ -65,24 +66,33 @@ class SubnetQosTest : public LiveTest {
     for (const Place& at : cabled_ports()) {
       if (!at.host) continue;
       std::set<std::uint16_t> keys;
-      bool full = state->contracts->empty() || at.ref == manager_;
+      bool limited = false;
       state->jobs.visit_after(JobId(0), [&](const JobPtr& job) {
         const bool here = job->holds_gpus() && std::ranges::any_of(job->placement.gpu_of_rank, [&](fabric::GpuId gpu) {
                             return t.host(gpu) == at.host;
                           });
         if (!here) return true;
         const auto contract = state->contracts->find(job->spec.tenant);
-        if (contract == state->contracts->end()) {
-          full = true;
-        } else {
-          keys.insert(contract->second.pkey | 0x8000U);
-        }
+        if (contract == state->contracts->end()) return true;
+        keys.insert(contract->second.pkey | 0x8000U);
+        limited = limited || contract->second.terms.isolated;
         return true;
       });
-      keys.insert(full ? 0xffffU : 0x7fffU);
+      keys.insert(limited && at.ref != manager_ ? 0x7fffU : 0xffffU);
       const auto read_keys = *read(at.ref).pkeys;
-      EXPECT_EQ(std::set<std::uint16_t>(read_keys.begin(), read_keys.end()), keys) << when << ": " << t.name(at.host);
+      std::set<std::uint16_t> read_set(read_keys.begin(), read_keys.end());
+      read_set.erase(0);
+      EXPECT_EQ(read_set, keys) << when << ": " << t.name(at.host);
       EXPECT_EQ(read_keys[0] & 0x7fffU, 0x7fffU) << "the default partition stands first";
+      // What ranks are told is where the key is.
+      state->jobs.visit_after(JobId(0), [&](const JobPtr& job) {
+        const auto contract = state->contracts->find(job->spec.tenant);
+        if (contract == state->contracts->end() || !job->holds_gpus()) return true;
+        if (std::ranges::find(job->nodes, t.name(at.host)) == job->nodes.end()) return true;
+        const auto index = api::pkey_indices(state, *job)(at.host);
+        EXPECT_EQ(read_keys.at(index), contract->second.pkey | 0x8000U) << when << ": " << t.name(at.host);
+        return true;
+      });
     }
   }
   void expect_lanes(std::size_t classes) const {
@@ -93,7 +103,7 @@ class SubnetQosTest : public LiveTest {
       for (const auto entry : tables.arbitration->low) weights[entry.vl] += entry.weight;
       for (std::size_t sl = 0; sl < 16; ++sl) {
         const unsigned vl = (*tables.sl_to_vl)[sl];
-        EXPECT_EQ(vl, sl < classes ? sl : 15U);
+        EXPECT_EQ(vl, sl < classes ? sl : 15U) << "the lowest class has level and lane 0";
         if (sl < classes) {
           EXPECT_GT(weights[vl], 0U);
         }
@@ -131,7 +141,7 @@ TEST_F(SubnetQosTest, LanesComeFirstAndKeysLast) {
   start_live(kTree);
   manager_ = {topology_->guid(topology_->hcas()[5]), 1};
   switches_->look_through(manager_);
-  put_tenant("red");
+  put_tenant("red", true, true);
   put_tenant("blue");
   put_tenant("loose", false);
   (void)place("red", 10);
@@ -163,8 +173,8 @@ TEST_F(SubnetQosTest, LanesComeFirstAndKeysLast) {
 
 TEST_F(SubnetQosTest, KeysFollowTheJobsAndNothingElseIsWritten) {
   start_live(kTree);
-  put_tenant("red");
-  put_tenant("blue");
+  put_tenant("red", true, true);
+  put_tenant("blue", true, true);
   settle();
   settle_ports();
   expect_done(6, "without jobs");
@@ -184,9 +194,105 @@ TEST_F(SubnetQosTest, KeysFollowTheJobsAndNothingElseIsWritten) {
     EXPECT_LT(writes.size() - before, 10U) << "of the hosts of one job";
     for (std::size_t i = before; i < writes.size(); ++i) EXPECT_TRUE(writes[i].pkeys && !writes[i].sl_to_vl);
   }
+  for (const JobId job : running) must(EndJob{job, JobState::completed, "", {}});
   must(RemoveContract{"red", {}});
   settle_ports();
   expect_done(6, "without a contract");
+}
+
+// Queue pairs hold an index of the table, not a key: another tenant's job that comes or goes must not move it, and a
+// contract must not make a limited member of a port whose jobs talk by index 0.
+TEST_F(SubnetQosTest, KeysOfARunningJobStayAtTheirIndex) {
+  start_live(kTree);
+  put_tenant("zebra", false);
+  put_tenant("ant", true, true);
+  const JobId first = place("zebra", 2);  // two GPUs of a host with four
+  settle();
+  settle_ports();
+  const auto host = topology_->host(loop_->state()->jobs.find(first)->placement.gpu_of_rank[0]);
+  fabric::PortRef port;
+  for (const Place& at : cabled_ports()) {
+    if (at.host == host) port = at.ref;
+  }
+  const auto keys = [&] { return *read(port).pkeys; };
+  EXPECT_EQ(keys(), std::vector<std::uint16_t>{0xffff});
+  must(PutContract{{.tenant = "zebra", .isolated = true}, {}});
+  settle_ports();
+  const auto pkey = [&](const char* tenant) {
+    return static_cast<std::uint16_t>(loop_->state()->contracts->at(tenant).pkey | 0x8000U);
+  };
+  EXPECT_EQ(keys(), (std::vector<std::uint16_t>{0xffff, pkey("zebra")})) << "index 0 is as the job found it";
+  const auto on_host = [&](const std::string& tenant) {
+    auto job = submit_job(tenant, 2, 1);
+    job.spec.only_nodes = {std::string(topology_->name(host))};
+    const auto placed = ask(job);
+    EXPECT_TRUE(placed) << placed.error().error.text();
+    settle_ports();
+    return placed ? placed->job : JobId();
+  };
+  const JobId beside = on_host("ant");
+  EXPECT_EQ(keys(), (std::vector<std::uint16_t>{0xffff, pkey("zebra"), pkey("ant")}));
+  must(EndJob{first, JobState::completed, "", {}});
+  settle_ports();
+  EXPECT_EQ(keys(), (std::vector<std::uint16_t>{0xffff, 0, pkey("ant")})) << "ant's queue pairs are at index 2";
+  (void)on_host("zebra");
+  EXPECT_EQ(keys(), (std::vector<std::uint16_t>{0xffff, pkey("zebra"), pkey("ant")}));
+  // A restart plans the same from the state.
+  make_controller();
+  settle();
+  settle_ports();
+  EXPECT_EQ(keys(), (std::vector<std::uint16_t>{0xffff, pkey("zebra"), pkey("ant")}));
+  must(EndJob{beside, JobState::completed, "", {}});
+  settle_ports();
+  EXPECT_EQ(keys(), (std::vector<std::uint16_t>{0xffff, pkey("zebra")}));
+}
+
+// What cannot be planned keeps lanes and weights as they are; keys need neither.
+TEST_F(SubnetQosTest, KeysAreWrittenWhereLanesDoNotSuffice) {
+  start_live(kTree);
+  switches_->set_data_lanes(4);
+  put_tenant("red", true, true);
+  const JobId job = place("red", 12);
+  settle();
+  settle_ports();
+  EXPECT_EQ(alarms("qos.impossible"), 1U);
+  expect_keys("without lanes");
+  ASSERT_FALSE(switches_->table_writes().empty());
+  for (const auto& write : switches_->table_writes()) EXPECT_FALSE(write.sl_to_vl || write.arbitration);
+  // A guarantee would be of nothing: it is refused, and so are classes that ports cannot hold.
+  EXPECT_EQ(loop_->state()->port_limits->at("plane-0").data_lanes, 4U);
+  const PutContract guarantees{{.tenant = "red", .guaranteed = RateMbps(1'000)}, {}};
+  const auto amended = ask(guarantees);
+  ASSERT_FALSE(amended);
+  EXPECT_EQ(amended.error().error.code, "contracts.jobsDoNotFit");
+  must(EndJob{job, JobState::completed, "", {}});
+  must(guarantees);
+  const auto refused = ask(submit_job("red", 2, 2));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().error.code, "qos.lanesDoNotSuffice") << refused.error().error.text();
+}
+
+TEST_F(SubnetQosTest, ClassesThatPortsCannotHoldAreRefused) {
+  start_live(kTree);
+  put_tenant("red");
+  settle();
+  settle_ports();
+  ASSERT_TRUE(loop_->state()->port_limits->contains("plane-0"));
+  auto classes = fabric::default_qos_classes();
+  for (unsigned more = 0; more < 3; ++more) {
+    classes.push_back({.name = "more-" + std::to_string(more),
+                       .share_permille = 5,
+                       .priority = 3,
+                       .dscp = static_cast<std::uint8_t>(50 + more)});
+  }
+  const auto refused = ask(PutQosClasses{classes, {}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().error.code, "qos.lanesDoNotSuffice") << refused.error().error.text();
+  EXPECT_EQ(refused.error().error.kind, ErrorKind::conflict);
+  classes.resize(8);
+  must(PutQosClasses{classes, {}});
+  settle_ports();
+  EXPECT_EQ(status()->qos->problem, "");
 }
 
 TEST_F(SubnetQosTest, ADeviceThatComesBackGetsItsTablesAgain) {
@@ -398,8 +504,8 @@ TEST_F(SubnetQosTest, HostsWithoutGpusAreReachedByAllTenants) {
   put_tenant("red");
   const auto state = loop_->state();
   fabric::SubnetId subnet = topology_->subnet(topology_->switches()[0]);
-  const auto partitions = partitions_of(*state, HostJobs(*state), subnet, {});
-  EXPECT_EQ(partitions.full_members.size(), topology_->hcas().size());
+  const auto partitions = partitions_of(*state, subnet, {});
+  EXPECT_TRUE(partitions.limited.empty());
   ASSERT_EQ(partitions.tenants.size(), 1U);
   EXPECT_TRUE(partitions.tenants[0].members.empty());
 }

@@ -1,6 +1,8 @@
 // Plans of classes on InfiniBand: tables that keep the promises, equal tables written directly and by OpenSM, refusals.
 #include "fabric/qos/infiniband_plan.h"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "fabric/drivers/opensm/files/opensm_files.h"
@@ -30,12 +32,41 @@ TEST(InfinibandPlan, GivesEveryClassItsShareAtEveryPortInWholePackets) {
   for (const PortTables& port : plan->ports) {
     EXPECT_LE(port.arbitration->low.size(), 8U);
     EXPECT_TRUE(port.arbitration->high.empty());
-    for (const VlWeight entry : port.arbitration->low) EXPECT_EQ(entry.weight % 64, 0);
     for (std::uint8_t c = 0; c < f.classes.size(); ++c) {
       EXPECT_EQ((*port.sl_to_vl)[plan->service_level(c, 0)], plan->lane(c, 0));
-      EXPECT_GE(promised_permille(*port.arbitration, plan->lane(c, 0)), f.classes[c].share_permille * 95 / 100);
+      // Whole packets leave 78 % of the shares to be promised to all at once, and the plan says so.
+      EXPECT_GE(plan->promised_permille(*port.arbitration, c), f.classes[c].share_permille * 77 / 100);
     }
   }
+  ASSERT_EQ(plan->not_as_asked.size(), 1U);
+  EXPECT_NE(plan->not_as_asked[0].find("packets are sent whole"), std::string::npos) << plan->not_as_asked[0];
+}
+
+TEST(InfinibandPlan, UnmarkedPacketsAreInTheLowestClass) {
+  const Fixture f;
+  const auto plan = plan_infiniband(f.input());
+  ASSERT_TRUE(plan) << plan.error().text();
+  ASSERT_EQ(f.classes[5].name, "best-effort");
+  EXPECT_EQ(plan->service_level(5, 0), 0);
+  EXPECT_EQ(plan->lane(5, 0), 0);
+  std::set<std::uint8_t> levels;
+  for (unsigned c = 0; c < f.classes.size(); ++c) levels.insert(plan->service_level(c, 0));
+  EXPECT_EQ(levels.size(), f.classes.size());
+  const auto policy = opensm_policy(f.input(), *plan);
+  ASSERT_TRUE(policy);
+  EXPECT_EQ(policy->qos.default_level, 0);
+  // Wherever it stands in the list; of equal priorities the last is the lowest.
+  QosClasses classes = {{"scavenger", 100, 7, ClassBound::bandwidth, false, 0},
+                        {"gold", 500, 0, ClassBound::latency, true, 8}};
+  EXPECT_EQ(lowest_class(classes), 0);
+  EXPECT_EQ(class_number(classes, 1), 1);
+  classes[1].priority = 7;
+  EXPECT_EQ(lowest_class(classes), 1);
+  EXPECT_EQ(class_number(classes, 0), 1);
+  // DSCP 0 is what unmarked packets have.
+  const auto refused = check_qos_classes(classes);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().location, "/classes/0");
 }
 
 TEST(InfinibandPlan, IsTheSameThroughOpenSmAndDirectly) {
@@ -44,12 +75,12 @@ TEST(InfinibandPlan, IsTheSameThroughOpenSmAndDirectly) {
   const auto& ends = f.fabric.ends;
   input.tenants = {{.tenant = "red",
                     .pkey = 2,
-                    .members = {ends[0], ends[1]},
+                    .members = {{ends[0], 2}, {ends[1]}},
                     .limited = {ends[3]},
                     .qos_class = 2,
                     .limit = from_gbps(100)},
-                   {.tenant = "blue", .pkey = 3, .members = {ends[2]}, .qos_class = 3}};
-  input.managers = {ends[3]};
+                   {.tenant = "blue", .pkey = 3, .members = {{ends[2]}, {ends[0]}}, .qos_class = 3}};
+  input.limited_default = {ends[0]};
   const auto plan = plan_infiniband(input);
   ASSERT_TRUE(plan) << plan.error().text();
   const auto policy = opensm_policy(input, *plan);
@@ -72,18 +103,24 @@ TEST(InfinibandPlan, IsTheSameThroughOpenSmAndDirectly) {
       continue;
     }
     const Guid guid = t.port_guid(t.ports(hca)[port.port.port - 1U]);
-    std::vector<std::uint16_t> keys;
+    std::set<std::uint16_t> keys;
     for (const auto& partition : policy->partitions) {
       std::uint16_t key = 0;
       for (const auto& member : partition.members) {
-        if (member.who == opensm::PartitionMember::Who::all) key = std::max(key, partition.pkey);
-        if (member.who == opensm::PartitionMember::Who::port && member.port == guid) {
-          key = std::max<std::uint16_t>(key, static_cast<std::uint16_t>(partition.pkey | (member.full ? 0x8000U : 0U)));
-        }
+        // OpenSM keeps what it reads last of a port.
+        const bool is_named = member.who == opensm::PartitionMember::Who::all ||
+                              (member.who == opensm::PartitionMember::Who::port && member.port == guid);
+        if (is_named) key = static_cast<std::uint16_t>(partition.pkey | (member.full ? 0x8000U : 0U));
       }
-      if (key != 0) keys.push_back(key);
+      if (key != 0) keys.insert(key);
     }
-    EXPECT_EQ(*port.pkeys, keys);
+    std::set<std::uint16_t> planned(port.pkeys->begin(), port.pkeys->end());
+    planned.erase(0);
+    EXPECT_EQ(planned, keys);
+    EXPECT_EQ(port.pkeys->front(), guid == t.port_guid(ends[0]) ? 0x7fff : 0xffff);
+    if (guid == t.port_guid(ends[0])) {
+      EXPECT_EQ(*port.pkeys, (std::vector<std::uint16_t>{0x7fff, 0x8003, 0x8002})) << "each at its index";
+    }
   }
   opensm::OpenSmOptions options{.routing_engines = {"ftree"}, .sharing = policy->sharing};
   EXPECT_TRUE(opensm::write_opensm_options(options)) << opensm::write_opensm_options(options).error().text();
@@ -109,7 +146,7 @@ TEST(InfinibandPlan, WeighsEachPortByItsReservations) {
   for (const PortTables& port : plan->ports) {
     const SwitchId sw = f.fabric.view.topology().find_switch(port.port.device);
     if (sw && f.fabric.view.topology().ports(sw)[port.port.port - 1U] == out) {
-      EXPECT_GE(promised_permille(*port.arbitration, 4), 100U);
+      EXPECT_GE(plan->promised_permille(*port.arbitration, 4), 100U);
     }
   }
 }
@@ -132,7 +169,7 @@ TEST(InfinibandPlan, RefusesClassesThatDoNotFitTheLanesWithTheArithmetic) {
   EXPECT_EQ(refused.error().code, "qos.lanesDoNotSuffice");
   EXPECT_EQ(refused.error().hint, "use at most " + std::to_string(8 / torus.routing.lanes.used()) + " classes");
   const LaneDemand crowded[] = {{0, 400, 400}, {1, 395, 400}, {2, 190, 190}, {3, 5, 5}};
-  EXPECT_EQ(assign_quanta(crowded, 4).error().code, "qos.tableTooSmall");
+  EXPECT_EQ(assign_weights(crowded, {.entries = 4}).error().code, "qos.tableTooSmall");
 }
 
 }  // namespace

@@ -26,25 +26,34 @@ void QosKeeper::plan(const ClusterState& state, const Routes& routes) {
   routing_version_ = routes.version;
   const bool is_opensm = context_.mode() == SubnetMode::opensm;
   ReservedLoads reserved;
-  // OpenSM has one table for all ports: it cannot express what is reserved on one of them.
-  if (context_.with.reserved && !is_opensm) {
+  if (context_.with.reserved) {
     if (const auto loads = context_.with.reserved(state)) reserved = *loads;
   }
   const SubnetQos::Basis basis{.state = state,
-                               .jobs = context_.jobs.of(state),
                                .links = links_,
                                .routing_input = routes.input,
                                .routing = routes.routing,
                                .routing_version = routes.version,
                                .driver = context_.driver(),
-                               .may_set_lanes = is_opensm,
+                               .is_opensm = is_opensm,
                                .reserved = reserved};
-  if (!qos_.plan(basis)) return;
+  const bool is_new = qos_.plan(basis);
+  report_limits(state);
+  if (!is_new) return;
   context_.alarms().set_subnet(
       "qos.impossible", AlarmSeverity::critical,
       qos_.error() ? context_.name() + " runs without its classes: " + qos_.error()->text() : std::string());
   if (is_opensm) offer(basis);
   show();
+}
+
+void QosKeeper::report_limits(const ClusterState& state) {
+  const auto limits = qos_.limits();
+  if (!limits || limits == reported_) return;
+  reported_ = limits;
+  const auto known = state.port_limits->find(context_.options.subnet);
+  if (known != state.port_limits->end() && known->second == *limits) return;
+  context_.with.report(ReportPortLimits{{context_.options.subnet, *limits}});
 }
 
 Result<void> QosKeeper::write_some(const std::function<bool(Guid)>& is_silent) {
@@ -73,7 +82,7 @@ void QosKeeper::report_written() {
   if (written.blocks == 0) return;
   context_.with.report(ReportQos{{.subnet = context_.options.subnet,
                                   .where = QosProgrammed::Where::ports,
-                                  .classes = qos_.made().classes,
+                                  .classes = qos_.made().classes(),
                                   .partitions = qos_.partitions(),
                                   .ports = written.ports,
                                   .blocks = written.blocks}});
@@ -106,9 +115,8 @@ void QosKeeper::show() {
   if (qos_.error()) {
     shown.problem = qos_.error()->text();
   } else {
-    shown.classes = qos_.made().classes;
+    shown.classes = qos_.made().classes();
     shown.problem = context_.mode() == SubnetMode::direct ? text_of(ports.failure()) : offer_problem_;
-    if (shown.problem.empty() && !qos_.made().not_as_asked.empty()) shown.problem = qos_.made().not_as_asked.front();
   }
   if (before == shown) return;
   before = std::move(shown);
@@ -134,7 +142,7 @@ void QosKeeper::offer(const SubnetQos::Basis& basis) {
   shown->files_written_us = context_.with.unix_us();
   context_.with.report(ReportQos{{.subnet = context_.options.subnet,
                                   .where = QosProgrammed::Where::opensmFiles,
-                                  .classes = qos_.made().classes,
+                                  .classes = qos_.made().classes(),
                                   .partitions = qos_.partitions(),
                                   .ports = qos_.made().ports.size(),
                                   .blocks = written->size()}});

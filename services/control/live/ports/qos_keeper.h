@@ -39,6 +39,7 @@ class QosKeeper {
  private:
   void offer(const SubnetQos::Basis& basis);
   void report_written();
+  void report_limits(const ClusterState& state);
   void show();
   [[nodiscard]] std::string text_of(const PortKeeper::Failure& failure) const;
 
@@ -47,6 +48,7 @@ class QosKeeper {
   SubnetQos qos_;
   std::uint64_t seq_ = UINT64_MAX, routing_version_ = 0;  // of the state and the routes that the plan is for
   std::int64_t shown_us_ = 0;
+  std::optional<PortLimits> reported_;
   std::string offer_problem_;
 };
 

@@ -14,12 +14,11 @@ std::uint8_t default_class(const QosClasses& classes, const scheduler::Contract&
   return found == classes.end() ? std::uint8_t{0} : static_cast<std::uint8_t>(found - classes.begin());
 }
 
-SubnetPartitions partitions_of(const ClusterState& state, const HostJobs& jobs, SubnetId subnet,
-                               const std::vector<PortId>& managers) {
+SubnetPartitions partitions_of(const ClusterState& state, SubnetId subnet, const std::vector<PortId>& managers) {
   SubnetPartitions partitions;
-  std::map<std::string, std::size_t, std::less<>> place_of;
+  std::map<std::uint16_t, std::size_t> place_of;  // by key
   for (const auto& [tenant, contract] : *state.contracts) {
-    place_of.emplace(tenant, partitions.tenants.size());
+    place_of.emplace(contract.pkey, partitions.tenants.size());
     partitions.tenants.push_back({.tenant = tenant,
                                   .pkey = contract.pkey,
                                   .members = {},
@@ -34,20 +33,16 @@ SubnetPartitions partitions_of(const ClusterState& state, const HostJobs& jobs, 
     const PortId peer = t.peer(port);
     if (!peer || !t.is_switch_port(peer) || t.subnet(t.switch_of(peer)) != subnet) continue;
     const HostId host = t.host(t.hca_of(port));
-    bool is_full =
-        place_of.empty() || !host || t.gpus(host).empty() || std::ranges::find(managers, port) != managers.end();
-    if (host) {
-      for (const JobPtr& job : jobs.on(host)) {
-        const auto at = place_of.find(job->spec.tenant);
-        if (at == place_of.end()) {
-          is_full = true;
-        } else if (auto& members = partitions.tenants[at->second].members; members.empty() || members.back() != port) {
-          members.push_back(port);
-        }
-      }
+    if (!host) continue;
+    const HostKeys& keys = state.host_keys[host.index()];
+    for (std::size_t i = 0; i < keys.slots.size(); ++i) {
+      const auto at = place_of.find(keys.slots[i].pkey);
+      if (at == place_of.end()) continue;
+      partitions.tenants[at->second].members.push_back({port, static_cast<std::uint16_t>(i + 1)});
     }
-    if (is_full) partitions.full_members.push_back(port);
+    if (keys.limited && std::ranges::find(managers, port) == managers.end()) partitions.limited.push_back(port);
   }
+  std::ranges::sort(partitions.limited);
   return partitions;
 }
 

@@ -14,9 +14,11 @@ SubnetQos::Limits SubnetQos::limits_of(const Basis& basis) {
   const auto include = [&](PortRef ref) {
     const auto port = basis.driver.read_limits(ref);
     if (!port || port->low_entries == 0) return false;  // silent, or without a cable
-    const unsigned lanes = basis.may_set_lanes ? port->possible_vls : port->data_vls;
+    const unsigned lanes = basis.is_opensm ? port->possible_vls : port->data_vls;
     limits.data_lanes = limits.data_lanes == 0 ? lanes : std::min(limits.data_lanes, lanes);
-    limits.entries = limits.entries == 0 ? port->low_entries : std::min(limits.entries, port->low_entries);
+    auto& [entries, mtu_bytes] = limits.arbitration;
+    entries = entries == 0 ? port->low_entries : std::min(entries, port->low_entries);
+    mtu_bytes = std::max(mtu_bytes, port->mtu_bytes);
     return port->full_default_pkey;
   };
   for (const SubnetLinks::Cable& cable : basis.links.cables()) {
@@ -39,10 +41,11 @@ InfinibandPlanInput SubnetQos::input_of(const Basis& basis) const {
           .scope = basis.routing_input.scope,
           .lanes = &basis.routing.lanes,
           .ledger = basis.reserved.ledger,
+          .uniform = from_->is_opensm,
           .data_lanes = from_->limits.data_lanes,
-          .arbitration_entries = from_->limits.entries,
+          .arbitration = from_->limits.arbitration,
           .tenants = from_->partitions.tenants,
-          .managers = from_->partitions.full_members};
+          .limited_default = from_->partitions.limited};
 }
 
 bool SubnetQos::plan(const Basis& basis) {
@@ -51,24 +54,32 @@ bool SubnetQos::plan(const Basis& basis) {
   if (!asked_) return false;
   if (!limits_) limits_ = limits_of(basis);
   From from{.classes = state.qos_classes,
-            .partitions = partitions_of(state, basis.jobs, basis.links.subnet(), limits_->managers),
+            .partitions = partitions_of(state, basis.links.subnet(), limits_->managers),
             .limits = *limits_,
             // On one lane any routes go with any tables.
             .routing_version = basis.routing.lanes.used() > 1 ? basis.routing_version : 0,
             .reserved_version = basis.reserved.version,
-            .has_reserved = basis.reserved.ledger != nullptr};
+            .has_reserved = basis.reserved.ledger != nullptr,
+            .is_opensm = basis.is_opensm};
   if (from_ && *from_ == from) return false;
   from_ = std::move(from);
   auto made = plan_infiniband(input_of(basis));
   if (!made) {
     const bool is_news = !error_ || error_->text() != made.error().text();
     error_ = made.error();
-    return is_news;  // ports keep what they have: half a plan guarantees nothing
+    // Lanes and weights stay as they are: half a plan guarantees nothing. Keys need no lanes, and jobs need their keys.
+    if (auto keys = plan_partitions(input_of(basis))) ports_.want(std::move(*keys));
+    return is_news;
   }
   error_.reset();
   plan_ = std::move(*made);
   ports_.want(plan_.ports);
   return true;
+}
+
+std::optional<PortLimits> SubnetQos::limits() const {
+  if (!limits_ || limits_->data_lanes == 0) return std::nullopt;
+  return PortLimits{limits_->data_lanes, limits_->arbitration.entries, limits_->arbitration.mtu_bytes};
 }
 
 Result<OpenSmPolicy> SubnetQos::opensm_policy(const Basis& basis) const {

@@ -14,6 +14,7 @@
 #include "services/control/live/links/subnet_links.h"
 #include "services/control/live/ports/port_keeper.h"
 #include "services/control/live/ports/subnet_partitions.h"
+#include "services/control/state/port_limits.h"
 
 namespace railweave::control {
 
@@ -26,13 +27,12 @@ class SubnetQos {
 
   struct Basis {
     const ClusterState& state;
-    const HostJobs& jobs;
     const SubnetLinks& links;
     const fabric::RoutingInput& routing_input;
     const fabric::Routing& routing;
     std::uint64_t routing_version = 0;
     const fabric::FabricDriver& driver;
-    bool may_set_lanes = false;  // the number of lanes is set as planned; else it is as found
+    bool is_opensm = false;  // one table for all ports; the number of lanes is set as planned, else it is as found
     ReservedLoads reserved;
   };
   // Plans again where its input differs. True: there is another plan, or another reason why there is none.
@@ -43,6 +43,8 @@ class SubnetQos {
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }  // why there is no plan
   [[nodiscard]] const fabric::InfinibandPlan& made() const { return plan_; }
   [[nodiscard]] std::size_t partitions() const { return from_ ? from_->partitions.tenants.size() : 0; }
+  // What ports can hold; none: not asked, or no port was read.
+  [[nodiscard]] std::optional<PortLimits> limits() const;
   PortKeeper& ports() { return ports_; }
   [[nodiscard]] const PortKeeper& ports() const { return ports_; }
   // The plan as OpenSM's settings. Errors: no plan, or one that OpenSM cannot express.
@@ -51,7 +53,7 @@ class SubnetQos {
  private:
   struct Limits {
     unsigned data_lanes = 0;
-    std::size_t entries = 0;
+    fabric::ArbitrationLimits arbitration{.entries = 0, .mtu_bytes = 0};
     std::vector<fabric::PortId> managers;
     friend bool operator==(const Limits&, const Limits&) = default;
   };
@@ -60,7 +62,7 @@ class SubnetQos {
     SubnetPartitions partitions;
     Limits limits;
     std::uint64_t routing_version = 0, reserved_version = 0;
-    bool has_reserved = false;
+    bool has_reserved = false, is_opensm = false;
     friend bool operator==(const From&, const From&) = default;
   };
   [[nodiscard]] static Limits limits_of(const Basis& basis);

@@ -40,11 +40,9 @@ Json infiniband_config(const fabric::Topology& topology, const PlannedSubnet& su
   for (unsigned c = 0; c < classes.size(); ++c) {
     Json lanes = Json::array();
     std::uint32_t guaranteed = 0;
-    for (unsigned lane = 0; lane < subnet.plan.routing_lanes; ++lane) {
-      lanes.push_back(subnet.plan.lane(c, lane));
-      if (!subnet.plan.ports.empty() && subnet.plan.ports[0].arbitration) {
-        guaranteed += fabric::promised_permille(*subnet.plan.ports[0].arbitration, subnet.plan.lane(c, lane));
-      }
+    for (unsigned lane = 0; lane < subnet.plan.routing_lanes; ++lane) lanes.push_back(subnet.plan.lane(c, lane));
+    if (!subnet.plan.ports.empty() && subnet.plan.ports[0].arbitration) {
+      guaranteed = subnet.plan.promised_permille(*subnet.plan.ports[0].arbitration, c);
     }
     document["classes"].push_back({{"name", classes[c].name},
                                    {"sharePermille", classes[c].share_permille},
