@@ -11,7 +11,7 @@ help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 demo: deps  ## build, start railweaved, place jobs, ask what-ifs, restart: the whole main job in a minute
-	@$(MAKE) --no-print-directory build TARGETS="railweaved railweave"
+	@$(MAKE) --no-print-directory build TARGETS="railweaved railweave railweave-verify"
 	@deploy/demo.sh $(BUILD)/bin
 
 stop:  ## stop the railweaved that `make demo` left running
@@ -24,7 +24,8 @@ build: configure  ## build everything (PRESET=release, debug, tsan, tidy or fuzz
 	@cmake --build $(BUILD) -j $(JOBS) $(if $(TARGETS),--target $(TARGETS)) 
 
 configure: deps
-	@test -f $(BUILD)/build.ninja || cmake --preset $(PRESET) > $(BUILD).log 2>&1 || { mkdir -p build; cmake --preset $(PRESET); }
+	@mkdir -p build
+	@test -f $(BUILD)/build.ninja || cmake --preset $(PRESET) > $(BUILD).log 2>&1 || cmake --preset $(PRESET)
 
 deps:
 	@deploy/install-dependencies.sh

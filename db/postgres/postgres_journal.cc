@@ -351,4 +351,6 @@ Result<std::unique_ptr<Journal>> open_postgres_journal(const std::string& url, P
                                            std::move(*session), *tail);
 }
 
+std::string redacted_url(const std::string& url) { return postgres::redacted(url); }
+
 }  // namespace railweave::db

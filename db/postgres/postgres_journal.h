@@ -35,4 +35,7 @@ struct PostgresOptions {
 // when one of them has it.
 Result<std::unique_ptr<Journal>> open_postgres_journal(const std::string& url, PostgresOptions options = {});
 
+// The connection string without its password, for messages.
+std::string redacted_url(const std::string& url);
+
 }  // namespace railweave::db

@@ -112,7 +112,7 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
                 where(file, error.source()), "the file is TOML; see config.toml.example");
   }
   ConfigFile keys(file, table);
-  std::string store = config.store.string();
+  std::string store = config.store;
   keys.read("listen_address", config.listen_address);
   keys.read("listen_port", config.listen_port, 0, 65'535);
   keys.read("store", store);
@@ -188,7 +188,7 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   bool log_requests = false;
   app.add_option("-c,--config", file, "TOML file with any of the keys of config.toml.example");
   app.add_option("-l,--listen", listen, "Address and port, like 127.0.0.1:7470; port 0 uses any free one");
-  app.add_option("-s,--store", store, "SQLite file that stores all state [var/railweave.db]");
+  app.add_option("-s,--store", store, "Where all state is kept: an SQLite file, or postgresql://user@host/database [var/railweave.db]");
   app.add_option("--log-level", level, "trace, debug, info, warn or error [info]");
   app.add_flag("--log-requests", log_requests, "Log every request");
   auto* check = app.add_flag("--check-store", line.check_store,

@@ -13,6 +13,7 @@
 #include "db/sqlite/store_check.h"
 #include "services/railweaved/config.h"
 #include "services/railweaved/service.h"
+#include "services/railweaved/store.h"
 
 namespace {
 
@@ -47,6 +48,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (line->exit) return 0;
+  if ((line->check_store || !line->back_up_to.empty()) && railweave::is_postgres(line->config.store)) {
+    std::fprintf(stderr, "railweaved: --check-store and --back-up are for SQLite files; use pg_amcheck and pg_dump\n");
+    return 2;
+  }
   if (line->check_store) return check_store(line->config.store);
   if (!line->back_up_to.empty()) return back_up(line->config.store, line->back_up_to);
 

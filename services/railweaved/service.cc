@@ -1,14 +1,13 @@
 #include "services/railweaved/service.h"
 
 #include <chrono>
-#include <filesystem>
 #include <utility>
 
 #include <spdlog/spdlog.h>
 
-#include "db/sqlite/sqlite_journal.h"
 #include "services/railweaved/descriptors.h"
 #include "services/railweaved/live_subnet.h"
+#include "services/railweaved/store.h"
 #include "services/rest/handlers/routes.h"
 #include "services/rest/handlers/worker_placers.h"
 
@@ -58,10 +57,7 @@ Service::~Service() {
 
 Result<void> Service::start() {
   // 1. The store.
-  db::SqliteOptions store_options;
-  store_options.keep_records = config_.keep_events;
-  store_options.on_warning = [](const Error& warning) { spdlog::warn("store: {}", warning.text()); };
-  auto journal = db::open_sqlite_journal(config_.store, store_options);
+  auto journal = open_store(config_);
   if (!journal) return std::unexpected(journal.error());
   journal_ = std::move(*journal);
 
@@ -79,7 +75,7 @@ Result<void> Service::start() {
   if (auto recovered = loop_->recover(); !recovered) return recovered;
   const auto state = loop_->state();
   feed_.start_at(state->seq);
-  spdlog::info("store {}: {} events, {} jobs, {} hosts, {} GPUs, read in {:.0f} ms", config_.store.string(), state->seq,
+  spdlog::info("store {}: {} events, {} jobs, {} hosts, {} GPUs, read in {:.0f} ms", store_name(config_.store), state->seq,
                state->jobs.size(), state->topology().hosts().size(), state->topology().gpus().size(),
                std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started).count());
   loop_->start();

@@ -137,7 +137,7 @@ MAY_INCLUDE = {
                                "fabric/routing/opensm", "scheduler/queue/cycle", "db", "api", "api/http/message", "api/http/dispatch",
                                "api/operations", "services/json", "services/control/state", "services/control/views", "services/control/guarantees",
                                "services/control/decide", "services/control/codec", "services/rest", "services/rest/json"],
-    "services/railweaved": ["fabric/base", "fabric/drivers/infiniband", "db", "db/sqlite", "api/http", "api/operations", "services/control",
+    "services/railweaved": ["fabric/base", "fabric/drivers/infiniband", "db", "db/sqlite", "db/postgres", "api/http", "api/operations", "services/control",
                             "services/control/events", "services/control/codec", "services/control/live", "services/rest", "services/rest/handlers"],
     # Checks certificates and must not trust our code: it has none of it.
     "services/verify": [],

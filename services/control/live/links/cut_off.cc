@@ -87,6 +87,7 @@ Alarm alarm_of(const SubnetContext& context, const ClusterState& state, const To
 CutOffParts find_cut_off(const SubnetContext& context, const ClusterState& state, const SubnetLinks& links,
                          const ObservedLinks& observed) {
   CutOffParts found;
+  if (observed.empty()) return found;  // a topology that was just accepted
   const Topology& t = *links.topology();
   const Parts joined(links, observed);
   std::vector<Part> parts(t.switches().size());
