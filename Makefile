@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo stop test build deps check bench bench-moment bench-opensm bench-repair bench-postgres lint rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service tsan fuzz clean configure
+.PHONY: help demo console test-console stop test build deps check bench bench-moment bench-opensm bench-repair bench-postgres lint rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service tsan fuzz clean configure
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -13,6 +13,13 @@ help:  ## this list
 demo: deps  ## build, start railweaved, place jobs, ask what-ifs, restart: the whole main job in a minute
 	@$(MAKE) --no-print-directory build TARGETS="railweaved railweave railweave-verify"
 	@deploy/demo.sh $(BUILD)/bin
+
+console:  ## build the operator's console into web/dist (Node 20.19 or newer): railweaved --console web/dist
+	@web/build.sh
+
+test-console:  ## the console's tests, in Chromium against a real railweaved
+	@$(MAKE) --no-print-directory build TARGETS="railweaved railweave"
+	@web/test.sh $(BUILD)/bin; status=$$?; [ $$status -eq 77 ] || exit $$status
 
 stop:  ## stop the railweaved that `make demo` left running
 	@deploy/demo.sh --stop

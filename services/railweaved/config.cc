@@ -113,9 +113,11 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   }
   ConfigFile keys(file, table);
   std::string store = config.store;
+  std::string console = config.console.string();
   keys.read("listen_address", config.listen_address);
   keys.read("listen_port", config.listen_port, 0, 65'535);
   keys.read("store", store);
+  keys.read("console", console);
   keys.read("log_level", config.log_level);
   keys.read("log_requests", config.log_requests);
   keys.read("reroute_for_guarantees", config.reroute_for_guarantees);
@@ -133,6 +135,7 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   keys.read("stop_seconds", config.stop_seconds, 1, 86'400);
   keys.read("compute_threads", config.compute_threads, 1, 256);
   config.store = store;
+  config.console = console;
   keys.read_tables("subnet", 64, [&config](ConfigFile& entry) {
     SubnetConfig subnet;
     entry.read("name", subnet.name);
@@ -184,11 +187,14 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   std::optional<std::string> file;
   std::optional<std::string> listen;
   std::optional<std::string> store;
+  std::optional<std::string> console;
   std::optional<std::string> level;
   bool log_requests = false;
   app.add_option("-c,--config", file, "TOML file with any of the keys of config.toml.example");
   app.add_option("-l,--listen", listen, "Address and port, like 127.0.0.1:7470; port 0 uses any free one");
   app.add_option("-s,--store", store, "Where all state is kept: an SQLite file, or postgresql://user@host/database [var/railweave.db]");
+  app.add_option("--console", console,
+                 "Folder of the built console [console or ../share/railweave/console beside the program]");
   app.add_option("--log-level", level, "trace, debug, info, warn or error [info]");
   app.add_flag("--log-requests", log_requests, "Log every request");
   auto* check = app.add_flag("--check-store", line.check_store,
@@ -210,6 +216,7 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
     if (auto read = read_file(*file, line.config); !read) return std::unexpected(read.error());
   }
   if (store) line.config.store = *store;
+  if (console) line.config.console = *console;
   if (level) line.config.log_level = *level;
   line.config.log_requests = line.config.log_requests || log_requests;
   if (listen) {

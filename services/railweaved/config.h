@@ -44,6 +44,7 @@ struct Config {
   std::uint64_t write_seconds = 30;               // without progress in sending it
   std::uint64_t stop_seconds = 10;                // for what runs when the service is told to stop
   std::uint64_t compute_threads = 2;              // for what-ifs, imports and large answers
+  std::filesystem::path console;  // folder of the built console; empty: the one beside the program, if there is one
   std::vector<SubnetConfig> subnets;
 };
 

@@ -8,6 +8,7 @@
 #include "services/railweaved/descriptors.h"
 #include "services/railweaved/live_subnet.h"
 #include "services/railweaved/store.h"
+#include "services/rest/console/console_routes.h"
 #include "services/rest/handlers/routes.h"
 #include "services/rest/handlers/worker_placers.h"
 
@@ -43,6 +44,15 @@ api::ServerOptions http_options(const Config& config) {
     };
   }
   return http;
+}
+
+// The configured folder, else the installed one beside the program.
+std::filesystem::path console_folder(const Config& config) {
+  if (!config.console.empty()) return config.console;
+  std::error_code error;
+  const auto beside = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  const auto built = beside / "console";
+  return std::filesystem::exists(built, error) ? built : beside.parent_path() / "share" / "railweave" / "console";
 }
 
 }  // namespace
@@ -109,6 +119,11 @@ Result<void> Service::start() {
   api::add_event_routes(routes);
   api::add_operation_routes(routes, *operations_);
   api::add_service_routes(routes, [this] { return server_->metrics(); });
+  auto console = api::ConsoleFiles::read(console_folder(config_));
+  if (!console && !config_.console.empty()) return std::unexpected(console.error());
+  spdlog::info("console: {}",
+               console ? std::to_string(console->size()) + " files, at /console" : console.error().text());
+  api::add_console_routes(server_->router(), std::move(console));
   if (auto listening = server_->start(); !listening) return listening;
   spdlog::info("listening at {}", server_->url());
   return {};

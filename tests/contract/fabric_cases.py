@@ -11,6 +11,7 @@ def before_any_import(session):
     summary = session.call("getFabric", 200).json
     assert summary["digest"] == "" and summary["hosts"] == 0, summary
     session.call("getFindings", 200)
+    assert session.call("getFabricMap", 200).json["groups"] == []
     for operation, request in (("getRoutes", {}), ("auditRoutes", {}), ("getPath", {"query": {"from": "a", "to": "b"}}),
                                ("diffRoutes", {"body": {"failLinks": [LINK]}}), ("listGuaranteedLinks", {}), ("getCertificate", {}), ("proposeReroute", {}), ("setReroute", {"body": {}}),
                                ("getFdbs", {})):
@@ -227,4 +228,50 @@ def finished(session, operation):
     raise AssertionError(f"{operation} does not end")
 
 
-CASES = [before_any_import, refused_imports, import_it, facts_of_nodes, things, lists, merge, asynchronously]
+def the_map(session):
+    """Every device and cable of the small fabric, counted from what was sent in."""
+    sent = fabric()
+    shown = session.call("getFabricMap", 200).json
+    assert shown["detail"] == "devices" and shown["within"] is None, shown
+    groups = shown["groups"]
+    assert {group["name"] for group in groups} == {item["name"] for item in sent["switches"] + sent["hosts"]}
+    assert all(group["members"] == 1 for group in groups)
+    assert sum(group["gpus"] for group in groups) == sum(len(host.get("gpus", [])) for host in sent["hosts"])
+    devices = [item["name"] for item in sent["switches"]] + [host["name"] for host in sent["hosts"] for _ in host["adapters"]]
+    cables = sorted(tuple(sorted((devices[link[0]], devices[link[2]])))
+                    for link in sent["links"] if link[2] < len(devices))  # the others lead to adapters of no host
+    drawn = sorted(tuple(sorted((groups[bundle["from"]]["name"], groups[bundle["to"]]["name"])))
+                   for bundle in shown["bundles"] for _ in range(bundle["links"]))
+    assert drawn == cables and cables, (drawn, cables)
+    for bundle in shown["bundles"]:
+        assert (bundle["link"] is None) == (bundle["links"] > 1), bundle
+    session.call("getFabricMap", 404, "fabric.noRegion", query={"within": "elsewhere"})
+    session.call("getFabricMap", 400, "query.unknownParameter", query={"inside": "x"})
+
+
+def the_map_of_many(session):
+    """More devices than are shown one by one: nodes are grouped by region, and a region can be opened."""
+    leaves, nodes = 3, 150
+    native = {
+        "railweave": "fabric", "version": 1, "subnets": [{"name": "compute", "kind": "compute"}],
+        "switches": [{"guid": guid(leaf + 1), "name": f"leaf-{leaf}", "ports": nodes + 2, "subnet": "compute"} for leaf in range(leaves)]
+                    + [{"guid": guid(9), "name": "spine", "ports": 8, "subnet": "compute"}],
+        "hosts": [{"name": f"n-{leaf}-{node}", "gpus": [{}] * 4, "adapters": [{"guid": guid(0x1000 + leaf * 0x100 + node), "ports": [{}]}]}
+                  for leaf in range(leaves) for node in range(nodes)],
+        "linkSpecs": [{"speed": "NDR", "width": 4}],
+        "links": [[leaf, node + 1, leaves + 1 + leaf * nodes + node, 1, 0] for leaf in range(leaves) for node in range(nodes)]
+                 + [[leaf, nodes + 1, leaves, leaf + 1, 0] for leaf in range(leaves)]}
+    session.call("putTopology", 200, body=native)
+    whole = session.call("getFabricMap", 200).json
+    assert whole["detail"] == "racks", whole["detail"]
+    regions = [group for group in whole["groups"] if group["kind"] == "nodes"]
+    assert [group["members"] for group in regions] == [nodes] * leaves and sum(group["gpus"] for group in regions) == leaves * nodes * 4
+    assert sum(bundle["links"] for bundle in whole["bundles"]) == len(native["links"])
+    assert len(whole["groups"]) == 2 * leaves + 1 and len(whole["bundles"]) == 2 * leaves
+    opened = session.call("getFabricMap", 200, query={"within": regions[1]["region"]}).json
+    assert opened["detail"] == "devices" and opened["within"] == regions[1]["region"]
+    assert sorted(group["name"] for group in opened["groups"] if group["kind"] == "node") == sorted(f"n-1-{node}" for node in range(nodes))
+    assert sum(bundle["links"] for bundle in opened["bundles"]) == nodes + 1, "its own cables, and the one to the spine"
+
+
+CASES = [before_any_import, refused_imports, the_map_of_many, import_it, facts_of_nodes, things, the_map, lists, merge, asynchronously]

@@ -137,8 +137,11 @@ MAY_INCLUDE = {
                                "fabric/routing/opensm", "scheduler/queue/cycle", "db", "api", "api/http/message", "api/http/dispatch",
                                "api/operations", "services/json", "services/control/state", "services/control/views", "services/control/guarantees",
                                "services/control/decide", "services/control/codec", "services/rest", "services/rest/json"],
+    # The console's built files: knows nothing of what they show.
+    "services/rest/console": ["fabric/base", "api/http/message", "api/http/dispatch"],
     "services/railweaved": ["fabric/base", "fabric/drivers/infiniband", "db", "db/sqlite", "db/postgres", "api/http", "api/operations", "services/control",
-                            "services/control/events", "services/control/codec", "services/control/live", "services/rest", "services/rest/handlers"],
+                            "services/control/events", "services/control/codec", "services/control/live", "services/rest", "services/rest/handlers",
+                            "services/rest/console"],
     # Checks certificates and must not trust our code: it has none of it.
     "services/verify": [],
     # The CLI knows the REST contract only; `railweave lab` works offline on the libraries.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "services/rest/handlers/topology_import.h"
 #include "services/rest/handlers/worker_placers.h"
 #include "services/rest/json/fabric.h"
+#include "services/rest/json/fabric_map.h"
 #include "services/rest/json/link.h"
 #include "services/rest/json/page.h"
 
@@ -147,6 +149,25 @@ Result<Response> get_findings(const Call& call) {
   return Response::json(write_findings(fabric::check_fabric(call.plane.loop.state()->topology())));
 }
 
+Result<Response> get_fabric_map(const Call& call) {
+  const auto state = call.plane.loop.state();
+  const auto& topology = state->topology();
+  const auto* within = call.request.query("within");
+  const bool live = !call.plane.live.subnets().empty();
+  const LinkUse use = [&](fabric::LinkId link) -> std::optional<double> {
+    std::optional<double> fuller;
+    if (!live) return fuller;
+    for (const auto port : {topology.a(link), topology.b(link)}) {
+      const auto counters = call.plane.live.counters(topology, port);
+      if (counters && counters->utilisation) fuller = std::max(fuller.value_or(0), *counters->utilisation);
+    }
+    return fuller;
+  };
+  auto map = write_fabric_map(*state, within == nullptr ? std::string() : *within, use);
+  if (!map) return std::unexpected(map.error());
+  return Response::json(std::move(*map));
+}
+
 Result<Response> get_node(const Call& call) {
   const auto state = call.plane.loop.state();
   const auto host = state->topology().find_host(call.request.param("id"));
@@ -247,6 +268,7 @@ void add_fabric_routes(RouteTable& routes, Operations& operations) {
     return RouteRules{.query = std::move(filters), .page = PageLimits{.fields = std::move(fields)}, .http = compute};
   };
   routes.get("/v1/fabric", {.http = compute}, get_fabric);
+  routes.get("/v1/fabric/map", {.query = {"within"}, .http = compute}, get_fabric_map);
   routes.get("/v1/fabric/findings", {.http = compute}, get_findings);
   routes.get("/v1/fabric/topology", {.http = compute}, get_topology);
   routes.put(

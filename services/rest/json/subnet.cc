@@ -7,6 +7,7 @@
 #include "services/json/json_out.h"
 #include "services/json/strict_json.h"
 #include "services/rest/json/fabric.h"
+#include "services/rest/json/job_value.h"
 #include "services/rest/json/routing_value.h"
 
 namespace railweave::api {
@@ -18,7 +19,6 @@ constexpr std::size_t kDifferencesShown = 100;  // of a subnet; a discovery's re
 constexpr std::size_t kIsolatedShown = 100;
 constexpr std::size_t kMaxModeReasonBytes = 500;
 
-Out time_or_null(std::int64_t unix_us) { return unix_us == 0 ? Out(nullptr) : Out(time_text(unix_us)); }
 Out digest_or_null(const std::optional<std::uint64_t>& digest) {
   return digest ? Out(digest_text(*digest)) : Out(nullptr);
 }

@@ -1,0 +1,80 @@
+#include "services/rest/console/console_routes.h"
+
+#include <memory>
+#include <utility>
+
+#include "api/http/message/problem.h"
+
+namespace railweave::api {
+namespace {
+
+// Scripts, styles and connections of this server alone; no inline script or style, no frame around it, no form that
+// leaves it.
+constexpr std::string_view kPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
+    "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+Response protected_page(Response response) {
+  response.headers.set("Content-Security-Policy", std::string(kPolicy));
+  response.headers.set("X-Content-Type-Options", "nosniff");
+  response.headers.set("X-Frame-Options", "DENY");
+  response.headers.set("Referrer-Policy", "no-referrer");
+  response.headers.set("Cross-Origin-Opener-Policy", "same-origin");
+  return response;
+}
+
+Response file_response(const ConsoleFile& file) {
+  Response response;
+  response.content_type = file.content_type;
+  response.shared_body = file.body;
+  response.headers.set("ETag", file.etag);
+  response.headers.set("Cache-Control", file.immutable ? "public, max-age=31536000, immutable" : "no-cache");
+  return protected_page(std::move(response));
+}
+
+// An encoded "/" stays inside its segment, so ".." can still be hidden in one: "..%2f..".
+bool climbs(std::string_view path) {
+  for (;;) {
+    const std::size_t end = path.find_first_of("/\\");
+    if (path.substr(0, end) == "..") return true;
+    if (end == std::string_view::npos) return false;
+    path.remove_prefix(end + 1);
+  }
+}
+
+Response page_or_file(const ConsoleFiles& files, std::string_view path) {
+  if (climbs(path)) {
+    return problem_response(400, "http.badTarget", "the path contains a \"..\" segment");
+  }
+  if (const ConsoleFile* file = files.find(path)) return file_response(*file);
+  if (path.starts_with("assets/")) {
+    return problem_response(404, "console.noSuchFile", "the console has no file '" + std::string(path) + "'",
+                            "reload the page: the console was built again since it was opened");
+  }
+  return file_response(files.index());
+}
+
+}  // namespace
+
+void add_console_routes(Router& router, Result<ConsoleFiles> read) {
+  if (!read) {
+    // The folder is a path of this machine: it is in the log, not in the answer.
+    Error error = read.error();
+    error.message = "the console is not installed: " + error.message;
+    error.location.clear();
+    const auto refuse = [error = std::move(error)](const Request&, const Responder& respond) { respond(error); };
+    router.get("/console", refuse);
+    router.get("/console/{path...}", refuse);
+    return;
+  }
+  const auto files = std::make_shared<const ConsoleFiles>(std::move(*read));
+  router.get("/", [](const Request&, const Responder& respond) {
+    respond(Response::empty(307).with("Location", "/console").with("Cache-Control", "no-store"));
+  });
+  router.get("/console", [files](const Request&, const Responder& respond) { respond(file_response(files->index())); });
+  router.get("/console/{path...}", [files](const Request& request, const Responder& respond) {
+    respond(page_or_file(*files, request.param("path")));
+  });
+}
+
+}  // namespace railweave::api

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Builds the console into web/dist: packages as package-lock.json pins them, types from api/openapi.yaml, then Vite.
+# Packages are installed again only when the lock file changes. Needs Node 20.19 or newer.
+set -euo pipefail
+cd "$(dirname "$0")"
+export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm_config_update_notifier=false
+if ! cmp -s package-lock.json node_modules/.installed-lock.json; then
+  npm ci --no-audit --no-fund --ignore-scripts --loglevel error
+  cp package-lock.json node_modules/.installed-lock.json
+fi
+[ "${1:-}" = --install-only ] && exit 0
+npm run --silent types > /dev/null
+[ "${1:-}" = --types-only ] && exit 0
+npx --no-install tsc -p .
+npx --no-install vite build --logLevel warn

@@ -1,0 +1,45 @@
+// What the user chose about the console itself, kept in the browser.
+import { useSyncExternalStore } from 'react';
+import type { Zone } from '../model/format';
+
+export interface Settings {
+  zone: Zone;
+  acknowledged: string[]; // alarms, as "<id>@<version>": a new cause is a new alarm to acknowledge
+}
+
+const KEY = 'railweave.settings';
+const listeners = new Set<() => void>();
+
+function read(): Settings {
+  try {
+    const stored = JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Settings>;
+    return {
+      zone: stored.zone === 'local' ? 'local' : 'utc',
+      acknowledged: Array.isArray(stored.acknowledged) ? stored.acknowledged.slice(-1000) : [],
+    };
+  } catch {
+    return { zone: 'utc', acknowledged: [] };
+  }
+}
+
+let settings = read();
+
+export function change(what: Partial<Settings>) {
+  settings = { ...settings, ...what };
+  try {
+    localStorage.setItem(KEY, JSON.stringify(settings));
+  } catch {
+    // A full or forbidden store: the choice holds until the page is closed.
+  }
+  for (const listener of listeners) listener();
+}
+
+export function useSettings(): Settings {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => settings,
+  );
+}

@@ -1,0 +1,41 @@
+import '@mantine/core/styles.css';
+import '@mantine/notifications/styles.css';
+import './app/styles.css';
+import { createTheme, MantineProvider } from '@mantine/core';
+import { Notifications } from '@mantine/notifications';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { ProblemError } from './api/client';
+import { liveConnection } from './api/events';
+import { router } from './app/router';
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 30_000, // events say what changed; this is for what has none
+      retry: (failures, error) => failures < 3 && !(error instanceof ProblemError && error.status < 429),
+      refetchOnWindowFocus: true,
+    },
+  },
+});
+liveConnection.start(queries);
+
+const theme = createTheme({
+  cursorType: 'pointer',
+  defaultRadius: 'sm',
+  components: Object.fromEntries(['TextInput', 'Select', 'Textarea', 'Checkbox', 'Button'].map((name) => [name, { defaultProps: { size: 'xs' } }])),
+});
+
+createRoot(document.getElementById('root')!).render(
+  <StrictMode>
+    {/* The Content-Security-Policy allows no <style> elements: every variable is in styles.css. */}
+    <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withStaticClasses={false} withGlobalClasses={false}>
+      <QueryClientProvider client={queries}>
+        <Notifications position="bottom-right" />
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </MantineProvider>
+  </StrictMode>,
+);

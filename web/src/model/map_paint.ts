@@ -1,0 +1,57 @@
+// Colours of the map, by what the user wants to see.
+import type { MapBundle, MapGroup } from './map_layout';
+
+export type Colouring = 'state' | 'load' | 'gpus' | 'tenant' | 'reserved';
+export const COLOURINGS: [Colouring, string][] = [
+  ['state', 'State and drains'],
+  ['load', 'Load'],
+  ['reserved', 'Reserved'],
+  ['gpus', 'GPUs used'],
+  ['tenant', 'Tenant'],
+];
+
+export type Ink = 'line' | 'ok' | 'warn' | 'bad' | 'drain' | 'accent' | 'dim' | 'panel' | `c${number}`;
+
+// Bands of load as operators read them: quiet, 60 to 80%, to 95%, above.
+export function band(share: number): Ink {
+  if (share > 0.95) return 'bad';
+  if (share > 0.8) return 'warn';
+  if (share >= 0.6) return 'accent';
+  return 'ok';
+}
+
+export interface PaintContext {
+  alarmed: Map<string, 'warning' | 'critical'>; // device name or link id
+  reserved: Map<string, number>; // link id -> fullest share
+  tenants: string[];
+}
+
+export function groupInk(group: MapGroup, colouring: Colouring, context: PaintContext): Ink {
+  if (colouring === 'state') {
+    const alarm = context.alarmed.get(group.name);
+    if (alarm === 'critical') return 'bad';
+    if (group.drained > 0) return 'drain';
+    if (alarm === 'warning' || group.linksDown > 0) return 'warn';
+    return 'dim';
+  }
+  if (colouring === 'gpus') return group.gpus === 0 ? 'dim' : group.freeGpus === group.gpus ? 'line' : band(1 - group.freeGpus / group.gpus);
+  if (colouring === 'tenant') {
+    const most = [...group.tenants].sort((a, b) => b.gpus - a.gpus)[0];
+    if (!most) return 'line';
+    return `c${((([...new Set(context.tenants)].sort().indexOf(most.tenant) % 8) + 8) % 8) + 1}`;
+  }
+  return 'dim';
+}
+
+export function bundleInk(bundle: MapBundle, colouring: Colouring, context: PaintContext): Ink {
+  if (colouring === 'load') return bundle.utilisation === null ? 'line' : band(bundle.utilisation);
+  if (colouring === 'reserved') {
+    const share = bundle.link ? context.reserved.get(bundle.link) : undefined;
+    return share === undefined ? 'line' : band(share);
+  }
+  if (bundle.down > 0) return 'bad';
+  if (bundle.drained > 0) return 'drain';
+  if (bundle.degraded > 0) return 'warn';
+  if (colouring === 'state' && bundle.link && context.alarmed.has(bundle.link)) return context.alarmed.get(bundle.link) === 'critical' ? 'bad' : 'warn';
+  return 'line';
+}

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { mapAt, statesAt, type PastState, type TimelineEvent } from './timeline';
+
+const event = (seq: number, ...links: [string, PastState][]): TimelineEvent => ({ seq, time: '', type: links[0]?.[1] === 'down' ? 'link.down' : 'link.up', summary: '', data: { links: links.map(([link, state]) => ({ link, state })) } });
+
+describe('the past', () => {
+  it('is what played forward gives, on random events', () => {
+    let seed = 7;
+    const below = (n: number) => (seed = (seed * 1103515245 + 12345) & 0x7fffffff) % n;
+    for (let round = 0; round < 50; round += 1) {
+      // Forward: states before any event are up; each event changes links to another state than they have.
+      const now = new Map<string, PastState>(['a', 'b', 'c', 'd'].map((link) => [link, 'up']));
+      const events: TimelineEvent[] = [];
+      const truth = new Map<number, Map<string, PastState>>();
+      truth.set(0, new Map(now));
+      for (let seq = 1; seq <= 12; seq += 1) {
+        const link = ['a', 'b', 'c', 'd'][below(4)]!;
+        const others = (['up', 'degraded', 'down'] as const).filter((state) => state !== now.get(link));
+        now.set(link, others[below(2)]!);
+        events.push(event(seq, [link, now.get(link)!]));
+        truth.set(seq, new Map(now));
+      }
+      for (const [seq, states] of truth) {
+        for (const [link, state] of statesAt([...events].reverse(), seq)) expect(state, `${round} ${seq} ${link}`).toBe(states.get(link));
+      }
+    }
+  });
+  it('takes a link that came up first for one that was down', () => {
+    expect(statesAt([event(5, ['a', 'up'])], 4).get('a')).toBe('down');
+  });
+  it('changes the bundles of single links alone', () => {
+    const map = { bundles: [{ link: 'a', down: 0, degraded: 0 }, { link: null, down: 3, degraded: 0 }, { link: 'b', down: 1, degraded: 0 }] };
+    expect(mapAt(map, new Map([['a', 'down']])).bundles.map((bundle) => bundle.down)).toEqual([1, 3, 1]);
+  });
+});

@@ -1,0 +1,79 @@
+// What is wrong now. Acknowledging is this browser's own memory: it hides an alarm until it is raised again.
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { Schema } from '../../api/client';
+import { alarmsQuery } from '../../api/queries';
+import { useParam } from '../../app/params';
+import { change, useSettings } from '../../app/settings';
+import { command } from '../../model/cli';
+import { words } from '../../model/format';
+import { tone } from '../../model/tones';
+import { Badge, Cli, Empty, Panel, Shown, SubjectLink, Title, When } from '../../parts/basics';
+import { DataTable } from '../../parts/table';
+
+const mark = (alarm: Schema['Alarm']) => `${alarm.id}@${alarm.version}`;
+
+export function Alarms() {
+  const query = useQuery(alarmsQuery());
+  const { acknowledged } = useSettings();
+  const [severity, setSeverity] = useParam('severity');
+  const [kind, setKind] = useParam('kind');
+  const [all, setAll] = useParam('acknowledged');
+  const failing = (alarm: Schema['Alarm']) => alarm.subject.kind === 'link' || alarm.subject.kind === 'switch';
+  return (
+    <>
+      <Title actions={<Cli line={command('alarms')} />}>Alarms</Title>
+      <Panel title="What is wrong now" flush>
+        <Shown query={query}>
+          {({ items }) => {
+            const known = new Set(acknowledged);
+            const rows = items
+              .filter((alarm) => (!severity || alarm.severity === severity) && (!kind || alarm.kind === kind) && (all === 'shown' || !known.has(mark(alarm))))
+              .sort((a, b) => Number(b.severity === 'critical') - Number(a.severity === 'critical') || b.raisedAt.localeCompare(a.raisedAt));
+            const hidden = items.filter((alarm) => known.has(mark(alarm))).length;
+            return (
+              <DataTable
+                name="alarms"
+                rows={rows}
+                rowKey={mark}
+                empty={<Empty title={hidden > 0 ? `Nothing else is wrong; ${hidden} acknowledged` : 'Nothing is wrong'} />}
+                filters={
+                  <>
+                    <select className="select" aria-label="Severity" value={severity} onChange={(event) => setSeverity(event.target.value)}>
+                      <option value="">Any severity</option>
+                      {[...new Set(items.map((alarm) => alarm.severity))].sort().map((name) => <option key={name}>{name}</option>)}
+                    </select>
+                    <select className="select" aria-label="Kind" value={kind} onChange={(event) => setKind(event.target.value)}>
+                      <option value="">Any kind</option>
+                      {[...new Set(items.map((alarm) => alarm.kind))].sort().map((name) => <option key={name} value={name}>{words(name)}</option>)}
+                    </select>
+                    <label className="row"><input type="checkbox" checked={all === 'shown'} onChange={(event) => setAll(event.target.checked ? 'shown' : '')} />Acknowledged too{hidden > 0 && ` (${hidden})`}</label>
+                  </>
+                }
+                columns={[
+                  { id: 'severity', name: 'Severity', value: (alarm) => alarm.severity, cell: (alarm) => <Badge tone={tone(alarm.severity)}>{alarm.severity}</Badge> },
+                  { id: 'kind', name: 'Kind', value: (alarm) => alarm.kind, cell: (alarm) => words(alarm.kind) },
+                  { id: 'text', name: 'What is wrong, and what to do', value: (alarm) => alarm.text, wrap: true },
+                  { id: 'subject', name: 'About', value: (alarm) => alarm.subject.id, cell: (alarm) => <SubjectLink kind={alarm.subject.kind} id={alarm.subject.id} /> },
+                  { id: 'jobs', name: 'Affects', value: (alarm) => alarm.jobs.length, cell: (alarm) => (alarm.jobs.length > 0 ? <span title={alarm.jobs.join(', ')}>{alarm.jobs.slice(0, 2).map((job, i) => <span key={job}>{i > 0 && ', '}<SubjectLink kind="job" id={job} /></span>)}{alarm.jobs.length > 2 && ` and ${alarm.jobs.length - 2} more`}</span> : <span className="dim">no job</span>) },
+                  { id: 'raised', name: 'Raised', value: (alarm) => alarm.raisedAt, cell: (alarm) => <When at={alarm.raisedAt} relative /> },
+                  {
+                    id: 'do', name: '', value: () => null,
+                    cell: (alarm) => (
+                      <span className="row" style={{ flexWrap: 'nowrap' }}>
+                        {failing(alarm) && <Link to="/planning" search={{ [alarm.subject.kind === 'link' ? 'links' : 'switches']: alarm.subject.id } as never}>What if it fails</Link>}
+                        <button type="button" className="link-button" onClick={() => change({ acknowledged: known.has(mark(alarm)) ? acknowledged.filter((one) => one !== mark(alarm)) : [...acknowledged, mark(alarm)] })}>
+                          {known.has(mark(alarm)) ? 'Take back' : 'Acknowledge'}
+                        </button>
+                      </span>
+                    ),
+                  },
+                ]}
+              />
+            );
+          }}
+        </Shown>
+      </Panel>
+    </>
+  );
+}

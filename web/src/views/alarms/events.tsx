@@ -1,0 +1,70 @@
+// What happened, and what happens: the last thousand events, with new ones on top as they come.
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import type { FabricEvent } from '../../api/events';
+import { useLive } from '../../api/events';
+import { fabricQuery, recentEventsQuery } from '../../api/queries';
+import { useParam } from '../../app/params';
+import { command } from '../../model/cli';
+import { words } from '../../model/format';
+import { tone } from '../../model/tones';
+import { Badge, Cli, Empty, Panel, Shown, SubjectLink, Title, When } from '../../parts/basics';
+import { DataTable, type Column } from '../../parts/table';
+
+export const eventColumns: Column<FabricEvent>[] = [
+  { id: 'seq', name: 'Seq', value: (event) => event.seq, num: true },
+  { id: 'time', name: 'Time', value: (event) => event.time, cell: (event) => <When at={event.time} /> },
+  { id: 'severity', name: 'Severity', value: (event) => event.severity, cell: (event) => (event.severity === 'info' ? <span className="dim">info</span> : <Badge tone={tone(event.severity)}>{event.severity}</Badge>) },
+  { id: 'type', name: 'Type', value: (event) => event.type, cell: (event) => words(event.type) },
+  { id: 'subject', name: 'About', value: (event) => `${event.subject.kind}/${event.subject.id}`, cell: (event) => <SubjectLink kind={event.subject.kind} id={event.subject.id} /> },
+  { id: 'summary', name: 'What', value: (event) => event.summary, wrap: true },
+  { id: 'actor', name: 'By', value: (event) => event.actor },
+];
+
+export function Events() {
+  const [type, setType] = useParam('type');
+  const [span, setSpan] = useParam('last', '1000');
+  const fabric = useQuery(fabricQuery());
+  const live = useLive();
+  // The list is read once; what comes after it comes by the stream.
+  const base = fabric.data?.seq;
+  const query = useQuery({ ...recentEventsQuery(base ?? 0, Number(span) || 1000), enabled: base !== undefined, placeholderData: (before) => before });
+  const rows = useMemo(() => {
+    const bySeq = new Map<number, FabricEvent>();
+    for (const event of query.data ?? []) bySeq.set(event.seq, event);
+    for (const event of live.events) bySeq.set(event.seq, event);
+    return [...bySeq.values()].sort((a, b) => b.seq - a.seq);
+  }, [query.data, live.events]);
+  const types = [...new Set(rows.map((event) => event.type))].sort();
+  return (
+    <>
+      <Title badge={live.state === 'live' ? <Badge tone="ok">live</Badge> : <Badge tone="bad">{words(live.state)}</Badge>} actions={<Cli line={command('events', '--follow', type && '--type', type)} />}>Events</Title>
+      <Panel title="What happened" flush>
+        <Shown query={query}>
+          {() => (
+            <DataTable
+              name="events"
+              rows={type ? rows.filter((event) => event.type === type) : rows}
+              columns={eventColumns}
+              rowKey={(event) => String(event.seq)}
+              empty={<Empty title={type ? `No ${words(type)} among the last ${span}` : 'Nothing happened yet'} />}
+              filters={
+                <>
+                  <select className="select" aria-label="Type" value={type} onChange={(event) => setType(event.target.value)}>
+                    <option value="">Any type</option>
+                    {[...new Set([...types, ...(type ? [type] : [])])].map((name) => <option key={name} value={name}>{words(name)}</option>)}
+                  </select>
+                  <select className="select" aria-label="How many" value={span} onChange={(event) => setSpan(event.target.value)}>
+                    <option value="1000">Last 1,000</option>
+                    <option value="5000">Last 5,000</option>
+                    <option value="10000">Last 10,000</option>
+                  </select>
+                </>
+              }
+            />
+          )}
+        </Shown>
+      </Panel>
+    </>
+  );
+}

@@ -1,0 +1,2 @@
+export { Alarms } from './alarms';
+export { Events } from './events';

@@ -1,0 +1,2 @@
+export { Drains } from './drains';
+export { DrainWizard } from './wizard';

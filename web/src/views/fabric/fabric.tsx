@@ -1,0 +1,178 @@
+// The fabric: its map and its inventory.
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { domainsQuery, findingsQuery, linksQuery, nodesQuery, subnetsQuery, switchesQuery, type Listed } from '../../api/queries';
+import type { Schema } from '../../api/client';
+import { useParam } from '../../app/params';
+import { command } from '../../model/cli';
+import { count, microseconds, rate, words } from '../../model/format';
+import { tone } from '../../model/tones';
+import { Badge, Bar, Cli, Copyable, Empty, Facts, Panel, Shown, Title, When } from '../../parts/basics';
+import { DataTable, type Column } from '../../parts/table';
+import { Tabs } from '../../parts/tabs';
+import { MapPanel } from './map';
+
+const more = (list: Listed<unknown>) => (list.complete ? undefined : ' (the first; filter by search for others)');
+
+export const linkColumns: Column<Schema['LinkLine']>[] = [
+  { id: 'a', name: 'From', value: (link) => endText(link.ends[0]!), cell: (link) => <EndLink end={link.ends[0]!} /> },
+  { id: 'b', name: 'To', value: (link) => endText(link.ends[1]!), cell: (link) => <EndLink end={link.ends[1]!} /> },
+  { id: 'rate', name: 'Rate', value: (link) => link.rateGbps, cell: (link) => rate(link.rateGbps), num: true },
+  { id: 'speed', name: 'Speed', value: (link) => `${link.speed} x${link.width}` },
+  { id: 'state', name: 'State', value: (link) => (link.drained ? 'drained' : link.state), cell: (link) => <Badge tone={tone(link.drained ? 'drained' : link.state)}>{link.drained ? `drained, ${link.state}` : link.state}</Badge> },
+  { id: 'id', name: 'Link', value: (link) => link.id, cell: (link) => <Copyable text={link.id}><Link to="/links/$" params={{ _splat: link.id }} className="mono">{link.id}</Link></Copyable> },
+];
+
+export function endText(end: Schema['LinkEnd']): string {
+  const port = end.port.slice(end.port.lastIndexOf('/') + 1);
+  if (end.switch !== undefined) return `${end.switch} port ${port}`;
+  if (end.node !== undefined) return `${end.node}/${end.device ?? `gpu${end.gpu}`}`;
+  return end.nvlinkDomain ?? end.device ?? end.port;
+}
+
+export function EndLink({ end }: { end: Schema['LinkEnd'] }) {
+  if (end.switch !== undefined) return <Link to="/switches/$id" params={{ id: end.switch }}>{endText(end)}</Link>;
+  if (end.node !== undefined) return <Link to="/nodes/$id" params={{ id: end.node }}>{endText(end)}</Link>;
+  return <span>{endText(end)}</span>;
+}
+
+const switchColumns: Column<Schema['SwitchLine']>[] = [
+  { id: 'id', name: 'Switch', value: (sw) => sw.id, cell: (sw) => <Link to="/switches/$id" params={{ id: sw.id }}>{sw.id}</Link> },
+  { id: 'tier', name: 'Tier', value: (sw) => sw.tier, num: true },
+  { id: 'subnet', name: 'Subnet', value: (sw) => sw.subnet },
+  { id: 'rack', name: 'Rack', value: (sw) => sw.rack },
+  { id: 'lid', name: 'LID', value: (sw) => sw.lid || null, num: true },
+  { id: 'guid', name: 'GUID', value: (sw) => sw.guid, cell: (sw) => <Copyable text={sw.guid} /> },
+  { id: 'ports', name: 'Cabled', value: (sw) => sw.cabledPorts, cell: (sw) => `${sw.cabledPorts} of ${sw.ports}`, num: true },
+  { id: 'drained', name: 'State', value: (sw) => (sw.drained ? 'drained' : 'in use'), cell: (sw) => (sw.drained ? <Badge tone="drain">drained</Badge> : <span className="dim">in use</span>) },
+];
+
+const nodeColumns: Column<Schema['NodeLine']>[] = [
+  { id: 'id', name: 'Node', value: (node) => node.id, cell: (node) => <Link to="/nodes/$id" params={{ id: node.id }}>{node.id}</Link> },
+  { id: 'kind', name: 'Kind', value: (node) => node.kind },
+  { id: 'site', name: 'Site', value: (node) => node.site },
+  { id: 'rack', name: 'Rack', value: (node) => node.rack },
+  { id: 'used', name: 'GPUs used', value: (node) => node.gpus - node.freeGpus, num: true, cell: (node) => (node.gpus > 0 ? `${node.gpus - node.freeGpus} of ${node.gpus}` : '–') },
+  {
+    id: 'bar', name: 'Use', value: (node) => (node.gpus > 0 ? (node.gpus - node.freeGpus) / node.gpus : null),
+    cell: (node) => (node.gpus > 0 ? <div style={{ width: 110 }}><Bar thin label={`${node.gpus - node.freeGpus} of ${node.gpus} GPUs used`} total={node.gpus} parts={[{ value: node.gpus - node.freeGpus, color: 'var(--accent)' }]} /></div> : null),
+  },
+  { id: 'drained', name: 'State', value: (node) => (node.drained ? 'drained' : 'in use'), cell: (node) => (node.drained ? <Badge tone="drain">drained</Badge> : <span className="dim">in use</span>) },
+];
+
+const domainColumns: Column<Schema['NvlinkDomain']>[] = [
+  { id: 'id', name: 'NVLink domain', value: (domain) => domain.id },
+  { id: 'gpus', name: 'GPUs', value: (domain) => domain.gpus, num: true },
+  { id: 'free', name: 'Free', value: (domain) => domain.freeGpus, num: true },
+  {
+    id: 'use', name: 'Use', value: (domain) => 1 - domain.freeGpus / Math.max(1, domain.gpus),
+    cell: (domain) => <div style={{ width: 110 }}><Bar thin label={`${domain.gpus - domain.freeGpus} of ${domain.gpus} GPUs used`} total={domain.gpus} parts={[{ value: domain.gpus - domain.freeGpus, color: 'var(--accent)' }]} /></div>,
+  },
+  { id: 'rate', name: 'Per GPU', value: (domain) => domain.rateGbpsPerGpu, cell: (domain) => (domain.rateGbpsPerGpu > 0 ? rate(domain.rateGbpsPerGpu) : '–'), num: true },
+  { id: 'nodes', name: 'Nodes', value: (domain) => domain.nodes.join(' '), cell: (domain) => <span title={domain.nodes.join(', ')}>{domain.nodes.length > 3 ? `${domain.nodes.slice(0, 3).join(', ')} and ${domain.nodes.length - 3} more` : domain.nodes.join(', ')}</span> },
+];
+
+function SubnetPanel({ subnet }: { subnet: Schema['Subnet'] }) {
+  const live = subnet.live;
+  return (
+    <Panel title={subnet.id} actions={live ? <Badge tone={tone(live.phase)}>{words(live.phase)}</Badge> : <Badge>not connected</Badge>} className={live ? 's12' : 's6'}>
+      <div className="stack">
+        <Facts
+          items={[
+            ['Mode', <>{subnet.mode}{subnet.modeReason && <span className="dim"> {subnet.modeReason}</span>}</>],
+            ['Cabled', `${count(subnet.switches)} switches, ${count(subnet.hostPorts)} node ports`],
+            ...(live
+              ? ([
+                  ['Links', <>{count(live.linksUp)} up, {live.linksDown > 0 ? <Badge tone="bad">{live.linksDown} down</Badge> : '0 down'}{live.linksDamped > 0 && `, ${live.linksDamped} damped`}</>],
+                  ['Tables', live.sync.blocksWanted > 0 ? <>{count(live.sync.blocksWanted - live.sync.blocksDiffering)} of {count(live.sync.blocksWanted)} blocks as wanted, read back <When at={live.sync.readBackAt} relative /></> : 'not programmed from here'],
+                  ['Discovered', <><When at={live.discoveredAt} relative />, in {microseconds(live.discoveryTookUs)} through {live.port}</>],
+                  ['Does not answer', live.isolatedCount > 0 ? live.isolated.map((device) => device.name || device.guid).join(', ') : 'none'],
+                ] as [string, React.ReactNode][])
+              : []),
+          ]}
+        />
+        {live?.problem && <div className="problem warn">{live.problem}</div>}
+        {live && live.differenceCount > 0 && (
+          <details>
+            <summary>{count(live.differenceCount)} differences from the accepted cabling</summary>
+            <ul className="list">{live.differences.map((difference, i) => <li key={i}><Badge plain>{words(difference.kind)}</Badge><span className="what">{difference.text}</span></li>)}</ul>
+          </details>
+        )}
+        {live && live.repairs.length > 0 && (
+          <details open>
+            <summary>Latest programming ({count(live.repairsTotal)} since the start)</summary>
+            <div className="table-box" tabIndex={0} role="region" aria-label="Latest programming">
+            <table className="data">
+              <thead><tr><th>When</th><th>Cause</th><th className="num">Entries</th><th className="num">Blocks</th><th className="num">Computed</th><th className="num">Programmed</th><th className="num">Unreachable</th></tr></thead>
+              <tbody>
+                {live.repairs.slice(0, 8).map((repair, i) => (
+                  <tr key={i}>
+                    <td><When at={repair.at} /></td><td>{repair.cause}</td><td className="num">{count(repair.changedEntries)}</td><td className="num">{count(repair.blocks)}</td>
+                    <td className="num">{microseconds(repair.computedUs)}</td><td className="num">{microseconds(repair.programmedUs)}</td><td className="num">{repair.unreachablePairs ?? '–'}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+            </div>
+          </details>
+        )}
+        <Cli line={command('subnets', 'show', subnet.id)} />
+      </div>
+    </Panel>
+  );
+}
+
+function Switches() {
+  const query = useQuery(switchesQuery());
+  return <Panel title="Switches" flush actions={<Cli line={command('switches', 'list')} />}><Shown query={query}>{(list) => <DataTable name="switches" rows={list.items} columns={switchColumns} rowKey={(sw) => sw.guid + sw.id} note={more(list)} />}</Shown></Panel>;
+}
+function Nodes() {
+  const query = useQuery(nodesQuery());
+  return <Panel title="Nodes" flush actions={<Cli line={command('nodes', 'list')} />}><Shown query={query}>{(list) => <DataTable name="nodes" rows={list.items} columns={nodeColumns} rowKey={(node) => node.id} note={more(list)} />}</Shown></Panel>;
+}
+function Links() {
+  const query = useQuery(linksQuery());
+  return <Panel title="Links" flush actions={<Cli line={command('links', 'list')} />}><Shown query={query}>{(list) => <DataTable name="links" rows={list.items} columns={linkColumns} rowKey={(link) => link.id} note={more(list)} />}</Shown></Panel>;
+}
+function Domains() {
+  const query = useQuery(domainsQuery());
+  return <Panel title="NVLink domains" flush actions={<Cli line={command('nvlink-domains', 'list')} />}><Shown query={query}>{(list) => <DataTable name="domains" rows={list.items} columns={domainColumns} rowKey={(domain) => domain.id} note={more(list)} />}</Shown></Panel>;
+}
+function Subnets() {
+  const query = useQuery({ ...subnetsQuery(), refetchInterval: 10_000 });
+  return <Shown query={query}>{({ items }) => (items.length === 0 ? <Empty title="No subnet is known" /> : <div className="grid">{items.map((subnet) => <SubnetPanel key={subnet.id} subnet={subnet} />)}</div>)}</Shown>;
+}
+function Findings() {
+  const query = useQuery(findingsQuery());
+  return (
+    <Panel title="Findings about the cabling" flush actions={<Cli line={command('fabric', 'check')} />}>
+      <Shown query={query}>
+        {({ findings }) => (
+          <DataTable
+            name="findings"
+            rows={findings}
+            rowKey={(finding) => finding.code + finding.message}
+            empty={<Empty title="Nothing is wrong or odd with the cabling" />}
+            columns={[
+              { id: 'severity', name: 'Severity', value: (finding) => finding.severity, cell: (finding) => <Badge tone={tone(finding.severity)}>{finding.severity}</Badge> },
+              { id: 'code', name: 'Kind', value: (finding) => words(finding.code) },
+              { id: 'message', name: 'What', value: (finding) => finding.message, wrap: true },
+              { id: 'objects', name: 'About', value: (finding) => finding.objects.join(' '), cell: (finding) => <span title={finding.objects.join(', ')}>{finding.objects.slice(0, 3).join(', ')}{finding.objects.length > 3 && ` and ${finding.objects.length - 3} more`}</span> },
+            ]}
+          />
+        )}
+      </Shown>
+    </Panel>
+  );
+}
+
+export function Fabric() {
+  const [at] = useParam('view', 'map');
+  return (
+    <>
+      <Title actions={<Cli line={command('fabric', 'show')} />}>Fabric</Title>
+      <Tabs name="view" tabs={[['map', 'Map'], ['switches', 'Switches'], ['nodes', 'Nodes'], ['links', 'Links'], ['domains', 'NVLink domains'], ['subnets', 'Subnets'], ['findings', 'Findings']]} />
+      {at === 'switches' ? <Switches /> : at === 'nodes' ? <Nodes /> : at === 'links' ? <Links /> : at === 'domains' ? <Domains /> : at === 'subnets' ? <Subnets /> : at === 'findings' ? <Findings /> : <MapPanel />}
+    </>
+  );
+}

@@ -1,0 +1,156 @@
+// One job: why it waits or where it runs, its ranks, what it costs and is promised, its history.
+import { Button, Modal, TextInput } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { body, client, type Schema } from '../../api/client';
+import { guaranteesQuery, jobQuery, RANK_LIMIT, ranksQuery } from '../../api/queries';
+import { useParam } from '../../app/params';
+import { command } from '../../model/cli';
+import { count, duration, parseDuration, rate, words } from '../../model/format';
+import { tone } from '../../model/tones';
+import { Badge, Cli, Copyable, Empty, Facts, Panel, ProblemBox, Shown, Title, When } from '../../parts/basics';
+import { DataTable } from '../../parts/table';
+import { Tabs } from '../../parts/tabs';
+import { GuaranteePanel } from '../tenants/guarantee';
+import { Groups, Times, Wait } from './answer';
+import { PlacementDrawing } from './placement';
+
+function EndJob({ job, close }: { job: Schema['Job']; close: () => void }) {
+  const [reason, setReason] = useState('');
+  const cancel = useMutation({
+    mutationFn: () => body(client.DELETE('/v1/jobs/{id}', { params: { path: { id: job.id }, query: reason ? { reason } : {} } })),
+    onSuccess: () => {
+      notifications.show({ message: `${job.id} is cancelled`, color: 'green' });
+      close();
+    },
+  });
+  return (
+    <Modal opened onClose={close} title={`Cancel ${job.id}?`} lockScroll={false} closeButtonProps={{ 'aria-label': 'Close' }}>
+      <div className="stack">
+        <p>{job.state === 'placed' ? `Its ${count(job.gpus)} GPUs become free at once. The processes on its nodes are not ended from here.` : 'It leaves the queue.'}</p>
+        <TextInput label="Reason" description="For its history" value={reason} maxLength={500} onChange={(event) => setReason(event.currentTarget.value)} data-autofocus />
+        {cancel.error && <ProblemBox error={cancel.error} />}
+        <Cli line={command('jobs', 'cancel', job.id, reason && '--reason', reason)} />
+        <div className="row" style={{ justifyContent: 'flex-end' }}>
+          <Button variant="default" onClick={close}>Keep it</Button>
+          <Button color="red" loading={cancel.isPending} onClick={() => cancel.mutate()}>Cancel the job</Button>
+        </div>
+      </div>
+    </Modal>
+  );
+}
+
+function Ranks({ job }: { job: Schema['Job'] }) {
+  const query = useQuery(ranksQuery(job.id));
+  const formats = ['hostfile', 'slurm', 'torchrun', 'mpi', 'nccl'];
+  return (
+    <Panel title="Ranks" flush actions={<><span className="dim">As</span>{formats.map((format) => <a key={format} href={`/v1/jobs/${job.id}/ranks?format=${format}`} download={`${job.id}.${format}`}>{format}</a>)}<Cli line={command('jobs', 'ranks', job.id)} /></>}>
+      <Shown query={query}>
+        {(page) => (
+          <DataTable
+            name="ranks"
+            rows={page.items}
+            note={page.nextCursor ? ` (the first ${count(RANK_LIMIT)})` : undefined}
+            rowKey={(rank) => String(rank.rank)}
+            empty={<Empty title="It holds no GPUs" />}
+            columns={[
+              { id: 'rank', name: 'Rank', value: (rank) => rank.rank, num: true },
+              { id: 'node', name: 'Node', value: (rank) => rank.node, cell: (rank) => <Link to="/nodes/$id" params={{ id: rank.node }}>{rank.node}</Link> },
+              { id: 'gpu', name: 'GPU', value: (rank) => rank.gpu, num: true },
+              { id: 'nic', name: 'Adapters', value: (rank) => rank.nics.map((nic) => nic.device).join(' ') },
+              { id: 'rail', name: 'Rail', value: (rank) => rank.nics[0]?.rail, num: true },
+              { id: 'tp', name: 'TP', value: (rank) => rank.tp, num: true },
+              { id: 'pp', name: 'PP', value: (rank) => rank.pp, num: true },
+              { id: 'dp', name: 'DP', value: (rank) => rank.dp, num: true },
+              { id: 'cp', name: 'CP', value: (rank) => rank.cp, num: true },
+              { id: 'ep', name: 'EP', value: (rank) => rank.ep, num: true },
+            ]}
+          />
+        )}
+      </Shown>
+    </Panel>
+  );
+}
+
+function Drawn({ job }: { job: Schema['Job'] }) {
+  const query = useQuery(ranksQuery(job.id));
+  return <Shown query={query}>{(page) => (page.items.length > 0 ? <PlacementDrawing ranks={page.items} /> : null)}</Shown>;
+}
+
+function Guaranteed({ job }: { job: Schema['Job'] }) {
+  const query = useQuery(guaranteesQuery());
+  const own = query.data?.items.find((item) => item.job === job.id);
+  return own ? <GuaranteePanel guarantee={own} /> : null;
+}
+
+export function JobView() {
+  const { id } = useParams({ strict: false }) as { id: string };
+  const [tab] = useParam('tab', 'placement');
+  const [ending, setEnding] = useState(false);
+  const query = useQuery(jobQuery(id));
+  return (
+    <Shown query={query}>
+      {(job) => {
+        const { parallelism } = job.spec;
+        const expected = job.spec.expectedDuration ? parseDuration(job.spec.expectedDuration) : undefined;
+        const active = job.state === 'placed' || job.state === 'queued';
+        return (
+          <>
+            <Title badge={<Badge tone={tone(job.state)}>{words(job.state)}</Badge>} actions={<><Cli line={command('jobs', 'show', job.id)} />{active && <Button size="xs" variant="default" onClick={() => setEnding(true)}>Cancel</Button>}</>}>
+              {job.name || job.id}
+            </Title>
+            {ending && <EndJob job={job} close={() => setEnding(false)} />}
+            {job.waits && <div style={{ marginBottom: 12 }}><Wait waits={job.waits} /></div>}
+            {job.damage && <div className="problem" style={{ marginBottom: 12 }}><b>Damaged</b><div>{job.damage}</div><Cli line={command('jobs', 'repair', job.id, '--dry-run')} /></div>}
+            <Tabs name="tab" tabs={[['placement', 'Placement'], ['ranks', 'Ranks'], ['spec', 'Specification'], ['history', 'History']]} />
+            {tab === 'ranks' ? (
+              <Ranks job={job} />
+            ) : tab === 'spec' ? (
+              <Panel title="Specification" actions={<Copyable text={JSON.stringify(job.spec)}><span className="dim">Copy as JSON</span></Copyable>}><pre className="mono" style={{ margin: 0, whiteSpace: 'pre-wrap' }}>{JSON.stringify(job.spec, null, 2)}</pre></Panel>
+            ) : tab === 'history' ? (
+              <Panel title="History" flush>
+                <ul className="list">
+                  {[...job.history].reverse().map((line) => (
+                    <li key={line.seq}><span className="when"><When at={line.time} /></span><Badge tone={tone(line.state)}>{words(line.state)}</Badge><span className="what">{line.reason}</span><span className="dim">{line.actor}</span></li>
+                  ))}
+                </ul>
+              </Panel>
+            ) : (
+              <div className="grid">
+                <div className="s4 stack">
+                  <Panel title="Job">
+                    <Facts
+                      items={[
+                        ['Id', <Copyable key="id" text={job.id} />],
+                        ['Tenant', job.tenant ? <Link key="t" to="/tenants/$id" params={{ id: job.tenant }}>{job.tenant}</Link> : '–'],
+                        ['GPUs', `${count(job.gpus)}: TP ${parallelism.tensor} x PP ${parallelism.pipeline} x DP ${parallelism.data}${parallelism.context! > 1 ? ` x CP ${parallelism.context}` : ''}${parallelism.expert! > 1 ? ` x EP ${parallelism.expert}` : ''}`],
+                        ['Nodes', job.nodes > 0 ? count(job.nodes) : '–'],
+                        ['Priority', job.priority],
+                        ['Submitted', <When key="s" at={job.submittedAt} />],
+                        ['Started', <When key="st" at={job.startedAt} />],
+                        ...(job.endedAt ? ([['Ended', <When key="e" at={job.endedAt} />]] as [string, React.ReactNode][]) : []),
+                        ['Expected to run', expected ? duration(expected) : 'not said'],
+                        ['Checkpoint', <When key="c" at={job.checkpointedAt} relative />],
+                        ...(job.placement ? ([['Within one', words(job.placement.level)], ['NVLink domains', count(job.placement.domainsUsed)], ['Data rings', job.placement.dataRingsOnRails ? 'on rails' : 'not all on rails']] as [string, string][]) : []),
+                        ['Guaranteed', job.guarantee ? `${rate(job.guarantee.guaranteedGbpsPerPort)} at each port` : 'best effort'],
+                      ]}
+                    />
+                  </Panel>
+                  {job.predicted && <Panel title="A step takes"><Times predicted={job.predicted} contention={job.withContention} /></Panel>}
+                </div>
+                <div className="s8 stack">
+                  {job.ranks.count > 0 && <Drawn job={job} />}
+                  {job.state === 'queued' && <Panel title="Placement"><Empty title="It holds no GPUs yet"><p><Link to="/queue">Its place in the queue</Link></p></Empty></Panel>}
+                  {job.groups && Object.keys(job.groups).length > 0 && <Panel title="Groups" flush><Groups groups={job.groups} /></Panel>}
+                  <Guaranteed job={job} />
+                </div>
+              </div>
+            )}
+          </>
+        );
+      }}
+    </Shown>
+  );
+}

@@ -1,0 +1,66 @@
+// All jobs that hold GPUs, wait, or ended recently.
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { Schema } from '../../api/client';
+import { jobsQuery } from '../../api/queries';
+import { useParam } from '../../app/params';
+import { command } from '../../model/cli';
+import { words } from '../../model/format';
+import { tone } from '../../model/tones';
+import { Badge, Cli, Empty, Panel, Shown, Title, When } from '../../parts/basics';
+import { DataTable, type Column } from '../../parts/table';
+
+export const jobColumns: Column<Schema['JobLine']>[] = [
+  { id: 'id', name: 'Job', value: (job) => job.id, cell: (job) => <Link to="/jobs/$id" params={{ id: job.id }}>{job.id}</Link> },
+  { id: 'name', name: 'Name', value: (job) => job.name || null },
+  { id: 'tenant', name: 'Tenant', value: (job) => job.tenant, cell: (job) => (job.tenant ? <Link to="/tenants/$id" params={{ id: job.tenant }}>{job.tenant}</Link> : '–') },
+  { id: 'state', name: 'State', value: (job) => job.state, cell: (job) => <Badge tone={tone(job.state)}>{words(job.state)}</Badge> },
+  { id: 'priority', name: 'Priority', value: (job) => job.priority },
+  { id: 'gpus', name: 'GPUs', value: (job) => job.gpus, num: true },
+  { id: 'nodes', name: 'Nodes', value: (job) => job.nodes || null, num: true },
+  { id: 'level', name: 'Within one', value: (job) => (job.level ? words(job.level) : null) },
+  { id: 'submitted', name: 'Submitted', value: (job) => job.submittedAt, cell: (job) => <When at={job.submittedAt} relative /> },
+  { id: 'started', name: 'Started', value: (job) => job.startedAt, cell: (job) => <When at={job.startedAt} relative /> },
+];
+
+export function Jobs() {
+  const query = useQuery(jobsQuery());
+  const [state, setState] = useParam('state');
+  const [tenant, setTenant] = useParam('tenant');
+  return (
+    <>
+      <Title actions={<><Cli line={command('jobs', 'list', tenant && '--tenant', tenant)} /><Link to="/submit">Submit a job</Link></>}>Jobs</Title>
+      <Panel title="Jobs" flush>
+        <Shown query={query} lines={8}>
+          {(list) => {
+            const rows = list.items.filter((job) => (!state || job.state === state) && (!tenant || job.tenant === tenant));
+            const states = [...new Set(list.items.map((job) => job.state))].sort();
+            const tenants = [...new Set(list.items.map((job) => job.tenant))].filter(Boolean).sort();
+            return (
+              <DataTable
+                name="jobs"
+                rows={rows}
+                columns={jobColumns}
+                rowKey={(job) => job.id}
+                note={list.complete ? undefined : ' (the first)'}
+                empty={<Empty title={state || tenant ? 'No such job' : 'No job has been submitted'}><div className="row"><Link to="/submit">Submit one</Link></div></Empty>}
+                filters={
+                  <>
+                    <select className="select" aria-label="State" value={state} onChange={(event) => setState(event.target.value)}>
+                      <option value="">Any state</option>
+                      {states.map((name) => <option key={name} value={name}>{words(name)}</option>)}
+                    </select>
+                    <select className="select" aria-label="Tenant" value={tenant} onChange={(event) => setTenant(event.target.value)}>
+                      <option value="">All tenants</option>
+                      {tenants.map((name) => <option key={name}>{name}</option>)}
+                    </select>
+                  </>
+                }
+              />
+            );
+          }}
+        </Shown>
+      </Panel>
+    </>
+  );
+}

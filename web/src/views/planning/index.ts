@@ -1,0 +1,1 @@
+export { Planning } from './planning';

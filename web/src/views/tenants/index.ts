@@ -1,0 +1,2 @@
+export { Tenants, TenantView } from './tenants';
+export { Guarantees } from './guarantees';

@@ -1,0 +1,89 @@
+// On a simulated subnet that railweaved programs: a cable is cut, and the map, the alarm and the link's own view follow by
+// themselves; a link is drained until it is safe to unplug.
+import { expect, test } from '@playwright/test';
+import type { FabricMap } from '../src/model/map_layout';
+import { Ibsim, preload } from './ibsim';
+import { Service } from './service';
+
+test('a cable is cut and plugged in again; another is drained', async ({ page }) => {
+  const simulator = preload();
+  test.skip(!simulator, 'libumad2sim.so is missing: ibsim-utils');
+  test.setTimeout(120_000);
+  const service = new Service();
+  const sim = new Ibsim(service.generate('fabric.net', '--format', 'ibsim'), service.folder);
+  try {
+    await sim.start();
+    await service.start({ name: sim.name, host: sim.host, preload: simulator! });
+    service.importFabric();
+    const phase = () => service.json<{ live: { phase: string } }>('subnets', 'show', 'compute').live.phase;
+    await expect.poll(phase, { timeout: 30_000 }).toBe('watching');
+    service.cli('subnets', 'mode', 'compute', 'direct', '--reason', 'test');
+    await expect.poll(phase, { timeout: 30_000 }).toBe('synced');
+    service.cli('tenants', 'set', 'research');
+    service.cli('jobs', 'submit', '--tenant', 'research', '--name', 'wide', '--tp', '8', '--dp', '16');
+
+    const uplinks = service.json<{ items: { id: string; ends: { switch?: string; port: string }[] }[] }>('links', 'list', '--switch', 'leaf-u1-r0').items.filter((link) => link.ends.every((end) => end.switch));
+    expect(uplinks.length).toBe(4);
+    const cut = uplinks[0]!;
+    const leafEnd = cut.ends.find((end) => end.switch === 'leaf-u1-r0')!.port;
+    const cable = `"S-${leafEnd.split('/')[0]}"[${leafEnd.split('/')[1]}]`;
+
+    await page.goto(`${service.url}/console`);
+    await expect(page.locator('#main')).toContainText('synced');
+    await page.screenshot({ path: 'screenshots/live-overview.png' });
+    await page.goto(`${service.url}/console/fabric`);
+    await page.waitForFunction(() => Number(document.querySelector<HTMLElement>('[data-testid=map]')?.dataset.rendered) > 0);
+    const shown = page.waitForResponse(async (response) => {
+      if (!response.url().includes('/v1/fabric/map')) return false;
+      const map = (await response.json()) as FabricMap;
+      return map.bundles.some((bundle) => bundle.link === cut.id && bundle.down === 1);
+    });
+    sim.console(`Unlink ${cable}`);
+    await shown;
+    // The alarm came by the same events.
+    await expect(page.getByRole('link', { name: 'Alarms' })).toContainText(/[1-9]/);
+    await page.screenshot({ path: 'screenshots/live-map-down.png' });
+    await page.goto(`${service.url}/console/alarms`);
+    await expect(page.locator('#main')).toContainText(cut.id);
+    await page.screenshot({ path: 'screenshots/live-alarms.png' });
+    await page.goto(`${service.url}/console/links/${cut.id}`);
+    await expect(page.locator('.title')).toContainText('down');
+    await expect(page.locator('#main')).toContainText('Sent'); // its counters are read
+    await page.screenshot({ path: 'screenshots/live-link.png' });
+    sim.console(`ReLink ${cable}`);
+    await expect(page.locator('.title')).toContainText('up');
+    await expect(page.locator('.spark canvas').first()).toBeVisible(); // with the second reading
+    await page.screenshot({ path: 'screenshots/live-link-counters.png' });
+    await expect.poll(phase, { timeout: 30_000 }).toBe('synced');
+    await page.goto(`${service.url}/console/fabric?view=subnets`);
+    await expect(page.locator('#main')).toContainText('1 link down'); // the latest programming
+    await page.screenshot({ path: 'screenshots/live-subnet.png' });
+
+    // The time slider: the map as it was while the cable was cut.
+    await page.goto(`${service.url}/console/fabric`);
+    const slider = page.getByLabel('Time of the map');
+    await expect(slider).toHaveAttribute('aria-valuetext', 'now');
+    const events = service.json<{ items: { seq: number; type: string; data: { links: { link: string }[] } }[] }>('events', '--type', 'link.down').items;
+    const moment = events.find((event) => event.data.links.length === 1 && event.data.links[0]!.link === cut.id)!;
+    await page.goto(`${service.url}/console/fabric?at=${moment.seq}`);
+    await expect(slider).toHaveAttribute('aria-valuetext', /is down|link/);
+    await page.waitForFunction(() => Number(document.querySelector<HTMLElement>('[data-testid=map]')?.dataset.rendered) > 0);
+    await page.screenshot({ path: 'screenshots/live-map-then.png' });
+    await page.getByRole('button', { name: 'Back to now' }).click();
+    await expect(slider).toHaveAttribute('aria-valuetext', 'now');
+
+    const other = uplinks[1]!;
+    await page.goto(`${service.url}/console/drain?kind=link&id=${other.id}`);
+    await expect(page.getByTestId('preview')).toContainText('rerouted');
+    await page.getByLabel('Reason').fill('replace the cable');
+    await page.getByRole('button', { name: 'Drain it' }).click();
+    await expect(page.getByTestId('progress')).toContainText('Safe to unplug', { timeout: 30_000 });
+    await page.screenshot({ path: 'screenshots/live-drained.png' });
+    await page.getByRole('button', { name: 'Take it back into use' }).click();
+    await expect(page.getByTestId('progress')).toHaveCount(0);
+  } finally {
+    await service.stop();
+    await sim.stop();
+    service.remove();
+  }
+});
