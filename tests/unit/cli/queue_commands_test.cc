@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "services/railweave/terminal/exit_code.h"
 #include "services/railweave/terminal/json.h"
 #include "tests/unit/cli/stub_service.h"
 

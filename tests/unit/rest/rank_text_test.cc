@@ -63,7 +63,7 @@ control::Job dealt_in_turns() {
 }
 
 std::vector<std::string> lines(RankFormat format, const control::Job& job, bool with_script = true) {
-  const auto text = write_rank_text(format, job, *fabric(), std::nullopt, with_script);
+  const auto text = write_rank_text(format, job, *fabric(), {}, with_script);
   EXPECT_TRUE(text) << text.error().text();
   if (!text) return {};
   EXPECT_TRUE(text->ends_with('\n'));
@@ -106,7 +106,7 @@ TEST(RankText, SlurmHasTheNodeOfEachRankOnItsLine) {
 TEST(RankText, HostfileAndTorchrunAreRefusedWhereRanksAreDealtInTurns) {
   const auto job = dealt_in_turns();
   for (const RankFormat format : {RankFormat::hostfile, RankFormat::torchrun}) {
-    const auto refused = write_rank_text(format, job, *fabric(), std::nullopt, true);
+    const auto refused = write_rank_text(format, job, *fabric(), {}, true);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, "ranks.notByNode");
   }
