@@ -77,5 +77,6 @@ Result<std::string> Connection::text(std::string_view sql) {
 bool Connection::in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
 bool Connection::read_only() const { return sqlite3_db_readonly(handle_.get(), "main") == 1; }
 std::int64_t Connection::changes() const { return sqlite3_changes64(handle_.get()); }
+std::int64_t Connection::total_changes() const { return sqlite3_total_changes64(handle_.get()); }
 
 }  // namespace railweave::db::sqlite

@@ -120,9 +120,11 @@ Result<void> SqliteJournal::in_transaction(Write write) {
   Result<void> outcome = [&]() -> Result<void> {
     auto transaction = sqlite::Transaction::begin(writer_);
     if (!transaction) return std::unexpected(transaction.error());
+    const std::int64_t changes = writer_.total_changes();
     if (auto written = write(); !written) return written;
+    const bool has_changed = writer_.total_changes() != changes;  // else the WAL may stay empty
     if (auto committed = transaction->commit(); !committed) return committed;
-    return place_.check(true);  // after the commit: nothing is acknowledged that went into a file that is not there
+    return place_.check(has_changed);  // nothing is acknowledged that went into a file that is not there
   }();
   if (!outcome && (outcome.error().code == "db.io" || outcome.error().code == "db.lost")) failed_ = true;
   return outcome;

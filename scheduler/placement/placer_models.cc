@@ -8,6 +8,7 @@
 #include "fabric/base/check.h"
 #include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/placement/placer_impl.h"
+#include "scheduler/placement/search/level_choices.h"
 
 namespace railweave::scheduler {
 
@@ -88,6 +89,7 @@ PlacementResult Placer::Impl::place_on_one_model(const JobSpec& spec, std::span<
     }
     return std::move(*best);
   }
+  if (!level_choices_of(spec, fabric_->hierarchy())) return std::move(*best);  // it was refused before any search
   if (best->explanation.code == "jobs.invalid") return std::move(*best);
   JobSpec mixed = spec;
   mixed.mixed_gpus = true;

@@ -12,7 +12,9 @@ void summarize(const PlacementFabric& fabric, const Parallelism& parallelism, Pl
   const auto& gpus = placement.gpu_of_rank;
   const std::uint64_t stage = gpus.size() / parallelism.pipeline;
   const auto reach = [&](unsigned level, LeafIndex first, LeafIndex last) {
-    while (hierarchy.group_of_leaf(level, first) != hierarchy.group_of_leaf(level, last)) ++level;
+    // After an import ranks may be in parts of the fabric that nothing joins.
+    while (level < hierarchy.top() && hierarchy.group_of_leaf(level, first) != hierarchy.group_of_leaf(level, last))
+      ++level;
     return level;
   };
   std::vector<LeafIndex> leaves;

@@ -77,8 +77,8 @@ TEST(Guarantee, IsNeverOnlyWhereThatIsProven) {
   EXPECT_EQ(refused.error().placement->outcome, scheduler::Outcome::not_now);
   cluster.must(Cluster::job("t", 4));  // on one leaf only host cables carry it
 
-  auto too_much = small(134);  // of 133 Gb/s that the class has of a cable
-  const auto never = too_much.ask(Cluster::job("t", 2));
+  auto too_much = small(134);                             // of 133 Gb/s that the class has of a cable
+  const auto never = too_much.ask(Cluster::job("t", 4));  // more than one host holds
   ASSERT_FALSE(never);
   EXPECT_EQ(never.error().error.code, "admission.neverFits");
   EXPECT_EQ(never.error().error.kind, ErrorKind::impossible);

@@ -326,13 +326,14 @@ TEST_F(QueueTest, DamageEndsWhenTheLinkReturns) {
   EXPECT_EQ(job(id)->history.back().reason, "all its GPUs are back");
 }
 
-TEST_F(QueueTest, RanksLeaveALostGpuAndItsNodeIsDrained) {
+TEST_F(QueueTest, RanksLeaveALostGpuWhichIsDrained) {
   start_with_hosts(2);
   const JobId id = submit("research", 4);
   const std::string node = job(id)->nodes.front();
   const unsigned local = topology_->local_index(job(id)->placement.gpu_of_rank[2]);
   must(RepairJob{id, {}, {{node, local}}, "Xid 79", {}});
-  EXPECT_TRUE(loop_->state()->drains->contains({DrainKind::node, node}));
+  EXPECT_TRUE(loop_->state()->drains->contains({DrainKind::gpu, node + ":" + std::to_string(local)}));
+  EXPECT_FALSE(loop_->state()->drains->contains({DrainKind::node, node})) << "its other GPUs stay in service";
   ASSERT_FALSE(job(id)->placement.gpu_of_rank.empty());
   for (const auto gpu : job(id)->placement.gpu_of_rank) {
     EXPECT_FALSE(topology_->name(topology_->host(gpu)) == node && topology_->local_index(gpu) == local);

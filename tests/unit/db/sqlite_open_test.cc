@@ -124,7 +124,7 @@ TEST_F(SqliteOpen, AStoreOfALaterReleaseIsRefusedAndKept) {
   change("PRAGMA user_version = 99");
   const Error error = refusal(store_, "db.newer");
   EXPECT_NE(error.message.find("99"), std::string::npos);
-  change("PRAGMA user_version = 2");
+  change("PRAGMA user_version = 3");
   EXPECT_EQ(take(take(open_sqlite_journal(store_))->last_seq()), 3U);
 }
 

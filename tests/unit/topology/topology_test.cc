@@ -173,7 +173,7 @@ TEST(Tiers, AreTheDistanceToTheNearestSwitchWithHosts) {
 TEST(Link, SpeedsAndKindsAreReadAsTheyAreWritten) {
   EXPECT_EQ(infiniband_link(4, LinkSpeed::ndr).rate, from_gbps(400));
   EXPECT_EQ(infiniband_link(4, LinkSpeed::xdr).rate, from_gbps(800));
-  EXPECT_EQ(infiniband_link(1, LinkSpeed::sdr).rate, RateMbps(2500));
+  EXPECT_EQ(infiniband_link(1, LinkSpeed::sdr).rate, RateMbps(2000));
   for (const auto speed : {LinkSpeed::sdr, LinkSpeed::ddr, LinkSpeed::qdr, LinkSpeed::fdr10, LinkSpeed::fdr,
                            LinkSpeed::edr, LinkSpeed::hdr, LinkSpeed::ndr, LinkSpeed::xdr, LinkSpeed::other}) {
     EXPECT_EQ(parse_link_speed(to_string(speed)), speed);

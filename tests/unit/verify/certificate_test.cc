@@ -216,13 +216,27 @@ TEST(Certificate, CapacitiesAreDataRatesOfEverySpeed) {
     HoseLoads loads(site.fabric.view, site.fabric.routing.tables);
     BandwidthAdmission admission(site.classes, site.ledger, loads);
     const std::int64_t most = site.ledger.limit_mbps(0, 2);
-    const Contract contract{.tenant = "t", .guaranteed = RateMbps(most), .classes = {"all-reduce"}};
+    const Contract contract{.tenant = "t", .guaranteed = RateMbps(most / 2), .classes = {"all-reduce"}};
     const auto result = admission.admit(contract, {.job = "job-1", .ports = site.fabric.ends});
     ASSERT_TRUE(std::holds_alternative<Admitted>(result));
     site.ledger.reserve(std::get<Admitted>(result).reservation);
     site.fdbs = write_fdbs(site.fabric.routing.tables);
-    site.certificate = api::write_certificate(
-        {&site.fabric.view, &site.fabric.routing.tables, &site.ledger, &site.classes, nullptr, site.fdbs});
+    const ArbitrationLimits limits{.entries = kMaxArbitrationEntries};
+    const auto plan = plan_infiniband({.classes = &site.classes,
+                                       .view = site.fabric.view,
+                                       .scope = site.fabric.scope,
+                                       .lanes = &site.fabric.routing.lanes,
+                                       .ledger = &site.ledger,
+                                       .data_lanes = 15,
+                                       .arbitration = limits});
+    ASSERT_TRUE(plan) << plan.error().text();
+    site.certificate = api::write_certificate({.view = &site.fabric.view,
+                                               .tables = &site.fabric.routing.tables,
+                                               .ledger = &site.ledger,
+                                               .classes = &site.classes,
+                                               .plan = &*plan,
+                                               .arbitration = limits,
+                                               .entries_digest = entries_digest(site.fabric.routing.tables)});
     site.write("fabric.json", write_native_json(site.fabric.view.topology()));
     EXPECT_EQ(site.verify(), kUncompared) << site.said();
   }
