@@ -34,7 +34,7 @@ class Connection {
 
   [[nodiscard]] bool in_transaction() const;
   [[nodiscard]] bool read_only() const;
-  [[nodiscard]] std::int64_t changes() const;  // rows changed by the last statement that was run
+  [[nodiscard]] std::int64_t changes() const;        // rows changed by the last statement that was run
   [[nodiscard]] std::int64_t total_changes() const;  // rows changed since it was opened
   [[nodiscard]] const std::string& location() const { return location_; }
 

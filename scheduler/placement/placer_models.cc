@@ -8,7 +8,6 @@
 #include "fabric/base/check.h"
 #include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/placement/placer_impl.h"
-#include "scheduler/placement/search/level_choices.h"
 
 namespace railweave::scheduler {
 
@@ -89,8 +88,9 @@ PlacementResult Placer::Impl::place_on_one_model(const JobSpec& spec, std::span<
     }
     return std::move(*best);
   }
-  if (!level_choices_of(spec, fabric_->hierarchy())) return std::move(*best);  // it was refused before any search
-  if (best->explanation.code == "jobs.invalid") return std::move(*best);
+  // Refused before any search, for what the job says.
+  const std::string& code = best->explanation.code;
+  if (code == "jobs.invalid" || code == "jobs.unknownLevel") return std::move(*best);
   JobSpec mixed = spec;
   mixed.mixed_gpus = true;
   const JobSearch::Filter any = filters_of(mixed, NodeFilters::kAnyModel).allowed;

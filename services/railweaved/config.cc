@@ -192,7 +192,8 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   bool log_requests = false;
   app.add_option("-c,--config", file, "TOML file with any of the keys of config.toml.example");
   app.add_option("-l,--listen", listen, "Address and port, like 127.0.0.1:7470; port 0 uses any free one");
-  app.add_option("-s,--store", store, "Where all state is kept: an SQLite file, or postgresql://user@host/database [var/railweave.db]");
+  app.add_option("-s,--store", store,
+                 "Where all state is kept: an SQLite file, or postgresql://user@host/database [var/railweave.db]");
   app.add_option("--console", console,
                  "Folder of the built console [console or ../share/railweave/console beside the program]");
   app.add_option("--log-level", level, "trace, debug, info, warn or error [info]");

@@ -27,8 +27,8 @@ struct SubnetConfig {
 struct Config {
   std::string listen_address = "127.0.0.1";  // loopback only, until there is authentication
   std::uint16_t listen_port = 7470;          // 0: any free port, which is printed
-  std::string store = "var/railweave.db";  // a file, or postgresql://user@host/database
-  std::string log_level = "info";  // trace, debug, info, warn, error
+  std::string store = "var/railweave.db";    // a file, or postgresql://user@host/database
+  std::string log_level = "info";            // trace, debug, info, warn, error
   bool log_requests = false;
   std::uint64_t queue_limit = 1024;      // changes that wait; further ones are answered 429
   std::uint64_t snapshot_every = 5'000;  // events

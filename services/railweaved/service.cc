@@ -85,8 +85,8 @@ Result<void> Service::start() {
   if (auto recovered = loop_->recover(); !recovered) return recovered;
   const auto state = loop_->state();
   feed_.start_at(state->seq);
-  spdlog::info("store {}: {} events, {} jobs, {} hosts, {} GPUs, read in {:.0f} ms", store_name(config_.store), state->seq,
-               state->jobs.size(), state->topology().hosts().size(), state->topology().gpus().size(),
+  spdlog::info("store {}: {} events, {} jobs, {} hosts, {} GPUs, read in {:.0f} ms", store_name(config_.store),
+               state->seq, state->jobs.size(), state->topology().hosts().size(), state->topology().gpus().size(),
                std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started).count());
   loop_->start();
   catch_up_ = std::make_unique<control::EventCatchUp>(*journal_, feed_);

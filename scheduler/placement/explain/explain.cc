@@ -117,7 +117,7 @@ Account::Failure Account::failure_in(PlacementTree& tree, const FitShape& fit) {
       any = any || best_fit.pieces(level, group) > 0;
     const std::uint64_t piece_blocks = unit_blocks * rungs.back().factor;
     if (!any) {
-      best_fit.count_pieces(index, rungs.first(i), level);  // of what it is made of
+      if (i > 0) best_fit.count_pieces(index, rungs.first(i), level);  // of what it is made of
       std::uint64_t most = 0;
       for (GroupIndex group = 0; group < hierarchy_.group_count(level); ++group) {
         most = std::max<std::uint64_t>(most, i == 0 ? index.units(level, group) : best_fit.pieces(level, group));
@@ -125,6 +125,10 @@ Account::Failure Account::failure_in(PlacementTree& tree, const FitShape& fit) {
       return {hierarchy_.kind(level), piece_blocks, most * unit_blocks};
     }
     unit_blocks = piece_blocks;
+  }
+  // What its pieces are made of may only come together above the level that it must stay in.
+  if (shape_.rungs.front().level > shape_.max_level) {
+    return {hierarchy_.kind(shape_.max_level), shape_.count * unit_blocks, 0};
   }
   best_fit.count_pieces(index, shape_.rungs, shape_.max_level);
   std::uint64_t most = 0;
@@ -249,6 +253,12 @@ PlacementResult explain(const PlacementFabric& fabric, JobSearch& search, const 
     const Claims now(search, *refusal.now, *refusal.spec, refusal.filter);
     const Claims empty(search, *refusal.empty, *refusal.spec, refusal.filter);
     auto shape = shape_of(*refusal.spec, fabric.hierarchy(), choices->required(), now.filter());
+    if (!shape) {  // no search would find it, whatever is free
+      result.outcome = Outcome::never;
+      result.explanation.code = shape.error().code;
+      result.explanation.message = shape.error().message;
+      return result;
+    }
     FitShape fit_empty = shape->fit;
     fit_empty.filter = empty.filter();
     result.explanation =

@@ -55,7 +55,7 @@ class Repair {
         topology_(placer.fabric().topology()),
         hierarchy_(placer.fabric().hierarchy()),
         job_(job),
-        forbidden_(placer.fabric(), *job.spec),
+        forbidden_(placer.fabric(), *job.spec, job.gpu_of_rank),
         spares_(placer, job, lost_of(placer.fabric(), job, lost, forbidden_)),
         tree_(placer.tree(), topology_),
         gpus_(job.gpu_of_rank.begin(), job.gpu_of_rank.end()) {}

@@ -30,7 +30,7 @@ std::optional<RankFormat> rank_format_named(std::string_view name);
 // does not hold for this job), "ranks.gpuNotLocalRank" (hostfile, slurm and mpi hold no GPUs: a rank finds its own only
 // where its number is that of the local rank, or under the script, which with_script says it runs under).
 Result<std::string> write_rank_text(RankFormat format, const control::Job& job,
-                                    const scheduler::PlacementFabric& fabric,
-                                    const RankMarks& marks = {}, bool with_script = false);
+                                    const scheduler::PlacementFabric& fabric, const RankMarks& marks = {},
+                                    bool with_script = false);
 
 }  // namespace railweave::api

@@ -258,6 +258,10 @@ TEST(RepairRequirements, NoPlanViolatesAnyAndNoneMovesMoreRanksThanNeeded) {
     Demands demands = demands_of(plan, spec, oracle);
     for (const GpuId gpu : closed) demands.usable[oracle.index_of(*fabric, gpu)] = false;
     for (const GpuId gpu : lost) demands.usable[oracle.index_of(*fabric, gpu)] = false;
+    const auto model = [&](GpuId gpu) { return fabric->gpu_models().of(fabric->leaf(gpu)); };
+    for (const GpuId gpu : topology.gpus()) {  // a job does not mix models
+      if (model(gpu) != model(placement->gpu_of_rank.front())) demands.usable[oracle.index_of(*fabric, gpu)] = false;
+    }
     std::vector<std::size_t> was;
     std::vector<bool> may_keep;
     for (const GpuId gpu : placement->gpu_of_rank) {

@@ -19,8 +19,8 @@ constexpr std::array<const char*, 6> kDashes = {"none", "9 4", "3 3", "12 3 3 3"
 
 // Lines that lie on each other are all seen: the first is the widest, the last the narrowest, and each has its dashes.
 std::string stroke(std::size_t i, std::size_t count) {
-  return std::string("stroke='") + kColours[i % kColours.size()] + "' stroke-width='" +
-         std::to_string(count - i) + ".5' stroke-dasharray='" + kDashes[i % kDashes.size()] + "'";
+  return std::string("stroke='") + kColours[i % kColours.size()] + "' stroke-width='" + std::to_string(count - i) +
+         ".5' stroke-dasharray='" + kDashes[i % kDashes.size()] + "'";
 }
 
 template <class... Values>
