@@ -36,8 +36,8 @@ WRITES = {
     "undrainLink": {"path": {"id": OTHER_LINK}},
     "undrainSwitch": {"path": {"id": "leaf-2"}},
     "undrainNode": {"path": {"id": "node-4"}},
-    "patchNode": {"path": {"id": "node-1"}, "body": {"labels": {"gpu": "h100"}}},
-    "patchNodes": {"body": {"nodes": [{"id": "node-2", "labels": {"gpu": "h100"}}]}},
+    "patchNode": {"path": {"id": "node-1"}, "body": {"labels": {"gpu": "b200"}}},
+    "patchNodes": {"body": {"nodes": [{"id": "node-2", "labels": {"gpu": "b200"}}]}},
 }
 # Every operation that may take its time, and so waits for a worker.
 COMPUTED = {

@@ -152,7 +152,7 @@ def admission(session):
 
     session.call("putContract", 200, path={"tenant": TENANT}, body={"guaranteedGbps": 100})
     full = session.call("submitJob", 409, "admission.linksFull", body=job()).json
-    assert any(one["change"].startswith("guaranteed ") for one in full["counterfactuals"]), full
+    assert any(one["change"].startswith("guaranteed ") for one in full["explanation"]["counterfactuals"]), full
     session.call("putContract", 200, path={"tenant": TENANT}, body={"guaranteedGbps": 400})
     never("admission.neverFits", {})
     never("admission.unknownClass", {"qosClass": "gold"})
@@ -206,7 +206,7 @@ def guarantees(session):
     owned = [(item["domain"], gpu["node"], gpu["gpu"]) for part in (one, other) for item in part["items"] for gpu in item["gpus"]]
     assert len(owned) == len(set(owned)) == 16, "a GPU has one owner"
     assert [(node["pkeyIndex"], node["isolated"]) for node in one["nodes"]] == [(1, False)] * 2, one["nodes"]
-    shared = session.call("getJobPartition", 200, path={"id": hose}, query={"allowShared": ""}).json
+    shared = session.call("getJobPartition", 200, path={"id": hose}, query={"allowShared": "true"}).json
     assert all(item["sharedWith"] == [] for item in shared["items"]), shared
     session.call("getJobPartition", 400, "query.invalidFlag", path={"id": hose}, query={"allowShared": "maybe"})
     session.call("getJobPartition", 404, "jobs.notFound", path={"id": "x"})

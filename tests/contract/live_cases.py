@@ -200,7 +200,7 @@ def drains(session):
         return session.call(operation, status, code, path={"id": thing}, body=body, query=query).json
 
     # What it would do. The uplink is all that joins leaf-1 to the rest.
-    looked = drain(UPLINK, dryRun="")
+    looked = drain(UPLINK, dryRun="true")
     assert not looked["safe"] and not looked["allowed"] and looked["state"] is None and looked["waitsFor"] is None, looked
     assert looked["cutsOffCount"] == 4 == len(looked["cutsOff"]) and "cuts off 4 end ports" in looked["objections"][0], looked
     assert looked["changedEntries"] > 0 and looked["residualCapacity"] == 0.5, looked
@@ -211,10 +211,10 @@ def drains(session):
     assert session.call("listDrains", 200).json["items"] == []
 
     # A node's own cable may go while nothing runs there.
-    own = drain(LINK, dryRun="")
+    own = drain(LINK, dryRun="true")
     assert own["safe"] and [port["node"] for port in own["cutsOff"]] == ["node-1"] and own["changedEntries"] == 0, own
     running = session.call("submitJob", 201, body=job(parallelism={"tensor": 4, "data": 4})).json["id"]
-    busy = drain(LINK, dryRun="")
+    busy = drain(LINK, dryRun="true")
     assert busy["objections"] == ["jobs run on node-1, which the cable connects"], busy
     assert [(item["job"], item["effect"]) for item in busy["jobsAffected"]] == [(running, "cutOff")], busy
     drain(LINK, 409, "links.drainRefused", body={})

@@ -134,8 +134,6 @@ class Session:
                 errors.append(f"there is no parameter {name}")
                 continue
             parameter = known[name]
-            if value == "" and parameter.get("allowEmptyValue"):
-                continue
             errors += [f"parameter {name}: {error}" for error in self.contract.errors_of(
                 parameter["schema"], as_typed(self.contract.document, parameter["schema"], value))]
         lower = {name.lower(): value for name, value in headers.items()}

@@ -102,8 +102,8 @@ void add_contract_routes(RouteTable& routes) {
   const RouteOptions compute{.compute = true};
   const RouteOptions json{.consumes = {"application/json"}};
   routes.get("/v1/contracts",
-             {.page = PageLimits{.fields = {"basis", "classes", "guaranteedGbps", "id", "maxGbps", "maxGpus",
-                                            "maxNvlinkDomains", "model", "pkey", "reservedPermille",
+             {.page = PageLimits{.fields = {"basis", "classes", "guaranteedGbps", "id", "isolated", "maxGbps",
+                                            "maxGpus", "maxNvlinkDomains", "model", "pkey", "reservedPermille",
                                             "surviveLinkFailure", "version"}}},
              list_contracts);
   routes.get("/v1/contracts/{tenant}", {}, get_contract);
