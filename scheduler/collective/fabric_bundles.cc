@@ -108,6 +108,7 @@ class FabricBundles::Builder {
     add_pods();
     into_.first_wan_ = pair_count();
     into_.join_sites(topology_);
+    find_lone_leaves();
     links_of_pair_.resize(links_of_pair_.size() + into_.wan_mbps_.size());
     store_links();
   }
@@ -131,6 +132,7 @@ class FabricBundles::Builder {
   void add_adapters();
   void add_leaves();
   void add_pods();
+  void find_lone_leaves();
   void store_links();
 
   const Topology& topology_;
@@ -242,6 +244,21 @@ void FabricBundles::Builder::add_pods() {
   }
 }
 
+// A leaf that is the whole of its site has no uplinks: what leaves it leaves the site.
+void FabricBundles::Builder::find_lone_leaves() {
+  if (topology_.site_links().empty()) return;
+  std::map<std::uint32_t, BundlePair> leaf_of_site;  // kNone: several
+  for (const GpuId gpu : topology_.gpus()) {
+    const Place& of = place(gpu);
+    if (of.site == kNone || of.leaf == kNone) continue;
+    const auto [at, is_new] = leaf_of_site.try_emplace(of.site, of.leaf);
+    if (!is_new && at->second != of.leaf) at->second = kNone;
+  }
+  for (const auto& [site, leaf] : leaf_of_site) {
+    if (leaf != kNone && links_of_pair_[leaf].empty()) into_.lone_leaves_.emplace_back(leaf, site);
+  }
+}
+
 void FabricBundles::Builder::store_links() {
   into_.first_link_.push_back(0);
   const auto end_bundle = [&] { into_.first_link_.push_back(static_cast<std::uint32_t>(into_.links_.size())); };
@@ -272,6 +289,7 @@ std::vector<double> FabricBundles::capacities(std::span<const double> link_mbps)
   for (std::uint32_t b = 0; b < sum.size(); ++b) {
     for (const DirectedLink link : links(b)) sum[b] += link_mbps[link];
   }
+  for (const auto& [leaf, site] : lone_leaves_) sum[2 * leaf] = sum[2 * leaf + 1] = site_mbps_[site];
   for (std::size_t w = 0; w < wan_mbps_.size(); ++w) {
     sum[2 * (first_wan_ + w)] = sum[2 * (first_wan_ + w) + 1] = wan_mbps_[w];
   }

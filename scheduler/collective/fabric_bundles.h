@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "fabric/topology/fabric_view.h"
@@ -78,7 +79,9 @@ class FabricBundles {
   std::uint32_t first_nic_ = 0, first_leaf_ = 0, first_pod_ = 0, first_wan_ = 0;  // pairs; those of NVLink come first
   std::vector<double> wan_mbps_;                                                  // by pair from first_wan_ on
   std::size_t site_count_ = 0;
-  std::vector<SiteRoute> site_routes_;  // from x to
+  std::vector<SiteRoute> site_routes_;                             // from x to
+  std::vector<double> site_mbps_;                                  // by site: of its long-haul links
+  std::vector<std::pair<BundlePair, std::uint32_t>> lone_leaves_;  // with its site: what leaves it is on those links
 };
 
 // Two GPUs of different networks communicate through an NVLink neighbour on the right network (NCCL's PXN); they are

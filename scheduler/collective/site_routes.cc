@@ -14,12 +14,15 @@ namespace railweave::scheduler {
 void FabricBundles::join_sites(const fabric::Topology& topology) {
   if (topology.site_links().empty()) return;
   site_count_ = topology.sites().size();
+  site_mbps_.assign(site_count_, 0);
   constexpr double kFar = std::numeric_limits<double>::infinity();
   std::map<std::pair<std::size_t, std::size_t>, std::pair<std::size_t, double>> direct;  // to (bundle pair, delay)
   for (const fabric::SiteLink& link : topology.site_links()) {
     const auto [at, is_new] = direct.try_emplace({link.a.index(), link.b.index()}, first_wan_ + wan_mbps_.size(), 0.0);
     if (is_new) wan_mbps_.push_back(0);
     wan_mbps_[at->second.first - first_wan_] += link.total_mbps();
+    site_mbps_[link.a.index()] += link.total_mbps();
+    site_mbps_[link.b.index()] += link.total_mbps();
     at->second.second = std::max(at->second.second, static_cast<double>(link.latency_us));
   }
   site_routes_.assign(site_count_ * site_count_, {{}, kFar});

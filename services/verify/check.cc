@@ -60,8 +60,7 @@ std::pair<std::int64_t, std::int64_t> Check::promise(const Json& link, std::size
     Lane& lane = lanes[turn.at(1).get<std::int64_t>()];
     lane.of_class = turn.at(0).get<std::int64_t>();
     const auto weight = turn.at(2).get<std::int64_t>();
-    if (weight < 0 || weight > 255) throw std::runtime_error("the weight of a turn is 0 to 255");
-    if (weight == 0) continue;
+    if (weight <= 0) continue;
     lane.weight += weight;
     ++lane.turns;
     weight_of_all += weight;
@@ -81,11 +80,22 @@ std::pair<std::int64_t, std::int64_t> Check::promise(const Json& link, std::size
 }
 
 void Check::turns(const Json& link, const std::string& name) {
-  constexpr std::int64_t kMostWeight = 64 * 255, kMostEntries = 64;
+  constexpr std::int64_t kMostTurn = 255, kMostEntries = 64, kMostWeight = kMostEntries * kMostTurn;
+  if (link.contains("weights") == network_.infiniband.contains(link.at("from").get<std::string>())) {
+    verdict_.fault(name + ": InfiniBand ports serve an arbitration table, others weights by class");
+  }
   if (!link.contains("weights")) {
     const auto entries = certificate_.at("ports").at("arbitrationEntries").get<std::int64_t>();
     if (entries > kMostEntries || static_cast<std::int64_t>(link.at("turns").size()) > entries) {
       verdict_.fault(name + ": no port has as many arbitration entries");
+    }
+    std::map<std::int64_t, std::int64_t> class_of;  // by lane
+    for (const Json& turn : link.at("turns")) {
+      const auto weight = turn.at(2).get<std::int64_t>(), of_class = turn.at(0).get<std::int64_t>();
+      if (weight < 0 || weight > kMostTurn) verdict_.fault(name + ": the weight of a turn is 0 to 255");
+      if (class_of.try_emplace(turn.at(1).get<std::int64_t>(), of_class).first->second != of_class) {
+        verdict_.fault(name + ": a lane is of two classes");
+      }
     }
     return;
   }

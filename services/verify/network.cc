@@ -93,6 +93,7 @@ Network read_network(const std::string& path) {
     network.peer[a] = b;
     network.peer[b] = a;
     network.rate_mbps[a] = network.rate_mbps[b] = rate;
+    if (spec.value("kind", "infiniband") == "infiniband") network.infiniband.insert({a, b});
   }
   return network;
 }

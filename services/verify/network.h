@@ -17,6 +17,7 @@ using DirectedLink = std::pair<PortName, PortName>;  // egress port, the port at
 struct Network {
   std::map<PortName, PortName> peer;
   std::map<PortName, std::int64_t> rate_mbps;
+  std::set<PortName> infiniband;                            // ports of InfiniBand links
   std::map<PortName, std::uint64_t> end_port_lid;           // of adapter ports; 0: not in the file
   std::map<PortName, std::string> host;                     // of adapter ports: the name of their host
   std::map<std::string, std::vector<std::string>> domains;  // by host: the NVLink domain of each GPU; "": none

@@ -59,6 +59,14 @@ def tampered(certificate):
         c["classes"][kept]["sharePermille"] += 10
         c["classes"][names.index("latency")]["sharePermille"] -= 10
 
+    def served_by_weights(c):
+        del c["links"][fullest]["turns"]
+        c["links"][fullest]["weights"] = [one["sharePermille"] for one in c["classes"]]
+
+    def share_lane(c):
+        turns = c["links"][fullest]["turns"]
+        turns.append([(turns[0][0] + 1) % len(names), turns[0][1], 1])
+
     def as_pattern(c):
         job = hose(c)
         del job["ports"]
@@ -96,7 +104,10 @@ def tampered(certificate):
     yield change("no job survives a failure", lambda c: [job.update(survivesLinkFailure=False) for job in c["jobs"]])
     yield change("survives failures without a contract for it", lambda c: pattern(c).update(survivesLinkFailure=True))
     yield change("weights of 10^9", lambda c: [link.update(weights=[10**9] * len(names)) for link in c["links"]])
-    yield change("a negative weight", lambda c: c["links"][0]["weights"].__setitem__(0, -1))
+    yield change("weights in place of an arbitration table", served_by_weights)
+    yield change("a negative weight", lambda c: c["links"][fullest]["turns"][0].__setitem__(2, -1))
+    yield change("a lane of two classes", share_lane)
+    yield change("turns of fewer bytes", lambda c: [turn.__setitem__(2, 1) for turn in c["links"][fullest]["turns"] if turn[0] == at])
     yield change("a port left out", lambda c: hose(c)["ports"].pop())
     yield change("a port of another job", swap_port)
     yield change("another tenant", lambda c: hose(c).update(tenant="silver"))

@@ -46,11 +46,7 @@ void print_plan(Output& output, const Json& plan) {
                          ? std::string("the whole job: no exchange of GPUs satisfies its requirements")
                          : std::to_string(list(plan, "moves").size()) + " ranks, within one " +
                                level_text(text_of(plan, "within")));
-  const auto per_step = [&](const char* name) {
-    const Json& predicted = field(plan, name);
-    return field(predicted, "communicationMs").is_number() ? text_of(predicted, "communicationMs") + " ms"
-                                                           : std::string("-");
-  };
+  const auto per_step = [&](const char* name) { return milliseconds(field(field(plan, name), "communicationMs")); };
   sheet.add("Communication",
             per_step("predictedBefore") + " per step before, " + per_step("predictedAfter") + " after");
   sheet.add("Lost work", gpu_hours(field(plan, "lostGpuSeconds")) + " GPU hours since its last checkpoint");

@@ -23,14 +23,6 @@ std::string reason_text(const std::string& reason) {
   return reason;
 }
 
-std::string milliseconds(const Json& value) {
-  if (!value.is_number()) return "-";
-  char text[32];
-  const double ms = value.get<double>();
-  std::snprintf(text, sizeof text, ms >= 100 ? "%.0f ms" : ms >= 1 ? "%.1f ms" : "%.3f ms", ms);
-  return text;
-}
-
 std::string times(const Json& factor) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2fx", factor.is_number() ? factor.get<double>() : 1.0);
@@ -81,6 +73,14 @@ void print_counterfactuals(Output& output, const Json& explanation) {
 }
 
 }  // namespace
+
+std::string milliseconds(const Json& value) {
+  if (!value.is_number()) return "-";
+  char text[32];
+  const double ms = value.get<double>();
+  std::snprintf(text, sizeof text, ms >= 100 ? "%.0f ms" : ms >= 1 ? "%.1f ms" : "%.3f ms", ms);
+  return text;
+}
 
 std::string level_text(const std::string& level) {
   if (level == "nvlinkDomain") return "NVLink domain";

@@ -12,6 +12,9 @@ namespace railweave::cli {
 // A level of the contract in words: "NVLink domain" for "nvlinkDomain".
 std::string level_text(const std::string& level);
 
+// "430 ms", "18.5 ms", "0.125 ms"; "-" unless it is a number.
+std::string milliseconds(const Json& value);
+
 // The smallest group that holds the job, its nodes and NVLink domains; `placement` has level, nodesUsed, domainsUsed...
 void add_placement(Sheet& sheet, const Json& placement);
 // "groups" and "predicted" of an answer, where present.

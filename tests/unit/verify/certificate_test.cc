@@ -180,6 +180,13 @@ TEST(Certificate, DoesNotHoldWhereAnythingIsSpoiled) {
   EXPECT_EQ(spoil(table, "\"turns\":[[5,0,255],[0,1,1],[2,3,1]]"), 1);
   EXPECT_NE(site.said().find("is below what is reserved"), std::string::npos) << site.said();
   EXPECT_EQ(spoil(table, "\"turns\":[]"), 1);
+  // No packet may be cut by calling the link another kind, by a negative turn or by a lane that counts twice.
+  EXPECT_EQ(spoil(table, R"("weights":[175,50,350,225,115,50])"), 1);
+  EXPECT_NE(site.said().find("serve an arbitration table"), std::string::npos) << site.said();
+  EXPECT_EQ(spoil("\"turns\":[[", "\"turns\":[[0,14,-1],["), 1);
+  EXPECT_NE(site.said().find("0 to 255"), std::string::npos) << site.said();
+  EXPECT_EQ(spoil("\"turns\":[[", "\"turns\":[[0,14,1],[1,14,1],["), 1);
+  EXPECT_NE(site.said().find("a lane is of two classes"), std::string::npos) << site.said();
   EXPECT_EQ(spoil("\"largestPacketBytes\":4224", "\"largestPacketBytes\":4224000"), 1);
   EXPECT_EQ(spoil("\"fnv1a64\":\"", "\"fnv1a64\":\"0"), 1);
   EXPECT_EQ(spoil("\"reservedMbps\":[", "\"reservedMbps\":[400000"), 1);
