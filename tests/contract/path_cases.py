@@ -37,7 +37,7 @@ def paths(session):
 
     session.call("putTopology", 200, body=two_islands(False))
     assert session.call("queryPlacement", 200, body=both).json["outcome"] == "never"
-    session.call("submitJob", 422, "jobs.unreachable", body=job(**both))
+    session.call("submitJob", 422, "jobs.neverFits", body=job(**both))
 
     session.call("putTopology", 200, body=two_islands(True, ("b200", "h100")))
     answer = session.call("queryPlacement", 200, body=both).json

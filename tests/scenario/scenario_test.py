@@ -77,7 +77,7 @@ class Scenario:
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, cwd=self.folder)
         text = done.stdout.replace(str(self.folder), "$DIR")
         for pattern, mask in MASKS:
-            text = re.sub(pattern, lambda found: mask.ljust(len(found[0])), text)
+            text = re.sub(pattern + "(?P<cell>(?=  ))?", lambda found: mask.ljust(len(found[0])) if found["cell"] is not None else mask, text)
         text = "".join((mask_live(line) if self.live else line).rstrip() + "\n" for line in text.splitlines())
         return text + (f"[exit code {done.returncode}]\n" if done.returncode else "")
 

@@ -69,7 +69,7 @@ class NcclTopologyReader {
     const auto line = static_cast<std::size_t>(std::ranges::count(before, '\n')) + 1;
     const auto start = before.rfind('\n');
     const std::size_t column = start == std::string_view::npos ? before.size() + 1 : before.size() - start;
-    return {kind, "ncclTopology", std::move(message), location_text(options_.source, line, column), {}};
+    return {kind, "ncclTopology.malformed", std::move(message), location_text(options_.source, line, column), {}};
   }
   [[nodiscard]] Error error(pugi::xml_node node, std::string message) const {
     return error(static_cast<std::size_t>(std::max<std::ptrdiff_t>(node.offset_debug(), 0)), std::move(message));

@@ -96,7 +96,7 @@ class MatrixReader {
 
   static std::string_view without_colon(std::string_view word) { return word.substr(0, word.size() - 1); }
   [[nodiscard]] std::unexpected<Error> error(std::size_t column, std::string message) const {
-    return fail(ErrorKind::malformed, "nvidiaSmiTopo", std::move(message),
+    return fail(ErrorKind::malformed, "nvidiaSmiTopo.malformed", std::move(message),
                 location_text(options_.source, line_, column));
   }
 

@@ -242,7 +242,7 @@ TEST_F(LabFlows, HostsOnEthernetGetCommandsForTheirInterfaces) {
                 .exit_code,
             0);
   const auto qos = [&](const char* to) {
-    return run_railweave({"lab", "qos", ethernet, "--to", to, "--host", host(1)});
+    return run_railweave({"lab", "qos", ethernet, "--to", to, "--host", "node-2"});
   };
   const Finished tc = qos("tc"), dcb = qos("dcb");
   EXPECT_THAT(tc.out, AllOf(HasSubstr("tc class replace dev \"$IFACE\""), HasSubstr("RDMA bypasses it")));

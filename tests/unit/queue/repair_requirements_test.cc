@@ -214,6 +214,12 @@ class EveryAssignment {
   std::size_t best_ = 0;
 };
 
+// A job does not mix models.
+bool other_model(const PlacementFabric& fabric, GpuId a, GpuId b) {
+  const auto model = [&](GpuId gpu) { return fabric.gpu_models().of(fabric.leaf(gpu)); };
+  return model(a) != model(b);
+}
+
 TEST(RepairRequirements, NoPlanViolatesAnyAndNoneMovesMoreRanksThanNeeded) {
   std::uint64_t repaired = 0, refused = 0, partly = 0, whole = 0, searched = 0;
   for (std::uint64_t seed = 1; seed <= 6000; ++seed) {
@@ -256,11 +262,10 @@ TEST(RepairRequirements, NoPlanViolatesAnyAndNoneMovesMoreRanksThanNeeded) {
 
     const JobOracle oracle(plan, spec, &allocations);
     Demands demands = demands_of(plan, spec, oracle);
-    for (const GpuId gpu : closed) demands.usable[oracle.index_of(*fabric, gpu)] = false;
-    for (const GpuId gpu : lost) demands.usable[oracle.index_of(*fabric, gpu)] = false;
-    const auto model = [&](GpuId gpu) { return fabric->gpu_models().of(fabric->leaf(gpu)); };
-    for (const GpuId gpu : topology.gpus()) {  // a job does not mix models
-      if (model(gpu) != model(placement->gpu_of_rank.front())) demands.usable[oracle.index_of(*fabric, gpu)] = false;
+    for (const GpuId gpu : topology.gpus()) {
+      if (other_model(*fabric, gpu, placement->gpu_of_rank.front()) || lost.contains(gpu) ||
+          std::ranges::find(closed, gpu) != closed.end())
+        demands.usable[oracle.index_of(*fabric, gpu)] = false;
     }
     std::vector<std::size_t> was;
     std::vector<bool> may_keep;
