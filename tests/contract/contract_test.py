@@ -49,6 +49,7 @@ EXCUSED = [
     ("drain*", 409, "drains.viewChanged", "needs the fabric to change three times, each while it is looked at"),
     ("repairJob", 503, "*", "the fabric of that case has no room to repair in; its refusal comes before the store"),
     ("putSubnetMode", 503, "*", "without a connection only observe can be set, which stores nothing"),
+    ("submitJob", 422, "jobs.unreachable", "needs rails whose nodes one switch joins and adapters on no common rail; tests/unit/placement has it"),
     ("submitJob", 422, "admission.noPorts", "all GPUs of the small fabric have adapters"),
     ("submitJob", 409, "admission.hashedRoutes", "needs an Ethernet fabric; tests/unit/control has it"),
     ("submitJob", 409, "admission.tooManyFailures", "needs a job whose routes depend on more than 4,000 links"),
@@ -59,7 +60,6 @@ EXCUSED = [
     ("*Reroute", 503, "*", "needs a guarantee at risk in a service whose store fails"),
     ("*Reroute", 429, "service.busy", "needs a guarantee at risk in a service that is kept busy"),
     ("putSubnetMode", 409, "subnets.linkCosts", "without a connection only observe can be set"),
-    ("patchNode*", 413, "http.bodyTooLarge", "putTopology, whose limit it has, is seen to refuse 256 MiB"),
     ("putTopology", 413, "input.tooLarge", "the server's own limit on the body is the same"),
 ]
 

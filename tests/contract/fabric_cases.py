@@ -35,6 +35,10 @@ def refused_imports(session):
     refuse("input.format", b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 20)
     refuse("input.encoding", "\ufeff".encode("utf-16-le") + NETLIST.encode("utf-16-le"), format="ibsim")
     refuse("input.notAFabric", "x", format="nvlinkCliques")
+    refuse("nvlinkCliques.empty", json.dumps({"files": [{"name": "net", "text": NETLIST}, {
+        "name": "cliques", "format": "nvlinkCliques", "text": "node,clusterUuid,cliqueId\nnode-1,N/A,N/A\n"}]}), format="files")
+    refuse("nvidiaSmiTopo.malformed", json.dumps({"files": [{"name": "net", "text": NETLIST}, {
+        "name": "topo", "format": "nvidiaSmiTopo", "text": "\tGPU0\tGPU0\nGPU0\tX\tX\n"}]}), format="files")
     refuse("input.noDevice", "# nothing\n", format="ibsim")
     for body in ("{", "{}", '{"files": []}', '{"files": [{"text": "x"}]}'):
         refuse("input.files", body, format="files")

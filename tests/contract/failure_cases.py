@@ -41,7 +41,7 @@ WRITES = {
 }
 # Every operation that may take its time, and so waits for a worker.
 COMPUTED = {
-    "getFabric": {}, "getFindings": {}, "getTopology": {}, "putTopology": {"body": fabric()}, "listNodes": {},
+    "getFabric": {}, "getFabricMap": {}, "getFindings": {}, "getTopology": {}, "putTopology": {"body": fabric()}, "listNodes": {},
     "getNode": {"path": {"id": "node-1"}}, "patchNode": {"path": {"id": "node-1"}, "body": {"labels": {"a": "b"}}},
     "patchNodes": {"body": {"nodes": []}}, "listSwitches": {}, "getSwitch": {"path": {"id": "leaf-1"}}, "listLinks": {},
     "getLink": {"path": {"id": "a/1--b/1"}}, "listNvlinkDomains": {}, "getNvlinkDomain": {"path": {"id": "nv-1"}},

@@ -187,7 +187,9 @@ def guarantees(session):
     session.call("listGuaranteedLinks", 400, "query.unknownParameter", query={"limit": "1"})
     assert session.call("proposeReroute", 200).json["holdAgain"] == []
     session.call("proposeReroute", 400, "query.unknownParameter", query={"limit": "1"})
-    certificate = session.call("getCertificate", 200).json
+    answer = session.call("getCertificate", 200)
+    session.call("getCertificate", 304, headers={"If-None-Match": answer.header("ETag")})
+    certificate = answer.json
     assert {one["job"] for one in certificate["jobs"]} == {hose, ring} and certificate["linksDown"] == [], certificate
     session.call("getCertificate", 400, "query.unknownParameter", query={"format": "json"})
     assert "dump_ucast_routes: Switch 0x" + guid(1) in session.call("getFdbs", 200).body.decode()

@@ -129,6 +129,7 @@ def rank_formats(session):
     assert session.call("listRanks", 200, path={"id": name}, query={"format": "json", "limit": "1"}).json["items"]
     session.call("cancelJob", 200, path={"id": name})
     others_of_node(session)
+    moved_rank(session)
 
     named = fabric()
     named["hosts"][0]["name"] = "node 1"
@@ -137,6 +138,18 @@ def rank_formats(session):
     session.call("listRanks", 409, "ranks.nodeName", path={"id": odd}, query={"format": "slurm"})
     session.call("cancelJob", 200, path={"id": odd})
     session.call("putTopology", 200, body=fabric(), query={"source": "by hand"})
+
+
+def moved_rank(session):
+    """A repair moves rank 1 to another node: launchers that number ranks node by node cannot start the job."""
+    made = session.call("submitJob", 201, body=job(gpus=4, parallelism={"data": 4})).json
+    assert len(made["nodeList"]) == 1, made
+    rank = session.call("listRanks", 200, path={"id": made["id"]}).json["items"][1]
+    session.call("repairJob", 200, path={"id": made["id"]}, body={"gpus": [{"node": rank["node"], "gpu": rank["gpu"]}]})
+    for form in ("hostfile", "torchrun"):
+        session.call("listRanks", 409, "ranks.notByNode", path={"id": made["id"]}, query={"format": form})
+    session.call("cancelJob", 200, path={"id": made["id"]})
+    session.call("undrainNode", 204, path={"id": rank["node"]}, body={"gpu": rank["gpu"]})
 
 
 def others_of_node(session):

@@ -57,6 +57,12 @@ class Hierarchy {
     return levels_[level].first_leaf[group];
   }
   [[nodiscard]] GroupIndex parent(unsigned level, GroupIndex group) const { return levels_[level].parent[group]; }
+  // The lowest level from `level` on that has both leaves in one group. top() where none has: after an import ranks may be
+  // in parts of the fabric that nothing joins.
+  [[nodiscard]] unsigned joining_level(unsigned level, LeafIndex a, LeafIndex b) const {
+    while (level < top() && group_of_leaf(level, a) != group_of_leaf(level, b)) ++level;
+    return level;
+  }
   [[nodiscard]] GroupIndex group_of_leaf(unsigned level, LeafIndex leaf) const {
     return levels_[level].group_of_leaf[leaf];
   }

@@ -40,7 +40,7 @@ std::vector<GroupSpan> group_spans(const PlacementFabric& fabric, const Parallel
         first = std::min(first, leaf);
         last = std::max(last, leaf);
       }
-      while (hierarchy.group_of_leaf(farthest, first) != hierarchy.group_of_leaf(farthest, last)) ++farthest;
+      farthest = hierarchy.joining_level(farthest, first, last);
       std::ranges::sort(units);
       const auto repeated = std::ranges::unique(units);
       span.domains = std::max(span.domains, static_cast<std::uint32_t>(units.size() - repeated.size()));

@@ -11,12 +11,6 @@ void summarize(const PlacementFabric& fabric, const Parallelism& parallelism, Pl
   const Hierarchy& hierarchy = fabric.hierarchy();
   const auto& gpus = placement.gpu_of_rank;
   const std::uint64_t stage = gpus.size() / parallelism.pipeline;
-  const auto reach = [&](unsigned level, LeafIndex first, LeafIndex last) {
-    // After an import ranks may be in parts of the fabric that nothing joins.
-    while (level < hierarchy.top() && hierarchy.group_of_leaf(level, first) != hierarchy.group_of_leaf(level, last))
-      ++level;
-    return level;
-  };
   std::vector<LeafIndex> leaves;
   unsigned stage_level = 0;
   for (std::size_t begin = 0; begin < gpus.size(); begin += stage) {
@@ -28,12 +22,12 @@ void summarize(const PlacementFabric& fabric, const Parallelism& parallelism, Pl
       least = std::min(least, leaf);
       most = std::max(most, leaf);
     }
-    stage_level = reach(stage_level, least, most);
+    stage_level = hierarchy.joining_level(stage_level, least, most);
   }
   if (!std::ranges::is_sorted(leaves)) std::ranges::sort(leaves);
   const auto repeated = std::ranges::unique(leaves);
   leaves.erase(repeated.begin(), repeated.end());
-  const unsigned level = reach(0, leaves.front(), leaves.back());
+  const unsigned level = hierarchy.joining_level(0, leaves.front(), leaves.back());
   placement.level = hierarchy.kind(level);
   placement.stage_level = hierarchy.kind(stage_level);
   placement.groups_at_level = level == 0 ? 1 : 0;

@@ -252,10 +252,7 @@ RepairPlan Repair::moves_to(std::span<const GpuId> gpu_of_rank) const {
     const GpuId to = gpu_of_rank[rank];
     if (from == to) continue;
     plan.moves.push_back({rank, from, to});
-    while (farthest < hierarchy_.top() && hierarchy_.group_of_leaf(farthest, spares_.leaf_of(from)) !=
-                                              hierarchy_.group_of_leaf(farthest, spares_.leaf_of(to))) {
-      ++farthest;
-    }
+    farthest = hierarchy_.joining_level(farthest, spares_.leaf_of(from), spares_.leaf_of(to));
   }
   plan.nearest = hierarchy_.kind(farthest);
   return plan;
@@ -312,9 +309,7 @@ bool Repair::keep_rail(std::uint64_t rank) {
     std::swap(gpus_[rank], gpus_[other]);
     return true;
   }
-  unsigned level = 0;
-  while (level < hierarchy_.top() && hierarchy_.group_of_leaf(level, old) != hierarchy_.group_of_leaf(level, now))
-    ++level;
+  const unsigned level = hierarchy_.joining_level(0, old, now);
   const GroupIndex around = hierarchy_.group_of_leaf(level, old);
   std::vector<std::pair<std::uint32_t, LeafIndex>> leaves;  // the fullest first, but the present node before all
   for (LeafIndex leaf = hierarchy_.first_leaf(level, around); leaf < hierarchy_.first_leaf(level, around + 1); ++leaf) {

@@ -39,7 +39,8 @@ LiveSubnets::LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, std::fu
                             .report = [this](auto body) { report(std::move(body)); },
                             .routes = [this](const ClusterState& state) { return routes_->at(state); },
                             .host_routes = [this](const ClusterState& state) { return host_routes_.at(state); },
-                            .reserved = reserved_by(std::make_shared<GuaranteeBook>(routes_))};
+                            .reserved = reserved_by(std::make_shared<GuaranteeBook>(routes_)),
+                            .mode_now = [this, name] { return loop_.state()->mode(name); }};
     running_.push_back({name,
                         std::make_unique<SubnetController>(std::move(subnet.options), std::move(with)),
                         std::move(subnet.opensm_socket),

@@ -76,7 +76,7 @@ Result<void> SubnetController::round(const ClusterState& state, std::chrono::mil
   }
   // 3. What devices report, and what sweeps find: repaired at once.
   if (auto done = listen(state, wait); !done) return done;
-  if (is_blind_) return {};
+  if (is_blind_ || !context_.mode_holds()) return {};
   // 4. What the state asks for: drains, links that are calm again.
   if (auto done = follow_state(state); !done) return done;
   // 5. What can wait: audits, reading back, classes and partitions, counters.
@@ -150,7 +150,8 @@ Result<void> SubnetController::listen(const ClusterState& state, std::chrono::mi
                        followed_->routes.are_quiet() && followed_->qos.is_due();
   auto found = watch_.listen(is_busy ? std::chrono::milliseconds(0) : wait);
   if (!found) return std::unexpected(found.error());
-  if (!*found) return {};
+  // What is found now is found again by the connection of the new mode.
+  if (!*found || !context_.mode_holds()) return {};
   if ((*found)->is_whole && !(*found)->sweep.blind) {
     if (auto done = check_in_charge(); !done) return done;
   }

@@ -22,6 +22,9 @@ void print_caps_of_node(Output& output, const Json& answer, const std::string& n
     for (const Json& port : list(node, "ports")) {
       std::string text = "# " + name + " " + text_of(port, "device") + ": " + text_of(port, "guaranteedGbps") +
                          " Gb/s guaranteed, maximum " + most_of(port) + "\n";
+      if (!field(port, "queuePair").is_object() && list(port, "virtualFunction").empty() && list(port, "tc").empty()) {
+        text += "# nothing to set: InfiniBand adapters limit queue pairs, and the contract has no maximum\n";
+      }
       if (field(port, "queuePair").is_object()) {
         text += "# a queue pair: " + text_of(field(port, "queuePair"), "rateLimitKbps") + " kb/s\n";
       }

@@ -96,7 +96,8 @@ class LiveTest : public ControlTest {
                             .unix_us = [this] { return 1'800'000'000'000'000 + now_us_; },
                             .report = [this](auto body) { reports_.push_back(std::move(body)); },
                             .routes = [this](const ClusterState& state) { return routes_of(state); },
-                            .host_routes = [this](const ClusterState& state) { return routes_of(state); }};
+                            .host_routes = [this](const ClusterState& state) { return routes_of(state); },
+                            .mode_now = [this] { return loop_->state()->mode(subnet_); }};
     controller_ = std::make_unique<SubnetController>(options, with);
   }
   // What the engine is to make of it; as the registry's own where nothing is broken.

@@ -72,6 +72,25 @@ TEST_F(LiveTest, NothingIsWrittenBeforeAnOperatorChangesTheMode) {
   EXPECT_EQ(switches_->writes().size(), writes);
 }
 
+// A round waits for reports with the state that it began with. What comes after an operator handed the subnet over is
+// another subnet manager's.
+TEST_F(LiveTest, NothingIsWrittenOnceTheSubnetIsHandedOver) {
+  start_live();
+  settle();
+  ASSERT_EQ(status()->phase, SubnetPhase::synced);
+  const auto before = loop_->state();
+  const auto written = status()->repairs_total;
+  must(SetSubnetMode{"plane-0", SubnetMode::observe, "", {}});
+  cut(uplink(0));
+  controller_->step(before, std::chrono::milliseconds(0));
+  EXPECT_EQ(status()->repairs_total, written);
+  EXPECT_GT(walk().unreachable_pairs, 0U) << "tables are as they were";
+  settle();
+  EXPECT_EQ(status()->phase, SubnetPhase::watching);
+  EXPECT_EQ(status()->links_down, 1U) << "it is seen in the new mode";
+  EXPECT_EQ(status()->repairs_total, written);
+}
+
 TEST_F(LiveTest, AlarmsOfAModeEndWithIt) {
   start_live();
   settle();

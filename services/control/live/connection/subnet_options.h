@@ -50,6 +50,9 @@ struct SubnetSurroundings {
   // What guarantees reserve of every link of the state, for the stepping thread only; valid until the next call. Not
   // set: ports are weighed by the classes' shares.
   std::function<Result<ReservedLoads>(const ClusterState&)> reserved{};
+  // The subnet's mode at this moment, while a round still has an older state: once it is another one, nothing more is
+  // written. Not set: that of the round.
+  std::function<SubnetMode()> mode_now{};
 };
 
 }  // namespace railweave::control

@@ -25,6 +25,8 @@ struct SubnetContext {
   [[nodiscard]] fabric::FabricDriver& driver() const { return connection.driver(); }
   [[nodiscard]] SubnetMode mode() const { return connection.mode(); }
   [[nodiscard]] bool writes() const { return connection.writes(); }
+  // False: an operator has changed the mode since the round began, which therefore ends.
+  [[nodiscard]] bool mode_holds() const { return !with.mode_now || with.mode_now() == mode(); }
   [[nodiscard]] std::int64_t now() const { return with.monotonic_us(); }
   [[nodiscard]] std::string name() const { return "subnet " + options.subnet; }
 

@@ -214,7 +214,8 @@ Result<void> SubnetRoutes::program(const ClusterState& state, const RepairCause&
   const std::int64_t began = context_.now();
   const ForwardingDelta delta = delta_to(*cleared, state, took_over);
   const std::int64_t delta_us = context_.now() - began;
-  // 4. Writing it.
+  // 4. Writing it, unless the subnet was handed over meanwhile.
+  if (!context_.mode_holds()) return {};
   if (!delta.blocks.empty()) {
     const auto written = write(delta, cause, computed_us + delta_us);
     if (!written) return std::unexpected(written.error());
