@@ -107,6 +107,10 @@ class Journal {
 
   // nullopt when no blob has that digest.
   [[nodiscard]] virtual Result<std::optional<std::string>> blob(const std::string& digest) = 0;
+
+  // False: another writer has taken over, or may have. What acts outside the store, on switches above all, must not act
+  // then. Cheap.
+  [[nodiscard]] virtual bool leads() const { return true; }
 };
 
 }  // namespace railweave::db

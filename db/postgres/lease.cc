@@ -73,13 +73,17 @@ Result<bool> Lease::extend(Session& session) {
       kRenew, {binary(options_.holder), binary(static_cast<std::int64_t>(term_)), binary(options_.length.count())},
       "renew the lease");
   if (!renewed) return std::unexpected(renewed.error());
-  const std::lock_guard lock(mutex_);
-  if (renewed->affected_rows() == 0) {
-    deposed_ = true;
-    return false;
+  bool is_new = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (renewed->affected_rows() != 0) {
+      until_ = std::max(until_, before + options_.length);
+      return true;
+    }
+    is_new = !std::exchange(deposed_, true);
   }
-  until_ = std::max(until_, before + options_.length);
-  return true;
+  if (is_new && options_.on_deposed) options_.on_deposed();
+  return false;
 }
 
 void Lease::keep(const std::stop_token& stop) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -19,6 +20,7 @@ struct LeaseOptions {
   std::string holder;                         // who: shown to others; must differ between processes
   std::chrono::milliseconds length{5'000};    // how long it holds without renewal
   std::chrono::milliseconds patience{7'000};  // how long to wait for another holder's to expire
+  std::function<void()> on_deposed;           // once, when another holder is seen to have it; from any thread
 };
 
 class Lease {

@@ -56,6 +56,7 @@ class PostgresJournal final : public Journal {
   Result<void> save_snapshot(const Snapshot& snapshot) override;
   Result<std::optional<Snapshot>> latest_snapshot() override;
   Result<std::optional<std::string>> blob(const std::string& digest) override;
+  bool leads() const override { return lease_->held(); }
 
  private:
   [[nodiscard]] postgres::SessionOptions limits() const { return {.statement_patience = options_.patience}; }
@@ -342,7 +343,8 @@ Result<std::unique_ptr<Journal>> open_postgres_journal(const std::string& url, P
   auto reports = postgres::load_report_schema(**session);
   if (!reports) return std::unexpected(reports.error());
   const std::string holder = options.holder.empty() ? this_process() : options.holder;
-  auto lease = postgres::Lease::acquire(url, limits, {holder, options.lease, options.lease_patience});
+  auto lease =
+      postgres::Lease::acquire(url, limits, {holder, options.lease, options.lease_patience, options.on_deposed});
   if (!lease) return std::unexpected(lease.error());
   // Only now: before, another writer may have gone on.
   const auto tail = read_tail(**session);

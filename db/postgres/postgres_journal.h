@@ -19,6 +19,8 @@ struct PostgresOptions {
   std::chrono::milliseconds patience{10'000};       // with one call to the server
   std::chrono::milliseconds doubt_patience{
       20'000};  // with finding out whether a commit was stored when the connection was lost
+  // Once, when another writer is seen to have taken over: this one never writes again. From any thread.
+  std::function<void()> on_deposed;
   std::function<void(const Error&)> on_warning;  // e.g. a damaged snapshot was skipped; called from the caller's thread
 };
 

@@ -64,6 +64,8 @@ class ControlLoop {
   [[nodiscard]] bool submit(Command command, Completion completion);
 
   [[nodiscard]] ClusterStatePtr state() const;
+  // See db::Journal::leads().
+  [[nodiscard]] bool leads() const { return journal_.leads(); }
   // The routes of the states it decides on, to be shared with other readers of the same states.
   [[nodiscard]] const std::shared_ptr<RoutingCache>& routes() const { return routes_; }
   [[nodiscard]] Phase phase() const { return phase_.load(); }

@@ -78,9 +78,15 @@ int main(int argc, char** argv) {
   std::fflush(stdout);
   int signal = 0;
   sigwait(&signals, &signal);
-  spdlog::info("stopping: {}", signal == SIGINT ? "interrupted" : "terminated");
-  if (service.stop()) return 0;
+  constexpr int kDeposed = 75;  // EX_TEMPFAIL: to be started again, to wait for its turn
+  const int code = service.is_deposed() ? kDeposed : 0;
+  if (code == kDeposed) {
+    spdlog::error("stopping: another railweaved has taken over the store; this one writes and programs nothing more");
+  } else {
+    spdlog::info("stopping: {}", signal == SIGINT ? "interrupted" : "terminated");
+  }
+  if (service.stop()) return code;
   // Parts of the service are in use by a computation that no client waits for: they are left to the system.
   spdlog::warn("a computation did not end in {} s and is abandoned", line->config.stop_seconds);
-  std::_Exit(0);
+  std::_Exit(code);
 }

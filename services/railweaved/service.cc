@@ -1,9 +1,11 @@
 #include "services/railweaved/service.h"
 
 #include <chrono>
+#include <csignal>
 #include <utility>
 
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include "services/railweaved/descriptors.h"
 #include "services/railweaved/live_subnet.h"
@@ -67,7 +69,10 @@ Service::~Service() {
 
 Result<void> Service::start() {
   // 1. The store.
-  auto journal = open_store(config_);
+  auto journal = open_store(config_, [this] {
+    is_deposed_ = true;
+    ::kill(::getpid(), SIGTERM);
+  });
   if (!journal) return std::unexpected(journal.error());
   journal_ = std::move(*journal);
 

@@ -8,6 +8,7 @@
 //                                              '-> one thread per subnet: FabricDriver -> switches
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "api/http/server.h"
@@ -36,9 +37,12 @@ class Service {
   // False: a computation did not end in time, and uses parts of this until the process ends. Nothing acknowledged is in
   // it: the loop has stopped and its snapshot is saved.
   [[nodiscard]] bool stop();
+  // Another process has taken over the store, which ends this one: SIGTERM is sent to it.
+  [[nodiscard]] bool is_deposed() const { return is_deposed_; }
 
  private:
   const Config config_;
+  std::atomic<bool> is_deposed_{false};
   std::unique_ptr<db::Journal> journal_;
   api::JournalCodec codec_;
   control::EventFeed feed_;

@@ -11,11 +11,12 @@ bool is_postgres(const std::string& store) {
   return store.starts_with("postgresql://") || store.starts_with("postgres://") || store.contains("dbname=");
 }
 
-Result<std::unique_ptr<db::Journal>> open_store(const Config& config) {
+Result<std::unique_ptr<db::Journal>> open_store(const Config& config, std::function<void()> on_deposed) {
   const auto warn = [](const Error& warning) { spdlog::warn("store: {}", warning.text()); };
   if (is_postgres(config.store)) {
     db::PostgresOptions options;
     options.on_warning = warn;
+    options.on_deposed = std::move(on_deposed);
     return db::open_postgres_journal(config.store, options);
   }
   db::SqliteOptions options;

@@ -2,10 +2,12 @@
 """Kills railweaved with SIGKILL again and again under a load of submissions and cancellations, and checks after every
 restart that everything acknowledged is there, that nothing is there twice, and that no GPU has two jobs. With --queue
 jobs wait for room and for each other, and some evict others; after the last restart all that still wait get their turn.
+With --postgres the store is a PostgreSQL server of the test's own; every other kill is the server's, and railweaved lives on.
 
-kill_nine_test.py RAILWEAVED [--rounds 12] [--seed 1] [--queue]
+kill_nine_test.py RAILWEAVED [--rounds 12] [--seed 1] [--queue] [--postgres]     exit code 77: PostgreSQL is not installed
 """
 import argparse
+import contextlib
 import random
 import sys
 import threading
@@ -13,6 +15,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from postgres_server import Server  # noqa: E402
 from service import Service, star_netlist  # noqa: E402
 from waiting import steady, until  # noqa: E402
 
@@ -61,13 +64,26 @@ class Client(threading.Thread):
                     self.acknowledged[answer["id"]] = (key, body)
                     if self.strike.is_set():  # the worst moment for a service that answers before it has stored
                         self.service.process.kill()
-                self.unanswered.pop()
+                if status != 503:  # after which it is not known whether it was stored
+                    self.unanswered.pop()
             except OSError:
                 return
             except Exception as error:  # the connection broke in the middle of an answer
                 if not self.halt and "HTTP" not in type(error).__module__ and "http" not in type(error).__module__:
                     raise
                 return
+
+
+@contextlib.contextmanager
+def own_server():
+    """That keeps what it has committed, also when it is killed."""
+    server = Server.make(["shared_buffers = 64MB"])
+    try:
+        server.start()
+        yield server
+        server.stop("immediate")
+    finally:
+        server.remove()
 
 
 def all_jobs(service):
@@ -128,12 +144,15 @@ def main():
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--queue", action="store_true")
+    parser.add_argument("--postgres", action="store_true")
     options = parser.parse_args()
     alive = ("placed", "queued") if options.queue else ("placed",)
     chance = random.Random(options.seed)
     acknowledged, cancelled, maybe = {}, set(), set()
     waited = 0
-    with Service(options.railweaved) as service:
+    with contextlib.ExitStack() as running:
+        server = running.enter_context(own_server()) if options.postgres else None
+        service = running.enter_context(Service(options.railweaved, store=server and server.url + "postgres"))
         service.start()
         status, _, answer = service.request("PUT", f"/v1/fabric/topology?format=ibsim&gpusPerNode={GPUS}",
                                             star_netlist(NODES), {"Content-Type": "text/plain"})
@@ -159,15 +178,24 @@ def main():
                 strike.set()
                 last = answers() + 100
                 until("a client that strikes", lambda: service.process.poll() is not None or answers() > last, 30, 0.001)
-            service.kill()
+            of_server = server and round_number % 2 == 0
+            if of_server:
+                server.stop("immediate")
+            else:
+                service.kill()
             for client in clients:
                 client.halt = True
+            if of_server:
+                server.start()
             for client in clients:
                 client.join()
                 acknowledged.update(client.acknowledged)
                 cancelled |= client.cancelled
                 maybe |= client.maybe_cancelled
-            service.start()
+            if not of_server:
+                service.start()
+            elif options.postgres:
+                until("writes again", lambda: service.request("PUT", "/v1/tenants/load", {})[0] == 200, 30)
             jobs = settled_jobs(service)
             forgotten = [job for job in acknowledged if job not in jobs]
             for job in forgotten:  # long ended jobs leave the service's memory, as documented, never its journal

@@ -40,7 +40,11 @@ LiveSubnets::LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, std::fu
                             .routes = [this](const ClusterState& state) { return routes_->at(state); },
                             .host_routes = [this](const ClusterState& state) { return host_routes_.at(state); },
                             .reserved = reserved_by(std::make_shared<GuaranteeBook>(routes_)),
-                            .mode_now = [this, name] { return loop_.state()->mode(name); }};
+                            .mode_now =
+                                [this, name] {
+                                  // A leader that was suspended, or cannot reach the store, may have a successor.
+                                  return loop_.leads() ? loop_.state()->mode(name) : SubnetMode::observe;
+                                }};
     running_.push_back({name,
                         std::make_unique<SubnetController>(std::move(subnet.options), std::move(with)),
                         std::move(subnet.opensm_socket),

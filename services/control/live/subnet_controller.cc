@@ -53,7 +53,7 @@ SubnetController::Followed::Followed(const SubnetContext& context, const Cluster
 
 void SubnetController::step(const ClusterStatePtr& state, std::chrono::milliseconds wait) {
   // 1. The connection, in the mode that the state asks for.
-  if (connection_.set_mode(state->mode(options_.subnet))) {
+  if (connection_.set_mode(with_.mode_now ? with_.mode_now() : state->mode(options_.subnet))) {
     board_.alarms().clear();
     board_.status().problem.clear();
   }

@@ -51,7 +51,7 @@ struct SubnetSurroundings {
   // set: ports are weighed by the classes' shares.
   std::function<Result<ReservedLoads>(const ClusterState&)> reserved{};
   // The subnet's mode at this moment, while a round still has an older state: once it is another one, nothing more is
-  // written. Not set: that of the round.
+  // written. `observe` also where another process may have taken over. Not set: that of the round.
   std::function<SubnetMode()> mode_now{};
 };
 
