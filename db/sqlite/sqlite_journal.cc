@@ -11,6 +11,7 @@
 #include "db/checksum.h"
 #include "db/compression.h"
 #include "db/journal_rules.h"
+#include "db/limits.h"
 #include "db/sqlite/connection.h"
 #include "db/sqlite/high_water_mark.h"
 #include "db/sqlite/migration.h"

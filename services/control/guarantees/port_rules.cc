@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "fabric/qos/port_promises.h"
+
 namespace railweave::control {
 
 PortRules port_rules(const ClusterState& state) {
