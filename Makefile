@@ -68,6 +68,7 @@ rules: deps  ## formatting, layering, long functions and large classes, words: s
 
 hygiene: deps  ## compile every source alone, with clang: no unity batches, no precompiled headers (PARTS=3: one in three)
 	@$(MAKE) --no-print-directory configure PRESET=tidy
+	@cmake build/tidy > /dev/null
 	@/usr/bin/python3 tests/layering/alone.py build/tidy --parts $(or $(PARTS),1)
 
 lint: rules hygiene  ## rules, hygiene, clang-tidy over everything (FILES=regex for some)
@@ -75,6 +76,7 @@ lint: rules hygiene  ## rules, hygiene, clang-tidy over everything (FILES=regex 
 
 tidy-changed: deps  ## clang-tidy over the files that the last 20 commits changed, for at most TIDY_SECONDS (120)
 	@$(MAKE) --no-print-directory configure PRESET=tidy
+	@cmake build/tidy > /dev/null
 	@/usr/bin/python3 tests/layering/tidy_changed.py build/tidy --commits 20 --seconds $(or $(TIDY_SECONDS),120)
 
 format: deps  ## rewrite the sources as clang-format wants them
