@@ -154,6 +154,10 @@ int run(const std::vector<std::string>& words) {
     for (const std::string& job : promises.not_covered()) {
       gaps.add(job + " has a contract that survives failures, and nothing is reserved for them at present");
     }
+    for (const std::string& job : promises.not_computed()) {
+      gaps.add("the flows of " + job +
+               " follow from what the files do not say: switches that reduce, or shared adapters");
+    }
   } else {
     gaps.add("contracts, classes, jobs and links that are down were not given from outside the certificate");
   }

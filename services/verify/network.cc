@@ -79,6 +79,7 @@ Network read_network(const std::string& path) {
   };
   for (const Json& host : section(file, "hosts")) {
     const auto name = host.value("name", std::string());
+    network.host_number.try_emplace(name, network.host_number.size());
     adapters(section(host, "adapters"), name);
     for (const Json& gpu : section(host, "gpus")) network.domains[name].push_back(gpu.value("domain", std::string()));
   }

@@ -20,6 +20,7 @@ struct Network {
   std::set<PortName> infiniband;                            // ports of InfiniBand links
   std::map<PortName, std::uint64_t> end_port_lid;           // of adapter ports; 0: not in the file
   std::map<PortName, std::string> host;                     // of adapter ports: the name of their host
+  std::map<std::string, std::size_t> host_number;           // in the order of the file
   std::map<std::string, std::vector<std::string>> domains;  // by host: the NVLink domain of each GPU; "": none
   std::set<std::string> switches;                           // GUIDs
   std::set<PortName> dead;                                  // both ends of links that are down

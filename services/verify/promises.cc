@@ -44,6 +44,9 @@ bool in_one_place(const Json& ranks, const Network& network) {
 
 Promises::Promises(const Outside& outside, const Network& network, Verdict& verdict)
     : classes_(items_of(outside.classes)) {
+  Network whole = network;
+  whole.dead.clear();
+  cabled_ = parts_of(whole);
   for (const Json& one : items_of(outside.contracts)) contracts_[one.at("id").get<std::string>()] = one;
   for (const Json& one : items_of(outside.links_down)) links_down_.insert(in_order(one.at("id").get<std::string>()));
   for (const Json& one : items_of(outside.jobs)) read_job(one, network, verdict);
@@ -97,6 +100,10 @@ void Promises::read_job(const Json& job, const Network& network, Verdict& verdic
   }
   if (terms.at("basis") == "perJob" && !promise.ports.empty()) {
     promise.rate_mbps /= static_cast<std::int64_t>(promise.ports.size());
+  }
+  if (promise.pattern && !promise.at_risk) {
+    promise.flows =
+        promise.on_network ? pattern_flows(job, network, cabled_, promise.rate_mbps) : PatternFlows{};  // none at all
   }
   promises_[promise.job] = std::move(promise);
 }
@@ -155,8 +162,24 @@ void Promises::compare_job(const Promise& promise, const Json& job, Verdict& ver
     if (ports != promise.ports || ports.size() != job.at("ports").size()) differs("its ranks have other ports");
     return;
   }
-  // Flows follow from the job's collectives, which are not computed here; but they are scaled so that the busiest port
-  // has its whole rate, and no port more than that and the rounding up of its flows.
+  compare_flows(promise, job, verdict);
+}
+
+void Promises::compare_flows(const Promise& promise, const Json& job, Verdict& verdict) const {
+  const auto differs = [&](const std::string& what) { verdict.fault(promise.job + ": " + what); };
+  if (promise.flows) {
+    Flows said;
+    for (const Json& flow : job.at("flows")) {
+      said[{flow.at("from").get<std::string>(), flow.at("to").get<std::string>()}] +=
+          flow.at("mbps").get<std::int64_t>();
+    }
+    if (said != promise.flows->reducing && said != promise.flows->plain) {
+      differs("its flows are not those that its groups of ranks make");
+    }
+    return;
+  }
+  // At least they are scaled so that the busiest port has its whole rate, and no port more than that and the rounding up
+  // of its flows.
   struct Sum {
     std::int64_t mbps = 0, flows = 0;
   };
@@ -186,6 +209,14 @@ std::vector<std::string> Promises::not_covered() const {
   std::vector<std::string> jobs;
   for (const auto& [id, promise] : promises_) {
     if (promise.survives && !promise.covered && !promise.at_risk && promise.on_network) jobs.push_back(id);
+  }
+  return jobs;
+}
+
+std::vector<std::string> Promises::not_computed() const {
+  std::vector<std::string> jobs;
+  for (const auto& [id, promise] : promises_) {
+    if (promise.pattern && !promise.at_risk && !promise.flows) jobs.push_back(id);
   }
   return jobs;
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 
 #include "services/verify/check.h"
 #include "services/verify/network.h"
+#include "services/verify/pattern.h"
 
 namespace railweave::verify {
 
@@ -33,6 +35,7 @@ struct Promise {
   bool on_network = true;  // false: all its ranks are in one host or NVLink domain, so that a pattern needs nothing
   std::int64_t rate_mbps = 0, reserved_permille = 1000;
   std::set<PortName> ports;
+  std::optional<PatternFlows> flows;  // of a pattern; none: they cannot be computed from the files
 };
 
 class Promises {
@@ -45,12 +48,16 @@ class Promises {
   [[nodiscard]] std::size_t at_risk() const;
   // Jobs whose contract survives failures, but whose reservation for them is used up.
   [[nodiscard]] std::vector<std::string> not_covered() const;
+  // Jobs that are promised their pattern, whose flows only their sums were compared of.
+  [[nodiscard]] std::vector<std::string> not_computed() const;
 
  private:
   using Json = nlohmann::json;
   void read_job(const Json& job, const Network& network, Verdict& verdict);
   void compare_job(const Promise& promise, const Json& job, Verdict& verdict) const;
+  void compare_flows(const Promise& promise, const Json& job, Verdict& verdict) const;
 
+  Parts cabled_;                           // by all cables, up or not
   std::map<std::string, Json> contracts_;  // by tenant
   Json classes_;
   std::set<std::string> links_down_;

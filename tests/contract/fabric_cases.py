@@ -116,6 +116,21 @@ def facts_of_nodes(session):
     assert session.call("getTopology", 200).json["hosts"] == before["hosts"]
 
 
+def named_links(session):
+    """Each link has a name without GUIDs, and the name is taken wherever its id is."""
+    links = session.call("listLinks", 200, query={"limit": "1000"}).json["items"]
+    ends = [end for link in links for end in link["ends"]]
+    assert {"leaf-1/16", "spine-1/1", "node-1/mlx5_0/1", "storage-1/mlx5_0/1", "node-2/gpu3"} <= {end["portName"] for end in ends}, ends
+    for link in links:
+        assert session.call("getLink", 200, path={"id": link["name"]}).json["id"] == link["id"], link
+        assert {end["portName"] for end in link["ends"]} == set(link["name"].split("--")), link
+        own_host = all("node" in end or "switch" in end or "nvlinkDomain" in end for end in link["ends"])
+        assert not own_host or guid(0)[:10] not in link["name"], link
+    named = next(link["name"] for link in links if link["id"] == LINK)
+    drained = session.call("drainLink", 200, path={"id": named}, query={"dryRun": "true"}, body={}).json
+    assert drained["id"] == LINK and drained["name"] == named, drained
+
+
 def things(session):
     for name in ("node-1", "node-4", "storage-1"):
         node = session.call("getNode", 200, path={"id": name}).json
@@ -129,6 +144,7 @@ def things(session):
     turned = "--".join(reversed(LINK.split("--")))
     assert session.call("getLink", 200, path={"id": turned}).json == link
     assert session.call("getLink", 200, path={"id": LINK.replace(guid(1), "leaf-1")}).json == link
+    named_links(session)
     escaped = session.exchange("GET", "/v1/links/" + LINK.replace("/", "%2F"), {}, None)
     assert escaped.status == 200, "the / may be sent as %2F"
     nvlink = session.call("listLinks", 200, query={"kind": "nvlink", "limit": "1"}).json["items"][0]

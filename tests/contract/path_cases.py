@@ -100,6 +100,19 @@ def between_sites(session):
     session.call("removeTenant", 204, path={"name": "spanning"})
 
 
+def odd_names(session):
+    """Names that read as other devices' ids, or hold what separates ports, never lead to another link."""
+    value = fabric()
+    value["switches"][2]["name"] = guid(1)  # the spine is called as the first leaf's GUID
+    value["switches"][1]["name"] = "leaf-1/16--x"
+    value["hosts"][0]["name"] = "leaf-1"  # as a switch
+    session.call("putTopology", 200, body=value)
+    links = session.call("listLinks", 200, query={"limit": "1000"}).json["items"]
+    assert len({link["name"] for link in links}) == len(links) > 10, "names are the links' own"
+    for link in links:
+        assert session.call("getLink", 200, path={"id": link["name"]}).json["id"] == link["id"], link
+
+
 def near(a, b, share=0.02):
     assert abs(a - b) <= share * max(a, b), (a, b)
 
@@ -140,4 +153,4 @@ def jobs_left(session):
             for one in session.call("listJobs", 200, query={"state": state, "limit": "1000"}).json["items"]}
 
 
-CASES = [restoring(paths), experts, restoring(between_sites), one_definition]
+CASES = [restoring(paths), experts, restoring(between_sites), restoring(odd_names), one_definition]

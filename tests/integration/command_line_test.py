@@ -175,13 +175,13 @@ def narrow_terminals_keep_names(shell):
     node = shell.lines("nodes", "list", "-o", "name")[0]
     shell.run("links", "drain", link, "--reason", "r" * 90, "--force")
     wholes = {
-        ("links", "list"): shell.lines("links", "list", "-o", "name"),
+        ("links", "list"): [one["name"] for one in shell.json("links", "list")["items"]],
         ("jobs", "list"): shell.lines("jobs", "list", "-o", "name"),
         ("tenants", "list"): shell.lines("tenants", "list", "-o", "name"),
         ("switches", "list"): shell.lines("switches", "list", "-o", "name"),
-        ("drains",): [link],
+        ("drains",): [shell.json("links", "show", link)["name"]],
         ("events", "--last", "20"): ["link/" + link],
-        ("nodes", "show", node): [port["link"] for adapter in shell.json("nodes", "show", node)["adapters"]
+        ("nodes", "show", node): [port["linkName"] for adapter in shell.json("nodes", "show", node)["adapters"]
                                   for port in adapter["ports"]],
     }
     for columns in (80, 100):

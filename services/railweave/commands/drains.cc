@@ -54,7 +54,7 @@ std::string jobs_text(const Json& answer) {
 void print_answer(Output& output, const Json& answer, bool dry_run) {
   if (output.is_document()) return output.document(answer);
   Sheet sheet;
-  sheet.add("Drain", text_of(answer, "kind") + " " + text_of(answer, "id"));
+  sheet.add("Drain", text_of(answer, "kind") + " " + text_of(answer, "name"));
   if (field(answer, "state").is_string()) sheet.add("State", drain_state_cell(text_of(answer, "state")));
   if (field(answer, "waitsFor").is_string()) sheet.add("Waits for", text_of(answer, "waitsFor"));
   const bool safe = flag_of(answer, "safe");
@@ -145,7 +145,7 @@ void undrain(Session& session, const DrainNoun& noun, const DrainOptions& option
 
 ListView drains_view() {
   return {{text_column("KIND", "kind"),
-           text_column("ID", "id"),
+           text_column("ID", "name"),
            {"STATE", [](const Json& item) { return drain_state_cell(text_of(item, "state")); }},
            time_column("REQUESTED", "requestedAt"),
            time_column("SINCE", "changedAt", true),

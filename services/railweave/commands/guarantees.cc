@@ -18,7 +18,7 @@ Cell guarantee_state_cell(const Json& item) {
 Cell tightest_cell(const Json& item) {
   const Json& link = field(item, "tightestLink");
   if (!link.is_object()) return "-";
-  return Cell(text_of(link, "reservedGbps") + " of " + text_of(link, "limitGbps") + " Gb/s, " + text_of(link, "link"));
+  return Cell(text_of(link, "reservedGbps") + " of " + text_of(link, "limitGbps") + " Gb/s, " + text_of(link, "name"));
 }
 
 Cell risk_cell(const Json& item) {
@@ -72,7 +72,7 @@ void print_links(Session& session, std::uint64_t top) {
         if (jobs.size() > 80) break;
         jobs += (jobs.empty() ? "" : ", ") + text_of(holder, "job") + " " + text_of(holder, "gbps");
       }
-      table.add({text_of(link, "link"), text_of(one, "class"), text_of(one, "reservedGbps"), text_of(one, "limitGbps"),
+      table.add({text_of(link, "name"), text_of(one, "class"), text_of(one, "reservedGbps"), text_of(one, "limitGbps"),
                  text_of(link, "capacityGbps"), jobs});
     }
   }

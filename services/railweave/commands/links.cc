@@ -32,7 +32,7 @@ ListView links_view() {
            {"SPEED", [](const Json& link) { return Cell(speed_text(link)); }},
            number_column("Gb/s", "rateGbps"),
            {"STATE", link_state_cell},
-           text_column("LINK", "id")},
+           text_column("LINK", "name")},
           "no links"};
 }
 
@@ -66,7 +66,8 @@ void print_counters(Output& output, const Json& link) {
 
 void print_link(Output& output, const Json& link) {
   Sheet sheet;
-  sheet.add("Link", text_of(link, "id"));
+  sheet.add("Link", text_of(link, "name"));
+  if (text_of(link, "id") != text_of(link, "name")) sheet.add("Id", text_of(link, "id"));
   sheet.add("Kind", text_of(link, "kind"));
   sheet.add("Speed", speed_text(link));
   sheet.add("Rate", text_of(link, "rateGbps") + " Gb/s");
@@ -83,7 +84,8 @@ void print_link(Output& output, const Json& link) {
   print_counters(output, link);
 }
 
-constexpr ResourceKind kLink{"/v1/links", "link", "LINK", "Its two ports, <guid>/<port>--<guid>/<port>", print_link};
+constexpr ResourceKind kLink{"/v1/links", "link", "LINK",
+                             "Its two ports by name or by GUID: <device>/<port>--<device>/<port>", print_link};
 
 }  // namespace
 
@@ -97,10 +99,10 @@ void add_link_commands(CLI::App& root, Session& session) {
                     {{"--kind", "kind", "infiniband|ethernet|nvlink", "Only links of this kind"},
                      {"--switch", "switch", "SWITCH", "Only links with an end on this switch"},
                      {"--node", "node", "NODE", "Only links with an end on this node"}}});
-  add_show_command(links, session, kLink, "Show a link, its counters, drain and alarms",
-                   {"railweave links show 0c42a10300280050/1--0c42a10300fe1200/4"});
-  add_drain_commands(links, session,
-                     {"links", "link", kLink.argument, kLink.meaning, "0c42a10300280050/1--0c42a10300fe1200/4"});
+  add_show_command(
+      links, session, kLink, "Show a link, its counters, drain and alarms",
+      {"railweave links show leaf-07/1--spine-02/4", "railweave links show 0c42a10300280050/1--0c42a10300fe1200/4"});
+  add_drain_commands(links, session, {"links", "link", kLink.argument, kLink.meaning, "leaf-07/1--spine-02/4"});
 }
 
 }  // namespace railweave::cli

@@ -1,10 +1,13 @@
 // railweave nodes set: racks, kinds and labels of nodes, one by one or from an inventory.
+#include <algorithm>
 #include <sstream>
 
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_document.h"
 #include "services/railweave/terminal/input_file.h"
+#include "services/railweave/terminal/table.h"
 #include "services/railweave/views/fabric.h"
 
 namespace railweave::cli {
@@ -30,8 +33,8 @@ std::vector<std::string> cells_of(std::string line) {
 
 // Comma-separated, the titles first: "node", and any of "rack" and "kind"; other titles are labels. An empty cell changes
 // nothing.
-Json inventory_of(const std::string& path) {
-  std::istringstream text(value_or_fail(read_input(path, kMaxFabricFileBytes)));
+Json inventory_of_table(const std::string& path, const std::string& table) {
+  std::istringstream text(table);
   std::string line;
   std::getline(text, line);
   const auto titles = cells_of(line);
@@ -56,6 +59,28 @@ Json inventory_of(const std::string& path) {
       }
     }
     nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+// By the file's name, and where that says nothing (stdin), by how it begins.
+bool is_table(const std::string& path, const std::string& text) {
+  if (path.ends_with(".csv")) return true;
+  if (path.ends_with(".yaml") || path.ends_with(".yml") || path.ends_with(".json")) return false;
+  const auto titles = cells_of(text.substr(0, text.find('\n')));
+  return std::ranges::find(titles, "node") != titles.end();
+}
+
+// Of a document: what the service takes, a list "nodes" with the id of each and what is to be set.
+Json inventory_of(const std::string& path) {
+  const std::string text = value_or_fail(read_input(path, kMaxFabricFileBytes));
+  if (is_table(path, text)) return inventory_of_table(path, text);
+  const Json document = value_or_fail(parse_document(text, source_name(path)));
+  const Json& nodes = field(document, "nodes");
+  if (!nodes.is_array() || document.size() != 1) {
+    fail_usage(source_name(path) + " is no inventory",
+               "a table whose first line is node,rack,kind,gpu, or YAML: nodes: [{id: dgx-017, rack: A09, labels: "
+               "{gpu: h100}}]");
   }
   return nodes;
 }
@@ -105,7 +130,7 @@ void add_node_set_command(CLI::App& nodes, Session& session) {
   CLI::App& command =
       add_command(nodes, "set", "Set the racks, kinds and labels of hosts; kept over imports of dumps",
                   {"railweave nodes set dgx-017 --rack A09", "railweave nodes set 'dgx-*' --label gpu=h100",
-                   "railweave nodes set --file inventory.csv"});
+                   "railweave nodes set --file inventory.csv", "railweave nodes set --file inventory.yaml"});
   command.add_option("NODE", options->nodes, "Names or patterns: * stands for any text, ? for one character");
   command.add_option("--rack", options->rack, "The rack; '' for none")->type_name("NAME");
   command.add_option("--kind", options->kind, "What kind of host")->type_name("compute|storage|management|unnamed");
@@ -113,7 +138,11 @@ void add_node_set_command(CLI::App& nodes, Session& session) {
       .add_option("--label", options->labels, "A label, or KEY- to remove one; a GPU's model is one, too. Repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  command.add_option("--file", options->file, "Comma-separated, first line node,rack,kind and names of labels")
+  command
+      .add_option(
+          "--file", options->file,
+          "Comma-separated, first line node,rack,kind and names of labels; or YAML: nodes, each with its id, rack, "
+          "kind and labels")
       ->type_name("FILE");
   on_run(command, session, [&session, options] { set_nodes(session, *options); });
 }

@@ -49,7 +49,7 @@ void print_adapters(Output& output, const Json& node) {
       const bool cabled = field(port, "link").is_string();
       table.add({text_of(adapter, "device"), text_of(port, "id"), text_of(port, "rail"), text_of(port, "subnet"),
                  text_of(port, "lid"), text_of(port, "rateGbps"),
-                 cabled ? Cell(text_of(port, "link")) : Cell("not cabled", Tone::faint)});
+                 cabled ? Cell(text_of(port, "linkName")) : Cell("not cabled", Tone::faint)});
     }
   }
   if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));

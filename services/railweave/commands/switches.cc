@@ -42,7 +42,7 @@ void print_switch(Output& output, const Json& sw) {
     const bool cabled = peer.is_object();
     if (!cabled && !output.is_wide()) continue;
     table.add({text_of(port, "number"), text_of(port, "rateGbps"),
-               cabled ? Cell(link_end_text(peer)) : Cell("not cabled", Tone::faint), text_of(peer, "port")});
+               cabled ? Cell(link_end_text(peer)) : Cell("not cabled", Tone::faint), text_of(peer, "portName")});
   }
   if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
 }

@@ -125,7 +125,7 @@ Result<Response> list_drains(const Call& call) {
       next = last;
       break;
     }
-    page.add(write_drain({&item, waits_for(call.plane.live, *state, item)}));
+    page.add(write_drain(state->topology(), {&item, waits_for(call.plane.live, *state, item)}));
     last = to_string(target);
   }
   return Response::json(std::move(page).finish(next, state->seq));
@@ -137,8 +137,8 @@ void add_drain_routes(RouteTable& routes) {
   const RouteOptions compute{.compute = true};
   routes.get("/v1/drains",
              {.query = {"kind", "state"},
-              .page = PageLimits{.fields = {"actor", "changedAt", "forced", "id", "kind", "reason", "requestedAt",
-                                            "state", "version", "waitsFor"}},
+              .page = PageLimits{.fields = {"actor", "changedAt", "forced", "id", "kind", "name", "reason",
+                                            "requestedAt", "state", "version", "waitsFor"}},
               .http = compute},
              list_drains);
   const auto add = [&](const std::string& resource, DrainKind kind) {

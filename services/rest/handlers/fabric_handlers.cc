@@ -293,7 +293,7 @@ void add_fabric_routes(RouteTable& routes, Operations& operations) {
   routes.get("/v1/switches/{id}", {.http = compute}, get_switch);
   routes.get("/v1/links",
              page({"kind", "switch", "node"},
-                  {"cableLengthM", "drained", "ends", "id", "kind", "rateGbps", "speed", "state", "width"}),
+                  {"cableLengthM", "drained", "ends", "id", "kind", "name", "rateGbps", "speed", "state", "width"}),
              list_links);
   routes.get("/v1/links/{id...}", {.http = compute}, get_link);
   routes.get("/v1/nvlink-domains", page({}, {"clusterUuid", "freeGpus", "gpus", "id", "nodes", "rateGbpsPerGpu"}),

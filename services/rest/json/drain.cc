@@ -5,6 +5,7 @@
 #include "fabric/base/text/time_text.h"
 #include "services/json/strict_json.h"
 #include "services/rest/json/drain_value.h"
+#include "services/rest/json/link_value.h"
 #include "services/rest/json/routing_value.h"
 
 namespace railweave::api {
@@ -20,6 +21,17 @@ constexpr std::size_t kMaxCutOffListed = 1'000;
 constexpr std::size_t kMaxJobsListed = 1'000;
 
 Out text_or_null(const std::string& text) { return text.empty() ? Out(nullptr) : Out(text); }
+
+// A device that has left the topology keeps the id it was drained by.
+std::string target_name(const Topology& topology, const control::DrainTarget& target) {
+  if (target.kind == control::DrainKind::network_switch) {
+    const auto sw = topology.find_switch(target.id);
+    return sw ? std::string(topology.name(sw)) : target.id;
+  }
+  if (target.kind != control::DrainKind::link) return target.id;
+  const auto link = topology.find_link(target.id);
+  return link ? link_name(topology, link) : target.id;
+}
 
 Out jobs_json(const std::vector<control::AffectedJob>& jobs) {
   Out list = Out::array();
@@ -74,8 +86,9 @@ Result<DrainRequest> read_drain_request(std::string_view body, bool forcible, bo
   return request;
 }
 
-std::string write_drain(const ShownDrain& shown) {
-  Out value{{"kind", control::to_string(shown.drain->target.kind)}, {"id", shown.drain->target.id}};
+std::string write_drain(const Topology& topology, const ShownDrain& shown) {
+  const auto& target = shown.drain->target;
+  Out value{{"kind", control::to_string(target.kind)}, {"id", target.id}, {"name", target_name(topology, target)}};
   value.update(drain_json(shown));
   value["version"] = shown.drain->version;
   return dump(value);
@@ -85,6 +98,7 @@ std::string write_drain_preview(const Topology& topology, const DrainPreview& pr
                                 const ShownDrain& shown) {
   Out value{{"kind", control::to_string(preview.target.kind)},
             {"id", preview.target.id},
+            {"name", target_name(topology, preview.target)},
             {"allowed", preview.safe() || force},
             {"safe", preview.safe()},
             {"objections", preview.objections},

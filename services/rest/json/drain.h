@@ -29,7 +29,7 @@ struct DrainRequest {
 // The bodies of drain and undrain ("force" only with `forcible`, "gpu" only `of_node`); an empty body is {}.
 Result<DrainRequest> read_drain_request(std::string_view body, bool forcible, bool of_node);
 
-std::string write_drain(const ShownDrain& shown);  // of a drain
+std::string write_drain(const fabric::Topology& topology, const ShownDrain& shown);  // of a drain
 // The preview's findings and, if there is a drain, its state.
 std::string write_drain_preview(const fabric::Topology& topology, const control::DrainPreview& preview, bool force,
                                 const ShownDrain& shown);

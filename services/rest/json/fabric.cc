@@ -20,9 +20,11 @@ Out port_json(const Topology& topology, PortId port) {
   Out value{{"id", topology.port_text(port)}, {"number", topology.number(port)}};
   if (const LinkId link = topology.link(port)) {
     value["link"] = topology.link_text(link);
+    value["linkName"] = link_name(topology, link);
     value["rateGbps"] = topology.rate(link).gbps();
   } else {
     value["link"] = nullptr;
+    value["linkName"] = nullptr;
   }
   return value;
 }

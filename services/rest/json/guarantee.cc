@@ -14,6 +14,7 @@
 #include "services/control/views/job_ports.h"
 #include "services/rest/json/certificate.h"
 #include "services/rest/json/guarantee_value.h"
+#include "services/rest/json/link_value.h"
 #include "services/rest/json/rate_value.h"
 
 namespace railweave::api {
@@ -53,6 +54,11 @@ std::string_view to_text(scheduler::Enforcement strength) {
   return "";
 }
 
+std::string directed_link_name(const fabric::Topology& topology, fabric::DirectedLink link) {
+  const fabric::PortId out = fabric::out_port_of(topology, link);
+  return port_name(topology, out) + "->" + port_name(topology, topology.peer(out));
+}
+
 Out tightest_link(const ClusterState& state, const GuaranteeBook& book, const fabric::Reservation& reservation) {
   const auto& ledger = book.ledger();
   double tightest = -1;
@@ -64,6 +70,7 @@ Out tightest_link(const ClusterState& state, const GuaranteeBook& book, const fa
     if (used <= tightest) continue;
     tightest = used;
     link = {{"link", scheduler::directed_link_text(state.topology(), load.link)},
+            {"name", directed_link_name(state.topology(), load.link)},
             {"jobGbps", gbps_of(load.mbps)},
             {"reservedGbps", gbps_of(reserved)},
             {"limitGbps", gbps_of(limit)},
@@ -189,6 +196,7 @@ std::string write_guaranteed_links(const ClusterState& state, const GuaranteeBoo
                          {"holders", std::move(holders)}});
     }
     items.push_back({{"link", scheduler::directed_link_text(state.topology(), link)},
+                     {"name", directed_link_name(state.topology(), link)},
                      {"capacityGbps", gbps_of(ledger.capacity_mbps(link))},
                      {"fullest", uses[link].fullest},
                      {"classes", std::move(classes)}});

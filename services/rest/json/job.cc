@@ -1,6 +1,7 @@
 #include "services/rest/json/job.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "fabric/base/text/time_text.h"
 #include "scheduler/placement/rank_map.h"
@@ -95,7 +96,13 @@ std::string write_placement(const JobSpec& spec, const PlacementResult& result, 
   } else if (promise.blocked != nullptr && !promise.blocked->empty()) {
     value["links"] = Out::parse(write_blocked_links(*promise.blocked));
   }
-  value["warnings"] = result.warnings;
+  Out warnings = result.warnings;
+  if (contention != nullptr) {
+    if (auto faster = faster_alternative(result, contention->own, compared); !faster.empty()) {
+      warnings.push_back(std::move(faster));
+    }
+  }
+  value["warnings"] = std::move(warnings);
   return dump(value);
 }
 

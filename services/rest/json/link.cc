@@ -1,6 +1,7 @@
 #include "services/rest/json/link.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "fabric/base/text/time_text.h"
 #include "services/control/state/link_state.h"
@@ -13,8 +14,26 @@ namespace railweave::api {
 using namespace fabric;  // NOLINT: every name here is the fabric's
 using control::PortCounters;
 
+std::string port_name(const Topology& topology, PortId port) {
+  std::string device;
+  if (const SwitchId sw = topology.switch_of(port)) {
+    device = topology.name(sw);
+  } else if (const HcaId hca = topology.hca_of(port); hca && topology.host(hca)) {
+    device = std::string(topology.name(topology.host(hca))) + "/" + std::string(topology.device(hca));
+  }
+  std::string name = device + "/" + std::to_string(topology.number(port));
+  return !device.empty() && topology.find_port(name) == port ? name : topology.port_text(port);
+}
+
+std::string link_name(const Topology& topology, LinkId link) {
+  PortId first = topology.a(link), second = topology.b(link);
+  if (topology.port_text(second) < topology.port_text(first)) std::swap(first, second);
+  std::string name = port_name(topology, first) + "--" + port_name(topology, second);
+  return topology.find_link(name) == link ? name : topology.link_text(link);
+}
+
 Out link_end_json(const Topology& topology, PortId port) {
-  Out value{{"port", topology.port_text(port)}};
+  Out value{{"port", topology.port_text(port)}, {"portName", port_name(topology, port)}};
   const PortOwner owner = topology.owner(port);
   switch (owner.kind) {
     case DeviceKind::network_switch:
@@ -45,6 +64,7 @@ Out link_json(const control::ClusterState& state, LinkId link) {
   const Topology& topology = state.topology();
   const LinkSpec spec = topology.spec(link);
   Out value{{"id", topology.link_text(link)},
+            {"name", link_name(topology, link)},
             {"kind", fabric::to_string(spec.kind)},
             {"speed", fabric::to_string(spec.speed)},
             {"width", spec.width},

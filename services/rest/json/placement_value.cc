@@ -1,6 +1,7 @@
 #include "services/rest/json/placement_value.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 
 #include "scheduler/placement/score/group_spans.h"
@@ -155,6 +156,40 @@ Out alternatives_json(const std::vector<scheduler::Alternative>& alternatives,
     list.push_back(std::move(value));
   }
   return list;
+}
+
+namespace {
+
+double step_time_us(const scheduler::Prediction& prediction) {
+  return prediction.step_us.value_or(prediction.communication_us);
+}
+
+std::string ms_text(double us) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g ms", us / 1000);
+  return text;
+}
+
+}  // namespace
+
+std::string faster_alternative(const scheduler::PlacementResult& result, const scheduler::Contention& chosen,
+                               std::span<const scheduler::Contention> compared) {
+  constexpr double kAsFast = 0.99;
+  const auto& beside = result.placement.beside;
+  if (!beside || !chosen.shared.reachable || chosen.basis != scheduler::ContentionBasis::routes) return {};
+  const scheduler::Alternative* fastest = nullptr;
+  double least = step_time_us(chosen.shared) * kAsFast;
+  for (std::size_t i = 0; i < std::min(result.alternatives.size(), compared.size()); ++i) {
+    const auto& other = result.alternatives[i];
+    const double on_bundles = other.shared_step_us.value_or(other.shared_communication_us);
+    if (other.alone || on_bundles < step_time_us(*beside) * kAsFast || step_time_us(compared[i].shared) >= least)
+      continue;
+    fastest = &other;
+    least = step_time_us(compared[i].shared);
+  }
+  if (fastest == nullptr) return {};
+  return "chosen on bundles of links, which routes are taken to fill evenly; on the real routes '" + fastest->change +
+         "' takes " + ms_text(least) + " beside other jobs instead of " + ms_text(step_time_us(chosen.shared));
 }
 
 }  // namespace railweave::api

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,10 @@ Out predicted_json(const scheduler::Placement& placement);  // null: no predicti
 // compared: each beside other jobs, on one basis with the placement's own contention; empty: not known.
 Out alternatives_json(const std::vector<scheduler::Alternative>& alternatives,
                       std::span<const scheduler::Contention> compared);
+// Names the fastest alternative that bundles of links, which the choice was made on, call no faster, and that the basis of
+// the placement's own contention calls faster by more than 1%; empty: there is none.
+std::string faster_alternative(const scheduler::PlacementResult& result, const scheduler::Contention& chosen,
+                               std::span<const scheduler::Contention> compared);
 Out explanation_json(const scheduler::Explanation& explanation);
 
 }  // namespace railweave::api

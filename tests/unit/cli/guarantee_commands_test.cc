@@ -84,19 +84,21 @@ TEST(Qos, ClassesAreSetFromWhatWasPrinted) {
 TEST(Guarantees, ListTellsWhatHoldsAndWhatDoesNot) {
   StubService service;
   const std::string terms = R"("tenant":"t","class":"all-reduce","model":"hose","guaranteedGbpsPerPort":50,)";
-  service.get("/v1/guarantees",
-              R"({"items":[{"job":"job-000001",)" + terms +
-                  R"("state":"holds","surviveLinkFailure":true,"covered":false,"atRiskTotalMs":61000,"reason":"",)"
-                  R"("tightestLink":{"link":"a/1->b/2","reservedGbps":120,"limitGbps":133},"enforcement":[)"
-                  R"({"by":"functionRate","strength":"planned","statement":"Nothing sets it."}]},)"
-                  R"({"job":"job-000002",)" +
-                  terms +
-                  R"("state":"atRisk","surviveLinkFailure":false,"covered":false,"atRiskTotalMs":0,"reason":"2 links",)"
-                  R"("tightestLink":null,"enforcement":[],"inForce":{"level":"hardware","statement":""}}],)"
-                  R"("nextCursor":null,"seq":3})");
+  service.get(
+      "/v1/guarantees",
+      R"({"items":[{"job":"job-000001",)" + terms +
+          R"("state":"holds","surviveLinkFailure":true,"covered":false,"atRiskTotalMs":61000,"reason":"",)"
+          R"("tightestLink":{"link":"a/1->b/2","name":"leaf-1/1->spine-1/2","reservedGbps":120,"limitGbps":133},"enforcement":[)"
+          R"({"by":"functionRate","strength":"planned","statement":"Nothing sets it."}]},)"
+          R"({"job":"job-000002",)" +
+          terms +
+          R"("state":"atRisk","surviveLinkFailure":false,"covered":false,"atRiskTotalMs":0,"reason":"2 links",)"
+          R"("tightestLink":null,"enforcement":[],"inForce":{"level":"hardware","statement":""}}],)"
+          R"("nextCursor":null,"seq":3})");
   const Finished listed = service.run({"guarantees", "list"});
-  EXPECT_THAT(listed.out, AllOf(HasSubstr("120 of 133 Gb/s, a/1->b/2"), HasSubstr("used up"), HasSubstr("61 s"),
-                                HasSubstr("at risk"), HasSubstr("hardware"), Not(HasSubstr("functionRate"))));
+  EXPECT_THAT(listed.out,
+              AllOf(HasSubstr("120 of 133 Gb/s, leaf-1/1->spine-1/2"), HasSubstr("used up"), HasSubstr("61 s"),
+                    HasSubstr("at risk"), HasSubstr("hardware"), Not(HasSubstr("functionRate"))));
   EXPECT_THAT(service.run({"guarantees", "list", "-o", "wide"}).out, HasSubstr("functionRate (planned)"));
   (void)service.run({"guarantees", "list", "--at-risk", "--tenant", "t"});
   EXPECT_THAT(service.asked().back().target, AllOf(HasSubstr("state=atRisk"), HasSubstr("tenant=t")));
@@ -153,10 +155,11 @@ TEST(Guarantees, OtherRoutesAndNodesAreProposedAndAskedFor) {
 
 TEST(Guarantees, LinksCapsAndPartitionsArePrinted) {
   StubService service;
-  service.get("/v1/guarantees/links",
-              R"({"items":[{"link":"a/1->b/2","capacityGbps":400,"fullest":0.9,"classes":[{"class":"all-reduce",)"
-              R"("reservedGbps":120,"limitGbps":133,"jobs":1,"holders":[{"job":"job-000001","gbps":120}]}]}],)"
-              R"("links":1,"seq":3})");
+  service.get(
+      "/v1/guarantees/links",
+      R"({"items":[{"link":"a/1->b/2","name":"leaf-1/1->spine-1/2","capacityGbps":400,"fullest":0.9,"classes":[{"class":"all-reduce",)"
+      R"("reservedGbps":120,"limitGbps":133,"jobs":1,"holders":[{"job":"job-000001","gbps":120}]}]}],)"
+      R"("links":1,"seq":3})");
   service.get("/v1/jobs/{id}/caps",
               R"({"job":"job-000001","class":"all-reduce","items":[{"node":"n-1","ports":[{"device":"mlx5_0",)"
               R"("port":"a/1","guaranteedGbps":50,"maxGbps":60,"virtualFunction":["ip link set"],"queuePair":)"
@@ -167,7 +170,8 @@ TEST(Guarantees, LinksCapsAndPartitionsArePrinted) {
       R"({"job":"job-000001","tenant":"t","pkey":"0x8001","nodes":[{"node":"n-1","pkeyIndex":2,"isolated":true}],"items":[{"domain":"nv-1","number":3,"owner":"t",)"
       R"("gpus":[{"node":"n-1","gpu":2}],"imexNodes":["n-1"],"sharedWith":[],"request":{}},)"
       R"({"domain":"nv-2","number":1,"owner":"t","gpus":[],"imexNodes":[],"sharedWith":["other"],"request":{}}]})");
-  EXPECT_THAT(service.run({"guarantees", "links", "--top", "1"}).out, HasSubstr("job-000001 120"));
+  EXPECT_THAT(service.run({"guarantees", "links", "--top", "1"}).out,
+              AllOf(HasSubstr("leaf-1/1->spine-1/2  all-reduce"), HasSubstr("job-000001 120"), Not(HasSubstr("a/1"))));
   EXPECT_THAT(service.run({"guarantees", "caps", "job-000001"}).out,
               AllOf(HasSubstr("60 Gb/s"), HasSubstr("Nothing sets it.")));
   EXPECT_THAT(service.run({"guarantees", "caps", "job-000001", "--node", "n-1"}).out,

@@ -163,12 +163,13 @@ TEST(Drains, WaitsUntilDrainedAndSaysWhatFor) {
 
 TEST(Drains, AreListedAndTakenBack) {
   StubService service;
-  service.get("/v1/drains",
-              R"({"items":[{"kind":"switch","id":"00aa","state":"rerouting","reason":"fan","actor":"local",)"
-              R"("forced":false,"requestedAt":"2026-11-21T09:00:00Z","changedAt":"2026-11-21T09:00:01Z",)"
-              R"("waitsFor":"new tables are being written","version":3}],"nextCursor":null,"seq":1})");
+  service.get(
+      "/v1/drains",
+      R"({"items":[{"kind":"switch","id":"00aa","name":"leaf-1","state":"rerouting","reason":"fan","actor":"local",)"
+      R"("forced":false,"requestedAt":"2026-11-21T09:00:00Z","changedAt":"2026-11-21T09:00:01Z",)"
+      R"("waitsFor":"new tables are being written","version":3}],"nextCursor":null,"seq":1})");
   service.on(Method::post, "/v1/switches/{id}/undrain", [](const Request&) { return Response::empty(); });
-  EXPECT_THAT(service.run({"drains", "--kind", "switch"}).out, HasSubstr("switch  00aa  rerouting"));
+  EXPECT_THAT(service.run({"drains", "--kind", "switch"}).out, HasSubstr("switch  leaf-1  rerouting"));
   EXPECT_EQ(service.asked().at(0).target, "/v1/drains?kind=switch&limit=1000");
   EXPECT_EQ(service.run({"switches", "undrain", "leaf-1"}).exit_code, 0);
 }
@@ -204,7 +205,7 @@ TEST(Links, ShowPrintsCountersDrainAndAlarms) {
   StubService service;
   service.get(
       "/v1/links/{id...}",
-      R"({"id":"a/1--b/2","kind":"infiniband","speed":"NDR","width":4,"rateGbps":400,"state":"up","drained":true,)"
+      R"({"id":"a/1--b/2","name":"leaf-1/1--spine-1/2","kind":"infiniband","speed":"NDR","width":4,"rateGbps":400,"state":"up","drained":true,)"
       R"("ends":[{"port":"a/1","switch":"leaf-1"},{"port":"b/2","switch":"spine-1"}],"drain":{"state":"requested",)"
       R"("reason":"cable","changedAt":"2026-11-21T09:00:00Z","waitsFor":"observe mode"},"utilisation":0.256,)"
       R"("counters":[{"readAt":"2026-11-21T09:00:00Z","sentBytes":5,"receivedBytes":6,"symbolErrors":7,)"
@@ -212,7 +213,7 @@ TEST(Links, ShowPrintsCountersDrainAndAlarms) {
   const Finished finished = service.run({"links", "show", "a/1--b/2"});
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_THAT(finished.out, HasSubstr("requested since 2026-11-21T09:00:00Z: cable; observe mode\n"));
-  EXPECT_THAT(finished.out, HasSubstr("25.6 %"));
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("leaf-1/1--spine-1/2\n"), HasSubstr("a/1--b/2\n"), HasSubstr("25.6 %")));
   EXPECT_THAT(finished.out, HasSubstr("errors\n"));
   EXPECT_THAT(finished.out, HasSubstr("COUNTERS OF  SENT Gb/s"));
 }
