@@ -10,10 +10,11 @@ def git(*words):
 
 
 def compile_commands(build):
-    """Path from the root -> (folder, command) of BUILD/compile_commands.json."""
+    """Path from the root -> (folder, command) of BUILD/compile_commands.json; without sources that only a build makes."""
     root = os.getcwd()
     with open(f"{build}/compile_commands.json", encoding="utf-8") as file:
-        return {os.path.relpath(entry["file"], root): (entry["directory"], entry["command"]) for entry in json.load(file)}
+        return {os.path.relpath(entry["file"], root): (entry["directory"], entry["command"]) for entry in json.load(file)
+                if os.path.exists(entry["file"])}
 
 
 def changed_sources(commits):
