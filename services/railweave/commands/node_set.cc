@@ -8,7 +8,6 @@
 #include "services/railweave/terminal/input_document.h"
 #include "services/railweave/terminal/input_file.h"
 #include "services/railweave/terminal/table.h"
-#include "services/railweave/terminal/table.h"
 #include "services/railweave/views/fabric.h"
 
 namespace railweave::cli {
