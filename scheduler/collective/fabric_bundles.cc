@@ -289,7 +289,10 @@ std::vector<double> FabricBundles::capacities(std::span<const double> link_mbps)
   for (std::uint32_t b = 0; b < sum.size(); ++b) {
     for (const DirectedLink link : links(b)) sum[b] += link_mbps[link];
   }
-  for (const auto& [leaf, site] : lone_leaves_) sum[2 * leaf] = sum[2 * leaf + 1] = site_mbps_[site];
+  for (const auto& [leaf, site] : lone_leaves_) {
+    const std::size_t up = std::size_t{2} * leaf;
+    sum[up] = sum[up + 1] = site_mbps_[site];
+  }
   for (std::size_t w = 0; w < wan_mbps_.size(); ++w) {
     sum[2 * (first_wan_ + w)] = sum[2 * (first_wan_ + w) + 1] = wan_mbps_[w];
   }

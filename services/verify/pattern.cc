@@ -195,7 +195,7 @@ std::optional<std::pair<PortName, PortName>> ports_between(const RankPlace& from
   return std::nullopt;
 }
 
-// By rank. None: GPUs that are not the job's share its adapters.
+// By rank. None: GPUs that are not the job's share its adapters, or the fabric has no such node.
 std::optional<std::vector<RankPlace>> places_of(const Json& ranks, const Network& network, const Parts& cabled) {
   std::vector<RankPlace> places(ranks.size());
   std::map<PortName, std::size_t> first_gpu;
@@ -205,9 +205,12 @@ std::optional<std::vector<RankPlace>> places_of(const Json& ranks, const Network
     RankPlace& place = places.at(rank.at("rank").get<std::size_t>());
     place.host = rank.at("node").get<std::string>();
     place.gpu = place.first_gpu = rank.at("gpu").get<std::size_t>();
-    place.host_number = network.host_number.at(place.host);
+    const auto number = network.host_number.find(place.host);
+    const auto of_host = network.domains.find(place.host);
+    if (number == network.host_number.end() || of_host == network.domains.end()) return std::nullopt;
+    place.host_number = number->second;
     ++used[place.host];
-    const auto& domains = network.domains.at(place.host);
+    const auto& domains = of_host->second;
     const std::string domain = place.gpu < domains.size() ? domains[place.gpu] : std::string();
     place.unit = domain.empty() ? "host " + place.host : "domain " + domain;
     for (const Json& one : rank.at("nics")) {

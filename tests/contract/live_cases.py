@@ -296,7 +296,7 @@ def what_happens(session):
     first = session.call("listAlarms", 200, query={"limit": "1", "fields": "id,text"}).json
     assert alarms(cursor=first["nextCursor"]) == ids[1:]
     one = session.call("getAlarm", 200, path={"id": ids[0]}).json
-    assert one["jobs"] == ["job-000001"] and one["subject"] == {"kind": "link", "id": link}, one
+    assert one["jobs"] == ["job-000001"] and one["subject"] == {"kind": "link", "id": link, "name": "leaf-1/1--node-1/mlx5_0/1"}, one
     assert session.exchange("GET", "/v1/alarms/" + ids[0], {}, None).status == 200, "the / may be sent as it is"
     shown = session.call("getLink", 200, path={"id": link}).json
     assert [alarm["id"] for alarm in shown["alarms"]] == ids[:1] and shown["utilisation"] == 0.25, shown

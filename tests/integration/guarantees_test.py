@@ -177,6 +177,23 @@ def lost_cables(service, folder, node, job):
     assert back[job] == "holds", back
 
 
+def lost_without_guarantee(service, folder):
+    """A job that no contract promises anything is named by an alarm as well, until its node has its cables again."""
+    railweave(service, "tenants", "put", "bronze")
+    railweave(service, "jobs", "submit", "--tenant", "bronze", "--tp", "8", "--dp", "2")
+    job = "job-000005"
+    node = json.loads(railweave(service, "jobs", "ranks", job, "-o", "json"))["items"][0]["node"]
+    (folder / "torn.json").write_text(json.dumps(without_cables(json.loads((folder / "fabric.json").read_text()), node)))
+    railweave(service, "fabric", "import", str(folder / "torn.json"))
+    alarms = {one["id"]: one for one in json.loads(railweave(service, "alarms", "-o", "json"))["items"]}
+    assert f"guarantee.atRisk:{job}" not in alarms, alarms
+    alarm = alarms[f"job.damaged:{job}"]
+    assert alarm["jobs"] == [job] and alarm["severity"] == "critical" and node in alarm["text"], alarm
+    railweave(service, "fabric", "import", str(folder / "fabric.json"))
+    back = [one["id"] for one in json.loads(railweave(service, "alarms", "-o", "json"))["items"]]
+    assert f"job.damaged:{job}" not in back, back
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="railweave-guarantees-") as name, Service(BIN / "railweaved") as service:
         folder = Path(name)
@@ -227,6 +244,7 @@ def main():
             "not the same after kill -9"
         assert "HOLDS" in railweave(service, "guarantees", "verify")
         lost_cables(service, folder, node, "job-000001")
+        lost_without_guarantee(service, folder)
     print(f"4 guarantees held by railweave-verify, {caught} changed certificates refused, the same after kill -9")
     return 0
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "services/control/guarantees/alarms.h"
 #include "services/control/guarantees/repair.h"
 #include "services/control/views/closed_gpus.h"
 
@@ -154,12 +155,18 @@ std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& place
                                    std::int64_t& due_us) {
   due_us = 0;
   RankReach& reach = placers.rank_reach(state);
-  std::vector<EventBody> events;
+  std::vector<EventBody> events = cleared_damage_alarms(state);
+  if (!events.empty()) return events;
   state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
     if (!job->holds_gpus()) return true;
     const auto lost = reach.cut_off(*job);
     if (lost.empty()) {
-      if (!job->damage.empty() && job_violations(state, *job).empty()) events.emplace_back(JobDamaged{job->id, ""});
+      if (job->damage.empty()) return true;
+      if (job_violations(state, *job).empty()) {
+        events.emplace_back(JobDamaged{job->id, ""});
+      } else {  // by an import, which says why
+        raise_damage_alarm(state, *job, job->damage, events);
+      }
       return events.empty();
     }
     const auto tenant = state.tenants->find(job->spec.tenant);
@@ -181,7 +188,8 @@ std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& place
     } else {
       damage += "POST /v1/jobs/" + to_string(job->id) + "/repair moves their ranks";
     }
-    if (damage != job->damage) events.emplace_back(JobDamaged{job->id, std::move(damage)});
+    if (damage != job->damage) events.emplace_back(JobDamaged{job->id, damage});
+    raise_damage_alarm(state, *job, damage, events);
     return events.empty();
   });
   return events;

@@ -24,7 +24,7 @@ Result<scheduler::RepairPlan> plan_job_repair(const ClusterState& state, const J
                                               std::int64_t now_us);
 
 // The events for the next damaged job, one whose ranks cannot all reach each other (views/rank_reach.h): its damage is
-// recorded, or its ranks move if the tenant's policy is RepairPolicy::apply and the damage has lasted for as long as it
+// recorded with an alarm, or its ranks move if the tenant's policy is RepairPolicy::apply and the damage has lasted for as long as it
 // says. Empty: nothing is left to do now. Apply the events, then call again. due_us: set to the earliest time at which a
 // repair is due; 0: none is.
 std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& placers, std::int64_t now_us,

@@ -41,20 +41,22 @@ SubnetController::SubnetController(SubnetOptions options, SubnetSurroundings sur
       walks_(options_.audits) {}
 
 SubnetController::Followed::Followed(const SubnetContext& context, const ClusterState& state,
-                                     SubnetRoutes::Audits audits, const FabricWatch& watch,
-                                     SubnetRoutes::Carried carried, bool qos_was_asked)
+                                     SubnetRoutes::Audits audits, const FabricWatch& watch, const Followed* before)
     : version(state.accepted.version),
       links(state.accepted.topology, context.options.subnet),
       observed(links, context.options.damping),
       ports(context, links),
-      routes(context, links, observed, ports, audits, watch.silent(), carried),
-      qos(context, links, qos_was_asked),
-      health(links.found() ? std::make_shared<SubnetHealth>(links) : nullptr) {}
+      routes(context, links, observed, ports, audits, watch.silent(),
+             before != nullptr ? before->routes.carried() : SubnetRoutes::Carried()),
+      qos(context, links, before != nullptr && before->qos.is_asked()),
+      health(before != nullptr && before->version == version ? before->health
+             : links.found()                                 ? std::make_shared<SubnetHealth>(links)
+                                                             : nullptr) {}
 
 void SubnetController::step(const ClusterStatePtr& state, std::chrono::milliseconds wait) {
   // 1. The connection, in the mode that the state asks for.
   if (connection_.set_mode(with_.mode_now ? with_.mode_now() : state->mode(options_.subnet))) {
-    board_.alarms().clear();
+    board_.alarms().clear_of_mode();
     board_.status().problem.clear();
   }
   if (!connection_.is_open()) connect();
@@ -123,10 +125,8 @@ void SubnetController::stop_writing(const Error& error) {
 }
 
 void SubnetController::follow_topology(const ClusterState& state) {
-  const auto carried = followed_ ? followed_->routes.carried() : SubnetRoutes::Carried();
-  const bool qos_was_asked = followed_ && followed_->qos.is_asked();
   followed_ =
-      std::make_unique<Followed>(context_, state, SubnetRoutes::Audits{audit_, walks_}, watch_, carried, qos_was_asked);
+      std::make_unique<Followed>(context_, state, SubnetRoutes::Audits{audit_, walks_}, watch_, followed_.get());
   board_.status().qos.reset();
   {
     const std::lock_guard lock(health_mutex_);

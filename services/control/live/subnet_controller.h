@@ -53,8 +53,9 @@ class SubnetController {
  private:
   // All that is about one accepted topology, replaced with it. Not movable: its parts refer to each other.
   struct Followed {
+    // before: the one that it replaces, or null.
     Followed(const SubnetContext& context, const ClusterState& state, SubnetRoutes::Audits audits,
-             const FabricWatch& watch, SubnetRoutes::Carried carried, bool qos_was_asked);
+             const FabricWatch& watch, const Followed* before);
     Followed(const Followed&) = delete;
     Followed& operator=(const Followed&) = delete;
 
@@ -64,7 +65,8 @@ class SubnetController {
     PortActivation ports;
     SubnetRoutes routes;
     QosKeeper qos;
-    const std::shared_ptr<SubnetHealth> health;  // null: the topology has no such subnet
+    // Kept while the topology is the same: counters go on. Null: the topology has no such subnet.
+    const std::shared_ptr<SubnetHealth> health;
   };
 
   // The steps of a round. Errors: the connection failed, which ends the round.

@@ -7,7 +7,7 @@ namespace {
 
 std::string subject_of_alarm(const Json& alarm) {
   const Json& subject = field(alarm, "subject");
-  return text_of(subject, "kind") + " " + text_of(subject, "id");
+  return text_of(subject, "kind") + " " + text_of(subject, "name");
 }
 
 Cell severity_cell(const Json& alarm) {

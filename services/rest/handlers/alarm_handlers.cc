@@ -40,7 +40,7 @@ Result<Response> list_alarms(const Call& call) {
       next = last;
       break;
     }
-    page.add(write_alarm(alarm->second));
+    page.add(write_alarm(state->topology(), alarm->second));
     last = alarm->first;
   }
   return Response::json(std::move(page).finish(next, state->seq));
@@ -53,7 +53,7 @@ Result<Response> get_alarm(const Call& call) {
     return fail(ErrorKind::notFound, "alarms.notFound", "there is no alarm '" + call.request.param("id") + "'", {},
                 "it may be over: GET /v1/alarms lists present alarms, GET /v1/events past ones");
   }
-  return Response::json(write_alarm(alarm->second));
+  return Response::json(write_alarm(state->topology(), alarm->second));
 }
 
 }  // namespace

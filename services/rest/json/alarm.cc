@@ -2,6 +2,7 @@
 
 #include "fabric/base/text/time_text.h"
 #include "services/rest/json/alarm_value.h"
+#include "services/rest/json/link_value.h"
 
 namespace railweave::api {
 
@@ -18,18 +19,37 @@ std::optional<AlarmSeverity> parse_alarm_severity(std::string_view text) {
   return std::nullopt;
 }
 
-Out shown_alarm_json(const control::Alarm& alarm) {
-  return {{"id", alarm.id()},
-          {"kind", alarm.kind},
-          {"severity", to_string(alarm.severity)},
-          {"subject", {{"kind", alarm.subject_kind}, {"id", alarm.subject_id}}},
-          {"subnet", alarm.subnet.empty() ? Out(nullptr) : Out(alarm.subnet)},
-          {"text", alarm.text},
-          {"jobs", alarm.jobs},
-          {"raisedAt", time_text(alarm.raised_us)},
-          {"version", alarm.version}};
+namespace {
+
+// By the names of devices, where it is one of the fabric; else its id.
+std::string subject_name(const fabric::Topology& topology, const control::Alarm& alarm) {
+  if (alarm.subject_kind == "link") {
+    if (const auto link = topology.find_link(alarm.subject_id)) return link_name(topology, link);
+  } else if (alarm.subject_kind == "port") {
+    if (const auto port = topology.find_port(alarm.subject_id)) return port_name(topology, port);
+  } else if (alarm.subject_kind == "switch") {
+    if (const auto sw = topology.find_switch(alarm.subject_id)) return std::string(topology.name(sw));
+  }
+  return alarm.subject_id;
 }
 
-std::string write_alarm(const control::Alarm& alarm) { return dump(shown_alarm_json(alarm)); }
+}  // namespace
+
+Out shown_alarm_json(const fabric::Topology& topology, const control::Alarm& alarm) {
+  return {
+      {"id", alarm.id()},
+      {"kind", alarm.kind},
+      {"severity", to_string(alarm.severity)},
+      {"subject", {{"kind", alarm.subject_kind}, {"id", alarm.subject_id}, {"name", subject_name(topology, alarm)}}},
+      {"subnet", alarm.subnet.empty() ? Out(nullptr) : Out(alarm.subnet)},
+      {"text", alarm.text},
+      {"jobs", alarm.jobs},
+      {"raisedAt", time_text(alarm.raised_us)},
+      {"version", alarm.version}};
+}
+
+std::string write_alarm(const fabric::Topology& topology, const control::Alarm& alarm) {
+  return dump(shown_alarm_json(topology, alarm));
+}
 
 }  // namespace railweave::api

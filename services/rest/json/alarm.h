@@ -5,11 +5,12 @@
 #include <string>
 #include <string_view>
 
+#include "fabric/topology/topology.h"
 #include "services/control/state/alarm.h"
 
 namespace railweave::api {
 
-std::string write_alarm(const control::Alarm& alarm);
+std::string write_alarm(const fabric::Topology& topology, const control::Alarm& alarm);
 
 std::string_view to_string(control::AlarmSeverity severity);  // "warning", "critical"
 std::optional<control::AlarmSeverity> parse_alarm_severity(std::string_view text);

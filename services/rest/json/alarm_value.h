@@ -1,11 +1,12 @@
 // An alarm as a JSON value, as a part of answers. Private to this folder.
 #pragma once
 
+#include "fabric/topology/topology.h"
 #include "services/control/state/alarm.h"
 #include "services/json/json_out.h"
 
 namespace railweave::api {
 
-Out shown_alarm_json(const control::Alarm& alarm);
+Out shown_alarm_json(const fabric::Topology& topology, const control::Alarm& alarm);
 
 }  // namespace railweave::api

@@ -106,7 +106,7 @@ std::string write_link(const control::ClusterState& state, LinkId link) { return
 std::string write_link(const control::ClusterState& state, LinkId link, const LinkDetails& details) {
   Out value = link_json(state, link);
   Out alarms = Out::array();
-  for (const auto* alarm : details.alarms) alarms.push_back(shown_alarm_json(*alarm));
+  for (const auto* alarm : details.alarms) alarms.push_back(shown_alarm_json(state.topology(), *alarm));
   std::optional<double> fuller;
   for (const auto& counters : details.counters) {
     if (counters && counters->utilisation) fuller = std::max(fuller.value_or(0), *counters->utilisation);

@@ -176,12 +176,14 @@ TEST(Drains, AreListedAndTakenBack) {
 
 TEST(Alarms, AreFilteredByTheService) {
   StubService service;
-  service.get("/v1/alarms", R"({"items":[{"id":"link.down:x","kind":"link.down","severity":"warning","subject":)"
-                            R"({"kind":"link","id":"x"},"subnet":"compute","text":"cable it","jobs":["job-000001"],)"
-                            R"("raisedAt":"2026-11-21T09:00:00Z","version":3}],"nextCursor":null,"seq":1})");
+  service.get(
+      "/v1/alarms",
+      R"({"items":[{"id":"link.down:x","kind":"link.down","severity":"warning","subject":)"
+      R"({"kind":"link","id":"x","name":"leaf-1/1--spine-1/2"},"subnet":"compute","text":"cable it","jobs":["job-000001"],)"
+      R"("raisedAt":"2026-11-21T09:00:00Z","version":3}],"nextCursor":null,"seq":1})");
   const Finished finished = service.run({"alarms", "--severity", "warning", "--kind", "link.down"});
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
-  EXPECT_THAT(finished.out, HasSubstr("warning   link.down  link x"));
+  EXPECT_THAT(finished.out, HasSubstr("warning   link.down  link leaf-1/1--spine-1/2"));
   EXPECT_EQ(service.asked().at(0).target, "/v1/alarms?severity=warning&kind=link.down&limit=1000");
 }
 

@@ -326,6 +326,40 @@ TEST_F(QueueTest, DamageEndsWhenTheLinkReturns) {
   EXPECT_EQ(job(id)->history.back().reason, "all its GPUs are back");
 }
 
+// None of these jobs has a guarantee, whose alarm is another.
+TEST_F(QueueTest, DamageIsAnAlarmUntilTheJobIsWholeMovedOrEnded) {
+  start_with_hosts(3);
+  const JobId id = submit("research", 8);
+  const std::string alarm = "job.damaged:" + to_string(id);
+  const auto cable = [&](fabric::LinkState link) {
+    const auto host = static_cast<unsigned>(topology_->find_host(job(id)->nodes.front()).index());
+    must(ReportLinks{"fabric", {link_of(host, link)}});
+  };
+  const auto stands = [&] { return loop_->state()->alarms->contains(alarm); };
+  EXPECT_FALSE(stands());
+  cable(fabric::LinkState::down);
+  ASSERT_TRUE(stands());
+  const Alarm raised = loop_->state()->alarms->at(alarm);
+  EXPECT_EQ(raised.severity, AlarmSeverity::critical);
+  EXPECT_NE(raised.text.find(job(id)->damage), std::string::npos) << raised.text;
+  EXPECT_EQ(raised.jobs, std::vector<std::string>{to_string(id)});
+  restart();
+  EXPECT_TRUE(stands());
+  cable(fabric::LinkState::up);
+  EXPECT_FALSE(stands());
+
+  cable(fabric::LinkState::down);
+  ASSERT_TRUE(stands());
+  must(RepairJob{id, {}, {}, "", {}});
+  EXPECT_FALSE(stands());
+
+  cable(fabric::LinkState::down);
+  ASSERT_TRUE(stands());
+  must(EndJob{id, JobState::completed, ""});
+  EXPECT_FALSE(stands());
+  EXPECT_TRUE(loop_->state()->alarms->empty());
+}
+
 TEST_F(QueueTest, RanksLeaveALostGpuWhichIsDrained) {
   start_with_hosts(2);
   const JobId id = submit("research", 4);

@@ -112,6 +112,39 @@ TEST_F(LiveTest, AlarmsOfAModeEndWithIt) {
   EXPECT_EQ(alarms("link.down"), 1U) << "what is wrong in any mode stays";
 }
 
+// No event says that a link is back because an operator changes the mode.
+TEST_F(LiveTest, AlarmsOfLinksAndPortsStandThroughAChangeOfMode) {
+  start_live({.hosts_per_leaf = 3, .leaves_per_pod = 3, .spines_per_pod = 3});
+  settle();
+  const auto cable = uplink(1);
+  fabric::PortCounts counts;
+  for (int i = 0; i < 150; ++i) {
+    counts[fabric::ErrorCounter::symbol_errors] += 100;
+    switches_->set_counts({cable.sw, static_cast<std::uint8_t>(cable.port)}, counts);
+    switches_->set_time_us(1'000'000 + i * 10'000'000LL);
+    for (int slice = 0; slice < 3; ++slice) step(3'400);
+  }
+  cut(uplink(0));
+  settle();
+  ASSERT_EQ(alarms("link.symbolErrors"), 1U);
+  ASSERT_EQ(alarms("link.down"), 1U);
+  for (const SubnetMode mode : {SubnetMode::observe, SubnetMode::direct}) {
+    must(SetSubnetMode{"plane-0", mode, "", {}});
+    for (int i = 0; i < 12; ++i) {
+      now_us_ += 3'400'000;
+      controller_->step(loop_->state(), std::chrono::milliseconds(0));
+      for (const auto& report : reports_) {
+        const auto* const changed = std::get_if<ReportAlarms>(&report);
+        if (changed == nullptr) continue;
+        EXPECT_TRUE(changed->cleared.empty()) << changed->cleared.front();
+      }
+      record();
+    }
+    EXPECT_EQ(alarms("link.symbolErrors"), 1U);
+    EXPECT_EQ(alarms("link.down"), 1U);
+  }
+}
+
 TEST_F(LiveTest, RepairsACutLinkInOneStepAndRecordsItAfterwards) {
   start_live({.hosts_per_leaf = 4, .leaves_per_pod = 4, .spines_per_pod = 4});
   settle();

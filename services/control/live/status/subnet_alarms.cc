@@ -1,8 +1,21 @@
 #include "services/control/live/status/subnet_alarms.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 namespace railweave::control {
+namespace {
+
+// What a mode writes, and what stands in its way.
+bool is_of_mode(std::string_view kind) {
+  constexpr std::array<std::string_view, 5> kOfModes = {"routes.", "qos.", "opensm.", "subnet.notWritable",
+                                                        "port.notActive"};
+  return std::ranges::any_of(kOfModes, [&](std::string_view start) { return kind.starts_with(start); });
+}
+
+}  // namespace
 
 void SubnetAlarms::set(const std::string& kind, std::vector<Alarm> alarms) {
   auto& present = raised_[kind];
@@ -32,12 +45,13 @@ void SubnetAlarms::set_subnet(const std::string& kind, AlarmSeverity severity, c
   set(kind, std::move(alarms));
 }
 
-void SubnetAlarms::clear() {
+void SubnetAlarms::clear_of_mode() {
   ReportAlarms report;
   for (const auto& [kind, alarms] : raised_) {
+    if (!is_of_mode(kind)) continue;
     for (const auto& [id, alarm] : alarms) report.cleared.push_back(id);
   }
-  raised_.clear();
+  std::erase_if(raised_, [](const auto& kind) { return is_of_mode(kind.first); });
   if (!report.cleared.empty()) report_(std::move(report));
 }
 

@@ -20,8 +20,9 @@ class SubnetAlarms {
   void set(const std::string& kind, std::vector<Alarm> alarms);
   // One of a kind about the subnet itself; no text: it is cleared.
   void set_subnet(const std::string& kind, AlarmSeverity severity, const std::string& text);
-  // Clears all: alarms of one mode say nothing about another.
-  void clear();
+  // Before another mode: clears those of what is written, which say nothing about it. Those of links, devices and the
+  // connection hold in every mode, and stand until something else is found.
+  void clear_of_mode();
   // Raises again what the table lacks, and clears alarms of this subnet that are not raised: reports may be lost, and
   // the service may have been restarted.
   void repeat_lost(const AlarmTable& table) const;
