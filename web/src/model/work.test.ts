@@ -50,7 +50,7 @@ describe('the job form', () => {
 });
 
 describe('drains', () => {
-  const answer = (more: Partial<Schema['DrainAnswer']>): Schema['DrainAnswer'] => ({ kind: 'link', id: 'x', allowed: true, safe: true, objections: [], cutsOff: [], cutsOffCount: 0, jobsAffected: [], jobsAffectedCount: 0, guaranteesAtRisk: [], changedEntries: 0, changedSwitches: 0, maxLinkLoadBefore: null, maxLinkLoadAfter: null, residualCapacity: null, state: null, waitsFor: null, ...more });
+  const answer = (more: Partial<Schema['DrainAnswer']>): Schema['DrainAnswer'] => ({ kind: 'link', id: 'x', name: 'x', allowed: true, safe: true, objections: [], cutsOff: [], cutsOffCount: 0, jobsAffected: [], jobsAffectedCount: 0, guaranteesAtRisk: [], changedEntries: 0, changedSwitches: 0, maxLinkLoadBefore: null, maxLinkLoadAfter: null, residualCapacity: null, state: null, waitsFor: null, ...more });
   it('reads several targets once each', () => {
     expect(parseTargets('link', ' a/1--b/2\nc/1--d/2, a/1--b/2 ')).toEqual([{ kind: 'link', id: 'a/1--b/2' }, { kind: 'link', id: 'c/1--d/2' }]);
   });
@@ -71,7 +71,7 @@ describe('drains', () => {
 
 describe('what needs a person', () => {
   const nothing: Facts = { alarms: [], subnets: [], guarantees: [], drains: [], waiting: [] };
-  const alarm = (severity: 'warning' | 'critical', id: string): Schema['Alarm'] => ({ id, kind: 'link.down', severity, subject: { kind: 'link', id }, subnet: null, text: `${id} is down`, jobs: [], raisedAt: '2026-11-22T12:00:00Z', version: 1 });
+  const alarm = (severity: 'warning' | 'critical', id: string): Schema['Alarm'] => ({ id, kind: 'link.down', severity, subject: { kind: 'link', id, name: id }, subnet: null, text: `${id} is down`, jobs: [], raisedAt: '2026-11-22T12:00:00Z', version: 1 });
   it('is nothing when nothing is wrong', () => expect(needs(nothing)).toEqual([]));
   it('puts critical first', () => {
     expect(needs({ ...nothing, alarms: [alarm('warning', 'a'), alarm('critical', 'b')] }).map((need) => need.text)).toEqual(['b is down', 'a is down']);

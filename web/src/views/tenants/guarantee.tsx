@@ -15,7 +15,7 @@ export function GuaranteePanel({ guarantee }: { guarantee: Schema['Guarantee'] }
       <div className="stack">
         <Facts
           items={[
-            ['Promised', `${rate(guarantee.guaranteedGbpsPerPort)} at each of ${count(guarantee.ports)} ports, at most ${rate(guarantee.maxGbpsPerPort)}`],
+            ['Promised', `${rate(guarantee.guaranteedGbpsPerPort)} at each of ${count(guarantee.ports)} ports${guarantee.maxGbpsPerPort === null ? '' : `, at most ${rate(guarantee.maxGbpsPerPort)}`}`],
             ['For', guarantee.model === 'hose' ? 'whatever its ports send each other' : 'the flows of its parallelism'],
             ['Class', guarantee.class],
             ['Reserved', `${count(guarantee.linksReserved)} links${guarantee.reservedPermille < 1000 ? `, ${guarantee.reservedPermille / 10}% of the promise: over-committed` : ''}`],
