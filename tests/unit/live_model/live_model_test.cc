@@ -5,9 +5,11 @@
 #include <set>
 
 #include "fabric/drivers/infiniband/infiniband_driver.h"
+#include "fabric/routing/audit/audit.h"
 #include "gtest/gtest.h"
 #include "services/control/decide/decide.h"
 #include "services/control/events/apply.h"
+#include "services/control/live/routes/table_reading.h"
 #include "services/control/live/subnet_controller.h"
 #include "tests/unit/live_model/random_subnet.h"
 
@@ -162,6 +164,20 @@ class LiveModel {
     return {};
   }
 
+  // As switches have them, on the one lane that there is.
+  fabric::ForwardingTables held_tables(const FabricRoutes& base) {
+    std::vector<fabric::TableReading> readings;
+    for (const int node : world_.switches()) {
+      const auto& own = world_.subnet.node(node);
+      std::vector<std::uint16_t> ports(top_lid(base.scope()) + std::size_t{1}, fabric::kNoPort);
+      for (std::size_t lid = 0; lid < ports.size() && lid <= own.linear_top; ++lid) {
+        if (own.lft[lid] != 255) ports[lid] = own.lft[lid];
+      }
+      readings.push_back({topology_->find_switch(Guid(own.guid)), true, std::move(ports)});
+    }
+    return with_readings(base.routing, readings).tables;
+  }
+
   // Where tables differ from what a computation from the truth gives, on switches that are reached.
   std::string compare(const std::vector<bool>& reached) {
     const auto base = routes_.at(state_);
@@ -182,6 +198,10 @@ class LiveModel {
     if (!wanted) return wanted.error().text();
     const bool may_be_written = wanted->lanes.used() <= 1;
     const auto& scope = (*base)->scope();
+    if (!may_be_written) {
+      if (const auto held = held_tables(**base); fabric::audit(input.view, held, {}).credit_loops > 0)
+        return "switches hold tables with a circle of credits\n";
+    }
     if (scope.destinations().empty()) return "there is nothing to compare";
     for (const int node : world_.switches()) {
       if (!reached[static_cast<std::size_t>(node)]) continue;
