@@ -189,6 +189,7 @@ bool Server::stop_within(std::chrono::milliseconds grace, std::chrono::milliseco
   if (!impl_->started || impl_->stopped) return impl_->core.pool.stop_by(Clock::now() + for_computations);
   impl_->stopped = true;
   Impl& impl = *impl_;
+  impl.core.stopping = true;
   if (impl.acceptor) {
     asio::post(impl.io.front()->context, [&impl] {
       ErrorCode ignored;

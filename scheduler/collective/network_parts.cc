@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fabric/topology/disjoint_sets.h"
+#include "fabric/topology/joined_switches.h"
 
 namespace railweave::scheduler {
 
@@ -13,11 +13,7 @@ using fabric::Topology;
 
 template <class InUse>
 void NetworkParts::fill(const Topology& topology, const GpuPorts& ports, InUse in_use) {
-  fabric::DisjointSets sets(topology.switches().size());
-  for (const LinkId link : topology.links()) {
-    if (!topology.joins_switches(link) || !in_use(link)) continue;
-    sets.unite(topology.switch_of(topology.a(link)).index(), topology.switch_of(topology.b(link)).index());
-  }
+  fabric::DisjointSets sets = fabric::joined_switches(topology, in_use);
   for (const GpuId gpu : topology.gpus()) {
     const auto begin = static_cast<std::ptrdiff_t>(parts_.size());
     for (const PortId port : ports.of(gpu)) {

@@ -19,7 +19,7 @@ KNOWN = {
     "services/control/state/cluster_state.h: ClusterState": "the tables of the one state; apply() alone changes them, each behind a pointer",
     "api/http/dispatch/server_options.h: ServerOptions": "settings of one server, each read where it is used; no invariants between them",
     "tests/bench/queue/slurm_stream.cc: run_stream": "one experiment from set-up to its counters",
-    "tests/unit/control/guarantee_test.cc: TEST_P": "a random walk: one case of a switch for each kind of step",
+    "tests/unit/control/guarantee_book_test.cc: TEST_P": "a random walk: one case of a switch for each kind of step",
     "tests/unit/queue/repair_test.cc: TEST": "one story of a job with spares, told step by step",
 }
 

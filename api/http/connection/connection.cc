@@ -68,7 +68,7 @@ Connection::~Connection() {
 }
 
 void Connection::start() {
-  if (io_.stopping()) return;
+  if (core_.stopping) return;
   io_.add(shared_from_this());
   asio::co_spawn(io_.context, run(), asio::detached);
 }
@@ -250,7 +250,7 @@ Task<bool> Connection::await_answer() {
 }
 
 bool Connection::can_go_on() const {
-  return !framing_lost_ && !aborted_ && !io_.stopping() && parser_->is_done() && parser_->keep_alive();
+  return !framing_lost_ && !aborted_ && !core_.stopping && parser_->is_done() && parser_->keep_alive();
 }
 
 Task<void> Connection::compress_answer() {

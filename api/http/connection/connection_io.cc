@@ -111,7 +111,7 @@ Task<Connection::Step> Connection::read_head() {
   parser_.emplace(RequestParser::Limits{options.max_header_bytes, options.max_header_count, options.max_target_bytes});
   framing_lost_ = false;
   if (input_.empty()) {
-    if (io_.stopping()) co_return Step::ended;
+    if (core_.stopping) co_return Step::ended;
     phase_ = Phase::idle;
     arm(options.idle_timeout);
     const bool came = co_await fill();

@@ -39,7 +39,7 @@ void Connection::begin_stop() {
 
 Task<void> Connection::send_stream() {
   const CountedIn counted(core_.streams);
-  if (core_.streams > core_.options.max_streams || io_.stopping()) {
+  if (core_.streams > core_.options.max_streams || core_.stopping) {
     answer_ = to_response(Error{ErrorKind::unavailable, "http.tooManyStreams", "there are too many event streams", "",
                                 "close some or try again later"});
     head_ = head_of(answer_, false, false, answer_.body.size());
@@ -70,7 +70,7 @@ Task<void> Connection::pump_stream(bool chunked) {
     core_.log_error("stream of " + exchange_.held->request.route + " threw: " + failure.what());
     sink_->close("the stream failed on a bug of the service");
   }
-  if (io_.stopping()) begin_stop();
+  if (core_.stopping) begin_stop();
   for (bool open = true; open && !aborted_;) {
     const StreamSink::Batch batch = sink_->take(kBatchBytes);
     head_.clear();

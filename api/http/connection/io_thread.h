@@ -32,7 +32,6 @@ class IoThread {
   // Keeps it alive until it is removed.
   void add(std::shared_ptr<Connection> connection) { connections_.insert(std::move(connection)); }
   void remove(const std::shared_ptr<Connection>& connection) { connections_.erase(connection); }
-  [[nodiscard]] bool stopping() const { return stopping_; }
   // The current time as the Date header has it, formatted once a second.
   [[nodiscard]] const std::string& date();
 

@@ -32,6 +32,7 @@ struct ServerCore {
   ComputePool pool;
   const std::shared_ptr<BodyBudget> budget;
   ConnectionSlots slots;
+  std::atomic<bool> stopping{false};     // set before any connection is told to end: none begins another request
   std::atomic<std::size_t> refusing{0};  // connections that are only answered that there are too many
   std::atomic<std::size_t> in_flight{0};
   std::atomic<std::size_t> streams{0};

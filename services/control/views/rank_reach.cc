@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <utility>
 
 namespace railweave::control {
@@ -26,22 +25,7 @@ bool intersect(const PartSet& a, const PartSet& b) {
 }  // namespace
 
 RankReach::RankReach(const fabric::FabricView& view, scheduler::PlacementFabricPtr fabric)
-    : view_(view), fabric_(std::move(fabric)), parent_(view.topology().switches().size()) {
-  std::iota(parent_.begin(), parent_.end(), 0U);
-  const auto& t = view_.topology();
-  for (const auto link : t.links()) {
-    if (!t.joins_switches(link) || !view_.carries_transit(link)) continue;
-    const std::uint32_t a = root(t.switch_of(t.a(link)).value());
-    const std::uint32_t b = root(t.switch_of(t.b(link)).value());
-    parent_[std::max(a, b)] = std::min(a, b);
-  }
-  for (std::uint32_t sw = 0; sw < parent_.size(); ++sw) parent_[sw] = root(sw);
-}
-
-std::uint32_t RankReach::root(std::uint32_t sw) const {
-  while (parent_[sw] != sw) sw = parent_[sw];
-  return sw;
-}
+    : view_(view), fabric_(std::move(fabric)), joined_(fabric::joined_switches(view)) {}
 
 // A drained switch still serves its own end ports: packets to and from them pass the switches beside it.
 void RankReach::add_parts(GpuId gpu, Parts& parts) const {
@@ -50,13 +34,13 @@ void RankReach::add_parts(GpuId gpu, Parts& parts) const {
     const auto link = t.link(nic.port);
     const SwitchId sw = link && view_.alive(link) ? t.switch_of(t.peer(nic.port)) : SwitchId();
     if (!sw) continue;
-    parts.push_back(parent_[sw.index()]);
+    parts.push_back(joined_.find(sw.index()));
     if (!view_.drained(sw)) continue;
     for (const auto port : t.ports(sw)) {
       const auto beside = t.link(port);
       if (!beside || !t.joins_switches(beside) || !view_.alive(beside) || view_.drained(beside)) continue;
       const SwitchId other = t.switch_of(t.peer(port));
-      if (!view_.drained(other)) parts.push_back(parent_[other.index()]);
+      if (!view_.drained(other)) parts.push_back(joined_.find(other.index()));
     }
   }
 }

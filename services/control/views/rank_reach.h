@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fabric/topology/fabric_view.h"
+#include "fabric/topology/joined_switches.h"
 #include "scheduler/placement/fit/placement_fabric.h"
 #include "services/control/state/job.h"
 
@@ -28,12 +28,11 @@ class RankReach {
  private:
   using Parts = std::vector<std::uint32_t>;  // ascending
 
-  [[nodiscard]] std::uint32_t root(std::uint32_t sw) const;
   void add_parts(fabric::GpuId gpu, Parts& parts) const;
 
   fabric::FabricView view_;
   scheduler::PlacementFabricPtr fabric_;
-  std::vector<std::uint32_t> parent_;                       // by switch: joined by links that carry transit
+  mutable fabric::DisjointSets joined_;                     // switches, by links that carry transit
   std::unordered_map<std::uint64_t, std::uint64_t> whole_;  // job number -> its version
 };
 

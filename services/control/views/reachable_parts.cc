@@ -1,33 +1,13 @@
 #include "services/control/views/reachable_parts.h"
 
-#include <algorithm>
 #include <map>
-#include <numeric>
 #include <utility>
 
 namespace railweave::control {
 
 using fabric::PortId;
 
-ReachableParts::ReachableParts(const fabric::FabricView& view)
-    : view_(view), parent_(view.topology().switches().size()) {
-  std::iota(parent_.begin(), parent_.end(), 0U);
-  const auto& topology = view.topology();
-  for (const auto link : topology.links()) {
-    if (!topology.joins_switches(link) || !view.carries_transit(link)) continue;
-    const std::uint32_t a = root(topology.switch_of(topology.a(link)).value());
-    const std::uint32_t b = root(topology.switch_of(topology.b(link)).value());
-    parent_[std::max(a, b)] = std::min(a, b);
-  }
-}
-
-std::uint32_t ReachableParts::root(std::uint32_t sw) const {
-  while (parent_[sw] != sw) {
-    parent_[sw] = parent_[parent_[sw]];
-    sw = parent_[sw];
-  }
-  return sw;
-}
+ReachableParts::ReachableParts(const fabric::FabricView& view) : view_(view), joined_(fabric::joined_switches(view)) {}
 
 bool ReachableParts::usable(PortId end_port) const {
   const auto link = view_.topology().link(end_port);
@@ -35,7 +15,7 @@ bool ReachableParts::usable(PortId end_port) const {
 }
 
 std::uint32_t ReachableParts::part(PortId end_port) const {
-  return root(view_.topology().switch_of(view_.topology().peer(end_port)).value());
+  return joined_.find(view_.topology().switch_of(view_.topology().peer(end_port)).index());
 }
 
 std::vector<PortId> find_cut_off(const fabric::FabricView& before, const fabric::FabricView& after) {

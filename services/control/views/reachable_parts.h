@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "fabric/topology/fabric_view.h"
+#include "fabric/topology/joined_switches.h"
 
 namespace railweave::control {
 
@@ -19,10 +19,8 @@ class ReachableParts {
   [[nodiscard]] std::uint32_t part(fabric::PortId end_port) const;
 
  private:
-  std::uint32_t root(std::uint32_t sw) const;
-
   const fabric::FabricView& view_;
-  mutable std::vector<std::uint32_t> parent_;  // by switch
+  mutable fabric::DisjointSets joined_;  // switches by index
 };
 
 // The end ports for DrainPreview::cut_off. `after` has more drained than `before`.

@@ -26,18 +26,16 @@ std::unexpected<Error> unreadable(std::string message, const YAML::Mark& mark, s
 std::optional<Json> number_of(const std::string& text) {
   const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
   const char* end = text.data() + text.size();
-  if (std::uint64_t count = 0; std::from_chars(begin, end, count).ptr == end && begin != end) {
-    if (std::from_chars(begin, end, count).ec == std::errc()) return Json(count);
-  }
-  if (std::int64_t count = 0; std::from_chars(begin, end, count).ptr == end && begin != end) {
-    if (std::from_chars(begin, end, count).ec == std::errc()) return Json(count);
-  }
+  const auto read = [&](auto& value) {
+    const auto [stop, error] = std::from_chars(begin, end, value);
+    return error == std::errc() && stop == end;
+  };
+  if (std::uint64_t count = 0; read(count)) return Json(count);
+  if (std::int64_t count = 0; read(count)) return Json(count);
   static const std::regex decimal(R"([-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?)");
   if (text.size() > 64 || !std::regex_match(text, decimal)) return std::nullopt;
-  double value = 0;
-  const auto [stop, error] = std::from_chars(begin, end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return Json(value);
+  if (double value = 0; read(value)) return Json(value);
+  return std::nullopt;
 }
 
 Json scalar_of(const YAML::Node& node) {

@@ -39,6 +39,14 @@ inline fabric::TopologyPtr leaves_and_spines(
   return std::make_shared<const fabric::Topology>(std::move(*topology));
 }
 
+// A contract of tenant t in two classes.
+inline scheduler::Contract terms(std::int64_t gbps, bool survives = false) {
+  scheduler::Contract contract{.tenant = "t", .guaranteed = RateMbps(gbps * 1000)};
+  contract.classes = {"all-reduce", "all-to-all"};
+  contract.survives_link_failure = survives;
+  return contract;
+}
+
 class Cluster {
  public:
   explicit Cluster(fabric::TopologyPtr topology) {

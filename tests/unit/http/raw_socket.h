@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 namespace railweave::api {
 
 struct RawAnswer {
@@ -17,6 +19,9 @@ struct RawAnswer {
   std::string body;  // with the chunks put together
   bool complete = false;
 };
+
+// Of an answer that is a problem.
+inline std::string code_of(const RawAnswer& answer) { return nlohmann::json::parse(answer.body)["code"]; }
 
 class RawSocket {
  public:
