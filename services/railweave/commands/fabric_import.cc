@@ -84,6 +84,10 @@ void import_files(Session& session, const ImportOptions& options) {
   }
   if (session.output.is_document()) return session.output.document(fabric);
   print_fabric_summary(session.output, fabric);
+  if (const Json& findings = list(fabric, "findings"); !findings.empty()) {
+    session.output.text("\n");
+    print_findings(session.output, findings);
+  }
 }
 
 }  // namespace

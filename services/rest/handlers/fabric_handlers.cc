@@ -84,7 +84,7 @@ struct ImportOutcome {
     respond(to_problem(rejection));
   }
   void succeed(const control::ClusterState& state) const {
-    std::string body = write_fabric(state);
+    std::string body = write_import(state);
     if (operations != nullptr) return operations->succeed(operation, std::move(body));
     respond(Response::json(std::move(body)).with("ETag", etag_of("topology", state.accepted.version)));
   }

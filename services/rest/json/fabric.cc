@@ -29,15 +29,23 @@ Out port_json(const Topology& topology, PortId port) {
   return value;
 }
 
-}  // namespace
-
-std::string write_fabric(const ClusterState& state) {
+Out fabric_json(const ClusterState& state) {
   Out value{{"source", state.accepted.source},
             {"digest", state.accepted.digest},
             {"version", state.accepted.version},
             {"freeGpus", state.free_gpus}};
   value.update(fabric_summary_json(summarize(state.topology())));
   value["seq"] = state.seq;
+  return value;
+}
+
+}  // namespace
+
+std::string write_fabric(const ClusterState& state) { return dump(fabric_json(state)); }
+
+std::string write_import(const ClusterState& state) {
+  Out value = fabric_json(state);
+  value["findings"] = findings_json(state.topology().source_findings());
   return dump(value);
 }
 

@@ -13,6 +13,7 @@ namespace railweave::api {
 using control::ClusterState;
 
 std::string write_fabric(const ClusterState& state);  // summary, where it came from, GPUs free
+std::string write_import(const ClusterState& state);  // the same, and what was found in reading the accepted files
 std::string write_findings(const std::vector<fabric::Finding>& findings);
 // With a drain: the whole resource, with its GPUs and adapters or its ports. Without: an item of a list.
 std::string write_node(const ClusterState& state, fabric::HostId host);
