@@ -147,6 +147,7 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
     entry.read("look_seconds", subnet.look_seconds, 1, 3'600);
     entry.read("counter_seconds", subnet.counter_seconds, 1, 86'400);
     entry.read("window", subnet.window, 1, 64);
+    entry.read("use_swapped_cables", subnet.use_swapped_cables);
     config.subnets.push_back(std::move(subnet));
   });
   if (auto done = keys.finish(); !done) return done;

@@ -22,6 +22,7 @@ struct SubnetConfig {
   std::uint64_t look_seconds = 60;     // between looks at a switch as it is, which catch what is wrongly believed
   std::uint64_t counter_seconds = 10;  // between readings of a port's counters
   std::uint64_t window = 32;           // management datagrams in flight, at most 64
+  bool use_swapped_cables = true;      // cables that were exchanged are used as they are; else only reported
 };
 
 struct Config {

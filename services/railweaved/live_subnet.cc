@@ -46,6 +46,7 @@ control::LiveSubnets::Subnet live_subnet(const SubnetConfig& config) {
   options.counters_every = std::chrono::seconds(config.counter_seconds);
   options.sweep_every = std::chrono::seconds(config.sweep_seconds);
   options.look_every = std::chrono::seconds(config.look_seconds);
+  options.use_swapped_cables = config.use_swapped_cables;
   return {std::move(options), [config](control::SubnetMode mode) { return connect(config, mode); },
           config.opensm_socket};
 }

@@ -162,6 +162,50 @@ def discovery(session):
     session.call("discoverFabric", 400, "body.invalidField", body={"subnet": "compute", "gpusPerNode": -1})
 
 
+def exchanged_cables(session):
+    """Two cables whose ends at the spine were exchanged are in force as they are, and stay differences from what was accepted."""
+    before = session.call("getFabric", 200).json
+
+    def exchange(one, other):
+        version = session.call("getFabric", 200).json["version"]
+        assert session.exchange("POST", "/test/exchange", {}, f"{one} {other}".encode()).status == 204
+        for _ in until_deadline():
+            after = session.call("getFabric", 200).json
+            if after["version"] != version:
+                return after
+
+    def differences():
+        finished(session, session.call("discoverFabric", 202, body={"subnet": "compute"}).json["operation"])
+        found = session.call("getSubnet", 200, path={"id": "compute"}).json["live"]["differences"]
+        return [(one["subject"], one["text"]) for one in found if one["kind"] == "exchangedLink"]
+
+    assert differences() == []
+    crossed = [f"{guid(1)}/16--{guid(3)}/2", f"{guid(2)}/16--{guid(3)}/1"]
+    session.call("drainLink", 200, path={"id": UPLINK}, body={"reason": "bad optics", "force": True})
+    after = exchange(UPLINK, OTHER_UPLINK)
+    assert after["digest"] != before["digest"] and after["source"] == before["source"] + ", cables as found", after
+    assert [subject for subject, _ in differences()] == crossed, differences()
+    assert "leaf-1 port 16 leads to spine-1 port 2, accepted is spine-1 port 1" in differences()[0][1], differences()
+    assert [session.call("getLink", 200, path={"id": link}).json["drained"] for link in crossed] == [True, True]
+    session.call("getLink", 404, path={"id": UPLINK})
+    drained = session.call("listDrains", 200, query={"kind": "link"}).json["items"]
+    assert {item["id"] for item in drained} == {UPLINK, *crossed}, drained
+    told = session.call("listEvents", 200, query={"type": "topology.accepted"}).json["items"][-1]
+    assert told["data"]["asCabled"] == "compute" and told["data"]["exchanged"] == 2 and told["severity"] == "warning", told
+    followed = session.call("listEvents", 200, query={"type": "drain.requested"}).json["items"][-1]
+    assert followed["data"]["follows"] == UPLINK and followed["actor"] == "fabric", followed
+    named = session.call("listEvents", 200, query={"type": "topology.differs", "subject": f"link/{crossed[0]}"}).json["items"]
+    assert len(named) == 1 and UPLINK in named[0]["summary"], named
+
+    back = exchange(*crossed)
+    assert back["digest"] == before["digest"] and back["source"] == before["source"] and differences() == [], back
+    told = session.call("listEvents", 200, query={"type": "topology.accepted"}).json["items"][-1]
+    assert told["data"]["exchanged"] == 0 and told["severity"] == "info", told
+    drained = session.call("listDrains", 200, query={"kind": "link"}).json["items"]
+    assert [item["id"] for item in drained] == [UPLINK], drained
+    session.call("undrainLink", 204, path={"id": UPLINK}, body={})
+
+
 def tables(session):
     def table(status=200, code=None, name="leaf-1", **query):
         return session.call("getForwardingTable", status, code, path={"id": name}, query=query).json
@@ -373,4 +417,4 @@ def after_a_restart(session):
     assert subnet["mode"] == "opensm" and subnet["modeReason"] == "beside it", subnet
 
 
-CASES = [fill, subnets, modes, sync, discovery, tables, drains, what_happens, metrics, undrains, bad_requests, after_a_restart]
+CASES = [fill, subnets, modes, sync, discovery, exchanged_cables, tables, drains, what_happens, metrics, undrains, bad_requests, after_a_restart]

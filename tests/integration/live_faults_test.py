@@ -175,6 +175,89 @@ def what_is_looked_at(binaries):
         print(f"a walk over tables as switches hold them: {lost} pairs lost, as counted by hand, and none after the repair")
 
 
+def led_by(sim, ends):
+    """(switch, port) -> (peer, its port), of these ports, as ibnetdiscover finds them."""
+    found, switch = {}, None
+    for line in sim.run(["ibnetdiscover"]).stdout.splitlines():
+        head = re.match(r'(Switch|Ca|Hca)\s+\d+\s+"([^"]+)"', line)
+        if head:
+            switch = head.group(2)
+        cable = re.match(r'\[(\d+)\]\S*\s+"([^"]+)"\[(\d+)\]', line)
+        if cable and (switch, int(cable.group(1))) in ends:
+            found[switch, int(cable.group(1))] = (cable.group(2), int(cable.group(3)))
+    return found
+
+
+def cables_are_exchanged(binaries):
+    """Two uplinks change their places at the spines, and go back: used as they are, named, and no longer."""
+    with Subnet(binaries, "sweep_seconds = 1\nlook_seconds = 1") as subnet:
+        service, sim = subnet.service, subnet.sim
+        peers = links_of(subnet.netlist)
+        leaves = sorted({switch for (switch, _), (peer, _) in peers.items() if peer.startswith("H-")})
+        uplink = {leaf: [end for end in sorted(peers) if end[0] == leaf and peers[end][0].startswith("S-")] for leaf in leaves}
+        one = uplink[leaves[0]][0]
+        other = next(end for end in uplink[leaves[1]] if peers[end][0] != peers[one][0])
+        far = {one: peers[one], other: peers[other]}
+        digest = service.get("/v1/fabric")["digest"]
+
+        def join(pairs):
+            for end in (one, other):
+                sim.console(f'Unlink "{end[0]}"[{end[1]}]')
+            for end, there in pairs:
+                sim.console(f'Link "{end[0]}"[{end[1]}] "{there[0]}"[{there[1]}]')
+            sim.settle()
+
+        def entries(end):
+            """Entries of the switch's table, read by dump_fts, that lead to the port."""
+            at, count = None, 0
+            for line in fdbs_of_switches(sim).splitlines():
+                head = re.search(r"Switch 0x([0-9a-f]+)", line)
+                at = "S-" + head.group(1) if head else at
+                entry = re.match(r"0x[0-9A-F]{4} : (\d+)", line)
+                count += bool(entry and at == end[0] and int(entry.group(1)) == end[1])
+            return count
+
+        def check(now):
+            assert led_by(sim, {one, other}) == now, "the simulator joined them otherwise"
+            service.wait("a walk after it", lambda s: s["phase"] == "synced" and s["linksDown"] == 0 and s["walk"]["lostPairs"] == 0, 30)
+            cabled = Path(subnet.folder) / "cabled.net"
+            cabled.write_text(sim.run(["ibnetdiscover"]).stdout)
+            lost = lost_by_hand(sim, cabled, [])
+            assert lost == 0, f"{lost} pairs lost on the cables that are there"
+            for end in (*now, *now.values()):
+                assert entries(end) > 0, f"port {end} carries nothing"
+
+        join([(one, far[other])])  # half done: the other cable's ends hang loose
+        status = service.wait("half of it seen", lambda s: s["linksDown"] == 2 and s["differenceCount"] > 0, 30)
+        seen = status["discoveredAt"]
+        service.wait("more sweeps", lambda s: s["discoveredAt"] > seen, 30)
+        assert service.get("/v1/fabric")["digest"] == digest, "an exchange that is half done is not used"
+        sim.console(f'Link "{other[0]}"[{other[1]}] "{far[one][0]}"[{far[one][1]}]')
+        sim.settle()
+        started = time.monotonic()
+        service.wait("in use", lambda s: sum(d["kind"] == "exchangedLink" for d in s["differences"]) == 2 and s["phase"] == "synced", 30)
+        took = time.monotonic() - started
+        service.wait_alarm("link.exchanged")
+        text = next(alarm["text"] for alarm in service.get("/v1/alarms")["items"] if alarm["kind"] == "link.exchanged")
+        names = {one["guid"].removeprefix("0x"): one["id"] for one in service.get("/v1/switches?limit=1000")["items"]}
+        shown = service.cli("subnets", "show", subnet.name).stdout
+        for switch, port in (one, other, *far.values()):
+            name = names[switch[2:]]
+            assert f"{name} port {port}" in text and f"{name} port {port}" in shown, (name, port, text, shown)
+        check({one: far[other], other: far[one]})
+        assert service.get("/v1/fabric")["digest"] != digest
+        service.restart()
+        service.synced(30)
+        service.wait("known after a restart", lambda s: sum(d["kind"] == "exchangedLink" for d in s["differences"]) == 2, 30)
+
+        join([(one, far[one]), (other, far[other])])
+        service.wait("back", lambda s: s["differenceCount"] == 0 and s["linksDown"] == 0 and s["phase"] == "synced", 30)
+        service.wait_alarm("link.exchanged", there=False)
+        assert service.get("/v1/fabric")["digest"] == digest
+        check(far)
+        print(f"two exchanged cables: in use {took:.1f} s after they were joined, named, and as before once they were back")
+
+
 def a_lid_is_taken_twice(binaries):
     with Subnet(binaries, "sweep_seconds = 1") as subnet:
         hosts = [host for host in re.findall(r'^(?:Ca|Hca)\s+\d+\s+"([^"]+)"', Path(subnet.netlist).read_text(), re.MULTILINE)
@@ -284,8 +367,8 @@ def main():
         print(f"skipped: {lacking} is absent")
         return 77
     only = sys.argv[2:]
-    for fault in (datagrams_are_lost, a_switch_is_silent, a_spine_loses_all_cables, what_is_looked_at, a_lid_is_taken_twice,
-                  another_subnet_manager, one_started_by_mistake, no_switch_answers, the_simulator_dies, ten_clients):
+    for fault in (datagrams_are_lost, a_switch_is_silent, a_spine_loses_all_cables, what_is_looked_at, cables_are_exchanged,
+                  a_lid_is_taken_twice, another_subnet_manager, one_started_by_mistake, no_switch_answers, the_simulator_dies, ten_clients):
         if not only or fault.__name__ in only:
             fault(binaries)
     return 0

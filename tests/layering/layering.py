@@ -116,6 +116,9 @@ MAY_INCLUDE = {
                                          "services/control/events", "services/control/views", "services/control/live/status"],
     "services/control/live/links": ["fabric/base", "fabric/topology", "fabric/health", "fabric/drivers", "services/control/state",
                                     "services/control/views", "services/control/live/status", "services/control/live/connection"],
+    "services/control/live/cabling": ["fabric/base", "fabric/topology", "fabric/formats/native", "fabric/drivers", "services/json",
+                                      "services/control/state", "services/control/events", "services/control/live/status",
+                                      "services/control/live/connection", "services/control/live/links"],
     "services/control/live/ports": ["fabric/base", "fabric/routing/plane", "fabric/qos", "fabric/drivers", "fabric/drivers/opensm/files", "fabric/drivers/opensm/local",
                                     "services/control/state", "services/control/views", "services/control/live/status",
                                     "services/control/live/connection", "services/control/live/links"],
@@ -123,7 +126,7 @@ MAY_INCLUDE = {
                                      "services/control/live/connection", "services/control/live/links", "services/control/live/ports"],
     "services/control/live": ["fabric/drivers/opensm/protocol", "services/control", "services/control/state", "services/control/views",
                               "services/control/live/status", "services/control/live/connection", "services/control/live/links",
-                              "services/control/live/ports", "services/control/live/routes"],
+                              "services/control/live/cabling", "services/control/live/ports", "services/control/live/routes"],
     # services/rest: what the service answers.
     "services/rest": ["db", "services/control", "services/control/events", "services/control/views", "services/control/live/status"],
     "services/rest/json": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/topology/checks", "fabric/formats/text",

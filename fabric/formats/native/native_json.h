@@ -2,11 +2,13 @@
 // is described in native_json.md; this code reads and writes version 1.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "fabric/base/error.h"
 #include "fabric/formats/text/read_options.h"
+#include "fabric/topology/recabling.h"
 #include "fabric/topology/topology.h"
 #include "fabric/topology/topology_builder.h"
 
@@ -20,5 +22,8 @@ Result<void> read_native_json(std::string_view text, const ReadOptions& options,
 // Reading it back and building gives an equal Topology, and writing that gives the same bytes. Rails that were inferred
 // from the cabling are left out, as are duplicateGuid findings: building finds both again.
 std::string write_native_json(const Topology& topology);
+// The same fabric with these links in place of those that they name. Reading it back and building derives all that
+// follows from cabling; links are in another order than in what write_native_json() makes of that.
+std::string write_recabled_json(const Topology& topology, std::span<const Recabling> recablings);
 
 }  // namespace railweave::fabric

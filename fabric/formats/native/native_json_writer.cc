@@ -1,6 +1,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -44,7 +45,8 @@ class JsonObject {
 
 class NativeWriter {
  public:
-  explicit NativeWriter(const Topology& topology) : topology_(topology) {
+  NativeWriter(const Topology& topology, std::span<const Recabling> recablings) : topology_(topology) {
+    for (const Recabling& one : recablings) recabled_.emplace(one.link, one);
     out_.reserve(4096 + topology.hcas().size() * 144 + topology.gpus().size() * 48 + topology.links().size() * 26 +
                  topology.switches().size() * 128);
   }
@@ -228,7 +230,8 @@ class NativeWriter {
           !topology_.is_hca_port(topology_.a(link))) {
         break;  // the links of NVLink domains come last and follow from the GPUs
       }
-      LinkSpec spec = topology_.spec(link);
+      const auto recabled = recabled_.find(link);
+      LinkSpec spec = recabled == recabled_.end() ? topology_.spec(link) : recabled->second.spec;
       if (!std::isfinite(spec.cable_length_m) || spec.cable_length_m < 0) spec.cable_length_m = 0;
       const SpecKey key{spec.kind, spec.speed, spec.width, spec.rate.value(), spec.cable_length_m};
       const auto [at, is_new] = spec_numbers.try_emplace(key, specs.size());
@@ -241,9 +244,10 @@ class NativeWriter {
       const LinkId link(i);
       start_element("links", first);
       out_ += '[';
-      append_end(topology_.a(link));
+      const auto recabled = recabled_.find(link);
+      append_end(recabled == recabled_.end() ? topology_.a(link) : recabled->second.a);
       out_ += ',';
-      append_end(topology_.b(link));
+      append_end(recabled == recabled_.end() ? topology_.b(link) : recabled->second.b);
       out_ += ',';
       append_json_number(out_, spec_of_link[i]);
       out_ += ']';
@@ -284,12 +288,17 @@ class NativeWriter {
   }
 
   const Topology& topology_;
+  std::map<LinkId, Recabling> recabled_;
   std::string out_;
   std::string usual_description_;
 };
 
 }  // namespace
 
-std::string write_native_json(const Topology& topology) { return NativeWriter(topology).write(); }
+std::string write_native_json(const Topology& topology) { return NativeWriter(topology, {}).write(); }
+
+std::string write_recabled_json(const Topology& topology, std::span<const Recabling> recablings) {
+  return NativeWriter(topology, recablings).write();
+}
 
 }  // namespace railweave::fabric

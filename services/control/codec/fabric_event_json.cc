@@ -66,9 +66,9 @@ constexpr std::tuple kDiffersFields{field("subjectKind", &TopologyDiffers::subje
 constexpr std::tuple kModeFields{field("subnet", &SubnetModeSet::subnet),
                                  required_field("mode", &SubnetModeSet::mode, kMode),
                                  field("reason", &SubnetModeSet::reason)};
-constexpr std::tuple kRequestedFields{required_field("kind", kTargetKind, kDrainKind), field("id", kTargetId),
-                                      field("reason", &DrainRequested::reason),
-                                      field("forced", &DrainRequested::forced)};
+constexpr std::tuple kRequestedFields{
+    required_field("kind", kTargetKind, kDrainKind), field("id", kTargetId), field("reason", &DrainRequested::reason),
+    field("forced", &DrainRequested::forced), optional_field("follows", &DrainRequested::follows)};
 constexpr std::tuple kAdvancedFields{required_field("kind", kTargetKind, kDrainKind), field("id", kTargetId),
                                      required_field("state", &DrainAdvanced::state, kDrainState)};
 constexpr std::tuple kClearedFields{required_field("kind", kTargetKind, kDrainKind), field("id", kTargetId),
@@ -114,7 +114,8 @@ constexpr std::tuple kDrainFields{required_field("kind", kTargetKind, kDrainKind
                                   field("forced", &Drain::forced),
                                   field("requestedUs", &Drain::requested_us),
                                   field("changedUs", &Drain::changed_us),
-                                  field("version", &Drain::version)};
+                                  field("version", &Drain::version),
+                                  optional_field("follows", &Drain::follows)};
 constexpr std::tuple kKeptAlarmFields =
     std::tuple_cat(kAlarmFields, std::tuple{field("raisedUs", &Alarm::raised_us), field("version", &Alarm::version)});
 constexpr std::tuple kKeptCostsFields{field("costs", &LinkCosts::by_link, CostList{}),

@@ -47,6 +47,12 @@ constexpr std::tuple kEndedFields{
                           [](std::string_view text) { return parse_enum<JobState>(text); }, "job state"}),
     field("reason", &JobEnded::reason)};
 
+Out accepted_to_json(const AcceptedTopology& accepted) {
+  Out value{{"digest", accepted.digest}, {"source", accepted.source}, {"version", accepted.version}};
+  if (accepted.intended) value["intended"] = accepted_to_json(*accepted.intended);
+  return value;
+}
+
 struct Encode {
   const ClusterState& after;
   EncodedEvent& out;
@@ -58,6 +64,10 @@ struct Encode {
       Out renamed = Out::array();
       for (const auto& [was, now] : body.renamed) renamed.push_back(Out::array({was, now}));
       data["renamed"] = std::move(renamed);
+    }
+    if (!body.as_cabled.empty()) {
+      data["asCabled"] = body.as_cabled;
+      data["exchanged"] = body.exchanged;
     }
     return data;
   }
@@ -139,6 +149,8 @@ Result<EventBody> decode_body(const db::Record& record, const Json& data, const 
     TopologyAccepted body;
     reader.read("digest", body.digest);
     reader.read("source", body.source);
+    reader.read("asCabled", body.as_cabled);
+    reader.read("exchanged", body.exchanged);
     const Json* renamed = reader.take("renamed");
     if (auto done = reader.finish(); !done) return std::unexpected(done.error());
     for (const auto& pair : renamed == nullptr ? Json::array() : *renamed) {
@@ -181,6 +193,25 @@ Result<EventBody> decode_body(const db::Record& record, const Json& data, const 
     return body_of<JobEnded>(data, kEndedFields);
   }
   return unreadable(record, "unknown kind of event '" + record.kind + "'");
+}
+
+// Without its topology, but for that of the intended one.
+Result<AcceptedTopology> read_accepted(const Json& value, const std::string& pointer, const BlobReader& blobs) {
+  AcceptedTopology accepted;
+  ObjectReader reader(value, pointer);
+  reader.read("digest", accepted.digest);
+  reader.read("source", accepted.source);
+  reader.read("version", accepted.version);
+  const Json* intended = reader.take("intended");
+  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+  if (intended == nullptr) return accepted;
+  auto read = read_accepted(*intended, pointer + "/intended", blobs);
+  if (!read) return std::unexpected(read.error());
+  auto topology = read_topology(read->digest, blobs);
+  if (!topology) return std::unexpected(topology.error());
+  read->topology = std::move(*topology);
+  accepted.intended = std::make_shared<const AcceptedTopology>(std::move(*read));
+  return accepted;
 }
 
 // The Idempotency-Keys whose jobs are not kept any more.
@@ -243,14 +274,12 @@ std::string JournalCodec::encode_state(const ClusterState& state) const {
     item["version"] = tenant.version;
     tenants.push_back(std::move(item));
   }
-  Out value{
-      {"topology",
-       {{"digest", state.accepted.digest}, {"source", state.accepted.source}, {"version", state.accepted.version}}},
-      {"nextJob", state.jobs.next_id().number()},
-      {"tenants", std::move(tenants)},
-      {"fabric", fabric_state_to_json(state)},
-      {"queue", queue_state_to_json(state)},
-      {"guarantees", guarantee_state_to_json(state)}};
+  Out value{{"topology", accepted_to_json(state.accepted)},
+            {"nextJob", state.jobs.next_id().number()},
+            {"tenants", std::move(tenants)},
+            {"fabric", fabric_state_to_json(state)},
+            {"queue", queue_state_to_json(state)},
+            {"guarantees", guarantee_state_to_json(state)}};
   value["hostKeys"] = host_keys_to_json(state);
   Out ended = Out::array();
   for (const auto id : *state.ended) ended.push_back(id.number());
@@ -300,11 +329,10 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
   if (topology == nullptr || tenants == nullptr || jobs == nullptr || ended == nullptr) {
     return fail(ErrorKind::internal, "journal.unreadable", "the snapshot lacks a part");
   }
-  ObjectReader accepted(*topology, "/topology");
-  accepted.read("digest", state.accepted.digest);
-  accepted.read("source", state.accepted.source);
-  accepted.read("version", state.accepted.version);
-  if (auto done = accepted.finish(); !done) return std::unexpected(done.error());
+  auto accepted = read_accepted(*topology, "/topology", blobs);
+  if (!accepted) return std::unexpected(accepted.error());
+  accepted->topology = state.accepted.topology;
+  state.accepted = std::move(*accepted);
   if (!state.accepted.digest.empty()) {
     auto read = read_topology(state.accepted.digest, blobs);
     if (!read) return std::unexpected(read.error());

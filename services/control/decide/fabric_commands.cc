@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "services/control/decide/commands.h"
+#include "services/control/decide/moved_drains.h"
 #include "services/control/decide/refusal.h"
 #include "services/control/events/apply.h"
 #include "services/control/guarantees/routes.h"
@@ -69,7 +70,7 @@ DecisionResult decide_command(const DecisionInput& in, const ClearDrain& command
     return refuse(ErrorKind::notFound, "drains.notFound", to_string(command.target) + " is not drained",
                   "GET /v1/drains lists the drains");
   }
-  return Decision{{DrainCleared{command.target, command.reason}}, {}, false};
+  return Decision{clear_with_followers(state, {command.target, command.reason}), {}, false};
 }
 
 DecisionResult decide_command(const DecisionInput& in, const SetLinkCosts& command) {

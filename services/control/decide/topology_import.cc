@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "services/control/decide/commands.h"
+#include "services/control/decide/moved_drains.h"
 #include "services/control/decide/refusal.h"
 #include "services/control/events/apply.h"
 #include "services/control/guarantees/job_repair.h"
@@ -27,9 +29,16 @@ class Import {
     for (auto& event : lost_) add(std::move(event));
     note_nodes();
     note_reservations();
-    note_drains();
-    add(TopologyAccepted{command_.topology, command_.document, command_.digest, command_.source, renamed_});
+    if (!command_.as_cabled) note_drains();
+    add(TopologyAccepted{command_.topology, command_.document, command_.digest, command_.source, renamed_,
+                         command_.as_cabled ? command_.as_cabled->subnet : std::string(),
+                         command_.as_cabled ? command_.as_cabled->exchanged : 0});
     for (auto& event : differences_) add(std::move(event));
+    if (command_.as_cabled) {
+      for (const auto& cable : command_.as_cabled->cables) add(cable);
+      keep_link_states();
+      for (auto& event : moved_drains(in_.state, working_)) add(std::move(event));
+    }
     check_jobs();
     return Decision{std::move(events_), {}, false};
   }
@@ -124,6 +133,27 @@ class Import {
       }
     }
   }
+  // Of the cables that are where they were; those that were exchanged were found up.
+  void keep_link_states() {
+    const auto& before = in_.state.topology();
+    std::map<std::string, LinksChanged> by_subnet;
+    const auto tell = [this](const std::string& subnet, LinksChanged& changed) {
+      changed.subnet = subnet;
+      if (!changed.links.empty()) add(std::exchange(changed, {}));
+    };
+    for (const auto link : before.links()) {
+      const auto state = in_.state.view.state(link);
+      if (state == fabric::LinkState::up) continue;
+      const auto port = before.is_switch_port(before.a(link)) ? before.a(link) : before.b(link);
+      const auto subnet = before.subnet(port);
+      std::string name = before.link_text(link);
+      if (!working_.topology().find_link(name)) continue;
+      const auto of = by_subnet.try_emplace(subnet ? std::string(before.name(subnet)) : std::string()).first;
+      of->second.links.push_back({std::move(name), state});
+      if (of->second.links.size() == LinksChanged::kMaxLinks) tell(of->first, of->second);
+    }
+    for (auto& [subnet, changed] : by_subnet) tell(subnet, changed);
+  }
   static bool resolves(const fabric::Topology& topology, const DrainTarget& target) {
     return resolve(topology, target.kind, target.id).has_value();
   }
@@ -168,7 +198,8 @@ DecisionResult decide_command(const DecisionInput& in, const AcceptTopology& com
   if (command.if_version && *command.if_version != state.accepted.version) {
     return refuse_version("the topology", *command.if_version, state.accepted.version);
   }
-  if (command.digest == state.accepted.digest) return Decision{};
+  // The same again changes nothing, unless an operator accepts cables that are exchanged.
+  if (command.digest == state.accepted.digest && (command.as_cabled || !state.accepted.intended)) return Decision{};
   return Import(in, command).decide();
 }
 

@@ -34,7 +34,13 @@ struct Apply {
   void operator()(const TopologyAccepted& body) const {
     const fabric::TopologyPtr before = state.accepted.topology;
     const auto keys_before = state.host_keys;
-    state.accepted = {before, body.digest, body.source, event.seq};
+    std::shared_ptr<const AcceptedTopology> intended;
+    if (!body.as_cabled.empty()) {
+      intended =
+          state.accepted.intended ? state.accepted.intended : std::make_shared<const AcceptedTopology>(state.accepted);
+      if (intended->digest == body.digest) intended.reset();
+    }
+    state.accepted = {before, body.digest, body.source, event.seq, std::move(intended)};
     rename_drains(body.renamed);
     state.set_topology(body.topology);
     state.view_version = event.seq;
@@ -264,7 +270,7 @@ struct Apply {
   void operator()(const DrainRequested& body) const {
     change(state.drains, [&](auto& drains) {
       drains.insert_or_assign(body.target, Drain{body.target, DrainState::requested, body.reason, event.actor,
-                                                 body.forced, event.time_us, event.time_us, event.seq});
+                                                 body.forced, event.time_us, event.time_us, event.seq, body.follows});
     });
     state.mark(body.target, true);
     state.view_version = state.queue_version = event.seq;

@@ -95,6 +95,13 @@ struct AcceptTopology {
   // Move the ranks of jobs whose nodes it lacks, or whose requirements no longer hold in it. With force, jobs for which
   // there is no repair end.
   bool repair = false;
+  // It is the accepted fabric but for cables that a live subnet found exchanged; needs if_version.
+  struct AsCabled {
+    std::string subnet;
+    std::uint64_t exchanged = 0;          // links of the fabric that are not as intended
+    std::vector<TopologyDiffers> cables;  // those that this changes
+  };
+  std::optional<AsCabled> as_cabled = std::nullopt;
 };
 
 struct SetSubnetMode {

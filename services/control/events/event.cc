@@ -19,6 +19,14 @@ std::string job_text(const Job& job) {
 struct MakeHeading {
   EventHeading operator()(const TopologyAccepted& event) const {
     const auto& topology = *event.topology;
+    if (!event.as_cabled.empty()) {
+      return {"topology.accepted", "topology", event.digest.substr(0, 12),
+              event.exchanged == 0 ? EventSeverity::info : EventSeverity::warning,
+              event.exchanged == 0
+                  ? "subnet " + event.as_cabled + " is cabled as accepted again"
+                  : "cables of subnet " + event.as_cabled + " were exchanged and are used as they are: " +
+                        counted(event.exchanged, "link") + " of the fabric not as accepted"};
+    }
     return {"topology.accepted", "topology", event.digest.substr(0, 12), EventSeverity::info,
             "fabric of " + std::to_string(topology.hosts().size()) + " hosts, " +
                 std::to_string(topology.switches().size()) + " switches and " + std::to_string(topology.gpus().size()) +

@@ -23,6 +23,10 @@ struct TopologyAccepted {
   std::string digest;                           // of the document
   std::string source;
   fabric::RenamedHosts renamed;  // nodes that are called otherwise than before; empty in events of older versions
+  // The accepted fabric with the cables of this subnet as they were found; what was accepted stays what is intended.
+  // "": an operator's import.
+  std::string as_cabled = {};
+  std::uint64_t exchanged = 0;  // with as_cabled: links of the fabric that are not as intended
 };
 // Something that the state before an import held and the new fabric cannot hold as it was. Changes nothing itself.
 struct TopologyDiffers {
@@ -98,6 +102,7 @@ struct DrainRequested {
   DrainTarget target;
   std::string reason;
   bool forced = false;
+  std::string follows = {};  // Drain::follows
 };
 struct DrainAdvanced {
   DrainTarget target;

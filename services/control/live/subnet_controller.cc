@@ -37,6 +37,7 @@ SubnetController::SubnetController(SubnetOptions options, SubnetSurroundings sur
                .jobs = jobs_,
                .stop_writing = [this](const Error& error) { stop_writing(error); }},
       watch_(context_, inbox_),
+      cabling_(context_),
       audit_(options_.audits),
       walks_(options_.audits) {}
 
@@ -44,6 +45,8 @@ SubnetController::Followed::Followed(const SubnetContext& context, const Cluster
                                      SubnetRoutes::Audits audits, const FabricWatch& watch, const Followed* before)
     : version(state.accepted.version),
       links(state.accepted.topology, context.options.subnet),
+      exchanged(state.accepted.intended ? exchanges(links, *state.accepted.intended->topology)
+                                        : std::vector<Exchange>()),
       observed(links, context.options.damping),
       ports(context, links),
       routes(context, links, observed, ports, audits, watch.silent(),
@@ -71,13 +74,16 @@ void SubnetController::step(const ClusterStatePtr& state, std::chrono::milliseco
 Result<void> SubnetController::round(const ClusterState& state, std::chrono::milliseconds wait) {
   // 1. The accepted topology: what is about another one, or was learnt through another connection, is replaced.
   const bool is_new = connection_.phase() == SubnetConnection::Phase::opened;
-  if (is_new || followed_->version != state.accepted.version) follow_topology(state);
+  if (is_new || followed_->version != state.accepted.version) {
+    if (auto done = follow_topology(state); !done) return done;
+  }
   // 2. What is there, read whole once per connection.
   if (is_new) {
     if (auto done = discover(state); !done) return done;
   }
   // 3. What devices report, and what sweeps find: repaired at once.
   if (auto done = listen(state, wait); !done) return done;
+  cabling_.report_made();
   if (is_blind_ || !context_.mode_holds()) return {};
   // 4. What the state asks for: drains, links that are calm again.
   if (auto done = follow_state(state); !done) return done;
@@ -124,7 +130,7 @@ void SubnetController::stop_writing(const Error& error) {
                              context_.name() + " cannot be programmed: " + error.text());
 }
 
-void SubnetController::follow_topology(const ClusterState& state) {
+Result<void> SubnetController::follow_topology(const ClusterState& state) {
   followed_ =
       std::make_unique<Followed>(context_, state, SubnetRoutes::Audits{audit_, walks_}, watch_, followed_.get());
   board_.status().qos.reset();
@@ -132,7 +138,11 @@ void SubnetController::follow_topology(const ClusterState& state) {
     const std::lock_guard lock(health_mutex_);
     health_ = followed_->health;
   }
-  if (connection_.phase() == SubnetConnection::Phase::read && !is_blind_) show_differences(state);
+  if (connection_.phase() != SubnetConnection::Phase::read || is_blind_) return {};
+  // What was found last is compared with it at once.
+  if (followed_->links.found()) return follow_links(state, {.text = "another topology", .start_us = context_.now()});
+  show_differences(state);
+  return {};
 }
 
 Result<void> SubnetController::discover(const ClusterState& state) {
@@ -178,6 +188,7 @@ Result<void> SubnetController::handle(const ClusterState& state, FabricWatch::Fi
   }
   leave_blindness();
   if (!followed_->observed.empty()) report_links(state);
+  if (finding.is_whole && followed_->links.found()) cabling_.saw(state, followed_->links);
   // Whether or not it says that something changed: what differs is found by comparing.
   if (followed_->links.found()) return follow_links(state, std::move(finding.cause));
   status.phase = SubnetPhase::unaccepted;
@@ -272,6 +283,7 @@ void SubnetController::report_links(const ClusterState& state) {
 void SubnetController::show_differences(const ClusterState& state) {
   control::show_differences(context_, state, followed_->links, followed_->observed,
                             followed_->routes.applied().isolated(), followed_->routes.presences());
+  if (followed_->links.found()) show_exchanges(context_, followed_->exchanged);
 }
 
 Result<void> SubnetController::follow_state(const ClusterState& state) {

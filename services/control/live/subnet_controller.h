@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "services/control/live/cabling/cabling_follower.h"
 #include "services/control/live/connection/subnet_connection.h"
 #include "services/control/live/connection/subnet_inbox.h"
 #include "services/control/live/connection/subnet_options.h"
@@ -61,6 +62,7 @@ class SubnetController {
 
     const std::uint64_t version;
     const SubnetLinks links;
+    const std::vector<Exchange> exchanged;  // cables that are not as intended
     ObservedLinks observed;
     PortActivation ports;
     SubnetRoutes routes;
@@ -82,7 +84,7 @@ class SubnetController {
   void connect();
   void disconnect(const Error& error);
   void stop_writing(const Error& error);
-  void follow_topology(const ClusterState& state);
+  Result<void> follow_topology(const ClusterState& state);
   Result<void> discover(const ClusterState& state);
   Result<void> check_in_charge();
   Result<void> handle(const ClusterState& state, FabricWatch::Finding finding);
@@ -102,6 +104,7 @@ class SubnetController {
   LinkJobs jobs_;
   const SubnetContext context_;
   FabricWatch watch_;
+  CablingFollower cabling_;
   RouteAudit audit_, walks_;
 
   std::unique_ptr<Followed> followed_;  // null: no topology was followed yet

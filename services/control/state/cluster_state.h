@@ -29,12 +29,15 @@
 
 namespace railweave::control {
 
-// The accepted topology: durable intent, by digest of its native form.
+// The accepted topology: durable, by digest of its native form. What is in force everywhere: as the operator accepted it,
+// but for cables that were found exchanged.
 struct AcceptedTopology {
   fabric::TopologyPtr topology;  // never null; empty before the first import
   std::string digest;            // sha256 of the native JSON; "" before the first import
   std::string source;            // where it came from, to be shown
   std::uint64_t version = 0;     // seq of the event that accepted it
+  // Cables are exchanged and used as they are: the fabric as the operator accepted it. Null: it is cabled like that.
+  std::shared_ptr<const AcceptedTopology> intended = nullptr;
 };
 
 struct ClusterState {

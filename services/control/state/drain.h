@@ -50,6 +50,7 @@ struct Drain {
   std::int64_t requested_us = 0;
   std::int64_t changed_us = 0;  // when it reached its state
   std::uint64_t version = 0;    // seq of the event that last changed it: its ETag
+  std::string follows = {};     // the drained link whose cable leads here while cables are exchanged; "": none
 };
 
 using DrainTable = std::map<DrainTarget, Drain>;

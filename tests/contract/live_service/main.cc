@@ -1,6 +1,6 @@
 // railweaved's API on live subnets in memory (small_live_fabric.h), for contract_test.py. Takes railweaved's arguments.
-// Beyond the contract: POST /test/find/{nodes} says what the next discovery finds, POST /test/happen makes a live
-// fabric's events happen.
+// Beyond the contract: POST /test/find/{nodes} says what the next discovery finds, POST /test/exchange exchanges two
+// cables, POST /test/happen makes a live fabric's events happen.
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -11,6 +11,7 @@
 #include "api/http/server.h"
 #include "db/sqlite/sqlite_journal.h"
 #include "services/control/codec/journal_codec.h"
+#include "services/control/live/cabling/cabling_follower.h"
 #include "services/railweaved/config.h"
 #include "services/rest/handlers/routes.h"
 #include "tests/contract/live_service/small_live_fabric.h"
@@ -77,6 +78,20 @@ void happen(control::ControlLoop& loop, const std::string& link) {
   tell(control::ReportProgramming{{"compute", "2 links down", 12, 3, 7, 1, 250, 4000}});
 }
 
+// The first named switch link and the second have exchanged their far ends, or have them back.
+void exchange(control::ControlLoop& loop, const std::string& links) {
+  const auto state = loop.state();
+  const auto& t = state->topology();
+  const auto blank = links.find(' ');
+  const auto one = t.find_link(links.substr(0, blank));
+  const auto other = t.find_link(links.substr(blank + 1));
+  if (!one || !other) return;
+  auto command = control::fabric_as_cabled(
+      state->accepted, {{one, t.a(one), t.b(other), t.spec(one)}, {other, t.a(other), t.b(one), t.spec(other)}},
+      "compute");
+  if (command) (void)loop.submit({"fabric", std::move(*command)}, [](const control::CommandResult&) {});
+}
+
 int serve(const Config& config) {
   auto journal = db::open_sqlite_journal(config.store);
   if (!journal) return 1;
@@ -114,6 +129,10 @@ int serve(const Config& config) {
     unsigned nodes = 0;
     std::from_chars(text.data(), text.data() + text.size(), nodes);
     live.find_nodes(nodes);
+    respond(api::Response::empty());
+  });
+  router.post("/test/exchange", [&](const api::Request& request, const api::Responder& respond) {
+    exchange(loop, request.body);
     respond(api::Response::empty());
   });
   router.post("/test/happen", [&](const api::Request& request, const api::Responder& respond) {

@@ -5,6 +5,7 @@
 
 #include "fabric/routing/engine_registry.h"
 #include "fabric/topology/topology_builder.h"
+#include "services/control/live/cabling/exchanged_cables.h"
 
 namespace railweave::contract {
 namespace {
@@ -117,7 +118,15 @@ Result<SubnetStatus> SmallLiveFabric::answer(const SubnetStatus& present, LiveFa
   using Kind = control::FabricDifference::Kind;
   status.differences = {{Kind::missing_device, "storage-1", "storage-1 was not found"},
                         {Kind::other_lid, "leaf-1", "leaf-1 has LID 1, accepted is 7"}};
-  status.difference_count = 2;
+  if (state->accepted.intended) {
+    const control::SubnetLinks links(state->view.topology_ptr(), status.subnet);
+    for (const auto& exchange : control::exchanges(links, *state->accepted.intended->topology)) {
+      for (const auto& cable : exchange.cables) {
+        status.differences.push_back({Kind::exchanged_link, cable.link, cable.text});
+      }
+    }
+  }
+  status.difference_count = status.differences.size();
   status.isolated = {{guid(2), "leaf-2", "does not answer", kSomeTimeUs}};
   route(state->view.topology_ptr(), status);
   status.qos = control::QosStatus{

@@ -86,6 +86,7 @@ class LiveTest : public ControlTest {
     SubnetOptions options{.subnet = subnet_, .port = "simulated"};
     options.sweep_every = std::chrono::seconds(10);
     options.audits = audits_;
+    options.use_swapped_cables = use_swapped_cables_;
     options.opensm_files = opensm_files_;
     SubnetSurroundings with{.connect = [this](SubnetMode) -> Result<std::unique_ptr<fabric::FabricDriver>> {
                               ++connections_;
@@ -174,6 +175,7 @@ class LiveTest : public ControlTest {
   std::string opensm_files_;
   std::string subnet_ = "plane-0";
   std::launch audits_ = std::launch::deferred;
+  bool use_swapped_cables_ = true;
   std::unique_ptr<fabric::RoutingEngine> engine_;  // none: the registry's
   std::vector<decltype(Command::body)> reports_;
   std::optional<Error> refused_;

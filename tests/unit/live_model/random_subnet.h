@@ -96,6 +96,17 @@ class RandomSubnet {
       if (is_switch(end) && pick(3) != 0 && is_reached(end)) report(end);  // traps are lost, too
     }
   }
+  // Their second ends go into each other's ports; not the manager's own cable. One that is cut stays cut.
+  void exchange(Cable& one, Cable& other) {
+    if (&one == &other || one.b == adapters_.front() || other.b == adapters_.front()) return;
+    const bool was_up[] = {one.is_up, other.is_up};
+    set(one, false);
+    set(other, false);
+    std::swap(one.b, other.b);
+    std::swap(one.b_port, other.b_port);
+    set(one, was_up[0]);
+    set(other, was_up[1]);
+  }
   // The switch was off and on: its tables are empty.
   void forget(int sw) {
     auto& node = subnet.node(sw);

@@ -37,7 +37,8 @@ struct FabricDifference {
     missing_device,  // accepted, not found
     unknown_device,  // found, not accepted
     missing_link,    // accepted, not found or not active
-    other_link,      // found between ports that the accepted topology joins otherwise, or not at all
+    other_link,      // found between ports that the accepted topology joins otherwise, or not at all; not used
+    exchanged_link,  // the same, of cables that were exchanged with each other; used as they are
     other_rate,      // slower or faster than accepted
     other_lid,       // the device has another LID than the accepted topology says
   };
@@ -46,8 +47,8 @@ struct FabricDifference {
   std::string text;
 };
 constexpr std::string_view to_string(FabricDifference::Kind kind) {
-  constexpr std::string_view names[] = {"missingDevice", "unknownDevice", "missingLink",
-                                        "otherLink",     "otherRate",     "otherLid"};
+  constexpr std::string_view names[] = {"missingDevice", "unknownDevice", "missingLink", "otherLink",
+                                        "exchangedLink", "otherRate",     "otherLid"};
   return names[static_cast<std::size_t>(kind)];
 }
 

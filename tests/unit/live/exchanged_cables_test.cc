@@ -1,0 +1,431 @@
+// Cables that were exchanged are used as they are, named by differences and an alarm, and no longer once they are back.
+// What switches hold is walked by hand on the cables that are there.
+#include <algorithm>
+#include <functional>
+#include <random>
+#include <set>
+
+#include "tests/support/recabled.h"
+#include "tests/unit/live/live_fixture.h"
+
+namespace railweave::control {
+namespace {
+
+using fabric::testing::Recabled;
+
+class ExchangedCables : public LiveTest {
+ protected:
+  void start_tree(SubnetMode mode = SubnetMode::direct, bool use = true) {
+    use_swapped_cables_ = use;
+    start_live({.hosts_per_leaf = 3, .spines_per_pod = 3, .gpus_per_host = 2}, mode);
+    settle();
+    truth_ = topology_;
+    intended_digest_ = loop_->state()->accepted.digest;
+  }
+  // What is cabled from now on; switches report it.
+  void become(const Recabled& cables) {
+    truth_ = cables.build();
+    ASSERT_NE(truth_, nullptr);
+    std::vector<Guid> all;
+    for (const auto sw : truth_->switches()) all.push_back(truth_->guid(sw));
+    switches_->become(truth_, all);
+    step(1);
+  }
+  void sweeps(unsigned count) {
+    for (unsigned i = 0; i < count; ++i) step(10'000);
+    settle();
+  }
+  [[nodiscard]] const AcceptedTopology& accepted() {
+    state_ = loop_->state();
+    return state_->accepted;
+  }
+  [[nodiscard]] std::set<std::string> differing(FabricDifference::Kind kind) const {
+    std::set<std::string> subjects;
+    for (const auto& difference : status()->differences) {
+      if (difference.kind == kind) subjects.insert(difference.subject);
+    }
+    return subjects;
+  }
+  [[nodiscard]] std::string alarm_text(const std::string& kind) const {
+    std::string text;
+    for (const auto& [id, alarm] : *loop_->state()->alarms) {
+      if (alarm.kind == kind) text += alarm.text + "\n";
+    }
+    return text;
+  }
+
+  // Pairs of adapters that the tables switches hold do not bring together, and the links (of the truth) that carry some.
+  struct Walked {
+    std::size_t pairs = 0, lost = 0;
+    std::set<std::string> used;
+  };
+  [[nodiscard]] Walked walk_by_hand() const {
+    Walked walked;
+    const fabric::Topology& t = *truth_;
+    for (const auto from : t.hcas()) {
+      for (const auto to : t.hcas()) {
+        if (from == to) continue;
+        ++walked.pairs;
+        const auto lid = switches_->lid(t.guid(to), 1);
+        auto at = t.peer(t.ports(from).front());
+        std::vector<std::string> links;
+        bool arrives = false;
+        for (unsigned hops = 0; at && lid != 0 && hops < 16; ++hops) {
+          const auto sw = t.switch_of(at);
+          const auto out = switches_->out_port(t.guid(sw), lid);
+          if (out == 0 || out > t.ports(sw).size()) break;
+          const auto leaving = t.ports(sw)[out - 1];
+          const auto next = t.peer(leaving);
+          if (!next) break;
+          links.push_back(t.link_text(t.link(leaving)));
+          if ((arrives = t.hca_of(next) == to)) break;
+          at = t.switch_of(next) ? next : fabric::PortId();
+        }
+        if (arrives) walked.used.insert(links.begin(), links.end());
+        walked.lost += arrives ? 0 : 1;
+      }
+    }
+    return walked;
+  }
+  void expect_used(const std::vector<std::pair<std::string, unsigned>>& ports) {
+    const Walked walked = walk_by_hand();
+    EXPECT_GT(walked.pairs, 100U);
+    EXPECT_EQ(walked.lost, 0U);
+    ASSERT_FALSE(ports.empty());
+    for (const auto& [sw, number] : ports) {
+      const auto port = truth_->ports(truth_->find_switch(sw))[number - 1];
+      EXPECT_TRUE(walked.used.contains(truth_->link_text(truth_->link(port)))) << sw << " port " << number;
+    }
+    EXPECT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
+    EXPECT_EQ(status()->links_down, 0U);
+  }
+  void expect_as_intended() {
+    EXPECT_EQ(accepted().intended, nullptr);
+    EXPECT_EQ(accepted().digest, intended_digest_);
+    EXPECT_EQ(alarms("link.exchanged"), 0U);
+    EXPECT_EQ(status()->difference_count, 0U);
+  }
+
+  fabric::TopologyPtr truth_;
+  ClusterStatePtr state_;
+  std::string intended_digest_;
+};
+
+constexpr unsigned kFirstUplink = 4;  // of a leaf of three hosts
+
+// crosswise: what led from leaf to spine leads from leaf to leaf, and from spine to spine.
+using Ports = std::vector<std::pair<std::string, unsigned>>;
+const Ports kExchanged{{"p0-spine-0", 1}, {"p0-spine-1", 2}};
+const Ports kOtherUplinks{{"p0-leaf-0", kFirstUplink + 1}, {"p0-leaf-1", kFirstUplink}};
+
+class TwoExchangedCables : public ExchangedCables, public testing::WithParamInterface<bool> {};
+
+TEST_P(TwoExchangedCables, AreUsedAsTheyAreAndReportedUntilTheyAreBack) {
+  const bool crosswise = GetParam();
+  start_tree();
+  Recabled cables(*topology_);
+  const auto one = cables.cable_at("p0-leaf-0", kFirstUplink);
+  const auto other = cables.cable_at("p0-leaf-1", kFirstUplink + 1);
+  cables.exchange(one, other, crosswise);
+  become(cables);
+  sweeps(1);
+  EXPECT_EQ(accepted().intended, nullptr) << "not before it has settled";
+  EXPECT_EQ(differing(FabricDifference::Kind::other_link).size(), 2U);
+  EXPECT_EQ(status()->links_down, 2U);
+  sweeps(2);
+  ASSERT_NE(accepted().intended, nullptr);
+  EXPECT_EQ(accepted().intended->digest, intended_digest_);
+  EXPECT_NE(accepted().digest, intended_digest_);
+  EXPECT_EQ(fabric::write_native_json(*accepted().topology), fabric::write_native_json(*truth_));
+  EXPECT_EQ(differing(FabricDifference::Kind::exchanged_link).size(), 2U);
+  EXPECT_TRUE(differing(FabricDifference::Kind::other_link).empty());
+  EXPECT_EQ(status()->difference_count, 2U);
+  EXPECT_EQ(alarms("subnet.differs"), 0U);
+  ASSERT_EQ(alarms("link.exchanged"), 1U);
+  for (const auto* name : {"p0-leaf-0 port 4", "p0-leaf-1 port 5", "p0-spine-0 port 1", "p0-spine-1 port 2"}) {
+    EXPECT_NE(alarm_text("link.exchanged").find(name), std::string::npos) << alarm_text("link.exchanged");
+  }
+  // Where leaves lead to leaves, routes use the other uplinks of these.
+  expect_used(GetParam() ? kOtherUplinks : kExchanged);
+  // A restart knows it all.
+  const std::string before = state_text();
+  EXPECT_EQ(codec_.encode_state(replayed()), before);
+  const auto snapshot = codec_.decode_state({.version = 1, .payload = before},
+                                            [this](const std::string& digest) { return journal_->blob(digest); });
+  ASSERT_TRUE(snapshot) << snapshot.error().text();
+  EXPECT_EQ(codec_.encode_state(*snapshot), before);
+  stop();
+  start();
+  EXPECT_EQ(state_text(), before);
+  make_controller();
+  settle();
+  EXPECT_EQ(alarms("link.exchanged"), 1U);
+
+  cables.exchange(one, other, crosswise);
+  become(cables);
+  sweeps(3);
+  expect_as_intended();
+  expect_used({{"p0-leaf-0", kFirstUplink}, {"p0-leaf-1", kFirstUplink + 1}});
+  EXPECT_EQ(codec_.encode_state(replayed()), state_text());
+}
+
+INSTANTIATE_TEST_SUITE_P(Crosswise, TwoExchangedCables, testing::Bool());
+
+TEST_F(ExchangedCables, WhatIsHalfDoneDoesNotCount) {
+  start_tree();
+  Recabled cables(*topology_);
+  const auto one = cables.cable_at("p0-leaf-0", kFirstUplink);
+  const auto other = cables.cable_at("p0-leaf-1", kFirstUplink + 1);
+  cables.exchange(one, other).unplug(other);
+  become(cables);
+  sweeps(10);
+  EXPECT_EQ(accepted().digest, intended_digest_);
+  EXPECT_EQ(status()->links_down, 2U);
+  EXPECT_EQ(alarms("subnet.differs"), 1U) << "one cable is where it is not accepted";
+  // Done now, but again and again something is moved before it has settled.
+  for (int i = 0; i < 5; ++i) {
+    become(cables.plug(other));
+    sweeps(1);
+    become(cables.unplug(other));
+    sweeps(1);
+  }
+  EXPECT_EQ(accepted().digest, intended_digest_);
+  become(cables.plug(other));
+  sweeps(3);
+  EXPECT_NE(accepted().intended, nullptr);
+  EXPECT_EQ(alarms("link.exchanged"), 1U);
+
+  // One of them is back, the other is out: as intended, and down.
+  become(cables.exchange(one, other).unplug(other));
+  sweeps(3);
+  EXPECT_EQ(accepted().digest, intended_digest_);
+  EXPECT_EQ(alarms("link.exchanged"), 0U);
+  EXPECT_EQ(status()->links_down, 1U);
+  become(cables.plug(other));
+  sweeps(1);
+  expect_as_intended();
+}
+
+TEST_F(ExchangedCables, ACableInAPortThatIsNotAcceptedIsReportedAndLeftUnused) {
+  start_tree();
+  Recabled cables(*topology_);
+  const auto spine = topology_->find_switch("p0-spine-0");
+  cables.put_into(cables.cable_at("p0-leaf-0", kFirstUplink), static_cast<unsigned>(topology_->ports(spine).size()));
+  become(cables);
+  sweeps(10);
+  EXPECT_EQ(accepted().digest, intended_digest_);
+  EXPECT_FALSE(differing(FabricDifference::Kind::other_link).empty());
+  EXPECT_EQ(walk_by_hand().lost, 0U);
+}
+
+TEST_F(ExchangedCables, SeveralExchangesAtOnceAndOfThreeCablesAndOfHosts) {
+  start_tree();
+  Recabled cables(*topology_);
+  const auto uplink = [&](unsigned leaf, unsigned n) {
+    return cables.cable_at("p0-leaf-" + std::to_string(leaf), kFirstUplink + n);
+  };
+  const auto node = [&](unsigned leaf, unsigned port) {
+    return cables.cable_at("p0-leaf-" + std::to_string(leaf), port);
+  };
+  cables.exchange(uplink(0, 0), uplink(1, 1));
+  cables.exchange(uplink(2, 0), uplink(3, 1)).exchange(uplink(3, 1), uplink(2, 2));  // three in a circle
+  cables.exchange(node(0, 1), node(3, 2));
+  become(cables);
+  sweeps(3);
+  ASSERT_NE(accepted().intended, nullptr);
+  EXPECT_EQ(fabric::write_native_json(*accepted().topology), fabric::write_native_json(*truth_));
+  EXPECT_EQ(alarms("link.exchanged"), 3U);
+  EXPECT_EQ(status()->difference_count, 7U);
+  expect_used({{"p0-leaf-0", 1},
+               {"p0-leaf-3", 2},
+               {"p0-leaf-0", 4},
+               {"p0-leaf-1", 5},
+               {"p0-leaf-2", 4},
+               {"p0-leaf-3", 5},
+               {"p0-leaf-2", 6}});
+  // Some of it goes back.
+  cables.exchange(node(0, 1), node(3, 2));
+  become(cables);
+  sweeps(3);
+  EXPECT_EQ(alarms("link.exchanged"), 2U);
+  EXPECT_EQ(status()->difference_count, 5U);
+  become(Recabled(*topology_));
+  sweeps(3);
+  expect_as_intended();
+}
+
+TEST_F(ExchangedCables, AnOperatorMayWantThemOnlyReported) {
+  start_tree(SubnetMode::direct, false);
+  Recabled cables(*topology_);
+  cables.exchange(cables.cable_at("p0-leaf-0", kFirstUplink), cables.cable_at("p0-leaf-1", kFirstUplink + 1));
+  become(cables);
+  sweeps(10);
+  EXPECT_EQ(accepted().digest, intended_digest_);
+  EXPECT_EQ(status()->links_down, 2U);
+  EXPECT_EQ(differing(FabricDifference::Kind::other_link).size(), 2U);
+  EXPECT_EQ(alarms("subnet.differs"), 1U);
+}
+
+TEST_F(ExchangedCables, TheyAreTheTruthInASubnetThatIsOnlyObserved) {
+  start_tree(SubnetMode::observe);
+  Recabled cables(*topology_);
+  cables.exchange(cables.cable_at("p0-leaf-0", kFirstUplink), cables.cable_at("p0-leaf-1", kFirstUplink + 1));
+  become(cables);
+  sweeps(4);
+  EXPECT_NE(accepted().intended, nullptr);
+  EXPECT_EQ(alarms("link.exchanged"), 1U);
+  EXPECT_TRUE(switches_->writes().empty());
+}
+
+TEST_F(ExchangedCables, OnesThatComeAndGoAreFollowedSixTimesInTenMinutes) {
+  start_tree();
+  Recabled cables(*topology_);
+  const auto one = cables.cable_at("p0-leaf-0", kFirstUplink);
+  const auto other = cables.cable_at("p0-leaf-1", kFirstUplink + 1);
+  std::size_t imports = 0;
+  for (int i = 0; i < 15; ++i) {  // of half a minute each
+    const auto version = accepted().version;
+    become(cables.exchange(one, other));
+    sweeps(3);
+    imports += accepted().version != version ? 1 : 0;
+  }
+  EXPECT_EQ(imports, 6U);
+  sweeps(60);
+  EXPECT_EQ(fabric::write_native_json(*accepted().topology), fabric::write_native_json(*truth_));
+}
+
+TEST_F(ExchangedCables, WhatThePortsOfADrainedLinkHaveInsteadIsDrainedWithIt) {
+  start_tree();
+  const auto link_at = [&](const std::string& sw, unsigned port) {
+    const auto& t = *loop_->state()->accepted.topology;
+    return t.link_text(t.link(t.ports(t.find_switch(sw))[port - 1]));
+  };
+  const DrainTarget drained{DrainKind::link, link_at("p0-leaf-0", kFirstUplink)};
+  must(RequestDrain{drained, "bad optics", false, {}, loop_->state()->view_version});
+  sweeps(1);
+  ASSERT_EQ(loop_->state()->drains->at(drained).state, DrainState::drained);
+  Recabled cables(*topology_);
+  const auto one = cables.cable_at("p0-leaf-0", kFirstUplink);
+  const auto other = cables.cable_at("p0-leaf-1", kFirstUplink + 1);
+  become(cables.exchange(one, other));
+  sweeps(3);
+  ASSERT_NE(accepted().intended, nullptr);
+  const DrainTarget first{DrainKind::link, link_at("p0-leaf-0", kFirstUplink)};
+  const DrainTarget second{DrainKind::link, link_at("p0-leaf-1", kFirstUplink + 1)};
+  EXPECT_EQ(state_->drains->size(), 3U);
+  for (const auto& target : {first, second}) {
+    ASSERT_TRUE(state_->drains->contains(target)) << target.id;
+    EXPECT_EQ(state_->drains->at(target).follows, drained.id);
+    EXPECT_EQ(state_->drains->at(target).state, DrainState::drained);
+    EXPECT_FALSE(walk_by_hand().used.contains(target.id));
+  }
+  EXPECT_EQ(walk_by_hand().lost, 0U);
+  EXPECT_EQ(codec_.encode_state(replayed()), state_text());
+  // The drain of the cable ends: so do those that follow it.
+  must(ClearDrain{drained, ""});
+  EXPECT_TRUE(loop_->state()->drains->empty());
+  sweeps(1);
+  EXPECT_TRUE(walk_by_hand().used.contains(first.id));
+  // Drained as it is, then put back: what its ports lead to is drained, and again its own link alone once that is back.
+  must(RequestDrain{drained, "bad optics", true, {}, loop_->state()->view_version});
+  become(cables.exchange(one, other));
+  sweeps(3);
+  expect_as_intended();
+  ASSERT_EQ(loop_->state()->drains->size(), 1U);
+  EXPECT_FALSE(walk_by_hand().used.contains(drained.id));
+  EXPECT_EQ(walk_by_hand().lost, 0U);
+}
+
+TEST_F(ExchangedCables, OtherLinksThatAreDownStayDown) {
+  start_tree();
+  const auto down = uplink(7);
+  cut(down);
+  sweeps(1);
+  const std::string name = topology_->link_text(down.link);
+  Recabled cables(*topology_);
+  const auto one = cables.cable_at("p0-leaf-0", kFirstUplink);
+  const auto other = cables.cable_at("p0-leaf-1", kFirstUplink + 1);
+  const auto at = cables.cable_at(std::string(topology_->name(topology_->find_switch(down.sw))), down.port);
+  ASSERT_NE(at, one);
+  ASSERT_NE(at, other);
+  become(cables.exchange(one, other).unplug(at));
+  for (int i = 0; i < 4 && accepted().intended == nullptr; ++i) {
+    now_us_ += 10'000'000;
+    controller_->step(loop_->state(), std::chrono::milliseconds(0));
+    record();
+  }
+  ASSERT_NE(accepted().intended, nullptr);
+  // In the same events, before anything more is found.
+  EXPECT_EQ(state_->view.state(state_->topology().find_link(name)), fabric::LinkState::down);
+}
+
+TEST_F(ExchangedCables, AnImportByTheOperatorIsWhatIsIntended) {
+  start_tree();
+  Recabled cables(*topology_);
+  cables.exchange(cables.cable_at("p0-leaf-0", kFirstUplink), cables.cable_at("p0-leaf-1", kFirstUplink + 1));
+  become(cables);
+  sweeps(3);
+  ASSERT_NE(accepted().intended, nullptr);
+  // What is in force, accepted as it is.
+  must(accept(truth_));
+  settle();
+  EXPECT_EQ(accepted().intended, nullptr);
+  EXPECT_EQ(alarms("link.exchanged"), 0U);
+  EXPECT_EQ(status()->difference_count, 0U);
+  sweeps(3);
+  expect_used({{"p0-leaf-0", kFirstUplink}});
+  // The first cabling, accepted again: found otherwise, and followed.
+  must(accept(topology_));
+  sweeps(4);
+  ASSERT_NE(accepted().intended, nullptr);
+  EXPECT_EQ(alarms("link.exchanged"), 1U);
+}
+
+// By seed: any exchanges, then others. What is in force equals a fresh import of the fabric as it is cabled.
+TEST_F(ExchangedCables, AfterAnyExchangesTheStateIsThatOfAFreshImport) {
+  start_tree();
+  must(PutTenant{{.name = "research"}, {}});
+  must(submit_job("research", 2, 3));
+  std::size_t followed = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    Recabled cables(*topology_);
+    std::vector<std::size_t> between, hosts;
+    for (std::size_t i = 0; i < cables.cables(); ++i) (cables.joins_switches(i) ? between : hosts).push_back(i);
+    for (std::uint64_t i = random() % 4; i > 0; --i) {
+      auto& some = random() % 3 == 0 ? hosts : between;
+      cables.exchange(some[random() % some.size()], some[random() % some.size()],
+                      &some == &between && random() % 4 == 0);
+    }
+    truth_ = cables.build();
+    if (truth_ == nullptr || truth_->links().size() != topology_->links().size())
+      continue;  // a cable from a port to itself
+    now_us_ += CablingFollower::kWindowUs;
+    become(cables);
+    sweeps(4);
+    ++followed;
+    const auto document = fabric::write_native_json(*truth_);
+    EXPECT_EQ(fabric::write_native_json(*accepted().topology), document);
+    EXPECT_EQ(accepted().digest, api::sha256_hex(document));
+    EXPECT_EQ(accepted().intended == nullptr, document == fabric::write_native_json(*topology_));
+    ClusterState fresh;
+    fresh.set_topology(truth_);
+    state_->jobs.visit_after(JobId(0), [&](const JobPtr& job) {
+      EXPECT_TRUE(job->holds_gpus());
+      if (job->holds_gpus()) fresh.hold_gpus(*job, true);
+      return true;
+    });
+    EXPECT_EQ(state_->free_gpus, fresh.free_gpus);
+    for (std::size_t host = 0; host < fresh.allocations.size(); ++host) {
+      EXPECT_EQ(state_->allocations[host], fresh.allocations[host]);
+    }
+    for (const auto link : truth_->links()) EXPECT_EQ(state_->view.state(link), fabric::LinkState::up);
+    EXPECT_EQ(codec_.encode_state(replayed()), state_text());
+    EXPECT_EQ(walk_by_hand().lost, 0U);
+  }
+  EXPECT_GT(followed, 5U);
+}
+
+}  // namespace
+}  // namespace railweave::control
