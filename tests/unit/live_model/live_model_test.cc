@@ -83,6 +83,10 @@ class LiveModel {
   void step(unsigned wait_ms) {
     controller_->step(std::make_shared<const ClusterState>(state_), std::chrono::milliseconds(wait_ms));
     for (auto& report : std::exchange(reports_, {})) tell(std::move(report));
+    // Time passes without a driver that waits, too: until the next attempt to connect.
+    if (controller_->status()->phase == SubnetPhase::offline) {
+      (void)world_.subnet.receive(std::chrono::milliseconds(wait_ms));
+    }
   }
   void act() {
     auto& cable = world_.cables[world_.pick(static_cast<unsigned>(world_.cables.size()))];
