@@ -65,7 +65,7 @@ Result<void> Server::Impl::listen() {
   }
   if (!address.is_loopback()) {
     return fail(ErrorKind::invalid, "http.notLoopback",
-                "refusing to listen on " + name + ": without authentication only this machine may call", "",
+                "refusing to listen on " + name + ": without TLS only this machine may call", "",
                 "use 127.0.0.1 or ::1");
   }
   const Tcp::endpoint endpoint(address, core.options.port);

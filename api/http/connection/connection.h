@@ -80,6 +80,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // connection_examine.cc: answers that follow from the head alone
   std::optional<Response> examine();
   std::optional<Response> find_route();
+  std::optional<Response> authenticate();
   std::optional<Response> examine_body();
   [[nodiscard]] std::size_t body_limit_bytes() const;
 

@@ -26,7 +26,20 @@ std::optional<Response> Connection::examine() {
     return problem_response(501, "http.unknownMethod", "no resource here has the method " + parser_->method);
   }
   if (std::optional<Response> answer = find_route()) return answer;
+  if (std::optional<Response> answer = authenticate()) return answer;
   return examine_body();
+}
+
+std::optional<Response> Connection::authenticate() {
+  if (!core_.options.authenticate || exchange_.route->options.anonymous) return std::nullopt;
+  Request& request = exchange_.held->request;
+  auto caller = core_.options.authenticate(request.headers);
+  if (!caller) {
+    caller.error().instance = request.target.path;
+    return to_response(caller.error()).with("WWW-Authenticate", "Bearer");
+  }
+  request.caller = std::move(*caller);
+  return std::nullopt;
 }
 
 std::optional<Response> Connection::find_route() {

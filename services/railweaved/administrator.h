@@ -1,0 +1,15 @@
+// The first administrator: where no valid token of one exists, one is issued and written to a file that only the service's
+// user may read.
+#pragma once
+
+#include <filesystem>
+
+#include "services/control/control_loop.h"
+#include "services/railweaved/config.h"
+
+namespace railweave {
+
+// Called before the service listens. The path that was written; empty: an administrator has a valid token.
+Result<std::filesystem::path> ensure_administrator(control::ControlLoop& loop, const Config& config);
+
+}  // namespace railweave
