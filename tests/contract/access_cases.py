@@ -4,7 +4,7 @@ the contract's, and what must not be seen is looked for in the text of the answe
 import json
 import time
 
-from job_cases import MODEL, job
+from job_cases import job
 from session import Session, until_deadline
 from small_fabric import fabric
 
@@ -86,7 +86,7 @@ def bad_tokens(service, contract):
                           ("auth.scheme", {"Authorization": "Basic YTpi"}),
                           ("auth.scheme", {"Authorization": "Bearer"}),
                           ("auth.scheme", {"Authorization": admin.token}),
-                          ("auth.invalid", bearer("")),
+                          ("auth.scheme", bearer("")),
                           ("auth.invalid", bearer("rw_" + known)),
                           ("auth.invalid", bearer(admin.token + "A")),
                           ("auth.invalid", bearer(admin.token[:-1])),
@@ -148,7 +148,8 @@ def tokens_end(service, contract):
         again.call("issueToken", 400, "body.invalidField", body=body)
     again.call("issueToken", 400, "body.missingField", body={"role": "viewer"})
     again.call("issueToken", 400, "body.unknownField", body={"name": "x", "role": "viewer", "secret": "mine"})
-    again.call("issueToken", 400, "body.wrongType", body={"name": 7, "role": "viewer"})
+    again.call("issueToken", 400, "body.invalidField", body={"name": 7, "role": "viewer"})
+    again.call("issueToken", 400, "body.wrongType", body=[])
     again.call("issueToken", 400, "body.notJson", body="{")
     again.call("issueToken", 400, "query.unknownParameter", body={"name": "x", "role": "viewer"}, query={"a": "b"})
     again.call("listTokens", 400, "query.unknownField", query={"fields": "sha256"})
@@ -162,7 +163,8 @@ def members_see_their_own(service, contract):
     by_role = callers(service, contract)
     admin, member = by_role["administrator"], by_role["member"]
     # Jobs of both tenants over common links: each slows the other.
-    across = {"parallelism": {"data": 4}, "model": MODEL}
+    across = {"gpus": 2, "parallelism": {"data": 2}, "gpusPerNode": 1, "nodes": ["node-1", "node-2"],
+              "traffic": {"data": {"bytesPerStep": 1e9}}}
     theirs = admin.call("submitJob", 201, body=job(**across, tenant="b", name="their-secret")).json["id"]
     ours = member.call("submitJob", 201, body={key: value for key, value in job(**across, name="ours").items() if key != "tenant"}).json
     assert ours["tenant"] == "a", ours
@@ -181,8 +183,8 @@ def members_see_their_own(service, contract):
         member.call(operation, 404, "jobs.notFound", path={"id": theirs})
     member.call("repairJob", 404, "jobs.notFound", path={"id": theirs}, body={})
     member.call("cancelJob", 404, "jobs.notFound", path={"id": theirs}, headers={"If-Match": f'"{theirs}.1"'})
-    member.call("submitJob", 404, "tenants.notFound", body=job(**across, tenant="b"))
-    member.call("queryPlacement", 404, "tenants.notFound", body=job(**across, tenant="b"))
+    member.call("submitJob", 400, "tenants.unknown", body=job(**across, tenant="b"))
+    member.call("queryPlacement", 400, "tenants.unknown", body=job(**across, tenant="b"))
     assert admin.call("getJob", 200, path={"id": theirs}).json["state"] == "placed"
     # Nothing that a member is answered names the other tenant's job, though it slows this one.
     slowed = admin.call("getJob", 200, path={"id": ours["id"]}).json["withContention"]

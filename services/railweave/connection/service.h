@@ -26,7 +26,8 @@ struct Resource {
 
 class Service {
  public:
-  Service(api::Url url, std::chrono::milliseconds timeout);
+  // token: shown with every request; "" shows none.
+  Service(api::Url url, std::chrono::milliseconds timeout, const std::string& token);
 
   Json get(const Target& target);
   std::string get_text(const Target& target);  // the body unparsed

@@ -130,7 +130,7 @@ Result<void> hold_to_own_tenant(const Request& request, scheduler::JobSpec& spec
   if (own == nullptr) return {};
   if (spec.tenant.empty()) spec.tenant = *own;
   if (spec.tenant == *own) return {};
-  return fail(ErrorKind::notFound, "tenants.notFound", "there is no tenant '" + spec.tenant + "' for you", "/tenant",
+  return fail(ErrorKind::invalid, "tenants.unknown", "there is no tenant '" + spec.tenant + "' for you", "/tenant",
               "your jobs are of tenant " + *own);
 }
 
