@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <future>
 #include <string>
 #include <utility>
 
 #include <fcntl.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include "services/railweaved/store.h"
@@ -17,7 +19,7 @@ namespace railweave {
 namespace {
 
 std::filesystem::path token_file(const Config& config) {
-  if (!config.admin_token_file.empty()) return config.admin_token_file;
+  if (!config.access.admin_token_file.empty()) return config.access.admin_token_file;
   return is_postgres(config.store) ? "var/railweave.admin-token" : config.store + ".admin-token";
 }
 
@@ -45,16 +47,20 @@ Result<void> write_secret(const std::filesystem::path& file, const std::string& 
 
 }  // namespace
 
-Result<std::filesystem::path> ensure_administrator(control::ControlLoop& loop, const Config& config) {
+Result<void> ensure_administrator(control::ControlLoop& loop, const Config& config) {
+  if (config.access.authentication == Authentication::none) {
+    spdlog::warn("no authentication: whoever reaches {} may do everything", config.listen_address);
+    return {};
+  }
   const auto state = loop.state();
   const std::int64_t now_us = loop.now_us();
   const bool exists = std::ranges::any_of(*state->access_tokens, [&](const auto& entry) {
     return entry.second.role == control::Role::administrator && !entry.second.expired(now_us);
   });
-  if (exists) return std::filesystem::path();
+  if (exists) return {};
   const auto made = api::new_token();
   if (!made) return std::unexpected(made.error());
-  // The file first: a token that nobody could read would keep the next start from issuing another.
+  // The file first: a token that was written nowhere would keep the next start from issuing another.
   const auto file = token_file(config);
   if (auto written = write_secret(file, made->text + "\n"); !written) return std::unexpected(written.error());
   control::AccessToken token;
@@ -71,7 +77,8 @@ Result<std::filesystem::path> ensure_administrator(control::ControlLoop& loop, c
     (void)::unlink(file.c_str());
     return std::unexpected(outcome.error().error);
   }
-  return file;
+  spdlog::info("a token of an administrator was issued: it is in {}", file.string());
+  return {};
 }
 
 }  // namespace railweave

@@ -2,14 +2,12 @@
 // user may read.
 #pragma once
 
-#include <filesystem>
-
 #include "services/control/control_loop.h"
 #include "services/railweaved/config.h"
 
 namespace railweave {
 
-// Called before the service listens. The path that was written; empty: an administrator has a valid token.
-Result<std::filesystem::path> ensure_administrator(control::ControlLoop& loop, const Config& config);
+// Called before the service listens. The log says where the token is, or that none is asked for.
+Result<void> ensure_administrator(control::ControlLoop& loop, const Config& config);
 
 }  // namespace railweave

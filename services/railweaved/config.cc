@@ -54,6 +54,19 @@ class ConfigFile {
     }
   }
 
+  void read(std::string_view key, std::vector<std::string>& into) {
+    const auto* node = find(key);
+    if (node == nullptr) return;
+    const auto* array = node->as_array();
+    if (array == nullptr || array->size() > 64) return wrong(key, *node, "a list of at most 64 strings");
+    into.clear();
+    for (const auto& item : *array) {
+      const auto value = item.value_exact<std::string>();
+      if (!value) return wrong(key, *node, "a list of at most 64 strings");
+      into.push_back(*value);
+    }
+  }
+
   // An array of up to `max_size` tables, each read by `read_table`.
   template <class ReadTable>
   void read_tables(std::string_view key, std::size_t max_size, ReadTable read_table) {
@@ -108,7 +121,7 @@ Result<void> set_authentication(Config& config, const std::string& name, const s
     return fail(ErrorKind::invalid, "config.badAuthentication", "there is no authentication '" + name + "'", where,
                 "tokens, or none: whoever reaches the address may do everything");
   }
-  config.authentication = name == "none" ? Authentication::none : Authentication::tokens;
+  config.access.authentication = name == "none" ? Authentication::none : Authentication::tokens;
   return {};
 }
 
@@ -130,6 +143,9 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   std::string authentication = "tokens", admin_token_file;
   keys.read("authentication", authentication);
   keys.read("admin_token_file", admin_token_file);
+  keys.read("tls_certificate", config.access.tls_certificate);
+  keys.read("tls_key", config.access.tls_key);
+  keys.read("host_names", config.access.host_names);
   keys.read("log_level", config.log_level);
   keys.read("log_requests", config.log_requests);
   keys.read("reroute_for_guarantees", config.reroute_for_guarantees);
@@ -147,7 +163,7 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   keys.read("stop_seconds", config.stop_seconds, 1, 86'400);
   keys.read("compute_threads", config.compute_threads, 1, 256);
   config.store = store;
-  config.admin_token_file = admin_token_file;
+  config.access.admin_token_file = admin_token_file;
   if (auto set = set_authentication(config, authentication, file.string()); !set) return set;
   config.console = console;
   keys.read_tables("subnet", 64, [&config](ConfigFile& entry) {
@@ -238,7 +254,7 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   }
   if (store) line.config.store = *store;
   if (console) line.config.console = *console;
-  if (admin_token_file) line.config.admin_token_file = *admin_token_file;
+  if (admin_token_file) line.config.access.admin_token_file = *admin_token_file;
   if (authentication) {
     if (auto set = set_authentication(line.config, *authentication, "--authentication"); !set) {
       return std::unexpected(set.error());
@@ -252,6 +268,11 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   if (std::ranges::find(kLogLevels, line.config.log_level) == kLogLevels.end()) {
     return fail(ErrorKind::invalid, "config.badLogLevel", "'" + line.config.log_level + "' is not a log level",
                 "log_level", "trace, debug, info, warn or error");
+  }
+  if (line.config.access.tls_certificate.empty() != line.config.access.tls_key.empty()) {
+    return fail(ErrorKind::invalid, "config.tls", "tls_certificate and tls_key go together",
+                line.config.access.tls_key.empty() ? "tls_key" : "tls_certificate",
+                "name both, or neither for plain http");
   }
   return line;
 }

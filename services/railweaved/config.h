@@ -30,14 +30,20 @@ enum class Authentication : std::uint8_t {
   none,    // whoever reaches the address may do everything
 };
 
+// Who may call, and how.
+struct AccessConfig {
+  Authentication authentication = Authentication::tokens;
+  std::filesystem::path admin_token_file;  // where an administrator's token is written when none is valid; empty:
+                                           // beside the store, or var/railweave.admin-token
+  std::string tls_certificate, tls_key;    // PEM files, both or neither; read again when they change
+  std::vector<std::string> host_names;     // by which callers may address the service, beside loopback names
+};
+
 struct Config {
-  std::string listen_address = "127.0.0.1";  // loopback only, until there is TLS
+  std::string listen_address = "127.0.0.1";  // others than loopback with TLS and tokens only
   std::uint16_t listen_port = 7470;          // 0: any free port, which is printed
   std::string store = "var/railweave.db";    // a file, or postgresql://user@host/database
-  Authentication authentication = Authentication::tokens;
-  std::filesystem::path
-      admin_token_file;            // where an administrator's token is written when none is valid; empty: beside
-                                   // the store, or var/railweave.admin-token
+  AccessConfig access;
   std::string log_level = "info";  // trace, debug, info, warn, error
   bool log_requests = false;
   std::uint64_t queue_limit = 1024;      // changes that wait; further ones are answered 429

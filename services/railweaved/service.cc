@@ -28,6 +28,12 @@ api::ServerOptions http_options(const Config& config) {
   api::ServerOptions http;
   http.address = config.listen_address;
   http.port = config.listen_port;
+  http.tls_certificate = config.access.tls_certificate;
+  http.tls_key = config.access.tls_key;
+  http.allowed_hosts = config.access.host_names;
+  if (config.listen_address != "0.0.0.0" && config.listen_address != "::") {
+    http.allowed_hosts.push_back(config.listen_address);
+  }
   http.max_connections = connections_within_descriptors(config.max_connections);
   if (http.max_connections < config.max_connections) {
     spdlog::warn("at most {} connections, not {}: the process may not open more files (ulimit -n)",
@@ -99,13 +105,7 @@ Result<void> Service::start() {
   catch_up_ = std::make_unique<control::EventCatchUp>(*journal_, feed_);
 
   // 3. Who may call.
-  if (config_.authentication == Authentication::tokens) {
-    const auto written = ensure_administrator(*loop_, config_);
-    if (!written) return std::unexpected(written.error());
-    if (!written->empty()) spdlog::info("a token of an administrator was issued: it is in {}", written->string());
-  } else {
-    spdlog::warn("no authentication: whoever reaches {} may do everything", config_.listen_address);
-  }
+  if (auto known = ensure_administrator(*loop_, config_); !known) return known;
 
   // 4. The live subnets.
   std::vector<control::LiveSubnets::Subnet> subnets;
@@ -123,7 +123,7 @@ Result<void> Service::start() {
     const auto now = loop_->state();
     if (!now->accepted.digest.empty()) (void)api::worker_placers(*plane_).at(*now);
   };
-  if (config_.authentication == Authentication::tokens) {
+  if (config_.access.authentication == Authentication::tokens) {
     http.authenticate = [this](const api::Headers& headers) {
       return api::authenticate(headers, *loop_->state()->access_tokens, now_us());
     };

@@ -79,7 +79,7 @@ ANY = _Any()
 
 
 def bad_tokens(service, contract):
-    nobody = Session(service, contract)
+    stranger = Session(service, contract)
     admin = Caller(service, contract, first_token(service))
     known = admin.token.split("_")[1]
     for code, headers in (("auth.missing", {}),
@@ -93,16 +93,16 @@ def bad_tokens(service, contract):
                           ("auth.invalid", bearer(admin.token[:-1] + ("B" if admin.token[-1] == "A" else "A"))),
                           ("auth.invalid", bearer(f"rw_{known}_{SECRET}")),
                           ("auth.invalid", bearer(f"rw_{'z' * 12}_{admin.token.split('_', 2)[2]}"))):
-        answer = nobody.call("listJobs", 401, code, headers=headers)
+        answer = stranger.call("listJobs", 401, code, headers=headers)
         assert answer.header("WWW-Authenticate") == "Bearer", answer.headers
-        nobody.call("putTenant", 401, code, path={"name": "c"}, body={}, headers=headers)
+        stranger.call("putTenant", 401, code, path={"name": "c"}, body={}, headers=headers)
     # The scheme's case does not matter, and blanks before the token are none of it.
-    nobody.call("getCaller", 200, headers={"Authorization": f"bearer   {admin.token}"})
+    stranger.call("getCaller", 200, headers={"Authorization": f"bearer   {admin.token}"})
     assert admin.call("getCaller", 200).json == {"name": "administrator", "role": "administrator", "tenant": None,
                                                  "authentication": "token"}
-    # What is not a resource is not one to nobody either, and bodies of strangers are not read.
-    assert nobody.exchange("GET", "/v1/nothing", {}, None).status == 404
-    assert nobody.exchange("PUT", "/v1/fabric/topology", {"Content-Length": "268435456"}, None).status == 401
+    # What is not a resource is not one to stranger either, and bodies of strangers are not read.
+    assert stranger.exchange("GET", "/v1/nothing", {}, None).status == 404
+    assert stranger.exchange("PUT", "/v1/fabric/topology", {"Content-Length": "268435456"}, None).status == 401
 
 
 def tokens_end(service, contract):
@@ -135,14 +135,14 @@ def tokens_end(service, contract):
     for operation in ("listTokens", "listEvents"):
         text = second.call(operation, 200, query={"limit": "1000"}).body.decode()
         assert another["token"].split("_", 2)[2] not in text, operation
-    # After a start of the same store the tokens are the same, and no administrator is made anew.
+    # After a start of the same store the tokens are the same, and no administrator is issued again.
     (service.folder / "store.db.admin-token").unlink()
     assert service.stop() == 0
     service.start()
     again = Caller(service, contract, another["token"])
     again.call("getCaller", 200)
     assert not (service.folder / "store.db.admin-token").exists()
-    again.call("issueToken", 404, "tenants.notFound", body={"name": "m", "role": "member", "tenant": "nobody"})
+    again.call("issueToken", 404, "tenants.notFound", body={"name": "m", "role": "member", "tenant": "absent"})
     for body in ({"name": "m", "role": "member"}, {"name": "v", "role": "viewer", "tenant": "a"}, {"name": "a b", "role": "viewer"},
                  {"name": "", "role": "viewer"}, {"name": "x", "role": "king"}, {"name": "x", "role": "viewer", "expiresAt": "soon"}):
         again.call("issueToken", 400, "body.invalidField", body=body)

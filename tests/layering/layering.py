@@ -184,7 +184,7 @@ ONLY_IN = [
     (re.compile(r"^CLI/"), ["services/railweaved", "services/railweave"]),
     (re.compile(r"^toml\+\+/"), ["services/railweaved"]),
     (re.compile(r"^yaml-cpp/"), ["services/railweave/terminal"]),
-    (re.compile(r"^openssl/"), ["services/json"]),
+    (re.compile(r"^openssl/"), ["services/json", "services/rest/access", "api/http/connection", "api/client"]),
     (re.compile(r"^zlib\.h$"), ["api/http/message", "db"]),
 ]
 

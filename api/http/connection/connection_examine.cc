@@ -16,7 +16,8 @@ std::optional<Response> Connection::examine() {
     return to_response(target.error());
   }
   request.target = std::move(*target);
-  if (std::optional<Problem> problem = check_origin(exchange_.method, request.headers, core_.options.allowed_hosts)) {
+  if (std::optional<Problem> problem =
+          check_origin(exchange_.method, request.headers, core_.options.allowed_hosts, tls_ != nullptr)) {
     problem->instance = request.target.path;
     return to_response(*problem);
   }

@@ -30,7 +30,7 @@ struct Request {
   std::string body;  // after Content-Encoding and Transfer-Encoding
   std::string remote_address;
   std::uint16_t remote_port = 0;
-  std::shared_ptr<const Caller> caller;  // null: nobody was asked for
+  std::shared_ptr<const Caller> caller;  // null: the service asks for no token
   std::stop_token stop;                  // the client has left, or its time is over: work for it alone may end
   std::string id;  // the caller's X-Request-Id when it is short and plain, else made here; echoed in the answer
 

@@ -1,5 +1,6 @@
 #include "services/control/codec/access_token_json.h"
 
+#include <memory>
 #include <tuple>
 #include <utility>
 
@@ -55,7 +56,7 @@ Out access_tokens_to_json(const control::AccessTokenTable& tokens) {
   return list;
 }
 
-Result<control::AccessTokenTable> access_tokens_from_json(const Json& list) {
+Result<void> read_access_tokens(const Json& list, control::ClusterState& state) {
   control::AccessTokenTable tokens;
   for (const auto& item : list) {
     AccessToken token;
@@ -66,7 +67,8 @@ Result<control::AccessTokenTable> access_tokens_from_json(const Json& list) {
     std::string id = token.id;
     tokens.emplace(std::move(id), std::move(token));
   }
-  return tokens;
+  state.access_tokens = std::make_shared<const control::AccessTokenTable>(std::move(tokens));
+  return {};
 }
 
 }  // namespace railweave::api

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "services/control/events/event.h"
+#include "services/control/state/cluster_state.h"
 #include "services/json/json_out.h"
 #include "services/json/strict_json.h"
 
@@ -13,6 +14,6 @@ Result<control::EventBody> token_issued_from_json(const Json& data);
 Result<control::EventBody> token_revoked_from_json(const Json& data);
 
 Out access_tokens_to_json(const control::AccessTokenTable& tokens);
-Result<control::AccessTokenTable> access_tokens_from_json(const Json& list);
+Result<void> read_access_tokens(const Json& list, control::ClusterState& state);
 
 }  // namespace railweave::api

@@ -351,9 +351,7 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
     if (auto read = read_host_keys(*host_keys, state); !read) return std::unexpected(read.error());
   }
   if (tokens != nullptr) {
-    auto read = access_tokens_from_json(*tokens);
-    if (!read) return std::unexpected(read.error());
-    state.access_tokens = std::make_shared<const AccessTokenTable>(std::move(*read));
+    if (auto read = read_access_tokens(*tokens, state); !read) return std::unexpected(read.error());
   }
   std::deque<JobId> order;
   for (const auto& number : *ended) order.emplace_back(number.get<std::uint64_t>());

@@ -10,7 +10,7 @@ DecisionResult decide_command(const DecisionInput& in, const IssueToken& command
   const AccessToken& token = command.token;
   if (in.state.access_tokens->size() >= AccessToken::kMaxTokens) {
     return refuse(ErrorKind::conflict, "tokens.tooMany",
-                  "there are " + std::to_string(AccessToken::kMaxTokens) + " tokens", "revoke what nobody uses");
+                  "there are " + std::to_string(AccessToken::kMaxTokens) + " tokens", "revoke those that are not used");
   }
   if (in.state.access_tokens->contains(token.id)) {
     return refuse(ErrorKind::conflict, "tokens.idInUse", "there is a token " + token.id, "try again");
@@ -37,7 +37,7 @@ DecisionResult decide_command(const DecisionInput& in, const RevokeToken& comman
   };
   if (present->second.role == Role::administrator && std::ranges::none_of(tokens, lasting)) {
     return refuse(ErrorKind::conflict, "tokens.lastAdministrator",
-                  "no other administrator's token lasts: nobody could issue tokens any more",
+                  "no other administrator's token lasts: tokens could not be issued any more",
                   "issue another that does not expire first");
   }
   return Decision{{TokenRevoked{command.id, present->second.name}}, {}, false};

@@ -88,6 +88,7 @@ std::string root_footer() {
       "  RAILWEAVE_URL          URL of railweaved, as --server\n"
       "  RAILWEAVE_TOKEN        token to show, instead of the saved one\n"
       "  RAILWEAVE_PROFILE      saved login to use, as --profile\n"
+      "  RAILWEAVE_CA_FILE      certificates to trust for https, as --ca-file\n"
       "  RAILWEAVE_CREDENTIALS  file of saved logins [~/.config/railweave/credentials.json]\n"
       "  NO_COLOR               if set, no colours even on a terminal\n"
       "\nExit codes:\n";

@@ -56,7 +56,7 @@ std::string caller_text(const Json& caller) {
   const std::string role = text_of(caller, "role");
   std::string text = text_of(caller, "name") + ", " + role;
   if (field(caller, "tenant").is_string()) text += " of tenant " + text_of(caller, "tenant");
-  if (text_of(caller, "authentication") == "none") text += " (the service asks nobody for a token)";
+  if (text_of(caller, "authentication") == "none") text += " (the service asks for no token)";
   return text;
 }
 
@@ -64,10 +64,11 @@ void log_in(Session& session, const std::string& token_file) {
   const std::string name = session.options.profile.empty() ? kFirstProfile : session.options.profile;
   const auto file = credentials_file();
   Credentials known = value_or_fail(read_credentials(file));
-  Login login{session.options.server, {}};
+  Login login{session.options.server, {}, session.options.ca_file};
   if (login.server.empty()) {
     const auto before = known.profiles.find(name);
     login.server = before == known.profiles.end() ? kDefaultServer : before->second.server;
+    if (before != known.profiles.end() && login.ca_file.empty()) login.ca_file = before->second.ca_file;
   }
   login.token = read_token(session, token_file);
   Service service = session.service_of(login);
@@ -87,7 +88,7 @@ void log_out(Session& session) {
   if (known.profiles.erase(name) == 0) {
     throw CommandFailure({ErrorKind::notFound,
                           "cli.noProfile",
-                          name.empty() ? "nobody is logged in" : "there is no profile '" + name + "'",
+                          name.empty() ? "no login is saved" : "there is no profile '" + name + "'",
                           {},
                           {}});
   }

@@ -43,7 +43,7 @@ Result<Credentials> read_credentials(const std::filesystem::path& file) {
   }
   if ((status.st_mode & 077U) != 0) {
     return fail(ErrorKind::invalid, "cli.credentialsOpen", "others may read this file of tokens", file.string(),
-                "chmod 600 " + file.string() + ", and revoke the tokens if anybody did");
+                "chmod 600 " + file.string() + ", and revoke the tokens if others did");
   }
   std::ifstream in(file);
   const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
@@ -57,7 +57,8 @@ Result<Credentials> read_credentials(const std::filesystem::path& file) {
                 "remove it and log in again");
   }
   for (const auto& [name, profile] : profiles.items()) {
-    credentials.profiles[name] = {string_of(profile, "server"), string_of(profile, "token")};
+    credentials.profiles[name] = {string_of(profile, "server"), string_of(profile, "token"),
+                                  string_of(profile, "caFile")};
   }
   return credentials;
 }
@@ -65,7 +66,7 @@ Result<Credentials> read_credentials(const std::filesystem::path& file) {
 void write_credentials(const std::filesystem::path& file, const Credentials& credentials) {
   Json profiles = Json::object();
   for (const auto& [name, login] : credentials.profiles) {
-    profiles[name] = {{"server", login.server}, {"token", login.token}};
+    profiles[name] = {{"server", login.server}, {"token", login.token}, {"caFile", login.ca_file}};
   }
   const Json document{{"current", credentials.current}, {"profiles", std::move(profiles)}};
   std::error_code error;

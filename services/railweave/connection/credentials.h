@@ -11,8 +11,9 @@
 namespace railweave::cli {
 
 struct Login {
-  std::string server;  // its URL
-  std::string token;   // "": the service asks for none
+  std::string server;   // its URL
+  std::string token;    // "": the service asks for none
+  std::string ca_file;  // certificates trusted for https; "": those of the system
 };
 
 struct Credentials {

@@ -17,11 +17,12 @@ std::string environment(const char* name) {
 Session::Session(Terminal out, Terminal err) : output(out, err) {
   options.server = environment("RAILWEAVE_URL");
   options.profile = environment("RAILWEAVE_PROFILE");
+  options.ca_file = environment("RAILWEAVE_CA_FILE");
 }
 
 Login Session::login() const {
   const std::string token = environment("RAILWEAVE_TOKEN");
-  if (!token.empty() && !options.server.empty()) return {options.server, token};
+  if (!token.empty() && !options.server.empty()) return {options.server, token, options.ca_file};
   const Credentials known = value_or_fail(read_credentials(credentials_file()));
   const std::string& name = options.profile.empty() ? known.current : options.profile;
   const auto profile = known.profiles.find(name);
@@ -35,16 +36,17 @@ Login Session::login() const {
   Login login;
   if (profile != known.profiles.end()) login = profile->second;
   // A token goes to the service that it is of, and to no other.
-  if (!options.server.empty() && options.server != login.server) login = {options.server, {}};
+  if (!options.server.empty() && options.server != login.server) login = {options.server, {}, {}};
   if (login.server.empty()) login.server = kDefaultServer;
   if (!token.empty()) login.token = token;
+  if (!options.ca_file.empty()) login.ca_file = options.ca_file;
   return login;
 }
 
 Service Session::service_of(const Login& login) const {
   auto url = value_or_fail(api::parse_url(login.server));
   const auto timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.timeout_s * 1000));
-  return {std::move(url), timeout, login.token};
+  return {std::move(url), timeout, login.token, login.ca_file};
 }
 
 Service& Session::service() {

@@ -15,6 +15,7 @@ namespace railweave::cli {
 
 struct GlobalOptions {
   std::string server;   // --server, else RAILWEAVE_URL; "": that of the profile, else kDefaultServer
+  std::string ca_file;  // --ca-file, else RAILWEAVE_CA_FILE; "": that of the profile, else the system's
   std::string profile;  // --profile, else RAILWEAVE_PROFILE; "": the one in use
   double timeout_s = 60;
   std::string output = "table";
