@@ -112,6 +112,7 @@ rm -f "$var"/railweaved.db "$var"/railweaved.db-* "$var"/railweaved.db.lock "$va
 rm -rf "$var"/sys-*
 cat > "$var/railweaved.toml" <<TOML
 listen_port = $port
+authentication = "none"
 store = "railweaved.db"
 [[subnet]]
 name = "hgx-compute"

@@ -32,11 +32,15 @@ struct Client::Impl {
 
 Result<TcpConnection> Client::Impl::connect(Clock::time_point deadline) const {
   Result<TcpConnection> connection =
-      TcpConnection::open(url, std::min(deadline, Clock::now() + options.connect_timeout));
+      TcpConnection::open(url, options.ca_file, std::min(deadline, Clock::now() + options.connect_timeout));
   if (!connection) {
     Error& error = connection.error();
     error.message = options.service + " does not answer at " + url.text() + ": " + error.message;
-    error.hint = options.start_hint;
+    if (error.code == "client.untrusted") {
+      error.hint = "is it the right service? name the certificates that are to be trusted";
+    } else if (error.hint.empty()) {
+      error.hint = options.start_hint;
+    }
   }
   return connection;
 }

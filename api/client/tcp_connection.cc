@@ -10,6 +10,9 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -34,6 +37,14 @@ short wait_for(int descriptor, short events, TcpConnection::Clock::time_point de
   }
 }
 
+// The first of OpenSSL's errors; they are cleared.
+std::string tls_words() {
+  const unsigned long error = ERR_get_error();
+  const char* reason = ERR_reason_error_string(error);
+  ERR_clear_error();
+  return reason == nullptr ? "the connection was closed" : reason;
+}
+
 bool is_transient(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 std::string words(int error) {
@@ -55,7 +66,7 @@ int connect_one(int descriptor, const addrinfo& address, TcpConnection::Clock::t
 
 }  // namespace
 
-Result<TcpConnection> TcpConnection::open(const Url& url, Clock::time_point deadline) {
+Result<TcpConnection> TcpConnection::open(const Url& url, const std::string& ca_file, Clock::time_point deadline) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV;
@@ -78,16 +89,93 @@ Result<TcpConnection> TcpConnection::open(const Url& url, Clock::time_point dead
     if (error != 0) continue;
     const int on = 1;
     setsockopt(connection.descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (url.tls) {
+      if (auto begun = connection.begin_tls(url.host, ca_file, deadline); !begun) return std::unexpected(begun.error());
+    }
     return connection;
   }
   return fail(ErrorKind::unavailable, "client.cannotConnect", words(error));
 }
 
 TcpConnection::~TcpConnection() {
+  if (tls_ != nullptr) {
+    (void)SSL_shutdown(tls_);  // says that this is the end; the other side's end is not waited for
+    SSL_free(tls_);
+  }
   if (descriptor_ >= 0) close(descriptor_);
 }
 
+Result<void> TcpConnection::begin_tls(const std::string& host, const std::string& ca_file, Clock::time_point deadline) {
+  const std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
+  if (!context) return fail(ErrorKind::internal, "client.tls", "TLS cannot be used: " + tls_words());
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  const int trusted = ca_file.empty() ? SSL_CTX_set_default_verify_paths(context.get())
+                                      : SSL_CTX_load_verify_locations(context.get(), ca_file.c_str(), nullptr);
+  if (trusted != 1) {
+    return fail(ErrorKind::invalid, "client.caFile", "the trusted certificates cannot be read: " + tls_words(),
+                ca_file);
+  }
+  tls_ = SSL_new(context.get());  // keeps the context
+  if (tls_ == nullptr || SSL_set_fd(tls_, descriptor_) != 1) {
+    return fail(ErrorKind::internal, "client.tls", "TLS cannot be used: " + tls_words());
+  }
+  X509_VERIFY_PARAM* expected = SSL_get0_param(tls_);
+  const bool address = X509_VERIFY_PARAM_set1_ip_asc(expected, host.c_str()) == 1;
+  if (!address && (SSL_set1_host(tls_, host.c_str()) != 1 || SSL_set_tlsext_host_name(tls_, host.c_str()) != 1)) {
+    return fail(ErrorKind::invalid, "client.tls", "no certificate can be for " + host);
+  }
+  for (;;) {
+    ERR_clear_error();
+    const int done = SSL_connect(tls_);
+    if (done == 1) return {};
+    const int why = SSL_get_error(tls_, done);
+    if (why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE) {
+      const short events = why == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT;
+      if (wait_for(descriptor_, events, deadline) != 0) continue;
+      return fail(ErrorKind::unavailable, "client.cannotConnect", "no TLS handshake in time");
+    }
+    const long verified = SSL_get_verify_result(tls_);
+    if (verified != X509_V_OK) {
+      return fail(ErrorKind::unavailable, "client.untrusted",
+                  std::string("its certificate is not trusted: ") + X509_verify_cert_error_string(verified));
+    }
+    return fail(ErrorKind::unavailable, "client.cannotConnect", "the TLS handshake failed: " + tls_words());
+  }
+}
+
+TcpConnection::Done TcpConnection::read_tls(std::span<char> room, Clock::time_point deadline) {
+  for (;;) {
+    ERR_clear_error();
+    std::size_t count = 0;
+    const int done = SSL_read_ex(tls_, room.data(), room.size(), &count);
+    if (done == 1) return {Io::ok, count};
+    const int why = SSL_get_error(tls_, done);
+    if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE) return {Io::closed, 0};
+    const short events = why == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT;
+    if (wait_for(descriptor_, events, deadline) == 0) return {Io::timed_out, 0};
+  }
+}
+
+TcpConnection::Done TcpConnection::write_tls(std::string_view bytes, Clock::time_point deadline) {
+  for (;;) {
+    ERR_clear_error();
+    std::size_t count = 0;
+    const int done = SSL_write_ex(tls_, bytes.data(), bytes.size(), &count);
+    if (done == 1) return {Io::ok, count};
+    const int why = SSL_get_error(tls_, done);
+    if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE) return {Io::closed, 0};
+    const short events = wait_for(descriptor_, POLLOUT | POLLIN, deadline);
+    if (events == 0) return {Io::timed_out, 0};
+    char next = 0;
+    std::size_t seen = 0;
+    if ((events & POLLIN) != 0 && SSL_peek_ex(tls_, &next, 1, &seen) == 1) return {Io::ok, 0};
+  }
+}
+
 TcpConnection::Done TcpConnection::read(std::span<char> room, Clock::time_point deadline) {
+  if (tls_ != nullptr) return read_tls(room, deadline);
   for (;;) {
     const ssize_t count = recv(descriptor_, room.data(), room.size(), 0);
     if (count > 0) return {Io::ok, static_cast<std::size_t>(count)};
@@ -97,6 +185,7 @@ TcpConnection::Done TcpConnection::read(std::span<char> room, Clock::time_point 
 }
 
 TcpConnection::Done TcpConnection::write(std::string_view bytes, Clock::time_point deadline) {
+  if (tls_ != nullptr) return write_tls(bytes, deadline);
   for (;;) {
     const ssize_t count = send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count >= 0) return {Io::ok, static_cast<std::size_t>(count)};
@@ -107,6 +196,15 @@ TcpConnection::Done TcpConnection::write(std::string_view bytes, Clock::time_poi
   }
 }
 
-bool TcpConnection::stale() const { return wait_for(descriptor_, POLLIN, Clock::now()) != 0; }
+bool TcpConnection::stale() const {
+  if (wait_for(descriptor_, POLLIN, Clock::now()) == 0) return false;
+  if (tls_ == nullptr) return true;
+  // What came may be TLS's own: tickets for the next session.
+  ERR_clear_error();
+  char next = 0;
+  std::size_t count = 0;
+  const int done = SSL_peek_ex(tls_, &next, 1, &count);
+  return done == 1 || SSL_get_error(tls_, done) != SSL_ERROR_WANT_READ;
+}
 
 }  // namespace railweave::api

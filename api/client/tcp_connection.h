@@ -1,4 +1,5 @@
-// Private to this folder: a TCP connection whose every operation has a deadline. Not thread-safe.
+// Private to this folder: a TCP connection, with TLS where the URL says https, whose every operation has a deadline. The
+// server has to show a certificate for the URL's host. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -11,6 +12,8 @@
 #include "api/client/url.h"
 #include "fabric/base/error.h"
 
+struct ssl_st;  // OpenSSL's connection
+
 namespace railweave::api {
 
 class TcpConnection {
@@ -19,12 +22,15 @@ class TcpConnection {
   enum class Io { ok, closed, timed_out };  // closed: by the other side, or broken
 
   // Tries every address of the name. The error says what happened in words: "connection refused".
-  static Result<TcpConnection> open(const Url& url, Clock::time_point deadline);
+  // ca_file: certificates that are trusted; "": those of the system.
+  static Result<TcpConnection> open(const Url& url, const std::string& ca_file, Clock::time_point deadline);
 
   ~TcpConnection();
-  TcpConnection(TcpConnection&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  TcpConnection(TcpConnection&& other) noexcept
+      : descriptor_(std::exchange(other.descriptor_, -1)), tls_(std::exchange(other.tls_, nullptr)) {}
   TcpConnection& operator=(TcpConnection&& other) noexcept {
     std::swap(descriptor_, other.descriptor_);
+    std::swap(tls_, other.tls_);
     return *this;
   }
 
@@ -42,7 +48,12 @@ class TcpConnection {
 
  private:
   explicit TcpConnection(int descriptor) : descriptor_(descriptor) {}
+  Result<void> begin_tls(const std::string& host, const std::string& ca_file, Clock::time_point deadline);
+  Done read_tls(std::span<char> room, Clock::time_point deadline);
+  Done write_tls(std::string_view bytes, Clock::time_point deadline);
+
   int descriptor_ = -1;
+  ssl_st* tls_ = nullptr;  // owned; null: bytes go as they are
 };
 
 }  // namespace railweave::api

@@ -33,10 +33,15 @@ Result<Url> parse_url(std::string_view text) {
   if (has_ascii_control(text)) return bad("...", "it contains a control character");
   const std::size_t scheme_end = rest.find("://");
   if (scheme_end == std::string_view::npos) return bad(text, "it does not begin with http://");
-  if (!equal_ignoring_case(rest.substr(0, scheme_end), "http")) return bad(text, "only http:// is supported");
+  const bool tls = equal_ignoring_case(rest.substr(0, scheme_end), "https");
+  if (!tls && !equal_ignoring_case(rest.substr(0, scheme_end), "http")) {
+    return bad(text, "only http:// and https:// are supported");
+  }
   rest.remove_prefix(scheme_end + 3);
   if (rest.ends_with('/')) rest.remove_suffix(1);
   Url url;
+  url.tls = tls;
+  if (tls) url.port = 443;
   const bool bracketed = rest.starts_with('[');
   std::string_view port;
   if (bracketed) {

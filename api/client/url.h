@@ -1,4 +1,4 @@
-// Where the service is: "http://127.0.0.1:7470".
+// Where the service is: "http://127.0.0.1:7470", "https://fabric.example".
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,13 @@ namespace railweave::api {
 struct Url {
   std::string host;  // a name or an address, IPv6 without brackets
   std::uint16_t port = 80;
+  bool tls = false;
 
   [[nodiscard]] std::string authority() const;  // "127.0.0.1:7470", "[::1]:7470"
-  [[nodiscard]] std::string text() const { return "http://" + authority(); }
+  [[nodiscard]] std::string text() const { return (tls ? "https://" : "http://") + authority(); }
 };
 
-// http://host[:port][/]; nothing after that, no user, no other scheme.
+// http[s]://host[:port][/]; nothing after that, no user, no other scheme.
 Result<Url> parse_url(std::string_view text);
 
 }  // namespace railweave::api

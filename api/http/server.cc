@@ -11,6 +11,7 @@
 #include "api/http/connection/asio.h"
 #include "api/http/connection/connection.h"
 #include "api/http/connection/io_thread.h"
+#include "api/http/connection/tls.h"
 #include "api/http/dispatch/server_core.h"
 
 namespace railweave::api {
@@ -63,10 +64,17 @@ Result<void> Server::Impl::listen() {
   if (error) {
     return fail(ErrorKind::invalid, "http.badAddress", "\"" + name + "\" is not an IP address to listen on");
   }
-  if (!address.is_loopback()) {
+  const bool tls = !core.options.tls_certificate.empty();
+  if (!address.is_loopback() && (!tls || !core.options.authenticate)) {
     return fail(ErrorKind::invalid, "http.notLoopback",
-                "refusing to listen on " + name + ": without authentication only this machine may call", "",
-                "use 127.0.0.1 or ::1");
+                "refusing to listen on " + name + ": without " + (tls ? "authentication" : "TLS") +
+                    " only this machine may call",
+                "", tls ? "ask for tokens, or use 127.0.0.1 or ::1" : "name a certificate, or use 127.0.0.1 or ::1");
+  }
+  if (tls) {
+    auto files = TlsFiles::open(core.options.tls_certificate, core.options.tls_key, core.options.error_log);
+    if (!files) return std::unexpected(files.error());
+    core.tls = [files = std::shared_ptr<TlsFiles>(std::move(*files))] { return files->context(); };
   }
   const Tcp::endpoint endpoint(address, core.options.port);
   acceptor.emplace(io.front()->context);
@@ -81,8 +89,8 @@ Result<void> Server::Impl::listen() {
                 "is another instance running there?");
   }
   port = acceptor->local_endpoint().port();
-  url = "http://" + (address.is_v6() ? "[" + address.to_string() + "]" : address.to_string()) + ":" +
-        std::to_string(port);
+  url = (tls ? "https://" : "http://") + (address.is_v6() ? "[" + address.to_string() + "]" : address.to_string()) +
+        ":" + std::to_string(port);
   return {};
 }
 

@@ -41,12 +41,14 @@ void build_tree(CLI::App& root, Session& session) {
   add_queue_commands(root, session);
   add_reservation_commands(root, session);
   add_tenant_commands(root, session);
+  add_token_commands(root, session);
   add_contract_commands(root, session);
   add_qos_commands(root, session);
   add_guarantee_commands(root, session);
   add_status_command(root, session);
   add_event_commands(root, session);
   add_operation_commands(root, session);
+  add_login_commands(root, session);
   add_completion_commands(root, session);
   add_man_command(root, session);
   add_lab_commands(root, session);

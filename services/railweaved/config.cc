@@ -54,6 +54,19 @@ class ConfigFile {
     }
   }
 
+  void read(std::string_view key, std::vector<std::string>& into) {
+    const auto* node = find(key);
+    if (node == nullptr) return;
+    const auto* array = node->as_array();
+    if (array == nullptr || array->size() > 64) return wrong(key, *node, "a list of at most 64 strings");
+    into.clear();
+    for (const auto& item : *array) {
+      const auto value = item.value_exact<std::string>();
+      if (!value) return wrong(key, *node, "a list of at most 64 strings");
+      into.push_back(*value);
+    }
+  }
+
   // An array of up to `max_size` tables, each read by `read_table`.
   template <class ReadTable>
   void read_tables(std::string_view key, std::size_t max_size, ReadTable read_table) {
@@ -103,6 +116,15 @@ class ConfigFile {
   std::optional<Error> error_;
 };
 
+Result<void> set_authentication(Config& config, const std::string& name, const std::string& where) {
+  if (name != "tokens" && name != "none") {
+    return fail(ErrorKind::invalid, "config.badAuthentication", "there is no authentication '" + name + "'", where,
+                "tokens, or none: whoever reaches the address may do everything");
+  }
+  config.access.authentication = name == "none" ? Authentication::none : Authentication::tokens;
+  return {};
+}
+
 Result<void> read_file(const std::filesystem::path& file, Config& config) {
   toml::table table;
   try {
@@ -118,6 +140,12 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   keys.read("listen_port", config.listen_port, 0, 65'535);
   keys.read("store", store);
   keys.read("console", console);
+  std::string authentication = "tokens", admin_token_file;
+  keys.read("authentication", authentication);
+  keys.read("admin_token_file", admin_token_file);
+  keys.read("tls_certificate", config.access.tls_certificate);
+  keys.read("tls_key", config.access.tls_key);
+  keys.read("host_names", config.access.host_names);
   keys.read("log_level", config.log_level);
   keys.read("log_requests", config.log_requests);
   keys.read("reroute_for_guarantees", config.reroute_for_guarantees);
@@ -135,6 +163,8 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   keys.read("stop_seconds", config.stop_seconds, 1, 86'400);
   keys.read("compute_threads", config.compute_threads, 1, 256);
   config.store = store;
+  config.access.admin_token_file = admin_token_file;
+  if (auto set = set_authentication(config, authentication, file.string()); !set) return set;
   config.console = console;
   keys.read_tables("subnet", 64, [&config](ConfigFile& entry) {
     SubnetConfig subnet;
@@ -190,6 +220,8 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   std::optional<std::string> store;
   std::optional<std::string> console;
   std::optional<std::string> level;
+  std::optional<std::string> authentication;
+  std::optional<std::string> admin_token_file;
   bool log_requests = false;
   app.add_option("-c,--config", file, "TOML file with any of the keys of config.toml.example");
   app.add_option("-l,--listen", listen, "Address and port, like 127.0.0.1:7470; port 0 uses any free one");
@@ -197,6 +229,10 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
                  "Where all state is kept: an SQLite file, or postgresql://user@host/database [var/railweave.db]");
   app.add_option("--console", console,
                  "Folder of the built console [console or ../share/railweave/console beside the program]");
+  app.add_option("--authentication", authentication,
+                 "tokens, or none: whoever reaches the address may do everything [tokens]");
+  app.add_option("--admin-token-file", admin_token_file,
+                 "Where an administrator's token is written when no valid one exists [beside the store]");
   app.add_option("--log-level", level, "trace, debug, info, warn or error [info]");
   app.add_flag("--log-requests", log_requests, "Log every request");
   auto* check = app.add_flag("--check-store", line.check_store,
@@ -219,6 +255,12 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   }
   if (store) line.config.store = *store;
   if (console) line.config.console = *console;
+  if (admin_token_file) line.config.access.admin_token_file = *admin_token_file;
+  if (authentication) {
+    if (auto set = set_authentication(line.config, *authentication, "--authentication"); !set) {
+      return std::unexpected(set.error());
+    }
+  }
   if (level) line.config.log_level = *level;
   line.config.log_requests = line.config.log_requests || log_requests;
   if (listen) {
@@ -227,6 +269,11 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   if (std::ranges::find(kLogLevels, line.config.log_level) == kLogLevels.end()) {
     return fail(ErrorKind::invalid, "config.badLogLevel", "'" + line.config.log_level + "' is not a log level",
                 "log_level", "trace, debug, info, warn or error");
+  }
+  if (line.config.access.tls_certificate.empty() != line.config.access.tls_key.empty()) {
+    return fail(ErrorKind::invalid, "config.tls", "tls_certificate and tls_key go together",
+                line.config.access.tls_key.empty() ? "tls_key" : "tls_certificate",
+                "name both, or neither for plain http");
   }
   return line;
 }

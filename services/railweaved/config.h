@@ -25,11 +25,27 @@ struct SubnetConfig {
   bool use_swapped_cables = true;      // cables that were exchanged are used as they are; else only reported
 };
 
+// How callers are told apart.
+enum class Authentication : std::uint8_t {
+  tokens,  // each request shows a token
+  none,    // whoever reaches the address may do everything
+};
+
+// Who may call, and how.
+struct AccessConfig {
+  Authentication authentication = Authentication::tokens;
+  std::filesystem::path admin_token_file;  // where an administrator's token is written when none is valid; empty:
+                                           // beside the store, or var/railweave.admin-token
+  std::string tls_certificate, tls_key;    // PEM files, both or neither; read again when they change
+  std::vector<std::string> host_names;     // by which callers may address the service, beside loopback names
+};
+
 struct Config {
-  std::string listen_address = "127.0.0.1";  // loopback only, until there is authentication
+  std::string listen_address = "127.0.0.1";  // others than loopback with TLS and tokens only
   std::uint16_t listen_port = 7470;          // 0: any free port, which is printed
   std::string store = "var/railweave.db";    // a file, or postgresql://user@host/database
-  std::string log_level = "info";            // trace, debug, info, warn, error
+  AccessConfig access;
+  std::string log_level = "info";  // trace, debug, info, warn, error
   bool log_requests = false;
   std::uint64_t queue_limit = 1024;      // changes that wait; further ones are answered 429
   std::uint64_t snapshot_every = 5'000;  // events

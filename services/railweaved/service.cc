@@ -7,9 +7,11 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include "services/railweaved/administrator.h"
 #include "services/railweaved/descriptors.h"
 #include "services/railweaved/live_subnet.h"
 #include "services/railweaved/store.h"
+#include "services/rest/access/authentication.h"
 #include "services/rest/console/console_routes.h"
 #include "services/rest/handlers/routes.h"
 #include "services/rest/handlers/worker_placers.h"
@@ -26,6 +28,12 @@ api::ServerOptions http_options(const Config& config) {
   api::ServerOptions http;
   http.address = config.listen_address;
   http.port = config.listen_port;
+  http.tls_certificate = config.access.tls_certificate;
+  http.tls_key = config.access.tls_key;
+  http.allowed_hosts = config.access.host_names;
+  if (config.listen_address != "0.0.0.0" && config.listen_address != "::") {
+    http.allowed_hosts.push_back(config.listen_address);
+  }
   http.max_connections = connections_within_descriptors(config.max_connections);
   if (http.max_connections < config.max_connections) {
     spdlog::warn("at most {} connections, not {}: the process may not open more files (ulimit -n)",
@@ -96,14 +104,17 @@ Result<void> Service::start() {
   loop_->start();
   catch_up_ = std::make_unique<control::EventCatchUp>(*journal_, feed_);
 
-  // 3. The live subnets.
+  // 3. Who may call.
+  if (auto known = ensure_administrator(*loop_, config_); !known) return known;
+
+  // 4. The live subnets.
   std::vector<control::LiveSubnets::Subnet> subnets;
   for (const auto& subnet : config_.subnets) subnets.push_back(live_subnet(subnet));
   live_ = std::make_unique<control::LiveSubnets>(*loop_, std::move(subnets),
                                                  [](const std::string& text) { spdlog::warn("{}", text); });
   if (auto live = live_->start(); !live) return live;
 
-  // 4. The API.
+  // 5. The API.
   operations_ = std::make_unique<api::Operations>(now_us);
   plane_ = std::make_unique<api::ControlPlane>(
       api::ControlPlane{*loop_, feed_, *catch_up_, *journal_, *live_, live_->routes()});
@@ -112,6 +123,11 @@ Result<void> Service::start() {
     const auto now = loop_->state();
     if (!now->accepted.digest.empty()) (void)api::worker_placers(*plane_).at(*now);
   };
+  if (config_.access.authentication == Authentication::tokens) {
+    http.authenticate = [this](const api::Headers& headers) {
+      return api::authenticate(headers, *loop_->state()->access_tokens, now_us());
+    };
+  }
   server_ = std::make_unique<api::Server>(http);
   api::RouteTable routes(server_->router(), *plane_);
   api::add_fabric_routes(routes, *operations_);
@@ -119,6 +135,7 @@ Result<void> Service::start() {
   api::add_job_routes(routes);
   api::add_queue_routes(routes);
   api::add_tenant_routes(routes);
+  api::add_token_routes(routes);
   api::add_contract_routes(routes);
   api::add_guarantee_routes(routes);
   api::add_event_routes(routes);

@@ -21,6 +21,7 @@ class Operation:
         self.parameters = [openapi_file.resolve(document, parameter)
                            for parameter in item.get("parameters", []) + description.get("parameters", [])]
         self.body = description.get("requestBody")
+        self.roles = description.get("x-roles")  # None: anyone, without a token
         self.responses = {int(status): openapi_file.resolve(document, response)
                           for status, response in description["responses"].items()}
         self.codes = {int(status): codes for status, codes in description.get("x-codes", {}).items()}

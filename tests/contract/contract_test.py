@@ -14,6 +14,7 @@ import traceback
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+import access_cases  # noqa: E402
 import event_cases  # noqa: E402
 import fabric_cases  # noqa: E402
 import failure_cases  # noqa: E402
@@ -60,6 +61,11 @@ EXCUSED = [
     ("*Reroute", 503, "*", "needs a guarantee at risk in a service whose store fails"),
     ("*Reroute", 429, "service.busy", "needs a guarantee at risk in a service that is kept busy"),
     ("putSubnetMode", 409, "subnets.linkCosts", "without a connection only observe can be set"),
+    ("issueToken", 409, "*", "needs 10,000 tokens, or the same random id twice"),
+    ("issueToken", 503, "*", "as a tenant's change, through the same path"),
+    ("issueToken", 429, "*", "as a tenant's change, through the same path"),
+    ("revokeToken", 503, "*", "as a tenant's change, through the same path"),
+    ("revokeToken", 429, "*", "as a tenant's change, through the same path"),
     ("putTopology", 413, "input.tooLarge", "the server's own limit on the body is the same"),
 ]
 
@@ -78,6 +84,7 @@ def main():
     run = Run(contract, options)
     run.one_service()
     run.live_service()
+    run.asking_services()
     run.troubled_services()
     unseen = [] if options.only or run.failed else never_seen(contract)
     for line in unseen:
@@ -150,6 +157,14 @@ class Run:
             if service.stop() != 0:
                 self.failed.append("stop of the live service")
                 print(f"FAILED stop: the live service did not end well\n{service.log_text()[-3000:]}")
+
+    def asking_services(self):
+        """Services that ask for tokens, one for each case."""
+        for case in access_cases.CASES:
+            name = f"access_cases.{case.__name__}"
+            if self.wanted(name):
+                with Service(self.options.railweaved, authentication="tokens") as service:
+                    self.attempt(name, case, service.start(), self.contract)
 
     def troubled_services(self):
         for case, settings in failure_cases.CASES:

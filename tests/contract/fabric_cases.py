@@ -71,7 +71,7 @@ def import_it(session):
     assert again.json["version"] == answer.json["version"], "the same topology is no change"
     assert again.header("ETag") == answer.header("ETag")
     summary = session.call("getFabric", 200)
-    assert {**summary.json, "seq": 0} == {**again.json, "seq": 0}
+    assert {**summary.json, "seq": 0, "findings": []} == {**again.json, "seq": 0}, "nothing was wrong with the file"
     session.call("getFabric", 304, headers={"If-None-Match": summary.header("ETag")})
 
     topology = session.call("getTopology", 200)
@@ -211,8 +211,9 @@ def merge(session):
     """A netlist in addition, with GPUs given to its nodes; then the small fabric alone again."""
     present = session.call("getFabric", 200).json
     cursor = session.call("listNodes", 200, query={"limit": "1"}).json["nextCursor"]
-    answer = session.call("putTopology", 200, body=NETLIST, headers={"Content-Type": "text/plain"},
+    answer = session.call("putTopology", 200, body=NETLIST + "[what is this\n", headers={"Content-Type": "text/plain"},
                           query={"merge": "true", "format": "ibsim", "subnet": "edge", "gpusPerNode": "2"})
+    assert any(finding["code"] == "unreadableLine" for finding in answer.json["findings"]), answer.json
     assert answer.json["hosts"] == 7 and answer.json["gpus"] == 20, answer.json
     session.call("listNodes", 409, "query.cursorExpired", query={"cursor": cursor})
     restored = session.call("putTopology", 200, body=fabric(), query={"source": present["source"]})

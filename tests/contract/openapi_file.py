@@ -7,14 +7,15 @@ import re
 import jsonschema
 import yaml
 
+ROLES = {"viewer", "member", "operator", "administrator"}
 METHODS = ("get", "put", "post", "delete", "patch")
 
 # Keys an object of the document may have, and those it must have (marked *).
 KEYS = {
-    "document": "openapi* info* servers tags paths* components x-everywhere*",
+    "document": "openapi* info* servers tags security* paths* components x-everywhere*",
     "info": "title* version* summary description",
     "path": "summary description parameters get put post delete patch",
-    "operation": "operationId* tags* summary* description parameters requestBody responses* x-codes",
+    "operation": "operationId* tags* summary* description parameters requestBody responses* x-codes x-roles security",
     "parameter": "name* in* description* required schema* example allowEmptyValue explode",
     "header": "description* required schema*",
     "requestBody": "description required content*",
@@ -147,6 +148,10 @@ class Inspection:
         for tag in operation.get("tags", []):
             if tag not in self.tags:
                 self.say(where, f"the tag '{tag}' is not declared")
+        roles = operation.get("x-roles")
+        open_to_all = operation.get("security") == []
+        if open_to_all == bool(roles) or set(roles or []) - ROLES or "security" in operation and not open_to_all:
+            self.say(where, f"names neither x-roles of {sorted(ROLES)} nor security: []")
         declared, names = set(), set()
         for parameter in item.get("parameters", []) + operation.get("parameters", []):
             parameter = resolve(self.document, parameter)
@@ -270,7 +275,8 @@ class Inspection:
     def unused(self):
         for kind, members in self.document["components"].items():
             for name in members:
-                if f"#/components/{kind}/{name}" not in self.used:
+                by_name = kind == "securitySchemes" and any(name in entry for entry in self.document["security"])
+                if not by_name and f"#/components/{kind}/{name}" not in self.used:
                     self.say(f"#/components/{kind}/{name}", "is used nowhere")
 
 

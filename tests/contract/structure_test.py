@@ -56,6 +56,8 @@ BREACHES = [
     ("a component that nothing uses", lambda d: d["components"]["schemas"].update(Lost={"type": "string"}), "used nowhere"),
     ("a field that is not camelCase",
      lambda d: d["components"]["schemas"]["Rack"]["properties"].update(host_count={"type": "integer"}), "camelCase"),
+    ("an operation that says not who may call it", lambda d: job_get(d).pop("x-roles"), "x-roles"),
+    ("an operation for a role that is none", lambda d: job_get(d).update({"x-roles": ["king"]}), "x-roles"),
     ("a problem without its codes", lambda d: job_get(d)["x-codes"].pop("404"), "x-codes"),
     ("a status that is none", lambda d: job_get(d)["responses"].update({"20": {"description": "x"}}), "is no status"),
     ("another version of OpenAPI", lambda d: d.update(openapi="3.0.3"), "3.1"),

@@ -129,6 +129,8 @@ MAY_INCLUDE = {
                               "services/control/live/cabling", "services/control/live/ports", "services/control/live/routes"],
     # services/rest: what the service answers.
     "services/rest": ["db", "services/control", "services/control/events", "services/control/views", "services/control/live/status"],
+    # Who a caller is and what it may call.
+    "services/rest/access": ["fabric/base", "services/json", "services/control/state", "api/http/message"],
     "services/rest/json": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/topology/checks", "fabric/formats/text",
                            "fabric/routing/plane", "fabric/routing/audit", "fabric/routing/delta", "fabric/routing/multipath",
                            "fabric/routing/opensm", "fabric/capacity", "fabric/qos", "fabric/drivers/linux_tc", "scheduler/job",
@@ -139,12 +141,12 @@ MAY_INCLUDE = {
     "services/rest/handlers": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/formats", "fabric/formats/gpu", "fabric/formats/native",
                                "fabric/routing/opensm", "scheduler/queue/cycle", "db", "api", "api/http/message", "api/http/dispatch",
                                "api/operations", "services/json", "services/control/state", "services/control/views", "services/control/guarantees",
-                               "services/control/decide", "services/control/codec", "services/rest", "services/rest/json"],
+                               "services/control/decide", "services/control/codec", "services/rest", "services/rest/access", "services/rest/json"],
     # The console's built files: knows nothing of what they show.
     "services/rest/console": ["fabric/base", "api/http/message", "api/http/dispatch"],
     "services/railweaved": ["fabric/base", "fabric/drivers/infiniband", "db", "db/sqlite", "db/postgres", "api/http", "api/operations", "services/control",
-                            "services/control/events", "services/control/codec", "services/control/live", "services/rest", "services/rest/handlers",
-                            "services/rest/console"],
+                            "services/control/events", "services/control/codec", "services/control/live", "services/rest", "services/rest/access",
+                            "services/rest/handlers", "services/rest/console"],
     # Checks certificates and must not trust our code: it has none of it.
     "services/verify": [],
     # The CLI knows the REST contract only; `railweave lab` works offline on the libraries.
@@ -185,7 +187,7 @@ ONLY_IN = [
     (re.compile(r"^CLI/"), ["services/railweaved", "services/railweave"]),
     (re.compile(r"^toml\+\+/"), ["services/railweaved"]),
     (re.compile(r"^yaml-cpp/"), ["services/railweave/terminal"]),
-    (re.compile(r"^openssl/"), ["services/json"]),
+    (re.compile(r"^openssl/"), ["services/json", "services/rest/access", "api/http/connection", "api/client"]),
     (re.compile(r"^zlib\.h$"), ["api/http/message", "db"]),
 ]
 

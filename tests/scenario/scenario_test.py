@@ -8,12 +8,15 @@ A line begins with "# " (a comment) or "$ " (a command); the lines after a comma
 scenario's own folder. Besides `railweave` and `railweave-verify` there are:
   $ cat > NAME <<END                 write the following lines, up to END, to a file in $DIR
   $ restart                          kill the service and start it again
+  $ authenticate                     start the service again so that it asks for tokens; the first is in first.token
   $ simulate NETLIST SUBNET          start ibsim, and the service again, attached to it as the live subnet SUBNET
   $ ibsim COMMAND                    enter a command at the console of ibsim
   $ await PATTERN railweave ...      repeat the command until its output matches the pattern; prints nothing
+{token NAME} in a command is the id of the token that `railweave tokens list` shows for NAME.
 A scenario with `simulate` is skipped (exit code 77) where ibsim is missing.
 """
 import difflib
+import json
 import os
 import re
 import shlex
@@ -32,6 +35,8 @@ MASKS = [
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME"),
     (r"\b\d+(\.\d+)? (us|ms)\b", "DURATION"),
     (r"\b(\d+ (hours?|min|minutes?|s|seconds?|days?)( \d+ (hours?|min|minutes?|s|seconds?))*) ago\b", "AGO"),
+    (r"\brw_[a-z0-5]{12}_[A-Za-z0-9.-]{43}", "SECRET"),
+    (r"(?<=token[ /])[a-z0-5]{12}\b|(?m:^)[a-z0-5]{12}(?=  )", "TOKEN-ID"),
     (r"http://127\.0\.0\.1:\d+", "URL"),
     (r"\b\d+ MADs\b", "N MADs"),
     (r"\bpeak memory \d+ MiB", "peak memory N MiB"),
@@ -62,6 +67,9 @@ class Scenario:
         if line.startswith("ibsim "):
             self.simulator.console(line.removeprefix("ibsim "))
             return ""
+        if line == "authenticate":
+            return self.authenticate()
+        line = re.sub(r"\{token (\S+)\}", lambda found: self.id_of_token(found[1]), line)
         words = shlex.split(line.replace("$DIR", str(self.folder)))
         if words[0] == "simulate":
             return self.simulate(*words[1:])
@@ -72,7 +80,8 @@ class Scenario:
     def output(self, words):
         assert words[0] in ("railweave", "railweave-verify"), f"{self.path}: {words}"
         url = self.live.url if self.live else f"http://127.0.0.1:{self.service.port}"
-        environment = dict(os.environ, RAILWEAVE_URL=url, NO_COLOR="1", COLUMNS="140")
+        environment = dict(os.environ, RAILWEAVE_URL=url, NO_COLOR="1", COLUMNS="140",
+                           RAILWEAVE_CREDENTIALS=str(self.folder / "credentials.json"))
         done = subprocess.run([self.binaries / words[0], *words[1:]], env=environment, text=True, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, cwd=self.folder)
         text = done.stdout.replace(str(self.folder), "$DIR")
@@ -80,6 +89,19 @@ class Scenario:
             text = re.sub(pattern + "(?P<cell>(?=  ))?", lambda found: mask.ljust(len(found[0])) if found["cell"] is not None else mask, text)
         text = "".join((mask_live(line) if self.live else line).rstrip() + "\n" for line in text.splitlines())
         return text + (f"[exit code {done.returncode}]\n" if done.returncode else "")
+
+    def authenticate(self):
+        self.service.kill()
+        self.service.authentication = "tokens"
+        self.service.start("--admin-token-file", str(self.folder / "first.token"))
+        return ""
+
+    def id_of_token(self, name):
+        environment = dict(os.environ, RAILWEAVE_URL=f"http://127.0.0.1:{self.service.port}",
+                           RAILWEAVE_TOKEN=(self.folder / "first.token").read_text().strip())
+        found = subprocess.run([self.binaries / "railweave", "tokens", "list", "-o", "json"], env=environment, text=True,
+                               capture_output=True, timeout=60, check=True)
+        return next(token["id"] for token in json.loads(found.stdout)["items"] if token["name"] == name)
 
     def restart(self):
         if self.live:

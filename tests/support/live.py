@@ -25,7 +25,7 @@ class LiveService:
     def __init__(self, sim, binaries, folder, subnet, keys=""):
         self.sim, self.binaries, self.folder, self.subnet = sim, Path(binaries), Path(folder), subnet
         self.config = self.folder / "railweaved.toml"
-        self.config.write_text(f'listen_port = 0\nstore = "{self.folder}/store.db"\n[[subnet]]\nname = "{subnet}"\n{keys}\n')
+        self.config.write_text(f'listen_port = 0\nauthentication = "none"\nstore = "{self.folder}/store.db"\n[[subnet]]\nname = "{subnet}"\n{keys}\n')
         self.process = self.url = None
 
     def start(self):

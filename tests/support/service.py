@@ -13,8 +13,8 @@ from pathlib import Path
 class Service:
     """Starts in start(); kill() is SIGKILL, stop() is SIGTERM; both wait. The store outlives restarts."""
 
-    def __init__(self, binary, folder=None, store=None):
-        self.binary, self.store = str(binary), store
+    def __init__(self, binary, folder=None, store=None, authentication="none"):
+        self.binary, self.store, self.authentication = str(binary), store, authentication
         self._temporary = None if folder else tempfile.TemporaryDirectory(prefix="railweave-test-")
         self.folder = Path(folder or self._temporary.name)
         self.process = None
@@ -23,7 +23,8 @@ class Service:
     def start(self, *arguments):
         self.log = open(self.folder / "railweaved.log", "ab")
         self.process = subprocess.Popen(
-            [self.binary, "--listen", "127.0.0.1:0", "--store", self.store or str(self.folder / "store.db"), *arguments],
+            [self.binary, "--listen", "127.0.0.1:0", "--store", self.store or str(self.folder / "store.db"),
+             "--authentication", self.authentication, *arguments],
             stdout=subprocess.PIPE, stderr=self.log, text=True)
         line = self.process.stdout.readline()
         match = re.search(r"listens at http://127\.0\.0\.1:(\d+)", line)

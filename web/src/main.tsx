@@ -10,6 +10,7 @@ import { createRoot } from 'react-dom/client';
 import { ProblemError } from './api/client';
 import { liveConnection } from './api/events';
 import { router } from './app/router';
+import { SignIn } from './app/sign_in';
 
 const queries = new QueryClient({
   defaultOptions: {
@@ -34,7 +35,9 @@ createRoot(document.getElementById('root')!).render(
     <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withStaticClasses={false} withGlobalClasses={false}>
       <QueryClientProvider client={queries}>
         <Notifications position="bottom-right" />
-        <RouterProvider router={router} />
+        <SignIn>
+          <RouterProvider router={router} />
+        </SignIn>
       </QueryClientProvider>
     </MantineProvider>
   </StrictMode>,

@@ -14,10 +14,11 @@ export class Service {
   readonly folder = mkdtempSync(join(tmpdir(), 'railweave-console-'));
   private process: ChildProcess | undefined;
   private port = 0;
+  authentication = 'none';
 
   // On a simulated subnet: railweaved's connection to it is configured as `compute`.
   async start(simulated?: { name: string; host: string; preload: string }): Promise<this> {
-    const args = ['--listen', `127.0.0.1:${this.port}`, '--store', join(this.folder, 'store.db'), '--console', dist];
+    const args = ['--authentication', this.authentication, '--listen', `127.0.0.1:${this.port}`, '--store', join(this.folder, 'store.db'), '--console', dist];
     let command = join(bin, 'railweaved');
     let env = process.env;
     if (simulated) {

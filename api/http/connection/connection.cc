@@ -94,7 +94,10 @@ void Connection::abort() {
 Task<void> Connection::run() {
   const std::shared_ptr<Connection> self = shared_from_this();
   try {
-    if (holds_slot_) {
+    const bool begun = co_await begin_tls();
+    if (!begun) {
+      // Nothing can be said to such a client.
+    } else if (holds_slot_) {
       co_await serve();
     } else {
       co_await turn_away();
@@ -216,9 +219,11 @@ Task<void> Connection::watch_client() {
   co_await socket_.async_wait(Socket::wait_read, into(error));
   watched_ = false;
   if (error || !computing_ || aborted_) co_return;
-  char next = 0;
-  const ssize_t seen = ::recv(socket_.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT);
-  if (seen == 0 || (seen < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
+  std::array<unsigned char, 64> next;
+  const ssize_t seen = ::recv(socket_.native_handle(), next.data(), next.size(), MSG_PEEK | MSG_DONTWAIT);
+  const bool failed = seen < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR;
+  const bool closes = tls_ && seen > 0 && is_tls_alert(std::span(next).first(static_cast<std::size_t>(seen)));
+  if (seen == 0 || failed || closes) {
     io_.metrics.count_abandoned();
     abort();
   }

@@ -20,6 +20,7 @@
 #include "api/http/connection/input_buffer.h"
 #include "api/http/connection/io_thread.h"
 #include "api/http/connection/request_parser.h"
+#include "api/http/connection/tls.h"
 #include "api/http/dispatch/server_core.h"
 #include "api/http/message/problem.h"
 #include "api/http/message/request.h"
@@ -80,6 +81,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // connection_examine.cc: answers that follow from the head alone
   std::optional<Response> examine();
   std::optional<Response> find_route();
+  std::optional<Response> authenticate();
   std::optional<Response> examine_body();
   [[nodiscard]] std::size_t body_limit_bytes() const;
 
@@ -93,6 +95,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Step refuse(int status, std::string code, std::string detail, std::string hint = {});
   Step refuse_parse(ErrorCode error);
   Step refuse_silence(const char* phase);
+  Task<bool> begin_tls();  // false: the connection ends; true at once where there is none
   Task<bool> write_all(std::string_view head, std::string_view body);
   Task<void> linger();
 
@@ -110,6 +113,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ServerCore& core_;
   IoThread& io_;
   Socket socket_;
+  std::shared_ptr<asio::ssl::context> tls_context_;  // outlives tls_
+  std::unique_ptr<TlsStream> tls_;                   // null: bytes go over the socket as they are
   const std::string address_;
   const std::uint16_t port_;
   const bool holds_slot_;

@@ -16,7 +16,8 @@ std::optional<Response> Connection::examine() {
     return to_response(target.error());
   }
   request.target = std::move(*target);
-  if (std::optional<Problem> problem = check_origin(exchange_.method, request.headers, core_.options.allowed_hosts)) {
+  if (std::optional<Problem> problem =
+          check_origin(exchange_.method, request.headers, core_.options.allowed_hosts, tls_ != nullptr)) {
     problem->instance = request.target.path;
     return to_response(*problem);
   }
@@ -26,7 +27,20 @@ std::optional<Response> Connection::examine() {
     return problem_response(501, "http.unknownMethod", "no resource here has the method " + parser_->method);
   }
   if (std::optional<Response> answer = find_route()) return answer;
+  if (std::optional<Response> answer = authenticate()) return answer;
   return examine_body();
+}
+
+std::optional<Response> Connection::authenticate() {
+  if (!core_.options.authenticate || exchange_.route->options.anonymous) return std::nullopt;
+  Request& request = exchange_.held->request;
+  auto caller = core_.options.authenticate(request.headers);
+  if (!caller) {
+    caller.error().instance = request.target.path;
+    return to_response(caller.error()).with("WWW-Authenticate", "Bearer");
+  }
+  request.caller = std::move(*caller);
+  return std::nullopt;
 }
 
 std::optional<Response> Connection::find_route() {

@@ -38,7 +38,12 @@ Task<bool> Connection::fill() {
   const std::span<char> room = input_.prepare();
   const asio::mutable_buffer buffer(room.data(), room.size());
   ErrorCode error;
-  const std::size_t count = co_await socket_.async_read_some(buffer, into(error));
+  std::size_t count = 0;
+  if (tls_) {
+    count = co_await tls_->async_read_some(buffer, into(error));
+  } else {
+    count = co_await socket_.async_read_some(buffer, into(error));
+  }
   if (error) co_return false;
   input_.commit(count);
   received_bytes_ += count;
@@ -169,6 +174,26 @@ void Connection::take_buffered_body() {
   input_.consume(parser_->put(asio::const_buffer(input_.data().data(), input_.data().size()), ignored));
 }
 
+Task<bool> Connection::begin_tls() {
+  if (!core_.tls) co_return true;
+  tls_context_ = core_.tls();
+  tls_ = std::make_unique<TlsStream>(socket_, *tls_context_);
+  arm(core_.options.header_timeout);
+  ErrorCode error;
+  co_await tls_->async_handshake(asio::ssl::stream_base::server, into(error));
+  disarm();
+  if (!error) co_return true;
+  if (is_plain_http(error)) {
+    static constexpr std::string_view kAnswer =
+        "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: 37\r\n\r\n"
+        "this service speaks https, not http.\n";
+    tls_.reset();
+    const bool said = co_await write_all(kAnswer, std::string_view());
+    if (said) co_await linger();
+  }
+  co_return false;
+}
+
 Task<bool> Connection::write_all(std::string_view head, std::string_view body) {
   std::size_t head_left = head.size();
   while (head_left + body.size() > 0) {
@@ -177,7 +202,12 @@ Task<bool> Connection::write_all(std::string_view head, std::string_view body) {
                                                        asio::const_buffer(slice.data(), slice.size())};
     arm(core_.options.write_timeout);
     ErrorCode error;
-    const std::size_t count = co_await asio::async_write(socket_, buffers, into(error));
+    std::size_t count = 0;
+    if (tls_) {
+      count = co_await asio::async_write(*tls_, buffers, into(error));
+    } else {
+      count = co_await asio::async_write(socket_, buffers, into(error));
+    }
     exchange_.sent_bytes += count;
     if (error) {
       if (timed_out_) io_.metrics.count_timeout("write");
@@ -195,8 +225,12 @@ Task<bool> Connection::write_all(std::string_view head, std::string_view body) {
 // time to read it.
 Task<void> Connection::linger() {
   ErrorCode ignored;
-  socket_.shutdown(Tcp::socket::shutdown_send, ignored);
   arm(kLinger);
+  if (tls_) {
+    co_await tls_->async_shutdown(into(ignored));  // with the end that TLS asks for, as it cannot be forged
+  } else {
+    socket_.shutdown(Tcp::socket::shutdown_send, ignored);
+  }
   for (bool more = true; more;) {
     input_.clear();
     more = co_await fill();

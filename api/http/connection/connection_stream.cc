@@ -22,6 +22,7 @@ std::string Connection::head_of(const Response& response, bool keep_alive, bool 
   context.keep_alive = keep_alive;
   context.chunked = chunked;
   context.length_bytes = length_bytes;
+  context.tls = tls_ != nullptr;
   std::string head;
   head.reserve(512);
   append_head(head, response, context);
@@ -104,7 +105,13 @@ Task<void> Connection::watch_peer() {
   std::array<char, 256> scratch;
   const asio::mutable_buffer buffer(scratch.data(), scratch.size());
   ErrorCode error;
-  while (!error) co_await socket_.async_read_some(buffer, into(error));
+  while (!error) {
+    if (tls_) {
+      co_await tls_->async_read_some(buffer, into(error));
+    } else {
+      co_await socket_.async_read_some(buffer, into(error));
+    }
+  }
   if (phase_ == Phase::streaming) abort();
 }
 

@@ -88,20 +88,20 @@ bool is_own_host(std::string_view authority, const std::vector<std::string>& all
 }
 
 std::optional<Problem> check_origin(Method method, const Headers& headers,
-                                    const std::vector<std::string>& allowed_hosts) {
+                                    const std::vector<std::string>& allowed_hosts, bool tls) {
   if (const std::string* host = headers.find("Host"); host != nullptr && !is_own_host(*host, allowed_hosts)) {
-    return refused(421, "http.wrongHost", "the Host header names another server", "use 127.0.0.1 or localhost");
+    return refused(421, "http.wrongHost", "the Host header names another server", "use 127.0.0.1, localhost or a name that the service is configured with");
   }
   const std::string* origin = headers.find("Origin");
   if (origin == nullptr || is_safe(method)) return std::nullopt;
   // Another port of this machine is another site: anything may run there.
-  constexpr std::string_view scheme = "http://";
+  const std::string_view scheme = tls ? "https://" : "http://";
   const std::string* host = headers.find("Host");
   const bool own = host != nullptr && origin->starts_with(scheme) &&
                    equal_ignoring_case(std::string_view(*origin).substr(scheme.size()), *host);
   if (own) return std::nullopt;
   return refused(403, "http.crossOrigin", "a web page of another site may not change anything here",
-                 "the Origin must be http:// and the Host of the request, with its port");
+                 "the Origin must be the scheme and the Host of the request, with its port");
 }
 
 std::optional<Problem> check_media_type(const Headers& headers, const std::vector<std::string>& consumes) {

@@ -19,9 +19,9 @@ std::optional<Problem> check_framing(int version, const Headers& headers);
 bool is_own_host(std::string_view authority, const std::vector<std::string>& allowed);
 
 // Host names this server (else 421), and a request that changes something does not come from another site's web page:
-// its Origin, if it has one, is http:// and its Host, with the port (else 403).
+// its Origin, if it has one, is http:// (https:// with TLS) and its Host, with the port (else 403).
 std::optional<Problem> check_origin(Method method, const Headers& headers,
-                                    const std::vector<std::string>& allowed_hosts);
+                                    const std::vector<std::string>& allowed_hosts, bool tls);
 
 // Whether the media type of Content-Type is among `consumes` (else 415).
 std::optional<Problem> check_media_type(const Headers& headers, const std::vector<std::string>& consumes);

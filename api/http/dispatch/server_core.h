@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,10 @@
 #include "api/http/dispatch/connection_slots.h"
 #include "api/http/dispatch/router.h"
 #include "api/http/dispatch/server_options.h"
+
+namespace boost::asio::ssl {
+class context;
+}
 
 namespace railweave::api {
 
@@ -29,6 +34,7 @@ struct ServerCore {
 
   const ServerOptions options;
   Router router;  // constant once the server runs
+  std::function<std::shared_ptr<boost::asio::ssl::context>()> tls;  // of a new connection; unset: without TLS
   ComputePool pool;
   const std::shared_ptr<BodyBudget> budget;
   ConnectionSlots slots;

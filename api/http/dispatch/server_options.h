@@ -5,14 +5,20 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "api/http/message/headers.h"
 #include "api/http/message/method.h"
+#include "api/http/message/problem.h"
 
 namespace railweave::api {
+
+struct Caller;
 
 // One answered request. `route` is the pattern, "unmatched" when there is none.
 struct AccessRecord {
@@ -30,13 +36,15 @@ struct AccessRecord {
 struct ServerOptions {
   using Milliseconds = std::chrono::milliseconds;
 
-  // Loopback only ("127.0.0.1", "::1", "localhost") until there is authentication; anything else is refused.
+  // Without TLS and authentication loopback only ("127.0.0.1", "::1", "localhost"); anything else is refused.
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;  // 0: a free one
   // Further names by which callers may address the server (Host, Origin). Loopback names always may; any other is
   // refused, so that a web page cannot reach the server through a name of its own (DNS rebinding).
   std::vector<std::string> allowed_hosts;
   std::string server_name = "railweaved";
+  // Of the server, in PEM; both or neither. Read again when they change.
+  std::string tls_certificate, tls_key;
 
   std::size_t io_threads = 2;
   std::size_t compute_threads = 2;
@@ -66,6 +74,10 @@ struct ServerOptions {
   std::size_t max_piecewise = 64;  // bodies sent piece by piece at once: each holds a piece
   std::size_t stream_backlog_bytes = std::size_t{1} << 20U;
   Milliseconds stream_heartbeat{15'000};
+
+  // Who sends a request, by its head alone, or the problem that refuses it. Asked before the body is read, for every route
+  // that is not anonymous; unset: no request is asked who it is from. Called on I/O threads; must not block.
+  std::function<std::expected<std::shared_ptr<const Caller>, Problem>(const Headers&)> authenticate;
 
   // Called on I/O threads; must not block.
   std::function<void(const AccessRecord&)> access_log;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@
 
 namespace railweave::api {
 
+struct Caller;  // who sends a request: ServerOptions::authenticate says
+
 // Values of a pattern's {names}, decoded.
 using PathParams = std::vector<std::pair<std::string, std::string>>;
 
@@ -27,8 +30,9 @@ struct Request {
   std::string body;  // after Content-Encoding and Transfer-Encoding
   std::string remote_address;
   std::uint16_t remote_port = 0;
-  std::stop_token stop;  // the client has left, or its time is over: work for it alone may end
-  std::string id;        // the caller's X-Request-Id when it is short and plain, else made here; echoed in the answer
+  std::shared_ptr<const Caller> caller;  // null: the service asks for no token
+  std::stop_token stop;                  // the client has left, or its time is over: work for it alone may end
+  std::string id;  // the caller's X-Request-Id when it is short and plain, else made here; echoed in the answer
 
   // The value of {name} in the route's pattern, which must have it.
   [[nodiscard]] const std::string& param(std::string_view name) const {

@@ -30,6 +30,7 @@ void append_head(std::string& out, const Response& response, const HeadContext& 
   }
   for (const auto& [name, value] : response.headers) append_field(out, name, value);
   if (!context.request_id.empty()) append_field(out, "X-Request-Id", context.request_id);
+  if (context.tls) append_field(out, "Strict-Transport-Security", "max-age=31536000");
   if (context.chunked) append_field(out, "Transfer-Encoding", "chunked");
   if (context.length_bytes) append_field(out, "Content-Length", std::to_string(*context.length_bytes));
   append_field(out, "Connection", context.keep_alive ? "keep-alive" : "close");

@@ -4,6 +4,7 @@
 
 #include "fabric/base/text/time_text.h"
 #include "fabric/formats/read_fabric.h"
+#include "services/control/codec/access_token_json.h"
 #include "services/control/codec/event_body.h"
 #include "services/control/codec/fabric_event_json.h"
 #include "services/control/codec/guarantee_json.h"
@@ -77,6 +78,8 @@ struct Encode {
     return data;
   }
   Out operator()(const TenantRemoved& body) const { return fields_json(body, kTenantRemovedFields); }
+  Out operator()(const TokenIssued& body) const { return to_json(body); }
+  Out operator()(const TokenRevoked& body) const { return to_json(body); }
   Out operator()(const JobQueued& body) const {
     const Job& job = *after.jobs.find(body.job->id);
     out.reports.push_back({"job_history",
@@ -176,6 +179,8 @@ Result<EventBody> decode_body(const db::Record& record, const Json& data, const 
   if (record.kind == "tenant.removed") {
     return body_of<TenantRemoved>(data, kTenantRemovedFields);
   }
+  if (record.kind == "token.issued") return token_issued_from_json(data);
+  if (record.kind == "token.revoked") return token_revoked_from_json(data);
   if (record.kind == "job.placed" || record.kind == "job.queued") {
     const bool placed = record.kind == "job.placed";
     Json whole = data;
@@ -281,6 +286,7 @@ std::string JournalCodec::encode_state(const ClusterState& state) const {
             {"queue", queue_state_to_json(state)},
             {"guarantees", guarantee_state_to_json(state)}};
   value["hostKeys"] = host_keys_to_json(state);
+  if (!state.access_tokens->empty()) value["tokens"] = access_tokens_to_json(*state.access_tokens);
   Out ended = Out::array();
   for (const auto id : *state.ended) ended.push_back(id.number());
   value["ended"] = std::move(ended);
@@ -325,6 +331,7 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
   const Json* guarantees = reader.take("guarantees");
   const Json* keys = reader.take("keys");
   const Json* host_keys = reader.take("hostKeys");
+  const Json* tokens = reader.take("tokens");
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   if (topology == nullptr || tenants == nullptr || jobs == nullptr || ended == nullptr) {
     return fail(ErrorKind::internal, "journal.unreadable", "the snapshot lacks a part");
@@ -370,6 +377,9 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
   }
   if (host_keys != nullptr) {
     if (auto read = read_host_keys(*host_keys, state); !read) return std::unexpected(read.error());
+  }
+  if (tokens != nullptr) {
+    if (auto read = read_access_tokens(*tokens, state); !read) return std::unexpected(read.error());
   }
   std::deque<JobId> order;
   for (const auto& number : *ended) order.emplace_back(number.get<std::uint64_t>());

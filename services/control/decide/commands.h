@@ -30,6 +30,10 @@ DecisionResult decide_command(const DecisionInput& in, const RemoveReservation& 
 DecisionResult decide_command(const DecisionInput& in, const PutTenant& command);
 DecisionResult decide_command(const DecisionInput& in, const RemoveTenant& command);
 
+// token_commands.cc
+DecisionResult decide_command(const DecisionInput& in, const IssueToken& command);
+DecisionResult decide_command(const DecisionInput& in, const RevokeToken& command);
+
 // contracts.cc
 DecisionResult decide_command(const DecisionInput& in, const PutContract& command);
 DecisionResult decide_command(const DecisionInput& in, const RemoveContract& command);

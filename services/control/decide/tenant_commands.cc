@@ -13,6 +13,9 @@ std::optional<std::string> still_used(const ClusterState& state, const std::stri
   for (const auto& [name, reservation] : *state.reservations) {
     if (reservation.window.tenant == tenant) return "reservation '" + name + "' is for tenant " + tenant;
   }
+  for (const auto& [id, token] : *state.access_tokens) {
+    if (token.tenant == tenant) return "token " + id + " of " + token.name + " is of tenant " + tenant;
+  }
   std::optional<std::string> why;
   state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
     if (job->state == JobState::queued && job->spec.tenant == tenant) {
@@ -51,7 +54,8 @@ DecisionResult decide_command(const DecisionInput& in, const RemoveTenant& comma
                   "tenant " + command.name + " holds " + std::to_string(held->second) + " GPUs", "end its jobs first");
   }
   if (const auto why = still_used(state, command.name)) {
-    return refuse(ErrorKind::conflict, "tenants.inUse", *why, "remove the reservation or cancel the job first");
+    return refuse(ErrorKind::conflict, "tenants.inUse", *why,
+                  "remove the reservation, cancel the job or revoke the token first");
   }
   if (state.contracts->contains(command.name)) {
     return refuse(ErrorKind::conflict, "tenants.hasContract", "tenant " + command.name + " has a contract",

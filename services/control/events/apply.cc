@@ -121,6 +121,20 @@ struct Apply {
     change(state.tenants, [&](auto& tenants) { tenants.erase(body.name); });
   }
 
+  void operator()(const TokenIssued& body) const {
+    change(state.access_tokens, [&](auto& tokens) {
+      AccessToken token = body.token;
+      token.version = event.seq;
+      token.issued_by = event.actor;
+      token.issued_us = event.time_us;
+      tokens.insert_or_assign(token.id, std::move(token));
+    });
+  }
+
+  void operator()(const TokenRevoked& body) const {
+    change(state.access_tokens, [&](auto& tokens) { tokens.erase(body.id); });
+  }
+
   void operator()(const JobQueued& body) const {
     auto job = std::make_shared<Job>(*body.job);
     job->version = event.seq;

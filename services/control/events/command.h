@@ -73,6 +73,12 @@ struct RemoveTenant {
   std::string name;
   std::optional<std::uint64_t> if_version;
 };
+struct IssueToken {
+  AccessToken token;
+};
+struct RevokeToken {
+  std::string id;
+};
 struct PutContract {
   scheduler::Contract terms;
   std::optional<std::uint64_t> if_version;  // 0: only if it does not exist yet
@@ -158,7 +164,7 @@ struct Command {
   std::variant<SubmitJob, EndJob, RepairJob, CheckpointJob, PutQueueRules, PutReservation, RemoveReservation, PutTenant,
                RemoveTenant, AcceptTopology, SetSubnetMode, RequestDrain, ClearDrain, SetLinkCosts, ReportLinks,
                ReportDrains, ReportAlarms, ReportProgramming, ReportPortLimits, ReportQos, PutContract, RemoveContract,
-               PutQosClasses>
+               PutQosClasses, IssueToken, RevokeToken>
       body;
 };
 

@@ -44,6 +44,15 @@ struct MakeHeading {
   EventHeading operator()(const TenantRemoved& event) const {
     return {"tenant.removed", "tenant", event.name, EventSeverity::info, "tenant " + event.name + " removed"};
   }
+  EventHeading operator()(const TokenIssued& event) const {
+    const auto& token = event.token;
+    return {"token.issued", "token", token.id, EventSeverity::info,
+            "token of " + token.name + " issued, " + std::string(role_name(token.role)) +
+                (token.tenant.empty() ? "" : " of tenant " + token.tenant)};
+  }
+  EventHeading operator()(const TokenRevoked& event) const {
+    return {"token.revoked", "token", event.id, EventSeverity::info, "token of " + event.name + " revoked"};
+  }
   EventHeading operator()(const JobQueued& event) const {
     const auto& job = *event.job;
     return {"job.queued", "job", to_string(job.id), EventSeverity::info,

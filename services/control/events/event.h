@@ -40,6 +40,12 @@ struct TenantPut {
 struct TenantRemoved {
   std::string name;
 };
+struct TokenIssued {
+  AccessToken token;
+};
+struct TokenRevoked {
+  std::string id, name;
+};
 struct JobQueued {
   JobPtr job;
 };
@@ -186,7 +192,7 @@ using EventBody =
                  JobEvicted, JobMoved, JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut, ReservationPut,
                  MaintenanceBegan, ReservationRemoved, SubnetModeSet, DrainRequested, DrainAdvanced, DrainCleared,
                  LinkCostsSet, LinksChanged, AlarmRaised, AlarmCleared, RoutesProgrammed, QosProgrammed, PortLimitsRead,
-                 ContractPut, ContractRemoved, QosClassesPut, GuaranteeChanged>;
+                 ContractPut, ContractRemoved, QosClassesPut, GuaranteeChanged, TokenIssued, TokenRevoked>;
 
 struct Event {
   std::uint64_t seq = 0;

@@ -10,6 +10,7 @@ namespace railweave::control {
 
 ClusterState::ClusterState()
     : tenants(std::make_shared<const TenantTable>()),
+      access_tokens(std::make_shared<const AccessTokenTable>()),
       contracts(std::make_shared<const ContractTable>()),
       qos_classes(std::make_shared<const fabric::QosClasses>(fabric::default_qos_classes())),
       port_limits(std::make_shared<const PortLimitsTable>()),

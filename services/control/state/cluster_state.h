@@ -15,6 +15,7 @@
 #include "scheduler/placement/fit/allocation.h"
 #include "scheduler/placement/fit/placement_fabric.h"
 #include "scheduler/queue/policy/fair_share.h"
+#include "services/control/state/access_token.h"
 #include "services/control/state/alarm.h"
 #include "services/control/state/contract.h"
 #include "services/control/state/drain.h"
@@ -55,6 +56,7 @@ struct ClusterState {
   std::uint64_t view_version = 0;                  // seq of the event that last changed the view or the topology
   scheduler::Allocations allocations;
   std::shared_ptr<const TenantTable> tenants;
+  std::shared_ptr<const AccessTokenTable> access_tokens;
   std::shared_ptr<const ContractTable> contracts;         // by tenant
   std::shared_ptr<const fabric::QosClasses> qos_classes;  // of the whole cluster
   std::uint64_t qos_version = 0;                          // seq of the event that last set the classes; 0: the defaults

@@ -37,6 +37,12 @@ void add_global_options(CLI::App& app, Session& session, bool offline) {
   app.add_option("--server", options.server, "URL of railweaved; also set by RAILWEAVE_URL")
       ->type_name("URL")
       ->group(kGlobalGroup);
+  app.add_option("--profile", options.profile, "Saved login to use (railweave login); also set by RAILWEAVE_PROFILE")
+      ->type_name("NAME")
+      ->group(kGlobalGroup);
+  app.add_option("--ca-file", options.ca_file, "Certificates to trust for https; also set by RAILWEAVE_CA_FILE")
+      ->type_name("FILE")
+      ->group(kGlobalGroup);
   app.add_option("--timeout", options.timeout_s, "Time limit of one request to the service")
       ->type_name("SECONDS")
       ->group(kGlobalGroup)

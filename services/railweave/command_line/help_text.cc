@@ -85,8 +85,12 @@ std::string root_footer() {
       "  railweave jobs submit --tenant research --name llama --tp 8 --pp 4 --dp 3\n"
       "  railweave jobs ranks job-000001\n"
       "\nEnvironment:\n"
-      "  RAILWEAVE_URL   URL of railweaved, as --server\n"
-      "  NO_COLOR        if set, no colours even on a terminal\n"
+      "  RAILWEAVE_URL          URL of railweaved, as --server\n"
+      "  RAILWEAVE_TOKEN        token to show, instead of the saved one\n"
+      "  RAILWEAVE_PROFILE      saved login to use, as --profile\n"
+      "  RAILWEAVE_CA_FILE      certificates to trust for https, as --ca-file\n"
+      "  RAILWEAVE_CREDENTIALS  file of saved logins [~/.config/railweave/credentials.json]\n"
+      "  NO_COLOR               if set, no colours even on a terminal\n"
       "\nExit codes:\n";
   for (const auto& [code, meaning] : exit_code_meanings()) {
     const std::string number = std::to_string(static_cast<int>(code));

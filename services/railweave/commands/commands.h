@@ -26,12 +26,14 @@ void add_job_commands(CLI::App& root, Session& session);
 void add_queue_commands(CLI::App& root, Session& session);
 void add_reservation_commands(CLI::App& root, Session& session);
 void add_tenant_commands(CLI::App& root, Session& session);
+void add_token_commands(CLI::App& root, Session& session);
 void add_contract_commands(CLI::App& root, Session& session);
 void add_qos_commands(CLI::App& root, Session& session);
 void add_guarantee_commands(CLI::App& root, Session& session);
 void add_status_command(CLI::App& root, Session& session);
 void add_event_commands(CLI::App& root, Session& session);
 void add_operation_commands(CLI::App& root, Session& session);
+void add_login_commands(CLI::App& root, Session& session);  // login, logout, whoami, profiles
 
 // Below `railweave fabric`: fabric_import.cc, fabric_live.cc (discover, sync), fabric_watch.cc.
 void add_fabric_import_command(CLI::App& fabric, Session& session);

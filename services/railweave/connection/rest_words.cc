@@ -1,5 +1,6 @@
 #include "services/railweave/connection/rest_words.h"
 
+#include <algorithm>
 #include <array>
 #include <regex>
 #include <string_view>
@@ -15,6 +16,9 @@ struct Words {
 
 // The first that matches counts, so particular ones stand first.
 constexpr std::array kWords{
+    Words{R"(send Authorization: Bearer with a token; administrators issue them)",
+          "railweave login; administrators issue tokens, the first is in the file that railweaved names at its start"},
+    Words{R"(DELETE /v1/tokens/(\S+))", "railweave tokens revoke $1"},
     Words{R"(POST /v1/placements/query)", "railweave place"},
     Words{R"(PUT /v1/fabric/topology)", "railweave fabric import"},
     Words{R"(POST /v1/fabric/accept)", "railweave fabric discover --accept"},
@@ -76,7 +80,8 @@ std::string in_options(const std::string& pointer) {
 }
 
 std::string in_commands(std::string text) {
-  if (text.find("/v1/") == std::string::npos && text.find("true") == std::string::npos) return text;
+  static constexpr std::array<std::string_view, 3> kSigns{"/v1/", "true", "Authorization"};
+  if (std::ranges::none_of(kSigns, [&](auto sign) { return text.contains(sign); })) return text;
   for (const auto& [call, command] : kWords) text = std::regex_replace(text, std::regex(call), command);
   return text;
 }

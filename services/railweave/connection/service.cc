@@ -13,8 +13,11 @@ constexpr std::uint64_t kPageItems = 1000;
 constexpr int kMostRestarts = 5;
 constexpr int kMostReconnects = 10;  // in a row
 
-api::ClientOptions client_options(std::chrono::milliseconds timeout) {
+api::ClientOptions client_options(std::chrono::milliseconds timeout, const std::string& token,
+                                  const std::string& ca_file) {
   api::ClientOptions options;
+  options.ca_file = ca_file;
+  if (!token.empty()) options.headers.add("Authorization", "Bearer " + token);
   options.user_agent = "railweave/" RAILWEAVE_VERSION;
   options.timeout = timeout;
   options.connect_timeout = std::min(timeout, options.connect_timeout);
@@ -66,7 +69,8 @@ api::ClientRequest json_request(api::Method method, const Target& target, const 
   return request;
 }
 
-Service::Service(api::Url url, std::chrono::milliseconds timeout) : client_(std::move(url), client_options(timeout)) {}
+Service::Service(api::Url url, std::chrono::milliseconds timeout, const std::string& token, const std::string& ca_file)
+    : client_(std::move(url), client_options(timeout, token, ca_file)) {}
 
 Json Service::parse(const api::ClientResponse& response, const std::string& target) const {
   if (response.body.empty()) return nullptr;

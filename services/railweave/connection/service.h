@@ -26,7 +26,8 @@ struct Resource {
 
 class Service {
  public:
-  Service(api::Url url, std::chrono::milliseconds timeout);
+  // token: shown with every request; "" shows none. ca_file: trusted for https; "": what the system trusts.
+  Service(api::Url url, std::chrono::milliseconds timeout, const std::string& token, const std::string& ca_file);
 
   Json get(const Target& target);
   std::string get_text(const Target& target);  // the body unparsed

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "services/railweave/connection/credentials.h"
 #include "services/railweave/connection/service.h"
 #include "services/railweave/terminal/exit_code.h"
 #include "services/railweave/terminal/output.h"
@@ -13,7 +14,9 @@
 namespace railweave::cli {
 
 struct GlobalOptions {
-  std::string server;  // RAILWEAVE_URL, else kDefaultServer
+  std::string server;   // --server, else RAILWEAVE_URL; "": that of the profile, else kDefaultServer
+  std::string ca_file;  // --ca-file, else RAILWEAVE_CA_FILE; "": that of the profile, else the system's
+  std::string profile;  // --profile, else RAILWEAVE_PROFILE; "": the one in use
   double timeout_s = 60;
   std::string output = "table";
   bool no_headers = false;
@@ -30,6 +33,10 @@ class Session {
   std::function<void()> command;      // chosen by the command line; main() runs it
 
   Service& service();
+  // As chosen by options, environment and profile. Throws CommandFailure.
+  [[nodiscard]] Login login() const;
+  // A service with this token, for trying it.
+  [[nodiscard]] Service service_of(const Login& login) const;
 
  private:
   std::unique_ptr<Service> service_;

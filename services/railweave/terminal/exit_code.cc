@@ -15,6 +15,7 @@ constexpr ExitCodeMeaning kMeanings[] = {
     {ExitCode::invalid_input, "a file or a value is unreadable or invalid; nothing was changed"},
     {ExitCode::unavailable, "the service is busy or starting, or its store does not answer; try again"},
     {ExitCode::findings, "the check found something at or above --fail-on"},
+    {ExitCode::denied, "no valid token is shown, or one of a role that may not do this"},
 };
 
 }  // namespace
@@ -25,6 +26,7 @@ ExitCode exit_code_of(const Error& error) {
   if (error.code.starts_with("client.")) {  // no answer; "invalid": the request could not be sent
     return error.kind == ErrorKind::invalid ? ExitCode::usage : ExitCode::unreachable;
   }
+  if (error.code.starts_with("auth.")) return ExitCode::denied;
   if (error.code.starts_with("idempotency.keyReused")) return ExitCode::conflict;
   switch (error.kind) {
     case ErrorKind::malformed:

@@ -21,6 +21,7 @@ enum class ExitCode : int {
   invalid_input = 8,
   unavailable = 9,
   findings = 10,
+  denied = 11,
 };
 
 struct ExitCodeMeaning {

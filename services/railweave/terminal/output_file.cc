@@ -31,13 +31,17 @@ void write_file_or_stdout(Output& output, const std::string& path, std::string_v
     if (!text.ends_with('\n')) output.text("\n");
     return;
   }
+  write_file(path, text);
+}
+
+void write_file(const std::string& path, std::string_view text, unsigned mode) {
   struct stat present{};
   const bool exists = stat(path.c_str(), &present) == 0;
   if (exists && S_ISDIR(present.st_mode)) fail_write(path, EISDIR);
   const bool in_place = exists && !S_ISREG(present.st_mode);  // a device or a pipe is written to, never replaced
   const std::string temporary = in_place ? path : path + ".partial-" + std::to_string(getpid());
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (in_place ? 0 : O_TRUNC);
-  const int descriptor = open(temporary.c_str(), flags, 0666);  // NOLINT(cppcoreguidelines-pro-type-vararg)
+  const int descriptor = open(temporary.c_str(), flags, mode);  // NOLINT(cppcoreguidelines-pro-type-vararg)
   if (descriptor < 0) fail_write(path, errno);
   int error = write_all(descriptor, text);
   if (close(descriptor) != 0 && error == 0) error = errno;

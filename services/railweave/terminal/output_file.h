@@ -15,5 +15,7 @@ void add_output_file_option(CLI::App& command, std::string& path);
 // To stdout where the path is empty or "-". A file is written under a temporary name and then renamed, so that it is
 // complete or absent. Throws CommandFailure.
 void write_file_or_stdout(Output& output, const std::string& path, std::string_view text);
+// The same for a file alone; mode: of a new file, before the umask.
+void write_file(const std::string& path, std::string_view text, unsigned mode = 0666);
 
 }  // namespace railweave::cli

@@ -57,24 +57,33 @@ Response page_or_file(const ConsoleFiles& files, std::string_view path) {
 }  // namespace
 
 void add_console_routes(Router& router, Result<ConsoleFiles> read) {
+  const RouteOptions anonymous{.anonymous = true};  // the page asks for the token
   if (!read) {
     // The folder is a path of this machine: it is in the log, not in the answer.
     Error error = read.error();
     error.message = "the console is not installed: " + error.message;
     error.location.clear();
     const auto refuse = [error = std::move(error)](const Request&, const Responder& respond) { respond(error); };
-    router.get("/console", refuse);
-    router.get("/console/{path...}", refuse);
+    router.get("/console", refuse, anonymous);
+    router.get("/console/{path...}", refuse, anonymous);
     return;
   }
   const auto files = std::make_shared<const ConsoleFiles>(std::move(*read));
-  router.get("/", [](const Request&, const Responder& respond) {
-    respond(Response::empty(307).with("Location", "/console").with("Cache-Control", "no-store"));
-  });
-  router.get("/console", [files](const Request&, const Responder& respond) { respond(file_response(files->index())); });
-  router.get("/console/{path...}", [files](const Request& request, const Responder& respond) {
-    respond(page_or_file(*files, request.param("path")));
-  });
+  router.get(
+      "/",
+      [](const Request&, const Responder& respond) {
+        respond(Response::empty(307).with("Location", "/console").with("Cache-Control", "no-store"));
+      },
+      anonymous);
+  router.get(
+      "/console", [files](const Request&, const Responder& respond) { respond(file_response(files->index())); },
+      anonymous);
+  router.get(
+      "/console/{path...}",
+      [files](const Request& request, const Responder& respond) {
+        respond(page_or_file(*files, request.param("path")));
+      },
+      anonymous);
 }
 
 }  // namespace railweave::api

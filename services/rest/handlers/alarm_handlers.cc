@@ -60,12 +60,13 @@ Result<Response> get_alarm(const Call& call) {
 
 void add_alarm_routes(RouteTable& routes) {
   routes.get("/v1/alarms",
-             {.query = {"severity", "kind", "subnet", "subject"},
+             {.access = kViewers,
+              .query = {"severity", "kind", "subnet", "subject"},
               .page = PageLimits{.fields = {"id", "jobs", "kind", "raisedAt", "severity", "subject", "subnet", "text",
                                             "version"}},
               .http = {.compute = true}},
              list_alarms);
-  routes.get("/v1/alarms/{id...}", {}, get_alarm);
+  routes.get("/v1/alarms/{id...}", {.access = kViewers}, get_alarm);
 }
 
 }  // namespace railweave::api

@@ -23,14 +23,17 @@ Error no_contract(const std::string& tenant) {
 
 Result<Response> list_contracts(const Call& call) {
   const auto state = call.plane.loop.state();
-  return list_by_name(call, *state->contracts, state->seq,
-                      [](const control::TenantContract& contract) { return write_contract(contract); });
+  return list_by_name(
+      call, *state->contracts, state->seq,
+      [](const control::TenantContract& contract) { return write_contract(contract); },
+      [&](const control::TenantContract& contract) { return may_see(call.request, contract.terms.tenant); });
 }
 
 Result<Response> get_contract(const Call& call) {
   const auto state = call.plane.loop.state();
   const auto contract = state->contracts->find(call.request.param("tenant"));
-  if (contract == state->contracts->end()) return std::unexpected(no_contract(call.request.param("tenant")));
+  if (contract == state->contracts->end() || !may_see(call.request, contract->first))
+    return std::unexpected(no_contract(call.request.param("tenant")));
   return with_etag(call, Response::json(write_contract(contract->second)),
                    etag_of(contract->first, contract->second.version));
 }
@@ -102,15 +105,17 @@ void add_contract_routes(RouteTable& routes) {
   const RouteOptions compute{.compute = true};
   const RouteOptions json{.consumes = {"application/json"}};
   routes.get("/v1/contracts",
-             {.page = PageLimits{.fields = {"basis", "classes", "guaranteedGbps", "id", "isolated", "maxGbps",
+             {.access = kViewersAndMembers,
+              .page = PageLimits{.fields = {"basis", "classes", "guaranteedGbps", "id", "isolated", "maxGbps",
                                             "maxGpus", "maxNvlinkDomains", "model", "pkey", "reservedPermille",
                                             "surviveLinkFailure", "version"}}},
              list_contracts);
-  routes.get("/v1/contracts/{tenant}", {}, get_contract);
-  routes.put("/v1/contracts/{tenant}", {.http = compute, .present = present_contract}, put_contract);
-  routes.del("/v1/contracts/{tenant}", {.present = present_contract}, delete_contract);
-  routes.get("/v1/qos-classes", {}, get_classes);
-  routes.put("/v1/qos-classes", {.http = json, .present = present_classes}, put_classes);
+  routes.get("/v1/contracts/{tenant}", {.access = kViewersAndMembers}, get_contract);
+  routes.put("/v1/contracts/{tenant}", {.access = kAdministrators, .http = compute, .present = present_contract},
+             put_contract);
+  routes.del("/v1/contracts/{tenant}", {.access = kAdministrators, .present = present_contract}, delete_contract);
+  routes.get("/v1/qos-classes", {.access = kViewersAndMembers}, get_classes);
+  routes.put("/v1/qos-classes", {.access = kAdministrators, .http = json, .present = present_classes}, put_classes);
 }
 
 }  // namespace railweave::api

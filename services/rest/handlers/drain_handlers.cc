@@ -136,15 +136,17 @@ Result<Response> list_drains(const Call& call) {
 void add_drain_routes(RouteTable& routes) {
   const RouteOptions compute{.compute = true};
   routes.get("/v1/drains",
-             {.query = {"kind", "state"},
+             {.access = kViewers,
+              .query = {"kind", "state"},
               .page = PageLimits{.fields = {"actor", "changedAt", "forced", "id", "kind", "name", "reason",
                                             "requestedAt", "state", "version", "waitsFor"}},
               .http = compute},
              list_drains);
   const auto add = [&](const std::string& resource, DrainKind kind) {
-    routes.post(resource + "/drain", {.query = {"dryRun"}, .http = compute},
+    routes.post(resource + "/drain", {.access = kOperators, .query = {"dryRun"}, .http = compute},
                 [kind](const Call& call) { return post_drain(kind, call); });
-    routes.post(resource + "/undrain", {}, [kind](const Call& call) { return post_undrain(kind, call); });
+    routes.post(resource + "/undrain", {.access = kOperators},
+                [kind](const Call& call) { return post_undrain(kind, call); });
   };
   add("/v1/links/{id...}", DrainKind::link);
   add("/v1/switches/{id}", DrainKind::network_switch);

@@ -108,11 +108,12 @@ Result<Response> stream_events(const Call& call) {
 
 void add_event_routes(RouteTable& routes) {
   routes.get("/v1/events",
-             {.query = {"after", "type", "subject"},
+             {.access = kViewers,
+              .query = {"after", "type", "subject"},
               .page = PageLimits{.fields = {"actor", "data", "seq", "severity", "subject", "summary", "time", "type"}},
               .http = {.compute = true}},
              list_events);
-  routes.get("/v1/events/stream", {.query = {"after", "type", "subject"}}, stream_events);
+  routes.get("/v1/events/stream", {.access = kViewers, .query = {"after", "type", "subject"}}, stream_events);
 }
 
 }  // namespace railweave::api

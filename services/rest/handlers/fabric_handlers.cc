@@ -265,15 +265,19 @@ Result<Response> get_domain(const Call& call) {
 void add_fabric_routes(RouteTable& routes, Operations& operations) {
   const RouteOptions compute{.compute = true};
   const auto page = [&](std::vector<std::string_view> filters, std::vector<std::string_view> fields) {
-    return RouteRules{.query = std::move(filters), .page = PageLimits{.fields = std::move(fields)}, .http = compute};
+    return RouteRules{.access = kViewers,
+                      .query = std::move(filters),
+                      .page = PageLimits{.fields = std::move(fields)},
+                      .http = compute};
   };
-  routes.get("/v1/fabric", {.http = compute}, get_fabric);
-  routes.get("/v1/fabric/map", {.query = {"within"}, .http = compute}, get_fabric_map);
-  routes.get("/v1/fabric/findings", {.http = compute}, get_findings);
-  routes.get("/v1/fabric/topology", {.http = compute}, get_topology);
+  routes.get("/v1/fabric", {.access = kViewersAndMembers, .http = compute}, get_fabric);
+  routes.get("/v1/fabric/map", {.access = kViewers, .query = {"within"}, .http = compute}, get_fabric_map);
+  routes.get("/v1/fabric/findings", {.access = kViewers, .http = compute}, get_findings);
+  routes.get("/v1/fabric/topology", {.access = kViewers, .http = compute}, get_topology);
   routes.put(
       "/v1/fabric/topology",
-      {.query = {"format", "source", "subnet", "gpusPerNode", "nvlinkDomain", "hosts", "merge", "force", "repair"},
+      {.access = kOperators,
+       .query = {"format", "source", "subnet", "gpusPerNode", "nvlinkDomain", "hosts", "merge", "force", "repair"},
        .any_body = true,
        .http = {.compute = true, .heavy = true, .body_limit_bytes = kMaxTopologyBytes},
        .present = present_topology},
@@ -282,23 +286,23 @@ void add_fabric_routes(RouteTable& routes, Operations& operations) {
       "/v1/nodes",
       page({"rack", "kind", "name"}, {"drained", "freeGpus", "gpus", "id", "kind", "labels", "rack", "site", "state"}),
       list_nodes);
-  routes.get("/v1/nodes/{id}", {.http = compute}, get_node);
+  routes.get("/v1/nodes/{id}", {.access = kViewers, .http = compute}, get_node);
   const RouteOptions changes{.compute = true, .body_limit_bytes = kMaxTopologyBytes, .consumes = {"application/json"}};
-  routes.patch("/v1/nodes", {.http = changes}, patch_nodes);
-  routes.patch("/v1/nodes/{id}", {.http = changes}, patch_node);
+  routes.patch("/v1/nodes", {.access = kOperators, .http = changes}, patch_nodes);
+  routes.patch("/v1/nodes/{id}", {.access = kOperators, .http = changes}, patch_node);
   routes.get("/v1/switches",
              page({"tier", "subnet"},
                   {"cabledPorts", "description", "drained", "guid", "id", "lid", "ports", "rack", "subnet", "tier"}),
              list_switches);
-  routes.get("/v1/switches/{id}", {.http = compute}, get_switch);
+  routes.get("/v1/switches/{id}", {.access = kViewers, .http = compute}, get_switch);
   routes.get("/v1/links",
              page({"kind", "switch", "node"},
                   {"cableLengthM", "drained", "ends", "id", "kind", "name", "rateGbps", "speed", "state", "width"}),
              list_links);
-  routes.get("/v1/links/{id...}", {.http = compute}, get_link);
+  routes.get("/v1/links/{id...}", {.access = kViewers, .http = compute}, get_link);
   routes.get("/v1/nvlink-domains", page({}, {"clusterUuid", "freeGpus", "gpus", "id", "nodes", "rateGbpsPerGpu"}),
              list_nvlink_domains);
-  routes.get("/v1/nvlink-domains/{id}", {.http = compute}, get_domain);
+  routes.get("/v1/nvlink-domains/{id}", {.access = kViewers, .http = compute}, get_domain);
   routes.get("/v1/rails", page({}, {"confidence", "hostPorts", "id", "inferred"}), list_rails);
   routes.get("/v1/racks", page({}, {"id", "nodes"}), list_racks);
   add_live_routes(routes, operations);

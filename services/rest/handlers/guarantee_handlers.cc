@@ -144,7 +144,7 @@ Result<Response> get_certificate(const Call& call) {
 
 Result<Response> get_caps(const Call& call) {
   const auto state = call.plane.loop.state();
-  auto job = find_job(*state, call.request.param("id"));
+  auto job = find_job(*state, call.request);
   if (!job) return std::unexpected(job.error());
   if (!(*job)->holds_gpus() || !(*job)->guarantee) {
     return fail(ErrorKind::conflict, "guarantees.none", control::to_string((*job)->id) + " has no guarantee now", {},
@@ -155,7 +155,7 @@ Result<Response> get_caps(const Call& call) {
 
 Result<Response> get_partition(const Call& call) {
   const auto state = call.plane.loop.state();
-  auto job = find_job(*state, call.request.param("id"));
+  auto job = find_job(*state, call.request);
   if (!job) return std::unexpected(job.error());
   const auto allow_shared = read_flag(call, "allowShared");
   if (!allow_shared) return std::unexpected(allow_shared.error());
@@ -168,7 +168,8 @@ void add_guarantee_routes(RouteTable& routes) {
   const RouteOptions compute{.compute = true}, heavy{.compute = true, .heavy = true};
   routes.get(
       "/v1/guarantees",
-      {.query = {"tenant", "state"},
+      {.access = kViewers,
+       .query = {"tenant", "state"},
        .page =
            PageLimits{
                .fields =
@@ -179,13 +180,13 @@ void add_guarantee_routes(RouteTable& routes) {
                     "tenant",      "tightestLink"}},
        .http = compute},
       list_guarantees);
-  routes.get("/v1/guarantees/reroute", {.http = heavy}, get_reroute);
-  routes.post("/v1/guarantees/reroute", {.http = heavy}, post_reroute);
-  routes.del("/v1/guarantees/reroute", {.query = {"force"}, .http = heavy}, delete_reroute);
-  routes.get("/v1/guarantees/links", {.query = {"top"}, .http = compute}, list_guaranteed_links);
-  routes.get("/v1/guarantees/certificate", {.http = heavy}, get_certificate);
-  routes.get("/v1/jobs/{id}/caps", {}, get_caps);
-  routes.get("/v1/jobs/{id}/partition", {.query = {"allowShared"}}, get_partition);
+  routes.get("/v1/guarantees/reroute", {.access = kViewers, .http = heavy}, get_reroute);
+  routes.post("/v1/guarantees/reroute", {.access = kOperators, .http = heavy}, post_reroute);
+  routes.del("/v1/guarantees/reroute", {.access = kOperators, .query = {"force"}, .http = heavy}, delete_reroute);
+  routes.get("/v1/guarantees/links", {.access = kViewers, .query = {"top"}, .http = compute}, list_guaranteed_links);
+  routes.get("/v1/guarantees/certificate", {.access = kViewers, .http = heavy}, get_certificate);
+  routes.get("/v1/jobs/{id}/caps", {.access = kViewersAndMembers}, get_caps);
+  routes.get("/v1/jobs/{id}/partition", {.access = kViewersAndMembers, .query = {"allowShared"}}, get_partition);
 }
 
 }  // namespace railweave::api

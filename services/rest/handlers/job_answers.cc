@@ -77,4 +77,13 @@ std::vector<scheduler::Contention> contention_of(const ControlPlane& plane, cons
   return list;
 }
 
+void leave_own_tenant(const control::ClusterState& state, const std::string& tenant,
+                      control::JobContention& contention) {
+  std::erase_if(contention.own.crossing, [&](const auto& crossing) {
+    const auto job = state.jobs.find(control::JobId(crossing.job));
+    return job == nullptr || job->spec.tenant != tenant;
+  });
+  std::erase_if(contention.slows, [&](const auto& slowed) { return slowed.job->spec.tenant != tenant; });
+}
+
 }  // namespace railweave::api

@@ -55,4 +55,8 @@ std::vector<scheduler::Contention> contention_of(const ControlPlane& plane, cons
                                                  const scheduler::JobSpec& spec,
                                                  const std::vector<scheduler::Alternative>& alternatives);
 
+// Leaves out which jobs of other tenants are in it. What they come to together stays.
+void leave_own_tenant(const control::ClusterState& state, const std::string& tenant,
+                      control::JobContention& contention);
+
 }  // namespace railweave::api

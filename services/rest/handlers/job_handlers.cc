@@ -36,7 +36,8 @@ const PageLimits kRanksPage{.initial = 1000, .max = 100'000};
 // The job with its ETag: its version, then a digest of its contention. If-Match compares the version alone
 // (route_table.cc).
 Response job_answer(const ControlPlane& plane, const control::ClusterState& state, const control::Job& job,
-                    const std::optional<control::JobContention>& contention, int status) {
+                    std::optional<control::JobContention> contention, int status, bool to_member) {
+  if (contention && to_member) leave_own_tenant(state, job.spec.tenant, *contention);
   const auto queue = plane.loop.queue();
   const auto* waits = job.state == control::JobState::queued ? wait_reason(*queue, job.id) : nullptr;
   const auto* beside = contention ? &*contention : nullptr;
@@ -71,16 +72,16 @@ void submit_for_job(const std::shared_ptr<JobAnswers>& answers, const Call& call
 
 void submit_change(const std::shared_ptr<JobAnswers>& answers, const Call& call, const Responder& respond,
                    decltype(control::Command::body) command) {
-  submit_for_job(
-      answers, call, respond, std::move(command),
-      [&plane = call.plane](const control::Accepted& accepted, const control::Job& job, const auto& contention) {
-        return job_answer(plane, *accepted.state, job, contention, 200);
-      });
+  submit_for_job(answers, call, respond, std::move(command),
+                 [&plane = call.plane, to_member = own_tenant(call.request) != nullptr](
+                     const control::Accepted& accepted, const control::Job& job, const auto& contention) {
+                   return job_answer(plane, *accepted.state, job, contention, 200, to_member);
+                 });
 }
 
 PresentVersion present_job(const control::ClusterState& state, const Request& request) {
   const std::string& id = request.param("id");
-  const auto job = find_job(state, id);
+  const auto job = find_job(state, request);
   return job ? present_version(control::to_string((*job)->id), (*job)->version) : present_version(id, 0);
 }
 
@@ -109,6 +110,7 @@ Result<Response> list_jobs(const Call& call) {
   JobId last;
   state->jobs.visit_after(after, [&](const JobPtr& job) {
     if (wanted && job->state != *wanted) return true;
+    if (!may_see(call.request, job->spec.tenant)) return true;
     if (tenant != nullptr && job->spec.tenant != *tenant) return true;
     if (name != nullptr && job->spec.name != *name) return true;
     if (page.full()) {
@@ -122,9 +124,20 @@ Result<Response> list_jobs(const Call& call) {
   return Response::json(std::move(page).finish(next, state->seq));
 }
 
+// A member's jobs are its tenant's, also where the request leaves the tenant out.
+Result<void> hold_to_own_tenant(const Request& request, scheduler::JobSpec& spec) {
+  const std::string* own = own_tenant(request);
+  if (own == nullptr) return {};
+  if (spec.tenant.empty()) spec.tenant = *own;
+  if (spec.tenant == *own) return {};
+  return fail(ErrorKind::invalid, "tenants.unknown", "there is no tenant '" + spec.tenant + "' for you", "/tenant",
+              "your jobs are of tenant " + *own);
+}
+
 Result<void> post_job(const std::shared_ptr<JobAnswers>& answers, const Call& call, const Responder& respond) {
   auto request = read_job_request(call.request.body);
   if (!request) return std::unexpected(request.error());
+  if (auto held = hold_to_own_tenant(call.request, request->spec); !held) return held;
   const std::string key(call.request.headers.value("Idempotency-Key"));
   const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
   if (key.size() > kMaxKeyBytes || !std::ranges::all_of(key, printable)) {
@@ -134,21 +147,23 @@ Result<void> post_job(const std::shared_ptr<JobAnswers>& answers, const Call& ca
   }
   control::SubmitJob command{std::move(request->spec), key, key.empty() ? std::string() : sha256_hex(call.request.body),
                              request->queue, request->not_before_us};
-  submit_for_job(
-      answers, call, respond, std::move(command),
-      [&plane = call.plane](const control::Accepted& accepted, const control::Job& job, const auto& contention) {
-        Response response = job_answer(plane, *accepted.state, job, contention, accepted.replayed ? 200 : 201);
-        response.headers.set("Location", "/v1/jobs/" + control::to_string(accepted.job));
-        return response;
-      });
+  submit_for_job(answers, call, respond, std::move(command),
+                 [&plane = call.plane, to_member = own_tenant(call.request) != nullptr](
+                     const control::Accepted& accepted, const control::Job& job, const auto& contention) {
+                   Response response =
+                       job_answer(plane, *accepted.state, job, contention, accepted.replayed ? 200 : 201, to_member);
+                   response.headers.set("Location", "/v1/jobs/" + control::to_string(accepted.job));
+                   return response;
+                 });
   return {};
 }
 
 Result<Response> get_job(const Call& call) {
   const auto state = call.plane.loop.state();
-  auto job = find_job(*state, call.request.param("id"));
+  auto job = find_job(*state, call.request);
   if (!job) return std::unexpected(job.error());
-  Response response = job_answer(call.plane, *state, **job, contention_of(call.plane, *state, **job), 200);
+  Response response = job_answer(call.plane, *state, **job, contention_of(call.plane, *state, **job), 200,
+                                 own_tenant(call.request) != nullptr);
   // The reason why a job waits changes without a new version: while it waits there is no 304.
   const std::string etag(response.headers.value("ETag"));
   if ((*job)->state == control::JobState::queued) return response;
@@ -189,7 +204,7 @@ Result<Response> get_rank_text(const Call& call, RankFormat format) {
                 "leave limit and cursor out");
   }
   const auto state = call.plane.loop.state();
-  auto job = find_job(*state, call.request.param("id"));
+  auto job = find_job(*state, call.request);
   if (!job) return std::unexpected(job.error());
   const auto with_script = read_flag(call, "withScript");
   if (!with_script) return std::unexpected(with_script.error());
@@ -212,7 +227,7 @@ Result<Response> get_ranks(const Call& call) {
     if (*format != RankFormat::json) return get_rank_text(call, *format);
   }
   const auto state = call.plane.loop.state();
-  auto job = find_job(*state, call.request.param("id"));
+  auto job = find_job(*state, call.request);
   if (!job) return std::unexpected(job.error());
   const auto page = read_list_query(call);
   if (!page) return std::unexpected(page.error());
@@ -230,7 +245,7 @@ Result<Response> get_ranks(const Call& call) {
 Result<void> end_job(const std::shared_ptr<JobAnswers>& answers, const Call& call, const Responder& respond,
                      control::JobState end_state) {
   const auto state = call.plane.loop.state();
-  auto job = find_job(*state, call.request.param("id"));
+  auto job = find_job(*state, call.request);
   if (!job) return std::unexpected(job.error());
   auto version = if_version(call, *state);
   if (!version) return std::unexpected(version.error());
@@ -245,7 +260,7 @@ Result<void> end_job(const std::shared_ptr<JobAnswers>& answers, const Call& cal
 
 Result<void> checkpoint_job(const std::shared_ptr<JobAnswers>& answers, const Call& call, const Responder& respond) {
   const auto state = call.plane.loop.state();
-  auto job = find_job(*state, call.request.param("id"));
+  auto job = find_job(*state, call.request);
   if (!job) return std::unexpected(job.error());
   std::int64_t at_us = 0;
   if (const auto* text = call.request.query("at")) {
@@ -264,7 +279,7 @@ Result<void> repair_job(const std::shared_ptr<JobAnswers>& answers, const Call& 
   const auto dry_run = read_flag(call, "dryRun");
   if (!dry_run) return std::unexpected(dry_run.error());
   const auto state = call.plane.loop.state();
-  auto job = find_job(*state, call.request.param("id"));
+  auto job = find_job(*state, call.request);
   if (!job) return std::unexpected(job.error());
   auto version = if_version(call, *state);
   if (!version) return std::unexpected(version.error());
@@ -285,6 +300,7 @@ Result<void> repair_job(const std::shared_ptr<JobAnswers>& answers, const Call& 
 Result<Response> query_placement(const Call& call) {
   auto spec = read_job_spec(call.request.body);
   if (!spec) return std::unexpected(spec.error());
+  if (auto held = hold_to_own_tenant(call.request, *spec); !held) return std::unexpected(held.error());
   const auto ranks = read_flag(call, "ranks");
   if (!ranks) return std::unexpected(ranks.error());
   auto& placers = worker_placers(call.plane);
@@ -319,6 +335,8 @@ Result<Response> query_placement(const Call& call) {
   if (placed) contention = contention_of(call.plane, *state, *spec, result.placement.gpu_of_rank);
   std::vector<scheduler::Contention> compared;
   if (contention) compared = contention_of(call.plane, *state, *spec, result.alternatives);
+  if (const auto* own = own_tenant(call.request); own != nullptr && contention)
+    leave_own_tenant(*state, *own, *contention);
   return Response::json(write_placement(*spec, result, *state->placement_fabric, *ranks, promise,
                                         contention ? &*contention : nullptr, compared));
 }
@@ -335,24 +353,29 @@ void add_job_routes(RouteTable& routes) {
         [answers, state](const Call& call, const Responder& respond) { return end_job(answers, call, respond, state); };
   };
   routes.get("/v1/jobs",
-             {.query = {"tenant", "state", "name"},
+             {.access = kViewersAndMembers,
+              .query = {"tenant", "state", "name"},
               .page = PageLimits{.fields = {"endedAt", "gpus", "id", "level", "name", "nodes", "priority", "startedAt",
                                             "state", "submittedAt", "tenant"}},
               .http = compute},
              list_jobs);
-  routes.post("/v1/jobs", {.http = json},
+  routes.post("/v1/jobs", {.access = kOperatorsAndMembers, .http = json},
               [answers](const Call& call, const Responder& respond) { return post_job(answers, call, respond); });
-  routes.get("/v1/jobs/{id}", {.http = compute}, get_job);
-  routes.get("/v1/jobs/{id}/ranks", {.query = {"format", "withScript"}, .page = kRanksPage, .http = compute},
+  routes.get("/v1/jobs/{id}", {.access = kViewersAndMembers, .http = compute}, get_job);
+  routes.get("/v1/jobs/{id}/ranks",
+             {.access = kViewersAndMembers, .query = {"format", "withScript"}, .page = kRanksPage, .http = compute},
              get_ranks);
-  routes.del("/v1/jobs/{id}", {.query = {"reason"}, .present = present_job}, end(control::JobState::cancelled));
-  routes.post("/v1/jobs/{id}/complete", {.query = {"reason"}, .present = present_job},
+  routes.del("/v1/jobs/{id}", {.access = kOperatorsAndMembers, .query = {"reason"}, .present = present_job},
+             end(control::JobState::cancelled));
+  routes.post("/v1/jobs/{id}/complete", {.access = kOperatorsAndMembers, .query = {"reason"}, .present = present_job},
               end(control::JobState::completed));
-  routes.post("/v1/jobs/{id}/checkpoint", {.query = {"at"}},
+  routes.post("/v1/jobs/{id}/checkpoint", {.access = kOperatorsAndMembers, .query = {"at"}},
               [answers](const Call& call, const Responder& respond) { return checkpoint_job(answers, call, respond); });
-  routes.post("/v1/jobs/{id}/repair", {.query = {"dryRun"}, .http = compute_json, .present = present_job},
+  routes.post("/v1/jobs/{id}/repair",
+              {.access = kOperatorsAndMembers, .query = {"dryRun"}, .http = compute_json, .present = present_job},
               [answers](const Call& call, const Responder& respond) { return repair_job(answers, call, respond); });
-  routes.post("/v1/placements/query", {.query = {"ranks"}, .http = compute_json}, query_placement);
+  routes.post("/v1/placements/query", {.access = kViewersAndMembers, .query = {"ranks"}, .http = compute_json},
+              query_placement);
 }
 
 }  // namespace railweave::api

@@ -217,17 +217,21 @@ void add_live_routes(RouteTable& routes, Operations& operations) {
   const RouteOptions compute{.compute = true};
   const auto work = std::make_shared<LiveWork>(routes.plane(), operations);
   routes.get("/v1/subnets",
-             {.page = PageLimits{.fields = {"accepted", "hostPorts", "id", "kind", "live", "mode", "modeReason",
+             {.access = kViewers,
+              .page = PageLimits{.fields = {"accepted", "hostPorts", "id", "kind", "live", "mode", "modeReason",
                                             "modeVersion", "switches"}},
               .http = compute},
              list_subnets);
-  routes.get("/v1/subnets/{id}", {.http = compute}, get_subnet);
-  routes.put("/v1/subnets/{id}/mode", {.present = present_mode}, put_mode);
-  routes.get("/v1/fabric/sync", {.http = compute}, get_sync);
-  routes.post("/v1/fabric/sync", {.query = {"subnet"}}, [work](const Call& call) { return post_sync(*work, call); });
-  routes.post("/v1/fabric/discover", {}, [work](const Call& call) { return post_discover(*work, call); });
+  routes.get("/v1/subnets/{id}", {.access = kViewers, .http = compute}, get_subnet);
+  routes.put("/v1/subnets/{id}/mode", {.access = kOperators, .present = present_mode}, put_mode);
+  routes.get("/v1/fabric/sync", {.access = kViewers, .http = compute}, get_sync);
+  routes.post("/v1/fabric/sync", {.access = kOperators, .query = {"subnet"}},
+              [work](const Call& call) { return post_sync(*work, call); });
+  routes.post("/v1/fabric/discover", {.access = kOperators},
+              [work](const Call& call) { return post_discover(*work, call); });
   routes.get("/v1/switches/{id}/forwarding-table",
-             {.query = {"lid"},
+             {.access = kViewers,
+              .query = {"lid"},
               .page = PageLimits{.fields = {"appliedPort", "destination", "differs", "lid", "wantedPort", "wantedTo"}},
               .http = compute},
              get_table);

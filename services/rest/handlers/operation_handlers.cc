@@ -45,9 +45,11 @@ Result<Response> get_operation(const Operations& operations, const Call& call) {
 void add_operation_routes(RouteTable& routes, Operations& operations) {
   routes.get(
       "/v1/operations",
-      {.page = PageLimits{.fields = {"endedAt", "error", "id", "kind", "progress", "result", "startedAt", "state"}}},
+      {.access = kViewers,
+       .page = PageLimits{.fields = {"endedAt", "error", "id", "kind", "progress", "result", "startedAt", "state"}}},
       [&operations](const Call& call) { return list_operations(operations, call); });
-  routes.get("/v1/operations/{id}", {}, [&operations](const Call& call) { return get_operation(operations, call); });
+  routes.get("/v1/operations/{id}", {.access = kViewers},
+             [&operations](const Call& call) { return get_operation(operations, call); });
 }
 
 }  // namespace railweave::api

@@ -235,29 +235,34 @@ const scheduler::WaitReason* wait_reason(const control::QueueView& view, JobId j
 void add_queue_routes(RouteTable& routes) {
   const RouteOptions compute{.compute = true};
   const RouteOptions json{.consumes = {"application/json"}};
-  routes.get("/v1/queue", {}, get_queue);
+  routes.get("/v1/queue", {.access = kViewers}, get_queue);
   routes.get("/v1/queue/jobs",
-             {.query = {"tenant"},
+             {.access = kViewers,
+              .query = {"tenant"},
               .page = PageLimits{.fields = {"endedAt", "gpus", "id", "level", "name", "nodes", "place", "priority",
                                             "startedAt", "state", "submittedAt", "tenant", "waits"}},
               .http = compute},
              list_waiting);
   routes.get("/v1/queue/shares",
-             {.page = PageLimits{.fields = {"averageGpus", "borrowedGpus", "cohort", "gpusHeld", "gpusWaiting",
+             {.access = kViewers,
+              .page = PageLimits{.fields = {"averageGpus", "borrowedGpus", "cohort", "gpusHeld", "gpusWaiting",
                                             "maxGpus", "quotaGpus", "share", "tenant", "weight"}},
               .http = compute},
              list_shares);
-  routes.get("/v1/queue/policy", {}, get_policy);
-  routes.put("/v1/queue/policy", {.http = json, .present = present_policy}, put_policy);
-  routes.get("/v1/queue/stranded", {.http = compute}, get_stranded);
-  routes.get("/v1/queue/defragmentation", {.query = {"steps", "restart"}, .http = compute}, get_defragmentation);
+  routes.get("/v1/queue/policy", {.access = kViewers}, get_policy);
+  routes.put("/v1/queue/policy", {.access = kAdministrators, .http = json, .present = present_policy}, put_policy);
+  routes.get("/v1/queue/stranded", {.access = kViewers, .http = compute}, get_stranded);
+  routes.get("/v1/queue/defragmentation", {.access = kViewers, .query = {"steps", "restart"}, .http = compute},
+             get_defragmentation);
   routes.get(
       "/v1/reservations",
-      {.page = PageLimits{.fields = {"from", "gpus", "id", "kind", "nodes", "reason", "tenant", "to", "version"}}},
+      {.access = kViewers,
+       .page = PageLimits{.fields = {"from", "gpus", "id", "kind", "nodes", "reason", "tenant", "to", "version"}}},
       list_reservations);
-  routes.get("/v1/reservations/{name}", {}, get_reservation);
-  routes.put("/v1/reservations/{name}", {.http = json, .present = present_reservation}, put_reservation);
-  routes.del("/v1/reservations/{name}", {.present = present_reservation}, delete_reservation);
+  routes.get("/v1/reservations/{name}", {.access = kViewers}, get_reservation);
+  routes.put("/v1/reservations/{name}", {.access = kOperators, .http = json, .present = present_reservation},
+             put_reservation);
+  routes.del("/v1/reservations/{name}", {.access = kOperators, .present = present_reservation}, delete_reservation);
 }
 
 }  // namespace railweave::api

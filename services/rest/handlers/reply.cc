@@ -48,7 +48,7 @@ control::CommandResult decide_now(const Call& call, decltype(control::Command::b
   return future.get();
 }
 
-std::string actor_of(const Request& /*request*/) { return "local"; }
+std::string actor_of(const Request& request) { return request.caller == nullptr ? "local" : request.caller->name; }
 
 std::string etag_of(const std::string& id, std::uint64_t version) {
   return strong_etag(id + "." + std::to_string(version));

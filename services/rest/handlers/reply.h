@@ -28,7 +28,7 @@ inline constexpr int kMaxAttempts = 3;
 // Hands the command to the control loop and waits for the outcome: on a worker thread only.
 control::CommandResult decide_now(const Call& call, decltype(control::Command::body) command);
 
-// The user that a command is recorded for. Without authentication every caller is the local user.
+// The user that a command is recorded for: the name of the token. Without authentication every caller is the local user.
 std::string actor_of(const Request& request);
 
 std::string etag_of(const std::string& id, std::uint64_t version);  // "<id>.<version>", in quotes

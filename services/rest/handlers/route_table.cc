@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/http/message/etag.h"
+#include "api/http/message/problem.h"
 #include "fabric/base/check.h"
 #include "services/rest/handlers/reply.h"
 
@@ -38,6 +39,19 @@ bool names_version(std::string_view if_match, std::string_view etag) {
   if (etag.empty()) return false;
   const auto at = if_match.find(std::string(etag.substr(0, etag.size() - 1)) + "-");
   return at != std::string_view::npos && !(at >= 2 && if_match.substr(at - 2, 2) == "W/");
+}
+
+Response forbidden(const Caller& caller, const Access& access) {
+  std::string others = access.least == Access::Least::viewer            ? "viewers, operators and administrators"
+                       : access.least == Access::Least::fabric_operator ? "operators and administrators"
+                                                                        : "administrators";
+  if (access.members) others = "members of tenants, " + others;
+  return problem_response(403, "auth.forbidden",
+                          "this is for " + others + "; " + caller.name + " is " +
+                              (caller.role == control::Role::viewer   ? "a viewer"
+                               : caller.role == control::Role::member ? "a member of tenant " + caller.tenant
+                                                                      : "an " + std::string(role_name(caller.role))),
+                          "ask an administrator for a token of another role");
 }
 
 void run(const Answer& handler, const Call& call, const Responder& respond) {
@@ -120,6 +134,7 @@ void RouteTable::del(std::string_view path, RouteRules rules, RouteHandler handl
 
 void RouteTable::add(Method method, std::string_view path, RouteRules rules, RouteHandler handler) {
   RouteOptions options = rules.http;
+  options.anonymous = rules.access.least == Access::Least::anyone;
   // A body is JSON unless the route says otherwise: a type that a page of another site may send with no questions asked
   // (text/plain, a form) is not taken for it.
   if (options.consumes.empty() && !rules.any_body) options.consumes = {"application/json"};
@@ -128,6 +143,9 @@ void RouteTable::add(Method method, std::string_view path, RouteRules rules, Rou
       [&plane = plane_, rules = std::move(rules), handler = std::move(handler)](const Request& request,
                                                                                 const Responder& respond) {
         const Call call{plane, request, rules};
+        if (request.caller != nullptr && !rules.access.allows(request.caller->role)) {
+          return void(respond(forbidden(*request.caller, rules.access)));
+        }
         if (const auto checked = check_parameters(call); !checked) return void(respond(checked.error()));
         std::visit([&](const auto& kind) { run(kind, call, respond); }, handler);
       },

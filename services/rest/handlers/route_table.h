@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "api/http/dispatch/router.h"
+#include "services/rest/access/caller.h"
 #include "services/rest/control_plane.h"
 
 namespace railweave::api {
@@ -35,6 +36,7 @@ struct PresentVersion {
 PresentVersion present_version(const std::string& id, std::uint64_t version);
 
 struct RouteRules {
+  Access access = kAdministrators;           // who may call it: the contract lists them as x-roles
   std::vector<std::string_view> query = {};  // parameters besides those of `page`; others are refused by name
   std::optional<PageLimits> page = {};       // a list: takes `limit`, `cursor` and, unless excluded, `fields`
   bool any_query = false;                    // ignores query parameters: health checks append their own

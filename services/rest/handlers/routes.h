@@ -19,6 +19,7 @@ void add_routing_routes(RouteTable& routes);
 void add_job_routes(RouteTable& routes);
 void add_queue_routes(RouteTable& routes);  // with reservations
 void add_tenant_routes(RouteTable& routes);
+void add_token_routes(RouteTable& routes);      // with who the caller is
 void add_contract_routes(RouteTable& routes);   // with traffic classes
 void add_guarantee_routes(RouteTable& routes);  // with source caps and partitions of jobs
 void add_event_routes(RouteTable& routes);

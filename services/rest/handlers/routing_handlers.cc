@@ -183,12 +183,13 @@ Result<Response> get_audit(const Call& call) {
 
 void add_routing_routes(RouteTable& routes) {
   const RouteOptions compute{.compute = true}, heavy{.compute = true, .heavy = true};
-  routes.get("/v1/routes", {.http = heavy}, get_routes);
-  routes.get("/v1/routes/audit", {.http = heavy}, get_audit);
-  routes.get("/v1/routes/path", {.query = {"from", "to"}, .http = compute}, get_path);
-  routes.get("/v1/routes/fdbs", {.query = {"failLink"}, .http = heavy}, get_fdbs);
+  routes.get("/v1/routes", {.access = kViewers, .http = heavy}, get_routes);
+  routes.get("/v1/routes/audit", {.access = kViewers, .http = heavy}, get_audit);
+  routes.get("/v1/routes/path", {.access = kViewers, .query = {"from", "to"}, .http = compute}, get_path);
+  routes.get("/v1/routes/fdbs", {.access = kViewers, .query = {"failLink"}, .http = heavy}, get_fdbs);
   routes.post("/v1/routes/diff",
-              {.http = {.compute = true,
+              {.access = kViewers,
+               .http = {.compute = true,
                         .heavy = true,
                         .body_limit_bytes = std::size_t{4} << 20U,
                         .consumes = {"application/json"}}},

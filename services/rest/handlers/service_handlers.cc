@@ -77,11 +77,11 @@ Result<Response> get_openapi(const Call& /*call*/) {
 }  // namespace
 
 void add_service_routes(RouteTable& routes, std::function<HttpMetrics()> http_metrics) {
-  routes.get("/healthz", {.any_query = true}, get_health);
-  routes.get("/readyz", {.any_query = true}, get_readiness);
-  routes.get("/metrics", {.query = {"links"}},
+  routes.get("/healthz", {.access = kAnyone, .any_query = true}, get_health);
+  routes.get("/readyz", {.access = kAnyone, .any_query = true}, get_readiness);
+  routes.get("/metrics", {.access = kViewers, .query = {"links"}},
              [http_metrics = std::move(http_metrics)](const Call& call) { return get_metrics(http_metrics, call); });
-  routes.get("/openapi.yaml", {.any_query = true}, get_openapi);
+  routes.get("/openapi.yaml", {.access = kAnyone, .any_query = true}, get_openapi);
 }
 
 }  // namespace railweave::api

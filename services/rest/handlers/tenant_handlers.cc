@@ -20,14 +20,16 @@ Error no_tenant(const std::string& name) {
 
 Result<Response> list_tenants(const Call& call) {
   const auto state = call.plane.loop.state();
-  return list_by_name(call, *state->tenants, state->seq,
-                      [&](const control::Tenant& tenant) { return tenant_json(state, tenant); });
+  return list_by_name(
+      call, *state->tenants, state->seq, [&](const control::Tenant& tenant) { return tenant_json(state, tenant); },
+      [&](const control::Tenant& tenant) { return may_see(call.request, tenant.name); });
 }
 
 Result<Response> get_tenant(const Call& call) {
   const auto state = call.plane.loop.state();
   const auto tenant = state->tenants->find(call.request.param("name"));
-  if (tenant == state->tenants->end()) return std::unexpected(no_tenant(call.request.param("name")));
+  if (tenant == state->tenants->end() || !may_see(call.request, tenant->first))
+    return std::unexpected(no_tenant(call.request.param("name")));
   return with_etag(call, Response::json(tenant_json(state, tenant->second)),
                    etag_of(tenant->first, tenant->second.version));
 }
@@ -64,12 +66,13 @@ Result<Submission> delete_tenant(const Call& call) {
 
 void add_tenant_routes(RouteTable& routes) {
   routes.get("/v1/tenants",
-             {.page = PageLimits{.fields = {"borrowGpus", "cohort", "description", "gpusHeld", "id", "maxGpus",
+             {.access = kViewersAndMembers,
+              .page = PageLimits{.fields = {"borrowGpus", "cohort", "description", "gpusHeld", "id", "maxGpus",
                                             "quotaGpus", "repair", "repairAfterSeconds", "version", "weight"}}},
              list_tenants);
-  routes.get("/v1/tenants/{name}", {}, get_tenant);
-  routes.put("/v1/tenants/{name}", {.present = present_tenant}, put_tenant);
-  routes.del("/v1/tenants/{name}", {.present = present_tenant}, delete_tenant);
+  routes.get("/v1/tenants/{name}", {.access = kViewersAndMembers}, get_tenant);
+  routes.put("/v1/tenants/{name}", {.access = kAdministrators, .present = present_tenant}, put_tenant);
+  routes.del("/v1/tenants/{name}", {.access = kAdministrators, .present = present_tenant}, delete_tenant);
 }
 
 }  // namespace railweave::api

@@ -35,8 +35,15 @@ void RunningService::start() {
   posix_spawn_file_actions_adddup2(&actions, out[1], 1);
   const std::string log = (folder_ / "log").string();
   posix_spawn_file_actions_addopen(&actions, 2, log.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
-  std::vector<std::string> words{RAILWEAVE_BINARY_DIR "/bin/railweaved", "--listen",    "127.0.0.1:0", "--store",
-                                 (folder_ / "store.db").string(),        "--log-level", "warn"};
+  std::vector<std::string> words{RAILWEAVE_BINARY_DIR "/bin/railweaved",
+                                 "--listen",
+                                 "127.0.0.1:0",
+                                 "--store",
+                                 (folder_ / "store.db").string(),
+                                 "--log-level",
+                                 "warn",
+                                 "--authentication",
+                                 "none"};
   std::vector<char*> argv;
   for (auto& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);

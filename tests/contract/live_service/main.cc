@@ -121,6 +121,7 @@ int serve(const Config& config) {
   api::add_job_routes(routes);
   api::add_queue_routes(routes);
   api::add_tenant_routes(routes);
+  api::add_token_routes(routes);
   api::add_event_routes(routes);
   api::add_operation_routes(routes, operations);
   api::add_service_routes(routes, [&] { return server.metrics(); });

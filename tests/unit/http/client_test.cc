@@ -35,7 +35,9 @@ TEST(ClientUrl, IsRead) {
   EXPECT_EQ(plain->text(), "http://127.0.0.1:7470");
   EXPECT_EQ(parse_url("HTTP://localhost/")->authority(), "localhost:80");
   EXPECT_EQ(parse_url("http://[::1]:9")->authority(), "[::1]:9");
-  for (const char* bad : {"", "localhost", "127.0.0.1:7470", "https://localhost", "http://", "http://:80", "http://a:0",
+  EXPECT_EQ(parse_url("https://localhost")->text(), "https://localhost:443");
+  EXPECT_FALSE(plain->tls);
+  for (const char* bad : {"", "localhost", "127.0.0.1:7470", "ftp://localhost", "http://", "http://:80", "http://a:0",
                           "http://a:65536", "http://a:x", "http://a:80/path", "http://user@host", "http://a b",
                           "http://[::1", "http://a\r\nb", "http://[g]", "http://a:80:90"}) {
     EXPECT_EQ(parse_url(bad).error().code, "client.badUrl") << bad;

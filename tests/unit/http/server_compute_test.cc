@@ -1,4 +1,4 @@
-// Work on compute threads: beside reads, in turns, bounded, and told when nobody waits for it.
+// Work on compute threads: beside reads, in turns, bounded, and told when no client waits for it.
 #include <atomic>
 #include <mutex>
 #include <new>

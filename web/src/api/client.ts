@@ -22,16 +22,42 @@ export class ProblemError extends Error {
   }
 }
 
-// Where a sign-in page will keep its token; today the service listens on loopback only and asks for none.
-const credentials: { token: string | null } = { token: null };
-export function setToken(token: string | null) {
-  credentials.token = token;
-}
+// The token of this tab, kept until the tab is closed; a service that asks for none answers without.
+const KEY = 'railweave.token';
+let token = sessionStorage.getItem(KEY);
+let refused: Partial<Problem> | null = null; // why the last request with this token got a 401
+const listeners = new Set<() => void>();
+const tell = () => listeners.forEach((listener) => listener());
+
+export const signIn = {
+  subscribe: (listener: () => void) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  },
+  // Set while the service asks for a token: none was shown, or one that is not valid.
+  refused: () => refused,
+  hasToken: () => token !== null,
+  use: (given: string | null) => {
+    token = given;
+    if (given === null) sessionStorage.removeItem(KEY);
+    else sessionStorage.setItem(KEY, given);
+    refused = null;
+    tell();
+  },
+};
 export function requestHeaders(): Record<string, string> {
-  return credentials.token ? { Authorization: `Bearer ${credentials.token}` } : {};
+  return token ? { Authorization: `Bearer ${token}` } : {};
+}
+export async function noteRefusal(response: Response) {
+  if (response.status !== 401) return;
+  refused = ((await response.clone().json().catch(() => ({}))) as Partial<Problem>) ?? {};
+  tell();
 }
 
 const middleware: Middleware = {
+  async onResponse({ response }) {
+    await noteRefusal(response);
+  },
   onRequest({ request }) {
     for (const [name, value] of Object.entries(requestHeaders())) request.headers.set(name, value);
     return request;

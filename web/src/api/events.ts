@@ -3,7 +3,7 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import { EventParser, retryDelay, SILENCE_MS } from '../model/sse';
-import { requestHeaders, type Schema } from './client';
+import { noteRefusal, requestHeaders, type Schema } from './client';
 
 export type FabricEvent = Schema['Event'];
 export type LiveState = 'connecting' | 'live' | 'lost';
@@ -113,6 +113,7 @@ class LiveConnection {
       const headers: Record<string, string> = { Accept: 'text/event-stream', ...requestHeaders() };
       if (this.live.seq > 0) headers['Last-Event-ID'] = String(this.live.seq);
       const response = await fetch('/v1/events/stream', { headers, signal: abort.signal, cache: 'no-store' });
+      await noteRefusal(response);
       if (!response.ok || !response.body) throw new Error(`the service answered ${response.status}`);
       const wasLost = this.live.state === 'lost';
       this.become('live');

@@ -1,0 +1,56 @@
+// Private to this folder: the server's certificate and key, and a connection's TLS. 1.2 and newer, HTTP/1.1 alone.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+
+#include "api/http/connection/asio.h"
+#include "fabric/base/error.h"
+
+namespace railweave::api {
+
+using TlsStream = asio::ssl::stream<Socket&>;
+
+// Reads the files again when they have changed; what cannot be read leaves those that were read before in use. Thread-safe.
+class TlsFiles {
+ public:
+  static Result<std::unique_ptr<TlsFiles>> open(std::filesystem::path certificate, std::filesystem::path key,
+                                                std::function<void(std::string_view)> log);
+
+  // For a new connection. Looks at the files at most once a second.
+  std::shared_ptr<asio::ssl::context> context();
+
+ private:
+  using Times = std::pair<std::filesystem::file_time_type, std::filesystem::file_time_type>;
+
+  TlsFiles(std::filesystem::path certificate, std::filesystem::path key, std::function<void(std::string_view)> log)
+      : certificate_(std::move(certificate)), key_(std::move(key)), log_(std::move(log)) {}
+  [[nodiscard]] Result<std::shared_ptr<asio::ssl::context>> read() const;
+  [[nodiscard]] Times times() const;
+
+  const std::filesystem::path certificate_, key_;
+  const std::function<void(std::string_view)> log_;
+  std::mutex mutex_;  // guards the rest
+  std::shared_ptr<asio::ssl::context> context_;
+  Times read_times_;
+  Clock::time_point next_look_;
+};
+
+// Whether the bytes, peeked at from a socket, are one TLS alert and nothing else: the other side closes. No request is as
+// short as the record of an alert.
+bool is_tls_alert(std::span<const unsigned char> bytes);
+
+// Whether a handshake failed because the client speaks HTTP without TLS.
+bool is_plain_http(const ErrorCode& error);
+
+}  // namespace railweave::api

@@ -1,0 +1,19 @@
+// Access tokens <-> JSON values of the journal and of snapshots. Answers never hold what is here: services/rest/json/token.h.
+#pragma once
+
+#include "services/control/events/event.h"
+#include "services/control/state/cluster_state.h"
+#include "services/json/json_out.h"
+#include "services/json/strict_json.h"
+
+namespace railweave::api {
+
+Out to_json(const control::TokenIssued& event);
+Out to_json(const control::TokenRevoked& event);
+Result<control::EventBody> token_issued_from_json(const Json& data);
+Result<control::EventBody> token_revoked_from_json(const Json& data);
+
+Out access_tokens_to_json(const control::AccessTokenTable& tokens);
+Result<void> read_access_tokens(const Json& list, control::ClusterState& state);
+
+}  // namespace railweave::api

@@ -1,0 +1,45 @@
+// What a caller shows to be let in: a secret that is kept as its hash alone. Durable, part of ClusterState.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace railweave::control {
+
+enum class Role : std::uint8_t {
+  viewer,           // reads everything but tokens
+  member,           // of one tenant: its own jobs, limits and contract
+  fabric_operator,  // a viewer that runs the cluster: fabric, drains, subnets, every tenant's jobs
+  administrator,    // an operator that says who may do what: tokens, tenants, contracts, classes, the queue's rules
+};
+
+// "viewer", "member", "operator", "administrator"
+constexpr std::string_view role_name(Role role) {
+  constexpr std::array<std::string_view, 4> kNames{"viewer", "member", "operator", "administrator"};
+  return kNames[static_cast<std::size_t>(role)];
+}
+
+struct AccessToken {
+  static constexpr std::size_t kMaxTokens = 10'000;
+
+  std::string id;    // the readable part of the token, 12 lower-case letters and digits
+  std::string name;  // whose it is, for people and as the actor of changes
+  Role role = Role::viewer;
+  std::string tenant;  // of members; else ""
+  std::string sha256;  // of the secret, hexadecimal
+  std::string issued_by;
+  std::int64_t issued_us = 0;   // unix, UTC
+  std::int64_t expires_us = 0;  // 0: never
+  std::uint64_t version = 0;    // seq of the event that issued it
+
+  [[nodiscard]] bool expired(std::int64_t now_us) const { return expires_us != 0 && expires_us <= now_us; }
+};
+
+using AccessTokenTable = std::map<std::string, AccessToken, std::less<>>;  // by id
+
+}  // namespace railweave::control

@@ -1,0 +1,55 @@
+// Who sends a request, and what each role may call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "api/http/message/request.h"
+#include "services/control/state/access_token.h"
+
+namespace railweave::api {
+
+struct Caller {
+  std::string name;  // the actor of changes
+  control::Role role = control::Role::viewer;
+  std::string tenant;  // of members
+};
+
+// Who may call a route. A member is let in beside the others, and its handler shows it nothing but its tenant's own.
+struct Access {
+  enum class Least : std::uint8_t { anyone, viewer, fabric_operator, administrator } least = Least::administrator;
+  bool members = false;
+
+  [[nodiscard]] constexpr bool allows(control::Role role) const {
+    switch (role) {
+      case control::Role::viewer:
+        return least <= Least::viewer;
+      case control::Role::member:
+        return members || least == Least::anyone;
+      case control::Role::fabric_operator:
+        return least <= Least::fabric_operator;
+      case control::Role::administrator:
+        return true;
+    }
+    return false;
+  }
+};
+inline constexpr Access kAnyone{Access::Least::anyone, true};
+inline constexpr Access kViewers{Access::Least::viewer, false};
+inline constexpr Access kViewersAndMembers{Access::Least::viewer, true};
+inline constexpr Access kOperators{Access::Least::fabric_operator, false};
+inline constexpr Access kOperatorsAndMembers{Access::Least::fabric_operator, true};
+inline constexpr Access kAdministrators{Access::Least::administrator, false};
+
+// The tenant that a member is held to; null: the caller may see all of them.
+inline const std::string* own_tenant(const Request& request) {
+  const Caller* caller = request.caller.get();
+  return caller != nullptr && caller->role == control::Role::member ? &caller->tenant : nullptr;
+}
+inline bool may_see(const Request& request, std::string_view tenant) {
+  const std::string* own = own_tenant(request);
+  return own == nullptr || *own == tenant;
+}
+
+}  // namespace railweave::api

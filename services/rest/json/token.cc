@@ -1,0 +1,75 @@
+#include "services/rest/json/token.h"
+
+#include <optional>
+#include <utility>
+
+#include "fabric/base/text/time_text.h"
+#include "services/json/record.h"
+
+namespace railweave::api {
+namespace {
+
+using control::AccessToken;
+using control::Role;
+
+constexpr Names<Role, 4> kRoles{{{role_name(Role::viewer), Role::viewer},
+                                 {role_name(Role::member), Role::member},
+                                 {role_name(Role::fabric_operator), Role::fabric_operator},
+                                 {role_name(Role::administrator), Role::administrator}}};
+constexpr std::tuple kRequestFields{required_field("name", &AccessToken::name),
+                                    required_field("role", &AccessToken::role, OneOf{kRoles, "role"}),
+                                    field("tenant", &AccessToken::tenant)};
+
+Out text_or_null(const std::string& text) { return text.empty() ? Out(nullptr) : Out(text); }
+
+}  // namespace
+
+Result<AccessToken> read_token_request(std::string_view body) {
+  auto value = parse_json(body);
+  if (!value) return std::unexpected(value.error());
+  AccessToken token;
+  ObjectReader reader(*value, "");
+  read_fields(reader, token, kRequestFields);
+  std::optional<std::string> expires;
+  reader.read("expiresAt", expires);
+  if (expires) {
+    if (const auto time = parse_time_us(*expires); time && *time > 0) {
+      token.expires_us = *time;
+    } else {
+      reader.set_error("expiresAt", shown(*expires) + " is no time", "like 2026-11-21T09:00:00Z (RFC 3339)");
+    }
+  }
+  const bool plain = !token.name.empty() && token.name.size() <= 63 &&
+                     token.name.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.@") == std::string::npos;
+  if (!plain)
+    reader.set_error("name", "a token's owner cannot be called that", "1 to 63 letters, digits, '-', '_', '.' or '@'");
+  if ((token.role == Role::member) == token.tenant.empty()) {
+    reader.set_error("tenant", token.tenant.empty() ? "a member is of a tenant" : "only members are of a tenant",
+                     "a tenant goes with the role member, and with no other");
+  }
+  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+  return token;
+}
+
+std::string write_token(const AccessToken& token, std::int64_t now_us, const std::string& text) {
+  Out value{{"id", token.id},
+            {"name", token.name},
+            {"role", role_name(token.role)},
+            {"tenant", text_or_null(token.tenant)},
+            {"issuedBy", token.issued_by},
+            {"issuedAt", time_text(token.issued_us)},
+            {"expiresAt", token.expires_us == 0 ? Out(nullptr) : Out(time_text(token.expires_us))},
+            {"state", token.expired(now_us) ? "expired" : "valid"}};
+  if (!text.empty()) value["token"] = text;
+  return dump(value);
+}
+
+std::string write_caller(std::string_view name, Role role, const std::string& tenant, bool authenticated) {
+  return dump(Out{{"name", name},
+                  {"role", role_name(role)},
+                  {"tenant", text_or_null(tenant)},
+                  {"authentication", authenticated ? "token" : "none"}});
+}
+
+}  // namespace railweave::api

@@ -1,0 +1,22 @@
+// Access tokens as JSON. No answer holds a secret or its hash, but for the one that issues the token.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "fabric/base/error.h"
+#include "services/control/state/access_token.h"
+
+namespace railweave::api {
+
+// The body of POST /v1/tokens: name, role, tenant and expiry of a token.
+Result<control::AccessToken> read_token_request(std::string_view body);
+
+// text: the whole token, shown once; "" leaves it out.
+std::string write_token(const control::AccessToken& token, std::int64_t now_us, const std::string& text = {});
+
+// Who the caller is; authenticated: it showed a token.
+std::string write_caller(std::string_view name, control::Role role, const std::string& tenant, bool authenticated);
+
+}  // namespace railweave::api

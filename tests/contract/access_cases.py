@@ -1,0 +1,205 @@
+"""Who may call what, on a service that asks for tokens: every operation with every role against the contract's x-roles, and what
+a member gets to see of other tenants (nothing). No answer here is judged by what the service believes of itself: the roles are
+the contract's, and what must not be seen is looked for in the text of the answers."""
+import json
+import time
+
+from job_cases import job
+from session import Session, until_deadline
+from small_fabric import fabric
+
+ROLES = ("viewer", "member", "operator", "administrator")
+SECRET = "A" * 43
+
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token}"}
+
+
+class Caller:
+    """A session whose every request shows one token."""
+
+    def __init__(self, service, contract, token):
+        self.session, self.token = Session(service, contract), token
+
+    def call(self, operation, expect, code=None, *, headers=None, **rest):
+        return self.session.call(operation, expect, code, headers={**bearer(self.token), **(headers or {})}, **rest)
+
+
+def first_token(service):
+    file = service.folder / "store.db.admin-token"
+    assert file.stat().st_mode & 0o777 == 0o600, oct(file.stat().st_mode)
+    return file.read_text().strip()
+
+
+def callers(service, contract):
+    """One of each role; the member is of tenant a."""
+    admin = Caller(service, contract, first_token(service))
+    admin.call("putTopology", 200, body=fabric())
+    for tenant in ("a", "b"):
+        admin.call("putTenant", 200, path={"name": tenant}, body={})
+    made = {"administrator": admin}
+    for role in ROLES[:3]:
+        body = {"name": f"some-{role}", "role": role, **({"tenant": "a"} if role == "member" else {})}
+        token = admin.call("issueToken", 201, body=body).json
+        assert token["issuedBy"] == "administrator" and token["state"] == "valid", token
+        made[role] = Caller(service, contract, token["token"])
+    return made
+
+
+def every_operation_and_role(service, contract):
+    by_role = callers(service, contract)
+    asked = 0
+    for operation in contract.operations.values():
+        may = operation.roles
+        path = {parameter["name"]: "nothing" for parameter in operation.parameters if parameter["in"] == "path"}
+        body = {} if operation.body else None
+        if operation.id == "streamEvents":
+            continue  # never ends; below
+        none = by_role["viewer"].session.call(operation.id, ANY, path=path, body=body)
+        assert (none.code() == "auth.missing") == (may is not None), (operation, none.status, none.code())
+        for role in ROLES:
+            answer = by_role[role].call(operation.id, ANY, path=path, body=body)
+            refused = answer.status in (401, 403)
+            assert refused == (may is not None and role not in may), (str(operation), role, answer.status, answer.body[:200])
+            assert not refused or answer.code() == "auth.forbidden", (str(operation), role, answer.code())
+            asked += 1
+    assert asked > 300, asked
+    assert "member" not in contract.operations["streamEvents"].roles and by_role["member"].call("streamEvents", 403, "auth.forbidden")
+
+
+class _Any:
+    """Every status: `answer.status in ANY`."""
+
+    def __contains__(self, status):
+        return True
+
+
+ANY = _Any()
+
+
+def bad_tokens(service, contract):
+    stranger = Session(service, contract)
+    admin = Caller(service, contract, first_token(service))
+    known = admin.token.split("_")[1]
+    for code, headers in (("auth.missing", {}),
+                          ("auth.scheme", {"Authorization": "Basic YTpi"}),
+                          ("auth.scheme", {"Authorization": "Bearer"}),
+                          ("auth.scheme", {"Authorization": admin.token}),
+                          ("auth.scheme", bearer("")),
+                          ("auth.invalid", bearer("rw_" + known)),
+                          ("auth.invalid", bearer(admin.token + "A")),
+                          ("auth.invalid", bearer(admin.token[:-1])),
+                          ("auth.invalid", bearer(admin.token[:-1] + ("B" if admin.token[-1] == "A" else "A"))),
+                          ("auth.invalid", bearer(f"rw_{known}_{SECRET}")),
+                          ("auth.invalid", bearer(f"rw_{'z' * 12}_{admin.token.split('_', 2)[2]}"))):
+        answer = stranger.call("listJobs", 401, code, headers=headers)
+        assert answer.header("WWW-Authenticate") == "Bearer", answer.headers
+        stranger.call("putTenant", 401, code, path={"name": "c"}, body={}, headers=headers)
+    # The scheme's case does not matter, and blanks before the token are none of it.
+    stranger.call("getCaller", 200, headers={"Authorization": f"bearer   {admin.token}"})
+    assert admin.call("getCaller", 200).json == {"name": "administrator", "role": "administrator", "tenant": None,
+                                                 "authentication": "token"}
+    # What is not a resource is not one to stranger either, and bodies of strangers are not read.
+    assert stranger.exchange("GET", "/v1/nothing", {}, None).status == 404
+    assert stranger.exchange("PUT", "/v1/fabric/topology", {"Content-Length": "268435456"}, None).status == 401
+
+
+def tokens_end(service, contract):
+    admin = Caller(service, contract, first_token(service))
+    issued = admin.call("issueToken", 201, body={"name": "night-shift", "role": "operator"}).json
+    shift = Caller(service, contract, issued["token"])
+    shift.call("getCaller", 200)
+    admin.call("revokeToken", 204, path={"id": issued["id"]})
+    shift.call("getCaller", 401, "auth.invalid")
+    admin.call("revokeToken", 404, "tokens.notFound", path={"id": issued["id"]})
+    soon = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 2))
+    issued = admin.call("issueToken", 201, body={"name": "visitor", "role": "viewer", "expiresAt": soon}).json
+    assert issued["expiresAt"].startswith(soon[:-1]), issued
+    visitor = Caller(service, contract, issued["token"])
+    for _ in until_deadline():
+        if visitor.call("getCaller", (200, 401)).status == 401:
+            break
+        time.sleep(0.1)
+    visitor.call("getCaller", 401, "auth.expired")
+    listed = {token["id"]: token for token in admin.call("listTokens", 200).json["items"]}
+    assert listed[issued["id"]]["state"] == "expired" and "token" not in listed[issued["id"]], listed
+    admin.call("issueToken", 400, "tokens.expired", body={"name": "late", "role": "viewer", "expiresAt": soon})
+    mine = admin.token.split("_")[1]
+    admin.call("revokeToken", 409, "tokens.lastAdministrator", path={"id": mine})
+    another = admin.call("issueToken", 201, body={"name": "second", "role": "administrator"}).json
+    admin.call("revokeToken", 204, path={"id": mine})
+    admin.call("getCaller", 401, "auth.invalid")
+    second = Caller(service, contract, another["token"])
+    # No secret and no hash of one is anywhere in what is read.
+    for operation in ("listTokens", "listEvents"):
+        text = second.call(operation, 200, query={"limit": "1000"}).body.decode()
+        assert another["token"].split("_", 2)[2] not in text, operation
+    # After a start of the same store the tokens are the same, and no administrator is issued again.
+    (service.folder / "store.db.admin-token").unlink()
+    assert service.stop() == 0
+    service.start()
+    again = Caller(service, contract, another["token"])
+    again.call("getCaller", 200)
+    assert not (service.folder / "store.db.admin-token").exists()
+    again.call("issueToken", 404, "tenants.notFound", body={"name": "m", "role": "member", "tenant": "absent"})
+    for body in ({"name": "m", "role": "member"}, {"name": "v", "role": "viewer", "tenant": "a"}, {"name": "a b", "role": "viewer"},
+                 {"name": "", "role": "viewer"}, {"name": "x", "role": "king"}, {"name": "x", "role": "viewer", "expiresAt": "soon"}):
+        again.call("issueToken", 400, "body.invalidField", body=body)
+    again.call("issueToken", 400, "body.missingField", body={"role": "viewer"})
+    again.call("issueToken", 400, "body.unknownField", body={"name": "x", "role": "viewer", "secret": "mine"})
+    again.call("issueToken", 400, "body.invalidField", body={"name": 7, "role": "viewer"})
+    again.call("issueToken", 400, "body.wrongType", body=[])
+    again.call("issueToken", 400, "body.notJson", body="{")
+    again.call("issueToken", 400, "query.unknownParameter", body={"name": "x", "role": "viewer"}, query={"a": "b"})
+    again.call("listTokens", 400, "query.unknownField", query={"fields": "sha256"})
+    again.call("listTokens", 400, "query.invalidNumber", query={"limit": "x"})
+    again.call("listTokens", 400, "query.unknownParameter", query={"role": "viewer"})
+    again.call("revokeToken", 400, "query.unknownParameter", path={"id": "x"}, query={"force": "true"})
+    again.call("getCaller", 400, "query.unknownParameter", query={"a": "b"})
+
+
+def members_see_their_own(service, contract):
+    by_role = callers(service, contract)
+    admin, member = by_role["administrator"], by_role["member"]
+    # Jobs of both tenants over common links: each slows the other.
+    across = {"gpus": 2, "parallelism": {"data": 2}, "gpusPerNode": 1, "nodes": ["node-1", "node-2"],
+              "traffic": {"data": {"bytesPerStep": 1e9}}}
+    theirs = admin.call("submitJob", 201, body=job(**across, tenant="b", name="their-secret")).json["id"]
+    ours = member.call("submitJob", 201, body={key: value for key, value in job(**across, name="ours").items() if key != "tenant"}).json
+    assert ours["tenant"] == "a", ours
+    event = admin.call("listEvents", 200, query={"subject": f"job/{ours['id']}"}).json["items"][0]
+    assert event["actor"] == "some-member", event
+    for tenant, terms in (("a", 1), ("b", 2)):
+        admin.call("putContract", 200, path={"tenant": tenant}, body={"guaranteedGbps": terms})
+    assert [item["id"] for item in member.call("listJobs", 200).json["items"]] == [ours["id"]]
+    assert not member.call("listJobs", 200, query={"tenant": "b"}).json["items"]
+    assert [item["id"] for item in member.call("listTenants", 200).json["items"]] == ["a"]
+    assert [item["id"] for item in member.call("listTenants", 200, query={"limit": "1"}).json["items"]] == ["a"]
+    assert len(member.call("listContracts", 200).json["items"]) == 1
+    member.call("getTenant", 404, "tenants.notFound", path={"name": "b"})
+    member.call("getTenantContract", 404, "contracts.notFound", path={"tenant": "b"})
+    for operation in ("getJob", "listRanks", "cancelJob", "completeJob", "checkpointJob", "getJobCaps", "getJobPartition"):
+        member.call(operation, 404, "jobs.notFound", path={"id": theirs})
+    member.call("repairJob", 404, "jobs.notFound", path={"id": theirs}, body={})
+    member.call("cancelJob", 404, "jobs.notFound", path={"id": theirs}, headers={"If-Match": f'"{theirs}.1"'})
+    member.call("submitJob", 400, "tenants.unknown", body=job(**across, tenant="b"))
+    member.call("queryPlacement", 400, "tenants.unknown", body=job(**across, tenant="b"))
+    assert admin.call("getJob", 200, path={"id": theirs}).json["state"] == "placed"
+    # Nothing that a member is answered names the other tenant's job, though it slows this one.
+    slowed = admin.call("getJob", 200, path={"id": ours["id"]}).json["withContention"]
+    assert theirs in json.dumps(slowed), "the jobs share links, or this shows nothing"
+    answers = [member.call("getJob", 200, path={"id": ours["id"]}), member.call("listJobs", 200),
+               member.call("queryPlacement", 200, body=job(**across, tenant="a")),
+               member.call("getTenant", 200, path={"name": "a"}), member.call("getFabric", 200),
+               member.call("listRanks", 200, path={"id": ours["id"]}), member.call("getQosClasses", 200)]
+    for answer in answers:
+        assert theirs not in answer.body.decode() and "their-secret" not in answer.body.decode(), answer.body[:2000]
+    assert answers[0].json["withContention"]["slowdown"] == slowed["slowdown"], "that it is slowed is said"
+    admin.call("removeTenant", 409, path={"name": "a"})
+    member.call("cancelJob", 200, path={"id": ours["id"]})
+    admin.call("removeContract", 204, path={"tenant": "a"})
+    admin.call("removeTenant", 409, "tenants.inUse", path={"name": "a"})  # the member's token names it
+
+
+CASES = [every_operation_and_role, bad_tokens, tokens_end, members_see_their_own]
