@@ -29,7 +29,10 @@ class Import {
     for (auto& event : lost_) add(std::move(event));
     note_nodes();
     note_reservations();
-    if (!command_.as_cabled) note_drains();
+    if (!command_.as_cabled) {
+      note_drains();
+      note_exchanged_cables();
+    }
     add(TopologyAccepted{command_.topology, command_.document, command_.digest, command_.source, renamed_,
                          command_.as_cabled ? command_.as_cabled->subnet : std::string(),
                          command_.as_cabled ? command_.as_cabled->exchanged : 0});
@@ -153,6 +156,18 @@ class Import {
       if (of->second.links.size() == LinksChanged::kMaxLinks) tell(of->first, of->second);
     }
     for (auto& [subnet, changed] : by_subnet) tell(subnet, changed);
+  }
+  // Cables that were used although they are not as intended, and that the operator accepts with this import.
+  void note_exchanged_cables() {
+    if (!in_.state.accepted.intended) return;
+    const auto& intended = *in_.state.accepted.intended->topology;
+    const auto& now = *command_.topology;
+    for (const auto link : now.links()) {
+      if (now.kind(link) == fabric::LinkKind::nvlink) continue;
+      const std::string name = now.link_text(link);
+      if (intended.find_link(name) || !in_.state.topology().find_link(name)) continue;
+      differs("link", name, "link " + name + " was of exchanged cables; it is accepted as it is from now on");
+    }
   }
   static bool resolves(const fabric::Topology& topology, const DrainTarget& target) {
     return resolve(topology, target.kind, target.id).has_value();
