@@ -120,6 +120,15 @@ def losing(session, across):
     session.call("reportLink", 400, "body.invalidField", path=wan, body={"state": "up", "reason": "x" * 501})
 
     wanted = {**job(**across), "tenant": "spanning"}
+    for code, body, status, headers in (
+            ("body.notJson", "{", 400, {}), ("body.tooDeep", "[" * 1000 + "]" * 1000, 400, {}),
+            ("body.duplicateField", '{"state": "up", "state": "up"}', 400, {}), ("body.wrongType", "[]", 400, {}),
+            ("body.unknownField", {"state": "up", "when": "now"}, 400, {}),
+            ("http.bodyTooLarge", b" " * (1 << 20) + b"{}", 413, {}),
+            ("http.contentEncoding", "{}", 415, {"Content-Encoding": "zstd"})):
+        session.call("reportLink", status, code, path=wan, body=body, headers=headers)
+    session.call("reportLink", 400, "query.unknownParameter", path=wan, query={"verbose": ""}, body={"state": "up"})
+
     whole = session.call("submitJob", 201, body=wanted).json
     name = whole["id"]
     preview = session.call("drainLink", 200, path=wan, query={"dryRun": "true"}).json
