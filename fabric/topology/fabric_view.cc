@@ -1,5 +1,7 @@
 #include "fabric/topology/fabric_view.h"
 
+#include <algorithm>
+
 namespace railweave::fabric {
 
 FabricView::FabricView(TopologyPtr topology)
@@ -14,6 +16,46 @@ bool FabricView::carries_transit(LinkId link) const {
     if (const SwitchId sw = topology_->switch_of(port); sw && drained(sw)) return false;
   }
   return true;
+}
+
+std::uint32_t FabricView::links_in_use(SiteLinkId link) const {
+  const SiteLinkOverlay overlay = site_overlay(link);
+  if (overlay.drained || overlay.state == LinkState::down) return 0;
+  const std::uint32_t all = topology_->site_links()[link.index()].links;
+  return overlay.state == LinkState::degraded && overlay.links_up != 0 ? std::min(all, overlay.links_up) : all;
+}
+
+std::vector<std::uint32_t> FabricView::site_links_in_use() const {
+  std::vector<std::uint32_t> in_use;
+  if (site_links_ == nullptr) return in_use;
+  bool all = true;
+  for (std::size_t i = 0; i < site_links_->size(); ++i) {
+    in_use.push_back(links_in_use(SiteLinkId(i)));
+    all = all && in_use.back() == topology_->site_links()[i].links;
+  }
+  if (all) in_use.clear();
+  return in_use;
+}
+
+void FabricView::set_state(SiteLinkId link, LinkState state, std::uint32_t links_up) {
+  SiteLinkOverlay overlay = site_overlay(link);
+  overlay.state = state;
+  overlay.links_up = state == LinkState::degraded ? links_up : 0;
+  write(link, overlay);
+}
+
+void FabricView::set_drained(SiteLinkId link, bool drained) {
+  SiteLinkOverlay overlay = site_overlay(link);
+  overlay.drained = drained;
+  write(link, overlay);
+}
+
+void FabricView::write(SiteLinkId link, const SiteLinkOverlay& overlay) {
+  auto changed = site_links_ == nullptr ? std::make_shared<SiteLinkOverlays>(topology_->site_links().size())
+                                        : std::make_shared<SiteLinkOverlays>(*site_links_);
+  changed->at(link.index()) = overlay;
+  const bool any = std::ranges::any_of(*changed, [](const auto& one) { return one != SiteLinkOverlay(); });
+  site_links_ = any ? std::move(changed) : nullptr;
 }
 
 void FabricView::set_state(LinkId link, LinkState state) {

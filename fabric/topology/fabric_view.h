@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "fabric/base/chunked_vector.h"
 #include "fabric/base/enum_text.h"
@@ -33,6 +35,20 @@ class FabricView {
   // Not down, drained or not.
   [[nodiscard]] bool alive(LinkId link) const { return state(link) != LinkState::down; }
 
+  // Of long-haul links between sites. They take no space as long as all are up and none is drained.
+  [[nodiscard]] LinkState state(SiteLinkId link) const { return site_overlay(link).state; }
+  [[nodiscard]] bool drained(SiteLinkId link) const { return site_overlay(link).drained; }
+  // How many of its parallel links carry traffic; 0: it is down or drained.
+  [[nodiscard]] std::uint32_t links_in_use(SiteLinkId link) const;
+  // The same by SiteLinkId; empty: all of them.
+  [[nodiscard]] std::vector<std::uint32_t> site_links_in_use() const;
+
+  // links_up: of a degraded link, how many of its parallel links are up; 0: not known, so all count.
+  void set_state(SiteLinkId link, LinkState state, std::uint32_t links_up = 0);
+  void set_drained(SiteLinkId link, bool drained);
+  // Of a degraded link as it was set.
+  [[nodiscard]] std::uint32_t links_up(SiteLinkId link) const { return site_overlay(link).links_up; }
+
   void set_state(LinkId link, LinkState state);
   void set_drained(LinkId link, bool drained);
   void set_cost(LinkId link, float cost);
@@ -56,10 +72,24 @@ class FabricView {
     bool drained = false;
     float cost = 1;
   };
+  struct SiteLinkOverlay {
+    LinkState state = LinkState::up;
+    bool drained = false;
+    std::uint32_t links_up = 0;
+    friend bool operator==(const SiteLinkOverlay&, const SiteLinkOverlay&) = default;
+  };
+  using SiteLinkOverlays = std::vector<SiteLinkOverlay>;
+
+  [[nodiscard]] SiteLinkOverlay site_overlay(SiteLinkId link) const {
+    return site_links_ == nullptr ? SiteLinkOverlay() : (*site_links_)[link.index()];
+  }
+  void write(SiteLinkId link, const SiteLinkOverlay& overlay);
+
   TopologyPtr topology_;
   ChunkedVector<LinkOverlay> links_;
   ChunkedVector<std::uint8_t> switch_drained_;
   ChunkedVector<std::uint8_t> host_drained_;
+  std::shared_ptr<const SiteLinkOverlays> site_links_;  // null: all are up and none is drained
 };
 
 }  // namespace railweave::fabric

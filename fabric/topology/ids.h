@@ -18,6 +18,7 @@ using SubnetId = Id<struct SubnetTag>;
 using NvlinkDomainId = Id<struct NvlinkDomainTag>;
 using CliqueId = Id<struct CliqueTag>;
 using SiteId = Id<struct SiteTag>;
+using SiteLinkId = Id<struct SiteLinkTag>;  // index of Topology::site_links()
 
 using Lid = std::uint16_t;                           // 0: not assigned
 inline constexpr std::size_t kUnicastLids = 0xBFFF;  // 0x0001 to 0xBFFF (InfiniBand Architecture Specification, 4.1.1)

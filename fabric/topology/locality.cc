@@ -184,14 +184,33 @@ void cut_by_site(std::vector<std::uint32_t>& component, const std::vector<std::u
   }
 }
 
-// By host: equal numbers for sites that long-haul links join, directly or not. Empty: there are no such links.
-std::vector<std::uint32_t> joined_sites(const Topology& topology, const std::vector<std::uint32_t>& site_of_host) {
-  if (topology.site_links().empty()) return {};
+// By host: equal numbers for sites that long-haul links in use join, directly or not. Empty: there are no such links.
+std::vector<std::uint32_t> joined_sites(const Topology& topology, std::span<const std::uint32_t> in_use,
+                                        const std::vector<std::uint32_t>& site_of_host) {
   DisjointSets joined(topology.sites().size() + 1);
-  for (const SiteLink& link : topology.site_links()) joined.unite(link.a.index(), link.b.index());
+  bool any = false;
+  for (std::size_t i = 0; i < topology.site_links().size(); ++i) {
+    if (!in_use.empty() && in_use[i] == 0) continue;
+    const SiteLink& link = topology.site_links()[i];
+    joined.unite(link.a.index(), link.b.index());
+    any = true;
+  }
+  if (!any) return {};
   std::vector<std::uint32_t> wan_of_host;
   for (const auto site : site_of_host) wan_of_host.push_back(static_cast<std::uint32_t>(joined.find(site)));
   return wan_of_host;
+}
+
+// Adds the WAN, where links in use join what the levels do not.
+void add_wan(const Topology& topology, std::span<const std::uint32_t> in_use,
+             const std::vector<std::uint32_t>& site_of_host, const std::vector<bool>& counted,
+             std::vector<Level>& levels) {
+  const auto joined = joined_sites(topology, in_use, site_of_host);
+  if (joined.empty()) return;
+  Level wan =
+      make_level(LevelKind::wan, joined, [](HostId, std::uint32_t group) { return "wan-" + std::to_string(group); });
+  if (wan.group_count == 1) wan.group_names.front() = "wan";
+  if (first_cut(wan, levels.back(), counted)) levels.push_back(std::move(wan));
 }
 
 // Adds site and WAN, above the cluster or merged with it.
@@ -216,15 +235,17 @@ void add_sites(const Topology& topology, const std::vector<std::uint32_t>& site_
       if (counted[h]) cluster.group_names[cluster.group_of_host[h]] = site.group_names[site.group_of_host[h]];
     }
   }
-  const auto joined = joined_sites(topology, site_of_host);
-  if (joined.empty()) return;
-  Level wan =
-      make_level(LevelKind::wan, joined, [](HostId, std::uint32_t group) { return "wan-" + std::to_string(group); });
-  if (wan.group_count == 1) wan.group_names.front() = "wan";
-  if (first_cut(wan, levels.back(), counted)) levels.push_back(std::move(wan));
+  add_wan(topology, {}, site_of_host, counted, levels);
 }
 
 }  // namespace
+
+void join_sites(const Topology& topology, std::span<const std::uint32_t> in_use, Locality& locality) {
+  if (topology.site_links().empty()) return;
+  if (locality.levels.back().kind == LevelKind::wan) locality.levels.pop_back();
+  const std::vector<bool> counted = counted_hosts(topology);
+  add_wan(topology, in_use, sites_of_hosts(topology, counted, nullptr), counted, locality.levels);
+}
 
 const Level* Locality::find(LevelKind kind) const {
   for (const auto& level : levels) {

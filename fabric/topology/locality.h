@@ -10,13 +10,14 @@
 //   cluster     all hosts connected by network or by NVLink; all hosts, if none has a cable. Within one site.
 //   site        the location of hosts, where it is known of any; usually the same groups as the cluster.
 //   wan         sites joined by long-haul links (Topology::site_links()), where there are any. Only jobs that may span
-//               sites are placed at this level.
+//               sites are placed at this level. It follows links that fail: join_sites().
 //
 // Storage and management subnets are ignored as long as there is another. The hosts that count are those with GPUs; if
 // none has any, compute hosts; if there are none, all. Other hosts are in groups too, but these need not nest.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,5 +56,9 @@ struct Locality {
 
 // Findings: levelsNotNested, hostsWithoutSite, siteFallsApart. O(ports x leaves per host).
 Locality derive_locality(const Topology& topology, std::vector<Finding>* findings = nullptr);
+
+// Makes the level `wan` of a locality of that topology again, from the links between sites that are in use alone.
+// in_use: FabricView::site_links_in_use(). O(hosts).
+void join_sites(const Topology& topology, std::span<const std::uint32_t> in_use, Locality& locality);
 
 }  // namespace railweave::fabric

@@ -2,8 +2,8 @@
 //
 // They are a table apart from the fabric's links, not links between switches: sites are subnets of their own, joined by
 // routers or at the IP level, so no forwarding table, LID or deadlock rule crosses them, and routing engines, audits
-// and sweeps need not know of them. Placement and prediction need only a rate and a delay. The cost is that they have
-// no state of their own: after one fails, the fabric is imported again with fewer links.
+// and sweeps need not know of them. Placement and prediction need only a rate and a delay. Their states and drains are in
+// FabricView, as those of cables are; they have ids by name in site_link_name.h.
 #pragma once
 
 #include <cstdint>

@@ -107,10 +107,9 @@ class FabricBundles::Builder {
     into_.first_pod_ = pair_count();
     add_pods();
     into_.first_wan_ = pair_count();
-    into_.join_sites(topology_);
     find_lone_leaves();
-    links_of_pair_.resize(links_of_pair_.size() + into_.wan_mbps_.size());
     store_links();
+    into_.join_sites(topology_, {});
   }
 
  private:
@@ -275,6 +274,17 @@ FabricBundles::FabricBundles(const Topology& topology, const fabric::Locality& l
   Builder(topology, locality, ports, *this).build();
 }
 
+FabricBundles::FabricBundles(FabricBundles whole, const Topology& topology, std::span<const std::uint32_t> in_use)
+    : FabricBundles(std::move(whole)) {
+  join_sites(topology, in_use);
+}
+
+void FabricBundles::join_sites(const Topology& topology, std::span<const std::uint32_t> in_use) {
+  site_routes_ = SiteRoutes(topology, in_use, first_wan_);
+  first_link_.resize(2 * std::size_t{first_wan_} + 1);
+  first_link_.resize(first_link_.size() + 2 * site_routes_.pair_mbps().size(), first_link_.back());
+}
+
 FabricBundles::Kind FabricBundles::kind(std::uint32_t bundle) const {
   const BundlePair pair = bundle / 2;
   return pair < first_nic_    ? Kind::nvlink
@@ -291,10 +301,11 @@ std::vector<double> FabricBundles::capacities(std::span<const double> link_mbps)
   }
   for (const auto& [leaf, site] : lone_leaves_) {
     const std::size_t up = std::size_t{2} * leaf;
-    sum[up] = sum[up + 1] = site_mbps_[site];
+    sum[up] = sum[up + 1] = site_routes_.mbps_of_site(site);
   }
-  for (std::size_t w = 0; w < wan_mbps_.size(); ++w) {
-    sum[2 * (first_wan_ + w)] = sum[2 * (first_wan_ + w) + 1] = wan_mbps_[w];
+  const auto wan_mbps = site_routes_.pair_mbps();
+  for (std::size_t w = 0; w < wan_mbps.size(); ++w) {
+    sum[2 * (first_wan_ + w)] = sum[2 * (first_wan_ + w) + 1] = wan_mbps[w];
   }
   return sum;
 }

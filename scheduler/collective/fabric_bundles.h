@@ -1,7 +1,8 @@
 // A fabric as a few bundles of links, each with the sum of its links' capacities: each GPU's NVLink, each adapter, the
 // uplinks of each leaf and of each pod, and the long-haul links between each pair of sites. The cost of a placement is
 // a sum over bundles and needs no routes; it is accurate as far as routing spreads traffic evenly over the links of a
-// bundle. Derived once per topology; immutable; used by PlacementCostModel and BundledPaths.
+// bundle. Derived once per topology, and again in part when a long-haul link fails; immutable; used by PlacementCostModel and
+// BundledPaths.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +14,17 @@
 #include "fabric/topology/locality.h"
 #include "scheduler/collective/network_parts.h"
 #include "scheduler/collective/path_model.h"
+#include "scheduler/collective/site_routes.h"
 
 namespace railweave::scheduler {
-
-// Bundles come in pairs: 2i outwards (up), 2i + 1 inwards (down).
-using BundlePair = std::uint32_t;
 
 class FabricBundles {
  public:
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
   FabricBundles(const fabric::Topology& topology, const fabric::Locality& locality, const GpuPorts& ports);
+  // The same with those links between sites alone that are in use: FabricView::site_links_in_use().
+  FabricBundles(FabricBundles whole, const fabric::Topology& topology, std::span<const std::uint32_t> in_use);
 
   struct Place {
     std::uint32_t host = 0;
@@ -48,28 +49,24 @@ class FabricBundles {
 
   enum class Kind : std::uint8_t { nvlink, adapter, leaf, pod, wan };
   [[nodiscard]] Kind kind(std::uint32_t bundle) const;
-  // The route from one site to another, over other sites where that is faster: bundles, each in its direction, and the
-  // one-way delay. Long-haul links of one pair of sites are one bundle with the delay of the longest. No bundles: no
-  // route.
-  struct SiteRoute {
-    std::vector<std::uint32_t> bundles;
-    double latency_us = 0;
-  };
-  [[nodiscard]] const SiteRoute& site_route(std::uint32_t from, std::uint32_t to) const;
+  using SiteRoute = SiteRoutes::Route;
+  [[nodiscard]] const SiteRoute& site_route(std::uint32_t from, std::uint32_t to) const {
+    return site_routes_.of(from, to);
+  }
   [[nodiscard]] BundlePair first_wan() const { return first_wan_; }  // pairs from this one on join sites
 
-  // The directed links of a bundle; none for a bundle of long-haul links (fabric::SiteLink), which are always up.
+  // The directed links of a bundle; none for a bundle of long-haul links (fabric::SiteLink).
   [[nodiscard]] std::span<const fabric::DirectedLink> links(std::uint32_t bundle) const {
     return std::span(links_).subspan(first_link_[bundle], first_link_[bundle + 1] - first_link_[bundle]);
   }
 
-  // Mb/s by bundle, from the capacity or residual capacity of each directed link; long-haul links have their nominal
-  // rate. O(links).
+  // Mb/s by bundle, from the capacity or residual capacity of each directed link; long-haul links in use have their
+  // nominal rate. O(links).
   [[nodiscard]] std::vector<double> capacities(std::span<const double> link_mbps) const;
 
  private:
   class Builder;
-  void join_sites(const fabric::Topology& topology);
+  void join_sites(const fabric::Topology& topology, std::span<const std::uint32_t> in_use);
 
   NetworkParts parts_;
   std::vector<Place> places_;              // by GpuId
@@ -77,10 +74,7 @@ class FabricBundles {
   std::vector<fabric::DirectedLink> links_;
   std::size_t unit_count_ = 0, leaf_group_count_ = 1;
   std::uint32_t first_nic_ = 0, first_leaf_ = 0, first_pod_ = 0, first_wan_ = 0;  // pairs; those of NVLink come first
-  std::vector<double> wan_mbps_;                                                  // by pair from first_wan_ on
-  std::size_t site_count_ = 0;
-  std::vector<SiteRoute> site_routes_;                             // from x to
-  std::vector<double> site_mbps_;                                  // by site: of its long-haul links
+  SiteRoutes site_routes_;
   std::vector<std::pair<BundlePair, std::uint32_t>> lone_leaves_;  // with its site: what leaves it is on those links
 };
 

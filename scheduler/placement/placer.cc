@@ -30,7 +30,9 @@ PlacementResult Placer::Impl::place(const JobSpec& spec, bool with_alternatives)
   std::vector<std::string> warnings;
   std::vector<HostId> excluded = excluded_by(spec, warnings);
   if (spec.across_sites && !fabric_->hierarchy().joins_sites()) {
-    warnings.emplace_back("no links join the sites of this fabric: acrossSites changes nothing");
+    warnings.emplace_back(fabric_->whole() == nullptr
+                              ? "no links join the sites of this fabric: acrossSites changes nothing"
+                              : "no links between sites are in use: acrossSites changes nothing meanwhile");
   }
   PlacementTransaction exclusion(tree_, fabric_->topology());
   for (const HostId host : excluded) exclusion.set_available(host, false);
@@ -38,8 +40,24 @@ PlacementResult Placer::Impl::place(const JobSpec& spec, bool with_alternatives)
   PlacementResult result = models.size() == 1 ? place_on(spec, models.front(), with_alternatives, excluded)
                                               : place_on_one_model(spec, models, with_alternatives, excluded);
   if (result.outcome == Outcome::placed) add_models(result.placement, warnings);
+  if (spec.across_sites && fabric_->whole() != nullptr) see_to_sites(spec, result);
   result.warnings = std::move(warnings);
   return result;
+}
+
+// What is refused while links between sites are out of use: never only where it would be with them as well.
+void Placer::Impl::see_to_sites(const JobSpec& spec, PlacementResult& result) {
+  if (result.outcome == Outcome::placed) return;
+  const std::string out = fabric_->site_links_out();
+  if (out.empty()) return;  // all of them carry something
+  std::string& message = result.explanation.message;
+  if (result.outcome == Outcome::never) {
+    if (whole_ == nullptr) whole_ = std::make_unique<Impl>(fabric_->whole(), options_);
+    if (whole_->place(spec, false).outcome == Outcome::never) return;
+    result.outcome = Outcome::not_now;
+    result.explanation.code = "jobs.unreachable";
+  }
+  message += "; links between sites are out of use meanwhile: " + out;
 }
 
 std::optional<Placement> Placer::Impl::try_place(const JobSpec& spec) {

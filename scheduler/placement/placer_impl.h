@@ -72,6 +72,7 @@ class Placer::Impl {
   [[nodiscard]] bool has_path(const Placement& placement) const;
   [[nodiscard]] std::optional<Placement> on_one_part(const JobSpec& spec, unsigned model);
   [[nodiscard]] PlacementResult refuse_path(const JobSpec& spec, unsigned model, const Placement& placement);
+  void see_to_sites(const JobSpec& spec, PlacementResult& result);
   void add_models(const Placement& placement, std::vector<std::string>& warnings) const;
   [[nodiscard]] PlacementResult refuse(const JobSpec& spec, const JobSearch::Filter& filter,
                                        std::vector<fabric::HostId> excluded);
@@ -113,6 +114,7 @@ class Placer::Impl {
   std::vector<std::uint64_t> seen_;  // digests of this job's layouts that are scored
   std::uint64_t scored_ = 0;
   std::vector<unsigned> models_;  // of the fabric
+  std::unique_ptr<Impl> whole_;   // nothing on it and all links between sites in use; made when first needed
 };
 
 // For a spec or a level that no state of the fabric can meet.

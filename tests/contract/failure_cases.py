@@ -14,6 +14,10 @@ from small_fabric import LINK, fabric, guid
 
 OTHER_LINK = f"{guid(1)}/4--{guid(0x140)}/1"  # leaf-1 to node-4
 
+# With a link between sites.
+FABRIC = {**fabric(), "sites": ["east", "west"], "siteLinks": [{"a": "east", "b": "west", "rateMbps": 100000}]}
+WAN = {"id": "east--west"}
+
 # Every operation that changes something, as a request that could succeed.
 WRITES = {
     "submitJob": {"body": {"gpus": 1, "tenant": "a"}},
@@ -24,12 +28,13 @@ WRITES = {
     "putContract": {"path": {"tenant": "a"}, "body": {"guaranteedGbps": 2}},
     "removeContract": {"path": {"tenant": "spare-2"}},
     "putQosClasses": {"body": {"items": [{"name": "only", "sharePermille": 900, "dscp": 1}]}},
-    "putTopology": {"body": fabric()},
+    "putTopology": {"body": FABRIC},
     "checkpointJob": {"path": {"id": "job-000001"}},
     "putQueuePolicy": {"body": {"backfill": "none"}},
     "putReservation": {"path": {"name": "r"}, "body": {"kind": "maintenance", "nodes": ["node-1"], "from": "2099-01-01T00:00:00Z",
                                                       "to": "2099-01-02T00:00:00Z"}},
     "removeReservation": {"path": {"name": "kept"}},
+    "reportLink": {"path": WAN, "body": {"state": "down"}},
     "drainLink": {"path": {"id": LINK}, "body": {"force": True}},
     "drainSwitch": {"path": {"id": "spine-1"}, "body": {"force": True}},
     "drainNode": {"path": {"id": "node-3"}},
@@ -41,7 +46,7 @@ WRITES = {
 }
 # Every operation that may take its time, and so waits for a worker.
 COMPUTED = {
-    "getFabric": {}, "getFabricMap": {}, "getFindings": {}, "getTopology": {}, "putTopology": {"body": fabric()}, "listNodes": {},
+    "getFabric": {}, "getFabricMap": {}, "getFindings": {}, "getTopology": {}, "putTopology": {"body": FABRIC}, "listNodes": {},
     "getNode": {"path": {"id": "node-1"}}, "patchNode": {"path": {"id": "node-1"}, "body": {"labels": {"a": "b"}}},
     "patchNodes": {"body": {"nodes": []}}, "listSwitches": {}, "getSwitch": {"path": {"id": "leaf-1"}}, "listLinks": {},
     "getLink": {"path": {"id": "a/1--b/1"}}, "listNvlinkDomains": {}, "getNvlinkDomain": {"path": {"id": "nv-1"}},
@@ -49,7 +54,7 @@ COMPUTED = {
     "getJob": {"path": {"id": "job-000001"}}, "listWaiting": {}, "listShares": {}, "getStranded": {}, "getDefragmentation": {},
     "repairJob": {"path": {"id": "job-000001"}, "body": {}}, "putContract": {"path": {"tenant": "a"}, "body": {}},
     "getSubnet": {"path": {"id": "compute"}}, "getSync": {}, "getForwardingTable": {"path": {"id": "leaf-1"}}, "listAlarms": {},
-    "listDrains": {}, "drainLink": {"path": {"id": LINK}}, "drainSwitch": {"path": {"id": "leaf-1"}},
+    "reportLink": {"path": WAN, "body": {"state": "down"}}, "listDrains": {}, "drainLink": {"path": {"id": LINK}}, "drainSwitch": {"path": {"id": "leaf-1"}},
     "drainNode": {"path": {"id": "node-1"}},
     "listRanks": {"path": {"id": "job-000001"}}, "listEvents": {}, "getRoutes": {}, "auditRoutes": {}, "getPath": {}, "getFdbs": {},
     "listGuarantees": {}, "listGuaranteedLinks": {}, "getCertificate": {}, "proposeReroute": {}, "setReroute": {"body": {}}, "resetReroute": {},
@@ -83,7 +88,7 @@ class Pending:
 
 
 def fill(session):
-    session.call("putTopology", 200, body=fabric())
+    session.call("putTopology", 200, body=FABRIC)
     session.call("putTenant", 200, path={"name": "a"}, body={})
     session.call("putTenant", 200, path={"name": "spare"}, body={})
     session.call("putTenant", 200, path={"name": "spare-2"}, body={})

@@ -96,8 +96,77 @@ def between_sites(session):
         assert any("inside each site" in warning for warning in asked["warnings"]), asked
         name = session.call("submitJob", 201, body=wanted).json["id"]
         session.call("cancelJob", 200, path={"id": name})
+    losing(session, across)
     session.call("removeContract", 204, path={"tenant": "spanning"})
     session.call("removeTenant", 204, path={"name": "spanning"})
+
+
+def losing(session, across):
+    """A link between sites fails, is drained and returns."""
+    wan = {"id": "east--west"}
+    shown = session.call("getLink", 200, path={"id": "west--east"}).json
+    assert (shown["id"], shown["kind"], shown["rateGbps"], shown["links"]) == ("east--west", "wan", 100, 1), shown
+    assert [end["site"] for end in shown["ends"]] == ["east", "west"], shown
+    listed = session.call("listLinks", 200, query={"kind": "wan"}).json["items"]
+    assert [link["id"] for link in listed] == ["east--west"], listed
+    assert listed[0] == session.call("listLinks", 200, query={"limit": "1000"}).json["items"][-1]
+    assert not session.call("listLinks", 200, query={"kind": "wan", "node": "node-1"}).json["items"]
+    cable = session.call("listLinks", 200).json["items"][0]["id"]
+    session.call("reportLink", 400, "links.notReportable", path={"id": cable}, body={"state": "down"})
+    session.call("reportLink", 404, "links.notFound", path={"id": "east--north"}, body={"state": "down"})
+    session.call("reportLink", 400, "body.missingField", path=wan, body={})
+    session.call("reportLink", 400, "body.invalidField", path=wan, body={"state": "broken"})
+    session.call("reportLink", 400, "body.invalidField", path=wan, body={"state": "degraded", "linksUp": 1})
+    session.call("reportLink", 400, "body.invalidField", path=wan, body={"state": "up", "reason": "x" * 501})
+
+    wanted = {**job(**across), "tenant": "spanning"}
+    for code, body, status, headers in (
+            ("body.notJson", "{", 400, {}), ("body.tooDeep", "[" * 1000 + "]" * 1000, 400, {}),
+            ("body.duplicateField", '{"state": "up", "state": "up"}', 400, {}), ("body.wrongType", "[]", 400, {}),
+            ("body.unknownField", {"state": "up", "when": "now"}, 400, {}),
+            ("http.bodyTooLarge", b" " * (1 << 20) + b"{}", 413, {}),
+            ("http.contentEncoding", "{}", 415, {"Content-Encoding": "zstd"})):
+        session.call("reportLink", status, code, path=wan, body=body, headers=headers)
+    session.call("reportLink", 400, "query.unknownParameter", path=wan, query={"verbose": ""}, body={"state": "up"})
+
+    whole = session.call("submitJob", 201, body=wanted).json
+    name = whole["id"]
+    preview = session.call("drainLink", 200, path=wan, query={"dryRun": "true"}).json
+    assert (preview["kind"], preview["allowed"]) == ("siteLink", False), preview
+    assert preview["jobsAffected"][0] == {"job": name, "name": wanted.get("name", ""), "tenant": "spanning",
+                                          "effect": "cutOff"}, preview
+    assert [lost["job"] for lost in preview["guaranteesAtRisk"]] == [name], preview
+    session.call("drainLink", 409, "links.drainRefused", path=wan)
+
+    down = session.call("reportLink", 200, path=wan, body={"state": "down", "reason": "cut by a digger"}).json
+    assert (down["state"], down["linksInUse"]) == ("down", 0) and len(down["alarms"]) == 1, down
+    alarm = session.call("getAlarm", 200, path={"id": "link.down:east--west"}).json
+    assert alarm["jobs"] == [name] and "between the sites east and west is down" in alarm["text"], alarm
+    damaged = session.call("getJob", 200, path={"id": name}).json
+    assert "link east--west is down" in damaged["damage"], damaged
+    assert damaged["groups"] == whole["groups"], "what joins its ranks is called as before"
+    assert damaged["guarantee"]["atRiskSince"] and damaged["guarantee"]["links"] == ["east--west"], damaged
+    session.call("cancelJob", 200, path={"id": name})
+    refused = session.call("queryPlacement", 200, body=across).json
+    assert (refused["outcome"], refused["code"]) == ("notNow", "jobs.unreachable"), refused
+    assert "out of use meanwhile: east--west" in refused["reason"], refused
+    waiting = session.call("submitJob", 201, body={**wanted, "queue": True}).json
+    assert waiting["state"] == "queued", waiting
+    queue = session.call("listWaiting", 200).json["items"]
+    assert any("out of use meanwhile: east--west" in one["waits"]["reason"] for one in queue), queue
+    up = session.call("reportLink", 200, path=wan, body={"state": "up"}).json
+    assert (up["state"], up["linksInUse"], up["alarms"]) == ("up", 1, []), up
+    assert session.call("getJob", 200, path={"id": waiting["id"]}).json["state"] == "placed"
+
+    drained = session.call("drainLink", 200, path=wan, body={"force": True, "reason": "splicing"}).json
+    assert drained["state"] == "requested" and waiting["id"] in drained["waitsFor"], drained
+    assert session.call("getLink", 200, path=wan).json["drained"]
+    session.call("cancelJob", 200, path={"id": waiting["id"]})
+    left = session.call("listDrains", 200, query={"kind": "siteLink"}).json["items"]
+    assert [(one["id"], one["state"], one["waitsFor"]) for one in left] == [("east--west", "drained", None)], left
+    assert session.call("queryPlacement", 200, body=across).json["outcome"] == "notNow"
+    session.call("undrainLink", 204, path=wan)
+    assert session.call("queryPlacement", 200, body=across).json["outcome"] == "placed"
 
 
 def odd_names(session):

@@ -129,7 +129,7 @@ def versions_and_names(service):
 
 
 def large_bodies(service):
-    """In records of 16 KiB each, both ways, also piece by piece and compressed."""
+    """In records of 16 KiB each, in both directions, also piece by piece and compressed."""
     made = subprocess.run([BIN / "railweave", "lab", "generate", "rail-optimized", "--hosts", "1024", "--tiers", "3"], capture_output=True, check=True, timeout=60)
     status, _, answer = service.ask("PUT", "/v1/fabric/topology?format=native", made.stdout)
     assert status == 200 and answer["gpus"] == 8192, answer
@@ -225,7 +225,7 @@ def leaves_while_it_is_computed(service):
         held.close()
         if abandoned() > before:
             return
-    raise AssertionError(f"nobody noticed that the client left a computation of {whole:.3f} s")
+    raise AssertionError(f"it was not noticed that the client left a computation of {whole:.3f} s")
 
 
 def ends_while_used(service):

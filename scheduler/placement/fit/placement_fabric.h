@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "fabric/topology/fabric_view.h"
@@ -22,6 +23,9 @@ class PlacementFabric {
   // O(hosts x levels + GPUs + ports). The second form takes a locality that was derived elsewhere, or by hand in tests.
   explicit PlacementFabric(fabric::TopologyPtr topology);
   PlacementFabric(fabric::TopologyPtr topology, fabric::Locality locality);
+  // The same fabric where only these links between sites are in use: FabricView::site_links_in_use(). Everything else is
+  // as in a fabric made without the others. O(hosts x levels + GPUs).
+  PlacementFabric(std::shared_ptr<const PlacementFabric> whole, std::vector<std::uint32_t> in_use);
 
   [[nodiscard]] const fabric::Topology& topology() const { return *topology_; }
   [[nodiscard]] const fabric::TopologyPtr& topology_ptr() const { return topology_; }
@@ -33,6 +37,13 @@ class PlacementFabric {
   [[nodiscard]] const GpuModels& gpu_models() const { return gpu_models_; }
   [[nodiscard]] const GpuNics& gpu_nics() const { return gpu_nics_; }
   [[nodiscard]] const GpuPorts& gpu_ports() const { return gpu_ports_; }  // the ports that gpu_nics() says
+  // With all links between sites; null: this one has all.
+  [[nodiscard]] const std::shared_ptr<const PlacementFabric>& whole() const { return whole_; }
+  // For what placements are called: the names of levels do not change with what is in use.
+  [[nodiscard]] const PlacementFabric& as_cabled() const { return whole_ == nullptr ? *this : *whole_; }
+  [[nodiscard]] std::span<const std::uint32_t> site_links_in_use() const { return in_use_; }  // empty: all
+  // "east--west, north--south": the links between sites that are not in use; at most five by name.
+  [[nodiscard]] std::string site_links_out() const;
   // What communication is predicted on: GPUs send through gpu_ports().
   [[nodiscard]] const FabricBundles& bundles() const { return bundles_; }
   // Mb/s by bundle: of links that are up and not drained.
@@ -41,6 +52,8 @@ class PlacementFabric {
   [[nodiscard]] std::span<const double> nominal_mbps() const { return nominal_mbps_; }
 
  private:
+  void number_leaves();
+
   fabric::TopologyPtr topology_;
   fabric::Locality locality_;
   HierarchyPtr hierarchy_;
@@ -51,6 +64,8 @@ class PlacementFabric {
   GpuNics gpu_nics_;
   FabricBundles bundles_;
   std::vector<double> nominal_mbps_;
+  std::shared_ptr<const PlacementFabric> whole_;
+  std::vector<std::uint32_t> in_use_;
 };
 
 using PlacementFabricPtr = std::shared_ptr<const PlacementFabric>;

@@ -123,6 +123,9 @@ void CycleRun::become_head(const QueueEntry& entry) {
   }
   if (!earliest) {
     known(entry, windows).no_time = true;
+    if (reason.placement && reason.placement->explanation.code == "jobs.unreachable") {
+      known(entry, windows).no_path = true;
+    }
     const bool never = reason.placement && reason.placement->outcome == Outcome::never;
     reason.code = never                           ? WaitCode::never_fits
                   : known(entry, windows).no_path ? WaitCode::no_capacity

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "fabric/topology/site_link_name.h"
 #include "services/control/codec/event_body.h"
 #include "services/control/state/link_state.h"
 #include "services/json/record.h"
@@ -75,11 +76,12 @@ constexpr std::tuple kClearedFields{required_field("kind", kTargetKind, kDrainKi
                                     field("reason", &DrainCleared::reason)};
 constexpr std::tuple kCostsFields{field("costs", &LinkCostsSet::by_link, CostList{}),
                                   field("reason", &LinkCostsSet::reason)};
-constexpr std::tuple kReportFields{field("link", &LinkReport::link),
-                                   required_field("state", &LinkReport::state, kLinkState),
-                                   optional_field("damped", &LinkReport::damped)};
+constexpr std::tuple kReportFields{
+    field("link", &LinkReport::link), required_field("state", &LinkReport::state, kLinkState),
+    optional_field("damped", &LinkReport::damped), optional_field("linksUp", &LinkReport::links_up)};
 constexpr std::tuple kLinksFields{field("subnet", &LinksChanged::subnet),
-                                  required_field("links", &LinksChanged::links, list_of<LinkReport>(kReportFields))};
+                                  required_field("links", &LinksChanged::links, list_of<LinkReport>(kReportFields)),
+                                  optional_field("reason", &LinksChanged::reason)};
 constexpr std::tuple kAlarmFields{field("kind", &Alarm::kind),
                                   field("subjectKind", &Alarm::subject_kind),
                                   field("subject", &Alarm::subject_id),
@@ -199,13 +201,20 @@ Result<void> read_limits_of_subnets(const Json& list, ClusterState& state) {
 
 Result<void> read_link_states(const Json& list, ClusterState& state) {
   for (const auto& item : list) {
-    if (!item.is_array() || item.size() != 2 || !item[0].is_string() || !item[1].is_string()) {
-      return unreadable_part("a link of the snapshot is not [link, state]");
+    const bool counted = item.is_array() && item.size() == 3 && item[2].is_number_unsigned();
+    if (!item.is_array() || (item.size() != 2 && !counted) || !item[0].is_string() || !item[1].is_string()) {
+      return unreadable_part("a link of the snapshot is not [link, state], or [link, state, parallel links up]");
     }
-    const auto link = state.topology().find_link(item[0].get<std::string>());
+    const auto name = item[0].get<std::string>();
     const auto link_state = parse_link_state(item[1].get<std::string>());
-    if (link && link_state) state.set_link(link, *link_state);
+    if (!link_state) continue;
+    if (const auto link = state.topology().find_link(name)) {
+      state.set_link(link, *link_state);
+    } else if (const auto far = fabric::find_site_link(state.topology(), name)) {
+      state.view.set_state(far, *link_state, counted ? item[2].get<std::uint32_t>() : 0);
+    }
   }
+  state.rejoin_sites();
   return {};
 }
 
@@ -267,6 +276,12 @@ Out fabric_state_to_json(const ClusterState& state) {
   for (const auto link : state.topology().links()) {
     if (state.view.state(link) == fabric::LinkState::up) continue;
     links.push_back(Out::array({state.topology().link_text(link), control::to_string(state.view.state(link))}));
+  }
+  for (const auto link : fabric::site_link_ids(state.topology())) {
+    if (state.view.state(link) == fabric::LinkState::up) continue;
+    Out item = Out::array({fabric::site_link_text(state.topology(), link), control::to_string(state.view.state(link))});
+    if (state.view.links_up(link) != 0) item.push_back(state.view.links_up(link));
+    links.push_back(std::move(item));
   }
   Out limits = Out::array();
   for (const auto& [subnet, of_ports] : *state.port_limits) {

@@ -6,9 +6,11 @@
 #include <tuple>
 #include <utility>
 
+#include "fabric/topology/site_link_name.h"
 #include "services/control/guarantees/recheck.h"
 #include "services/control/views/host_jobs.h"
 #include "services/control/views/reachable_parts.h"
+#include "services/control/views/site_link_jobs.h"
 
 namespace railweave::control {
 namespace {
@@ -193,8 +195,27 @@ DrainPreview preview_node_drain(const ClusterState& state, const DrainTarget& ta
   return preview;
 }
 
+DrainPreview preview_site_link_drain(const ClusterState& state, const DrainTarget& target) {
+  DrainPreview preview{.target = target, .view_version = state.view_version};
+  const auto link = fabric::find_site_link(state.topology(), target.id);
+  if (!link || state.view.links_in_use(link) == 0) return preview;  // nothing uses it now
+  const auto jobs = jobs_over(state, link);
+  for (const auto& one : jobs) {
+    preview.jobs.push_back({.id = one.job->id,
+                            .name = one.job->spec.name,
+                            .tenant = one.job->spec.tenant,
+                            .cut_off = one.needs_it,
+                            .rerouted = !one.needs_it});
+  }
+  if (const auto needing = needing_text(jobs); !needing.empty()) {
+    preview.objections.push_back("no other route joins the sites of jobs that run across it: " + needing);
+  }
+  return preview;
+}
+
 Result<DrainPreview> preview_drain(const ClusterState& state, const FabricRoutes& before, const DrainTarget& target) {
   if (target.kind == DrainKind::node || target.kind == DrainKind::gpu) return preview_node_drain(state, target);
+  if (target.kind == DrainKind::site_link) return preview_site_link_drain(state, target);
   const Topology& topology = state.topology();
   fabric::FabricView view = state.view;
   mark_drained(view, target, true);
@@ -231,7 +252,11 @@ void preview_guarantees(const ClusterState& state, GuaranteeBook& book, DrainPre
     return;
   }
   ClusterState after = state;
-  mark_drained(after.view, preview.target, true);
+  if (preview.target.kind == DrainKind::site_link) {
+    after.mark(preview.target, true);
+  } else {
+    mark_drained(after.view, preview.target, true);
+  }
   after.view_version = state.seq + 1;
   for (const auto& body : guarantee_changes(state, after, book, 1)) {
     const auto* changed = std::get_if<GuaranteeChanged>(&body);

@@ -19,7 +19,7 @@ struct AffectedJob {
   std::string name, tenant;
   bool on_it = false;     // drain of a node: the job runs there, and the drain waits for it
   bool cut_off = false;   // an adapter port of one of its nodes is cut off
-  bool rerouted = false;  // packets between two of its nodes would take another route
+  bool rerouted = false;  // packets between two of its nodes, or sites, would take another route
 };
 
 struct DrainPreview {
@@ -31,7 +31,7 @@ struct DrainPreview {
   std::vector<fabric::PortId> cut_off;
   std::vector<AffectedJob> jobs;  // ascending by id
 
-  // Effect on forwarding tables; absent for nodes, whose drains change none.
+  // Effect on forwarding tables; absent for nodes and links between sites, whose drains change none.
   struct Tables {
     std::uint64_t changed_entries = 0, changed_switches = 0;
     std::uint64_t max_link_load_before = 0, max_link_load_after = 0;  // AuditReport::max_link_load
@@ -58,6 +58,9 @@ Result<DrainPreview> preview_drain(const ClusterState& state, const FabricRoutes
 
 // Preview of a node's or GPU's drain, or of any drain while there are no routes: only the jobs that run there.
 DrainPreview preview_node_drain(const ClusterState& state, const DrainTarget& target);
+
+// Preview of the drain of a link between sites: the jobs across it.
+DrainPreview preview_site_link_drain(const ClusterState& state, const DrainTarget& target);
 
 // Sets guarantees_at_risk. Leaves the book at the hypothetical state.
 void preview_guarantees(const ClusterState& state, GuaranteeBook& book, DrainPreview& preview);

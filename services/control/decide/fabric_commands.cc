@@ -20,7 +20,7 @@ std::string_view subnet_of(const fabric::Topology& t, const std::string& link_te
 
 // The first part of error codes about a drain of that kind.
 std::string_view drain_area(DrainKind kind) {
-  constexpr std::array<std::string_view, 4> areas = {"links", "switches", "nodes", "nodes"};
+  constexpr std::array<std::string_view, 5> areas = {"links", "switches", "nodes", "nodes", "links"};
   return areas[static_cast<std::size_t>(kind)];
 }
 

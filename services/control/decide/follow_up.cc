@@ -2,17 +2,24 @@
 
 #include <algorithm>
 
+#include "fabric/topology/site_link_name.h"
 #include "services/control/decide/maintenance.h"
+#include "services/control/decide/site_link_alarms.h"
 #include "services/control/guarantees/coverage.h"
 #include "services/control/guarantees/job_repair.h"
 #include "services/control/guarantees/recheck.h"
 #include "services/control/guarantees/repair.h"
+#include "services/control/views/site_link_jobs.h"
 
 namespace railweave::control {
 namespace {
 
 bool is_empty(const ClusterState& state, const DrainTarget& target) {
   const auto& topology = state.topology();
+  if (target.kind == DrainKind::site_link) {
+    const auto link = fabric::find_site_link(topology, target.id);
+    return !link || needing_text(jobs_over(state, link)).empty();
+  }
   const auto host = topology.find_host(node_of(target));
   if (!host) return true;
   const auto used = state.allocations[host.index()].used;
@@ -56,6 +63,11 @@ std::vector<EventBody> FollowUp::step(const ClusterState& state, std::int64_t no
   events = next_maintenance(state, now_us);
   if (!events.empty()) return events;
 
+  if (alarms_checked_ != state.view_version) {
+    events = site_link_alarm_changes(state);
+    if (!events.empty()) return events;
+    alarms_checked_ = state.view_version;
+  }
   if (damage_checked_ != state.queue_version || (damage_due_us_ != 0 && damage_due_us_ <= now_us)) {
     events = next_damage(state, placers_, now_us, damage_due_us_);
     if (!events.empty()) return events;
@@ -83,10 +95,9 @@ std::vector<EventBody> FollowUp::step(const ClusterState& state, std::int64_t no
     if (has_queue_alarm(state)) return {AlarmCleared{std::string(kQueueAlarm) + ":queue"}};
     return {queue_alarm(state, queue_.view()->took_us)};
   }
-  // A node's or GPU's drain is complete when its last job has ended.
+  // A node's or GPU's drain is complete when its last job has ended, that of a link between sites when no job needs it.
   for (const auto& [target, drain] : *state.drains) {
-    const bool holds_jobs = target.kind == DrainKind::node || target.kind == DrainKind::gpu;
-    if (holds_jobs && drain.state != DrainState::drained && is_empty(state, target)) {
+    if (!changes_routes(target.kind) && drain.state != DrainState::drained && is_empty(state, target)) {
       events.emplace_back(DrainAdvanced{target, DrainState::drained});
     }
   }

@@ -26,7 +26,7 @@ class FollowUp {
   std::vector<EventBody> next(const ClusterState& state, std::int64_t now_us);
   // The events of the last steps could not be stored: all steps are due again.
   void reset() {
-    damage_checked_ = risk_checked_ = 0;
+    damage_checked_ = risk_checked_ = alarms_checked_ = 0;
     other_routes_ = {};
     queue_.reset();
   }
@@ -42,6 +42,7 @@ class FollowUp {
   GuaranteeReroute other_routes_;
   bool queue_ran_ = false;
   bool coverage_ran_ = false;
+  std::uint64_t alarms_checked_ = 0;  // view_version at which the alarms about links between sites were right
   std::uint64_t damage_checked_ = 0;  // queue_version at which no damage was left to record
   std::int64_t damage_due_us_ = 0;    // when a repair is due though nothing changes; 0: none is
   std::uint64_t risk_checked_ = 0;    // queue_version at which no repair of a guarantee was left to do

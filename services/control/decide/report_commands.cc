@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "fabric/topology/site_link_name.h"
 #include "services/control/decide/commands.h"
 
 namespace railweave::control {
@@ -7,13 +8,17 @@ namespace railweave::control {
 DecisionResult decide_command(const DecisionInput& in, const ReportLinks& command) {
   const ClusterState& state = in.state;
   std::vector<EventBody> events;
-  LinksChanged changed{command.subnet, {}};
+  LinksChanged changed{command.subnet, {}, command.reason};
+  const auto is_new = [&](const LinkReport& report) {
+    if (const auto link = state.topology().find_link(report.link)) return state.view.state(link) != report.state;
+    const auto far = fabric::find_site_link(state.topology(), report.link);
+    return far && (state.view.state(far) != report.state || state.view.links_up(far) != report.links_up);
+  };
   for (const auto& report : command.links) {
-    const auto link = state.topology().find_link(report.link);
-    if (!link || state.view.state(link) == report.state) continue;
+    if (!is_new(report)) continue;
     changed.links.push_back(report);
     if (changed.links.size() < LinksChanged::kMaxLinks) continue;
-    events.emplace_back(std::exchange(changed, {command.subnet, {}}));
+    events.emplace_back(std::exchange(changed, {command.subnet, {}, command.reason}));
   }
   if (!changed.links.empty()) events.emplace_back(std::move(changed));
   return Decision{std::move(events), {}, false};

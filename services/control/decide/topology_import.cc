@@ -4,11 +4,13 @@
 #include <utility>
 #include <vector>
 
+#include "fabric/topology/site_link_name.h"
 #include "services/control/decide/commands.h"
 #include "services/control/decide/moved_drains.h"
 #include "services/control/decide/refusal.h"
 #include "services/control/events/apply.h"
 #include "services/control/guarantees/job_repair.h"
+#include "services/control/state/link_state.h"
 
 namespace railweave::control {
 namespace {
@@ -29,7 +31,11 @@ class Import {
     for (auto& event : lost_) add(std::move(event));
     note_nodes();
     note_reservations();
-    if (!command_.as_cabled) note_drains();
+    if (!command_.as_cabled) {
+      note_drains();
+      note_exchanged_cables();
+    }
+    note_site_links();
     add(TopologyAccepted{command_.topology, command_.document, command_.digest, command_.source, renamed_,
                          command_.as_cabled ? command_.as_cabled->subnet : std::string(),
                          command_.as_cabled ? command_.as_cabled->exchanged : 0});
@@ -153,6 +159,29 @@ class Import {
       if (of->second.links.size() == LinksChanged::kMaxLinks) tell(of->first, of->second);
     }
     for (auto& [subnet, changed] : by_subnet) tell(subnet, changed);
+  }
+  // Cables that were used although they are not as intended, and that the operator accepts with this import.
+  void note_exchanged_cables() {
+    if (!in_.state.accepted.intended) return;
+    const auto& intended = *in_.state.accepted.intended->topology;
+    const auto& now = *command_.topology;
+    for (const auto link : now.links()) {
+      if (now.kind(link) == fabric::LinkKind::nvlink) continue;
+      const std::string name = now.link_text(link);
+      if (intended.find_link(name) || !in_.state.topology().find_link(name)) continue;
+      differs("link", name, "link " + name + " was of exchanged cables; it is accepted as it is from now on");
+    }
+  }
+  void note_site_links() {
+    const auto& topology = in_.state.topology();
+    for (const auto link : fabric::site_link_ids(topology)) {
+      const auto state = in_.state.view.state(link);
+      const std::string name = fabric::site_link_text(topology, link);
+      if (state == fabric::LinkState::up || fabric::find_site_link(*command_.topology, name)) continue;
+      differs("link", name,
+              "the new topology has no link " + name + ", which is reported " + std::string(to_string(state)) +
+                  "; if it comes back it counts as up until it is reported again");
+    }
   }
   static bool resolves(const fabric::Topology& topology, const DrainTarget& target) {
     return resolve(topology, target.kind, target.id).has_value();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fabric/base/check.h"
+#include "fabric/topology/site_link_name.h"
 #include "scheduler/placement/score/summary.h"
 
 namespace railweave::control {
@@ -59,7 +60,7 @@ struct Apply {
             renamed->placement.idle_gpus.push_back(idle->front());
         }
         std::ranges::sort(renamed->placement.idle_gpus);
-        scheduler::summarize(*state.placement_fabric, job->spec.parallelism, renamed->placement);
+        scheduler::summarize(state.placement_fabric->as_cabled(), job->spec.parallelism, renamed->placement);
         renamed->nodes = node_names(*body.topology, renamed->placement.gpu_of_rank);
       } else {
         renamed->placement.gpu_of_rank.clear();
@@ -191,7 +192,7 @@ struct Apply {
       const Job from = job;
       job.placement.gpu_of_rank = body.gpu_of_rank;
       job.placement.idle_gpus = body.idle_gpus;
-      scheduler::summarize(*state.placement_fabric, job.spec.parallelism, job.placement);
+      scheduler::summarize(state.placement_fabric->as_cabled(), job.spec.parallelism, job.placement);
       job.placement.predicted = body.predicted;
       job.nodes = node_names(state.topology(), body.gpu_of_rank);
       job.damage.clear();
@@ -312,8 +313,13 @@ struct Apply {
 
   void operator()(const LinksChanged& body) const {
     for (const auto& report : body.links) {
-      if (const auto link = state.topology().find_link(report.link)) state.set_link(link, report.state);
+      if (const auto link = state.topology().find_link(report.link)) {
+        state.set_link(link, report.state);
+      } else if (const auto far = fabric::find_site_link(state.topology(), report.link)) {
+        state.view.set_state(far, report.state, report.links_up);
+      }
     }
+    state.rejoin_sites();
     state.view_version = state.queue_version = event.seq;
   }
 

@@ -138,8 +138,9 @@ struct SetLinkCosts {
 
 // Reports of live subnets. A report of what is known already changes nothing.
 struct ReportLinks {
-  std::string subnet;
+  std::string subnet;  // "": links between sites, which callers report
   std::vector<LinkReport> links;
+  std::string reason;
 };
 struct ReportDrains {
   std::vector<DrainAdvanced> drains;  // drains that are not requested any more are ignored

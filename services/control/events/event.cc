@@ -12,6 +12,11 @@ std::string counted(std::size_t count, const char* thing) {
   return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
 }
 
+// A link is a link to who looks for its events, whatever it joins.
+std::string subject_kind(const DrainTarget& target) {
+  return std::string(to_string(target.kind == DrainKind::site_link ? DrainKind::link : target.kind));
+}
+
 std::string job_text(const Job& job) {
   return to_string(job.id) + (job.spec.name.empty() ? "" : " '" + job.spec.name + "'") + " of " + job.spec.tenant;
 }
@@ -118,18 +123,18 @@ struct MakeHeading {
         "subnet " + event.subnet + " is in " + std::string(to_string(event.mode)) + " mode" + because(event.reason)};
   }
   EventHeading operator()(const DrainRequested& event) const {
-    return {"drain.requested", std::string(to_string(event.target.kind)), event.target.id, EventSeverity::info,
+    return {"drain.requested", subject_kind(event.target), event.target.id, EventSeverity::info,
             "drain of " + to_string(event.target) + (event.forced ? " forced" : " requested") + because(event.reason)};
   }
   EventHeading operator()(const DrainAdvanced& event) const {
     const bool done = event.state == DrainState::drained;
-    return {done ? "drain.completed" : "drain.advanced", std::string(to_string(event.target.kind)), event.target.id,
+    return {done ? "drain.completed" : "drain.advanced", subject_kind(event.target), event.target.id,
             EventSeverity::info,
             to_string(event.target) +
                 (done ? " is drained: safe to unplug" : ": drain is " + std::string(to_string(event.state)))};
   }
   EventHeading operator()(const DrainCleared& event) const {
-    return {"drain.cleared", std::string(to_string(event.target.kind)), event.target.id, EventSeverity::info,
+    return {"drain.cleared", subject_kind(event.target), event.target.id, EventSeverity::info,
             to_string(event.target) + " is back in use" + because(event.reason)};
   }
   EventHeading operator()(const LinkCostsSet& event) const {
@@ -147,7 +152,8 @@ struct MakeHeading {
     if (event.links.size() == 1) {
       const auto& link = event.links.front();
       text = "link " + link.link + " is " + std::string(to_string(link.state)) +
-             (link.damped ? ": it flaps and is held down until it is calm" : "");
+             (link.links_up == 0 ? "" : ", " + std::to_string(link.links_up) + " of its parallel links up") +
+             (link.damped ? ": it flaps and is held down until it is calm" : "") + because(event.reason);
     } else {
       text = std::to_string(event.links.size()) + " links of " + event.subnet + " changed: " + std::to_string(down) +
              " down, " + std::to_string(back) + " up or degraded";

@@ -124,14 +124,16 @@ struct LinkCostsSet {
   std::string reason;
 };
 struct LinkReport {
-  std::string link;  // Topology::link_text()
+  std::string link;  // Topology::link_text(), or fabric::site_link_text()
   fabric::LinkState state = fabric::LinkState::up;
-  bool damped = false;  // the link flaps and is held down until it is calm
+  bool damped = false;         // the link flaps and is held down until it is calm
+  std::uint32_t links_up = 0;  // of a degraded link between sites: how many of its parallel links; 0: not known
 };
 struct LinksChanged {
   static constexpr std::size_t kMaxLinks = 5'000;  // per event; more changes make more events
-  std::string subnet;
+  std::string subnet;                              // "": links between sites
   std::vector<LinkReport> links;
+  std::string reason;  // who reported it by hand says why; none of live subnets
 };
 struct AlarmRaised {
   Alarm alarm;

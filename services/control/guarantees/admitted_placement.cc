@@ -25,7 +25,8 @@ using scheduler::Outcome;
 Rejection refusal(Error error) { return {std::move(error), nullptr}; }
 
 bool all_links_up(const ClusterState& state) {
-  return std::ranges::all_of(state.topology().links(), [&](auto link) { return state.view.carries_transit(link); });
+  return state.placement_fabric->whole() == nullptr &&
+         std::ranges::all_of(state.topology().links(), [&](auto link) { return state.view.carries_transit(link); });
 }
 
 // Loads are computed on one route for each pair of ports. Ethernet switches choose among several by a hash of each flow:

@@ -6,6 +6,7 @@
 #include "services/control/guarantees/alarms.h"
 #include "services/control/guarantees/repair.h"
 #include "services/control/views/closed_gpus.h"
+#include "services/control/views/site_link_jobs.h"
 
 namespace railweave::control {
 
@@ -18,6 +19,17 @@ std::string loss_text(const fabric::Topology& topology, const std::vector<fabric
   std::string text = std::to_string(lost.size()) + (lost.size() == 1 ? " GPU on " : " GPUs on ");
   for (std::size_t i = 0; i < nodes.size() && i < 5; ++i) text += (i == 0 ? "" : ", ") + nodes[i];
   return nodes.size() > 5 ? text + " and " + std::to_string(nodes.size() - 5) + " more nodes" : text;
+}
+
+std::string cut_off_text(const ClusterState& state, const Job& job, const std::vector<fabric::GpuId>& lost) {
+  const auto& topology = state.topology();
+  std::string text = loss_text(topology, lost) + " cut off";
+  const auto site = [&](fabric::GpuId gpu) { return topology.site(topology.host(gpu)); };
+  const auto& gpus = job.placement.gpu_of_rank;
+  const bool spans = std::ranges::any_of(gpus, [&](fabric::GpuId gpu) { return site(gpu) != site(gpus.front()); });
+  if (!spans) return text;
+  const std::string out = site_links_out_text(state);
+  return out.empty() ? text : text + ", " + out;
 }
 
 Result<scheduler::RepairPlan> plan_job_repair(const ClusterState& state, const Job& job,
@@ -171,7 +183,7 @@ std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& place
     }
     const auto tenant = state.tenants->find(job->spec.tenant);
     const bool apply = tenant != state.tenants->end() && tenant->second.repair == RepairPolicy::apply;
-    std::string damage = loss_text(state.topology(), lost) + " cut off: ";
+    std::string damage = cut_off_text(state, *job, lost) + ": ";
     const std::int64_t grace_us = apply ? std::int64_t{tenant->second.repair_after_s} * 1'000'000 : 0;
     const bool waits = grace_us > 0 && (job->damaged_us == 0 || now_us < job->damaged_us + grace_us);
     if (waits) {

@@ -17,6 +17,9 @@ namespace railweave::control {
 // "4 GPUs on node-3, node-7"
 std::string loss_text(const fabric::Topology& topology, const std::vector<fabric::GpuId>& lost);
 
+// "4 GPUs on node-3 cut off", with the links between its sites that are out of use if it spans any.
+std::string cut_off_text(const ClusterState& state, const Job& job, const std::vector<fabric::GpuId>& lost);
+
 // Which ranks move where, so that none is on a lost GPU, none to GPUs that are set aside until the job is expected to
 // end, and all have routes to each other. Errors: those of scheduler::plan_repair().
 Result<scheduler::RepairPlan> plan_job_repair(const ClusterState& state, const Job& job,

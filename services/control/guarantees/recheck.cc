@@ -4,11 +4,13 @@
 #include <set>
 #include <utility>
 
+#include "fabric/topology/site_link_name.h"
 #include "scheduler/admission/bandwidth_admission.h"
 #include "services/control/events/apply.h"
 #include "services/control/guarantees/alarms.h"
 #include "services/control/guarantees/coverage.h"
 #include "services/control/guarantees/job_repair.h"
+#include "services/control/views/site_link_jobs.h"
 
 namespace railweave::control {
 namespace {
@@ -195,7 +197,7 @@ class Recheck {
     at_risk_.insert(standing.job->id);
     standing.reason = "some of its ports cannot reach each other";
     const auto lost = book_.reach().cut_off(standing.job->placement.gpu_of_rank);
-    if (!lost.empty()) standing.reason += ": " + loss_text(after_.topology(), lost) + " cut off";
+    if (!lost.empty()) standing.reason += ": " + cut_off_text(after_, *standing.job, lost);
     standing.links.clear();
     const auto& t = after_.topology();
     for (const auto gpu : standing.job->placement.gpu_of_rank) {
@@ -205,6 +207,13 @@ class Recheck {
         const std::string text = t.link_text(link);
         if (std::ranges::find(standing.links, text) == standing.links.end()) standing.links.push_back(text);
       }
+    }
+    for (const auto link : fabric::site_link_ids(t)) {
+      if (after_.view.links_in_use(link) != 0 || standing.links.size() >= JobGuarantee::kMaxLinks) continue;
+      const auto over = jobs_over(after_, link);
+      const bool needs = std::ranges::any_of(
+          over, [&](const JobOverSiteLink& one) { return one.needs_it && one.job->id == standing.job->id; });
+      if (needs) standing.links.push_back(fabric::site_link_text(t, link));
     }
   }
 
@@ -232,6 +241,9 @@ class Recheck {
 
 bool links_returned(const ClusterState& before, const ClusterState& after) {
   if (before.view.topology_ptr() != after.view.topology_ptr()) return true;
+  for (const auto link : fabric::site_link_ids(after.topology())) {
+    if (after.view.links_in_use(link) > before.view.links_in_use(link)) return true;
+  }
   bool better = false;
   after.view.for_each_touched_link(before.view, [&](fabric::LinkId link) {
     better = better || (after.view.alive(link) && !before.view.alive(link)) ||

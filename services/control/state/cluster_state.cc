@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fabric/base/check.h"
+#include "fabric/topology/site_link_name.h"
 #include "fabric/topology/topology_builder.h"
 
 namespace railweave::control {
@@ -26,8 +27,23 @@ ClusterState::ClusterState()
   set_topology(std::make_shared<const fabric::Topology>(fabric::empty_topology()));
 }
 
+namespace {
+
+// The states of links between sites, which no live subnet reports, by their ids.
+void keep_site_links(const fabric::FabricView& before, fabric::FabricView& view) {
+  for (const auto link : fabric::site_link_ids(before.topology())) {
+    if (before.state(link) == fabric::LinkState::up) continue;
+    const auto now = fabric::find_site_link(view.topology(), fabric::site_link_text(before.topology(), link));
+    if (now) view.set_state(now, before.state(link), before.links_up(link));
+  }
+}
+
+}  // namespace
+
 void ClusterState::set_topology(fabric::TopologyPtr topology) {
+  const fabric::FabricView before = view;
   view = fabric::FabricView(topology);
+  if (accepted.topology != nullptr) keep_site_links(before, view);
   allocations = scheduler::Allocations(topology->hosts().size());
   host_keys = ChunkedVector<HostKeys>(topology->hosts().size());
   free_gpus = topology->gpus().size();
@@ -35,6 +51,7 @@ void ClusterState::set_topology(fabric::TopologyPtr topology) {
   if (!guaranteed->empty()) guaranteed = std::make_shared<const std::set<JobId>>();
   placement_fabric = std::make_shared<const scheduler::PlacementFabric>(topology);
   accepted.topology = std::move(topology);
+  rejoin_sites();
   for (const auto host : accepted.topology->hosts()) {
     if (has_uncabled(host)) refresh_availability(host);
   }
@@ -79,6 +96,14 @@ void ClusterState::set_link(fabric::LinkId link, fabric::LinkState state) {
   }
 }
 
+void ClusterState::rejoin_sites() {
+  auto in_use = view.site_links_in_use();
+  if (std::ranges::equal(in_use, placement_fabric->site_links_in_use())) return;
+  const auto whole = placement_fabric->whole() == nullptr ? placement_fabric : placement_fabric->whole();
+  placement_fabric =
+      in_use.empty() ? whole : std::make_shared<const scheduler::PlacementFabric>(whole, std::move(in_use));
+}
+
 void ClusterState::mark(const DrainTarget& target, bool drained) {
   if (target.kind == DrainKind::gpu) {
     const auto gpu = find_gpu(topology(), target.id);
@@ -89,6 +114,7 @@ void ClusterState::mark(const DrainTarget& target, bool drained) {
     return;
   }
   if (!mark_drained(view, target, drained)) return;
+  if (target.kind == DrainKind::site_link) return rejoin_sites();
   if (target.kind == DrainKind::node) return refresh_availability(topology().find_host(target.id));
   if (target.kind != DrainKind::link) return;
   const auto link = topology().find_link(target.id);

@@ -51,9 +51,10 @@ struct ClusterState {
   std::uint64_t seq = 0;  // of the last event applied
   std::uint64_t term = 0;
   AcceptedTopology accepted;
-  scheduler::PlacementFabricPtr placement_fabric;  // derived from the accepted topology
-  fabric::FabricView view;                         // link states as last reported, drains, costs
-  std::uint64_t view_version = 0;                  // seq of the event that last changed the view or the topology
+  // Derived from the accepted topology and the links between sites that are in use.
+  scheduler::PlacementFabricPtr placement_fabric;
+  fabric::FabricView view;         // link states as last reported, drains, costs
+  std::uint64_t view_version = 0;  // seq of the event that last changed the view or the topology
   scheduler::Allocations allocations;
   std::shared_ptr<const TenantTable> tenants;
   std::shared_ptr<const AccessTokenTable> access_tokens;
@@ -80,14 +81,16 @@ struct ClusterState {
   [[nodiscard]] const fabric::Topology& topology() const { return *accepted.topology; }
 
   // For apply() and for reading a snapshot back:
-  void set_topology(fabric::TopologyPtr topology);  // frees all GPUs and sets all links up; drains and costs stay
-  void hold_gpus(const Job& job, bool hold);        // allocates or frees the job's GPUs
-  void move_gpus(const Job& from, const Job& to);   // keeps the key indices of hosts that both use
-  void restore(JobPtr job);                         // adds the job with its GPUs and its Idempotency-Key
+  // Frees all GPUs and sets all cables up; drains, costs and the states of links between sites stay.
+  void set_topology(fabric::TopologyPtr topology);
+  void hold_gpus(const Job& job, bool hold);       // allocates or frees the job's GPUs
+  void move_gpus(const Job& from, const Job& to);  // keeps the key indices of hosts that both use
+  void restore(JobPtr job);                        // adds the job with its GPUs and its Idempotency-Key
   // Keys of a tenant whose contract begins or ends while its jobs run.
   void put_keys(std::string_view tenant, std::uint16_t pkey, bool has);
   void note_guarantee(JobId job, bool has);
   void set_link(fabric::LinkId link, fabric::LinkState state);
+  void rejoin_sites();  // after a change of links between sites: makes placement_fabric follow the view
   void mark(const DrainTarget& target, bool drained);  // no effect if the topology does not have the target
   void put_costs(LinkCosts costs);                     // replaces all earlier costs
   // Nodes get no new jobs while they are drained or an adapter that a GPU uses has no working link.

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "fabric/topology/site_link_name.h"
+
 namespace railweave::control {
 namespace {
 
@@ -23,8 +25,13 @@ Result<DrainTarget> resolve(const fabric::Topology& topology, DrainKind kind, co
         }
         return DrainTarget{kind, topology.link_text(link)};
       }
+      [[fallthrough]];
+    case DrainKind::site_link:
+      if (const auto link = fabric::find_site_link(topology, text)) {
+        return DrainTarget{DrainKind::site_link, fabric::site_link_text(topology, link)};
+      }
       return fail(ErrorKind::notFound, "links.notFound", "there is no link '" + text + "'", {},
-                  "<guid>/<port>--<guid>/<port>; GET /v1/links lists them");
+                  "<guid>/<port>--<guid>/<port>, or <site>--<site>; GET /v1/links lists them");
     case DrainKind::network_switch:
       if (const auto sw = topology.find_switch(text)) return DrainTarget{kind, switch_text(topology, sw)};
       return fail(ErrorKind::notFound, "switches.notFound", "there is no switch '" + text + "'", {},
@@ -69,6 +76,9 @@ bool mark_drained(fabric::FabricView& view, const DrainTarget& target, bool drai
       return false;
     case DrainKind::network_switch:
       if (const auto sw = topology.find_switch(target.id)) return view.set_drained(sw, drained), true;
+      return false;
+    case DrainKind::site_link:
+      if (const auto link = fabric::find_site_link(topology, target.id)) return view.set_drained(link, drained), true;
       return false;
     case DrainKind::gpu:
       return false;

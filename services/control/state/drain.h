@@ -1,4 +1,4 @@
-// Drains: taking a link, a switch, a node or one GPU of it out of use on purpose. The request is durable and names its target, so it
+// Drains: taking a link, a switch, a node, one GPU of it or a link between sites out of use on purpose. The request is durable and names its target, so it
 // outlives the topology; progress is recorded as events.
 #pragma once
 
@@ -15,28 +15,31 @@
 
 namespace railweave::control {
 
-enum class DrainKind : std::uint8_t { link, network_switch, node, gpu };
-BOOST_DESCRIBE_ENUM(DrainKind, link, network_switch, node, gpu)
+enum class DrainKind : std::uint8_t { link, network_switch, node, gpu, site_link };
+BOOST_DESCRIBE_ENUM(DrainKind, link, network_switch, node, gpu, site_link)
 constexpr std::optional<std::string_view> enum_exception(DrainKind kind) {
   return kind == DrainKind::network_switch ? std::optional<std::string_view>("switch") : std::nullopt;
 }
 constexpr std::string_view to_string(DrainKind kind) { return to_text(kind); }
 
-// Drains of the others wait for jobs to end.
+// Drains of the others wait for jobs to end; of a link between sites, for those that have no other route.
 constexpr bool changes_routes(DrainKind kind) { return kind == DrainKind::link || kind == DrainKind::network_switch; }
 
 enum class DrainState : std::uint8_t {
   requested,  // recorded; traffic and jobs are still as before
   rerouting,  // new tables are being written
-  drained,  // safe to unplug: the tables read back no longer use the target; no job runs any more on the node, or on the GPU
+  // Safe to unplug: the tables read back no longer use the target; no job runs any more on the node, or on the GPU; no job
+  // needs the link between sites.
+  drained,
 };
 BOOST_DESCRIBE_ENUM(DrainState, requested, rerouting, drained)
 constexpr std::string_view to_string(DrainState state) { return to_text(state); }
 
 struct DrainTarget {
   DrainKind kind = DrainKind::link;
-  std::string
-      id;  // Topology::link_text(), the switch's GUID (its name if it has none), the node's name, or "node:index" of a GPU
+  // Topology::link_text(), the switch's GUID (its name if it has none), the node's name, "node:index" of a GPU, or
+  // fabric::site_link_text().
+  std::string id;
   friend auto operator<=>(const DrainTarget&, const DrainTarget&) = default;
 };
 std::string to_string(const DrainTarget& target);  // "link 1/2--3/4"
@@ -56,7 +59,7 @@ struct Drain {
 using DrainTable = std::map<DrainTarget, Drain>;
 
 // The target under the name that drains are kept by. `text` may name a link by its ends in either order and a switch by
-// name or GUID. Errors: "links.notFound", "links.notDrainable", "switches.notFound", "nodes.notFound".
+// name or GUID; where no cable is called so, `link` finds a link between sites. Errors: "links.notFound", "links.notDrainable", "switches.notFound", "nodes.notFound".
 Result<DrainTarget> resolve(const fabric::Topology& topology, DrainKind kind, const std::string& text);
 
 std::string gpu_text(const fabric::Topology& topology, fabric::GpuId gpu);  // "node:index"

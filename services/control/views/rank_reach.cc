@@ -77,7 +77,9 @@ std::vector<GpuId> RankReach::cut_off(std::span<const GpuId> gpu_of_rank) const 
     auto& gpus = kinds_of_site[t.site(t.host(unit.gpus.front())).value()][unit.parts];
     gpus.insert(gpus.end(), unit.gpus.begin(), unit.gpus.end());
   }
+  std::vector<SiteRanks> sites;
   for (const auto& [site, kinds] : kinds_of_site) {
+    sites.push_back({site, {}, {}});
     std::vector<std::pair<const Parts*, const std::vector<GpuId>*>> by_size;
     for (const auto& [parts, gpus] : kinds) by_size.emplace_back(&parts, &gpus);
     std::ranges::stable_sort(by_size, std::greater<>(),
@@ -88,14 +90,40 @@ std::vector<GpuId> RankReach::cut_off(std::span<const GpuId> gpu_of_rank) const 
           std::ranges::all_of(staying, [parts = own](const Parts* other) { return intersect(*parts, *other); });
       if (reaches_all) {
         staying.push_back(own);
+        sites.back().parts.push_back(own);
+        sites.back().gpus.insert(sites.back().gpus.end(), gpus->begin(), gpus->end());
       } else {
         lost.insert(lost.end(), gpus->begin(), gpus->end());
       }
     }
   }
+  // 3. Of sites that no links join, those with most ranks stay.
+  if (sites.size() > 1) add_apart(std::move(sites), lost);
   std::ranges::sort(lost);
   lost.erase(std::ranges::unique(lost).begin(), lost.end());
   return lost;
+}
+
+// Sites are also joined where a cable leads from one to the other.
+void RankReach::add_apart(std::vector<SiteRanks> sites, std::vector<GpuId>& lost) const {
+  const auto joined = [&](const SiteRanks& a, const SiteRanks& b) {
+    if (!fabric_->bundles().site_route(a.site, b.site).bundles.empty()) return true;
+    return std::ranges::any_of(a.parts, [&](const Parts* own) {
+      return std::ranges::any_of(b.parts, [&](const Parts* other) { return intersect(*own, *other); });
+    });
+  };
+  fabric::DisjointSets sets(sites.size());
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (joined(sites[i], sites[j])) sets.unite(i, j);
+    }
+  }
+  std::vector<std::size_t> ranks(sites.size(), 0);
+  for (std::size_t i = 0; i < sites.size(); ++i) ranks[sets.find(i)] += sites[i].gpus.size();
+  const auto stays = static_cast<std::size_t>(std::ranges::max_element(ranks) - ranks.begin());
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    if (sets.find(i) != stays) lost.insert(lost.end(), sites[i].gpus.begin(), sites[i].gpus.end());
+  }
 }
 
 std::vector<GpuId> RankReach::cut_off(const Job& job) {

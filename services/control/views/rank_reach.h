@@ -1,5 +1,5 @@
-// Which ranks of a job can send to each other at all, whatever the routes are: over live cables, directly or through a
-// GPU of the same host or NVLink domain. Used by repair and by the guarantee book, so that both call the same jobs
+// Which ranks of a job can send to each other at all, whatever the routes are: over live cables and the links between sites
+// that are in use, directly or through a GPU of the same host or NVLink domain. Used by repair and by the guarantee book, so that both call the same jobs
 // damaged. Constant after construction but for the jobs noted as whole; not thread-safe.
 #pragma once
 
@@ -28,7 +28,15 @@ class RankReach {
  private:
   using Parts = std::vector<std::uint32_t>;  // ascending
 
+  // The ranks of one site that reach each other.
+  struct SiteRanks {
+    std::uint32_t site = 0;
+    std::vector<const Parts*> parts;
+    std::vector<fabric::GpuId> gpus;
+  };
+
   void add_parts(fabric::GpuId gpu, Parts& parts) const;
+  void add_apart(std::vector<SiteRanks> sites, std::vector<fabric::GpuId>& lost) const;
 
   fabric::FabricView view_;
   scheduler::PlacementFabricPtr fabric_;

@@ -213,7 +213,7 @@ void add_drains_command(CLI::App& root, Session& session) {
   add_list(command, session,
            {"/v1/drains",
             drains_view(),
-            {{"--kind", "kind", "link|switch|node|gpu", "Only drains of this kind of object"},
+            {{"--kind", "kind", "link|switch|node|gpu|siteLink", "Only drains of this kind of object"},
              {"--state", "state", "requested|rerouting|drained", "Only drains in this state"}}});
 }
 

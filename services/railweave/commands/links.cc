@@ -1,4 +1,10 @@
-// railweave links list|show|drain|undrain.
+// railweave links list|show|report|drain|undrain.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "services/railweave/command_line/number_option.h"
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/commands/drains.h"
 #include "services/railweave/commands/resource.h"
@@ -71,11 +77,17 @@ void print_link(Output& output, const Json& link) {
   sheet.add("Kind", text_of(link, "kind"));
   sheet.add("Speed", speed_text(link));
   sheet.add("Rate", text_of(link, "rateGbps") + " Gb/s");
+  if (field(link, "links").is_number()) {
+    sheet.add("In parallel", text_of(link, "links") + ", " + text_of(link, "linksInUse") + " in use");
+    sheet.add("Delay", text_of(link, "latencyUs") + " us one way");
+  }
+  if (field(link, "lengthKm").is_number()) sheet.add("Length", text_of(link, "lengthKm") + " km");
   if (field(link, "cableLengthM").is_number()) sheet.add("Cable", text_of(link, "cableLengthM") + " m");
   sheet.add("State", link_state_cell(link));
   for (std::size_t i = 0; i < 2; ++i) {
     const Json& end = end_of(link, i);
-    sheet.add(i == 0 ? "From" : "To", link_end_text(end) + ", port " + text_of(end, "port"));
+    const bool of_port = field(end, "port").is_string();
+    sheet.add(i == 0 ? "From" : "To", link_end_text(end) + (of_port ? ", port " + text_of(end, "port") : ""));
   }
   add_drain_line(sheet, link);
   if (field(link, "utilisation").is_number()) sheet.add("Utilisation", percent_of(link, "utilisation"));
@@ -85,23 +97,62 @@ void print_link(Output& output, const Json& link) {
 }
 
 constexpr ResourceKind kLink{"/v1/links", "link", "LINK",
-                             "Its two ports by name or by GUID: <device>/<port>--<device>/<port>", print_link};
+                             "Its two ports by name or by GUID: <device>/<port>--<device>/<port>; or its sites: "
+                             "<site>--<site>",
+                             print_link};
+
+struct ReportOptions {
+  std::string id, state, reason;
+  std::optional<std::uint64_t> up;
+};
+
+void report(Session& session, const ReportOptions& options) {
+  Json body = {{"state", options.state}};
+  if (options.up) body["linksUp"] = *options.up;
+  if (!options.reason.empty()) body["reason"] = options.reason;
+  const Json link =
+      session.service()
+          .send(json_request(api::Method::post, Target("/v1/links").segment(options.id).path("/report"), body))
+          .body;
+  if (session.output.is_document()) return session.output.document(link);
+  print_link(session.output, link);
+}
+
+void add_report_command(CLI::App& links, Session& session) {
+  CLI::App& command = add_command(
+      links, "report", "Say in what state a link between sites is",
+      {"railweave links report east--west --state down --reason 'cut by a digger'",
+       "railweave links report east--west --state degraded --up 1", "railweave links report east--west --state up"});
+  auto options = std::make_shared<ReportOptions>();
+  auto names = add_names(command, kLink);
+  command.add_option("--state", options->state, "What it is seen to be")->required()->type_name("up|degraded|down");
+  add_number_option(command, "--up", options->up, "Of a degraded one: how many of its parallel links are up",
+                    {1, 65'536});
+  command.add_option("--reason", options->reason, "Free text, kept with the event")->type_name("TEXT");
+  on_run(command, session, [&session, options, names] {
+    for_each_name(session, *names, [&](const std::string& id) {
+      options->id = id;
+      report(session, *options);
+    });
+  });
+}
 
 }  // namespace
 
 void add_link_commands(CLI::App& root, Session& session) {
-  CLI::App& links = add_noun(root, "links", "Cables between ports", "Fabric");
+  CLI::App& links = add_noun(root, "links", "Cables between ports, and links between sites", "Fabric");
   links.alias("link");
   add_list_command(links, session, "List links",
-                   {"railweave links list --switch leaf-07", "railweave links list --kind nvlink"},
+                   {"railweave links list --switch leaf-07", "railweave links list --kind wan"},
                    {"/v1/links",
                     links_view(),
-                    {{"--kind", "kind", "infiniband|ethernet|nvlink", "Only links of this kind"},
+                    {{"--kind", "kind", "infiniband|ethernet|nvlink|wan", "Only links of this kind"},
                      {"--switch", "switch", "SWITCH", "Only links with an end on this switch"},
                      {"--node", "node", "NODE", "Only links with an end on this node"}}});
   add_show_command(
       links, session, kLink, "Show a link, its counters, drain and alarms",
       {"railweave links show leaf-07/1--spine-02/4", "railweave links show 0c42a10300280050/1--0c42a10300fe1200/4"});
+  add_report_command(links, session);
   add_drain_commands(links, session, {"links", "link", kLink.argument, kLink.meaning, "leaf-07/1--spine-02/4"});
 }
 

@@ -32,6 +32,12 @@ Result<DrainPreview> preview_of(const ControlPlane& plane, const ClusterState& s
   if (target.kind == DrainKind::node || target.kind == DrainKind::gpu) {
     return control::preview_node_drain(state, target);
   }
+  if (target.kind == DrainKind::site_link) {
+    auto preview = control::preview_site_link_drain(state, target);
+    const std::lock_guard lock(plane.guarantees->mutex);
+    control::preview_guarantees(state, plane.guarantees->book, preview);
+    return preview;
+  }
   const auto routes = plane.routes->at(state);
   if (!routes) return std::unexpected(routes.error());
   auto preview = control::preview_drain(state, **routes, target);
@@ -75,7 +81,9 @@ Result<Submission> post_undrain(DrainKind kind, const Call& call) {
   const std::string text = request->target_text(call.request.param("id"));
   auto target = find_target(*state, kind, text);
   // A device that has left the topology may still be drained, under the name it had.
-  if (!target && state->drains->contains({kind, text})) target = DrainTarget{kind, text};
+  for (const auto of : {kind, kind == DrainKind::link ? DrainKind::site_link : kind}) {
+    if (!target && state->drains->contains({of, text})) target = DrainTarget{of, text};
+  }
   if (!target) return std::unexpected(target.error());
   return Submission{control::ClearDrain{*target, request->reason},
                     [](const control::Accepted&) { return Response::empty(); }};
@@ -98,7 +106,7 @@ Result<Response> list_drains(const Call& call) {
     kind = parse_enum<control::DrainKind>(*text);
     if (!kind) {
       return fail(ErrorKind::invalid, "query.invalidKind", "'" + *text + "' is no kind of drain", {},
-                  "link, switch, node or gpu");
+                  "link, switch, node, gpu or siteLink");
     }
   }
   if (const auto* text = call.request.query("state")) {

@@ -1,5 +1,8 @@
 #include "services/rest/handlers/drain_state.h"
 
+#include "fabric/topology/site_link_name.h"
+#include "services/control/views/site_link_jobs.h"
+
 namespace railweave::api {
 namespace {
 
@@ -44,6 +47,12 @@ std::string jobs_on(const ClusterState& state, const DrainTarget& target) {
 std::string waits_for(const control::LiveFabric& live, const ClusterState& state, const Drain& drain) {
   if (drain.state == DrainState::drained) return {};
   if (drain.target.kind == DrainKind::node || drain.target.kind == DrainKind::gpu) return jobs_on(state, drain.target);
+  if (drain.target.kind == DrainKind::site_link) {
+    const auto link = fabric::find_site_link(state.topology(), drain.target.id);
+    const std::string jobs = link ? control::needing_text(control::jobs_over(state, link)) : std::string();
+    if (jobs.empty()) return {};
+    return "jobs have no other route between their sites: " + jobs + "; railweave jobs repair JOB moves a job into one";
+  }
   const auto subnet = subnet_of(state.topology(), drain.target);
   if (!subnet) return "the topology has no such " + std::string(to_string(drain.target.kind));
   const std::string name(state.topology().name(subnet));

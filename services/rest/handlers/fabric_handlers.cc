@@ -3,8 +3,10 @@
 #include <utility>
 
 #include "fabric/formats/native/native_json.h"
+#include "fabric/topology/site_link_name.h"
 #include "services/rest/handlers/drain_state.h"
 #include "services/rest/handlers/fabric_lists.h"
+#include "services/rest/handlers/link_reports.h"
 #include "services/rest/handlers/list_query.h"
 #include "services/rest/handlers/node_facts.h"
 #include "services/rest/handlers/reply.h"
@@ -232,21 +234,19 @@ Result<Response> get_switch(const Call& call) {
 
 Result<Response> get_link(const Call& call) {
   const auto state = call.plane.loop.state();
-  const auto link = state->topology().find_link(call.request.param("id"));
-  if (!link) {
-    return fail(ErrorKind::notFound, "links.notFound", "there is no link '" + call.request.param("id") + "'", {},
-                "<guid>/<port>--<guid>/<port>; GET /v1/links lists them");
-  }
-  LinkDetails details;
   const auto& topology = state->topology();
-  const std::string id = topology.link_text(link);
-  details.drain = shown_drain(call.plane, *state, DrainKind::link, id);
-  details.counters = {call.plane.live.counters(topology, topology.a(link)),
-                      call.plane.live.counters(topology, topology.b(link))};
-  for (const auto& [key, alarm] : *state->alarms) {
-    if (alarm.subject_kind == "link" && alarm.subject_id == id) details.alarms.push_back(&alarm);
+  const auto link = topology.find_link(call.request.param("id"));
+  if (link) {
+    LinkDetails details = link_details(call.plane, *state, topology.link_text(link));
+    details.counters = {call.plane.live.counters(topology, topology.a(link)),
+                        call.plane.live.counters(topology, topology.b(link))};
+    return Response::json(write_link(*state, link, details));
   }
-  return Response::json(write_link(*state, link, details));
+  if (const auto far = fabric::find_site_link(topology, call.request.param("id"))) {
+    return Response::json(
+        write_link(*state, far, link_details(call.plane, *state, fabric::site_link_text(topology, far))));
+  }
+  return std::unexpected(no_link(call.request.param("id")));
 }
 
 Result<Response> get_domain(const Call& call) {
@@ -296,9 +296,10 @@ void add_fabric_routes(RouteTable& routes, Operations& operations) {
              list_switches);
   routes.get("/v1/switches/{id}", {.access = kViewers, .http = compute}, get_switch);
   routes.get("/v1/links",
-             page({"kind", "switch", "node"},
-                  {"cableLengthM", "drained", "ends", "id", "kind", "name", "rateGbps", "speed", "state", "width"}),
+             page({"kind", "switch", "node"}, {"cableLengthM", "drained", "ends", "id", "kind", "latencyUs", "lengthKm",
+                                               "links", "linksInUse", "name", "rateGbps", "speed", "state", "width"}),
              list_links);
+  routes.post("/v1/links/{id...}/report", {.access = kOperators, .http = compute}, post_link_report);
   routes.get("/v1/links/{id...}", {.access = kViewers, .http = compute}, get_link);
   routes.get("/v1/nvlink-domains", page({}, {"clusterUuid", "freeGpus", "gpus", "id", "nodes", "rateGbpsPerGpu"}),
              list_nvlink_domains);

@@ -112,11 +112,13 @@ Result<Response> list_links(const Call& call) {
   const auto state = call.plane.loop.state();
   const auto& topology = state->topology();
   std::optional<fabric::LinkKind> kind;
+  bool only_wan = false;
   if (const auto* text = call.request.query("kind")) {
     kind = fabric::parse_link_kind(*text);
-    if (!kind) {
+    only_wan = *text == "wan";
+    if (!kind && !only_wan) {
       return fail(ErrorKind::invalid, "query.invalidKind", "there is no link kind '" + *text + "'", {},
-                  "infiniband, ethernet or nvlink");
+                  "infiniband, ethernet, nvlink or wan");
     }
   }
   fabric::SwitchId sw;
@@ -134,14 +136,22 @@ Result<Response> list_links(const Call& call) {
                   "GET /v1/nodes lists them");
     }
   }
+  // Links between sites follow the cables.
+  const std::size_t cables = topology.links().size();
+  const IdRange<fabric::LinkId> both(0, cables + topology.site_links().size());
   return list_ids(
-      *state, topology.links(), *query,
+      *state, both, *query,
       [&](fabric::LinkId link) {
+        if (link.index() >= cables) return !kind && !sw && !host;
+        if (only_wan) return false;
         if (kind && topology.kind(link) != *kind) return false;
         if (sw && !touches_switch(topology, link, sw)) return false;
         return !host || host_of(topology, topology.a(link)) == host || host_of(topology, topology.b(link)) == host;
       },
-      [&](fabric::LinkId link) { return write_link(*state, link); });
+      [&](fabric::LinkId link) {
+        return link.index() < cables ? write_link(*state, link)
+                                     : write_link(*state, fabric::SiteLinkId(link.index() - cables));
+      });
 }
 
 Result<Response> list_nvlink_domains(const Call& call) {

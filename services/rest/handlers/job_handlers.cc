@@ -43,7 +43,7 @@ Response job_answer(const ControlPlane& plane, const control::ClusterState& stat
   const auto* beside = contention ? &*contention : nullptr;
   const std::string digest = contention_digest(beside);
   const std::string id = control::to_string(job.id) + "." + std::to_string(job.version);
-  return Response::json(write_job(job, *state.placement_fabric, waits, beside), status)
+  return Response::json(write_job(job, state.placement_fabric->as_cabled(), waits, beside), status)
       .with("ETag", strong_etag(digest.empty() ? id : id + "-" + digest));
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fabric/base/text/time_text.h"
+#include "fabric/topology/site_link_name.h"
 #include "services/control/state/link_state.h"
 #include "services/rest/json/alarm_value.h"
 #include "services/rest/json/drain_value.h"
@@ -103,8 +104,25 @@ Out counters_json(const std::optional<PortCounters>& read) {
 
 std::string write_link(const control::ClusterState& state, LinkId link) { return dump(link_json(state, link)); }
 
-std::string write_link(const control::ClusterState& state, LinkId link, const LinkDetails& details) {
-  Out value = link_json(state, link);
+namespace {
+
+Out link_json(const control::ClusterState& state, SiteLinkId link) {
+  const Topology& topology = state.topology();
+  const SiteLink& joins = topology.site_links()[link.index()];
+  const std::string id = site_link_text(topology, link);
+  Out value{{"id", id}, {"name", id}, {"kind", "wan"}, {"speed", ""}, {"width", 0}};
+  value["rateGbps"] = RateMbps(joins.rate.value() * joins.links).gbps();
+  value["links"] = joins.links;
+  value["linksInUse"] = state.view.links_in_use(link);
+  value["latencyUs"] = joins.latency_us;
+  if (joins.length_km > 0) value["lengthKm"] = joins.length_km;
+  value["state"] = control::to_string(state.view.state(link));
+  value["drained"] = state.view.drained(link);
+  value["ends"] = Out::array({{{"site", topology.name(joins.a)}}, {{"site", topology.name(joins.b)}}});
+  return value;
+}
+
+std::string with_details(const control::ClusterState& state, Out value, const LinkDetails& details) {
   Out alarms = Out::array();
   for (const auto* alarm : details.alarms) alarms.push_back(shown_alarm_json(state.topology(), *alarm));
   std::optional<double> fuller;
@@ -116,6 +134,17 @@ std::string write_link(const control::ClusterState& state, LinkId link, const Li
   value["counters"] = Out::array({counters_json(details.counters[0]), counters_json(details.counters[1])});
   value["alarms"] = std::move(alarms);
   return dump(value);
+}
+
+}  // namespace
+
+std::string write_link(const control::ClusterState& state, LinkId link, const LinkDetails& details) {
+  return with_details(state, link_json(state, link), details);
+}
+
+std::string write_link(const control::ClusterState& state, SiteLinkId link) { return dump(link_json(state, link)); }
+std::string write_link(const control::ClusterState& state, SiteLinkId link, const LinkDetails& details) {
+  return with_details(state, link_json(state, link), details);
 }
 
 }  // namespace railweave::api

@@ -20,6 +20,9 @@ struct LinkDetails {
 };
 
 std::string write_link(const control::ClusterState& state, fabric::LinkId link);
+// Links between sites, of kind "wan"; they have no counters.
+std::string write_link(const control::ClusterState& state, fabric::SiteLinkId link);
+std::string write_link(const control::ClusterState& state, fabric::SiteLinkId link, const LinkDetails& details);
 std::string write_link(const control::ClusterState& state, fabric::LinkId link, const LinkDetails& details);
 
 }  // namespace railweave::api

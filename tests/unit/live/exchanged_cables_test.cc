@@ -54,6 +54,17 @@ class ExchangedCables : public LiveTest {
     return text;
   }
 
+  // Events of the kind whose summary has the text.
+  [[nodiscard]] std::size_t told(const std::string& kind, const std::string& text) {
+    std::size_t count = 0;
+    const auto read = db::replay(*journal_, 0, [&](const db::Record& record) -> Result<void> {
+      count += record.kind == kind && record.payload.find(text) != std::string::npos ? 1 : 0;
+      return {};
+    });
+    EXPECT_TRUE(read);
+    return count;
+  }
+
   // Pairs of adapters that the tables switches hold do not bring together, and the links (of the truth) that carry some.
   struct Walked {
     std::size_t pairs = 0, lost = 0;
@@ -264,6 +275,17 @@ TEST_F(ExchangedCables, AnOperatorMayWantThemOnlyReported) {
   EXPECT_EQ(status()->links_down, 2U);
   EXPECT_EQ(differing(FabricDifference::Kind::other_link).size(), 2U);
   EXPECT_EQ(alarms("subnet.differs"), 1U);
+  // What is in force since before goes back with the cables all the same.
+  use_swapped_cables_ = true;
+  make_controller();
+  sweeps(4);
+  ASSERT_NE(accepted().intended, nullptr);
+  use_swapped_cables_ = false;
+  make_controller();
+  settle();
+  become(Recabled(*topology_));
+  sweeps(3);
+  expect_as_intended();
 }
 
 TEST_F(ExchangedCables, TheyAreTheTruthInASubnetThatIsOnlyObserved) {
@@ -369,6 +391,7 @@ TEST_F(ExchangedCables, AnImportByTheOperatorIsWhatIsIntended) {
   // What is in force, accepted as it is.
   must(accept(truth_));
   settle();
+  EXPECT_EQ(told("topology.differs", "is accepted as it is from now on"), 2U);
   EXPECT_EQ(accepted().intended, nullptr);
   EXPECT_EQ(alarms("link.exchanged"), 0U);
   EXPECT_EQ(status()->difference_count, 0U);

@@ -36,6 +36,33 @@ TEST(FabricView, EveryLinkIsUpInitially) {
   }
 }
 
+TEST(FabricView, LinksBetweenSitesHaveStatesAndDrainsOfTheirOwn) {
+  const auto made = generate("rail-optimized", {{"hosts", "4"}, {"sites", "3"}, {"wan-links", "4"}});
+  ASSERT_TRUE(made);
+  FabricView view(std::make_shared<const Topology>(*made));
+  const FabricView before = view;
+  ASSERT_EQ(view.topology().site_links().size(), 3U);
+  const SiteLinkId first(0), second(1);
+  EXPECT_EQ(view.links_in_use(first), 4U);
+  EXPECT_TRUE(view.site_links_in_use().empty()) << "all of them";
+  view.set_state(first, LinkState::down);
+  view.set_state(second, LinkState::degraded, 3);
+  EXPECT_EQ(view.site_links_in_use(), (std::vector<std::uint32_t>{0, 3, 4}));
+  view.set_drained(second, true);
+  EXPECT_EQ(view.links_in_use(second), 0U);
+  EXPECT_EQ(view.state(second), LinkState::degraded);
+  EXPECT_EQ(view.links_up(second), 3U);
+  EXPECT_EQ(before.state(first), LinkState::up) << "a copy keeps what it was";
+  EXPECT_FALSE(before.drained(second));
+  view.set_drained(second, false);
+  view.set_state(second, LinkState::degraded);
+  EXPECT_EQ(view.links_in_use(second), 4U) << "not known how many: all count";
+  view.set_state(second, LinkState::up, 2);
+  EXPECT_EQ(view.links_up(second), 0U) << "of degraded ones alone";
+  view.set_state(first, LinkState::up);
+  EXPECT_TRUE(view.site_links_in_use().empty());
+}
+
 TEST(FabricView, DownAndDrainedLinksCarryNoTransit) {
   FabricView view(small_tree());
   const LinkId link = uplink(view.topology());

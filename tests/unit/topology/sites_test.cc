@@ -10,6 +10,7 @@
 #include "fabric/generate/generate.h"
 #include "fabric/topology/locality.h"
 #include "fabric/topology/replace_subnet.h"
+#include "fabric/topology/site_link_name.h"
 #include "fabric/topology/topology_builder.h"
 
 namespace railweave::fabric {
@@ -73,6 +74,30 @@ TEST(Sites, NamingTheSiteOfOneSwitchIsEnough) {
   EXPECT_EQ(after.name(after.site(after.find_host("w9"))), "west");
   EXPECT_EQ(after.name(after.site(after.find_host("e2"))), "east");
   EXPECT_EQ(after.site_links().size(), 1U);
+}
+
+TEST(Sites, LinksBetweenThemHaveIdsThatNoCableHas) {
+  TopologyBuilder builder;
+  // A cable and two sites of the same name.
+  const SiteId near = builder.site("leaf-1/60"), far = builder.site("spine-1/1"), other = builder.site("other");
+  const auto a = leaf(builder, "leaf-1", near), spine = leaf(builder, "spine-1", near);
+  builder.connect({a, 60}, {spine, 1}, infiniband_link(4, LinkSpeed::ndr));
+  builder.join_sites(joined(near, far));
+  builder.join_sites(joined(other, near, 100));
+  builder.join_sites(joined(other, near, 90));
+  const Topology topology = std::move(builder).build().value();
+  ASSERT_TRUE(topology.find_link("leaf-1/60--spine-1/1"));
+  std::set<std::string> ids;
+  for (const auto link : site_link_ids(topology)) {
+    const std::string id = site_link_text(topology, link);
+    EXPECT_EQ(find_site_link(topology, id), link) << id;
+    EXPECT_FALSE(topology.find_link(id)) << id;
+    ids.insert(id);
+  }
+  EXPECT_EQ(ids, (std::set<std::string>{"wan:leaf-1/60--spine-1/1", "leaf-1/60--other/1", "leaf-1/60--other/2"}));
+  EXPECT_EQ(topology.site_links()[find_site_link(topology, "other--leaf-1/60/2").index()].length_km, 100);
+  EXPECT_FALSE(find_site_link(topology, "spine-1/1--leaf-1/60")) << "the cable's, from its other end";
+  EXPECT_FALSE(find_site_link(topology, "leaf-1/60--other/3"));
 }
 
 TEST(Sites, AFabricWithoutSitesHasNoSiteLevels) {

@@ -232,6 +232,7 @@ export function SubjectLink({ kind, id }: { kind: string; id: string }) {
     case 'job':
       return <Link to="/jobs/$id" params={{ id }}>{id}</Link>;
     case 'link':
+    case 'siteLink':
       return <Link to="/links/$" params={{ _splat: id }} className="mono">{id}</Link>;
     case 'switch':
       return <Link to="/switches/$id" params={{ id }}>{id}</Link>;

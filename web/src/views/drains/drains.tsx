@@ -30,7 +30,7 @@ export function Drains() {
                 { id: 'actor', name: 'By', value: (item) => item.actor },
                 { id: 'since', name: 'Since', value: (item) => item.requestedAt, cell: (item) => <When at={item.requestedAt} relative /> },
                 { id: 'forced', name: 'Forced', value: (item) => (item.forced ? 'yes' : null) },
-                { id: 'undo', name: '', value: () => null, cell: (item) => <Link to="/drain" search={{ kind: item.kind, id: item.id } as never}>Progress, undo</Link> },
+                { id: 'undo', name: '', value: () => null, cell: (item) => <Link to="/drain" search={{ kind: item.kind === 'siteLink' ? 'link' : item.kind, id: item.id } as never}>Progress, undo</Link> },
               ]}
             />
           )}

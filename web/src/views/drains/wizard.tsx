@@ -90,7 +90,7 @@ export function DrainWizard() {
     const object = objects[i]?.data as { id: string; guid?: string } | undefined;
     return [target.id, object?.id, object?.guid].filter((name): name is string => name !== undefined);
   });
-  const found = targets.map((target, i) => drains.data?.items.find((item) => item.kind === target.kind && names[i]!.includes(item.id)));
+  const found = targets.map((target, i) => drains.data?.items.find((item) => (item.kind === 'siteLink' ? 'link' : item.kind) === target.kind && names[i]!.includes(item.id)));
   const open = targets.filter((_, i) => !found[i]);
   const preview = useQuery({
     queryKey: ['drains', 'preview', kind, open.map((target) => target.id).join(',')],

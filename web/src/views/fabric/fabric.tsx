@@ -24,6 +24,7 @@ export const linkColumns: Column<Schema['LinkLine']>[] = [
 ];
 
 export function endText(end: Schema['LinkEnd']): string {
+  if (end.site !== undefined || end.port === undefined) return end.site ?? '';
   const port = end.port.slice(end.port.lastIndexOf('/') + 1);
   if (end.switch !== undefined) return `${end.switch} port ${port}`;
   if (end.node !== undefined) return `${end.node}/${end.device ?? `gpu${end.gpu}`}`;

@@ -1,0 +1,16 @@
+// Reports of links between sites: no live subnet sees them, so operators and their monitoring say what state they are in.
+#pragma once
+
+#include <string>
+
+#include "services/rest/handlers/route_table.h"
+#include "services/rest/json/link.h"
+
+namespace railweave::api {
+
+Result<Response> post_link_report(const Call& call);
+Error no_link(const std::string& text);
+// The drain and the alarms of a link; its counters are the caller's to add.
+LinkDetails link_details(const ControlPlane& plane, const control::ClusterState& state, const std::string& id);
+
+}  // namespace railweave::api
