@@ -90,7 +90,8 @@ bool is_own_host(std::string_view authority, const std::vector<std::string>& all
 std::optional<Problem> check_origin(Method method, const Headers& headers,
                                     const std::vector<std::string>& allowed_hosts, bool tls) {
   if (const std::string* host = headers.find("Host"); host != nullptr && !is_own_host(*host, allowed_hosts)) {
-    return refused(421, "http.wrongHost", "the Host header names another server", "use 127.0.0.1, localhost or a name that the service is configured with");
+    return refused(421, "http.wrongHost", "the Host header names another server",
+                   "use 127.0.0.1, localhost or a name that the service is configured with");
   }
   const std::string* origin = headers.find("Origin");
   if (origin == nullptr || is_safe(method)) return std::nullopt;

@@ -33,7 +33,7 @@ struct ServerCore {
   }
 
   const ServerOptions options;
-  Router router;  // constant once the server runs
+  Router router;                                                    // constant once the server runs
   std::function<std::shared_ptr<boost::asio::ssl::context>()> tls;  // of a new connection; unset: without TLS
   ComputePool pool;
   const std::shared_ptr<BodyBudget> budget;

@@ -16,7 +16,7 @@ struct HeadContext {
   std::string_view request_id;  // may be empty
   bool keep_alive = true;
   bool chunked = false;
-  bool tls = false;  // then the answer asks for nothing but TLS from now on
+  bool tls = false;                         // then the answer asks for nothing but TLS from now on
   std::optional<std::size_t> length_bytes;  // std::nullopt: no Content-Length
 };
 
