@@ -70,7 +70,7 @@ class Cabling:
         self.noisy.add(switch)
         return f"{switch} loses datagrams"
 
-    def be_heard(self):
+    def answer_again(self):
         for switch in self.noisy:
             self.sim.console(f'Error "{switch}" 0')
         self.noisy.clear()
@@ -87,12 +87,11 @@ def run(binaries, seed):
         cabling, service, told = Cabling(subnet, pick), subnet.service, []
 
         acts = [cabling.cut_one] * 5 + [cabling.join_one] * 4 + [cabling.exchange_two] * 3 + \
-               [cabling.lose_datagrams] * 2 + [cabling.be_heard] * 2 + [service.restart]
+               [cabling.lose_datagrams] * 2 + [cabling.answer_again] * 2 + [lambda: service.restart() and "started again"]
         for _ in range(ACTS):
-            act = pick.choice(acts)
-            told.append(str(act() if act != service.restart else (service.restart(), "the service was started again")[1]))
+            told.append(pick.choice(acts)())
             time.sleep(pick.choice((0, 0.1, 0.5, 1.5)))
-        cabling.be_heard()
+        cabling.answer_again()
         subnet.sim.settle()
         try:
             judge(subnet, cabling)
