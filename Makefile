@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo console test-console stop test build deps check bench bench-moment bench-opensm bench-repair bench-postgres lint rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service tsan fuzz clean configure
+.PHONY: help chaos demo console test-console stop test build deps check bench bench-moment bench-opensm bench-repair bench-postgres lint rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service tsan fuzz clean configure
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -57,6 +57,11 @@ bench-repair: deps  ## a cable cut on ibsim: trap to last block written, beside 
 bench-postgres: deps  ## appends to PostgreSQL beside pgbench with the same bytes (deploy/install-dependencies.sh --with-postgresql)
 	@$(MAKE) --no-print-directory build TARGETS=postgres_append_rate
 	@/usr/bin/python3 tests/bench/postgres.py $(BUILD)/tests/bench/postgres
+
+CHAOS := kill_nine|kill_nine_queue|kill_nine_postgres|takeover|store_care|large_answers|tls|live_faults|live_random
+chaos: deps  ## what the service survives: kills, failover, lost stores, bad clients, broken subnets; tests/README.md has its figures
+	@$(MAKE) --no-print-directory build TARGETS="railweaved railweave"
+	@bash -o pipefail -c "ctest --test-dir $(BUILD) -R '^integration.($(CHAOS))$$' -V | sed -un 's/^[0-9]*: //p; /Test *#/p; /tests passed/p'"
 
 check:  ## what CI runs: every check below that a change must pass, then all tests; prints where the time goes
 	@.ci/run

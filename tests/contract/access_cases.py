@@ -196,7 +196,21 @@ def members_see_their_own(service, contract):
     for answer in answers:
         assert theirs not in answer.body.decode() and "their-secret" not in answer.body.decode(), answer.body[:2000]
     assert answers[0].json["withContention"]["slowdown"] == slowed["slowdown"], "that it is slowed is said"
+    # Nor why its job waits: for GPUs that the other tenant's job holds.
+    large = admin.call("submitJob", 201, body={**job(tenant="b", name="large"), "gpus": 12, "parallelism": {"data": 12},
+                                               "expectedDuration": "PT2H"}).json["id"]
+    waits = member.call("submitJob", 201, body={**job(tenant="a", name="patient"), "gpus": 8, "parallelism": {"data": 8}, "queue": True}).json
+    assert waits["state"] == "queued", waits
+    for _ in until_deadline():
+        seen = member.call("getJob", 200, path={"id": waits["id"]})
+        if seen.json["waits"]:
+            break
+        time.sleep(0.05)
+    told = admin.call("getJob", 200, path={"id": waits["id"]}).json["waits"]
+    assert told["job"] == large and large in told["reason"], told
+    assert large not in seen.body.decode() and seen.json["waits"]["job"] == "job-000000", seen.json["waits"]
     admin.call("removeTenant", 409, path={"name": "a"})
+    member.call("cancelJob", 200, path={"id": waits["id"]})
     member.call("cancelJob", 200, path={"id": ours["id"]})
     admin.call("removeContract", 204, path={"tenant": "a"})
     admin.call("removeTenant", 409, "tenants.inUse", path={"name": "a"})  # the member's token names it

@@ -1,11 +1,13 @@
 #include "services/rest/handlers/route_table.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "api/http/message/etag.h"
 #include "api/http/message/problem.h"
 #include "fabric/base/check.h"
+#include "services/rest/access/other_tenants.h"
 #include "services/rest/handlers/reply.h"
 
 namespace railweave::api {
@@ -52,6 +54,17 @@ Response forbidden(const Caller& caller, const Access& access) {
                                : caller.role == control::Role::member ? "a member of tenant " + caller.tenant
                                                                       : "an " + std::string(role_name(caller.role))),
                           "ask an administrator for a token of another role");
+}
+
+// Answers with what names no job of another tenant.
+Responder to_member(const Responder& respond, const ControlPlane& plane) {
+  const auto outer = std::make_shared<const Responder>(respond);
+  const std::shared_ptr<const Request> request(outer, &outer->request());
+  return {request, [outer, &plane](Response response) {
+            const Request& asked = outer->request();
+            hide_other_jobs(*plane.loop.state(), *own_tenant(asked), asked.target.path, response.body);
+            (*outer)(std::move(response));
+          }};
 }
 
 void run(const Answer& handler, const Call& call, const Responder& respond) {
@@ -147,7 +160,8 @@ void RouteTable::add(Method method, std::string_view path, RouteRules rules, Rou
           return void(respond(forbidden(*request.caller, rules.access)));
         }
         if (const auto checked = check_parameters(call); !checked) return void(respond(checked.error()));
-        std::visit([&](const auto& kind) { run(kind, call, respond); }, handler);
+        const Responder answer = own_tenant(request) == nullptr ? respond : to_member(respond, plane);
+        std::visit([&](const auto& kind) { run(kind, call, answer); }, handler);
       },
       std::move(options));
 }
