@@ -45,7 +45,7 @@ std::expected<std::shared_ptr<const Caller>, Problem> authenticate(const Headers
   if (token.expired(now_us)) {
     return refuse("auth.expired", "the token of " + token.name + " has expired", "ask an administrator for another");
   }
-  return std::make_shared<const Caller>(token.name, token.role, token.tenant);
+  return std::make_shared<const Caller>(token.name, token.role, token.tenant, token.id, token.expires_us);
 }
 
 }  // namespace railweave::api

@@ -13,7 +13,9 @@ namespace railweave::api {
 struct Caller {
   std::string name;  // the actor of changes
   control::Role role = control::Role::viewer;
-  std::string tenant;  // of members
+  std::string tenant;           // of members
+  std::string token;            // its id
+  std::int64_t expires_us = 0;  // 0: never
 };
 
 // Who may call a route. A member is let in beside the others, and its handler shows it nothing but its tenant's own.

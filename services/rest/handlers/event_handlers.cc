@@ -74,10 +74,14 @@ Result<Response> list_events(const Call& call) {
 
 class StreamWatcher final : public control::EventWatcher {
  public:
-  StreamWatcher(std::shared_ptr<StreamSink> sink, EventQuery query)
-      : sink_(std::move(sink)), query_(std::move(query)) {}
+  StreamWatcher(std::shared_ptr<StreamSink> sink, EventQuery query, std::shared_ptr<const Caller> caller)
+      : sink_(std::move(sink)), query_(std::move(query)), caller_(std::move(caller)) {}
 
   bool deliver(const db::Record& record) override {
+    if (has_ended(record)) {
+      sink_->close("the token has ended");
+      return false;
+    }
     if (!query_.wants(record)) return !sink_->closed();
     return sink_->send(format_event(std::to_string(record.seq), record.kind, write_event(record)));
   }
@@ -86,8 +90,16 @@ class StreamWatcher final : public control::EventWatcher {
   void failed(const std::string& why) override { sink_->close(why); }
 
  private:
+  // A stream ends with the token that it was asked for with: with the event that revokes it, or the first after its time.
+  [[nodiscard]] bool has_ended(const db::Record& record) const {
+    if (caller_ == nullptr) return false;
+    return (record.kind == "token.revoked" && record.subject_id == caller_->token) ||
+           (caller_->expires_us != 0 && caller_->expires_us <= record.time_us);
+  }
+
   const std::shared_ptr<StreamSink> sink_;
   const EventQuery query_;
+  const std::shared_ptr<const Caller> caller_;
 };
 
 Result<Response> stream_events(const Call& call) {
@@ -99,8 +111,9 @@ Result<Response> stream_events(const Call& call) {
     if (!number) return std::unexpected(number.error());
     query->after = *number;
   }
-  return Response::events([&plane = call.plane, query = std::move(*query)](const std::shared_ptr<StreamSink>& sink) {
-    plane.catch_up.follow(query.after, std::make_shared<StreamWatcher>(sink, query));
+  return Response::events([&plane = call.plane, query = std::move(*query),
+                           caller = call.request.caller](const std::shared_ptr<StreamSink>& sink) {
+    plane.catch_up.follow(query.after, std::make_shared<StreamWatcher>(sink, query, caller));
   });
 }
 
