@@ -145,6 +145,8 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   keys.read("admin_token_file", admin_token_file);
   keys.read("tls_certificate", config.access.tls_certificate);
   keys.read("tls_key", config.access.tls_key);
+  keys.read("requests_per_second", config.access.requests_per_second, 0, 1'000'000);
+  keys.read("requests_at_once", config.access.requests_at_once, 1, 1'000'000);
   keys.read("host_names", config.access.host_names);
   keys.read("log_level", config.log_level);
   keys.read("log_requests", config.log_requests);

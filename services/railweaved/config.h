@@ -34,10 +34,12 @@ enum class Authentication : std::uint8_t {
 // Who may call, and how.
 struct AccessConfig {
   Authentication authentication = Authentication::tokens;
-  std::filesystem::path admin_token_file;  // where an administrator's token is written when none is valid; empty:
-                                           // beside the store, or var/railweave.admin-token
-  std::string tls_certificate, tls_key;    // PEM files, both or neither; read again when they change
-  std::vector<std::string> host_names;     // by which callers may address the service, beside loopback names
+  std::filesystem::path admin_token_file;     // where an administrator's token is written when none is valid; empty:
+                                              // beside the store, or var/railweave.admin-token
+  std::string tls_certificate, tls_key;       // PEM files, both or neither; read again when they change
+  std::uint64_t requests_per_second = 1'000;  // of a token; further ones are answered 429. 0: no such limit
+  std::uint64_t requests_at_once = 4'000;     // of a token, after a pause
+  std::vector<std::string> host_names;        // by which callers may address the service, beside loopback names
 };
 
 struct Config {

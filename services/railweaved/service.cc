@@ -124,8 +124,10 @@ Result<void> Service::start() {
     if (!now->accepted.digest.empty()) (void)api::worker_placers(*plane_).at(*now);
   };
   if (config_.access.authentication == Authentication::tokens) {
-    http.authenticate = [this](const api::Headers& headers) {
-      return api::authenticate(headers, *loop_->state()->access_tokens, now_us());
+    const auto limit =
+        std::make_shared<api::RateLimit>(config_.access.requests_per_second, config_.access.requests_at_once);
+    http.authenticate = [this, limit](const api::Headers& headers) {
+      return api::authenticate(headers, *loop_->state()->access_tokens, now_us(), *limit);
     };
   }
   server_ = std::make_unique<api::Server>(http);

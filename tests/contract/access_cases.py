@@ -222,4 +222,22 @@ def members_see_their_own(service, contract):
     admin.call("removeTenant", 409, "tenants.inUse", path={"name": "a"})  # the member's token names it
 
 
-CASES = [every_operation_and_role, bad_tokens, tokens_end, members_see_their_own]
+def too_many_requests(service, contract):
+    admin = Caller(service, contract, first_token(service))
+    config = service.folder / "limited.toml"
+    config.write_text("requests_per_second = 5\nrequests_at_once = 10\n")
+    other = admin.call("issueToken", 201, body={"name": "calm", "role": "viewer"}).json["token"]
+    assert service.stop() == 0
+    service.start("--config", str(config))
+    admin, calm = Caller(service, contract, admin.token), Caller(service, contract, other)
+    answers = [admin.call("getCaller", (200, 429)) for _ in range(60)]
+    refused = [answer for answer in answers if answer.status == 429]
+    assert len(refused) > 30 and refused[0].code() == "http.tooManyRequests", len(refused)
+    assert all(answer.header("Retry-After") == "1" and answer.header("WWW-Authenticate") is None for answer in refused)
+    calm.call("getCaller", 200)  # each token has a limit of its own
+    assert admin.session.exchange("GET", "/healthz", {}, None).status == 200
+    time.sleep(int(refused[0].header("Retry-After")))
+    admin.call("getCaller", 200)
+
+
+CASES = [too_many_requests, every_operation_and_role, bad_tokens, tokens_end, members_see_their_own]

@@ -37,7 +37,9 @@ std::optional<Response> Connection::authenticate() {
   auto caller = core_.options.authenticate(request.headers);
   if (!caller) {
     caller.error().instance = request.target.path;
-    return to_response(caller.error()).with("WWW-Authenticate", "Bearer");
+    const bool unknown = caller.error().status == 401;
+    Response refusal = to_response(caller.error());
+    return unknown ? std::move(refusal).with("WWW-Authenticate", "Bearer") : std::move(refusal);
   }
   request.caller = std::move(*caller);
   return std::nullopt;

@@ -23,7 +23,7 @@ std::unexpected<Problem> refuse(std::string code, std::string detail, std::strin
 
 std::expected<std::shared_ptr<const Caller>, Problem> authenticate(const Headers& headers,
                                                                    const control::AccessTokenTable& tokens,
-                                                                   std::int64_t now_us) {
+                                                                   std::int64_t now_us, RateLimit& limit) {
   const auto* header = headers.find("Authorization");
   if (header == nullptr) {
     return refuse("auth.missing", "this service answers those who show a token",
@@ -44,6 +44,13 @@ std::expected<std::shared_ptr<const Caller>, Problem> authenticate(const Headers
   const control::AccessToken& token = known->second;
   if (token.expired(now_us)) {
     return refuse("auth.expired", "the token of " + token.name + " has expired", "ask an administrator for another");
+  }
+  if (const int wait_s = limit.take(token.id, RateLimit::Clock::now()); wait_s > 0) {
+    auto refusal = refuse("http.tooManyRequests", "the token of " + token.name + " makes too many requests",
+                          "wait as long as Retry-After says; requests_per_second in the configuration is the limit");
+    refusal.error().status = 429;
+    refusal.error().retry_after_s = wait_s;
+    return refusal;
   }
   return std::make_shared<const Caller>(token.name, token.role, token.tenant, token.id, token.expires_us);
 }

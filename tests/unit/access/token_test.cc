@@ -37,7 +37,8 @@ Issued issued(Role role = Role::viewer, std::int64_t expires_us = 0) {
 std::string outcome(const Issued& known, const std::string& authorization, std::int64_t now_us = 1'000) {
   Headers headers;
   headers.add("Authorization", authorization);
-  const auto caller = authenticate(headers, known.table, now_us);
+  RateLimit none(0, 0);
+  const auto caller = authenticate(headers, known.table, now_us, none);
   return caller ? "let in as " + (*caller)->name : caller.error().code;
 }
 
@@ -91,6 +92,21 @@ TEST(Tokens, EndAtTheirTime) {
   EXPECT_EQ(outcome(changed, "Bearer " + known.text, INT64_MAX), "let in as alice");
   changed.table.clear();
   EXPECT_EQ(outcome(changed, "Bearer " + known.text), "auth.invalid");
+}
+
+TEST(RateLimit, IsOfEachTokenAndNoMoreThanItsRate) {
+  RateLimit limit(10, 5);
+  auto now = RateLimit::Clock::time_point();
+  int let = 0;
+  for (int ms = 0; ms < 60'000; ++ms, now += std::chrono::milliseconds(1)) let += limit.take("a", now) == 0 ? 1 : 0;
+  EXPECT_GE(let, 600) << "10 a second for a minute";
+  EXPECT_LE(let, 606) << "and those at once at first";
+  EXPECT_EQ(limit.take("b", now), 0) << "another token has its own";
+  RateLimit slow(1, 1);
+  EXPECT_EQ(slow.take("a", now), 0);
+  EXPECT_EQ(slow.take("a", now), 1) << "seconds to wait";
+  EXPECT_EQ(slow.take("a", now + std::chrono::seconds(1)), 0);
+  for (int i = 0; i < 30'000; ++i) EXPECT_EQ(slow.take(std::to_string(i), now + std::chrono::hours(i)), 0);
 }
 
 TEST(Access, RolesIncludeEachOtherButForMembers) {
