@@ -197,7 +197,7 @@ std::vector<std::uint32_t> joined_sites(const Topology& topology, std::span<cons
   }
   if (!any) return {};
   std::vector<std::uint32_t> wan_of_host;
-  for (const auto site : site_of_host) wan_of_host.push_back(static_cast<std::uint32_t>(joined.find(site)));
+  for (const auto site : site_of_host) wan_of_host.push_back(joined.find(site));
   return wan_of_host;
 }
 

@@ -269,8 +269,7 @@ Task<void> Connection::compress_answer() {
       core_.pool.try_run(address_, Work::quick, [pending, ticket, inbox = inbox_, &options = core_.options] {
         try {
           apply_gzip(options, *pending);
-        } catch (const std::bad_alloc&) {
-          // goes out as it is
+        } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): it goes out as it is
         }
         inbox->deliver(ticket, std::move(*pending));
       });

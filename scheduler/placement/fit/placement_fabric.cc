@@ -8,6 +8,7 @@
 
 namespace railweave::scheduler {
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): read by the second argument, so it cannot be moved into the first
 PlacementFabric::PlacementFabric(fabric::TopologyPtr topology)
     : PlacementFabric(topology, fabric::derive_locality(*topology)) {}
 

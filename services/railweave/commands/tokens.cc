@@ -1,4 +1,5 @@
 // railweave tokens list|issue|revoke.
+#include "services/railweave/command_line/choice_option.h"
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/commands/resource.h"
 #include "services/railweave/terminal/output_file.h"

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostValues = 1'000'000;
 
-std::unexpected<Error> unreadable(std::string message, const YAML::Mark& mark, std::string_view source) {
+std::unexpected<Error> unreadable(const std::string& message, const YAML::Mark& mark, std::string_view source) {
   std::string where(source);
   if (!mark.is_null()) {
     where += (where.empty() ? "line " : ": line ") + std::to_string(mark.line + 1) + ", column " +

@@ -8,6 +8,6 @@
 namespace railweave::api {
 
 // Without files (it was not built), every path below /console answers with the reason.
-void add_console_routes(Router& router, Result<ConsoleFiles> files);
+void add_console_routes(Router& router, Result<ConsoleFiles> read);
 
 }  // namespace railweave::api

@@ -32,7 +32,7 @@ Result<AcceptTopology> fabric_as_cabled(const AcceptedTopology& accepted, const 
   if (!topology) return std::unexpected(topology.error());
   AcceptTopology command{.if_version = accepted.version};
   AcceptTopology::AsCabled as_cabled{.subnet = subnet, .exchanged = count_other_links(**topology, *intended.topology)};
-  command.topology = as_cabled.exchanged == 0 ? intended.topology : std::move(*topology);
+  command.topology = as_cabled.exchanged == 0 ? intended.topology : *topology;
   command.document = std::make_shared<const std::string>(fabric::write_native_json(*command.topology));
   command.digest = as_cabled.exchanged == 0 ? intended.digest : api::sha256_hex(*command.document);
   command.source = as_cabled.exchanged == 0 ? intended.source : intended.source + ", cables as found";
