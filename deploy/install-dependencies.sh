@@ -20,7 +20,7 @@ packages=(
   # simulated subnets
   ibsim-utils infiniband-diags ibutils libibumad-dev libibmad-dev
   # demo and checks of the contract
-  curl jq python3 python3-yaml python3-jsonschema
+  curl jq openssl python3 python3-yaml python3-jsonschema
   # tests of placement against integer programs
   libglpk-dev
 )
