@@ -90,7 +90,7 @@ def wait_for(what, condition, seconds=300):
 def railweaved(binaries, native, netlist, cut, folder):
     subnet = json.loads(native.read_text())["subnets"][0]["name"]
     config = folder / "railweaved.toml"
-    config.write_text(f'listen_port = 0\nstore = "{folder}/store.db"\n[[subnet]]\nname = "{subnet}"\n'
+    config.write_text(f'listen_port = 0\nauthentication = "none"\nstore = "{folder}/store.db"\n[[subnet]]\nname = "{subnet}"\n'
                       f'sweep_seconds = 5\nwindow = {WINDOW}\n')
     with Ibsim(netlist) as sim:
         service = sim.open([str(binaries / "railweaved"), "--config", str(config), "--log-level", "error"], seconds=900)
