@@ -143,6 +143,7 @@ void ControlLoop::stop() {
   phase_ = Phase::stopping;
   queue_filled_.notify_all();
   if (thread_.joinable()) thread_.join();
+  refuse_waiting();  // where no thread did
   snapshots_.stop(state());
 }
 
@@ -165,21 +166,35 @@ bool ControlLoop::submit(Command command, Completion completion) {
 
 void ControlLoop::run() {
   for (;;) {
-    std::vector<Waiting> batch;
-    bool stopping = false;
     {
       std::unique_lock lock(queue_mutex_);
       if (!wait_for_work(lock)) continue;
-      stopping = stopping_;
-      batch = take_batch();
+      if (stopping_) break;
     }
-    if (stopping) {
-      for (auto& waiting : batch) waiting.completion(std::unexpected(unavailable(Phase::stopping)));
-      return;
-    }
-    run_batch(std::move(batch));
-    snapshots_.offer(state());
+    (void)step();
   }
+  refuse_waiting();
+}
+
+bool ControlLoop::step() {
+  std::vector<Waiting> batch;
+  {
+    const std::lock_guard lock(queue_mutex_);
+    if (queue_.empty() && due_in_us().value_or(1) > 0) return false;
+    batch = take_batch();
+  }
+  run_batch(std::move(batch));
+  snapshots_.offer(state());
+  return true;
+}
+
+void ControlLoop::refuse_waiting() {
+  std::vector<Waiting> batch;
+  {
+    const std::lock_guard lock(queue_mutex_);
+    batch = take_batch();
+  }
+  for (auto& waiting : batch) waiting.completion(std::unexpected(unavailable(Phase::stopping)));
 }
 
 // Under queue_mutex_. All commands when the loop stops.
@@ -193,12 +208,16 @@ std::vector<ControlLoop::Waiting> ControlLoop::take_batch() {
   return batch;
 }
 
+// Until a follow-up step is due by time; none: no step is.
+std::optional<std::int64_t> ControlLoop::due_in_us() const {
+  return phase_ == Phase::ready ? follow_up_.due_in_us(*state(), options_.now_us()) : std::nullopt;
+}
+
 // True: commands wait, the loop is to stop, or a follow-up step is due by time.
 bool ControlLoop::wait_for_work(std::unique_lock<std::mutex>& lock) {
   constexpr auto kMaxWait = std::chrono::milliseconds(500);  // the system clock may be set meanwhile
   const auto called = [this] { return stopping_ || !queue_.empty(); };
-  const auto due_in_us = [this] { return follow_up_.due_in_us(*state(), options_.now_us()); };
-  const auto due = phase_ == Phase::ready ? due_in_us() : std::nullopt;
+  const auto due = due_in_us();
   if (!due) {
     queue_filled_.wait(lock, called);
     return true;
@@ -207,9 +226,7 @@ bool ControlLoop::wait_for_work(std::unique_lock<std::mutex>& lock) {
     queue_filled_.wait_for(lock, std::min<std::chrono::microseconds>(std::chrono::microseconds(*due), kMaxWait),
                            called);
   }
-  if (called()) return true;
-  const auto still = due_in_us();
-  return still && *still <= 0;
+  return called() || due_in_us().value_or(1) <= 0;
 }
 
 void ControlLoop::record(ClusterState& working, db::Batch& writes, const std::string& actor, std::int64_t now_us,

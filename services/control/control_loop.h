@@ -4,7 +4,7 @@
 // that is not durable.
 //
 // Used by the API and by live subnets. submit(), state(), phase(), queue() and figures() are thread-safe; recover(),
-// start() and stop() are called by the owner's thread only.
+// start(), step() and stop() are called by the owner's thread only.
 #pragma once
 
 #include <atomic>
@@ -57,6 +57,10 @@ class ControlLoop {
   // Reads the newest snapshot, then the journal after it, and prepares what the first decision needs.
   [[nodiscard]] Result<void> recover();
   void start();
+  // Instead of start(), for an owner that runs the loop on a thread and a clock of its own: one batch, or what is due by
+  // time. False: there is nothing to do now. Snapshots are saved by save_snapshot() then.
+  bool step();
+  void save_snapshot() { snapshots_.save_offered(); }  // if one is due
   // Refuses commands that still wait, saves a snapshot, ends the threads. May be called twice.
   void stop();
 
@@ -89,6 +93,8 @@ class ControlLoop {
   void run();
   [[nodiscard]] std::vector<Waiting> take_batch();
   [[nodiscard]] bool wait_for_work(std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] std::optional<std::int64_t> due_in_us() const;
+  void refuse_waiting();
   void run_batch(std::vector<Waiting> batch);
   [[nodiscard]] Result<void> append(const db::Batch& writes);
   [[nodiscard]] bool reopen_store();

@@ -42,12 +42,25 @@ void SnapshotWriter::run() {
       next = std::exchange(next_, nullptr);
       if (next == nullptr) return;
     }
-    const db::Snapshot snapshot{next->seq, next->term, options_.now_us(), 1, codec_.encode_state(*next)};
-    if (auto saved = journal_.save_snapshot(snapshot); !saved) {
-      options_.warn("snapshot not saved, the next start replays more events: " + saved.error().text());
-    } else {
-      ++saved_;
-    }
+    save(*next);
+  }
+}
+
+void SnapshotWriter::save_offered() {
+  ClusterStatePtr next;
+  {
+    const std::lock_guard lock(mutex_);
+    next = std::exchange(next_, nullptr);
+  }
+  if (next != nullptr) save(*next);
+}
+
+void SnapshotWriter::save(const ClusterState& state) {
+  const db::Snapshot snapshot{state.seq, state.term, options_.now_us(), 1, codec_.encode_state(state)};
+  if (auto saved = journal_.save_snapshot(snapshot); !saved) {
+    options_.warn("snapshot not saved, the next start replays more events: " + saved.error().text());
+  } else {
+    ++saved_;
   }
 }
 

@@ -36,6 +36,8 @@ class SnapshotWriter {
   // Saves the state if enough events have passed since the last snapshot. A state that is still to be saved when a
   // newer one is offered is skipped.
   void offer(const ClusterStatePtr& state);
+  // Instead of start(), on the caller's thread: saves the state that was offered last, if it is still to be saved.
+  void save_offered();
   // Saves the last state if it is newer than the last snapshot, then ends the thread.
   void stop(const ClusterStatePtr& last);
 
@@ -43,6 +45,7 @@ class SnapshotWriter {
 
  private:
   void run();
+  void save(const ClusterState& state);
 
   db::Journal& journal_;
   const EventCodec& codec_;

@@ -29,13 +29,17 @@ std::function<Result<ReservedLoads>(const ClusterState&)> reserved_by(std::share
 
 }  // namespace
 
-LiveSubnets::LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, std::function<void(const std::string&)> warn)
+LiveSubnets::Clocks::Clocks()
+    : monotonic_us(clock_us<std::chrono::steady_clock>), unix_us(clock_us<std::chrono::system_clock>) {}
+
+LiveSubnets::LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, std::function<void(const std::string&)> warn,
+                         Clocks clocks)
     : loop_(loop), warn_(std::move(warn)), routes_(loop.routes()) {
   for (auto& subnet : subnets) {
     const std::string name = subnet.options.subnet;
     SubnetSurroundings with{.connect = std::move(subnet.connect),
-                            .monotonic_us = clock_us<std::chrono::steady_clock>,
-                            .unix_us = clock_us<std::chrono::system_clock>,
+                            .monotonic_us = clocks.monotonic_us,
+                            .unix_us = clocks.unix_us,
                             .report = [this](auto body) { report(std::move(body)); },
                             .routes = [this](const ClusterState& state) { return routes_->at(state); },
                             .host_routes = [this](const ClusterState& state) { return host_routes_.at(state); },
@@ -75,6 +79,10 @@ void LiveSubnets::stop() {
     running.opensm.reset();
     running.controller->refuse_requests();
   }
+}
+
+void LiveSubnets::step(std::chrono::milliseconds wait) {
+  for (auto& running : running_) running.controller->step(loop_.state(), wait);
 }
 
 void LiveSubnets::run(Running& running) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -24,12 +26,20 @@ class LiveSubnets final : public LiveFabric {
     std::string opensm_socket;  // that OpenSM's plugin connects to; "": none
   };
 
+  struct Clocks {
+    Clocks();  // of this machine
+    std::function<std::int64_t()> monotonic_us, unix_us;
+  };
+
   // loop must outlive it, and be started before start().
-  LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, std::function<void(const std::string&)> warn);
+  LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, std::function<void(const std::string&)> warn,
+              Clocks clocks = {});
   ~LiveSubnets() override;
 
   // Errors: a socket that cannot be opened.
   [[nodiscard]] Result<void> start();
+  // Instead of start(), on the caller's thread: one round of each subnet, which waits for reports for at most `wait`.
+  void step(std::chrono::milliseconds wait);
   // Of the accepted topology; shared with other users of routes.
   [[nodiscard]] const std::shared_ptr<RoutingCache>& routes() const { return routes_; }
 

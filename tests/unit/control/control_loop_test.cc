@@ -55,6 +55,31 @@ TEST_F(ControlTest, IdleGpusOfAJobAreHeldKeptAndReleased) {
   EXPECT_EQ(loop_->state()->free_gpus, 40U);
 }
 
+// Instead of start(): the owner's thread runs the batches, saves snapshots, and stops the loop like any other.
+TEST_F(ControlTest, AnOwnerRunsBatchesOnItsOwnThread) {
+  open({.snapshot_every = 1});
+  std::vector<std::string> answers;
+  const auto send = [&](decltype(Command::body) body) {
+    EXPECT_TRUE(loop_->submit({"tester", std::move(body)}, [&](const CommandResult& result) {
+      answers.push_back(result ? std::to_string(result->state->seq) : result.error().error.code);
+    }));
+  };
+  EXPECT_FALSE(loop_->step()) << "nothing to do";
+  send(PutTenant{{.name = "t", .description = {}, .max_gpus = {}}, {}});
+  EXPECT_TRUE(answers.empty());
+  EXPECT_TRUE(loop_->step());
+  EXPECT_EQ(answers, std::vector<std::string>{"1"});
+  EXPECT_FALSE(loop_->step());
+  EXPECT_EQ(loop_->figures().snapshots, 0U);
+  loop_->save_snapshot();
+  EXPECT_EQ(loop_->figures().snapshots, 1U);
+  EXPECT_EQ(journal_->latest_snapshot().value()->seq, 1U);
+  send(RemoveTenant{"t", {}});
+  loop_->stop();
+  EXPECT_EQ(answers.back(), "service.notReady");
+  EXPECT_EQ(replayed().seq, 1U);
+}
+
 TEST_F(ControlTest, APublishedStateNeverChanges) {
   start();
   must(accept(star_of_hosts(2, 8)));
