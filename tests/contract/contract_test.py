@@ -23,6 +23,7 @@ import hostile  # noqa: E402
 import http_cases  # noqa: E402
 import job_cases  # noqa: E402
 import live_cases  # noqa: E402
+import member_cases  # noqa: E402
 import path_cases  # noqa: E402
 import queue_cases  # noqa: E402
 import reroute_cases  # noqa: E402
@@ -160,8 +161,8 @@ class Run:
 
     def asking_services(self):
         """Services that ask for tokens, one for each case."""
-        for case in access_cases.CASES:
-            name = f"access_cases.{case.__name__}"
+        for case in access_cases.CASES + member_cases.CASES:
+            name = f"{case.__module__}.{case.__name__}"
             if self.wanted(name):
                 with Service(self.options.railweaved, authentication="tokens") as service:
                     self.attempt(name, case, service.start(), self.contract)

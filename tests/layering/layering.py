@@ -130,7 +130,7 @@ MAY_INCLUDE = {
     # services/rest: what the service answers.
     "services/rest": ["db", "services/control", "services/control/events", "services/control/views", "services/control/live/status"],
     # Who a caller is and what it may call.
-    "services/rest/access": ["fabric/base", "services/json", "services/control/state", "api/http/message"],
+    "services/rest/access": ["fabric/base", "db", "services/json", "services/control/state", "services/control/codec", "api/http/message"],
     "services/rest/json": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/topology/checks", "fabric/formats/text",
                            "fabric/routing/plane", "fabric/routing/audit", "fabric/routing/delta", "fabric/routing/multipath",
                            "fabric/routing/opensm", "fabric/capacity", "fabric/qos", "fabric/drivers/linux_tc", "scheduler/job",

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "api/http/message/event_stream.h"
 #include "db/limits.h"
 #include "services/control/codec/journal_codec.h"
+#include "services/rest/access/tenant_events.h"
 #include "services/rest/handlers/list_query.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
@@ -48,6 +50,32 @@ Result<EventQuery> read_event_query(const Request& request) {
   return query;
 }
 
+// Few events of many may be its own: it reads on until the page is full, a bounded number of events for each page.
+Result<Response> list_events_of_member(const Call& call, const ListQuery& list, const EventQuery& query) {
+  constexpr std::uint64_t kMaxRead = 20'000;
+  const auto state = call.plane.loop.state();
+  PageWriter page(list.limit, list.fields);
+  std::uint64_t after = query.after;
+  for (std::uint64_t read = 0; read < kMaxRead && !page.full() && after < state->seq;) {
+    auto records = call.plane.journal.read({.after_seq = after,
+                                            .up_to_seq = state->seq,
+                                            .limit = 1000,
+                                            .kinds = query.types,
+                                            .subject_kind = query.subject_kind,
+                                            .subject_id = query.subject_id});
+    if (!records) return std::unexpected(records.error());
+    if (records->empty()) after = state->seq;
+    read += records->size();
+    for (const auto& record : *records) {
+      if (page.full()) break;
+      after = record.seq;
+      const auto shown = event_of_tenant(*state, *own_tenant(call.request), call.request.caller->name, record);
+      if (shown) page.add(*shown);
+    }
+  }
+  return Response::json(std::move(page).finish(after < state->seq ? std::to_string(after) : "", state->seq));
+}
+
 Result<Response> list_events(const Call& call) {
   const auto list = read_list_query(call);
   if (!list) return std::unexpected(list.error());
@@ -58,6 +86,7 @@ Result<Response> list_events(const Call& call) {
     if (!cursor) return std::unexpected(cursor.error());
     query->after = *cursor;
   }
+  if (own_tenant(call.request) != nullptr) return list_events_of_member(call, *list, *query);
   const std::uint64_t seq = call.plane.loop.state()->seq;
   auto records = call.plane.journal.read({.after_seq = query->after,
                                           .up_to_seq = seq,
@@ -74,8 +103,9 @@ Result<Response> list_events(const Call& call) {
 
 class StreamWatcher final : public control::EventWatcher {
  public:
-  StreamWatcher(std::shared_ptr<StreamSink> sink, EventQuery query, std::shared_ptr<const Caller> caller)
-      : sink_(std::move(sink)), query_(std::move(query)), caller_(std::move(caller)) {}
+  StreamWatcher(const ControlPlane& plane, std::shared_ptr<StreamSink> sink, EventQuery query,
+                std::shared_ptr<const Caller> caller)
+      : plane_(plane), sink_(std::move(sink)), query_(std::move(query)), caller_(std::move(caller)) {}
 
   bool deliver(const db::Record& record) override {
     if (has_ended(record)) {
@@ -83,7 +113,9 @@ class StreamWatcher final : public control::EventWatcher {
       return false;
     }
     if (!query_.wants(record)) return !sink_->closed();
-    return sink_->send(format_event(std::to_string(record.seq), record.kind, write_event(record)));
+    const auto shown = shown_to_caller(record);
+    if (!shown) return !sink_->closed();
+    return sink_->send(format_event(std::to_string(record.seq), record.kind, *shown));
   }
   bool ready() override { return sink_->backlog_bytes() == 0; }
   bool closed() override { return sink_->closed(); }
@@ -97,6 +129,13 @@ class StreamWatcher final : public control::EventWatcher {
            (caller_->expires_us != 0 && caller_->expires_us <= record.time_us);
   }
 
+  // Events are delivered after the state that holds them is published.
+  [[nodiscard]] std::optional<std::string> shown_to_caller(const db::Record& record) const {
+    if (caller_ == nullptr || caller_->role != control::Role::member) return write_event(record);
+    return event_of_tenant(*plane_.loop.state(), caller_->tenant, caller_->name, record);
+  }
+
+  const ControlPlane& plane_;
   const std::shared_ptr<StreamSink> sink_;
   const EventQuery query_;
   const std::shared_ptr<const Caller> caller_;
@@ -113,7 +152,7 @@ Result<Response> stream_events(const Call& call) {
   }
   return Response::events([&plane = call.plane, query = std::move(*query),
                            caller = call.request.caller](const std::shared_ptr<StreamSink>& sink) {
-    plane.catch_up.follow(query.after, std::make_shared<StreamWatcher>(sink, query, caller));
+    plane.catch_up.follow(query.after, std::make_shared<StreamWatcher>(plane, sink, query, caller));
   });
 }
 
@@ -121,12 +160,12 @@ Result<Response> stream_events(const Call& call) {
 
 void add_event_routes(RouteTable& routes) {
   routes.get("/v1/events",
-             {.access = kViewers,
+             {.access = kViewersAndMembers,
               .query = {"after", "type", "subject"},
               .page = PageLimits{.fields = {"actor", "data", "seq", "severity", "subject", "summary", "time", "type"}},
               .http = {.compute = true}},
              list_events);
-  routes.get("/v1/events/stream", {.access = kViewers, .query = {"after", "type", "subject"}}, stream_events);
+  routes.get("/v1/events/stream", {.access = kViewersAndMembers, .query = {"after", "type", "subject"}}, stream_events);
 }
 
 }  // namespace railweave::api

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "services/rest/access/other_tenants.h"
+
 namespace railweave::api {
 namespace {
 
@@ -84,6 +86,13 @@ void leave_own_tenant(const control::ClusterState& state, const std::string& ten
     return job == nullptr || job->spec.tenant != tenant;
   });
   std::erase_if(contention.slows, [&](const auto& slowed) { return slowed.job->spec.tenant != tenant; });
+}
+
+void leave_own_tenant(const control::ClusterState& state, const std::string& tenant,
+                      std::vector<control::BlockedLink>& links) {
+  for (auto& link : links) {
+    std::erase_if(link.holders, [&](const auto& holder) { return !is_job_of(state, tenant, holder.job); });
+  }
 }
 
 }  // namespace railweave::api

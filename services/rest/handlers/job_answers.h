@@ -58,5 +58,7 @@ std::vector<scheduler::Contention> contention_of(const ControlPlane& plane, cons
 // Leaves out which jobs of other tenants are in it. What they come to together stays.
 void leave_own_tenant(const control::ClusterState& state, const std::string& tenant,
                       control::JobContention& contention);
+void leave_own_tenant(const control::ClusterState& state, const std::string& tenant,
+                      std::vector<control::BlockedLink>& links);
 
 }  // namespace railweave::api

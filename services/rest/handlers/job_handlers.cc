@@ -47,6 +47,12 @@ Response job_answer(const ControlPlane& plane, const control::ClusterState& stat
       .with("ETag", strong_etag(digest.empty() ? id : id + "-" + digest));
 }
 
+// A member reads of full links what its own jobs hold of them, and the sums.
+Problem refusal_for(const Request& request, const ControlPlane& plane, control::Rejection rejection) {
+  if (const std::string* own = own_tenant(request)) leave_own_tenant(*plane.loop.state(), *own, rejection.links);
+  return to_problem(rejection);
+}
+
 // The answer of a job's change, made of the state that holds it.
 using MakeAnswer = std::function<Response(const control::Accepted&, const control::Job&,
                                           const std::optional<control::JobContention>&)>;
@@ -58,7 +64,7 @@ void submit_for_job(const std::shared_ptr<JobAnswers>& answers, const Call& call
   const bool queued = call.plane.loop.submit(
       {actor_of(call.request), std::move(command)},
       [&plane = call.plane, answers, respond, make = std::move(make)](const control::CommandResult& result) {
-        if (!result) return void(respond(to_problem(result.error())));
+        if (!result) return void(respond(refusal_for(respond.request(), plane, result.error())));
         const JobPtr job = result->state->jobs.find(result->job);
         if (job == nullptr) return void(respond(Response::empty()));
         if (!job->holds_gpus()) return void(respond(make(*result, *job, std::nullopt)));
@@ -319,6 +325,9 @@ Result<Response> query_placement(const Call& call) {
   if (const auto tenant = state->tenants->find(spec->tenant); placed && tenant != state->tenants->end()) {
     auto over = control::over_gpu_limit(*state, tenant->second, placed->result.placement.held_gpus().size());
     if (over) placed = std::unexpected(control::as_answer(*state, {std::move(*over), nullptr, {}}));
+  }
+  if (const std::string* own = own_tenant(call.request); own != nullptr && !placed) {
+    leave_own_tenant(*state, *own, placed.error().links);
   }
   if (!placed && placed.error().placement == nullptr) return rejected(call, placed.error());
   const auto& result = placed ? placed->result : *placed.error().placement;

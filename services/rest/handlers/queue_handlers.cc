@@ -62,6 +62,7 @@ Result<Response> list_waiting(const Call& call) {
   const auto add = [&](const JobPtr& job, const scheduler::WaitReason* reason) {
     if (job == nullptr || job->state != control::JobState::queued || !seen.insert(job->id).second) return;
     ++place;
+    if (!may_see(call.request, job->spec.tenant)) return;
     if (tenant == nullptr || job->spec.tenant == *tenant) waiting.push_back({job, reason, place});
   };
   for (const auto& entry : view->waiting) add(state->jobs.find(JobId(entry.job)), &entry.reason);
@@ -81,6 +82,7 @@ Result<Response> list_shares(const Call& call) {
   const std::int64_t now_us = call.plane.loop.queue()->time_us;
   std::map<std::string, TenantShare, std::less<>> by_tenant;
   for (const auto& [name, tenant] : *state->tenants) {
+    if (!may_see(call.request, name)) continue;
     by_tenant[name] = {&tenant, 0, 0, state->used->average_gpus(name, now_us)};
   }
   state->jobs.visit_after(JobId(0), [&](const JobPtr& job) {
@@ -235,21 +237,21 @@ const scheduler::WaitReason* wait_reason(const control::QueueView& view, JobId j
 void add_queue_routes(RouteTable& routes) {
   const RouteOptions compute{.compute = true};
   const RouteOptions json{.consumes = {"application/json"}};
-  routes.get("/v1/queue", {.access = kViewers}, get_queue);
+  routes.get("/v1/queue", {.access = kViewersAndMembers}, get_queue);
   routes.get("/v1/queue/jobs",
-             {.access = kViewers,
+             {.access = kViewersAndMembers,
               .query = {"tenant"},
               .page = PageLimits{.fields = {"endedAt", "gpus", "id", "level", "name", "nodes", "place", "priority",
                                             "startedAt", "state", "submittedAt", "tenant", "waits"}},
               .http = compute},
              list_waiting);
   routes.get("/v1/queue/shares",
-             {.access = kViewers,
+             {.access = kViewersAndMembers,
               .page = PageLimits{.fields = {"averageGpus", "borrowedGpus", "cohort", "gpusHeld", "gpusWaiting",
                                             "maxGpus", "quotaGpus", "share", "tenant", "weight"}},
               .http = compute},
              list_shares);
-  routes.get("/v1/queue/policy", {.access = kViewers}, get_policy);
+  routes.get("/v1/queue/policy", {.access = kViewersAndMembers}, get_policy);
   routes.put("/v1/queue/policy", {.access = kAdministrators, .http = json, .present = present_policy}, put_policy);
   routes.get("/v1/queue/stranded", {.access = kViewers, .http = compute}, get_stranded);
   routes.get("/v1/queue/defragmentation", {.access = kViewers, .query = {"steps", "restart"}, .http = compute},

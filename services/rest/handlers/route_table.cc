@@ -56,13 +56,13 @@ Response forbidden(const Caller& caller, const Access& access) {
                           "ask an administrator for a token of another role");
 }
 
-// Answers with what names no job of another tenant.
+// Answers with what names nothing of other tenants.
 Responder to_member(const Responder& respond, const ControlPlane& plane) {
   const auto outer = std::make_shared<const Responder>(respond);
   const std::shared_ptr<const Request> request(outer, &outer->request());
   return {request, [outer, &plane](Response response) {
             const Request& asked = outer->request();
-            hide_other_jobs(*plane.loop.state(), *own_tenant(asked), asked.target.path, response.body);
+            hide_others(*plane.loop.state(), *own_tenant(asked), asked.target.path, response.body);
             (*outer)(std::move(response));
           }};
 }

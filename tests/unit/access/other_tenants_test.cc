@@ -24,7 +24,7 @@ control::ClusterState two_jobs() {
 
 std::string hidden(std::string text, std::string_view known = {}) {
   static const control::ClusterState state = two_jobs();
-  hide_other_jobs(state, "ours", known, text);
+  hide_others(state, "ours", known, text);
   return text;
 }
 
@@ -42,6 +42,46 @@ TEST(OtherTenants, WhatIsNoJobOrWasAskedForStays) {
     EXPECT_EQ(hidden(text), text);
   }
   EXPECT_EQ(hidden("there is no job 'job-000002'", "/v1/jobs/job-000002"), "there is no job 'job-000002'");
+}
+
+control::ClusterState with_reservations() {
+  control::ClusterState state = two_jobs();
+  auto tenants = std::make_shared<control::TenantTable>();
+  (*tenants)["ours"].name = "ours";
+  (*tenants)["theirs"].name = "theirs";
+  state.tenants = tenants;
+  auto reservations = std::make_shared<control::ReservationTable>();
+  for (const char* tenant : {"ours", "theirs", ""}) {
+    control::GpuReservation reservation;
+    reservation.window.name = std::string("of-") + tenant;
+    reservation.window.tenant = tenant;
+    (*reservations)[reservation.window.name] = reservation;
+  }
+  state.reservations = reservations;
+  return state;
+}
+
+TEST(OtherTenants, WhatIsSaidOfAJobGoesWithItsName) {
+  const control::ClusterState state = with_reservations();
+  const auto read = [&](std::string text) {
+    hide_others(state, "ours", {}, text);
+    return text;
+  };
+  EXPECT_EQ(read("job-000002 'secret' of theirs placed: 8 GPUs"), "job-000000 placed: 8 GPUs");
+  EXPECT_EQ(read("beside 50 Gb/s (job-000002 49.5 Gb/s, job-000001 0.5 Gb/s) of 100 Gb/s"),
+            "beside 50 Gb/s (job-000000, job-000001 0.5 Gb/s) of 100 Gb/s");
+  EXPECT_EQ(read("job-000002 of theirs is damaged"), "job-000000 is damaged");
+  EXPECT_EQ(read("job-000002 of no tenant, job-000002 40 GPUs, job-000002 7"),
+            "job-000000 of no tenant, job-000000 40 GPUs, job-000000 7");
+  EXPECT_EQ(read("job-000001 'mine' of ours 5 Gb/s"), "job-000001 'mine' of ours 5 Gb/s");
+  EXPECT_EQ(read("job-000002 'no end"), "job-000000 'no end");
+  EXPECT_EQ(read("would overlap 'of-theirs', which"), "would overlap 'a reservation', which");
+  EXPECT_EQ(read("would overlap 'over', which"), "would overlap 'a reservation', which");
+  EXPECT_EQ(read("would overlap 'of-ours', would overlap 'of-', "), "would overlap 'of-ours', would overlap 'of-', ");
+  EXPECT_EQ(read("would overlap 'broken"), "would overlap 'broken");
+  EXPECT_EQ(read("set aside for others meanwhile: 'of-', 'of-theirs', 'over', 'of-ours'; 'over'"),
+            "set aside for others meanwhile: 'of-', 'a reservation', 'a reservation', 'of-ours'; 'over'");
+  EXPECT_EQ(read("it isn't 'of-theirs' nor 'of-ours'"), "it isn't 'a reservation' nor 'of-ours'");
 }
 
 }  // namespace
