@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 
 .DEFAULT_GOAL := help
-.PHONY: help chaos demo console test-console stop test build deps check bench bench-moment bench-opensm bench-repair bench-postgres lint rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service tsan fuzz clean configure
+.PHONY: help chaos schemathesis demo console test-console stop test build deps check bench bench-moment bench-opensm bench-repair bench-postgres lint rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service tsan fuzz clean configure
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -62,6 +62,11 @@ CHAOS := kill_nine|kill_nine_queue|kill_nine_postgres|takeover|store_care|large_
 chaos: deps  ## what the service survives: kills, failover, lost stores, bad clients, broken subnets; tests/README.md has its figures
 	@$(MAKE) --no-print-directory build TARGETS="railweaved railweave"
 	@bash -o pipefail -c "ctest --test-dir $(BUILD) -R '^integration.($(CHAOS))$$' -V | sed -un 's/^[0-9]*: //p; /Test *#/p; /tests passed/p'"
+
+schemathesis: deps  ## requests made from the contract for SECONDS (60) against a live service (--with-schemathesis; SEED=1)
+	@$(MAKE) --no-print-directory build TARGETS=railweaved
+	@/usr/bin/python3 tests/contract/schemathesis/run.py $(BUILD)/bin/railweaved api/openapi.yaml \
+	  --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1); status=$$?; [ $$status -eq 77 ] || exit $$status
 
 check:  ## what CI runs: every check below that a change must pass, then all tests; prints where the time goes
 	@.ci/run

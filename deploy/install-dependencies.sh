@@ -7,6 +7,8 @@
 #                   and Debian's packages may start Slurm's and munge's daemons.
 #   --with-postgresql  PostgreSQL's server; tests of that store start their own. Not by default: Debian's package makes a
 #                   cluster and starts it, unless /etc/postgresql-common/createcluster.conf says otherwise, as here.
+#   --with-schemathesis  schemathesis, which makes requests from the contract (`make schemathesis`), from PyPI into a virtual
+#                   environment of its own, ~/.cache/railweave/schemathesis.
 set -euo pipefail
 
 packages=(
@@ -26,11 +28,16 @@ packages=(
 )
 
 postgresql=no
+schemathesis=no
 for option in "$@"; do
   case "$option" in
     --with-postgresql)
       packages+=(postgresql-15)
       postgresql=yes
+      ;;
+    --with-schemathesis)
+      packages+=(python3-venv)
+      schemathesis=yes
       ;;
     --with-opensm) packages+=(opensm libopensm-dev) ;;
     --with-launchers) packages+=(openmpi-bin openssh-client slurm-client slurmctld slurmd munge python3-torch) ;;
@@ -45,7 +52,22 @@ missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
 done
-[ ${#missing[@]} -eq 0 ] && exit 0
+
+install_schemathesis() {
+  local wanted place="${XDG_CACHE_HOME:-$HOME/.cache}/railweave/schemathesis"
+  wanted="$(dirname "$0")/../tests/contract/schemathesis/requirements.txt"
+  cmp -s "$wanted" "$place/installed.txt" && return
+  echo "installing schemathesis into $place" >&2
+  rm -rf "$place"
+  python3 -m venv "$place"
+  "$place/bin/pip" install --quiet --disable-pip-version-check --requirement "$wanted"
+  cp "$wanted" "$place/installed.txt"
+}
+
+if [ ${#missing[@]} -eq 0 ]; then
+  [ $schemathesis = no ] || install_schemathesis
+  exit 0
+fi
 
 if [ "$(id -u)" -ne 0 ]; then
   echo "Railweave needs these Debian packages: ${missing[*]}" >&2
@@ -62,3 +84,4 @@ if [ $postgresql = yes ] && [ ! -e /etc/postgresql-common/createcluster.conf ]; 
   echo 'create_main_cluster = false' | $sudo tee /etc/postgresql-common/createcluster.conf >/dev/null
 fi
 DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+[ $schemathesis = no ] || install_schemathesis

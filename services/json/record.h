@@ -111,7 +111,7 @@ struct OneOf {
   }
   void read(ObjectReader& reader, std::string_view field, Value& into) const {
     std::optional<std::string> text;
-    reader.read(field, text);
+    reader.read_text(field, text);
     if (!text) return;
     std::string known;
     for (std::size_t i = 0; i < n; ++i) {
@@ -139,7 +139,7 @@ struct ByText {
   template <class Value>
   void read(ObjectReader& reader, std::string_view name, Value& into) const {
     std::optional<std::string> text;
-    reader.read(name, text);
+    reader.read_text(name, text);
     if (!text) return;
     if (const auto parsed = from(*text)) {
       into = *parsed;

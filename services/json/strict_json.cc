@@ -143,6 +143,12 @@ void ObjectReader::read(std::string_view field, std::optional<std::string>& into
   into = value->get<std::string>();
 }
 
+void ObjectReader::read_text(std::string_view field, std::optional<std::string>& into) {
+  std::string text;
+  read(field, text);
+  if (has(field)) into = std::move(text);
+}
+
 void ObjectReader::read(std::string_view field, bool& into) {
   const Json* value = take(field);
   if (value == nullptr) return;

@@ -35,6 +35,8 @@ class ObjectReader {
 
   void read(std::string_view field, std::string& into);
   void read(std::string_view field, std::optional<std::string>& into);
+  // The same where null is refused: it is not a field left out.
+  void read_text(std::string_view field, std::optional<std::string>& into);
   void read(std::string_view field, bool& into);
   // Integers only; 1e3 is one, 1.5 is not.
   void read(std::string_view field, std::uint64_t& into, std::uint64_t max = std::numeric_limits<std::int64_t>::max());

@@ -24,6 +24,7 @@ import http_cases  # noqa: E402
 import job_cases  # noqa: E402
 import live_cases  # noqa: E402
 import member_cases  # noqa: E402
+import null_cases  # noqa: E402
 import path_cases  # noqa: E402
 import queue_cases  # noqa: E402
 import reroute_cases  # noqa: E402
@@ -128,7 +129,7 @@ class Run:
 
     def one_service(self):
         modules = (fabric_cases, route_cases, tenant_cases, job_cases, site_cases, path_cases, queue_cases, event_cases,
-                   guarantee_cases, reroute_cases, service_cases, http_cases)
+                   guarantee_cases, reroute_cases, null_cases, service_cases, http_cases)
         with Service(self.options.railweaved) as service:
             session = Session(service.start(), self.contract)
             for module in modules:

@@ -66,6 +66,9 @@ def bad_http(session):
     refuse(421, "http.wrongHost", get + "Host: evil.example.org\r\n\r\n")
     refuse(431, "http.tooManyHeaders", get + HOST + "X-A: b\r\n" * 120 + "\r\n")
     refuse(431, "http.headersTooLarge", get + HOST + "X-A: " + "b" * 20000 + "\r\n\r\n")
+    for method in ("TRACE", "QUERY"):  # registered, and of no resource here
+        refuse(405, "http.methodNotAllowed", f"{method} /v1/jobs HTTP/1.1\r\n" + HOST + "\r\n")
+    refuse(400, "query.repeatedParameter", "GET /v1/jobs?limit=1&limit=2 HTTP/1.1\r\n" + HOST + "\r\n")
     refuse(501, "http.unknownMethod", "BREW /v1/jobs HTTP/1.1\r\n" + HOST + "\r\n")
     refuse(501, "http.transferEncoding", post + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n")
     refuse(505, "http.version", "GET /healthz HTTP/3.0\r\n" + HOST + "\r\n")

@@ -160,6 +160,7 @@ def others_of_node(session):
     for form in ("hostfile", "slurm", "mpi"):
         session.call("listRanks", 409, "ranks.gpuNotLocalRank", path={"id": second}, query={"format": form})
     session.call("listRanks", 400, "query.invalidFlag", path={"id": second}, query={"format": "mpi", "withScript": "yes"})
+    session.call("listRanks", 400, "query.invalidFlag", path={"id": second}, query={"withScript": "null"})
     for form in ("hostfile", "slurm", "mpi", "torchrun", "nccl", "script"):
         answer = session.call("listRanks", 200, path={"id": second}, query={"format": form, "withScript": "true"}).body.decode()
         assert "# 1 node (node-4): which adapter is near which GPU is not known, so it is assumed\n" in answer, answer

@@ -17,7 +17,10 @@ def endpoints(session):
 
 
 def contract_is_served(session):
-    served = session.call("getContract", 200).body
+    answer = session.call("getContract", 200)
+    served = answer.body
+    described = session.contract.operations["getContract"].responses[200]["content"]["application/yaml"]["schema"]
+    assert not session.contract.errors_of(described, session.contract.document), "the contract is not what it says of itself"
     assert served == session.contract.text.encode(), "what /openapi.yaml serves is not api/openapi.yaml of this tree"
 
 

@@ -21,8 +21,9 @@ std::optional<Response> Connection::examine() {
     problem->instance = request.target.path;
     return to_response(*problem);
   }
-  // Of the methods that every server knows, the two that no resource here has are refused by find_route().
-  const bool known = exchange_.method != Method::other || parser_->method == "TRACE" || parser_->method == "CONNECT";
+  // Methods that are registered and that no resource here has are refused by find_route().
+  const bool known = exchange_.method != Method::other || parser_->method == "TRACE" || parser_->method == "CONNECT" ||
+                     parser_->method == "QUERY";
   if (!known) {
     return problem_response(501, "http.unknownMethod", "no resource here has the method " + parser_->method);
   }

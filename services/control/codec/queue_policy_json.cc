@@ -29,7 +29,7 @@ struct SignedInteger {
 struct Duration {
   void read(ObjectReader& reader, std::string_view name, std::int64_t& into_us) const {
     std::optional<std::string> text;
-    reader.read(name, text);
+    reader.read_text(name, text);
     if (!text) return;
     const auto seconds = parse_duration_s(*text);
     if (!seconds) {

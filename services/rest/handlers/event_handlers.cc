@@ -162,10 +162,13 @@ void add_event_routes(RouteTable& routes) {
   routes.get("/v1/events",
              {.access = kViewersAndMembers,
               .query = {"after", "type", "subject"},
+              .repeatable = "type",
               .page = PageLimits{.fields = {"actor", "data", "seq", "severity", "subject", "summary", "time", "type"}},
               .http = {.compute = true}},
              list_events);
-  routes.get("/v1/events/stream", {.access = kViewersAndMembers, .query = {"after", "type", "subject"}}, stream_events);
+  routes.get("/v1/events/stream",
+             {.access = kViewersAndMembers, .query = {"after", "type", "subject"}, .repeatable = "type"},
+             stream_events);
 }
 
 }  // namespace railweave::api

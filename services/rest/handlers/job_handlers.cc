@@ -204,7 +204,7 @@ std::uint64_t ranks_version(const control::ClusterState& state, const control::J
   return version;
 }
 
-Result<Response> get_rank_text(const Call& call, RankFormat format) {
+Result<Response> get_rank_text(const Call& call, RankFormat format, bool with_script) {
   if (call.request.query("limit") != nullptr || call.request.query("cursor") != nullptr) {
     return fail(ErrorKind::invalid, "ranks.wholeOnly", "text for launchers is not divided into pages", {},
                 "leave limit and cursor out");
@@ -212,11 +212,9 @@ Result<Response> get_rank_text(const Call& call, RankFormat format) {
   const auto state = call.plane.loop.state();
   auto job = find_job(*state, call.request);
   if (!job) return std::unexpected(job.error());
-  const auto with_script = read_flag(call, "withScript");
-  if (!with_script) return std::unexpected(with_script.error());
   const bool has_environment = format == RankFormat::nccl || format == RankFormat::script;
   const RankMarks marks = has_environment ? rank_marks(call.plane, state, **job) : RankMarks{};
-  auto text = write_rank_text(format, **job, *state->placement_fabric, marks, *with_script);
+  auto text = write_rank_text(format, **job, *state->placement_fabric, marks, with_script);
   if (!text) return std::unexpected(text.error());
   return with_etag(call, Response::text(std::move(*text)),
                    etag_of(control::to_string((*job)->id) + ".ranks." + *call.request.query("format"),
@@ -224,13 +222,15 @@ Result<Response> get_rank_text(const Call& call, RankFormat format) {
 }
 
 Result<Response> get_ranks(const Call& call) {
+  const auto with_script = read_flag(call, "withScript");
+  if (!with_script) return std::unexpected(with_script.error());
   if (const auto* name = call.request.query("format")) {
     const auto format = rank_format_named(*name);
     if (!format) {
       return fail(ErrorKind::invalid, "ranks.unknownFormat", "there is no format '" + *name + "' of ranks", {},
                   "one of " + std::string(kRankFormats));
     }
-    if (*format != RankFormat::json) return get_rank_text(call, *format);
+    if (*format != RankFormat::json) return get_rank_text(call, *format, *with_script);
   }
   const auto state = call.plane.loop.state();
   auto job = find_job(*state, call.request);

@@ -27,7 +27,11 @@ Result<void> check_parameters(const Call& call) {
   if (call.rules.any_query || call.request.target.query.empty()) return {};
   const auto known = parameters(call.rules);
   for (const auto& [name, value] : call.request.target.query) {
-    if (std::ranges::find(known, name) != known.end()) continue;
+    if (std::ranges::find(known, name) != known.end()) {
+      if (name == call.rules.repeatable || call.request.target.query.all(name).size() == 1) continue;
+      return fail(ErrorKind::invalid, "query.repeatedParameter",
+                  "the query parameter '" + name + "' is given more than once", {}, "give it once");
+    }
     std::string list;
     for (const auto k : known) list += (list.empty() ? "" : ", ") + std::string(k);
     return fail(ErrorKind::invalid, "query.unknownParameter", "there is no query parameter '" + name + "' here", {},

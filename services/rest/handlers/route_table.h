@@ -38,6 +38,7 @@ PresentVersion present_version(const std::string& id, std::uint64_t version);
 struct RouteRules {
   Access access = kAdministrators;           // who may call it: the contract lists them as x-roles
   std::vector<std::string_view> query = {};  // parameters besides those of `page`; others are refused by name
+  std::string_view repeatable = {};          // the one of them that may be given several times
   std::optional<PageLimits> page = {};       // a list: takes `limit`, `cursor` and, unless excluded, `fields`
   bool any_query = false;                    // ignores query parameters: health checks append their own
   bool any_body = false;                     // bodies of any media type, told apart by their content

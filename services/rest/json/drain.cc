@@ -78,7 +78,11 @@ Result<DrainRequest> read_drain_request(std::string_view body, bool forcible, bo
   ObjectReader reader(*value, "");
   reader.read("reason", request.reason);
   if (forcible) reader.read("force", request.force);
-  if (of_node) reader.read("gpu", request.gpu);
+  if (of_node) {
+    std::uint32_t gpu = 0;
+    reader.read("gpu", gpu);
+    if (reader.has("gpu")) request.gpu = gpu;
+  }
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   if (request.reason.size() > kMaxReasonBytes) {
     return fail(ErrorKind::invalid, "body.invalidField", "the reason is longer than 500 bytes", "/reason");

@@ -46,7 +46,7 @@ Result<JobRequest> read_job_request(std::string_view body) {
     ObjectReader reader(own, "");
     reader.read("queue", request.queue);
     std::optional<std::string> not_before;
-    reader.read("notBefore", not_before);
+    reader.read_text("notBefore", not_before);
     if (not_before) {
       const auto time = parse_time_us(*not_before);
       if (!time)

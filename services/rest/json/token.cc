@@ -31,7 +31,7 @@ Result<AccessToken> read_token_request(std::string_view body) {
   ObjectReader reader(*value, "");
   read_fields(reader, token, kRequestFields);
   std::optional<std::string> expires;
-  reader.read("expiresAt", expires);
+  reader.read_text("expiresAt", expires);
   if (expires) {
     if (const auto time = parse_time_us(*expires); time && *time > 0) {
       token.expires_us = *time;
