@@ -44,6 +44,15 @@ struct ReportRow {
   std::vector<std::pair<std::string, Value>> columns;  // must name the whole primary key, and no column twice
 };
 
+// Rows of a reporting table that has one whole number for its primary key.
+struct ReportFilter {
+  std::string table;
+  std::int64_t after = 0;                                      // rows with a larger key, in its order
+  std::size_t limit = 100;                                     // at least 1
+  std::vector<std::pair<std::string, std::string>> equal;      // columns of text
+  std::vector<std::pair<std::string, std::int64_t>> at_least;  // columns of whole numbers
+};
+
 struct Batch {
   std::vector<Record> records;
   std::vector<Blob> blobs;
@@ -104,6 +113,11 @@ class Journal {
   // one before is returned; nullopt when there is none whole: replay then starts at the journal's beginning, if that
   // was not removed.
   [[nodiscard]] virtual Result<std::optional<Snapshot>> latest_snapshot() = 0;
+
+  // Rows with all their columns, in the order of the key. Invalid: a table or a column that there is not, or of another kind.
+  [[nodiscard]] virtual Result<std::vector<ReportRow>> read_report(const ReportFilter& filter) {
+    return fail(ErrorKind::unavailable, "db.noReports", "this store keeps no reporting tables", filter.table);
+  }
 
   // nullopt when no blob has that digest.
   [[nodiscard]] virtual Result<std::optional<std::string>> blob(const std::string& digest) = 0;

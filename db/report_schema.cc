@@ -1,5 +1,6 @@
 #include "db/report_schema.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -82,6 +83,48 @@ Result<void> ReportSchema::check(const ReportRow& row) const {
     if (needed && !named.contains(name)) return invalid_row("the row lacks this column", row.table + "." + name);
   }
   return {};
+}
+
+Result<ReportSchema::Select> ReportSchema::select(const ReportFilter& filter, WriteParameter parameter) const {
+  const auto table = tables_.find(filter.table);
+  if (table == tables_.end()) {
+    return fail(ErrorKind::invalid, "db.unknownTable", "there is no such reporting table", filter.table.substr(0, 80));
+  }
+  Select select;
+  std::string key, names;
+  for (const auto& [name, column] : table->second) {
+    names += (names.empty() ? "" : ", ") + sql_name(name);
+    select.columns.emplace_back(name, column.type);
+    if (!column.primary_key) continue;
+    if (!key.empty() || column.type != ReportColumn::Type::integer) {
+      return invalid_row("the table has no whole number for its primary key", filter.table);
+    }
+    key = sql_name(name);
+  }
+  if (filter.limit == 0) return invalid_row("the limit is 0", filter.table);
+  const auto next = [&](Value value) {
+    const bool is_text = std::holds_alternative<std::string>(value);
+    select.parameters.push_back(std::move(value));
+    return parameter(select.parameters.size(), is_text);
+  };
+  const auto known = [&](const std::string& name, ReportColumn::Type type) {
+    const auto column = table->second.find(name);
+    return column != table->second.end() && column->second.type == type;
+  };
+  select.sql = "SELECT " + names + " FROM " + sql_name(filter.table) + " WHERE " + key + " > " + next(filter.after);
+  for (const auto& [name, text] : filter.equal) {
+    if (!known(name, ReportColumn::Type::text)) return invalid_row("there is no such column of text", filter.table);
+    // Text that no row can hold matches none; a server would refuse it.
+    select.sql += is_storable_text(text) ? " AND " + sql_name(name) + " = " + next(text) : std::string(" AND 1 = 0");
+  }
+  for (const auto& [name, least] : filter.at_least) {
+    if (!known(name, ReportColumn::Type::integer))
+      return invalid_row("there is no such column of numbers", filter.table);
+    select.sql += " AND " + sql_name(name) + " >= " + next(least);
+  }
+  const auto limit = static_cast<std::int64_t>(std::min(filter.limit, kMaxReadRecords));
+  select.sql += " ORDER BY " + key + " LIMIT " + next(limit);
+  return select;
 }
 
 }  // namespace railweave::db

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "db/journal.h"
@@ -30,6 +31,16 @@ class ReportSchema {
   // Invalid: db.unknownTable, db.unknownColumn, db.invalid (primary key not named, a column twice, a value of another
   // type, NULL where there is none, text that is too long or not UTF-8, a number that is not finite).
   [[nodiscard]] Result<void> check(const ReportRow& row) const;
+
+  // A SELECT of all columns in the order of `columns`, with its parameters. `parameter` writes the n-th one, from 1 on.
+  // Invalid: as above.
+  struct Select {
+    std::string sql;
+    std::vector<Value> parameters;
+    std::vector<std::pair<std::string, ReportColumn::Type>> columns;
+  };
+  using WriteParameter = std::string (*)(std::size_t number, bool is_text);
+  [[nodiscard]] Result<Select> select(const ReportFilter& filter, WriteParameter parameter) const;
 
   // Of a row that was checked.
   [[nodiscard]] const ReportColumns& columns(const std::string& table) const { return tables_.find(table)->second; }

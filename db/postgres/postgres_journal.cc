@@ -55,6 +55,7 @@ class PostgresJournal final : public Journal {
   Result<std::uint64_t> last_seq() override { return visible_seq_.load(); }
   Result<void> save_snapshot(const Snapshot& snapshot) override;
   Result<std::optional<Snapshot>> latest_snapshot() override;
+  Result<std::vector<ReportRow>> read_report(const ReportFilter& filter) override;
   Result<std::optional<std::string>> blob(const std::string& digest) override;
   bool leads() const override { return lease_->held(); }
 
@@ -304,6 +305,10 @@ Result<std::optional<Snapshot>> PostgresJournal::latest_snapshot() {
     if (options_.on_warning) options_.on_warning(snapshot.error());
   }
   return std::nullopt;
+}
+
+Result<std::vector<ReportRow>> PostgresJournal::read_report(const ReportFilter& filter) {
+  return with_reader([&](Session& session) { return postgres::read_report(session, report_schema_, filter); });
 }
 
 Result<std::optional<std::string>> PostgresJournal::blob(const std::string& digest) {

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "db/postgres/binary.h"
+
 namespace railweave::db::postgres {
 
 Result<ReportSchema> load_report_schema(Session& session) {
@@ -34,6 +36,38 @@ Result<ReportSchema> load_report_schema(Session& session) {
     if (!added) return std::unexpected(added.error());
   }
   return schema;
+}
+
+Result<std::vector<ReportRow>> read_report(Session& session, const ReportSchema& schema, const ReportFilter& filter) {
+  const auto select = schema.select(filter, [](std::size_t number, bool is_text) {
+    return "$" + std::to_string(number) + (is_text ? "::text" : "::bigint");
+  });
+  if (!select) return std::unexpected(select.error());
+  std::vector<std::string> parameters;
+  for (const auto& value : select->parameters) {
+    const auto* text = std::get_if<std::string>(&value);
+    parameters.push_back(text != nullptr ? binary(*text) : binary(std::get<std::int64_t>(value)));
+  }
+  auto fetched = session.run(select->sql, parameters, "read rows of " + filter.table);
+  if (!fetched) return std::unexpected(fetched.error());
+  std::vector<ReportRow> rows;
+  for (const auto& row : *fetched) {
+    ReportRow& out = rows.emplace_back(filter.table, std::vector<std::pair<std::string, Value>>{});
+    for (pqxx::row::size_type i = 0; const auto& [name, type] : select->columns) {
+      const auto field = row[i++];
+      Value value;
+      if (field.is_null()) {
+      } else if (type == ReportColumn::Type::integer) {
+        value = field.as<std::int64_t>();
+      } else if (type == ReportColumn::Type::real) {
+        value = field.as<double>();
+      } else {
+        value = std::string(field.c_str(), field.size());
+      }
+      out.columns.emplace_back(name, std::move(value));
+    }
+  }
+  return rows;
 }
 
 }  // namespace railweave::db::postgres

@@ -71,19 +71,51 @@ Result<void> ReportTables::upsert(Connection& connection, const ReportRow& row) 
   auto statement = connection.prepared(upsert_sql(row));
   if (!statement) return std::unexpected(statement.error());
   for (std::size_t i = 0; i < row.columns.size(); ++i) {
-    const int parameter = static_cast<int>(i + 1);
-    const Value& value = row.columns[i].second;
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-      (*statement)->bind(parameter, *integer);
-    } else if (const auto* number = std::get_if<double>(&value)) {
-      (*statement)->bind(parameter, *number);
-    } else if (const auto* text = std::get_if<std::string>(&value)) {
-      (*statement)->bind_text(parameter, *text);
-    } else {
-      (*statement)->bind_null(parameter);
-    }
+    bind(**statement, static_cast<int>(i + 1), row.columns[i].second);
   }
   return (*statement)->run("write a row of " + row.table);
+}
+
+void ReportTables::bind(Statement& statement, int parameter, const Value& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    statement.bind(parameter, *integer);
+  } else if (const auto* number = std::get_if<double>(&value)) {
+    statement.bind(parameter, *number);
+  } else if (const auto* text = std::get_if<std::string>(&value)) {
+    statement.bind_text(parameter, *text);
+  } else {
+    statement.bind_null(parameter);
+  }
+}
+
+Result<std::vector<ReportRow>> ReportTables::read(Connection& connection, const ReportFilter& filter) const {
+  const auto select = schema_.select(filter, [](std::size_t number, bool) { return "?" + std::to_string(number); });
+  if (!select) return std::unexpected(select.error());
+  auto statement = connection.prepared(select->sql);
+  if (!statement) return std::unexpected(statement.error());
+  for (std::size_t i = 0; i < select->parameters.size(); ++i) {
+    bind(**statement, static_cast<int>(i + 1), select->parameters[i]);
+  }
+  std::vector<ReportRow> rows;
+  while (true) {
+    const auto there = (*statement)->step("read rows of " + filter.table);
+    if (!there) return std::unexpected(there.error());
+    if (!*there) return rows;
+    ReportRow& row = rows.emplace_back(filter.table, std::vector<std::pair<std::string, Value>>{});
+    for (int i = 0; const auto& [name, type] : select->columns) {
+      Value value;
+      if ((*statement)->is_null(i)) {
+      } else if (type == ReportColumn::Type::integer) {
+        value = (*statement)->integer(i);
+      } else if (type == ReportColumn::Type::real) {
+        value = (*statement)->real(i);
+      } else {
+        value = std::string((*statement)->bytes(i));
+      }
+      row.columns.emplace_back(name, std::move(value));
+      ++i;
+    }
+  }
 }
 
 }  // namespace railweave::db::sqlite

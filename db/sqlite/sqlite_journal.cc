@@ -73,6 +73,7 @@ class SqliteJournal final : public Journal {
   Result<std::uint64_t> last_seq() override;
   Result<void> save_snapshot(const Snapshot& snapshot) override;
   Result<std::optional<Snapshot>> latest_snapshot() override;
+  Result<std::vector<ReportRow>> read_report(const ReportFilter& filter) override;
   Result<std::optional<std::string>> blob(const std::string& digest) override;
 
  private:
@@ -197,6 +198,11 @@ Result<std::vector<Record>> SqliteJournal::read(const ReadFilter& filter) {
   }
   if (!records.empty()) make_visible(records.back().seq);
   return records;
+}
+
+Result<std::vector<ReportRow>> SqliteJournal::read_report(const ReportFilter& filter) {
+  const std::lock_guard guard(read_mutex_);
+  return report_tables_.read(reader_, filter);
 }
 
 Result<void> SqliteJournal::save_snapshot(const Snapshot& snapshot) {

@@ -230,9 +230,10 @@ bool ControlLoop::wait_for_work(std::unique_lock<std::mutex>& lock) {
 }
 
 void ControlLoop::record(ClusterState& working, db::Batch& writes, const std::string& actor, std::int64_t now_us,
-                         std::vector<EventBody> events) const {
+                         std::vector<EventBody> events, const RequestOrigin& origin) const {
   for (auto& body : events) {
-    const Event event{working.seq + 1, working.term, now_us, actor, std::move(body)};
+    const Event event{working.seq + 1, working.term, now_us, actor, std::move(body), origin};
+    for (auto& row : codec_.ended_by(event, working)) writes.reports.push_back(std::move(row));
     apply(working, event);
     auto encoded = codec_.encode(event, working);
     writes.records.push_back(std::move(encoded.record));
@@ -310,7 +311,7 @@ ControlLoop::Outcome ControlLoop::decide_all(ClusterState& working, const std::v
       outcome.results.emplace_back(std::unexpected(std::move(decision.error())));
       continue;
     }
-    record(working, outcome.writes, waiting.command.actor, now_us, std::move(decision->events));
+    record(working, outcome.writes, waiting.command.actor, now_us, std::move(decision->events), waiting.command.origin);
     if (decision->refusal) {
       outcome.results.emplace_back(std::unexpected(std::move(*decision->refusal)));
     } else {

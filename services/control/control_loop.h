@@ -100,7 +100,7 @@ class ControlLoop {
   [[nodiscard]] bool reopen_store();
   [[nodiscard]] Outcome decide_all(ClusterState& working, const std::vector<Waiting>& batch);
   void record(ClusterState& working, db::Batch& writes, const std::string& actor, std::int64_t now_us,
-              std::vector<EventBody> events) const;
+              std::vector<EventBody> events, const RequestOrigin& origin = {}) const;
   void follow_up(ClusterState& working, db::Batch& writes);
   void refuse_all(std::vector<Waiting>& batch, const Error& store_error);
   void answer(std::vector<Waiting>& batch, Outcome outcome);

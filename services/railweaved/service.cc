@@ -12,6 +12,7 @@
 #include "services/railweaved/live_subnet.h"
 #include "services/railweaved/store.h"
 #include "services/rest/access/authentication.h"
+#include "services/rest/access/refusal_log.h"
 #include "services/rest/console/console_routes.h"
 #include "services/rest/handlers/routes.h"
 #include "services/rest/handlers/worker_placers.h"
@@ -47,12 +48,13 @@ api::ServerOptions http_options(const Config& config) {
   http.write_timeout = std::chrono::seconds(config.write_seconds);
   http.compute_threads = config.compute_threads;
   http.error_log = [](std::string_view text) { spdlog::warn("http: {}", text); };
-  if (config.log_requests) {
-    http.access_log = [](const api::AccessRecord& record) {
-      spdlog::info("{} {} {} {} {} B {} us", record.remote_address, to_string(record.method), record.path,
-                   record.status, record.sent_bytes, record.duration_us);
-    };
-  }
+  const auto refusals = std::make_shared<api::RefusalLog>([](const std::string& text) { spdlog::warn("{}", text); });
+  http.access_log = [refusals, all = config.log_requests](const api::AccessRecord& record) {
+    refusals->note(record, api::RateLimit::Clock::now());
+    if (!all) return;
+    spdlog::info("{} {} {} {} {} B {} us", record.remote_address, to_string(record.method), record.path, record.status,
+                 record.sent_bytes, record.duration_us);
+  };
   return http;
 }
 
@@ -141,6 +143,7 @@ Result<void> Service::start() {
   api::add_contract_routes(routes);
   api::add_guarantee_routes(routes);
   api::add_event_routes(routes);
+  api::add_audit_routes(routes);
   api::add_operation_routes(routes, *operations_);
   api::add_service_routes(routes, [this] { return server_->metrics(); });
   auto console = api::ConsoleFiles::read(console_folder(config_));

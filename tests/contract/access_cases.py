@@ -254,4 +254,66 @@ def too_many_requests(service, contract):
     admin.call("getCaller", 200)
 
 
-CASES = [too_many_requests, every_operation_and_role, bad_tokens, tokens_end, members_see_their_own]
+def audit_trail(service, contract):
+    by_role = callers(service, contract)
+    admin, member, operator = by_role["administrator"], by_role["member"], by_role["operator"]
+    whole = admin.call("listAudit", 200, query={"limit": "1000"}).json
+    events = admin.call("listEvents", 200, query={"limit": "1000"}).json["items"]
+    assert [(item["seq"], item["time"], item["kind"], item["actor"], item["subject"], item["summary"]) for item in whole["items"]] == [
+        (event["seq"], event["time"], event["type"], event["actor"], event["subject"], event["summary"]) for event in events], whole
+    assert whole["items"][0]["actor"] == "railweaved" and whole["items"][0]["requestId"] is None, whole["items"][0]
+    # A request is found by its id: the caller's own, or the one that the service made and answered with.
+    named = admin.call("putTenant", 200, path={"name": "audited"}, body={}, headers={"X-Request-Id": "change-4711"})
+    assert named.header("X-Request-Id") == "change-4711"
+    entry, = admin.call("listAudit", 200, query={"requestId": "change-4711"}).json["items"]
+    assert (entry["kind"], entry["subject"], entry["actor"], entry["token"], entry["tenant"]) == (
+        "tenant.put", {"kind": "tenant", "id": "audited"}, "administrator", admin.token.split("_")[1], None), entry
+    made = member.call("submitJob", 201, body=job(tenant="a"))
+    entry, = admin.call("listAudit", 200, query={"requestId": made.header("X-Request-Id")}).json["items"]
+    assert (entry["actor"], entry["tenant"], entry["token"]) == ("some-member", "a", member.token.split("_")[1]), entry
+    # An id that is not plain is not taken over: it would be in logs and in people's SQL.
+    forged = admin.call("putTenant", 200, path={"name": "audited"}, body={"maxGpus": 1}, headers={"X-Request-Id": "a b\"'; --"})
+    assert forged.header("X-Request-Id") != "a b\"'; --" and admin.call(
+        "listAudit", 200, query={"requestId": forged.header("X-Request-Id")}).json["items"], forged.headers
+    # Filters and pages.
+    def seqs(**query):
+        items, cursor = [], None
+        while True:
+            page = admin.call("listAudit", 200, query={"limit": "2", **query, **({"cursor": cursor} if cursor else {})}).json
+            items += page["items"]
+            cursor = page["nextCursor"]
+            if cursor is None:
+                return [item["seq"] for item in items]
+
+    every = admin.call("listAudit", 200, query={"limit": "1000"}).json["items"]
+    assert seqs() == [item["seq"] for item in every] and len(every) > 6
+    assert seqs(actor="some-member") == [item["seq"] for item in every if item["actor"] == "some-member"] != []
+    assert seqs(kind="token.issued", actor="administrator") == [
+        item["seq"] for item in every if item["kind"] == "token.issued" and item["actor"] == "administrator"] != []
+    assert seqs(since=every[3]["time"]) == [item["seq"] for item in every if item["time"] >= every[3]["time"]]
+    assert not seqs(actor="no-such-actor") and not seqs(since="2999-01-01T00:00:00Z")
+    assert admin.call("listAudit", 200, query={"fields": "seq,requestId", "limit": "1"}).json["items"][0].keys() == {"seq", "requestId"}
+    for query, code in (({"since": "yesterday"}, "query.invalidTime"), ({"cursor": "x"}, "query.invalidCursor"), ({"limit": "0"}, "query.invalidNumber"),
+                        ({"user": "a"}, "query.unknownParameter"), ({"fields": "secret"}, "query.unknownField")):
+        admin.call("listAudit", 400, code, query=query)
+    # What was refused changed nothing; the log says who tried. No secret is in the log or in the trail.
+    before = len(every)
+    operator.call("putTenant", 403, "auth.forbidden", path={"name": "mine"}, body={}, headers={"X-Request-Id": "try-1"})
+    Session(service, contract).call("putTenant", 401, "auth.invalid", path={"name": "mine"}, body={}, headers={
+        **bearer(f"rw_{'a' * 12}_{SECRET}"), "X-Request-Id": "try-2"})
+    assert len(admin.call("listAudit", 200, query={"limit": "1000"}).json["items"]) == before
+    log = service.log_text()
+    tried = {word: next(line for line in log.splitlines() if f"request {word}" in line) for word in ("try-1", "try-2")}
+    assert "PUT /v1/tenants/mine" in tried["try-1"] and "some-operator, operator, token " + operator.token.split("_")[1] in tried["try-1"], tried
+    assert "refused with 401" in tried["try-2"] and SECRET not in log, tried
+    secrets = [caller.token.split("_", 2)[2] for caller in by_role.values()]
+    trail = admin.call("listAudit", 200, query={"limit": "1000"}).body.decode()
+    assert not any(secret in log or secret in trail for secret in secrets)
+    # The trail is in the store, and outlives the service.
+    assert service.stop() == 0
+    service.start()
+    again = Caller(service, contract, admin.token).call("listAudit", 200, query={"limit": "1000"}).json["items"]
+    assert again[:len(every)] == every
+
+
+CASES = [audit_trail, too_many_requests, every_operation_and_role, bad_tokens, tokens_end, members_see_their_own]

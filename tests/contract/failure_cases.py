@@ -56,7 +56,7 @@ COMPUTED = {
     "getSubnet": {"path": {"id": "compute"}}, "getSync": {}, "getForwardingTable": {"path": {"id": "leaf-1"}}, "listAlarms": {},
     "reportLink": {"path": WAN, "body": {"state": "down"}}, "listDrains": {}, "drainLink": {"path": {"id": LINK}}, "drainSwitch": {"path": {"id": "leaf-1"}},
     "drainNode": {"path": {"id": "node-1"}},
-    "listRanks": {"path": {"id": "job-000001"}}, "listEvents": {}, "getRoutes": {}, "auditRoutes": {}, "getPath": {}, "getFdbs": {},
+    "listRanks": {"path": {"id": "job-000001"}}, "listEvents": {}, "listAudit": {}, "getRoutes": {}, "auditRoutes": {}, "getPath": {}, "getFdbs": {},
     "listGuarantees": {}, "listGuaranteedLinks": {}, "getCertificate": {}, "proposeReroute": {}, "setReroute": {"body": {}}, "resetReroute": {},
     "diffRoutes": {"body": {}},
 }

@@ -130,12 +130,13 @@ MAY_INCLUDE = {
     # services/rest: what the service answers.
     "services/rest": ["db", "services/control", "services/control/events", "services/control/views", "services/control/live/status"],
     # Who a caller is and what it may call.
-    "services/rest/access": ["fabric/base", "db", "services/json", "services/control/state", "services/control/codec", "api/http/message"],
+    "services/rest/access": ["fabric/base", "db", "services/json", "services/control/state", "services/control/codec", "api/http/message",
+                             "api/http/dispatch"],
     "services/rest/json": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/topology/checks", "fabric/formats/text",
                            "fabric/routing/plane", "fabric/routing/audit", "fabric/routing/delta", "fabric/routing/multipath",
                            "fabric/routing/opensm", "fabric/capacity", "fabric/qos", "fabric/drivers/linux_tc", "scheduler/job",
                            "scheduler/collective", "scheduler/placement", "scheduler/placement/fit", "scheduler/placement/score",
-                           "scheduler/queue/cycle", "scheduler/queue/policy", "scheduler/queue/repair", "scheduler/admission", "api/operations",
+                           "scheduler/queue/cycle", "scheduler/queue/policy", "scheduler/queue/repair", "scheduler/admission", "db", "api/operations",
                            "services/json", "services/control/state", "services/control/events", "services/control/views",
                            "services/control/guarantees", "services/control/decide", "services/control/codec", "services/control/live/status"],
     "services/rest/handlers": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/formats", "fabric/formats/gpu", "fabric/formats/native",

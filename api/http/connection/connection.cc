@@ -332,6 +332,7 @@ void Connection::record_exchange(bool timed) {
     record.received_bytes = received_bytes_;
     record.sent_bytes = exchange_.sent_bytes;
     record.duration_us = std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
+    record.caller = request.caller.get();
     core_.options.access_log(record);
   }
   received_bytes_ = 0;

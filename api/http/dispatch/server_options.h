@@ -31,6 +31,7 @@ struct AccessRecord {
   std::uint64_t received_bytes = 0;
   std::uint64_t sent_bytes = 0;
   std::int64_t duration_us = 0;
+  const Caller* caller = nullptr;  // who was let in; null: no caller, or no token is asked for
 };
 
 struct ServerOptions {

@@ -117,10 +117,26 @@ CREATE TABLE fabric_incidents (
   kind text NOT NULL DEFAULT '',
   severity text NOT NULL DEFAULT '',
   subject text NOT NULL DEFAULT '',
-  summary text NOT NULL DEFAULT ''
+  summary text NOT NULL DEFAULT '',
+  ended_at_us bigint,                      -- NULL: it is not over
+  jobs text NOT NULL DEFAULT ''             -- affected when it was raised, divided by blanks; at most 100
 );
 
 CREATE INDEX fabric_incidents_by_time ON fabric_incidents (time_us);
+
+-- The times for which jobs did not get their guarantees: one row each.
+CREATE TABLE guarantee_breaches (
+  id text PRIMARY KEY,
+  job text NOT NULL DEFAULT '',
+  tenant text NOT NULL DEFAULT '',
+  class text NOT NULL DEFAULT '',
+  guaranteed_mbps bigint NOT NULL DEFAULT 0,
+  began_at_us bigint NOT NULL DEFAULT 0,
+  ended_at_us bigint,
+  reason text NOT NULL DEFAULT ''
+);
+
+CREATE INDEX guarantee_breaches_by_tenant ON guarantee_breaches (tenant, began_at_us);
 
 CREATE TABLE audit_trail (
   seq bigint PRIMARY KEY,
@@ -128,7 +144,10 @@ CREATE TABLE audit_trail (
   actor text NOT NULL DEFAULT '',
   kind text NOT NULL DEFAULT '',
   subject text NOT NULL DEFAULT '',
-  summary text NOT NULL DEFAULT ''
+  summary text NOT NULL DEFAULT '',
+  request_id text NOT NULL DEFAULT '',      -- X-Request-Id of who asked; '': the service itself
+  tenant text NOT NULL DEFAULT '',          -- of a member who asked
+  token text NOT NULL DEFAULT ''            -- id of the token that was shown
 );
 
 CREATE INDEX audit_trail_by_time ON audit_trail (time_us);
@@ -137,4 +156,5 @@ CREATE INDEX audit_trail_by_actor ON audit_trail (actor, time_us);
 INSERT INTO reporting_tables (name, about) VALUES
   ('job_history', 'one row per job, updated as it is submitted, placed and ended'),
   ('fabric_incidents', 'one row per thing that went wrong in the fabric'),
-  ('audit_trail', 'one row per journal record that a person or program asked for');
+  ('audit_trail', 'one row per journal record that a person or program asked for'),
+  ('guarantee_breaches', 'one row per time for which a job did not get its guarantee');

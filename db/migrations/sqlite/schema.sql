@@ -100,10 +100,26 @@ CREATE TABLE fabric_incidents (
   kind TEXT NOT NULL DEFAULT '',
   severity TEXT NOT NULL DEFAULT '',
   subject TEXT NOT NULL DEFAULT '',
-  summary TEXT NOT NULL DEFAULT ''
+  summary TEXT NOT NULL DEFAULT '',
+  ended_at_us INTEGER,                      -- NULL: it is not over
+  jobs TEXT NOT NULL DEFAULT ''             -- affected when it was raised, divided by blanks; at most 100
 ) STRICT;
 
 CREATE INDEX fabric_incidents_by_time ON fabric_incidents (time_us);
+
+-- The times for which jobs did not get their guarantees: one row each.
+CREATE TABLE guarantee_breaches (
+  id TEXT PRIMARY KEY,
+  job TEXT NOT NULL DEFAULT '',
+  tenant TEXT NOT NULL DEFAULT '',
+  class TEXT NOT NULL DEFAULT '',
+  guaranteed_mbps INTEGER NOT NULL DEFAULT 0,
+  began_at_us INTEGER NOT NULL DEFAULT 0,
+  ended_at_us INTEGER,
+  reason TEXT NOT NULL DEFAULT ''
+) STRICT;
+
+CREATE INDEX guarantee_breaches_by_tenant ON guarantee_breaches (tenant, began_at_us);
 
 CREATE TABLE audit_trail (
   seq INTEGER PRIMARY KEY,                  -- of the journal record it tells about
@@ -111,7 +127,10 @@ CREATE TABLE audit_trail (
   actor TEXT NOT NULL DEFAULT '',
   kind TEXT NOT NULL DEFAULT '',
   subject TEXT NOT NULL DEFAULT '',
-  summary TEXT NOT NULL DEFAULT ''
+  summary TEXT NOT NULL DEFAULT '',
+  request_id TEXT NOT NULL DEFAULT '',      -- X-Request-Id of who asked; '': the service itself
+  tenant TEXT NOT NULL DEFAULT '',          -- of a member who asked
+  token TEXT NOT NULL DEFAULT ''            -- id of the token that was shown
 ) STRICT;
 
 CREATE INDEX audit_trail_by_time ON audit_trail (time_us);
@@ -120,4 +139,5 @@ CREATE INDEX audit_trail_by_actor ON audit_trail (actor, time_us);
 INSERT INTO reporting_tables (name, about) VALUES
   ('job_history', 'one row per job, updated as it is submitted, placed and ended'),
   ('fabric_incidents', 'one row per thing that went wrong in the fabric'),
-  ('audit_trail', 'one row per journal record that a person or program asked for');
+  ('audit_trail', 'one row per journal record that a person or program asked for'),
+  ('guarantee_breaches', 'one row per time for which a job did not get its guarantee');

@@ -8,6 +8,7 @@
 #include "services/control/codec/event_body.h"
 #include "services/control/codec/fabric_event_json.h"
 #include "services/control/codec/guarantee_json.h"
+#include "services/control/codec/incident_rows.h"
 #include "services/control/codec/job_json.h"
 #include "services/control/codec/job_number.h"
 #include "services/control/codec/job_spec_json.h"
@@ -254,8 +255,16 @@ EncodedEvent JournalCodec::encode(const Event& event, const ClusterState& after)
                           {"actor", event.actor},
                           {"kind", std::string(head.type)},
                           {"subject", head.subject_kind + " " + head.subject_id},
-                          {"summary", head.summary}}});
+                          {"summary", head.summary},
+                          {"request_id", event.origin.request_id},
+                          {"tenant", event.origin.tenant},
+                          {"token", event.origin.token}}});
+  add_begun(event, after, out.reports);
   return out;
+}
+
+std::vector<db::ReportRow> JournalCodec::ended_by(const Event& event, const ClusterState& before) const {
+  return ended_rows(event, before);
 }
 
 Result<Event> JournalCodec::decode(const db::Record& record, const ClusterState& before,

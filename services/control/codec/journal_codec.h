@@ -13,6 +13,8 @@ class JournalCodec final : public control::EventCodec {
  public:
   [[nodiscard]] control::EncodedEvent encode(const control::Event& event,
                                              const control::ClusterState& after) const override;
+  [[nodiscard]] std::vector<db::ReportRow> ended_by(const control::Event& event,
+                                                    const control::ClusterState& before) const override;
   [[nodiscard]] Result<control::Event> decode(const db::Record& record, const control::ClusterState& before,
                                               const control::BlobReader& blobs) const override;
   [[nodiscard]] std::string encode_state(const control::ClusterState& state) const override;

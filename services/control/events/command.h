@@ -167,6 +167,7 @@ struct Command {
                ReportDrains, ReportAlarms, ReportProgramming, ReportPortLimits, ReportQos, PutContract, RemoveContract,
                PutQosClasses, IssueToken, RevokeToken>
       body;
+  RequestOrigin origin = {};
 };
 
 // A link that a guarantee does not fit on, and the jobs that hold reservations of it.

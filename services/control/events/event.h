@@ -196,12 +196,20 @@ using EventBody =
                  LinkCostsSet, LinksChanged, AlarmRaised, AlarmCleared, RoutesProgrammed, QosProgrammed, PortLimitsRead,
                  ContractPut, ContractRemoved, QosClassesPut, GuaranteeChanged, TokenIssued, TokenRevoked>;
 
+// Who asked for a change besides the actor's name, and by which request: for the audit trail alone, no part of the journal.
+struct RequestOrigin {
+  std::string request_id;  // X-Request-Id
+  std::string tenant;      // of a member
+  std::string token;       // its id
+};
+
 struct Event {
   std::uint64_t seq = 0;
   std::uint64_t term = 0;
   std::int64_t time_us = 0;  // unix, UTC
   std::string actor;
   EventBody body;
+  RequestOrigin origin = {};  // not read back
 };
 
 enum class EventSeverity : std::uint8_t { info, warning, error };

@@ -29,6 +29,11 @@ class EventCodec {
 
   // `after` is the state with the event applied.
   [[nodiscard]] virtual EncodedEvent encode(const Event& event, const ClusterState& after) const = 0;
+  // Rows of the reporting tables about what the event ends, which the state after it does not have any more.
+  [[nodiscard]] virtual std::vector<db::ReportRow> ended_by(const Event& /*event*/,
+                                                            const ClusterState& /*before*/) const {
+    return {};
+  }
   // `before` is the state that the event will be applied to.
   [[nodiscard]] virtual Result<Event> decode(const db::Record& record, const ClusterState& before,
                                              const BlobReader& blobs) const = 0;

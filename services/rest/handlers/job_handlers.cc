@@ -62,7 +62,7 @@ using MakeAnswer = std::function<Response(const control::Accepted&, const contro
 void submit_for_job(const std::shared_ptr<JobAnswers>& answers, const Call& call, const Responder& respond,
                     decltype(control::Command::body) command, MakeAnswer make) {
   const bool queued = call.plane.loop.submit(
-      {actor_of(call.request), std::move(command)},
+      {actor_of(call.request), std::move(command), origin_of(call.request)},
       [&plane = call.plane, answers, respond, make = std::move(make)](const control::CommandResult& result) {
         if (!result) return void(respond(refusal_for(respond.request(), plane, result.error())));
         const JobPtr job = result->state->jobs.find(result->job);

@@ -154,7 +154,7 @@ Result<Response> post_discover(LiveWork& work, const Call& call) {
                 "one of " + names);
   }
   request->subnet = subnets->front();
-  return operation_started(work.discover(std::move(*request), actor_of(call.request)));
+  return operation_started(work.discover(std::move(*request), actor_of(call.request), origin_of(call.request)));
 }
 
 // The tables that a switch's entries are compared with, and the switch's id in their topology.

@@ -62,8 +62,9 @@ std::string LiveWork::sync(const std::vector<std::string>& subnets) {
   return operation;
 }
 
-std::string LiveWork::discover(DiscoverRequest request, std::string actor) {
-  Acceptance found{operations_.begin("fabric.discover"), std::move(actor), std::move(request), nullptr};
+std::string LiveWork::discover(DiscoverRequest request, std::string actor, control::RequestOrigin origin) {
+  Acceptance found{operations_.begin("fabric.discover"), std::move(actor), std::move(origin), std::move(request),
+                   nullptr};
   const std::string operation = found.operation;
   const std::string subnet = found.request.subnet;
   operations_.progress(operation, 0, found.request.accept ? 2 : 1, "steps");
@@ -118,8 +119,8 @@ void LiveWork::accept(const Acceptance& found) {
                                   found.request.force,
                                   state->accepted.version};
   const bool queued = plane_.loop.submit(
-      {found.actor, std::move(command)}, [weak = weak_from_this(), operation = found.operation,
-                                          status = found.status](const control::CommandResult& result) {
+      {found.actor, std::move(command), found.origin}, [weak = weak_from_this(), operation = found.operation,
+                                                        status = found.status](const control::CommandResult& result) {
         const auto self = weak.lock();
         if (!self) return;
         if (!result) return self->operations_.fail(operation, result.error().error);

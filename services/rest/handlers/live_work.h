@@ -30,11 +30,12 @@ class LiveWork : public std::enable_shared_from_this<LiveWork> {
 
   // The operation's id. The subnets must have connections, else the operation fails.
   std::string sync(const std::vector<std::string>& subnets);
-  std::string discover(DiscoverRequest request, std::string actor);
+  std::string discover(DiscoverRequest request, std::string actor, control::RequestOrigin origin);
 
  private:
   struct Acceptance {
     std::string operation, actor;
+    control::RequestOrigin origin;
     DiscoverRequest request;
     control::SubnetStatusPtr status;
   };

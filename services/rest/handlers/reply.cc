@@ -42,13 +42,18 @@ control::CommandResult decide_now(const Call& call, decltype(control::Command::b
   const auto answer = std::make_shared<std::promise<control::CommandResult>>();
   auto future = answer->get_future();
   const bool queued =
-      call.plane.loop.submit({actor_of(call.request), std::move(command)},
+      call.plane.loop.submit({actor_of(call.request), std::move(command), origin_of(call.request)},
                              [answer](control::CommandResult result) { answer->set_value(std::move(result)); });
   if (!queued) return std::unexpected(control::Rejection{too_busy(), nullptr});
   return future.get();
 }
 
 std::string actor_of(const Request& request) { return request.caller == nullptr ? "local" : request.caller->name; }
+
+control::RequestOrigin origin_of(const Request& request) {
+  if (request.caller == nullptr) return {request.id, {}, {}};
+  return {request.id, request.caller->tenant, request.caller->token};
+}
 
 std::string etag_of(const std::string& id, std::uint64_t version) {
   return strong_etag(id + "." + std::to_string(version));

@@ -30,6 +30,7 @@ control::CommandResult decide_now(const Call& call, decltype(control::Command::b
 
 // The user that a command is recorded for: the name of the token. Without authentication every caller is the local user.
 std::string actor_of(const Request& request);
+control::RequestOrigin origin_of(const Request& request);
 
 std::string etag_of(const std::string& id, std::uint64_t version);  // "<id>.<version>", in quotes
 

@@ -84,7 +84,7 @@ void run(const Submit& handler, const Call& call, const Responder& respond) {
   auto submission = handler(call);
   if (!submission) return void(respond(submission.error()));
   const bool queued = call.plane.loop.submit(
-      {actor_of(call.request), std::move(submission->command)},
+      {actor_of(call.request), std::move(submission->command), origin_of(call.request)},
       [respond, on_accepted = std::move(submission->on_accepted)](const control::CommandResult& result) {
         if (result) {
           respond(on_accepted(*result));
