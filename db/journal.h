@@ -125,6 +125,9 @@ class Journal {
   // False: another writer has taken over, or may have. What acts outside the store, on switches above all, must not act
   // then. Cheap.
   [[nodiscard]] virtual bool leads() const { return true; }
+
+  // Of this writer, for the records it appends; 0 where there is only ever one.
+  [[nodiscard]] virtual std::uint64_t term() const { return 0; }
 };
 
 }  // namespace railweave::db

@@ -68,8 +68,8 @@ class StatementBuilder {
   void add_records(const Batch& batch, const PackedBatch& packed, std::int64_t nonce);
   void add_reports(const RowGroup& group, const ReportColumns& columns, std::size_t number);
   AppendStatement finish(bool has_records) {
-    statement_.sql +=
-        std::string(" SELECT (SELECT count(*) FROM held), ") + (has_records ? "(SELECT count(*) FROM stored)" : "0");
+    statement_.sql += std::string(" SELECT (SELECT count(*) FROM held), ") +
+                      (has_records ? "(SELECT count(*) FROM stored), pg_notify('railweave', '')" : "0");
     return std::move(statement_);
   }
 

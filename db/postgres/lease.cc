@@ -9,14 +9,15 @@ namespace railweave::db::postgres {
 namespace {
 
 constexpr const char* kTake =
-    "UPDATE lease SET holder = $1::text, term = term + 1, renewed = clock_timestamp(),"
+    "WITH taken AS (UPDATE lease SET holder = $1::text, term = term + 1, renewed = clock_timestamp(),"
     " expires = clock_timestamp() + $2::bigint * interval '1 millisecond'"
-    " WHERE id = 1 AND expires <= clock_timestamp() RETURNING term";
+    " WHERE id = 1 AND expires <= clock_timestamp() RETURNING term) SELECT term, pg_notify('railweave', '') FROM taken";
 constexpr const char* kRenew =
     "UPDATE lease SET renewed = clock_timestamp(), expires = clock_timestamp() + $3::bigint * interval '1 millisecond'"
     " WHERE id = 1 AND holder = $1::text AND term = $2::bigint";
 constexpr const char* kRelease =
-    "UPDATE lease SET expires = '-infinity' WHERE id = 1 AND holder = $1::text AND term = $2::bigint";
+    "WITH given AS (UPDATE lease SET expires = '-infinity' WHERE id = 1 AND holder = $1::text AND term = $2::bigint"
+    " RETURNING 1) SELECT pg_notify('railweave', '') FROM given";
 
 }  // namespace
 

@@ -37,18 +37,28 @@ struct Tail {
   std::uint64_t term = 0;
 };
 
-class PostgresJournal final : public Journal {
+Result<Tail> read_tail(Session& session) {
+  auto rows = session.run("SELECT seq, term FROM journal ORDER BY seq DESC LIMIT 1", {}, "read the journal's end");
+  if (!rows) return std::unexpected(rows.error());
+  Tail tail;
+  if (!rows->empty()) {
+    tail = {static_cast<std::uint64_t>((*rows)[0][0].as<std::int64_t>()),
+            static_cast<std::uint64_t>((*rows)[0][1].as<std::int64_t>())};
+  }
+  const auto snapshots = postgres::fetch_snapshot_seqs(session);
+  if (!snapshots) return std::unexpected(snapshots.error());
+  if (auto whole = check_not_cut(tail.seq, *snapshots, session.location()); !whole)
+    return std::unexpected(whole.error());
+  return tail;
+}
+
+class PostgresJournal final : public SharedJournal {
  public:
-  PostgresJournal(std::string url, PostgresOptions options, std::unique_ptr<postgres::Lease> lease,
-                  ReportSchema reports, std::unique_ptr<Session> writer, Tail tail)
+  PostgresJournal(std::string url, PostgresOptions options, ReportSchema reports, std::unique_ptr<Session> writer)
       : url_(std::move(url)),
         options_(std::move(options)),
         report_schema_(std::move(reports)),
-        lease_(std::move(lease)),
-        fence_{lease_->holder(), lease_->term()},
-        writer_(std::move(writer)),
-        tail_(tail),
-        visible_seq_(tail.seq) {}
+        writer_(std::move(writer)) {}
 
   Result<void> append(const Batch& batch) override;
   Result<std::vector<Record>> read(const ReadFilter& filter) override;
@@ -57,7 +67,19 @@ class PostgresJournal final : public Journal {
   Result<std::optional<Snapshot>> latest_snapshot() override;
   Result<std::vector<ReportRow>> read_report(const ReportFilter& filter) override;
   Result<std::optional<std::string>> blob(const std::string& digest) override;
-  bool leads() const override { return lease_->held(); }
+  bool leads() const override {
+    const auto* lease = leading_.load();
+    return lease != nullptr && lease->held();
+  }
+  std::uint64_t term() const override {
+    const auto* lease = leading_.load();
+    return lease == nullptr ? 0 : lease->term();
+  }
+  Result<bool> try_lead() override;
+  Result<bool> wait_for_news(std::chrono::milliseconds at_most) override;
+
+  // db.locked: another writer has held the lease all the time.
+  Result<void> lead(std::chrono::milliseconds patience);
 
  private:
   [[nodiscard]] postgres::SessionOptions limits() const { return {.statement_patience = options_.patience}; }
@@ -76,23 +98,26 @@ class PostgresJournal final : public Journal {
   const std::string url_;
   const PostgresOptions options_;
   const ReportSchema report_schema_;
-  const std::unique_ptr<postgres::Lease> lease_;
-  const postgres::Fence fence_;
 
-  std::mutex write_mutex_;  // guards the next five
+  std::mutex write_mutex_;  // guards the next seven
+  std::unique_ptr<postgres::Lease> lease_;
+  postgres::Fence fence_;  // of the lease
   std::unique_ptr<Session> writer_;
   Tail tail_;
   std::optional<postgres::Doubt> doubt_;  // of the batch after tail_
   Tail doubtful_tail_;                    // with that batch
   std::mt19937_64 nonces_{std::random_device{}()};
 
+  std::atomic<const postgres::Lease*> leading_{nullptr};  // lease_, once it is held
   std::atomic<bool> is_deposed_{false};
   std::atomic<bool> has_doubt_{false};
   // The newest record that append has acknowledged or read has returned: a reader may see a commit before append has returned.
-  std::atomic<std::uint64_t> visible_seq_;
+  std::atomic<std::uint64_t> visible_seq_{0};
 
   std::mutex read_mutex_;  // guards reader_
   std::unique_ptr<Session> reader_;
+
+  std::unique_ptr<Session> listener_;  // of wait_for_news
 };
 
 void PostgresJournal::make_visible(std::uint64_t seq) {
@@ -125,8 +150,12 @@ Result<void> PostgresJournal::resolve_doubt() {
   return {};
 }
 
-// A session that works, and nothing in doubt.
+// The lease, a session that works, and nothing in doubt.
 Result<void> PostgresJournal::be_ready() {
+  if (lease_ == nullptr) {
+    return fail(ErrorKind::unavailable, "db.notLeader", "another process leads: this one only follows the store",
+                postgres::redacted(url_), "send the request to the process that leads");
+  }
   if (is_deposed_) return deposed();
   if (writer_ == nullptr || writer_->lost()) {
     auto connected = Session::connect(url_, limits());
@@ -217,6 +246,50 @@ Result<void> PostgresJournal::append(const Batch& batch) {
     make_visible(tail_.seq);
   }
   return {};
+}
+
+Result<void> PostgresJournal::lead(std::chrono::milliseconds patience) {
+  const std::lock_guard guard(write_mutex_);
+  lease_.reset();
+  auto lease =
+      postgres::Lease::acquire(url_, limits(), {options_.holder, options_.lease, patience, options_.on_deposed});
+  if (!lease) return std::unexpected(lease.error());
+  lease_ = std::move(*lease);
+  fence_ = {lease_->holder(), lease_->term()};
+  // Only now: before, another writer may have gone on.
+  if (auto ready = be_ready(); !ready) return ready;
+  const auto tail = read_tail(*writer_);
+  if (!tail) return std::unexpected(tail.error());
+  tail_ = *tail;
+  make_visible(tail_.seq);
+  leading_ = lease_.get();
+  return {};
+}
+
+Result<bool> PostgresJournal::try_lead() {
+  auto led = lead(std::chrono::milliseconds(0));
+  if (led) return true;
+  if (led.error().code == "db.locked") return false;
+  return std::unexpected(std::move(led.error()));
+}
+
+Result<bool> PostgresJournal::wait_for_news(std::chrono::milliseconds at_most) {
+  if (listener_ == nullptr || listener_->lost()) {
+    auto connected = Session::connect(url_, limits());
+    if (!connected) return std::unexpected(connected.error());
+    listener_ = std::move(*connected);
+  }
+  auto expiry = listener_->run(
+      "SELECT ceil(1000 * extract(epoch FROM greatest(expires, clock_timestamp()) - clock_timestamp()))::bigint"
+      " FROM lease WHERE id = 1",
+      {}, "read the lease");
+  if (!expiry) return std::unexpected(expiry.error());
+  const std::int64_t left_ms = (*expiry)[0][0].as<std::int64_t>();
+  if (left_ms == 0) return true;
+  const auto notified =
+      listener_->wait_for_notification("railweave", std::min(at_most, std::chrono::milliseconds(left_ms)));
+  if (!notified) return std::unexpected(notified.error());
+  return false;
 }
 
 template <class Fetch>
@@ -321,24 +394,7 @@ Result<std::optional<std::string>> PostgresJournal::blob(const std::string& dige
   return std::move(found->bytes);
 }
 
-Result<Tail> read_tail(Session& session) {
-  auto rows = session.run("SELECT seq, term FROM journal ORDER BY seq DESC LIMIT 1", {}, "read the journal's end");
-  if (!rows) return std::unexpected(rows.error());
-  Tail tail;
-  if (!rows->empty()) {
-    tail = {static_cast<std::uint64_t>((*rows)[0][0].as<std::int64_t>()),
-            static_cast<std::uint64_t>((*rows)[0][1].as<std::int64_t>())};
-  }
-  const auto snapshots = postgres::fetch_snapshot_seqs(session);
-  if (!snapshots) return std::unexpected(snapshots.error());
-  if (auto whole = check_not_cut(tail.seq, *snapshots, session.location()); !whole)
-    return std::unexpected(whole.error());
-  return tail;
-}
-
-}  // namespace
-
-Result<std::unique_ptr<Journal>> open_postgres_journal(const std::string& url, PostgresOptions options) {
+Result<std::unique_ptr<PostgresJournal>> connect(const std::string& url, PostgresOptions options) {
   const postgres::SessionOptions limits{.statement_patience = options.patience};
   auto session = Session::connect(url, limits);
   if (!session) return std::unexpected(session.error());
@@ -347,15 +403,24 @@ Result<std::unique_ptr<Journal>> open_postgres_journal(const std::string& url, P
   }
   auto reports = postgres::load_report_schema(**session);
   if (!reports) return std::unexpected(reports.error());
-  const std::string holder = options.holder.empty() ? this_process() : options.holder;
-  auto lease =
-      postgres::Lease::acquire(url, limits, {holder, options.lease, options.lease_patience, options.on_deposed});
-  if (!lease) return std::unexpected(lease.error());
-  // Only now: before, another writer may have gone on.
-  const auto tail = read_tail(**session);
-  if (!tail) return std::unexpected(tail.error());
-  return std::make_unique<PostgresJournal>(url, std::move(options), std::move(*lease), std::move(*reports),
-                                           std::move(*session), *tail);
+  if (options.holder.empty()) options.holder = this_process();
+  return std::make_unique<PostgresJournal>(url, std::move(options), std::move(*reports), std::move(*session));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Journal>> open_postgres_journal(const std::string& url, PostgresOptions options) {
+  const auto patience = options.lease_patience;
+  auto journal = connect(url, std::move(options));
+  if (!journal) return std::unexpected(journal.error());
+  if (auto leads = (*journal)->lead(patience); !leads) return std::unexpected(leads.error());
+  return std::move(*journal);
+}
+
+Result<std::unique_ptr<SharedJournal>> open_shared_postgres_journal(const std::string& url, PostgresOptions options) {
+  auto journal = connect(url, std::move(options));
+  if (!journal) return std::unexpected(journal.error());
+  return std::move(*journal);
 }
 
 std::string redacted_url(const std::string& url) { return postgres::redacted(url); }

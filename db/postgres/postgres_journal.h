@@ -7,15 +7,15 @@
 #include <memory>
 #include <string>
 
-#include "db/journal.h"
+#include "db/shared_journal.h"
 #include "fabric/base/error.h"
 
 namespace railweave::db {
 
 struct PostgresOptions {
   std::string holder;                               // who writes, as others are told; empty: host name and process
-  std::chrono::milliseconds lease{5'000};           // how long a writer that is gone keeps others waiting
-  std::chrono::milliseconds lease_patience{7'000};  // how long to wait for another writer's lease to expire
+  std::chrono::milliseconds lease{3'000};           // how long a writer that is gone keeps others waiting
+  std::chrono::milliseconds lease_patience{5'000};  // of open_postgres_journal, with another writer's lease to expire
   std::chrono::milliseconds patience{10'000};       // with one call to the server
   std::chrono::milliseconds doubt_patience{
       20'000};  // with finding out whether a commit was stored when the connection was lost
@@ -36,6 +36,10 @@ struct PostgresOptions {
 // again before it does anything else. Where the server has synchronous standbys, a batch that is found counts as stored only
 // when one of them has it.
 Result<std::unique_ptr<Journal>> open_postgres_journal(const std::string& url, PostgresOptions options = {});
+
+// The same without taking the lease: to follow another writer, and to succeed it.
+Result<std::unique_ptr<SharedJournal>> open_shared_postgres_journal(const std::string& url,
+                                                                    PostgresOptions options = {});
 
 // The connection string without its password, for messages.
 std::string redacted_url(const std::string& url);

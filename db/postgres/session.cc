@@ -48,6 +48,15 @@ std::string redacted(const std::string& url) {
   return text;
 }
 
+// Counts what arrives on its channel.
+class Session::Listener : public pqxx::notification_receiver {
+ public:
+  Listener(pqxx::connection_base& connection, const std::string& channel)
+      : pqxx::notification_receiver(connection, channel) {}
+  void operator()(const std::string& /*payload*/, int /*backend*/) override { ++arrived; }
+  std::size_t arrived = 0;
+};
+
 Session::Session(const std::string& url, const SessionOptions& options) : options_(options), location_(redacted(url)) {}
 
 Session::~Session() = default;
@@ -165,6 +174,19 @@ Result<void> Session::execute(const std::string& sql, std::string_view doing) {
     } else {
       pqxx::nontransaction(*connection_).exec(sql);
     }
+  });
+}
+
+Result<bool> Session::wait_for_notification(const std::string& channel, std::chrono::milliseconds at_most) {
+  return guarded("wait for news", [&] {
+    if (listener_ == nullptr) {
+      listener_ = std::make_unique<Listener>(*connection_, channel);
+      return true;  // of what was sent before, nothing is known
+    }
+    const std::size_t before = listener_->arrived;
+    connection_->await_notification(static_cast<long>(at_most.count() / 1000),
+                                    static_cast<long>(at_most.count() % 1000 * 1000));
+    return listener_->arrived != before;
   });
 }
 

@@ -47,6 +47,8 @@ class Session {
   Result<pqxx::result> run(const std::string& sql, const std::vector<std::string>& parameters, std::string_view doing);
   // Any number of statements without parameters.
   Result<void> execute(const std::string& sql, std::string_view doing);
+  // Waits for NOTIFY on that channel, which the first call begins to listen to. False: none came in time.
+  Result<bool> wait_for_notification(const std::string& channel, std::chrono::milliseconds at_most);
   // Committed when `steps` and this return without an error.
   Result<void> in_transaction(const std::function<Result<void>()>& steps, std::string_view doing);
 
@@ -56,6 +58,7 @@ class Session {
   [[nodiscard]] const std::string& location() const { return location_; }  // host:port/database
 
  private:
+  class Listener;
   static constexpr std::size_t kMaxStatements = 256;
 
   Session(const std::string& url, const SessionOptions& options);
@@ -67,6 +70,7 @@ class Session {
   SessionOptions options_;
   std::string location_;
   std::unique_ptr<pqxx::connection> connection_;
+  std::unique_ptr<Listener> listener_;
   pqxx::transaction_base* transaction_ = nullptr;               // of in_transaction
   std::map<std::string, std::string, std::less<>> statements_;  // text -> name
   std::uint64_t statements_made_ = 0;

@@ -1,5 +1,6 @@
 #include "services/control/control_loop.h"
 
+#include <algorithm>
 #include <chrono>
 #include <new>
 #include <utility>
@@ -93,11 +94,38 @@ Result<void> ControlLoop::recover() {
     }
   }
   if (auto caught_up = catch_up(); !caught_up) return caught_up;
-  // What the first decision would wait for: routes and the index of free GPUs.
-  if (const auto state = this->state(); !state->accepted.digest.empty()) {
-    (void)routes_->at(*state);
-    (void)placers_.at(*state);
+  prepare();
+  phase_ = journal_.leads() ? Phase::ready : Phase::following;
+  return {};
+}
+
+// What the first decision would wait for: routes and the index of free GPUs.
+void ControlLoop::prepare() {
+  const auto state = this->state();
+  if (state->accepted.digest.empty()) return;
+  (void)routes_->at(*state);
+  (void)placers_.at(*state);
+}
+
+Result<void> ControlLoop::follow() {
+  const auto before = state();
+  auto caught_up = catch_up();
+  // A take-over is as quick as the index is fresh.
+  if (caught_up && state() != before) prepare();
+  return caught_up;
+}
+
+Result<void> ControlLoop::lead() {
+  const auto stored = journal_.last_seq();
+  if (!stored) return std::unexpected(stored.error());
+  if (*stored < state()->seq) {
+    return fail(ErrorKind::conflict, "journal.behind",
+                "the store ends at record " + std::to_string(*stored) + ", but " + std::to_string(state()->seq) +
+                    " were read from it: it was restored, or failed over to a standby that had less",
+                {}, "this process starts again from the store as it is");
   }
+  if (auto caught_up = catch_up(); !caught_up) return caught_up;
+  prepare();
   phase_ = Phase::ready;
   return {};
 }
@@ -105,7 +133,8 @@ Result<void> ControlLoop::recover() {
 Result<void> ControlLoop::catch_up() {
   auto working = std::make_shared<ClusterState>(*state());
   const std::uint64_t from = working->seq;
-  std::vector<db::Record> found_again;  // of an append that failed although it was stored: published late
+  // Of an append that failed although it was stored, or of another process: nothing has told of them yet.
+  const bool tells = phase_ == Phase::store_failed || phase_ == Phase::following;
   for (;;) {
     auto records =
         journal_.read({.after_seq = working->seq, .limit = 1000, .kinds = {}, .subject_kind = {}, .subject_id = {}});
@@ -122,10 +151,12 @@ Result<void> ControlLoop::catch_up() {
       if (!event) return std::unexpected(event.error());
       apply(*working, *event);
     }
-    if (phase_ == Phase::store_failed) found_again.insert(found_again.end(), records->begin(), records->end());
+    if (tells) {
+      publish(std::make_shared<const ClusterState>(*working));
+      options_.on_published(*records);
+    }
   }
-  if (working->seq != from) publish(std::move(working));
-  if (!found_again.empty()) options_.on_published(found_again);
+  if (working->seq != from && !tells) publish(std::move(working));
   return {};
 }
 
@@ -135,6 +166,7 @@ void ControlLoop::start() {
 }
 
 void ControlLoop::stop() {
+  const bool has_led = phase_ != Phase::following;
   {
     const std::lock_guard lock(queue_mutex_);
     if (stopping_) return;
@@ -144,23 +176,26 @@ void ControlLoop::stop() {
   queue_filled_.notify_all();
   if (thread_.joinable()) thread_.join();
   refuse_waiting();  // where no thread did
-  snapshots_.stop(state());
+  if (has_led) snapshots_.stop(state());
 }
 
 bool ControlLoop::submit(Command command, Completion completion) {
+  bool follows = false;
   {
     const std::lock_guard lock(queue_mutex_);
     if (queue_.size() >= options_.queue_limit) {
       ++figures_.busy;
       return false;
     }
-    if (!stopping_) {
+    if (phase_ == Phase::following) {
+      follows = true;
+    } else if (!stopping_) {
       queue_.push_back({std::move(command), std::move(completion)});
       queue_filled_.notify_one();
       return true;
     }
   }
-  completion(std::unexpected(unavailable(Phase::stopping)));
+  completion(std::unexpected(unavailable(follows ? Phase::following : Phase::stopping)));
   return true;
 }
 
@@ -232,7 +267,7 @@ bool ControlLoop::wait_for_work(std::unique_lock<std::mutex>& lock) {
 void ControlLoop::record(ClusterState& working, db::Batch& writes, const std::string& actor, std::int64_t now_us,
                          std::vector<EventBody> events, const RequestOrigin& origin) const {
   for (auto& body : events) {
-    const Event event{working.seq + 1, working.term, now_us, actor, std::move(body), origin};
+    const Event event{working.seq + 1, std::max(working.term, journal_.term()), now_us, actor, std::move(body), origin};
     for (auto& row : codec_.ended_by(event, working)) writes.reports.push_back(std::move(row));
     apply(working, event);
     auto encoded = codec_.encode(event, working);

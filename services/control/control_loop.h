@@ -3,8 +3,11 @@
 // If the append fails, the working copy is dropped and every caller of the batch gets an error: nothing is acknowledged
 // that is not durable.
 //
+// Where the journal is shared and another process leads, it follows: the state is what that process has written, and
+// changes are refused, until lead() and start().
+//
 // Used by the API and by live subnets. submit(), state(), phase(), queue() and figures() are thread-safe; recover(),
-// start(), step() and stop() are called by the owner's thread only.
+// follow(), lead(), start(), step() and stop() are called by one thread at a time.
 #pragma once
 
 #include <atomic>
@@ -54,8 +57,13 @@ class ControlLoop {
   ControlLoop& operator=(const ControlLoop&) = delete;
   ~ControlLoop();
 
-  // Reads the newest snapshot, then the journal after it, and prepares what the first decision needs.
+  // Reads the newest snapshot, then the journal after it, and prepares what the first decision needs. The phase is then
+  // ready, or following where the journal is another's to write.
   [[nodiscard]] Result<void> recover();
+  // Of a follower: publishes what was appended since.
+  [[nodiscard]] Result<void> follow();
+  // Of a follower whose journal leads now. Error (journal.behind): the store has lost what this process has read.
+  [[nodiscard]] Result<void> lead();
   void start();
   // Instead of start(), for an owner that runs the loop on a thread and a clock of its own: one batch, or what is due by
   // time. False: there is nothing to do now. Snapshots are saved by save_snapshot() then.
@@ -105,6 +113,7 @@ class ControlLoop {
   void refuse_all(std::vector<Waiting>& batch, const Error& store_error);
   void answer(std::vector<Waiting>& batch, Outcome outcome);
   [[nodiscard]] Result<void> catch_up();
+  void prepare();
   void publish(ClusterStatePtr state);
 
   db::Journal& journal_;

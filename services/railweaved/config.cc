@@ -67,6 +67,17 @@ class ConfigFile {
     }
   }
 
+  template <class ReadTable>
+  void read_table(std::string_view key, ReadTable read) {
+    const auto* node = find(key);
+    if (node == nullptr) return;
+    const auto* table = node->as_table();
+    if (table == nullptr) return wrong(key, *node, "a table, [" + std::string(key) + "]");
+    ConfigFile entry(file_, *table);
+    read(entry);
+    if (auto done = entry.finish(); !done && !error_) error_ = done.error();
+  }
+
   // An array of up to `max_size` tables, each read by `read_table`.
   template <class ReadTable>
   void read_tables(std::string_view key, std::size_t max_size, ReadTable read_table) {
@@ -168,6 +179,12 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   config.access.admin_token_file = admin_token_file;
   if (auto set = set_authentication(config, authentication, file.string()); !set) return set;
   config.console = console;
+  keys.read_table("replica", [&config](ConfigFile& entry) {
+    entry.read("name", config.replica.name);
+    entry.read("url", config.replica.url);
+    entry.read("ca_file", config.replica.ca_file);
+    entry.read("lease_seconds", config.replica.lease_seconds, 1, 60);
+  });
   keys.read_tables("subnet", 64, [&config](ConfigFile& entry) {
     SubnetConfig subnet;
     entry.read("name", subnet.name);
@@ -224,6 +241,8 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   std::optional<std::string> level;
   std::optional<std::string> authentication;
   std::optional<std::string> admin_token_file;
+  std::optional<std::string> replica_name;
+  std::optional<std::string> replica_url;
   bool log_requests = false;
   app.add_option("-c,--config", file, "TOML file with any of the keys of config.toml.example");
   app.add_option("-l,--listen", listen, "Address and port, like 127.0.0.1:7470; port 0 uses any free one");
@@ -235,6 +254,8 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
                  "tokens, or none: whoever reaches the address may do everything [tokens]");
   app.add_option("--admin-token-file", admin_token_file,
                  "Where an administrator's token is written when no valid one exists [beside the store]");
+  app.add_option("--replica-name", replica_name, "Among several processes on a PostgreSQL store [host name and port]");
+  app.add_option("--replica-url", replica_url, "Where the others reach this one [where it listens]");
   app.add_option("--log-level", level, "trace, debug, info, warn or error [info]");
   app.add_flag("--log-requests", log_requests, "Log every request");
   auto* check = app.add_flag("--check-store", line.check_store,
@@ -257,6 +278,8 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   }
   if (store) line.config.store = *store;
   if (console) line.config.console = *console;
+  if (replica_name) line.config.replica.name = *replica_name;
+  if (replica_url) line.config.replica.url = *replica_url;
   if (admin_token_file) line.config.access.admin_token_file = *admin_token_file;
   if (authentication) {
     if (auto set = set_authentication(line.config, *authentication, "--authentication"); !set) {

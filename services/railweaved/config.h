@@ -42,11 +42,20 @@ struct AccessConfig {
   std::vector<std::string> host_names;        // by which callers may address the service, beside loopback names
 };
 
+// One of several processes on a PostgreSQL store: [replica] in the file.
+struct ReplicaConfig {
+  std::string name;     // differs between them; empty: host name and listen_port, or process
+  std::string url;      // where the others reach this one; empty: where it listens
+  std::string ca_file;  // certificates that are trusted for https of the others, in PEM; empty: the system's
+  std::uint64_t lease_seconds = 3;  // how long a leader that is gone keeps the others waiting
+};
+
 struct Config {
   std::string listen_address = "127.0.0.1";  // others than loopback with TLS and tokens only
   std::uint16_t listen_port = 7470;          // 0: any free port, which is printed
   std::string store = "var/railweave.db";    // a file, or postgresql://user@host/database
   AccessConfig access;
+  ReplicaConfig replica;
   std::string log_level = "info";  // trace, debug, info, warn, error
   bool log_requests = false;
   std::uint64_t queue_limit = 1024;      // changes that wait; further ones are answered 429

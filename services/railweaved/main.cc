@@ -1,4 +1,5 @@
-// railweaved: the service. Exit codes: 0 stopped by a signal, or the store was checked or copied, 2 bad arguments or configuration, 1 any other error.
+// railweaved: the service. Exit codes: 0 stopped by a signal, or the store was checked or copied, 2 bad arguments or configuration,
+// 75 to be started again (another leads now, or the store lost what was read from it), 1 any other error.
 #include <cinttypes>
 #include <csignal>
 #include <cstdio>
@@ -78,11 +79,9 @@ int main(int argc, char** argv) {
   std::fflush(stdout);
   int signal = 0;
   sigwait(&signals, &signal);
-  constexpr int kDeposed = 75;  // EX_TEMPFAIL: to be started again, to wait for its turn
-  const int code = service.is_deposed() ? kDeposed : 0;
-  if (code == kDeposed) {
-    spdlog::error("stopping: another railweaved has taken over the store; this one writes and programs nothing more");
-  } else {
+  constexpr int kAgain = 75;  // EX_TEMPFAIL: to be started again
+  const int code = service.is_to_restart() ? kAgain : 0;
+  if (code == 0) {
     spdlog::info("stopping: {}", signal == SIGINT ? "interrupted" : "terminated");
   }
   if (service.stop()) return code;

@@ -1,5 +1,6 @@
 #include "services/railweaved/service.h"
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <utility>
@@ -67,26 +68,55 @@ std::filesystem::path console_folder(const Config& config) {
   return std::filesystem::exists(built, error) ? built : beside.parent_path() / "share" / "railweave" / "console";
 }
 
+// What distinguishes processes on one store.
+std::string replica_name(const Config& config) {
+  if (!config.replica.name.empty()) return config.replica.name;
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host = {'?'};
+  const auto number = config.listen_port != 0 ? config.listen_port : static_cast<int>(::getpid());
+  return std::string(host.data()) + ":" + std::to_string(number);
+}
+
 }  // namespace
 
-Service::Service(Config config) : config_(std::move(config)) {}
+Service::Service(Config config) : config_(std::move(config)), replica_name_(replica_name(config_)) {}
 
 Service::~Service() {
   (void)stop();
   server_.reset();
-  journal_.reset();
+  forwarder_.reset();
+  store_.journal.reset();
 }
 
 Result<void> Service::start() {
-  // 1. The store.
-  auto journal = open_store(config_, [this] {
-    is_deposed_ = true;
-    ::kill(::getpid(), SIGTERM);
-  });
-  if (!journal) return std::unexpected(journal.error());
-  journal_ = std::move(*journal);
+  if (auto opened = open(); !opened) return opened;
+  const bool follows = loop_->phase() == control::Phase::following;
+  if (follows) follow();
+  if (auto prepared = prepare_server(); !prepared) return prepared;
+  if (!follows) {
+    loop_->start();
+    if (auto leads = lead(); !leads) return leads;
+  }
+  if (auto listening = server_->start(); !listening) return listening;
+  spdlog::info("listening at {}", server_->url());
+  if (follows) {
+    replica_->start();
+  } else if (store_.shared != nullptr) {
+    announce();
+  }
+  return {};
+}
 
-  // 2. The control loop, on the state in the store.
+// The store, and the state in it.
+Result<void> Service::open() {
+  auto store = open_store(config_, replica_name_, [this] {
+    restart("another railweaved has taken over the store; this one writes and programs nothing more");
+  });
+  if (!store) return std::unexpected(store.error());
+  store_ = std::move(*store);
+  if (store_.shared != nullptr) {
+    if (const auto leads = store_.shared->try_lead(); !leads) return std::unexpected(leads.error());
+  }
   control::ControlOptions control_options;
   control_options.queue_limit = config_.queue_limit;
   control_options.snapshot_every = config_.snapshot_every;
@@ -95,7 +125,7 @@ Result<void> Service::start() {
   control_options.now_us = now_us;
   control_options.warn = [](const std::string& text) { spdlog::warn("{}", text); };
   control_options.on_published = [this](const std::vector<db::Record>& records) { feed_.publish(records); };
-  loop_ = std::make_unique<control::ControlLoop>(*journal_, codec_, control_options);
+  loop_ = std::make_unique<control::ControlLoop>(*store_.journal, codec_, control_options);
   const auto started = std::chrono::steady_clock::now();
   if (auto recovered = loop_->recover(); !recovered) return recovered;
   const auto state = loop_->state();
@@ -103,23 +133,56 @@ Result<void> Service::start() {
   spdlog::info("store {}: {} events, {} jobs, {} hosts, {} GPUs, read in {:.0f} ms", store_name(config_.store),
                state->seq, state->jobs.size(), state->topology().hosts().size(), state->topology().gpus().size(),
                std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started).count());
-  loop_->start();
-  catch_up_ = std::make_unique<control::EventCatchUp>(*journal_, feed_);
-
-  // 3. Who may call.
-  if (auto known = ensure_administrator(*loop_, config_); !known) return known;
-
-  // 4. The live subnets.
+  catch_up_ = std::make_unique<control::EventCatchUp>(*store_.journal, feed_);
   std::vector<control::LiveSubnets::Subnet> subnets;
   for (const auto& subnet : config_.subnets) subnets.push_back(live_subnet(subnet));
   live_ = std::make_unique<control::LiveSubnets>(*loop_, std::move(subnets),
                                                  [](const std::string& text) { spdlog::warn("{}", text); });
-  if (auto live = live_->start(); !live) return live;
+  return {};
+}
 
-  // 5. The API.
+// What only a leader does, once the loop has started.
+Result<void> Service::lead() {
+  if (auto known = ensure_administrator(*loop_, config_); !known) return known;
+  return live_->start();
+}
+
+void Service::restart(const std::string& why) {
+  if (is_to_restart_.exchange(true)) return;
+  spdlog::error("stopping: {}", why);
+  ::kill(::getpid(), SIGTERM);
+}
+
+void Service::announce() {
+  spdlog::info("{} leads, term {}", replica_name_, store_.journal->term());
+  const std::string url = config_.replica.url.empty() ? server_->url() : config_.replica.url;
+  (void)loop_->submit({"railweaved", control::BeginTerm{replica_name_, url}}, [](const auto& result) {
+    if (!result) spdlog::warn("that this one leads was not recorded: {}", result.error().error.text());
+  });
+}
+
+void Service::follow() {
+  const std::string leader = loop_->state()->leader.name;
+  spdlog::info("{} follows{}", replica_name_, leader.empty() ? "" : " " + leader);
+  control::ReplicaOptions options;
+  options.on_lead = [this] {
+    announce();
+    return lead();
+  };
+  options.on_failed = [this](const Error& error) { restart(error.text()); };
+  options.warn = [](const std::string& text) { spdlog::warn("{}", text); };
+  replica_ = std::make_unique<control::Replica>(*store_.shared, *loop_, std::move(options));
+  forwarder_ = std::make_unique<api::Forwarder>(
+      api::ForwarderOptions{.name = replica_name_, .ca_file = config_.replica.ca_file});
+}
+
+Result<void> Service::prepare_server() {
   operations_ = std::make_unique<api::Operations>(now_us);
   plane_ = std::make_unique<api::ControlPlane>(
-      api::ControlPlane{*loop_, feed_, *catch_up_, *journal_, *live_, live_->routes()});
+      api::ControlPlane{*loop_, feed_, *catch_up_, *store_.journal, *live_, live_->routes()});
+  plane_->replica = replica_.get();
+  plane_->forwarder = forwarder_.get();
+  plane_->replica_name = replica_name_;
   api::ServerOptions http = http_options(config_);
   http.prepare_compute_thread = [this] {
     const auto now = loop_->state();
@@ -151,14 +214,14 @@ Result<void> Service::start() {
   spdlog::info("console: {}",
                console ? std::to_string(console->size()) + " files, at /console" : console.error().text());
   api::add_console_routes(server_->router(), std::move(console));
-  if (auto listening = server_->start(); !listening) return listening;
-  spdlog::info("listening at {}", server_->url());
   return {};
 }
 
 bool Service::stop() {
   const auto time = std::chrono::milliseconds(config_.stop_seconds * 1000 / 2);
   const bool ended = !server_ || server_->stop_within(time, time);
+  if (replica_) replica_->stop();
+  if (forwarder_) forwarder_->stop();
   if (live_) live_->stop();
   if (catch_up_) catch_up_->stop();
   if (loop_) loop_->stop();

@@ -6,6 +6,9 @@
 //                        |                    |                       ^
 //                        '-- SubnetStatus -- LiveSubnets -- reports --'
 //                                              '-> one thread per subnet: FabricDriver -> switches
+//
+// Of several on one PostgreSQL store one leads. The others follow its journal, answer what they can from what they have
+// read, forward the rest, and touch no switch.
 #pragma once
 
 #include <atomic>
@@ -13,14 +16,16 @@
 
 #include "api/http/server.h"
 #include "api/operations/operations.h"
-#include "db/journal.h"
 #include "services/control/codec/journal_codec.h"
 #include "services/control/control_loop.h"
 #include "services/control/events/event_catch_up.h"
 #include "services/control/events/event_feed.h"
 #include "services/control/live/live_subnets.h"
+#include "services/control/replica.h"
 #include "services/railweaved/config.h"
+#include "services/railweaved/store.h"
 #include "services/rest/control_plane.h"
+#include "services/rest/replication/forwarder.h"
 
 namespace railweave {
 
@@ -37,13 +42,22 @@ class Service {
   // False: a computation did not end in time, and uses parts of this until the process ends. Nothing acknowledged is in
   // it: the loop has stopped and its snapshot is saved.
   [[nodiscard]] bool stop();
-  // Another process has taken over the store, which ends this one: SIGTERM is sent to it.
-  [[nodiscard]] bool is_deposed() const { return is_deposed_; }
+  // This process has ended itself, by SIGTERM, and is to be started again: another has taken over the store, or what it
+  // read is no longer there.
+  [[nodiscard]] bool is_to_restart() const { return is_to_restart_; }
 
  private:
+  Result<void> open();
+  Result<void> lead();
+  void announce();
+  void follow();
+  Result<void> prepare_server();
+  void restart(const std::string& why);
+
   const Config config_;
-  std::atomic<bool> is_deposed_{false};
-  std::unique_ptr<db::Journal> journal_;
+  const std::string replica_name_;
+  std::atomic<bool> is_to_restart_{false};
+  Store store_;
   api::JournalCodec codec_;
   control::EventFeed feed_;
   std::unique_ptr<control::ControlLoop> loop_;
@@ -51,6 +65,8 @@ class Service {
   std::unique_ptr<control::LiveSubnets> live_;
   std::unique_ptr<api::Operations> operations_;
   std::unique_ptr<api::ControlPlane> plane_;
+  std::unique_ptr<control::Replica> replica_;  // where this one began as a follower; with
+  std::unique_ptr<api::Forwarder> forwarder_;
   std::unique_ptr<api::Server> server_;
 };
 

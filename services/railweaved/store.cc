@@ -1,6 +1,10 @@
 #include "services/railweaved/store.h"
 
+#include <chrono>
+#include <utility>
+
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include "db/postgres/postgres_journal.h"
 #include "db/sqlite/sqlite_journal.h"
@@ -11,18 +15,25 @@ bool is_postgres(const std::string& store) {
   return store.starts_with("postgresql://") || store.starts_with("postgres://") || store.contains("dbname=");
 }
 
-Result<std::unique_ptr<db::Journal>> open_store(const Config& config, std::function<void()> on_deposed) {
+Result<Store> open_store(const Config& config, const std::string& replica, std::function<void()> on_deposed) {
   const auto warn = [](const Error& warning) { spdlog::warn("store: {}", warning.text()); };
   if (is_postgres(config.store)) {
     db::PostgresOptions options;
     options.on_warning = warn;
     options.on_deposed = std::move(on_deposed);
-    return db::open_postgres_journal(config.store, options);
+    options.holder = replica + ", process " + std::to_string(::getpid());
+    options.lease = std::chrono::seconds(config.replica.lease_seconds);
+    auto journal = db::open_shared_postgres_journal(config.store, options);
+    if (!journal) return std::unexpected(journal.error());
+    auto* shared = journal->get();
+    return Store{std::move(*journal), shared};
   }
   db::SqliteOptions options;
   options.keep_records = config.keep_events;
   options.on_warning = warn;
-  return db::open_sqlite_journal(config.store, options);
+  auto journal = db::open_sqlite_journal(config.store, options);
+  if (!journal) return std::unexpected(journal.error());
+  return Store{std::move(*journal), nullptr};
 }
 
 std::string store_name(const std::string& store) { return is_postgres(store) ? db::redacted_url(store) : store; }

@@ -3,8 +3,9 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
-#include "db/journal.h"
+#include "db/shared_journal.h"
 #include "services/railweaved/config.h"
 
 namespace railweave {
@@ -12,9 +13,14 @@ namespace railweave {
 // postgresql://..., postgres://... or libpq's "host=... dbname=..."
 bool is_postgres(const std::string& store);
 
-// `on_deposed`: called once when another process has taken over a PostgreSQL store. Errors: those of open_sqlite_journal
-// and open_postgres_journal.
-Result<std::unique_ptr<db::Journal>> open_store(const Config& config, std::function<void()> on_deposed);
+struct Store {
+  std::unique_ptr<db::Journal> journal;
+  db::SharedJournal* shared = nullptr;  // the same, where other processes may share it
+};
+
+// replica: this process, as others are told. on_deposed: called once when another process has taken over a PostgreSQL
+// store. Errors: those of open_sqlite_journal and open_shared_postgres_journal.
+Result<Store> open_store(const Config& config, const std::string& replica, std::function<void()> on_deposed);
 
 // For log lines: without a password.
 std::string store_name(const std::string& store);

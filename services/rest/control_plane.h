@@ -10,9 +10,11 @@
 #include "services/control/events/event_catch_up.h"
 #include "services/control/events/event_feed.h"
 #include "services/control/live/status/live_fabric.h"
+#include "services/control/replica.h"
 #include "services/control/views/contention_book.h"
 #include "services/control/views/guarantee_book.h"
 #include "services/control/views/routing_cache.h"
+#include "services/rest/replication/forwarder.h"
 
 namespace railweave::api {
 
@@ -38,6 +40,10 @@ struct ControlPlane {
     control::ContentionBook book;
   };
   std::shared_ptr<Contention> contention = std::make_shared<Contention>(routes);
+  // Where the store is shared with other processes; both or neither.
+  const control::Replica* replica = nullptr;
+  Forwarder* forwarder = nullptr;
+  std::string replica_name = {};
 };
 
 }  // namespace railweave::api

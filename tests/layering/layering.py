@@ -128,7 +128,10 @@ MAY_INCLUDE = {
                               "services/control/live/status", "services/control/live/connection", "services/control/live/links",
                               "services/control/live/cabling", "services/control/live/ports", "services/control/live/routes"],
     # services/rest: what the service answers.
-    "services/rest": ["db", "services/control", "services/control/events", "services/control/views", "services/control/live/status"],
+    "services/rest": ["db", "services/control", "services/control/events", "services/control/views", "services/control/live/status",
+                      "services/rest/replication"],
+    # A request that this replica cannot answer goes to the one that leads.
+    "services/rest/replication": ["fabric/base", "fabric/base/text", "api/http/message", "api/http/dispatch", "api/client"],
     # Who a caller is and what it may call.
     "services/rest/access": ["fabric/base", "db", "services/json", "services/control/state", "services/control/codec", "api/http/message",
                              "api/http/dispatch"],
@@ -147,7 +150,7 @@ MAY_INCLUDE = {
     "services/rest/console": ["fabric/base", "api/http/message", "api/http/dispatch"],
     "services/railweaved": ["fabric/base", "fabric/drivers/infiniband", "db", "db/sqlite", "db/postgres", "api/http", "api/operations", "services/control",
                             "services/control/events", "services/control/codec", "services/control/live", "services/rest", "services/rest/access",
-                            "services/rest/handlers", "services/rest/console"],
+                            "services/rest/handlers", "services/rest/replication", "services/rest/console"],
     # Checks certificates and must not trust our code: it has none of it.
     "services/verify": [],
     # The CLI knows the REST contract only; `railweave lab` works offline on the libraries.

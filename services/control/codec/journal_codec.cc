@@ -12,6 +12,7 @@
 #include "services/control/codec/job_json.h"
 #include "services/control/codec/job_number.h"
 #include "services/control/codec/job_spec_json.h"
+#include "services/control/codec/leader_json.h"
 #include "services/control/codec/queue_event_json.h"
 #include "services/control/codec/tenant_json.h"
 #include "services/control/events/apply.h"
@@ -81,6 +82,7 @@ struct Encode {
   Out operator()(const TenantRemoved& body) const { return fields_json(body, kTenantRemovedFields); }
   Out operator()(const TokenIssued& body) const { return to_json(body); }
   Out operator()(const TokenRevoked& body) const { return to_json(body); }
+  Out operator()(const LeaderBegan& body) const { return to_json(body); }
   Out operator()(const JobQueued& body) const {
     const Job& job = *after.jobs.find(body.job->id);
     out.reports.push_back({"job_history",
@@ -182,6 +184,7 @@ Result<EventBody> decode_body(const db::Record& record, const Json& data, const 
   }
   if (record.kind == "token.issued") return token_issued_from_json(data);
   if (record.kind == "token.revoked") return token_revoked_from_json(data);
+  if (record.kind == "leader.began") return leader_began_from_json(data);
   if (record.kind == "job.placed" || record.kind == "job.queued") {
     const bool placed = record.kind == "job.placed";
     Json whole = data;
@@ -295,6 +298,7 @@ std::string JournalCodec::encode_state(const ClusterState& state) const {
             {"queue", queue_state_to_json(state)},
             {"guarantees", guarantee_state_to_json(state)}};
   value["hostKeys"] = host_keys_to_json(state);
+  if (!state.leader.name.empty()) value["leader"] = leader_to_json(state.leader);
   if (!state.access_tokens->empty()) value["tokens"] = access_tokens_to_json(*state.access_tokens);
   Out ended = Out::array();
   for (const auto id : *state.ended) ended.push_back(id.number());
@@ -341,6 +345,7 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
   const Json* keys = reader.take("keys");
   const Json* host_keys = reader.take("hostKeys");
   const Json* tokens = reader.take("tokens");
+  const Json* leader = reader.take("leader");
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   if (topology == nullptr || tenants == nullptr || jobs == nullptr || ended == nullptr) {
     return fail(ErrorKind::internal, "journal.unreadable", "the snapshot lacks a part");
@@ -389,6 +394,11 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
   }
   if (tokens != nullptr) {
     if (auto read = read_access_tokens(*tokens, state); !read) return std::unexpected(read.error());
+  }
+  if (leader != nullptr) {
+    auto read = leader_from_json(*leader);
+    if (!read) return std::unexpected(read.error());
+    state.leader = std::move(*read);
   }
   std::deque<JobId> order;
   for (const auto& number : *ended) order.emplace_back(number.get<std::uint64_t>());

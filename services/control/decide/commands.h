@@ -34,6 +34,9 @@ DecisionResult decide_command(const DecisionInput& in, const RemoveTenant& comma
 DecisionResult decide_command(const DecisionInput& in, const IssueToken& command);
 DecisionResult decide_command(const DecisionInput& in, const RevokeToken& command);
 
+// leader_commands.cc
+DecisionResult decide_command(const DecisionInput& in, const BeginTerm& command);
+
 // contracts.cc
 DecisionResult decide_command(const DecisionInput& in, const PutContract& command);
 DecisionResult decide_command(const DecisionInput& in, const RemoveContract& command);

@@ -136,6 +136,8 @@ struct Apply {
     change(state.access_tokens, [&](auto& tokens) { tokens.erase(body.id); });
   }
 
+  void operator()(const LeaderBegan& body) const { state.leader = {body.name, body.url, event.term, event.time_us}; }
+
   void operator()(const JobQueued& body) const {
     auto job = std::make_shared<Job>(*body.job);
     job->version = event.seq;

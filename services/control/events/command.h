@@ -160,12 +160,16 @@ struct ReportQos {
   QosProgrammed report;
 };
 
+struct BeginTerm {
+  std::string name, url;
+};
+
 struct Command {
   std::string actor;
   std::variant<SubmitJob, EndJob, RepairJob, CheckpointJob, PutQueueRules, PutReservation, RemoveReservation, PutTenant,
                RemoveTenant, AcceptTopology, SetSubnetMode, RequestDrain, ClearDrain, SetLinkCosts, ReportLinks,
                ReportDrains, ReportAlarms, ReportProgramming, ReportPortLimits, ReportQos, PutContract, RemoveContract,
-               PutQosClasses, IssueToken, RevokeToken>
+               PutQosClasses, IssueToken, RevokeToken, BeginTerm>
       body;
   RequestOrigin origin = {};
 };

@@ -58,6 +58,10 @@ struct MakeHeading {
   EventHeading operator()(const TokenRevoked& event) const {
     return {"token.revoked", "token", event.id, EventSeverity::info, "token of " + event.name + " revoked"};
   }
+  EventHeading operator()(const LeaderBegan& event) const {
+    return {"leader.began", "leader", event.name, EventSeverity::warning,
+            event.name + " leads" + (event.url.empty() ? "" : ", at " + event.url)};
+  }
   EventHeading operator()(const JobQueued& event) const {
     const auto& job = *event.job;
     return {"job.queued", "job", to_string(job.id), EventSeverity::info,

@@ -46,6 +46,9 @@ struct TokenIssued {
 struct TokenRevoked {
   std::string id, name;
 };
+struct LeaderBegan {  // its term is the event's
+  std::string name, url;
+};
 struct JobQueued {
   JobPtr job;
 };
@@ -194,7 +197,7 @@ using EventBody =
                  JobEvicted, JobMoved, JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut, ReservationPut,
                  MaintenanceBegan, ReservationRemoved, SubnetModeSet, DrainRequested, DrainAdvanced, DrainCleared,
                  LinkCostsSet, LinksChanged, AlarmRaised, AlarmCleared, RoutesProgrammed, QosProgrammed, PortLimitsRead,
-                 ContractPut, ContractRemoved, QosClassesPut, GuaranteeChanged, TokenIssued, TokenRevoked>;
+                 ContractPut, ContractRemoved, QosClassesPut, GuaranteeChanged, TokenIssued, TokenRevoked, LeaderBegan>;
 
 // Who asked for a change besides the actor's name, and by which request: for the audit trail alone, no part of the journal.
 struct RequestOrigin {

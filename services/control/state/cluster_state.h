@@ -16,6 +16,7 @@
 #include "scheduler/placement/fit/placement_fabric.h"
 #include "scheduler/queue/policy/fair_share.h"
 #include "services/control/state/access_token.h"
+#include "services/control/state/leader.h"
 #include "services/control/state/alarm.h"
 #include "services/control/state/contract.h"
 #include "services/control/state/drain.h"
@@ -50,6 +51,7 @@ struct ClusterState {
 
   std::uint64_t seq = 0;  // of the last event applied
   std::uint64_t term = 0;
+  Leader leader;
   AcceptedTopology accepted;
   // Derived from the accepted topology and the links between sites that are in use.
   scheduler::PlacementFabricPtr placement_fabric;

@@ -148,6 +148,7 @@ void add_drain_routes(RouteTable& routes) {
               .query = {"kind", "state"},
               .page = PageLimits{.fields = {"actor", "changedAt", "forced", "id", "kind", "name", "reason",
                                             "requestedAt", "state", "version", "waitsFor"}},
+              .by = AnsweredBy::leader,
               .http = compute},
              list_drains);
   const auto add = [&](const std::string& resource, DrainKind kind) {

@@ -178,13 +178,15 @@ void add_guarantee_routes(RouteTable& routes) {
                     "links",       "linksReserved",  "maxGbpsPerPort",        "model",         "name",
                     "ports",       "reason",         "reservedPermille",      "state",         "surviveLinkFailure",
                     "tenant",      "tightestLink"}},
+       .by = AnsweredBy::leader,
        .http = compute},
       list_guarantees);
-  routes.get("/v1/guarantees/reroute", {.access = kViewers, .http = heavy}, get_reroute);
+  routes.get("/v1/guarantees/reroute", {.access = kViewers, .by = AnsweredBy::leader, .http = heavy}, get_reroute);
   routes.post("/v1/guarantees/reroute", {.access = kOperators, .http = heavy}, post_reroute);
   routes.del("/v1/guarantees/reroute", {.access = kOperators, .query = {"force"}, .http = heavy}, delete_reroute);
   routes.get("/v1/guarantees/links", {.access = kViewers, .query = {"top"}, .http = compute}, list_guaranteed_links);
-  routes.get("/v1/guarantees/certificate", {.access = kViewers, .http = heavy}, get_certificate);
+  routes.get("/v1/guarantees/certificate", {.access = kViewers, .by = AnsweredBy::leader, .http = heavy},
+             get_certificate);
   routes.get("/v1/jobs/{id}/caps", {.access = kViewersAndMembers}, get_caps);
   routes.get("/v1/jobs/{id}/partition", {.access = kViewersAndMembers, .query = {"allowShared"}}, get_partition);
 }

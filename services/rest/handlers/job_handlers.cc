@@ -370,7 +370,7 @@ void add_job_routes(RouteTable& routes) {
              list_jobs);
   routes.post("/v1/jobs", {.access = kOperatorsAndMembers, .http = json},
               [answers](const Call& call, const Responder& respond) { return post_job(answers, call, respond); });
-  routes.get("/v1/jobs/{id}", {.access = kViewersAndMembers, .http = compute}, get_job);
+  routes.get("/v1/jobs/{id}", {.access = kViewersAndMembers, .by = AnsweredBy::leader, .http = compute}, get_job);
   routes.get("/v1/jobs/{id}/ranks",
              {.access = kViewersAndMembers, .query = {"format", "withScript"}, .page = kRanksPage, .http = compute},
              get_ranks);
@@ -383,7 +383,8 @@ void add_job_routes(RouteTable& routes) {
   routes.post("/v1/jobs/{id}/repair",
               {.access = kOperatorsAndMembers, .query = {"dryRun"}, .http = compute_json, .present = present_job},
               [answers](const Call& call, const Responder& respond) { return repair_job(answers, call, respond); });
-  routes.post("/v1/placements/query", {.access = kViewersAndMembers, .query = {"ranks"}, .http = compute_json},
+  routes.post("/v1/placements/query",
+              {.access = kViewersAndMembers, .query = {"ranks"}, .by = AnsweredBy::any, .http = compute_json},
               query_placement);
 }
 

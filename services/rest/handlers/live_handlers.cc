@@ -220,11 +220,12 @@ void add_live_routes(RouteTable& routes, Operations& operations) {
              {.access = kViewers,
               .page = PageLimits{.fields = {"accepted", "hostPorts", "id", "kind", "live", "mode", "modeReason",
                                             "modeVersion", "switches"}},
+              .by = AnsweredBy::leader,
               .http = compute},
              list_subnets);
-  routes.get("/v1/subnets/{id}", {.access = kViewers, .http = compute}, get_subnet);
+  routes.get("/v1/subnets/{id}", {.access = kViewers, .by = AnsweredBy::leader, .http = compute}, get_subnet);
   routes.put("/v1/subnets/{id}/mode", {.access = kOperators, .present = present_mode}, put_mode);
-  routes.get("/v1/fabric/sync", {.access = kViewers, .http = compute}, get_sync);
+  routes.get("/v1/fabric/sync", {.access = kViewers, .by = AnsweredBy::leader, .http = compute}, get_sync);
   routes.post("/v1/fabric/sync", {.access = kOperators, .query = {"subnet"}},
               [work](const Call& call) { return post_sync(*work, call); });
   routes.post("/v1/fabric/discover", {.access = kOperators},
@@ -233,6 +234,7 @@ void add_live_routes(RouteTable& routes, Operations& operations) {
              {.access = kViewers,
               .query = {"lid"},
               .page = PageLimits{.fields = {"appliedPort", "destination", "differs", "lid", "wantedPort", "wantedTo"}},
+              .by = AnsweredBy::leader,
               .http = compute},
              get_table);
 }

@@ -237,24 +237,27 @@ const scheduler::WaitReason* wait_reason(const control::QueueView& view, JobId j
 void add_queue_routes(RouteTable& routes) {
   const RouteOptions compute{.compute = true};
   const RouteOptions json{.consumes = {"application/json"}};
-  routes.get("/v1/queue", {.access = kViewersAndMembers}, get_queue);
+  routes.get("/v1/queue", {.access = kViewersAndMembers, .by = AnsweredBy::leader}, get_queue);
   routes.get("/v1/queue/jobs",
              {.access = kViewersAndMembers,
               .query = {"tenant"},
               .page = PageLimits{.fields = {"endedAt", "gpus", "id", "level", "name", "nodes", "place", "priority",
                                             "startedAt", "state", "submittedAt", "tenant", "waits"}},
+              .by = AnsweredBy::leader,
               .http = compute},
              list_waiting);
   routes.get("/v1/queue/shares",
              {.access = kViewersAndMembers,
               .page = PageLimits{.fields = {"averageGpus", "borrowedGpus", "cohort", "gpusHeld", "gpusWaiting",
                                             "maxGpus", "quotaGpus", "share", "tenant", "weight"}},
+              .by = AnsweredBy::leader,
               .http = compute},
              list_shares);
   routes.get("/v1/queue/policy", {.access = kViewersAndMembers}, get_policy);
   routes.put("/v1/queue/policy", {.access = kAdministrators, .http = json, .present = present_policy}, put_policy);
-  routes.get("/v1/queue/stranded", {.access = kViewers, .http = compute}, get_stranded);
-  routes.get("/v1/queue/defragmentation", {.access = kViewers, .query = {"steps", "restart"}, .http = compute},
+  routes.get("/v1/queue/stranded", {.access = kViewers, .by = AnsweredBy::leader, .http = compute}, get_stranded);
+  routes.get("/v1/queue/defragmentation",
+             {.access = kViewers, .query = {"steps", "restart"}, .by = AnsweredBy::leader, .http = compute},
              get_defragmentation);
   routes.get(
       "/v1/reservations",

@@ -1,6 +1,7 @@
 #include "services/rest/handlers/route_table.h"
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -12,6 +13,10 @@
 
 namespace railweave::api {
 namespace {
+
+constexpr std::string_view kMinSeq = "minSeq";  // of every GET
+constexpr const char* kSeq = "Railweave-Seq";
+constexpr const char* kStaleness = "Railweave-Staleness";
 
 std::vector<std::string_view> parameters(const RouteRules& rules) {
   std::vector<std::string_view> names;
@@ -27,7 +32,8 @@ Result<void> check_parameters(const Call& call) {
   if (call.rules.any_query || call.request.target.query.empty()) return {};
   const auto known = parameters(call.rules);
   for (const auto& [name, value] : call.request.target.query) {
-    if (std::ranges::find(known, name) != known.end()) {
+    const bool is_common = name == kMinSeq && call.request.method == Method::get;
+    if (is_common || std::ranges::find(known, name) != known.end()) {
       if (name == call.rules.repeatable || call.request.target.query.all(name).size() == 1) continue;
       return fail(ErrorKind::invalid, "query.repeatedParameter",
                   "the query parameter '" + name + "' is given more than once", {}, "give it once");
@@ -71,6 +77,47 @@ Responder to_member(const Responder& respond, const ControlPlane& plane) {
           }};
 }
 
+// The event that the answer must not be older than; 0: any will do.
+Result<std::uint64_t> least_seq(const Request& request) {
+  const auto* text = request.query(kMinSeq);
+  if (text == nullptr || request.method != Method::get) return 0;
+  std::uint64_t seq = 0;
+  const auto read = std::from_chars(text->data(), text->data() + text->size(), seq);
+  if (read.ec != std::errc() || read.ptr != text->data() + text->size()) {
+    return fail(ErrorKind::invalid, "query.badValue", "minSeq is not a number", {},
+                "it is what a change was answered with in Railweave-Seq");
+  }
+  return seq;
+}
+
+bool only_leader_answers(const Call& call) {
+  if (call.rules.by != AnsweredBy::method) return call.rules.by == AnsweredBy::leader;
+  return call.request.method != Method::get;
+}
+
+// Says of the answer to a change which event to wait for, to read it elsewhere.
+Responder numbered(const Responder& respond, const ControlPlane& plane) {
+  const auto outer = std::make_shared<const Responder>(respond);
+  const std::shared_ptr<const Request> request(outer, &outer->request());
+  return {request, [outer, &plane](Response response) {
+            response.headers.set(kSeq, std::to_string(plane.loop.state()->seq));
+            (*outer)(std::move(response));
+          }};
+}
+
+// Says of an answer how old it may be.
+Responder dated(const Responder& respond, const ControlPlane& plane) {
+  const auto outer = std::make_shared<const Responder>(respond);
+  const std::shared_ptr<const Request> request(outer, &outer->request());
+  const auto staleness = plane.replica->staleness();
+  return {request, [outer, seq = plane.loop.state()->seq, staleness](Response response) {
+            response.headers.set(kSeq, std::to_string(seq));
+            response.headers.set(kStaleness, std::to_string(staleness.count() / 1000) + "." +
+                                                 std::to_string(1000 + staleness.count() % 1000).substr(1));
+            (*outer)(std::move(response));
+          }};
+}
+
 void run(const Answer& handler, const Call& call, const Responder& respond) {
   auto answer = handler(call);
   if (answer) {
@@ -78,6 +125,14 @@ void run(const Answer& handler, const Call& call, const Responder& respond) {
   } else {
     respond(answer.error());
   }
+}
+
+Error not_yet(std::uint64_t seq) {
+  return {ErrorKind::unavailable,
+          "service.behind",
+          "event " + std::to_string(seq) + " has not happened yet",
+          {},
+          "minSeq is what a change was answered with in Railweave-Seq"};
 }
 
 void run(const Submit& handler, const Call& call, const Responder& respond) {
@@ -164,7 +219,18 @@ void RouteTable::add(Method method, std::string_view path, RouteRules rules, Rou
           return void(respond(forbidden(*request.caller, rules.access)));
         }
         if (const auto checked = check_parameters(call); !checked) return void(respond(checked.error()));
-        const Responder answer = own_tenant(request) == nullptr ? respond : to_member(respond, plane);
+        const auto seq = least_seq(request);
+        if (!seq) return void(respond(seq.error()));
+        const bool behind = *seq > plane.loop.state()->seq;
+        const bool follows = plane.replica != nullptr && plane.replica->follows();
+        if (follows && (behind || only_leader_answers(call))) {
+          return plane.forwarder->forward(plane.loop.state()->leader.url, respond);
+        }
+        if (behind) return void(respond(not_yet(*seq)));
+        const Responder own = own_tenant(request) == nullptr ? respond : to_member(respond, plane);
+        const Responder answer = request.method != Method::get ? numbered(own, plane)
+                                 : follows                     ? dated(own, plane)
+                                                               : own;
         std::visit([&](const auto& kind) { run(kind, call, answer); }, handler);
       },
       std::move(options));

@@ -35,6 +35,13 @@ struct PresentVersion {
 // With the ETag "<id>.<version>"; version 0: the resource does not exist.
 PresentVersion present_version(const std::string& id, std::uint64_t version);
 
+// Which of several replicas answers.
+enum class AnsweredBy : std::uint8_t {
+  method,  // GET: any, as of what it has read; other methods: the leader
+  any,     // it changes nothing
+  leader,  // what is not in the store: live subnets, operations, the last cycle of the queue
+};
+
 struct RouteRules {
   Access access = kAdministrators;           // who may call it: the contract lists them as x-roles
   std::vector<std::string_view> query = {};  // parameters besides those of `page`; others are refused by name
@@ -42,6 +49,7 @@ struct RouteRules {
   std::optional<PageLimits> page = {};       // a list: takes `limit`, `cursor` and, unless excluded, `fields`
   bool any_query = false;                    // ignores query parameters: health checks append their own
   bool any_body = false;                     // bodies of any media type, told apart by their content
+  AnsweredBy by = AnsweredBy::method;
   RouteOptions http = {};                    // worker pool, limit and media types of the body
   // Set: the route honours If-Match and If-None-Match. Handlers compare with if_version(), after they have found the
   // resource.

@@ -189,6 +189,7 @@ void add_routing_routes(RouteTable& routes) {
   routes.get("/v1/routes/fdbs", {.access = kViewers, .query = {"failLink"}, .http = heavy}, get_fdbs);
   routes.post("/v1/routes/diff",
               {.access = kViewers,
+               .by = AnsweredBy::any,
                .http = {.compute = true,
                         .heavy = true,
                         .body_limit_bytes = std::size_t{4} << 20U,

@@ -1,5 +1,9 @@
+#include <chrono>
+
 #include "api/http/message/prometheus_text.h"
 #include "api/openapi_document.h"
+#include "fabric/base/text/time_text.h"
+#include "services/json/json_out.h"
 #include "services/rest/handlers/list_query.h"
 #include "services/rest/handlers/live_metrics.h"
 #include "services/rest/handlers/routes.h"
@@ -29,6 +33,14 @@ void render_control(const ControlPlane& plane, PrometheusText& text) {
   text.single("railweave_state_seq", Type::gauge, "Sequence number of the published state.", state->seq);
   text.single("railweave_ready", Type::gauge, "1 when the service accepts changes.",
               static_cast<std::uint64_t>(plane.loop.phase() == control::Phase::ready ? 1 : 0));
+  const bool follows = plane.replica != nullptr && plane.replica->follows();
+  text.single("railweave_leads", Type::gauge, "1 when this process leads: it decides changes and programs the fabric.",
+              static_cast<std::uint64_t>(!follows && plane.loop.leads() ? 1 : 0));
+  text.single("railweave_leader_term", Type::gauge, "Term of the leader; 0 where only one process uses the store.",
+              state->leader.term);
+  text.single("railweave_replica_staleness_seconds", Type::gauge,
+              "How long ago what a follower serves was the newest, at most.",
+              follows ? static_cast<double>(plane.replica->staleness().count()) / 1000 : 0.0);
   text.single("railweave_event_watchers", Type::gauge, "Event streams subscribed.",
               static_cast<std::uint64_t>(plane.feed.watchers()));
 
@@ -61,8 +73,31 @@ Result<Response> get_metrics(const std::function<HttpMetrics()>& http_metrics, c
 
 Result<Response> get_health(const Call& /*call*/) { return Response::json(R"({"status":"alive"})"); }
 
+Result<Response> get_leader(const Call& call) {
+  const auto& leader = call.plane.loop.state()->leader;
+  Out answer = Out::object();
+  if (!leader.name.empty()) {
+    answer["leader"] = {
+        {"name", leader.name}, {"url", leader.url}, {"term", leader.term}, {"since", time_text(leader.since_us)}};
+  }
+  const auto* replica = call.plane.replica;
+  const bool follows = replica != nullptr && replica->follows();
+  answer["replica"] = {{"name", call.plane.replica_name},
+                       {"leads", !follows && call.plane.loop.leads()},
+                       {"seq", call.plane.loop.state()->seq},
+                       {"stalenessMs", follows ? replica->staleness().count() : 0}};
+  return Response::json(dump(answer));
+}
+
+// A follower is ready while it reads what the leader writes.
+constexpr std::chrono::seconds kStale{10};
+
 Result<Response> get_readiness(const Call& call) {
   auto phase = call.plane.loop.phase();
+  if (phase == control::Phase::following) {
+    const bool fresh = call.plane.replica->staleness() < kStale;
+    return Response::json(json_phase(phase, call.plane.loop.state()->seq), fresh ? 200 : 503);
+  }
   if (phase == control::Phase::ready && !call.plane.journal.last_seq()) phase = control::Phase::store_failed;
   return Response::json(json_phase(phase, call.plane.loop.state()->seq), phase == control::Phase::ready ? 200 : 503);
 }
@@ -79,6 +114,7 @@ Result<Response> get_openapi(const Call& /*call*/) {
 void add_service_routes(RouteTable& routes, std::function<HttpMetrics()> http_metrics) {
   routes.get("/healthz", {.access = kAnyone, .any_query = true}, get_health);
   routes.get("/readyz", {.access = kAnyone, .any_query = true}, get_readiness);
+  routes.get("/v1/leader", {.access = kViewers}, get_leader);
   routes.get("/metrics", {.access = kViewers, .query = {"links"}},
              [http_metrics = std::move(http_metrics)](const Call& call) { return get_metrics(http_metrics, call); });
   routes.get("/openapi.yaml", {.access = kAnyone, .any_query = true}, get_openapi);

@@ -1,0 +1,28 @@
+#include "services/control/codec/leader_json.h"
+
+#include <tuple>
+
+#include "services/control/codec/event_body.h"
+#include "services/json/record.h"
+
+namespace railweave::api {
+namespace {
+
+using control::Leader;
+using control::LeaderBegan;
+
+constexpr std::tuple kBeganFields{required_field("name", &LeaderBegan::name), field("url", &LeaderBegan::url)};
+constexpr std::tuple kLeaderFields{required_field("name", &Leader::name), field("url", &Leader::url),
+                                   field("term", &Leader::term), field("sinceUs", &Leader::since_us)};
+
+}  // namespace
+
+Out to_json(const LeaderBegan& event) { return fields_json(event, kBeganFields); }
+
+Result<control::EventBody> leader_began_from_json(const Json& data) { return body_of<LeaderBegan>(data, kBeganFields); }
+
+Out leader_to_json(const Leader& leader) { return fields_json(leader, kLeaderFields); }
+
+Result<Leader> leader_from_json(const Json& value) { return record_from_json<Leader>(value, "/leader", kLeaderFields); }
+
+}  // namespace railweave::api

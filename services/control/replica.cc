@@ -1,0 +1,72 @@
+#include "services/control/replica.h"
+
+#include <utility>
+
+namespace railweave::control {
+
+Replica::Replica(db::SharedJournal& journal, ControlLoop& loop, ReplicaOptions options)
+    : journal_(journal), loop_(loop), options_(std::move(options)) {}
+
+Replica::~Replica() { stop(); }
+
+void Replica::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void Replica::stop() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::chrono::milliseconds Replica::staleness() const {
+  if (!follows_) return std::chrono::milliseconds(0);
+  const Clock::time_point fresh{Clock::duration(fresh_.load())};
+  return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - fresh);
+}
+
+void Replica::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    if (step()) return;
+    if (!last_warning_.empty()) pause(stop);
+  }
+}
+
+void Replica::pause(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  wake_.wait_for(lock, stop, std::chrono::milliseconds(200), [] { return false; });
+}
+
+bool Replica::step() {
+  const auto warn = [this](const Error& error) {
+    // Once for each reason: this may be tried for hours.
+    if (error.code != last_warning_) options_.warn("the leader cannot be followed: " + error.text());
+    last_warning_ = error.code;
+    return false;
+  };
+  const auto nobody_leads = journal_.wait_for_news(options_.poll);
+  if (!nobody_leads) return warn(nobody_leads.error());
+  const auto began = Clock::now();
+  if (const auto followed = loop_.follow(); !followed) return warn(followed.error());
+  fresh_ = began.time_since_epoch().count();
+  last_warning_.clear();
+  if (!*nobody_leads) return false;
+  const auto leads = journal_.try_lead();
+  if (!leads) return warn(leads.error());
+  return *leads && take_over();
+}
+
+bool Replica::take_over() {
+  if (const auto led = loop_.lead(); !led) {
+    options_.on_failed(led.error());
+    return true;
+  }
+  loop_.start();
+  if (const auto outside = options_.on_lead(); !outside) {
+    options_.on_failed(outside.error());
+    return true;
+  }
+  follows_ = false;
+  return true;
+}
+
+}  // namespace railweave::control

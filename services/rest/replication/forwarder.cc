@@ -1,0 +1,143 @@
+#include "services/rest/replication/forwarder.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "api/http/message/problem.h"
+#include "fabric/base/lower_case.h"
+#include "fabric/base/text/percent.h"
+
+namespace railweave::api {
+namespace {
+
+constexpr const char* kForwardedBy = "Railweave-Forwarded-By";
+
+// What a caller says to the service; the rest is between it and this replica.
+constexpr std::array kSentOn = {"Authorization", "Idempotency-Key", "If-Match", "If-None-Match", "Accept"};
+// What this replica's server says itself.
+constexpr std::array kOwn = {"connection",
+                             "content-length",
+                             "content-type",
+                             "content-encoding",
+                             "date",
+                             "keep-alive",
+                             "server",
+                             "transfer-encoding",
+                             "vary",
+                             "x-request-id",
+                             "strict-transport-security",
+                             "x-content-type-options"};
+// The leader closes connections that are not used; one that it closes just now would lose a request.
+constexpr std::chrono::seconds kKept{20};
+
+std::string target_of(const Request& request) {
+  std::string target = request.target.path;
+  char before = '?';
+  for (const auto& [name, value] : request.target.query) {
+    target += before + percent_encode(name) + "=" + percent_encode(value);
+    before = '&';
+  }
+  return target;
+}
+
+Problem no_leader(const std::string& detail, std::string hint) {
+  Problem problem;
+  problem.status = 503;
+  problem.code = "service.noLeader";
+  problem.detail = detail;
+  problem.hint = std::move(hint);
+  problem.retry_after_s = 1;
+  return problem;
+}
+
+ClientRequest as_sent(const Request& request, const std::string& by) {
+  ClientRequest sent;
+  sent.method = request.method;
+  sent.target = target_of(request);
+  for (const char* name : kSentOn) {
+    if (const auto* value = request.headers.find(name)) sent.headers.add(name, *value);
+  }
+  sent.headers.set("X-Request-Id", request.id);
+  sent.headers.set(kForwardedBy, by);
+  sent.content_type = request.headers.value("Content-Type");
+  sent.body = request.body;
+  return sent;
+}
+
+}  // namespace
+
+Forwarder::Forwarder(ForwarderOptions options) : options_(std::move(options)), pool_(options_.max_waiting) {
+  pool_.start(options_.threads);
+}
+
+Forwarder::~Forwarder() { stop(); }
+
+void Forwarder::stop() { pool_.stop(); }
+
+Forwarder::Connection Forwarder::take(const std::string& url) {
+  const std::lock_guard lock(mutex_);
+  if (url_ != url) {
+    url_ = url;
+    idle_.clear();
+  }
+  std::erase_if(idle_, [now = std::chrono::steady_clock::now()](const Idle& idle) { return now - idle.since > kKept; });
+  if (idle_.empty()) return nullptr;
+  Connection connection = std::move(idle_.back().connection);
+  idle_.pop_back();
+  return connection;
+}
+
+void Forwarder::give_back(const std::string& url, Connection connection) {
+  const std::lock_guard lock(mutex_);
+  if (url_ == url) idle_.push_back({std::move(connection), std::chrono::steady_clock::now()});
+}
+
+void Forwarder::forward(const std::string& url, const Responder& respond) {
+  const Request& request = respond.request();
+  if (const auto* by = request.headers.find(kForwardedBy)) {
+    return void(respond(no_leader("this replica follows, and so does " + *by + ", which sent the request here",
+                                  "try again: a leader is being found")));
+  }
+  if (url.empty()) return void(respond(no_leader("no replica leads", "try again: a leader is being found")));
+  const bool queued =
+      pool_.try_run(request.remote_address, Work::quick, [this, url, respond] { answer(url, respond); });
+  if (queued) return;
+  Problem busy = no_leader("too many requests wait for the leader", "try again in a second");
+  busy.status = 429;
+  busy.code = "service.busy";
+  respond(std::move(busy));
+}
+
+void Forwarder::answer(const std::string& url, const Responder& respond) {
+  const Request& request = respond.request();
+  auto connection = take(url);
+  if (connection == nullptr) {
+    auto parsed = parse_url(url);
+    if (!parsed) return void(respond(no_leader("the leader's address is " + url, "set replica_url where it runs")));
+    ClientOptions options;
+    options.service = "the leader";
+    options.user_agent = options_.name;
+    options.ca_file = options_.ca_file;
+    options.timeout = options_.timeout;
+    connection = std::make_unique<Client>(std::move(*parsed), std::move(options));
+  }
+  auto answered = connection->request(as_sent(request, options_.name));
+  if (!answered) {
+    const bool unsent = answered.error().code == "client.cannotConnect";
+    return void(respond(no_leader(
+        "the leader, " + url + ", does not answer" + (unsent ? "" : ": the outcome is unknown"),
+        unsent ? "try again: another leader is being found" : "repeat the request with the same Idempotency-Key")));
+  }
+  give_back(url, std::move(connection));
+  Response response;
+  response.status = answered->status;
+  response.content_type = answered->headers.value("Content-Type");
+  for (const auto& [name, value] : answered->headers) {
+    if (std::ranges::find(kOwn, lower_case(name)) == kOwn.end()) response.headers.set(name, value);
+  }
+  response.body = std::move(answered->body);
+  respond(std::move(response));
+}
+
+}  // namespace railweave::api
