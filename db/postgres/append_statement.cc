@@ -13,7 +13,9 @@ namespace {
 
 constexpr const char* kLeaseHeld =
     "WITH held AS MATERIALIZED (SELECT 1 FROM lease WHERE id = 1 AND holder = $1::text AND term = $2::bigint"
-    " AND expires > clock_timestamp() FOR SHARE)";
+    " AND expires > clock_timestamp()"
+    // A server that lacks the record before was failed over from, and lives on.
+    " AND ($3::bigint = 0 OR EXISTS (SELECT FROM journal WHERE seq = $3::bigint AND term = $4::bigint)) FOR SHARE)";
 
 using Row = std::map<std::string, const Value*, std::less<>>;
 
@@ -62,7 +64,9 @@ class StatementBuilder {
  public:
   explicit StatementBuilder(const Fence& fence) {
     statement_.sql = kLeaseHeld;
-    statement_.parameters = {binary(fence.holder), binary(static_cast<std::int64_t>(fence.term))};
+    statement_.parameters = {binary(fence.holder), binary(static_cast<std::int64_t>(fence.term)),
+                             binary(static_cast<std::int64_t>(fence.after_seq)),
+                             binary(static_cast<std::int64_t>(fence.after_term))};
   }
 
   void add_records(const Batch& batch, const PackedBatch& packed, std::int64_t nonce);

@@ -15,9 +15,10 @@ namespace railweave::db::postgres {
 struct Fence {
   std::string holder;
   std::uint64_t term = 0;
+  std::uint64_t after_seq = 0, after_term = 0;  // the journal's last record; 0: it may be empty
 };
 
-// Its result is one row: is the lease held, how many records were stored.
+// Its result is one row: is the lease held on this journal, how many records were stored.
 struct AppendStatement {
   std::string sql;                      // as many texts as there are sets of report columns
   std::vector<std::string> parameters;  // binary

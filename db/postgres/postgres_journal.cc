@@ -54,10 +54,12 @@ Result<Tail> read_tail(Session& session) {
 
 class PostgresJournal final : public SharedJournal {
  public:
-  PostgresJournal(std::string url, PostgresOptions options, ReportSchema reports, std::unique_ptr<Session> writer)
+  PostgresJournal(std::string url, PostgresOptions options, ReportSchema reports,
+                  std::shared_ptr<postgres::Timeline> newest_timeline, std::unique_ptr<Session> writer)
       : url_(std::move(url)),
         options_(std::move(options)),
         report_schema_(std::move(reports)),
+        newest_timeline_(std::move(newest_timeline)),
         writer_(std::move(writer)) {}
 
   Result<void> append(const Batch& batch) override;
@@ -82,7 +84,9 @@ class PostgresJournal final : public SharedJournal {
   Result<void> lead(std::chrono::milliseconds patience);
 
  private:
-  [[nodiscard]] postgres::SessionOptions limits() const { return {.statement_patience = options_.patience}; }
+  [[nodiscard]] postgres::SessionOptions limits() const {
+    return {.statement_patience = options_.patience, .newest_timeline = newest_timeline_};
+  }
   void make_visible(std::uint64_t seq);
   std::unexpected<Error> deposed() const;
   // These with write_mutex_ held.
@@ -98,6 +102,7 @@ class PostgresJournal final : public SharedJournal {
   const std::string url_;
   const PostgresOptions options_;
   const ReportSchema report_schema_;
+  const std::shared_ptr<postgres::Timeline> newest_timeline_;
 
   std::mutex write_mutex_;  // guards the next seven
   std::unique_ptr<postgres::Lease> lease_;
@@ -166,7 +171,10 @@ Result<void> PostgresJournal::be_ready() {
 }
 
 Result<void> PostgresJournal::store(const Batch& batch, const PackedBatch& packed, std::int64_t nonce) {
-  const auto statement = postgres::append_statement(batch, packed, nonce, fence_, report_schema_);
+  auto fence = fence_;
+  fence.after_seq = tail_.seq;
+  fence.after_term = tail_.term;
+  const auto statement = postgres::append_statement(batch, packed, nonce, fence, report_schema_);
   const auto append = [&]() -> Result<bool> {
     auto done = writer_->run(statement.sql, statement.parameters,
                              "append " + std::to_string(batch.records.size()) + " records");
@@ -198,7 +206,8 @@ Result<void> PostgresJournal::store(const Batch& batch, const PackedBatch& packe
     if (!extended) return std::unexpected(extended.error());
     if (*extended) held = append_all();
     if (!*extended || (held && !*held)) {
-      is_deposed_ = true;
+      // Of the first the lease has told.
+      if (!is_deposed_.exchange(true) && *extended && options_.on_deposed) options_.on_deposed();
       return deposed();
     }
   }
@@ -395,7 +404,8 @@ Result<std::optional<std::string>> PostgresJournal::blob(const std::string& dige
 }
 
 Result<std::unique_ptr<PostgresJournal>> connect(const std::string& url, PostgresOptions options) {
-  const postgres::SessionOptions limits{.statement_patience = options.patience};
+  auto newest = std::make_shared<postgres::Timeline>(0);
+  const postgres::SessionOptions limits{.statement_patience = options.patience, .newest_timeline = newest};
   auto session = Session::connect(url, limits);
   if (!session) return std::unexpected(session.error());
   if (auto migrated = postgres::migrate(**session, postgres::embedded_migrations()); !migrated) {
@@ -404,7 +414,8 @@ Result<std::unique_ptr<PostgresJournal>> connect(const std::string& url, Postgre
   auto reports = postgres::load_report_schema(**session);
   if (!reports) return std::unexpected(reports.error());
   if (options.holder.empty()) options.holder = this_process();
-  return std::make_unique<PostgresJournal>(url, std::move(options), std::move(*reports), std::move(*session));
+  return std::make_unique<PostgresJournal>(url, std::move(options), std::move(*reports), std::move(newest),
+                                           std::move(*session));
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 #include "db/postgres/session.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "db/postgres/postgres_error.h"
+#include "db/postgres/servers.h"
 
 namespace railweave::db::postgres {
 namespace {
@@ -95,6 +98,35 @@ auto Session::guarded(std::string_view doing, Work work) -> Result<decltype(work
 }
 
 Result<std::unique_ptr<Session>> Session::connect(const std::string& url, const SessionOptions& options) {
+  const auto servers = servers_of(url);
+  if (!servers) return std::unexpected(servers.error());
+  SessionOptions limits = options;
+  // One that is cut off must not keep the others waiting.
+  if (servers->size() > 1)
+    limits.connect_patience = std::min(limits.connect_patience, std::chrono::milliseconds(2'000));
+  std::unique_ptr<Session> newest;
+  std::optional<Error> refusal;
+  for (const auto& server : *servers) {
+    auto session = connect_to(server, limits);
+    if (!session) {
+      if (!refusal || refusal->code == "db.readOnly") refusal = session.error();
+    } else if (newest == nullptr || (*session)->timeline_ > newest->timeline_) {
+      newest = std::move(*session);
+    }
+  }
+  if (newest == nullptr) return std::unexpected(*refusal);
+  if (options.newest_timeline == nullptr) return newest;
+  std::int64_t seen = options.newest_timeline->load();
+  while (seen < newest->timeline_ && !options.newest_timeline->compare_exchange_weak(seen, newest->timeline_)) {
+  }
+  if (seen <= newest->timeline_) return newest;
+  return fail(ErrorKind::unavailable, "db.oldPrimary",
+              "the server was failed over from: its timeline is " + std::to_string(newest->timeline_) + ", one of " +
+                  std::to_string(seen) + " was in use",
+              newest->location_, "stop it, and make it a standby of the new primary");
+}
+
+Result<std::unique_ptr<Session>> Session::connect_to(const std::string& url, const SessionOptions& options) {
   std::unique_ptr<Session> session(new Session(url, options));
   try {
     session->connection_ = std::make_unique<pqxx::connection>(with_limits(url, options));
@@ -126,11 +158,13 @@ Result<void> Session::introduce() {
   if (!set) return set;
   auto who = run(
       "SELECT pg_backend_pid(), (SELECT backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()),"
-      " pg_postmaster_start_time()::text, current_setting('server_encoding'), current_setting('synchronous_commit')",
+      " pg_postmaster_start_time()::text, current_setting('server_encoding'), current_setting('synchronous_commit'),"
+      " ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint",
       {}, "identify the session");
   if (!who) return std::unexpected(who.error());
   const auto row = (*who)[0];
   backend_ = {row[0].as<std::int64_t>(), row[1].is_null() ? "" : row[1].c_str(), row[2].c_str()};
+  timeline_ = row[5].as<std::int64_t>();
   if (std::string_view(row[3].c_str()) != "UTF8") {
     return fail(ErrorKind::invalid, "db.encoding",
                 "the database's encoding is " + std::string(row[3].c_str()) + ", not UTF8", location_,

@@ -3,6 +3,7 @@
 // Once lost() it is thrown away.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -19,9 +20,14 @@
 
 namespace railweave::db::postgres {
 
+// Of a server: one more whenever a standby is promoted. A primary that was failed over from and started again is writable,
+// and has an older one.
+using Timeline = std::atomic<std::int64_t>;
+
 struct SessionOptions {
   std::chrono::milliseconds connect_patience{5'000};
   std::chrono::milliseconds statement_patience{10'000};  // client side; the server gives up a second earlier
+  std::shared_ptr<Timeline> newest_timeline;  // that this process has seen: no session has an older one; null: any may
 };
 
 // Which server process served a session: what a commit in doubt is left with.
@@ -34,8 +40,9 @@ struct Backend {
 // Not thread-safe: its owner guards it.
 class Session {
  public:
-  // `url`: postgresql://user@host:port/database?... or "host=... dbname=..."; several hosts are tried in turn, and the one
-  // that can be written is taken. Errors: db.cannotConnect, db.readOnly (only a standby answers), db.encoding.
+  // `url`: postgresql://user@host:port/database?... or "host=... dbname=..."; of several hosts the
+  // one that can be written is taken, and of several such the one with the newest timeline. Errors: db.cannotConnect,
+  // db.readOnly (only a standby answers), db.oldPrimary, db.encoding.
   static Result<std::unique_ptr<Session>> connect(const std::string& url, const SessionOptions& options);
 
   Session(const Session&) = delete;
@@ -64,6 +71,7 @@ class Session {
   Session(const std::string& url, const SessionOptions& options);
   template <class Work>
   auto guarded(std::string_view doing, Work work) -> Result<decltype(work())>;
+  static Result<std::unique_ptr<Session>> connect_to(const std::string& server, const SessionOptions& options);
   Result<void> introduce();
   const std::string& prepared(const std::string& sql);
 
@@ -75,6 +83,7 @@ class Session {
   std::map<std::string, std::string, std::less<>> statements_;  // text -> name
   std::uint64_t statements_made_ = 0;
   Backend backend_;
+  std::int64_t timeline_ = 0;
   bool lost_ = false;
   Watchdog watchdog_;  // last: it may touch the socket
 };

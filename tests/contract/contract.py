@@ -7,7 +7,7 @@ import openapi_file
 
 # Headers that any answer may have; the rest must be documented.
 USUAL_HEADERS = {"date", "server", "content-type", "content-length", "transfer-encoding", "connection", "vary",
-                 "content-encoding", "x-content-type-options", "x-request-id"}
+                 "content-encoding", "x-content-type-options", "x-request-id", "railweave-seq", "railweave-staleness"}
 
 
 class ContractBroken(Exception):

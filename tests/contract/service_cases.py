@@ -16,6 +16,19 @@ def endpoints(session):
     assert metrics.header("Content-Type").startswith("text/plain; version=0.0.4")
 
 
+def reads_own_write(session):
+    """A change says which event holds it; a read may ask for a state that has it."""
+    changed = session.call("putTenant", 200, path={"name": "sequel"}, body={})
+    seq = int(changed.header("Railweave-Seq"))
+    assert session.call("getTenant", 200, path={"name": "sequel"}, query={"minSeq": str(seq)}).json["version"] <= seq
+    session.call("getTenant", 412, "service.behind", path={"name": "sequel"}, query={"minSeq": str(seq + 1000)})
+    session.call("getTenant", 400, "query.minSeq", path={"name": "sequel"}, query={"minSeq": "soon"}, valid=False)
+    session.call("removeTenant", 204, path={"name": "sequel"})
+    alone = session.call("getLeader", 200).json
+    assert "leader" not in alone and alone["replica"]["leads"] and alone["replica"]["stalenessMs"] == 0, alone
+    session.call("getLeader", 400, "query.unknownParameter", query={"who": "me"}, valid=False)
+
+
 def contract_is_served(session):
     answer = session.call("getContract", 200)
     served = answer.body
@@ -123,4 +136,4 @@ def flags(session):
         session.call(operation, 400, "query.invalidFlag", query={query: ""})
 
 
-CASES = [endpoints, contract_is_served, compressed, head_and_options, request_ids, fields_of_lists, flags, nothing_is_lost_by_a_restart]
+CASES = [endpoints, reads_own_write, contract_is_served, compressed, head_and_options, request_ids, fields_of_lists, flags, nothing_is_lost_by_a_restart]

@@ -182,7 +182,7 @@ MAY_INCLUDE = {
 ONLY_IN = [
     (re.compile(r"^nlohmann/"), ["services/json", "services/control/codec", "services/rest/json", "services/railweave", "services/verify",
                                  "fabric/formats/sonic"]),
-    (re.compile(r"^pqxx/"), ["db/postgres"]),
+    (re.compile(r"^(pqxx/|libpq-fe)"), ["db/postgres"]),
     (re.compile(r"^sqlite3\.h$"), ["db/sqlite"]),
     (re.compile(r"^boost/(asio|beast)"), ["api/http/connection", "api/client"]),
     (re.compile(r"^(infiniband/|opensm/|complib/|iba/)"), ["fabric/drivers/infiniband", "fabric/drivers/opensm/plugin"]),

@@ -48,7 +48,7 @@ class Load(threading.Thread):
             return 0, {}
         try:
             status, _, answer = service.request("POST", "/v1/jobs", {"name": name, "tenant": "load", "gpus": 1},
-                                                {"Idempotency-Key": name}, service.connect(timeout=10))
+                                                {"Idempotency-Key": name}, service.connect(timeout=3))
             return status, answer
         except (OSError, http.client.HTTPException, json.JSONDecodeError):
             return 0, {}
@@ -69,6 +69,13 @@ class Load(threading.Thread):
         self.join(60)
         assert not self.is_alive(), "the load does not end"
         assert not self.wrong, self.wrong
+
+
+def eventually(what, holds, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, f"not in {seconds} s: {what}"
+        time.sleep(0.02)
 
 
 def own_view(service):

@@ -84,7 +84,7 @@ Result<std::uint64_t> least_seq(const Request& request) {
   std::uint64_t seq = 0;
   const auto read = std::from_chars(text->data(), text->data() + text->size(), seq);
   if (read.ec != std::errc() || read.ptr != text->data() + text->size()) {
-    return fail(ErrorKind::invalid, "query.badValue", "minSeq is not a number", {},
+    return fail(ErrorKind::invalid, "query.minSeq", "minSeq is not a number", {},
                 "it is what a change was answered with in Railweave-Seq");
   }
   return seq;
@@ -128,7 +128,7 @@ void run(const Answer& handler, const Call& call, const Responder& respond) {
 }
 
 Error not_yet(std::uint64_t seq) {
-  return {ErrorKind::unavailable,
+  return {ErrorKind::precondition,
           "service.behind",
           "event " + std::to_string(seq) + " has not happened yet",
           {},
