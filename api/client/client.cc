@@ -32,7 +32,8 @@ struct Client::Impl {
 
 Result<TcpConnection> Client::Impl::connect(Clock::time_point deadline) const {
   Result<TcpConnection> connection =
-      TcpConnection::open(url, options.ca_file, std::min(deadline, Clock::now() + options.connect_timeout));
+      TcpConnection::open(url, {options.ca_file, options.certificate_file, options.key_file},
+                          std::min(deadline, Clock::now() + options.connect_timeout));
   if (!connection) {
     Error& error = connection.error();
     error.message = options.service + " does not answer at " + url.text() + ": " + error.message;

@@ -26,8 +26,9 @@ struct ClientOptions {
   std::string service = "railweaved";  // as errors call it
   std::string start_hint = "is it running? start it with: railweaved";
   std::string user_agent = "railweave";
-  Headers headers;      // with every request
-  std::string ca_file;  // certificates that are trusted for https, in PEM; "": those of the system
+  Headers headers;                         // with every request
+  std::string ca_file;                     // certificates that are trusted for https, in PEM; "": those of the system
+  std::string certificate_file, key_file;  // shown to the server over https, in PEM; both or neither
   Milliseconds connect_timeout{2'000};
   Milliseconds timeout{60'000};                          // of one request, from connecting to the end of the answer
   std::size_t max_answer_bytes = std::size_t{1} << 30U;  // as received, and once inflated

@@ -5,6 +5,7 @@
 #include <climits>
 #include <cstring>
 #include <memory>
+#include <thread>
 
 #include <fcntl.h>
 #include <netdb.h>
@@ -15,6 +16,7 @@
 #include <openssl/x509v3.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 namespace railweave::api {
@@ -66,7 +68,30 @@ int connect_one(int descriptor, const addrinfo& address, TcpConnection::Clock::t
 
 }  // namespace
 
-Result<TcpConnection> TcpConnection::open(const Url& url, const std::string& ca_file, Clock::time_point deadline) {
+Result<TcpConnection> TcpConnection::open_socket(const std::string& path, Clock::time_point deadline) {
+  constexpr auto kPause = std::chrono::milliseconds(5);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    return fail(ErrorKind::unavailable, "client.cannotConnect", "the path of the socket is too long");
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  TcpConnection connection(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (connection.descriptor_ < 0) return fail(ErrorKind::unavailable, "client.cannotConnect", words(errno));
+  for (;;) {
+    if (connect(connection.descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+      return connection;
+    }
+    // The queue of connections that wait to be taken is full: there is no event for its having room.
+    if (errno != EAGAIN) return fail(ErrorKind::unavailable, "client.cannotConnect", words(errno));
+    if (Clock::now() + kPause > deadline) return fail(ErrorKind::unavailable, "client.cannotConnect", words(ETIMEDOUT));
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+Result<TcpConnection> TcpConnection::open(const Url& url, const Certificates& certificates,
+                                          Clock::time_point deadline) {
+  if (!url.socket.empty()) return open_socket(url.socket, deadline);
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV;
@@ -90,7 +115,8 @@ Result<TcpConnection> TcpConnection::open(const Url& url, const std::string& ca_
     const int on = 1;
     setsockopt(connection.descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (url.tls) {
-      if (auto begun = connection.begin_tls(url.host, ca_file, deadline); !begun) return std::unexpected(begun.error());
+      if (auto begun = connection.begin_tls(url.host, certificates, deadline); !begun)
+        return std::unexpected(begun.error());
     }
     return connection;
   }
@@ -105,7 +131,9 @@ TcpConnection::~TcpConnection() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-Result<void> TcpConnection::begin_tls(const std::string& host, const std::string& ca_file, Clock::time_point deadline) {
+Result<void> TcpConnection::begin_tls(const std::string& host, const Certificates& certificates,
+                                      Clock::time_point deadline) {
+  const std::string& ca_file = certificates.trusted;
   const std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
   if (!context) return fail(ErrorKind::internal, "client.tls", "TLS cannot be used: " + tls_words());
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
@@ -116,6 +144,13 @@ Result<void> TcpConnection::begin_tls(const std::string& host, const std::string
   if (trusted != 1) {
     return fail(ErrorKind::invalid, "client.caFile", "the trusted certificates cannot be read: " + tls_words(),
                 ca_file);
+  }
+  const bool shows = !certificates.own.empty();
+  if (shows && (SSL_CTX_use_certificate_chain_file(context.get(), certificates.own.c_str()) != 1 ||
+                SSL_CTX_use_PrivateKey_file(context.get(), certificates.key.c_str(), SSL_FILETYPE_PEM) != 1 ||
+                SSL_CTX_check_private_key(context.get()) != 1)) {
+    return fail(ErrorKind::invalid, "client.certificateFile",
+                "the certificate and key to show cannot be used: " + tls_words(), certificates.own);
   }
   tls_ = SSL_new(context.get());  // keeps the context
   if (tls_ == nullptr || SSL_set_fd(tls_, descriptor_) != 1) {

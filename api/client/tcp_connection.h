@@ -1,5 +1,5 @@
-// Private to this folder: a TCP connection, with TLS where the URL says https, whose every operation has a deadline. The
-// server has to show a certificate for the URL's host. Not thread-safe.
+// Private to this folder: a TCP connection, with TLS where the URL says https, or one to a Unix socket; every operation has
+// a deadline. With TLS the server has to show a certificate for the URL's host. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -21,9 +21,12 @@ class TcpConnection {
   using Clock = std::chrono::steady_clock;
   enum class Io { ok, closed, timed_out };  // closed: by the other side, or broken
 
+  struct Certificates {
+    std::string trusted;   // file of authorities; "": those of the system
+    std::string own, key;  // files of what is shown to the server; "": nothing
+  };
   // Tries every address of the name. The error says what happened in words: "connection refused".
-  // ca_file: certificates that are trusted; "": those of the system.
-  static Result<TcpConnection> open(const Url& url, const std::string& ca_file, Clock::time_point deadline);
+  static Result<TcpConnection> open(const Url& url, const Certificates& certificates, Clock::time_point deadline);
 
   ~TcpConnection();
   TcpConnection(TcpConnection&& other) noexcept
@@ -48,7 +51,8 @@ class TcpConnection {
 
  private:
   explicit TcpConnection(int descriptor) : descriptor_(descriptor) {}
-  Result<void> begin_tls(const std::string& host, const std::string& ca_file, Clock::time_point deadline);
+  static Result<TcpConnection> open_socket(const std::string& path, Clock::time_point deadline);
+  Result<void> begin_tls(const std::string& host, const Certificates& certificates, Clock::time_point deadline);
   Done read_tls(std::span<char> room, Clock::time_point deadline);
   Done write_tls(std::string_view bytes, Clock::time_point deadline);
 

@@ -31,11 +31,22 @@ std::string Url::authority() const {
 Result<Url> parse_url(std::string_view text) {
   std::string_view rest = text;
   if (has_ascii_control(text)) return bad("...", "it contains a control character");
+  if (constexpr std::string_view kUnix = "unix:"; rest.starts_with(kUnix)) {
+    rest.remove_prefix(kUnix.size());
+    if (rest.starts_with("///")) rest.remove_prefix(2);
+    if (!rest.starts_with('/') || rest.starts_with("//") || rest.size() < 2) {
+      return bad(text, "a Unix socket is named by its whole path, as unix:/run/railweave.sock");
+    }
+    Url url;
+    url.host = "localhost";
+    url.socket = std::string(rest);
+    return url;
+  }
   const std::size_t scheme_end = rest.find("://");
   if (scheme_end == std::string_view::npos) return bad(text, "it does not begin with http://");
   const bool tls = equal_ignoring_case(rest.substr(0, scheme_end), "https");
   if (!tls && !equal_ignoring_case(rest.substr(0, scheme_end), "http")) {
-    return bad(text, "only http:// and https:// are supported");
+    return bad(text, "only http://, https:// and unix: are supported");
   }
   rest.remove_prefix(scheme_end + 3);
   if (rest.ends_with('/')) rest.remove_suffix(1);

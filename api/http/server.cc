@@ -1,6 +1,7 @@
 #include "api/http/server.h"
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <future>
 #include <optional>
@@ -8,11 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
 #include "api/http/connection/asio.h"
 #include "api/http/connection/connection.h"
 #include "api/http/connection/io_thread.h"
 #include "api/http/connection/tls.h"
 #include "api/http/dispatch/server_core.h"
+#include "api/http/unix_socket.h"
 
 namespace railweave::api {
 namespace {
@@ -37,24 +41,38 @@ Clock::duration sweep_interval(const ServerOptions& options) {
   return std::clamp(shortest / 4, milliseconds(5), milliseconds(250));
 }
 
+Tcp::endpoint tcp_endpoint(const Stream::endpoint& endpoint) {
+  Tcp::endpoint tcp;
+  if (endpoint.size() > tcp.capacity()) return tcp;
+  std::memcpy(tcp.data(), endpoint.data(), endpoint.size());
+  tcp.resize(endpoint.size());
+  return tcp;
+}
+
 }  // namespace
 
 struct Server::Impl {
   explicit Impl(ServerOptions options) : core(workable(std::move(options))) {}
 
+  struct Listener {
+    explicit Listener(IoThread& io) : acceptor(io.context) {}
+    Acceptor acceptor;
+    bool is_unix = false;
+    std::promise<void> ended;
+  };
+
   Result<void> listen();
-  Task<void> accept_all();
-  void admit(Socket socket, IoThread& where);
+  Task<void> accept_all(Listener& listener);
+  void admit(Socket socket, IoThread& where, bool is_unix);
 
   ServerCore core;  // before, so it outlives, the loops and what is on them
   std::vector<std::unique_ptr<IoThread>> io;
-  std::optional<Acceptor> acceptor;  // on the first loop
+  std::vector<std::unique_ptr<Listener>> listeners;  // on the first loop
   std::string url;
   std::uint16_t port = 0;
   bool started = false;
   bool stopped = false;
-  bool accepting = false;  // the accepting loop runs, and will set:
-  std::promise<void> accepting_ended;
+  bool accepting = false;  // the accepting loops run, and will say when they end
 };
 
 Result<void> Server::Impl::listen() {
@@ -72,36 +90,42 @@ Result<void> Server::Impl::listen() {
                 "", tls ? "ask for tokens, or use 127.0.0.1 or ::1" : "name a certificate, or use 127.0.0.1 or ::1");
   }
   if (tls) {
-    auto files = TlsFiles::open(core.options.tls_certificate, core.options.tls_key, core.options.error_log);
+    auto files = TlsFiles::open(core.options.tls_certificate, core.options.tls_key, core.options.tls_client_ca,
+                                core.options.error_log);
     if (!files) return std::unexpected(files.error());
     core.tls = [files = std::shared_ptr<TlsFiles>(std::move(*files))] { return files->context(); };
   }
   const Tcp::endpoint endpoint(address, core.options.port);
-  acceptor.emplace(io.front()->context);
-  acceptor->open(endpoint.protocol(), error);
-  if (!error) acceptor->set_option(Acceptor::reuse_address(true), error);
-  if (!error) acceptor->bind(endpoint, error);
-  if (!error) acceptor->listen(kListenBacklog, error);
+  Acceptor& acceptor = listeners.emplace_back(std::make_unique<Listener>(*io.front()))->acceptor;
+  acceptor.open(endpoint.protocol(), error);
+  if (!error) acceptor.set_option(Acceptor::reuse_address(true), error);
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(kListenBacklog, error);
   if (error) {
-    acceptor.reset();
+    listeners.clear();
     return fail(ErrorKind::unavailable, "http.cannotListen",
                 "cannot listen on " + name + " port " + std::to_string(core.options.port) + ": " + error.message(), "",
                 "is another instance running there?");
   }
-  port = acceptor->local_endpoint().port();
+  port = tcp_endpoint(acceptor.local_endpoint()).port();
   url = (tls ? "https://" : "http://") + (address.is_v6() ? "[" + address.to_string() + "]" : address.to_string()) +
         ":" + std::to_string(port);
-  return {};
+  if (core.options.socket.empty()) return {};
+  auto local = std::make_unique<Listener>(*io.front());
+  local->is_unix = true;
+  auto listening = listen_at(local->acceptor, core.options.socket, kListenBacklog);
+  if (listening) listeners.push_back(std::move(local));
+  return listening;
 }
 
-Task<void> Server::Impl::accept_all() {
+Task<void> Server::Impl::accept_all(Listener& listener) {
   Timer pause(io.front()->context.get_executor());
   for (std::size_t next = 0;; next = (next + 1) % io.size()) {
     IoThread& where = *io[next];
     Socket socket(where.context);
     ErrorCode error;
-    co_await acceptor->async_accept(socket, into(error));
-    if (!acceptor->is_open()) break;
+    co_await listener.acceptor.async_accept(socket, into(error));
+    if (!listener.acceptor.is_open()) break;
     if (error) {
       // Out of descriptors, or the client has gone already: neither ends the service.
       core.log_error("cannot accept a connection: " + error.message());
@@ -110,21 +134,30 @@ Task<void> Server::Impl::accept_all() {
       continue;
     }
     try {
-      admit(std::move(socket), where);
+      admit(std::move(socket), where, listener.is_unix);
     } catch (const std::exception& failure) {
       core.log_error(std::string("cannot take a connection: ") + failure.what());
     }
   }
-  accepting_ended.set_value();
+  listener.ended.set_value();
 }
 
-void Server::Impl::admit(Socket socket, IoThread& where) {
-  ErrorCode error;
-  const Tcp::endpoint peer = socket.remote_endpoint(error);
-  if (error) return;
-  socket.set_option(Tcp::no_delay(true), error);
-  std::string address = peer.address().to_string();
-  const char* limit = core.slots.take(address);
+void Server::Impl::admit(Socket socket, IoThread& where, bool is_unix) {
+  Peer peer;
+  if (is_unix) {
+    auto known = peer_of_unix_socket(socket);
+    if (!known) return core.log_error("cannot take a connection: " + known.error().text());
+    peer = std::move(*known);
+  } else {
+    ErrorCode error;
+    const Stream::endpoint remote = socket.remote_endpoint(error);
+    if (error) return;
+    socket.set_option(Tcp::no_delay(true), error);
+    const Tcp::endpoint endpoint = tcp_endpoint(remote);
+    peer.address = endpoint.address().to_string();
+    peer.port = endpoint.port();
+  }
+  const char* limit = core.slots.take(peer.address);
   if (limit == nullptr) {
     where.metrics.count_accepted();
   } else {
@@ -134,8 +167,7 @@ void Server::Impl::admit(Socket socket, IoThread& where) {
       return;
     }
   }
-  auto connection =
-      std::make_shared<Connection>(core, where, std::move(socket), std::move(address), peer.port(), limit == nullptr);
+  auto connection = std::make_shared<Connection>(core, where, std::move(socket), std::move(peer), limit == nullptr);
   asio::post(where.context, [connection = std::move(connection)] { connection->start(); });
 }
 
@@ -159,7 +191,9 @@ Result<void> Server::start() {
       return listening;
     }
     impl.core.pool.start(impl.core.options.compute_threads, impl.core.options.prepare_compute_thread);
-    asio::co_spawn(impl.io.front()->context, impl.accept_all(), asio::detached);
+    for (const auto& listener : impl.listeners) {
+      asio::co_spawn(impl.io.front()->context, impl.accept_all(*listener), asio::detached);
+    }
     for (const auto& thread : impl.io) {
       thread->start();
       impl.accepting = true;
@@ -198,13 +232,14 @@ bool Server::stop_within(std::chrono::milliseconds grace, std::chrono::milliseco
   impl_->stopped = true;
   Impl& impl = *impl_;
   impl.core.stopping = true;
-  if (impl.acceptor) {
-    asio::post(impl.io.front()->context, [&impl] {
+  for (const auto& listener : impl.listeners) {
+    asio::post(impl.io.front()->context, [&acceptor = listener->acceptor] {
       ErrorCode ignored;
-      impl.acceptor->close(ignored);
+      acceptor.close(ignored);
     });
     // A connection taken after its loop has ended would stay open, unanswered.
-    if (impl.accepting) impl.accepting_ended.get_future().wait();
+    if (impl.accepting) listener->ended.get_future().wait();
+    if (listener->is_unix) ::unlink(impl.core.options.socket.c_str());
   }
   const Clock::time_point deadline = Clock::now() + grace;
   for (const auto& thread : impl.io) thread->stop(deadline);

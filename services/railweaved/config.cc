@@ -94,6 +94,24 @@ class ConfigFile {
     }
   }
 
+  // A table of texts by keys that are the operator's own.
+  void read_texts(std::string_view key, std::vector<std::pair<std::string, std::string>>& into) {
+    const auto* node = find(key);
+    if (node == nullptr) return;
+    if (!node->is_table() || node->as_table()->size() > 64) return wrong(key, *node, "a table of at most 64 strings");
+    for (const auto& [name, value] : *node->as_table()) {
+      const auto text = value.value_exact<std::string>();
+      if (!text) return wrong(key, *node, "a table of at most 64 strings");
+      into.emplace_back(name.str(), *text);
+    }
+  }
+
+  void refuse(std::string code, std::string message, std::string hint) {
+    if (error_) return;
+    error_ =
+        Error{ErrorKind::invalid, std::move(code), std::move(message), where(file_, table_.source()), std::move(hint)};
+  }
+
   Result<void> finish() {
     if (error_) return std::unexpected(*error_);
     for (const auto& [key, node] : table_) {
@@ -136,6 +154,54 @@ Result<void> set_authentication(Config& config, const std::string& name, const s
   return {};
 }
 
+std::optional<control::Role> role_of(ConfigFile& entry, const std::string& name) {
+  for (const auto role :
+       {control::Role::viewer, control::Role::member, control::Role::fabric_operator, control::Role::administrator}) {
+    if (control::role_name(role) == name) return role;
+  }
+  entry.refuse("config.badRole", "there is no role '" + name + "'", "viewer, member, operator or administrator");
+  return std::nullopt;
+}
+
+void read_certificate(ConfigFile& entry, AccessConfig& access) {
+  api::CertificateAccount account;
+  std::string role;
+  entry.read("name", account.name);
+  entry.read("role", role);
+  entry.read("tenant", account.tenant);
+  account.role = role_of(entry, role).value_or(control::Role::viewer);
+  if (account.name.empty())
+    entry.refuse("config.certificate", "an [[access.certificate]] has no name", "name = \"agent.example\"");
+  if ((account.role == control::Role::member) == account.tenant.empty()) {
+    entry.refuse("config.certificate",
+                 "'" + account.name + "' needs a tenant if it is a member, and must have none otherwise", {});
+  }
+  access.certificates.push_back(std::move(account));
+}
+
+void read_oidc(ConfigFile& entry, AccessConfig& access) {
+  api::Oidc::Options& oidc = access.oidc.emplace();
+  std::vector<std::pair<std::string, std::string>> roles;
+  entry.read("issuer", oidc.rules.issuer);
+  entry.read("audience", oidc.rules.audience);
+  entry.read("keys", oidc.keys);
+  entry.read("ca_file", oidc.ca_file);
+  entry.read("name_claim", oidc.rules.name_claim);
+  entry.read("role_claim", oidc.rules.role_claim);
+  entry.read("tenant_claim", oidc.rules.tenant_claim);
+  entry.read_texts("roles", roles);
+  for (const auto& [said, name] : roles) {
+    if (const auto role = role_of(entry, name)) oidc.rules.roles[said] = *role;
+  }
+  if (oidc.rules.issuer.empty() || oidc.rules.audience.empty() || oidc.keys.empty() || oidc.rules.roles.empty()) {
+    entry.refuse("config.oidc", "[access.oidc] needs issuer, audience, keys and [access.oidc.roles]",
+                 "see config.toml.example");
+  }
+  if (oidc.keys.find("://") != std::string::npos && !oidc.keys.starts_with("https://")) {
+    entry.refuse("config.oidc", "the provider's keys come from a file or over https", "keys = \"https://...\"");
+  }
+}
+
 Result<void> read_file(const std::filesystem::path& file, Config& config) {
   toml::table table;
   try {
@@ -156,6 +222,12 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   keys.read("admin_token_file", admin_token_file);
   keys.read("tls_certificate", config.access.tls_certificate);
   keys.read("tls_key", config.access.tls_key);
+  keys.read("tls_client_ca", config.access.tls_client_ca);
+  keys.read("socket", config.socket);
+  keys.read_table("access", [&access = config.access](ConfigFile& table_of_access) {
+    table_of_access.read_tables("certificate", 1'000, [&](ConfigFile& entry) { read_certificate(entry, access); });
+    table_of_access.read_table("oidc", [&](ConfigFile& entry) { read_oidc(entry, access); });
+  });
   keys.read("requests_per_second", config.access.requests_per_second, 0, 1'000'000);
   keys.read("requests_at_once", config.access.requests_at_once, 1, 1'000'000);
   keys.read("host_names", config.access.host_names);
@@ -243,9 +315,12 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   std::optional<std::string> admin_token_file;
   std::optional<std::string> replica_name;
   std::optional<std::string> replica_url;
+  std::optional<std::string> socket;
   bool log_requests = false;
   app.add_option("-c,--config", file, "TOML file with any of the keys of config.toml.example");
   app.add_option("-l,--listen", listen, "Address and port, like 127.0.0.1:7470; port 0 uses any free one");
+  app.add_option("--socket", socket,
+                 "Unix socket to listen at too, where root and the service's own user need no token; none by default");
   app.add_option("-s,--store", store,
                  "Where all state is kept: an SQLite file, or postgresql://user@host/database [var/railweave.db]");
   app.add_option("--console", console,
@@ -280,6 +355,7 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   if (console) line.config.console = *console;
   if (replica_name) line.config.replica.name = *replica_name;
   if (replica_url) line.config.replica.url = *replica_url;
+  if (socket) line.config.socket = *socket;
   if (admin_token_file) line.config.access.admin_token_file = *admin_token_file;
   if (authentication) {
     if (auto set = set_authentication(line.config, *authentication, "--authentication"); !set) {
@@ -299,6 +375,14 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
     return fail(ErrorKind::invalid, "config.tls", "tls_certificate and tls_key go together",
                 line.config.access.tls_key.empty() ? "tls_key" : "tls_certificate",
                 "name both, or neither for plain http");
+  }
+  if (!line.config.access.tls_client_ca.empty() && line.config.access.tls_certificate.empty()) {
+    return fail(ErrorKind::invalid, "config.tls", "clients show certificates over TLS only", "tls_client_ca",
+                "name tls_certificate and tls_key too");
+  }
+  if (!line.config.access.certificates.empty() && line.config.access.tls_client_ca.empty()) {
+    return fail(ErrorKind::invalid, "config.tls", "no certificate is asked for without tls_client_ca",
+                "[[access.certificate]]", "name the authorities of clients");
   }
   return line;
 }

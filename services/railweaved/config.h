@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "fabric/base/error.h"
+#include "services/rest/access/authentication.h"
 
 namespace railweave {
 
@@ -34,12 +36,15 @@ enum class Authentication : std::uint8_t {
 // Who may call, and how.
 struct AccessConfig {
   Authentication authentication = Authentication::tokens;
-  std::filesystem::path admin_token_file;     // where an administrator's token is written when none is valid; empty:
-                                              // beside the store, or var/railweave.admin-token
-  std::string tls_certificate, tls_key;       // PEM files, both or neither; read again when they change
-  std::uint64_t requests_per_second = 1'000;  // of a token; further ones are answered 429. 0: no such limit
-  std::uint64_t requests_at_once = 4'000;     // of a token, after a pause
-  std::vector<std::string> host_names;        // by which callers may address the service, beside loopback names
+  std::filesystem::path admin_token_file;  // where an administrator's token is written when none is valid; empty:
+                                           // beside the store, or var/railweave.admin-token
+  std::string tls_certificate, tls_key;    // PEM files, both or neither; read again when they change
+  std::string tls_client_ca;               // authorities of clients' certificates; "": none is asked for
+  std::vector<api::CertificateAccount> certificates;  // [[access.certificate]]
+  std::optional<api::Oidc::Options> oidc;             // [access.oidc]
+  std::uint64_t requests_per_second = 1'000;          // of a token; further ones are answered 429. 0: no such limit
+  std::uint64_t requests_at_once = 4'000;             // of a token, after a pause
+  std::vector<std::string> host_names;                // by which callers may address the service, beside loopback names
 };
 
 // One of several processes on a PostgreSQL store: [replica] in the file.
@@ -53,6 +58,7 @@ struct ReplicaConfig {
 struct Config {
   std::string listen_address = "127.0.0.1";  // others than loopback with TLS and tokens only
   std::uint16_t listen_port = 7470;          // 0: any free port, which is printed
+  std::string socket;                        // a Unix socket to listen at too; "": none
   std::string store = "var/railweave.db";    // a file, or postgresql://user@host/database
   AccessConfig access;
   ReplicaConfig replica;

@@ -32,6 +32,8 @@ api::ServerOptions http_options(const Config& config) {
   http.port = config.listen_port;
   http.tls_certificate = config.access.tls_certificate;
   http.tls_key = config.access.tls_key;
+  http.tls_client_ca = config.access.tls_client_ca;
+  http.socket = config.socket;
   http.allowed_hosts = config.access.host_names;
   if (config.listen_address != "0.0.0.0" && config.listen_address != "::") {
     http.allowed_hosts.push_back(config.listen_address);
@@ -57,6 +59,15 @@ api::ServerOptions http_options(const Config& config) {
                  record.sent_bytes, record.duration_us);
   };
   return http;
+}
+
+api::KnownCallers known_callers(const Config& config) {
+  api::KnownCallers known{static_cast<std::uint32_t>(::geteuid()), config.access.certificates, nullptr};
+  if (!config.access.oidc) return known;
+  api::Oidc::Options options = *config.access.oidc;
+  options.log = [](const std::string& text) { spdlog::info("{}", text); };
+  known.oidc = std::make_shared<api::Oidc>(std::move(options));
+  return known;
 }
 
 // The configured folder, else the installed one beside the program.
@@ -191,8 +202,9 @@ Result<void> Service::prepare_server() {
   if (config_.access.authentication == Authentication::tokens) {
     const auto limit =
         std::make_shared<api::RateLimit>(config_.access.requests_per_second, config_.access.requests_at_once);
-    http.authenticate = [this, limit](const api::Headers& headers) {
-      return api::authenticate(headers, *loop_->state()->access_tokens, now_us(), *limit);
+    http.authenticate = [this, limit, known = known_callers(config_)](const api::Headers& headers,
+                                                                      const api::Peer& peer) {
+      return api::authenticate(headers, peer, *loop_->state()->access_tokens, known, now_us(), *limit);
     };
   }
   server_ = std::make_unique<api::Server>(http);

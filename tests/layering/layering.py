@@ -88,7 +88,7 @@ MAY_INCLUDE = {
     "api/http/message": ["fabric/base", "fabric/base/text"],
     "api/http/dispatch": ["fabric/base", "api/http/message"],
     "api/http/connection": ["fabric/base", "fabric/base/text", "api/http/message", "api/http/dispatch"],
-    "api/http": ["fabric/base", "api/http/dispatch", "api/http/connection"],
+    "api/http": ["fabric/base", "api/http/message", "api/http/dispatch", "api/http/connection"],
     "api/client": ["fabric/base", "fabric/base/text", "api/http/message"],
     "api/operations": ["fabric/base"],
     # services/control, from the bottom up.
@@ -134,7 +134,7 @@ MAY_INCLUDE = {
     "services/rest/replication": ["fabric/base", "fabric/base/text", "api/http/message", "api/http/dispatch", "api/client"],
     # Who a caller is and what it may call.
     "services/rest/access": ["fabric/base", "db", "services/json", "services/control/state", "services/control/codec", "api/http/message",
-                             "api/http/dispatch"],
+                             "api/http/dispatch", "api/client"],
     "services/rest/json": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/topology/checks", "fabric/formats/text",
                            "fabric/routing/plane", "fabric/routing/audit", "fabric/routing/delta", "fabric/routing/multipath",
                            "fabric/routing/opensm", "fabric/capacity", "fabric/qos", "fabric/drivers/linux_tc", "scheduler/job",
@@ -187,6 +187,7 @@ ONLY_IN = [
     (re.compile(r"^boost/(asio|beast)"), ["api/http/connection", "api/client"]),
     (re.compile(r"^(infiniband/|opensm/|complib/|iba/)"), ["fabric/drivers/infiniband", "fabric/drivers/opensm/plugin"]),
     (re.compile(r"^pugixml"), ["fabric/formats/gpu"]),
+    (re.compile(r"^cjose/"), ["services/rest/access"]),
     (re.compile(r"^spdlog/"), ["services/railweaved"]),
     (re.compile(r"^CLI/"), ["services/railweaved", "services/railweave"]),
     (re.compile(r"^toml\+\+/"), ["services/railweaved"]),

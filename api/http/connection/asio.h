@@ -12,8 +12,10 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -25,8 +27,9 @@ namespace asio = boost::asio;
 using Executor = asio::io_context::executor_type;
 using Tcp = asio::ip::tcp;
 using Clock = std::chrono::steady_clock;
-using Socket = asio::basic_stream_socket<Tcp, Executor>;
-using Acceptor = asio::basic_socket_acceptor<Tcp, Executor>;
+using Stream = asio::generic::stream_protocol;  // TCP, or Unix sockets
+using Socket = asio::basic_stream_socket<Stream, Executor>;
+using Acceptor = asio::basic_socket_acceptor<Stream, Executor>;
 using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
 using ErrorCode = boost::system::error_code;
 

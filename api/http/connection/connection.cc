@@ -40,13 +40,11 @@ void call_handler(const ServerCore& core, const Route& route, const Responder& r
 
 }  // namespace
 
-Connection::Connection(ServerCore& core, IoThread& io, Socket socket, std::string address, std::uint16_t port,
-                       bool holds_slot)
+Connection::Connection(ServerCore& core, IoThread& io, Socket socket, Peer peer, bool holds_slot)
     : core_(core),
       io_(io),
       socket_(std::move(socket)),
-      address_(std::move(address)),
-      port_(port),
+      peer_(std::move(peer)),
       holds_slot_(holds_slot),
       input_(2 * core.options.max_header_bytes),
       inbox_(std::make_shared<AnswerInbox>([this] {
@@ -61,7 +59,7 @@ Connection::Connection(ServerCore& core, IoThread& io, Socket socket, std::strin
 Connection::~Connection() {
   inbox_->close();
   if (holds_slot_) {
-    core_.slots.release(address_);
+    core_.slots.release(peer_.address);
   } else {
     --core_.refusing;
   }
@@ -108,7 +106,7 @@ Task<void> Connection::run() {
   inbox_->close();
   if (sink_) sink_->detach();
   ErrorCode ignored;
-  socket_.shutdown(Tcp::socket::shutdown_both, ignored);
+  socket_.shutdown(Socket::shutdown_both, ignored);
   socket_.close(ignored);
   io_.metrics.count_bytes(received_bytes_, 0);
   io_.remove(self);
@@ -142,8 +140,8 @@ void Connection::begin_exchange() {
     request.headers = std::move(parser_->headers);
     exchange_.method = parse_method(parser_->method);
   }
-  request.remote_address = address_;
-  request.remote_port = port_;
+  request.remote_address = peer_.address;
+  request.remote_port = peer_.port;
   if (const std::string* id = request.headers.find("X-Request-Id"); id != nullptr && is_plain_id(*id)) {
     request.id = *id;
   } else {
@@ -194,7 +192,7 @@ void Connection::dispatch() {
   const Work work = route.options.heavy ? Work::heavy : Work::quick;
   if (!route.options.compute) {
     call_handler(core_, route, responder);
-  } else if (core_.pool.try_run(address_, work,
+  } else if (core_.pool.try_run(peer_.address, work,
                                 [&core = core_, &route, responder] { call_handler(core, route, responder); })) {
     if (is_safe(exchange_.method)) watch_while_computing();
   } else {
@@ -266,7 +264,7 @@ Task<void> Connection::compress_answer() {
   const std::uint64_t ticket = inbox_->open();
   const auto pending = std::make_shared<Response>(std::move(answer_));
   const bool accepted =
-      core_.pool.try_run(address_, Work::quick, [pending, ticket, inbox = inbox_, &options = core_.options] {
+      core_.pool.try_run(peer_.address, Work::quick, [pending, ticket, inbox = inbox_, &options = core_.options] {
         try {
           apply_gzip(options, *pending);
         } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): it goes out as it is
@@ -324,7 +322,7 @@ void Connection::record_exchange(bool timed) {
   if (core_.options.access_log) {
     AccessRecord record;
     record.request_id = request.id;
-    record.remote_address = address_;
+    record.remote_address = peer_.address;
     record.method = exchange_.method;
     record.path = request.target.path;
     record.route = route == nullptr ? std::string_view("unmatched") : std::string_view(*route);

@@ -22,6 +22,7 @@
 #include "api/http/connection/request_parser.h"
 #include "api/http/connection/tls.h"
 #include "api/http/dispatch/server_core.h"
+#include "api/http/message/peer.h"
 #include "api/http/message/problem.h"
 #include "api/http/message/request.h"
 
@@ -31,8 +32,8 @@ class StreamSink;
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  // `holds_slot`: counted among the connections of `address`; false: it is only answered that there are too many.
-  Connection(ServerCore& core, IoThread& io, Socket socket, std::string address, std::uint16_t port, bool holds_slot);
+  // `holds_slot`: counted among the connections of the peer's address; false: it is only answered that there are too many.
+  Connection(ServerCore& core, IoThread& io, Socket socket, Peer peer, bool holds_slot);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -115,8 +116,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Socket socket_;
   std::shared_ptr<asio::ssl::context> tls_context_;  // outlives tls_
   std::unique_ptr<TlsStream> tls_;                   // null: bytes go over the socket as they are
-  const std::string address_;
-  const std::uint16_t port_;
+  Peer peer_;                                        // the names of its certificate from the handshake on
   const bool holds_slot_;
 
   InputBuffer input_;

@@ -35,7 +35,7 @@ std::optional<Response> Connection::examine() {
 std::optional<Response> Connection::authenticate() {
   if (!core_.options.authenticate || exchange_.route->options.anonymous) return std::nullopt;
   Request& request = exchange_.held->request;
-  auto caller = core_.options.authenticate(request.headers);
+  auto caller = core_.options.authenticate(request.headers, peer_);
   if (!caller) {
     caller.error().instance = request.target.path;
     const bool unknown = caller.error().status == 401;

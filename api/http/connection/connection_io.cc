@@ -175,14 +175,17 @@ void Connection::take_buffered_body() {
 }
 
 Task<bool> Connection::begin_tls() {
-  if (!core_.tls) co_return true;
+  if (!core_.tls || peer_.uid) co_return true;  // bytes of a Unix socket do not leave the machine
   tls_context_ = core_.tls();
   tls_ = std::make_unique<TlsStream>(socket_, *tls_context_);
   arm(core_.options.header_timeout);
   ErrorCode error;
   co_await tls_->async_handshake(asio::ssl::stream_base::server, into(error));
   disarm();
-  if (!error) co_return true;
+  if (!error) {
+    read_certificate(*tls_, peer_);
+    co_return true;
+  }
   if (is_plain_http(error)) {
     static constexpr std::string_view kAnswer =
         "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: 37\r\n\r\n"

@@ -45,8 +45,8 @@ Task<void> Connection::send_pieces() {
 
 Task<bool> Connection::next_piece(const std::shared_ptr<BodyPieces>& pieces) {
   const std::uint64_t ticket = inbox_->open();
-  const bool accepted =
-      core_.pool.go_on(address_, Work::heavy, [held = exchange_.held, pieces, ticket, inbox = inbox_, &core = core_] {
+  const bool accepted = core_.pool.go_on(
+      peer_.address, Work::heavy, [held = exchange_.held, pieces, ticket, inbox = inbox_, &core = core_] {
         Response piece;
         try {
           piece.status = held->request.stop.stop_requested() ? 500 : 200;

@@ -1,9 +1,12 @@
 #include "api/http/connection/tls.h"
 
+#include <ctime>
 #include <utility>
+#include <vector>
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 namespace railweave::api {
 namespace {
@@ -26,7 +29,61 @@ std::unexpected<Error> unusable(const char* what, const std::filesystem::path& f
               "a certificate chain and its key in PEM, as tls_certificate and tls_key name them");
 }
 
+std::string text_of(const ASN1_STRING* value) {
+  unsigned char* bytes = nullptr;
+  const int size = ASN1_STRING_to_UTF8(&bytes, value);
+  if (size < 0) return {};
+  std::string text(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+  OPENSSL_free(bytes);
+  return text.find('\0') == std::string::npos ? text : std::string();  // "a.example\0.evil" is no name
+}
+
+std::vector<std::string> names_of(X509* certificate) {
+  std::vector<std::string> names;
+  const std::unique_ptr<GENERAL_NAMES, void (*)(GENERAL_NAMES*)> alternatives(
+      static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)),
+      GENERAL_NAMES_free);
+  for (int i = 0; alternatives && i < sk_GENERAL_NAME_num(alternatives.get()); ++i) {
+    const GENERAL_NAME* one = sk_GENERAL_NAME_value(alternatives.get(), i);
+    if (one->type != GEN_DNS && one->type != GEN_EMAIL && one->type != GEN_URI) continue;
+    if (auto name = text_of(one->d.ia5); !name.empty()) names.push_back(std::move(name));
+  }
+  if (!names.empty()) return names;
+  const X509_NAME* subject = X509_get_subject_name(certificate);
+  const int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+  if (at < 0) return names;
+  auto name = text_of(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
+  if (!name.empty()) names.push_back(std::move(name));
+  return names;
+}
+
+Result<void> ask_for_certificates(SSL_CTX* context, const std::filesystem::path& client_ca) {
+  auto* names = SSL_load_client_CA_file(client_ca.c_str());
+  if (names == nullptr || SSL_CTX_load_verify_locations(context, client_ca.c_str(), nullptr) != 1) {
+    if (names != nullptr) sk_X509_NAME_pop_free(names, X509_NAME_free);
+    ERR_clear_error();
+    return fail(ErrorKind::invalid, "http.tlsFile", "the authorities of clients cannot be read", client_ca.string(),
+                "certificates in PEM, as tls_client_ca names them");
+  }
+  SSL_CTX_set_client_CA_list(context, names);  // takes them
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  // Who a client is, is asked with each connection: an authority that is removed lets no session of before in.
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+  return {};
+}
+
 }  // namespace
+
+void read_certificate(TlsStream& stream, Peer& peer) {
+  SSL* native = stream.native_handle();
+  const std::unique_ptr<X509, void (*)(X509*)> certificate(SSL_get1_peer_certificate(native), X509_free);
+  if (!certificate || SSL_get_verify_result(native) != X509_V_OK) return;
+  std::tm end{};
+  if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &end) != 1) return;
+  peer.names = names_of(certificate.get());
+  peer.certificate_expires_us = static_cast<std::int64_t>(timegm(&end)) * 1'000'000;
+}
 
 Result<std::shared_ptr<asio::ssl::context>> TlsFiles::read() const {
   auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
@@ -43,17 +100,23 @@ Result<std::shared_ptr<asio::ssl::context>> TlsFiles::read() const {
     ERR_clear_error();
     return fail(ErrorKind::invalid, "http.tlsFile", "the key is not that of the certificate", key_.string());
   }
+  if (!client_ca_.empty()) {
+    if (auto asked = ask_for_certificates(native, client_ca_); !asked) return std::unexpected(asked.error());
+  }
   return context;
 }
 
 TlsFiles::Times TlsFiles::times() const {
   std::error_code ignored;
-  return {std::filesystem::last_write_time(certificate_, ignored), std::filesystem::last_write_time(key_, ignored)};
+  return {std::filesystem::last_write_time(certificate_, ignored), std::filesystem::last_write_time(key_, ignored),
+          std::filesystem::last_write_time(client_ca_, ignored)};
 }
 
 Result<std::unique_ptr<TlsFiles>> TlsFiles::open(std::filesystem::path certificate, std::filesystem::path key,
+                                                 std::filesystem::path client_ca,
                                                  std::function<void(std::string_view)> log) {
-  std::unique_ptr<TlsFiles> files(new TlsFiles(std::move(certificate), std::move(key), std::move(log)));
+  std::unique_ptr<TlsFiles> files(
+      new TlsFiles(std::move(certificate), std::move(key), std::move(client_ca), std::move(log)));
   files->read_times_ = files->times();
   auto context = files->read();
   if (!context) return std::unexpected(context.error());

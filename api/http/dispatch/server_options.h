@@ -14,6 +14,7 @@
 
 #include "api/http/message/headers.h"
 #include "api/http/message/method.h"
+#include "api/http/message/peer.h"
 #include "api/http/message/problem.h"
 
 namespace railweave::api {
@@ -46,6 +47,10 @@ struct ServerOptions {
   std::string server_name = "railweaved";
   // Of the server, in PEM; both or neither. Read again when they change.
   std::string tls_certificate, tls_key;
+  // Clients may show a certificate of these authorities (PEM), with which they are known by its names; "": none is asked for.
+  std::string tls_client_ca;
+  // Listens at this Unix socket too; "": at none. Anyone may connect: who it is follows from the credentials of the process.
+  std::string socket;
 
   std::size_t io_threads = 2;
   std::size_t compute_threads = 2;
@@ -78,7 +83,7 @@ struct ServerOptions {
 
   // Who sends a request, by its head alone, or the problem that refuses it. Asked before the body is read, for every route
   // that is not anonymous; unset: no request is asked who it is from. Called on I/O threads; must not block.
-  std::function<std::expected<std::shared_ptr<const Caller>, Problem>(const Headers&)> authenticate;
+  std::function<std::expected<std::shared_ptr<const Caller>, Problem>(const Headers&, const Peer&)> authenticate;
 
   // Called on I/O threads; must not block.
   std::function<void(const AccessRecord&)> access_log;

@@ -1,4 +1,5 @@
 // railweave login|logout|whoami|profiles.
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <utility>
@@ -52,6 +53,9 @@ std::string read_token(Session& session, const std::string& file) {
   return token;
 }
 
+// As a profile is used from other folders too.
+std::string absolute(const std::string& file) { return file.empty() ? file : std::filesystem::absolute(file).string(); }
+
 std::string caller_text(const Json& caller) {
   const std::string role = text_of(caller, "role");
   std::string text = text_of(caller, "name") + ", " + role;
@@ -60,17 +64,24 @@ std::string caller_text(const Json& caller) {
   return text;
 }
 
-void log_in(Session& session, const std::string& token_file) {
+struct LoginOptions {
+  std::string token_file, certificate, key;
+};
+
+void log_in(Session& session, const LoginOptions& options) {
   const std::string name = session.options.profile.empty() ? kFirstProfile : session.options.profile;
   const auto file = credentials_file();
   Credentials known = value_or_fail(read_credentials(file));
-  Login login{session.options.server, {}, session.options.ca_file};
+  Login login{
+      session.options.server, {}, session.options.ca_file, absolute(options.certificate), absolute(options.key)};
   if (login.server.empty()) {
     const auto before = known.profiles.find(name);
-    login.server = before == known.profiles.end() ? kDefaultServer : before->second.server;
+    login.server = before == known.profiles.end() ? default_server() : before->second.server;
     if (before != known.profiles.end() && login.ca_file.empty()) login.ca_file = before->second.ca_file;
   }
-  login.token = read_token(session, token_file);
+  // A certificate is enough, and so is being root at the socket of this machine.
+  const bool by_connection = !login.certificate_file.empty() || login.server.starts_with("unix:");
+  if (!by_connection || !options.token_file.empty()) login.token = read_token(session, options.token_file);
   Service service = session.service_of(login);
   const Json caller = service.get(Target("/v1/whoami"));
   known.profiles[name] = login;
@@ -135,14 +146,22 @@ void use_profile(Session& session, const std::string& name) {
 }  // namespace
 
 void add_login_commands(CLI::App& root, Session& session) {
-  auto token_file = std::make_shared<std::string>();
-  CLI::App& login = add_command(root, "login", "Save a token for a service, after trying it",
-                                {"railweave login --token-file var/railweave.db.admin-token",
-                                 "railweave login --server http://127.0.0.1:7470 --profile west < token.txt"});
+  auto options = std::make_shared<LoginOptions>();
+  CLI::App& login =
+      add_command(root, "login", "Save a token for a service, after trying it",
+                  {"railweave login --token-file var/railweave.db.admin-token",
+                   "railweave login --server http://127.0.0.1:7470 --profile west < token.txt",
+                   "railweave login --server https://fabric.example:7470 --certificate agent.pem --key agent.key"});
   login.group("Service");
-  login.add_option("--token-file", *token_file, "File of the token; by default it is read from stdin")
+  login.add_option("--token-file", options->token_file, "File of the token; by default it is read from stdin")
       ->type_name("FILE");
-  on_run(login, session, [&session, token_file] { log_in(session, *token_file); });
+  CLI::Option* certificate =
+      login.add_option("--certificate", options->certificate, "Certificate to show to the service, in PEM")
+          ->type_name("FILE");
+  CLI::Option* key = login.add_option("--key", options->key, "Its key, in PEM")->type_name("FILE");
+  certificate->needs(key);
+  key->needs(certificate);
+  on_run(login, session, [&session, options] { log_in(session, *options); });
   CLI::App& logout =
       add_command(root, "logout", "Forget a saved token", {"railweave logout", "railweave logout --profile west"});
   logout.group("Service");

@@ -58,7 +58,8 @@ Result<Credentials> read_credentials(const std::filesystem::path& file) {
   }
   for (const auto& [name, profile] : profiles.items()) {
     credentials.profiles[name] = {string_of(profile, "server"), string_of(profile, "token"),
-                                  string_of(profile, "caFile")};
+                                  string_of(profile, "caFile"), string_of(profile, "certificateFile"),
+                                  string_of(profile, "keyFile")};
   }
   return credentials;
 }
@@ -67,6 +68,9 @@ void write_credentials(const std::filesystem::path& file, const Credentials& cre
   Json profiles = Json::object();
   for (const auto& [name, login] : credentials.profiles) {
     profiles[name] = {{"server", login.server}, {"token", login.token}, {"caFile", login.ca_file}};
+    if (login.certificate_file.empty()) continue;
+    profiles[name]["certificateFile"] = login.certificate_file;
+    profiles[name]["keyFile"] = login.key_file;
   }
   const Json document{{"current", credentials.current}, {"profiles", std::move(profiles)}};
   std::error_code error;

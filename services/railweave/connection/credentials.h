@@ -11,9 +11,10 @@
 namespace railweave::cli {
 
 struct Login {
-  std::string server;   // its URL
-  std::string token;    // "": the service asks for none
-  std::string ca_file;  // certificates trusted for https; "": those of the system
+  std::string server;                      // its URL
+  std::string token;                       // "": the service asks for none
+  std::string ca_file;                     // certificates trusted for https; "": those of the system
+  std::string certificate_file, key_file;  // shown to the service over https; "": none
 };
 
 struct Credentials {

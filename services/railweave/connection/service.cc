@@ -13,11 +13,12 @@ constexpr std::uint64_t kPageItems = 1000;
 constexpr int kMostRestarts = 5;
 constexpr int kMostReconnects = 10;  // in a row
 
-api::ClientOptions client_options(std::chrono::milliseconds timeout, const std::string& token,
-                                  const std::string& ca_file) {
+api::ClientOptions client_options(std::chrono::milliseconds timeout, const Login& login) {
   api::ClientOptions options;
-  options.ca_file = ca_file;
-  if (!token.empty()) options.headers.add("Authorization", "Bearer " + token);
+  options.ca_file = login.ca_file;
+  options.certificate_file = login.certificate_file;
+  options.key_file = login.key_file;
+  if (!login.token.empty()) options.headers.add("Authorization", "Bearer " + login.token);
   options.user_agent = "railweave/" RAILWEAVE_VERSION;
   options.timeout = timeout;
   options.connect_timeout = std::min(timeout, options.connect_timeout);
@@ -69,8 +70,8 @@ api::ClientRequest json_request(api::Method method, const Target& target, const 
   return request;
 }
 
-Service::Service(api::Url url, std::chrono::milliseconds timeout, const std::string& token, const std::string& ca_file)
-    : client_(std::move(url), client_options(timeout, token, ca_file)) {}
+Service::Service(api::Url url, std::chrono::milliseconds timeout, const Login& login)
+    : client_(std::move(url), client_options(timeout, login)) {}
 
 Json Service::parse(const api::ClientResponse& response, const std::string& target) const {
   if (response.body.empty()) return nullptr;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "api/client/client.h"
+#include "services/railweave/connection/credentials.h"
 #include "services/railweave/connection/target.h"
 #include "services/railweave/terminal/json.h"
 
@@ -26,8 +27,8 @@ struct Resource {
 
 class Service {
  public:
-  // token: shown with every request; "" shows none. ca_file: trusted for https; "": what the system trusts.
-  Service(api::Url url, std::chrono::milliseconds timeout, const std::string& token, const std::string& ca_file);
+  // Shows what the login has with every request, and trusts what it says.
+  Service(api::Url url, std::chrono::milliseconds timeout, const Login& login);
 
   Json get(const Target& target);
   std::string get_text(const Target& target);  // the body unparsed

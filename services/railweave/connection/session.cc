@@ -1,6 +1,7 @@
 #include "services/railweave/connection/session.h"
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "services/railweave/terminal/command_failure.h"
 
@@ -14,6 +15,13 @@ std::string environment(const char* name) {
 
 }  // namespace
 
+std::string default_server() {
+  std::string socket = environment("RAILWEAVE_SOCKET");
+  if (socket.empty()) socket = kDefaultSocket;
+  std::error_code error;
+  return std::filesystem::is_socket(socket, error) ? "unix:" + socket : kDefaultServer;
+}
+
 Session::Session(Terminal out, Terminal err) : output(out, err) {
   options.server = environment("RAILWEAVE_URL");
   options.profile = environment("RAILWEAVE_PROFILE");
@@ -22,7 +30,7 @@ Session::Session(Terminal out, Terminal err) : output(out, err) {
 
 Login Session::login() const {
   const std::string token = environment("RAILWEAVE_TOKEN");
-  if (!token.empty() && !options.server.empty()) return {options.server, token, options.ca_file};
+  if (!token.empty() && !options.server.empty()) return {options.server, token, options.ca_file, {}, {}};
   const Credentials known = value_or_fail(read_credentials(credentials_file()));
   const std::string& name = options.profile.empty() ? known.current : options.profile;
   const auto profile = known.profiles.find(name);
@@ -36,8 +44,8 @@ Login Session::login() const {
   Login login;
   if (profile != known.profiles.end()) login = profile->second;
   // A token goes to the service that it is of, and to no other.
-  if (!options.server.empty() && options.server != login.server) login = {options.server, {}, {}};
-  if (login.server.empty()) login.server = kDefaultServer;
+  if (!options.server.empty() && options.server != login.server) login = {options.server, {}, {}, {}, {}};
+  if (login.server.empty()) login.server = default_server();
   if (!token.empty()) login.token = token;
   if (!options.ca_file.empty()) login.ca_file = options.ca_file;
   return login;
@@ -46,7 +54,7 @@ Login Session::login() const {
 Service Session::service_of(const Login& login) const {
   auto url = value_or_fail(api::parse_url(login.server));
   const auto timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.timeout_s * 1000));
-  return {std::move(url), timeout, login.token, login.ca_file};
+  return {std::move(url), timeout, login};
 }
 
 Service& Session::service() {

@@ -22,6 +22,9 @@ struct GlobalOptions {
   bool no_headers = false;
 };
 inline constexpr const char* kDefaultServer = "http://127.0.0.1:7470";
+inline constexpr const char* kDefaultSocket = "/run/railweave.sock";  // else RAILWEAVE_SOCKET
+// The service of this machine: at the socket where there is one, else at kDefaultServer.
+std::string default_server();
 
 class Session {
  public:

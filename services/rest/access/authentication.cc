@@ -19,22 +19,22 @@ std::unexpected<Problem> refuse(std::string code, std::string detail, std::strin
   return std::unexpected(std::move(problem));
 }
 
-}  // namespace
+using Known = std::expected<std::shared_ptr<const Caller>, Problem>;
 
-std::expected<std::shared_ptr<const Caller>, Problem> authenticate(const Headers& headers,
-                                                                   const control::AccessTokenTable& tokens,
-                                                                   std::int64_t now_us, RateLimit& limit) {
-  const auto* header = headers.find("Authorization");
-  if (header == nullptr) {
-    return refuse("auth.missing", "this service answers those who show a token",
-                  "send Authorization: Bearer with a token; administrators issue them");
-  }
-  std::string_view text = *header;
-  const auto blank = text.find(' ');
-  if (!equal_ignoring_case(text.substr(0, blank), "Bearer") || blank == std::string_view::npos) {
-    return refuse("auth.scheme", "the Authorization is not of the scheme Bearer", "send Authorization: Bearer rw_...");
-  }
-  text.remove_prefix(std::min(text.find_first_not_of(' ', blank), text.size()));
+// The limit is of whom the caller is known to be, so that no one uses up another's.
+Known within_limit(Caller caller, const std::string& key, RateLimit& limit) {
+  const int wait_s = limit.take(key, RateLimit::Clock::now());
+  if (wait_s <= 0) return std::make_shared<const Caller>(std::move(caller));
+  auto refusal = refuse(
+      "http.tooManyRequests",
+      "the " + std::string(railweave::to_text(caller.known_by)) + " of " + caller.name + " makes too many requests",
+      "wait as long as Retry-After says; requests_per_second in the configuration is the limit");
+  refusal.error().status = 429;
+  refusal.error().retry_after_s = wait_s;
+  return refusal;
+}
+
+Known by_token(std::string_view text, const control::AccessTokenTable& tokens, std::int64_t now_us, RateLimit& limit) {
   const auto shown = parse_token(text);
   const auto known = shown ? tokens.find(shown->id) : tokens.end();
   if (known == tokens.end() || !same_digest(sha256_hex(shown->secret), known->second.sha256)) {
@@ -45,14 +45,68 @@ std::expected<std::shared_ptr<const Caller>, Problem> authenticate(const Headers
   if (token.expired(now_us)) {
     return refuse("auth.expired", "the token of " + token.name + " has expired", "ask an administrator for another");
   }
-  if (const int wait_s = limit.take(token.id, RateLimit::Clock::now()); wait_s > 0) {
-    auto refusal = refuse("http.tooManyRequests", "the token of " + token.name + " makes too many requests",
-                          "wait as long as Retry-After says; requests_per_second in the configuration is the limit");
-    refusal.error().status = 429;
-    refusal.error().retry_after_s = wait_s;
-    return refusal;
+  return within_limit({token.name, token.role, token.tenant, token.id, token.expires_us}, token.id, limit);
+}
+
+Known by_provider(Oidc& oidc, std::string_view text, const Peer& peer, std::int64_t now_us, RateLimit& limit) {
+  auto user = oidc.verify(text, peer.address, now_us);
+  if (!user) {
+    Problem problem;
+    problem.status = user.error().status;
+    problem.code = user.error().code;
+    problem.detail = user.error().detail;
+    problem.hint = "sign in again; an administrator knows how this service's provider is configured";
+    if (user.error().retry_after_s > 0) problem.retry_after_s = user.error().retry_after_s;
+    return std::unexpected(std::move(problem));
   }
-  return std::make_shared<const Caller>(token.name, token.role, token.tenant, token.id, token.expires_us);
+  Caller caller{user->name, user->role, user->tenant, "oidc", user->expires_us, KnownBy::oidc};
+  return within_limit(std::move(caller), "oidc " + user->subject, limit);
+}
+
+Known by_connection(const Peer& peer, const KnownCallers& known, std::int64_t now_us, RateLimit& limit) {
+  if (peer.uid && (*peer.uid == 0 || *peer.uid == known.own_uid)) {
+    Caller caller{*peer.uid == 0 ? "root" : "uid-" + std::to_string(*peer.uid),
+                  control::Role::administrator,
+                  {},
+                  "socket",
+                  0,
+                  KnownBy::socket};
+    return within_limit(std::move(caller), peer.address, limit);
+  }
+  if (!peer.names.empty()) {
+    const auto account = std::ranges::find_if(known.certificates, [&](const CertificateAccount& one) {
+      return std::ranges::find(peer.names, one.name) != peer.names.end();
+    });
+    if (account == known.certificates.end()) {
+      return refuse("auth.unknownCertificate", "no account is for the certificate of " + peer.names.front(),
+                    "the configuration names the accounts: [[access.certificate]]");
+    }
+    // A connection may last for longer than its certificate.
+    if (peer.certificate_expires_us <= now_us) {
+      return refuse("auth.expired", "the certificate of " + account->name + " has expired", "connect with a new one");
+    }
+    return within_limit({account->name, account->role, account->tenant, "certificate", peer.certificate_expires_us,
+                         KnownBy::certificate},
+                        "certificate " + account->name, limit);
+  }
+  return refuse("auth.missing", "this service answers those who show a token",
+                "send Authorization: Bearer with a token; administrators issue them");
+}
+
+}  // namespace
+
+Known authenticate(const Headers& headers, const Peer& peer, const control::AccessTokenTable& tokens,
+                   const KnownCallers& known, std::int64_t now_us, RateLimit& limit) {
+  const auto* header = headers.find("Authorization");
+  if (header == nullptr) return by_connection(peer, known, now_us, limit);
+  std::string_view text = *header;
+  const auto blank = text.find(' ');
+  if (!equal_ignoring_case(text.substr(0, blank), "Bearer") || blank == std::string_view::npos) {
+    return refuse("auth.scheme", "the Authorization is not of the scheme Bearer", "send Authorization: Bearer rw_...");
+  }
+  text.remove_prefix(std::min(text.find_first_not_of(' ', blank), text.size()));
+  if (known.oidc != nullptr && looks_like_jwt(text)) return by_provider(*known.oidc, text, peer, now_us, limit);
+  return by_token(text, tokens, now_us, limit);
 }
 
 }  // namespace railweave::api

@@ -6,16 +6,22 @@
 #include <string_view>
 
 #include "api/http/message/request.h"
+#include "fabric/base/enum_text.h"
 #include "services/control/state/access_token.h"
 
 namespace railweave::api {
+
+// What a caller is known by.
+enum class KnownBy : std::uint8_t { token, socket, certificate, oidc };
+BOOST_DESCRIBE_ENUM(KnownBy, token, socket, certificate, oidc)
 
 struct Caller {
   std::string name;  // the actor of changes
   control::Role role = control::Role::viewer;
   std::string tenant;           // of members
-  std::string token;            // its id
+  std::string token;            // its id, or "socket", "certificate", "oidc"
   std::int64_t expires_us = 0;  // 0: never
+  KnownBy known_by = KnownBy::token;
 };
 
 // Who may call a route. A member is let in beside the others, and its handler shows it nothing but its tenant's own.

@@ -34,7 +34,7 @@ std::size_t end_of_description(const control::ClusterState& state, std::string_v
 
 // Reservations are named in quotes. One that is over may have been of anyone, where the text says that it was one.
 void hide_other_reservations(const control::ClusterState& state, std::string_view tenant, std::string& text) {
-  constexpr std::size_t kMaxName = 63;
+  constexpr std::size_t kMaxReservation = 63;
   bool one_before = false;  // in a list of them
   for (auto at = text.find('\''); at != std::string::npos; at = text.find('\'', at + 1)) {
     const auto from = at + 1;
@@ -43,7 +43,7 @@ void hide_other_reservations(const control::ClusterState& state, std::string_vie
     const std::string_view before = std::string_view(text).substr(0, at);
     const bool one = before.ends_with("would overlap ") || before.ends_with("set aside for others meanwhile: ") ||
                      (one_before && before.ends_with("', "));
-    const auto known = end - from > kMaxName
+    const auto known = end - from > kMaxReservation
                            ? state.reservations->end()
                            : state.reservations->find(std::string_view(text).substr(from, end - from));
     const bool is_known = known != state.reservations->end();

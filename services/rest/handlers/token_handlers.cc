@@ -40,9 +40,9 @@ Result<Submission> delete_token(const Call& call) {
 Result<Response> get_caller(const Call& call) {
   const Caller* caller = call.request.caller.get();
   if (caller == nullptr) {
-    return Response::json(write_caller(actor_of(call.request), control::Role::administrator, {}, false));
+    return Response::json(write_caller(actor_of(call.request), control::Role::administrator, {}, "none"));
   }
-  return Response::json(write_caller(caller->name, caller->role, caller->tenant, true));
+  return Response::json(write_caller(caller->name, caller->role, caller->tenant, railweave::to_text(caller->known_by)));
 }
 
 }  // namespace

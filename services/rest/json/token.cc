@@ -65,11 +65,9 @@ std::string write_token(const AccessToken& token, std::int64_t now_us, const std
   return dump(value);
 }
 
-std::string write_caller(std::string_view name, Role role, const std::string& tenant, bool authenticated) {
-  return dump(Out{{"name", name},
-                  {"role", role_name(role)},
-                  {"tenant", text_or_null(tenant)},
-                  {"authentication", authenticated ? "token" : "none"}});
+std::string write_caller(std::string_view name, Role role, const std::string& tenant, std::string_view known_by) {
+  return dump(
+      Out{{"name", name}, {"role", role_name(role)}, {"tenant", text_or_null(tenant)}, {"authentication", known_by}});
 }
 
 }  // namespace railweave::api

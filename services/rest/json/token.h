@@ -16,7 +16,8 @@ Result<control::AccessToken> read_token_request(std::string_view body);
 // text: the whole token, shown once; "" leaves it out.
 std::string write_token(const control::AccessToken& token, std::int64_t now_us, const std::string& text = {});
 
-// Who the caller is; authenticated: it showed a token.
-std::string write_caller(std::string_view name, control::Role role, const std::string& tenant, bool authenticated);
+// Who the caller is, and by what it is known: "token", "none".
+std::string write_caller(std::string_view name, control::Role role, const std::string& tenant,
+                         std::string_view known_by);
 
 }  // namespace railweave::api

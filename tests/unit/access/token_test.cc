@@ -38,7 +38,7 @@ std::string outcome(const Issued& known, const std::string& authorization, std::
   Headers headers;
   headers.add("Authorization", authorization);
   RateLimit none(0, 0);
-  const auto caller = authenticate(headers, known.table, now_us, none);
+  const auto caller = authenticate(headers, {}, known.table, {}, now_us, none);
   return caller ? "let in as " + (*caller)->name : caller.error().code;
 }
 

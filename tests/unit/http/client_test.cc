@@ -37,9 +37,31 @@ TEST(ClientUrl, IsRead) {
   EXPECT_EQ(parse_url("http://[::1]:9")->authority(), "[::1]:9");
   EXPECT_EQ(parse_url("https://localhost")->text(), "https://localhost:443");
   EXPECT_FALSE(plain->tls);
-  for (const char* bad : {"", "localhost", "127.0.0.1:7470", "ftp://localhost", "http://", "http://:80", "http://a:0",
-                          "http://a:65536", "http://a:x", "http://a:80/path", "http://user@host", "http://a b",
-                          "http://[::1", "http://a\r\nb", "http://[g]", "http://a:80:90"}) {
+  for (const char* socket : {"unix:/run/a.sock", "unix:///run/a.sock"}) {
+    ASSERT_TRUE(parse_url(socket)) << socket;
+    EXPECT_EQ(parse_url(socket)->text(), "unix:/run/a.sock");
+    EXPECT_EQ(parse_url(socket)->socket, "/run/a.sock");
+  }
+  for (const char* bad : {"",
+                          "localhost",
+                          "127.0.0.1:7470",
+                          "ftp://localhost",
+                          "http://",
+                          "http://:80",
+                          "http://a:0",
+                          "http://a:65536",
+                          "http://a:x",
+                          "http://a:80/path",
+                          "http://user@host",
+                          "http://a b",
+                          "http://[::1",
+                          "http://a\r\nb",
+                          "http://[g]",
+                          "http://a:80:90",
+                          "unix:",
+                          "unix:/",
+                          "unix:run/a.sock",
+                          "unix://host/a.sock"}) {
     EXPECT_EQ(parse_url(bad).error().code, "client.badUrl") << bad;
   }
 }
