@@ -78,6 +78,7 @@ class ControlLoop {
   [[nodiscard]] ClusterStatePtr state() const;
   // See db::Journal::leads().
   [[nodiscard]] bool leads() const { return journal_.leads(); }
+  [[nodiscard]] std::uint64_t term() const { return journal_.term(); }
   // The routes of the states it decides on, to be shared with other readers of the same states.
   [[nodiscard]] const std::shared_ptr<RoutingCache>& routes() const { return routes_; }
   [[nodiscard]] Phase phase() const { return phase_.load(); }

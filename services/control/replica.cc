@@ -43,13 +43,13 @@ bool Replica::step() {
     last_warning_ = error.code;
     return false;
   };
-  const auto nobody_leads = journal_.wait_for_news(options_.poll);
-  if (!nobody_leads) return warn(nobody_leads.error());
+  const auto none_leads = journal_.wait_for_news(options_.poll);
+  if (!none_leads) return warn(none_leads.error());
   const auto began = Clock::now();
   if (const auto followed = loop_.follow(); !followed) return warn(followed.error());
   fresh_ = began.time_since_epoch().count();
   last_warning_.clear();
-  if (!*nobody_leads) return false;
+  if (!*none_leads) return false;
   const auto leads = journal_.try_lead();
   if (!leads) return warn(leads.error());
   return *leads && take_over();

@@ -23,7 +23,8 @@ ib::SubnetMode driver_mode(control::SubnetMode mode) {
   return ib::SubnetMode::observe;
 }
 
-Result<std::unique_ptr<fabric::FabricDriver>> connect(const SubnetConfig& config, control::SubnetMode mode) {
+Result<std::unique_ptr<fabric::FabricDriver>> connect(const SubnetConfig& config, control::SubnetMode mode,
+                                                      const std::function<bool()>& leads) {
   const bool manages = mode == control::SubnetMode::direct;
   auto port = ib::UmadPort::open(
       {.adapter = config.adapter, .port = static_cast<unsigned>(config.port), .take_traps = manages, .is_sm = manages});
@@ -31,13 +32,14 @@ Result<std::unique_ptr<fabric::FabricDriver>> connect(const SubnetConfig& config
   ib::InfinibandOptions options{
       .mode = driver_mode(mode),
       .naming = {.source = "subnet " + config.name, .subnet = config.name, .subnet_kind = fabric::SubnetKind::unknown}};
+  options.leads = leads;
   options.exchange.window = static_cast<unsigned>(config.window);
   return std::make_unique<ib::InfinibandDriver>(std::move(*port), options);
 }
 
 }  // namespace
 
-control::LiveSubnets::Subnet live_subnet(const SubnetConfig& config) {
+control::LiveSubnets::Subnet live_subnet(const SubnetConfig& config, std::function<bool()> leads) {
   control::SubnetOptions options{.subnet = config.name};
   options.port = config.adapter.empty() ? "first with a link" : config.adapter;
   if (config.port != 0) options.port += "/" + std::to_string(config.port);
@@ -47,7 +49,8 @@ control::LiveSubnets::Subnet live_subnet(const SubnetConfig& config) {
   options.sweep_every = std::chrono::seconds(config.sweep_seconds);
   options.look_every = std::chrono::seconds(config.look_seconds);
   options.use_swapped_cables = config.use_swapped_cables;
-  return {std::move(options), [config](control::SubnetMode mode) { return connect(config, mode); },
+  return {std::move(options),
+          [config, leads = std::move(leads)](control::SubnetMode mode) { return connect(config, mode, leads); },
           config.opensm_socket};
 }
 

@@ -146,7 +146,9 @@ Result<void> Service::open() {
                std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started).count());
   catch_up_ = std::make_unique<control::EventCatchUp>(*store_.journal, feed_);
   std::vector<control::LiveSubnets::Subnet> subnets;
-  for (const auto& subnet : config_.subnets) subnets.push_back(live_subnet(subnet));
+  for (const auto& subnet : config_.subnets) {
+    subnets.push_back(live_subnet(subnet, [this] { return store_.journal->leads(); }));
+  }
   live_ = std::make_unique<control::LiveSubnets>(*loop_, std::move(subnets),
                                                  [](const std::string& text) { spdlog::warn("{}", text); });
   return {};

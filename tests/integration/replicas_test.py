@@ -84,7 +84,7 @@ def roles(binary):
             assert service.request("GET", "/readyz")[0] == 200
         assert sum(replicas.own_view(service)["replica"]["leads"] for service in services) == 1
         text = settle(services, load)
-        # An orderly stop gives the lease back: nobody waits for it to expire.
+        # An orderly stop gives the lease back: no successor waits for it to expire.
         stopped = time.monotonic()
         assert leader.stop() == 0
         successor = replicas.leader_of(services)
@@ -192,7 +192,7 @@ def store_restarts(binary):
 
 def store_fails_over(binary):
     """The primary is killed, its synchronous standby promoted, and the old primary starts again, writable: no replica may
-    write there, not even one that starts anew and is told of the old one first."""
+    write there, not even one that starts again and is told of the old one first."""
     with server_of() as first, contextlib.ExitStack() as stack:
         second = first.standby()
         stack.callback(second.remove)

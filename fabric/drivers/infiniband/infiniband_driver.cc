@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fabric/drivers/infiniband/end_port_recheck.h"
+#include "fabric/drivers/infiniband/fenced_port.h"
 #include "fabric/drivers/infiniband/mad/notice.h"
 #include "fabric/drivers/infiniband/mad/sm_info.h"
 #include "fabric/drivers/infiniband/mad/smp.h"
@@ -24,7 +25,7 @@ constexpr std::size_t kMaxObservations = 4096;  // kept until observe(); "lost" 
 }  // namespace
 
 InfinibandDriver::InfinibandDriver(std::unique_ptr<MadPort> port, const InfinibandOptions& options)
-    : port_(std::move(port)),
+    : port_(options.leads ? std::make_unique<FencedPort>(std::move(port), options.leads) : std::move(port)),
       options_(options),
       exchange_(*port_, options.exchange),
       counter_exchange_(*port_, options.exchange.impatient()),
@@ -178,7 +179,7 @@ void InfinibandDriver::answer_sm_info(const ReceivedMad& received) {
                                                    .key = options_.sm_key,
                                                    .act_count = ++act_count_,
                                                    .priority = options_.sm_priority,
-                                                   .state = SmState::master});
+                                                   .state = leads() ? SmState::master : SmState::standby});
   const bool directed = read_header(received.mad).management_class == MadClass::subnetDirected;
   (void)port_->send(directed ? MadAddress::directed() : MadAddress::to(received.source), answer, Milliseconds(0));
 }
@@ -256,6 +257,7 @@ Result<void> InfinibandDriver::may_write() {
                 options_.naming.subnet, "switch it to direct mode");
   }
   if (auto swept = ensure_swept(); !swept) return swept;
+  if (!leads()) return fail(ErrorKind::unavailable, "ib.notLeader", "another process may lead now: nothing is written");
   forgive_all();
   if (options_.mode == SubnetMode::beside) return {};
   Guid master;

@@ -1,6 +1,7 @@
 // The FabricDriver of an InfiniBand subnet, over one local port.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <unordered_map>
 
@@ -30,6 +31,9 @@ struct InfinibandOptions {
   std::uint8_t sm_priority = 14;  // reported to other subnet managers in direct mode; with 15 none outranks this one
   PortTableWriterOptions tables;
   CounterReaderOptions counters;
+  // False: another process may program the subnet. Nothing is written then, not even the rest of what was begun, and other
+  // subnet managers are told that this one is standby. Unset: always true.
+  std::function<bool()> leads{};
 };
 
 class InfinibandDriver final : public FabricDriver {
@@ -47,7 +51,7 @@ class InfinibandDriver final : public FabricDriver {
   Result<std::vector<Observation>> observe(std::chrono::milliseconds wait) override;
   Result<std::vector<TableReading>> read_tables(const Topology& topology, std::span<const SwitchId> switches,
                                                 Lid top) override;
-  // Errors of these three: "ib.observeOnly", and "ib.otherMaster" where another subnet manager is master.
+  // Errors of these three, beside "ib.notLeader": "ib.observeOnly", and "ib.otherMaster" where another subnet manager is master.
   Result<std::vector<SwitchSight>> look(const Topology& topology, std::span<const SwitchId> switches, Lid top) override;
   Result<ProgramReport> program(const Topology& topology, const ForwardingDelta& delta) override;
   // Error "ib.otherMaster" or "ib.observeOnly".
@@ -67,6 +71,7 @@ class InfinibandDriver final : public FabricDriver {
   void index_lids();
   void take_trap(const ReceivedMad& received);
   void answer_sm_info(const ReceivedMad& received);
+  [[nodiscard]] bool leads() const { return !options_.leads || options_.leads(); }
 
   std::unique_ptr<MadPort> port_;
   const InfinibandOptions options_;

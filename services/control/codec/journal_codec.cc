@@ -386,19 +386,13 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
     if (!job) return std::unexpected(job.error());
     state.restore(std::move(*job));
   }
-  if (keys != nullptr) {
-    if (auto read = read_keys(*keys, state); !read) return std::unexpected(read.error());
-  }
-  if (host_keys != nullptr) {
-    if (auto read = read_host_keys(*host_keys, state); !read) return std::unexpected(read.error());
-  }
-  if (tokens != nullptr) {
-    if (auto read = read_access_tokens(*tokens, state); !read) return std::unexpected(read.error());
-  }
-  if (leader != nullptr) {
-    auto read = leader_from_json(*leader);
-    if (!read) return std::unexpected(read.error());
-    state.leader = std::move(*read);
+  using Read = Result<void> (*)(const Json&, ClusterState&);
+  for (const auto& [part, read] : {std::pair<const Json*, Read>{keys, read_keys},
+                                   {host_keys, read_host_keys},
+                                   {tokens, read_access_tokens},
+                                   {leader, read_leader}}) {
+    if (part == nullptr) continue;
+    if (auto done = read(*part, state); !done) return std::unexpected(done.error());
   }
   std::deque<JobId> order;
   for (const auto& number : *ended) order.emplace_back(number.get<std::uint64_t>());

@@ -23,6 +23,11 @@ Result<control::EventBody> leader_began_from_json(const Json& data) { return bod
 
 Out leader_to_json(const Leader& leader) { return fields_json(leader, kLeaderFields); }
 
-Result<Leader> leader_from_json(const Json& value) { return record_from_json<Leader>(value, "/leader", kLeaderFields); }
+Result<void> read_leader(const Json& value, control::ClusterState& state) {
+  auto leader = record_from_json<Leader>(value, "/leader", kLeaderFields);
+  if (!leader) return std::unexpected(leader.error());
+  state.leader = std::move(*leader);
+  return {};
+}
 
 }  // namespace railweave::api

@@ -12,6 +12,6 @@ Out to_json(const control::LeaderBegan& event);
 Result<control::EventBody> leader_began_from_json(const Json& data);
 
 Out leader_to_json(const control::Leader& leader);
-Result<control::Leader> leader_from_json(const Json& value);
+Result<void> read_leader(const Json& value, control::ClusterState& state);
 
 }  // namespace railweave::api

@@ -56,9 +56,10 @@ Result<std::unique_ptr<OpensmLink>> OpensmLink::start(const std::string& socket_
   return link;
 }
 
-void OpensmLink::follow(const ClusterState& state) {
+void OpensmLink::follow(const ClusterState& state, std::uint64_t term) {
   if (view_version_ == state.view_version) return;
   opensm::RoutingPolicy policy = policy_of(state);
+  policy.term = term;
   const bool first = !view_version_;
   view_version_ = state.view_version;
   if (!first && policy.same_content(published_)) return;

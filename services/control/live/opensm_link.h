@@ -16,7 +16,7 @@ class OpensmLink {
   static Result<std::unique_ptr<OpensmLink>> start(const std::string& socket_path, SubnetController& controller,
                                                    std::function<void(const std::string&)> warn);
   // Publishes the state's drains where they changed. Used by one thread.
-  void follow(const ClusterState& state);
+  void follow(const ClusterState& state, std::uint64_t term);  // of the process that leads
 
  private:
   explicit OpensmLink(std::function<void(const std::string&)> warn) : warn_(std::move(warn)) {}

@@ -8,6 +8,7 @@ namespace {
 
 struct Summary {
   std::string phase;
+  Json leader;
   Json fabric;
   std::uint64_t jobs = 0;
   Json tenants = Json::array();
@@ -19,6 +20,7 @@ Summary fetch_summary(Session& session) {
   api::ClientRequest ready;
   ready.target = "/readyz";
   summary.phase = text_of(service.send(std::move(ready), [](int status) { return status == 503; }).body, "phase");
+  summary.leader = service.get(Target("/v1/leader"));
   summary.fabric = service.get(Target("/v1/fabric"));
   service.each_item(
       Target("/v1/jobs").query("state", "placed").query("fields", "id"), 0, [&](const Json&) { ++summary.jobs; },
@@ -33,6 +35,8 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? std::string() : " (" + std::to_string((part * 100 + whole / 2) / whole) + "%)";
 }
 
+bool is_ready(const Summary& summary) { return summary.phase == "ready" || summary.phase == "following"; }
+
 void print_status(Session& session, const Summary& summary) {
   Output& output = session.output;
   const Json& fabric = summary.fabric;
@@ -40,7 +44,11 @@ void print_status(Session& session, const Summary& summary) {
   const std::uint64_t free = count_of(fabric, "freeGpus");
   Sheet sheet;
   sheet.add("Service",
-            {session.service().url() + ", " + summary.phase, summary.phase == "ready" ? Tone::good : Tone::warning});
+            {session.service().url() + ", " + summary.phase, is_ready(summary) ? Tone::good : Tone::warning});
+  if (const Json leader = field(summary.leader, "leader"); leader.is_object()) {
+    sheet.add("Leader", text_of(leader, "name") + " at " + text_of(leader, "url") + ", term " +
+                            text_of(leader, "term") + ", since " + text_of(leader, "since"));
+  }
   if (count_of(fabric, "hosts") == 0 && count_of(fabric, "switches") == 0) {
     sheet.add("Fabric", {"none yet (railweave fabric import FILE loads one)", Tone::warning});
   } else {
@@ -61,10 +69,11 @@ void print_status(Session& session, const Summary& summary) {
 
 void status(Session& session) {
   const Summary summary = fetch_summary(session);
-  if (summary.phase != "ready") session.exit_code = ExitCode::unavailable;
+  if (!is_ready(summary)) session.exit_code = ExitCode::unavailable;
   if (!session.output.is_document()) return print_status(session, summary);
   session.output.document(Json{{"server", session.service().url()},
                                {"phase", summary.phase},
+                               {"leader", field(summary.leader, "leader")},
                                {"jobsPlaced", summary.jobs},
                                {"fabric", summary.fabric},
                                {"tenants", summary.tenants}});

@@ -50,7 +50,7 @@ struct RouteRules {
   bool any_query = false;                    // ignores query parameters: health checks append their own
   bool any_body = false;                     // bodies of any media type, told apart by their content
   AnsweredBy by = AnsweredBy::method;
-  RouteOptions http = {};                    // worker pool, limit and media types of the body
+  RouteOptions http = {};  // worker pool, limit and media types of the body
   // Set: the route honours If-Match and If-None-Match. Handlers compare with if_version(), after they have found the
   // resource.
   PresentVersion (*present)(const control::ClusterState&, const Request&) = nullptr;

@@ -34,7 +34,8 @@ class InfinibandDriverTest : public testing::Test {
           std::move(port_), InfinibandOptions{.mode = mode,
                                               .naming = {},
                                               .exchange = {.window = 16, .timeout = Milliseconds(100), .attempts = 3},
-                                              .writing = {.packet_life = Milliseconds(500)}});
+                                              .writing = {.packet_life = Milliseconds(500)},
+                                              .leads = leads_});
     }
     return *driver_;
   }
@@ -57,6 +58,7 @@ class InfinibandDriverTest : public testing::Test {
     }));
   }
   MemorySubnet* subnet_ = nullptr;
+  std::function<bool()> leads_;
   std::unique_ptr<MadPort> port_;
   std::unique_ptr<InfinibandDriver> driver_;
 };
@@ -142,6 +144,33 @@ TEST_F(InfinibandDriverTest, ADeltaIsWrittenReadBackAndReported) {
   EXPECT_EQ((*tables)[0].ports[63], 2);
   EXPECT_EQ((*tables)[0].ports[64], kNoPort);
   EXPECT_EQ((*tables)[1].ports[63], kNoPort);
+}
+
+// A process that is suspended in the middle of its writes and wakes up beside its successor.
+TEST_F(InfinibandDriverTest, OneThatLeadsNoMoreWritesNothingMore) {
+  bool leads = true;
+  leads_ = [&leads] { return leads; };
+  const TopologyPtr topology = discover();
+  ForwardingDelta delta;
+  for (std::uint16_t number = 0; number < 100; ++number) {
+    for (const int n : {kSpine1, kSpine2, kLeaf1, kLeaf2}) {
+      delta.blocks.push_back(block(switch_of(*topology, n), number, 0, 2));
+    }
+  }
+  std::size_t until = 50;
+  subnet_->before_answer = [&](const MemorySubnet::Asked& asked) {
+    if (asked.method == IB_MAD_METHOD_SET && asked.attribute == IB_ATTR_LINEARFORWTBL && until-- == 1) leads = false;
+  };
+  const auto report = driver().program(*topology, delta);
+  const std::size_t written = sets(IB_ATTR_LINEARFORWTBL);
+  EXPECT_GE(written, 50U);
+  EXPECT_LE(written, 50U + 16U) << "what was on its way already";
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, "ib.notLeader");
+  const auto again = driver().program(*topology, delta);
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, "ib.notLeader");
+  EXPECT_EQ(sets(IB_ATTR_LINEARFORWTBL), written);
 }
 
 TEST_F(InfinibandDriverTest, AStageIsWrittenWhenTheOneBeforeIsReadBack) {

@@ -130,6 +130,31 @@ TEST(PolicyLink, PoliciesGoToThePluginAndEventsToTheService) {
   EXPECT_FALSE(server.server->publish(policy_of(3, {Guid(3), Guid(3)})));
 }
 
+TEST(PolicyLink, APolicyOfALeaderThatWasSucceededIsRefusedAlsoAfterARestart) {
+  const Folder folder;
+  Server server(folder.file("s"));
+  const auto of_term = [](std::uint64_t term, std::uint64_t revision) {
+    RoutingPolicy policy = policy_of(revision, {Guid(revision)});
+    policy.term = term;
+    return policy;
+  };
+  for (const bool restarted : {false, true}) {
+    Client client(folder.file("s"), folder.file("cache"));
+    client.client->start(Guid(0x42));
+    if (!restarted) {
+      ASSERT_TRUE(server.server->publish(of_term(4, 1)));
+      ASSERT_TRUE(client.got(1));
+    }
+    EXPECT_EQ(client.client->policy()->term, 4U);
+    ASSERT_TRUE(server.server->publish(of_term(3, 2)));
+    ASSERT_TRUE(
+        client.problems.wait_for([](const auto& text) { return text.contains("of term 3, after one of term 4"); }));
+    EXPECT_EQ(client.client->policy()->revision, 1U);
+  }
+  EXPECT_TRUE(server.events.wait_for(
+      [](const auto& event) { return event.kind == PolicyEvent::Kind::refused && event.text.contains("term 3"); }));
+}
+
 TEST(PolicyLink, ALargePolicyArrivesWhole) {
   const Folder folder;
   Server server(folder.file("s"));

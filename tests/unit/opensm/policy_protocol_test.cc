@@ -21,6 +21,7 @@ RoutingPolicy random_policy(std::mt19937_64& random) {
   const auto port = [&] { return static_cast<unsigned>(1 + random() % 254); };
   RoutingPolicy policy;
   policy.revision = random();
+  policy.term = random() % 3;
   for (std::uint64_t n = random() % 20; n > 0; --n)
     policy.drained_links.push_back({{guid(), port()}, {guid(), port()}});
   for (std::uint64_t n = random() % 5; n > 0; --n) policy.drained_switches.push_back(guid());

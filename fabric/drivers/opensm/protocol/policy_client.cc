@@ -177,12 +177,7 @@ bool PolicyClient::read_from(const FileDescriptor& socket) {
       take(std::move(*document));
       continue;
     }
-    PolicyEvent event;
-    event.kind = PolicyEvent::Kind::refused;
-    event.text = "policy: " + document.error().text();
-    report(event);
-    last_problem_.clear();  // said of every document
-    tell(document.error());
+    refuse(document.error());
   }
   if (!readable) {
     tell({ErrorKind::tooLarge, "policy.tooLarge", "a document without an 'end' line", options_.socket_path, {}});
@@ -190,10 +185,27 @@ bool PolicyClient::read_from(const FileDescriptor& socket) {
   return readable;
 }
 
+void PolicyClient::refuse(const Error& error) {
+  PolicyEvent event;
+  event.kind = PolicyEvent::Kind::refused;
+  event.text = "policy: " + error.text();
+  report(event);
+  last_problem_.clear();  // said of every document
+  tell(error);
+}
+
 void PolicyClient::take(RoutingPolicy policy) {
   const RoutingPolicyPtr before = this->policy();
+  if (policy.term < before->term) {
+    return refuse({ErrorKind::conflict,
+                   "policy.oldTerm",
+                   "of term " + std::to_string(policy.term) + ", after one of term " + std::to_string(before->term) +
+                       ": its sender leads no more",
+                   {},
+                   {}});
+  }
   const bool differs = !policy.same_content(*before);
-  if (differs || policy.revision != before->revision) keep(policy);
+  if (differs || policy.revision != before->revision || policy.term != before->term) keep(policy);
   const auto taken = std::make_shared<const RoutingPolicy>(std::move(policy));
   {
     const std::lock_guard lock(mutex_);

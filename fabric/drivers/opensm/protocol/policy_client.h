@@ -60,6 +60,7 @@ class PolicyClient {
   void talk(const FileDescriptor& socket);
   [[nodiscard]] bool read_from(const FileDescriptor& socket);
   void take(RoutingPolicy policy);
+  void refuse(const Error& error);
   void keep(const RoutingPolicy& policy);
   bool refill();
   void tell(const Error& error);

@@ -9,7 +9,8 @@ namespace railweave::fabric::opensm {
 namespace {
 
 constexpr std::string_view kLines =
-    "expected 'drain-link GUID/PORT--GUID/PORT', 'drain-switch GUID', 'weight GUID NUMBER' or 'end REVISION DIGEST'";
+    "expected 'term NUMBER', 'drain-link GUID/PORT--GUID/PORT', 'drain-switch GUID', 'weight GUID NUMBER' or"
+    " 'end REVISION DIGEST'";
 
 std::optional<PortName> port_name(std::string_view text) {
   const auto slash = text.find('/');
@@ -33,6 +34,10 @@ bool add_line(std::string_view line, RoutingPolicy& policy) {
   const auto split = words_of<3>(line);
   if (!split) return false;
   const auto& [words, count] = *split;
+  if (words[0] == "term" && count == 2 && policy.term == 0) {
+    policy.term = whole_number<std::uint64_t>(words[1]).value_or(0);
+    return policy.term != 0;
+  }
   if (words[0] == "drain-link" && count == 2) {
     const auto link = link_name(words[1]);
     if (link) policy.drained_links.push_back(*link);

@@ -58,6 +58,7 @@ Result<RoutingPolicy> canonical(RoutingPolicy policy) {
 
 std::string write_policy(const RoutingPolicy& policy) {
   std::string text;
+  if (policy.term != 0) text += "term " + std::to_string(policy.term) + "\n";
   for (const LinkName& link : policy.drained_links) text += "drain-link " + to_string(link) + "\n";
   for (const Guid sw : policy.drained_switches) text += "drain-switch " + to_string(sw) + "\n";
   for (const PortWeight& weight : policy.weights) {

@@ -32,6 +32,7 @@ struct PortWeight {
 
 struct RoutingPolicy {
   std::uint64_t revision = 0;  // the service's own number; equal content may have different ones
+  std::uint64_t term = 0;      // of the leader that sent it, among several services; never goes back
   std::vector<LinkName> drained_links;
   std::vector<Guid> drained_switches;
   std::vector<PortWeight> weights;
