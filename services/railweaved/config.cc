@@ -299,6 +299,27 @@ Result<void> set_listen(Config& config, const std::string& listen) {
   return {};
 }
 
+// What does not go together, wherever it was set.
+Result<void> check_together(const Config& config) {
+  if (std::ranges::find(kLogLevels, config.log_level) == kLogLevels.end()) {
+    return fail(ErrorKind::invalid, "config.badLogLevel", "'" + config.log_level + "' is not a log level", "log_level",
+                "trace, debug, info, warn or error");
+  }
+  if (config.access.tls_certificate.empty() != config.access.tls_key.empty()) {
+    return fail(ErrorKind::invalid, "config.tls", "tls_certificate and tls_key go together",
+                config.access.tls_key.empty() ? "tls_key" : "tls_certificate", "name both, or neither for plain http");
+  }
+  if (!config.access.tls_client_ca.empty() && config.access.tls_certificate.empty()) {
+    return fail(ErrorKind::invalid, "config.tls", "clients show certificates over TLS only", "tls_client_ca",
+                "name tls_certificate and tls_key too");
+  }
+  if (!config.access.certificates.empty() && config.access.tls_client_ca.empty()) {
+    return fail(ErrorKind::invalid, "config.tls", "no certificate is asked for without tls_client_ca",
+                "[[access.certificate]]", "name the authorities of clients");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
@@ -367,23 +388,7 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   if (listen) {
     if (auto set = set_listen(line.config, *listen); !set) return std::unexpected(set.error());
   }
-  if (std::ranges::find(kLogLevels, line.config.log_level) == kLogLevels.end()) {
-    return fail(ErrorKind::invalid, "config.badLogLevel", "'" + line.config.log_level + "' is not a log level",
-                "log_level", "trace, debug, info, warn or error");
-  }
-  if (line.config.access.tls_certificate.empty() != line.config.access.tls_key.empty()) {
-    return fail(ErrorKind::invalid, "config.tls", "tls_certificate and tls_key go together",
-                line.config.access.tls_key.empty() ? "tls_key" : "tls_certificate",
-                "name both, or neither for plain http");
-  }
-  if (!line.config.access.tls_client_ca.empty() && line.config.access.tls_certificate.empty()) {
-    return fail(ErrorKind::invalid, "config.tls", "clients show certificates over TLS only", "tls_client_ca",
-                "name tls_certificate and tls_key too");
-  }
-  if (!line.config.access.certificates.empty() && line.config.access.tls_client_ca.empty()) {
-    return fail(ErrorKind::invalid, "config.tls", "no certificate is asked for without tls_client_ca",
-                "[[access.certificate]]", "name the authorities of clients");
-  }
+  if (auto checked = check_together(line.config); !checked) return std::unexpected(checked.error());
   return line;
 }
 
