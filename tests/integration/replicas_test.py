@@ -5,8 +5,10 @@ lost, nothing is there twice, no GPU is owned twice, one leads.
 replicas_test.py RAILWEAVED [FAULT...]        exit code 77: PostgreSQL is not installed, or a namespace cannot be made
 """
 import contextlib
+import http.client
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -16,6 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import replicas  # noqa: E402
 from postgres_server import Server  # noqa: E402
+from service import Service  # noqa: E402
 
 TO_RESTART = 75
 TAKE_OVER_S = 5.0  # at the default lease
@@ -92,6 +95,52 @@ def roles(binary):
         assert took < 1.5, f"{took:.2f} s after an orderly stop"
         assert replicas.Load.submit(successor, "once")[0] == 201, "the successor accepts changes"
         return f"{text}; taken over {took:.2f} s after an orderly stop"
+
+
+class AtSocket(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=30)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.connect(str(self.path))
+
+
+def callers(binary):
+    """A token counts at every replica, also of what is forwarded, until it is revoked; what only one replica can check is not."""
+    with server_of() as server, tempfile.TemporaryDirectory(prefix="railweave-test-") as folder:
+        token_file = Path(folder) / "token"
+        services = [Service(binary, store=server.url + "postgres", authentication="tokens") for _ in range(2)]
+        with services[0] as leader, services[1] as follower:
+            sockets = [Path(folder) / f"{number}.sock" for number in range(2)]
+            for service, path in zip(services, sockets):
+                service.start("--admin-token-file", str(token_file), "--socket", str(path))
+            admin = {"Authorization": "Bearer " + token_file.read_text().strip()}
+            replicas.eventually("it follows", lambda: leader.request("GET", "/v1/leader", None, admin)[0] == 200 and
+                                follower.request("GET", "/v1/leader", None, admin)[0] == 200)
+            assert follower.request("PUT", "/v1/tenants/research", {})[0] == 401
+            status, headers, _ = follower.request("PUT", "/v1/tenants/research", {}, admin)
+            assert status == 200
+            status, headers, made = follower.request("POST", "/v1/tokens", {"name": "ci", "role": "member", "tenant": "research"}, admin)
+            assert status == 201 and headers["Cache-Control"] == "no-store", made
+            member = {"Authorization": "Bearer " + made["token"]}
+            replicas.eventually("the token is known", lambda: follower.request("GET", "/v1/whoami", None, member)[0] == 200)
+            for service in services:
+                status, _, problem = service.request("PUT", "/v1/tenants/research", {}, member)
+                assert status == 403 and problem["code"] == "auth.forbidden", problem
+                status, _, problem = service.request("POST", "/v1/jobs", {"tenant": "research", "gpus": 1}, member)
+                assert status in (409, 422), f"let in, and there is no fabric: {status} {problem}"
+            trail = leader.request("GET", "/v1/audit?kind=tenant.put", None, admin)[2]["items"]
+            assert [entry["actor"] for entry in trail] == ["administrator"], trail
+            at_follower = AtSocket(sockets[1])
+            status, _, problem = follower.request("PUT", "/v1/tenants/other", {}, connection=at_follower)
+            assert status == 409 and problem["code"] == "service.notLeader" and str(leader.port) in problem["hint"], problem
+            assert follower.request("GET", "/v1/tenants", connection=AtSocket(sockets[1]))[0] == 200, "reads are not forwarded"
+            assert leader.request("PUT", "/v1/tenants/other", {}, connection=AtSocket(sockets[0]))[0] == 200
+            assert follower.request("DELETE", f"/v1/tokens/{made['id']}", None, admin)[0] == 204
+            replicas.eventually("the token is revoked", lambda: follower.request("GET", "/v1/whoami", None, member)[0] == 401)
+    return "tokens count at every replica until they are revoked, in the audit trail by name"
 
 
 def killed(binary):
@@ -252,7 +301,7 @@ def store_full(binary):
     return f"{text}; {gap:.1f} s from the disk's having room to the next acknowledgement"
 
 
-FAULTS = [roles, killed, suspended, partitioned, store_restarts, store_fails_over, store_full]
+FAULTS = [roles, callers, killed, suspended, partitioned, store_restarts, store_fails_over, store_full]
 
 
 def main():
