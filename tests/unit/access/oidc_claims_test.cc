@@ -8,7 +8,7 @@
 namespace railweave::api {
 namespace {
 
-constexpr std::int64_t kNow_us = 1'700'000'000'000'000;
+constexpr std::int64_t kSignedIn_us = 1'700'000'000'000'000;
 
 OidcRules rules() {
   OidcRules rules;
@@ -30,7 +30,7 @@ std::string outcome(const std::string& more, const OidcRules& by = rules()) {
     const std::string key = "\"" + std::string(name) + "\":";
     if (claims.find(key) == std::string::npos) claims += (claims.size() > 1 ? "," : "") + key + value;
   }
-  const auto user = user_of(claims + "}", by, kNow_us);
+  const auto user = user_of(claims + "}", by, kSignedIn_us);
   return user ? user->name + " " + std::string(control::role_name(user->role)) + " " + user->tenant : user.error().code;
 }
 
@@ -79,7 +79,7 @@ TEST(OidcClaims, IssuerAudienceAndNameMustBeWhatTheyShouldBe) {
   EXPECT_EQ(outcome(R"("aud":["there","here"])"), "alice viewer ");
   EXPECT_EQ(outcome("\"sub\":\"" + std::string(101, 'a') + "\""), "auth.invalid");
   for (const auto* payload : {"", "[]", "7", "{", R"({"iss":"a","iss":"https://issuer"})"}) {
-    EXPECT_EQ(user_of(payload, rules(), kNow_us).error().code, "auth.invalid") << payload;
+    EXPECT_EQ(user_of(payload, rules(), kSignedIn_us).error().code, "auth.invalid") << payload;
   }
 }
 
