@@ -8,10 +8,10 @@
 namespace railweave::api {
 namespace {
 
-constexpr std::int64_t kNow_us = 1'000;
+constexpr std::int64_t kMoment_us = 1'000;
 
 std::string outcome(const Peer& peer, const KnownCallers& known, RateLimit& limit) {
-  const auto caller = authenticate({}, peer, {}, known, kNow_us, limit);
+  const auto caller = authenticate({}, peer, {}, known, kMoment_us, limit);
   if (!caller) return caller.error().code;
   return (*caller)->name + " " + std::string(control::role_name((*caller)->role)) + " " + (*caller)->tenant;
 }
@@ -59,7 +59,7 @@ TEST(Connections, CertificatesAreAccountsByTheirWholeName) {
     EXPECT_EQ(outcome(with_certificate({name}), accounts()), "auth.unknownCertificate") << name;
   }
   EXPECT_EQ(outcome(with_certificate({"agent"}), {}), "auth.unknownCertificate");
-  EXPECT_EQ(outcome(with_certificate({"agent"}, kNow_us), accounts()), "auth.expired");
+  EXPECT_EQ(outcome(with_certificate({"agent"}, kMoment_us), accounts()), "auth.expired");
 }
 
 TEST(Connections, EachKindOfCallerHasItsOwnLimit) {
@@ -77,7 +77,7 @@ TEST(Connections, ATokenGoesBeforeTheConnection) {
   headers.add("Authorization", "Bearer rw_wrong");
   RateLimit none(0, 0);
   for (const Peer& peer : {at_socket(0), with_certificate({"agent"})}) {
-    const auto caller = authenticate(headers, peer, {}, accounts(), kNow_us, none);
+    const auto caller = authenticate(headers, peer, {}, accounts(), kMoment_us, none);
     ASSERT_FALSE(caller);
     EXPECT_EQ(caller.error().code, "auth.invalid");
   }
