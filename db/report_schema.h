@@ -42,6 +42,8 @@ class ReportSchema {
   using WriteParameter = std::string (*)(std::size_t number, bool is_text);
   [[nodiscard]] Result<Select> select(const ReportFilter& filter, WriteParameter parameter) const;
 
+  [[nodiscard]] const std::map<std::string, ReportColumns, std::less<>>& tables() const { return tables_; }
+
   // Of a row that was checked.
   [[nodiscard]] const ReportColumns& columns(const std::string& table) const { return tables_.find(table)->second; }
 

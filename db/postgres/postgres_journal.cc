@@ -1,5 +1,6 @@
 #include "db/postgres/postgres_journal.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <mutex>
@@ -52,14 +53,30 @@ Result<Tail> read_tail(Session& session) {
   return tail;
 }
 
+// 0, but for a store that is a copy of one whose oldest records were removed.
+Result<std::uint64_t> read_floor(Session& session) {
+  const auto rows = session.run("SELECT min(seq) - 1 FROM journal", {}, "read the journal's beginning");
+  if (!rows) return std::unexpected(rows.error());
+  const auto floor = static_cast<std::uint64_t>((*rows)[0][0].as<std::int64_t>(0));
+  if (floor == 0) return floor;
+  const auto snapshots = postgres::fetch_snapshot_seqs(session);
+  if (!snapshots) return std::unexpected(snapshots.error());
+  if (!snapshots->empty() && snapshots->back() >= floor) return floor;
+  return fail(ErrorKind::internal, "db.damaged",
+              "the records up to " + std::to_string(floor) + " are gone, and no snapshot stands for them",
+              session.location(), "restore the store from a backup");
+}
+
 class PostgresJournal final : public SharedJournal {
  public:
   PostgresJournal(std::string url, PostgresOptions options, ReportSchema reports,
-                  std::shared_ptr<postgres::Timeline> newest_timeline, std::unique_ptr<Session> writer)
+                  std::shared_ptr<postgres::Timeline> newest_timeline, std::uint64_t floor_seq,
+                  std::unique_ptr<Session> writer)
       : url_(std::move(url)),
         options_(std::move(options)),
         report_schema_(std::move(reports)),
         newest_timeline_(std::move(newest_timeline)),
+        floor_seq_(floor_seq),
         writer_(std::move(writer)) {}
 
   Result<void> append(const Batch& batch) override;
@@ -103,6 +120,8 @@ class PostgresJournal final : public SharedJournal {
   const PostgresOptions options_;
   const ReportSchema report_schema_;
   const std::shared_ptr<postgres::Timeline> newest_timeline_;
+  // The records up to this one were removed behind snapshots, in the store that this one is a copy of.
+  const std::uint64_t floor_seq_;
 
   std::mutex write_mutex_;  // guards the next seven
   std::unique_ptr<postgres::Lease> lease_;
@@ -335,7 +354,9 @@ Result<std::vector<Record>> PostgresJournal::read(const ReadFilter& filter) {
     records.push_back(std::move(*record));
   }
   if (filter.kinds.empty() && filter.subject_kind.empty()) {
-    auto checked = check_complete(filter, records, fetched->cut_short, end);
+    ReadFilter kept = filter;
+    kept.after_seq = std::max(filter.after_seq, floor_seq_);
+    auto checked = check_complete(kept, records, fetched->cut_short, end);
     if (!checked) return std::unexpected(checked.error());
   }
   if (!records.empty()) make_visible(records.back().seq);
@@ -413,8 +434,10 @@ Result<std::unique_ptr<PostgresJournal>> connect(const std::string& url, Postgre
   }
   auto reports = postgres::load_report_schema(**session);
   if (!reports) return std::unexpected(reports.error());
+  const auto floor = read_floor(**session);
+  if (!floor) return std::unexpected(floor.error());
   if (options.holder.empty()) options.holder = this_process();
-  return std::make_unique<PostgresJournal>(url, std::move(options), std::move(*reports), std::move(newest),
+  return std::make_unique<PostgresJournal>(url, std::move(options), std::move(*reports), std::move(newest), *floor,
                                            std::move(*session));
 }
 
@@ -432,6 +455,10 @@ Result<std::unique_ptr<SharedJournal>> open_shared_postgres_journal(const std::s
   auto journal = connect(url, std::move(options));
   if (!journal) return std::unexpected(journal.error());
   return std::move(*journal);
+}
+
+bool is_postgres_url(const std::string& store) {
+  return store.starts_with("postgresql://") || store.starts_with("postgres://") || store.contains("dbname=");
 }
 
 std::string redacted_url(const std::string& url) { return postgres::redacted(url); }

@@ -41,6 +41,9 @@ Result<std::unique_ptr<Journal>> open_postgres_journal(const std::string& url, P
 Result<std::unique_ptr<SharedJournal>> open_shared_postgres_journal(const std::string& url,
                                                                     PostgresOptions options = {});
 
+// postgresql://..., postgres://... or libpq's "host=... dbname=...": not the name of a file.
+bool is_postgres_url(const std::string& store);
+
 // The connection string without its password, for messages.
 std::string redacted_url(const std::string& url);
 

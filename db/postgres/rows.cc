@@ -105,38 +105,44 @@ Result<FetchedRecords> fetch_records(Session& session, const ReadFilter& filter)
   return fetched;
 }
 
+Result<bool> write_snapshot(Session& session, const Snapshot& snapshot, const PackedText& payload, std::uint32_t crc32,
+                            const Fence& fence) {
+  const std::string doing = "write snapshot " + std::to_string(snapshot.seq);
+  auto written = session.run(
+      std::string("INSERT INTO snapshots (seq, term, time_us, version, crc32, payload_bytes, payload, packed) "
+                  "SELECT $3::bigint,"
+                  " $4::bigint, $5::bigint, $6::bigint, $7::bigint, $8::bigint, ") +
+          (payload.compressed() ? "NULL, $9::bytea" : "$9::text, NULL") +
+          " FROM lease WHERE id = 1 AND holder = $1::text AND term = $2::bigint AND expires > clock_timestamp() "
+          "FOR SHARE"
+          " ON CONFLICT (seq) DO UPDATE SET term = excluded.term, time_us = excluded.time_us, version = "
+          "excluded.version,"
+          " crc32 = excluded.crc32, payload_bytes = excluded.payload_bytes, payload = excluded.payload, packed = "
+          "excluded.packed",
+      {binary(fence.holder), binary(static_cast<std::int64_t>(fence.term)),
+       binary(static_cast<std::int64_t>(snapshot.seq)), binary(static_cast<std::int64_t>(snapshot.term)),
+       binary(snapshot.time_us), binary(std::int64_t{snapshot.version}), binary(std::int64_t{crc32}),
+       binary(static_cast<std::int64_t>(payload.raw_bytes())), binary(payload.bytes())},
+      doing);
+  if (!written) return std::unexpected(written.error());
+  auto forgotten = session.run(
+      "DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots ORDER BY seq DESC LIMIT $1::bigint)",
+      {binary(std::int64_t{kKeptSnapshots})}, doing);
+  if (!forgotten) return std::unexpected(forgotten.error());
+  return written->affected_rows() == 1;
+}
+
 Result<bool> insert_snapshot(Session& session, const Snapshot& snapshot, const PackedText& payload, std::uint32_t crc32,
                              const Fence& fence) {
-  const std::string doing = "write snapshot " + std::to_string(snapshot.seq);
   bool held = false;
   auto stored = session.in_transaction(
       [&]() -> Result<void> {
-        const std::string empty;
-        auto written = session.run(
-            std::string("INSERT INTO snapshots (seq, term, time_us, version, crc32, payload_bytes, payload, packed) "
-                        "SELECT $3::bigint,"
-                        " $4::bigint, $5::bigint, $6::bigint, $7::bigint, $8::bigint, ") +
-                (payload.compressed() ? "NULL, $9::bytea" : "$9::text, NULL") +
-                " FROM lease WHERE id = 1 AND holder = $1::text AND term = $2::bigint AND expires > clock_timestamp() "
-                "FOR SHARE"
-                " ON CONFLICT (seq) DO UPDATE SET term = excluded.term, time_us = excluded.time_us, version = "
-                "excluded.version,"
-                " crc32 = excluded.crc32, payload_bytes = excluded.payload_bytes, payload = excluded.payload, packed = "
-                "excluded.packed",
-            {binary(fence.holder), binary(static_cast<std::int64_t>(fence.term)),
-             binary(static_cast<std::int64_t>(snapshot.seq)), binary(static_cast<std::int64_t>(snapshot.term)),
-             binary(snapshot.time_us), binary(std::int64_t{snapshot.version}), binary(std::int64_t{crc32}),
-             binary(static_cast<std::int64_t>(payload.raw_bytes())), binary(payload.bytes())},
-            doing);
+        const auto written = write_snapshot(session, snapshot, payload, crc32, fence);
         if (!written) return std::unexpected(written.error());
-        held = written->affected_rows() == 1;
-        auto forgotten = session.run(
-            "DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots ORDER BY seq DESC LIMIT $1::bigint)",
-            {binary(std::int64_t{kKeptSnapshots})}, doing);
-        if (!forgotten) return std::unexpected(forgotten.error());
+        held = *written;
         return {};
       },
-      doing);
+      "write snapshot " + std::to_string(snapshot.seq));
   if (!stored) return std::unexpected(stored.error());
   return held;
 }

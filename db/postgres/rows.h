@@ -25,6 +25,9 @@ Result<FetchedRecords> fetch_records(Session& session, const ReadFilter& filter)
 // Replaces one of the same seq, and forgets all but the newest kKeptSnapshots; false where the lease is not held.
 Result<bool> insert_snapshot(Session& session, const Snapshot& snapshot, const PackedText& payload, std::uint32_t crc32,
                              const Fence& fence);
+// The same as a part of the caller's transaction.
+Result<bool> write_snapshot(Session& session, const Snapshot& snapshot, const PackedText& payload, std::uint32_t crc32,
+                            const Fence& fence);
 Result<std::vector<std::uint64_t>> fetch_snapshot_seqs(Session& session);  // newest first
 Result<std::optional<StoredSnapshot>> fetch_snapshot(Session& session, std::uint64_t seq);
 

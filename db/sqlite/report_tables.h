@@ -16,6 +16,8 @@ class ReportTables {
 
   [[nodiscard]] Result<void> check(const ReportRow& row) const { return schema_.check(row); }
 
+  [[nodiscard]] const ReportSchema& schema() const { return schema_; }
+
   // Of a row that was checked.
   [[nodiscard]] Result<void> upsert(Connection& connection, const ReportRow& row) const;
 

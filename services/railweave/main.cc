@@ -1,5 +1,5 @@
 // railweave: the command line of Railweave. Commands use the service's REST contract only, except `railweave lab`, which
-// works offline on files. Exit codes: terminal/exit_code.h; how to add a command: ADDING_A_COMMAND.md.
+// works offline on files, and `railweave admin`, which works on stores. Exit codes: terminal/exit_code.h; how to add a command: ADDING_A_COMMAND.md.
 #include <csignal>
 #include <exception>
 #include <string>
@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "services/railweave/admin/admin.h"
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/completion.h"
 #include "services/railweave/command_line/help_text.h"
@@ -52,6 +53,7 @@ void build_tree(CLI::App& root, Session& session) {
   add_login_commands(root, session);
   add_completion_commands(root, session);
   add_man_command(root, session);
+  add_admin_commands(root, session);
   add_lab_commands(root, session);
   finish_tree(root, session);
 }

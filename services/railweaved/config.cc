@@ -354,10 +354,6 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   app.add_option("--replica-url", replica_url, "Where the others reach this one [where it listens]");
   app.add_option("--log-level", level, "trace, debug, info, warn or error [info]");
   app.add_flag("--log-requests", log_requests, "Log every request");
-  auto* check = app.add_flag("--check-store", line.check_store,
-                             "Examine the whole store and exit: 0 nothing is wrong, 1 something is; a service may run");
-  app.add_option("--back-up", line.back_up_to, "Copy the store to this new file and exit; a service may run")
-      ->excludes(check);
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(reversed);

@@ -84,9 +84,7 @@ struct Config {
 
 struct CommandLine {
   Config config;
-  bool exit = false;         // --help or --version was printed
-  bool check_store = false;  // examine the store and exit
-  std::string back_up_to;    // copy the store to this file and exit; "": serve
+  bool exit = false;  // --help or --version was printed
 };
 
 // arguments: those of main() without the program's name. Errors name the file, line and key.

@@ -1,45 +1,16 @@
-// railweaved: the service. Exit codes: 0 stopped by a signal, or the store was checked or copied, 2 bad arguments or configuration,
+// railweaved: the service. Exit codes: 0 stopped by a signal, 2 bad arguments or configuration,
 // 75 to be started again (another leads now, or the store lost what was read from it), 1 any other error.
-#include <cinttypes>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include "db/sqlite/store_check.h"
 #include "services/railweaved/config.h"
 #include "services/railweaved/service.h"
-#include "services/railweaved/store.h"
-
-namespace {
-
-int check_store(const std::filesystem::path& store) {
-  const auto condition = railweave::db::check_sqlite_store(store);
-  if (!condition) {
-    std::fprintf(stderr, "railweaved: %s\n", condition.error().text().c_str());
-    return 1;
-  }
-  std::printf("%s: nothing is wrong; records %" PRIu64 " to %" PRIu64 ", %" PRIu64 " snapshots, %" PRIu64
-              " documents, %" PRIu64 " MB\n",
-              store.c_str(), condition->first_seq, condition->last_seq, condition->snapshots, condition->blobs,
-              condition->bytes / 1'000'000);
-  return 0;
-}
-
-int back_up(const std::filesystem::path& store, const std::filesystem::path& to) {
-  if (const auto copied = railweave::db::back_up_sqlite_store(store, to); !copied) {
-    std::fprintf(stderr, "railweaved: %s\n", copied.error().text().c_str());
-    return 1;
-  }
-  return check_store(to);
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
   using namespace railweave;
@@ -49,12 +20,6 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (line->exit) return 0;
-  if ((line->check_store || !line->back_up_to.empty()) && railweave::is_postgres(line->config.store)) {
-    std::fprintf(stderr, "railweaved: --check-store and --back-up are for SQLite files; use pg_amcheck and pg_dump\n");
-    return 2;
-  }
-  if (line->check_store) return check_store(line->config.store);
-  if (!line->back_up_to.empty()) return back_up(line->config.store, line->back_up_to);
 
   spdlog::set_default_logger(spdlog::stderr_color_mt("railweaved"));
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %^%l%$ %v", spdlog::pattern_time_type::utc);

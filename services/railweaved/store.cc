@@ -11,9 +11,7 @@
 
 namespace railweave {
 
-bool is_postgres(const std::string& store) {
-  return store.starts_with("postgresql://") || store.starts_with("postgres://") || store.contains("dbname=");
-}
+bool is_postgres(const std::string& store) { return db::is_postgres_url(store); }
 
 Result<Store> open_store(const Config& config, const std::string& replica, std::function<void()> on_deposed) {
   const auto warn = [](const Error& warning) { spdlog::warn("store: {}", warning.text()); };

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A store that is removed, emptied or renamed under a real railweaved, or before it starts, is noticed, and nothing is
-acknowledged into it; --check-store and --back-up beside the running service, and a start on the backup.
+acknowledged into it; `railweave admin check` and `backup` beside the running service, and a start on the backup.
 
 store_care_test.py RAILWEAVED
 """
@@ -33,6 +33,11 @@ def ask(service, method, target, body=None):
 
 def command(store, *words):
     done = subprocess.run([RAILWEAVED, "--authentication", "none", "--store", str(store), *words], capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout + done.stderr
+
+
+def admin(*words):
+    done = subprocess.run([str(Path(RAILWEAVED).parent / "railweave"), "admin", *map(str, words)], capture_output=True, text=True, timeout=60)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -83,12 +88,12 @@ def checked_and_copied_while_it_runs():
         store, backup = service.folder / "store.db", Path(folder) / "backup.db"
         for number in range(50):
             put(service, f"t{number}", 200)
-        code, text = command(store, "--check-store")
-        assert code == 0 and "nothing is wrong; records 1 to 50" in text, (code, text)
-        code, text = command(store, "--back-up", str(backup))
+        code, text = admin("check", store)
+        assert code == 0 and "records 1 to 50" in text and "Nothing is wrong" in text, (code, text)
+        code, text = admin("backup", store, backup)
         assert code == 0 and "records 1 to 50" in text, (code, text)
         put(service, "later", 200)
-        assert command(store, "--back-up", str(backup))[0] == 1, "a backup is not overwritten"
+        assert admin("backup", store, backup)[0] == 5, "a backup is not overwritten"
         service.kill()
 
         # The store is lost; the backup takes its place, and the operator says so by removing the mark.
@@ -107,7 +112,7 @@ def checked_and_copied_while_it_runs():
         at = content.rindex(b"tenant t7 ")
         content[at + 7] ^= 1
         backup.write_bytes(content)
-        code, text = command(backup, "--check-store")
+        code, text = admin("check", backup)
         assert code == 1 and "damaged" in text, (code, text)
 
 
@@ -122,7 +127,7 @@ def old_events_are_removed_behind_snapshots():
         before = ask(service, "GET", "/v1/tenants")[1]
         service.stop()
         store = service.folder / "store.db"
-        code, text = command(store, "--check-store")
+        code, text = admin("check", store)
         first, last = (int(word) for word in text.split("records ")[1].split(",")[0].split(" to "))
         assert code == 0 and last >= 200 and 30 <= last - first + 1 <= 120, text
         service.start("--config", str(config))

@@ -174,7 +174,10 @@ MAY_INCLUDE = {
                                "services/json", "services/rest/json", "services/railweave/terminal", "services/railweave/command_line",
                                "services/railweave/views", "services/railweave/commands", "services/railweave/lab/flows",
                                "services/railweave/lab/qos", "services/railweave/lab/replay"],
-    "services/railweave": ["services/railweave/terminal", "services/railweave/connection", "services/railweave/command_line",
+    # Stores themselves.
+    "services/railweave/admin": ["fabric/base", "db", "db/sqlite", "db/postgres", "services/control/codec", "services/control/events",
+                                 "services/railweave/terminal", "services/railweave/connection", "services/railweave/command_line"],
+    "services/railweave": ["services/railweave/admin", "services/railweave/terminal", "services/railweave/connection", "services/railweave/command_line",
                            "services/railweave/commands", "services/railweave/lab"],
 }
 

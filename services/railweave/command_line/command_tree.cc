@@ -72,7 +72,7 @@ void add_examples_of_noun(CLI::App& noun, const std::vector<CLI::App*>& commands
 void finish(CLI::App& app, Session& session, bool offline) {  // NOLINT(misc-no-recursion)
   const auto inner = app.get_subcommands([](const CLI::App*) { return true; });
   if (app.get_name() == "completion") return add_examples_of_noun(app, inner);
-  offline = offline || app.get_name() == "lab";
+  offline = offline || app.get_name() == "lab" || app.get_name() == "admin";
   add_global_options(app, session, offline);
   for (CLI::App* command : inner) finish(*command, session, offline);
   if (app.get_parent() != nullptr && !inner.empty()) add_examples_of_noun(app, inner);

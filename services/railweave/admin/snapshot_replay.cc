@@ -1,0 +1,122 @@
+#include "services/railweave/admin/snapshot_replay.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "services/control/codec/journal_codec.h"
+#include "services/control/events/apply.h"
+
+namespace railweave::cli {
+namespace {
+
+control::BlobReader blobs_of(db::StoreImage& image) {
+  return [&image](const std::string& digest) -> Result<std::optional<std::string>> {
+    auto stored = image.blob(digest);
+    if (!stored) return std::unexpected(stored.error());
+    if (!*stored) return std::nullopt;
+    auto whole = unpack(digest, std::move(**stored));
+    if (!whole) return std::unexpected(whole.error());
+    return std::move(whole->bytes);
+  };
+}
+
+class StoreReplay {
+ public:
+  StoreReplay(db::StoreImage& image, const db::StoreProgress& progress)
+      : image_(image), progress_(progress), blobs_(blobs_of(image)) {}
+
+  Result<ReplayedStore> run() {
+    const auto seqs = image_.snapshots();
+    if (!seqs) return std::unexpected(seqs.error());
+    for (const std::uint64_t seq : *seqs) {
+      auto state = decoded(seq);
+      if (!state) return std::unexpected(state.error());
+      expected_.emplace(seq, std::move(*state));
+    }
+    const auto& extent = image_.extent();
+    if (extent.first_seq > 1) {
+      // Nothing is left that leads to the oldest snapshot.
+      if (expected_.empty()) return replayed_;
+      state_ = std::move(expected_.begin()->second);
+      expected_.erase(expected_.begin());
+    } else if (auto same = compare(); !same) {
+      return std::unexpected(same.error());
+    }
+    while (state_.seq < extent.last_seq) {
+      auto page = image_.records(state_.seq);
+      if (!page) return std::unexpected(page.error());
+      if (page->empty()) break;
+      for (auto& stored : *page) {
+        if (auto applied = apply_next(std::move(stored)); !applied) return std::unexpected(applied.error());
+      }
+      if (progress_) progress_("records replayed", state_.seq, extent.last_seq);
+    }
+    return replayed_;
+  }
+
+ private:
+  Result<control::ClusterState> decoded(std::uint64_t seq) {
+    auto stored = image_.snapshot(seq);
+    if (!stored) return std::unexpected(stored.error());
+    if (!*stored) {
+      return fail(ErrorKind::internal, "db.damaged", "snapshot " + std::to_string(seq) + " is missing",
+                  image_.location());
+    }
+    const auto snapshot = unpack(std::move(**stored));
+    if (!snapshot) return std::unexpected(snapshot.error());
+    auto state = codec_.decode_state(*snapshot, blobs_);
+    if (state) return state;
+    return fail(ErrorKind::internal, "db.damaged",
+                "snapshot " + std::to_string(seq) + " cannot be read back: " + state.error().text(), image_.location(),
+                "restore the store from a backup");
+  }
+
+  Result<void> apply_next(db::StoredRecord&& stored) {
+    const auto record = unpack(std::move(stored));
+    if (!record) return std::unexpected(record.error());
+    const auto event = codec_.decode(*record, state_, blobs_);
+    if (!event) {
+      return fail(ErrorKind::internal, "db.damaged",
+                  "record " + std::to_string(record->seq) + " cannot be read back: " + event.error().text(),
+                  image_.location(), "restore the store from a backup");
+    }
+    control::apply(state_, *event);
+    ++replayed_.records;
+    return compare();
+  }
+
+  // With the snapshot of this record, if there is one. Both in the same form: snapshots of earlier releases have others.
+  Result<void> compare() {
+    const auto at = expected_.find(state_.seq);
+    if (at == expected_.end()) return {};
+    if (codec_.encode_state(at->second) != codec_.encode_state(state_)) {
+      return fail(
+          ErrorKind::internal, "db.snapshotDiffers",
+          "snapshot " + std::to_string(state_.seq) + " differs from what the records up to it lead to",
+          image_.location(),
+          "a service that starts from it would go on from another state than the journal's: restore the store from "
+          "a backup, or remove this snapshot, as the journal is complete without it");
+    }
+    ++replayed_.snapshots;
+    return {};
+  }
+
+  db::StoreImage& image_;
+  const db::StoreProgress& progress_;
+  const control::BlobReader blobs_;
+  const api::JournalCodec codec_;
+  std::map<std::uint64_t, control::ClusterState> expected_;
+  control::ClusterState state_;
+  ReplayedStore replayed_;
+};
+
+}  // namespace
+
+Result<ReplayedStore> replay_store(db::StoreImage& image, const db::StoreProgress& progress) {
+  return StoreReplay(image, progress).run();
+}
+
+}  // namespace railweave::cli

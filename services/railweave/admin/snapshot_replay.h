@@ -1,0 +1,20 @@
+// Whether the journal's records lead to the states that its snapshots hold.
+#pragma once
+
+#include <cstdint>
+
+#include "db/store_copy.h"
+#include "db/store_image.h"
+
+namespace railweave::cli {
+
+struct ReplayedStore {
+  std::uint64_t records = 0;    // decoded and applied
+  std::uint64_t snapshots = 0;  // compared with the state at their record
+};
+
+// From the first record on, or, where the oldest were removed, from the oldest snapshot. Error: the first record that cannot be
+// read back, or db.snapshotDiffers, which names the snapshot.
+Result<ReplayedStore> replay_store(db::StoreImage& image, const db::StoreProgress& progress);
+
+}  // namespace railweave::cli
