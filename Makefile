@@ -58,7 +58,7 @@ bench-postgres: deps  ## appends to PostgreSQL beside pgbench with the same byte
 	@$(MAKE) --no-print-directory build TARGETS=postgres_append_rate
 	@/usr/bin/python3 tests/bench/postgres.py $(BUILD)/tests/bench/postgres
 
-CHAOS := kill_nine|kill_nine_queue|kill_nine_postgres|replicas_[a-z_]+|store_care|large_answers|tls|flood|live_faults|live_random
+CHAOS := kill_nine|kill_nine_queue|kill_nine_postgres|replicas_[a-z_]+|store_care|admin|large_answers|tls|flood|live_faults|live_random
 chaos: deps  ## what the service survives: kills, failover, lost stores, bad clients, broken subnets; tests/README.md has its figures
 	@$(MAKE) --no-print-directory build TARGETS="railweaved railweave"
 	@bash -o pipefail -c "ctest --test-dir $(BUILD) -R '^integration.($(CHAOS))$$' -V | sed -un 's/^[0-9]*: //p; /Test *#/p; /tests passed/p'"

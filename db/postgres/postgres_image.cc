@@ -14,7 +14,7 @@ namespace {
 
 using postgres::Session;
 
-constexpr postgres::SessionOptions kImageLimits{.statement_patience = std::chrono::minutes(5)};
+postgres::SessionOptions image_limits() { return {.statement_patience = std::chrono::minutes(5)}; }
 
 Value value_of(const pqxx::field& field, ReportColumn::Type type) {
   if (field.is_null()) return std::monostate{};
@@ -92,7 +92,7 @@ class PostgresImage final : public StoreImage {
 }  // namespace
 
 Result<std::unique_ptr<StoreImage>> open_postgres_image(const std::string& url) {
-  auto connected = Session::connect(url, kImageLimits);
+  auto connected = Session::connect(url, image_limits());
   if (!connected) return std::unexpected(connected.error());
   Session& session = **connected;
   const auto there = session.run("SELECT to_regclass('migrations') IS NOT NULL", {}, "look for a store");

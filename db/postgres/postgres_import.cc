@@ -19,7 +19,7 @@ namespace {
 
 using postgres::Session;
 
-constexpr postgres::SessionOptions kImportLimits{.statement_patience = std::chrono::minutes(5)};
+postgres::SessionOptions import_limits() { return {.statement_patience = std::chrono::minutes(5)}; }
 constexpr const char* kImporter = "railweave admin";
 
 // One transaction that holds the lease's row.
@@ -111,7 +111,7 @@ class PostgresImport final : public StoreImport {
 }  // namespace
 
 Result<std::unique_ptr<StoreImport>> import_postgres_store(const std::string& url) {
-  auto session = Session::connect(url, kImportLimits);
+  auto session = Session::connect(url, import_limits());
   if (!session) return std::unexpected(session.error());
   if (auto migrated = postgres::migrate(**session, postgres::embedded_migrations()); !migrated) {
     return std::unexpected(migrated.error());

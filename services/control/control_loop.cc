@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <new>
+#include <set>
 #include <utility>
 
 #include "services/control/decide/decide.h"
 #include "services/control/events/apply.h"
+#include "services/control/events/command_subject.h"
 
 namespace railweave::control {
 namespace {
@@ -232,11 +234,14 @@ void ControlLoop::refuse_waiting() {
   for (auto& waiting : batch) waiting.completion(std::unexpected(unavailable(Phase::stopping)));
 }
 
-// Under queue_mutex_. All commands when the loop stops.
+// Under queue_mutex_. All commands when the loop stops. Ends before a second command about one subject.
 std::vector<ControlLoop::Waiting> ControlLoop::take_batch() {
   std::vector<Waiting> batch;
   const std::size_t size = stopping_ ? queue_.size() : std::min(queue_.size(), options_.batch_limit);
+  std::set<std::string> subjects;
   for (std::size_t i = 0; i < size; ++i) {
+    const std::string subject = subject_of(queue_.front().command);
+    if (!stopping_ && !subject.empty() && !subjects.insert(subject).second) break;
     batch.push_back(std::move(queue_.front()));
     queue_.pop_front();
   }

@@ -1,4 +1,7 @@
 """Tenants."""
+import threading
+
+from session import Session
 
 
 def tenants(session):
@@ -75,4 +78,34 @@ def bad_requests(session):
     session.call("getTenant", 404, "tenants.notFound", path={"name": "x"})
 
 
-CASES = [tenants, lists, bad_requests]
+def at_the_same_time(session):
+    """Puts and removals of one tenant that meet: each answer tells the caller's own change, and the service goes on."""
+    others, failures = [], []
+
+    def go(number):
+        one = Session(session.service, session.contract)
+        for turn in range(150):
+            try:
+                if number % 2:
+                    one.call("removeTenant", (204, 404), path={"name": "met"})
+                else:
+                    text = f"{number}-{turn}"
+                    answer = one.call("putTenant", 200, path={"name": "met"}, body={"description": text})
+                    if answer.json["description"] != text:
+                        others.append((text, answer.json))
+            except Exception as failure:  # noqa: BLE001: told below
+                failures.append(repr(failure))
+                break
+        one.close()
+
+    threads = [threading.Thread(target=go, args=(number,)) for number in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures[:2]
+    assert not others, f"answered with another caller's change: {others[:3]}"
+    session.call("removeTenant", (204, 404), path={"name": "met"})
+
+
+CASES = [tenants, lists, bad_requests, at_the_same_time]

@@ -69,6 +69,17 @@ def answers(service):
     return {path: do(service, "GET", path) for path in READS}
 
 
+def same(found, before):
+    """But for the events by which a replica says that it leads now."""
+    for path in READS:
+        if isinstance(before[path], dict):
+            found[path].pop("seq", None)
+            before[path].pop("seq", None)
+        if path.startswith("/v1/events"):
+            found[path]["items"] = found[path]["items"][:len(before[path]["items"])]
+        assert found[path] == before[path], f"{path} is answered otherwise: {str(found[path])[-600:]} and before {str(before[path])[-600:]}"
+
+
 def started(store, folder, *arguments):
     service = Service(BIN / "railweaved", folder, store=str(store))
     service.start(*arguments)
@@ -101,7 +112,7 @@ def there_and_back(server, folder):
     assert digest(good("check", database)) == digest(first)
     refused("not empty", "copy", "--from", f"sqlite:{folder}/one.db", "--to", database)
     with started(database, folder) as service:
-        assert answers(service) == before, "PostgreSQL answers otherwise"
+        same(answers(service), before)
         again = do(service, "POST", "/v1/jobs", {"tenant": "research", "name": "j3", "gpus": 4, "queue": True}, **{"Idempotency-Key": "k3"})
         assert again["id"] == jobs[3], "the Idempotency-Key is known no more"
         do(service, "PUT", "/v1/tenants/later", {})
@@ -115,11 +126,11 @@ def there_and_back(server, folder):
     assert len({digest(good("check", store)) for store in (folder / "restored.db", server.url + "restored", database, folder / "pg-backup.db")}) == 1
     for store in (folder / "restored.db", server.url + "restored"):
         with started(store, folder) as service:
-            assert answers(service) == changed
+            same(answers(service), changed)
             do(service, "PUT", "/v1/tenants/after", {})
             assert service.stop() == 0
     with started(folder / "live.db", folder) as service:
-        assert answers(service) == before
+        same(answers(service), before)
         assert service.stop() == 0
     # Rows for people's SQL came along.
     rows = sqlite3.connect(folder / "restored.db").execute("SELECT count(*), sum(state = 'completed') FROM job_history").fetchone()

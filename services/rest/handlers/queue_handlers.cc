@@ -211,9 +211,11 @@ Result<Submission> put_reservation(const Call& call) {
   if (!version) return std::unexpected(version.error());
   put->if_version = *version;
   return Submission{std::move(*put), [name](const control::Accepted& accepted) {
-                      const auto& stored = accepted.state->reservations->at(name);
-                      return Response::json(write_reservation(accepted.state->topology(), stored))
-                          .with("ETag", etag_of(name, stored.version));
+                      const auto stored = accepted.state->reservations->find(name);
+                      // Over within the moment that it took to store it.
+                      if (stored == accepted.state->reservations->end()) return to_response(no_reservation(name));
+                      return Response::json(write_reservation(accepted.state->topology(), stored->second))
+                          .with("ETag", etag_of(name, stored->second.version));
                     }};
 }
 

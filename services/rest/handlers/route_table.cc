@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <exception>
 #include <memory>
 #include <utility>
 
@@ -155,10 +156,12 @@ void run(const Submit& handler, const Call& call, const Responder& respond) {
   const bool queued = call.plane.loop.submit(
       {actor_of(call.request), std::move(submission->command), origin_of(call.request)},
       [respond, on_accepted = std::move(submission->on_accepted)](const control::CommandResult& result) {
-        if (result) {
+        if (!result) return void(respond(to_problem(result.error())));
+        try {
           respond(on_accepted(*result));
-        } else {
-          respond(to_problem(result.error()));
+        } catch (const std::exception&) {  // on the control thread, which must go on: the change is durable
+          respond(Error{ErrorKind::internal, "internal.exception",
+                        "the change was made, but telling it failed on a bug of the service", "", "read it again"});
         }
       });
   if (!queued) respond(too_busy());

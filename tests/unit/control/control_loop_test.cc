@@ -80,6 +80,29 @@ TEST_F(ControlTest, AnOwnerRunsBatchesOnItsOwnThread) {
   EXPECT_EQ(replayed().seq, 1U);
 }
 
+TEST_F(ControlTest, AnAnswerTellsTheCallersOwnChangeAndNotTheNextOneOfTheSameSubject) {
+  open({.snapshot_every = 100});
+  std::vector<std::string> answers;
+  const auto put = [&](const std::string& name, const std::string& description) {
+    EXPECT_TRUE(loop_->submit({"tester", PutTenant{{.name = name, .description = description, .max_gpus = {}}, {}}},
+                              [&answers, name](const CommandResult& result) {
+                                const auto& tenants = *result->state->tenants;
+                                const auto at = tenants.find(name);
+                                answers.push_back(at == tenants.end() ? "gone" : at->second.description);
+                              }));
+  };
+  put("t", "first");
+  put("u", "another's");
+  put("t", "second");
+  EXPECT_TRUE(loop_->submit({"tester", RemoveTenant{"t", {}}}, [](const CommandResult&) {}));
+  EXPECT_TRUE(loop_->step());
+  EXPECT_EQ(answers, (std::vector<std::string>{"first", "another's"})) << "others of the batch go with it";
+  while (loop_->step()) {
+  }
+  EXPECT_EQ(answers, (std::vector<std::string>{"first", "another's", "second"}));
+  EXPECT_FALSE(loop_->state()->tenants->contains("t"));
+}
+
 TEST_F(ControlTest, APublishedStateNeverChanges) {
   start();
   must(accept(star_of_hosts(2, 8)));
