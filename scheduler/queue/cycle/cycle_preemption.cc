@@ -42,7 +42,8 @@ std::vector<PossibleVictim> CycleRun::candidates_for(const QueueEntry& entry, Vi
       note_wake(from_us);
       continue;
     }
-    const std::int64_t lost_us = input_.now_us - std::max(job.started_us, job.saved_us);
+    // A checkpoint is later than now where the time of day was set back.
+    const std::int64_t lost_us = std::max<std::int64_t>(0, input_.now_us - std::max(job.started_us, job.saved_us));
     const double lost_gpu_s = static_cast<double>(lost_us) * 1e-6 * static_cast<double>(job.gpus.size());
     candidates.push_back({job.id, priority->value, lost_gpu_s, job.gpus});
   }

@@ -1,5 +1,6 @@
 #include "services/control/codec/guarantee_json.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "services/control/codec/event_body.h"
@@ -52,6 +53,16 @@ constexpr std::tuple kClassesFields{required_field("name", &QosClass::name),
                                     field("bound", &QosClass::bound, OneOf{kBounds, "bound"}),
                                     field("lossless", &QosClass::lossless),
                                     required_field("dscp", &QosClass::dscp, UpTo{63})};
+// Earlier versions wrote negative ones where the time of day had been set back: read as 0.
+struct Duration {
+  static void read(ObjectReader& reader, std::string_view name, std::int64_t& into) {
+    const Json* const value = reader.take(name);
+    if (value == nullptr) return;
+    if (!value->is_number_integer()) return reader.set_error(name, "expected a whole number");
+    into = std::max<std::int64_t>(0, value->get<std::int64_t>());
+  }
+  static Out write(std::int64_t value) { return value; }
+};
 constexpr std::tuple kGuaranteeFields{field("class", &JobGuarantee::qos_class),
                                       required_field("model", &JobGuarantee::promise, kPromise),
                                       field("rateMbps", &JobGuarantee::rate),
@@ -60,7 +71,7 @@ constexpr std::tuple kGuaranteeFields{field("class", &JobGuarantee::qos_class),
                                       field("surviveLinkFailure", &JobGuarantee::survives_link_failure),
                                       field("admittedSeq", &JobGuarantee::admitted_seq),
                                       field("atRiskSinceUs", &JobGuarantee::at_risk_since_us),
-                                      field("atRiskTotalUs", &JobGuarantee::at_risk_total_us)};
+                                      field("atRiskTotalUs", &JobGuarantee::at_risk_total_us, Duration{})};
 constexpr std::tuple kViewFields{field("down", &ViewBasis::down_links, Strings{}),
                                  field("drainedLinks", &ViewBasis::drained_links, Strings{}),
                                  field("drainedSwitches", &ViewBasis::drained_switches, Strings{})};
@@ -69,7 +80,7 @@ constexpr std::tuple kRiskFields{optional_field("reason", &JobGuarantee::reason)
                                  optional_field("links", &JobGuarantee::links, Strings{JobGuarantee::kMaxLinks})};
 constexpr std::tuple kGuaranteeChangeFields{
     field("number", &GuaranteeChanged::job, JobNumber{}), field("tenant", &GuaranteeChanged::tenant),
-    field("forUs", &GuaranteeChanged::for_us),
+    field("forUs", &GuaranteeChanged::for_us, Duration{}),
     field("guarantee", &GuaranteeChanged::guarantee,
           Embedded{[](const JobGuarantee& guarantee) { return to_json(guarantee); },
                    [](const Json& value, const std::string& pointer) { return guarantee_from_json(value, pointer); }})};

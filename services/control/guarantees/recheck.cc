@@ -174,7 +174,7 @@ class Recheck {
         now.at_risk_since_us = now_us;
       } else if (!lost && now.at_risk()) {
         event.change = GuaranteeChange::restored;
-        event.for_us = now_us - now.at_risk_since_us;
+        event.for_us = now.at_risk_us(now_us) - now.at_risk_total_us;
         now.at_risk_total_us += event.for_us;
         now.at_risk_since_us = 0;
         now.reason.clear();

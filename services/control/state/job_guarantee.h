@@ -2,6 +2,7 @@
 // GPUs they determine what is reserved on which link (views/guarantee_book.h), so no link load is stored.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,7 +44,8 @@ struct JobGuarantee {
 
   [[nodiscard]] bool at_risk() const { return at_risk_since_us != 0; }
   [[nodiscard]] std::int64_t at_risk_us(std::int64_t now_us) const {
-    return at_risk_total_us + (at_risk() ? now_us - at_risk_since_us : 0);
+    // The time of day may have been set back since.
+    return at_risk_total_us + (at_risk() ? std::max<std::int64_t>(0, now_us - at_risk_since_us) : 0);
   }
   friend bool operator==(const JobGuarantee&, const JobGuarantee&) = default;
 };

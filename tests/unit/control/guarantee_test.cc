@@ -173,6 +173,22 @@ TEST(Guarantee, IsAtRiskInTheSameBatchAsTheLinkAndRestoredWithIt) {
   EXPECT_EQ(cluster.guarantee(job).at_risk_total_us, cluster.now_us - since);
 }
 
+// The time of day may be set back while it is at risk: what the journal says of it stays readable.
+TEST(Guarantee, ATimeAtRiskIsNeverNegative) {
+  auto cluster = small(60);
+  cluster.must(Cluster::job("t", 8));
+  const std::string cable = cluster.cable("leaf-0", "spine-0");
+  cluster.must(Cluster::report(cable, LinkState::down));
+  ASSERT_TRUE(cluster.guarantee(cluster.last_job).at_risk());
+  cluster.now_us -= 3'600'000'000;
+  EXPECT_EQ(cluster.guarantee(cluster.last_job).at_risk_us(cluster.now_us), 0);
+  const auto back = cluster.ask(Cluster::report(cable, LinkState::up));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(heading((*back)[1]).type, "guarantee.restored");
+  EXPECT_EQ(std::get<GuaranteeChanged>((*back)[1]).for_us, 0);
+  EXPECT_EQ(cluster.guarantee(cluster.last_job).at_risk_total_us, 0);
+}
+
 TEST(Guarantee, TheLastAdmittedOfTheLowestPriorityLosesIt) {
   for (const bool high : {false, true}) {
     auto cluster = small(30);
