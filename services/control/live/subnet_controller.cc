@@ -188,6 +188,8 @@ Result<void> SubnetController::handle(const ClusterState& state, FabricWatch::Fi
   }
   leave_blindness();
   if (!followed_->observed.empty()) report_links(state);
+  followed_->qos.report_limits(state);
+  seq_ = kNoSeq;  // reports of drains that were lost are made again
   if (finding.is_whole && followed_->links.found()) cabling_.saw(state, followed_->links);
   // Whether or not it says that something changed: what differs is found by comparing.
   if (followed_->links.found()) return follow_links(state, std::move(finding.cause));

@@ -108,8 +108,9 @@ class SubnetController {
   RouteAudit audit_, walks_;
 
   std::unique_ptr<Followed> followed_;  // null: no topology was followed yet
-  std::uint64_t seq_ = 0;               // of the state whose drains were looked at
-  bool is_blind_ = false;               // nothing is known of the subnet, though the connection is open
+  static constexpr std::uint64_t kNoSeq = UINT64_MAX;
+  std::uint64_t seq_ = kNoSeq;  // of the state whose drains were looked at
+  bool is_blind_ = false;       // nothing is known of the subnet, though the connection is open
   std::int64_t ports_checked_us_ = 0, phase_shown_us_ = 0;
   mutable std::mutex health_mutex_;  // guards health_
   std::shared_ptr<SubnetHealth> health_;

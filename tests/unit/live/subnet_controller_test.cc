@@ -313,6 +313,22 @@ TEST_F(LiveTest, ADrainEndsWhenNothingUsesTheLinkAnyMore) {
   EXPECT_EQ(status()->phase, SubnetPhase::synced);
 }
 
+// The store may have refused what was reported: the next sweep reports it again, though the state has not changed.
+TEST_F(LiveTest, AReportOfADrainThatWasLostIsMadeAgain) {
+  start_live({.hosts_per_leaf = 3, .leaves_per_pod = 3, .spines_per_pod = 3});
+  settle();
+  const DrainTarget target{DrainKind::link, topology_->link_text(uplink(2).link)};
+  must(RequestDrain{target, "", false, {}, loop_->state()->view_version});
+  for (int i = 0; i < 6; ++i) {
+    now_us_ += 400'000;
+    controller_->step(loop_->state(), std::chrono::milliseconds(0));
+    reports_.clear();
+  }
+  EXPECT_EQ(loop_->state()->drains->at(target).state, DrainState::requested);
+  step(11'000);
+  EXPECT_EQ(loop_->state()->drains->at(target).state, DrainState::drained);
+}
+
 TEST_F(LiveTest, ADrainWaitsForASwitchThatDoesNotAnswer) {
   start_live({.hosts_per_leaf = 3, .leaves_per_pod = 3, .spines_per_pod = 3});
   settle();

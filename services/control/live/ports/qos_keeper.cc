@@ -47,10 +47,9 @@ void QosKeeper::plan(const ClusterState& state, const Routes& routes) {
   show();
 }
 
-void QosKeeper::report_limits(const ClusterState& state) {
+void QosKeeper::report_limits(const ClusterState& state) const {
   const auto limits = qos_.limits();
-  if (!limits || limits == reported_) return;
-  reported_ = limits;
+  if (!limits) return;
   const auto known = state.port_limits->find(context_.options.subnet);
   if (known != state.port_limits->end() && known->second == *limits) return;
   context_.with.report(ReportPortLimits{{context_.options.subnet, *limits}});

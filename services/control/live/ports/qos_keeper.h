@@ -29,6 +29,9 @@ class QosKeeper {
   // Writes for a few milliseconds; silent devices are written later. Error: the connection failed.
   Result<void> write_some(const std::function<bool(Guid)>& is_silent);
 
+  // What the state does not have yet.
+  void report_limits(const ClusterState& state) const;
+
   [[nodiscard]] bool is_asked() const { return qos_.is_asked(); }
   [[nodiscard]] bool is_due() const { return qos_.ports().is_due(context_.now()); }
   // Ports that came up: they may have lost their tables, and may be able to take others.
@@ -39,7 +42,6 @@ class QosKeeper {
  private:
   void offer(const SubnetQos::Basis& basis);
   void report_written();
-  void report_limits(const ClusterState& state);
   void show();
   [[nodiscard]] std::string text_of(const PortKeeper::Failure& failure) const;
 
@@ -48,7 +50,6 @@ class QosKeeper {
   SubnetQos qos_;
   std::uint64_t seq_ = UINT64_MAX, routing_version_ = 0;  // of the state and the routes that the plan is for
   std::int64_t shown_us_ = 0;
-  std::optional<PortLimits> reported_;
   std::string offer_problem_;
 };
 
