@@ -38,6 +38,10 @@ CycleResult CycleRun::run() {
     note_wake(window.from_us);
     note_wake(window.to_us);
   }
+  // A job that runs over is expected to run on: what would have delayed the head may then start.
+  if (head_ && policy_.backfill != Backfill::none) {
+    for (const RunningJob& job : input_.running) note_wake(expected_end_us(policy_, job, input_.now_us));
+  }
   now_.rollback();
   return std::move(result_);
 }

@@ -205,6 +205,18 @@ TEST_F(QueueTest, AJobStartsWhenItsEarliestStartHasPassed) {
   EXPECT_TRUE(published_until([&] { return state_of(result->job) == JobState::placed; }));
 }
 
+// The head of the queue then waits longer, so that a shorter job no longer delays it.
+TEST_F(QueueTest, AJobIsBackfilledWhenOneThatRunsHasRunOver) {
+  start_with_hosts(1);
+  (void)submit("research", 4, "normal", 100);
+  const JobId head = submit("research", 8, "normal", 1'000);
+  const JobId shorter = submit("research", 4, "normal", 200);
+  EXPECT_EQ(state_of(shorter), JobState::queued);
+  clock_us_ += 101'000'000;  // no command follows: the loop's own timer must see it
+  EXPECT_TRUE(published_until([&] { return state_of(shorter) == JobState::placed; }));
+  EXPECT_EQ(state_of(head), JobState::queued);
+}
+
 TEST_F(QueueTest, RunsOnWhenTheTimeOfDayIsSetBack) {
   queue_rest_ = 2;
   start_with_hosts(1);
