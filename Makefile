@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 
 .DEFAULT_GOAL := help
-.PHONY: help chaos schemathesis demo console test-console stop test build deps check bench bench-moment bench-opensm bench-repair bench-postgres lint rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service tsan fuzz clean configure
+.PHONY: help chaos schemathesis demo console test-console stop test build deps check bench bench-moment bench-opensm bench-repair bench-postgres lint rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service simulate tsan fuzz clean configure
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -105,6 +105,11 @@ sanitize-service: deps  ## the service under AddressSanitizer and UndefinedBehav
 	@$(MAKE) --no-print-directory build PRESET=debug TARGETS="railweaved contract_live_service"
 	@/usr/bin/python3 tests/contract/contract_test.py build/debug/bin/railweaved \
 	  build/debug/tests/contract/live_service/contract_live_service api/openapi.yaml
+
+simulate: deps  ## the whole control plane on simulated time, store and fabric (SEEDS=10000; SEED=17 TRACE=1 tells one)
+	@$(MAKE) --no-print-directory build TARGETS=simulation
+	@RAILWEAVE_SEED=$(SEED) RAILWEAVE_SEEDS=$(SEEDS) RAILWEAVE_TRACE=$(TRACE) \
+	  $(BUILD)/tests/simulation/simulation --gtest_brief=1 --gtest_filter='Seeds/*'
 
 tsan: deps  ## the threaded tests under ThreadSanitizer
 	@$(MAKE) --no-print-directory build PRESET=tsan TARGETS=threaded_tests

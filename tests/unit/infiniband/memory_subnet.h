@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fabric/drivers/infiniband/mad_port.h"
@@ -61,6 +62,8 @@ class MemorySubnet final : public MadPort {
   std::size_t most_under_way = 0;
   void push_unasked(const ReceivedMad& mad) { arrivals_.emplace(now_, mad); }
   void break_down() { broken_ = true; }
+  // All that is under way, with the times at which it arrives: for several ports into the subnet, each with its own queue.
+  std::multimap<TimePoint, ReceivedMad> take_arrivals() { return std::exchange(arrivals_, {}); }
 
   Result<void> send(const MadAddress& to, const Mad& mad, Milliseconds answer_within) override;
   Result<std::optional<ReceivedMad>> receive(Milliseconds wait) override;
