@@ -12,14 +12,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS = 2000
 
-# What a look at a switch finds is taken for what was written: without this, the look repairs what the two bugs of live
-# subnets leave behind within half a minute.
-BLIND_LOOK = [
-    ("services/control/live/routes/truth_probe.cc", "    readings.push_back(sight.table);\n", ""),
-    ("services/control/live/routes/truth_probe.cc", "  if (!readings.empty()) seen_ = with_readings(seen_ ? *seen_ : like, readings);",
-     "  if (readings.empty()) seen_ = like;"),
-    ("services/control/live/routes/subnet_routes_status.cc", "  take_tables(std::move(*sights));\n", ""),
-]
 # Name -> edits: file, text, text instead.
 PLANTED = {
     "answer before the append": [
@@ -29,12 +21,12 @@ PLANTED = {
          "    publish(working);\n    const db::Batch writes = outcome.writes;\n    answer(batch, std::move(outcome));\n"
          "    batch.clear();\n    outcome = {};\n"
          "    if (auto appended = append(writes); !appended) return refuse_all(batch, appended.error());\n")],
-    "a lost datagram leaves old tables": BLIND_LOOK + [
+    "a lost datagram leaves old tables": [
         ("services/control/live/routes/subnet_routes.cc",
          "    if (report->blocks[i] != WriteOutcome::applied) applied_.doubt(delta.blocks[i].sw);\n", ""),
         ("services/control/live/routes/subnet_routes.cc",
          "  for (const auto& isolated : report->isolated) applied_.isolate(isolated.sw, isolated.reason);\n", "")],
-    "rows of a switch that was away stay old": BLIND_LOOK + [
+    "rows of a switch that was away stay old": [
         ("services/control/live/routes/subnet_routes.cc", "  for (const SwitchId sw : left_out) applied_.doubt(sw);\n", ""),
         ("services/control/live/routes/subnet_routes.cc",
          "    if (const SwitchId sw = t.switch_of(port)) applied_.doubt(sw);\n", "    (void)t.switch_of(port);\n")],
