@@ -1,5 +1,6 @@
 """A real railweaved on a simulated subnet (ibsim), used over REST."""
 import json
+import os
 import re
 import subprocess
 import time
@@ -22,14 +23,15 @@ def generate(railweave, shape, folder):
 class LiveService:
     """railweaved, preloaded, attached to one host of the simulated subnet. The store outlives restarts."""
 
-    def __init__(self, sim, binaries, folder, subnet, keys=""):
-        self.sim, self.binaries, self.folder, self.subnet = sim, Path(binaries), Path(folder), subnet
-        self.config = self.folder / "railweaved.toml"
-        self.config.write_text(f'listen_port = 0\nauthentication = "none"\nstore = "{self.folder}/store.db"\n[[subnet]]\nname = "{subnet}"\n{keys}\n')
+    def __init__(self, sim, binaries, folder, subnet, keys="", store=None, replica="railweaved", host=None):
+        self.sim, self.binaries, self.folder, self.subnet, self.host = sim, Path(binaries), Path(folder), subnet, host
+        self.config = self.folder / f"{replica}.toml"
+        self.config.write_text(f'listen_port = 0\nauthentication = "none"\nstore = "{store or self.folder / "store.db"}"\n'
+                               f'[replica]\nname = "{replica}"\n[[subnet]]\nname = "{subnet}"\n{keys}\n')
         self.process = self.url = None
 
     def start(self):
-        self.process = self.sim.open([str(self.binaries / "railweaved"), "--config", str(self.config)], seconds=280)
+        self.process = self.sim.open([str(self.binaries / "railweaved"), "--config", str(self.config)], seconds=280, host=self.host)
         line = self.process.stdout.readline()
         found = re.search(r"listens at (\S+)", line)
         if not found:
@@ -37,6 +39,11 @@ class LiveService:
             raise RuntimeError(f"railweaved did not start: {line}{self.process.communicate()[1]}")
         self.url = found.group(1)
         return self
+
+    def signal(self, number):
+        """To railweaved itself: `timeout` is what was started, and does not hand on SIGKILL and SIGSTOP."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        os.kill(int(children[0]), number)
 
     def __enter__(self):
         return self.start()
