@@ -46,7 +46,7 @@ class Lease {
  private:
   using Clock = std::chrono::steady_clock;
   Lease(std::string url, SessionOptions session, LeaseOptions options)
-      : url_(std::move(url)), session_options_(session), options_(std::move(options)) {}
+      : url_(std::move(url)), session_options_(std::move(session)), options_(std::move(options)) {}
   Result<void> take();
   Result<bool> renew();
   void keep(const std::stop_token& stop);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <new>
 #include <set>
 #include <utility>
 
+#include "services/control/batch_writer.h"
 #include "services/control/decide/decide.h"
 #include "services/control/events/apply.h"
 #include "services/control/events/command_subject.h"
@@ -66,10 +68,10 @@ QueueViewPtr ControlLoop::queue() const {
   return queue_view_;
 }
 
-void ControlLoop::publish(ClusterStatePtr state) {
+void ControlLoop::publish(ClusterStatePtr state, QueueViewPtr view) {
   const std::lock_guard lock(state_mutex_);
   state_ = std::move(state);
-  queue_view_ = queue_runner_.view();
+  queue_view_ = std::move(view);
 }
 
 ControlFigures ControlLoop::figures() const {
@@ -88,7 +90,7 @@ Result<void> ControlLoop::recover() {
     auto restored = codec_.decode_state(**snapshot, blobs_);
     if (restored) {
       snapshots_.start_at(restored->seq);
-      publish(std::make_shared<const ClusterState>(std::move(*restored)));
+      publish(std::make_shared<const ClusterState>(std::move(*restored)), queue_runner_.view());
     } else {
       // The journal is complete: without the snapshot the start only takes longer.
       options_.warn("the snapshot of event " + std::to_string((*snapshot)->seq) +
@@ -154,11 +156,11 @@ Result<void> ControlLoop::catch_up() {
       apply(*working, *event);
     }
     if (tells) {
-      publish(std::make_shared<const ClusterState>(*working));
+      publish(std::make_shared<const ClusterState>(*working), queue_runner_.view());
       options_.on_published(*records);
     }
   }
-  if (working->seq != from && !tells) publish(std::move(working));
+  if (working->seq != from && !tells) publish(std::move(working), queue_runner_.view());
   return {};
 }
 
@@ -202,46 +204,87 @@ bool ControlLoop::submit(Command command, Completion completion) {
 }
 
 void ControlLoop::run() {
+  BatchWriter writer([this](const db::Batch& batch) { return append(batch); },
+                     [this] {
+                       const std::lock_guard lock(queue_mutex_);
+                       queue_filled_.notify_all();
+                     });
+  constexpr auto kMaxWait = std::chrono::milliseconds(500);  // the system clock may be set meanwhile
+  Decided flushing, next;  // next is decided on what flushing makes, and empty while nothing is flushed
   for (;;) {
+    const auto newest = next.state != nullptr ? next.state : flushing.state != nullptr ? flushing.state : state();
+    bool more = false;  // commands or time ask for decisions
     {
       std::unique_lock lock(queue_mutex_);
-      if (!wait_for_work(lock)) continue;
+      const auto flushed = [&] { return flushing.state != nullptr && writer.is_done(); };
+      const auto called = [&] { return stopping_ || flushed() || takes_more(next); };
+      if (const auto due = is_full(next) ? std::nullopt : due_in_us(*newest); !due) {
+        queue_filled_.wait(lock, called);
+      } else if (*due > 0) {
+        queue_filled_.wait_for(lock, std::min<std::chrono::microseconds>(std::chrono::microseconds(*due), kMaxWait),
+                               called);
+      }
       if (stopping_) break;
+      more = takes_more(next);
     }
-    (void)step();
+    if (flushing.state != nullptr && writer.is_done()) {
+      settle(std::exchange(flushing, {}), writer.take(), next);
+      snapshots_.offer(state());
+    } else if (more || (!is_full(next) && due_in_us(*newest).value_or(1) <= 0)) {
+      (void)decide_more(next, newest);
+    }
+    if (flushing.state != nullptr || next.state == nullptr) continue;
+    // One command alone is answered sooner without a second thread.
+    if (next.batch.size() <= 1 || next.failure || next.writes.records.empty()) {
+      Decided none;
+      const auto appended = append(next);
+      settle(std::exchange(next, {}), appended, none);
+      snapshots_.offer(state());
+    } else {
+      flushing = std::exchange(next, {});
+      writer.begin(flushing.writes);
+    }
   }
+  if (flushing.state != nullptr) settle(std::exchange(flushing, {}), writer.take(), next);
+  for (auto& waiting : next.batch) waiting.completion(std::unexpected(unavailable(Phase::stopping)));
   refuse_waiting();
 }
 
 bool ControlLoop::step() {
-  std::vector<Waiting> batch;
-  {
-    const std::lock_guard lock(queue_mutex_);
-    if (queue_.empty() && due_in_us().value_or(1) > 0) return false;
-    batch = take_batch();
-  }
-  run_batch(std::move(batch));
+  Decided next, none;
+  if (!decide_more(next, state())) return false;
+  if (next.state == nullptr) return true;
+  const auto appended = append(next);
+  settle(std::move(next), appended, none);
   snapshots_.offer(state());
   return true;
 }
 
 void ControlLoop::refuse_waiting() {
-  std::vector<Waiting> batch;
+  std::deque<Waiting> batch;
   {
     const std::lock_guard lock(queue_mutex_);
-    batch = take_batch();
+    batch = std::exchange(queue_, {});
   }
   for (auto& waiting : batch) waiting.completion(std::unexpected(unavailable(Phase::stopping)));
 }
 
-// Under queue_mutex_. All commands when the loop stops. Ends before a second command about one subject.
-std::vector<ControlLoop::Waiting> ControlLoop::take_batch() {
+bool ControlLoop::is_full(const Decided& next) const {
+  constexpr std::size_t kMaxRecords = 10'000;  // of follow-up steps, while an append takes long
+  return next.batch.size() >= options_.batch_limit || next.writes.records.size() >= kMaxRecords || next.failure;
+}
+
+// Under queue_mutex_. Whether the command that waits first goes with those that are decided.
+bool ControlLoop::takes_more(const Decided& next) const {
+  return !queue_.empty() && !is_full(next) && !next.subjects.contains(subject_of(queue_.front().command));
+}
+
+// Under queue_mutex_. Ends before a second command about one subject.
+std::vector<ControlLoop::Waiting> ControlLoop::take_batch(Decided& next) {
   std::vector<Waiting> batch;
-  const std::size_t size = stopping_ ? queue_.size() : std::min(queue_.size(), options_.batch_limit);
-  std::set<std::string> subjects;
-  for (std::size_t i = 0; i < size; ++i) {
+  while (!queue_.empty() && next.batch.size() + batch.size() < options_.batch_limit) {
     const std::string subject = subject_of(queue_.front().command);
-    if (!stopping_ && !subject.empty() && !subjects.insert(subject).second) break;
+    if (!subject.empty() && !next.subjects.insert(subject).second) break;
     batch.push_back(std::move(queue_.front()));
     queue_.pop_front();
   }
@@ -249,24 +292,8 @@ std::vector<ControlLoop::Waiting> ControlLoop::take_batch() {
 }
 
 // Until a follow-up step is due by time; none: no step is.
-std::optional<std::int64_t> ControlLoop::due_in_us() const {
-  return phase_ == Phase::ready ? follow_up_.due_in_us(*state(), options_.now_us()) : std::nullopt;
-}
-
-// True: commands wait, the loop is to stop, or a follow-up step is due by time.
-bool ControlLoop::wait_for_work(std::unique_lock<std::mutex>& lock) {
-  constexpr auto kMaxWait = std::chrono::milliseconds(500);  // the system clock may be set meanwhile
-  const auto called = [this] { return stopping_ || !queue_.empty(); };
-  const auto due = due_in_us();
-  if (!due) {
-    queue_filled_.wait(lock, called);
-    return true;
-  }
-  if (*due > 0) {
-    queue_filled_.wait_for(lock, std::min<std::chrono::microseconds>(std::chrono::microseconds(*due), kMaxWait),
-                           called);
-  }
-  return called() || due_in_us().value_or(1) <= 0;
+std::optional<std::int64_t> ControlLoop::due_in_us(const ClusterState& newest) const {
+  return phase_ == Phase::ready ? follow_up_.due_in_us(newest, options_.now_us()) : std::nullopt;
 }
 
 void ControlLoop::record(ClusterState& working, db::Batch& writes, const std::string& actor, std::int64_t now_us,
@@ -293,31 +320,55 @@ void ControlLoop::follow_up(ClusterState& working, db::Batch& writes) {
   }
 }
 
-void ControlLoop::run_batch(std::vector<Waiting> batch) {
-  if (phase_ == Phase::store_failed && !reopen_store()) {
-    for (auto& waiting : batch) waiting.completion(std::unexpected(unavailable(Phase::store_failed)));
-    return;
+// Commands that wait, then what follows from the state itself, on a copy of the newest state. False: there is nothing to do.
+bool ControlLoop::decide_more(Decided& next, const ClusterStatePtr& newest) {
+  std::vector<Waiting> batch;
+  {
+    const std::lock_guard lock(queue_mutex_);
+    if (queue_.empty() && due_in_us(*newest).value_or(1) > 0) return false;
+    batch = take_batch(next);
   }
-  // 1. Decide all commands on a working copy, then what follows from the state itself.
-  auto working = std::make_shared<ClusterState>(*state());
-  Outcome outcome;
+  ClusterStatePtr from = newest;
+  if (phase_ == Phase::store_failed) {
+    // Nothing is being appended then: what was decided was dropped with the failure.
+    if (!reopen_store()) {
+      for (auto& waiting : batch) waiting.completion(std::unexpected(unavailable(Phase::store_failed)));
+      next = {};
+      return true;
+    }
+    from = state();
+  }
+  if (next.state == nullptr) next.state = std::make_shared<ClusterState>(*from);
   try {
-    outcome = decide_all(*working, batch);
-    follow_up(*working, outcome.writes);
+    decide_all(next, std::move(batch));
+    follow_up(*next.state, next.writes);
   } catch (const std::bad_alloc&) {
-    return refuse_all(batch, no_memory());
+    next.failure = no_memory();
   }
-  // 2. Make the events durable, all or none.
-  if (!outcome.writes.records.empty()) {
-    if (auto appended = append(outcome.writes); !appended) return refuse_all(batch, appended.error());
-    // 3. Publish.
-    publish(working);
-    options_.on_published(outcome.writes.records);
-  } else if (queue_runner_.view() != queue()) {
-    publish(state());
+  next.view = queue_runner_.view();
+  return true;
+}
+
+// All of it or nothing; nothing where there is nothing to append.
+Result<void> ControlLoop::append(const Decided& done) {
+  if (done.failure) return std::unexpected(*done.failure);
+  return done.writes.records.empty() ? Result<void>() : append(done.writes);
+}
+
+// after: what was decided on the state that this makes.
+void ControlLoop::settle(Decided done, const Result<void>& appended, Decided& after) {
+  if (!appended) {
+    std::ranges::move(after.batch, std::back_inserter(done.batch));
+    after = {};
+    return refuse_all(done.batch, appended.error());
   }
-  // 4. Answer.
-  answer(batch, std::move(outcome));
+  if (!done.writes.records.empty()) {
+    publish(done.state, done.view);
+    options_.on_published(done.writes.records);
+  } else if (done.view != queue()) {
+    publish(state(), done.view);
+  }
+  answer(std::move(done));
 }
 
 Result<void> ControlLoop::append(const db::Batch& writes) {
@@ -341,24 +392,24 @@ bool ControlLoop::reopen_store() {
   return true;
 }
 
-ControlLoop::Outcome ControlLoop::decide_all(ClusterState& working, const std::vector<Waiting>& batch) {
-  Outcome outcome;
-  outcome.results.reserve(batch.size());
-  for (const auto& waiting : batch) {
+void ControlLoop::decide_all(Decided& next, std::vector<Waiting> batch) {
+  const std::size_t first = next.batch.size();
+  std::ranges::move(batch, std::back_inserter(next.batch));
+  for (std::size_t i = first; i < next.batch.size(); ++i) {
+    const Command& command = next.batch[i].command;
     const std::int64_t now_us = options_.now_us();
-    auto decision = decide(working, waiting.command, now_us, placers_, queue_runner_);
+    auto decision = decide(*next.state, command, now_us, placers_, queue_runner_);
     if (!decision) {
-      outcome.results.emplace_back(std::unexpected(std::move(decision.error())));
+      next.results.emplace_back(std::unexpected(std::move(decision.error())));
       continue;
     }
-    record(working, outcome.writes, waiting.command.actor, now_us, std::move(decision->events), waiting.command.origin);
+    record(*next.state, next.writes, command.actor, now_us, std::move(decision->events), command.origin);
     if (decision->refusal) {
-      outcome.results.emplace_back(std::unexpected(std::move(*decision->refusal)));
+      next.results.emplace_back(std::unexpected(std::move(*decision->refusal)));
     } else {
-      outcome.results.emplace_back(Accepted{nullptr, decision->job, decision->replayed});
+      next.results.emplace_back(Accepted{nullptr, decision->job, decision->replayed});
     }
   }
-  return outcome;
 }
 
 // Refused commands get this answer too: their refusal may have depended on earlier commands of the batch.
@@ -377,17 +428,17 @@ void ControlLoop::refuse_all(std::vector<Waiting>& batch, const Error& store_err
   for (auto& waiting : batch) waiting.completion(std::unexpected(Rejection{error, nullptr}));
 }
 
-void ControlLoop::answer(std::vector<Waiting>& batch, Outcome outcome) {
+void ControlLoop::answer(Decided done) {
   const ClusterStatePtr published = state();
   {
     const std::lock_guard lock(queue_mutex_);
     ++figures_.batches;
-    figures_.events += outcome.writes.records.size();
-    for (const auto& result : outcome.results) ++(result ? figures_.accepted : figures_.refused);
+    figures_.events += done.writes.records.size();
+    for (const auto& result : done.results) ++(result ? figures_.accepted : figures_.refused);
   }
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (outcome.results[i]) outcome.results[i]->state = published;
-    batch[i].completion(std::move(outcome.results[i]));
+  for (std::size_t i = 0; i < done.batch.size(); ++i) {
+    if (done.results[i]) done.results[i]->state = published;
+    done.batch[i].completion(std::move(done.results[i]));
   }
 }
 

@@ -1,7 +1,7 @@
 // The only writer of the cluster state. Its thread takes a bounded batch of commands, decides them on a working copy of
 // the state, appends their events to the journal in one transaction, publishes the new state, then answers the callers.
-// If the append fails, the working copy is dropped and every caller of the batch gets an error: nothing is acknowledged
-// that is not durable.
+// While an append is under way and more commands wait, they are decided on the state that it will make. If the append
+// fails, that is dropped too, and every caller gets an error: nothing is acknowledged that is not durable.
 //
 // Where the journal is shared and another process leads, it follows: the state is what that process has written, and
 // changes are refused, until lead() and start().
@@ -17,6 +17,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -93,29 +96,37 @@ class ControlLoop {
     Completion completion;
   };
 
-  // The events of a batch, and the answers to its commands.
-  struct Outcome {
-    db::Batch writes;
-    std::vector<CommandResult> results;  // by command
+  // Commands that are decided and not yet durable.
+  struct Decided {
+    std::vector<Waiting> batch;
+    std::vector<CommandResult> results;   // by command
+    std::set<std::string> subjects;       // of the commands; one of each
+    db::Batch writes;                     // the events
+    std::shared_ptr<ClusterState> state;  // after them; null: nothing is decided
+    QueueViewPtr view;                    // of the queue, after them
+    std::optional<Error> failure;         // they cannot be decided
   };
 
   void run();
-  [[nodiscard]] std::vector<Waiting> take_batch();
-  [[nodiscard]] bool wait_for_work(std::unique_lock<std::mutex>& lock);
-  [[nodiscard]] std::optional<std::int64_t> due_in_us() const;
+  [[nodiscard]] bool is_full(const Decided& next) const;
+  [[nodiscard]] bool takes_more(const Decided& next) const;
+  [[nodiscard]] std::vector<Waiting> take_batch(Decided& next);
+  [[nodiscard]] std::optional<std::int64_t> due_in_us(const ClusterState& newest) const;
   void refuse_waiting();
-  void run_batch(std::vector<Waiting> batch);
+  bool decide_more(Decided& next, const ClusterStatePtr& newest);
+  void decide_all(Decided& next, std::vector<Waiting> batch);
   [[nodiscard]] Result<void> append(const db::Batch& writes);
+  [[nodiscard]] Result<void> append(const Decided& done);
+  void settle(Decided done, const Result<void>& appended, Decided& after);
   [[nodiscard]] bool reopen_store();
-  [[nodiscard]] Outcome decide_all(ClusterState& working, const std::vector<Waiting>& batch);
   void record(ClusterState& working, db::Batch& writes, const std::string& actor, std::int64_t now_us,
               std::vector<EventBody> events, const RequestOrigin& origin = {}) const;
   void follow_up(ClusterState& working, db::Batch& writes);
   void refuse_all(std::vector<Waiting>& batch, const Error& store_error);
-  void answer(std::vector<Waiting>& batch, Outcome outcome);
+  void answer(Decided done);
   [[nodiscard]] Result<void> catch_up();
   void prepare();
-  void publish(ClusterStatePtr state);
+  void publish(ClusterStatePtr state, QueueViewPtr view);
 
   db::Journal& journal_;
   const EventCodec& codec_;

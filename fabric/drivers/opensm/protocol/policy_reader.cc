@@ -107,7 +107,7 @@ void PolicyReader::finish(std::string_view line, std::vector<Result<RoutingPolic
     }
   }
   if (refusal_) {
-    done.push_back(std::unexpected(std::move(*refusal_)));
+    done.emplace_back(std::unexpected(std::move(*refusal_)));
   } else {
     done.push_back(canonical(std::move(policy_)));
   }
