@@ -71,7 +71,7 @@ class Session {
   Session(const std::string& url, const SessionOptions& options);
   template <class Work>
   auto guarded(std::string_view doing, Work work) -> Result<decltype(work())>;
-  static Result<std::unique_ptr<Session>> connect_to(const std::string& server, const SessionOptions& options);
+  static Result<std::unique_ptr<Session>> connect_to(const std::string& url, const SessionOptions& options);
   Result<void> introduce();
   const std::string& prepared(const std::string& sql);
 

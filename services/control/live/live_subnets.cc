@@ -33,7 +33,7 @@ LiveSubnets::Clocks::Clocks()
     : monotonic_us(clock_us<std::chrono::steady_clock>), unix_us(clock_us<std::chrono::system_clock>) {}
 
 LiveSubnets::LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, std::function<void(const std::string&)> warn,
-                         Clocks clocks)
+                         const Clocks& clocks)
     : loop_(loop), warn_(std::move(warn)), routes_(loop.routes()) {
   for (auto& subnet : subnets) {
     const std::string name = subnet.options.subnet;

@@ -33,7 +33,7 @@ class LiveSubnets final : public LiveFabric {
 
   // loop must outlive it, and be started before start().
   LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, std::function<void(const std::string&)> warn,
-              Clocks clocks = {});
+              const Clocks& clocks = {});
   ~LiveSubnets() override;
 
   // Errors: a socket that cannot be opened.

@@ -39,7 +39,7 @@ opensm::RoutingPolicy policy_of(const ClusterState& state) {
 }  // namespace
 
 Result<std::unique_ptr<OpensmLink>> OpensmLink::start(const std::string& socket_path, SubnetController& controller,
-                                                      std::function<void(const std::string&)> warn) {
+                                                      const std::function<void(const std::string&)>& warn) {
   std::unique_ptr<OpensmLink> link(new OpensmLink(warn));
   opensm::PolicyServerHooks hooks;
   hooks.event = [&controller](Guid, const opensm::PolicyEvent& event) {

@@ -14,7 +14,7 @@ class OpensmLink {
  public:
   // Listens when it returns. The controller must outlive it.
   static Result<std::unique_ptr<OpensmLink>> start(const std::string& socket_path, SubnetController& controller,
-                                                   std::function<void(const std::string&)> warn);
+                                                   const std::function<void(const std::string&)>& warn);
   // Publishes the state's drains where they changed. Used by one thread.
   void follow(const ClusterState& state, std::uint64_t term);  // of the process that leads
 

@@ -28,7 +28,7 @@ class KeySet {
 
   enum class Refusal { malformed, algorithm, unknown_key, signature };
   // The payload of a compact JWS whose signature one of the keys verifies. Thread-safe.
-  [[nodiscard]] std::expected<std::string, Refusal> verify(std::string_view jws) const;
+  [[nodiscard]] std::expected<std::string, Refusal> verify(std::string_view text) const;
 
   [[nodiscard]] std::size_t size() const { return keys_.size(); }
 
