@@ -69,7 +69,7 @@ void Operator::adopt(const Plan& plan, const Situation& situation, CycleReport& 
     const std::string& held = situation.placements.at(job->key());
     const std::vector<std::string> nodes = placements_.nodes(held);
     if (sorted(nodes) == sorted(job->running)) {
-      update({job->id}, {mark_of(held + " on " + fabric::compress_hostlist(nodes))});
+      update(job->id, {mark_of(held + " on " + fabric::compress_hostlist(nodes))});
     } else {
       placements_.end(held, "its Slurm job began elsewhere");
       ++report.ended;
@@ -105,15 +105,15 @@ void Operator::leave(const Plan& plan, CycleReport& report) {
   for (const SlurmJob* job : plan.leave) {
     const char* why = job->het ? "a heterogeneous job" : "not the same number of GPUs on a given number of nodes";
     if (job->mark.contains("left to Slurm")) continue;
-    update({job->id}, {"StartTime=now", mark_of(std::string("left to Slurm: ") + why)});
+    update(job->id, {"StartTime=now", mark_of(std::string("left to Slurm: ") + why)});
     say_("job " + job->id + " is left to Slurm: " + why);
     ++report.left;
   }
 }
 
 void Operator::pin(const SlurmJob& job, const Placed& placed) {
-  update({job.id}, {"ReqNodeList=" + fabric::compress_hostlist(sorted(placed.nodes)), "StartTime=now",
-                    mark_of(placed.id + " on " + fabric::compress_hostlist(placed.nodes))});
+  update(job.id, {"ReqNodeList=" + fabric::compress_hostlist(sorted(placed.nodes)), "StartTime=now",
+                  mark_of(placed.id + " on " + fabric::compress_hostlist(placed.nodes))});
 }
 
 void Operator::place(const Plan& plan, const Situation& situation, CycleReport& report) {
@@ -145,25 +145,27 @@ void Operator::place(const Plan& plan, const Situation& situation, CycleReport& 
 }
 
 void Operator::keep_waiting(const std::map<std::string, std::vector<const SlurmJob*>>& reasons, std::int64_t now_s) {
+  std::vector<std::string> later;
+  std::size_t told = 0;
   for (const auto& [reason, jobs] : reasons) {
-    const std::string mark = mark_of(reason);
+    std::string mark = mark_of(reason);
+    while (mark.ends_with(' ')) mark.pop_back();
     const std::string_view shown = std::string_view(mark).substr(mark.find('=') + 1);
-    std::vector<std::string> changed;
     for (const SlurmJob* job : jobs) {
-      const bool soon = job->eligible_s - now_s < options_.grace_s / 2;
-      std::string_view now = job->mark;
-      std::string_view wanted = shown;
-      while (wanted.ends_with(' ')) wanted.remove_suffix(1);
-      if (soon || now != wanted || !job->pinned.empty()) changed.push_back(job->id);
+      if ((job->mark != shown || !job->pinned.empty()) && told < options_.most_placed) {
+        ++told;
+        update(job->id, {"ReqNodeList=", "StartTime=now+" + std::to_string(options_.grace_s), mark});
+      } else if (job->eligible_s - now_s < options_.grace_s / 2) {
+        later.push_back(job->id);
+      }
     }
-    if (!changed.empty()) update(changed, {"ReqNodeList=", "StartTime=now+" + std::to_string(options_.grace_s), mark});
   }
+  if (const auto done = slurm_.delay(later, options_.grace_s); !done) say_once(done.error().text());
 }
 
 // A job that Slurm does not change any more, as it has just begun or ended, is seen so in the next cycle.
-void Operator::update(const std::vector<std::string>& jobs, const std::vector<std::string>& changes) {
-  const auto done = slurm_.update(jobs, changes);
-  if (!done) say_once(jobs.front() + (jobs.size() > 1 ? " and others" : "") + ": " + done.error().text());
+void Operator::update(const std::string& job, const std::vector<std::string>& changes) {
+  if (const auto done = slurm_.update(job, changes); !done) say_once("job " + job + ": " + done.error().text());
 }
 
 void Operator::say_once(const std::string& line) {

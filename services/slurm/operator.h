@@ -42,9 +42,9 @@ class Operator {
   void place(const Plan& plan, const Situation& situation, CycleReport& report);
   void leave(const Plan& plan, CycleReport& report);
   void pin(const SlurmJob& job, const Placed& placed);
-  // One change of all jobs that wait for the same reason.
+  // Shows reasons that have changed, a bounded number of them, and moves times on.
   void keep_waiting(const std::map<std::string, std::vector<const SlurmJob*>>& reasons, std::int64_t now_s);
-  void update(const std::vector<std::string>& jobs, const std::vector<std::string>& changes);
+  void update(const std::string& job, const std::vector<std::string>& changes);
   void say_once(const std::string& line);
 
   SlurmCluster& slurm_;

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fabric/base/check.h"
+
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX asks for it
 
 namespace railweave::slurm {
@@ -48,13 +50,19 @@ struct Pipe {
 }  // namespace
 
 Result<std::string> run_process(const std::vector<std::string>& arguments, std::chrono::milliseconds timeout,
-                                std::size_t most_bytes) {
+                                std::size_t most_bytes, const std::string& input) {
   const std::string& program = arguments.front();
+  RAILWEAVE_CHECK(input.size() <= kMostInput, "more than a pipe holds");
+  Pipe in;
   Pipe out;
   Pipe errors;
+  if (::write(in.ends[1], input.data(), input.size()) != static_cast<ssize_t>(input.size())) {
+    return fail(ErrorKind::internal, "slurm.cannotStart", "no pipe for what " + program + " reads");
+  }
+  in.close_end(1);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, in.ends[0], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out.ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, errors.ends[1], STDERR_FILENO);
   std::vector<char*> argv;

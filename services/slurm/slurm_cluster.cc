@@ -8,11 +8,10 @@ namespace railweave::slurm {
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 29U;
-constexpr std::size_t kMostJobsOfACall = 1000;
 
 bool is_unavailable(std::string_view state) {
   for (const std::string_view word :
-       {"down", "drain", "fail", "maint", "unknown", "not_responding", "reboot", "power", "inval", "planned_down"}) {
+       {"down", "drain", "fail", "maint", "unknown", "not_responding", "reboot", "inval"}) {
     if (state.contains(word)) return true;
   }
   return state.ends_with('*');  // it does not answer
@@ -20,9 +19,9 @@ bool is_unavailable(std::string_view state) {
 
 }  // namespace
 
-Result<std::string> SlurmCluster::run(const std::vector<std::string>& arguments) {
+Result<std::string> SlurmCluster::run(const std::vector<std::string>& arguments, const std::string& input) {
   ++calls_;
-  return run_process(arguments, timeout_, kMostBytes);
+  return run_process(arguments, timeout_, kMostBytes, input);
 }
 
 Result<std::string> SlurmCluster::name() {
@@ -61,15 +60,20 @@ Result<SlurmNodes> SlurmCluster::nodes() {
   return nodes;
 }
 
-Result<void> SlurmCluster::update(std::span<const std::string> jobs, const std::vector<std::string>& changes) {
-  while (!jobs.empty()) {
-    const auto now = jobs.first(std::min(jobs.size(), kMostJobsOfACall));
-    jobs = jobs.subspan(now.size());
-    std::string ids;
-    for (const std::string& id : now) ids += (ids.empty() ? "" : ",") + id;
-    std::vector<std::string> arguments{"scontrol", "update", "jobid=" + ids};
-    arguments.insert(arguments.end(), changes.begin(), changes.end());
-    if (const auto done = run(arguments); !done) return std::unexpected(done.error());
+Result<void> SlurmCluster::update(const std::string& job, const std::vector<std::string>& changes) {
+  std::vector<std::string> arguments{"scontrol", "update", "jobid=" + job};
+  arguments.insert(arguments.end(), changes.begin(), changes.end());
+  if (const auto done = run(arguments); !done) return std::unexpected(done.error());
+  return {};
+}
+
+Result<void> SlurmCluster::delay(std::span<const std::string> jobs, std::int64_t seconds) {
+  std::string lines;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    lines += "update jobid=" + jobs[i] + " StartTime=now+" + std::to_string(seconds) + "\n";
+    if (lines.size() + 200 < kMostInput && i + 1 < jobs.size()) continue;
+    if (const auto done = run({"scontrol"}, lines); !done) return std::unexpected(done.error());
+    lines.clear();
   }
   return {};
 }

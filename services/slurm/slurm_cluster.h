@@ -26,13 +26,15 @@ class SlurmCluster {
   // All jobs that wait, run or end, by priority.
   Result<SlurmJobs> jobs();
   Result<SlurmNodes> nodes();
-  // `scontrol update` of these jobs, a thousand at a time: "StartTime=now", "AdminComment=...".
-  Result<void> update(std::span<const std::string> jobs, const std::vector<std::string>& changes);
+  // `scontrol update` of one job: "StartTime=now", "AdminComment=...".
+  Result<void> update(const std::string& job, const std::vector<std::string>& changes);
+  // Moves the times of many jobs on, about a thousand with one command.
+  Result<void> delay(std::span<const std::string> jobs, std::int64_t seconds);
 
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
 
  private:
-  Result<std::string> run(const std::vector<std::string>& arguments);
+  Result<std::string> run(const std::vector<std::string>& arguments, const std::string& input = {});
 
   const std::chrono::milliseconds timeout_;
   const std::uint64_t gpus_per_node_;

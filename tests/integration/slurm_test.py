@@ -227,6 +227,15 @@ def test_placing(cluster):
     wait_for(lambda: f"{single}.0" in cluster.held(), f"a job that Slurm placed is adopted\n{cluster.log()}")
     assert cluster.placement(f"{single}.0") == cluster.nodes(cluster.job(single)["NodeList"])
     cluster.cancel(job, single)
+    # Who names nodes or a time is not marked; what cannot be placed is left to Slurm and begins at once.
+    own = [cluster.submit("-N", "2", "--gres=gpu:8", *option) for option in (["-w", ",".join(third[:2])], ["--begin=now+1hour"], ["-H"])]
+    assert [cluster.job(job)["mark"] for job in own] == ["", "", ""]
+    left = [cluster.submit("-N", "2", "--gpus=3"), cluster.submit("-N", "2", "--gres=gpu:8", ":", "-N", "2", "--gres=gpu:8")]
+    began = time.monotonic()
+    for job in left:
+        assert "left to Slurm" in cluster.wait(job, "RUNNING")["text"], cluster.job(job)
+    assert time.monotonic() - began < GRACE
+    cluster.cancel(*own, *left)
     # A node that other work fills, of which Railweave knows nothing, is passed over.
     idle = [node for node in NODES if node not in (nodes[0], again[0])]
     other = cluster.submit("-N", "1", "--exclusive", "-w", idle[0])
