@@ -5,6 +5,8 @@
 #                   default: on a machine with an InfiniBand adapter Debian's package starts a subnet manager.
 #   --with-launchers  Open MPI, Slurm and PyTorch's torchrun; some tests start ranks with them. Not by default: 150 MB,
 #                   and Debian's packages may start Slurm's and munge's daemons.
+#   --with-slurm    Slurm with its plugins; tests of railweave-slurm run a cluster of it on loopback. Not by default, as
+#                   above; here Debian's packages start nothing on this machine.
 #   --with-postgresql  PostgreSQL's server; tests of that store start their own. Not by default: Debian's package makes a
 #                   cluster and starts it, unless /etc/postgresql-common/createcluster.conf says otherwise, as here.
 #   --with-schemathesis  schemathesis, which makes requests from the contract (`make schemathesis`), from PyPI into a virtual
@@ -28,6 +30,7 @@ packages=(
 )
 
 postgresql=no
+slurm=no
 schemathesis=no
 for option in "$@"; do
   case "$option" in
@@ -40,6 +43,10 @@ for option in "$@"; do
       schemathesis=yes
       ;;
     --with-opensm) packages+=(opensm libopensm-dev) ;;
+    --with-slurm)
+      packages+=(slurm-client slurmctld slurmd slurm-wlm-basic-plugins munge)
+      slurm=yes
+      ;;
     --with-launchers) packages+=(openmpi-bin openssh-client slurm-client slurmctld slurmd munge python3-torch) ;;
     *)
       echo "install-dependencies.sh: unknown option '$option'" >&2
@@ -82,6 +89,12 @@ $sudo apt-get update -qq
 if [ $postgresql = yes ] && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
   $sudo mkdir -p /etc/postgresql-common
   echo 'create_main_cluster = false' | $sudo tee /etc/postgresql-common/createcluster.conf >/dev/null
+fi
+# Packages ask policy-rc.d before they start a daemon; 101 is no.
+if [ $slurm = yes ] && [ ! -e /usr/sbin/policy-rc.d ]; then
+  trap '$sudo rm -f /usr/sbin/policy-rc.d' EXIT
+  printf '#!/bin/sh\nexit 101\n' | $sudo tee /usr/sbin/policy-rc.d >/dev/null
+  $sudo chmod 755 /usr/sbin/policy-rc.d
 fi
 DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 [ $schemathesis = no ] || install_schemathesis

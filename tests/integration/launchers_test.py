@@ -7,15 +7,14 @@ launchers_test.py BIN_FOLDER mpirun|srun|torchrun
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from service import Service  # noqa: E402
+from slurm import Slurm, free_ports  # noqa: E402
 
 SKIPPED = 77
 BIN = Path(sys.argv[1])
@@ -146,46 +145,15 @@ class Mpirun:
 
 class Srun:
     def __init__(self, folder):
-        self.folder = folder
-        self.processes = []
+        self.folder, self.slurm = folder, None
 
     def begin(self, nodes):
-        ports = free_ports(len(nodes) + 1)
-        (self.folder / "munge.key").write_bytes(os.urandom(1024))
-        (self.folder / "munge.key").chmod(0o600)
-        (self.folder / "state").mkdir()
-        user = run(["id", "-un"]).strip()
-        lines = ["ClusterName=test", f"SlurmctldHost={socket.gethostname()}(127.0.0.1)", f"SlurmctldPort={ports[0]}",
-                 f"SlurmUser={user}", f"SlurmdUser={user}", "AuthType=auth/munge", f"AuthInfo=socket={self.folder}/munge.socket",
-                 "CredType=cred/munge", f"StateSaveLocation={self.folder}/state", f"SlurmdSpoolDir={self.folder}/spool-%n",
-                 f"SlurmctldPidFile={self.folder}/slurmctld.pid", f"SlurmdPidFile={self.folder}/slurmd-%n.pid",
-                 f"SlurmctldLogFile={self.folder}/slurmctld.log", f"SlurmdLogFile={self.folder}/slurmd-%n.log",
-                 "ProctrackType=proctrack/pgid", "TaskPlugin=task/none", "SelectType=select/linear", "SwitchType=switch/none",
-                 "MpiDefault=none", "ReturnToService=2", "SlurmdParameters=config_overrides"]
-        for node, port in zip(nodes, ports[1:]):
-            lines.append(f"NodeName={node} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs=64 State=UNKNOWN")
-            (self.folder / f"spool-{node}").mkdir()
-        lines.append("PartitionName=all Nodes=ALL Default=YES State=UP")
-        (self.folder / "slurm.conf").write_text("\n".join(lines) + "\n")
-        self.environment = dict(os.environ, SLURM_CONF=str(self.folder / "slurm.conf"))
-        self.launch("munged", "--foreground", "--force", "--socket", f"{self.folder}/munge.socket", "--key-file",
-                    f"{self.folder}/munge.key", "--pid-file", f"{self.folder}/munge.pid", "--seed-file",
-                    f"{self.folder}/munge.seed", "--log-file", f"{self.folder}/munge.log")
-        wait_for(lambda: (self.folder / "munge.socket").exists(), "munged")
-        self.launch("slurmctld", "-D")
-        for node in nodes:
-            self.launch("slurmd", "-D", "-N", node)
-        idle = f"{len(nodes)} idle"
-        wait_for(lambda: idle in subprocess.run(["sinfo", "-h", "-o", "%D %t"], env=self.environment, text=True,
-                                                capture_output=True).stdout, "Slurm's nodes")
-
-    def launch(self, *command):
-        with open(self.folder / f"{command[0]}-{len(self.processes)}.out", "w") as out:
-            self.processes.append(subprocess.Popen(command, env=self.environment, stdout=out, stderr=out))
+        self.slurm = Slurm(self.folder, nodes)
+        self.slurm.begin()
 
     def start(self, file, count, *command):
         return run(["srun", "--distribution=arbitrary", "-n", str(count), *command],
-                   env=dict(self.environment, SLURM_HOSTFILE=file))
+                   env=dict(self.slurm.environment, SLURM_HOSTFILE=file))
 
     def test(self, jobs, program):
         self.begin(sorted({node for job in jobs for node in job.nodes}))
@@ -196,9 +164,8 @@ class Srun:
             job.check(self.start(job.file("slurm", "--with-script"), len(job.ranks), "sh", job.file("script"), program), True)
 
     def end(self):
-        for process in reversed(self.processes):
-            process.terminate()
-            process.wait(timeout=60)
+        if self.slurm:
+            self.slurm.end()
 
 
 class Torchrun:
@@ -232,21 +199,6 @@ class Torchrun:
 
     def end(self):
         pass
-
-
-def free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
-def wait_for(condition, what, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"{what} did not start within {seconds} s"
-        time.sleep(0.1)
 
 
 def main():

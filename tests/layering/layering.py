@@ -25,6 +25,7 @@ MAY_INCLUDE = {
     "fabric/formats/native": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/formats/text"],
     "fabric/formats/gpu": ["fabric/base", "fabric/topology", "fabric/formats/text"],
     "fabric/formats/sonic": ["fabric/base"],
+    "fabric/formats/slurm": ["fabric/base", "fabric/topology"],
     "fabric/formats": ["fabric/base", "fabric/topology", "fabric/formats/text", "fabric/formats/infiniband", "fabric/formats/native"],
     "fabric/routing/plane": ["fabric/base", "fabric/topology"],
     "fabric/routing/up_down": ["fabric/base", "fabric/topology", "fabric/routing/plane"],
@@ -151,6 +152,9 @@ MAY_INCLUDE = {
     "services/railweaved": ["fabric/base", "fabric/drivers/infiniband", "db", "db/sqlite", "db/postgres", "api/http", "api/operations", "services/control",
                             "services/control/events", "services/control/codec", "services/control/live", "services/rest", "services/rest/access",
                             "services/rest/handlers", "services/rest/replication", "services/rest/console"],
+    # Joins Slurm to the contract, as the CLI joins people to it.
+    "services/slurm": ["fabric/base", "fabric/formats/slurm", "api/client", "api/http/message", "services/railweave/terminal",
+                       "services/railweave/connection"],
     # Checks certificates and must not trust our code: it has none of it.
     "services/verify": [],
     # The CLI knows the REST contract only; `railweave lab` works offline on the libraries.
@@ -158,7 +162,9 @@ MAY_INCLUDE = {
     "services/railweave/connection": ["fabric/base", "fabric/base/text", "api/client", "api/http/message", "services/railweave/terminal"],
     "services/railweave/command_line": ["fabric/base", "services/railweave/terminal", "services/railweave/connection"],
     "services/railweave/views": ["fabric/base", "services/railweave/terminal", "services/railweave/connection", "services/railweave/command_line"],
-    "services/railweave/commands": ["fabric/base", "services/railweave/terminal", "services/railweave/connection",
+    # What the contract's native format becomes as a file of a scheduler.
+    "services/railweave/commands": ["fabric/base", "fabric/topology", "fabric/formats/text", "fabric/formats/native", "fabric/formats/slurm",
+                                    "services/railweave/terminal", "services/railweave/connection",
                                     "services/railweave/command_line", "services/railweave/views"],
     "services/railweave/lab/flows": ["fabric/base", "fabric/flow", "fabric/qos", "scheduler/job", "scheduler/collective", "scheduler/placement",
                                      "scheduler/placement/fit", "scheduler/placement/score", "scheduler/admission",
@@ -168,7 +174,7 @@ MAY_INCLUDE = {
     "services/railweave/lab/qos": ["fabric/base", "fabric/drivers/opensm/files", "fabric/topology", "fabric/flow", "fabric/formats/sonic", "fabric/qos", "fabric/drivers/linux_tc",
                                    "services/railweave/terminal"],
     "services/railweave/lab": ["fabric/base", "fabric/topology", "fabric/topology/checks", "fabric/formats", "fabric/formats/gpu",
-                               "fabric/formats/infiniband", "fabric/formats/native", "fabric/generate", "fabric/routing",
+                               "fabric/formats/infiniband", "fabric/formats/native", "fabric/formats/slurm", "fabric/generate", "fabric/routing",
                                "fabric/routing/plane", "fabric/routing/audit", "fabric/routing/delta", "fabric/routing/multipath",
                                "fabric/routing/opensm", "fabric/qos", "scheduler/job", "scheduler/placement", "scheduler/placement/fit",
                                "services/json", "services/rest/json", "services/railweave/terminal", "services/railweave/command_line",
@@ -183,8 +189,8 @@ MAY_INCLUDE = {
 
 # Third-party header -> the folders that may include it (with what is below them).
 ONLY_IN = [
-    (re.compile(r"^nlohmann/"), ["services/json", "services/control/codec", "services/rest/json", "services/railweave", "services/verify",
-                                 "fabric/formats/sonic"]),
+    (re.compile(r"^nlohmann/"), ["services/json", "services/control/codec", "services/rest/json", "services/railweave", "services/slurm",
+                                 "services/verify", "fabric/formats/sonic"]),
     (re.compile(r"^(pqxx/|libpq-fe)"), ["db/postgres"]),
     (re.compile(r"^sqlite3\.h$"), ["db/sqlite"]),
     (re.compile(r"^boost/(asio|beast)"), ["api/http/connection", "api/client"]),
@@ -192,7 +198,7 @@ ONLY_IN = [
     (re.compile(r"^pugixml"), ["fabric/formats/gpu"]),
     (re.compile(r"^cjose/"), ["services/rest/access"]),
     (re.compile(r"^spdlog/"), ["services/railweaved"]),
-    (re.compile(r"^CLI/"), ["services/railweaved", "services/railweave"]),
+    (re.compile(r"^CLI/"), ["services/railweaved", "services/railweave", "services/slurm"]),
     (re.compile(r"^toml\+\+/"), ["services/railweaved"]),
     (re.compile(r"^yaml-cpp/"), ["services/railweave/terminal"]),
     (re.compile(r"^openssl/"), ["services/json", "services/rest/access", "api/http/connection", "api/client"]),

@@ -20,10 +20,10 @@ class Service:
         self.process = None
         self.port = None
 
-    def start(self, *arguments):
+    def start(self, *arguments, port=0):
         self.log = open(self.folder / "railweaved.log", "ab")
         self.process = subprocess.Popen(
-            [self.binary, "--listen", "127.0.0.1:0", "--store", self.store or str(self.folder / "store.db"),
+            [self.binary, "--listen", f"127.0.0.1:{port}", "--store", self.store or str(self.folder / "store.db"),
              "--authentication", self.authentication, *arguments],
             stdout=subprocess.PIPE, stderr=self.log, text=True)
         line = self.process.stdout.readline()

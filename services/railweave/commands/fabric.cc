@@ -1,9 +1,8 @@
-// railweave fabric show|check|export; the other commands are in fabric_import.cc, fabric_live.cc and fabric_watch.cc.
+// railweave fabric show|check; the other commands are in fabric_import.cc, fabric_export.cc, fabric_live.cc and fabric_watch.cc.
 #include "services/railweave/views/fabric.h"
 
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/commands/commands.h"
-#include "services/railweave/terminal/output_file.h"
 #include "services/railweave/terminal/printable.h"
 
 namespace railweave::cli {
@@ -29,11 +28,6 @@ void check(Session& session, const std::string& fail_on) {
   session.exit_code = exit_code_of_findings(findings, fail_on);
 }
 
-void export_topology(Session& session, const std::string& path) {
-  const std::string document = session.service().get_text(Target("/v1/fabric/topology"));
-  write_file_or_stdout(session.output, path, document);
-}
-
 }  // namespace
 
 void add_fabric_commands(CLI::App& root, Session& session) {
@@ -52,12 +46,7 @@ void add_fabric_commands(CLI::App& root, Session& session) {
   add_fail_on_option(check_command, *fail_on);
   on_run(check_command, session, [&session, fail_on] { check(session, *fail_on); });
 
-  auto path = std::make_shared<std::string>();
-  CLI::App& export_command =
-      add_command(fabric, "export", "Write the accepted topology in the native format",
-                  {"railweave fabric export -O fabric.json", "railweave fabric export | jq .switches"});
-  add_output_file_option(export_command, *path);
-  on_run(export_command, session, [&session, path] { export_topology(session, *path); });
+  add_fabric_export_command(fabric, session);
 }
 
 }  // namespace railweave::cli

@@ -12,6 +12,7 @@ namespace railweave::cli {
 
 struct WrittenFabricOptions {
   std::string format = "native";
+  std::string plugin = "tree";  // of Slurm's files
   std::string path;
 };
 

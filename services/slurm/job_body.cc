@@ -1,0 +1,106 @@
+#include "services/slurm/job_body.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+namespace railweave::slurm {
+namespace {
+
+using cli::Json;
+
+constexpr std::size_t kMostExcluded = 4096;  // of the contract
+constexpr std::string_view kWord = "railweave:";
+
+std::unexpected<Error> refuse(std::string why) { return fail(ErrorKind::invalid, "slurm.badJob", std::move(why)); }
+
+const std::map<std::string_view, const char*> kFactors{
+    {"tp", "tensor"}, {"pp", "pipeline"}, {"dp", "data"}, {"cp", "context"}, {"ep", "expert"}};
+
+Result<std::uint64_t> positive(std::string_view word, std::string_view value) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error == std::errc() && end == value.data() + value.size() && number > 0 && number <= 1'048'576) return number;
+  return refuse("the comment's " + std::string(word) + " is no number from 1 on");
+}
+
+Result<void> read_word(std::string_view name, std::string_view value, Json& body) {
+  if (const auto factor = kFactors.find(name); factor != kFactors.end()) {
+    const auto number = positive(name, value);
+    if (!number) return std::unexpected(number.error());
+    body["parallelism"][factor->second] = *number;
+  } else if (name == "guarantee") {
+    const auto number = positive(name, value);
+    if (!number) return std::unexpected(number.error());
+    body["bandwidth"]["guaranteedGbpsPerPort"] = *number;
+  } else if (name == "class") {
+    body["bandwidth"]["qosClass"] = value;
+  } else if (name == "level") {
+    body["topology"]["job"]["required"] = value;
+  } else if (name == "priority") {
+    body["priority"] = value;
+  } else {
+    return refuse("the comment's '" + std::string(name) +
+                  "' is none of tp, pp, dp, cp, ep, guarantee, class, level and priority");
+  }
+  return {};
+}
+
+Result<void> read_comment(std::string_view comment, Json& body) {
+  const std::size_t at = comment.find(kWord);
+  if (at == std::string_view::npos) return {};
+  comment.remove_prefix(at + kWord.size());
+  while (!comment.empty()) {
+    const std::string_view word = comment.substr(0, comment.find_first_of(" ,;"));
+    comment.remove_prefix(std::min(comment.size(), word.size() + 1));
+    if (word.empty()) continue;
+    const std::size_t equals = word.find('=');
+    const std::string_view value = equals == std::string_view::npos ? std::string_view() : word.substr(equals + 1);
+    if (const auto done = read_word(word.substr(0, equals), value, body); !done) return done;
+  }
+  return {};
+}
+
+// The data-parallel ranks are what the other factors leave.
+Result<void> fill_data(const SlurmJob& job, Json& body) {
+  Json& factors = body["parallelism"];
+  std::uint64_t others = 1;
+  for (const char* factor : {"tensor", "pipeline", "context", "expert"})
+    others *= factors.value(factor, std::uint64_t{1});
+  if (!factors.contains("data") && job.gpus % others == 0) factors["data"] = job.gpus / others;
+  if (factors.value("data", std::uint64_t{0}) * others == job.gpus) return {};
+  return refuse("the job has " + std::to_string(job.gpus) + " GPUs, which its parallelism does not divide");
+}
+
+}  // namespace
+
+std::string placement_name(const std::string& cluster, const SlurmJob& job) {
+  return "slurm/" + cluster + "/" + job.key();
+}
+
+std::string key_of_placement(const std::string& cluster, const std::string& name) {
+  const std::string prefix = "slurm/" + cluster + "/";
+  return name.starts_with(prefix) ? name.substr(prefix.size()) : std::string();
+}
+
+Result<Json> job_body(const Owner& owner, const SlurmJob& job, std::span<const std::string> only,
+                      std::span<const std::string> excluded) {
+  if (job.nodes == 0) return refuse("its number of nodes is a range");
+  if (job.gpus == 0) return refuse("it asks for no GPUs");
+  if (job.gpus % job.nodes != 0) return refuse("its GPUs are not the same number on each node");
+  Json body;
+  body["name"] = placement_name(owner.cluster, job);
+  body["tenant"] = job.account.empty() ? owner.tenant : job.account;
+  body["parallelism"] = Json::object();
+  if (const auto done = read_comment(job.comment, body); !done) return std::unexpected(done.error());
+  if (const auto done = fill_data(job, body); !done) return std::unexpected(done.error());
+  body["gpusPerNode"] = job.gpus / job.nodes;
+  body["external"] = {{"scheduler", "slurm"}, {"id", job.id}};
+  if (job.time_limit_s > 0) body["expectedDuration"] = "PT" + std::to_string(job.time_limit_s) + "S";
+  if (!only.empty()) body["nodes"] = only;
+  if (only.empty() && !excluded.empty())
+    body["excludeNodes"] = excluded.first(std::min(excluded.size(), kMostExcluded));
+  return body;
+}
+
+}  // namespace railweave::slurm

@@ -1,0 +1,32 @@
+-- Marks jobs that Railweave shall place. It does no I/O, as it runs under slurmctld's locks: a marked job does not begin
+-- before the grace period is over, and railweave-slurm places it before that. Where railweave-slurm, Railweave or the
+-- network is away, the job starts by itself then.
+--
+-- slurm.conf: JobSubmitPlugins=lua, with this file beside slurm.conf.
+
+local grace_seconds = 120 -- as railweave-slurm --grace
+
+-- Slurm's values for "not set", with some that older releases use.
+local function set(value)
+  return value ~= nil and value ~= "" and value ~= slurm.NO_VAL and value ~= slurm.NO_VAL64 and value ~= 0
+end
+
+function slurm_job_submit(job, partitions, uid)
+  -- Who named nodes, a reservation or a time, or holds the job, has decided.
+  if set(job.req_nodes) or set(job.reservation) or set(job.begin_time) or job.priority == 0 then
+    return slurm.SUCCESS
+  end
+  local nodes = job.min_nodes
+  if not set(nodes) or nodes < 2 then
+    return slurm.SUCCESS
+  end
+  job.admin_comment = "railweave: waits to be placed"
+  job.begin_time = os.time() + grace_seconds
+  return slurm.SUCCESS
+end
+
+function slurm_job_modify(job, record, partitions, uid)
+  return slurm.SUCCESS
+end
+
+return slurm.SUCCESS

@@ -1,0 +1,149 @@
+// railweave-slurm: places Slurm's pending jobs with Railweave; README.md. Runs until it is told to end.
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include "services/railweave/connection/session.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/slurm/operator.h"
+
+namespace {
+
+using namespace railweave;
+using namespace railweave::slurm;
+
+struct Options {
+  OperatorOptions of_cycle;
+  std::string server, profile, tenant, cluster;
+  double interval_s = 2, timeout_s = 30;
+  std::uint64_t gpus_per_node = 0;
+  bool once = false;
+};
+
+constexpr double kLongestPause_s = 60;
+
+void say(const std::string& line) { std::fprintf(stderr, "railweave-slurm: %s\n", line.c_str()); }
+
+void add_options(CLI::App& app, Options& options) {
+  app.set_version_flag("--version", "railweave-slurm " RAILWEAVE_VERSION, "Print the version");
+  app.add_option("--server", options.server, "URL of railweaved; else RAILWEAVE_URL, else that of the profile")
+      ->type_name("URL");
+  app.add_option("--profile", options.profile, "Saved login (railweave login); else RAILWEAVE_PROFILE, RAILWEAVE_TOKEN")
+      ->type_name("NAME");
+  app.add_option("--tenant", options.tenant, "Tenant of jobs without an account; other jobs' tenant is their account")
+      ->type_name("TENANT");
+  app.add_option("--cluster", options.cluster, "Name of this cluster; by default ClusterName of slurm.conf")
+      ->type_name("NAME");
+  app.add_option("--interval", options.interval_s, "Seconds between two cycles")
+      ->check(CLI::Range(0.1, 60.0))
+      ->capture_default_str();
+  app.add_option("--timeout", options.timeout_s, "Seconds that a command or a request may take")
+      ->check(CLI::Range(1.0, 600.0))
+      ->capture_default_str();
+  app.add_option("--grace", options.of_cycle.grace_s,
+                 "Seconds after which a job begins by itself; as in job_submit.lua")
+      ->check(CLI::Range(5, 86'400))
+      ->capture_default_str();
+  app.add_option("--patience", options.of_cycle.patience_s,
+                 "Seconds after which a pinned job that has not begun is placed again")
+      ->check(CLI::Range(1, 86'400))
+      ->capture_default_str();
+  app.add_option("--pass", options.of_cycle.pass_s, "Seconds of waiting after which no job of lower priority passes")
+      ->check(CLI::Range(0, 31'536'000))
+      ->capture_default_str();
+  app.add_option("--batch", options.of_cycle.most_placed, "Most jobs to ask for in a cycle")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  app.add_option("--gpus-per-node", options.gpus_per_node,
+                 "GPUs of a node, of jobs that ask for none by GRES; 0: they have none")
+      ->check(CLI::Range(0, 64))
+      ->capture_default_str();
+  app.add_flag("--once", options.once, "One cycle only");
+}
+
+// Waits, unless it is told to end. SIGTERM and SIGINT are blocked, so that a cycle is not cut in two.
+bool told_to_end(double seconds) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  const auto whole = static_cast<std::time_t>(seconds);
+  const timespec wait{whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
+  return ::sigtimedwait(&set, nullptr, &wait) > 0;
+}
+
+void report_cycle(const CycleReport& did, double ms, std::uint64_t slurm_calls, std::uint64_t railweave_calls) {
+  if (did.placed + did.ended + did.adopted + did.repinned + did.left == 0) return;
+  say(std::to_string(did.jobs) + " jobs: " + std::to_string(did.placed) + " placed, " + std::to_string(did.waiting) +
+      " wait, " + std::to_string(did.ended) + " ended, " + std::to_string(did.adopted) + " adopted, " +
+      std::to_string(did.repinned) + " unpinned, " + std::to_string(did.left) + " left to Slurm, in " +
+      std::to_string(static_cast<long>(ms)) + " ms with " + std::to_string(slurm_calls) + " commands and " +
+      std::to_string(railweave_calls) + " requests");
+}
+
+int run(const Options& options) {
+  cli::Session session(cli::Terminal::of(STDOUT_FILENO), cli::Terminal::of(STDERR_FILENO));
+  if (!options.server.empty()) session.options.server = options.server;
+  if (!options.profile.empty()) session.options.profile = options.profile;
+  session.options.timeout_s = options.timeout_s;
+  SlurmCluster slurm(std::chrono::milliseconds(static_cast<long>(options.timeout_s * 1000)), options.gpus_per_node);
+  std::optional<Placements> placements;
+  std::optional<Operator> cycles;
+  double pause_s = options.interval_s;
+  std::string trouble;
+  do {
+    using Clock = std::chrono::steady_clock;
+    const auto began = Clock::now();
+    try {
+      if (!cycles) {
+        const std::string cluster = options.cluster.empty() ? cli::value_or_fail(slurm.name()) : options.cluster;
+        placements.emplace(session.service(), Owner{cluster, options.tenant});
+        cycles.emplace(slurm, *placements, options.of_cycle, say);
+      }
+      const std::uint64_t commands = slurm.calls();
+      const std::uint64_t requests = placements->calls();
+      const CycleReport did = cycles->cycle(static_cast<std::int64_t>(std::time(nullptr)));
+      if (!trouble.empty()) say("all is well again");
+      trouble.clear();
+      pause_s = options.interval_s;
+      report_cycle(did, std::chrono::duration<double, std::milli>(Clock::now() - began).count(),
+                   slurm.calls() - commands, placements->calls() - requests);
+    } catch (const cli::CommandFailure& failure) {
+      if (failure.error().text() != trouble)
+        say(failure.error().text() + "; jobs begin by themselves when their grace period is over");
+      trouble = failure.error().text();
+      if (options.once) return 1;
+      pause_s = std::min(pause_s * 2, std::max(kLongestPause_s, options.interval_s));
+    }
+  } while (!options.once && !told_to_end(pause_s));
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Places Slurm's pending jobs with Railweave", "railweave-slurm");
+  Options options;
+  add_options(app, options);
+  CLI11_PARSE(app, argc, argv);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);           // NOLINT(cert-err33-c)
+  ::setenv("SLURM_TIME_FORMAT", "%s", 1);  // NOLINT(concurrency-mt-unsafe): before any thread
+  try {
+    return run(options);
+  } catch (const std::exception& error) {
+    say(std::string("internal error: ") + error.what());
+    return 1;
+  }
+}

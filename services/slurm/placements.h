@@ -1,0 +1,39 @@
+// Railweave's side of a job of Slurm: the job that holds its GPUs. Every failure to answer throws cli::CommandFailure.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "services/railweave/connection/service.h"
+#include "services/slurm/job_body.h"
+
+namespace railweave::slurm {
+
+struct Placed {
+  std::string id;                  // "job-000012"; "": not placed
+  std::vector<std::string> nodes;  // in the order of their first ranks
+  std::string reason;              // why it is not
+};
+
+class Placements {
+ public:
+  Placements(cli::Service& service, Owner owner) : service_(service), owner_(std::move(owner)) {}
+
+  // Key of a job of Slurm -> the job that holds its GPUs.
+  std::map<std::string, std::string> active();
+  // Asking again for a job that was placed answers the same placement.
+  Placed place(const SlurmJob& job, std::span<const std::string> only, std::span<const std::string> excluded);
+  std::vector<std::string> nodes(const std::string& id);
+  void end(const std::string& id, const std::string& reason);
+
+  [[nodiscard]] std::uint64_t calls() const { return calls_; }
+
+ private:
+  cli::Service& service_;
+  const Owner owner_;
+  std::uint64_t calls_ = 0;
+};
+
+}  // namespace railweave::slurm

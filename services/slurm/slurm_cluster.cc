@@ -1,0 +1,81 @@
+#include "services/slurm/slurm_cluster.h"
+
+#include <algorithm>
+
+#include "services/slurm/process.h"
+
+namespace railweave::slurm {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 29U;
+
+bool is_unavailable(std::string_view state) {
+  for (const std::string_view word :
+       {"down", "drain", "fail", "maint", "unknown", "not_responding", "reboot", "inval"}) {
+    if (state.contains(word)) return true;
+  }
+  return state.ends_with('*');  // it does not answer
+}
+
+}  // namespace
+
+Result<std::string> SlurmCluster::run(const std::vector<std::string>& arguments, const std::string& input) {
+  ++calls_;
+  return run_process(arguments, timeout_, kMostBytes, input);
+}
+
+Result<std::string> SlurmCluster::name() {
+  const auto text = run({"scontrol", "show", "config"});
+  if (!text) return text;
+  const std::size_t at = text->find("\nClusterName");
+  const std::size_t equals = at == std::string::npos ? at : text->find('=', at);
+  if (equals == std::string::npos)
+    return fail(ErrorKind::malformed, "slurm.noName", "scontrol show config does not tell ClusterName");
+  const std::size_t begin = text->find_first_not_of(' ', equals + 1);
+  return text->substr(begin, text->find_first_of(" \n", begin) - begin);
+}
+
+Result<SlurmJobs> SlurmCluster::jobs() {
+  const auto text = run({"squeue", "-a", "-r", "-h", "-S", "-p,i", "-O", squeue_format()});
+  if (!text) return std::unexpected(text.error());
+  return read_squeue(*text, gpus_per_node_);
+}
+
+Result<SlurmNodes> SlurmCluster::nodes() {
+  const auto text = run({"sinfo", "-a", "-h", "-N", "-O", "NodeList:256,StateLong:64"});
+  if (!text) return std::unexpected(text.error());
+  SlurmNodes nodes;
+  std::string_view rest = *text;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    if (line.size() < 256) continue;
+    const std::string_view name = line.substr(0, line.find(' '));
+    const std::string_view state = line.substr(256, line.find(' ', 256) - 256);
+    if (is_unavailable(state)) nodes.unavailable.emplace_back(name);
+    if (state.starts_with("alloc")) nodes.full.emplace_back(name);
+  }
+  std::ranges::sort(nodes.unavailable);
+  std::ranges::sort(nodes.full);
+  return nodes;
+}
+
+Result<void> SlurmCluster::update(const std::string& job, const std::vector<std::string>& changes) {
+  std::vector<std::string> arguments{"scontrol", "update", "jobid=" + job};
+  arguments.insert(arguments.end(), changes.begin(), changes.end());
+  if (const auto done = run(arguments); !done) return std::unexpected(done.error());
+  return {};
+}
+
+Result<void> SlurmCluster::delay(std::span<const std::string> jobs, std::int64_t seconds) {
+  std::string lines;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    lines += "update jobid=" + jobs[i] + " StartTime=now+" + std::to_string(seconds) + "\n";
+    if (lines.size() + 200 < kMostInput && i + 1 < jobs.size()) continue;
+    if (const auto done = run({"scontrol"}, lines); !done) return std::unexpected(done.error());
+    lines.clear();
+  }
+  return {};
+}
+
+}  // namespace railweave::slurm

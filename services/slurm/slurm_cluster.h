@@ -1,0 +1,44 @@
+// Slurm through its own commands, whose options are stable where its libraries are not. Needs a Slurm operator's rights.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fabric/base/error.h"
+#include "services/slurm/slurm_job.h"
+
+namespace railweave::slurm {
+
+struct SlurmNodes {
+  std::vector<std::string> unavailable;  // that no job can begin on: down, drained, rebooting; sorted
+  std::vector<std::string> full;         // all of whose processors are in use; sorted
+};
+
+class SlurmCluster {
+ public:
+  SlurmCluster(std::chrono::milliseconds timeout, std::uint64_t gpus_per_node)
+      : timeout_(timeout), gpus_per_node_(gpus_per_node) {}
+
+  Result<std::string> name();
+  // All jobs that wait, run or end, by priority.
+  Result<SlurmJobs> jobs();
+  Result<SlurmNodes> nodes();
+  // `scontrol update` of one job: "StartTime=now", "AdminComment=...".
+  Result<void> update(const std::string& job, const std::vector<std::string>& changes);
+  // Moves the times of many jobs on, about a thousand with one command.
+  Result<void> delay(std::span<const std::string> jobs, std::int64_t seconds);
+
+  [[nodiscard]] std::uint64_t calls() const { return calls_; }
+
+ private:
+  Result<std::string> run(const std::vector<std::string>& arguments, const std::string& input = {});
+
+  const std::chrono::milliseconds timeout_;
+  const std::uint64_t gpus_per_node_;
+  std::uint64_t calls_ = 0;
+};
+
+}  // namespace railweave::slurm

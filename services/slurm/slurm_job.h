@@ -1,0 +1,56 @@
+// A job as `squeue` tells it. Fields have fixed widths and not separators, because users choose names and comments; what has
+// line ends in them makes lines of another length, which are refused.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fabric/base/error.h"
+
+namespace railweave::slurm {
+
+struct SlurmJob {
+  std::string id;          // "17", "17_3"
+  std::string state;       // "PD", "R", "CG", ...
+  unsigned restarts = 0;   // how often it was requeued
+  bool het = false;        // part of a heterogeneous job
+  unsigned nodes = 0;      // 0: a range
+  std::uint64_t gpus = 0;  // of the whole job; 0: none, or not known
+  std::string name, account;
+  std::int64_t time_limit_s = 0;                 // 0: none
+  std::int64_t submitted_s = 0, eligible_s = 0;  // since 1970; 0: not known
+  std::string reason;
+  std::vector<std::string> pinned, running;  // nodes that it must have; that it has
+  std::string mark;                          // its AdminComment
+  std::string comment;
+
+  [[nodiscard]] bool pending() const { return state == "PD"; }
+  [[nodiscard]] bool ending() const { return state == "CG"; }
+  // Set by job_submit.lua, and by railweave-slurm.
+  [[nodiscard]] bool marked() const { return mark.starts_with("railweave:"); }
+  // Whether its mark says that this job of Railweave placed it.
+  [[nodiscard]] bool placed_by(std::string_view placement) const {
+    const std::string_view words = "railweave: ";
+    const std::string_view rest = std::string_view(mark).substr(std::min(mark.size(), words.size()));
+    return mark.starts_with(words) && rest.starts_with(placement) && rest.substr(placement.size()).starts_with(" on ");
+  }
+  // The same for all of its life on one allocation, other after a requeue.
+  [[nodiscard]] std::string key() const { return key_of_start(restarts); }
+  [[nodiscard]] std::string key_of_start(unsigned start) const { return id + "." + std::to_string(start); }
+};
+
+// For `squeue -O`.
+std::string squeue_format();
+
+struct SlurmJobs {
+  std::vector<SlurmJob> jobs;  // in the order of the text: that of priority
+  std::size_t unreadable = 0;  // lines
+};
+// What `squeue -h -r -O squeue_format()` prints with SLURM_TIME_FORMAT=%s. gpus_per_node: of jobs that ask for none by
+// GRES, on clusters that declare none; 0: such jobs have no GPUs.
+SlurmJobs read_squeue(std::string_view text, std::uint64_t gpus_per_node);
+
+}  // namespace railweave::slurm

@@ -1,0 +1,318 @@
+#!/usr/bin/env python3
+"""railweave-slurm beside Debian's own Slurm: a slurmctld and 16 slurmds on loopback, jobs submitted with sbatch. What Slurm
+did is asked of Slurm, and of the ranks themselves; what Railweave holds is asked of Railweave.
+
+slurm_test.py BIN_FOLDER topology|placing|failing
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+from service import Service  # noqa: E402
+from slurm import Slurm, missing, wait_for  # noqa: E402
+
+BIN = Path(sys.argv[1]).resolve()
+LUA = ROOT / "services" / "slurm" / "job_submit.lua"
+NODES = [f"node-{n:02}" for n in range(1, 17)]
+GRACE = 12
+
+# Each rank in turn of its number: where it runs and what it was given.
+JOB = """#!/bin/sh
+set -e
+id=$(squeue -h -j "$SLURM_JOB_ID" -O admin_comment:200 | sed -n 's/^railweave: \\(job-[0-9]*\\) on .*/\\1/p')
+railweave jobs ranks "$id" --format slurm --with-script > hosts.$SLURM_JOB_ID
+railweave jobs ranks "$id" --format script > ranks.$SLURM_JOB_ID
+SLURM_HOSTFILE=hosts.$SLURM_JOB_ID srun --distribution=arbitrary -n {ranks} --overlap --gres=none sh ranks.$SLURM_JOB_ID sh -c \\
+  'echo "GOT $SLURM_PROCID $SLURMD_NODENAME $SLURM_LOCALID gpus=$CUDA_VISIBLE_DEVICES hca=$NCCL_IB_HCA"'
+"""
+
+
+def railweave(service, *arguments, code=0):
+    environment = dict(os.environ, RAILWEAVE_URL=f"http://127.0.0.1:{service.port}" if service else "", NO_COLOR="1")
+    done = subprocess.run([BIN / "railweave", *arguments], env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == code, f"railweave {' '.join(arguments)}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def begin_slurm(folder, settings=()):
+    (folder / "dev").mkdir()
+    for gpu in range(8):
+        os.mknod(folder / "dev" / f"gpu{gpu}", 0o20666, os.makedev(1, 3))
+    (folder / "gres.conf").write_text(f"Name=gpu File={folder}/dev/gpu[0-7]\n")
+    lua = LUA.read_text()
+    assert "grace_seconds = 120" in lua
+    (folder / "job_submit.lua").write_text(lua.replace("grace_seconds = 120", f"grace_seconds = {GRACE}"))
+    slurm = Slurm(folder, NODES, "CPUs=64 RealMemory=1000 Gres=gpu:8",
+                  ["SelectType=select/cons_tres", "GresTypes=gpu", "JobSubmitPlugins=lua", "SlurmdTimeout=5", "KillWait=1",
+                   "SchedulerParameters=sched_min_interval=10000,bf_interval=1,sched_interval=1,requeue_delay=1", *settings])
+    slurm.begin()
+    return slurm
+
+
+class Cluster:
+    """Slurm, Railweave and railweave-slurm, which is started and ended by the tests."""
+
+    def __init__(self, folder, service):
+        self.folder, self.service, self.operator = folder, service, None
+        self.slurm = begin_slurm(folder)
+        self.environment = dict(self.slurm.environment, RAILWEAVE_URL=f"http://127.0.0.1:{service.port}", NO_COLOR="1",
+                                PATH=f"{BIN}:{os.environ['PATH']}")
+
+    def start(self):
+        with open(self.folder / "operator.log", "a") as log:
+            self.operator = subprocess.Popen([BIN / "railweave-slurm", "--interval", "0.3", "--grace", str(GRACE), "--patience", "8", "--tenant",
+                                              "research"], env=self.environment, stdout=log, stderr=log)
+
+    def end(self, how=signal.SIGTERM):
+        if self.operator:
+            self.operator.send_signal(how)
+            self.operator.wait(timeout=60)
+            self.operator = None
+
+    def submit(self, *options, script="#!/bin/sh\nsleep 600\n"):
+        path = self.folder / "job.sh"
+        path.write_text(script)
+        done = subprocess.run(["sbatch", "--parsable", "-o", f"{self.folder}/out.%A.%a", *options, str(path)], env=self.environment, cwd=self.folder,
+                              capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def job(self, job):
+        text = self.slurm.run("scontrol", "-o", "show", "job", job, code=None)
+        fields = dict(re.findall(r"(\w+)=(\S*)", text))
+        mark = re.search(r"AdminComment=(.*?) (?:Comment|StdErr|StdIn|StdOut|Power)=", text)
+        return dict(fields, mark=mark[1].strip() if mark else "", text=text)
+
+    def state(self, job):
+        return self.job(job).get("JobState", "gone")
+
+    def wait(self, job, state, seconds=30):
+        return wait_for(lambda: (one := self.job(job)).get("JobState") == state and one, f"job {job} is {state}\n{self.log()}", seconds)
+
+    def nodes(self, hostlist):
+        return self.slurm.run("scontrol", "show", "hostnames", hostlist).split()
+
+    def held(self):
+        """Slurm's key -> Railweave's job, of all that hold GPUs."""
+        items = self.service.request("GET", "/v1/jobs?state=placed&limit=1000")[2]["items"]
+        names = [item["name"] for item in items]
+        assert len(set(names)) == len(names), f"held twice: {names}"
+        return {item["name"].removeprefix("slurm/test/"): item["id"] for item in items}
+
+    def placement(self, key):
+        return self.service.request("GET", f"/v1/jobs/{self.held()[key]}")[2]["nodeList"]
+
+    def log(self):
+        return (self.folder / "operator.log").read_text() if (self.folder / "operator.log").exists() else ""
+
+    def cancel(self, *jobs):
+        self.slurm.run("scancel", *jobs)
+        wait_for(lambda: not self.held(), "cancelled jobs hold nothing")
+
+
+def agrees(cluster, job, restarts=0):
+    """Slurm runs the job where Railweave placed it, and says so."""
+    one = cluster.wait(job, "RUNNING")
+    wanted = cluster.placement(f"{job}.{restarts}")
+    assert sorted(cluster.nodes(one["NodeList"])) == sorted(wanted), (one, wanted)
+    assert one["mark"].startswith(f"railweave: {cluster.held()[f'{job}.{restarts}']} on "), one
+    return wanted
+
+
+def test_topology(folder):
+    """scontrol's tree is the fabric's: who shares an NVLink domain, a leaf group, a network."""
+    fabric = folder / "fabric.json"
+    with Service(BIN / "railweaved") as service:
+        railweave(None, "lab", "generate", "fat-tree", "--hosts", "16", "--radix", "8", "--nics-per-host", "1", "-O", str(fabric))
+        service.start()
+        railweave(service, "fabric", "import", str(fabric))
+        text = railweave(service, "fabric", "export", "slurm", "--format", "topology.conf", "--plugin", "tree")
+        assert text == railweave(service, "fabric", "export", "slurm"), "the same again"
+        assert text == railweave(None, "lab", "convert", str(fabric), "--to", "topology.conf")
+    (folder / "topology.conf").write_text(text)
+    slurm = begin_slurm(folder, ["TopologyPlugin=topology/tree"])
+    try:
+        told = {}
+        for line in slurm.run("scontrol", "show", "topology").splitlines():
+            fields = dict(word.split("=", 1) for word in line.split())
+            told[fields["SwitchName"]] = (int(fields["Level"]), slurm.run("scontrol", "show", "hostnames", fields["Nodes"]).split())
+        # The oracle reads the fabric's own links: leaves are who shares a switch.
+        native = json.loads(fabric.read_text())
+        first = len(native["switches"])
+        leaf_of = {}
+        for a, _, b, _, _ in native["links"]:
+            if max(a, b) >= first > min(a, b):
+                leaf_of[max(a, b) - first] = min(a, b)
+        leaves = {}
+        for number, host in enumerate(native["hosts"]):
+            leaves.setdefault(leaf_of[number], []).append(host["name"])
+        assert len(leaves) > 1
+        assert sorted(nodes for level, nodes in told.values() if level == 0) == sorted(leaves.values()), (told, leaves)
+        top = max(level for level, _ in told.values())
+        assert [nodes for level, nodes in told.values() if level == top] == [NODES], told
+        for names in (["n9", "n010"], ["a1", "b1", "b2", "login", "a2"], ["n8", "n9", "n10"], ["n08", "n09", "n10"], NODES):
+            written = slurm.run("scontrol", "show", "hostlist", ",".join(names)).strip()
+            assert slurm.run("scontrol", "show", "hostnames", written).split() == names
+    finally:
+        slurm.end()
+    print(f"Slurm reads {len(told)} switches as the fabric has them")
+
+
+def test_placing(cluster):
+    # Four jobs of two tenants, each on the nodes that were chosen, ranks in order.
+    began = time.monotonic()
+    jobs = [cluster.submit("-N", str(nodes), "--gres=gpu:8", "-t", "10", f"--account={tenant}", "--comment", comment, "--exclusive",
+                           f"--ntasks={nodes * 8}", script=JOB.format(ranks=nodes * 8) + "sleep 600\n")
+            for tenant, nodes, comment in (("research", 4, "railweave: tp=8 pp=2"), ("physics", 2, "railweave: tp=4"), ("research", 2, ""),
+                                           ("physics", 5, "railweave: tp=8 pp=5"))]
+    placed = {job: agrees(cluster, job) for job in jobs}
+    print(f"four jobs began within {time.monotonic() - began:.1f} s")
+    everyone = [node for nodes in placed.values() for node in nodes]
+    assert len(set(everyone)) == len(everyone), "two jobs on one node"
+    for job, nodes in placed.items():
+        wanted = cluster.service.request("GET", f"/v1/jobs/{cluster.held()[job + '.0']}/ranks")[2]["items"]
+        assert len(wanted) == 8 * len(nodes)
+        out = cluster.folder / f"out.{job}.4294967294"
+        got = wait_for(lambda: len(found := re.findall(r"GOT (\d+) (\S+) (\d+) gpus=(\S*) hca=(\S*)", out.read_text())) == len(wanted) and found,
+                       f"the ranks of job {job}\n{out.read_text()}")
+        ranks = {int(rank): rest for rank, *rest in got}
+        for one in wanted:
+            node, local, gpus, _ = ranks[one["rank"]]
+            assert node == one["node"] and int(gpus.split(",")[int(local)]) == one["gpu"], (one, ranks[one["rank"]])
+    # What does not fit shows why; when room is there, it begins.
+    large = cluster.submit("-N", "6", "--gres=gpu:8", "--account=research")
+    mark = wait_for(lambda: "waits: " in (mark := cluster.job(large)["mark"]) and mark, "a reason")
+    assert "GPU" in mark and large in cluster.slurm.run("squeue", "-h", "-t", "PD", "-O", "JobArrayID,admin_comment:120"), mark
+    refused = cluster.submit("-N", "2", "--gres=gpu:8", "--account=research", "--comment", "railweave: guarantee=100")
+    mark = wait_for(lambda: "waits: " in (mark := cluster.job(refused)["mark"]) and mark, "a reason")
+    assert "contract" in mark, mark
+    nonsense = cluster.submit("-N", "2", "--gres=gpu:8", "--account=research", "--comment", "railweave: tp=3")
+    mark = wait_for(lambda: "waits: " in (mark := cluster.job(nonsense)["mark"]) and mark, "a reason")
+    assert "does not divide" in mark, mark
+    time_waited = time.monotonic()
+    wait_for(lambda: time.monotonic() - time_waited > GRACE + 3, "the grace period", GRACE + 10)
+    assert {cluster.state(job) for job in (large, refused, nonsense)} == {"PENDING"}, "who waits for a reason does not begin by itself"
+    cluster.slurm.run("scancel", jobs[0], refused, nonsense)
+    agrees(cluster, large)
+    cluster.cancel(*jobs[1:], large)
+    # Arrays, requeues, nodes that are drained.
+    array = cluster.submit("-N", "3", "--gres=gpu:8", "--account=research", "--array=1-3")
+    tasks = [f"{array}_{n}" for n in (1, 2, 3)]
+    nodes = [node for task in tasks for node in agrees(cluster, task)]
+    assert len(set(nodes)) == 9, nodes
+    cluster.cancel(array)
+    job = cluster.submit("-N", "4", "--gres=gpu:8", "--account=research", "--requeue")
+    nodes = agrees(cluster, job)
+    cluster.slurm.run("scontrol", "update", f"nodename={nodes[0]}", "state=drain", "reason=test")
+    cluster.slurm.run("scontrol", "requeue", job)
+    wait_for(lambda: f"{job}.1" in cluster.held(), f"the requeued job is placed again\n{cluster.log()}", 60)
+    again = agrees(cluster, job, 1)
+    assert nodes[0] not in again and f"{job}.0" not in cluster.held(), (nodes, again)
+    # A node that fails takes its job with it; it comes back elsewhere.
+    cluster.slurm.end_one(again[0])
+    cluster.slurm.run("scontrol", "update", f"nodename={again[0]}", "state=down", "reason=test")
+    wait_for(lambda: f"{job}.2" in cluster.held(), f"placed again after a node failed\n{cluster.log()}", 60)
+    third = agrees(cluster, job, 2)
+    assert not {nodes[0], again[0]} & set(third), third
+    # Jobs of one node are Slurm's, and their GPUs are no longer free for others.
+    single = cluster.submit("-N", "1", "--gres=gpu:8")
+    wait_for(lambda: f"{single}.0" in cluster.held(), f"a job that Slurm placed is adopted\n{cluster.log()}")
+    assert cluster.placement(f"{single}.0") == cluster.nodes(cluster.job(single)["NodeList"])
+    cluster.cancel(job, single)
+    # Who names nodes or a time is not marked; what cannot be placed is left to Slurm and begins at once.
+    own = [cluster.submit("-N", "2", "--gres=gpu:8", *option) for option in (["-w", ",".join(third[:2])], ["--begin=now+1hour"], ["-H"])]
+    assert [cluster.job(job)["mark"] for job in own] == ["", "", ""]
+    left = [cluster.submit("-N", "2", "--gpus=3"), cluster.submit("-N", "2", "--gres=gpu:8", ":", "-N", "2", "--gres=gpu:8")]
+    began = time.monotonic()
+    for job in left:
+        assert "left to Slurm" in cluster.wait(job, "RUNNING")["text"], cluster.job(job)
+    assert time.monotonic() - began < GRACE
+    cluster.cancel(*own, *left)
+    # A node that other work fills, of which Railweave knows nothing, is passed over.
+    idle = [node for node in NODES if node not in (nodes[0], again[0])]
+    other = cluster.submit("-N", "1", "--exclusive", "-w", idle[0])
+    cluster.wait(other, "RUNNING")
+    job = cluster.submit("-N", str(len(idle) - 1), "--gres=gpu:8", "--account=research")
+    assert sorted(agrees(cluster, job)) == idle[1:]
+
+
+def test_failing(cluster):
+    # railweave-slurm killed again and again while jobs come: each begins once, where it is held, and none is lost.
+    jobs = []
+    for round_ in range(6):
+        jobs.append(cluster.submit("-N", "2", "--gres=gpu:8", "--account=research", script="#!/bin/sh\necho BEGAN\nsleep 600\n"))
+        wait_for(lambda: time.monotonic() * 1000 % 400 < 40 + 60 * round_, "a moment", 5)
+        cluster.end(signal.SIGKILL)
+        cluster.start()
+    everyone = [node for job in jobs for node in agrees(cluster, job)]
+    assert len(set(everyone)) == len(everyone) == 12, everyone
+    assert sorted(cluster.held()) == sorted(f"{job}.0" for job in jobs)
+    for job in jobs:
+        assert (cluster.folder / f"out.{job}.4294967294").read_text().count("BEGAN") == 1
+        assert cluster.job(job)["Restarts"] == "0"
+    cluster.cancel(*jobs)
+    # Railweave gone: a job begins by itself; when it is back, the job's GPUs are held for it.
+    cluster.service.kill()
+    began = time.monotonic()
+    job = cluster.submit("-N", "2", "--gres=gpu:8", "--account=research")
+    cluster.wait(job, "RUNNING", GRACE + 20)
+    took = time.monotonic() - began
+    assert took >= GRACE - 1, f"it was marked, and began after {took} s"
+    print(f"with Railweave away a job began after {took:.1f} s; the grace period is {GRACE} s")
+    port = cluster.service.port
+    cluster.service.start(port=port)
+    wait_for(lambda: f"{job}.0" in cluster.held(), f"what began by itself is adopted\n{cluster.log()}", 90)
+    assert sorted(cluster.placement(f"{job}.0")) == sorted(cluster.nodes(cluster.job(job)["NodeList"]))
+    # railweave-slurm gone: the same; a job that ended meanwhile holds nothing any more.
+    cluster.end(signal.SIGKILL)
+    cluster.slurm.run("scancel", job)
+    other = cluster.submit("-N", "2", "--gres=gpu:8", "--account=research")
+    cluster.wait(other, "RUNNING", GRACE + 20)
+    cluster.start()
+    wait_for(lambda: list(cluster.held()) == [f"{other}.0"], f"only what runs is held\n{cluster.log()}")
+    assert sorted(cluster.placement(f"{other}.0")) == sorted(cluster.nodes(cluster.job(other)["NodeList"]))
+    cluster.cancel(other)
+
+
+def main():
+    if lacking := missing():
+        print(f"skipped: {', '.join(lacking)} not installed; deploy/install-dependencies.sh --with-slurm installs them")
+        return 77
+    if os.geteuid() != 0:
+        print("skipped: device nodes for Slurm's GPUs need root")
+        return 77
+    with tempfile.TemporaryDirectory(prefix="railweave-slurm-") as name:
+        folder = Path(name)
+        if sys.argv[2] == "topology":
+            test_topology(folder)
+            return 0
+        with Service(BIN / "railweaved") as service:
+            railweave(None, "lab", "generate", "rail-optimized", "--hosts", "16", "-O", str(folder / "fabric.json"))
+            service.start()
+            railweave(service, "fabric", "import", str(folder / "fabric.json"))
+            for tenant in ("research", "physics"):
+                railweave(service, "tenants", "put", tenant)
+            cluster = Cluster(folder, service)
+            try:
+                cluster.start()
+                {"placing": test_placing, "failing": test_failing}[sys.argv[2]](cluster)
+            except BaseException:
+                print(cluster.log(), *[f"{out.name}: {out.read_text()[-2000:]}" for out in folder.glob("out.*")], sep="\n")
+                raise
+            finally:
+                cluster.end()
+                cluster.slurm.end()
+    print(f"{sys.argv[2]}: Slurm and Railweave agree")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""Debian's Slurm on loopback: munged, slurmctld and a slurmd per node, all of them on this machine, in a folder of their own."""
+import os
+import shutil
+import socket
+import subprocess
+import time
+
+NEEDED = ["srun", "sbatch", "squeue", "scontrol", "slurmctld", "slurmd", "munged"]
+
+
+def missing():
+    return [name for name in NEEDED if not shutil.which(name)]
+
+
+def free_ports(count):
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def wait_for(condition, what, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not (result := condition()):
+        assert time.monotonic() < deadline, f"{what}: not within {seconds} s"
+        time.sleep(0.1)
+    return result
+
+
+class Slurm:
+    """begin() starts it; `settings` are lines of slurm.conf beside those that one machine needs."""
+
+    def __init__(self, folder, nodes, node_settings="CPUs=64", settings=()):
+        self.folder, self.nodes, self.node_settings, self.settings = folder, nodes, node_settings, settings
+        self.processes = {}
+        self.environment = dict(os.environ, SLURM_CONF=str(folder / "slurm.conf"))
+
+    def begin(self):
+        folder = self.folder
+        ports = free_ports(len(self.nodes) + 1)
+        (folder / "munge.key").write_bytes(os.urandom(1024))
+        (folder / "munge.key").chmod(0o600)
+        (folder / "state").mkdir()
+        user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
+        given = {line.split("=", 1)[0] for line in self.settings}
+        lines = ["ClusterName=test", f"SlurmctldHost={socket.gethostname()}(127.0.0.1)", f"SlurmctldPort={ports[0]}",
+                 f"SlurmUser={user}", f"SlurmdUser={user}", "AuthType=auth/munge", f"AuthInfo=socket={folder}/munge.socket",
+                 "CredType=cred/munge", f"StateSaveLocation={folder}/state", f"SlurmdSpoolDir={folder}/spool-%n",
+                 f"SlurmctldPidFile={folder}/slurmctld.pid", f"SlurmdPidFile={folder}/slurmd-%n.pid",
+                 f"SlurmctldLogFile={folder}/slurmctld.log", f"SlurmdLogFile={folder}/slurmd-%n.log",
+                 "ProctrackType=proctrack/pgid", "TaskPlugin=task/none", "SelectType=select/linear", "SwitchType=switch/none",
+                 "MpiDefault=none", "ReturnToService=2", "SlurmdParameters=config_overrides"]
+        lines = [line for line in lines if line.split("=", 1)[0] not in given] + list(self.settings)
+        for node, port in zip(self.nodes, ports[1:]):
+            lines.append(f"NodeName={node} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} {self.node_settings} State=UNKNOWN")
+            (folder / f"spool-{node}").mkdir()
+        lines.append("PartitionName=all Nodes=ALL Default=YES State=UP")
+        (folder / "slurm.conf").write_text("\n".join(lines) + "\n")
+        self.launch("munged", "munged", "--foreground", "--force", "--socket", f"{folder}/munge.socket", "--key-file",
+                    f"{folder}/munge.key", "--pid-file", f"{folder}/munge.pid", "--seed-file", f"{folder}/munge.seed", "--log-file",
+                    f"{folder}/munge.log")
+        wait_for(lambda: (folder / "munge.socket").exists(), "munged's socket")
+        self.launch("slurmctld", "slurmctld", "-D")
+        for node in self.nodes:
+            self.launch(node, "slurmd", "-D", "-N", node)
+        self.wait_idle()
+
+    def wait_idle(self):
+        idle = f"{len(self.nodes)} idle"
+        wait_for(lambda: idle in self.run("sinfo", "-h", "-o", "%D %t", code=None), "all of Slurm's nodes are idle")
+
+    def launch(self, name, *command):
+        with open(self.folder / f"{name}.out", "a") as out:
+            self.processes[name] = subprocess.Popen(command, env=self.environment, stdout=out, stderr=out)
+
+    def end_one(self, name):
+        process = self.processes.pop(name)
+        process.kill()
+        process.wait(timeout=60)
+
+    def run(self, *command, code=0, **variables):
+        done = subprocess.run(command, env=dict(self.environment, **variables), capture_output=True, text=True, timeout=200)
+        assert code is None or done.returncode == code, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def end(self):
+        for process in reversed(self.processes.values()):
+            process.terminate()
+            process.wait(timeout=60)
