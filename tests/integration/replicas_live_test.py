@@ -31,7 +31,7 @@ def take_over(service, moment):
 
 
 def synced(service, down):
-    """All switches hold what the fabric with so many links down needs."""
+    """All switches hold what the fabric needs with that number of links down."""
     return service.wait("synced", lambda s: s["phase"] == "synced" and s["sync"]["blocksDiffering"] == 0 and s["linksDown"] == down, 30)
 
 
