@@ -9,6 +9,8 @@
 namespace railweave::slurm {
 namespace {
 
+constexpr const char* kTurn =
+    "waits for its turn";  // seen in the log; to tell each job would take as long as to place it
 constexpr std::size_t kMostSaid = 10'000;
 constexpr std::size_t kMostReason = 240;  // characters; squeue_format() reads 320
 
@@ -126,8 +128,12 @@ void Operator::place(const Plan& plan, const Situation& situation, CycleReport& 
   std::string before;  // the job that none passes
   std::size_t asked = 0;
   for (const SlurmJob* job : plan.place) {
-    if (!before.empty() || asked == options_.most_placed) {
-      reasons[before.empty() ? "waits for its turn" : "waits behind job " + before].push_back(job);
+    if (!before.empty()) {
+      reasons["waits behind job " + before].push_back(job);
+      continue;
+    }
+    if (asked == options_.most_placed) {
+      reasons[kTurn].push_back(job);
       continue;
     }
     ++asked;
@@ -152,7 +158,8 @@ void Operator::keep_waiting(const std::map<std::string, std::vector<const SlurmJ
     while (mark.ends_with(' ')) mark.pop_back();
     const std::string_view shown = std::string_view(mark).substr(mark.find('=') + 1);
     for (const SlurmJob* job : jobs) {
-      if ((job->mark != shown || !job->pinned.empty()) && told < options_.most_placed) {
+      const bool tell = reason != kTurn && (job->mark != shown || !job->pinned.empty());
+      if (tell && told < options_.most_placed) {
         ++told;
         update(job->id, {"ReqNodeList=", "StartTime=now+" + std::to_string(options_.grace_s), mark});
       } else if (job->eligible_s - now_s < options_.grace_s / 2) {

@@ -249,7 +249,9 @@ def test_failing(cluster):
     jobs = []
     for round_ in range(6):
         jobs.append(cluster.submit("-N", "2", "--gres=gpu:8", "--account=research", script="#!/bin/sh\necho BEGAN\nsleep 600\n"))
-        wait_for(lambda: time.monotonic() * 1000 % 400 < 40 + 60 * round_, "a moment", 5)
+        # At once; when Railweave holds the job, which Slurm may not know yet; when it is pinned.
+        key = f"{jobs[-1]}.0"
+        wait_for([lambda: True, lambda: key in cluster.held(), lambda: " on " in cluster.job(jobs[-1])["mark"]][round_ % 3], "a moment", every=0.001)
         cluster.end(signal.SIGKILL)
         cluster.start()
     everyone = [node for job in jobs for node in agrees(cluster, job)]

@@ -20,11 +20,11 @@ def free_ports(count):
     return ports
 
 
-def wait_for(condition, what, seconds=60):
+def wait_for(condition, what, seconds=60, every=0.1):
     deadline = time.monotonic() + seconds
     while not (result := condition()):
         assert time.monotonic() < deadline, f"{what}: not within {seconds} s"
-        time.sleep(0.1)
+        time.sleep(every)
     return result
 
 
