@@ -94,5 +94,21 @@ TEST(Check, FailsOnlyWhenAsked) {
   EXPECT_EQ(service.run({"fabric", "check", "--fail-on", "info", "-o", "json"}).exit_code, 10);
 }
 
+TEST(Export, WritesWhatTheServiceHasOrSlurmsFileOfIt) {
+  StubService service;
+  const std::string native =
+      R"({"railweave":"fabric","version":1,"hosts":[{"name":"n1","gpus":[{}]},{"name":"n2","gpus":[{}]}]})";
+  service.on(Method::get, "/v1/fabric/topology", [&](const Request&) { return Response::json(native); });
+  EXPECT_EQ(service.run({"fabric", "export"}).out, native + "\n");
+  EXPECT_EQ(service.run({"fabric", "export", "slurm"}).out, "SwitchName=cluster Nodes=n[1-2]\n");
+  EXPECT_EQ(service.run({"fabric", "export", "slurm", "--plugin", "block"}).out,
+            "BlockName=cluster Nodes=n[1-2]\nBlockSizes=2\n");
+  EXPECT_THAT(service.run({"fabric", "export", "slurm", "--format", "topology.yaml"}).out,
+              HasSubstr("nodes: \"n[1-2]\""));
+  const Finished wrong = service.run({"fabric", "export", "--plugin", "tree"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("fabric export slurm"));
+}
+
 }  // namespace
 }  // namespace railweave::cli
