@@ -1,9 +1,11 @@
 """Debian's Slurm on loopback: munged, slurmctld and a slurmd per node, all of them on this machine, in a folder of their own."""
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
+from pathlib import Path
 
 NEEDED = ["srun", "sbatch", "squeue", "scontrol", "slurmctld", "slurmd", "munged"]
 
@@ -85,6 +87,18 @@ class Slurm:
         return done.stdout
 
     def end(self):
+        self.run("scancel", "--full", "--signal=KILL", *self.run("squeue", "-h", "-o", "%A", code=None).split(), code=None)
         for process in reversed(self.processes.values()):
             process.terminate()
             process.wait(timeout=60)
+        self.end_what_is_left()
+
+    def end_what_is_left(self):
+        """Steps outlive a slurmd that was killed. They are known by the environment that they have of this cluster."""
+        ours = f"SLURM_CONF={self.folder}/slurm.conf".encode()
+        for entry in Path("/proc").glob("[0-9]*/environ"):
+            try:
+                if ours in entry.read_bytes().split(b"\0"):
+                    os.kill(int(entry.parent.name), signal.SIGKILL)
+            except (ProcessLookupError, PermissionError, FileNotFoundError):
+                continue
