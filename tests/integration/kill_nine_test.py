@@ -86,6 +86,12 @@ def own_server():
         server.remove()
 
 
+def start(service):
+    """Until it leads: the lease of one that was killed has to expire first."""
+    service.start()
+    until(lambda: f"it does not lead\n{service.log_text()}", lambda: service.request("GET", "/v1/leader")[2]["replica"]["leads"])
+
+
 def all_jobs(service):
     jobs, cursor = {}, ""
     while True:
@@ -153,7 +159,7 @@ def main():
     with contextlib.ExitStack() as running:
         server = running.enter_context(own_server()) if options.postgres else None
         service = running.enter_context(Service(options.railweaved, store=server and server.url + "postgres"))
-        service.start()
+        start(service)
         status, _, answer = service.request("PUT", f"/v1/fabric/topology?format=ibsim&gpusPerNode={GPUS}",
                                             star_netlist(NODES), {"Content-Type": "text/plain"})
         assert status == 200, answer
@@ -193,7 +199,7 @@ def main():
                 cancelled |= client.cancelled
                 maybe |= client.maybe_cancelled
             if not of_server:
-                service.start()
+                start(service)
             elif options.postgres:
                 until("writes again", lambda: service.request("PUT", "/v1/tenants/load", {})[0] == 200, 30)
             jobs = settled_jobs(service)

@@ -109,8 +109,8 @@ def checked_and_copied_while_it_runs():
 
         # One changed byte of a record.
         content = bytearray(store.read_bytes())
-        at = content.rindex(b"tenant t7 ")
-        content[at + 7] ^= 1
+        at = content.rindex(b'"summary":"tenant t7 ')  # in a record, and not in a table of reports
+        content[at + 18] ^= 1
         backup.write_bytes(content)
         code, text = admin("check", backup)
         assert code == 1 and "damaged" in text, (code, text)
