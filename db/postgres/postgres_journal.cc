@@ -278,16 +278,19 @@ Result<void> PostgresJournal::append(const Batch& batch) {
 
 Result<void> PostgresJournal::lead(std::chrono::milliseconds patience) {
   const std::lock_guard guard(write_mutex_);
-  lease_.reset();
   auto lease =
       postgres::Lease::acquire(url_, limits(), {options_.holder, options_.lease, patience, options_.on_deposed});
   if (!lease) return std::unexpected(lease.error());
   lease_ = std::move(*lease);
   fence_ = {lease_->holder(), lease_->term()};
-  // Only now: before, another writer may have gone on.
-  if (auto ready = be_ready(); !ready) return ready;
-  const auto tail = read_tail(*writer_);
-  if (!tail) return std::unexpected(tail.error());
+  // Only now: before, another writer may have gone on. A lease that comes to nothing is given back: kept, it would keep
+  // the others waiting too.
+  const auto ready = be_ready();
+  const auto tail = ready ? read_tail(*writer_) : Result<Tail>(std::unexpected(ready.error()));
+  if (!tail) {
+    lease_.reset();
+    return std::unexpected(tail.error());
+  }
   tail_ = *tail;
   make_visible(tail_.seq);
   leading_ = lease_.get();

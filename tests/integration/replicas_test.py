@@ -5,10 +5,8 @@ lost, nothing is there twice, no GPU is owned twice, one leads.
 replicas_test.py RAILWEAVED [FAULT...]        exit code 77: PostgreSQL is not installed, or a namespace cannot be made
 """
 import contextlib
-import http.client
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import replicas  # noqa: E402
 from postgres_server import Server  # noqa: E402
-from service import Service  # noqa: E402
+from service import AtSocket, Service  # noqa: E402
 
 TO_RESTART = 75
 TAKE_OVER_S = 5.0  # at the default lease
@@ -95,16 +93,6 @@ def roles(binary):
         assert took < 1.5, f"{took:.2f} s after an orderly stop"
         assert replicas.Load.submit(successor, "once")[0] == 201, "the successor accepts changes"
         return f"{text}; taken over {took:.2f} s after an orderly stop"
-
-
-class AtSocket(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("localhost", timeout=30)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.connect(str(self.path))
 
 
 def callers(binary):

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import tempfile
 import urllib.parse
@@ -80,6 +81,18 @@ class Service:
             own.close()
         is_json = "json" in (answer.getheader("Content-Type") or "")
         return answer.status, dict(answer.getheaders()), json.loads(text) if is_json and text else text
+
+
+class AtSocket(http.client.HTTPConnection):
+    """A connection to the Unix socket at a path."""
+
+    def __init__(self, path):
+        super().__init__("localhost", timeout=30)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.connect(str(self.path))
 
 
 def quote(text):

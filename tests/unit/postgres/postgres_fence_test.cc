@@ -54,6 +54,22 @@ TEST(PostgresFence, AWriterKeepsOthersOutUntilItIsGone) {
   take(second->append(sample_batch(4, 1)));
 }
 
+TEST(PostgresFence, AFollowerWhoseTakeOverFailsGivesTheLeaseBack) {
+  const TestDatabase database;
+  const auto first = take(open_shared_postgres_journal(database.url(), options_of("first")));
+  const auto second = take(open_shared_postgres_journal(database.url(), options_of("second")));
+  database.run("ALTER TABLE journal RENAME TO away");
+  EXPECT_FALSE(first->try_lead()) << "it cannot read where the journal ends";
+  EXPECT_FALSE(first->leads());
+  database.run("ALTER TABLE away RENAME TO journal");
+  EXPECT_TRUE(take(second->wait_for_news(10ms))) << "none leads";
+  ASSERT_TRUE(take(second->try_lead()));
+  take(second->append(sample_batch(1, 2)));
+  EXPECT_FALSE(take(first->try_lead())) << "another leads";
+  EXPECT_EQ(code_of(first->append(sample_batch(3, 1))), "db.notLeader");
+  EXPECT_EQ(take(first->read({})).size(), 2U) << "it follows";
+}
+
 TEST(PostgresFence, AWriterThatLostTheLeaseStoresNothing) {
   const TestDatabase database;
   const auto journal = take(open_postgres_journal(database.url(), options_of("first")));
