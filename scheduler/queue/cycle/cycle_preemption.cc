@@ -29,6 +29,7 @@ std::vector<PossibleVictim> CycleRun::candidates_for(const QueueEntry& entry, Vi
     const RunningJob& job = input_.running[i];
     const PriorityClass* priority = find_class(policy_, job.spec->priority);
     if (priority == nullptr || !priority->preemptible || !running_at_.contains(job.id)) continue;
+    if (job.releases_us != 0) continue;
     const TenantIndex tenant = running_tenant_[i];
     const bool lower = may_preempt && priority->value < entry.value();
     const bool borrows = ledger_.has_quota(tenant) && !ledger_.within_nominal(tenant);
@@ -85,7 +86,7 @@ bool CycleRun::quota_without(std::span<const PossibleVictim> candidates, const Q
 }
 
 bool CycleRun::preempt(const QueueEntry& entry, Victims victims) {
-  if (plans_ >= policy_.preemption_plans) return false;
+  if (plans_ >= policy_.preemption_plans || entry.job->awaits_release) return false;
   const std::vector<PossibleVictim> candidates = candidates_for(entry, victims);
   if (candidates.empty()) return false;
   std::vector<std::size_t> all(candidates.size());

@@ -10,6 +10,7 @@ namespace railweave::scheduler {
 using fabric::GpuId;
 
 std::int64_t expected_end_us(const QueuePolicy& policy, const RunningJob& job, std::int64_t now_us) {
+  if (job.releases_us != 0) return job.releases_us > now_us ? job.releases_us : now_us + policy.overrun_us;
   const std::int64_t duration_us =
       job.spec->expected_duration_s ? *job.spec->expected_duration_s * 1'000'000 : policy.default_duration_us;
   const std::int64_t end_us = job.started_us + duration_us;

@@ -16,6 +16,7 @@ struct QueuedJob {
   const JobSpec* spec = nullptr;
   std::int64_t submitted_us = 0;   // kept when it is evicted, so that it keeps its place in the queue
   std::int64_t not_before_us = 0;  // earliest start
+  bool awaits_release = false;     // jobs make way for it already: no others are evicted for it meanwhile
 };
 
 struct RunningJob {
@@ -24,6 +25,7 @@ struct RunningJob {
   std::int64_t started_us = 0;
   std::int64_t saved_us = 0;            // its last checkpoint; 0: none since its start. Later work is lost on eviction.
   std::span<const fabric::GpuId> gpus;  // all that it holds: one per rank in rank order, then the idle ones
+  std::int64_t releases_us = 0;         // it makes way or ends already, by then at the latest; 0: it runs
 };
 
 }  // namespace railweave::scheduler

@@ -48,6 +48,7 @@ std::optional<JobId> job_of(const EventBody& body) {
   }
   if (const auto* event = std::get_if<JobEnded>(&body)) return event->id;
   if (const auto* event = std::get_if<JobEvicted>(&body)) return event->id;
+  if (const auto* event = std::get_if<OfferExpired>(&body)) return event->id;
   return std::nullopt;
 }
 

@@ -5,6 +5,7 @@
 #include "services/control/codec/guarantee_json.h"
 #include "services/control/codec/job_number.h"
 #include "services/control/codec/job_spec_json.h"
+#include "services/control/codec/launch_json.h"
 #include "services/control/codec/prediction_json.h"
 
 namespace railweave::api {
@@ -59,7 +60,11 @@ auto job_fields(const fabric::Topology& topology) {
       optional_field(
           "guarantee", &Job::guarantee,
           Embedded{[](const control::JobGuarantee& guarantee) { return to_json(guarantee); },
-                   [](const Json& value, const std::string& pointer) { return guarantee_from_json(value, pointer); }})};
+                   [](const Json& value, const std::string& pointer) { return guarantee_from_json(value, pointer); }}),
+      optional_field(
+          "launch", &Job::launch,
+          Embedded{[](const control::Launch& launch) { return to_json(launch); },
+                   [](const Json& value, const std::string& pointer) { return launch_from_json(value, pointer); }})};
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "services/control/codec/job_json.h"
 #include "services/control/codec/job_number.h"
 #include "services/control/codec/job_spec_json.h"
+#include "services/control/codec/launch_json.h"
 #include "services/control/codec/leader_json.h"
 #include "services/control/codec/queue_event_json.h"
 #include "services/control/codec/tenant_json.h"
@@ -103,6 +104,13 @@ struct Encode {
                             {"reason", body.reason}}});
     return to_json(body);
   }
+  Out operator()(const control::OfferExpired& body) const {
+    out.reports.push_back({"job_history",
+                           {{"id", control::to_string(body.id)},
+                            {"state", std::string(control::to_string(JobState::queued))},
+                            {"reason", body.reason}}});
+    return to_json(body);
+  }
   Out operator()(const JobMoved& body) const { return to_json(body, after.topology()); }
   Out operator()(const ReservationPut& body) const { return to_json(body, after.topology()); }
   Out operator()(const JobPlaced& body) const {
@@ -148,6 +156,7 @@ Result<fabric::TopologyPtr> read_topology(const std::string& digest, const BlobR
 Result<EventBody> decode_body(const db::Record& record, const Json& data, const ClusterState& before,
                               const BlobReader& blobs) {
   if (auto event = fabric_event_from_json(record.kind, data)) return std::move(*event);
+  if (auto event = launch_event_from_json(record.kind, data)) return std::move(*event);
   if (auto event = queue_event_from_json(record.kind, data, before.topology())) return std::move(*event);
   if (auto event = guarantee_event_from_json(record.kind, data)) return std::move(*event);
   ObjectReader reader(data, "/data");

@@ -21,6 +21,10 @@ DecisionResult decide_command(const DecisionInput& in, const RepairJob& command)
 DecisionResult decide_command(const DecisionInput& in, const CheckpointJob& command);
 DecisionResult decide_command(const DecisionInput& in, const EndJob& command);
 
+// launch_commands.cc
+DecisionResult decide_command(const DecisionInput& in, const AdvanceLaunch& command);
+DecisionResult decide_command(const DecisionInput& in, const FreeJob& command);
+
 // queue_commands.cc
 DecisionResult decide_command(const DecisionInput& in, const PutQueueRules& command);
 DecisionResult decide_command(const DecisionInput& in, const PutReservation& command);

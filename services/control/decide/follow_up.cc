@@ -63,6 +63,8 @@ std::vector<EventBody> FollowUp::step(const ClusterState& state, std::int64_t no
   events = next_maintenance(state, now_us);
   if (!events.empty()) return events;
 
+  events = launch_deadlines_.next(state, now_us);
+  if (!events.empty()) return events;
   if (alarms_checked_ != state.view_version) {
     events = site_link_alarm_changes(state);
     if (!events.empty()) return events;
@@ -113,6 +115,7 @@ std::optional<std::int64_t> FollowUp::due_in_us(const ClusterState& state, std::
     if (begins(reservation)) no_later_than(reservation.window.from_us - now_us);
   }
   if (damage_due_us_ != 0) no_later_than(damage_due_us_ - now_us);
+  if (const auto deadline_us = launch_deadlines_.due_in_us(now_us)) no_later_than(*deadline_us);
   if (const auto overdue_us = queue_.overdue_in_us(state); overdue_us && !has_queue_alarm(state)) {
     no_later_than(*overdue_us);
   }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "services/control/decide/launch_deadlines.h"
 #include "services/control/decide/queue_runner.h"
 #include "services/control/events/event.h"
 #include "services/control/guarantees/routes.h"
@@ -28,6 +29,7 @@ class FollowUp {
   void reset() {
     damage_checked_ = risk_checked_ = alarms_checked_ = 0;
     other_routes_ = {};
+    launch_deadlines_.reset();
     queue_.reset();
   }
   // How long until a step may be due without a further command, if no clock is set meanwhile; none: never.
@@ -40,6 +42,7 @@ class FollowUp {
   QueueRunner& queue_;
   const bool reroute_;
   GuaranteeReroute other_routes_;
+  LaunchDeadlines launch_deadlines_;
   bool queue_ran_ = false;
   bool coverage_ran_ = false;
   std::uint64_t alarms_checked_ = 0;  // view_version at which the alarms about links between sites were right

@@ -13,10 +13,6 @@
 namespace railweave::control {
 namespace {
 
-std::unexpected<Rejection> not_found(JobId id) {
-  return refuse(ErrorKind::notFound, "jobs.notFound", "there is no " + to_string(id), "GET /v1/jobs lists the jobs");
-}
-
 std::unexpected<Rejection> refuse_placement(scheduler::PlacementResult result) {
   const bool never = result.outcome == scheduler::Outcome::never;
   Rejection rejection{{never ? ErrorKind::impossible : ErrorKind::conflict,
@@ -145,6 +141,7 @@ DecisionResult decide_command(const DecisionInput& in, const SubmitJob& command)
   job->not_before_us = command.not_before_us;
   job->idempotency_key = command.idempotency_key;
   job->request_digest = command.request_digest;
+  if (command.launch) job->launch = Launch{.terms = *command.launch, .requeues = command.queue};
   if (command.queue) return queue_job(in, job);
   if (state.jobs.queued() != 0 || !state.reservations->empty() || tenant->second.quota_gpus) {
     return start_beside_queue(in, job);
@@ -155,7 +152,7 @@ DecisionResult decide_command(const DecisionInput& in, const SubmitJob& command)
 DecisionResult decide_command(const DecisionInput& in, const RepairJob& command) {
   const ClusterState& state = in.state;
   const JobPtr job = state.jobs.find(command.id);
-  if (job == nullptr) return not_found(command.id);
+  if (job == nullptr) return job_not_found(command.id);
   if (command.if_version && *command.if_version != job->version) {
     return refuse_version("the job", *command.if_version, job->version);
   }
@@ -179,7 +176,7 @@ DecisionResult decide_command(const DecisionInput& in, const RepairJob& command)
 DecisionResult decide_command(const DecisionInput& in, const CheckpointJob& command) {
   const ClusterState& state = in.state;
   const JobPtr job = state.jobs.find(command.id);
-  if (job == nullptr) return not_found(command.id);
+  if (job == nullptr) return job_not_found(command.id);
   if (!job->holds_gpus()) {
     return refuse(
         ErrorKind::conflict, "jobs.notRunning",
@@ -198,7 +195,7 @@ DecisionResult decide_command(const DecisionInput& in, const CheckpointJob& comm
 DecisionResult decide_command(const DecisionInput& in, const EndJob& command) {
   const ClusterState& state = in.state;
   const JobPtr job = state.jobs.find(command.id);
-  if (job == nullptr) return not_found(command.id);
+  if (job == nullptr) return job_not_found(command.id);
   if (command.if_version && *command.if_version != job->version) {
     return refuse_version("the job", *command.if_version, job->version);
   }
@@ -207,6 +204,11 @@ DecisionResult decide_command(const DecisionInput& in, const EndJob& command) {
     return refuse(ErrorKind::conflict, "jobs.notRunning",
                   to_string(command.id) + " is queued: it cannot have completed",
                   "cancel it: DELETE /v1/jobs/" + to_string(command.id));
+  }
+  if (job->launch && job->holds_gpus() && job->launch->phase != LaunchPhase::offered && !command.freed) {
+    if (job->is_releasing() && job->launch->becomes != JobState::queued) return Decision{{}, command.id, true};
+    return Decision{
+        {JobReleasing{command.id, command.state, job->launch->in_favour_of, 0, command.reason}}, command.id, false};
   }
   return Decision{{JobEnded{command.id, command.state, command.reason}}, command.id, false};
 }

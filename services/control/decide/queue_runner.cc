@@ -1,6 +1,7 @@
 #include "services/control/decide/queue_runner.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -49,6 +50,43 @@ JobPlaced placed(const ClusterState& state, const Job& waiting, const scheduler:
   return {std::move(job), start.reason()};
 }
 
+// An eviction of processes that a launcher ends: their GPUs are free only when it says so.
+bool makes_way_later(const ClusterState& state, scheduler::QueueJobId id) {
+  const JobPtr job = state.jobs.find(JobId(id));
+  return job != nullptr && job->launch && job->launch->phase != LaunchPhase::offered;
+}
+
+// Takes out what depends on GPUs that are not free yet: the first start that evicts such jobs, which are asked to make
+// way, and all that was decided after it. False: nothing does.
+bool hold_back(const ClusterState& state, scheduler::CycleResult& result, std::vector<EventBody>& events) {
+  const auto waits = std::ranges::find_if(result.starts, [&](const scheduler::StartedJob& start) {
+    return std::ranges::any_of(start.evicted, [&](auto id) { return makes_way_later(state, id); });
+  });
+  if (waits == result.starts.end()) return false;
+  const std::vector<scheduler::QueueJobId> evicted = waits->evicted;
+  const auto evicted_before = [&](const scheduler::EvictedJob& job) {
+    return std::ranges::any_of(result.starts.begin(), waits, [&](const scheduler::StartedJob& start) {
+      return std::ranges::find(start.evicted, job.job) != start.evicted.end();
+    });
+  };
+  std::vector<scheduler::EvictedJob> kept;
+  for (const auto& job : result.evictions) {
+    if (std::ranges::find(evicted, job.job) != evicted.end()) {
+      if (makes_way_later(state, job.job)) {
+        events.emplace_back(
+            JobReleasing{JobId(job.job), JobState::queued, JobId(job.in_favour_of), job.lost_gpu_s, job.reason()});
+      } else {
+        kept.push_back(job);
+      }
+    } else if (evicted_before(job)) {
+      kept.push_back(job);
+    }
+  }
+  result.evictions = std::move(kept);
+  result.starts.erase(waits, result.starts.end());
+  return true;
+}
+
 // Evictions first: their GPUs are placed again by the starts.
 void add_events(const ClusterState& state, const scheduler::CycleResult& result, const JobPtr& candidate,
                 const GuaranteeGate& gate, std::vector<EventBody>& events) {
@@ -64,7 +102,14 @@ void add_events(const ClusterState& state, const scheduler::CycleResult& result,
 }
 
 scheduler::QueuedJob queued_job(const Job& job) {
-  return {job.id.number(), &job.spec, job.submitted_us, job.not_before_us};
+  return {
+      .id = job.id.number(), .spec = &job.spec, .submitted_us = job.submitted_us, .not_before_us = job.not_before_us};
+}
+
+// By when it is expected to have freed its GPUs; 0: it runs.
+std::int64_t releases_us(const Job& job) {
+  if (!job.is_releasing()) return 0;
+  return std::max<std::int64_t>(1, job.launch->deadline_us);
 }
 
 }  // namespace
@@ -73,19 +118,22 @@ QueueFacts::QueueFacts(const ClusterState& state, std::int64_t now_us)
     : policy(whole_policy(*state.queue_rules, *state.tenants, *state.contracts, *state.reservations, now_us)) {
   const bool decayed = policy.fair_share == scheduler::FairShareRule::decayed;
   if (decayed) used = *state.used;
+  std::set<scheduler::QueueJobId> awaited;  // jobs that others make way for
   state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
     if (job->has_ended()) return true;
     jobs.push_back(job);
+    if (job->is_releasing() && job->launch->in_favour_of != JobId()) awaited.insert(job->launch->in_favour_of.number());
     if (job->state == JobState::queued) {
       queued.push_back(queued_job(*job));
     } else {
       std::span<const fabric::GpuId> gpus = job->placement.gpu_of_rank;
       if (!job->placement.idle_gpus.empty()) gpus = held.emplace_back(job->placement.held_gpus());
-      running.push_back({job->id.number(), &job->spec, job->started_us, job->saved_us, gpus});
+      running.push_back({job->id.number(), &job->spec, job->started_us, job->saved_us, gpus, releases_us(*job)});
       if (decayed) used->charge(job->spec.tenant, gpus.size(), job->started_us, now_us);
     }
     return true;
   });
+  for (auto& job : queued) job.awaits_release = awaited.contains(job.id);
 }
 
 bool QueueRunner::due(const ClusterState& state, std::int64_t now_us) const {
@@ -143,6 +191,7 @@ std::vector<EventBody> QueueRunner::run(const ClusterState& state, std::int64_t 
                                                      .now_us = now_us,
                                                      .gate = &gate});
   std::vector<EventBody> events;
+  hold_back(state, result, events);
   add_events(state, result, nullptr, gate, events);
   std::size_t notes = 0;
   for (const auto& waiting : result.waiting) {
@@ -152,7 +201,7 @@ std::vector<EventBody> QueueRunner::run(const ClusterState& state, std::int64_t 
     events.emplace_back(
         JobWaits{job->id, std::string(railweave::to_text(waiting.reason.code)), scheduler::text(waiting.reason)});
   }
-  more_to_do_ = !result.starts.empty() || !result.evictions.empty() || notes == kMaxNotes;
+  more_to_do_ = events.size() > notes || notes == kMaxNotes;
   ran_at_version_ = state.queue_version;
   auto view = std::make_shared<QueueView>();
   view->seq = state.seq;
@@ -178,6 +227,11 @@ QueueRunner::Verdict QueueRunner::try_start(const ClusterState& state, const Job
                                                      .now_us = now_us,
                                                      .gate = &gate});
   Verdict verdict;
+  std::vector<EventBody> held_back;
+  if (hold_back(state, result, held_back)) {
+    // It is not in the queue, so no job can make way for it first.
+    verdict.reason.code = WaitCode::no_capacity;
+  }
   const auto started = std::ranges::find(result.starts, job->id.number(), &scheduler::StartedJob::job);
   if (started != result.starts.end()) {
     add_events(state, result, job, gate, verdict.events);

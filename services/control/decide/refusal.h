@@ -13,6 +13,10 @@ inline std::unexpected<Rejection> refuse(ErrorKind kind, std::string code, std::
   return std::unexpected(Rejection{{kind, std::move(code), std::move(message), {}, std::move(hint)}, nullptr});
 }
 
+inline std::unexpected<Rejection> job_not_found(JobId id) {
+  return refuse(ErrorKind::notFound, "jobs.notFound", "there is no " + to_string(id), "GET /v1/jobs lists the jobs");
+}
+
 // The refusal of an If-Match version that is not the present one. what: "the tenant"
 inline std::unexpected<Rejection> refuse_version(const std::string& what, std::uint64_t asked, std::uint64_t present) {
   return refuse(ErrorKind::precondition, "precondition.versionDiffers",

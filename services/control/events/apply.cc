@@ -161,6 +161,7 @@ struct Apply {
     job->started_us = event.time_us;
     job->saved_us = 0;
     job->waits.clear();
+    if (job->launch) job->launch->enter(LaunchPhase::offered, event.time_us);
     job->note({event.time_us, event.seq, JobState::placed, body.reason, event.actor});
     if (job->guarantee) job->guarantee->admitted_seq = event.seq;
     state.queue_version = event.seq;
@@ -175,16 +176,48 @@ struct Apply {
   }
 
   void operator()(const JobEvicted& body) const {
+    change_job(body.id, [&](Job& job) { queue_again(job, body.reason); });
+    state.queue_version = event.seq;
+  }
+
+  void operator()(const OfferExpired& body) const {
     change_job(body.id, [&](Job& job) {
-      release_gpus(job);
-      job.placement = {};
-      job.nodes.clear();
-      job.guarantee.reset();
-      job.state = JobState::queued;
-      job.started_us = job.saved_us = 0;
-      job.damage.clear();
-      job.damaged_us = 0;
-      job.note({event.time_us, event.seq, JobState::queued, body.reason, event.actor});
+      queue_again(job, body.reason);
+      job.not_before_us = std::max(job.not_before_us, body.until_us);
+      ++job.launch->expired;
+    });
+    state.queue_version = event.seq;
+  }
+
+  void operator()(const JobAccepted& body) const { enter(body.id, LaunchPhase::accepted, "accepted by its launcher"); }
+
+  void operator()(const JobRunning& body) const { enter(body.id, LaunchPhase::running, "its processes run"); }
+
+  void operator()(const JobReleasing& body) const {
+    change_job(body.id, [&](Job& job) {
+      Launch& launch = *job.launch;
+      launch.becomes = body.becomes;
+      launch.in_favour_of = body.in_favour_of;
+      launch.lost_gpu_s = body.lost_gpu_s;
+      launch.reason = body.reason;
+      if (launch.phase != LaunchPhase::releasing) launch.enter(LaunchPhase::releasing, event.time_us);
+      job.note({event.time_us, event.seq, JobState::placed, releasing_text(body), event.actor});
+    });
+    state.queue_version = event.seq;
+  }
+
+  void operator()(const JobFreed& body) const {
+    change_job(body.id, [&](Job& job) {
+      auto& freed = job.launch->freed;
+      freed.insert(freed.end(), body.nodes.begin(), body.nodes.end());
+    });
+  }
+
+  void operator()(const JobOverdue& body) const {
+    change_job(body.id, [&](Job& job) {
+      job.launch->overdue = true;
+      job.launch->deadline_us = 0;
+      job.note({event.time_us, event.seq, JobState::placed, "its GPUs are not free in time", event.actor});
     });
     state.queue_version = event.seq;
   }
@@ -266,6 +299,7 @@ struct Apply {
     job->damage.clear();
     job->damaged_us = 0;
     job->state = body.state;
+    if (job->launch) job->launch->deadline_us = 0;
     job->ended_us = event.time_us;
     job->version = event.seq;
     job->note({event.time_us, event.seq, body.state, body.reason, event.actor});
@@ -338,6 +372,27 @@ struct Apply {
 
   void operator()(const AlarmCleared& body) const {
     change(state.alarms, [&](auto& alarms) { alarms.erase(body.id); });
+  }
+
+  void enter(JobId id, LaunchPhase phase, const char* text) const {
+    change_job(id, [&](Job& job) {
+      job.launch->enter(phase, event.time_us);
+      job.note({event.time_us, event.seq, JobState::placed, text, event.actor});
+    });
+    state.queue_version = event.seq;
+  }
+
+  void queue_again(Job& job, const std::string& reason) const {
+    release_gpus(job);
+    job.placement = {};
+    job.nodes.clear();
+    job.guarantee.reset();
+    job.state = JobState::queued;
+    job.started_us = job.saved_us = 0;
+    job.damage.clear();
+    job.damaged_us = 0;
+    if (job.launch) job.launch->deadline_us = 0;
+    job.note({event.time_us, event.seq, JobState::queued, reason, event.actor});
   }
 
   template <class Change>

@@ -24,6 +24,7 @@ struct SubmitJob {
   std::string request_digest;   // of the request that came with the key
   bool queue = false;           // wait in the queue if it cannot start now
   std::int64_t not_before_us = 0;
+  std::optional<LaunchTerms> launch = {};  // its launcher acknowledges each step
 };
 // Moves ranks from lost GPUs to others; ranks keep their numbers.
 struct RepairJob {
@@ -64,6 +65,17 @@ struct EndJob {
   JobState state = JobState::cancelled;  // or completed
   std::string reason;
   std::optional<std::uint64_t> if_version;
+  bool freed = false;  // its processes have ended: its GPUs are free at once
+};
+// What a launcher says of a job that it starts.
+struct AdvanceLaunch {
+  JobId id;
+  LaunchPhase phase = LaunchPhase::accepted;  // or running
+};
+struct FreeJob {
+  JobId id;
+  std::vector<std::string> nodes;  // empty: all
+  bool by_node = false;            // said by the nodes, not by the launcher: counts after the deadline only
 };
 struct PutTenant {
   Tenant tenant;
@@ -166,10 +178,10 @@ struct BeginTerm {
 
 struct Command {
   std::string actor;
-  std::variant<SubmitJob, EndJob, RepairJob, CheckpointJob, PutQueueRules, PutReservation, RemoveReservation, PutTenant,
-               RemoveTenant, AcceptTopology, SetSubnetMode, RequestDrain, ClearDrain, SetLinkCosts, ReportLinks,
-               ReportDrains, ReportAlarms, ReportProgramming, ReportPortLimits, ReportQos, PutContract, RemoveContract,
-               PutQosClasses, IssueToken, RevokeToken, BeginTerm>
+  std::variant<SubmitJob, EndJob, AdvanceLaunch, FreeJob, RepairJob, CheckpointJob, PutQueueRules, PutReservation,
+               RemoveReservation, PutTenant, RemoveTenant, AcceptTopology, SetSubnetMode, RequestDrain, ClearDrain,
+               SetLinkCosts, ReportLinks, ReportDrains, ReportAlarms, ReportProgramming, ReportPortLimits, ReportQos,
+               PutContract, RemoveContract, PutQosClasses, IssueToken, RevokeToken, BeginTerm>
       body;
   RequestOrigin origin = {};
 };

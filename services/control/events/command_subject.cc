@@ -17,6 +17,8 @@ struct SubjectText {
   std::string operator()(const PutQueueRules&) const { return "rules"; }
   std::string operator()(const AcceptTopology&) const { return "topology"; }
   std::string operator()(const EndJob& command) const { return job(command.id); }
+  std::string operator()(const AdvanceLaunch& command) const { return job(command.id); }
+  std::string operator()(const FreeJob& command) const { return job(command.id); }
   std::string operator()(const RepairJob& command) const { return job(command.id); }
   std::string operator()(const CheckpointJob& command) const { return job(command.id); }
   template <class Other>

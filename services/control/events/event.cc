@@ -75,6 +75,30 @@ struct MakeHeading {
     return {"job.evicted", "job", to_string(event.id), EventSeverity::warning,
             to_string(event.id) + " is queued again, " + event.reason};
   }
+  EventHeading operator()(const JobAccepted& event) const {
+    return {"job.accepted", "job", to_string(event.id), EventSeverity::info,
+            to_string(event.id) + " is accepted by its launcher"};
+  }
+  EventHeading operator()(const JobRunning& event) const {
+    return {"job.running", "job", to_string(event.id), EventSeverity::info, to_string(event.id) + " runs"};
+  }
+  EventHeading operator()(const JobReleasing& event) const {
+    const bool evicted = event.becomes == JobState::queued;
+    return {"job.releasing", "job", to_string(event.id), evicted ? EventSeverity::warning : EventSeverity::info,
+            to_string(event.id) + ": " + releasing_text(event)};
+  }
+  EventHeading operator()(const JobFreed& event) const {
+    return {"job.freed", "job", to_string(event.id), EventSeverity::info,
+            to_string(event.id) + " has left " + counted(event.nodes.size(), "node")};
+  }
+  EventHeading operator()(const JobOverdue& event) const {
+    return {"job.overdue", "job", to_string(event.id), EventSeverity::error,
+            to_string(event.id) + " has not freed its GPUs in time"};
+  }
+  EventHeading operator()(const OfferExpired& event) const {
+    return {"job.offerExpired", "job", to_string(event.id), EventSeverity::warning,
+            to_string(event.id) + " is queued again, " + event.reason};
+  }
   EventHeading operator()(const JobMoved& event) const {
     return {"job.moved", "job", to_string(event.id), EventSeverity::warning, to_string(event.id) + ": " + event.reason};
   }
@@ -247,6 +271,18 @@ struct MakeHeading {
 };
 
 }  // namespace
+
+std::string releasing_text(const JobReleasing& event) {
+  const std::string because = event.reason.empty() ? "" : ": " + event.reason;
+  switch (event.becomes) {
+    case JobState::queued:
+      return "makes way" + because;
+    case JobState::completed:
+      return "has completed, its GPUs are not free yet" + because;
+    default:
+      return "is cancelled, its GPUs are not free yet" + because;
+  }
+}
 
 EventHeading heading(const EventBody& body) { return std::visit(MakeHeading{}, body); }
 

@@ -66,6 +66,33 @@ struct JobEvicted {  // back to the queue
   double lost_gpu_s = 0;
   std::string reason;
 };
+// --- of jobs with a launch (state/launch.h); deadlines follow from the event's time
+struct JobAccepted {
+  JobId id;
+};
+struct JobRunning {
+  JobId id;
+};
+struct JobReleasing {  // it is to end, or to make way; a job that releases already may become something else
+  JobId id;
+  JobState becomes = JobState::queued;  // when its GPUs are free; queued: evicted
+  JobId in_favour_of;
+  double lost_gpu_s = 0;
+  std::string reason;
+};
+std::string releasing_text(const JobReleasing& event);
+struct JobFreed {
+  JobId id;
+  std::vector<std::string> nodes;  // that its processes have left; an event that ends or queues it follows the last
+};
+struct JobOverdue {  // its GPUs are not free, although the deadline is over
+  JobId id;
+};
+struct OfferExpired {  // back to the queue
+  JobId id;
+  std::int64_t until_us = 0;  // no other offer before
+  std::string reason;
+};
 struct JobMoved {
   JobId id;
   std::vector<fabric::GpuId> gpu_of_rank;  // after the move; ids of the topology accepted at that point
@@ -194,10 +221,11 @@ struct GuaranteeChanged {
 
 using EventBody =
     std::variant<TopologyAccepted, TopologyDiffers, TenantPut, TenantRemoved, JobQueued, JobPlaced, JobWaits,
-                 JobEvicted, JobMoved, JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut, ReservationPut,
-                 MaintenanceBegan, ReservationRemoved, SubnetModeSet, DrainRequested, DrainAdvanced, DrainCleared,
-                 LinkCostsSet, LinksChanged, AlarmRaised, AlarmCleared, RoutesProgrammed, QosProgrammed, PortLimitsRead,
-                 ContractPut, ContractRemoved, QosClassesPut, GuaranteeChanged, TokenIssued, TokenRevoked, LeaderBegan>;
+                 JobEvicted, JobAccepted, JobRunning, JobReleasing, JobFreed, JobOverdue, OfferExpired, JobMoved,
+                 JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut, ReservationPut, MaintenanceBegan,
+                 ReservationRemoved, SubnetModeSet, DrainRequested, DrainAdvanced, DrainCleared, LinkCostsSet,
+                 LinksChanged, AlarmRaised, AlarmCleared, RoutesProgrammed, QosProgrammed, PortLimitsRead, ContractPut,
+                 ContractRemoved, QosClassesPut, GuaranteeChanged, TokenIssued, TokenRevoked, LeaderBegan>;
 
 // Who asked for a change besides the actor's name, and by which request: for the audit trail alone, no part of the journal.
 struct RequestOrigin {

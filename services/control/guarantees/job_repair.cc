@@ -182,7 +182,8 @@ std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& place
       return events.empty();
     }
     const auto tenant = state.tenants->find(job->spec.tenant);
-    const bool apply = tenant != state.tenants->end() && tenant->second.repair == RepairPolicy::apply;
+    const bool apply =
+        tenant != state.tenants->end() && tenant->second.repair == RepairPolicy::apply && !job->is_releasing();
     std::string damage = cut_off_text(state, *job, lost) + ": ";
     const std::int64_t grace_us = apply ? std::int64_t{tenant->second.repair_after_s} * 1'000'000 : 0;
     const bool waits = grace_us > 0 && (job->damaged_us == 0 || now_us < job->damaged_us + grace_us);

@@ -87,7 +87,8 @@ std::vector<EventBody> next_guarantee_repair(const ClusterState& state, PlacerCa
   for (const JobPtr& job : lapsed) {
     const auto move = plan_guarantee_move(state, *job, placers, now_us);
     const auto tenant = state.tenants->find(job->spec.tenant);
-    const bool apply = tenant != state.tenants->end() && tenant->second.repair == RepairPolicy::apply;
+    const bool apply =
+        tenant != state.tenants->end() && tenant->second.repair == RepairPolicy::apply && !job->is_releasing();
     if (move && apply) {
       return {moved(state, *job, move->vacated, move->plan, "for its guarantee, as its tenant's repair policy says",
                     placers)};

@@ -2,42 +2,19 @@
 // state; ids of GPUs are those of the topology of that state.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "fabric/base/enum_text.h"
 #include "scheduler/job/job_spec.h"
 #include "scheduler/placement/fit/placement.h"
 #include "services/control/state/job_guarantee.h"
+#include "services/control/state/job_id.h"
+#include "services/control/state/job_state.h"
+#include "services/control/state/launch.h"
 
 namespace railweave::control {
-
-class JobId {
- public:
-  constexpr JobId() = default;
-  constexpr explicit JobId(std::uint64_t number) : number_(number) {}
-  [[nodiscard]] constexpr std::uint64_t number() const { return number_; }
-  friend constexpr auto operator<=>(JobId, JobId) = default;
-
- private:
-  std::uint64_t number_ = 0;
-};
-std::string to_string(JobId id);  // "job-000123"
-std::optional<JobId> parse_job_id(std::string_view text);
-
-enum class JobState : std::uint8_t {
-  queued,     // waits in the queue
-  placed,     // holds its GPUs
-  completed,  // ended by itself, as its owner reported
-  cancelled,
-  lost,  // its nodes left the fabric
-};
-BOOST_DESCRIBE_ENUM(JobState, queued, placed, completed, cancelled, lost)
-constexpr std::string_view to_string(JobState state) { return to_text(state); }
 
 struct JobChange {  // one line of its history
   std::int64_t time_us = 0;
@@ -67,10 +44,13 @@ struct Job {
   std::int64_t damaged_us = 0;     // since when; 0: not damaged
   std::vector<JobChange> history;
   std::optional<JobGuarantee> guarantee;  // network bandwidth; none: best effort
+  std::optional<Launch> launch;           // none: it runs from the moment it is placed until it is said to have ended
   std::uint64_t version = 0;              // seq of the event that last changed it: its ETag
 
   [[nodiscard]] bool holds_gpus() const { return state == JobState::placed; }
   [[nodiscard]] bool has_ended() const { return state > JobState::placed; }
+  // It was told to end or to make way, and its GPUs are not free yet.
+  [[nodiscard]] bool is_releasing() const { return holds_gpus() && launch && launch->phase == LaunchPhase::releasing; }
   void note(JobChange change);  // appends a line to the history
 };
 

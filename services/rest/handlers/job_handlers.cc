@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "services/control/views/placer_cache.h"
 #include "services/json/digest.h"
 #include "services/rest/handlers/job_answers.h"
+#include "services/rest/handlers/job_change.h"
 #include "services/rest/handlers/job_lookup.h"
 #include "services/rest/handlers/list_query.h"
 #include "services/rest/handlers/queue_state.h"
@@ -32,64 +32,6 @@ using control::JobPtr;
 
 constexpr std::size_t kMaxKeyBytes = 200;
 const PageLimits kRanksPage{.initial = 1000, .max = 100'000};
-
-// The job with its ETag: its version, then a digest of its contention. If-Match compares the version alone
-// (route_table.cc).
-Response job_answer(const ControlPlane& plane, const control::ClusterState& state, const control::Job& job,
-                    std::optional<control::JobContention> contention, int status, bool to_member) {
-  if (contention && to_member) leave_own_tenant(state, job.spec.tenant, *contention);
-  const auto queue = plane.loop.queue();
-  const auto* waits = job.state == control::JobState::queued ? wait_reason(*queue, job.id) : nullptr;
-  const auto* beside = contention ? &*contention : nullptr;
-  const std::string digest = contention_digest(beside);
-  const std::string id = control::to_string(job.id) + "." + std::to_string(job.version);
-  return Response::json(write_job(job, state.placement_fabric->as_cabled(), waits, beside), status)
-      .with("ETag", strong_etag(digest.empty() ? id : id + "-" + digest));
-}
-
-// A member reads of full links what its own jobs hold of them, and the sums.
-Problem refusal_for(const Request& request, const ControlPlane& plane, control::Rejection rejection) {
-  if (const std::string* own = own_tenant(request)) leave_own_tenant(*plane.loop.state(), *own, rejection.links);
-  return to_problem(rejection);
-}
-
-// The answer of a job's change, made of the state that holds it.
-using MakeAnswer = std::function<Response(const control::Accepted&, const control::Job&,
-                                          const std::optional<control::JobContention>&)>;
-
-// Hands the command to the control loop and answers with the job afterwards. The answer is made on the thread of
-// `answers`; when too many answers wait there, on the control thread and without contention.
-void submit_for_job(const std::shared_ptr<JobAnswers>& answers, const Call& call, const Responder& respond,
-                    decltype(control::Command::body) command, MakeAnswer make) {
-  const bool queued = call.plane.loop.submit(
-      {actor_of(call.request), std::move(command), origin_of(call.request)},
-      [&plane = call.plane, answers, respond, make = std::move(make)](const control::CommandResult& result) {
-        if (!result) return void(respond(refusal_for(respond.request(), plane, result.error())));
-        const JobPtr job = result->state->jobs.find(result->job);
-        if (job == nullptr) return void(respond(Response::empty()));
-        if (!job->holds_gpus()) return void(respond(make(*result, *job, std::nullopt)));
-        JobAnswers::Task task = [&plane, respond, make, accepted = *result, job] {
-          respond(make(accepted, *job, contention_of(plane, *accepted.state, *job)));
-        };
-        if (!answers->run_later(task)) respond(make(*result, *job, std::nullopt));
-      });
-  if (!queued) respond(too_busy());
-}
-
-void submit_change(const std::shared_ptr<JobAnswers>& answers, const Call& call, const Responder& respond,
-                   decltype(control::Command::body) command) {
-  submit_for_job(answers, call, respond, std::move(command),
-                 [&plane = call.plane, to_member = own_tenant(call.request) != nullptr](
-                     const control::Accepted& accepted, const control::Job& job, const auto& contention) {
-                   return job_answer(plane, *accepted.state, job, contention, 200, to_member);
-                 });
-}
-
-PresentVersion present_job(const control::ClusterState& state, const Request& request) {
-  const std::string& id = request.param("id");
-  const auto job = find_job(state, request);
-  return job ? present_version(control::to_string((*job)->id), (*job)->version) : present_version(id, 0);
-}
 
 Result<Response> list_jobs(const Call& call) {
   const auto query = read_list_query(call);
@@ -151,8 +93,12 @@ Result<void> post_job(const std::shared_ptr<JobAnswers>& answers, const Call& ca
                 "the Idempotency-Key must be at most " + std::to_string(kMaxKeyBytes) + " printable ASCII characters",
                 {}, {});
   }
-  control::SubmitJob command{std::move(request->spec), key, key.empty() ? std::string() : sha256_hex(call.request.body),
-                             request->queue, request->not_before_us};
+  control::SubmitJob command{std::move(request->spec),
+                             key,
+                             key.empty() ? std::string() : sha256_hex(call.request.body),
+                             request->queue,
+                             request->not_before_us,
+                             request->launch};
   submit_for_job(answers, call, respond, std::move(command),
                  [&plane = call.plane, to_member = own_tenant(call.request) != nullptr](
                      const control::Accepted& accepted, const control::Job& job, const auto& contention) {
@@ -259,7 +205,9 @@ Result<void> end_job(const std::shared_ptr<JobAnswers>& answers, const Call& cal
   if (reason != nullptr && reason->size() > 500) {
     return fail(ErrorKind::invalid, "query.tooLong", "the reason is longer than 500 bytes", {}, {});
   }
-  control::EndJob command{(*job)->id, end_state, reason == nullptr ? std::string() : *reason, *version};
+  const auto freed = read_flag(call, "freed");
+  if (!freed) return std::unexpected(freed.error());
+  control::EndJob command{(*job)->id, end_state, reason == nullptr ? std::string() : *reason, *version, *freed};
   submit_change(answers, call, respond, std::move(command));
   return {};
 }
@@ -364,8 +312,8 @@ void add_job_routes(RouteTable& routes) {
   routes.get("/v1/jobs",
              {.access = kViewersAndMembers,
               .query = {"tenant", "state", "name"},
-              .page = PageLimits{.fields = {"endedAt", "gpus", "id", "level", "name", "nodes", "priority", "startedAt",
-                                            "state", "submittedAt", "tenant"}},
+              .page = PageLimits{.fields = {"endedAt", "gpus", "id", "level", "name", "nodes", "phase", "priority",
+                                            "startedAt", "state", "submittedAt", "tenant"}},
               .http = compute},
              list_jobs);
   routes.post("/v1/jobs", {.access = kOperatorsAndMembers, .http = json},
@@ -374,15 +322,17 @@ void add_job_routes(RouteTable& routes) {
   routes.get("/v1/jobs/{id}/ranks",
              {.access = kViewersAndMembers, .query = {"format", "withScript"}, .page = kRanksPage, .http = compute},
              get_ranks);
-  routes.del("/v1/jobs/{id}", {.access = kOperatorsAndMembers, .query = {"reason"}, .present = present_job},
+  routes.del("/v1/jobs/{id}", {.access = kOperatorsAndMembers, .query = {"freed", "reason"}, .present = present_job},
              end(control::JobState::cancelled));
-  routes.post("/v1/jobs/{id}/complete", {.access = kOperatorsAndMembers, .query = {"reason"}, .present = present_job},
+  routes.post("/v1/jobs/{id}/complete",
+              {.access = kOperatorsAndMembers, .query = {"freed", "reason"}, .present = present_job},
               end(control::JobState::completed));
   routes.post("/v1/jobs/{id}/checkpoint", {.access = kOperatorsAndMembers, .query = {"at"}},
               [answers](const Call& call, const Responder& respond) { return checkpoint_job(answers, call, respond); });
   routes.post("/v1/jobs/{id}/repair",
               {.access = kOperatorsAndMembers, .query = {"dryRun"}, .http = compute_json, .present = present_job},
               [answers](const Call& call, const Responder& respond) { return repair_job(answers, call, respond); });
+  add_launch_routes(routes, answers);
   routes.post("/v1/placements/query",
               {.access = kViewersAndMembers, .query = {"ranks"}, .by = AnsweredBy::any, .http = compute_json},
               query_placement);

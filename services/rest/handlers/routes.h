@@ -16,7 +16,7 @@ void add_live_routes(RouteTable& routes, Operations& operations);    // subnets,
 void add_drain_routes(RouteTable& routes);
 void add_alarm_routes(RouteTable& routes);
 void add_routing_routes(RouteTable& routes);
-void add_job_routes(RouteTable& routes);
+void add_job_routes(RouteTable& routes);    // with what launchers say
 void add_queue_routes(RouteTable& routes);  // with reservations
 void add_tenant_routes(RouteTable& routes);
 void add_token_routes(RouteTable& routes);      // with who the caller is

@@ -11,6 +11,7 @@
 #include "services/rest/json/guarantee.h"
 #include "services/rest/json/guarantee_value.h"
 #include "services/rest/json/job_value.h"
+#include "services/rest/json/launch.h"
 #include "services/rest/json/placement_value.h"
 #include "services/rest/json/rate_value.h"
 
@@ -65,6 +66,7 @@ Out job_line_json(const control::Job& job) {
             {"name", job.spec.name},
             {"tenant", job.spec.tenant},
             {"state", control::to_string(job.state)},
+            {"phase", phase_json(job)},
             {"priority", job.spec.priority},
             {"gpus", scheduler::rank_count(job.spec.parallelism)},
             {"nodes", job.nodes.size()},
@@ -130,6 +132,7 @@ std::string write_job(const control::Job& job, const PlacementFabric& fabric, co
   value["predicted"] = predicted_json(job.placement);
   value["withContention"] = contention == nullptr ? Out(nullptr) : to_json(*contention);
   value["waits"] = waits == nullptr ? Out(nullptr) : to_json(*waits);
+  value["launcher"] = launcher_json(job);
   value["notBefore"] = time_or_null(job.not_before_us);
   value["checkpointedAt"] = time_or_null(job.saved_us);
   value["damage"] = job.damage.empty() ? Out(nullptr) : Out(job.damage);

@@ -7,6 +7,7 @@
 #include "fabric/base/text/utf8.h"
 #include "scheduler/collective/traffic.h"
 #include "services/control/codec/job_spec_json.h"
+#include "services/rest/json/launch.h"
 
 namespace railweave::api {
 
@@ -38,7 +39,7 @@ Result<JobRequest> read_job_request(std::string_view body) {
   JobRequest request;
   if (value->is_object()) {
     Json own = Json::object();
-    for (const auto* field : {"queue", "notBefore"}) {
+    for (const auto* field : {"queue", "notBefore", "launcher"}) {
       if (!value->contains(field)) continue;
       own[field] = (*value)[field];
       value->erase(field);
@@ -56,6 +57,7 @@ Result<JobRequest> read_job_request(std::string_view body) {
     if (not_before && !request.queue) {
       reader.set_error("notBefore", "only a job that queues can start later", "set \"queue\": true");
     }
+    request.launch = read_launcher(reader);
     if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   }
   auto spec = checked_spec(*value);

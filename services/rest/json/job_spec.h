@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "fabric/base/error.h"
 #include "scheduler/job/job_spec.h"
+#include "services/control/state/launch.h"
 
 namespace railweave::api {
 
@@ -18,6 +20,7 @@ struct JobRequest {
   scheduler::JobSpec spec;
   bool queue = false;
   std::int64_t not_before_us = 0;
+  std::optional<control::LaunchTerms> launch;
 };
 Result<JobRequest> read_job_request(std::string_view body);
 

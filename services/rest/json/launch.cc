@@ -1,0 +1,97 @@
+#include "services/rest/json/launch.h"
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "fabric/base/text/time_text.h"
+#include "services/rest/json/job_value.h"
+
+namespace railweave::api {
+namespace {
+
+using control::LaunchTerms;
+
+struct TermField {
+  std::string_view name;
+  std::int64_t LaunchTerms::* member;
+};
+constexpr std::array<TermField, 4> kTerms{{{"acceptWithin", &LaunchTerms::accept_us},
+                                           {"runWithin", &LaunchTerms::run_us},
+                                           {"notice", &LaunchTerms::notice_us},
+                                           {"releaseWithin", &LaunchTerms::release_us}}};
+
+std::string text_of_us(std::int64_t us) { return duration_text(us / 1'000'000); }
+
+constexpr std::size_t kMostFreedNodes = 100'000;
+
+}  // namespace
+
+std::optional<LaunchTerms> read_launcher(ObjectReader& reader) {
+  const Json* value = reader.take("launcher");
+  if (value == nullptr) return std::nullopt;
+  ObjectReader fields(*value, reader.pointer("launcher"));
+  LaunchTerms terms;
+  bool acknowledges = true;
+  fields.read("acknowledges", acknowledges);
+  for (const auto& [name, member] : kTerms) {
+    std::optional<std::string> text;
+    fields.read_text(name, text);
+    if (!text) continue;
+    const auto seconds = parse_duration_s(*text);
+    const std::int64_t most_s = control::kMostLaunchTime_us / 1'000'000;
+    if (!seconds || *seconds < control::kLeastLaunchTime_us / 1'000'000 || *seconds > most_s) {
+      fields.set_error(name, shown(*text) + " is no duration from PT1S to P7D", "like PT2M (ISO 8601)");
+    } else {
+      terms.*member = *seconds * 1'000'000;
+    }
+  }
+  if (auto done = fields.finish(); !done) reader.set_error(std::move(done.error()));
+  return acknowledges ? std::optional(terms) : std::nullopt;
+}
+
+Result<control::FreeJob> read_freed(control::JobId id, std::string_view body) {
+  auto value = parse_json(body.empty() ? std::string_view("{}") : body);
+  if (!value) return std::unexpected(value.error());
+  control::FreeJob freed;
+  freed.id = id;
+  ObjectReader reader(*value, "");
+  reader.read("nodes", freed.nodes, kMostFreedNodes);
+  std::optional<std::string> by;
+  reader.read_text("by", by);
+  if (by && *by != "launcher" && *by != "node")
+    reader.set_error("by", shown(*by) + " says nothing of GPUs", "launcher or node");
+  freed.by_node = by && *by == "node";
+  if (reader.has("nodes") && freed.nodes.empty()) {
+    reader.set_error("nodes", "names no node", "leave it out where all nodes are free");
+  }
+  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+  return freed;
+}
+
+Out phase_json(const control::Job& job) {
+  if (!job.holds_gpus()) return nullptr;
+  return control::to_string(job.launch ? job.launch->phase : control::LaunchPhase::running);
+}
+
+Out launcher_json(const control::Job& job) {
+  if (!job.launch) return nullptr;
+  const control::Launch& launch = *job.launch;
+  Out value = Out::object();
+  for (const auto& [name, member] : kTerms) value[std::string(name)] = text_of_us(launch.terms.*member);
+  value["deadline"] = time_or_null(launch.deadline_us);
+  value["expiredOffers"] = launch.expired;
+  value["release"] = nullptr;
+  if (job.is_releasing()) {
+    value["release"] = {
+        {"becomes", control::to_string(launch.becomes)},
+        {"inFavourOf",
+         launch.in_favour_of == control::JobId() ? Out(nullptr) : Out(control::to_string(launch.in_favour_of))},
+        {"reason", launch.reason},
+        {"overdue", launch.overdue},
+        {"freedNodes", launch.freed}};
+  }
+  return value;
+}
+
+}  // namespace railweave::api
