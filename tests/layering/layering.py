@@ -104,7 +104,8 @@ MAY_INCLUDE = {
     "services/control/guarantees": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/capacity", "fabric/qos", "scheduler/placement/fit",
                                     "scheduler/queue/cycle", "scheduler/queue/repair", "scheduler/admission", "services/control/state", "services/control/events",
                                     "services/control/views"],
-    "services/control/decide": ["fabric/base", "fabric/base/text", "fabric/topology", "scheduler/queue", "scheduler/queue/cycle",
+    "services/control/decide": ["fabric/base", "fabric/base/text", "fabric/topology", "scheduler/placement/check", "scheduler/placement/fit",
+                                "scheduler/placement/score", "scheduler/queue", "scheduler/queue/cycle",
                                 "services/control/state", "services/control/events", "services/control/views", "services/control/guarantees"],
     "services/control": ["fabric/base", "db", "services/control/state", "services/control/events", "services/control/views", "services/control/decide"],
     # The durable form of events and states: a journal must not change because a web answer does.
@@ -144,8 +145,8 @@ MAY_INCLUDE = {
                            "services/json", "services/control/state", "services/control/events", "services/control/views",
                            "services/control/guarantees", "services/control/decide", "services/control/codec", "services/control/live/status"],
     "services/rest/handlers": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/formats", "fabric/formats/gpu", "fabric/formats/native",
-                               "fabric/routing/opensm", "scheduler/queue/cycle", "db", "api", "api/http/message", "api/http/dispatch",
-                               "api/operations", "services/json", "services/control/state", "services/control/views", "services/control/guarantees",
+                               "fabric/routing/opensm", "scheduler/placement", "scheduler/queue/cycle", "db", "api", "api/http/message",
+                               "api/http/dispatch", "api/operations", "services/json", "services/control/state", "services/control/events", "services/control/views", "services/control/guarantees",
                                "services/control/decide", "services/control/codec", "services/rest", "services/rest/access", "services/rest/json"],
     # The console's built files: knows nothing of what they show.
     "services/rest/console": ["fabric/base", "api/http/message", "api/http/dispatch"],

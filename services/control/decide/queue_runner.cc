@@ -30,6 +30,8 @@ int kind_of(WaitCode code) {
       return 3;
     case WaitCode::bandwidth:
       return 4;
+    case WaitCode::held:
+      return 5;
   }
   return 0;
 }
@@ -64,7 +66,9 @@ void add_events(const ClusterState& state, const scheduler::CycleResult& result,
 }
 
 scheduler::QueuedJob queued_job(const Job& job) {
-  return {job.id.number(), &job.spec, job.submitted_us, job.not_before_us};
+  const QueuePlace place = job.place();
+  return {job.id.number(),   &job.spec,    place.since_us,
+          job.not_before_us, place.number, job.queue.hold ? job.queue.hold->text() : std::string()};
 }
 
 }  // namespace

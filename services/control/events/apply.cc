@@ -222,6 +222,13 @@ struct Apply {
     change_job(body.id, [&](Job& job) { job.saved_us = body.saved_us; });
   }
 
+  // job_changes.h, webhook_events.h
+  template <class Body>
+    requires requires(ClusterState& any, const Body& body, const Event& with) { apply_change(any, body, with); }
+  void operator()(const Body& body) const {
+    apply_change(state, body, event);
+  }
+
   void operator()(const QueueRulesPut& body) const {
     auto rules = std::make_shared<QueueRules>(QueueRules{body.policy, event.seq});
     if (body.policy.half_life_us != state.used->half_life_us()) {

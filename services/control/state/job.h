@@ -12,7 +12,9 @@
 #include "fabric/base/enum_text.h"
 #include "scheduler/job/job_spec.h"
 #include "scheduler/placement/fit/placement.h"
+#include "services/control/state/adoption.h"
 #include "services/control/state/job_guarantee.h"
+#include "services/control/state/queue_terms.h"
 
 namespace railweave::control {
 
@@ -66,11 +68,16 @@ struct Job {
   std::string damage;              // "": none; else which GPUs are lost, and what to do
   std::int64_t damaged_us = 0;     // since when; 0: not damaged
   std::vector<JobChange> history;
+  QueueTerms queue;                       // while it waits
+  std::optional<Adoption> adopted;        // none: Railweave chose its GPUs
   std::optional<JobGuarantee> guarantee;  // network bandwidth; none: best effort
   std::uint64_t version = 0;              // seq of the event that last changed it: its ETag
 
   [[nodiscard]] bool holds_gpus() const { return state == JobState::placed; }
   [[nodiscard]] bool has_ended() const { return state > JobState::placed; }
+  [[nodiscard]] QueuePlace place() const {
+    return queue.exchanged == QueuePlace{} ? QueuePlace{submitted_us, id.number()} : queue.exchanged;
+  }
   void note(JobChange change);  // appends a line to the history
 };
 

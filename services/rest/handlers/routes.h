@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "api/http/dispatch/metrics.h"
 #include "api/operations/operations.h"
@@ -17,6 +18,11 @@ void add_drain_routes(RouteTable& routes);
 void add_alarm_routes(RouteTable& routes);
 void add_routing_routes(RouteTable& routes);
 void add_job_routes(RouteTable& routes);
+// Of add_job_routes().
+class JobAnswers;
+void add_job_change_routes(RouteTable& routes, const std::shared_ptr<JobAnswers>& answers);
+void add_job_batch_routes(RouteTable& routes);
+void add_placement_query_routes(RouteTable& routes);
 void add_queue_routes(RouteTable& routes);  // with reservations
 void add_tenant_routes(RouteTable& routes);
 void add_token_routes(RouteTable& routes);      // with who the caller is
