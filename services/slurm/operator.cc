@@ -14,9 +14,11 @@ constexpr const char* kTurn =
 constexpr std::size_t kMostSaid = 10'000;
 constexpr std::size_t kMostReason = 240;  // characters; squeue_format() reads 320
 
-std::string mark_of(const std::string& words) {
+constexpr std::size_t kMostRanks = 60'000;  // characters; what a job's tasks are told
+
+std::string mark_of(const std::string& words, std::size_t most = kMostReason) {
   std::string mark = "AdminComment=railweave: ";
-  for (const char c : words.substr(0, kMostReason))
+  for (const char c : words.substr(0, most))
     mark += c < ' ' || c == '"' || c == '\'' || c == '\\' || c == 0x7F ? ' ' : c;
   return mark;
 }
@@ -71,7 +73,7 @@ void Operator::adopt(const Plan& plan, const Situation& situation, CycleReport& 
     const std::string& held = situation.placements.at(job->key());
     const std::vector<std::string> nodes = placements_.nodes(held);
     if (sorted(nodes) == sorted(job->running)) {
-      update(job->id, {mark_of(held + " on " + fabric::compress_hostlist(nodes))});
+      update(job->id, {placed_mark({held, nodes, {}}, "")});
     } else {
       placements_.end(held, "its Slurm job began elsewhere");
       ++report.ended;
@@ -86,8 +88,7 @@ void Operator::adopt(const Plan& plan, const Situation& situation, CycleReport& 
       continue;
     }
     ++report.adopted;
-    update({job->id},
-           {mark_of(placed.id + " on " + fabric::compress_hostlist(placed.nodes) + ", where Slurm began it")});
+    update({job->id}, {placed_mark(placed, "where Slurm began it")});
   }
 }
 
@@ -114,8 +115,12 @@ void Operator::leave(const Plan& plan, CycleReport& report) {
 }
 
 void Operator::pin(const SlurmJob& job, const Placed& placed) {
-  update(job.id, {"ReqNodeList=" + fabric::compress_hostlist(sorted(placed.nodes)), "StartTime=now",
-                  mark_of(placed.id + " on " + fabric::compress_hostlist(placed.nodes))});
+  update(job.id,
+         {"ReqNodeList=" + fabric::compress_hostlist(sorted(placed.nodes)), "StartTime=now", placed_mark(placed, "")});
+}
+
+std::string Operator::placed_mark(const Placed& placed, const std::string& remark) {
+  return mark_of(write_job_ranks(placements_.ranks(placed), remark, kMostRanks), kMostRanks);
 }
 
 void Operator::place(const Plan& plan, const Situation& situation, CycleReport& report) {

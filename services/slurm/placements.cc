@@ -62,6 +62,14 @@ std::vector<std::string> Placements::nodes(const std::string& id) {
   return nodes_of(service_.get(Target("/v1/jobs").segment(id)));
 }
 
+JobRanks Placements::ranks(const Placed& placed) {
+  ++calls_;
+  auto ranks = read_rank_lines(
+      placed.id, service_.get_text(Target("/v1/jobs").segment(placed.id).path("/ranks").query("format", "nccl")));
+  if (ranks && !ranks->nodes.empty()) return std::move(*ranks);
+  return {.placement = placed.id, .nodes = placed.nodes};
+}
+
 void Placements::end(const std::string& id, const std::string& reason) {
   api::ClientRequest request;
   request.method = api::Method::post;

@@ -8,6 +8,7 @@
 
 #include "services/railweave/connection/service.h"
 #include "services/slurm/job_body.h"
+#include "services/slurm/ranks/rank_text.h"
 
 namespace railweave::slurm {
 
@@ -26,6 +27,8 @@ class Placements {
   // Asking again for a job that was placed answers the same placement.
   Placed place(const SlurmJob& job, std::span<const std::string> only, std::span<const std::string> excluded);
   std::vector<std::string> nodes(const std::string& id);
+  // What its tasks need. An answer that is not as expected leaves the nodes alone.
+  JobRanks ranks(const Placed& placed);
   void end(const std::string& id, const std::string& reason);
 
   [[nodiscard]] std::uint64_t calls() const { return calls_; }

@@ -154,7 +154,10 @@ MAY_INCLUDE = {
                             "services/control/events", "services/control/codec", "services/control/live", "services/rest", "services/rest/access",
                             "services/rest/handlers", "services/rest/replication", "services/rest/console"],
     # Joins Slurm to the contract, as the CLI joins people to it.
-    "services/slurm": ["fabric/base", "fabric/formats/slurm", "api/client", "api/http/message", "services/railweave/terminal",
+    "services/slurm/ranks": ["fabric/base", "fabric/formats/slurm"],
+    # Loaded by Slurm's programs on every node: knows nothing of REST.
+    "services/slurm/spank": ["fabric/formats/slurm", "services/slurm/ranks"],
+    "services/slurm": ["fabric/base", "fabric/formats/slurm", "services/slurm/ranks", "api/client", "api/http/message", "services/railweave/terminal",
                        "services/railweave/connection"],
     # Checks certificates and must not trust our code: it has none of it.
     "services/verify": [],
@@ -196,6 +199,7 @@ ONLY_IN = [
     (re.compile(r"^sqlite3\.h$"), ["db/sqlite"]),
     (re.compile(r"^boost/(asio|beast)"), ["api/http/connection", "api/client"]),
     (re.compile(r"^(infiniband/|opensm/|complib/|iba/)"), ["fabric/drivers/infiniband", "fabric/drivers/opensm/plugin"]),
+    (re.compile(r"^slurm/"), ["services/slurm/spank"]),
     (re.compile(r"^pugixml"), ["fabric/formats/gpu"]),
     (re.compile(r"^cjose/"), ["services/rest/access"]),
     (re.compile(r"^spdlog/"), ["services/railweaved"]),
