@@ -2,7 +2,7 @@
 """railweave-slurm beside Debian's own Slurm: a slurmctld and 16 slurmds on loopback, jobs submitted with sbatch. What Slurm
 did is asked of Slurm, and of the ranks themselves; what Railweave holds is asked of Railweave.
 
-slurm_test.py BIN_FOLDER topology|placing|failing|ranks
+slurm_test.py BIN_FOLDER topology|placing|failing|ranks|drains
 """
 import json
 import os
@@ -71,10 +71,10 @@ class Cluster:
         self.environment = dict(self.slurm.environment, RAILWEAVE_URL=f"http://127.0.0.1:{service.port}", NO_COLOR="1",
                                 PATH=f"{BIN}:{os.environ['PATH']}")
 
-    def start(self):
+    def start(self, *options):
         with open(self.folder / "operator.log", "a") as log:
             self.operator = subprocess.Popen([BIN / "railweave-slurm", "--interval", "0.3", "--grace", str(GRACE), "--patience", "8", "--tenant",
-                                              "research"], env=self.environment, stdout=log, stderr=log)
+                                              "research", *options], env=self.environment, stdout=log, stderr=log)
 
     def end(self, how=signal.SIGTERM):
         if self.operator:
@@ -335,6 +335,53 @@ def test_ranks(cluster):
     assert all("RAILWEAVE_NODE" not in environment for _, _, environment in tasks(cluster, plain, 4).values())
 
 
+def test_drains(cluster):
+    """Nodes out of use, both ways; what a person did stays."""
+    cluster.end()
+    cluster.start("--trouble", "1", "--calm", "3")
+    state = lambda node: cluster.slurm.run("sinfo", "-h", "-N", "-n", node, "-O", "StateLong:20,Reason:80").split(None, 1)
+    drain_of = lambda node: cluster.service.request("GET", f"/v1/nodes/{node}")[2]["drain"]
+    out, person, lost, cut = NODES[2], NODES[4], NODES[6], NODES[8]
+    # A node that Railweave drains, and one whose link is taken out of use.
+    railweave(cluster.service, "nodes", "drain", out, "--reason", "replace GPU 3")
+    wait_for(lambda: state(out)[0] == "drained", f"drained in Slurm\n{cluster.log()}")
+    assert state(out)[1].strip() == "railweave: replace GPU 3", state(out)
+    node = cluster.service.request("GET", f"/v1/nodes/{cut}")[2]
+    link = next(port["link"] for adapter in node["adapters"] for port in adapter["ports"] if port["link"])
+    railweave(cluster.service, "links", "drain", link, "--force", "--reason", "dirty")
+    wait_for(lambda: state(cut)[0] == "drained", f"drained in Slurm, as its link is out of use\n{cluster.log()}")
+    job = cluster.submit("-N", "13", "--gres=gpu:8", "--account=research")
+    assert not {out, cut} & set(agrees(cluster, job)), "the next job avoids them"
+    cluster.cancel(job)
+    # A person's drain in Slurm is known to Railweave; so is a node that fails.
+    cluster.slurm.run("scontrol", "update", f"nodename={person}", "state=drain", "reason=bad fan")
+    wait_for(lambda: (drain_of(person) or {}).get("reason") == "slurm: drained, bad fan", f"drained in Railweave\n{cluster.log()}")
+    cluster.slurm.end_one(lost)
+    wait_for(lambda: (drain_of(lost) or {}).get("reason", "").startswith("slurm: down"), f"a lost node is drained in Railweave\n{cluster.log()}", 90)
+    # All of it is undone when the cause is gone.
+    railweave(cluster.service, "nodes", "undrain", out)
+    railweave(cluster.service, "links", "undrain", link)
+    began = time.monotonic()
+    wait_for(lambda: state(out)[0] == "idle" and state(cut)[0] == "idle", f"resumed\n{cluster.log()}")
+    assert time.monotonic() - began > 2, "not before it is calm"
+    cluster.slurm.run("scontrol", "update", f"nodename={person}", "state=resume")
+    cluster.slurm.launch(lost, "slurmd", "-D", "-N", lost)
+    wait_for(lambda: drain_of(person) is None and drain_of(lost) is None, f"in use again in Railweave\n{cluster.log()}", 90)
+    # A reason that a person wrote over is a person's: Railweave's recovery does not resume the node. railweave-slurm is
+    # started again meanwhile, and what was drained before is still known.
+    railweave(cluster.service, "nodes", "drain", out, "--reason", "again")
+    railweave(cluster.service, "nodes", "drain", cut, "--reason", "again")
+    wait_for(lambda: state(out)[0] == "drained" and state(cut)[0] == "drained", f"drained again\n{cluster.log()}")
+    cluster.slurm.run("scontrol", "update", f"nodename={out}", "state=drain", "reason=mine")
+    cluster.end(signal.SIGKILL)
+    cluster.start("--trouble", "1", "--calm", "3")
+    railweave(cluster.service, "nodes", "undrain", out)
+    railweave(cluster.service, "nodes", "undrain", cut)
+    wait_for(lambda: state(cut)[0] == "idle", f"resumed\n{cluster.log()}")
+    wait_for(lambda: (drain_of(out) or {}).get("reason") == "slurm: drained, mine", f"a person's, and so told to Railweave\n{cluster.log()}")
+    assert [word.strip() for word in state(out)] == ["drained", "mine"], state(out)
+
+
 def test_failing(cluster):
     # railweave-slurm killed again and again while jobs come: each begins once, where it is held, and none is lost.
     jobs = []
@@ -402,7 +449,7 @@ def main():
             cluster = Cluster(folder, service)
             try:
                 cluster.start()
-                {"placing": test_placing, "failing": test_failing, "ranks": test_ranks}[sys.argv[2]](cluster)
+                {"placing": test_placing, "failing": test_failing, "ranks": test_ranks, "drains": test_drains}[sys.argv[2]](cluster)
             except BaseException:
                 print(cluster.log(), *[f"{out.name}: {out.read_text()[-2000:]}" for out in folder.glob("out.*")], sep="\n")
                 raise
