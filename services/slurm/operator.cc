@@ -81,8 +81,12 @@ void Operator::adopt(const Plan& plan, const Situation& situation, CycleReport& 
     }
   }
   if (wanted.size() > options_.most_placed) wanted.resize(options_.most_placed);
-  for (const SlurmJob* job : wanted) {
-    const Placed placed = placements_.place(*job, job->running, {});
+  std::vector<Placements::Ask> asks;
+  for (const SlurmJob* job : wanted) asks.push_back({job, job->running});
+  const std::vector<Placed> answers = placements_.place(asks, {});
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const SlurmJob* job = wanted[i];
+    const Placed& placed = answers[i];
     if (placed.id.empty()) {
       say_once("job " + job->id + " runs on GPUs that Railweave cannot hold for it: " + placed.reason);
       continue;
@@ -130,27 +134,33 @@ void Operator::place(const Plan& plan, const Situation& situation, CycleReport& 
     ++report.placed;
   }
   std::map<std::string, std::vector<const SlurmJob*>> reasons;
+  const auto overdue = [&](const SlurmJob* job) {
+    return job->submitted_s > 0 && situation.now_s - job->submitted_s > options_.pass_s;
+  };
   std::string before;  // the job that none passes
+  const std::size_t most = std::min(plan.place.size(), options_.most_placed);
   std::size_t asked = 0;
-  for (const SlurmJob* job : plan.place) {
-    if (!before.empty()) {
-      reasons["waits behind job " + before].push_back(job);
-      continue;
+  while (asked < most && before.empty()) {
+    // What may not pass a job is asked for when that job has its answer.
+    std::vector<Placements::Ask> asks;
+    do {
+      asks.push_back({plan.place[asked + asks.size()], {}});
+    } while (asked + asks.size() < most && !overdue(asks.back().job));
+    const std::vector<Placed> answers = placements_.place(asks, situation.unavailable);
+    for (std::size_t i = 0; i < asks.size(); ++i) {
+      const SlurmJob* job = asks[i].job;
+      if (!answers[i].id.empty()) {
+        pin(*job, answers[i]);
+        ++report.placed;
+        continue;
+      }
+      reasons["waits: " + answers[i].reason].push_back(job);
+      if (overdue(job)) before = job->id;
     }
-    if (asked == options_.most_placed) {
-      reasons[kTurn].push_back(job);
-      continue;
-    }
-    ++asked;
-    const Placed placed = placements_.place(*job, {}, situation.unavailable);
-    if (!placed.id.empty()) {
-      pin(*job, placed);
-      ++report.placed;
-      continue;
-    }
-    reasons["waits: " + placed.reason].push_back(job);
-    if (job->submitted_s > 0 && situation.now_s - job->submitted_s > options_.pass_s) before = job->id;
+    asked += asks.size();
   }
+  for (; asked < plan.place.size(); ++asked)
+    reasons[before.empty() ? kTurn : "waits behind job " + before].push_back(plan.place[asked]);
   for (const auto& [reason, jobs] : reasons) report.waiting += jobs.size();
   keep_waiting(reasons, situation.now_s);
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <map>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,8 +24,13 @@ class Placements {
 
   // Key of a job of Slurm -> the job that holds its GPUs.
   std::map<std::string, std::string> active();
-  // Asking again for a job that was placed answers the same placement.
-  Placed place(const SlurmJob& job, std::span<const std::string> only, std::span<const std::string> excluded);
+  // Asking again for a job that was placed answers the same placement. All in one request, in that order, as long as it is
+  // no larger than the service takes.
+  struct Ask {
+    const SlurmJob* job;
+    std::span<const std::string> only;  // nodes that it runs on already; empty: any
+  };
+  std::vector<Placed> place(std::span<const Ask> asks, std::span<const std::string> excluded);
   std::vector<std::string> nodes(const std::string& id);
   // What its tasks need. An answer that is not as expected leaves the nodes alone.
   JobRanks ranks(const Placed& placed);
@@ -34,6 +39,9 @@ class Placements {
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
 
  private:
+  struct Open;
+  void submit(std::span<Open> batch, int attempt, std::vector<Placed>& placed);
+
   cli::Service& service_;
   const Owner owner_;
   std::uint64_t calls_ = 0;

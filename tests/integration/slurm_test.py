@@ -336,7 +336,7 @@ def test_ranks(cluster):
 
 
 def test_drains(cluster):
-    """Nodes out of use, both ways; what a person did stays."""
+    """Nodes out of use, in both directions; what a person did stays."""
     cluster.end()
     cluster.start("--trouble", "1", "--calm", "3")
     state = lambda node: cluster.slurm.run("sinfo", "-h", "-N", "-n", node, "-O", "StateLong:20,Reason:80").split(None, 1)
@@ -399,6 +399,28 @@ def test_failing(cluster):
         assert (cluster.folder / f"out.{job}.4294967294").read_text().count("BEGAN") == 1
         assert cluster.job(job)["Restarts"] == "0"
     cluster.cancel(*jobs)
+    # slurmctld restarted while jobs come, run and wait: railweave-slurm waits for it, and no job begins twice or elsewhere.
+    first = cluster.submit("-N", "2", "--gres=gpu:8", "--account=research", script="#!/bin/sh\necho BEGAN\nsleep 600\n")
+    agrees(cluster, first)
+    jobs = [cluster.submit("-N", "5", "--gres=gpu:8", "--account=research", script="#!/bin/sh\necho BEGAN\nsleep 600\n") for _ in range(3)]
+    controller = cluster.slurm.processes.pop("slurmctld")
+    controller.terminate()
+    controller.wait(timeout=60)
+    wait_for(lambda: "jobs begin by themselves" in cluster.log(), f"railweave-slurm says that Slurm does not answer\n{cluster.log()}")
+    cluster.slurm.launch("slurmctld", "slurmctld", "-D")
+    placed = [agrees(cluster, first)]
+    wait_for(lambda: sum(cluster.state(job) == "RUNNING" for job in jobs) == 2, f"two of three jobs of 5 nodes begin\n{cluster.log()}", 120)
+    running = [job for job in jobs if cluster.state(job) == "RUNNING"]
+    placed += [agrees(cluster, job) for job in running]
+    everyone = [node for nodes in placed for node in nodes]
+    assert len(set(everyone)) == len(everyone) == 12, everyone
+    last = next(job for job in jobs if job not in running)
+    wait_for(lambda: "waits: " in cluster.job(last)["mark"], f"a reason\n{cluster.log()}")
+    cluster.slurm.run("scancel", running[0])
+    agrees(cluster, last)
+    for job in [first, *jobs]:
+        assert wait_for(lambda out=cluster.folder / f"out.{job}.4294967294": out.exists() and out.read_text(), "it began").count("BEGAN") == 1
+    cluster.cancel(first, running[1], last)
     # Railweave gone: a job begins by itself; when it is back, the job's GPUs are held for it.
     cluster.service.kill()
     began = time.monotonic()
