@@ -44,7 +44,7 @@ for option in "$@"; do
       ;;
     --with-opensm) packages+=(opensm libopensm-dev) ;;
     --with-slurm)
-      packages+=(slurm-client slurmctld slurmd slurm-wlm-basic-plugins munge)
+      packages+=(slurm-client slurmctld slurmd slurm-wlm-basic-plugins libslurm-dev munge)
       slurm=yes
       ;;
     --with-launchers) packages+=(openmpi-bin openssh-client slurm-client slurmctld slurmd munge python3-torch) ;;

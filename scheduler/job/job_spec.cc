@@ -280,6 +280,9 @@ Result<void> check_job_spec(const JobSpec& spec) {
       (*spec.expected_duration_s <= 0 || *spec.expected_duration_s > JobSpec::kMaxDurationS)) {
     return invalid("must be longer than zero and at most ten years", "/expectedDuration");
   }
+  if (spec.min_runtime_s && (*spec.min_runtime_s < 0 || *spec.min_runtime_s > JobSpec::kMaxDurationS)) {
+    return invalid("must be at most ten years", "/minRuntime");
+  }
   return {};
 }
 

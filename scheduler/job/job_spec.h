@@ -130,6 +130,7 @@ struct JobSpec {
   std::map<std::string, std::string> node_selector;  // labels a node must carry
   bool mixed_gpus = false;                           // GPUs of several models may be mixed; else they are of one
   std::optional<std::int64_t> expected_duration_s;
+  std::optional<std::int64_t> min_runtime_s;  // that it runs before it may be evicted; none: as the queue has it
   ExternalId external;
 
   friend bool operator==(const JobSpec&, const JobSpec&) = default;

@@ -398,6 +398,10 @@ void ControlLoop::decide_all(Decided& next, std::vector<Waiting> batch) {
   for (std::size_t i = first; i < next.batch.size(); ++i) {
     const Command& command = next.batch[i].command;
     const std::int64_t now_us = options_.now_us();
+    if (const auto* several = std::get_if<SubmitJobs>(&command.body)) {
+      next.results.emplace_back(decide_each(next, command, *several));
+      continue;
+    }
     auto decision = decide(*next.state, command, now_us, placers_, queue_runner_);
     if (!decision) {
       next.results.emplace_back(std::unexpected(std::move(decision.error())));
@@ -410,6 +414,22 @@ void ControlLoop::decide_all(Decided& next, std::vector<Waiting> batch) {
       next.results.emplace_back(Accepted{nullptr, decision->job, decision->replayed});
     }
   }
+}
+
+// The items of a batch, each on what the ones before it made of the state.
+Accepted ControlLoop::decide_each(Decided& next, const Command& command, const SubmitJobs& several) {
+  Accepted accepted;
+  for (const auto& item : several.items) {
+    const std::int64_t now_us = options_.now_us();
+    auto decision = decide(*next.state, {command.actor, item, command.origin}, now_us, placers_, queue_runner_);
+    if (!decision) {
+      accepted.items.push_back({{}, false, std::make_shared<const Rejection>(std::move(decision.error()))});
+      continue;
+    }
+    record(*next.state, next.writes, command.actor, now_us, std::move(decision->events), command.origin);
+    accepted.items.push_back({decision->job, decision->replayed, nullptr});
+  }
+  return accepted;
 }
 
 // Refused commands get this answer too: their refusal may have depended on earlier commands of the batch.

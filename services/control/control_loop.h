@@ -115,6 +115,7 @@ class ControlLoop {
   void refuse_waiting();
   bool decide_more(Decided& next, const ClusterStatePtr& newest);
   void decide_all(Decided& next, std::vector<Waiting> batch);
+  [[nodiscard]] Accepted decide_each(Decided& next, const Command& command, const SubmitJobs& several);
   [[nodiscard]] Result<void> append(const db::Batch& writes);
   [[nodiscard]] Result<void> append(const Decided& done);
   void settle(Decided done, const Result<void>& appended, Decided& after);

@@ -11,7 +11,22 @@ local function set(value)
   return value ~= nil and value ~= "" and value ~= slurm.NO_VAL and value ~= slurm.NO_VAL64 and value ~= 0
 end
 
+-- What the SPANK plugin's options say (sbatch --railweave-tp=8), which reaches slurmctld with the environment of prologs.
+local function take_options(job)
+  for _, variable in pairs(job.spank_job_env or {}) do
+    local words = string.match(variable, "RAILWEAVE=([%w=%. _-]+)")
+    if words then
+      local comment = job.comment or ""
+      if not string.find(comment, "railweave:", 1, true) then
+        comment = comment .. (comment == "" and "" or " ") .. "railweave:"
+      end
+      job.comment = comment .. " " .. words
+    end
+  end
+end
+
 function slurm_job_submit(job, partitions, uid)
+  take_options(job)
   -- Who named nodes, a reservation or a time, or holds the job, has decided.
   if set(job.req_nodes) or set(job.reservation) or set(job.begin_time) or job.priority == 0 then
     return slurm.SUCCESS

@@ -12,6 +12,7 @@
 
 #include "services/railweave/connection/session.h"
 #include "services/railweave/terminal/command_failure.h"
+#include "services/slurm/node_sync.h"
 #include "services/slurm/operator.h"
 
 namespace {
@@ -25,6 +26,8 @@ struct Options {
   double interval_s = 2, timeout_s = 30;
   std::uint64_t gpus_per_node = 0;
   bool once = false;
+  NodePatience of_nodes;
+  bool no_drains = false;
 };
 
 constexpr double kLongestPause_s = 60;
@@ -65,6 +68,14 @@ void add_options(CLI::App& app, Options& options) {
                  "GPUs of a node, of jobs that ask for none by GRES; 0: they have none")
       ->check(CLI::Range(0, 64))
       ->capture_default_str();
+  app.add_option("--trouble", options.of_nodes.trouble_s,
+                 "Seconds that a node is drained, down or without a link before the other side drains it, too")
+      ->check(CLI::Range(0, 86'400))
+      ->capture_default_str();
+  app.add_option("--calm", options.of_nodes.calm_s, "Seconds that such a node is well before it is taken back into use")
+      ->check(CLI::Range(0, 86'400))
+      ->capture_default_str();
+  app.add_flag("--no-drains", options.no_drains, "Leave drained nodes to each side");
   app.add_flag("--once", options.once, "One cycle only");
 }
 
@@ -96,6 +107,8 @@ int run(const Options& options) {
   SlurmCluster slurm(std::chrono::milliseconds(static_cast<long>(options.timeout_s * 1000)), options.gpus_per_node);
   std::optional<Placements> placements;
   std::optional<Operator> cycles;
+  std::optional<NodeSync> nodes;
+  auto looked = std::chrono::steady_clock::time_point();
   double pause_s = options.interval_s;
   std::string trouble;
   do {
@@ -106,10 +119,16 @@ int run(const Options& options) {
         const std::string cluster = options.cluster.empty() ? cli::value_or_fail(slurm.name()) : options.cluster;
         placements.emplace(session.service(), Owner{cluster, options.tenant});
         cycles.emplace(slurm, *placements, options.of_cycle, say);
+        if (!options.no_drains) nodes.emplace(slurm, session.service(), options.of_nodes, say);
       }
       const std::uint64_t commands = slurm.calls();
       const std::uint64_t requests = placements->calls();
       const CycleReport did = cycles->cycle(static_cast<std::int64_t>(std::time(nullptr)));
+      const double look_s = std::max(options.interval_s, static_cast<double>(options.of_nodes.trouble_s) / 2);
+      if (nodes && began - looked >= std::chrono::duration<double>(look_s)) {
+        looked = began;
+        nodes->look(static_cast<std::int64_t>(std::time(nullptr)));
+      }
       if (!trouble.empty()) say("all is well again");
       trouble.clear();
       pause_s = options.interval_s;

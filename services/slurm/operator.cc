@@ -14,9 +14,11 @@ constexpr const char* kTurn =
 constexpr std::size_t kMostSaid = 10'000;
 constexpr std::size_t kMostReason = 240;  // characters; squeue_format() reads 320
 
-std::string mark_of(const std::string& words) {
+constexpr std::size_t kMostRanks = 60'000;  // characters; what a job's tasks are told
+
+std::string mark_of(const std::string& words, std::size_t most = kMostReason) {
   std::string mark = "AdminComment=railweave: ";
-  for (const char c : words.substr(0, kMostReason))
+  for (const char c : words.substr(0, most))
     mark += c < ' ' || c == '"' || c == '\'' || c == '\\' || c == 0x7F ? ' ' : c;
   return mark;
 }
@@ -71,7 +73,7 @@ void Operator::adopt(const Plan& plan, const Situation& situation, CycleReport& 
     const std::string& held = situation.placements.at(job->key());
     const std::vector<std::string> nodes = placements_.nodes(held);
     if (sorted(nodes) == sorted(job->running)) {
-      update(job->id, {mark_of(held + " on " + fabric::compress_hostlist(nodes))});
+      update(job->id, {placed_mark({held, nodes, {}}, "")});
     } else {
       placements_.end(held, "its Slurm job began elsewhere");
       ++report.ended;
@@ -79,15 +81,18 @@ void Operator::adopt(const Plan& plan, const Situation& situation, CycleReport& 
     }
   }
   if (wanted.size() > options_.most_placed) wanted.resize(options_.most_placed);
-  for (const SlurmJob* job : wanted) {
-    const Placed placed = placements_.place(*job, job->running, {});
+  std::vector<Placements::Ask> asks;
+  for (const SlurmJob* job : wanted) asks.push_back({job, job->running});
+  const std::vector<Placed> answers = placements_.place(asks, {});
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const SlurmJob* job = wanted[i];
+    const Placed& placed = answers[i];
     if (placed.id.empty()) {
       say_once("job " + job->id + " runs on GPUs that Railweave cannot hold for it: " + placed.reason);
       continue;
     }
     ++report.adopted;
-    update({job->id},
-           {mark_of(placed.id + " on " + fabric::compress_hostlist(placed.nodes) + ", where Slurm began it")});
+    update({job->id}, {placed_mark(placed, "where Slurm began it")});
   }
 }
 
@@ -114,8 +119,12 @@ void Operator::leave(const Plan& plan, CycleReport& report) {
 }
 
 void Operator::pin(const SlurmJob& job, const Placed& placed) {
-  update(job.id, {"ReqNodeList=" + fabric::compress_hostlist(sorted(placed.nodes)), "StartTime=now",
-                  mark_of(placed.id + " on " + fabric::compress_hostlist(placed.nodes))});
+  update(job.id,
+         {"ReqNodeList=" + fabric::compress_hostlist(sorted(placed.nodes)), "StartTime=now", placed_mark(placed, "")});
+}
+
+std::string Operator::placed_mark(const Placed& placed, const std::string& remark) {
+  return mark_of(write_job_ranks(placements_.ranks(placed), remark, kMostRanks), kMostRanks);
 }
 
 void Operator::place(const Plan& plan, const Situation& situation, CycleReport& report) {
@@ -125,27 +134,33 @@ void Operator::place(const Plan& plan, const Situation& situation, CycleReport& 
     ++report.placed;
   }
   std::map<std::string, std::vector<const SlurmJob*>> reasons;
+  const auto overdue = [&](const SlurmJob* job) {
+    return job->submitted_s > 0 && situation.now_s - job->submitted_s > options_.pass_s;
+  };
   std::string before;  // the job that none passes
+  const std::size_t most = std::min(plan.place.size(), options_.most_placed);
   std::size_t asked = 0;
-  for (const SlurmJob* job : plan.place) {
-    if (!before.empty()) {
-      reasons["waits behind job " + before].push_back(job);
-      continue;
+  while (asked < most && before.empty()) {
+    // What may not pass a job is asked for when that job has its answer.
+    std::vector<Placements::Ask> asks;
+    do {
+      asks.push_back({plan.place[asked + asks.size()], {}});
+    } while (asked + asks.size() < most && !overdue(asks.back().job));
+    const std::vector<Placed> answers = placements_.place(asks, situation.unavailable);
+    for (std::size_t i = 0; i < asks.size(); ++i) {
+      const SlurmJob* job = asks[i].job;
+      if (!answers[i].id.empty()) {
+        pin(*job, answers[i]);
+        ++report.placed;
+        continue;
+      }
+      reasons["waits: " + answers[i].reason].push_back(job);
+      if (overdue(job)) before = job->id;
     }
-    if (asked == options_.most_placed) {
-      reasons[kTurn].push_back(job);
-      continue;
-    }
-    ++asked;
-    const Placed placed = placements_.place(*job, {}, situation.unavailable);
-    if (!placed.id.empty()) {
-      pin(*job, placed);
-      ++report.placed;
-      continue;
-    }
-    reasons["waits: " + placed.reason].push_back(job);
-    if (job->submitted_s > 0 && situation.now_s - job->submitted_s > options_.pass_s) before = job->id;
+    asked += asks.size();
   }
+  for (; asked < plan.place.size(); ++asked)
+    reasons[before.empty() ? kTurn : "waits behind job " + before].push_back(plan.place[asked]);
   for (const auto& [reason, jobs] : reasons) report.waiting += jobs.size();
   keep_waiting(reasons, situation.now_s);
 }

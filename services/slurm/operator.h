@@ -42,6 +42,8 @@ class Operator {
   void place(const Plan& plan, const Situation& situation, CycleReport& report);
   void leave(const Plan& plan, CycleReport& report);
   void pin(const SlurmJob& job, const Placed& placed);
+  // Says where it is placed, and what its tasks need. remark: for people.
+  std::string placed_mark(const Placed& placed, const std::string& remark);
   // Shows reasons that have changed, a bounded number of them, and moves times on.
   void keep_waiting(const std::map<std::string, std::vector<const SlurmJob*>>& reasons, std::int64_t now_s);
   void update(const std::string& job, const std::vector<std::string>& changes);

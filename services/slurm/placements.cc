@@ -1,6 +1,9 @@
 #include "services/slurm/placements.h"
 
+#include <algorithm>
+
 #include "services/railweave/connection/target.h"
+#include "services/railweave/terminal/command_failure.h"
 
 namespace railweave::slurm {
 namespace {
@@ -10,6 +13,9 @@ using cli::Target;
 
 constexpr int kMostAttempts =
     16;  // placements of one job that were ended by others, or because it could not begin there
+
+constexpr std::size_t kMostOfBatch = 1000;        // of the contract
+constexpr std::size_t kMostBatchBytes = 500'000;  // of a batch, unless one job is larger
 
 std::vector<std::string> nodes_of(const Json& job) {
   std::vector<std::string> nodes;
@@ -35,31 +41,77 @@ std::map<std::string, std::string> Placements::active() {
   return active;
 }
 
-Placed Placements::place(const SlurmJob& job, std::span<const std::string> only,
-                         std::span<const std::string> excluded) {
-  const auto body = job_body(owner_, job, only, excluded);
-  if (!body) return {{}, {}, body.error().message};
-  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    auto request = cli::json_request(api::Method::post, Target("/v1/jobs"), *body);
-    request.headers.add("Idempotency-Key", "slurm:" + owner_.cluster + ":" + job.key() + ":" +
-                                               std::to_string(job.submitted_s) + ":" + std::to_string(attempt));
-    ++calls_;
-    const cli::Answer answer = service_.send(std::move(request), is_refusal);
-    if (!is_refusal(answer.status)) {
-      if (cli::text_of(answer.body, "state") != "placed") continue;  // an earlier one, which has ended
-      return {cli::text_of(answer.body, "id"), nodes_of(answer.body), {}};
-    }
-    const std::string code = cli::text_of(answer.body, "code");
-    // The key was used before the job was changed, or for another set of nodes: what it made may still hold GPUs.
-    if (code == "idempotency.jobEnded" || code == "idempotency.keyReused") continue;
-    return {{}, {}, cli::text_of(answer.body, "detail")};
+// A job that has no answer yet.
+struct Placements::Open {
+  std::size_t at;  // in the list of asks
+  std::string key;
+  Json body;
+  bool done = false;
+};
+
+std::vector<Placed> Placements::place(std::span<const Ask> asks, std::span<const std::string> excluded) {
+  std::vector<Placed> placed(asks.size());
+  std::vector<Open> open;
+  for (std::size_t i = 0; i < asks.size(); ++i) {
+    const SlurmJob& job = *asks[i].job;
+    auto body = job_body(owner_, job, asks[i].only, excluded);
+    if (body)
+      open.push_back({i, "slurm:" + owner_.cluster + ":" + job.key() + ":" + std::to_string(job.submitted_s), *body});
+    else
+      placed[i].reason = body.error().message;
   }
-  return {{}, {}, "it was placed " + std::to_string(kMostAttempts) + " times and could not begin"};
+  for (int attempt = 0; attempt < kMostAttempts && !open.empty(); ++attempt) {
+    for (std::size_t from = 0, to = 0; from < open.size(); from = to) {
+      for (std::size_t bytes = 0;
+           to < open.size() && to - from < kMostOfBatch && (to == from || bytes < kMostBatchBytes); ++to)
+        bytes += cli::compact_json(open[to].body).size();
+      submit(std::span(open).subspan(from, to - from), attempt, placed);
+    }
+    std::erase_if(open, [](const Open& one) { return one.done; });
+  }
+  for (const Open& one : open)
+    placed[one.at].reason = "it was placed " + std::to_string(kMostAttempts) + " times and could not begin";
+  return placed;
+}
+
+void Placements::submit(std::span<Open> batch, int attempt, std::vector<Placed>& placed) {
+  Json items = Json::array();
+  for (Open& one : batch) {
+    one.body["key"] = one.key + ":" + std::to_string(attempt);
+    items.push_back(one.body);
+  }
+  ++calls_;
+  const Json answer = service_.post(Target("/v1/jobs/batch"), {{"items", std::move(items)}});
+  const Json& answers = cli::list(answer, "items");
+  for (std::size_t i = 0; i < batch.size() && i < answers.size(); ++i) {
+    Placed& into = placed[batch[i].at];
+    const Json& job = cli::field(answers[i], "job");
+    if (!job.is_null()) {
+      batch[i].done = cli::text_of(job, "state") == "placed";  // else an earlier one, which has ended
+      if (batch[i].done) into = {cli::text_of(job, "id"), nodes_of(job), {}};
+      continue;
+    }
+    const Json& problem = cli::field(answers[i], "problem");
+    const int status = static_cast<int>(cli::count_of(answers[i], "status"));
+    if (!is_refusal(status)) throw cli::CommandFailure(cli::problem_error(status, problem.dump(), service_.url()));
+    const std::string code = cli::text_of(problem, "code");
+    // The key was used before the job was changed, or for another set of nodes: what it made may still hold GPUs.
+    batch[i].done = code != "idempotency.jobEnded" && code != "idempotency.keyReused";
+    if (batch[i].done) into.reason = cli::text_of(problem, "detail");
+  }
 }
 
 std::vector<std::string> Placements::nodes(const std::string& id) {
   ++calls_;
   return nodes_of(service_.get(Target("/v1/jobs").segment(id)));
+}
+
+JobRanks Placements::ranks(const Placed& placed) {
+  ++calls_;
+  auto ranks = read_rank_lines(
+      placed.id, service_.get_text(Target("/v1/jobs").segment(placed.id).path("/ranks").query("format", "nccl")));
+  if (ranks && !ranks->nodes.empty()) return std::move(*ranks);
+  return {.placement = placed.id, .nodes = placed.nodes};
 }
 
 void Placements::end(const std::string& id, const std::string& reason) {

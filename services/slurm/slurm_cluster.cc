@@ -60,6 +60,35 @@ Result<SlurmNodes> SlurmCluster::nodes() {
   return nodes;
 }
 
+Result<std::vector<SlurmNodeState>> SlurmCluster::node_states() {
+  constexpr std::size_t kName = 256;
+  constexpr std::size_t kState = 64;
+  const auto text = run({"sinfo", "-a", "-h", "-N", "-O", "NodeList:256,StateLong:64,Reason:256"});
+  if (!text) return std::unexpected(text.error());
+  std::vector<SlurmNodeState> nodes;
+  std::string_view rest = *text;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    if (line.size() < kName + kState) continue;
+    std::string_view reason = line.substr(kName + kState);
+    while (reason.ends_with(' ')) reason.remove_suffix(1);
+    std::string name(line.substr(0, line.find(' ')));
+    // A node of several partitions has several lines.
+    if (nodes.empty() || nodes.back().name != name)
+      nodes.push_back(
+          {std::move(name), std::string(line.substr(kName, line.find(' ', kName) - kName)), std::string(reason)});
+  }
+  return nodes;
+}
+
+Result<void> SlurmCluster::set_node(const std::string& node, const std::string& state, const std::string& reason) {
+  std::vector<std::string> arguments{"scontrol", "update", "nodename=" + node, "state=" + state};
+  if (!reason.empty()) arguments.push_back("reason=" + reason);
+  if (const auto done = run(arguments); !done) return std::unexpected(done.error());
+  return {};
+}
+
 Result<void> SlurmCluster::update(const std::string& job, const std::vector<std::string>& changes) {
   std::vector<std::string> arguments{"scontrol", "update", "jobid=" + job};
   arguments.insert(arguments.end(), changes.begin(), changes.end());

@@ -17,6 +17,12 @@ struct SlurmNodes {
   std::vector<std::string> full;         // all of whose processors are in use; sorted
 };
 
+struct SlurmNodeState {
+  std::string name;
+  std::string state;   // "idle", "draining", "down*"
+  std::string reason;  // "none" where there is none
+};
+
 class SlurmCluster {
  public:
   SlurmCluster(std::chrono::milliseconds timeout, std::uint64_t gpus_per_node)
@@ -26,6 +32,9 @@ class SlurmCluster {
   // All jobs that wait, run or end, by priority.
   Result<SlurmJobs> jobs();
   Result<SlurmNodes> nodes();
+  Result<std::vector<SlurmNodeState>> node_states();
+  // state: "DRAIN" or "RESUME".
+  Result<void> set_node(const std::string& node, const std::string& state, const std::string& reason);
   // `scontrol update` of one job: "StartTime=now", "AdminComment=...".
   Result<void> update(const std::string& job, const std::vector<std::string>& changes);
   // Moves the times of many jobs on, about a thousand with one command.

@@ -22,6 +22,8 @@ import guarantee_cases  # noqa: E402
 import hostile  # noqa: E402
 import http_cases  # noqa: E402
 import job_cases  # noqa: E402
+import job_change_cases  # noqa: E402
+import launch_cases  # noqa: E402
 import live_cases  # noqa: E402
 import member_cases  # noqa: E402
 import null_cases  # noqa: E402
@@ -135,7 +137,8 @@ class Run:
             print(f"the service has ended with {service.process.returncode}:\n{service.log_text()[-6000:]}")
 
     def one_service(self):
-        modules = (fabric_cases, route_cases, tenant_cases, job_cases, site_cases, path_cases, queue_cases, event_cases,
+        modules = (fabric_cases, route_cases, tenant_cases, job_cases, site_cases, path_cases, queue_cases,
+                   job_change_cases, launch_cases, event_cases,
                    guarantee_cases, reroute_cases, null_cases, service_cases, http_cases)
         with Service(self.options.railweaved) as service:
             session = Session(service.start(), self.contract)

@@ -15,7 +15,8 @@ def events(session):
         "topology.accepted", "tenant.put", "tenant.removed", "job.placed", "job.ended", "job.queued", "job.waits", "job.evicted",
         "job.moved", "job.checkpointed", "queue.policyPut", "reservation.put", "reservation.removed", "drain.requested",
         "drain.completed", "drain.cleared", "topology.differs", "contract.put", "contract.removed", "link.down", "link.up",
-        "alarm.raised", "alarm.cleared", "job.damaged", "guarantee.atRisk"}, f"all types were seen: {sorted(seen)}"
+        "alarm.raised", "alarm.cleared", "job.damaged", "guarantee.atRisk", "job.changed", "job.held", "job.released",
+        "job.reordered"}, f"all types were seen: {sorted(seen)}"
     items, cursor = [], None
     while True:
         page = session.call("listEvents", 200, query={"limit": "7", **({"cursor": cursor} if cursor else {})}).json

@@ -21,6 +21,8 @@ WAN = {"id": "east--west"}
 # Every operation that changes something, as a request that could succeed.
 WRITES = {
     "submitJob": {"body": {"gpus": 1, "tenant": "a"}},
+    "submitJobs": {"body": {"items": [{"key": "k", "gpus": 1, "tenant": "a"}]}},
+    "changeJob": {"path": {"id": "job-000001"}, "body": {"expectedDuration": "PT1H"}},
     "cancelJob": {"path": {"id": "job-000001"}},
     "completeJob": {"path": {"id": "job-000001"}},
     "putTenant": {"path": {"name": "b"}, "body": {"maxGpus": 7}},
@@ -50,7 +52,8 @@ COMPUTED = {
     "getNode": {"path": {"id": "node-1"}}, "patchNode": {"path": {"id": "node-1"}, "body": {"labels": {"a": "b"}}},
     "patchNodes": {"body": {"nodes": []}}, "listSwitches": {}, "getSwitch": {"path": {"id": "leaf-1"}}, "listLinks": {},
     "getLink": {"path": {"id": "a/1--b/1"}}, "listNvlinkDomains": {}, "getNvlinkDomain": {"path": {"id": "nv-1"}},
-    "listRails": {}, "listRacks": {}, "listSubnets": {}, "queryPlacement": {"body": {"gpus": 1}}, "listJobs": {},
+    "listRails": {}, "listRacks": {}, "listSubnets": {}, "queryPlacement": {"body": {"gpus": 1}},
+    "queryPlacements": {"body": {"items": [{"gpus": 1}]}}, "submitJobs": {"body": {"items": [{"key": "k", "gpus": 1, "tenant": "a"}]}}, "listJobs": {},
     "getJob": {"path": {"id": "job-000001"}}, "listWaiting": {}, "listShares": {}, "getStranded": {}, "getDefragmentation": {},
     "repairJob": {"path": {"id": "job-000001"}, "body": {}}, "putContract": {"path": {"tenant": "a"}, "body": {}},
     "getSubnet": {"path": {"id": "compute"}}, "getSync": {}, "getForwardingTable": {"path": {"id": "leaf-1"}}, "listAlarms": {},

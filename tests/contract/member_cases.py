@@ -57,8 +57,10 @@ def nothing_of_others_is_read(service, contract):
     own, alarm = two.own, next(alarm["id"] for alarm in two.alarms if {two.own, two.theirs} <= set(alarm["jobs"]))
     paths = {"getJob": {"id": own}, "listRanks": {"id": own}, "getTenant": {"name": "a"}, "getTenantContract": {"tenant": "a"},
              "getJobCaps": {"id": own}, "getJobPartition": {"id": own}, "getAlarm": {"id": alarm}, "checkpointJob": {"id": own},
-             "repairJob": {"id": own}, "completeJob": {"id": own}, "cancelJob": {"id": two.patient}}
-    bodies = {"submitJob": two.wide, "queryPlacement": two.wide, "repairJob": {"nodes": ["node-4"]}}
+             "repairJob": {"id": own}, "changeJob": {"id": two.patient}, "completeJob": {"id": own}, "cancelJob": {"id": two.patient}}
+    bodies = {"submitJob": two.wide, "queryPlacement": two.wide, "repairJob": {"nodes": ["node-4"]},
+              "changeJob": {"hold": True, "before": two.behind}, "submitJobs": {"items": [{"key": "ours", **two.wide}]},
+              "queryPlacements": {"items": [two.wide]}}
     asked = [operation for operation in contract.operations.values()
              if operation.roles and "member" in operation.roles and operation.id != "streamEvents"]
     asked.sort(key=lambda operation: (operation.method != "GET", operation.id == "completeJob"))  # the job ends last
@@ -133,4 +135,32 @@ def members_have_their_part(service, contract):
         assert ended["subject"]["id"] == two.patient, ended
 
 
-CASES = [nothing_of_others_is_read, members_have_their_part]
+def members_change_their_own(service, contract):
+    """Jobs of a member's tenant are its to change, and what an operator holds or only operators may do stays theirs."""
+    two = Two(service, contract)
+    mine, theirs = {"id": two.patient}, {"id": two.behind}
+    two.ours.call("changeJob", 404, "jobs.notFound", path=theirs, body={"hold": True})
+    held = two.ours.call("changeJob", 200, path=mine, body={"hold": True, "reason": "ours"}).json
+    assert held["hold"]["by"] == "ours-bot" and not held["hold"]["byOperator"], held["hold"]
+    two.ours.call("changeJob", 200, path=mine, body={"hold": False})
+    two.admin.call("changeJob", 200, path=mine, body={"hold": True, "reason": "upkeep"})
+    problem = two.ours.call("changeJob", 409, "jobs.heldByOperator", path=mine, body={"hold": False}).json
+    assert "upkeep" in problem["detail"], problem
+    two.ours.call("changeJob", 404, "jobs.notFound", path=mine, body={"before": two.behind})
+    two.ours.call("changeJob", 422, "jobs.minRuntimeTooLong", path=mine, body={"minRuntime": "PT1H"})
+    two.ours.call("changeJob", 200, path=mine, body={"minRuntime": "PT10S", "expectedDuration": "PT3H"})
+    two.ours.call("submitJob", 422, "jobs.minRuntimeTooLong", body=job(tenant="a", minRuntime="PT1H"))
+    two.ours.call("submitJob", 422, "adopt.operatorsOnly", body=job(tenant="a", gpus=4, adopt={"nodes": ["node-3"]}))
+    items = [{"key": "1", **job(tenant="a", gpus=4, adopt={"nodes": ["node-3"]})},
+             {"key": "2", **job(tenant="zebra-corp")}, {"key": "3", **job(queue=True, **NO_RATE)}]
+    items[2].pop("tenant", None)
+    answer = two.ours.call("submitJobs", 200, body={"items": items}).json["items"]
+    assert [item["status"] for item in answer] == [422, 400, 201], answer
+    assert answer[2]["job"]["tenant"] == "a", "a member's jobs are its tenant's"
+    start = two.ours.call("getJob", 200, path={"id": answer[2]["job"]["id"]}).json["expectedStart"]
+    whole = two.admin.call("getJob", 200, path={"id": answer[2]["job"]["id"]}).json["expectedStart"]
+    assert start is None or (start["at"] == whole["at"] and not {end["job"] for end in start["ends"]} & {two.theirs, two.behind}), start
+    two.admin.call("changeJob", 200, path=mine, body={"hold": False})
+
+
+CASES = [nothing_of_others_is_read, members_have_their_part, members_change_their_own]

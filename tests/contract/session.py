@@ -55,7 +55,7 @@ class Session:
 
         path: its path parameters, by name. query: pairs, or a dictionary. body: bytes or text as it is; anything else is
         sent as JSON. valid: whether the request is as the contract says it has to be; by default it must be when it
-        succeeds, and must not be when the answer says that the body itself is wrong.
+        succeeds, and must not be when the answer says that the body itself is wrong. "either": a batch with wrong items.
         """
         operation = self.contract.operations[operation_id]
         query = list(query.items()) if isinstance(query, dict) else list(query)

@@ -2,10 +2,11 @@
 """railweave-slurm beside Debian's own Slurm: a slurmctld and 16 slurmds on loopback, jobs submitted with sbatch. What Slurm
 did is asked of Slurm, and of the ranks themselves; what Railweave holds is asked of Railweave.
 
-slurm_test.py BIN_FOLDER topology|placing|failing
+slurm_test.py BIN_FOLDER topology|placing|failing|ranks|drains
 """
 import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -23,6 +24,7 @@ BIN = Path(sys.argv[1]).resolve()
 LUA = ROOT / "services" / "slurm" / "job_submit.lua"
 NODES = [f"node-{n:02}" for n in range(1, 17)]
 GRACE = 12
+PLUGIN = BIN.parent / "lib" / "railweave_spank.so"
 
 # Each rank in turn of its number: where it runs and what it was given.
 JOB = """#!/bin/sh
@@ -50,6 +52,9 @@ def begin_slurm(folder, settings=()):
     lua = LUA.read_text()
     assert "grace_seconds = 120" in lua
     (folder / "job_submit.lua").write_text(lua.replace("grace_seconds = 120", f"grace_seconds = {GRACE}"))
+    if PLUGIN.exists():
+        (folder / "plugstack.conf").write_text(f"required {PLUGIN}\n")
+        settings = [f"PlugStackConfig={folder}/plugstack.conf", *settings]
     slurm = Slurm(folder, NODES, "CPUs=64 RealMemory=1000 Gres=gpu:8",
                   ["SelectType=select/cons_tres", "GresTypes=gpu", "JobSubmitPlugins=lua", "SlurmdTimeout=5", "KillWait=1",
                    "SchedulerParameters=sched_min_interval=10000,bf_interval=1,sched_interval=1,requeue_delay=1", *settings])
@@ -66,10 +71,10 @@ class Cluster:
         self.environment = dict(self.slurm.environment, RAILWEAVE_URL=f"http://127.0.0.1:{service.port}", NO_COLOR="1",
                                 PATH=f"{BIN}:{os.environ['PATH']}")
 
-    def start(self):
+    def start(self, *options):
         with open(self.folder / "operator.log", "a") as log:
             self.operator = subprocess.Popen([BIN / "railweave-slurm", "--interval", "0.3", "--grace", str(GRACE), "--patience", "8", "--tenant",
-                                              "research"], env=self.environment, stdout=log, stderr=log)
+                                              "research", *options], env=self.environment, stdout=log, stderr=log)
 
     def end(self, how=signal.SIGTERM):
         if self.operator:
@@ -246,6 +251,137 @@ def test_placing(cluster):
     assert sorted(agrees(cluster, job)) == idle[1:]
 
 
+SHOW = """/bin/sh -c 'echo "GOT $SLURM_PROCID $SLURMD_NODENAME $SLURM_LOCALID $(env | grep -E "^(RAILWEAVE|NCCL|CUDA|MASTER|RANK|WORLD|LOCAL_RANK|SLURM_HOSTFILE|SLURM_RAILWEAVE)" | sort | tr "\\n" " ")"'"""
+
+
+def tasks(cluster, job, count, file=None):
+    """What each task of a step printed: by its number, node, local number and environment."""
+    out = file or cluster.folder / f"out.{job}.4294967294"
+    lines = wait_for(lambda: out.exists() and len(found := [line.split()[1:] for line in out.read_text().splitlines() if line.startswith("GOT ")]) >= count and found,
+                     f"{count} tasks of job {job}\n{cluster.log()}")
+    told = {int(rank): (node, int(local), dict(word.split("=", 1) for word in words)) for rank, node, local, *words in lines}
+    assert sorted(told) == list(range(count)) and len(lines) == count, lines
+    return told
+
+
+def rename(path):
+    """Nodes whose names are not in the order of the cables, so that Slurm's order, by name, is not the fabric's."""
+    names = list(NODES)
+    random.Random(7).shuffle(names)
+    path.write_text(re.sub(r"node-(\d\d)\b", lambda found: names[int(found[1]) - 1], path.read_text()))
+
+
+def test_ranks(cluster):
+    """A plain srun: its tasks are where Railweave's ranks are, and have their settings."""
+    shapes = [("research", 6, ["--railweave-tp=8", "--railweave-pp=3"]), ("physics", 3, ["--railweave-tp=4"]),
+              ("research", 2, ["--railweave-tp=8", "--railweave-pp=2", "--comment", "mine"]),
+              ("physics", 5, ["--railweave-tp=2", "--railweave-pp=4", "--railweave-dp=5"])]
+    jobs = [cluster.submit("-N", str(nodes), "--gres=gpu:8", f"--account={tenant}", "--exclusive", "--ntasks-per-node=8", *options,
+                           script=f"#!/bin/sh\nsrun {SHOW}\nsrun -n {nodes} --ntasks-per-node=1 --export=NONE {SHOW} > each.$SLURM_JOB_ID\nsleep 600\n")
+            for tenant, nodes, options in shapes]
+    shuffled = 0
+    for job, (tenant, nodes, options) in zip(jobs, shapes):
+        placed = agrees(cluster, job)
+        shuffled += placed != sorted(placed)
+        id_ = cluster.held()[f"{job}.0"]
+        wanted = cluster.service.request("GET", f"/v1/jobs/{id_}/ranks?limit=1000")[2]["items"]
+        # The oracle is the list of ranks with their environment, which the plugin does not read.
+        lines = [line.split() for line in cluster.service.request("GET", f"/v1/jobs/{id_}/ranks?format=nccl")[2].splitlines() if line[0] != "#"]
+        assert len(lines) == len(wanted) == nodes * 8
+        told = tasks(cluster, job, nodes * 8)
+        for one, (rank, node, gpu, *settings) in zip(wanted, lines):
+            where, local, environment = told[one["rank"]]
+            assert where == one["node"] == node == environment["RAILWEAVE_NODE"], (one, told[one["rank"]])
+            assert int(environment["CUDA_VISIBLE_DEVICES"].split(",")[local]) == one["gpu"] == int(gpu)
+            assert settings, "NCCL's settings"
+            assert all(environment.get(name) == value for name, value in (setting.split("=", 1) for setting in settings)), (environment, settings)
+            assert (environment["RANK"], environment["WORLD_SIZE"], environment["LOCAL_RANK"]) == (rank, str(nodes * 8), str(local))
+            assert environment["MASTER_ADDR"] == wanted[0]["node"] and environment["RAILWEAVE_JOB"] == id_
+            assert not {"SLURM_HOSTFILE", "SLURM_RAILWEAVE_RANKS"} & set(environment), environment
+        # One task for each node, as torchrun is started: in the order of first ranks, without the job's environment, too.
+        each = tasks(cluster, job, nodes, cluster.folder / f"each.{job}")
+        assert [each[n][0] for n in range(nodes)] == placed, (each, placed)
+        assert all("NCCL_IB_SL" in environment for _, _, environment in each.values())
+        spec = cluster.service.request("GET", f"/v1/jobs/{id_}")[2]["spec"]["parallelism"]
+        asked = dict(option.removeprefix("--railweave-").split("=") for option in options if option.startswith("--railweave-"))
+        names = {"tp": "tensor", "pp": "pipeline", "dp": "data"}
+        assert all(spec[names[name]] == int(value) for name, value in asked.items()), (spec, asked)
+    assert shuffled, "no job whose order is other than Slurm's: this shows nothing"
+    print(f"{len(jobs)} jobs in rank order, {shuffled} of them on nodes that Slurm would have sorted")
+    assert "Comment=mine railweave: " in cluster.job(jobs[2])["text"]
+    # Who chooses nodes or an order, or does not want the ranks, has what Slurm does.
+    first = agrees(cluster, jobs[0])
+    own = cluster.slurm.run("srun", f"--jobid={jobs[0]}", "--overlap", "-N1", "-n1", "-w", first[1], "sh", "-c", "echo $SLURMD_NODENAME").split()
+    assert own == [first[1]], own
+    cluster.cancel(*jobs)
+    off = cluster.submit("-N", "2", "--gres=gpu:8", "--account=research", "--ntasks-per-node=8",
+                         script=f"#!/bin/sh\nRAILWEAVE_RANKS=off srun {SHOW}\nsrun -n 3 {SHOW} > three.$SLURM_JOB_ID\nsleep 600\n")
+    agrees(cluster, off)
+    assert all("RAILWEAVE_NODE" not in environment for _, _, environment in tasks(cluster, off, 16).values())
+    assert all("RANK" not in environment and "NCCL_IB_SL" in environment
+               for _, _, environment in tasks(cluster, off, 3, cluster.folder / f"three.{off}").values()), "Slurm's order, Railweave's settings"
+    cluster.cancel(off)
+    # Nonsense is refused where it is written; a guarantee without a contract is shown as the reason.
+    done = subprocess.run(["sbatch", "-N", "2", "--railweave-tp=0", "--wrap", "true"], env=cluster.environment, cwd=cluster.folder, capture_output=True, text=True)
+    assert done.returncode != 0 and "number from 1 on" in done.stderr, done
+    refused = cluster.submit("-N", "2", "--gres=gpu:8", "--account=research", "--railweave-guarantee=100", "--railweave-qos=gold")
+    mark = wait_for(lambda: "waits: " in (mark := cluster.job(refused)["mark"]) and mark, f"a reason\n{cluster.log()}")
+    assert "contract" in mark, mark
+    cluster.slurm.run("scancel", refused)
+    # A job that Railweave did not place runs as without the plugin, Railweave away or not.
+    cluster.end()
+    cluster.service.kill()
+    plain = cluster.submit("-N", "2", "--gres=gpu:8", "--begin=now", "-w", ",".join(NODES[:2]), "--ntasks-per-node=2", script=f"#!/bin/sh\nsrun {SHOW}\n")
+    assert all("RAILWEAVE_NODE" not in environment for _, _, environment in tasks(cluster, plain, 4).values())
+
+
+def test_drains(cluster):
+    """Nodes out of use, in both directions; what a person did stays."""
+    cluster.end()
+    cluster.start("--trouble", "1", "--calm", "3")
+    state = lambda node: cluster.slurm.run("sinfo", "-h", "-N", "-n", node, "-O", "StateLong:20,Reason:80").split(None, 1)
+    drain_of = lambda node: cluster.service.request("GET", f"/v1/nodes/{node}")[2]["drain"]
+    out, person, lost, cut = NODES[2], NODES[4], NODES[6], NODES[8]
+    # A node that Railweave drains, and one whose link is taken out of use.
+    railweave(cluster.service, "nodes", "drain", out, "--reason", "replace GPU 3")
+    wait_for(lambda: state(out)[0] == "drained", f"drained in Slurm\n{cluster.log()}")
+    assert state(out)[1].strip() == "railweave: replace GPU 3", state(out)
+    node = cluster.service.request("GET", f"/v1/nodes/{cut}")[2]
+    link = next(port["link"] for adapter in node["adapters"] for port in adapter["ports"] if port["link"])
+    railweave(cluster.service, "links", "drain", link, "--force", "--reason", "dirty")
+    wait_for(lambda: state(cut)[0] == "drained", f"drained in Slurm, as its link is out of use\n{cluster.log()}")
+    job = cluster.submit("-N", "13", "--gres=gpu:8", "--account=research")
+    assert not {out, cut} & set(agrees(cluster, job)), "the next job avoids them"
+    cluster.cancel(job)
+    # A person's drain in Slurm is known to Railweave; so is a node that fails.
+    cluster.slurm.run("scontrol", "update", f"nodename={person}", "state=drain", "reason=bad fan")
+    wait_for(lambda: (drain_of(person) or {}).get("reason") == "slurm: drained, bad fan", f"drained in Railweave\n{cluster.log()}")
+    cluster.slurm.end_one(lost)
+    wait_for(lambda: (drain_of(lost) or {}).get("reason", "").startswith("slurm: down"), f"a lost node is drained in Railweave\n{cluster.log()}", 90)
+    # All of it is undone when the cause is gone.
+    railweave(cluster.service, "nodes", "undrain", out)
+    railweave(cluster.service, "links", "undrain", link)
+    began = time.monotonic()
+    wait_for(lambda: state(out)[0] == "idle" and state(cut)[0] == "idle", f"resumed\n{cluster.log()}")
+    assert time.monotonic() - began > 2, "not before it is calm"
+    cluster.slurm.run("scontrol", "update", f"nodename={person}", "state=resume")
+    cluster.slurm.launch(lost, "slurmd", "-D", "-N", lost)
+    wait_for(lambda: drain_of(person) is None and drain_of(lost) is None, f"in use again in Railweave\n{cluster.log()}", 90)
+    # A reason that a person wrote over is a person's: Railweave's recovery does not resume the node. railweave-slurm is
+    # started again meanwhile, and what was drained before is still known.
+    railweave(cluster.service, "nodes", "drain", out, "--reason", "again")
+    railweave(cluster.service, "nodes", "drain", cut, "--reason", "again")
+    wait_for(lambda: state(out)[0] == "drained" and state(cut)[0] == "drained", f"drained again\n{cluster.log()}")
+    cluster.slurm.run("scontrol", "update", f"nodename={out}", "state=drain", "reason=mine")
+    cluster.end(signal.SIGKILL)
+    cluster.start("--trouble", "1", "--calm", "3")
+    railweave(cluster.service, "nodes", "undrain", out)
+    railweave(cluster.service, "nodes", "undrain", cut)
+    wait_for(lambda: state(cut)[0] == "idle", f"resumed\n{cluster.log()}")
+    wait_for(lambda: (drain_of(out) or {}).get("reason") == "slurm: drained, mine", f"a person's, and so told to Railweave\n{cluster.log()}")
+    assert [word.strip() for word in state(out)] == ["drained", "mine"], state(out)
+
+
 def test_failing(cluster):
     # railweave-slurm killed again and again while jobs come: each begins once, where it is held, and none is lost.
     jobs = []
@@ -263,6 +399,28 @@ def test_failing(cluster):
         assert (cluster.folder / f"out.{job}.4294967294").read_text().count("BEGAN") == 1
         assert cluster.job(job)["Restarts"] == "0"
     cluster.cancel(*jobs)
+    # slurmctld restarted while jobs come, run and wait: railweave-slurm waits for it, and no job begins twice or elsewhere.
+    first = cluster.submit("-N", "2", "--gres=gpu:8", "--account=research", script="#!/bin/sh\necho BEGAN\nsleep 600\n")
+    agrees(cluster, first)
+    jobs = [cluster.submit("-N", "5", "--gres=gpu:8", "--account=research", script="#!/bin/sh\necho BEGAN\nsleep 600\n") for _ in range(3)]
+    controller = cluster.slurm.processes.pop("slurmctld")
+    controller.terminate()
+    controller.wait(timeout=60)
+    wait_for(lambda: "jobs begin by themselves" in cluster.log(), f"railweave-slurm says that Slurm does not answer\n{cluster.log()}")
+    cluster.slurm.launch("slurmctld", "slurmctld", "-D")
+    placed = [agrees(cluster, first)]
+    wait_for(lambda: sum(cluster.state(job) == "RUNNING" for job in jobs) == 2, f"two of three jobs of 5 nodes begin\n{cluster.log()}", 120)
+    running = [job for job in jobs if cluster.state(job) == "RUNNING"]
+    placed += [agrees(cluster, job) for job in running]
+    everyone = [node for nodes in placed for node in nodes]
+    assert len(set(everyone)) == len(everyone) == 12, everyone
+    last = next(job for job in jobs if job not in running)
+    wait_for(lambda: "waits: " in cluster.job(last)["mark"], f"a reason\n{cluster.log()}")
+    cluster.slurm.run("scancel", running[0])
+    agrees(cluster, last)
+    for job in [first, *jobs]:
+        assert wait_for(lambda out=cluster.folder / f"out.{job}.4294967294": out.exists() and out.read_text(), "it began").count("BEGAN") == 1
+    cluster.cancel(first, running[1], last)
     # Railweave gone: a job begins by itself; when it is back, the job's GPUs are held for it.
     cluster.service.kill()
     began = time.monotonic()
@@ -293,13 +451,19 @@ def main():
     if os.geteuid() != 0:
         print("skipped: device nodes for Slurm's GPUs need root")
         return 77
+    if sys.argv[2] == "ranks" and not PLUGIN.exists():
+        print("skipped: the SPANK plugin is not built: no headers of Slurm (libslurm-dev)")
+        return 77
     with tempfile.TemporaryDirectory(prefix="railweave-slurm-") as name:
         folder = Path(name)
         if sys.argv[2] == "topology":
             test_topology(folder)
             return 0
         with Service(BIN / "railweaved") as service:
-            railweave(None, "lab", "generate", "rail-optimized", "--hosts", "16", "-O", str(folder / "fabric.json"))
+            kind = ["fat-tree", "--radix", "8", "--nics-per-host", "1"] if sys.argv[2] == "ranks" else ["rail-optimized"]
+            railweave(None, "lab", "generate", *kind, "--hosts", "16", "-O", str(folder / "fabric.json"))
+            if sys.argv[2] == "ranks":
+                rename(folder / "fabric.json")
             service.start()
             railweave(service, "fabric", "import", str(folder / "fabric.json"))
             for tenant in ("research", "physics"):
@@ -307,7 +471,7 @@ def main():
             cluster = Cluster(folder, service)
             try:
                 cluster.start()
-                {"placing": test_placing, "failing": test_failing}[sys.argv[2]](cluster)
+                {"placing": test_placing, "failing": test_failing, "ranks": test_ranks, "drains": test_drains}[sys.argv[2]](cluster)
             except BaseException:
                 print(cluster.log(), *[f"{out.name}: {out.read_text()[-2000:]}" for out in folder.glob("out.*")], sep="\n")
                 raise

@@ -104,7 +104,8 @@ MAY_INCLUDE = {
     "services/control/guarantees": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/capacity", "fabric/qos", "scheduler/placement/fit",
                                     "scheduler/queue/cycle", "scheduler/queue/repair", "scheduler/admission", "services/control/state", "services/control/events",
                                     "services/control/views"],
-    "services/control/decide": ["fabric/base", "fabric/base/text", "fabric/topology", "scheduler/queue", "scheduler/queue/cycle",
+    "services/control/decide": ["fabric/base", "fabric/base/text", "fabric/topology", "scheduler/placement/check", "scheduler/placement/fit",
+                                "scheduler/placement/score", "scheduler/queue", "scheduler/queue/cycle",
                                 "services/control/state", "services/control/events", "services/control/views", "services/control/guarantees"],
     "services/control": ["fabric/base", "db", "services/control/state", "services/control/events", "services/control/views", "services/control/decide"],
     # The durable form of events and states: a journal must not change because a web answer does.
@@ -144,8 +145,8 @@ MAY_INCLUDE = {
                            "services/json", "services/control/state", "services/control/events", "services/control/views",
                            "services/control/guarantees", "services/control/decide", "services/control/codec", "services/control/live/status"],
     "services/rest/handlers": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/formats", "fabric/formats/gpu", "fabric/formats/native",
-                               "fabric/routing/opensm", "scheduler/queue/cycle", "db", "api", "api/http/message", "api/http/dispatch",
-                               "api/operations", "services/json", "services/control/state", "services/control/views", "services/control/guarantees",
+                               "fabric/routing/opensm", "scheduler/placement", "scheduler/queue/cycle", "db", "api", "api/http/message",
+                               "api/http/dispatch", "api/operations", "services/json", "services/control/state", "services/control/events", "services/control/views", "services/control/guarantees",
                                "services/control/decide", "services/control/codec", "services/rest", "services/rest/access", "services/rest/json"],
     # The console's built files: knows nothing of what they show.
     "services/rest/console": ["fabric/base", "api/http/message", "api/http/dispatch"],
@@ -153,7 +154,10 @@ MAY_INCLUDE = {
                             "services/control/events", "services/control/codec", "services/control/live", "services/rest", "services/rest/access",
                             "services/rest/handlers", "services/rest/replication", "services/rest/console"],
     # Joins Slurm to the contract, as the CLI joins people to it.
-    "services/slurm": ["fabric/base", "fabric/formats/slurm", "api/client", "api/http/message", "services/railweave/terminal",
+    "services/slurm/ranks": ["fabric/base", "fabric/formats/slurm"],
+    # Loaded by Slurm's programs on every node: knows nothing of REST.
+    "services/slurm/spank": ["fabric/formats/slurm", "services/slurm/ranks"],
+    "services/slurm": ["fabric/base", "fabric/formats/slurm", "services/slurm/ranks", "api/client", "api/http/message", "services/railweave/terminal",
                        "services/railweave/connection"],
     # Checks certificates and must not trust our code: it has none of it.
     "services/verify": [],
@@ -195,6 +199,7 @@ ONLY_IN = [
     (re.compile(r"^sqlite3\.h$"), ["db/sqlite"]),
     (re.compile(r"^boost/(asio|beast)"), ["api/http/connection", "api/client"]),
     (re.compile(r"^(infiniband/|opensm/|complib/|iba/)"), ["fabric/drivers/infiniband", "fabric/drivers/opensm/plugin"]),
+    (re.compile(r"^slurm/"), ["services/slurm/spank"]),
     (re.compile(r"^pugixml"), ["fabric/formats/gpu"]),
     (re.compile(r"^cjose/"), ["services/rest/access"]),
     (re.compile(r"^spdlog/"), ["services/railweaved"]),
@@ -305,7 +310,7 @@ def check_include(path, quote, header):
 
 
 # One header for each pattern of ONLY_IN, in its order.
-THIRD_PARTY = ["nlohmann/json.hpp", "pqxx/pqxx", "sqlite3.h", "boost/beast/core.hpp", "infiniband/umad.h", "pugixml.hpp", "cjose/cjose.h", "spdlog/spdlog.h",
+THIRD_PARTY = ["nlohmann/json.hpp", "pqxx/pqxx", "sqlite3.h", "boost/beast/core.hpp", "infiniband/umad.h", "slurm/spank.h", "pugixml.hpp", "cjose/cjose.h", "spdlog/spdlog.h",
                "CLI/CLI.hpp", "toml++/toml.h", "yaml-cpp/yaml.h", "openssl/evp.h", "zlib.h"]
 
 # Breaches that are not one include: path, text, what the report must say.

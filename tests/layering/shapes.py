@@ -17,6 +17,7 @@ SOURCES = ("fabric", "scheduler", "db", "api", "services", "tests")
 # "path: name" -> why it stays as it is.
 KNOWN = {
     "services/control/state/cluster_state.h: ClusterState": "the tables of the one state; apply() alone changes them, each behind a pointer",
+    "scheduler/job/job_spec.h: JobSpec": "what a job may ask for, a line of the contract each; no invariants between them",
     "api/http/dispatch/server_options.h: ServerOptions": "settings of one server, each read where it is used; no invariants between them",
     "tests/bench/queue/slurm_stream.cc: run_stream": "one experiment from set-up to its counters",
     "tests/unit/control/guarantee_book_test.cc: TEST_P": "a random walk: one case of a switch for each kind of step",

@@ -38,7 +38,8 @@ std::vector<PossibleVictim> CycleRun::candidates_for(const QueueEntry& entry, Vi
     const bool reclaimed = owed && borrows && tenant != entry.tenant && ledger_.same_cohort(tenant, entry.tenant) &&
                            (policy_.reclaim_any_priority || priority->value <= entry.value());
     if (!(lower && unprotected) && !reclaimed) continue;
-    const std::int64_t from_us = job.started_us + policy_.least_run_us;
+    const std::int64_t from_us =
+        job.started_us + (job.spec->min_runtime_s ? *job.spec->min_runtime_s * 1'000'000 : policy_.least_run_us);
     if (from_us > input_.now_us) {
       note_wake(from_us);
       continue;

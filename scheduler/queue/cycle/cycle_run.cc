@@ -81,6 +81,10 @@ std::vector<QueueEntry> CycleRun::heads() {
 }
 
 bool CycleRun::nominate(const QueueEntry& entry) {
+  if (!entry.job->held.empty()) {
+    wait(entry, {.code = WaitCode::held, .name = entry.job->held});
+    return false;
+  }
   if (entry.job->not_before_us > input_.now_us) {
     note_wake(entry.job->not_before_us);
     wait(entry, {.code = WaitCode::not_before, .at_us = entry.job->not_before_us});

@@ -14,7 +14,7 @@ QueueOrder::QueueOrder(std::vector<QueueEntry> entries, Share share)
       if (a.value() != b.value()) return a.value() > b.value();
       if (a.tenant != b.tenant) return a.tenant < b.tenant;
     }
-    return std::tie(a.job->submitted_us, a.job->id) < std::tie(b.job->submitted_us, b.job->id);
+    return std::pair(a.job->submitted_us, a.job->in_turn()) < std::pair(b.job->submitted_us, b.job->in_turn());
   });
 }
 
@@ -22,7 +22,7 @@ void QueueOrder::enter(std::size_t at, std::size_t end) {
   if (at == end) return;
   const QueueEntry& entry = entries_[at];
   const double share = entry.starving ? 0 : share_(entry.tenant);
-  tenant_heads_.insert({share, entry.job->submitted_us, entry.job->id, at, end});
+  tenant_heads_.insert({share, entry.job->submitted_us, entry.job->in_turn(), at, end});
 }
 
 void QueueOrder::open_class() {

@@ -40,10 +40,10 @@ class QueueOrder {
   struct TenantHead {  // the next job of a tenant within a class
     double share;
     std::int64_t submitted_us;
-    QueueJobId id;
+    std::uint64_t turn;
     std::size_t at, end;
     friend bool operator<(const TenantHead& a, const TenantHead& b) {
-      return std::tie(a.share, a.submitted_us, a.id) < std::tie(b.share, b.submitted_us, b.id);
+      return std::tie(a.share, a.submitted_us, a.turn) < std::tie(b.share, b.submitted_us, b.turn);
     }
   };
   void enter(std::size_t at, std::size_t end);

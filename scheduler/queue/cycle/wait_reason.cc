@@ -50,6 +50,7 @@ std::string text(const WaitReason& reason) {
       return reason.placement ? reason.placement->explanation.message
                               : "does not fit this fabric, even with no other job running";
     case WaitCode::bandwidth:
+    case WaitCode::held:
       return reason.name;
     case WaitCode::no_known_time:
       return "does not fit even after all running jobs have ended: nodes are drained or have lost a link; return them "

@@ -25,9 +25,10 @@ enum class WaitCode : std::uint8_t {
   never_fits,     // no state of this fabric can hold it
   bandwidth,      // GPUs are free, the bandwidth of its guarantee is not: name says why
   no_known_time,  // does not fit even when all that runs has ended: nodes are drained or short of a link
+  held,           // a user holds it back: name says who and why
 };
 BOOST_DESCRIBE_ENUM(WaitCode, not_before, behind, no_capacity, would_delay, window, tenant_quota, cohort_quota,
-                    never_fits, bandwidth, no_known_time)
+                    never_fits, bandwidth, no_known_time, held)
 constexpr std::optional<std::string_view> enum_exception(WaitCode code) {
   return code == WaitCode::tenant_quota   ? std::optional<std::string_view>("quotaOfTenant")
          : code == WaitCode::cohort_quota ? std::optional<std::string_view>("quotaOfCohort")

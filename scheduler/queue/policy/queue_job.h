@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "fabric/topology/ids.h"
 #include "scheduler/job/job_spec.h"
@@ -16,7 +17,10 @@ struct QueuedJob {
   const JobSpec* spec = nullptr;
   std::int64_t submitted_us = 0;   // kept when it is evicted, so that it keeps its place in the queue
   std::int64_t not_before_us = 0;  // earliest start
-  bool awaits_release = false;     // jobs make way for it already: no others are evicted for it meanwhile
+  std::uint64_t turn = 0;          // among those submitted at once; 0: its id
+  std::string held = {};           // why it must not start; "": it may
+  [[nodiscard]] std::uint64_t in_turn() const { return turn == 0 ? id : turn; }
+  bool awaits_release = false;  // jobs make way for it already: no others are evicted for it meanwhile
 };
 
 struct RunningJob {

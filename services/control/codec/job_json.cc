@@ -23,6 +23,23 @@ constexpr std::tuple kHistoryFields{field("timeUs", &JobChange::time_us), field(
                                     required_field("state", &JobChange::state, kJobState),
                                     field("reason", &JobChange::reason), field("actor", &JobChange::actor)};
 
+using control::JobHold;
+using control::QueuePlace;
+constexpr std::tuple kHoldFields{field("by", &JobHold::by), field("byOperator", &JobHold::by_operator),
+                                 field("reason", &JobHold::reason), field("sinceUs", &JobHold::since_us)};
+constexpr std::tuple kPlaceFields{field("sinceUs", &QueuePlace::since_us), field("number", &QueuePlace::number)};
+constexpr std::tuple kAdoptionFields{
+    field("findings", &control::Adoption::findings, Strings{control::Adoption::kMaxFindings})};
+
+// An object with these fields; none of an optional member is null. A form of record.h.
+template <class Record, class Fields>
+auto object_of(const Fields& fields) {
+  return Embedded{[&fields](const Record& record) { return fields_json(record, fields); },
+                  [&fields](const Json& value, const std::string& pointer) {
+                    return record_from_json<Record>(value, pointer, fields);
+                  }};
+}
+
 // A job's GPUs are kept by node, so its list of fields needs the topology. Records of older versions lack some of them:
 // only the required ones were always there.
 auto job_fields(const fabric::Topology& topology) {
@@ -56,6 +73,11 @@ auto job_fields(const fabric::Topology& topology) {
       field("version", &Job::version),
       optional_field("damagedUs", &Job::damaged_us),
       optional_field("idle", in_placement(&Placement::idle_gpus), GpusByNode{topology}),
+      optional_field(
+          "hold", [](auto& job) -> auto& { return job.queue.hold; }, object_of<JobHold>(kHoldFields)),
+      optional_field(
+          "place", [](auto& job) -> auto& { return job.queue.exchanged; }, object_of<QueuePlace>(kPlaceFields)),
+      optional_field("adopted", &Job::adopted, object_of<control::Adoption>(kAdoptionFields)),
       optional_field("predicted", in_placement(&Placement::predicted), kPrediction),
       optional_field(
           "guarantee", &Job::guarantee,

@@ -224,6 +224,14 @@ void read_gpus(ObjectReader& reader, JobSpec& spec) {
 
 }  // namespace
 
+void read_duration(ObjectReader& reader, std::string_view field, std::optional<std::int64_t>& into) {
+  std::optional<std::string> duration;
+  reader.read(field, duration);
+  if (!duration) return;
+  into = parse_duration_s(*duration);
+  if (!into) reader.set_error(field, shown(*duration) + " is no duration", "like PT36H or P1DT12H (ISO 8601)");
+}
+
 Result<JobSpec> job_spec_from_json(const Json& value, const std::string& pointer) {
   JobSpec spec;
   ObjectReader reader(value, pointer);
@@ -241,14 +249,8 @@ Result<JobSpec> job_spec_from_json(const Json& value, const std::string& pointer
   reader.read("excludeNodes", spec.exclude_nodes, 100'000);
   reader.read("nodeSelector", spec.node_selector, 64);
   reader.read("mixedGpus", spec.mixed_gpus);
-  std::optional<std::string> duration;
-  reader.read("expectedDuration", duration);
-  if (duration) {
-    spec.expected_duration_s = parse_duration_s(*duration);
-    if (!spec.expected_duration_s) {
-      reader.set_error("expectedDuration", shown(*duration) + " is no duration", "like PT36H or P1DT12H (ISO 8601)");
-    }
-  }
+  read_duration(reader, "expectedDuration", spec.expected_duration_s);
+  read_duration(reader, "minRuntime", spec.min_runtime_s);
   read_external(reader, spec);
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   return spec;
@@ -303,6 +305,7 @@ Out to_json(const JobSpec& spec) {
   if (!spec.node_selector.empty()) value["nodeSelector"] = spec.node_selector;
   if (spec.mixed_gpus) value["mixedGpus"] = true;
   if (spec.expected_duration_s) value["expectedDuration"] = duration_text(*spec.expected_duration_s);
+  if (spec.min_runtime_s) value["minRuntime"] = duration_text(*spec.min_runtime_s);
   if (spec.external != scheduler::ExternalId()) {
     value["external"] = fields_json(spec.external, kExternalFields);
   }

@@ -9,6 +9,7 @@
 #include "services/control/codec/fabric_event_json.h"
 #include "services/control/codec/guarantee_json.h"
 #include "services/control/codec/incident_rows.h"
+#include "services/control/codec/job_change_json.h"
 #include "services/control/codec/job_json.h"
 #include "services/control/codec/job_number.h"
 #include "services/control/codec/job_spec_json.h"
@@ -16,6 +17,7 @@
 #include "services/control/codec/leader_json.h"
 #include "services/control/codec/queue_event_json.h"
 #include "services/control/codec/tenant_json.h"
+#include "services/control/codec/webhook_json.h"
 #include "services/control/events/apply.h"
 #include "services/json/record.h"
 
@@ -159,6 +161,8 @@ Result<EventBody> decode_body(const db::Record& record, const Json& data, const 
   if (auto event = launch_event_from_json(record.kind, data)) return std::move(*event);
   if (auto event = queue_event_from_json(record.kind, data, before.topology())) return std::move(*event);
   if (auto event = guarantee_event_from_json(record.kind, data)) return std::move(*event);
+  if (auto event = job_change_from_json(record.kind, data)) return std::move(*event);
+  if (auto event = webhook_event_from_json(record.kind, data)) return std::move(*event);
   ObjectReader reader(data, "/data");
   if (record.kind == "topology.accepted") {
     TopologyAccepted body;
@@ -309,6 +313,7 @@ std::string JournalCodec::encode_state(const ClusterState& state) const {
   value["hostKeys"] = host_keys_to_json(state);
   if (!state.leader.name.empty()) value["leader"] = leader_to_json(state.leader);
   if (!state.access_tokens->empty()) value["tokens"] = access_tokens_to_json(*state.access_tokens);
+  if (!state.webhooks->empty()) value["webhooks"] = webhooks_to_json(*state.webhooks);
   Out ended = Out::array();
   for (const auto id : *state.ended) ended.push_back(id.number());
   value["ended"] = std::move(ended);
@@ -355,6 +360,7 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
   const Json* host_keys = reader.take("hostKeys");
   const Json* tokens = reader.take("tokens");
   const Json* leader = reader.take("leader");
+  const Json* webhooks = reader.take("webhooks");
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   if (topology == nullptr || tenants == nullptr || jobs == nullptr || ended == nullptr) {
     return fail(ErrorKind::internal, "journal.unreadable", "the snapshot lacks a part");
@@ -399,7 +405,8 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
   for (const auto& [part, read] : {std::pair<const Json*, Read>{keys, read_keys},
                                    {host_keys, read_host_keys},
                                    {tokens, read_access_tokens},
-                                   {leader, read_leader}}) {
+                                   {leader, read_leader},
+                                   {webhooks, read_webhooks}}) {
     if (part == nullptr) continue;
     if (auto done = read(*part, state); !done) return std::unexpected(done.error());
   }
@@ -411,6 +418,17 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
   return state;
 }
 
+namespace {
+
+// A webhook's secret is in the journal, as it signs with it, and nowhere else.
+std::string without_secret(const std::string& payload) {
+  auto value = Out::parse(payload);
+  value["data"].erase("secret");
+  return dump(value);
+}
+
+}  // namespace
+
 std::string write_event(const db::Record& record) {
   // The payload is ours and an object: its members follow the heading's.
   std::string text = dump(Out{{"seq", record.seq},
@@ -419,7 +437,7 @@ std::string write_event(const db::Record& record) {
                               {"subject", {{"kind", record.subject_kind}, {"id", record.subject_id}}},
                               {"actor", record.actor}});
   text.pop_back();
-  return text + "," + record.payload.substr(1);
+  return text + "," + (record.kind == "webhook.put" ? without_secret(record.payload) : record.payload).substr(1);
 }
 
 }  // namespace railweave::api

@@ -20,6 +20,16 @@ DecisionResult decide_command(const DecisionInput& in, const SubmitJob& command)
 DecisionResult decide_command(const DecisionInput& in, const RepairJob& command);
 DecisionResult decide_command(const DecisionInput& in, const CheckpointJob& command);
 DecisionResult decide_command(const DecisionInput& in, const EndJob& command);
+// Never as a whole: the control loop decides its items one after the other (control_loop.cc).
+DecisionResult decide_command(const DecisionInput& in, const SubmitJobs& command);
+
+// job_changes.cc
+DecisionResult decide_command(const DecisionInput& in, const ChangeJob& command);
+
+// webhook_commands.cc
+DecisionResult decide_command(const DecisionInput& in, const PutWebhook& command);
+DecisionResult decide_command(const DecisionInput& in, const RemoveWebhook& command);
+DecisionResult decide_command(const DecisionInput& in, const ReportWebhook& command);
 
 // launch_commands.cc
 DecisionResult decide_command(const DecisionInput& in, const AdvanceLaunch& command);

@@ -3,8 +3,10 @@
 
 #include "fabric/base/text/time_text.h"
 #include "scheduler/queue/cycle/wait_reason.h"
+#include "services/control/decide/adoption.h"
 #include "services/control/decide/commands.h"
 #include "services/control/decide/refusal.h"
+#include "services/control/decide/refused_placement.h"
 #include "services/control/decide/tenant_limit.h"
 #include "services/control/events/apply.h"
 #include "services/control/guarantees/admitted_placement.h"
@@ -14,15 +16,7 @@ namespace railweave::control {
 namespace {
 
 std::unexpected<Rejection> refuse_placement(scheduler::PlacementResult result) {
-  const bool never = result.outcome == scheduler::Outcome::never;
-  Rejection rejection{{never ? ErrorKind::impossible : ErrorKind::conflict,
-                       result.explanation.code,
-                       result.explanation.message,
-                       {},
-                       {}},
-                      nullptr};
-  rejection.placement = std::make_shared<const scheduler::PlacementResult>(std::move(result));
-  return std::unexpected(std::move(rejection));
+  return std::unexpected(refused_placement(std::move(result)));
 }
 
 // A job that is queued waits for its tenant's other jobs to end; only an absolute excess refuses it.
@@ -96,6 +90,18 @@ std::optional<Rejection> too_many_wait(const DecisionInput& in, const Tenant& te
                    nullptr};
 }
 
+std::shared_ptr<Job> new_job(const DecisionInput& in, const SubmitJob& command) {
+  auto job = std::make_shared<Job>();
+  job->id = in.state.jobs.next_id();
+  job->spec = command.spec;
+  job->submitted_us = in.now_us;
+  job->not_before_us = command.not_before_us;
+  job->idempotency_key = command.idempotency_key;
+  job->request_digest = command.request_digest;
+  if (command.launch) job->launch = Launch{.terms = *command.launch, .requeues = command.queue};
+  return job;
+}
+
 DecisionResult start_now(const DecisionInput& in, const Tenant& tenant, std::shared_ptr<Job> job) {
   auto placed = admitted_placement(in.state, job->spec, in.placers, in.now_us);
   if (!placed) return std::unexpected(std::move(placed.error()));
@@ -126,6 +132,16 @@ DecisionResult decide_command(const DecisionInput& in, const SubmitJob& command)
   if (auto unknown = unknown_priority(*state.queue_rules, command.spec.priority)) {
     return std::unexpected(Rejection{std::move(*unknown), nullptr});
   }
+  if (auto over = over_min_runtime(*state.queue_rules, command.spec, command.by_member)) {
+    return std::unexpected(Rejection{std::move(*over), nullptr});
+  }
+  if (command.adopt) {
+    if (command.by_member) {
+      return refuse(ErrorKind::impossible, "adopt.operatorsOnly",
+                    "only operators say where a job runs; members submit it and are given a place");
+    }
+    return adopt_job(in, *command.adopt, new_job(in, command));
+  }
   const std::uint64_t gpus = scheduler::rank_count(command.spec.parallelism);
   if (auto over = over_limit(state, tenant->second, gpus, command.queue)) return std::unexpected(std::move(*over));
   if (auto never = never_in_quota(state, tenant->second, gpus)) {
@@ -134,19 +150,16 @@ DecisionResult decide_command(const DecisionInput& in, const SubmitJob& command)
   if (command.queue) {
     if (auto full = too_many_wait(in, tenant->second)) return std::unexpected(std::move(*full));
   }
-  auto job = std::make_shared<Job>();
-  job->id = state.jobs.next_id();
-  job->spec = command.spec;
-  job->submitted_us = in.now_us;
-  job->not_before_us = command.not_before_us;
-  job->idempotency_key = command.idempotency_key;
-  job->request_digest = command.request_digest;
-  if (command.launch) job->launch = Launch{.terms = *command.launch, .requeues = command.queue};
+  auto job = new_job(in, command);
   if (command.queue) return queue_job(in, job);
   if (state.jobs.queued() != 0 || !state.reservations->empty() || tenant->second.quota_gpus) {
     return start_beside_queue(in, job);
   }
   return start_now(in, tenant->second, std::move(job));
+}
+
+DecisionResult decide_command(const DecisionInput&, const SubmitJobs&) {
+  return refuse(ErrorKind::internal, "jobs.batch", "a batch is decided item by item");
 }
 
 DecisionResult decide_command(const DecisionInput& in, const RepairJob& command) {

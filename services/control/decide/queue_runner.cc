@@ -31,6 +31,8 @@ int kind_of(WaitCode code) {
       return 3;
     case WaitCode::bandwidth:
       return 4;
+    case WaitCode::held:
+      return 5;
   }
   return 0;
 }
@@ -102,8 +104,13 @@ void add_events(const ClusterState& state, const scheduler::CycleResult& result,
 }
 
 scheduler::QueuedJob queued_job(const Job& job) {
-  return {
-      .id = job.id.number(), .spec = &job.spec, .submitted_us = job.submitted_us, .not_before_us = job.not_before_us};
+  const QueuePlace place = job.place();
+  return {.id = job.id.number(),
+          .spec = &job.spec,
+          .submitted_us = place.since_us,
+          .not_before_us = job.not_before_us,
+          .turn = place.number,
+          .held = job.queue.hold ? job.queue.hold->text() : std::string()};
 }
 
 // By when it is expected to have freed its GPUs; 0: it runs.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "fabric/base/text/time_text.h"
+
 namespace railweave::control {
 namespace {
 
@@ -38,6 +40,16 @@ std::optional<Error> unknown_priority(const QueueRules& rules, const std::string
   for (const auto& one : rules.policy.classes) known += (known.empty() ? "" : ", ") + one.name;
   return Error{ErrorKind::invalid, "jobs.unknownPriority", "there is no priority class '" + name + "'", "/priority",
                known.empty() ? "the queue's policy names no classes" : "the classes are " + known};
+}
+
+std::optional<Error> over_min_runtime(const QueueRules& rules, const scheduler::JobSpec& spec, bool by_member) {
+  if (!by_member || !spec.min_runtime_s) return std::nullopt;
+  const std::int64_t most_s = rules.policy.least_run_us / 1'000'000;
+  if (*spec.min_runtime_s <= most_s) return std::nullopt;
+  return Error{
+      ErrorKind::impossible, "jobs.minRuntimeTooLong",
+      "members keep a job from eviction for at most " + duration_text(most_s) + ", as the queue's policy has it",
+      "/minRuntime", "ask an operator for more"};
 }
 
 std::optional<Error> never_in_quota(const ClusterState& state, const Tenant& tenant, std::uint64_t gpus) {

@@ -1,7 +1,6 @@
 #include "services/control/events/apply.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "fabric/base/check.h"
@@ -162,6 +161,7 @@ struct Apply {
     job->saved_us = 0;
     job->waits.clear();
     if (job->launch) job->launch->enter(LaunchPhase::offered, event.time_us);
+    if (job->launch && job->adopted) job->launch->enter(LaunchPhase::running, event.time_us);  // it runs already
     job->note({event.time_us, event.seq, JobState::placed, body.reason, event.actor});
     if (job->guarantee) job->guarantee->admitted_seq = event.seq;
     state.queue_version = event.seq;
@@ -253,6 +253,13 @@ struct Apply {
 
   void operator()(const JobCheckpointed& body) const {
     change_job(body.id, [&](Job& job) { job.saved_us = body.saved_us; });
+  }
+
+  // job_changes.h, webhook_events.h
+  template <class Body>
+    requires requires(ClusterState& any, const Body& body, const Event& with) { apply_change(any, body, with); }
+  void operator()(const Body& body) const {
+    apply_change(state, body, event);
   }
 
   void operator()(const QueueRulesPut& body) const {
@@ -472,47 +479,6 @@ struct Apply {
 };
 
 }  // namespace
-
-std::optional<std::vector<fabric::GpuId>> map_gpus(const fabric::Topology& from, const fabric::Topology& to,
-                                                   const std::vector<fabric::GpuId>& gpus,
-                                                   const fabric::RenamedHosts& renamed) {
-  std::vector<fabric::GpuId> mapped;
-  mapped.reserve(gpus.size());
-  fabric::HostId last_from;
-  fabric::HostId last_to;
-  for (const auto gpu : gpus) {
-    if (const auto host = from.host(gpu); host != last_from) {
-      last_from = host;
-      last_to =
-          to.find_host(renamed.empty() ? from.name(host) : fabric::name_after(renamed, std::string(from.name(host))));
-    }
-    const unsigned local = from.local_index(gpu);
-    if (!last_to || local >= to.gpus(last_to).size()) return std::nullopt;
-    mapped.push_back(to.gpus(last_to)[local]);
-  }
-  return mapped;
-}
-
-std::optional<DrainTarget> renamed_target(const DrainTarget& target, const fabric::RenamedHosts& renamed) {
-  if (target.kind != DrainKind::node && target.kind != DrainKind::gpu) return target;
-  const std::string node(node_of(target));
-  const std::string& now = fabric::name_after(renamed, node);
-  if (now.empty()) return std::nullopt;
-  return DrainTarget{target.kind, now + target.id.substr(node.size())};
-}
-
-std::vector<std::string> node_names(const fabric::Topology& topology, const std::vector<fabric::GpuId>& gpus) {
-  std::vector<std::string> names;
-  std::set<fabric::HostId> seen;
-  fabric::HostId last;
-  for (const auto gpu : gpus) {
-    const auto host = topology.host(gpu);
-    if (host == last) continue;
-    last = host;
-    if (seen.insert(host).second) names.emplace_back(topology.name(host));
-  }
-  return names;
-}
 
 void apply(ClusterState& state, const Event& event) {
   RAILWEAVE_CHECK(event.seq == state.seq + 1, "events apply in sequence");

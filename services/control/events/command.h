@@ -15,6 +15,7 @@
 #include "scheduler/job/job_spec.h"
 #include "scheduler/placement/fit/placement.h"
 #include "services/control/events/event.h"
+#include "services/control/events/job_requests.h"
 
 namespace railweave::control {
 
@@ -24,7 +25,13 @@ struct SubmitJob {
   std::string request_digest;   // of the request that came with the key
   bool queue = false;           // wait in the queue if it cannot start now
   std::int64_t not_before_us = 0;
-  std::optional<LaunchTerms> launch = {};  // its launcher acknowledges each step
+  bool by_member = false;                            // else by an operator, who may do more
+  std::optional<AdoptedPlace> adopt = std::nullopt;  // it runs there already
+  std::optional<LaunchTerms> launch = std::nullopt;  // its launcher acknowledges each step
+};
+// Each as if alone, in order, in one transaction.
+struct SubmitJobs {
+  std::vector<SubmitJob> items;
 };
 // Moves ranks from lost GPUs to others; ranks keep their numbers.
 struct RepairJob {
@@ -178,10 +185,11 @@ struct BeginTerm {
 
 struct Command {
   std::string actor;
-  std::variant<SubmitJob, EndJob, AdvanceLaunch, FreeJob, RepairJob, CheckpointJob, PutQueueRules, PutReservation,
-               RemoveReservation, PutTenant, RemoveTenant, AcceptTopology, SetSubnetMode, RequestDrain, ClearDrain,
-               SetLinkCosts, ReportLinks, ReportDrains, ReportAlarms, ReportProgramming, ReportPortLimits, ReportQos,
-               PutContract, RemoveContract, PutQosClasses, IssueToken, RevokeToken, BeginTerm>
+  std::variant<SubmitJob, SubmitJobs, ChangeJob, EndJob, AdvanceLaunch, FreeJob, RepairJob, CheckpointJob,
+               PutQueueRules, PutReservation, RemoveReservation, PutTenant, RemoveTenant, AcceptTopology, SetSubnetMode,
+               RequestDrain, ClearDrain, SetLinkCosts, ReportLinks, ReportDrains, ReportAlarms, ReportProgramming,
+               ReportPortLimits, ReportQos, PutContract, RemoveContract, PutQosClasses, IssueToken, RevokeToken,
+               BeginTerm, PutWebhook, RemoveWebhook, ReportWebhook>
       body;
   RequestOrigin origin = {};
 };
@@ -211,6 +219,13 @@ struct Accepted {
   ClusterStatePtr state;  // the state that contains its effect; durable
   JobId job;              // for commands about a job
   bool replayed = false;  // an earlier request already had this effect, for example with the same Idempotency-Key
+  // For several jobs: what each led to, in their order.
+  struct Item {
+    JobId job;
+    bool replayed = false;
+    std::shared_ptr<const Rejection> refused = nullptr;  // null: the job is as it says
+  };
+  std::vector<Item> items = {};
 };
 
 using CommandResult = std::expected<Accepted, Rejection>;

@@ -20,6 +20,9 @@ struct SubjectText {
   std::string operator()(const AdvanceLaunch& command) const { return job(command.id); }
   std::string operator()(const FreeJob& command) const { return job(command.id); }
   std::string operator()(const RepairJob& command) const { return job(command.id); }
+  std::string operator()(const ChangeJob& command) const { return job(command.id); }
+  std::string operator()(const PutWebhook& command) const { return "webhook/" + command.webhook.name; }
+  std::string operator()(const RemoveWebhook& command) const { return "webhook/" + command.name; }
   std::string operator()(const CheckpointJob& command) const { return job(command.id); }
   template <class Other>
   std::string operator()(const Other&) const {

@@ -112,6 +112,36 @@ struct MakeHeading {
     return {"job.checkpointed", "job", to_string(event.id), EventSeverity::info,
             to_string(event.id) + " saved its state at " + whole_second_text(event.saved_us)};
   }
+  EventHeading operator()(const JobChanged& event) const {
+    return {"job.changed", "job", to_string(event.id), EventSeverity::info, to_string(event.id) + ": " + event.text};
+  }
+  EventHeading operator()(const JobReordered& event) const {
+    return {"job.reordered", "job", to_string(event.id), EventSeverity::info, to_string(event.id) + " " + text(event)};
+  }
+  EventHeading operator()(const JobHeld& event) const {
+    return {event.held ? "job.held" : "job.released", "job", to_string(event.id), EventSeverity::info,
+            to_string(event.id) + " is " + text(event)};
+  }
+  EventHeading operator()(const WebhookPut& event) const {
+    return {"webhook.put", "webhook", event.webhook.name, EventSeverity::info,
+            "webhook '" + event.webhook.name + "' set"};
+  }
+  EventHeading operator()(const WebhookRemoved& event) const {
+    return {"webhook.removed", "webhook", event.name, EventSeverity::info, "webhook '" + event.name + "' removed"};
+  }
+  EventHeading operator()(const WebhookAdvanced& event) const {
+    const std::string name = "webhook '" + event.name + "'";
+    const std::string up_to = " up to event " + std::to_string(event.cursor);
+    if (event.disabled) {
+      return {"webhook.disabled", "webhook", event.name, EventSeverity::error,
+              name + " failed for too long and is sent nothing more: " + event.last_error};
+    }
+    if (event.failing_since_us != 0) {
+      return {"webhook.failing", "webhook", event.name, EventSeverity::warning,
+              name + " has received events" + up_to + " and fails since: " + event.last_error};
+    }
+    return {"webhook.delivered", "webhook", event.name, EventSeverity::info, name + " has received events" + up_to};
+  }
   EventHeading operator()(const QueueRulesPut& event) const {
     return {"queue.policyPut", "queue", "policy", EventSeverity::info,
             "queue: " + std::to_string(event.policy.classes.size()) + " priority classes, backfill " +

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "fabric/topology/host_match.h"
+#include "services/control/events/job_changes.h"
+#include "services/control/events/webhook_events.h"
 #include "services/control/state/cluster_state.h"
 
 namespace railweave::control {
@@ -225,7 +227,8 @@ using EventBody =
                  JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut, ReservationPut, MaintenanceBegan,
                  ReservationRemoved, SubnetModeSet, DrainRequested, DrainAdvanced, DrainCleared, LinkCostsSet,
                  LinksChanged, AlarmRaised, AlarmCleared, RoutesProgrammed, QosProgrammed, PortLimitsRead, ContractPut,
-                 ContractRemoved, QosClassesPut, GuaranteeChanged, TokenIssued, TokenRevoked, LeaderBegan>;
+                 ContractRemoved, QosClassesPut, GuaranteeChanged, TokenIssued, TokenRevoked, LeaderBegan, JobChanged,
+                 JobReordered, JobHeld, WebhookPut, WebhookRemoved, WebhookAdvanced>;
 
 // Who asked for a change besides the actor's name, and by which request: for the audit trail alone, no part of the journal.
 struct RequestOrigin {

@@ -20,6 +20,7 @@ ClusterState::ClusterState()
       drains(std::make_shared<const DrainTable>()),
       link_costs(std::make_shared<const LinkCosts>()),
       alarms(std::make_shared<const AlarmTable>()),
+      webhooks(std::make_shared<const WebhookTable>()),
       ended(std::make_shared<const std::deque<JobId>>()),
       queue_rules(std::make_shared<const QueueRules>()),
       reservations(std::make_shared<const ReservationTable>()),

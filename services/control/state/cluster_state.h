@@ -28,6 +28,7 @@
 #include "services/control/state/queue_rules.h"
 #include "services/control/state/subnet_mode.h"
 #include "services/control/state/tenant.h"
+#include "services/control/state/webhook.h"
 
 namespace railweave::control {
 
@@ -72,6 +73,7 @@ struct ClusterState {
   std::shared_ptr<const DrainTable> drains;
   std::shared_ptr<const LinkCosts> link_costs;
   std::shared_ptr<const AlarmTable> alarms;
+  std::shared_ptr<const WebhookTable> webhooks;
   std::shared_ptr<const std::map<std::string, std::uint64_t>> gpus_held;  // by tenant, of placed jobs
   std::shared_ptr<const std::deque<JobId>> ended;                         // oldest first
   std::shared_ptr<const QueueRules> queue_rules;

@@ -9,10 +9,12 @@
 
 #include "scheduler/job/job_spec.h"
 #include "scheduler/placement/fit/placement.h"
+#include "services/control/state/adoption.h"
 #include "services/control/state/job_guarantee.h"
 #include "services/control/state/job_id.h"
 #include "services/control/state/job_state.h"
 #include "services/control/state/launch.h"
+#include "services/control/state/queue_terms.h"
 
 namespace railweave::control {
 
@@ -43,6 +45,8 @@ struct Job {
   std::string damage;              // "": none; else which GPUs are lost, and what to do
   std::int64_t damaged_us = 0;     // since when; 0: not damaged
   std::vector<JobChange> history;
+  QueueTerms queue;                       // while it waits
+  std::optional<Adoption> adopted;        // none: Railweave chose its GPUs
   std::optional<JobGuarantee> guarantee;  // network bandwidth; none: best effort
   std::optional<Launch> launch;           // none: it runs from the moment it is placed until it is said to have ended
   std::uint64_t version = 0;              // seq of the event that last changed it: its ETag
@@ -51,6 +55,9 @@ struct Job {
   [[nodiscard]] bool has_ended() const { return state > JobState::placed; }
   // It was told to end or to make way, and its GPUs are not free yet.
   [[nodiscard]] bool is_releasing() const { return holds_gpus() && launch && launch->phase == LaunchPhase::releasing; }
+  [[nodiscard]] QueuePlace place() const {
+    return queue.exchanged == QueuePlace{} ? QueuePlace{submitted_us, id.number()} : queue.exchanged;
+  }
   void note(JobChange change);  // appends a line to the history
 };
 

@@ -42,9 +42,13 @@ void add_fabric_export_command(CLI::App& fabric, Session& session);
 void add_fabric_live_commands(CLI::App& fabric, Session& session);
 void add_fabric_watch_command(CLI::App& fabric, Session& session);
 
-// Below `railweave jobs`: job_submit.cc, job_repair.cc (repair, checkpoint).
+// Below `railweave jobs`: job_submit.cc, job_adopt.cc, job_change.cc (hold, release, change, move), job_repair.cc (repair,
+// checkpoint).
+void add_job_adopt_command(CLI::App& jobs, Session& session);
+void add_job_change_commands(CLI::App& jobs, Session& session);
 void add_job_submit_command(CLI::App& jobs, Session& session);
 void add_job_repair_commands(CLI::App& jobs, Session& session);
+void add_job_launch_commands(CLI::App& jobs, Session& session);
 
 // Below `railweave guarantees`: guarantee_reroute.cc, guarantee_caps.cc (caps, partition).
 void add_guarantee_reroute_command(CLI::App& guarantees, Session& session);

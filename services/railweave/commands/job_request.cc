@@ -209,6 +209,8 @@ void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning
   command.add_option("--priority", options.priority, "Priority class")->type_name("NAME");
   command.add_option("--duration", options.duration, "Expected duration, such as PT36H or P1DT12H")
       ->type_name("DURATION");
+  command.add_option("--min-runtime", options.min_runtime, "Run at least this long before eviction, such as PT30M")
+      ->type_name("DURATION");
   command.add_option("-f,--file", options.file, "Job in JSON, - for stdin; other options override its fields")
       ->type_name("FILE");
   command
@@ -240,9 +242,9 @@ bool names_job(const JobOptions& options) {
   const bool lists = !p.require.empty() || !p.prefer.empty() || !p.only.empty() || !p.exclude.empty() ||
                      !p.select.empty() || !p.slices.empty();
   const bool texts = !options.file.empty() || !options.tenant.empty() || !options.name.empty() ||
-                     !options.priority.empty() || !options.duration.empty() || !options.model.empty() ||
-                     !options.traffic.empty() || !options.bandwidth.empty() || !p.spread.empty() ||
-                     !p.spread_job.empty() || !p.exclusive.empty();
+                     !options.priority.empty() || !options.duration.empty() || !options.min_runtime.empty() ||
+                     !options.model.empty() || !options.traffic.empty() || !options.bandwidth.empty() ||
+                     !p.spread.empty() || !p.spread_job.empty() || !p.exclusive.empty();
   return numbers || lists || texts || p.across_sites || p.mixed_gpus;
 }
 
@@ -272,7 +274,8 @@ Json job_request(const JobOptions& options) {
   }
   for (const auto& [name, value] :
        {std::pair("tenant", &options.tenant), std::pair("name", &options.name),
-        std::pair("priority", &options.priority), std::pair("expectedDuration", &options.duration)}) {
+        std::pair("priority", &options.priority), std::pair("expectedDuration", &options.duration),
+        std::pair("minRuntime", &options.min_runtime)}) {
     if (!value->empty()) body[name] = *value;
   }
   if (options.gpus_per_node) body["gpusPerNode"] = *options.gpus_per_node;

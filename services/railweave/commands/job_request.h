@@ -29,7 +29,7 @@ struct JobOptions {
   std::string file;  // a body to start from; the other options override its fields
   std::optional<std::uint64_t> tensor, pipeline, data, context, expert, gpus, gpus_per_node;
   bool experts_over_data = false;
-  std::string tenant, name, priority, duration;
+  std::string tenant, name, priority, duration, min_runtime;
   PlacementOptions placement;
   std::string model, traffic, bandwidth;  // a file, or "parameters=70e9,layers=80,..."
 };

@@ -1,6 +1,7 @@
 // railweave jobs submit.
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/commands/commands.h"
+#include "services/railweave/commands/job_batch.h"
 #include "services/railweave/commands/job_request.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/views/job.h"
@@ -14,6 +15,7 @@ struct SubmitOptions {
   JobOptions job;
   std::string idempotency_key;
   bool ranks = false, queue = false;
+  std::vector<std::string> files;
   std::string not_before;
   RankOptions shown;
 };
@@ -29,11 +31,28 @@ void print_refusal(Session& session, const Answer& answer) {
   }
 }
 
-void submit(Session& session, const SubmitOptions& options) {
-  Output& output = session.output;
-  Json body = job_request(options.job);
+Json submission(const SubmitOptions& options, const JobOptions& job) {
+  Json body = job_request(job);
   if (options.queue || !options.not_before.empty()) body["queue"] = true;
   if (!options.not_before.empty()) body["notBefore"] = options.not_before;
+  return body;
+}
+
+// Other options override the fields of each file.
+void submit_files(Session& session, const SubmitOptions& options) {
+  if (options.ranks) fail_usage("--ranks is for one job", "railweave jobs ranks JOB prints them afterwards");
+  std::vector<NamedJob> jobs;
+  for (const std::string& file : options.files) {
+    JobOptions job = options.job;
+    job.file = file;
+    jobs.push_back({file, submission(options, job)});
+  }
+  submit_batch(session, jobs, options.idempotency_key);
+}
+
+void submit(Session& session, const SubmitOptions& options) {
+  Output& output = session.output;
+  Json body = submission(options, options.job);
   api::ClientRequest request = json_request(api::Method::post, Target("/v1/jobs"), body);
   if (!options.idempotency_key.empty()) request.headers.add("Idempotency-Key", options.idempotency_key);
   const Answer answer =
@@ -63,11 +82,12 @@ void submit(Session& session, const SubmitOptions& options) {
 
 void add_job_submit_command(CLI::App& jobs, Session& session) {
   auto options = std::make_shared<SubmitOptions>();
-  CLI::App& command =
-      add_command(jobs, "submit", "Place a job, or queue it",
-                  {"railweave jobs submit --tenant research --name llama --tp 8 --pp 4 --dp 3",
-                   "railweave jobs submit -f job.json --idempotency-key $(uuidgen)",
-                   "railweave jobs submit -f job.json --ranks", "railweave jobs submit -f job.json --queue"});
+  CLI::App& command = add_command(
+      jobs, "submit", "Place a job, or queue it",
+      {"railweave jobs submit --tenant research --name llama --tp 8 --pp 4 --dp 3",
+       "railweave jobs submit -f job.json --idempotency-key $(uuidgen)", "railweave jobs submit -f job.json --ranks",
+       "railweave jobs submit -f job.json --queue", "railweave jobs submit sweep/*.json --queue"});
+  command.add_option("FILE", options->files, "Jobs in JSON or YAML, as of -f; several are submitted at once");
   add_job_options(command, options->job);
   command
       .add_option("--idempotency-key", options->idempotency_key,
@@ -78,7 +98,12 @@ void add_job_submit_command(CLI::App& jobs, Session& session) {
       ->type_name("TIME");
   command.add_flag("--ranks", options->ranks, "Print where each rank runs");
   add_rank_options(command, options->shown);
-  on_run(command, session, [&session, options] { submit(session, *options); });
+  on_run(command, session, [&session, options] {
+    if (!options->files.empty() && !options->job.file.empty()) fail_usage("files are named with -f and without it");
+    if (options->files.size() > 1) return submit_files(session, *options);
+    if (!options->files.empty()) options->job.file = options->files.front();
+    submit(session, *options);
+  });
 }
 
 }  // namespace railweave::cli

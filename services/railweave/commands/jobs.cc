@@ -1,4 +1,4 @@
-// railweave jobs list|show|ranks|cancel|complete; submit is in job_submit.cc, repair and checkpoint in job_repair.cc.
+// railweave jobs list|show|ranks|cancel|complete; submit is in job_submit.cc, the other changes in job_adopt.cc, job_change.cc, job_repair.cc.
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/commands/resource.h"
 #include "services/railweave/terminal/printable.h"
@@ -62,8 +62,12 @@ void end_job(Session& session, const std::string& id, bool cancel, const std::st
   }
   const std::string state = answer.body.is_object() ? text_of(answer.body, "state") : "ended";
   const std::string wanted = cancel ? "cancelled" : "completed";
+  const bool releasing = answer.body.is_object() && text_of(answer.body, "phase") == "releasing";
   Sheet sheet;
-  sheet.add(printable(id), {state == wanted || state == "ended" ? state : "already " + state, Tone::plain});
+  sheet.add(printable(id), {releasing                             ? "releasing: its launcher has to free its GPUs"
+                            : state == wanted || state == "ended" ? state
+                                                                  : "already " + state,
+                            Tone::plain});
   output.text(sheet.text(output.terminal()));
 }
 
@@ -116,10 +120,13 @@ void add_ranks_command(CLI::App& jobs, Session& session) {
 }  // namespace
 
 void add_job_commands(CLI::App& root, Session& session) {
-  CLI::App& jobs = add_noun(root, "jobs", "Jobs: submit, list, show, ranks, cancel", "Jobs");
+  CLI::App& jobs = add_noun(root, "jobs", "Jobs: submit, list, show, ranks, change, cancel", "Jobs");
   jobs.alias("job");
   add_job_submit_command(jobs, session);
+  add_job_adopt_command(jobs, session);
+  add_job_change_commands(jobs, session);
   add_job_repair_commands(jobs, session);
+  add_job_launch_commands(jobs, session);
 
   add_list_command(jobs, session, "List jobs that wait or run, and those that ended recently",
                    {"railweave jobs list --tenant research", "railweave jobs list --state placed -o json",

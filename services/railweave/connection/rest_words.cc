@@ -23,6 +23,8 @@ constexpr std::array kWords{
     Words{R"(PUT /v1/fabric/topology)", "railweave fabric import"},
     Words{R"(POST /v1/fabric/accept)", "railweave fabric discover --accept"},
     Words{R"(POST /v1/jobs/([^\s/]+)/([a-z]+))", "railweave jobs $2 $1"},
+    Words{R"(POST /v1/jobs/batch)", "railweave jobs submit"},
+    Words{R"(PATCH /v1/jobs/(\S+))", "railweave jobs change $1"},
     Words{R"(POST /v1/jobs)", "railweave jobs submit"},
     Words{R"(DELETE /v1/jobs/(\S+))", "railweave jobs cancel $1"},
     Words{R"(GET /v1/queue/policy)", "railweave queue policy"},
@@ -41,7 +43,7 @@ constexpr std::array kWords{
     Words{R"( \(REST: [^)]*\))", ""},
 };
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 26> kOptions{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 27> kOptions{{
     {"/parallelism/tensor", "--tp"},
     {"/parallelism/pipeline", "--pp"},
     {"/parallelism/data", "--dp"},
@@ -53,6 +55,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 26> kOptions
     {"/name", "--name"},
     {"/priority", "--priority"},
     {"/expectedDuration", "--duration"},
+    {"/minRuntime", "--min-runtime"},
     {"/nodeSelector", "--select"},
     {"/sparesPerDomain", "--spares-per-domain"},
     {"/topology/spread", "--spread-job"},

@@ -23,6 +23,20 @@ std::string parallelism_text(const Json& parallelism) {
   return text.empty() ? "-" : text;
 }
 
+void add_adopted(Sheet& sheet, const Json& adopted) {
+  for (const auto& finding : list(adopted, "findings")) sheet.add("Finding", {text_of(finding), Tone::warning});
+  const Json& order = field(adopted, "order");
+  if (!order.is_object()) return;
+  const std::string present = milliseconds(field(order, "predictedMs")) + " per " +
+                              (text_of(order, "of") == "step" ? "step" : "step for communication");
+  if (!field(order, "ranks").is_array()) return sheet.add("Rank order", present + ", no better one is known");
+  sheet.add("Rank order", {present + ", " + milliseconds(field(order, "bestMs")) + " with the ranks in another order",
+                           Tone::warning});
+  std::string ranks;
+  for (const auto& rank : list(order, "ranks")) ranks += (ranks.empty() ? "" : ",") + text_of(rank);
+  sheet.add("Better order", ranks);
+}
+
 void print_history(Output& output, const Json& job) {
   Table table({{"TIME"}, {"STATE"}, {"BY"}, {"REASON"}});
   for (const auto& change : list(job, "history")) {
@@ -51,6 +65,8 @@ void print_job(Output& output, const Json& job) {
   sheet.add("GPUs", text_of(job, "gpus") + ", " + parallelism_text(field(field(job, "spec"), "parallelism")));
   if (const Json& waits = field(job, "waits"); waits.is_object())
     sheet.add("Waiting", {text_of(waits, "reason"), Tone::warning});
+  if (const Json& start = field(job, "expectedStart"); start.is_object())
+    sheet.add("Expected start", expected_start_text(start));
   if (field(job, "notBefore").is_string()) sheet.add("Not before", time_of(job, "notBefore"));
   if (field(job, "damage").is_string()) sheet.add("Damage", {text_of(job, "damage"), Tone::bad});
   if (field(job, "placement").is_object()) {
@@ -59,6 +75,7 @@ void print_job(Output& output, const Json& job) {
     add_contention(sheet, job);
     sheet.add("On nodes", joined(list(job, "nodeList"), output.is_wide() ? SIZE_MAX : kNodesShown));
   }
+  add_adopted(sheet, field(job, "adopted"));
   if (const Json& guarantee = field(job, "guarantee"); guarantee.is_object()) {
     const bool holds = text_of(guarantee, "state") == "holds";
     sheet.add("Guaranteed",

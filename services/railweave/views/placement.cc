@@ -190,6 +190,23 @@ void print_alternatives(Output& output, const Json& answer) {
   if (table.rows() > 0) output.text("\nAlternatives\n" + table.text(output.terminal(), 2));
 }
 
+std::string expected_start_text(const Json& start) {
+  if (!field(start, "at").is_string()) return "not known: " + text_of(start, "unknown");
+  std::string text = time_of(start, "at");
+  const std::uint64_t ends = list(start, "ends").size() + count_of(start, "otherEnds");
+  if (ends == 0) return text;
+  std::string names;
+  for (const auto& end : list(start, "ends")) names += (names.empty() ? "" : ", ") + text_of(end, "job");
+  if (const auto others = count_of(start, "otherEnds"); others > 0) {
+    names += (names.empty() ? "" : " and ") + std::to_string(others) + (others == 1 ? " other job" : " other jobs");
+  }
+  text += ", when " + names + (ends == 1 ? " has ended" : " have ended");
+  if (const auto assumed = count_of(start, "assumedEnds"); assumed > 0) {
+    text += "; " + std::to_string(assumed) + " of these ends " + (assumed == 1 ? "is" : "are") + " assumed";
+  }
+  return text;
+}
+
 void print_explanation(Output& output, const Json& answer) {
   const Json& explanation = field(answer, "explanation");
   const std::string outcome = text_of(answer, "outcome");
@@ -209,6 +226,9 @@ void print_explanation(Output& output, const Json& answer) {
       gpus += ", " + std::to_string(stranded) + " of them in fragments smaller than a block";
     }
     sheet.add("Free", gpus);
+  }
+  if (const Json& start = field(answer, "expectedStart"); start.is_object()) {
+    sheet.add("If queued", expected_start_text(start));
   }
   output.text(sheet.text(output.terminal()));
   print_levels(output, explanation);

@@ -27,6 +27,8 @@ void print_alternatives(Output& output, const Json& answer);
 // What is needed, what fits at each level, which nodes are excluded and why, and which changes would change the outcome.
 // `answer` has outcome, reason (or detail) and explanation.
 void print_explanation(Output& output, const Json& answer);
+// When a job is expected to start, and after which others.
+std::string expected_start_text(const Json& start);
 
 // "cannot be placed now", "can never be placed".
 std::string outcome_text(const std::string& outcome);

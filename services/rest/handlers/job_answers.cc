@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "services/rest/access/other_tenants.h"
+#include "services/rest/handlers/adopted_order.h"
+#include "services/rest/handlers/expected_start.h"
 
 namespace railweave::api {
 namespace {
@@ -54,6 +56,14 @@ std::optional<control::JobContention> contention_of(const ControlPlane& plane, c
   if (!lock) return std::nullopt;
   plane.contention->book.bring_to(state);
   return plane.contention->book.of(job.id);
+}
+
+JobBeside beside_of(const ControlPlane& plane, const control::ClusterState& state, const control::Job& job) {
+  JobBeside beside;
+  beside.contention = contention_of(plane, state, job);
+  if (job.state == control::JobState::queued) beside.start = expected_start(plane, state, job.id);
+  if (job.adopted && job.holds_gpus()) beside.order = adopted_order(plane, state, job);
+  return beside;
 }
 
 std::optional<control::JobContention> contention_of(const ControlPlane& plane, const control::ClusterState& state,

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "services/rest/control_plane.h"
+#include "services/rest/json/job.h"
 
 namespace railweave::api {
 
@@ -49,6 +50,10 @@ std::optional<control::JobContention> contention_of(const ControlPlane& plane, c
 std::optional<control::JobContention> contention_of(const ControlPlane& plane, const control::ClusterState& state,
                                                     const scheduler::JobSpec& spec,
                                                     std::span<const fabric::GpuId> gpu_of_rank);
+
+// What is told beside a job: its contention, of an adopted one what its order costs, of a waiting one when it is
+// expected to start. On worker threads and on that of the answers.
+JobBeside beside_of(const ControlPlane& plane, const control::ClusterState& state, const control::Job& job);
 
 // What the alternatives of a placement come to on the basis of its own contention; empty where that is not known.
 std::vector<scheduler::Contention> contention_of(const ControlPlane& plane, const control::ClusterState& state,

@@ -3,22 +3,22 @@
 #include <optional>
 #include <utility>
 
-#include "api/http/message/etag.h"
 #include "fabric/base/text/time_text.h"
 #include "services/control/decide/tenant_limit.h"
 #include "services/control/guarantees/admitted_placement.h"
 #include "services/control/views/placer_cache.h"
 #include "services/json/digest.h"
 #include "services/rest/handlers/job_answers.h"
-#include "services/rest/handlers/job_change.h"
 #include "services/rest/handlers/job_lookup.h"
+#include "services/rest/handlers/job_submission.h"
 #include "services/rest/handlers/list_query.h"
-#include "services/rest/handlers/queue_state.h"
+#include "services/rest/handlers/packet_marks.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
 #include "services/rest/handlers/worker_placers.h"
 #include "services/rest/json/guarantee.h"
 #include "services/rest/json/job.h"
+#include "services/rest/json/job_batch.h"
 #include "services/rest/json/job_spec.h"
 #include "services/rest/json/page.h"
 #include "services/rest/json/queue.h"
@@ -30,7 +30,6 @@ namespace {
 using control::JobId;
 using control::JobPtr;
 
-constexpr std::size_t kMaxKeyBytes = 200;
 const PageLimits kRanksPage{.initial = 1000, .max = 100'000};
 
 Result<Response> list_jobs(const Call& call) {
@@ -72,38 +71,25 @@ Result<Response> list_jobs(const Call& call) {
   return Response::json(std::move(page).finish(next, state->seq));
 }
 
-// A member's jobs are its tenant's, also where the request leaves the tenant out.
-Result<void> hold_to_own_tenant(const Request& request, scheduler::JobSpec& spec) {
-  const std::string* own = own_tenant(request);
-  if (own == nullptr) return {};
-  if (spec.tenant.empty()) spec.tenant = *own;
-  if (spec.tenant == *own) return {};
-  return fail(ErrorKind::invalid, "tenants.unknown", "there is no tenant '" + spec.tenant + "' for you", "/tenant",
-              "your jobs are of tenant " + *own);
-}
-
 Result<void> post_job(const std::shared_ptr<JobAnswers>& answers, const Call& call, const Responder& respond) {
   auto request = read_job_request(call.request.body);
   if (!request) return std::unexpected(request.error());
   if (auto held = hold_to_own_tenant(call.request, request->spec); !held) return held;
   const std::string key(call.request.headers.value("Idempotency-Key"));
-  const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
-  if (key.size() > kMaxKeyBytes || !std::ranges::all_of(key, printable)) {
-    return fail(ErrorKind::invalid, "idempotency.badKey",
-                "the Idempotency-Key must be at most " + std::to_string(kMaxKeyBytes) + " printable ASCII characters",
-                {}, {});
-  }
+  if (auto checked = check_idempotency_key(key); !checked) return checked;
   control::SubmitJob command{std::move(request->spec),
                              key,
                              key.empty() ? std::string() : sha256_hex(call.request.body),
                              request->queue,
                              request->not_before_us,
+                             own_tenant(call.request) != nullptr,
+                             std::move(request->adopt),
                              request->launch};
   submit_for_job(answers, call, respond, std::move(command),
                  [&plane = call.plane, to_member = own_tenant(call.request) != nullptr](
-                     const control::Accepted& accepted, const control::Job& job, const auto& contention) {
-                   Response response =
-                       job_answer(plane, *accepted.state, job, contention, accepted.replayed ? 200 : 201, to_member);
+                     const control::Accepted& accepted, const control::Job& job, JobBeside beside) {
+                   Response response = job_answer(plane, *accepted.state, job, std::move(beside),
+                                                  accepted.replayed ? 200 : 201, to_member);
                    response.headers.set("Location", "/v1/jobs/" + control::to_string(accepted.job));
                    return response;
                  });
@@ -114,22 +100,12 @@ Result<Response> get_job(const Call& call) {
   const auto state = call.plane.loop.state();
   auto job = find_job(*state, call.request);
   if (!job) return std::unexpected(job.error());
-  Response response = job_answer(call.plane, *state, **job, contention_of(call.plane, *state, **job), 200,
+  Response response = job_answer(call.plane, *state, **job, beside_of(call.plane, *state, **job), 200,
                                  own_tenant(call.request) != nullptr);
   // The reason why a job waits changes without a new version: while it waits there is no 304.
   const std::string etag(response.headers.value("ETag"));
   if ((*job)->state == control::JobState::queued) return response;
   return with_etag(call, std::move(response), etag);
-}
-
-constexpr int kMaxPlacementAttempts = 200;
-constexpr std::string_view kFailuresUnknown = "admission.tooManyFailures";
-
-// The marks of the class's packets on the state's routes. On a worker thread only.
-std::optional<ClassMarks> marks_of(const ControlPlane& plane, const control::ClusterState& state,
-                                   const std::string& qos_class) {
-  const auto routes = plane.routes->at(state);
-  return routes ? class_marks(state, qos_class, (*routes)->routing.lanes) : std::nullopt;
 }
 
 // What its packets are marked with; asks for routes only where the job has a class.
@@ -251,53 +227,6 @@ Result<void> repair_job(const std::shared_ptr<JobAnswers>& answers, const Call& 
   return {};
 }
 
-Result<Response> query_placement(const Call& call) {
-  auto spec = read_job_spec(call.request.body);
-  if (!spec) return std::unexpected(spec.error());
-  if (auto held = hold_to_own_tenant(call.request, *spec); !held) return std::unexpected(held.error());
-  const auto ranks = read_flag(call, "ranks");
-  if (!ranks) return std::unexpected(ranks.error());
-  auto& placers = worker_placers(call.plane);
-  const auto state = call.plane.loop.state();
-  // As a submission would be answered; a what-if may leave its tenant out.
-  if (!spec->tenant.empty() && !state->tenants->contains(spec->tenant)) {
-    return std::unexpected(control::unknown_tenant(spec->tenant));
-  }
-  if (auto unknown = control::unknown_priority(*state->queue_rules, spec->priority)) return std::unexpected(*unknown);
-  auto placed = control::admitted_placement(*state, *spec, placers, call.plane.loop.now_us(), true);
-  // On this thread there is time to compute every failure that the placement has to survive, some at each attempt.
-  for (int attempts = 0; attempts < kMaxPlacementAttempts && !placed && placed.error().error.code == kFailuresUnknown;
-       ++attempts) {
-    placed = control::admitted_placement(*state, *spec, placers, call.plane.loop.now_us(), true);
-  }
-  if (const auto tenant = state->tenants->find(spec->tenant); placed && tenant != state->tenants->end()) {
-    auto over = control::over_gpu_limit(*state, tenant->second, placed->result.placement.held_gpus().size());
-    if (over) placed = std::unexpected(control::as_answer(*state, {std::move(*over), nullptr, {}}));
-  }
-  if (const std::string* own = own_tenant(call.request); own != nullptr && !placed) {
-    leave_own_tenant(*state, *own, placed.error().links);
-  }
-  if (!placed && placed.error().placement == nullptr) return rejected(call, placed.error());
-  const auto& result = placed ? placed->result : *placed.error().placement;
-  PlacementPromise promise;
-  if (!placed) promise.blocked = &placed.error().links;
-  if (placed && placed->guarantee) {
-    promise.guarantee = &*placed->guarantee;
-    promise.reservation = placed->reservation.get();
-    promise.marks = marks_of(call.plane, *state, placed->guarantee->qos_class);
-    const auto contract = state->contracts->find(spec->tenant);
-    if (contract != state->contracts->end()) promise.pkey = contract->second.pkey | 0x8000U;
-  }
-  std::optional<control::JobContention> contention;
-  if (placed) contention = contention_of(call.plane, *state, *spec, result.placement.gpu_of_rank);
-  std::vector<scheduler::Contention> compared;
-  if (contention) compared = contention_of(call.plane, *state, *spec, result.alternatives);
-  if (const auto* own = own_tenant(call.request); own != nullptr && contention)
-    leave_own_tenant(*state, *own, *contention);
-  return Response::json(write_placement(*spec, result, *state->placement_fabric, *ranks, promise,
-                                        contention ? &*contention : nullptr, compared));
-}
-
 }  // namespace
 
 void add_job_routes(RouteTable& routes) {
@@ -333,9 +262,9 @@ void add_job_routes(RouteTable& routes) {
               {.access = kOperatorsAndMembers, .query = {"dryRun"}, .http = compute_json, .present = present_job},
               [answers](const Call& call, const Responder& respond) { return repair_job(answers, call, respond); });
   add_launch_routes(routes, answers);
-  routes.post("/v1/placements/query",
-              {.access = kViewersAndMembers, .query = {"ranks"}, .by = AnsweredBy::any, .http = compute_json},
-              query_placement);
+  add_job_change_routes(routes, answers);
+  add_job_batch_routes(routes);
+  add_placement_query_routes(routes);
 }
 
 }  // namespace railweave::api

@@ -2,8 +2,9 @@
 #include <memory>
 #include <utility>
 
-#include "services/rest/handlers/job_change.h"
 #include "services/rest/handlers/job_lookup.h"
+#include "services/rest/handlers/job_submission.h"
+#include "services/rest/handlers/routes.h"
 #include "services/rest/json/launch.h"
 
 namespace railweave::api {

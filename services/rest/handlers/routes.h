@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "api/http/dispatch/metrics.h"
 #include "api/operations/operations.h"
@@ -16,8 +17,14 @@ void add_live_routes(RouteTable& routes, Operations& operations);    // subnets,
 void add_drain_routes(RouteTable& routes);
 void add_alarm_routes(RouteTable& routes);
 void add_routing_routes(RouteTable& routes);
-void add_job_routes(RouteTable& routes);    // with what launchers say
-void add_queue_routes(RouteTable& routes);  // with reservations
+void add_job_routes(RouteTable& routes);
+// Of add_job_routes().
+class JobAnswers;
+void add_job_change_routes(RouteTable& routes, const std::shared_ptr<JobAnswers>& answers);
+void add_job_batch_routes(RouteTable& routes);
+void add_placement_query_routes(RouteTable& routes);
+void add_launch_routes(RouteTable& routes, const std::shared_ptr<JobAnswers>& answers);  // what launchers say
+void add_queue_routes(RouteTable& routes);                                               // with reservations
 void add_tenant_routes(RouteTable& routes);
 void add_token_routes(RouteTable& routes);      // with who the caller is
 void add_contract_routes(RouteTable& routes);   // with traffic classes

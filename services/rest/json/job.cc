@@ -1,6 +1,7 @@
 #include "services/rest/json/job.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "fabric/base/text/time_text.h"
@@ -55,6 +56,40 @@ Out qos_json(const PlacementPromise& promise) {
           {"pkey", promise.pkey == 0 ? Out(nullptr) : Out(pkey_text(promise.pkey))}};
 }
 
+Out hold_json(const control::Job& job) {
+  const auto& hold = job.queue.hold;
+  if (!hold || job.state != control::JobState::queued) return nullptr;
+  return {{"by", hold->by},
+          {"byOperator", hold->by_operator},
+          {"reason", hold->reason},
+          {"since", time_text(hold->since_us)}};
+}
+
+Out order_json(const scheduler::RankOrder& order) {
+  const auto ms = [](double us) { return std::isfinite(us) ? Out(us / 1000) : Out(nullptr); };
+  return {{"of", order.of_step ? "step" : "communication"},
+          {"predictedMs", ms(order.present_us)},
+          {"bestMs", ms(order.best_us)},
+          {"ranks", order.ranks.empty() ? Out(nullptr) : Out(order.ranks)}};
+}
+
+Out adopted_json(const control::Job& job, const JobBeside& beside) {
+  if (!job.adopted) return nullptr;
+  return {{"findings", job.adopted->findings}, {"order", beside.order ? order_json(*beside.order) : Out(nullptr)}};
+}
+
+Out start_json(const control::ExpectedStart& start) {
+  Out ends = Out::array();
+  for (const auto& end : start.ends) {
+    ends.push_back({{"job", control::to_string(end.job)}, {"at", time_text(end.at_us)}, {"assumed", end.assumed}});
+  }
+  return {{"at", time_or_null(start.at_us)},
+          {"unknown", start.unknown.empty() ? Out(nullptr) : Out(start.unknown)},
+          {"ends", std::move(ends)},
+          {"otherEnds", start.earlier_ends},
+          {"assumedEnds", start.assumed_ends}};
+}
+
 bool has_place(const control::Job& job) { return !job.nodes.empty(); }
 
 }  // namespace
@@ -81,7 +116,7 @@ std::string write_explanation(const scheduler::Explanation& explanation) { retur
 
 std::string write_placement(const JobSpec& spec, const PlacementResult& result, const PlacementFabric& fabric,
                             bool with_ranks, const PlacementPromise& promise, const control::JobContention* contention,
-                            std::span<const scheduler::Contention> compared) {
+                            std::span<const scheduler::Contention> compared, const control::ExpectedStart* start) {
   Out value = result_json(result, fabric.topology());
   if (result.outcome == Outcome::placed) {
     const RankMap map(fabric, spec.parallelism, result.placement.gpu_of_rank);
@@ -98,6 +133,7 @@ std::string write_placement(const JobSpec& spec, const PlacementResult& result, 
   } else if (promise.blocked != nullptr && !promise.blocked->empty()) {
     value["links"] = Out::parse(write_blocked_links(*promise.blocked));
   }
+  if (start != nullptr) value["expectedStart"] = start_json(*start);
   Out warnings = result.warnings;
   if (contention != nullptr) {
     if (auto faster = faster_alternative(result, contention->own, compared); !faster.empty()) {
@@ -116,12 +152,14 @@ Out to_json(const scheduler::WaitReason& reason) {
           {"expectedAt", time_or_null(reason.at_us)}};
 }
 
-std::string contention_digest(const control::JobContention* contention) {
-  return contention == nullptr ? std::string() : sha256_hex(dump(to_json(*contention))).substr(0, 12);
+std::string beside_digest(const JobBeside& beside) {
+  if (!beside.contention && !beside.order) return {};
+  std::string text = beside.contention ? dump(to_json(*beside.contention)) : std::string();
+  if (beside.order) text += dump(order_json(*beside.order));
+  return sha256_hex(text).substr(0, 12);
 }
 
-std::string write_job(const control::Job& job, const PlacementFabric& fabric, const scheduler::WaitReason* waits,
-                      const control::JobContention* contention) {
+std::string write_job(const control::Job& job, const PlacementFabric& fabric, const JobBeside& beside) {
   const std::string id = control::to_string(job.id);
   Out value = job_line_json(job);
   value["job"] = id;
@@ -130,8 +168,11 @@ std::string write_job(const control::Job& job, const PlacementFabric& fabric, co
   value["placement"] = has_place(job) ? placement_json(job.placement, fabric.topology()) : Out(nullptr);
   value["groups"] = has_place(job) ? groups_json(fabric, job.spec.parallelism, job.placement) : Out(nullptr);
   value["predicted"] = predicted_json(job.placement);
-  value["withContention"] = contention == nullptr ? Out(nullptr) : to_json(*contention);
-  value["waits"] = waits == nullptr ? Out(nullptr) : to_json(*waits);
+  value["withContention"] = beside.contention ? to_json(*beside.contention) : Out(nullptr);
+  value["waits"] = beside.waits == nullptr ? Out(nullptr) : to_json(*beside.waits);
+  value["expectedStart"] = beside.start ? start_json(*beside.start) : Out(nullptr);
+  value["hold"] = hold_json(job);
+  value["adopted"] = adopted_json(job, beside);
   value["launcher"] = launcher_json(job);
   value["notBefore"] = time_or_null(job.not_before_us);
   value["checkpointedAt"] = time_or_null(job.saved_us);

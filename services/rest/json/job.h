@@ -11,7 +11,9 @@
 #include "scheduler/job/job_spec.h"
 #include "scheduler/placement/fit/placement.h"
 #include "scheduler/placement/fit/placement_fabric.h"
+#include "scheduler/placement/rank_order.h"
 #include "scheduler/queue/cycle/wait_reason.h"
+#include "services/control/decide/start_forecast.h"
 #include "services/control/events/command.h"
 #include "services/control/state/job.h"
 #include "services/control/views/contention_book.h"
@@ -29,21 +31,29 @@ struct PlacementPromise {
 };
 
 // The answer to a what-if: outcome, and groups or explanation. with_ranks: the rank map too. contention: with the
-// present jobs; null: unknown. compared: the alternatives with them, on the same basis.
+// present jobs; null: unknown. compared: the alternatives with them, on the same basis. start: where it does not fit now,
+// when it would if it queued; null: not asked.
 std::string write_placement(const scheduler::JobSpec& spec, const scheduler::PlacementResult& result,
                             const scheduler::PlacementFabric& fabric, bool with_ranks,
                             const PlacementPromise& promise = {}, const control::JobContention* contention = nullptr,
-                            std::span<const scheduler::Contention> compared = {});
+                            std::span<const scheduler::Contention> compared = {},
+                            const control::ExpectedStart* start = nullptr);
 
 // The explanation alone, for the "explanation" member of problem documents.
 std::string write_explanation(const scheduler::Explanation& explanation);
 
-// The answer of POST /v1/jobs and GET /v1/jobs/{id}. waits: the reason as of the queue's last cycle; contention: with
-// other placed jobs; null: unknown.
-std::string write_job(const control::Job& job, const scheduler::PlacementFabric& fabric,
-                      const scheduler::WaitReason* waits = nullptr, const control::JobContention* contention = nullptr);
-// A digest of the contention in write_job(), which changes without a new version of the job; "": no contention.
-std::string contention_digest(const control::JobContention* contention);
+// What is told of a job beside what the state has of it; none: not known.
+struct JobBeside {
+  const scheduler::WaitReason* waits = nullptr;                     // as of the queue's last cycle
+  std::optional<control::JobContention> contention = std::nullopt;  // with other placed jobs
+  std::optional<scheduler::RankOrder> order = std::nullopt;         // of an adopted job
+  std::optional<control::ExpectedStart> start = std::nullopt;       // of a waiting job
+};
+
+// The answer of POST /v1/jobs and GET /v1/jobs/{id}.
+std::string write_job(const control::Job& job, const scheduler::PlacementFabric& fabric, const JobBeside& beside = {});
+// A digest of what in write_job() changes without a new version of the job; "": nothing does.
+std::string beside_digest(const JobBeside& beside);
 // An item of GET /v1/jobs.
 std::string write_job_line(const control::Job& job);
 

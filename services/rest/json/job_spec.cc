@@ -7,6 +7,7 @@
 #include "fabric/base/text/utf8.h"
 #include "scheduler/collective/traffic.h"
 #include "services/control/codec/job_spec_json.h"
+#include "services/rest/json/adopted_place.h"
 #include "services/rest/json/launch.h"
 
 namespace railweave::api {
@@ -36,13 +37,17 @@ Result<JobSpec> checked_spec(const Json& value) {
 Result<JobRequest> read_job_request(std::string_view body) {
   auto value = parse_json(body);
   if (!value) return std::unexpected(value.error());
+  return job_request_from_json(std::move(*value));
+}
+
+Result<JobRequest> job_request_from_json(Json value) {
   JobRequest request;
-  if (value->is_object()) {
+  if (value.is_object()) {
     Json own = Json::object();
-    for (const auto* field : {"queue", "notBefore", "launcher"}) {
-      if (!value->contains(field)) continue;
-      own[field] = (*value)[field];
-      value->erase(field);
+    for (const auto* field : {"queue", "notBefore", "launcher", "adopt"}) {
+      if (!value.contains(field)) continue;
+      own[field] = std::move(value[field]);
+      value.erase(field);
     }
     ObjectReader reader(own, "");
     reader.read("queue", request.queue);
@@ -58,17 +63,30 @@ Result<JobRequest> read_job_request(std::string_view body) {
       reader.set_error("notBefore", "only a job that queues can start later", "set \"queue\": true");
     }
     request.launch = read_launcher(reader);
+    if (const Json* adopt = reader.take("adopt"); adopt != nullptr && !adopt->is_null()) {
+      auto place = read_adopted_place(*adopt, reader.pointer("adopt"));
+      if (!place) return std::unexpected(place.error());
+      request.adopt = std::move(*place);
+      if (request.queue) reader.set_error("adopt", "a job that runs does not queue", "leave out one of the two");
+    }
     if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   }
-  auto spec = checked_spec(*value);
+  auto spec = checked_spec(value);
   if (!spec) return std::unexpected(spec.error());
   request.spec = std::move(*spec);
   return request;
 }
 
+Result<void> check_what_if(const JobRequest& request) {
+  if (!request.adopt) return {};
+  return fail(ErrorKind::invalid, "body.unknownField", "a what-if adopts nothing", "/adopt",
+              "leave out 'adopt' to ask where the job would go");
+}
+
 Result<JobSpec> read_job_spec(std::string_view body) {
   auto request = read_job_request(body);
   if (!request) return std::unexpected(request.error());
+  if (auto checked = check_what_if(*request); !checked) return std::unexpected(checked.error());
   return std::move(request->spec);
 }
 

@@ -8,7 +8,8 @@
 
 #include "fabric/base/error.h"
 #include "scheduler/job/job_spec.h"
-#include "services/control/state/launch.h"
+#include "services/control/events/job_requests.h"
+#include "services/json/strict_json.h"
 
 namespace railweave::api {
 
@@ -20,9 +21,14 @@ struct JobRequest {
   scheduler::JobSpec spec;
   bool queue = false;
   std::int64_t not_before_us = 0;
-  std::optional<control::LaunchTerms> launch;
+  std::optional<control::AdoptedPlace> adopt = std::nullopt;  // it runs there already
+  std::optional<control::LaunchTerms> launch = std::nullopt;  // its launcher acknowledges each step
 };
 Result<JobRequest> read_job_request(std::string_view body);
+Result<JobRequest> job_request_from_json(Json value);
+
+// Refuses what a what-if does not take.
+Result<void> check_what_if(const JobRequest& request);
 
 // The spec as the body of a request.
 std::string write_job_spec(const scheduler::JobSpec& spec);

@@ -106,7 +106,8 @@ TEST(JournalGolden, TheStateKeepsItsForm) {
   EXPECT_FALSE(state->guaranteed->empty());
   EXPECT_FALSE(state->link_costs->by_link.empty());
   EXPECT_FALSE(state->subnet_policies->empty());
-  EXPECT_EQ(state->jobs.size(), 2U);
+  EXPECT_FALSE(state->webhooks->empty());
+  EXPECT_EQ(state->jobs.size(), 5U);
 }
 
 TEST(JournalGolden, TheFormerNameOfMinRuntimeIsRead) {

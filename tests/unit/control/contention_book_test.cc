@@ -60,7 +60,7 @@ void end(ClusterState& state, std::uint64_t number) {
 }
 
 // All fields of a result.
-std::string text(const JobContention& contention) { return api::contention_digest(&contention); }
+std::string text(const JobContention& contention) { return api::beside_digest({.contention = contention}); }
 
 TEST(ContentionBook, TwoRingsOverOneUplinkByHand) {
   for (const bool routed : {true, false}) {

@@ -1,0 +1,80 @@
+#include <utility>
+
+#include "services/control/decide/commands.h"
+#include "services/control/decide/refusal.h"
+
+namespace railweave::control {
+namespace {
+
+constexpr const char* kWebhookAlarm = "webhook.disabled";
+
+std::string alarm_of(const std::string& webhook) { return std::string(kWebhookAlarm) + ":" + webhook; }
+
+void clear_alarm(const ClusterState& state, const std::string& webhook, std::vector<EventBody>& events) {
+  if (state.alarms->contains(alarm_of(webhook))) events.emplace_back(AlarmCleared{alarm_of(webhook)});
+}
+
+}  // namespace
+
+DecisionResult decide_command(const DecisionInput& in, const PutWebhook& command) {
+  const ClusterState& state = in.state;
+  const auto present = state.webhooks->find(command.webhook.name);
+  const bool exists = present != state.webhooks->end();
+  if (exists && command.by_member && present->second.tenant != command.webhook.tenant) {
+    return refuse(ErrorKind::conflict, "webhooks.nameTaken",
+                  "'" + command.webhook.name + "' is not a name that you can use", "use another name");
+  }
+  const std::uint64_t version = exists ? present->second.version : 0;
+  if (command.if_version && *command.if_version != version) {
+    return refuse_version("the webhook", *command.if_version, version);
+  }
+  if (!exists && state.webhooks->size() >= kMaxWebhooks) {
+    return refuse(ErrorKind::busy, "webhooks.tooMany",
+                  "there are " + std::to_string(kMaxWebhooks) + " webhooks already", "remove one that is not used");
+  }
+  if (!command.webhook.tenant.empty() && !state.tenants->contains(command.webhook.tenant)) {
+    return refuse(ErrorKind::invalid, "tenants.unknown", "there is no tenant '" + command.webhook.tenant + "'");
+  }
+  Webhook webhook = command.webhook;
+  if (webhook.secret.empty() && exists) webhook.secret = present->second.secret;
+  if (webhook.secret.empty()) {
+    return refuse(ErrorKind::invalid, "webhooks.noSecret", "a webhook needs a secret, with which it is signed",
+                  "give one of at least " + std::to_string(Webhook::kMinSecret) + " bytes");
+  }
+  std::vector<EventBody> events{WebhookPut{std::move(webhook)}};
+  clear_alarm(state, command.webhook.name, events);
+  return Decision{std::move(events), {}, false};
+}
+
+DecisionResult decide_command(const DecisionInput& in, const RemoveWebhook& command) {
+  const auto present = in.state.webhooks->find(command.name);
+  if (present == in.state.webhooks->end() || (command.tenant && present->second.tenant != *command.tenant)) {
+    return refuse(ErrorKind::notFound, "webhooks.notFound", "there is no webhook '" + command.name + "'",
+                  "GET /v1/webhooks lists them");
+  }
+  if (command.if_version && *command.if_version != present->second.version) {
+    return refuse_version("the webhook", *command.if_version, present->second.version);
+  }
+  std::vector<EventBody> events{WebhookRemoved{command.name}};
+  clear_alarm(in.state, command.name, events);
+  return Decision{std::move(events), {}, false};
+}
+
+DecisionResult decide_command(const DecisionInput& in, const ReportWebhook& command) {
+  const auto present = in.state.webhooks->find(command.step.name);
+  if (present == in.state.webhooks->end() || present->second.version != command.version) return Decision{};
+  std::vector<EventBody> events{command.step};
+  if (command.step.disabled) {
+    Alarm alarm;
+    alarm.kind = kWebhookAlarm;
+    alarm.subject_kind = "webhook";
+    alarm.subject_id = command.step.name;
+    alarm.severity = AlarmSeverity::critical;
+    alarm.text = "webhook '" + command.step.name + "' failed for too long and is sent nothing more (" +
+                 command.step.last_error + "): set it again when its address answers";
+    events.emplace_back(AlarmRaised{std::move(alarm)});
+  }
+  return Decision{std::move(events), {}, false};
+}
+
+}  // namespace railweave::control

@@ -1,0 +1,57 @@
+// Requests about jobs, and about webhooks, for Command.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "services/control/events/event.h"
+
+namespace railweave::control {
+
+// GPUs by node, in rank order. Local indices; none: all of the node.
+struct AdoptedPlace {
+  struct Run {
+    std::string node;
+    std::optional<std::vector<std::uint32_t>> gpus;
+  };
+  std::vector<Run> runs;
+};
+
+// Changes what is given.
+struct ChangeJob {
+  JobId id;
+  std::optional<std::string> priority;
+  std::optional<bool> hold;
+  std::optional<std::int64_t> not_before_us;  // 0: at any time
+  // Inner none: not given any more.
+  std::optional<std::optional<std::int64_t>> expected_duration_s, min_runtime_s;
+  std::optional<std::vector<std::string>> exclude_nodes;
+  struct Beside {
+    JobId job;
+    bool before = true;  // else after
+  };
+  std::optional<Beside> beside;
+  std::string reason;
+  bool by_member = false;  // else by an operator, who may do more
+  std::optional<std::uint64_t> if_version;
+};
+
+struct PutWebhook {
+  Webhook webhook;         // with no secret: the one that it has
+  bool by_member = false;  // of webhook.tenant
+  std::optional<std::uint64_t> if_version;
+};
+struct RemoveWebhook {
+  std::string name;
+  std::optional<std::string> tenant;  // a member's: only one of this tenant is there
+  std::optional<std::uint64_t> if_version;
+};
+// What was sent since; ignored if the webhook was set again meanwhile.
+struct ReportWebhook {
+  WebhookAdvanced step;
+  std::uint64_t version = 0;  // of the webhook
+};
+
+}  // namespace railweave::control

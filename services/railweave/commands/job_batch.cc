@@ -1,0 +1,70 @@
+#include "services/railweave/commands/job_batch.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/printable.h"
+#include "services/railweave/views/job.h"
+
+namespace railweave::cli {
+namespace {
+
+constexpr std::size_t kBatch = 1'000;
+
+std::string fresh_key() {
+  std::random_device device;
+  std::string key = "submit-";
+  for (int i = 0; i < 4; ++i) {
+    char text[9];
+    std::snprintf(text, sizeof text, "%08x", static_cast<unsigned>(device()));
+    key += text;
+  }
+  return key;
+}
+
+ExitCode exit_code_of_item(const Json& item, const std::string& server) {
+  const Json& problem = field(item, "problem");
+  if (!problem.is_object()) return ExitCode::ok;
+  if (field(problem, "outcome").is_string()) return exit_code_of_outcome(text_of(problem, "outcome"));
+  return exit_code_of(problem_error(static_cast<int>(count_of(item, "status")), problem.dump(), server));
+}
+
+}  // namespace
+
+void submit_batch(Session& session, const std::vector<NamedJob>& jobs, const std::string& key) {
+  const std::string first = key.empty() ? fresh_key() : key;
+  Output& output = session.output;
+  Json answers = Json::array();
+  Table table({{"FILE"}, {"JOB"}, {"OUTCOME"}, {"REASON"}});
+  for (std::size_t from = 0; from < jobs.size(); from += kBatch) {
+    Json items = Json::array();
+    const std::size_t to = std::min(jobs.size(), from + kBatch);
+    for (std::size_t i = from; i < to; ++i) {
+      items.push_back(jobs[i].body);
+      items.back()["key"] = first + "-" + std::to_string(i);
+    }
+    const Json answer = session.service().post(Target("/v1/jobs/batch"), Json{{"items", std::move(items)}});
+    std::size_t at = from;
+    for (const auto& item : list(answer, "items")) {
+      const Json& job = field(item, "job");
+      const Json& problem = field(item, "problem");
+      const ExitCode code = exit_code_of_item(item, session.service().url());
+      if (session.exit_code == ExitCode::ok) session.exit_code = code;
+      const std::string source = at < jobs.size() ? jobs[at++].source : "-";
+      if (job.is_object()) {
+        const Json& waits = field(job, "waits");
+        table.add({printable(source), text_of(job, "id"), job_state_cell(job),
+                   waits.is_object() ? text_of(waits, "reason") : std::string("-")});
+      } else {
+        table.add({printable(source), "-", {"refused", Tone::bad}, text_of(problem, "detail")});
+      }
+      answers.push_back(item);
+    }
+  }
+  if (output.is_document()) return output.document(Json{{"items", std::move(answers)}});
+  output.text(table.text(output.terminal()));
+}
+
+}  // namespace railweave::cli

@@ -1,0 +1,21 @@
+// Several jobs submitted at once, in batches as large as the service takes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "services/railweave/connection/session.h"
+
+namespace railweave::cli {
+
+// A job and what it is called in messages: its file.
+struct NamedJob {
+  std::string source;
+  Json body;
+};
+
+// key: the jobs' keys begin with it; "": one that no other run has. Prints a line for each; the exit code is that of the
+// first that was refused.
+void submit_batch(Session& session, const std::vector<NamedJob>& jobs, const std::string& key);
+
+}  // namespace railweave::cli

@@ -1,0 +1,22 @@
+// When jobs are expected to start. The forecast of all that wait is kept for as long as nothing of it has happened.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "services/control/decide/start_forecast.h"
+#include "services/rest/control_plane.h"
+
+namespace railweave::api {
+
+// On worker threads and on that of the answers. none: another thread takes long to look ahead; ask again.
+std::optional<control::ExpectedStart> expected_start(const ControlPlane& plane, const control::ClusterState& state,
+                                                     control::JobId job);
+// Of a job that would be submitted now.
+control::ExpectedStart expected_start(const ControlPlane& plane, const control::ClusterState& state,
+                                      const scheduler::JobSpec& spec);
+
+// Leaves out which jobs of other tenants end before; their number stays.
+void leave_own_tenant(const std::string& tenant, control::ExpectedStart& start);
+
+}  // namespace railweave::api

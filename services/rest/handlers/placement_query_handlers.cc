@@ -1,0 +1,160 @@
+// What-ifs: where jobs would go, one or several after each other. They change nothing.
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "services/control/decide/tenant_limit.h"
+#include "services/control/events/apply.h"
+#include "services/control/guarantees/admitted_placement.h"
+#include "services/rest/handlers/expected_start.h"
+#include "services/rest/handlers/job_submission.h"
+#include "services/rest/handlers/list_query.h"
+#include "services/rest/handlers/packet_marks.h"
+#include "services/rest/handlers/routes.h"
+#include "services/rest/handlers/worker_placers.h"
+#include "services/rest/json/job_batch.h"
+#include "services/rest/json/job_spec.h"
+
+namespace railweave::api {
+namespace {
+
+using control::ClusterState;
+using scheduler::JobSpec;
+using Tried = std::expected<control::AdmittedPlacement, control::Rejection>;
+
+constexpr int kMaxPlacementAttempts = 200;
+constexpr std::string_view kFailuresUnknown = "admission.tooManyFailures";
+
+// As a submission would be answered; a what-if may leave its tenant out.
+Result<void> check_query(const ClusterState& state, const JobSpec& spec) {
+  if (!spec.tenant.empty() && !state.tenants->contains(spec.tenant)) {
+    return std::unexpected(control::unknown_tenant(spec.tenant));
+  }
+  if (auto unknown = control::unknown_priority(*state.queue_rules, spec.priority)) return std::unexpected(*unknown);
+  return {};
+}
+
+Tried try_placement(const ControlPlane& plane, const ClusterState& state, const JobSpec& spec, bool with_alternatives) {
+  auto& placers = worker_placers(plane);
+  const auto attempt = [&] {
+    return control::admitted_placement(state, spec, placers, plane.loop.now_us(), with_alternatives);
+  };
+  auto placed = attempt();
+  // On this thread there is time to compute every failure that the placement has to survive, some at each attempt.
+  for (int attempts = 0; attempts < kMaxPlacementAttempts && !placed && placed.error().error.code == kFailuresUnknown;
+       ++attempts) {
+    placed = attempt();
+  }
+  if (const auto tenant = state.tenants->find(spec.tenant); placed && tenant != state.tenants->end()) {
+    auto over = control::over_gpu_limit(state, tenant->second, placed->result.placement.held_gpus().size());
+    if (over) placed = std::unexpected(control::as_answer(state, {std::move(*over), nullptr, {}}));
+  }
+  return placed;
+}
+
+// The network part of the answer. Borrows `tried`.
+PlacementPromise promise_of(const ControlPlane& plane, const ClusterState& state, const JobSpec& spec,
+                            const Tried& tried) {
+  PlacementPromise promise;
+  if (!tried) promise.blocked = &tried.error().links;
+  if (!tried || !tried->guarantee) return promise;
+  promise.guarantee = &*tried->guarantee;
+  promise.reservation = tried->reservation.get();
+  promise.marks = marks_of(plane, state, tried->guarantee->qos_class);
+  const auto contract = state.contracts->find(spec.tenant);
+  if (contract != state.contracts->end()) promise.pkey = contract->second.pkey | 0x8000U;
+  return promise;
+}
+
+Result<Response> query_placement(const Call& call) {
+  auto spec = read_job_spec(call.request.body);
+  if (!spec) return std::unexpected(spec.error());
+  if (auto held = hold_to_own_tenant(call.request, *spec); !held) return std::unexpected(held.error());
+  const auto ranks = read_flag(call, "ranks");
+  if (!ranks) return std::unexpected(ranks.error());
+  const auto state = call.plane.loop.state();
+  if (auto checked = check_query(*state, *spec); !checked) return std::unexpected(checked.error());
+  auto placed = try_placement(call.plane, *state, *spec, true);
+  const std::string* own = own_tenant(call.request);
+  if (own != nullptr && !placed) leave_own_tenant(*state, *own, placed.error().links);
+  if (!placed && placed.error().placement == nullptr) return rejected(call, placed.error());
+  const auto& result = placed ? placed->result : *placed.error().placement;
+  const PlacementPromise promise = promise_of(call.plane, *state, *spec, placed);
+  std::optional<control::JobContention> contention;
+  if (placed) contention = contention_of(call.plane, *state, *spec, result.placement.gpu_of_rank);
+  std::vector<scheduler::Contention> compared;
+  if (contention) compared = contention_of(call.plane, *state, *spec, result.alternatives);
+  if (own != nullptr && contention) leave_own_tenant(*state, *own, *contention);
+  std::optional<control::ExpectedStart> start;
+  if (result.outcome == scheduler::Outcome::not_now) start = expected_start(call.plane, *state, *spec);
+  if (start && own != nullptr) leave_own_tenant(*own, *start);
+  return Response::json(write_placement(*spec, result, *state->placement_fabric, *ranks, promise,
+                                        contention ? &*contention : nullptr, compared, start ? &*start : nullptr));
+}
+
+// The state with the job on these GPUs, as if it had been submitted.
+void place_on(ClusterState& state, const JobSpec& spec, control::AdmittedPlacement placed, std::int64_t now_us) {
+  auto job = std::make_shared<control::Job>();
+  job->id = state.jobs.next_id();
+  job->spec = spec;
+  job->submitted_us = now_us;
+  job->placement = std::move(placed.result.placement);
+  job->nodes = control::node_names(state.topology(), job->placement.gpu_of_rank);
+  job->guarantee = std::move(placed.guarantee);
+  control::apply(state, {state.seq + 1, state.term, now_us, {}, control::JobPlaced{std::move(job), ""}});
+}
+
+// Each item on what the ones before it leave.
+Result<Response> query_placements(const Call& call) {
+  auto items = read_batch(call.request.body, false);
+  if (!items) return std::unexpected(items.error());
+  const auto ranks = read_flag(call, "ranks");
+  if (!ranks) return std::unexpected(ranks.error());
+  ClusterState state = *call.plane.loop.state();
+  const std::uint64_t seq = state.seq;
+  const std::int64_t now_us = call.plane.loop.now_us();
+  const std::string* own = own_tenant(call.request);
+  BatchAnswer answer;
+  for (auto& item : *items) {
+    const auto refuse = [&](Problem problem) { add_problem(call, answer, item.key, std::move(problem)); };
+    if (!item.request) {
+      refuse(to_problem(item.request.error()));
+      continue;
+    }
+    JobSpec& spec = item.request->spec;
+    auto checked = check_what_if(*item.request);
+    if (checked) checked = hold_to_own_tenant(call.request, spec);
+    if (checked) checked = check_query(state, spec);
+    if (!checked) {
+      refuse(to_problem(item.located(checked.error())));
+      continue;
+    }
+    auto placed = try_placement(call.plane, state, spec, false);
+    if (own != nullptr && !placed) leave_own_tenant(state, *own, placed.error().links);
+    if (!placed && placed.error().placement == nullptr) {
+      placed.error().error = item.located(std::move(placed.error().error));
+      refuse(to_problem(placed.error()));
+      continue;
+    }
+    const auto& result = placed ? placed->result : *placed.error().placement;
+    answer.add_placement(item.key, write_placement(spec, result, *state.placement_fabric, *ranks,
+                                                   promise_of(call.plane, state, spec, placed)));
+    if (placed) place_on(state, spec, std::move(*placed), now_us);
+  }
+  return Response::json(std::move(answer).finish(seq));
+}
+
+}  // namespace
+
+void add_placement_query_routes(RouteTable& routes) {
+  const RouteOptions one{.compute = true, .consumes = {"application/json"}};
+  const RouteOptions several{
+      .compute = true, .heavy = true, .body_limit_bytes = kMaxBatchBytes, .consumes = {"application/json"}};
+  routes.post("/v1/placements/query",
+              {.access = kViewersAndMembers, .query = {"ranks"}, .by = AnsweredBy::any, .http = one}, query_placement);
+  routes.post("/v1/placements/query/batch",
+              {.access = kViewersAndMembers, .query = {"ranks"}, .by = AnsweredBy::any, .http = several},
+              query_placements);
+}
+
+}  // namespace railweave::api

@@ -1,0 +1,85 @@
+#include "services/rest/json/job_batch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "services/json/digest.h"
+
+namespace railweave::api {
+namespace {
+
+std::string key_json(const std::string& key) { return key.empty() ? "null" : dump(Out(key)); }
+
+Result<JobRequest> read_item(Json item, bool needs_key, BatchItem& into) {
+  const std::string& pointer = into.pointer;
+  if (!item.is_object()) return fail(ErrorKind::invalid, "body.wrongType", "is not an object", pointer);
+  if (const auto key = item.find("key"); key != item.end()) {
+    if (!key->is_string()) return fail(ErrorKind::invalid, "body.invalidField", "is not a text", pointer + "/key");
+    into.key = key->get<std::string>();
+    item.erase(key);
+    if (auto checked = check_idempotency_key(into.key); !checked) {
+      into.key.clear();
+      checked.error().location = pointer + "/key";
+      return std::unexpected(checked.error());
+    }
+  }
+  if (into.key.empty() && needs_key) {
+    return fail(ErrorKind::invalid, "body.missingField", "'key' is missing: it makes repeating the batch safe",
+                pointer + "/key");
+  }
+  into.digest = sha256_hex(item.dump(-1, ' ', false, Json::error_handler_t::replace));
+  auto request = job_request_from_json(std::move(item));
+  if (!request) return std::unexpected(into.located(std::move(request.error())));
+  return request;
+}
+
+}  // namespace
+
+Result<void> check_idempotency_key(std::string_view key) {
+  const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
+  if (key.size() <= kMaxKeyBytes && std::ranges::all_of(key, printable)) return {};
+  return fail(ErrorKind::invalid, "idempotency.badKey",
+              "the Idempotency-Key must be at most " + std::to_string(kMaxKeyBytes) + " printable ASCII characters", {},
+              {});
+}
+
+Result<std::vector<BatchItem>> read_batch(std::string_view body, bool needs_keys) {
+  auto value = parse_json(body);
+  if (!value) return std::unexpected(value.error());
+  ObjectReader reader(*value, "");
+  reader.require("items");
+  const Json* list = reader.take("items");
+  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+  if (!list->is_array() || list->empty() || list->size() > kMaxBatchItems) {
+    return fail(ErrorKind::invalid, "body.invalidField",
+                "a list of 1 to " + std::to_string(kMaxBatchItems) + " jobs is wanted", "/items");
+  }
+  std::vector<BatchItem> items;
+  items.reserve(list->size());
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    BatchItem item{{}, {}, "/items/" + std::to_string(i), JobRequest()};
+    item.request = read_item((*list)[i], needs_keys, item);
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
+void BatchAnswer::add(const std::string& item_json) { items_ += (items_.empty() ? "" : ",") + item_json; }
+
+void BatchAnswer::add_problem(const std::string& key, int status, const std::string& problem_json) {
+  add(R"({"key":)" + key_json(key) + R"(,"status":)" + std::to_string(status) + R"(,"problem":)" + problem_json + "}");
+}
+
+void BatchAnswer::add_job(const std::string& key, int status, const std::string& job_json) {
+  add(R"({"key":)" + key_json(key) + R"(,"status":)" + std::to_string(status) + R"(,"job":)" + job_json + "}");
+}
+
+void BatchAnswer::add_placement(const std::string& key, const std::string& answer_json) {
+  add(R"({"key":)" + key_json(key) + R"(,"status":200,"placement":)" + answer_json + "}");
+}
+
+std::string BatchAnswer::finish(std::uint64_t seq) && {
+  return R"({"items":[)" + items_ + R"(],"seq":)" + std::to_string(seq) + "}";
+}
+
+}  // namespace railweave::api

@@ -1,0 +1,72 @@
+"""Jobs that a launcher acknowledges: offered, accepted, running, releasing, freed."""
+from queue_cases import ALL, job, state_of, submit
+from small_fabric import GPUS
+
+
+def launched(session, **fields):
+    return submit(session, launcher={"acknowledges": True, "acceptWithin": "PT5M"}, **fields)
+
+
+def acknowledged(session):
+    offered = launched(session)
+    name = offered["id"]
+    assert offered["phase"] == "offered" and offered["launcher"]["deadline"] and offered["launcher"]["acceptWithin"] == "PT5M", offered
+    assert offered["launcher"]["release"] is None and offered["launcher"]["expiredOffers"] == 0, offered["launcher"]
+    session.call("freedJob", 409, "jobs.notReleasing", path={"id": name})
+    accepted = session.call("acceptJob", 200, path={"id": name}).json
+    assert accepted["phase"] == "accepted" and accepted["version"] > offered["version"], accepted
+    assert session.call("acceptJob", 200, path={"id": name}).json["version"] == accepted["version"], "the same again"
+    running = session.call("runningJob", 200, path={"id": name}).json
+    assert running["phase"] == "running" and running["launcher"]["deadline"] is None, running
+    waits = launched(session, name="waits")["id"]
+    for operation in ("acceptJob", "runningJob"):
+        session.call(operation, 409, "jobs.notOffered", path={"id": waits})
+    releasing = session.call("completeJob", 200, path={"id": name}, query={"reason": "trained"}).json
+    assert releasing["state"] == "placed" and releasing["phase"] == "releasing", releasing
+    release = releasing["launcher"]["release"]
+    assert release["becomes"] == "completed" and release["reason"] == "trained" and not release["overdue"], release
+    assert state_of(session, waits) == "queued", "its GPUs are not free"
+    for operation in ("acceptJob", "runningJob"):
+        session.call(operation, 409, "jobs.releasing", path={"id": name})
+    session.call("freedJob", 422, "jobs.notItsNode", path={"id": name}, body={"nodes": ["node-99"]})
+    session.call("freedJob", 409, "jobs.launcherFirst", path={"id": name}, body={"by": "node"})
+    part = session.call("freedJob", 200, path={"id": name}, body={"nodes": releasing["nodeList"][:1]}).json
+    assert part["launcher"]["release"]["freedNodes"] == releasing["nodeList"][:1], part["launcher"]
+    assert state_of(session, waits) == "queued", "one node is not enough"
+    ended = session.call("freedJob", 200, path={"id": name}).json
+    assert ended["state"] == "completed" and ended["phase"] is None and ended["launcher"]["release"] is None, ended
+    assert session.call("freedJob", 200, path={"id": name}).json["version"] == ended["version"], "the same again"
+    for operation in ("acceptJob", "runningJob"):
+        session.call(operation, 409, "jobs.ended", path={"id": name})
+    kinds = [event["type"] for event in session.call("listEvents", 200, query={"subject": f"job/{name}"}).json["items"]]
+    assert [kind for kind in kinds if kind in ("job.accepted", "job.running", "job.releasing", "job.freed", "job.ended")] == \
+        ["job.accepted", "job.running", "job.releasing", "job.freed", "job.freed", "job.ended"], kinds
+    session.call("runningJob", 200, path={"id": waits})
+    assert session.call("completeJob", 200, path={"id": waits}, query={"freed": "true"}).json["state"] == "completed"
+    cancelled = launched(session, name="cancelled", gpus=GPUS)["id"]
+    assert session.call("cancelJob", 200, path={"id": cancelled}).json["state"] == "cancelled", "nothing of an offer runs"
+    plain = submit(session, name="plain", gpus=1)
+    assert plain["phase"] == "running" and plain["launcher"] is None, plain
+    assert session.call("runningJob", 200, path={"id": plain["id"]}).json["version"] == plain["version"]
+    session.call("cancelJob", 200, path={"id": plain["id"]})
+
+
+def refused(session):
+    name = launched(session)["id"]
+    for body in ({"acceptWithin": "PT0S"}, {"runWithin": "soon"}, {"releaseWithin": "P8D"}):
+        session.call("submitJob", 400, "body.invalidField", body=job(ALL, launcher=body))
+    session.call("submitJob", 400, "body.unknownField", body=job(ALL, launcher={"deadline": "PT1M"}))
+    for operation in ("acceptJob", "runningJob", "freedJob"):
+        session.call(operation, 404, "jobs.notFound", path={"id": "job-999999"})
+        session.call(operation, 400, "query.unknownParameter", path={"id": name}, query={"force": "true"})
+    for body, code in (("{", "body.notJson"), ("[" * 1000 + "]" * 1000, "body.tooDeep"), ("[]", "body.wrongType"),
+                       ('{"by": "node", "by": "node"}', "body.duplicateField"), ({"nodes": []}, "body.invalidField"),
+                       ({"by": "rank"}, "body.invalidField"), ({"all": True}, "body.unknownField")):
+        session.call("freedJob", 400, code, path={"id": name}, body=body)
+    session.call("freedJob", 413, "http.bodyTooLarge", path={"id": name}, body=b" " * (9 << 20) + b"{}")
+    session.call("freedJob", 415, "http.contentEncoding", path={"id": name}, body="{}", headers={"Content-Encoding": "zstd"})
+    session.call("freedJob", 415, "http.mediaType", path={"id": name}, body=b"{}", headers={"Content-Type": "text/plain"})
+    session.call("cancelJob", 200, path={"id": name})
+
+
+CASES = [acknowledged, refused]

@@ -1,0 +1,227 @@
+// Jobs that a launcher acknowledges: no GPU passes on before it is freed, and what is not answered in time goes back.
+// Every test ends with a restart: what follows is in the journal.
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+#include "tests/unit/control/control_fixture.h"
+
+namespace railweave::control {
+namespace {
+
+class LaunchTest : public ControlTest {
+ protected:
+  static constexpr std::int64_t kSecond = 1'000'000;
+
+  void start_with_hosts(unsigned hosts) {
+    start();
+    must(accept(star_of_hosts(hosts, 8)));
+    must(PutTenant{{.name = "research"}, {}});
+  }
+  void restart() {
+    loop_->stop();
+    const std::string before = state_text();
+    EXPECT_EQ(codec_.encode_state(replayed()), before) << "by the journal alone";
+    stop();
+    open();
+    EXPECT_EQ(state_text(), before);
+    loop_->start();
+  }
+  JobId submit(std::uint32_t gpus, const std::string& priority = "normal", bool queue = true) {
+    SubmitJob command = submit_job("research", 1, gpus);
+    command.spec.priority = priority;
+    command.spec.expected_duration_s = 3600;
+    command.queue = queue;
+    command.launch = LaunchTerms{};
+    const auto result = ask(std::move(command));
+    EXPECT_TRUE(result) << result.error().error.text();
+    return result ? result->job : JobId();
+  }
+  void run(JobId id) {
+    must(AdvanceLaunch{id, LaunchPhase::accepted});
+    must(AdvanceLaunch{id, LaunchPhase::running});
+  }
+  std::string refused(decltype(Command::body) body) {
+    const auto result = ask(std::move(body));
+    return result ? "" : result.error().error.code;
+  }
+  void pass(std::int64_t us) {
+    clock_us_ += us;
+    must(PutTenant{{.name = "clock" + std::to_string(clock_us_.load())}, {}});  // the loop looks at the time
+  }
+  [[nodiscard]] JobPtr job(JobId id) const { return loop_->state()->jobs.find(id); }
+  [[nodiscard]] LaunchPhase phase(JobId id) const { return job(id)->launch->phase; }
+  [[nodiscard]] bool has_alarm(JobId id) const {
+    return loop_->state()->alarms->contains(std::string(LaunchDeadlines::kAlarm) + ":" + to_string(id));
+  }
+};
+
+TEST_F(LaunchTest, GoesFromOfferedToFreed) {
+  start_with_hosts(1);
+  const JobId id = submit(8);
+  EXPECT_EQ(phase(id), LaunchPhase::offered);
+  EXPECT_EQ(refused(FreeJob{id, {}}), "jobs.notReleasing");
+  must(AdvanceLaunch{id, LaunchPhase::accepted});
+  must(AdvanceLaunch{id, LaunchPhase::accepted});
+  EXPECT_EQ(phase(id), LaunchPhase::accepted);
+  must(AdvanceLaunch{id, LaunchPhase::running});
+  restart();
+  EXPECT_EQ(phase(id), LaunchPhase::running);
+  EXPECT_EQ(job(id)->launch->deadline_us, 0);
+  const JobId next = submit(8);
+  must(EndJob{id, JobState::completed, "done", {}});
+  EXPECT_EQ(phase(id), LaunchPhase::releasing);
+  EXPECT_EQ(job(next)->state, JobState::queued) << "its processes may still run there";
+  EXPECT_EQ(refused(AdvanceLaunch{id, LaunchPhase::running}), "jobs.releasing");
+  EXPECT_EQ(refused(FreeJob{id, {"node-9"}}), "jobs.notItsNode");
+  must(FreeJob{id, {}});
+  EXPECT_EQ(job(id)->state, JobState::completed);
+  EXPECT_EQ(job(next)->state, JobState::placed);
+  must(FreeJob{id, {}});
+  EXPECT_EQ(refused(AdvanceLaunch{id, LaunchPhase::running}), "jobs.ended");
+  restart();
+}
+
+TEST_F(LaunchTest, AnOfferThatIsNotAcceptedGoesBackAndIsMadeAgainLater) {
+  start_with_hosts(1);
+  const JobId id = submit(8);
+  const auto submitted_us = job(id)->submitted_us;
+  pass(LaunchTerms{}.accept_us + kSecond);
+  EXPECT_EQ(job(id)->state, JobState::queued);
+  EXPECT_EQ(job(id)->submitted_us, submitted_us);
+  EXPECT_EQ(job(id)->launch->expired, 1U);
+  EXPECT_EQ(refused(AdvanceLaunch{id, LaunchPhase::accepted}), "jobs.notOffered");
+  pass(LaunchDeadlines::kFirstPause_us + kSecond);
+  EXPECT_EQ(job(id)->state, JobState::placed);
+  run(id);
+  pass(365 * 24 * 3600 * kSecond);
+  EXPECT_EQ(phase(id), LaunchPhase::running) << "what runs has no deadline";
+  const JobId other = submit(8);
+  must(EndJob{other, JobState::cancelled, "", {}});
+  EXPECT_EQ(job(other)->state, JobState::cancelled) << "nothing of it runs";
+  restart();
+}
+
+TEST_F(LaunchTest, AJobOutsideTheQueueEndsWithItsOffer) {
+  start_with_hosts(1);
+  const JobId id = submit(8, "normal", false);
+  pass(LaunchTerms{}.accept_us + kSecond);
+  EXPECT_EQ(job(id)->state, JobState::cancelled);
+  restart();
+}
+
+TEST_F(LaunchTest, WhatDoesNotRunInTimeMakesWay) {
+  start_with_hosts(1);
+  const JobId id = submit(8);
+  must(AdvanceLaunch{id, LaunchPhase::accepted});
+  pass(LaunchTerms{}.run_us + kSecond);
+  EXPECT_EQ(phase(id), LaunchPhase::releasing);
+  must(FreeJob{id, {}});
+  // It keeps its place, and nothing else waits.
+  EXPECT_EQ(phase(id), LaunchPhase::offered);
+  restart();
+}
+
+TEST_F(LaunchTest, AnEvictedJobsGpusPassOnWhenTheyAreFree) {
+  start_with_hosts(2);
+  const JobId low = submit(16, "low");
+  run(low);
+  pass(24 * 3600 * kSecond);
+  const JobId high = submit(16, "high");
+  EXPECT_EQ(phase(low), LaunchPhase::releasing);
+  EXPECT_EQ(job(low)->launch->becomes, JobState::queued);
+  EXPECT_EQ(job(low)->launch->in_favour_of, high);
+  EXPECT_EQ(job(high)->state, JobState::queued);
+  must(FreeJob{low, {"node-0"}});
+  EXPECT_EQ(job(high)->state, JobState::queued) << "one node is not free";
+  EXPECT_EQ(refused(FreeJob{low, {"node-1"}, true}), "jobs.launcherFirst");
+  pass(LaunchTerms{}.notice_us + LaunchTerms{}.release_us + kSecond);
+  EXPECT_TRUE(has_alarm(low));
+  EXPECT_EQ(job(high)->state, JobState::queued) << "an alarm frees no GPU";
+  restart();
+  EXPECT_TRUE(has_alarm(low));
+  must(FreeJob{low, {"node-1"}, true});
+  EXPECT_EQ(job(low)->state, JobState::queued);
+  EXPECT_EQ(phase(high), LaunchPhase::offered);
+  EXPECT_FALSE(has_alarm(low));
+  restart();
+}
+
+TEST_F(LaunchTest, NoOtherJobIsEvictedWhileOneMakesWay) {
+  start_with_hosts(2);
+  const JobId first = submit(8, "low");
+  const JobId second = submit(8, "low");
+  run(first);
+  run(second);
+  pass(24 * 3600 * kSecond);
+  const JobId high = submit(8, "high");
+  pass(kSecond);
+  const bool one = (phase(first) == LaunchPhase::releasing) != (phase(second) == LaunchPhase::releasing);
+  EXPECT_TRUE(one);
+  const JobId victim = phase(first) == LaunchPhase::releasing ? first : second;
+  must(EndJob{victim, JobState::completed, "done anyway", {}});
+  EXPECT_EQ(job(victim)->launch->becomes, JobState::completed);
+  pass(kSecond);
+  EXPECT_EQ(phase(victim == first ? second : first), LaunchPhase::running);
+  must(FreeJob{victim, {}});
+  EXPECT_EQ(job(victim)->state, JobState::completed);
+  EXPECT_EQ(phase(high), LaunchPhase::offered);
+  restart();
+}
+
+// Random requests of users and launchers: what a launcher was told to run and has not freed is on no other job's GPUs.
+TEST_F(LaunchTest, NoGpuHasProcessesOfTwoJobs) {
+  start_with_hosts(3);
+  std::uint64_t evicted = 0, expired = 0, freed = 0;
+  std::mt19937_64 random(7);
+  std::vector<JobId> jobs;
+  std::map<JobId, std::vector<fabric::GpuId>> processes;  // as the launcher knows them: from accepted to freed
+  for (int step = 0; step < 1'500; ++step) {
+    if (jobs.size() < 12 && random() % 2 == 0) {
+      const char* priorities[] = {"low", "normal", "high"};
+      jobs.push_back(submit(1 + static_cast<std::uint32_t>(random() % 24), priorities[random() % 3]));
+      if (job(jobs.back()) == nullptr) jobs.pop_back();
+    }
+    if (jobs.empty()) continue;
+    const JobId id = jobs[random() % jobs.size()];
+    const JobPtr before = job(id);
+    switch (random() % 6) {
+      case 0:
+        if (ask(AdvanceLaunch{id, LaunchPhase::accepted})) processes[id] = job(id)->placement.held_gpus();
+        break;
+      case 1:
+        if (ask(AdvanceLaunch{id, LaunchPhase::running})) processes[id] = job(id)->placement.held_gpus();
+        break;
+      case 2:
+        (void)ask(EndJob{id, random() % 2 == 0 ? JobState::completed : JobState::cancelled, "", {}});
+        break;
+      case 3:
+        if (before->is_releasing()) {
+          processes.erase(id);  // ended first, said afterwards
+          must(FreeJob{id, {}});
+          ++freed;
+        }
+        break;
+      default:
+        pass(static_cast<std::int64_t>(random() % 200) * kSecond);
+    }
+    std::set<fabric::GpuId> used;
+    for (const auto& [owner, gpus] : processes) {
+      for (const auto gpu : gpus) ASSERT_TRUE(used.insert(gpu).second) << "step " << step << ", " << to_string(owner);
+    }
+    std::erase_if(jobs, [&](JobId one) {
+      const JobPtr now = job(one);
+      if (now->launch->becomes == JobState::queued && now->is_releasing()) ++evicted;
+      expired += now->launch->expired;
+      return now->has_ended();
+    });
+  }
+  EXPECT_GT(evicted, 20U);
+  EXPECT_GT(expired, 20U);
+  EXPECT_GT(freed, 20U);
+  restart();
+}
+
+}  // namespace
+}  // namespace railweave::control
