@@ -1,4 +1,6 @@
 """Jobs that a launcher acknowledges: offered, accepted, running, releasing, freed."""
+import time
+
 from queue_cases import ALL, job, state_of, submit
 from small_fabric import GPUS
 
@@ -69,4 +71,28 @@ def refused(session):
     session.call("cancelJob", 200, path={"id": name})
 
 
-CASES = [acknowledged, refused]
+def job_when(session, name, condition):
+    deadline = time.monotonic() + 20
+    while not condition(found := session.call("getJob", 200, path={"id": name}).json):
+        assert time.monotonic() < deadline, found
+        time.sleep(0.1)
+    return found
+
+
+def deadlines(session):
+    offered = submit(session, launcher={"acceptWithin": "PT1S", "releaseWithin": "PT1S"})["id"]
+    back = job_when(session, offered, lambda found: found["state"] == "queued")
+    assert back["launcher"]["expiredOffers"] == 1 and back["phase"] is None and back["waits"]["code"] == "notBefore", back
+    session.call("cancelJob", 200, path={"id": offered})
+    name = submit(session, launcher={"releaseWithin": "PT1S"})["id"]
+    session.call("runningJob", 200, path={"id": name})
+    session.call("completeJob", 200, path={"id": name})
+    late = job_when(session, name, lambda found: found["launcher"]["release"]["overdue"])
+    assert late["state"] == "placed" and late["launcher"]["deadline"] is None, late
+    assert session.call("getAlarm", 200, path={"id": f"job.notFreed:{name}"}).json["jobs"] == [name]
+    session.call("freedJob", 200, path={"id": name}, body={"by": "node"})
+    assert state_of(session, name) == "completed"
+    session.call("getAlarm", 404, "alarms.notFound", path={"id": f"job.notFreed:{name}"})
+
+
+CASES = [acknowledged, refused, deadlines]

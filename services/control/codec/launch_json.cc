@@ -35,8 +35,8 @@ constexpr std::tuple kAcceptedFields{field("number", &JobAccepted::id, JobNumber
 constexpr std::tuple kRunningFields{field("number", &JobRunning::id, JobNumber{})};
 constexpr std::tuple kReleasingFields{
     field("number", &JobReleasing::id, JobNumber{}), required_field("becomes", &JobReleasing::becomes, kBecomes),
-    field("inFavourOf", &JobReleasing::in_favour_of, JobNumber{}), field("lostGpuSeconds", &JobReleasing::lost_gpu_s),
-    field("reason", &JobReleasing::reason)};
+    optional_field("inFavourOf", &JobReleasing::in_favour_of, JobNumber{}),
+    field("lostGpuSeconds", &JobReleasing::lost_gpu_s), field("reason", &JobReleasing::reason)};
 constexpr std::tuple kFreedFields{field("number", &JobFreed::id, JobNumber{}),
                                   field("nodes", &JobFreed::nodes, Strings{})};
 constexpr std::tuple kOverdueFields{field("number", &JobOverdue::id, JobNumber{})};

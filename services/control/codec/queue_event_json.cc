@@ -25,7 +25,7 @@ constexpr std::size_t kMaxDrained = fabric::TopologyBuilder::kMaxHosts;
 constexpr std::tuple kWaitsFields{field("number", &JobWaits::id, JobNumber{}), field("code", &JobWaits::code),
                                   field("text", &JobWaits::text)};
 constexpr std::tuple kEvictedFields{
-    field("number", &JobEvicted::id, JobNumber{}), field("inFavourOf", &JobEvicted::in_favour_of, JobNumber{}),
+    field("number", &JobEvicted::id, JobNumber{}), optional_field("inFavourOf", &JobEvicted::in_favour_of, JobNumber{}),
     field("lostGpuSeconds", &JobEvicted::lost_gpu_s), field("reason", &JobEvicted::reason)};
 constexpr std::tuple kDamagedFields{field("number", &JobDamaged::id, JobNumber{}),
                                     field("damage", &JobDamaged::damage)};

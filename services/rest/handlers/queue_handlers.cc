@@ -243,8 +243,8 @@ void add_queue_routes(RouteTable& routes) {
   routes.get("/v1/queue/jobs",
              {.access = kViewersAndMembers,
               .query = {"tenant"},
-              .page = PageLimits{.fields = {"endedAt", "gpus", "id", "level", "name", "nodes", "place", "priority",
-                                            "startedAt", "state", "submittedAt", "tenant", "waits"}},
+              .page = PageLimits{.fields = {"endedAt", "gpus", "id", "level", "name", "nodes", "phase", "place",
+                                            "priority", "startedAt", "state", "submittedAt", "tenant", "waits"}},
               .by = AnsweredBy::leader,
               .http = compute},
              list_waiting);
