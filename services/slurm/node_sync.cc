@@ -35,7 +35,7 @@ std::string trouble_for_railweave(const NodeLook& node) {
          (node.slurm_reason.empty() || node.slurm_reason == "none" ? "" : ", " + node.slurm_reason);
 }
 
-std::string cut(std::string text) {
+std::string cut(const std::string& text) {
   std::string plain;
   for (const char c : text.substr(0, kMostReasonText)) plain += c < ' ' || c == '"' || c == 0x7F ? ' ' : c;
   return plain;
