@@ -1,19 +1,46 @@
 #!/usr/bin/env bash
-# All tests of the console: builds it, unit tests, sizes and licences, then the browser against a real railweaved.
-#   test.sh [BIN]   BIN: folder with railweaved and railweave (default ../build/release/bin)
-# Screenshots of every view in both themes are left in web/screenshots. Exit code 77: Node or Chromium is missing.
+# The tests of the console: builds it, unit tests, sizes and licences, then the browser against a real railweaved.
+#   test.sh [BIN [PART...]]   BIN: folder with railweaved and railweave (default ../build/release/bin)
+#                             PART: build, unit, budget, or a file of tests/ without .spec.ts; default: all of them
+# Screenshots of every view in both themes are left in web/screenshots. Exit code 77: what a part needs is missing.
 set -euo pipefail
 cd "$(dirname "$0")"
 RAILWEAVE_BIN=$(realpath "${1:-../build/release/bin}")
-export RAILWEAVE_BIN PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1
+export RAILWEAVE_BIN PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm_config_update_notifier=false
 CHROMIUM=${CHROMIUM:-$(command -v chromium || true)}
 export CHROMIUM
-for tool in node npm; do command -v $tool > /dev/null || { echo "the console's tests need $tool (Node 20.19 or newer)" >&2; exit 77; }; done
+shift || true
+parts=("$@")
+[ ${#parts[@]} -gt 0 ] || parts=(build unit budget browser)
+
+missing() {
+  echo "skipped: the console's tests need $1" >&2
+  exit 77
+}
+for tool in node npm; do command -v $tool > /dev/null || missing "$tool (Node 20.19 or newer)"; done
 node -e 'const [major, minor] = process.versions.node.split(".").map(Number); process.exit(major > 20 || (major === 20 && minor >= 19) ? 0 : 1)' ||
-  { echo "the console is built with Node 20.19 or newer; this is $(node --version)" >&2; exit 77; }
-[ -n "$CHROMIUM" ] || { echo "the console's tests need chromium: apt-get install chromium" >&2; exit 77; }
-[ -x "$RAILWEAVE_BIN/railweaved" ] || { echo "there is no railweaved in $RAILWEAVE_BIN: make build TARGETS=\"railweaved railweave\"" >&2; exit 1; }
-./build.sh
-npx --no-install vitest run --reporter=dot
-node tests/budget.mjs
-npx --no-install playwright test
+  missing "Node 20.19 or newer; this is $(node --version)"
+
+browser() {
+  [ -n "$CHROMIUM" ] || missing "chromium: apt-get install chromium"
+  [ -x "$RAILWEAVE_BIN/railweaved" ] ||
+    { echo "there is no railweaved in $RAILWEAVE_BIN: make build TARGETS=\"railweaved railweave\"" >&2; exit 1; }
+  # A file whose tests were all skipped says why, and that it was skipped.
+  local said status=0
+  said=$(npx --no-install playwright test "$@" 2>&1 | tee /dev/stderr) || status=$?
+  [ $status -eq 0 ] || exit $status
+  grep -q ' passed' <<< "$said" || exit 77
+}
+
+for part in "${parts[@]}"; do
+  case "$part" in
+    build) ./build.sh ;;
+    unit) npx --no-install vitest run --reporter=dot ;;
+    budget) node tests/budget.mjs ;;
+    browser) browser ;;
+    *)
+      [ -f "tests/$part.spec.ts" ] || { echo "there is no part $part" >&2; exit 2; }
+      browser "tests/$part.spec.ts"
+      ;;
+  esac
+done

@@ -165,6 +165,7 @@ test('a certificate is verified where it is shown, and downloaded', async () => 
 
 test('a lost connection is said, and what was missed is there when it is back', async () => {
   await open('/events');
+  await expect(main()).toContainText('job-000001');
   await service.stop();
   await expect(page.getByText('not live')).toBeVisible();
   await expect(page.getByText('What you see may be stale.')).toBeVisible();

@@ -1,6 +1,6 @@
 // A real railweaved on a free loopback port with a generated fabric, tenants, contracts and jobs.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
@@ -15,10 +15,12 @@ export class Service {
   private process: ChildProcess | undefined;
   private port = 0;
   authentication = 'none';
+  store = join(this.folder, 'store.db'); // or a PostgreSQL database that several share
+  replica: string | undefined; // its name among them
 
   // On a simulated subnet: railweaved's connection to it is configured as `compute`.
   async start(simulated?: { name: string; host: string; preload: string }): Promise<this> {
-    const args = ['--authentication', this.authentication, '--listen', `127.0.0.1:${this.port}`, '--store', join(this.folder, 'store.db'), '--console', dist];
+    const args = ['--authentication', this.authentication, '--listen', `127.0.0.1:${this.port}`, '--store', this.store, '--console', dist, ...(this.replica ? ['--replica-name', this.replica] : [])];
     let command = join(bin, 'railweaved');
     let env = process.env;
     if (simulated) {
@@ -47,11 +49,21 @@ export class Service {
   // SIGTERM, and wait; the store stays.
   async stop() {
     const ended = this.process;
-    if (!ended || ended.exitCode !== null) return;
+    if (!ended || ended.exitCode !== null || ended.signalCode !== null) return;
     await new Promise<void>((done) => {
       ended.removeAllListeners('exit');
       ended.on('exit', () => done());
       ended.kill('SIGTERM');
+    });
+  }
+
+  // SIGKILL: nothing is given back.
+  async kill() {
+    const ended = this.process!;
+    await new Promise<void>((done) => {
+      ended.removeAllListeners('exit');
+      ended.on('exit', () => done());
+      ended.kill('SIGKILL');
     });
   }
 
@@ -61,7 +73,14 @@ export class Service {
 
   // A command of the CLI against this service; its output.
   cli(...args: string[]): string {
-    return execFileSync(join(bin, 'railweave'), args, { cwd: this.folder, env: { ...process.env, RAILWEAVE_URL: this.url }, encoding: 'utf8', timeout: 60_000 });
+    return execFileSync(join(bin, 'railweave'), args, { cwd: this.folder, env: { ...process.env, RAILWEAVE_URL: this.url, ...this.token() }, encoding: 'utf8', timeout: 60_000 });
+  }
+  // The administrator's, where it asks for tokens.
+  private token(): Record<string, string> {
+    return this.authentication === 'tokens' ? { RAILWEAVE_TOKEN: readFileSync(`${this.store}.admin-token`, 'utf8').trim() } : {};
+  }
+  issue(name: string, role: string, ...more: string[]): string {
+    return this.json<{ token: string }>('tokens', 'issue', name, '--role', role, ...more).token;
   }
   json<T>(...args: string[]): T {
     return JSON.parse(this.cli(...args, '-o', 'json')) as T;

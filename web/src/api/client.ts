@@ -2,7 +2,7 @@
 import createClient, { type Middleware } from 'openapi-fetch';
 import type { components, paths } from './schema';
 
-export type Schema = components['schemas'];
+export type Schema = components['schemas'] & { Leader: paths['/v1/leader']['get']['responses'][200]['content']['application/json'] };
 // Every connected pair is reached, without loops of packets or cycles of credits.
 export const isVerified = (audit: Schema['RoutesAudit']) => audit.sound;
 export type Problem = Schema['Problem'];
@@ -37,11 +37,18 @@ export const signIn = {
   // Set while the service asks for a token: none was shown, or one that is not valid.
   refused: () => refused,
   hasToken: () => token !== null,
+  // Forgets the token, and asks for one.
+  out: () => {
+    signIn.use(null);
+    refused = { code: 'auth.missing' };
+    tell();
+  },
   use: (given: string | null) => {
     token = given;
     if (given === null) sessionStorage.removeItem(KEY);
     else sessionStorage.setItem(KEY, given);
     refused = null;
+    may = () => true;
     tell();
   },
 };
@@ -54,11 +61,23 @@ export async function noteRefusal(response: Response) {
   tell();
 }
 
+// What the caller's role may not call is answered here, as the service would: views ask for all that they can show.
+const NOT_FOR_ROLE = 'auth.forbidden';
+let may: (operation: string) => boolean = () => true;
+export function limitTo(allowed: (operation: string) => boolean) {
+  may = allowed;
+}
+export const isForbidden = (error: unknown) => error instanceof ProblemError && error.status === 403;
+
 const middleware: Middleware = {
   async onResponse({ response }) {
     await noteRefusal(response);
   },
-  onRequest({ request }) {
+  onRequest({ request, schemaPath }) {
+    if (!may(`${request.method} ${schemaPath}`)) {
+      const problem = { title: 'Not for this role', code: NOT_FOR_ROLE, detail: 'this role does not read it' };
+      return new Response(JSON.stringify(problem), { status: 403, headers: { 'Content-Type': 'application/problem+json' } });
+    }
     for (const [name, value] of Object.entries(requestHeaders())) request.headers.set(name, value);
     return request;
   },
@@ -78,4 +97,12 @@ export async function body<T>(answer: Promise<Answer<T>>): Promise<NonNullable<T
   const { data, error, response } = await answer;
   if (response.ok) return (data ?? null) as NonNullable<T>;
   throw new ProblemError(response.status, typeof error === 'object' && error !== null ? (error as Partial<Problem>) : {});
+}
+
+// A text that is no JSON, to be saved as a file: with the token, which a link would not send.
+export async function textOf(path: string): Promise<string> {
+  const response = await fetch(path, { headers: requestHeaders() });
+  await noteRefusal(response);
+  if (response.ok) return response.text();
+  throw new ProblemError(response.status, (await response.json().catch(() => ({}))) as Partial<Problem>);
 }

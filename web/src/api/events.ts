@@ -3,7 +3,7 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import { EventParser, retryDelay, SILENCE_MS } from '../model/sse';
-import { noteRefusal, requestHeaders, type Schema } from './client';
+import { noteRefusal, requestHeaders, signIn, type Schema } from './client';
 
 export type FabricEvent = Schema['Event'];
 export type LiveState = 'connecting' | 'live' | 'lost';
@@ -16,7 +16,7 @@ export interface Live {
   events: FabricEvent[]; // the newest, last first
 }
 
-const KEPT = 500;
+export const KEPT = 500;
 
 // Which queries an event makes stale, by the noun before the dot. Unknown nouns invalidate everything: a newer service
 // may send kinds that this console does not know.
@@ -60,6 +60,14 @@ class LiveConnection {
     if (!this.stopped) return;
     this.stopped = false;
     this.queries = queries;
+    let headers = JSON.stringify(requestHeaders());
+    signIn.subscribe(() => {
+      const now = JSON.stringify(requestHeaders());
+      if (now === headers) return;
+      headers = now;
+      this.set({ seq: 0, events: [] }); // another caller does not see what the one before saw
+      this.reconnect();
+    });
     void this.run();
   }
 

@@ -89,6 +89,8 @@ export const readyQuery = () =>
     },
     refetchInterval: 15_000,
   });
+export const leaderQuery = () =>
+  queryOptions({ queryKey: ['leader'], queryFn: () => body(client.GET('/v1/leader')), refetchInterval: 3000 });
 export const alarmsQuery = () => list(['alarms'], (query) => body(client.GET('/v1/alarms', { params: { query } })));
 export const drainsQuery = () => list(['drains'], (query) => body(client.GET('/v1/drains', { params: { query } })));
 

@@ -1,17 +1,20 @@
 // The frame around every view: navigation, search, whether the page is live, shortcuts.
 import { Modal } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate, useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
-import { alarmsQuery, drainsQuery, queueQuery, readyQuery } from '../api/queries';
+import { useCaller, useMay } from '../api/caller';
+import { signIn } from '../api/client';
+import { alarmsQuery, drainsQuery, leaderQuery, queueQuery, readyQuery } from '../api/queries';
 import { liveConnection, useLive } from '../api/events';
 import { ago, words } from '../model/format';
-import { Badge, ThemeButton, useNow } from '../parts/basics';
+import { callerText, type Operation } from '../model/access';
+import { Badge, Empty, ThemeButton, useNow } from '../parts/basics';
 import { Icon } from './icons';
 import { SearchBox } from './search';
 import { change, useSettings } from './settings';
 
-type Place = { to: string; name: string; icon: string; key: string };
+type Place = { to: string; name: string; icon: string; key: string; reads?: Operation };
 const SECTIONS: [string, Place[]][] = [
   ['Watch', [
     { to: '/', name: 'Overview', icon: 'overview', key: 'o' },
@@ -19,9 +22,9 @@ const SECTIONS: [string, Place[]][] = [
     { to: '/events', name: 'Events', icon: 'events', key: 'e' },
   ]],
   ['Fabric', [
-    { to: '/fabric', name: 'Fabric', icon: 'fabric', key: 'f' },
-    { to: '/path', name: 'Paths', icon: 'path', key: 'p' },
-    { to: '/drains', name: 'Drains', icon: 'drains', key: 'd' },
+    { to: '/fabric', name: 'Fabric', icon: 'fabric', key: 'f', reads: 'GET /v1/fabric/map' },
+    { to: '/path', name: 'Paths', icon: 'path', key: 'p', reads: 'GET /v1/routes/path' },
+    { to: '/drains', name: 'Drains', icon: 'drains', key: 'd', reads: 'GET /v1/drains' },
   ]],
   ['Work', [
     { to: '/jobs', name: 'Jobs', icon: 'jobs', key: 'j' },
@@ -30,9 +33,9 @@ const SECTIONS: [string, Place[]][] = [
   ]],
   ['Promises', [
     { to: '/tenants', name: 'Tenants', icon: 'tenants', key: 't' },
-    { to: '/guarantees', name: 'Guarantees', icon: 'guarantees', key: 'g' },
+    { to: '/guarantees', name: 'Guarantees', icon: 'guarantees', key: 'g', reads: 'GET /v1/guarantees' },
   ]],
-  ['Ahead', [{ to: '/planning', name: 'Planning', icon: 'planning', key: 'l' }]],
+  ['Ahead', [{ to: '/planning', name: 'Planning', icon: 'planning', key: 'l', reads: 'POST /v1/routes/diff' }]],
 ];
 
 const SHORTCUTS: [string, string][] = [
@@ -42,6 +45,44 @@ const SHORTCUTS: [string, string][] = [
   ['c', 'Light or dark'],
   ...SECTIONS.flatMap(([, places]) => places.map((place): [string, string] => [`g ${place.key}`, place.name])),
 ];
+
+// Views beside those of the navigation, by what they read.
+const BESIDE: [string, Operation][] = [
+  ['/switches/', 'GET /v1/switches/{id}'], ['/nodes/', 'GET /v1/nodes/{id}'], ['/links/', 'GET /v1/links/{id}'], ['/drain', 'POST /v1/links/{id}/drain'],
+];
+function readBy(path: string): Operation | undefined {
+  const place = SECTIONS.flatMap(([, places]) => places).find((one) => one.to === path || (one.to !== '/' && path.startsWith(`${one.to}/`)));
+  return place?.reads ?? BESIDE.find(([start]) => path.startsWith(start))?.[1];
+}
+
+function Account() {
+  const caller = useCaller();
+  const queries = useQueryClient();
+  if (!caller || caller.authentication === 'none') return null;
+  return (
+    <span className="row account">
+      <span className="dim" data-testid="caller" title={callerText(caller)}>{callerText(caller)}</span>
+      {signIn.hasToken() && (
+        <button type="button" className="link-button" onClick={() => { signIn.out(); queries.removeQueries(); }}>
+          Sign out
+        </button>
+      )}
+    </span>
+  );
+}
+
+// A replica whose reading of the store has stopped shows what was.
+function BehindBar() {
+  const leader = useQuery(leaderQuery());
+  const behind = leader.data?.replica.stalenessMs ?? 0;
+  if (behind < 10_000) return null;
+  return (
+    <div className="stale-bar" role="status">
+      <b>What you see may be stale.</b>
+      <span>{leader.data!.replica.name} has read nothing from the store for {ago(Date.now() - behind, Date.now()).replace(' ago', '')}; another replica may know more.</span>
+    </div>
+  );
+}
 
 function Brand() {
   return (
@@ -65,7 +106,7 @@ function LiveMark() {
   const phase = ready.data?.phase;
   if (live.state === 'lost') return <Badge tone="bad">not live</Badge>;
   if (live.state === 'connecting') return <Badge>connecting</Badge>;
-  if (phase && phase !== 'ready') return <Badge tone="warn">{words(phase)}</Badge>;
+  if (phase && phase !== 'ready' && phase !== 'following') return <Badge tone="warn">{words(phase)}</Badge>;
   const seq = Math.max(live.seq, ready.data?.seq ?? 0);
   return <Badge tone="ok">live · {seq}</Badge>;
 }
@@ -86,7 +127,8 @@ function StaleBar() {
 function NavCount({ to }: { to: string }) {
   const alarms = useQuery({ ...alarmsQuery(), enabled: to === '/alarms' });
   const queue = useQuery({ ...queueQuery(), enabled: to === '/queue' });
-  const drains = useQuery({ ...drainsQuery(), enabled: to === '/drains' });
+  const may = useMay();
+  const drains = useQuery({ ...drainsQuery(), enabled: to === '/drains' && may('GET /v1/drains') });
   if (to === '/alarms' && alarms.data && alarms.data.items.length > 0) {
     const critical = alarms.data.items.some((alarm) => alarm.severity === 'critical');
     return <span className="n"><Badge plain tone={critical ? 'bad' : 'warn'}>{alarms.data.items.length}</Badge></span>;
@@ -128,7 +170,9 @@ function useShortcuts(openHelp: () => void) {
 export function Shell() {
   const [help, setHelp] = useState(false);
   const { zone } = useSettings();
+  const may = useMay();
   const location = useLocation();
+  const reads = readBy(location.pathname);
   const shown = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
   const main = useRef<HTMLElement>(null);
   const openHelp = useRef(() => setHelp(true));
@@ -147,6 +191,7 @@ export function Shell() {
         <Brand />
         <SearchBox />
         <span className="grow" />
+        <Account />
         <LiveMark />
         <button type="button" className="link-button" aria-label={`Times are ${zone === 'utc' ? 'UTC' : 'local'}; change`} onClick={() => change({ zone: zone === 'utc' ? 'local' : 'utc' })}>
           {zone === 'utc' ? 'UTC' : 'Local time'}
@@ -157,7 +202,7 @@ export function Shell() {
         <ThemeButton />
       </header>
       <nav className="nav" aria-label="Views">
-        {SECTIONS.map(([section, places]) => (
+        {SECTIONS.map(([section, all]): [string, Place[]] => [section, all.filter((place) => !place.reads || may(place.reads))]).filter(([, places]) => places.length > 0).map(([section, places]) => (
           <div key={section} style={{ display: 'contents' }}>
             <h2>{section}</h2>
             {places.map((place) => {
@@ -175,7 +220,8 @@ export function Shell() {
       </nav>
       <main className="main" id="main" tabIndex={-1} ref={main} data-path={shown}>
         <StaleBar />
-        <Outlet />
+        <BehindBar />
+        {reads === undefined || may(reads) ? <Outlet /> : <Empty title="Not for your role"><p>This view shows what is not of one tenant. An operator or a viewer sees it.</p></Empty>}
       </main>
       <Modal opened={help} onClose={() => setHelp(false)} title="Keyboard" lockScroll={false} size="md" closeButtonProps={{ 'aria-label': 'Close' }}>
         <table className="data">

@@ -2,7 +2,7 @@
 import { useMantineColorScheme, useComputedColorScheme } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
-import { ProblemError } from '../api/client';
+import { isForbidden, ProblemError } from '../api/client';
 import { useSettings } from '../app/settings';
 import { Icon } from '../app/icons';
 import { ago, time, words } from '../model/format';
@@ -211,6 +211,7 @@ export function Shown<T>({ query, children, lines }: { query: QueryLike<T>; chil
       </>
     );
   }
+  if (isForbidden(query.error)) return <Empty title="Not for your role"><p>An operator sees it.</p></Empty>;
   if (query.error) return <div className="in"><ProblemBox error={query.error} retry={() => void query.refetch()} /></div>;
   return <Loading lines={lines ?? 4} />;
 }

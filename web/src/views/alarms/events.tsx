@@ -1,9 +1,7 @@
 // What happened, and what happens: the last thousand events, with new ones on top as they come.
-import { useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
 import type { FabricEvent } from '../../api/events';
 import { useLive } from '../../api/events';
-import { fabricQuery, recentEventsQuery } from '../../api/queries';
+import { useRecent } from '../../api/recent';
 import { useParam } from '../../app/params';
 import { command } from '../../model/cli';
 import { words } from '../../model/format';
@@ -24,17 +22,9 @@ export const eventColumns: Column<FabricEvent>[] = [
 export function Events() {
   const [type, setType] = useParam('type');
   const [span, setSpan] = useParam('last', '1000');
-  const fabric = useQuery(fabricQuery());
   const live = useLive();
-  // The list is read once; what comes after it comes by the stream.
-  const base = fabric.data?.seq;
-  const query = useQuery({ ...recentEventsQuery(base ?? 0, Number(span) || 1000), enabled: base !== undefined, placeholderData: (before) => before });
-  const rows = useMemo(() => {
-    const bySeq = new Map<number, FabricEvent>();
-    for (const event of query.data ?? []) bySeq.set(event.seq, event);
-    for (const event of live.events) bySeq.set(event.seq, event);
-    return [...bySeq.values()].sort((a, b) => b.seq - a.seq);
-  }, [query.data, live.events]);
+  const query = useRecent(Number(span) || 1000);
+  const rows = query.data ?? [];
   const types = [...new Set(rows.map((event) => event.type))].sort();
   return (
     <>

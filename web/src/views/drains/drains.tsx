@@ -6,13 +6,14 @@ import { command } from '../../model/cli';
 import { words } from '../../model/format';
 import { tone } from '../../model/tones';
 import { Badge, Cli, Empty, Panel, Shown, SubjectLink, Title, When } from '../../parts/basics';
+import { May } from '../../parts/may';
 import { DataTable } from '../../parts/table';
 
 export function Drains() {
   const query = useQuery({ ...drainsQuery(), refetchInterval: 10_000 });
   return (
     <>
-      <Title actions={<><Cli line={command('drains')} /><Link to="/drain">Drain something</Link></>}>Drain and repair</Title>
+      <Title actions={<><Cli line={command('drains')} /><May call="POST /v1/links/{id}/drain"><Link to="/drain">Drain something</Link></May></>}>Drain and repair</Title>
       <Panel title="Out of use on purpose" flush>
         <Shown query={query}>
           {({ items }) => (
@@ -20,7 +21,7 @@ export function Drains() {
               name="drains"
               rows={items}
               rowKey={(item) => `${item.kind}/${item.id}`}
-              empty={<Empty title="Nothing is drained"><div className="row"><Link to="/drain">Drain a link, a switch or a node</Link></div></Empty>}
+              empty={<Empty title="Nothing is drained"><May call="POST /v1/links/{id}/drain"><div className="row"><Link to="/drain">Drain a link, a switch or a node</Link></div></May></Empty>}
               columns={[
                 { id: 'kind', name: 'Kind', value: (item) => item.kind },
                 { id: 'id', name: 'What', value: (item) => item.id, cell: (item) => <SubjectLink kind={item.kind} id={item.id} /> },
@@ -30,7 +31,7 @@ export function Drains() {
                 { id: 'actor', name: 'By', value: (item) => item.actor },
                 { id: 'since', name: 'Since', value: (item) => item.requestedAt, cell: (item) => <When at={item.requestedAt} relative /> },
                 { id: 'forced', name: 'Forced', value: (item) => (item.forced ? 'yes' : null) },
-                { id: 'undo', name: '', value: () => null, cell: (item) => <Link to="/drain" search={{ kind: item.kind === 'siteLink' ? 'link' : item.kind, id: item.id } as never}>Progress, undo</Link> },
+                { id: 'undo', name: '', value: () => null, cell: (item) => <May call="POST /v1/links/{id}/undrain"><Link to="/drain" search={{ kind: item.kind === 'siteLink' ? 'link' : item.kind, id: item.id } as never}>Progress, undo</Link></May> },
               ]}
             />
           )}

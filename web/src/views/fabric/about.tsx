@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { Schema } from '../../api/client';
 import { words } from '../../model/format';
 import { tone } from '../../model/tones';
+import { May } from '../../parts/may';
 import { Badge, Facts, Panel, SubjectLink, When } from '../../parts/basics';
 
 export function DrainState({ drain, kind, id }: { drain: Schema['DrainOrNull']; kind: string; id: string }) {
@@ -19,7 +20,7 @@ export function DrainState({ drain, kind, id }: { drain: Schema['DrainOrNull']; 
           ...(drain.forced ? ([['Forced', 'yes']] as [string, string][]) : []),
         ]}
       />
-      <Link to="/drain" search={{ kind, id } as never}>Progress, undo</Link>
+      <May call="POST /v1/links/{id}/undrain"><Link to="/drain" search={{ kind, id } as never}>Progress, undo</Link></May>
     </div>
   );
 }

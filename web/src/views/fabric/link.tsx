@@ -1,14 +1,15 @@
 // A link: its two ends, counters while the page is open, what is reserved of it, what happened to it.
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { fabricQuery, guaranteedLinksQuery, linkQuery, recentEventsQuery } from '../../api/queries';
+import { guaranteedLinksQuery, linkQuery } from '../../api/queries';
 import type { Schema } from '../../api/client';
-import { useLive } from '../../api/events';
+import { useRecent } from '../../api/recent';
 import { command } from '../../model/cli';
 import { bytes, count, percent, rate } from '../../model/format';
 import { remember, remembered } from '../../model/history';
 import { tone } from '../../model/tones';
 import { Badge, Bar, Cli, Copyable, Empty, Facts, Panel, Shown, SubjectLink, Title, When } from '../../parts/basics';
+import { May } from '../../parts/may';
 import { Spark } from '../../parts/spark';
 import { AlarmList, DrainState } from './about';
 import { EndLink } from './fabric';
@@ -70,10 +71,7 @@ function Reserved({ id }: { id: string }) {
 }
 
 export function History({ subject, className = 's6' }: { subject: string; className?: string }) {
-  const fabric = useQuery(fabricQuery());
-  const live = useLive();
-  const seq = Math.max(fabric.data?.seq ?? 0, live.seq);
-  const events = useQuery({ ...recentEventsQuery(seq, 5000, subject), enabled: fabric.data !== undefined, placeholderData: (before) => before });
+  const events = useRecent(5000, subject);
   return (
     <Panel title="What happened" flush className={className}>
       <Shown query={events}>
@@ -82,7 +80,7 @@ export function History({ subject, className = 's6' }: { subject: string; classN
             <Empty title="No event of it is kept nearby" />
           ) : (
             <ul className="list">
-              {[...items].reverse().slice(0, 20).map((event) => (
+              {items.slice(0, 20).map((event) => (
                 <li key={event.seq}>
                   <span className="when"><When at={event.time} relative /></span>
                   <span className="what">{event.summary}</span>
@@ -105,7 +103,7 @@ export function LinkView() {
     <Shown query={query}>
       {(link) => (
         <>
-          <Title badge={<Badge tone={tone(link.drained ? 'drained' : link.state)}>{link.drained ? `drained, ${link.state}` : link.state}</Badge>} actions={<Link to="/drain" search={{ kind: 'link', id: link.id } as never}>Drain</Link>}>
+          <Title badge={<Badge tone={tone(link.drained ? 'drained' : link.state)}>{link.drained ? `drained, ${link.state}` : link.state}</Badge>} actions={<May call="POST /v1/links/{id}/drain"><Link to="/drain" search={{ kind: 'link', id: link.id } as never}>Drain</Link></May>}>
             <EndLink end={link.ends[0]!} /> <span className="dim">to</span> <EndLink end={link.ends[1]!} />
           </Title>
           <div className="grid">

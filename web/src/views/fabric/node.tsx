@@ -6,6 +6,7 @@ import { command } from '../../model/cli';
 import { rate } from '../../model/format';
 import { tone } from '../../model/tones';
 import { Badge, Cli, Copyable, Empty, Facts, Panel, Shown, SubjectLink, Title } from '../../parts/basics';
+import { May } from '../../parts/may';
 import { DataTable } from '../../parts/table';
 import { AlarmList, DrainState } from './about';
 import { EndLink } from './fabric';
@@ -47,7 +48,7 @@ export function NodeView() {
         const own = (alarms.data?.items ?? []).filter((alarm) => alarm.subject.id === node.id || ports.some(({ port }) => alarm.subject.id.includes(port.id)));
         return (
           <>
-            <Title badge={node.drained ? <Badge tone="drain">drained</Badge> : <Badge tone="ok">in use</Badge>} actions={<><Cli line={command('nodes', 'show', node.id)} /><Link to="/drain" search={{ kind: 'node', id: node.id } as never}>Drain</Link></>}>{node.id}</Title>
+            <Title badge={node.drained ? <Badge tone="drain">drained</Badge> : <Badge tone="ok">in use</Badge>} actions={<><Cli line={command('nodes', 'show', node.id)} /><May call="POST /v1/nodes/{id}/drain"><Link to="/drain" search={{ kind: 'node', id: node.id } as never}>Drain</Link></May></>}>{node.id}</Title>
             <div className="grid">
               <div className="s4 stack">
                 <Panel title="Node">

@@ -7,6 +7,7 @@ import { useParam } from '../../app/params';
 import { command } from '../../model/cli';
 import { rate } from '../../model/format';
 import { Badge, Cli, Copyable, Empty, Facts, Panel, Shown, Title } from '../../parts/basics';
+import { May } from '../../parts/may';
 import { DataTable } from '../../parts/table';
 import { Tabs } from '../../parts/tabs';
 import { AlarmList, DrainState } from './about';
@@ -76,7 +77,7 @@ export function SwitchView() {
           <>
             <Title
               badge={device.drained ? <Badge tone="drain">drained</Badge> : down > 0 ? <Badge tone="bad">{down} links down</Badge> : <Badge tone="ok">in use</Badge>}
-              actions={<><Cli line={command('switches', 'show', device.id)} /><Link to="/drain" search={{ kind: 'switch', id: device.id } as never}>Drain</Link></>}
+              actions={<><Cli line={command('switches', 'show', device.id)} /><May call="POST /v1/switches/{id}/drain"><Link to="/drain" search={{ kind: 'switch', id: device.id } as never}>Drain</Link></May></>}
             >
               {device.id}
             </Title>

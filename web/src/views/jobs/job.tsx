@@ -4,14 +4,15 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { body, client, type Schema } from '../../api/client';
+import { body, client, textOf, type Schema } from '../../api/client';
 import { guaranteesQuery, jobQuery, RANK_LIMIT, ranksQuery } from '../../api/queries';
 import { useParam } from '../../app/params';
 import { command } from '../../model/cli';
 import { count, duration, parseDuration, rate, words } from '../../model/format';
 import { tone } from '../../model/tones';
 import { Badge, Cli, Copyable, Empty, Facts, Panel, ProblemBox, Shown, Title, When } from '../../parts/basics';
-import { DataTable } from '../../parts/table';
+import { May } from '../../parts/may';
+import { DataTable, saveFile } from '../../parts/table';
 import { Tabs } from '../../parts/tabs';
 import { GuaranteePanel } from '../tenants/guarantee';
 import { Groups, Times, Wait } from './answer';
@@ -45,8 +46,12 @@ function EndJob({ job, close }: { job: Schema['Job']; close: () => void }) {
 function Ranks({ job }: { job: Schema['Job'] }) {
   const query = useQuery(ranksQuery(job.id));
   const formats = ['hostfile', 'slurm', 'torchrun', 'mpi', 'nccl'];
+  const save = useMutation({
+    mutationFn: async (format: string) => saveFile(`${job.id}.${format}`, await textOf(`/v1/jobs/${encodeURIComponent(job.id)}/ranks?format=${format}`), 'text/plain'),
+    onError: (error) => notifications.show({ message: error.message, color: 'red' }),
+  });
   return (
-    <Panel title="Ranks" flush actions={<><span className="dim">As</span>{formats.map((format) => <a key={format} href={`/v1/jobs/${job.id}/ranks?format=${format}`} download={`${job.id}.${format}`}>{format}</a>)}<Cli line={command('jobs', 'ranks', job.id)} /></>}>
+    <Panel title="Ranks" flush actions={<><span className="dim">As</span>{formats.map((format) => <button type="button" className="link-button" key={format} onClick={() => save.mutate(format)}>{format}</button>)}<Cli line={command('jobs', 'ranks', job.id)} /></>}>
       <Shown query={query}>
         {(page) => (
           <DataTable
@@ -98,7 +103,7 @@ export function JobView() {
         const active = job.state === 'placed' || job.state === 'queued';
         return (
           <>
-            <Title badge={<Badge tone={tone(job.state)}>{words(job.state)}</Badge>} actions={<><Cli line={command('jobs', 'show', job.id)} />{active && <Button size="xs" variant="default" onClick={() => setEnding(true)}>Cancel</Button>}</>}>
+            <Title badge={<Badge tone={tone(job.state)}>{words(job.state)}</Badge>} actions={<><Cli line={command('jobs', 'show', job.id)} />{active && <May call="DELETE /v1/jobs/{id}"><Button size="xs" variant="default" onClick={() => setEnding(true)}>Cancel</Button></May>}</>}>
               {job.name || job.id}
             </Title>
             {ending && <EndJob job={job} close={() => setEnding(false)} />}

@@ -8,6 +8,7 @@ import { command } from '../../model/cli';
 import { words } from '../../model/format';
 import { tone } from '../../model/tones';
 import { Badge, Cli, Empty, Panel, Shown, Title, When } from '../../parts/basics';
+import { May } from '../../parts/may';
 import { DataTable, type Column } from '../../parts/table';
 
 export const jobColumns: Column<Schema['JobLine']>[] = [
@@ -29,7 +30,7 @@ export function Jobs() {
   const [tenant, setTenant] = useParam('tenant');
   return (
     <>
-      <Title actions={<><Cli line={command('jobs', 'list', tenant && '--tenant', tenant)} /><Link to="/submit">Submit a job</Link></>}>Jobs</Title>
+      <Title actions={<><Cli line={command('jobs', 'list', tenant && '--tenant', tenant)} /><May call="POST /v1/jobs"><Link to="/submit">Submit a job</Link></May></>}>Jobs</Title>
       <Panel title="Jobs" flush>
         <Shown query={query} lines={8}>
           {(list) => {
@@ -43,7 +44,7 @@ export function Jobs() {
                 columns={jobColumns}
                 rowKey={(job) => job.id}
                 note={list.complete ? undefined : ' (the first)'}
-                empty={<Empty title={state || tenant ? 'No such job' : 'No job has been submitted'}><div className="row"><Link to="/submit">Submit one</Link></div></Empty>}
+                empty={<Empty title={state || tenant ? 'No such job' : 'No job has been submitted'}><May call="POST /v1/jobs"><div className="row"><Link to="/submit">Submit one</Link></div></May></Empty>}
                 filters={
                   <>
                     <select className="select" aria-label="State" value={state} onChange={(event) => setState(event.target.value)}>

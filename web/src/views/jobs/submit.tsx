@@ -10,6 +10,7 @@ import { useParams_, type Search } from '../../app/params';
 import { commandOf, EMPTY_FORM, formErrors, gpusOf, MODELS, requestOf, type JobForm } from '../../model/job_form';
 import { count } from '../../model/format';
 import { Cli, Empty, Loading, Panel, ProblemBox, Title } from '../../parts/basics';
+import { May } from '../../parts/may';
 import { Answer } from './answer';
 import { PlacementDrawing } from './placement';
 
@@ -118,7 +119,7 @@ export function Submit() {
             {submit.error && <ProblemBox error={submit.error} />}
             <div className="send">
               <Cli line={commandOf(form, 'submit')} />
-              <Button type="submit" loading={submit.isPending} disabled={!ok || form.tenant === ''} title={form.tenant === '' ? 'Choose a tenant first' : undefined}>Submit</Button>
+              <May call="POST /v1/jobs"><Button type="submit" loading={submit.isPending} disabled={!ok || form.tenant === ''} title={form.tenant === '' ? 'Choose a tenant first' : undefined}>Submit</Button></May>
             </div>
           </form>
         </Panel>

@@ -2,25 +2,30 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
+import type { Schema } from '../../api/client';
 import {
   alarmsQuery,
   drainsQuery,
   fabricQuery,
   guaranteesQuery,
+  leaderQuery,
   queueQuery,
   readyQuery,
-  recentEventsQuery,
   sharesQuery,
   strandedQuery,
   subnetsQuery,
+  tenantsQuery,
   waitingQuery,
 } from '../../api/queries';
+import { useCaller, useMay } from '../../api/caller';
 import { useLive } from '../../api/events';
+import { useRecent } from '../../api/recent';
 import { command } from '../../model/cli';
 import { colorOf } from '../../model/colors';
-import { count, percent, words } from '../../model/format';
+import { count, milliseconds, percent, words } from '../../model/format';
 import { byType, needs, strandedGpus } from '../../model/health';
 import { tone } from '../../model/tones';
+import { May } from '../../parts/may';
 import { Badge, Bar, Cli, Empty, Facts, Figure, Legend, Panel, Shown, SubjectLink, Title, useNow, When } from '../../parts/basics';
 
 function Gpus() {
@@ -63,19 +68,40 @@ function Gpus() {
   );
 }
 
+const WELL = new Set(['ready', 'following']);
+
+// The process that answers, and who leads where several share a store.
+function Service({ phase, seq, lost, leader }: { phase: string | undefined; seq: number; lost: boolean; leader: Schema['Leader'] | undefined }) {
+  const led = leader?.leader;
+  return (
+    <>
+      <li data-testid="replica">
+        <span className="what">
+          {led ? leader.replica.name : 'railweaved'} <span className="dim">state {count(seq)}{leader && !leader.replica.leads && `, at most ${milliseconds(leader.replica.stalenessMs)} behind`}</span>
+        </span>
+        <Badge tone={lost ? 'bad' : phase && WELL.has(phase) ? 'ok' : 'warn'}>{lost ? 'no connection' : phase ? words(phase) : 'asking'}</Badge>
+      </li>
+      {led && (
+        <li data-testid="leader">
+          <span className="what">{led.name} leads <span className="dim">term {count(led.term)}, since <When at={led.since} relative />, {led.url}</span></span>
+          <Badge tone={led.name === leader.replica.name ? 'ok' : 'info'}>{led.name === leader.replica.name ? 'this one' : 'leader'}</Badge>
+        </li>
+      )}
+    </>
+  );
+}
+
 function Health() {
   const subnets = useQuery(subnetsQuery());
   const ready = useQuery(readyQuery());
+  const leader = useQuery(leaderQuery());
   const live = useLive();
   return (
     <Panel title="Subnets and service" className="s6 fill" actions={<Link to="/fabric" search={{ view: 'subnets' } as never}>All</Link>} flush>
       <Shown query={subnets}>
         {({ items }) => (
           <ul className="list">
-            <li>
-              <span className="what">railweaved <span className="dim">state {count(ready.data?.seq ?? 0)}</span></span>
-              <Badge tone={live.state === 'live' && ready.data?.phase === 'ready' ? 'ok' : live.state === 'lost' ? 'bad' : 'warn'}>{live.state === 'lost' ? 'no connection' : (ready.data?.phase ?? 'asking')}</Badge>
-            </li>
+            <Service phase={ready.data?.phase} seq={Math.max(ready.data?.seq ?? 0, live.seq)} lost={live.state === 'lost'} leader={leader.data} />
             {items.slice(0, 6).map((subnet) => (
               <li key={subnet.id}>
                 <span className="what">
@@ -120,7 +146,7 @@ function Promises() {
 function FabricFacts() {
   const fabric = useQuery(fabricQuery());
   return (
-    <Panel title="Fabric" className="s4 fill" actions={<Link to="/fabric">Open</Link>}>
+    <Panel title="Fabric" className="s4 fill" actions={<May call="GET /v1/fabric/map"><Link to="/fabric">Open</Link></May>}>
       <Shown query={fabric}>
         {(summary) =>
           summary.digest === '' ? (
@@ -188,10 +214,7 @@ function Attention() {
 }
 
 function LastHour() {
-  const fabric = useQuery(fabricQuery());
-  const live = useLive();
-  const seq = Math.max(fabric.data?.seq ?? 0, live.seq);
-  const recent = useQuery({ ...recentEventsQuery(seq, 400), enabled: fabric.data !== undefined, placeholderData: (before) => before });
+  const recent = useRecent(1000);
   const now = useNow(30_000);
   const since = now - 3_600_000;
   return (
@@ -199,7 +222,7 @@ function LastHour() {
       <Shown query={recent}>
         {(items) => {
           const kinds = byType(items, since);
-          const latest = items.filter((event) => Date.parse(event.time) >= since).reverse();
+          const latest = items.filter((event) => Date.parse(event.time) >= since);
           return kinds.length === 0 ? (
             <Empty title="Nothing changed" />
           ) : (
@@ -226,7 +249,49 @@ function LastHour() {
   );
 }
 
+// What a member holds and waits for; the fabric itself is not of one tenant.
+function Own({ tenant }: { tenant: string }) {
+  const tenants = useQuery(tenantsQuery());
+  const shares = useQuery(sharesQuery());
+  return (
+    <Panel title={`What ${tenant} holds`} className="s6 fill" actions={<Link to="/tenants/$id" params={{ id: tenant }}>Tenant</Link>}>
+      <Shown query={tenants}>
+        {({ items }) => {
+          const own = items.find((item) => item.id === tenant);
+          const share = shares.data?.items.find((item) => item.tenant === tenant);
+          const limit = own?.quotaGpus ?? own?.maxGpus;
+          return (
+            <div className="stack">
+              <div className="figures">
+                <Figure value={count(own?.gpusHeld ?? 0)} label={limit ? `GPUs held of ${count(limit)}` : 'GPUs held'} />
+                <Figure value={count(share?.gpusWaiting ?? 0)} label="waited for" />
+              </div>
+              {limit ? <Bar label={`${own?.gpusHeld ?? 0} of ${limit} GPUs`} total={limit} parts={[{ value: Math.min(own?.gpusHeld ?? 0, limit), color: 'var(--accent)' }]} /> : null}
+              <p><Link to="/jobs">Its jobs</Link>, <Link to="/queue">why they wait</Link>, <Link to="/submit">what would fit now</Link></p>
+            </div>
+          );
+        }}
+      </Shown>
+    </Panel>
+  );
+}
+
 export function Overview() {
+  const caller = useCaller();
+  const may = useMay();
+  if (!may('GET /v1/subnets')) {
+    return (
+      <>
+        <Title actions={<Cli line={command('status')} />}>Overview</Title>
+        <div className="grid" style={{ alignItems: 'stretch' }}>
+          <Attention />
+          <Own tenant={caller?.tenant ?? ''} />
+          <LastHour />
+          <FabricFacts />
+        </div>
+      </>
+    );
+  }
   return (
     <>
       <Title actions={<Cli line={command('status')} />}>Overview</Title>

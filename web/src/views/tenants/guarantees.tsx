@@ -2,7 +2,7 @@
 import { Button } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { body, client, requestHeaders } from '../../api/client';
+import { body, client, textOf } from '../../api/client';
 import { classesQuery, guaranteedLinksQuery, guaranteesQuery } from '../../api/queries';
 import { checkCertificate } from '../../model/certificate';
 import { command } from '../../model/cli';
@@ -15,11 +15,7 @@ import { undirected } from '../fabric/map';
 function Certificate() {
   const get = useMutation({ mutationFn: () => body(client.GET('/v1/guarantees/certificate')) });
   const routes = useMutation({
-    mutationFn: async () => {
-      const response = await fetch('/v1/routes/fdbs', { headers: requestHeaders() });
-      if (!response.ok) throw new Error(`the service answered ${response.status}`);
-      return response.text();
-    },
+    mutationFn: () => textOf('/v1/routes/fdbs'),
     onSuccess: (text) => saveFile('opensm.fdbs', text, 'text/plain'),
   });
   const checked = get.data ? checkCertificate(get.data) : undefined;
