@@ -2,7 +2,7 @@
 // the page is live, and since when it is not.
 import type { QueryClient } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
-import { EventParser, retryDelay, SILENCE_MS } from '../model/sse';
+import { EventParser, refetchDelay, retryDelay, SILENCE_MS } from '../model/sse';
 import { noteRefusal, requestHeaders, signIn, type Schema } from './client';
 
 export type FabricEvent = Schema['Event'];
@@ -45,6 +45,7 @@ class LiveConnection {
   private readonly listeners = new Set<() => void>();
   private readonly pending = new Set<string>();
   private flush: ReturnType<typeof setTimeout> | undefined;
+  private flushed = 0;
   private failures = 0;
   private stopped = true;
   private abort = new AbortController();
@@ -143,9 +144,9 @@ class LiveConnection {
     const event = JSON.parse(data) as FabricEvent;
     this.set({ seq: event.seq, events: [event, ...this.live.events].slice(0, KEPT) });
     for (const key of staleKeys(event.type) ?? ['*']) this.pending.add(key);
-    // Events come in bursts: one refetch for all of a burst.
     this.flush ??= setTimeout(() => {
       this.flush = undefined;
+      this.flushed = Date.now();
       const keys = [...this.pending];
       this.pending.clear();
       if (keys.includes('*')) void this.queries?.invalidateQueries();
@@ -153,7 +154,7 @@ class LiveConnection {
         void this.queries?.invalidateQueries({
           predicate: (query) => keys.includes(String(query.queryKey[0])),
         });
-    }, 150);
+    }, refetchDelay(Date.now() - this.flushed));
   }
 }
 

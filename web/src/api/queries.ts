@@ -148,27 +148,16 @@ export const tableQuery = (id: string) =>
     body(client.GET('/v1/switches/{id}/forwarding-table', { params: { path: { id }, query } })),
   );
 
-// What changed the fabric among the last events: for the map's time slider.
-export const fabricEventsQuery = (seq: number) =>
+// The events after the `count` before a sequence number: read backwards is not in the contract.
+export interface EventFilter {
+  subject?: string; // "link/ID"
+  types?: string[];
+}
+export const recentEventsQuery = (seq: number, count: number, filter: EventFilter = {}) =>
   queryOptions({
-    queryKey: ['events', 'fabric', seq],
+    queryKey: ['events', Math.max(0, seq - count), filter],
     queryFn: async () => {
-      const type = ['link.down', 'link.up', 'link.changed', 'route.programmed'];
-      const page = await body(client.GET('/v1/events', { params: { query: { after: Math.max(0, seq - 10_000), limit: 1000, type } } }));
-      return page.items;
-    },
-    placeholderData: keepPreviousData,
-  });
-
-// The last `count` events: read backwards is not in the contract, so from a sequence number that is near the end.
-export const recentEventsQuery = (seq: number, count: number, subject?: string) =>
-  queryOptions({
-    queryKey: ['events', Math.max(0, seq - count), subject ?? null],
-    queryFn: async () => {
-      const after = Math.max(0, seq - count);
-      const page = await body(
-        client.GET('/v1/events', { params: { query: { after, limit: count, ...(subject ? { subject } : {}) } } }),
-      );
-      return page.items;
+      const query = { after: Math.max(0, seq - count), limit: Math.min(count, 10_000), ...(filter.subject ? { subject: filter.subject } : {}), ...(filter.types ? { type: filter.types } : {}) };
+      return (await body(client.GET('/v1/events', { params: { query } }))).items;
     },
   });

@@ -11,7 +11,7 @@ export function newestFirst<T extends Numbered>(read: readonly T[], live: readon
   return [...bySeq.values()].sort((a, b) => b.seq - a.seq);
 }
 
-// Whether events between the page and the stream may be missing: the stream keeps only so many. `live` is newest first.
+// Whether events between the page and the stream may be missing: the stream keeps at most `kept` of them. `live` is newest first.
 export function hasHole(readTo: number, live: readonly Numbered[], kept: number): boolean {
   const oldest = live.at(-1);
   return oldest !== undefined && live.length >= kept && oldest.seq > readTo + 1;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EventParser, retryDelay, type ServerEvent } from './sse';
+import { EventParser, refetchDelay, retryDelay, type ServerEvent } from './sse';
 
 function parsed(chunks: string[]) {
   const events: ServerEvent[] = [];
@@ -37,5 +37,30 @@ describe('the event stream', () => {
     expect(delays[0]).toBe(500);
     for (let i = 1; i < delays.length; i += 1) expect(delays[i]).toBeGreaterThanOrEqual(delays[i - 1]!);
     expect(Math.max(...delays)).toBe(30_000);
+  });
+});
+
+describe('refetches', () => {
+  it('follow one event at once, and a burst once a second, with none later than that', () => {
+    expect(refetchDelay(10_000)).toBeLessThanOrEqual(150);
+    // A minute of 60 events a second.
+    let refetches = 0;
+    let last = -Infinity;
+    let due: number | undefined;
+    let oldest = 0; // event that waits
+    for (let now = 0; now < 60_000; now += 1000 / 60) {
+      if (due !== undefined && due <= now) {
+        expect(due - oldest).toBeLessThan(1000);
+        refetches += 1;
+        last = due;
+        due = undefined;
+      }
+      if (due === undefined) {
+        oldest = now;
+        due = now + refetchDelay(now - last);
+      }
+    }
+    expect(refetches).toBeGreaterThan(55);
+    expect(refetches).toBeLessThan(70);
   });
 });

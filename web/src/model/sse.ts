@@ -57,3 +57,9 @@ export const SILENCE_MS = 2.5 * HEARTBEAT_MS;
 export function retryDelay(failures: number): number {
   return Math.min(30_000, 500 * 2 ** Math.min(failures, 10));
 }
+
+// Milliseconds from an event to the refetch of what it made stale, by how long ago the last one was. One event is seen at
+// once, a burst of them costs the service one refetch a second for each page.
+export function refetchDelay(sinceLastMs: number): number {
+  return Math.max(100, 900 - sinceLastMs);
+}

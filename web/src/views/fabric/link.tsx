@@ -1,5 +1,6 @@
 // A link: its two ends, counters while the page is open, what is reserved of it, what happened to it.
 import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { Link, useParams } from '@tanstack/react-router';
 import { guaranteedLinksQuery, linkQuery } from '../../api/queries';
 import type { Schema } from '../../api/client';
@@ -71,7 +72,7 @@ function Reserved({ id }: { id: string }) {
 }
 
 export function History({ subject, className = 's6' }: { subject: string; className?: string }) {
-  const events = useRecent(5000, subject);
+  const events = useRecent(5000, useMemo(() => ({ subject }), [subject]));
   return (
     <Panel title="What happened" flush className={className}>
       <Shown query={events}>

@@ -3,8 +3,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useComputedColorScheme } from '@mantine/core';
 import { useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent, type PointerEvent } from 'react';
-import { useLive } from '../../api/events';
-import { alarmsQuery, fabricEventsQuery, guaranteedLinksQuery, mapQuery, tenantsQuery } from '../../api/queries';
+import { useRecent } from '../../api/recent';
+import { alarmsQuery, guaranteedLinksQuery, mapQuery, tenantsQuery } from '../../api/queries';
 import { Icon } from '../../app/icons';
 import { useParam } from '../../app/params';
 import { useSettings } from '../../app/settings';
@@ -16,6 +16,9 @@ import { layoutMap, type FabricMap, type MapGroup } from '../../model/map_layout
 import { COLOURINGS, type Colouring, type Ink, type PaintContext } from '../../model/map_paint';
 import { mapAt, statesAt, type TimelineEvent } from '../../model/timeline';
 import { Badge, Cli, Empty, Legend, Panel, Shown } from '../../parts/basics';
+
+// What the time slider stops at.
+const FABRIC_EVENTS = { types: ['link.down', 'link.up', 'link.changed', 'route.programmed'] };
 
 const LEGENDS: Record<Colouring, [string, string][]> = {
   state: [['var(--bad)', 'down or critical'], ['var(--warn)', 'degraded or alarm'], ['var(--drain)', 'drained'], ['var(--dim)', 'in order']],
@@ -94,6 +97,7 @@ function Canvas({ map, colouring, context, found, onOpen }: { map: FabricMap; co
       pen.setTransform(ratio, 0, 0, ratio, 0, 0);
       const drawn = drawMap(pen, { map, layout, camera, ...size, colouring, context, selection: { hovered, found }, color, font: style.getPropertyValue('--font-ui') });
       element.dataset.primitives = String(drawn.primitives);
+      element.dataset.calls = String(drawn.calls);
       element.dataset.frameMs = (performance.now() - started).toFixed(1);
       element.dataset.rendered = String(Number(element.dataset.rendered ?? 0) + 1);
     });
@@ -229,12 +233,12 @@ export function MapPanel() {
   const map = useQuery({ ...mapQuery(within || undefined), refetchInterval: 30_000 });
   const context = usePaint();
   const [at, setAt] = useParam('at');
-  const live = useLive();
-  const past = useQuery({ ...fabricEventsQuery(Math.max(map.data?.seq ?? 0, live.seq)), enabled: map.data !== undefined });
+  const recent = useRecent(10_000, FABRIC_EVENTS);
+  const past = useMemo(() => recent.data && [...recent.data].reverse(), [recent.data]); // oldest first, as the slider goes
   const moment = at === '' ? undefined : Number(at);
   const shown = useMemo(
-    () => (map.data && moment !== undefined && past.data ? mapAt(map.data, statesAt(past.data, moment)) : map.data),
-    [map.data, past.data, moment],
+    () => (map.data && moment !== undefined && past ? mapAt(map.data, statesAt(past, moment)) : map.data),
+    [map.data, past, moment],
   );
   const navigate = useNavigate();
   const open = (group: MapGroup) => {
@@ -268,7 +272,7 @@ export function MapPanel() {
           ) : (
             <>
             <Canvas map={shown ?? data} colouring={colouring as Colouring} context={context} found={found} onOpen={open} />
-            <TimeSlider events={past.data ?? []} at={moment} onChange={(seq) => setAt(seq === undefined ? '' : String(seq))} />
+            <TimeSlider events={past ?? []} at={moment} onChange={(seq) => setAt(seq === undefined ? '' : String(seq))} />
             <div className="map-key">
               <Legend items={colouring === 'tenant' ? context.tenants.slice(0, 8).map((tenant): [string, string] => [colorOf(context.tenants, tenant), tenant]) : LEGENDS[colouring as Colouring]} />
               <span className="dim">{count(data.groups.length)} groups, {count(data.bundles.reduce((sum, bundle) => sum + bundle.links, 0))} cables; {data.detail === 'devices' ? 'every device' : data.detail === 'racks' ? 'every switch, nodes by rack' : 'by regions: a click opens one'}</span>
