@@ -4,8 +4,8 @@
 #                             PART: build, unit, budget, or a file of tests/ without .spec.ts; default: all of them
 # Screenshots of every view in both themes are left in web/screenshots. Exit code 77: what a part needs is missing.
 set -euo pipefail
+RAILWEAVE_BIN=$(realpath -m "${1:-$(dirname "$0")/../build/release/bin}")
 cd "$(dirname "$0")"
-RAILWEAVE_BIN=$(realpath "${1:-../build/release/bin}")
 export RAILWEAVE_BIN PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm_config_update_notifier=false
 CHROMIUM=${CHROMIUM:-$(command -v chromium || true)}
 export CHROMIUM
