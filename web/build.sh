@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Builds the console into web/dist: packages as package-lock.json pins them, types from api/openapi.yaml, then Vite.
-# Packages are installed again only when the lock file changes. Needs Node 20.19 or newer.
+# Packages are installed again only when the lock file changes.
 set -euo pipefail
 cd "$(dirname "$0")"
+source ./node.sh
+node_is_new_enough || { echo "the console needs Node 20.19 or newer: deploy/install-dependencies.sh" >&2; exit 1; }
 export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm_config_update_notifier=false
 if ! cmp -s package-lock.json node_modules/.installed-lock.json; then
   npm ci --no-audit --no-fund --ignore-scripts --loglevel error

@@ -17,9 +17,8 @@ missing() {
   echo "skipped: the console's tests need $1" >&2
   exit 77
 }
-for tool in node npm; do command -v $tool > /dev/null || missing "$tool (Node 20.19 or newer)"; done
-node -e 'const [major, minor] = process.versions.node.split(".").map(Number); process.exit(major > 20 || (major === 20 && minor >= 19) ? 0 : 1)' ||
-  missing "Node 20.19 or newer; this is $(node --version)"
+source ./node.sh
+node_is_new_enough || missing "Node 20.19 or newer: deploy/install-dependencies.sh"
 
 browser() {
   [ -n "$CHROMIUM" ] || missing "chromium: apt-get install chromium"

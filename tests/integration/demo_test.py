@@ -53,6 +53,8 @@ def main():
         try:
             done = subprocess.run(demo + [sys.argv[1]], env=environment, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True, timeout=250)
+            if (ROOT / "web/dist/index.html").exists():
+                PROMISES.append((r"The console: http://127\.0\.0\.1:\d+/console", "it says where the console is"))
             missing = [why for pattern, why in PROMISES if not re.search(pattern, done.stdout)]
             wrong = [why for pattern, why in NEVER if re.search(pattern, done.stdout)]
             if done.returncode != 0 or missing or wrong:
