@@ -1,0 +1,246 @@
+// Package contract is a client of Railweave's REST contract, api/openapi.yaml. A test holds every field, path and code here
+// against it.
+package contract
+
+// Parallelism is the factors of a job's number of ranks.
+type Parallelism struct {
+	Tensor   int `json:"tensor,omitempty"`
+	Pipeline int `json:"pipeline,omitempty"`
+	Data     int `json:"data,omitempty"`
+	Context  int `json:"context,omitempty"`
+	Expert   int `json:"expert,omitempty"`
+}
+
+// Product is the number of ranks; factors left out count as one.
+func (p Parallelism) Product() int {
+	product := 1
+	for _, factor := range []int{p.Tensor, p.Pipeline, p.Data, p.Context, p.Expert} {
+		if factor > 0 {
+			product *= factor
+		}
+	}
+	return product
+}
+
+type Bandwidth struct {
+	GuaranteedGbpsPerPort float64 `json:"guaranteedGbpsPerPort,omitempty"`
+	QosClass              string  `json:"qosClass,omitempty"`
+}
+
+type LevelRequest struct {
+	Required string `json:"required,omitempty"`
+}
+
+type Topology struct {
+	Job *LevelRequest `json:"job,omitempty"`
+}
+
+type External struct {
+	Scheduler string `json:"scheduler,omitempty"`
+	ID        string `json:"id,omitempty"`
+}
+
+// Launcher asks for the acknowledged lifecycle: offered, accepted, running, releasing.
+type Launcher struct {
+	Acknowledges  bool   `json:"acknowledges"`
+	AcceptWithin  string `json:"acceptWithin,omitempty"`
+	RunWithin     string `json:"runWithin,omitempty"`
+	ReleaseWithin string `json:"releaseWithin,omitempty"`
+}
+
+// JobRequest is the body of POST /v1/jobs and of POST /v1/placements/query.
+type JobRequest struct {
+	Name             string       `json:"name,omitempty"`
+	Tenant           string       `json:"tenant,omitempty"`
+	Priority         string       `json:"priority,omitempty"`
+	Parallelism      *Parallelism `json:"parallelism,omitempty"`
+	GpusPerNode      int          `json:"gpusPerNode,omitempty"`
+	Bandwidth        *Bandwidth   `json:"bandwidth,omitempty"`
+	Topology         *Topology    `json:"topology,omitempty"`
+	Nodes            []string     `json:"nodes,omitempty"`
+	ExcludeNodes     []string     `json:"excludeNodes,omitempty"`
+	ExpectedDuration string       `json:"expectedDuration,omitempty"`
+	External         *External    `json:"external,omitempty"`
+	Launcher         *Launcher    `json:"launcher,omitempty"`
+	Queue            bool         `json:"queue,omitempty"`
+}
+
+type WaitReason struct {
+	Code   string `json:"code"`
+	Reason string `json:"reason"`
+}
+
+// Job is one as lists have it, and what of its details is used here.
+type Job struct {
+	ID       string      `json:"id"`
+	Name     string      `json:"name"`
+	State    string      `json:"state"`
+	Phase    string      `json:"phase,omitempty"`
+	Waits    *WaitReason `json:"waits"`
+	NodeList []string    `json:"nodeList"`
+	Version  int64       `json:"version"`
+	Spec     StoredSpec  `json:"spec"`
+}
+
+// StoredSpec is what of a job's specification is read back.
+type StoredSpec struct {
+	External *External `json:"external,omitempty"`
+}
+
+type Nic struct {
+	Device string `json:"device"`
+	Port   string `json:"port"`
+	Rail   *int   `json:"rail"`
+}
+
+type Rank struct {
+	Rank int               `json:"rank"`
+	Node string            `json:"node"`
+	Gpu  int               `json:"gpu"`
+	Nics []Nic             `json:"nics"`
+	Env  map[string]string `json:"env,omitempty"`
+}
+
+type Counterfactual struct {
+	Change  string `json:"change"`
+	Outcome string `json:"outcome"`
+}
+
+type Explanation struct {
+	Counterfactuals []Counterfactual `json:"counterfactuals"`
+}
+
+type PlacementAnswer struct {
+	Outcome     string       `json:"outcome"`
+	Reason      string       `json:"reason"`
+	Explanation *Explanation `json:"explanation"`
+}
+
+type RepairRequest struct {
+	Nodes []string `json:"nodes,omitempty"`
+}
+
+type NodeLine struct {
+	ID       string            `json:"id"`
+	Kind     string            `json:"kind"`
+	Gpus     int               `json:"gpus"`
+	FreeGpus int               `json:"freeGpus"`
+	Drained  bool              `json:"drained"`
+	Labels   map[string]string `json:"labels"`
+}
+
+type NodeFacts struct {
+	ID     string             `json:"id"`
+	Labels map[string]*string `json:"labels,omitempty"`
+}
+
+type Inventory struct {
+	Nodes []NodeFacts `json:"nodes"`
+}
+
+type Drain struct {
+	Kind   string `json:"kind"`
+	ID     string `json:"id"`
+	Reason string `json:"reason"`
+	State  string `json:"state"`
+}
+
+// EndRequest is the body of a completion: with freed, the nodes are clear already.
+type EndRequest struct {
+	Freed bool `json:"freed"`
+}
+
+type DrainRequest struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+type Subject struct {
+	Kind string `json:"kind"`
+	ID   string `json:"id"`
+}
+
+type Event struct {
+	Seq     int64   `json:"seq"`
+	Type    string  `json:"type"`
+	Subject Subject `json:"subject"`
+}
+
+type FieldError struct {
+	Pointer string `json:"pointer"`
+}
+
+type Problem struct {
+	Status      int          `json:"status"`
+	Code        string       `json:"code"`
+	Detail      string       `json:"detail"`
+	Hint        string       `json:"hint,omitempty"`
+	Explanation *Explanation `json:"explanation,omitempty"`
+	Errors      []FieldError `json:"errors,omitempty"`
+}
+
+// About says that the problem is with this field of the body.
+func (p *Problem) About(pointer string) bool {
+	for _, one := range p.Errors {
+		if one.Pointer == pointer {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Problem) Error() string {
+	text := p.Detail
+	if text == "" {
+		text = p.Code
+	}
+	if p.Hint != "" {
+		text += "; " + p.Hint
+	}
+	return text
+}
+
+// Refusal says that the request itself is refused, as opposed to a service that cannot decide now.
+func (p *Problem) Refusal() bool {
+	return p.Status == 400 || p.Status == 403 || p.Status == 404 || p.Status == 409 || p.Status == 412 || p.Status == 422
+}
+
+// FabricPort and what follows is what of the native format is used for the tiers of nodes.
+type FabricPort struct {
+	Rail string `json:"rail,omitempty"`
+}
+
+type FabricAdapter struct {
+	Ports []FabricPort `json:"ports"`
+}
+
+type FabricGpu struct {
+	Domain string `json:"domain,omitempty"`
+	Clique *int   `json:"clique,omitempty"`
+}
+
+type FabricSubnet struct {
+	Name string `json:"name"`
+	Kind string `json:"kind,omitempty"`
+}
+
+type FabricHost struct {
+	Name     string          `json:"name"`
+	Kind     string          `json:"kind,omitempty"`
+	Adapters []FabricAdapter `json:"adapters"`
+	Gpus     []FabricGpu     `json:"gpus"`
+}
+
+type FabricSwitch struct {
+	Name string `json:"name"`
+	Guid string `json:"guid,omitempty"`
+
+	Subnet string `json:"subnet,omitempty"`
+}
+
+type Fabric struct {
+	Subnets  []FabricSubnet `json:"subnets"`
+	Rails    []string       `json:"rails"`
+	Switches []FabricSwitch `json:"switches"`
+	Hosts    []FabricHost   `json:"hosts"`
+	Links    [][]int        `json:"links"`
+}

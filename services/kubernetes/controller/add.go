@@ -1,0 +1,194 @@
+package controller
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"railweave.dev/kubernetes/group"
+	"railweave.dev/kubernetes/placement"
+)
+
+// Add puts the controller of groups into the manager: it is woken by pods, by their nodes and by events of Railweave.
+func Add(mgr manager.Manager, book *placement.Book, site Site, poke func(), options Options, workers int, log logr.Logger) error {
+	err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, GroupIndex, func(object client.Object) []string {
+		if key, relevant := keyOf(object, options.GpuResource); relevant {
+			return []string{key.String() + "/" + key.UID}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	r := &Reconciler{Client: mgr.GetClient(), Book: book, Site: site, Options: options, Log: log.WithName("groups"),
+		Recorder: mgr.GetEventRecorder("railweave"),
+		Owners:   &group.Owners{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), GpuResource: options.GpuResource}}
+	woken := make(chan event.TypedGenericEvent[group.Key], 1024)
+	wake := func(key group.Key) { woken <- event.TypedGenericEvent[group.Key]{Object: key} }
+	book.Changed = func(name string) {
+		if key, known := r.keyOfName(name); known {
+			wake(key)
+		}
+	}
+	book.All = func() { r.wakeAll(wake) }
+	if err := mgr.Add(sweeper{r, wake}); err != nil {
+		return err
+	}
+	return builder.TypedControllerManagedBy[group.Key](mgr).Named("groups").
+		Watches(&corev1.Pod{}, podHandler(options.GpuResource)).
+		Watches(&corev1.Node{}, handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []group.Key {
+			poke()
+			return r.onNode(object.(*corev1.Node))
+		})).
+		WatchesRawSource(source.TypedChannel(woken, handler.TypedFuncs[group.Key, group.Key]{GenericFunc: func(_ context.Context,
+			one event.TypedGenericEvent[group.Key], queue workqueue.TypedRateLimitingInterface[group.Key]) {
+			queue.Add(one.Object)
+		}})).
+		WithOptions(controller.TypedOptions[group.Key]{MaxConcurrentReconciles: workers,
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[group.Key](100*time.Millisecond, 30*time.Second)}).
+		Complete(r)
+}
+
+// keyOf is the pod's group; pods without GPUs and gate are of none.
+func keyOf(object client.Object, resource string) (group.Key, bool) {
+	pod, ok := object.(*corev1.Pod)
+	if !ok || group.Gpus(pod, resource) == 0 && !group.Gated(pod) {
+		return group.Key{}, false
+	}
+	return group.KeyOf(pod), true
+}
+
+// podHandler wakes the group that a pod belongs to, and the one that it belonged to before.
+func podHandler(resource string) handler.TypedEventHandler[client.Object, group.Key] {
+	add := func(object client.Object, queue workqueue.TypedRateLimitingInterface[group.Key]) {
+		if key, relevant := keyOf(object, resource); relevant {
+			queue.Add(key)
+		}
+	}
+	return handler.TypedFuncs[client.Object, group.Key]{
+		CreateFunc: func(_ context.Context, one event.TypedCreateEvent[client.Object], queue workqueue.TypedRateLimitingInterface[group.Key]) {
+			add(one.Object, queue)
+		},
+		UpdateFunc: func(_ context.Context, one event.TypedUpdateEvent[client.Object], queue workqueue.TypedRateLimitingInterface[group.Key]) {
+			add(one.ObjectOld, queue)
+			add(one.ObjectNew, queue)
+		},
+		DeleteFunc: func(_ context.Context, one event.TypedDeleteEvent[client.Object], queue workqueue.TypedRateLimitingInterface[group.Key]) {
+			add(one.Object, queue)
+		},
+	}
+}
+
+// onNode wakes the groups of a node that is not well: those are the ones that may have to move.
+func (r *Reconciler) onNode(node *corev1.Node) []group.Key {
+	if why, _ := NotReady(node); why == "" && !node.Spec.Unschedulable && node.DeletionTimestamp == nil {
+		return nil
+	}
+	return r.keysWith(func(pod *corev1.Pod) bool {
+		return pod.Spec.NodeName == node.Name || pod.Spec.NodeName == "" && !group.Gated(pod)
+	})
+}
+
+func (r *Reconciler) keysWith(relevant func(*corev1.Pod) bool) []group.Key {
+	var pods corev1.PodList
+	if r.Client.List(context.Background(), &pods, client.UnsafeDisableDeepCopy) != nil {
+		return nil
+	}
+	seen := map[group.Key]bool{}
+	var keys []group.Key
+	for i := range pods.Items {
+		key, ours := keyOf(&pods.Items[i], r.Options.GpuResource)
+		if ours && !seen[key] && relevant(&pods.Items[i]) {
+			seen[key] = true
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func (r *Reconciler) wakeAll(wake func(group.Key)) {
+	for _, key := range r.keysWith(func(*corev1.Pod) bool { return true }) {
+		wake(key)
+	}
+}
+
+func (r *Reconciler) keyOfName(name string) (group.Key, bool) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	key, known := r.keys[name]
+	return key, known
+}
+
+// sweeper ends jobs of groups that are gone without a trace, which only happens while no controller runs.
+type sweeper struct {
+	r    *Reconciler
+	wake func(group.Key)
+}
+
+func (s sweeper) NeedLeaderElection() bool { return true }
+
+func (s sweeper) Start(ctx context.Context) error {
+	absent := map[string]time.Time{}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(min(10*time.Second, s.r.Options.Patience)):
+		}
+		s.sweep(ctx, absent)
+	}
+}
+
+func (s sweeper) sweep(ctx context.Context, absent map[string]time.Time) {
+	present := map[string]bool{}
+	for _, key := range s.r.keysWith(func(*corev1.Pod) bool { return true }) {
+		present[key.JobName(s.r.Options.Cluster)] = true
+	}
+	held := map[string]bool{}
+	for _, name := range s.r.Book.Names() {
+		held[name] = true
+		_, known := s.r.keyOfName(name)
+		if present[name] || known || !strings.HasPrefix(name, group.Prefix(s.r.Options.Cluster)) {
+			delete(absent, name)
+			continue
+		}
+		if _, seen := absent[name]; !seen {
+			absent[name] = time.Now()
+		} else if time.Since(absent[name]) >= s.r.Options.Patience {
+			s.r.endAbsent(ctx, name)
+		}
+	}
+	for name := range absent {
+		if !held[name] {
+			delete(absent, name)
+		}
+	}
+}
+
+func (r *Reconciler) endAbsent(ctx context.Context, name string) {
+	held, err := r.Book.Held(ctx, name, 0)
+	if err != nil || held == nil {
+		return
+	}
+	const why = "its pods are gone"
+	if held.Job.State == "queued" {
+		err = r.Book.Client.Cancel(ctx, held.Job.ID, why)
+	} else {
+		err = r.Book.Client.Complete(ctx, held.Job.ID, why, held.Job.Phase != "")
+	}
+	if err == nil {
+		r.Log.Info("job ended", "name", name, "job", held.Job.ID, "reason", why)
+		r.Book.Forget(name)
+	}
+}

@@ -1,0 +1,356 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"railweave.dev/kubernetes/contract"
+	"railweave.dev/kubernetes/group"
+	"railweave.dev/kubernetes/names"
+	"railweave.dev/kubernetes/placement"
+	"railweave.dev/kubernetes/plan"
+)
+
+const (
+	atOnce     = 16 // requests to the API server for one group at a time
+	retryAfter = 30 * time.Second
+)
+
+// each calls do() for every index, several at once, and returns the first error.
+func each(indices []int, do func(int) error) error {
+	if len(indices) == 1 {
+		return do(indices[0])
+	}
+	var (
+		wait  sync.WaitGroup
+		mutex sync.Mutex
+		first error
+		slots = make(chan struct{}, atOnce)
+	)
+	for _, index := range indices {
+		slots <- struct{}{}
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			if err := do(index); err != nil {
+				mutex.Lock()
+				if first == nil {
+					first = err
+				}
+				mutex.Unlock()
+			}
+			<-slots
+		}()
+	}
+	wait.Wait()
+	return first
+}
+
+func (r *Reconciler) carryOut(ctx context.Context, key group.Key, v *view, decided *plan.Plan, remembered *memory) error {
+	if err := r.repair(ctx, v, decided, remembered); err != nil {
+		return err
+	}
+	if err := r.remove(ctx, v, decided); err != nil {
+		return err
+	}
+	if decided.Release != "" {
+		return r.release(ctx, key, v, decided, remembered)
+	}
+	if decided.Report != "" {
+		if err := r.report(ctx, v, decided.Report, remembered.name); err != nil {
+			return err
+		}
+	}
+	if err := each(decided.Ungate, func(i int) error { return r.ungate(ctx, v, i) }); err != nil {
+		return err
+	}
+	if len(decided.Ungate) > 0 {
+		r.tellPlaced(v, decided.Ungate, remembered)
+	}
+	if err := each(decided.Mark, func(i int) error {
+		return r.annotate(ctx, v.pods[i], map[string]string{names.Job: v.held.Job.ID})
+	}); err != nil {
+		return err
+	}
+	if err := each(decided.Lift, func(i int) error { return r.lift(ctx, v.pods[i]) }); err != nil {
+		return err
+	}
+	if len(decided.Lift) > 0 {
+		r.event(v.pods[decided.Lift[0]], corev1.EventTypeWarning, "GateLifted", "Railweave is away for longer than the grace period: the scheduler decides where the group's pods run")
+	}
+	if decided.Submit || decided.Adopt {
+		if err := r.ask(ctx, key, v, decided, remembered); err != nil {
+			return err
+		}
+	}
+	return r.tellWaits(ctx, key, v, decided.Waits, remembered)
+}
+
+func (r *Reconciler) repair(ctx context.Context, v *view, decided *plan.Plan, remembered *memory) error {
+	if len(decided.Repair) == 0 {
+		return nil
+	}
+	// Before Railweave does it by itself, with a reason that would not be known for one of ours.
+	if err := r.Site.EnsureDrained(ctx, decided.Repair, func(node string) string { return v.situation.Lost[node] }); err != nil {
+		return err
+	}
+	job, err := r.Book.Client.Repair(ctx, v.held.Job.ID, &contract.RepairRequest{Nodes: decided.Repair})
+	if err == nil {
+		r.Log.Info("ranks were moved off lost nodes", "job", job.ID, "nodes", decided.Repair)
+		r.Book.Put(job)
+		return nil
+	}
+	if contract.Away(err) {
+		return err
+	}
+	r.Log.Info("ranks cannot be moved off lost nodes; the group is placed again", "job", v.held.Job.ID, "nodes", decided.Repair, "reason", err.Error())
+	remembered.cannotRepair = v.held.Job.ID
+	again := plan.Make(withoutRepair(&v.situation))
+	*decided = again
+	return nil
+}
+
+func withoutRepair(s *plan.Situation) *plan.Situation {
+	s.CannotRepair = true
+	return s
+}
+
+func (r *Reconciler) remove(ctx context.Context, v *view, decided *plan.Plan) error {
+	var members []int
+	why := map[int]string{}
+	for _, removal := range decided.Delete {
+		members = append(members, removal.Member)
+		why[removal.Member] = removal.Why
+	}
+	return each(members, func(i int) error {
+		pod := v.pods[i]
+		r.event(pod, corev1.EventTypeWarning, "Replaced", "deleted, so that its owner makes one that is placed again: "+why[i])
+		r.Log.Info("pod deleted, so that its owner makes another one", "pod", pod.Namespace+"/"+pod.Name, "reason", why[i])
+		err := r.Client.Delete(ctx, pod, client.Preconditions{UID: &pod.UID})
+		return client.IgnoreNotFound(err)
+	})
+}
+
+func (r *Reconciler) release(ctx context.Context, key group.Key, v *view, decided *plan.Plan, remembered *memory) error {
+	for _, member := range v.situation.Members {
+		// Where a pod could not begin, its group does not go again at once.
+		if member.Stuck != "" && member.Pinned != "" {
+			remembered.failed[member.Pinned] = true
+		}
+	}
+	freed := true
+	for _, member := range v.situation.Members {
+		freed = freed && (member.Gated || member.Ended)
+	}
+	var err error
+	if v.held.Job.State == "queued" {
+		err = r.Book.Client.Cancel(ctx, v.held.Job.ID, decided.Release)
+	} else {
+		err = r.Book.Client.Complete(ctx, v.held.Job.ID, decided.Release, freed && v.held.Job.Phase != "")
+	}
+	if err != nil {
+		return err
+	}
+	r.Log.Info("job ended", "group", key.String(), "job", v.held.Job.ID, "reason", decided.Release)
+	if v.held.Job.Phase == "" || freed || v.held.Job.State == "queued" {
+		r.Book.Forget(remembered.name)
+	} else {
+		r.Book.Stale(remembered.name)
+	}
+	return nil
+}
+
+func (r *Reconciler) report(ctx context.Context, v *view, step, name string) error {
+	job, err := r.Book.Client.Report(ctx, v.held.Job.ID, step)
+	if err != nil {
+		if !contract.Away(err) {
+			r.Book.Stale(name) // it has ended, or gone back to the queue
+			r.Book.Changed(name)
+			return nil
+		}
+		return err
+	}
+	if job.State != "placed" && job.State != "queued" {
+		r.Book.Forget(name)
+	} else {
+		r.Book.Put(job)
+	}
+	r.Book.Changed(name)
+	return nil
+}
+
+// ask makes the group's job: one that is placed, or one that says where its pods are.
+func (r *Reconciler) ask(ctx context.Context, key group.Key, v *view, decided *plan.Plan, remembered *memory) error {
+	if v.refused != "" {
+		decided.Waits = v.refused
+		return nil
+	}
+	var uids, nodes []string
+	var first *corev1.Pod
+	for i, member := range v.situation.Members {
+		if member.Leaving || member.Ended {
+			continue
+		}
+		uids = append(uids, string(v.pods[i].UID))
+		if member.Node != "" {
+			nodes = append(nodes, member.Node)
+		}
+		if first == nil || member.Position == 0 {
+			first = v.pods[i]
+		}
+	}
+	sort.Strings(nodes)
+	var body *contract.JobRequest
+	if decided.Adopt {
+		body = placement.Adoption(r.Options.Cluster, key, v.demand, nodes)
+	} else {
+		site, err := r.Site.Of(ctx, first, v.demand.Gpus, remembered.failed)
+		if err != nil {
+			return err
+		}
+		if body, err = placement.Request(r.Options.Cluster, key, v.demand, v.situation.Size, site); err != nil {
+			decided.Waits = err.Error()
+			return nil
+		}
+	}
+	err := r.Book.Submit(ctx, body, uids)
+	if contract.Away(err) {
+		return err
+	}
+	if err != nil {
+		remembered.refused, remembered.retry = refusal(err), time.Now().Add(retryAfter)
+		v.after(retryAfter)
+		clear(remembered.failed)
+		if decided.Adopt {
+			r.event(first, corev1.EventTypeWarning, "NotAdopted", "Railweave cannot hold the GPUs of pods that run already: "+remembered.refused)
+			return nil
+		}
+		decided.Waits = remembered.refused
+		return nil
+	}
+	r.Book.Changed(remembered.name)
+	return nil
+}
+
+// refusal is the reason with what would help.
+func refusal(err error) string {
+	text := err.Error()
+	if problem, ok := err.(*contract.Problem); ok {
+		text += help(problem.Explanation)
+	}
+	return text
+}
+
+func help(explanation *contract.Explanation) string {
+	if explanation == nil {
+		return ""
+	}
+	var changes []string
+	for _, one := range explanation.Counterfactuals {
+		if one.Outcome == "placed" && len(changes) < 3 {
+			changes = append(changes, one.Change)
+		}
+	}
+	if len(changes) == 0 {
+		return ""
+	}
+	return "; it would be placed with " + strings.Join(changes, " or with ")
+}
+
+// pinned is the affinity that lets the pod run on that node alone. What the pod says itself stays: a gated pod's affinity may
+// only be added to.
+func pinned(affinity *corev1.Affinity, node string) *corev1.Affinity {
+	pinned := affinity.DeepCopy()
+	if pinned == nil {
+		pinned = &corev1.Affinity{}
+	}
+	if pinned.NodeAffinity == nil {
+		pinned.NodeAffinity = &corev1.NodeAffinity{}
+	}
+	required := pinned.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	if required == nil {
+		required = &corev1.NodeSelector{}
+		pinned.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = required
+	}
+	if len(required.NodeSelectorTerms) == 0 {
+		required.NodeSelectorTerms = []corev1.NodeSelectorTerm{{}}
+	}
+	for i := range required.NodeSelectorTerms {
+		required.NodeSelectorTerms[i].MatchFields = append(required.NodeSelectorTerms[i].MatchFields,
+			corev1.NodeSelectorRequirement{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node}})
+	}
+	return pinned
+}
+
+func withoutGate(pod *corev1.Pod) {
+	var gates []corev1.PodSchedulingGate
+	for _, gate := range pod.Spec.SchedulingGates {
+		if gate.Name != names.Gate {
+			gates = append(gates, gate)
+		}
+	}
+	pod.Spec.SchedulingGates = gates
+}
+
+func put(pod *corev1.Pod, values map[string]string) {
+	if pod.Annotations == nil {
+		pod.Annotations = map[string]string{}
+	}
+	for name, value := range values {
+		if value != "" {
+			pod.Annotations[name] = value
+		}
+	}
+}
+
+func (r *Reconciler) patch(ctx context.Context, pod, changed *corev1.Pod) error {
+	return r.Client.Patch(ctx, changed, client.MergeFromWithOptions(pod, client.MergeFromWithOptimisticLock{}))
+}
+
+// ungate pins the pod and removes its gate, with everything that its template reads by fieldRef, in one patch.
+func (r *Reconciler) ungate(ctx context.Context, v *view, i int) error {
+	pod, member := v.pods[i], v.situation.Members[i]
+	if member.Position >= len(v.held.Chunks) {
+		return fmt.Errorf("job %s has places for %d pods, and pod %s is number %d", v.held.Job.ID, len(v.held.Chunks), pod.Name, member.Position)
+	}
+	chunk := v.held.Chunks[member.Position]
+	hosts := map[string]bool{}
+	for _, one := range v.held.Chunks {
+		hosts[one.Node] = true
+	}
+	changed := pod.DeepCopy()
+	changed.Spec.Affinity = pinned(pod.Spec.Affinity, chunk.Node)
+	withoutGate(changed)
+	put(changed, map[string]string{names.Job: v.held.Job.ID, names.Node: chunk.Node, names.PodIndex: strconv.Itoa(member.Position),
+		names.Ranks: placement.Runs(chunk.Ranks), names.Gpus: placement.Runs(chunk.Gpus), names.Rails: placement.Runs(chunk.Rails),
+		names.Hosts: strconv.Itoa(len(hosts)), names.Hca: chunk.Hca(), names.Sl: chunk.Env["NCCL_IB_SL"], names.Tc: chunk.Env["NCCL_IB_TC"],
+		names.Pkey: chunk.Env["NCCL_IB_PKEY"]})
+	return r.patch(ctx, pod, changed)
+}
+
+func (r *Reconciler) lift(ctx context.Context, pod *corev1.Pod) error {
+	changed := pod.DeepCopy()
+	withoutGate(changed)
+	put(changed, map[string]string{names.Lifted: time.Now().UTC().Format(time.RFC3339)})
+	return r.patch(ctx, pod, changed)
+}
+
+func (r *Reconciler) annotate(ctx context.Context, pod *corev1.Pod, values map[string]string) error {
+	changed := pod.DeepCopy()
+	put(changed, values)
+	err := r.patch(ctx, pod, changed)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

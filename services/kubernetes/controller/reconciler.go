@@ -1,0 +1,313 @@
+// Package controller carries out what package plan decides, for one group of pods at a time.
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"railweave.dev/kubernetes/contract"
+	"railweave.dev/kubernetes/group"
+	"railweave.dev/kubernetes/names"
+	"railweave.dev/kubernetes/placement"
+	"railweave.dev/kubernetes/plan"
+)
+
+// GroupIndex is the cache's index of pods by group, JobIndex by the name that the group's job has.
+const GroupIndex = "railweave.group"
+
+// Options are what the operator sets.
+type Options struct {
+	Cluster     string
+	Tenant      string // of pods without annotation; "" for the namespace's name
+	GpuResource string
+	Lift        bool          // gates are lifted while Railweave is away
+	Grace       time.Duration // after so long
+	Patience    time.Duration // how long a pinned pod may wait for its node, and a group for pods that are missing
+	NodeLost    time.Duration // how long a node may be not ready before its pods are placed elsewhere
+	AdoptOthers bool          // pods with GPUs that never were gated are known to Railweave too
+}
+
+// Site says where pods may run.
+type Site interface {
+	Of(ctx context.Context, pod *corev1.Pod, gpus int, without map[string]bool) (placement.Site, error)
+	EnsureDrained(ctx context.Context, lost []string, why func(string) string) error
+}
+
+// Reconciler brings one group at a time to where it shall be.
+type Reconciler struct {
+	Client   client.Client
+	Owners   *group.Owners
+	Book     *placement.Book
+	Site     Site
+	Recorder events.EventRecorder
+	Log      logr.Logger
+	Options  Options
+
+	mutex    sync.Mutex
+	memories map[group.Key]*memory
+	keys     map[string]group.Key // by the name of the group's job
+}
+
+// memory is what is known of a group beside what the API server and Railweave hold; nothing is lost with it but patience.
+type memory struct {
+	missing      time.Time       // since when pods are missing
+	failed       map[string]bool // nodes on which a pod of it could not begin
+	cannotRepair string          // the job that could not be repaired
+	refused      string
+	retry        time.Time // when a refused request is tried again
+	told         string
+	toldAt       time.Time
+	name         string
+}
+
+func (r *Reconciler) memory(key group.Key) *memory {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.memories == nil {
+		r.memories, r.keys = map[group.Key]*memory{}, map[string]group.Key{}
+	}
+	if r.memories[key] == nil {
+		r.memories[key] = &memory{failed: map[string]bool{}, name: key.JobName(r.Options.Cluster)}
+		r.keys[r.memories[key].name] = key
+	}
+	return r.memories[key]
+}
+
+func (r *Reconciler) forget(key group.Key) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	delete(r.memories, key)
+	delete(r.keys, key.JobName(r.Options.Cluster))
+}
+
+// Reconcile is called with a group whenever one of its pods, its job or a node of it has changed.
+func (r *Reconciler) Reconcile(ctx context.Context, key group.Key) (reconcile.Result, error) {
+	again, err := r.reconcile(ctx, key)
+	switch {
+	case err == nil:
+		return reconcile.Result{RequeueAfter: again}, nil
+	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
+		// The cache is behind; what changed the pod brings the group back.
+		return reconcile.Result{RequeueAfter: 200 * time.Millisecond}, nil
+	case contract.Away(err):
+		r.Log.Info("cannot be decided now", "group", key.String(), "error", err.Error())
+		return reconcile.Result{RequeueAfter: time.Second}, nil
+	}
+	return reconcile.Result{}, err
+}
+
+func (r *Reconciler) pods(ctx context.Context, key group.Key) ([]*corev1.Pod, error) {
+	var list corev1.PodList
+	if err := r.Client.List(ctx, &list, client.InNamespace(key.Namespace), client.MatchingFields{GroupIndex: key.String() + "/" + key.UID}); err != nil {
+		return nil, err
+	}
+	pods := make([]*corev1.Pod, 0, len(list.Items))
+	for i := range list.Items {
+		pods = append(pods, &list.Items[i])
+	}
+	return pods, nil
+}
+
+func (r *Reconciler) reconcile(ctx context.Context, key group.Key) (time.Duration, error) {
+	pods, err := r.pods(ctx, key)
+	if err != nil {
+		return 0, err
+	}
+	if len(pods) > 0 && key.Kind == group.SinglePod && !group.Managed(pods[0]) && !r.Options.AdoptOthers {
+		return 0, nil
+	}
+	layout, err := r.Owners.Layout(ctx, key, pods)
+	if err != nil {
+		return 0, fmt.Errorf("the owner of %s: %w", key, err)
+	}
+	remembered := r.memory(key)
+	view := r.look(ctx, key, pods, layout, remembered)
+	if view.err != nil {
+		return 0, view.err
+	}
+	decided := plan.Make(&view.situation)
+	if view.refused != "" && decided.Submit {
+		decided.Submit, decided.Waits = false, view.refused
+	}
+	if err := r.carryOut(ctx, key, view, &decided, remembered); err != nil {
+		return 0, err
+	}
+	if len(pods) == 0 && view.situation.Placement == nil {
+		r.forget(key)
+		return 0, nil
+	}
+	again := view.again
+	if decided.Again > 0 && (again == 0 || decided.Again < again) {
+		again = decided.Again
+	}
+	return again, nil
+}
+
+// view is a situation with the objects that its members are made of.
+type view struct {
+	situation plan.Situation
+	pods      []*corev1.Pod // of each member
+	held      *placement.Held
+	demand    group.Demand
+	refused   string
+	again     time.Duration
+	err       error
+}
+
+func (v *view) after(wait time.Duration) {
+	if wait > 0 && (v.again == 0 || wait < v.again) {
+		v.again = wait
+	}
+}
+
+func (r *Reconciler) look(ctx context.Context, key group.Key, pods []*corev1.Pod, layout group.Layout, remembered *memory) *view {
+	v := &view{}
+	v.situation = plan.Situation{Size: layout.Size, Unknown: layout.Unknown, Ended: layout.Ended, Patience: r.Options.Patience,
+		Lost: map[string]string{}, Closed: map[string]string{}}
+	var present []*corev1.Pod
+	for _, pod := range pods {
+		if group.Gpus(pod, r.Options.GpuResource) == 0 && !group.Gated(pod) {
+			continue
+		}
+		if pod.DeletionTimestamp == nil {
+			present = append(present, pod)
+		} else if lost, _ := r.lost(ctx, pod.Spec.NodeName); lost == "" || pod.Spec.NodeName == "" {
+			v.situation.Members = append(v.situation.Members, plan.Member{Name: pod.Name, Leaving: true, Position: -1})
+			v.pods = append(v.pods, pod)
+		}
+	}
+	if len(present) > 0 {
+		v.demand, v.err = group.DemandOf(present[0], r.Options.GpuResource, r.Options.Tenant)
+		if v.err != nil {
+			v.refused, v.err = v.err.Error(), nil
+		}
+	}
+	r.members(ctx, v, key, present, layout)
+	r.placementOf(ctx, v, remembered)
+	r.missing(v, remembered)
+	if time.Now().Before(remembered.retry) {
+		v.refused = remembered.refused
+		v.after(time.Until(remembered.retry))
+	}
+	return v
+}
+
+func (r *Reconciler) members(ctx context.Context, v *view, key group.Key, present []*corev1.Pod, layout group.Layout) {
+	for at, pod := range group.Positions(present, key, layout) {
+		if group.Failed(pod) {
+			continue
+		}
+		if gpus := group.Gpus(pod, r.Options.GpuResource); v.refused == "" && gpus != v.demand.Gpus {
+			v.refused = fmt.Sprintf("its pods ask for different numbers of GPUs: %d and %d; those of one group ask for the same", v.demand.Gpus, gpus)
+		}
+		member := plan.Member{Name: pod.Name, Position: at, Gated: group.Gated(pod), Node: pod.Spec.NodeName, Pinned: pod.Annotations[names.Node],
+			Job: pod.Annotations[names.Job], Lifted: pod.Annotations[names.Lifted] != "", Running: pod.Status.Phase == corev1.PodRunning,
+			Ended: pod.Status.Phase == corev1.PodSucceeded, Owned: len(pod.OwnerReferences) > 0}
+		if member.Gated {
+			member.Pinned, member.Job, member.Lifted = "", "", false
+		}
+		if !member.Gated && member.Node == "" {
+			member.Stuck = r.stuck(v, pod)
+		}
+		r.nodeOf(ctx, v, member.Node)
+		r.nodeOf(ctx, v, member.Pinned)
+		v.situation.Members = append(v.situation.Members, member)
+		v.pods = append(v.pods, pod)
+	}
+}
+
+// stuck is why the scheduler does not bind the pod, once the patience is over.
+func (r *Reconciler) stuck(v *view, pod *corev1.Pod) string {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type != corev1.PodScheduled || condition.Status != corev1.ConditionFalse || condition.Reason != corev1.PodReasonUnschedulable {
+			continue
+		}
+		if left := r.Options.Patience - time.Since(condition.LastTransitionTime.Time); left > 0 {
+			v.after(left + time.Second)
+			return ""
+		}
+		return condition.Message
+	}
+	return ""
+}
+
+func (r *Reconciler) nodeOf(ctx context.Context, v *view, name string) {
+	if name == "" {
+		return
+	}
+	lost, closed := r.lost(ctx, name)
+	if lost != "" {
+		v.situation.Lost[name] = lost
+	}
+	if closed != "" {
+		v.situation.Closed[name] = closed
+	}
+	if lost == "" {
+		v.after(r.untilLost(ctx, name))
+	}
+}
+
+func (r *Reconciler) placementOf(ctx context.Context, v *view, remembered *memory) {
+	held, err := r.Book.Held(ctx, remembered.name, v.demand.Gpus)
+	if errors.Is(err, placement.ErrAway) || contract.Away(err) && err != nil {
+		away := r.Book.Away()
+		v.situation.Away = true
+		v.situation.Lift = r.Options.Lift && away >= r.Options.Grace
+		if r.Options.Lift {
+			v.after(r.Options.Grace - away)
+		}
+		v.after(5 * time.Second)
+		return
+	}
+	if err != nil {
+		v.err = err
+		return
+	}
+	if held == nil {
+		return
+	}
+	v.held = held
+	at := &plan.Placement{ID: held.Job.ID, Placed: held.Job.State == "placed", Phase: held.Job.Phase, Adopted: held.Adopted()}
+	for _, chunk := range held.Chunks {
+		at.Nodes = append(at.Nodes, chunk.Node)
+		r.nodeOf(ctx, v, chunk.Node)
+	}
+	if held.Job.Waits != nil {
+		at.Reason = held.Job.Waits.Reason
+	} else if !at.Placed {
+		at.Reason = "waits for its turn in Railweave's queue"
+	}
+	v.situation.Placement = at
+	v.situation.CannotRepair = remembered.cannotRepair == held.Job.ID
+}
+
+// missing says for how long pods have been missing.
+func (r *Reconciler) missing(v *view, remembered *memory) {
+	present := 0
+	for _, member := range v.situation.Members {
+		if !member.Leaving && !member.Ended {
+			present++
+		}
+		if !member.Leaving && member.Ended && len(v.situation.Members) > 0 {
+			present++
+		}
+	}
+	if present >= v.situation.Size && present > 0 {
+		remembered.missing = time.Time{}
+		return
+	}
+	if remembered.missing.IsZero() {
+		remembered.missing = time.Now()
+	}
+	v.situation.Missing = time.Since(remembered.missing)
+}

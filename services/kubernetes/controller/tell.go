@@ -1,0 +1,121 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"railweave.dev/kubernetes/group"
+	"railweave.dev/kubernetes/names"
+)
+
+const (
+	tellAgain  = 10 * time.Second // reasons have numbers in them that change with every job
+	mostReason = 1000             // characters
+)
+
+func (r *Reconciler) event(pod *corev1.Pod, kind, reason, text string) {
+	if len(text) > mostReason {
+		text = text[:mostReason]
+	}
+	r.Recorder.Eventf(pod, nil, kind, reason, "Placing", "%s", text)
+}
+
+func (r *Reconciler) tellPlaced(v *view, members []int, remembered *memory) {
+	remembered.told, remembered.toldAt = "", time.Time{}
+	first := members[0]
+	for _, i := range members {
+		if v.situation.Members[i].Position < v.situation.Members[first].Position {
+			first = i
+		}
+	}
+	r.event(v.pods[first], corev1.EventTypeNormal, "Placed", fmt.Sprintf("%s: %d pods of %d GPUs, this one on node %s", v.held.Job.ID,
+		len(v.held.Chunks), v.demand.Gpus, v.held.Chunks[v.situation.Members[first].Position].Node))
+}
+
+// tellWaits writes why the group waits: a condition of each of its pods that are gated, and an event of the first.
+func (r *Reconciler) tellWaits(ctx context.Context, key group.Key, v *view, reason string, remembered *memory) error {
+	if reason == "" || reason == remembered.told {
+		return nil
+	}
+	if left := tellAgain - time.Since(remembered.toldAt); left > 0 && remembered.told != "" {
+		v.after(left)
+		return nil
+	}
+	reason = r.withHelp(ctx, key, v, reason)
+	if len(reason) > mostReason {
+		reason = reason[:mostReason]
+	}
+	var gated []int
+	first := -1
+	for i, member := range v.situation.Members {
+		if member.Leaving || member.Ended {
+			continue
+		}
+		if first < 0 || member.Position < v.situation.Members[first].Position {
+			first = i
+		}
+		if member.Gated {
+			gated = append(gated, i)
+		}
+	}
+	if first < 0 {
+		return nil
+	}
+	err := each(gated, func(i int) error { return r.condition(ctx, v.pods[i], reason) })
+	if err == nil {
+		r.event(v.pods[first], corev1.EventTypeNormal, "WaitsForPlacement", reason)
+		remembered.told, remembered.toldAt = v.waits(reason), time.Now()
+	}
+	return err
+}
+
+// waits is the reason without what would help, which is asked for once.
+func (v *view) waits(reason string) string {
+	if v.situation.Placement != nil && v.situation.Placement.Reason != "" {
+		return v.situation.Placement.Reason
+	}
+	return reason
+}
+
+// withHelp adds what would have the job placed now.
+func (r *Reconciler) withHelp(ctx context.Context, key group.Key, v *view, reason string) string {
+	if v.held == nil || v.held.Job.Waits == nil || v.held.Job.Waits.Code != "noCapacity" || v.refused != "" {
+		return reason
+	}
+	parallelism, err := v.demand.Filled(v.situation.Size)
+	if err != nil {
+		return reason
+	}
+	body := r.Book.WhatIf(key, v.demand, parallelism)
+	answer, err := r.Book.Client.Query(ctx, body)
+	if err != nil {
+		return reason
+	}
+	return reason + help(answer.Explanation)
+}
+
+func (r *Reconciler) condition(ctx context.Context, pod *corev1.Pod, reason string) error {
+	changed := pod.DeepCopy()
+	now := metav1.Now()
+	wanted := corev1.PodCondition{Type: names.PlacedCondition, Status: corev1.ConditionFalse, Reason: "Waits", Message: reason, LastTransitionTime: now}
+	found := false
+	for i := range changed.Status.Conditions {
+		if one := &changed.Status.Conditions[i]; one.Type == wanted.Type {
+			if one.Message == reason {
+				return nil
+			}
+			wanted.LastTransitionTime = one.LastTransitionTime
+			*one, found = wanted, true
+		}
+	}
+	if !found {
+		changed.Status.Conditions = append(changed.Status.Conditions, wanted)
+	}
+	// Conditions are a list that is merged by type, so that those of others are never undone.
+	return client.IgnoreNotFound(r.Client.Status().Patch(ctx, changed, client.StrategicMergeFrom(pod)))
+}

@@ -1,0 +1,123 @@
+package group
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"railweave.dev/kubernetes/contract"
+	"railweave.dev/kubernetes/names"
+)
+
+// Demand is what the pods of a group ask for, apart from their number.
+type Demand struct {
+	Tenant      string
+	Gpus        int // of one pod
+	Parallelism contract.Parallelism
+	Level       string
+	Priority    string
+	Guarantee   float64
+	QosClass    string
+	Duration    string
+	PodsPerNode int // 0: as many as there is room for
+}
+
+// Gpus is the number of GPUs that the pod asks for.
+func Gpus(pod *corev1.Pod, resource string) int {
+	count := int64(0)
+	for _, container := range pod.Spec.Containers {
+		asked, found := container.Resources.Limits[corev1.ResourceName(resource)]
+		if !found {
+			asked = container.Resources.Requests[corev1.ResourceName(resource)]
+		}
+		count += asked.Value()
+	}
+	return int(count)
+}
+
+var (
+	levels    = []string{"nvlinkDomain", "node", "rack", "leafGroup", "pod", "cluster", "site", "wan"}
+	durations = regexp.MustCompile(`^P([0-9]+W)?([0-9]+D)?(T([0-9]+H)?([0-9]+M)?([0-9]+S)?)?$`)
+)
+
+// DemandOf reads a pod. The error says which annotation is wrong and what to write.
+func DemandOf(pod *corev1.Pod, resource, tenant string) (Demand, error) {
+	demand := Demand{Tenant: tenant, Gpus: Gpus(pod, resource)}
+	if demand.Tenant == "" {
+		demand.Tenant = pod.Namespace
+	}
+	if own := pod.Annotations[names.Tenant]; own != "" {
+		demand.Tenant = own
+	}
+	if demand.Gpus == 0 {
+		return demand, fmt.Errorf("no container asks for %s; only pods with GPUs are placed: remove the gate %s or set a limit", resource, names.Gate)
+	}
+	demand.Priority = pod.Annotations[names.Priority]
+	demand.QosClass = pod.Annotations[names.QosClass]
+	var err error
+	if demand.Parallelism, err = factors(pod.Annotations[names.Parallelism]); err != nil {
+		return demand, err
+	}
+	if demand.Level = pod.Annotations[names.Level]; demand.Level != "" && !contains(levels, demand.Level) {
+		return demand, fmt.Errorf("annotation %s is %q; it is one of %s", names.Level, demand.Level, strings.Join(levels, ", "))
+	}
+	if text := pod.Annotations[names.Guarantee]; text != "" {
+		if demand.Guarantee, err = strconv.ParseFloat(text, 64); err != nil || !(demand.Guarantee > 0 && demand.Guarantee < 1e6) {
+			return demand, fmt.Errorf("annotation %s is %q; write Gb/s of each port, for example \"100\"", names.Guarantee, text)
+		}
+	}
+	if demand.Duration = pod.Annotations[names.Duration]; demand.Duration != "" && (!durations.MatchString(demand.Duration) || len(demand.Duration) < 3) {
+		return demand, fmt.Errorf("annotation %s is %q; write an ISO 8601 duration, for example \"PT36H\"", names.Duration, demand.Duration)
+	}
+	if text := pod.Annotations[names.PodsPerNode]; text != "" {
+		if demand.PodsPerNode, err = strconv.Atoi(text); err != nil || demand.PodsPerNode < 1 || demand.PodsPerNode*demand.Gpus > 64 {
+			return demand, fmt.Errorf("annotation %s is %q; write how many pods of %d GPUs share a node, for example \"1\"", names.PodsPerNode, text, demand.Gpus)
+		}
+	}
+	return demand, nil
+}
+
+func contains(list []string, one string) bool {
+	for _, each := range list {
+		if each == one {
+			return true
+		}
+	}
+	return false
+}
+
+func factors(text string) (contract.Parallelism, error) {
+	var read contract.Parallelism
+	of := map[string]*int{"tp": &read.Tensor, "pp": &read.Pipeline, "dp": &read.Data, "cp": &read.Context, "ep": &read.Expert}
+	for _, word := range strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == ',' || c == ';' }) {
+		name, value, _ := strings.Cut(word, "=")
+		factor, known := of[name]
+		if !known {
+			return read, fmt.Errorf("annotation %s has %q, which is none of tp, pp, dp, cp and ep; write for example \"tp=8 pp=2\"", names.Parallelism, name)
+		}
+		number, err := strconv.Atoi(value)
+		if err != nil || number < 1 || number > 1<<20 {
+			return read, fmt.Errorf("annotation %s has %s=%q, which is no number from 1 on; write for example \"tp=8 pp=2\"", names.Parallelism, name, value)
+		}
+		*factor = number
+	}
+	return read, nil
+}
+
+// Filled is the parallelism with the data-parallel factor that the others leave of this number of GPUs.
+func (d Demand) Filled(pods int) (contract.Parallelism, error) {
+	filled, gpus := d.Parallelism, pods*d.Gpus
+	given := filled.Data
+	filled.Data = 0
+	others := filled.Product()
+	if gpus%others == 0 && (given == 0 || given*others == gpus) {
+		filled.Data = gpus / others
+		return filled, nil
+	}
+	filled.Data = given
+	return filled, fmt.Errorf("%d pods of %d GPUs are %d ranks, but annotation %s says %d; their product has to be the number of GPUs, or divide it where dp is left out",
+		pods, d.Gpus, gpus, names.Parallelism, filled.Product())
+}

@@ -1,0 +1,244 @@
+package group
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"railweave.dev/kubernetes/names"
+)
+
+// Layout is what the owner of a group says of it.
+type Layout struct {
+	Size     int              // number of pods that ask for GPUs; 0 where it is not known
+	Unknown  string           // why it is not known, and what to do
+	Ended    bool             // the owner has finished or is gone: no pod comes any more
+	Replicas map[string]Slice // of a JobSet: the pods of each replicated job
+}
+
+// Slice is pods of consecutive positions.
+type Slice struct{ First, PerJob int }
+
+// Owners reads the objects that own groups. Those of the API server itself come from a cache, others are read by what the API
+// server says of their version.
+type Owners struct {
+	Cached      client.Reader
+	Live        client.Reader
+	Mapper      meta.RESTMapper
+	GpuResource string
+}
+
+// Layout of the group. `pods` are those that exist.
+func (o *Owners) Layout(ctx context.Context, key Key, pods []*corev1.Pod) (Layout, error) {
+	layout, err := o.ofOwner(ctx, key, pods)
+	if err != nil {
+		return layout, err
+	}
+	for _, pod := range pods {
+		if text := pod.Annotations[names.GroupSize]; text != "" {
+			layout.Size, layout.Unknown = 0, ""
+			if size, err := strconv.Atoi(text); err == nil && size > 0 {
+				layout.Size = size
+			} else {
+				layout.Unknown = fmt.Sprintf("annotation %s is %q, which is no number from 1 on", names.GroupSize, text)
+			}
+			break
+		}
+	}
+	if layout.Size == 0 && layout.Unknown == "" && !layout.Ended {
+		layout.Unknown = fmt.Sprintf("the number of pods of %s is not known; say it in annotation %s", key, names.GroupSize)
+	}
+	return layout, nil
+}
+
+func (o *Owners) ofOwner(ctx context.Context, key Key, pods []*corev1.Pod) (Layout, error) {
+	at := client.ObjectKey{Namespace: key.Namespace, Name: key.Name}
+	switch key.Kind {
+	case SinglePod:
+		return Layout{Size: 1, Ended: len(pods) == 0}, nil
+	case IndexedJob:
+		return o.ofJob(ctx, at, key.UID)
+	case JobSet:
+		return o.ofJobSet(ctx, at, key.UID)
+	case LeaderWorker:
+		return ofLeaderWorker(pods), nil
+	case PyTorchJob:
+		return o.ofPyTorchJob(ctx, at, key.UID)
+	case RayCluster:
+		return o.ofRayCluster(ctx, at, key.UID)
+	case PodGroup:
+		return o.ofPodGroup(ctx, at)
+	}
+	return Layout{}, nil
+}
+
+func (o *Owners) ofJob(ctx context.Context, at client.ObjectKey, uid string) (Layout, error) {
+	job := &batchv1.Job{}
+	if err := o.Cached.Get(ctx, at, job); apierrors.IsNotFound(err) {
+		return Layout{Ended: true}, nil
+	} else if err != nil {
+		return Layout{}, err
+	}
+	layout := Layout{Size: 1, Ended: uid != "" && string(job.UID) != uid || job.DeletionTimestamp != nil}
+	if job.Spec.Parallelism != nil {
+		layout.Size = int(*job.Spec.Parallelism)
+	}
+	if job.Spec.Completions != nil && int(*job.Spec.Completions) < layout.Size {
+		layout.Size = int(*job.Spec.Completions)
+	}
+	for _, condition := range job.Status.Conditions {
+		ended := condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed || condition.Type == batchv1.JobSuspended
+		layout.Ended = layout.Ended || ended && condition.Status == corev1.ConditionTrue
+	}
+	return layout, nil
+}
+
+// object reads one whose kind the API server has in a version of its own choice; nil where there is none.
+func (o *Owners) object(ctx context.Context, kind schema.GroupKind, at client.ObjectKey, uid string) (*unstructured.Unstructured, error) {
+	mapping, err := o.Mapper.RESTMapping(kind)
+	if meta.IsNoMatchError(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(mapping.GroupVersionKind)
+	if err := o.Live.Get(ctx, at, object); apierrors.IsNotFound(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	if object.GetDeletionTimestamp() != nil || uid != "" && string(object.GetUID()) != uid {
+		return nil, nil
+	}
+	return object, nil
+}
+
+func ended(object *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, one := range conditions {
+		condition, _ := one.(map[string]any)
+		switch condition["type"] {
+		case "Completed", "Failed", "Succeeded", "Suspended":
+			if condition["status"] == "True" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func number(from map[string]any, otherwise int, path ...string) int {
+	if value, found, err := unstructured.NestedInt64(from, path...); found && err == nil {
+		return int(value)
+	}
+	return otherwise
+}
+
+// asksForGpus says that the pod template has a container with GPUs.
+func (o *Owners) asksForGpus(template map[string]any) bool {
+	containers, _, _ := unstructured.NestedSlice(template, "spec", "containers")
+	for _, one := range containers {
+		container, _ := one.(map[string]any)
+		for _, list := range []string{"limits", "requests"} {
+			if _, found, _ := unstructured.NestedFieldNoCopy(container, "resources", list, o.GpuResource); found {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (o *Owners) ofJobSet(ctx context.Context, at client.ObjectKey, uid string) (Layout, error) {
+	object, err := o.object(ctx, schema.GroupKind{Group: "jobset.x-k8s.io", Kind: "JobSet"}, at, uid)
+	if object == nil {
+		return Layout{Ended: err == nil}, err
+	}
+	layout := Layout{Ended: ended(object), Replicas: map[string]Slice{}}
+	jobs, _, _ := unstructured.NestedSlice(object.Object, "spec", "replicatedJobs")
+	for _, one := range jobs {
+		replicated, _ := one.(map[string]any)
+		template, _, _ := unstructured.NestedMap(replicated, "template", "spec", "template")
+		if !o.asksForGpus(template) {
+			continue
+		}
+		name, _ := replicated["name"].(string)
+		perJob := number(replicated, 1, "template", "spec", "parallelism")
+		perJob = min(perJob, number(replicated, perJob, "template", "spec", "completions"))
+		layout.Replicas[name] = Slice{First: layout.Size, PerJob: perJob}
+		layout.Size += number(replicated, 1, "replicas") * perJob
+	}
+	return layout, nil
+}
+
+func ofLeaderWorker(pods []*corev1.Pod) Layout {
+	for _, pod := range pods {
+		for _, text := range []string{pod.Annotations[lwsSize], pod.Labels[lwsSize]} {
+			if size, err := strconv.Atoi(text); err == nil && size > 0 {
+				return Layout{Size: size}
+			}
+		}
+	}
+	return Layout{Ended: len(pods) == 0}
+}
+
+func (o *Owners) ofPyTorchJob(ctx context.Context, at client.ObjectKey, uid string) (Layout, error) {
+	object, err := o.object(ctx, schema.GroupKind{Group: "kubeflow.org", Kind: "PyTorchJob"}, at, uid)
+	if object == nil {
+		return Layout{Ended: err == nil}, err
+	}
+	layout := Layout{Ended: ended(object), Replicas: map[string]Slice{}}
+	for _, kind := range []string{"Master", "Worker"} {
+		replica, found, _ := unstructured.NestedMap(object.Object, "spec", "pytorchReplicaSpecs", kind)
+		template, _, _ := unstructured.NestedMap(replica, "template")
+		if !found || !o.asksForGpus(template) {
+			continue
+		}
+		layout.Replicas[kind] = Slice{First: layout.Size, PerJob: 1}
+		layout.Size += number(replica, 1, "replicas")
+	}
+	return layout, nil
+}
+
+func (o *Owners) ofRayCluster(ctx context.Context, at client.ObjectKey, uid string) (Layout, error) {
+	object, err := o.object(ctx, schema.GroupKind{Group: "ray.io", Kind: "RayCluster"}, at, uid)
+	if object == nil {
+		return Layout{Ended: err == nil}, err
+	}
+	layout := Layout{Replicas: map[string]Slice{}}
+	if head, found, _ := unstructured.NestedMap(object.Object, "spec", "headGroupSpec", "template"); found && o.asksForGpus(head) {
+		layout.Size = 1
+		layout.Replicas["head"] = Slice{First: 0, PerJob: 1}
+	}
+	workers, _, _ := unstructured.NestedSlice(object.Object, "spec", "workerGroupSpecs")
+	for _, one := range workers {
+		worker, _ := one.(map[string]any)
+		if template, _, _ := unstructured.NestedMap(worker, "template"); o.asksForGpus(template) {
+			layout.Size += number(worker, 1, "replicas") * number(worker, 1, "numOfHosts")
+		}
+	}
+	return layout, nil
+}
+
+// ofPodGroup reads Kubernetes' own PodGroup, or the one of the coscheduling plugin.
+func (o *Owners) ofPodGroup(ctx context.Context, at client.ObjectKey) (Layout, error) {
+	object, err := o.object(ctx, schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PodGroup"}, at, "")
+	if object != nil {
+		return Layout{Size: number(object.Object, 0, "spec", "schedulingPolicy", "gang", "minCount")}, nil
+	}
+	if err == nil {
+		object, err = o.object(ctx, schema.GroupKind{Group: "scheduling.x-k8s.io", Kind: "PodGroup"}, at, "")
+	}
+	if object == nil {
+		return Layout{Ended: err == nil}, err
+	}
+	return Layout{Size: number(object.Object, 0, "spec", "minMember")}, nil
+}

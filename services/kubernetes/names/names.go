@@ -1,0 +1,49 @@
+// Package names has what pods, nodes and objects are marked with.
+package names
+
+const (
+	Prefix = "railweave.dev/"
+
+	// Gate is what a pod waits behind until its group is placed.
+	Gate = Prefix + "placement"
+
+	// What users write on pods.
+	Group        = Prefix + "group"         // pods of one value are one group
+	GroupSize    = Prefix + "group-size"    // its number of pods, where the owner does not say
+	PodIndex     = Prefix + "pod-index"     // position in the group, where the owner does not say
+	Tenant       = Prefix + "tenant"        // owner in Railweave
+	Parallelism  = Prefix + "parallelism"   // "tp=8 pp=2"
+	Level        = Prefix + "level"         // which one group of must hold the whole job
+	Priority     = Prefix + "priority"      // class of the queue
+	Guarantee    = Prefix + "guarantee"     // Gb/s of each port
+	QosClass     = Prefix + "class"         // class of traffic
+	Duration     = Prefix + "duration"      // how long it will run, ISO 8601
+	PodsPerNode  = Prefix + "pods-per-node" // how many share a node
+	Skip         = Prefix + "skip"          // "true": left to the scheduler alone
+	EnrolledName = Prefix + "enabled"       // label of namespaces whose pods are gated
+
+	// What the controller writes on pods.
+	Job      = Prefix + "job"
+	Node     = Prefix + "node"
+	Ranks    = Prefix + "ranks"
+	Gpus     = Prefix + "gpus"
+	Rails    = Prefix + "rails"
+	Hca      = Prefix + "nccl-ib-hca"
+	Sl       = Prefix + "nccl-ib-sl"
+	Tc       = Prefix + "nccl-ib-tc"
+	Pkey     = Prefix + "nccl-ib-pkey"
+	Lifted   = Prefix + "lifted"
+	Hosts    = Prefix + "hosts" // number of nodes of the group
+	Replaced = Prefix + "replaced"
+
+	// PlacedCondition is the condition of pods that says why they wait.
+	PlacedCondition = Prefix + "Placed"
+
+	// What the controller writes on nodes.
+	Cordoned     = Prefix + "cordoned"       // cordoned because Railweave drains it: the drain's reason
+	LabelsOfOurs = Prefix + "written-labels" // names of labels that the controller wrote
+	RailsLabel   = Prefix + "rails"
+)
+
+// DefaultGpuResource is what pods ask GPUs by.
+const DefaultGpuResource = "nvidia.com/gpu"

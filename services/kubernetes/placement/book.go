@@ -1,0 +1,303 @@
+package placement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"railweave.dev/kubernetes/contract"
+	"railweave.dev/kubernetes/group"
+)
+
+// mostAttempts bounds how often pods of one group are asked for that were ended by others, or could not begin.
+const mostAttempts = 16
+
+const mostUnknown = 10_000
+
+// Held is a group's job as it was last read.
+type Held struct {
+	Job    contract.Job
+	Chunks []Chunk
+}
+
+// Adopted says that the job says where pods are.
+func (h *Held) Adopted() bool {
+	return h.Job.Spec.External != nil && h.Job.Spec.External.ID == AdoptedMark
+}
+
+type entry struct {
+	held   Held
+	stale  bool // an event was seen since it was read
+	chunks int  // GPUs of a pod that the chunks were made for
+}
+
+// Book is Railweave's jobs of this cluster that wait or hold GPUs, kept up to date by the stream of events.
+type Book struct {
+	Client  *contract.Client
+	Cluster string
+	Log     logr.Logger
+	Changed func(name string)          // a group's job has changed
+	All     func()                     // anything may have changed
+	Event   func(event contract.Event) // of any kind
+
+	mutex     sync.Mutex
+	byName    map[string]*entry
+	nameOf    map[string]string
+	ready     bool
+	awaySince time.Time
+	noPhases  bool             // the service knows no acknowledged lifecycle
+	unknown   map[string]int64 // job -> newest event of it that came before the job itself was known
+}
+
+// Start follows the service for as long as the context lives; it runs on the leader only.
+func (b *Book) Start(ctx context.Context) error {
+	pause := 200 * time.Millisecond
+	for ctx.Err() == nil {
+		err := b.Client.Follow(ctx, func() {
+			if err := b.read(ctx); err != nil {
+				b.lose(err)
+				return
+			}
+			pause = 200 * time.Millisecond
+			b.Log.Info("reached Railweave")
+			b.All()
+		}, b.seen)
+		if ctx.Err() != nil {
+			break
+		}
+		b.lose(err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, 5*time.Second)
+	}
+	return nil
+}
+
+func (b *Book) lose(err error) {
+	b.mutex.Lock()
+	first := b.awaySince.IsZero()
+	if first {
+		b.awaySince = time.Now()
+	}
+	b.ready = false
+	b.mutex.Unlock()
+	if first {
+		b.Log.Info("Railweave is away", "error", err.Error())
+		b.All()
+	}
+}
+
+// read reads all jobs again.
+func (b *Book) read(ctx context.Context) error {
+	byName, nameOf := map[string]*entry{}, map[string]string{}
+	for _, state := range []string{"placed", "queued"} {
+		jobs, err := b.Client.Jobs(ctx, state)
+		if err != nil {
+			return err
+		}
+		for _, job := range jobs {
+			if strings.HasPrefix(job.Name, group.Prefix(b.Cluster)) {
+				byName[job.Name] = &entry{held: Held{Job: job}, stale: true}
+				nameOf[job.ID] = job.Name
+			}
+		}
+	}
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.byName, b.nameOf, b.ready, b.awaySince, b.unknown = byName, nameOf, true, time.Time{}, map[string]int64{}
+	return nil
+}
+
+func (b *Book) seen(event contract.Event) {
+	if b.Event != nil {
+		b.Event(event)
+	}
+	if event.Subject.Kind != "job" {
+		return
+	}
+	b.mutex.Lock()
+	name, known := b.nameOf[event.Subject.ID]
+	if known && b.byName[name] != nil {
+		b.byName[name].stale = true
+	} else if b.unknown != nil {
+		if len(b.unknown) > mostUnknown {
+			clear(b.unknown)
+		}
+		b.unknown[event.Subject.ID] = event.Seq
+	}
+	b.mutex.Unlock()
+	if known {
+		b.Changed(name)
+	}
+}
+
+// Away is for how long the service has not been reached; zero where it is.
+func (b *Book) Away() time.Duration {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if b.awaySince.IsZero() {
+		return 0
+	}
+	return time.Since(b.awaySince)
+}
+
+// ErrAway is the answer while the service cannot be asked.
+var ErrAway = errors.New("Railweave cannot be reached")
+
+// Names is the names of all jobs that are held.
+func (b *Book) Names() []string {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	var names []string
+	for name := range b.byName {
+		names = append(names, name)
+	}
+	return names
+}
+
+// Held is the job of that name, nil where there is none; `gpus` are those of one pod, 0 where no pod is left to be placed.
+func (b *Book) Held(ctx context.Context, name string, gpus int) (*Held, error) {
+	b.mutex.Lock()
+	if !b.ready {
+		b.mutex.Unlock()
+		return nil, ErrAway
+	}
+	one := b.byName[name]
+	if one == nil {
+		b.mutex.Unlock()
+		return nil, nil
+	}
+	held, stale, chunks := one.held, one.stale, one.chunks
+	one.stale = false // events from here on make it stale again
+	b.mutex.Unlock()
+	if !stale && (held.Job.State != "placed" || chunks == gpus || gpus == 0) {
+		return &held, nil
+	}
+	err := b.refresh(ctx, &held, stale, gpus)
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if b.byName[name] != one {
+		return nil, fmt.Errorf("job %s was changed meanwhile", held.Job.ID)
+	}
+	if err != nil {
+		one.stale = true
+		return nil, err
+	}
+	if held.Job.State != "placed" && held.Job.State != "queued" {
+		b.forget(name)
+		return nil, nil
+	}
+	one.held, one.chunks = held, gpus
+	return &held, nil
+}
+
+func (b *Book) refresh(ctx context.Context, held *Held, stale bool, gpus int) error {
+	if stale {
+		job, err := b.Client.Job(ctx, held.Job.ID)
+		if err != nil {
+			if contract.CodeOf(err) == "jobs.notFound" {
+				held.Job.State = "completed"
+				return nil
+			}
+			return err
+		}
+		held.Job = *job
+	}
+	if held.Job.State != "placed" || gpus == 0 {
+		held.Chunks = nil
+		return nil
+	}
+	if held.Adopted() {
+		held.Chunks = nil
+		for _, node := range held.Job.NodeList {
+			held.Chunks = append(held.Chunks, Chunk{Node: node})
+		}
+		return nil
+	}
+	ranks, err := b.Client.Ranks(ctx, held.Job.ID)
+	if err != nil {
+		return err
+	}
+	held.Chunks, err = Chunks(ranks, gpus)
+	return err
+}
+
+func (b *Book) forget(name string) {
+	if one := b.byName[name]; one != nil {
+		delete(b.nameOf, one.held.Job.ID)
+		delete(b.byName, name)
+	}
+}
+
+// Forget is called when a job was ended.
+func (b *Book) Forget(name string) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.forget(name)
+}
+
+// Stale has the job read again when it is needed next.
+func (b *Book) Stale(name string) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if one := b.byName[name]; one != nil {
+		one.stale = true
+	}
+}
+
+// WhatIf is a request that changes nothing, for the reason why a group waits.
+func (b *Book) WhatIf(key group.Key, demand group.Demand, parallelism contract.Parallelism) *contract.JobRequest {
+	body := &contract.JobRequest{Name: key.JobName(b.Cluster), Tenant: demand.Tenant, Parallelism: &parallelism, GpusPerNode: demand.Gpus}
+	if demand.Level != "" {
+		body.Topology = &contract.Topology{Job: &contract.LevelRequest{Required: demand.Level}}
+	}
+	return body
+}
+
+// Put keeps what the service has just answered.
+func (b *Book) Put(job *contract.Job) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if b.byName == nil {
+		return
+	}
+	b.byName[job.Name] = &entry{held: Held{Job: *job}, stale: b.unknown[job.ID] > job.Version}
+	b.nameOf[job.ID] = job.Name
+}
+
+// Submit asks for a job, once for these pods however often it is called.
+func (b *Book) Submit(ctx context.Context, body *contract.JobRequest, uids []string) error {
+	acknowledged := body.External.ID != AdoptedMark
+	for attempt := 0; attempt < mostAttempts; attempt++ {
+		b.mutex.Lock()
+		body.Launcher = nil
+		if acknowledged && !b.noPhases {
+			body.Launcher = &contract.Launcher{Acknowledges: true}
+		}
+		b.mutex.Unlock()
+		job, err := b.Client.Submit(ctx, IdempotencyKey(body.Name, uids, attempt), body)
+		var problem *contract.Problem
+		switch {
+		case err == nil && (job.State == "placed" || job.State == "queued"):
+			b.Put(job)
+			return nil
+		case err == nil: // one of before, which has ended
+		case errors.As(err, &problem) && problem.About("/launcher") && body.Launcher != nil:
+			b.mutex.Lock()
+			b.noPhases = true
+			b.mutex.Unlock()
+			attempt--
+		case contract.CodeOf(err) == "idempotency.jobEnded" || contract.CodeOf(err) == "idempotency.keyReused":
+		default:
+			return err
+		}
+	}
+	return fmt.Errorf("it was placed %d times and could not begin; delete its pods to have it tried again", mostAttempts)
+}

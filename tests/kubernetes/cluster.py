@@ -1,0 +1,194 @@
+"""A cluster of 16 nodes with 8 GPUs each beside a real railweaved that knows the same nodes, for the tests of this folder."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+from kubernetes import Controller, Kubernetes, build_controller, gated, note  # noqa: E402
+from service import Service  # noqa: E402
+from waiting import until  # noqa: E402
+
+NODES = [f"node-{n:02}" for n in range(1, 17)]
+GATE = [{"name": "railweave.dev/placement"}]
+
+
+class Cluster:
+    def __init__(self, folder, bin_folder, nodes=16, gang=False, scheduling=True):
+        self.folder, self.bin = Path(folder), Path(bin_folder)
+        self.names = NODES[:nodes] if nodes <= 16 else [f"node-{n:0{len(str(nodes))}}" for n in range(1, nodes + 1)]
+        self.kubernetes = Kubernetes(self.folder, scheduling, gang)
+        self.service = Service(self.bin / "railweaved")
+        self.controller = None
+        self.api = None
+
+    def __enter__(self):
+        try:
+            return self.begin()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def begin(self):
+        binary = os.environ.get("RAILWEAVE_KUBERNETES") or build_controller(self.folder)
+        subprocess.run([self.bin / "railweave", "lab", "generate", "rail-optimized", "--hosts", str(len(self.names)), "-O", self.folder / "fabric.json"],
+                       check=True, capture_output=True)
+        self.service.start()
+        assert self.service.request("PUT", "/v1/fabric/topology", (self.folder / "fabric.json").read_text())[0] == 200
+        for tenant in ("research", "physics"):
+            assert self.service.request("PUT", f"/v1/tenants/{tenant}", "{}")[0] == 200
+        self.kubernetes.begin()
+        self.api = self.kubernetes.api()
+        known = {one["id"] for one in self.service.request("GET", "/v1/nodes?limit=1000")[2]["items"]}
+        assert known == set(self.names), (known, self.names)
+        for name in self.names:
+            self.kubernetes.add_node(name)
+        self.controller = Controller(self.kubernetes, binary, f"http://127.0.0.1:{self.service.port}").install()
+        return self
+
+    def __exit__(self, *_):
+        self.kubernetes.end()
+        self.service.__exit__()
+
+    def restart_service(self, port):
+        self.service.start(port=port)
+
+    # Objects of users.
+
+    def template(self, gpus=8, annotations=None, labels=None, gate=True, **spec):
+        return {"metadata": {"annotations": annotations or {}, "labels": labels or {}},
+                "spec": {"restartPolicy": "Never", **({"schedulingGates": GATE} if gate else {}),
+                         "containers": [{"name": "train", "image": "train", "resources": {"limits": {"nvidia.com/gpu": str(gpus)}}}], **spec}}
+
+    def job(self, name, pods, namespace="default", gpus=8, annotations=None, gate=True, **spec):
+        return self.api.create(f"/apis/batch/v1/namespaces/{namespace}/jobs", {
+            "metadata": {"name": name}, "spec": {"completions": pods, "parallelism": pods, "completionMode": "Indexed", "backoffLimit": 100,
+                                                 "template": self.template(gpus, annotations, gate=gate, **spec)}})
+
+    def end_job(self, name, namespace="default"):
+        self.api.request("DELETE", f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}?propagationPolicy=Background")
+
+    def pods(self, job, namespace="default"):
+        """Those that are not being deleted and have not failed, by index."""
+        found = {}
+        for pod in self.api.pods(f"batch.kubernetes.io/job-name={job}", namespace):
+            if "deletionTimestamp" not in pod["metadata"] and pod["status"].get("phase") != "Failed":
+                found[int(pod["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"])] = pod
+        return [found[index] for index in sorted(found)]
+
+    def finish(self, pod, phase="Succeeded"):
+        exit_code = 0 if phase == "Succeeded" else 1
+        self.api.patch(f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}/status", {"status": {
+            "phase": phase, "conditions": [{"type": "Ready", "status": "False"}],
+            "containerStatuses": [{"name": "train", "image": "train", "imageID": "", "ready": False, "restartCount": 0,
+                                   "state": {"terminated": {"exitCode": exit_code}}}]}}, "strategic-merge")
+
+    # What Railweave holds.
+
+    def held(self):
+        """Name without the cluster's prefix -> job; no name twice."""
+        items = self.service.request("GET", "/v1/jobs?state=placed&limit=1000")[2]["items"]
+        names = [item["name"] for item in items]
+        assert len(set(names)) == len(names), f"held twice: {names}"
+        return {item["name"].removeprefix("kubernetes/test/"): item["id"] for item in items}
+
+    def job_of(self, group):
+        """The job in Railweave of `namespace/kind/name`, None where it has none."""
+        found = [job for name, job in self.held().items() if name == group or name.startswith(group + "/")]
+        assert len(found) <= 1, found
+        return found[0] if found else None
+
+    def ranks(self, job):
+        return self.service.request("GET", f"/v1/jobs/{job}/ranks?limit=100000")[2]["items"]
+
+    def free_gpus(self):
+        return self.service.request("GET", "/v1/fabric")[2]["freeGpus"]
+
+    # What is expected.
+
+    def until(self, what, condition, seconds=60):
+        return until(lambda: f"{what}\n{self.controller.log()}", condition, seconds)
+
+    def placed(self, group, read, pods, gpus=8):
+        """All pods run exactly where the rank map has them; returns their nodes in order."""
+        def running():
+            found = read()
+            return len(found) == pods and all(pod["spec"].get("nodeName") and pod["status"].get("phase") == "Running" for pod in found) and found
+        found = self.until(f"{group} runs", running)
+        job = self.job_of(group)
+        assert job, (group, self.held())
+        ranks = sorted(self.ranks(job), key=lambda rank: rank["rank"])
+        assert len(ranks) == pods * gpus, (len(ranks), pods, gpus)
+        # The oracle: consecutive ranks of one node make a pod, in the order in which they come up.
+        wanted, filling = [], {}
+        for rank in ranks:
+            chunk = filling.get(rank["node"])
+            if chunk is None:
+                chunk = filling[rank["node"]] = []
+                wanted.append((rank["node"], chunk))
+            chunk.append(rank)
+            if len(chunk) == gpus:
+                del filling[rank["node"]]
+        assert [pod["spec"]["nodeName"] for pod in found] == [node for node, _ in wanted], (group, [pod["spec"]["nodeName"] for pod in found], wanted)
+        for pod, (_, chunk) in zip(found, wanted):
+            assert note(pod, "job") == job and not gated(pod), pod["metadata"]
+            assert expand(note(pod, "ranks")) == [rank["rank"] for rank in chunk], (note(pod, "ranks"), chunk)
+            assert expand(note(pod, "gpus")) == [rank["gpu"] for rank in chunk]
+            devices = {f"{nic['device']}:{nic['port'].split('/')[1]}" for rank in chunk for nic in rank["nics"]}
+            assert set(note(pod, "nccl-ib-hca").removeprefix("=").split(",")) == devices, (note(pod, "nccl-ib-hca"), devices)
+        return [pod["spec"]["nodeName"] for pod in found]
+
+    def placed_job(self, name, pods, gpus=8, namespace="default"):
+        return self.placed(f"{namespace}/job/{name}", lambda: self.pods(name, namespace), pods, gpus)
+
+    def reason(self, pod):
+        for condition in pod["status"].get("conditions", []):
+            if condition["type"] == "railweave.dev/Placed":
+                return condition["message"]
+        return ""
+
+    def events(self, pod):
+        name = pod["metadata"]["name"]
+        items = self.api.get(f"/apis/events.k8s.io/v1/namespaces/{pod['metadata']['namespace']}/events")["items"]
+        return [item["note"] for item in items if item["regarding"].get("name") == name and item.get("reportingController", "").startswith("railweave")]
+
+    def no_overlap(self):
+        """No GPU is used twice: pods of each node ask for no more than it has, and Railweave holds as much."""
+        used = {}
+        for pod in self.api.get("/api/v1/pods")["items"]:
+            node = pod["spec"].get("nodeName")
+            if node and pod["status"].get("phase") in ("Pending", "Running"):
+                for container in pod["spec"]["containers"]:
+                    used[node] = used.get(node, 0) + int(container.get("resources", {}).get("limits", {}).get("nvidia.com/gpu", 0))
+        assert all(gpus <= 8 for gpus in used.values()), used
+        return used
+
+
+def expand(text):
+    numbers = []
+    for word in text.split(","):
+        first, _, last = word.partition("-")
+        numbers += range(int(first), int(last or first) + 1)
+    return numbers
+
+
+def main(parts, bin_folder, part, **settings):
+    """Runs one part of a test in a cluster of its own."""
+    from kubernetes import missing
+    if why := missing():
+        print(f"skipped: {why}")
+        return 77
+    with tempfile.TemporaryDirectory(prefix="railweave-kubernetes-") as folder, Cluster(folder, bin_folder, **settings) as cluster:
+        try:
+            parts[part](cluster)
+        except BaseException:
+            print(cluster.controller.log())
+            raise
+    print(f"{part}: as expected")
+    return 0
+
+
+__all__ = ["Cluster", "NODES", "expand", "gated", "json", "main", "note", "until"]

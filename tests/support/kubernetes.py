@@ -1,0 +1,284 @@
+"""Kubernetes' own API server, scheduler and controller manager on loopback, with Debian's etcd and kwok in the place of kubelets,
+and a small client of the API. The binaries come from tests/kubernetes/binaries/build.sh."""
+import base64
+import http.client
+import json
+import os
+import shutil
+import ssl
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import yaml
+
+from slurm import free_ports
+from waiting import until
+
+ROOT = Path(__file__).resolve().parents[2]
+BINARIES = ROOT / "tests" / "kubernetes" / "binaries" / "build.sh"
+GATES = "GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadScheduling=true,WorkloadWithJob=true"
+USERS = {"admin": ("admin", "system:masters"), "scheduler": ("system:kube-scheduler", ""), "manager": ("system:kube-controller-manager", ""),
+         "kwok": ("kwok", "system:masters"),
+         "railweave": ("system:serviceaccount:railweave:railweave-kubernetes", "system:serviceaccounts,system:serviceaccounts:railweave")}
+
+
+def missing():
+    """What is not there, "" where everything is."""
+    for tool in ("etcd", "go", "openssl"):
+        if not shutil.which(tool):
+            return f"{tool} is not installed"
+    done = subprocess.run([BINARIES, "--where"], capture_output=True, text=True, timeout=60)
+    return "" if done.returncode == 0 else f"Kubernetes is not built; {BINARIES.relative_to(ROOT)} builds it into {done.stdout.strip()}"
+
+
+def folder_of_binaries():
+    return Path(subprocess.run([BINARIES, "--where"], capture_output=True, text=True, timeout=60, check=True).stdout.strip())
+
+
+class ApiError(AssertionError):
+    def __init__(self, status, message):
+        super().__init__(f"{status}: {message}")
+        self.status, self.message = status, message
+
+
+class Api:
+    """Requests of one user, one connection for each thread."""
+
+    def __init__(self, port, token):
+        self.port, self.token, self.local = port, token, threading.local()
+        self.context = ssl._create_unverified_context()  # pylint: disable=protected-access
+
+    def raw(self, method, path, body=None, content="application/json"):
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": content, "Accept": "application/json"}
+        for attempt in (0, 1):
+            connection = getattr(self.local, "connection", None)
+            if connection is None:
+                connection = self.local.connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=self.context, timeout=60)
+            try:
+                connection.request(method, path, body if body is None else json.dumps(body), headers)
+                answer = connection.getresponse()
+                return answer.status, answer.read()
+            except (OSError, http.client.HTTPException):
+                connection.close()
+                self.local.connection = None
+                if attempt:
+                    raise
+
+    def request(self, method, path, body=None, content="application/json"):
+        status, text = self.raw(method, path, body, content)
+        parsed = json.loads(text) if text.startswith(b"{") else text.decode()
+        if status >= 400:
+            raise ApiError(status, parsed.get("message", parsed) if isinstance(parsed, dict) else parsed)
+        return parsed
+
+    def get(self, path):
+        return self.request("GET", path)
+
+    def find(self, path):
+        """The object, or None where there is none."""
+        try:
+            return self.get(path)
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def create(self, path, body):
+        return self.request("POST", path, body)
+
+    def patch(self, path, body, kind="merge"):
+        return self.request("PATCH", path, body, f"application/{kind}-patch+json")
+
+    def delete(self, path):
+        return self.request("DELETE", path)
+
+    def pods(self, selector="", namespace="default"):
+        path = f"/api/v1/namespaces/{namespace}/pods" + (f"?labelSelector={selector}" if selector else "")
+        return self.get(path)["items"]
+
+    def apply(self, document):
+        """Creates an object of a manifest."""
+        plural = {"NetworkPolicy": "networkpolicies"}.get(document["kind"], document["kind"].lower() + "s")
+        version = document["apiVersion"]
+        path = ("/api/" if "/" not in version else "/apis/") + version
+        if "namespace" in document["metadata"]:
+            path += f"/namespaces/{document['metadata']['namespace']}"
+        return self.create(f"{path}/{plural}", document)
+
+
+def gated(pod):
+    return bool(pod["spec"].get("schedulingGates"))
+
+
+def note(pod, name):
+    return pod["metadata"].get("annotations", {}).get(f"railweave.dev/{name}", "")
+
+
+class Kubernetes:
+    """begin() starts it. `scheduling` False leaves API server and etcd alone."""
+
+    def __init__(self, folder, scheduling=True, gang=False):
+        self.folder, self.scheduling, self.gang = folder, scheduling, gang
+        self.binaries = folder_of_binaries()
+        self.processes, self.logs = {}, {}
+        self.port = None
+
+    def begin(self):
+        client, peer, self.port, scheduler, manager, kwok = free_ports(6)
+        folder = self.folder
+        self.launch("etcd", "etcd", "--data-dir", f"{folder}/etcd", "--unsafe-no-fsync", "--listen-client-urls", f"http://127.0.0.1:{client}",
+                    "--advertise-client-urls", f"http://127.0.0.1:{client}", "--listen-peer-urls", f"http://127.0.0.1:{peer}",
+                    "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer}", "--initial-cluster", f"default=http://127.0.0.1:{peer}")
+        (folder / "tokens").write_text("".join(f'{key},{user},{number},"{groups}"\n' for number, (key, (user, groups)) in enumerate(USERS.items())))
+        subprocess.run(["openssl", "genrsa", "-out", folder / "sa.key", "2048"], check=True, capture_output=True)
+        subprocess.run(["openssl", "rsa", "-in", folder / "sa.key", "-pubout", "-out", folder / "sa.pub"], check=True, capture_output=True)
+        gates = [f"--feature-gates={GATES}"] if self.gang else []
+        self.launch("apiserver", self.binaries / "kube-apiserver", f"--etcd-servers=http://127.0.0.1:{client}", "--bind-address=127.0.0.1",
+                    f"--secure-port={self.port}", f"--cert-dir={folder}/certs", f"--token-auth-file={folder}/tokens",
+                    "--authorization-mode=Node,RBAC", "--service-cluster-ip-range=10.96.0.0/16",
+                    "--service-account-issuer=https://kubernetes.default.svc", f"--service-account-signing-key-file={folder}/sa.key",
+                    f"--service-account-key-file={folder}/sa.pub", "--endpoint-reconciler-type=none", *gates,
+                    *(["--runtime-config=scheduling.k8s.io/v1alpha2=true"] if self.gang else []),
+                    *([] if self.scheduling else ["--disable-admission-plugins=ServiceAccount"]))
+        for user in USERS:
+            self.write_config(user)
+        api = self.api()
+        until(lambda: f"the API server\n{self.tail('apiserver')}", lambda: self.ready(api), 120)
+        if not self.scheduling:
+            return self
+        common = ["--bind-address=127.0.0.1", "--leader-elect=false", *gates]
+        for name, port, more in (("scheduler", scheduler, []),
+                                 ("manager", manager, [f"--service-account-private-key-file={folder}/sa.key", "--use-service-account-credentials",
+                                                       "--controllers=*,-nodeipam,-cloud-node-lifecycle"])):
+            config = folder / f"{name}.config"
+            self.launch(name, self.binaries / f"kube-{'controller-manager' if name == 'manager' else name}", f"--kubeconfig={config}",
+                        f"--authentication-kubeconfig={config}", f"--authorization-kubeconfig={config}", f"--secure-port={port}", *common, *more)
+        stages = [one for one in (self.binaries / "stages.yaml").read_text().split("\n---\n") if "name: pod-complete" not in one]
+        (folder / "stages.yaml").write_text("\n---\n".join(stages))
+        self.launch("kwok", self.binaries / "kwok", "--kubeconfig", folder / "kwok.config", "--config", folder / "stages.yaml",
+                    "--manage-nodes-with-label-selector=type=kwok", "--node-lease-duration-seconds=40", f"--server-address=127.0.0.1:{kwok}")
+        until("service accounts", lambda: api.find("/api/v1/namespaces/default/serviceaccounts/default"), 120)
+        return self
+
+    @staticmethod
+    def ready(api):
+        try:
+            return api.raw("GET", "/readyz")[0] == 200
+        except OSError:
+            return False
+
+    def write_config(self, user):
+        (self.folder / f"{user}.config").write_text(yaml.safe_dump({
+            "apiVersion": "v1", "kind": "Config", "current-context": "it",
+            "clusters": [{"name": "it", "cluster": {"server": f"https://127.0.0.1:{self.port}", "insecure-skip-tls-verify": True}}],
+            "users": [{"name": "it", "user": {"token": user}}], "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}]}))
+
+    def api(self, user="admin"):
+        return Api(self.port, user)
+
+    def launch(self, name, *command, environment=None):
+        log = self.folder / f"{name}.log"
+        with open(log, "a", encoding="utf-8") as out:
+            self.processes[name] = subprocess.Popen([str(word) for word in command], stdout=out, stderr=out, env=environment)
+
+    def tail(self, name, lines=15):
+        path = self.folder / f"{name}.log"
+        return "\n".join(line[:400] for line in path.read_text(errors="replace").splitlines()[-lines:]) if path.exists() else ""
+
+    def end_one(self, name, kill=False):
+        process = self.processes.pop(name, None)
+        if process:
+            process.kill() if kill else process.terminate()
+            try:
+                process.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(timeout=30)
+
+    def end(self):
+        for name in reversed(list(self.processes)):
+            self.end_one(name, kill=name != "kwok")
+
+    def add_node(self, name, gpus=8, labels=None, managed=True):
+        api = self.api()
+        own = {"kubernetes.io/hostname": name, "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", **(labels or {}), **({"type": "kwok"} if managed else {})}
+        api.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": own}})
+        size = {"cpu": "128", "memory": "1Ti", "pods": "110", "nvidia.com/gpu": str(gpus)}
+        api.patch(f"/api/v1/nodes/{name}/status", {"status": {
+            "capacity": size, "allocatable": size,
+            "conditions": [{"type": "Ready", "status": "True", "reason": "Ready", "lastTransitionTime": stamp(), "lastHeartbeatTime": stamp()}]}})
+
+    def lose_node(self, name):
+        """Its kubelet is gone: no one keeps it ready any more."""
+        api = self.api()
+        api.patch(f"/api/v1/nodes/{name}", {"metadata": {"labels": {"type": None}}})
+        self.set_ready(name, "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.")
+
+    def set_ready(self, name, status, reason="Ready", message=""):
+        self.api().patch(f"/api/v1/nodes/{name}/status", {"status": {"conditions": [
+            {"type": "Ready", "status": status, "reason": reason, "message": message, "lastTransitionTime": stamp(),
+             "lastHeartbeatTime": stamp()}]}}, "strategic-merge")
+
+
+def stamp():
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def manifests(name):
+    return [one for one in yaml.safe_load_all((ROOT / "deploy" / "kubernetes" / name).read_text()) if one]
+
+
+def with_url(document, port):
+    """A webhook configuration for a controller that runs outside of the cluster."""
+    for webhook in document["webhooks"]:
+        service = webhook["clientConfig"].pop("service")
+        webhook["clientConfig"]["url"] = f"https://127.0.0.1:{port}{service['path']}"
+        # Kept from the API server until the controller fills in its own.
+        webhook["clientConfig"]["caBundle"] = base64.b64encode(b"").decode()
+    return document
+
+
+class Controller:
+    """railweave-kubernetes as its own user, with the rights of deploy/kubernetes/rbac.yaml and no others."""
+
+    def __init__(self, cluster, binary, url):
+        self.cluster, self.binary, self.url = cluster, binary, url
+        self.webhook = free_ports(1)[0]
+        self.number = 0
+
+    def install(self):
+        api = self.cluster.api()
+        for document in manifests("rbac.yaml"):
+            api.apply(document)
+        for document in manifests("webhook.yaml"):
+            if document["kind"] != "Service":
+                api.apply(with_url(document, self.webhook))
+        api.create("/api/v1/namespaces", {"metadata": {"name": "team", "labels": {"railweave.dev/enabled": "true"}}})
+        return self
+
+    def start(self, *arguments, webhook=True):
+        self.number += 1
+        environment = dict(os.environ, KUBECONFIG=str(self.cluster.folder / "railweave.config"), RAILWEAVE_URL=self.url)
+        environment.pop("RAILWEAVE_TOKEN", None)
+        serving = [f"--webhook-address=127.0.0.1:{self.webhook}", "--webhook-hosts=127.0.0.1"] if webhook else ["--webhook=false"]
+        self.cluster.launch("controller", self.binary, "--tenant=research", "--cluster=test", "--health-address=0", "--lease=2s", "--patience=8s",
+                            "--node-lost=2s", "--calm=3s", *serving, *arguments, environment=environment)
+
+    def kill(self):
+        self.cluster.end_one("controller", kill=True)
+
+    def stop(self):
+        self.cluster.end_one("controller")
+
+    def log(self):
+        return self.cluster.tail("controller", 60)
+
+
+def build_controller(folder):
+    """The controller as its own sources are now; Go's cache makes this quick where nothing has changed."""
+    binary = folder / "railweave-kubernetes"
+    subprocess.run(["go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "."], cwd=ROOT / "services" / "kubernetes", check=True, timeout=600,
+                   env=dict(os.environ, CGO_ENABLED="0"))
+    return binary
