@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -110,7 +111,11 @@ class Cluster:
     # What is expected.
 
     def until(self, what, condition, seconds=60):
-        return until(lambda: f"{what}\n{self.controller.log()}", condition, seconds)
+        began = time.monotonic()
+        found = until(what, condition, seconds)
+        if (took := time.monotonic() - began) > 3:
+            print(f"{took:6.1f} s: {what}", flush=True)
+        return found
 
     def placed(self, group, read, pods, gpus=8):
         """All pods run exactly where the rank map has them; returns their nodes in order."""
@@ -155,6 +160,22 @@ class Cluster:
         items = self.api.get(f"/apis/events.k8s.io/v1/namespaces/{pod['metadata']['namespace']}/events")["items"]
         return [item["note"] for item in items if item["regarding"].get("name") == name and item.get("reportingController", "").startswith("railweave")]
 
+    def tell(self):
+        """What there is, for whoever looks for the cause of a failure."""
+        print(self.controller.log())
+        for pod in self.api.get("/api/v1/pods")["items"]:
+            meta, conditions = pod["metadata"], pod["status"].get("conditions", [])
+            print(meta["namespace"], meta["name"], meta["uid"][:8], "gated" if gated(pod) else pod["spec"].get("nodeName"), pod["status"].get("phase"),
+                  meta.get("deletionTimestamp", ""), note(pod, "job"), note(pod, "node"),
+                  [f"{one['type']}={one['status']} {one.get('message', '')[:200]}" for one in conditions if one["status"] != "True"])
+        for job in self.api.get("/apis/batch/v1/jobs")["items"]:
+            print(job["metadata"]["name"], json.dumps(job["status"]))
+        for state in ("placed", "queued"):
+            for job in self.service.request("GET", f"/v1/jobs?state={state}&limit=1000")[2]["items"]:
+                print({key: job[key] for key in ("id", "name", "state", "phase", "gpus")})
+        for event in self.service.request("GET", "/v1/events?limit=1000")[2]["items"][-40:]:
+            print(event["seq"], event["time"], event["type"], event["subject"]["id"], event["summary"])
+
     def no_overlap(self):
         """No GPU is used twice: pods of each node ask for no more than it has, and Railweave holds as much."""
         used = {}
@@ -185,7 +206,7 @@ def main(parts, bin_folder, part, **settings):
         try:
             parts[part](cluster)
         except BaseException:
-            print(cluster.controller.log())
+            cluster.tell()
             raise
     print(f"{part}: as expected")
     return 0

@@ -60,13 +60,20 @@ func New(base, token, caFile string) (*Client, error) {
 // Requests is the number of requests sent so far.
 func (c *Client) Requests() int64 { return c.requests.Load() }
 
+// Unreached is the error where no answer of the service was received.
+type Unreached struct{ Cause error }
+
+func (u *Unreached) Error() string { return u.Cause.Error() }
+func (u *Unreached) Unwrap() error { return u.Cause }
+
 // Away says that the service could not decide: it was not reached, or is not ready. Refusals are not among that.
 func Away(err error) bool {
-	if err == nil {
-		return false
-	}
 	var problem *Problem
-	return !errors.As(err, &problem) || problem.Status >= 500 || problem.Status == 429 || problem.Status == 401 || problem.Status == 408
+	if errors.As(err, &problem) {
+		return problem.Status >= 500 || problem.Status == 429 || problem.Status == 401 || problem.Status == 408
+	}
+	var unreached *Unreached
+	return errors.As(err, &unreached)
 }
 
 // CodeOf is the problem's code, "" where the error is none.
@@ -108,7 +115,7 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 func (c *Client) do(request *http.Request, into any) error {
 	answer, err := c.http.Do(request)
 	if err != nil {
-		return fmt.Errorf("the service at %s cannot be reached: %w", c.base, err)
+		return &Unreached{fmt.Errorf("the service at %s cannot be reached: %w", c.base, err)}
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode >= 400 {
@@ -119,7 +126,7 @@ func (c *Client) do(request *http.Request, into any) error {
 		return err
 	}
 	if err := json.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(into); err != nil {
-		return fmt.Errorf("the answer of %s to %s %s is no JSON of the contract: %w", c.base, request.Method, request.URL.Path, err)
+		return &Unreached{fmt.Errorf("the answer of %s to %s %s is no JSON of the contract: %w", c.base, request.Method, request.URL.Path, err)}
 	}
 	return nil
 }
@@ -195,7 +202,7 @@ func (c *Client) Submit(ctx context.Context, key string, body *JobRequest) (*Job
 // Query asks what would become of the request; it changes nothing.
 func (c *Client) Query(ctx context.Context, body *JobRequest) (*PlacementAnswer, error) {
 	asked := *body
-	asked.Queue, asked.Launcher = false, nil
+	asked.Queue, asked.Launcher, asked.Adopt = false, nil, nil
 	answer := &PlacementAnswer{}
 	return answer, c.call(ctx, http.MethodPost, "/v1/placements/query", nil, &asked, answer)
 }
@@ -207,11 +214,11 @@ func (c *Client) Ranks(ctx context.Context, id string) ([]Rank, error) {
 // Complete reports the job's end; `freed` that no pod of it is left on any node. A job that has ended, or is not known any
 // more, is none that could be ended.
 func (c *Client) Complete(ctx context.Context, id, reason string, freed bool) error {
-	var body any
+	query := url.Values{"reason": {reason}}
 	if freed {
-		body = &EndRequest{Freed: true}
+		query.Set("freed", "true")
 	}
-	return ended(c.call(ctx, http.MethodPost, jobPath(id, "/complete"), url.Values{"reason": {reason}}, body, nil))
+	return ended(c.call(ctx, http.MethodPost, jobPath(id, "/complete"), query, nil, nil))
 }
 
 // Cancel ends a job that waits.
@@ -263,8 +270,9 @@ func (c *Client) Fabric(ctx context.Context) (*Fabric, error) {
 	return fabric, c.call(ctx, http.MethodGet, "/v1/fabric/topology", nil, nil, fabric)
 }
 
-// Follow calls began() when the stream is open, then seen() for every event, until the connection or the context ends.
-func (c *Client) Follow(ctx context.Context, began func(), seen func(Event)) error {
+// Follow calls began() when the stream is open, then seen() for every event, until began() fails, or the connection or the context
+// ends.
+func (c *Client) Follow(ctx context.Context, began func() error, seen func(Event)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	request, err := c.request(ctx, http.MethodGet, "/v1/events/stream", nil, nil)
@@ -283,7 +291,10 @@ func (c *Client) Follow(ctx context.Context, began func(), seen func(Event)) err
 	const silence = 45 * time.Second
 	quiet := time.AfterFunc(silence, cancel)
 	defer quiet.Stop()
-	began()
+	if err := began(); err != nil {
+		return err
+	}
+	quiet.Reset(silence)
 	lines := bufio.NewScanner(answer.Body)
 	lines.Buffer(make([]byte, 64<<10), 4<<20)
 	for lines.Scan() {

@@ -42,27 +42,36 @@ type External struct {
 
 // Launcher asks for the acknowledged lifecycle: offered, accepted, running, releasing.
 type Launcher struct {
-	Acknowledges  bool   `json:"acknowledges"`
-	AcceptWithin  string `json:"acceptWithin,omitempty"`
-	RunWithin     string `json:"runWithin,omitempty"`
-	ReleaseWithin string `json:"releaseWithin,omitempty"`
+	Acknowledges bool `json:"acknowledges"`
+}
+
+// RankPlace is GPUs of a node, in the order of ranks.
+type RankPlace struct {
+	Node string `json:"node"`
+	Gpus []int  `json:"gpus"`
+}
+
+// AdoptedPlace is where a job runs already.
+type AdoptedPlace struct {
+	Ranks []RankPlace `json:"ranks"`
 }
 
 // JobRequest is the body of POST /v1/jobs and of POST /v1/placements/query.
 type JobRequest struct {
-	Name             string       `json:"name,omitempty"`
-	Tenant           string       `json:"tenant,omitempty"`
-	Priority         string       `json:"priority,omitempty"`
-	Parallelism      *Parallelism `json:"parallelism,omitempty"`
-	GpusPerNode      int          `json:"gpusPerNode,omitempty"`
-	Bandwidth        *Bandwidth   `json:"bandwidth,omitempty"`
-	Topology         *Topology    `json:"topology,omitempty"`
-	Nodes            []string     `json:"nodes,omitempty"`
-	ExcludeNodes     []string     `json:"excludeNodes,omitempty"`
-	ExpectedDuration string       `json:"expectedDuration,omitempty"`
-	External         *External    `json:"external,omitempty"`
-	Launcher         *Launcher    `json:"launcher,omitempty"`
-	Queue            bool         `json:"queue,omitempty"`
+	Name             string        `json:"name,omitempty"`
+	Tenant           string        `json:"tenant,omitempty"`
+	Priority         string        `json:"priority,omitempty"`
+	Parallelism      *Parallelism  `json:"parallelism,omitempty"`
+	GpusPerNode      int           `json:"gpusPerNode,omitempty"`
+	Bandwidth        *Bandwidth    `json:"bandwidth,omitempty"`
+	Topology         *Topology     `json:"topology,omitempty"`
+	Nodes            []string      `json:"nodes,omitempty"`
+	ExcludeNodes     []string      `json:"excludeNodes,omitempty"`
+	ExpectedDuration string        `json:"expectedDuration,omitempty"`
+	External         *External     `json:"external,omitempty"`
+	Launcher         *Launcher     `json:"launcher,omitempty"`
+	Adopt            *AdoptedPlace `json:"adopt,omitempty"`
+	Queue            bool          `json:"queue,omitempty"`
 }
 
 type WaitReason struct {
@@ -72,14 +81,26 @@ type WaitReason struct {
 
 // Job is one as lists have it, and what of its details is used here.
 type Job struct {
-	ID       string      `json:"id"`
-	Name     string      `json:"name"`
-	State    string      `json:"state"`
-	Phase    string      `json:"phase,omitempty"`
-	Waits    *WaitReason `json:"waits"`
-	NodeList []string    `json:"nodeList"`
-	Version  int64       `json:"version"`
-	Spec     StoredSpec  `json:"spec"`
+	ID       string       `json:"id"`
+	Name     string       `json:"name"`
+	State    string       `json:"state"`
+	Phase    string       `json:"phase,omitempty"`
+	Waits    *WaitReason  `json:"waits"`
+	NodeList []string     `json:"nodeList"`
+	Version  int64        `json:"version"`
+	Spec     StoredSpec   `json:"spec"`
+	Launcher *JobLauncher `json:"launcher"`
+}
+
+// JobLauncher is where a job with an acknowledged lifecycle stands.
+type JobLauncher struct {
+	Release *Release `json:"release"`
+}
+
+// Release is why a job gives its GPUs back.
+type Release struct {
+	Becomes string `json:"becomes"`
+	Reason  string `json:"reason"`
 }
 
 // StoredSpec is what of a job's specification is read back.
@@ -143,11 +164,6 @@ type Drain struct {
 	ID     string `json:"id"`
 	Reason string `json:"reason"`
 	State  string `json:"state"`
-}
-
-// EndRequest is the body of a completion: with freed, the nodes are clear already.
-type EndRequest struct {
-	Freed bool `json:"freed"`
 }
 
 type DrainRequest struct {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -32,8 +33,8 @@ func Add(mgr manager.Manager, book *placement.Book, site Site, poke func(), opti
 		return err
 	}
 	r := &Reconciler{Client: mgr.GetClient(), Book: book, Site: site, Options: options, Log: log.WithName("groups"),
-		Recorder: mgr.GetEventRecorder("railweave"),
-		Owners:   &group.Owners{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), GpuResource: options.GpuResource}}
+		Recorder: mgr.GetEventRecorder("railweave"), telling: rate.NewLimiter(toldPerSecond, toldAtOnce), helping: rate.NewLimiter(2, 10),
+		Owners: &group.Owners{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), GpuResource: options.GpuResource}}
 	woken := make(chan event.TypedGenericEvent[group.Key], 1024)
 	wake := func(key group.Key) { woken <- event.TypedGenericEvent[group.Key]{Object: key} }
 	book.Changed = func(name string) {
@@ -185,7 +186,7 @@ func (r *Reconciler) endAbsent(ctx context.Context, name string) {
 	if held.Job.State == "queued" {
 		err = r.Book.Client.Cancel(ctx, held.Job.ID, why)
 	} else {
-		err = r.Book.Client.Complete(ctx, held.Job.ID, why, held.Job.Phase != "")
+		err = r.Book.Client.Complete(ctx, held.Job.ID, why, true)
 	}
 	if err == nil {
 		r.Log.Info("job ended", "name", name, "job", held.Job.ID, "reason", why)

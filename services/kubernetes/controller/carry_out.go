@@ -136,6 +136,11 @@ func (r *Reconciler) remove(ctx context.Context, v *view, decided *plan.Plan) er
 		pod := v.pods[i]
 		r.event(pod, corev1.EventTypeWarning, "Replaced", "deleted, so that its owner makes one that is placed again: "+why[i])
 		r.Log.Info("pod deleted, so that its owner makes another one", "pod", pod.Namespace+"/"+pod.Name, "reason", why[i])
+		// Owners may be told not to count such failures (podFailurePolicy of a Job).
+		if err := r.setCondition(ctx, pod, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "PlacedAgainByRailweave",
+			Message: why[i]}); err != nil {
+			return err
+		}
 		err := r.Client.Delete(ctx, pod, client.Preconditions{UID: &pod.UID})
 		return client.IgnoreNotFound(err)
 	})
@@ -156,13 +161,13 @@ func (r *Reconciler) release(ctx context.Context, key group.Key, v *view, decide
 	if v.held.Job.State == "queued" {
 		err = r.Book.Client.Cancel(ctx, v.held.Job.ID, decided.Release)
 	} else {
-		err = r.Book.Client.Complete(ctx, v.held.Job.ID, decided.Release, freed && v.held.Job.Phase != "")
+		err = r.Book.Client.Complete(ctx, v.held.Job.ID, decided.Release, freed)
 	}
 	if err != nil {
 		return err
 	}
 	r.Log.Info("job ended", "group", key.String(), "job", v.held.Job.ID, "reason", decided.Release)
-	if v.held.Job.Phase == "" || freed || v.held.Job.State == "queued" {
+	if v.situation.Placement.Phase == "" || freed || v.held.Job.State == "queued" {
 		r.Book.Forget(remembered.name)
 	} else {
 		r.Book.Stale(remembered.name)
@@ -335,7 +340,10 @@ func (r *Reconciler) ungate(ctx context.Context, v *view, i int) error {
 		names.Ranks: placement.Runs(chunk.Ranks), names.Gpus: placement.Runs(chunk.Gpus), names.Rails: placement.Runs(chunk.Rails),
 		names.Hosts: strconv.Itoa(len(hosts)), names.Hca: chunk.Hca(), names.Sl: chunk.Env["NCCL_IB_SL"], names.Tc: chunk.Env["NCCL_IB_TC"],
 		names.Pkey: chunk.Env["NCCL_IB_PKEY"]})
-	return r.patch(ctx, pod, changed)
+	if err := r.patch(ctx, pod, changed); err != nil {
+		return err
+	}
+	return r.tellPlacedPod(ctx, changed, v.held.Job.ID, chunk.Node)
 }
 
 func (r *Reconciler) lift(ctx context.Context, pod *corev1.Pod) error {

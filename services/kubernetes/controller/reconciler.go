@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
@@ -53,6 +54,9 @@ type Reconciler struct {
 	Log      logr.Logger
 	Options  Options
 
+	telling *rate.Limiter // conditions of pods that are written per second
+	helping *rate.Limiter // what-ifs per second, asked for what would help
+
 	mutex    sync.Mutex
 	memories map[group.Key]*memory
 	keys     map[string]group.Key // by the name of the group's job
@@ -67,6 +71,7 @@ type memory struct {
 	retry        time.Time // when a refused request is tried again
 	told         string
 	toldAt       time.Time
+	tellAfter    time.Duration // until a reason that has changed is told
 	name         string
 }
 
@@ -99,6 +104,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, key group.Key) (reconcile.Re
 	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
 		// The cache is behind; what changed the pod brings the group back.
 		return reconcile.Result{RequeueAfter: 200 * time.Millisecond}, nil
+	case errors.Is(err, placement.ErrChanged):
+		return reconcile.Result{RequeueAfter: 20 * time.Millisecond}, nil
 	case contract.Away(err):
 		r.Log.Info("cannot be decided now", "group", key.String(), "error", err.Error())
 		return reconcile.Result{RequeueAfter: time.Second}, nil
@@ -259,7 +266,7 @@ func (r *Reconciler) nodeOf(ctx context.Context, v *view, name string) {
 
 func (r *Reconciler) placementOf(ctx context.Context, v *view, remembered *memory) {
 	held, err := r.Book.Held(ctx, remembered.name, v.demand.Gpus)
-	if errors.Is(err, placement.ErrAway) || contract.Away(err) && err != nil {
+	if contract.Away(err) {
 		away := r.Book.Away()
 		v.situation.Away = true
 		v.situation.Lift = r.Options.Lift && away >= r.Options.Grace
@@ -277,7 +284,13 @@ func (r *Reconciler) placementOf(ctx context.Context, v *view, remembered *memor
 		return
 	}
 	v.held = held
-	at := &plan.Placement{ID: held.Job.ID, Placed: held.Job.State == "placed", Phase: held.Job.Phase, Adopted: held.Adopted()}
+	at := &plan.Placement{ID: held.Job.ID, Placed: held.Job.State == "placed", Adopted: held.Adopted()}
+	if at.Placed && held.Job.Launcher != nil {
+		at.Phase = held.Job.Phase
+		if release := held.Job.Launcher.Release; release != nil {
+			at.Release = release.Reason
+		}
+	}
 	for _, chunk := range held.Chunks {
 		at.Nodes = append(at.Nodes, chunk.Node)
 		r.nodeOf(ctx, v, chunk.Node)

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,8 +15,12 @@ import (
 )
 
 const (
-	tellAgain  = 10 * time.Second // reasons have numbers in them that change with every job
-	mostReason = 1000             // characters
+	// Reasons have numbers in them that change with every job: each time they are told less soon.
+	tellAgain     = 10 * time.Second
+	tellAtLast    = 5 * time.Minute
+	toldPerSecond = 50 // pods, so that groups that are placed do not wait for those that are not
+	toldAtOnce    = 400
+	mostReason    = 1000 // characters
 )
 
 func (r *Reconciler) event(pod *corev1.Pod, kind, reason, text string) {
@@ -26,7 +31,7 @@ func (r *Reconciler) event(pod *corev1.Pod, kind, reason, text string) {
 }
 
 func (r *Reconciler) tellPlaced(v *view, members []int, remembered *memory) {
-	remembered.told, remembered.toldAt = "", time.Time{}
+	remembered.told, remembered.toldAt, remembered.tellAfter = "", time.Time{}, 0
 	first := members[0]
 	for _, i := range members {
 		if v.situation.Members[i].Position < v.situation.Members[first].Position {
@@ -37,18 +42,25 @@ func (r *Reconciler) tellPlaced(v *view, members []int, remembered *memory) {
 		len(v.held.Chunks), v.demand.Gpus, v.held.Chunks[v.situation.Members[first].Position].Node))
 }
 
+// tellPlacedPod ends what was said while the pod waited.
+func (r *Reconciler) tellPlacedPod(ctx context.Context, pod *corev1.Pod, job, node string) error {
+	for _, one := range pod.Status.Conditions {
+		if one.Type == names.PlacedCondition && one.Status != corev1.ConditionTrue {
+			return r.setCondition(ctx, pod, corev1.PodCondition{Type: names.PlacedCondition, Status: corev1.ConditionTrue, Reason: "Placed",
+				Message: fmt.Sprintf("%s places it on node %s", job, node)})
+		}
+	}
+	return nil
+}
+
 // tellWaits writes why the group waits: a condition of each of its pods that are gated, and an event of the first.
 func (r *Reconciler) tellWaits(ctx context.Context, key group.Key, v *view, reason string, remembered *memory) error {
 	if reason == "" || reason == remembered.told {
 		return nil
 	}
-	if left := tellAgain - time.Since(remembered.toldAt); left > 0 && remembered.told != "" {
+	if left := remembered.tellAfter - time.Since(remembered.toldAt); left > 0 && remembered.told != "" {
 		v.after(left)
 		return nil
-	}
-	reason = r.withHelp(ctx, key, v, reason)
-	if len(reason) > mostReason {
-		reason = reason[:mostReason]
 	}
 	var gated []int
 	first := -1
@@ -66,10 +78,19 @@ func (r *Reconciler) tellWaits(ctx context.Context, key group.Key, v *view, reas
 	if first < 0 {
 		return nil
 	}
+	if !r.telling.AllowN(time.Now(), min(len(gated), toldAtOnce)) {
+		v.after(time.Second + rand.N(2*time.Second))
+		return nil
+	}
+	reason = r.withHelp(ctx, key, v, reason)
+	if len(reason) > mostReason {
+		reason = reason[:mostReason]
+	}
 	err := each(gated, func(i int) error { return r.condition(ctx, v.pods[i], reason) })
 	if err == nil {
 		r.event(v.pods[first], corev1.EventTypeNormal, "WaitsForPlacement", reason)
 		remembered.told, remembered.toldAt = v.waits(reason), time.Now()
+		remembered.tellAfter = min(max(2*remembered.tellAfter, tellAgain), tellAtLast)
 	}
 	return err
 }
@@ -84,7 +105,7 @@ func (v *view) waits(reason string) string {
 
 // withHelp adds what would have the job placed now.
 func (r *Reconciler) withHelp(ctx context.Context, key group.Key, v *view, reason string) string {
-	if v.held == nil || v.held.Job.Waits == nil || v.held.Job.Waits.Code != "noCapacity" || v.refused != "" {
+	if v.held == nil || v.held.Job.Waits == nil || v.held.Job.Waits.Code != "noCapacity" || v.refused != "" || !r.helping.Allow() {
 		return reason
 	}
 	parallelism, err := v.demand.Filled(v.situation.Size)
@@ -100,16 +121,24 @@ func (r *Reconciler) withHelp(ctx context.Context, key group.Key, v *view, reaso
 }
 
 func (r *Reconciler) condition(ctx context.Context, pod *corev1.Pod, reason string) error {
+	return r.setCondition(ctx, pod, corev1.PodCondition{Type: names.PlacedCondition, Status: corev1.ConditionFalse, Reason: "Waits", Message: reason})
+}
+
+func (r *Reconciler) setCondition(ctx context.Context, pod *corev1.Pod, wanted corev1.PodCondition) error {
+	if len(wanted.Message) > mostReason {
+		wanted.Message = wanted.Message[:mostReason]
+	}
 	changed := pod.DeepCopy()
-	now := metav1.Now()
-	wanted := corev1.PodCondition{Type: names.PlacedCondition, Status: corev1.ConditionFalse, Reason: "Waits", Message: reason, LastTransitionTime: now}
+	wanted.LastTransitionTime = metav1.Now()
 	found := false
 	for i := range changed.Status.Conditions {
 		if one := &changed.Status.Conditions[i]; one.Type == wanted.Type {
-			if one.Message == reason {
+			if one.Message == wanted.Message && one.Status == wanted.Status {
 				return nil
 			}
-			wanted.LastTransitionTime = one.LastTransitionTime
+			if one.Status == wanted.Status {
+				wanted.LastTransitionTime = one.LastTransitionTime
+			}
 			*one, found = wanted, true
 		}
 	}

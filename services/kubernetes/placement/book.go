@@ -31,10 +31,13 @@ func (h *Held) Adopted() bool {
 }
 
 type entry struct {
-	held   Held
-	stale  bool // an event was seen since it was read
-	chunks int  // GPUs of a pod that the chunks were made for
+	held    Held
+	newest  int64 // sequence number of the newest event of it
+	covered int64 // of the newest event that what is held includes
+	chunks  int   // GPUs of a pod that the chunks were made for
 }
+
+func (e *entry) stale() bool { return e.newest > e.covered }
 
 // Book is Railweave's jobs of this cluster that wait or hold GPUs, kept up to date by the stream of events.
 type Book struct {
@@ -50,7 +53,6 @@ type Book struct {
 	nameOf    map[string]string
 	ready     bool
 	awaySince time.Time
-	noPhases  bool             // the service knows no acknowledged lifecycle
 	unknown   map[string]int64 // job -> newest event of it that came before the job itself was known
 }
 
@@ -58,14 +60,14 @@ type Book struct {
 func (b *Book) Start(ctx context.Context) error {
 	pause := 200 * time.Millisecond
 	for ctx.Err() == nil {
-		err := b.Client.Follow(ctx, func() {
+		err := b.Client.Follow(ctx, func() error {
 			if err := b.read(ctx); err != nil {
-				b.lose(err)
-				return
+				return err
 			}
 			pause = 200 * time.Millisecond
 			b.Log.Info("reached Railweave")
 			b.All()
+			return nil
 		}, b.seen)
 		if ctx.Err() != nil {
 			break
@@ -94,17 +96,17 @@ func (b *Book) lose(err error) {
 	}
 }
 
-// read reads all jobs again.
+// read reads all jobs again. Those that wait are read twice, because one may come to wait, or be placed, between two lists.
 func (b *Book) read(ctx context.Context) error {
 	byName, nameOf := map[string]*entry{}, map[string]string{}
-	for _, state := range []string{"placed", "queued"} {
+	for _, state := range []string{"queued", "placed", "queued"} {
 		jobs, err := b.Client.Jobs(ctx, state)
 		if err != nil {
 			return err
 		}
 		for _, job := range jobs {
 			if strings.HasPrefix(job.Name, group.Prefix(b.Cluster)) {
-				byName[job.Name] = &entry{held: Held{Job: job}, stale: true}
+				byName[job.Name] = &entry{held: Held{Job: job}, newest: 1} // lists do not have all of it
 				nameOf[job.ID] = job.Name
 			}
 		}
@@ -125,7 +127,7 @@ func (b *Book) seen(event contract.Event) {
 	b.mutex.Lock()
 	name, known := b.nameOf[event.Subject.ID]
 	if known && b.byName[name] != nil {
-		b.byName[name].stale = true
+		b.byName[name].newest = event.Seq
 	} else if b.unknown != nil {
 		if len(b.unknown) > mostUnknown {
 			clear(b.unknown)
@@ -148,8 +150,11 @@ func (b *Book) Away() time.Duration {
 	return time.Since(b.awaySince)
 }
 
-// ErrAway is the answer while the service cannot be asked.
-var ErrAway = errors.New("Railweave cannot be reached")
+// ErrAway is the answer while the service cannot be asked, ErrChanged where the job was changed while it was read.
+var (
+	ErrAway    error = &contract.Unreached{Cause: errors.New("Railweave cannot be reached")}
+	ErrChanged       = errors.New("the job was changed while it was read")
+)
 
 // Names is the names of all jobs that are held.
 func (b *Book) Names() []string {
@@ -174,8 +179,7 @@ func (b *Book) Held(ctx context.Context, name string, gpus int) (*Held, error) {
 		b.mutex.Unlock()
 		return nil, nil
 	}
-	held, stale, chunks := one.held, one.stale, one.chunks
-	one.stale = false // events from here on make it stale again
+	held, stale, newest, chunks := one.held, one.stale(), one.newest, one.chunks
 	b.mutex.Unlock()
 	if !stale && (held.Job.State != "placed" || chunks == gpus || gpus == 0) {
 		return &held, nil
@@ -184,11 +188,13 @@ func (b *Book) Held(ctx context.Context, name string, gpus int) (*Held, error) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	if b.byName[name] != one {
-		return nil, fmt.Errorf("job %s was changed meanwhile", held.Job.ID)
+		return nil, ErrChanged
 	}
 	if err != nil {
-		one.stale = true
 		return nil, err
+	}
+	if stale {
+		one.covered = max(newest, held.Job.Version)
 	}
 	if held.Job.State != "placed" && held.Job.State != "queued" {
 		b.forget(name)
@@ -248,7 +254,7 @@ func (b *Book) Stale(name string) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	if one := b.byName[name]; one != nil {
-		one.stale = true
+		one.covered = one.newest - 1
 	}
 }
 
@@ -268,32 +274,26 @@ func (b *Book) Put(job *contract.Job) {
 	if b.byName == nil {
 		return
 	}
-	b.byName[job.Name] = &entry{held: Held{Job: *job}, stale: b.unknown[job.ID] > job.Version}
+	newest := b.unknown[job.ID]
+	if one := b.byName[job.Name]; one != nil && one.held.Job.ID == job.ID {
+		if one.held.Job.Version > job.Version {
+			return
+		}
+		newest = one.newest
+	}
+	b.byName[job.Name] = &entry{held: Held{Job: *job}, newest: newest, covered: job.Version}
 	b.nameOf[job.ID] = job.Name
 }
 
 // Submit asks for a job, once for these pods however often it is called.
 func (b *Book) Submit(ctx context.Context, body *contract.JobRequest, uids []string) error {
-	acknowledged := body.External.ID != AdoptedMark
 	for attempt := 0; attempt < mostAttempts; attempt++ {
-		b.mutex.Lock()
-		body.Launcher = nil
-		if acknowledged && !b.noPhases {
-			body.Launcher = &contract.Launcher{Acknowledges: true}
-		}
-		b.mutex.Unlock()
 		job, err := b.Client.Submit(ctx, IdempotencyKey(body.Name, uids, attempt), body)
-		var problem *contract.Problem
 		switch {
 		case err == nil && (job.State == "placed" || job.State == "queued"):
 			b.Put(job)
 			return nil
 		case err == nil: // one of before, which has ended
-		case errors.As(err, &problem) && problem.About("/launcher") && body.Launcher != nil:
-			b.mutex.Lock()
-			b.noPhases = true
-			b.mutex.Unlock()
-			attempt--
 		case contract.CodeOf(err) == "idempotency.jobEnded" || contract.CodeOf(err) == "idempotency.keyReused":
 		default:
 			return err

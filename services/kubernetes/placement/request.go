@@ -34,6 +34,7 @@ func Request(cluster string, key group.Key, demand group.Demand, pods int, site 
 		GpusPerNode:      demand.Gpus * perNode(demand, pods, site.GpusPerNode),
 		ExpectedDuration: demand.Duration,
 		External:         &contract.External{Scheduler: "kubernetes", ID: key.Namespace + "/" + key.Name},
+		Launcher:         &contract.Launcher{Acknowledges: true},
 		Queue:            true,
 	}
 	if demand.Guarantee > 0 || demand.QosClass != "" {
@@ -79,6 +80,7 @@ func Adoption(cluster string, key group.Key, demand group.Demand, nodes []string
 		Tenant:      demand.Tenant,
 		Parallelism: &contract.Parallelism{Data: len(nodes) * demand.Gpus},
 		External:    &contract.External{Scheduler: "kubernetes", ID: AdoptedMark},
+		Launcher:    &contract.Launcher{Acknowledges: true},
 	}
 	even := true
 	for node, count := range used {

@@ -31,6 +31,7 @@ type Placement struct {
 	Phase   string   // of the acknowledged lifecycle: offered, accepted, running, releasing; "" without it
 	Nodes   []string // of each position
 	Reason  string   // why it waits
+	Release string   // why its GPUs are taken back
 	Adopted bool     // it says where pods are, not where they shall go
 }
 
@@ -189,7 +190,7 @@ func placed(s *Situation, plan *Plan) {
 	if s.Placement.Phase == "releasing" {
 		for i, member := range s.Members {
 			if !member.Gated && !member.Ended && !member.Leaving {
-				remove(s, plan, i, "Railweave takes its GPUs back")
+				remove(s, plan, i, takenBack(s))
 			}
 		}
 		if len(plan.Delete) == 0 && !plan.Owners && noneLeaving(s) {
@@ -201,6 +202,13 @@ func placed(s *Situation, plan *Plan) {
 		return
 	}
 	begin(s, plan)
+}
+
+func takenBack(s *Situation) string {
+	if s.Placement.Release == "" {
+		return "Railweave takes its GPUs back"
+	}
+	return "Railweave takes its GPUs back: " + s.Placement.Release
 }
 
 func noneLeaving(s *Situation) bool {
@@ -220,7 +228,9 @@ func elsewhere(s *Situation, plan *Plan) bool {
 				remove(s, plan, i, "it belongs to a placement that has ended")
 			}
 		case hasPlace(s, member):
-			plan.Mark = append(plan.Mark, i)
+			if !s.Placement.Adopted { // pods of others are not written to
+				plan.Mark = append(plan.Mark, i)
+			}
 		default:
 			*plan = Plan{Release: "its pods began elsewhere"}
 			return true
@@ -333,7 +343,8 @@ func begin(s *Situation, plan *Plan) {
 			bound++
 		}
 	}
-	if missing := complete(s); missing > 0 && !s.Placement.Adopted {
+	// Once it has begun its owner may take long to bring back a pod that has failed, and the others run on: they are its owner's.
+	if missing := complete(s); missing > 0 && !s.Placement.Adopted && s.Placement.Phase != "running" {
 		waitForPods(s, plan, missing, live-len(gated))
 		return
 	}
