@@ -1,0 +1,55 @@
+// Records as GET /v1/events shows them, whatever their payload is.
+#include <gtest/gtest.h>
+
+#include "services/control/codec/journal_codec.h"
+#include "services/json/strict_json.h"
+
+namespace railweave::api {
+namespace {
+
+db::Record record_with(std::string kind, std::string payload) {
+  db::Record record;
+  record.seq = 7;
+  record.kind = std::move(kind);
+  record.subject_kind = "job";
+  record.subject_id = "job-000001";
+  record.actor = "somebody";
+  record.payload = std::move(payload);
+  return record;
+}
+
+TEST(ShownEvents, HaveTheHeadingAndThePayload) {
+  const Json shown = Json::parse(
+      write_event(record_with("job.queued", R"({"summary":"queued","severity":"info","data":{"number":1}})")));
+  EXPECT_EQ(shown["seq"], 7);
+  EXPECT_EQ(shown["subject"]["id"], "job-000001");
+  EXPECT_EQ(shown["summary"], "queued");
+  EXPECT_EQ(shown["data"]["number"], 1);
+}
+
+TEST(ShownEvents, APayloadThatIsNoObjectIsSaidToBeUnreadable) {
+  for (const char* kind : {"job.queued", "webhook.put"}) {
+    for (const char* payload : {"", "{", "{}", "}", "[1]", "null", "7", "\"\"", "{\"data\"", "{\"data"}) {
+      const std::string text = write_event(record_with(kind, payload));
+      const Json shown = Json::parse(text, nullptr, false);
+      ASSERT_TRUE(shown.is_object()) << kind << " " << payload << ": " << text;
+      EXPECT_EQ(shown["seq"], 7);
+      EXPECT_EQ(shown["severity"], "error");
+      EXPECT_TRUE(shown["data"].is_object());
+      EXPECT_NE(shown["summary"].get<std::string>().find("cannot be read"), std::string::npos) << text;
+    }
+  }
+}
+
+TEST(ShownEvents, NoSecretOfAWebhook) {
+  const std::string shown = write_event(
+      record_with("webhook.put", R"({"summary":"s","severity":"info","data":{"url":"u","secret":"tell-nobody"}})"));
+  EXPECT_EQ(shown.find("tell-nobody"), std::string::npos);
+  EXPECT_EQ(Json::parse(shown)["data"]["url"], "u");
+  for (const char* payload : {R"({"summary":"s","secret":"tell-nobody"})", R"({"data":["tell-nobody"]})"}) {
+    EXPECT_EQ(write_event(record_with("webhook.put", payload)).find("tell-nobody"), std::string::npos) << payload;
+  }
+}
+
+}  // namespace
+}  // namespace railweave::api
