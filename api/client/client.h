@@ -33,6 +33,8 @@ struct ClientOptions {
   Milliseconds timeout{60'000};                          // of one request, from connecting to the end of the answer
   std::size_t max_answer_bytes = std::size_t{1} << 30U;  // as received, and once inflated
   bool accept_gzip = true;
+  // Why a numeric address must not be connected to; none: it may be (client.addressRefused).
+  std::function<std::optional<std::string>(std::string_view address)> refuse_address = {};
 };
 
 struct ClientRequest {

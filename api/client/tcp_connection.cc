@@ -1,6 +1,7 @@
 #include "api/client/tcp_connection.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -66,6 +67,13 @@ int connect_one(int descriptor, const addrinfo& address, TcpConnection::Clock::t
   return error;
 }
 
+std::string numeric(const addrinfo& address) {
+  std::array<char, NI_MAXHOST> text{};
+  const int made =
+      getnameinfo(address.ai_addr, address.ai_addrlen, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
+  return made == 0 ? text.data() : "?";
+}
+
 }  // namespace
 
 Result<TcpConnection> TcpConnection::open_socket(const std::string& path, Clock::time_point deadline) {
@@ -89,8 +97,8 @@ Result<TcpConnection> TcpConnection::open_socket(const std::string& path, Clock:
   }
 }
 
-Result<TcpConnection> TcpConnection::open(const Url& url, const Certificates& certificates,
-                                          Clock::time_point deadline) {
+Result<TcpConnection> TcpConnection::open(const Url& url, const Certificates& certificates, Clock::time_point deadline,
+                                          const RefuseAddress& refuse) {
   if (!url.socket.empty()) return open_socket(url.socket, deadline);
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -103,7 +111,15 @@ Result<TcpConnection> TcpConnection::open(const Url& url, const Certificates& ce
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> addresses(found, freeaddrinfo);
   int error = ECONNREFUSED;
+  std::string refused;
   for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
+    if (refuse) {
+      const std::string number = numeric(*address);
+      if (const auto why = refuse(number)) {
+        refused = number + " is refused: " + *why;
+        continue;
+      }
+    }
     const int type = address->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC;
     TcpConnection connection(socket(address->ai_family, type, address->ai_protocol));
     if (connection.descriptor_ < 0) {
@@ -120,6 +136,7 @@ Result<TcpConnection> TcpConnection::open(const Url& url, const Certificates& ce
     }
     return connection;
   }
+  if (!refused.empty()) return fail(ErrorKind::invalid, "client.addressRefused", refused);
   return fail(ErrorKind::unavailable, "client.cannotConnect", words(error));
 }
 

@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,8 +27,11 @@ class TcpConnection {
     std::string trusted;   // file of authorities; "": those of the system
     std::string own, key;  // files of what is shown to the server; "": nothing
   };
-  // Tries every address of the name. The error says what happened in words: "connection refused".
-  static Result<TcpConnection> open(const Url& url, const Certificates& certificates, Clock::time_point deadline);
+  // Why an address must not be connected to; none: it may be.
+  using RefuseAddress = std::function<std::optional<std::string>(std::string_view address)>;
+  // Tries every address of the name that is not refused. The error says what happened in words: "connection refused".
+  static Result<TcpConnection> open(const Url& url, const Certificates& certificates, Clock::time_point deadline,
+                                    const RefuseAddress& refuse = {});
 
   ~TcpConnection();
   TcpConnection(TcpConnection&& other) noexcept

@@ -48,6 +48,7 @@ void build_tree(CLI::App& root, Session& session) {
   add_guarantee_commands(root, session);
   add_status_command(root, session);
   add_event_commands(root, session);
+  add_webhook_commands(root, session);
   add_audit_commands(root, session);
   add_operation_commands(root, session);
   add_login_commands(root, session);

@@ -179,6 +179,23 @@ void read_certificate(ConfigFile& entry, AccessConfig& access) {
   access.certificates.push_back(std::move(account));
 }
 
+void read_replica(ConfigFile& entry, ReplicaConfig& replica) {
+  entry.read("name", replica.name);
+  entry.read("url", replica.url);
+  entry.read("ca_file", replica.ca_file);
+  entry.read("lease_seconds", replica.lease_seconds, 1, 60);
+}
+
+void read_webhooks(ConfigFile& entry, WebhookConfig& webhooks) {
+  entry.read("loopback", webhooks.loopback);
+  entry.read("link_local", webhooks.link_local);
+  entry.read("ca_file", webhooks.ca_file);
+  entry.read("timeout_seconds", webhooks.timeout_seconds, 1, 60);
+  entry.read("retry_seconds", webhooks.retry_seconds, 1, 300);
+  entry.read("give_up_seconds", webhooks.give_up_seconds, 1, 30 * 86'400);
+  entry.read("report_seconds", webhooks.report_seconds, 1, 3'600);
+}
+
 void read_oidc(ConfigFile& entry, AccessConfig& access) {
   api::Oidc::Options& oidc = access.oidc.emplace();
   std::vector<std::pair<std::string, std::string>> roles;
@@ -251,12 +268,8 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   config.access.admin_token_file = admin_token_file;
   if (auto set = set_authentication(config, authentication, file.string()); !set) return set;
   config.console = console;
-  keys.read_table("replica", [&config](ConfigFile& entry) {
-    entry.read("name", config.replica.name);
-    entry.read("url", config.replica.url);
-    entry.read("ca_file", config.replica.ca_file);
-    entry.read("lease_seconds", config.replica.lease_seconds, 1, 60);
-  });
+  keys.read_table("replica", [&config](ConfigFile& entry) { read_replica(entry, config.replica); });
+  keys.read_table("webhooks", [&config](ConfigFile& entry) { read_webhooks(entry, config.webhooks); });
   keys.read_tables("subnet", 64, [&config](ConfigFile& entry) {
     SubnetConfig subnet;
     entry.read("name", subnet.name);

@@ -55,6 +55,17 @@ struct ReplicaConfig {
   std::uint64_t lease_seconds = 3;  // how long a leader that is gone keeps the others waiting
 };
 
+// Events sent to users' addresses: [webhooks] in the file.
+struct WebhookConfig {
+  bool loopback = false;    // to this machine too, also over http
+  bool link_local = false;  // to link-local addresses too, those of metadata services among them
+  std::string ca_file;      // certificates that are trusted for https of receivers, in PEM; empty: the system's
+  std::uint64_t timeout_seconds = 5;       // of one delivery
+  std::uint64_t retry_seconds = 1;         // before the second attempt; doubled with every failure, up to 5 minutes
+  std::uint64_t give_up_seconds = 86'400;  // of failing; then it is disabled, with an alarm
+  std::uint64_t report_seconds = 30;       // least time between events about progress alone
+};
+
 struct Config {
   std::string listen_address = "127.0.0.1";  // others than loopback with TLS and tokens only
   std::uint16_t listen_port = 7470;          // 0: any free port, which is printed
@@ -62,6 +73,7 @@ struct Config {
   std::string store = "var/railweave.db";    // a file, or postgresql://user@host/database
   AccessConfig access;
   ReplicaConfig replica;
+  WebhookConfig webhooks;
   std::string log_level = "info";  // trace, debug, info, warn, error
   bool log_requests = false;
   std::uint64_t queue_limit = 1024;      // changes that wait; further ones are answered 429

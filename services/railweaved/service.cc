@@ -70,6 +70,21 @@ api::KnownCallers known_callers(const Config& config) {
   return known;
 }
 
+webhooks::AddressRules address_rules(const WebhookConfig& config) { return {config.loopback, config.link_local}; }
+
+webhooks::DeliveryOptions delivery_options(const WebhookConfig& config) {
+  using std::chrono::seconds;
+  webhooks::DeliveryOptions options;
+  options.addresses = address_rules(config);
+  options.ca_file = config.ca_file;
+  options.timeout = seconds(config.timeout_seconds);
+  options.first_retry = seconds(config.retry_seconds);
+  options.give_up = seconds(config.give_up_seconds);
+  options.report = seconds(config.report_seconds);
+  options.warn = [](const std::string& text) { spdlog::warn("{}", text); };
+  return options;
+}
+
 // The configured folder, else the installed one beside the program.
 std::filesystem::path console_folder(const Config& config) {
   if (!config.console.empty()) return config.console;
@@ -151,12 +166,15 @@ Result<void> Service::open() {
   }
   live_ = std::make_unique<control::LiveSubnets>(*loop_, std::move(subnets),
                                                  [](const std::string& text) { spdlog::warn("{}", text); });
+  webhooks_ =
+      std::make_unique<webhooks::Deliveries>(*loop_, *store_.journal, feed_, delivery_options(config_.webhooks));
   return {};
 }
 
 // What only a leader does, once the loop has started.
 Result<void> Service::lead() {
   if (auto known = ensure_administrator(*loop_, config_); !known) return known;
+  webhooks_->start();
   return live_->start();
 }
 
@@ -220,6 +238,7 @@ Result<void> Service::prepare_server() {
   api::add_contract_routes(routes);
   api::add_guarantee_routes(routes);
   api::add_event_routes(routes);
+  api::add_webhook_routes(routes, address_rules(config_.webhooks));
   api::add_audit_routes(routes);
   api::add_operation_routes(routes, *operations_);
   api::add_service_routes(routes, [this] { return server_->metrics(); });
@@ -236,6 +255,7 @@ bool Service::stop() {
   const bool ended = !server_ || server_->stop_within(time, time);
   if (replica_) replica_->stop();
   if (forwarder_) forwarder_->stop();
+  if (webhooks_) webhooks_->stop();
   if (live_) live_->stop();
   if (catch_up_) catch_up_->stop();
   if (loop_) loop_->stop();

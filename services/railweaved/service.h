@@ -6,6 +6,7 @@
 //                        |                    |                       ^
 //                        '-- SubnetStatus -- LiveSubnets -- reports --'
 //                                              '-> one thread per subnet: FabricDriver -> switches
+//   EventFeed -> Deliveries -> one thread per webhook -> its receiver
 //
 // Of several on one PostgreSQL store one leads. The others follow its journal, answer what they can from what they have
 // read, forward the rest, and touch no switch.
@@ -26,6 +27,7 @@
 #include "services/railweaved/store.h"
 #include "services/rest/control_plane.h"
 #include "services/rest/replication/forwarder.h"
+#include "services/webhooks/deliveries.h"
 
 namespace railweave {
 
@@ -63,6 +65,7 @@ class Service {
   std::unique_ptr<control::ControlLoop> loop_;
   std::unique_ptr<control::EventCatchUp> catch_up_;
   std::unique_ptr<control::LiveSubnets> live_;
+  std::unique_ptr<webhooks::Deliveries> webhooks_;
   std::unique_ptr<api::Operations> operations_;
   std::unique_ptr<api::ControlPlane> plane_;
   std::unique_ptr<control::Replica> replica_;  // where this one began as a follower; with

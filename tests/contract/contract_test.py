@@ -34,6 +34,7 @@ import route_cases  # noqa: E402
 import service_cases  # noqa: E402
 import site_cases  # noqa: E402
 import tenant_cases  # noqa: E402
+import webhook_cases  # noqa: E402
 from contract import Contract  # noqa: E402
 from service import Service  # noqa: E402
 from session import Session  # noqa: E402
@@ -145,7 +146,7 @@ class Run:
     def one_service(self):
         modules = (fabric_cases, route_cases, tenant_cases, job_cases, site_cases, path_cases, queue_cases,
                    job_change_cases, launch_cases, event_cases,
-                   guarantee_cases, reroute_cases, null_cases, service_cases, http_cases)
+                   guarantee_cases, reroute_cases, webhook_cases, null_cases, service_cases, http_cases)
         with Service(self.options.railweaved) as service:
             session = Session(service.start(), self.contract)
             for module in modules:

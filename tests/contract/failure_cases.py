@@ -25,6 +25,8 @@ WRITES = {
     "changeJob": {"path": {"id": "job-000001"}, "body": {"expectedDuration": "PT1H"}},
     "cancelJob": {"path": {"id": "job-000001"}},
     "completeJob": {"path": {"id": "job-000001"}},
+    "putWebhook": {"path": {"name": "w"}, "body": {"url": "https://w.invalid", "secret": "0123456789abcdef"}},
+    "removeWebhook": {"path": {"name": "kept"}},
     "putTenant": {"path": {"name": "b"}, "body": {"maxGpus": 7}},
     "removeTenant": {"path": {"name": "spare"}},
     "putContract": {"path": {"tenant": "a"}, "body": {"guaranteedGbps": 2}},
@@ -97,6 +99,7 @@ def fill(session):
     session.call("putTenant", 200, path={"name": "spare-2"}, body={})
     session.call("putContract", 200, path={"tenant": "spare-2"}, body={})
     session.call("submitJob", 201, body={"gpus": 1, "tenant": "a"})
+    session.call("putWebhook", 200, path={"name": "kept"}, body={**WRITES["putWebhook"]["body"], "types": ["no.such"]})
     session.call("putReservation", 200, path={"name": "kept"}, body={"kind": "maintenance", "nodes": ["node-2"],
                                                                      "from": "2098-01-01T00:00:00Z", "to": "2098-01-02T00:00:00Z"})
     for operation, thing in (("drainLink", OTHER_LINK), ("drainSwitch", "leaf-2"), ("drainNode", "node-4")):
@@ -154,6 +157,7 @@ def what_exists(session):
     fill(session)
     requests = {**WRITES, "putTenant": {"path": {"name": "a"}, "body": {}},
                 "putContract": {"path": {"tenant": "spare-2"}, "body": {}},
+                "putWebhook": {"path": {"name": "kept"}, "body": WRITES["putWebhook"]["body"]},
                 "putReservation": {"path": {"name": "kept"}, "body": WRITES["putReservation"]["body"]},
                 "repairJob": {"path": {"id": "job-000001"}, "body": {}},
                 "putSubnetMode": {"path": {"id": "compute"}, "body": {"mode": "observe"}}}

@@ -31,6 +31,9 @@ class Two:
         self.ours, self.zebra = self.members["a"], self.members["zebra-corp"]
         wide = {"parallelism": {"tensor": 4, "data": 2}}
         self.theirs = self.zebra.call("submitJob", 201, body=job(**wide, tenant="zebra-corp", name="zebra-secret")).json["id"]
+        for caller, name in ((self.ours, "our-hook"), (self.zebra, "zebra-hook")):
+            caller.call("putWebhook", 200, path={"name": name}, body={"url": f"https://{name}.invalid/", "secret": "0123456789abcdef",
+                                                                     "types": ["no.such"]})
         self.wide = job(**wide, tenant="a", name="too-wide")
         self.refused = self.ours.call("submitJob", 409, "admission.linksFull", body=self.wide)
         self.own = self.ours.call("submitJob", 201, body=job(tenant="a", name="ours", **NO_RATE)).json["id"]
@@ -57,10 +60,11 @@ def nothing_of_others_is_read(service, contract):
     own, alarm = two.own, next(alarm["id"] for alarm in two.alarms if {two.own, two.theirs} <= set(alarm["jobs"]))
     paths = {"getJob": {"id": own}, "listRanks": {"id": own}, "getTenant": {"name": "a"}, "getTenantContract": {"tenant": "a"},
              "getJobCaps": {"id": own}, "getJobPartition": {"id": own}, "getAlarm": {"id": alarm}, "checkpointJob": {"id": own},
-             "repairJob": {"id": own}, "changeJob": {"id": two.patient}, "completeJob": {"id": own}, "cancelJob": {"id": two.patient}}
+             "repairJob": {"id": own}, "changeJob": {"id": two.patient}, "getWebhook": {"name": "our-hook"},
+             "putWebhook": {"name": "our-hook"}, "removeWebhook": {"name": "our-hook"}, "completeJob": {"id": own}, "cancelJob": {"id": two.patient}}
     bodies = {"submitJob": two.wide, "queryPlacement": two.wide, "repairJob": {"nodes": ["node-4"]},
               "changeJob": {"hold": True, "before": two.behind}, "submitJobs": {"items": [{"key": "ours", **two.wide}]},
-              "queryPlacements": {"items": [two.wide]}}
+              "queryPlacements": {"items": [two.wide]}, "putWebhook": {"url": "https://ours.invalid/"}}
     asked = [operation for operation in contract.operations.values()
              if operation.roles and "member" in operation.roles and operation.id != "streamEvents"]
     asked.sort(key=lambda operation: (operation.method != "GET", operation.id == "completeJob"))  # the job ends last
@@ -78,6 +82,8 @@ def nothing_of_others_is_read(service, contract):
     # What is the other tenant's own does not exist.
     for operation, path, code in (("getJob", {"id": two.theirs}, "jobs.notFound"), ("getTenant", {"name": "zebra-corp"}, "tenants.notFound"),
                                   ("getTenantContract", {"tenant": "zebra-corp"}, "contracts.notFound"),
+                                  ("getWebhook", {"name": "zebra-hook"}, "webhooks.notFound"),
+                                  ("removeWebhook", {"name": "zebra-hook"}, "webhooks.notFound"),
                                   ("getJobCaps", {"id": two.theirs}, "jobs.notFound"), ("getJobPartition", {"id": two.theirs}, "jobs.notFound")):
         two.ours.call(operation, 404, code, path=path)
     two.ours.call("getMetrics", 403, "auth.forbidden")
@@ -161,6 +167,13 @@ def members_change_their_own(service, contract):
     whole = two.admin.call("getJob", 200, path={"id": answer[2]["job"]["id"]}).json["expectedStart"]
     assert start is None or (start["at"] == whole["at"] and not {end["job"] for end in start["ends"]} & {two.theirs, two.behind}), start
     two.admin.call("changeJob", 200, path=mine, body={"hold": False})
+    # Webhooks: a member's is of its tenant, and a name that another has is taken.
+    assert two.ours.call("getWebhook", 200, path={"name": "our-hook"}).json["tenant"] == "a"
+    spec = {"url": "https://ours.invalid/", "secret": "0123456789abcdef"}
+    two.ours.call("putWebhook", 400, "tenants.unknown", path={"name": "x"}, body={**spec, "tenant": "zebra-corp"})
+    two.ours.call("putWebhook", 409, "webhooks.nameTaken", path={"name": "zebra-hook"}, body=spec)
+    assert [item["id"] for item in two.ours.call("listWebhooks", 200).json["items"]] == ["our-hook"]
+    assert [item["id"] for item in two.admin.call("listWebhooks", 200).json["items"]] == ["our-hook", "zebra-hook"]
 
 
 CASES = [nothing_of_others_is_read, members_have_their_part, members_change_their_own]

@@ -137,6 +137,9 @@ MAY_INCLUDE = {
     # Who a caller is and what it may call.
     "services/rest/access": ["fabric/base", "db", "services/json", "services/control/state", "services/control/codec", "api/http/message",
                              "api/http/dispatch", "api/client"],
+    # Events sent to users' addresses.
+    "services/webhooks": ["fabric/base", "db", "api/client", "services/control", "services/control/events", "services/control/codec",
+                          "services/rest/access"],
     "services/rest/json": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/topology/checks", "fabric/formats/text",
                            "fabric/routing/plane", "fabric/routing/audit", "fabric/routing/delta", "fabric/routing/multipath",
                            "fabric/routing/opensm", "fabric/capacity", "fabric/qos", "fabric/drivers/linux_tc", "scheduler/job",
@@ -147,12 +150,13 @@ MAY_INCLUDE = {
     "services/rest/handlers": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/formats", "fabric/formats/gpu", "fabric/formats/native",
                                "fabric/routing/opensm", "scheduler/placement", "scheduler/queue/cycle", "db", "api", "api/http/message",
                                "api/http/dispatch", "api/operations", "services/json", "services/control/state", "services/control/events", "services/control/views", "services/control/guarantees",
-                               "services/control/decide", "services/control/codec", "services/rest", "services/rest/access", "services/rest/json"],
+                               "services/control/decide", "services/control/codec", "services/rest", "services/rest/access", "services/rest/json",
+                               "services/webhooks"],
     # The console's built files: knows nothing of what they show.
     "services/rest/console": ["fabric/base", "api/http/message", "api/http/dispatch"],
     "services/railweaved": ["fabric/base", "fabric/drivers/infiniband", "db", "db/sqlite", "db/postgres", "api/http", "api/operations", "services/control",
                             "services/control/events", "services/control/codec", "services/control/live", "services/rest", "services/rest/access",
-                            "services/rest/handlers", "services/rest/replication", "services/rest/console"],
+                            "services/rest/handlers", "services/rest/replication", "services/rest/console", "services/webhooks"],
     # Joins Slurm to the contract, as the CLI joins people to it.
     "services/slurm/ranks": ["fabric/base", "fabric/formats/slurm"],
     # Loaded by Slurm's programs on every node: knows nothing of REST.
@@ -206,7 +210,7 @@ ONLY_IN = [
     (re.compile(r"^CLI/"), ["services/railweaved", "services/railweave", "services/slurm"]),
     (re.compile(r"^toml\+\+/"), ["services/railweaved"]),
     (re.compile(r"^yaml-cpp/"), ["services/railweave/terminal"]),
-    (re.compile(r"^openssl/"), ["services/json", "services/rest/access", "api/http/connection", "api/client"]),
+    (re.compile(r"^openssl/"), ["services/json", "services/rest/access", "services/webhooks", "api/http/connection", "api/client"]),
     (re.compile(r"^zlib\.h$"), ["api/http/message", "db"]),
 ]
 

@@ -32,6 +32,7 @@ void add_qos_commands(CLI::App& root, Session& session);
 void add_guarantee_commands(CLI::App& root, Session& session);
 void add_status_command(CLI::App& root, Session& session);
 void add_event_commands(CLI::App& root, Session& session);
+void add_webhook_commands(CLI::App& root, Session& session);
 void add_audit_commands(CLI::App& root, Session& session);
 void add_operation_commands(CLI::App& root, Session& session);
 void add_login_commands(CLI::App& root, Session& session);  // login, logout, whoami, profiles

@@ -8,6 +8,7 @@
 #include "api/http/dispatch/metrics.h"
 #include "api/operations/operations.h"
 #include "services/rest/handlers/route_table.h"
+#include "services/webhooks/address_rules.h"
 
 namespace railweave::api {
 
@@ -30,6 +31,7 @@ void add_token_routes(RouteTable& routes);      // with who the caller is
 void add_contract_routes(RouteTable& routes);   // with traffic classes
 void add_guarantee_routes(RouteTable& routes);  // with source caps and partitions of jobs
 void add_event_routes(RouteTable& routes);
+void add_webhook_routes(RouteTable& routes, const webhooks::AddressRules& rules);
 void add_audit_routes(RouteTable& routes);
 void add_operation_routes(RouteTable& routes, Operations& operations);
 void add_service_routes(RouteTable& routes, std::function<HttpMetrics()> http_metrics);

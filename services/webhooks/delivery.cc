@@ -1,0 +1,199 @@
+#include "services/webhooks/delivery.h"
+
+#include <algorithm>
+#include <random>
+#include <string_view>
+#include <utility>
+
+#include "services/control/codec/journal_codec.h"
+#include "services/rest/access/tenant_events.h"
+#include "services/webhooks/signature.h"
+
+namespace railweave::webhooks {
+namespace {
+
+constexpr std::uint64_t kPage = 200;
+constexpr std::uint64_t kReportAfter = 500;  // deliveries
+constexpr std::chrono::milliseconds kIdle{1'000};
+
+bool has_type(const control::Webhook& webhook, std::string_view kind) {
+  return webhook.types.empty() || std::ranges::any_of(webhook.types, [&](const std::string& type) {
+           return type.ends_with('.') ? kind.starts_with(type) : kind == type;
+         });
+}
+
+}  // namespace
+
+Delivery::Delivery(control::ControlLoop& loop, db::Journal& journal, const DeliveryOptions& options,
+                   control::Webhook webhook)
+    : loop_(loop),
+      journal_(journal),
+      options_(options),
+      version_(webhook.version),
+      webhook_(std::move(webhook)),
+      thread_([this] { run(); }) {}
+
+Delivery::~Delivery() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  called_.notify_all();
+  thread_.join();
+  if (unreported_ > 0) report();
+}
+
+void Delivery::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    woken_ = true;
+  }
+  called_.notify_all();
+}
+
+bool Delivery::wait_for(std::chrono::milliseconds time) {
+  std::unique_lock lock(mutex_);
+  called_.wait_for(lock, time, [this] { return ending_; });
+  return !ending_;
+}
+
+void Delivery::run() {
+  for (;;) {
+    send_new();
+    if (webhook_.disabled) return;
+    if (unreported_ > 0 && Clock::now() - reported_at_ >= options_.report) report();
+    std::unique_lock lock(mutex_);
+    called_.wait_for(lock, kIdle, [this] { return ending_ || woken_; });
+    woken_ = false;
+    if (ending_) return;
+  }
+}
+
+// Everything up to the newest event. Only a leader sends: one that has lost its lease has a successor.
+void Delivery::send_new() {
+  for (;;) {
+    const auto state = loop_.state();
+    if (state->seq <= webhook_.cursor || loop_.phase() != control::Phase::ready) return;
+    const auto records = journal_.read({.after_seq = webhook_.cursor,
+                                        .up_to_seq = state->seq,
+                                        .limit = kPage,
+                                        .kinds = {},
+                                        .subject_kind = {},
+                                        .subject_id = {}});
+    if (!records || records->empty()) return;
+    for (const auto& record : *records) {
+      if (const auto body = body_of(*state, record)) {
+        if (!deliver(record, *body)) return;
+      } else {
+        webhook_.cursor = record.seq;
+      }
+    }
+  }
+}
+
+// What the webhook is told of an event; none: it is not for it. Its own progress would never end.
+std::optional<std::string> Delivery::body_of(const control::ClusterState& state, const db::Record& record) const {
+  if (record.subject_kind == "webhook" || !has_type(webhook_, record.kind)) return std::nullopt;
+  if (webhook_.tenant.empty()) return api::write_event(record);
+  return api::event_of_tenant(state, webhook_.tenant, webhook_.put_by, record);
+}
+
+bool Delivery::deliver(const db::Record& record, const std::string& body) {
+  for (;;) {
+    if (!loop_.leads()) {
+      if (!wait_for(kIdle)) return false;
+      continue;
+    }
+    const auto failed = attempt(record, body);
+    if (!failed) {
+      note_success(record.seq);
+      return wait_for(std::chrono::milliseconds(0));
+    }
+    if (!note_failure(*failed)) return false;
+    if (!wait_for(pause())) return false;
+  }
+}
+
+// Why it was not received; none: it was.
+std::optional<std::string> Delivery::attempt(const db::Record& record, const std::string& body) {
+  if (!client_) {
+    auto url = parse_webhook_url(webhook_.url, options_.addresses);
+    if (!url) return url.error().message;
+    api::ClientOptions client;
+    client.service = "the receiver";
+    client.start_hint.clear();
+    client.user_agent = "railweave-webhooks";
+    client.ca_file = options_.ca_file;
+    client.timeout = options_.timeout;
+    client.connect_timeout = options_.timeout;
+    client.max_answer_bytes = std::size_t{64} << 10U;
+    client.accept_gzip = false;
+    client.refuse_address = [rules = options_.addresses, tls = url->server.tls](std::string_view address) {
+      return refusal(rules, address, tls);
+    };
+    target_ = url->target;
+    client_.emplace(std::move(url->server), std::move(client));
+  }
+  const std::int64_t now_s = loop_.now_us() / 1'000'000;
+  api::ClientRequest request;
+  request.method = api::Method::post;
+  request.target = target_;
+  request.content_type = "application/json";
+  request.body = body;
+  request.headers.add("Railweave-Event", record.kind);
+  request.headers.add("Railweave-Delivery", std::to_string(record.seq));
+  request.headers.add("Railweave-Signature", signature(webhook_.secret, now_s, body));
+  auto answer = client_->request(request);
+  if (!answer && answer.error().code == "client.broken")
+    answer = client_->request(request);  // a kept connection had ended
+  if (answer && answer->ok()) return std::nullopt;
+  client_.reset();
+  return answer ? "it answered " + std::to_string(answer->status) : answer.error().message;
+}
+
+void Delivery::note_success(std::uint64_t seq) {
+  const bool failed = webhook_.failing_since_us != 0;
+  webhook_.cursor = seq;
+  webhook_.delivered_us = loop_.now_us();
+  webhook_.failing_since_us = 0;
+  webhook_.failures = 0;
+  webhook_.last_error.clear();
+  ++unreported_;
+  if (failed || unreported_ >= kReportAfter) report();
+}
+
+bool Delivery::note_failure(const std::string& why) {
+  const std::int64_t now_us = loop_.now_us();
+  if (webhook_.failing_since_us == 0) webhook_.failing_since_us = now_us;
+  ++webhook_.failures;
+  webhook_.last_error = why.substr(0, control::Webhook::kMaxError);
+  const auto failing = std::chrono::microseconds(now_us - webhook_.failing_since_us);
+  webhook_.disabled = failing >= options_.give_up;
+  const bool tells = (webhook_.failures & (webhook_.failures - 1)) == 0;  // the 1st, 2nd, 4th, ...
+  if (tells || webhook_.disabled) report();
+  if (webhook_.disabled && options_.warn) {
+    options_.warn("webhook '" + webhook_.name + "' is disabled: " + webhook_.last_error);
+  }
+  return !webhook_.disabled;
+}
+
+void Delivery::report() {
+  control::WebhookAdvanced step{
+      webhook_.name,     webhook_.cursor,     webhook_.delivered_us, webhook_.failing_since_us,
+      webhook_.failures, webhook_.last_error, webhook_.disabled};
+  control::Command command{"railweave", control::ReportWebhook{std::move(step), version_}};
+  if (!loop_.submit(std::move(command), [](const auto&) {})) return;  // told with the next one
+  unreported_ = 0;
+  reported_at_ = Clock::now();
+}
+
+// Doubled with every failure, and up to a quarter more or less, so that receivers that come back are not met by all at once.
+std::chrono::milliseconds Delivery::pause() const {
+  const auto doublings = std::min<std::uint64_t>(webhook_.failures - 1, 20);
+  const auto whole = std::min(options_.longest_retry, options_.first_retry * (std::int64_t{1} << doublings));
+  thread_local std::mt19937 random(std::random_device{}());
+  return std::chrono::milliseconds(
+      std::uniform_int_distribution<std::int64_t>(whole.count() * 3 / 4, whole.count() * 5 / 4)(random));
+}
+
+}  // namespace railweave::webhooks

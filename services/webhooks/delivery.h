@@ -1,0 +1,60 @@
+// Private to this folder: the thread of one webhook.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "api/client/client.h"
+#include "services/webhooks/deliveries.h"
+
+namespace railweave::webhooks {
+
+class Delivery {
+ public:
+  Delivery(control::ControlLoop& loop, db::Journal& journal, const DeliveryOptions& options, control::Webhook webhook);
+  Delivery(const Delivery&) = delete;
+  Delivery& operator=(const Delivery&) = delete;
+  ~Delivery();  // ends and waits; says how far it came
+
+  void wake();  // there are new events
+  [[nodiscard]] std::uint64_t version() const { return version_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void run();
+  void send_new();
+  [[nodiscard]] std::optional<std::string> body_of(const control::ClusterState& state, const db::Record& record) const;
+  // False: it is to end.
+  [[nodiscard]] bool deliver(const db::Record& record, const std::string& body);
+  [[nodiscard]] std::optional<std::string> attempt(const db::Record& record, const std::string& body);
+  void note_success(std::uint64_t seq);
+  bool note_failure(const std::string& why);  // false: it is given up
+  void report();
+  [[nodiscard]] std::chrono::milliseconds pause() const;
+  // False: it is to end.
+  bool wait_for(std::chrono::milliseconds time);
+
+  control::ControlLoop& loop_;
+  db::Journal& journal_;
+  const DeliveryOptions& options_;
+  const std::uint64_t version_;
+  control::Webhook webhook_;  // as it is now; of the thread
+  std::optional<api::Client> client_;
+  std::string target_;
+  std::uint64_t unreported_ = 0;  // deliveries since the last report
+  Clock::time_point reported_at_ = Clock::now();
+
+  std::mutex mutex_;
+  std::condition_variable called_;
+  bool ending_ = false, woken_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace railweave::webhooks
