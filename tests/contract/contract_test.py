@@ -42,12 +42,6 @@ from session import Session  # noqa: E402
 # What the contract lists and this test cannot provoke: (operation, status, code) and why. Each must still be unseen, so that
 # the list does not outlive its reasons.
 EXCUSED = [
-    ("acceptJob", 429, "*", "needs an offered or releasing job and a full queue or a failed store at once; completeJob has it on the same path"),
-    ("acceptJob", 503, "*", "needs an offered or releasing job and a full queue or a failed store at once; completeJob has it on the same path"),
-    ("runningJob", 429, "*", "needs an offered or releasing job and a full queue or a failed store at once; completeJob has it on the same path"),
-    ("runningJob", 503, "*", "needs an offered or releasing job and a full queue or a failed store at once; completeJob has it on the same path"),
-    ("freedJob", 429, "*", "needs an offered or releasing job and a full queue or a failed store at once; completeJob has it on the same path"),
-    ("freedJob", 503, "*", "needs an offered or releasing job and a full queue or a failed store at once; completeJob has it on the same path"),
     ("everywhere", 408, "*", "takes ten seconds of silence; tests/unit/http has it"),
     ("everywhere", 500, "*", "needs a fault of ours"),
     ("everywhere", 503, "http.bodiesInFlight", "needs a GiB of bodies at once; tests/unit/http has it"),

@@ -39,6 +39,8 @@ def refused_imports(session):
         "name": "cliques", "format": "nvlinkCliques", "text": "node,clusterUuid,cliqueId\nnode-1,N/A,N/A\n"}]}), format="files")
     refuse("nvidiaSmiTopo.malformed", json.dumps({"files": [{"name": "net", "text": NETLIST}, {
         "name": "topo", "format": "nvidiaSmiTopo", "text": "\tGPU0\tGPU0\nGPU0\tX\tX\n"}]}), format="files")
+    refuse("ncclTopology.malformed", json.dumps({"files": [{"name": "net", "text": NETLIST, "format": "ibsim"}, {
+        "name": "node", "format": "ncclTopology", "text": "<system><cpu></system>"}]}), format="files")
     refuse("input.noDevice", "# nothing\n", format="ibsim")
     for body in ("{", "{}", '{"files": []}', '{"files": [{"text": "x"}]}'):
         refuse("input.files", body, format="files")

@@ -25,6 +25,9 @@ WRITES = {
     "changeJob": {"path": {"id": "job-000001"}, "body": {"expectedDuration": "PT1H"}},
     "cancelJob": {"path": {"id": "job-000001"}},
     "completeJob": {"path": {"id": "job-000001"}},
+    "acceptJob": {"path": {"id": "job-000002"}},
+    "runningJob": {"path": {"id": "job-000002"}},
+    "freedJob": {"path": {"id": "job-000003"}},
     "putWebhook": {"path": {"name": "w"}, "body": {"url": "https://w.invalid", "secret": "0123456789abcdef"}},
     "removeWebhook": {"path": {"name": "kept"}},
     "putTenant": {"path": {"name": "b"}, "body": {"maxGpus": 7}},
@@ -99,6 +102,10 @@ def fill(session):
     session.call("putTenant", 200, path={"name": "spare-2"}, body={})
     session.call("putContract", 200, path={"tenant": "spare-2"}, body={})
     session.call("submitJob", 201, body={"gpus": 1, "tenant": "a"})
+    for _ in ("offered", "releasing"):
+        session.call("submitJob", 201, body={"gpus": 1, "tenant": "a", "launcher": {"acceptWithin": "P1D"}})
+    session.call("runningJob", 200, path={"id": "job-000003"})
+    session.call("completeJob", 200, path={"id": "job-000003"})
     session.call("putWebhook", 200, path={"name": "kept"}, body={**WRITES["putWebhook"]["body"], "types": ["no.such"]})
     session.call("putReservation", 200, path={"name": "kept"}, body={"kind": "maintenance", "nodes": ["node-2"],
                                                                      "from": "2098-01-01T00:00:00Z", "to": "2098-01-02T00:00:00Z"})

@@ -1,8 +1,7 @@
 """Jobs that a launcher acknowledges: offered, accepted, running, releasing, freed."""
-import time
-
 from queue_cases import ALL, job, state_of, submit
 from small_fabric import GPUS
+from waiting import until
 
 
 def launched(session, **fields):
@@ -30,6 +29,7 @@ def acknowledged(session):
     assert state_of(session, waits) == "queued", "its GPUs are not free"
     for operation in ("acceptJob", "runningJob"):
         session.call(operation, 409, "jobs.releasing", path={"id": name})
+    session.call("repairJob", 409, "jobs.releasing", path={"id": name}, body={})
     session.call("freedJob", 422, "jobs.notItsNode", path={"id": name}, body={"nodes": ["node-99"]})
     session.call("freedJob", 409, "jobs.launcherFirst", path={"id": name}, body={"by": "node"})
     part = session.call("freedJob", 200, path={"id": name}, body={"nodes": releasing["nodeList"][:1]}).json
@@ -72,11 +72,11 @@ def refused(session):
 
 
 def job_when(session, name, condition):
-    deadline = time.monotonic() + 20
-    while not condition(found := session.call("getJob", 200, path={"id": name}).json):
-        assert time.monotonic() < deadline, found
-        time.sleep(0.1)
-    return found
+    def found():
+        seen = session.call("getJob", 200, path={"id": name}).json
+        return seen if condition(seen) else None
+
+    return until(f"a condition of {name}", found)
 
 
 def deadlines(session):

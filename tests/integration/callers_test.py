@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+import stories  # noqa: E402
 from authority import Authority, openssl  # noqa: E402
 from service import AtSocket, Service  # noqa: E402
 
@@ -227,19 +228,5 @@ role = "administrator"
             assert done.returncode in (1, 2) and why in done.stderr, (lines, done)
 
 
-def main():
-    if not shutil.which("openssl"):
-        print("openssl is missing")
-        return 77
-    stories = (unix_socket, certificates)
-    chosen = sys.argv[2:]
-    for story in stories:
-        if not chosen or story.__name__ in chosen:
-            began = time.monotonic()
-            story()
-            print(story.__name__, "ok", f"{time.monotonic() - began:.1f} s")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(stories.tell((unix_socket, certificates), needs=["openssl"]))

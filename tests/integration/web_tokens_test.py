@@ -6,7 +6,6 @@ web_tokens_test.py BIN_FOLDER
 import base64
 import http.server
 import json
-import shutil
 import ssl
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+import stories  # noqa: E402
 from authority import Authority, openssl  # noqa: E402
 from service import Service  # noqa: E402
 
@@ -281,19 +281,5 @@ def published_keys():
             assert done.returncode == 2 and why in done.stderr, (lines, done)
 
 
-def main():
-    if not shutil.which("openssl"):
-        print("openssl is missing")
-        return 77
-    stories = (web_tokens, published_keys)
-    chosen = sys.argv[2:]
-    for story in stories:
-        if not chosen or story.__name__ in chosen:
-            began = time.monotonic()
-            story()
-            print(story.__name__, "ok", f"{time.monotonic() - began:.1f} s")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(stories.tell((web_tokens, published_keys), needs=["openssl"]))

@@ -12,16 +12,13 @@
 #include "services/control/decide/tenant_limit.h"
 #include "services/control/events/apply.h"
 #include "services/control/guarantees/admitted_placement.h"
+#include "services/control/state/drain.h"
 #include "services/control/views/closed_gpus.h"
 
 namespace railweave::control {
 namespace {
 
 using fabric::GpuId;
-
-std::string gpu_name(const fabric::Topology& topology, GpuId gpu) {
-  return std::string(topology.name(topology.host(gpu))) + ":" + std::to_string(topology.local_index(gpu));
-}
 
 std::string holder_of(const ClusterState& state, GpuId gpu) {
   std::string holder = "another job";
@@ -58,11 +55,11 @@ std::expected<std::vector<GpuId>, Rejection> gpus_of(const ClusterState& state, 
       }
       const GpuId gpu = of_host[local];
       if (!seen.insert(gpu).second) {
-        return refuse(ErrorKind::impossible, "adopt.gpuTwice", gpu_name(topology, gpu) + " is given to two ranks");
+        return refuse(ErrorKind::impossible, "adopt.gpuTwice", gpu_text(topology, gpu) + " is given to two ranks");
       }
       if ((state.allocations[host.index()].used >> local & 1U) != 0) {
         return refuse(ErrorKind::conflict, "adopt.gpuHeld",
-                      gpu_name(topology, gpu) + " is held by " + holder_of(state, gpu),
+                      gpu_text(topology, gpu) + " is held by " + holder_of(state, gpu),
                       "end or cancel that job first, if it does not run any more");
       }
       gpus.push_back(gpu);
@@ -76,7 +73,7 @@ void add_drains(const ClusterState& state, const std::vector<GpuId>& gpus, std::
     if (state.drains->contains({DrainKind::node, node})) findings.push_back("node " + node + " is drained");
   }
   for (const auto gpu : gpus) {
-    const std::string name = gpu_name(state.topology(), gpu);
+    const std::string name = gpu_text(state.topology(), gpu);
     if (state.drains->contains({DrainKind::gpu, name})) findings.push_back("GPU " + name + " is drained");
   }
 }

@@ -13,10 +13,6 @@
 namespace railweave::control {
 namespace {
 
-std::unexpected<Rejection> no_such_job(JobId id) {
-  return refuse(ErrorKind::notFound, "jobs.notFound", "there is no " + to_string(id), "GET /v1/jobs lists the jobs");
-}
-
 std::unexpected<Rejection> refuse_state(const Job& job, const std::string& what) {
   return refuse(ErrorKind::conflict, job.has_ended() ? "jobs.ended" : "jobs.notQueued",
                 to_string(job.id) + " is " + std::string(to_string(job.state)) + ": " + what);
@@ -98,7 +94,7 @@ std::optional<Rejection> check_order(const ClusterState& state, const Job& job, 
   if (!command.beside) return std::nullopt;
   const JobPtr other = state.jobs.find(command.beside->job);
   if (other == nullptr || (command.by_member && other->spec.tenant != job.spec.tenant)) {
-    return no_such_job(command.beside->job).error();
+    return job_not_found(command.beside->job).error();
   }
   const auto cannot = [&](const std::string& why) -> Rejection {
     return refuse(ErrorKind::conflict, "jobs.cannotGoThere",
@@ -119,7 +115,7 @@ std::optional<Rejection> check_order(const ClusterState& state, const Job& job, 
 
 DecisionResult decide_command(const DecisionInput& in, const ChangeJob& command) {
   const JobPtr job = in.state.jobs.find(command.id);
-  if (job == nullptr) return no_such_job(command.id);
+  if (job == nullptr) return job_not_found(command.id);
   if (command.if_version && *command.if_version != job->version) {
     return refuse_version("the job", *command.if_version, job->version);
   }

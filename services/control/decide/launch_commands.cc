@@ -60,7 +60,10 @@ DecisionResult decide_command(const DecisionInput& in, const FreeJob& command) {
   }
   if (command.nodes.empty()) std::ranges::for_each(job->nodes, add);
   if (nodes.empty()) return Decision{{}, job->id, true};
-  const bool all = launch.freed.size() + nodes.size() >= job->nodes.size();
+  const auto is_free = [&](const std::string& node) {
+    return std::ranges::find(launch.freed, node) != launch.freed.end() || std::ranges::find(nodes, node) != nodes.end();
+  };
+  const bool all = std::ranges::all_of(job->nodes, is_free);
   Decision decision{{JobFreed{job->id, std::move(nodes)}}, job->id, false};
   if (!all) return decision;
   if (launch.becomes == JobState::queued) {

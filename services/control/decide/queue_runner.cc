@@ -59,12 +59,12 @@ bool makes_way_later(const ClusterState& state, scheduler::QueueJobId id) {
 }
 
 // Takes out what depends on GPUs that are not free yet: the first start that evicts such jobs, which are asked to make
-// way, and all that was decided after it. False: nothing does.
-bool hold_back(const ClusterState& state, scheduler::CycleResult& result, std::vector<EventBody>& events) {
+// way, and all that was decided after it.
+void hold_back(const ClusterState& state, scheduler::CycleResult& result, std::vector<EventBody>& events) {
   const auto waits = std::ranges::find_if(result.starts, [&](const scheduler::StartedJob& start) {
     return std::ranges::any_of(start.evicted, [&](auto id) { return makes_way_later(state, id); });
   });
-  if (waits == result.starts.end()) return false;
+  if (waits == result.starts.end()) return;
   const std::vector<scheduler::QueueJobId> evicted = waits->evicted;
   const auto evicted_before = [&](const scheduler::EvictedJob& job) {
     return std::ranges::any_of(result.starts.begin(), waits, [&](const scheduler::StartedJob& start) {
@@ -86,7 +86,6 @@ bool hold_back(const ClusterState& state, scheduler::CycleResult& result, std::v
   }
   result.evictions = std::move(kept);
   result.starts.erase(waits, result.starts.end());
-  return true;
 }
 
 // Evictions first: their GPUs are placed again by the starts.
@@ -234,11 +233,8 @@ QueueRunner::Verdict QueueRunner::try_start(const ClusterState& state, const Job
                                                      .now_us = now_us,
                                                      .gate = &gate});
   Verdict verdict;
-  std::vector<EventBody> held_back;
-  if (hold_back(state, result, held_back)) {
-    // It is not in the queue, so no job can make way for it first.
-    verdict.reason.code = WaitCode::no_capacity;
-  }
+  std::vector<EventBody> held_back;  // not asked for: it is not in the queue, so no job can make way for it
+  hold_back(state, result, held_back);
   const auto started = std::ranges::find(result.starts, job->id.number(), &scheduler::StartedJob::job);
   if (started != result.starts.end()) {
     add_events(state, result, job, gate, verdict.events);

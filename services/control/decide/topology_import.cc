@@ -79,7 +79,9 @@ class Import {
     }
     for (const JobPtr& job : losing) {
       std::string why = "its nodes are not in the new topology";
-      if (command_.repair) {
+      if (command_.repair && job->is_releasing()) {
+        why += ", and it is to free its GPUs: its ranks move no more";
+      } else if (command_.repair) {
         const auto plan = plan_job_repair(working_, *job, gone, in_.placers, in_.now_us);
         if (plan) {
           std::vector<fabric::GpuId> lost;
@@ -191,7 +193,7 @@ class Import {
   void check_jobs() {
     std::vector<JobPtr> running;
     working_.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
-      if (job->holds_gpus()) running.push_back(job);
+      if (job->holds_gpus() && !job->is_releasing()) running.push_back(job);
       return true;
     });
     for (const JobPtr& job : running) {

@@ -16,6 +16,7 @@
 #include "scheduler/placement/fit/placement.h"
 #include "services/control/events/event.h"
 #include "services/control/events/job_requests.h"
+#include "services/control/events/webhook_requests.h"
 
 namespace railweave::control {
 

@@ -1,4 +1,4 @@
-// Requests about jobs, and about webhooks, for Command.
+// Requests about jobs for Command.
 #pragma once
 
 #include <cstdint>
@@ -36,22 +36,6 @@ struct ChangeJob {
   std::string reason;
   bool by_member = false;  // else by an operator, who may do more
   std::optional<std::uint64_t> if_version;
-};
-
-struct PutWebhook {
-  Webhook webhook;         // with no secret: the one that it has
-  bool by_member = false;  // of webhook.tenant
-  std::optional<std::uint64_t> if_version;
-};
-struct RemoveWebhook {
-  std::string name;
-  std::optional<std::string> tenant;  // a member's: only one of this tenant is there
-  std::optional<std::uint64_t> if_version;
-};
-// What was sent since; ignored if the webhook was set again meanwhile.
-struct ReportWebhook {
-  WebhookAdvanced step;
-  std::uint64_t version = 0;  // of the webhook
 };
 
 }  // namespace railweave::control

@@ -58,6 +58,11 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
         ErrorKind::conflict, "jobs.notRunning",
         to_string(job->id) + " is " + std::string(to_string(job->state)) + ": only placed jobs can be repaired");
   }
+  if (job->is_releasing()) {
+    return fail(ErrorKind::conflict, "jobs.releasing",
+                to_string(job->id) + " is to free its GPUs: " + job->launch->reason, {},
+                "its ranks move no more; repair it when it has been placed again");
+  }
   const auto& topology = state.topology();
   RequestedRepair repair;
   if (command.for_guarantee) {

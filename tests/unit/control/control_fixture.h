@@ -90,6 +90,16 @@ class ControlTest : public testing::Test {
     loop_.reset();
     journal_.reset();
   }
+  // Afterwards everything is as it was, also by the journal alone.
+  void restart() {
+    loop_->stop();
+    const std::string before = state_text();
+    EXPECT_EQ(codec_.encode_state(replayed()), before) << "by the journal alone";
+    stop();
+    open();
+    EXPECT_EQ(state_text(), before);
+    loop_->start();
+  }
   virtual std::unique_ptr<db::Journal> wrap(std::unique_ptr<db::Journal> journal) { return journal; }
 
   CommandResult ask(decltype(Command::body) body) {

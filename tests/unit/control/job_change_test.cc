@@ -16,15 +16,6 @@ class JobChangeTest : public ControlTest {
     must(accept(star_of_hosts(hosts, 8)));
     for (const char* tenant : {"research", "guests"}) must(PutTenant{{.name = tenant}, {}});
   }
-  void restart() {
-    loop_->stop();
-    const std::string before = state_text();
-    EXPECT_EQ(codec_.encode_state(replayed()), before) << "by the journal alone";
-    stop();
-    open();
-    EXPECT_EQ(state_text(), before);
-    loop_->start();
-  }
   static SubmitJob command(const std::string& tenant, std::uint32_t gpus, const std::string& priority = "normal") {
     SubmitJob command = submit_job(tenant, 1, gpus);
     command.spec.priority = priority;

@@ -19,15 +19,6 @@ class LaunchTest : public ControlTest {
     must(accept(star_of_hosts(hosts, 8)));
     must(PutTenant{{.name = "research"}, {}});
   }
-  void restart() {
-    loop_->stop();
-    const std::string before = state_text();
-    EXPECT_EQ(codec_.encode_state(replayed()), before) << "by the journal alone";
-    stop();
-    open();
-    EXPECT_EQ(state_text(), before);
-    loop_->start();
-  }
   JobId submit(std::uint32_t gpus, const std::string& priority = "normal", bool queue = true) {
     SubmitJob command = submit_job("research", 1, gpus);
     command.spec.priority = priority;

@@ -21,14 +21,6 @@ class QueueTest : public ControlTest {
     must(PutTenant{{.name = "research"}, {}});
     must(PutTenant{{.name = "guests"}, {}});
   }
-  void restart() {
-    loop_->stop();
-    const std::string before = state_text();
-    stop();
-    open();
-    EXPECT_TRUE(state_text() == before) << state_text() << "\nbefore\n" << before;
-    loop_->start();
-  }
   JobId submit(const std::string& tenant, std::uint32_t gpus, const std::string& priority = "normal",
                std::int64_t duration_s = 3600, bool queue = true) {
     const auto result = ask(command(tenant, gpus, priority, duration_s, queue));
