@@ -13,6 +13,7 @@
 #include "services/railweave/command_line/help_text.h"
 #include "services/railweave/command_line/man_page.h"
 #include "services/railweave/commands/commands.h"
+#include "services/railweave/commands/jobs/job_commands.h"
 #include "services/railweave/lab/lab.h"
 #include "services/railweave/terminal/command_failure.h"
 

@@ -171,7 +171,9 @@ MAY_INCLUDE = {
     "services/railweave/command_line": ["fabric/base", "services/railweave/terminal", "services/railweave/connection"],
     "services/railweave/views": ["fabric/base", "services/railweave/terminal", "services/railweave/connection", "services/railweave/command_line"],
     # What the contract's native format becomes as a file of a scheduler.
-    "services/railweave/commands": ["fabric/base", "fabric/topology", "fabric/formats/text", "fabric/formats/native", "fabric/formats/slurm",
+    "services/railweave/commands/jobs": ["fabric/base", "services/railweave/terminal", "services/railweave/connection",
+                                         "services/railweave/command_line", "services/railweave/views"],
+    "services/railweave/commands": ["services/railweave/commands/jobs", "fabric/base", "fabric/topology", "fabric/formats/text", "fabric/formats/native", "fabric/formats/slurm",
                                     "services/railweave/terminal", "services/railweave/connection",
                                     "services/railweave/command_line", "services/railweave/views"],
     "services/railweave/lab/flows": ["fabric/base", "fabric/flow", "fabric/qos", "scheduler/job", "scheduler/collective", "scheduler/placement",
@@ -186,13 +188,13 @@ MAY_INCLUDE = {
                                "fabric/routing/plane", "fabric/routing/audit", "fabric/routing/delta", "fabric/routing/multipath",
                                "fabric/routing/opensm", "fabric/qos", "scheduler/job", "scheduler/placement", "scheduler/placement/fit",
                                "services/json", "services/rest/json", "services/railweave/terminal", "services/railweave/command_line",
-                               "services/railweave/views", "services/railweave/commands", "services/railweave/lab/flows",
+                               "services/railweave/views", "services/railweave/commands", "services/railweave/commands/jobs", "services/railweave/lab/flows",
                                "services/railweave/lab/qos", "services/railweave/lab/replay"],
     # Stores themselves.
     "services/railweave/admin": ["fabric/base", "db", "db/sqlite", "db/postgres", "services/control/codec", "services/control/events",
                                  "services/railweave/terminal", "services/railweave/connection", "services/railweave/command_line"],
     "services/railweave": ["services/railweave/admin", "services/railweave/terminal", "services/railweave/connection", "services/railweave/command_line",
-                           "services/railweave/commands", "services/railweave/lab"],
+                           "services/railweave/commands", "services/railweave/commands/jobs", "services/railweave/lab"],
 }
 
 # Third-party header -> the folders that may include it (with what is below them).

@@ -1,6 +1,6 @@
 // railweave alarms.
+#include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
-#include "services/railweave/commands/resource.h"
 
 namespace railweave::cli {
 namespace {

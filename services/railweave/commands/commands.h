@@ -1,5 +1,5 @@
 // The commands that talk to the service: a function per noun adds its branch to the tree, implemented in the file of that
-// name (add_job_commands in jobs.cc).
+// name (add_node_commands in nodes.cc), for jobs in jobs/.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -22,7 +22,6 @@ void add_nvlink_domain_commands(CLI::App& root, Session& session);
 void add_drains_command(CLI::App& root, Session& session);
 void add_alarm_command(CLI::App& root, Session& session);
 void add_place_command(CLI::App& root, Session& session);
-void add_job_commands(CLI::App& root, Session& session);
 void add_queue_commands(CLI::App& root, Session& session);
 void add_reservation_commands(CLI::App& root, Session& session);
 void add_tenant_commands(CLI::App& root, Session& session);
@@ -42,14 +41,6 @@ void add_fabric_import_command(CLI::App& fabric, Session& session);
 void add_fabric_export_command(CLI::App& fabric, Session& session);
 void add_fabric_live_commands(CLI::App& fabric, Session& session);
 void add_fabric_watch_command(CLI::App& fabric, Session& session);
-
-// Below `railweave jobs`: job_submit.cc, job_adopt.cc, job_change.cc (hold, release, change, move), job_repair.cc (repair,
-// checkpoint).
-void add_job_adopt_command(CLI::App& jobs, Session& session);
-void add_job_change_commands(CLI::App& jobs, Session& session);
-void add_job_submit_command(CLI::App& jobs, Session& session);
-void add_job_repair_commands(CLI::App& jobs, Session& session);
-void add_job_launch_commands(CLI::App& jobs, Session& session);
 
 // Below `railweave guarantees`: guarantee_reroute.cc, guarantee_caps.cc (caps, partition).
 void add_guarantee_reroute_command(CLI::App& guarantees, Session& session);

@@ -3,8 +3,8 @@
 
 #include "services/railweave/command_line/choice_option.h"
 #include "services/railweave/command_line/number_option.h"
+#include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
-#include "services/railweave/commands/resource.h"
 
 namespace railweave::cli {
 namespace {

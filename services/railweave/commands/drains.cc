@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "services/railweave/command_line/number_option.h"
+#include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
-#include "services/railweave/commands/resource.h"
 #include "services/railweave/terminal/command_failure.h"
 
 namespace railweave::cli {

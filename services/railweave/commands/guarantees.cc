@@ -1,9 +1,9 @@
 // railweave guarantees list|links|certificate|verify; reroute is in guarantee_reroute.cc, caps and partition are in
 // guarantee_caps.cc.
 #include "services/railweave/command_line/number_option.h"
+#include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/certificate_check.h"
 #include "services/railweave/commands/commands.h"
-#include "services/railweave/commands/resource.h"
 #include "services/railweave/terminal/output_file.h"
 #include "services/railweave/terminal/table.h"
 

@@ -7,8 +7,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
-#include "services/railweave/commands/resource.h"
 #include "services/railweave/terminal/command_failure.h"
 
 namespace railweave::cli {

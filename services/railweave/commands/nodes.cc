@@ -1,7 +1,7 @@
 // railweave nodes list|show|set|drain|undrain.
+#include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/commands/drains.h"
-#include "services/railweave/commands/resource.h"
 
 namespace railweave::cli {
 namespace {

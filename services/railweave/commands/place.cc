@@ -1,7 +1,7 @@
 // railweave place: asks where a job would go, without changing anything.
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/commands/commands.h"
-#include "services/railweave/commands/job_request.h"
+#include "services/railweave/commands/jobs/job_request.h"
 #include "services/railweave/views/placement.h"
 #include "services/railweave/views/ranks.h"
 

@@ -1,6 +1,6 @@
 // railweave qos classes|set.
+#include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
-#include "services/railweave/commands/resource.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/input_document.h"
 #include "services/railweave/terminal/input_file.h"

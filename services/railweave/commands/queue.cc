@@ -1,6 +1,6 @@
 // railweave queue show|list|shares|stranded|defrag; policy and configure are in queue_policy.cc.
+#include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
-#include "services/railweave/commands/resource.h"
 #include "services/railweave/terminal/command_failure.h"
 
 namespace railweave::cli {

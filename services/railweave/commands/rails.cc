@@ -1,8 +1,8 @@
 // railweave rails list.
 #include <cstdio>
 
+#include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
-#include "services/railweave/commands/resource.h"
 
 namespace railweave::cli {
 namespace {

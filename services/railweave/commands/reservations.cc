@@ -1,7 +1,7 @@
 // railweave reservations list|show|set|remove.
+#include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
-#include "services/railweave/commands/job_request.h"
-#include "services/railweave/commands/resource.h"
+#include "services/railweave/commands/jobs/job_request.h"
 #include "services/railweave/terminal/command_failure.h"
 
 namespace railweave::cli {

@@ -1,7 +1,7 @@
 // railweave subnets list|show|mode.
 #include "services/railweave/command_line/choice_option.h"
+#include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
-#include "services/railweave/commands/resource.h"
 #include "services/railweave/views/subnet.h"
 
 namespace railweave::cli {

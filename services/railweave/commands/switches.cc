@@ -2,9 +2,9 @@
 #include <optional>
 
 #include "services/railweave/command_line/number_option.h"
+#include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/commands/drains.h"
-#include "services/railweave/commands/resource.h"
 #include "services/railweave/views/link_end.h"
 
 namespace railweave::cli {

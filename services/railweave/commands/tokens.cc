@@ -1,7 +1,7 @@
 // railweave tokens list|issue|revoke.
 #include "services/railweave/command_line/choice_option.h"
+#include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
-#include "services/railweave/commands/resource.h"
 #include "services/railweave/terminal/output_file.h"
 
 namespace railweave::cli {

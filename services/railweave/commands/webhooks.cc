@@ -1,6 +1,6 @@
 // railweave webhooks list|show|set|remove.
+#include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
-#include "services/railweave/commands/resource.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/input_file.h"
 

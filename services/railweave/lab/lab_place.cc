@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "scheduler/placement/placer.h"
-#include "services/railweave/commands/job_request.h"
+#include "services/railweave/commands/jobs/job_request.h"
 #include "services/railweave/lab/fabric_file.h"
 #include "services/railweave/lab/lab_commands.h"
 #include "services/railweave/lab/placement_report.h"

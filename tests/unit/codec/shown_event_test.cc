@@ -13,7 +13,7 @@ db::Record record_with(std::string kind, std::string payload) {
   record.kind = std::move(kind);
   record.subject_kind = "job";
   record.subject_id = "job-000001";
-  record.actor = "somebody";
+  record.actor = "stranger";
   record.payload = std::move(payload);
   return record;
 }
@@ -43,11 +43,11 @@ TEST(ShownEvents, APayloadThatIsNoObjectIsSaidToBeUnreadable) {
 
 TEST(ShownEvents, NoSecretOfAWebhook) {
   const std::string shown = write_event(
-      record_with("webhook.put", R"({"summary":"s","severity":"info","data":{"url":"u","secret":"tell-nobody"}})"));
-  EXPECT_EQ(shown.find("tell-nobody"), std::string::npos);
+      record_with("webhook.put", R"({"summary":"s","severity":"info","data":{"url":"u","secret":"tell-stranger"}})"));
+  EXPECT_EQ(shown.find("tell-stranger"), std::string::npos);
   EXPECT_EQ(Json::parse(shown)["data"]["url"], "u");
-  for (const char* payload : {R"({"summary":"s","secret":"tell-nobody"})", R"({"data":["tell-nobody"]})"}) {
-    EXPECT_EQ(write_event(record_with("webhook.put", payload)).find("tell-nobody"), std::string::npos) << payload;
+  for (const char* payload : {R"({"summary":"s","secret":"tell-stranger"})", R"({"data":["tell-stranger"]})"}) {
+    EXPECT_EQ(write_event(record_with("webhook.put", payload)).find("tell-stranger"), std::string::npos) << payload;
   }
 }
 

@@ -1,7 +1,7 @@
 // railweave jobs accept|running|freed: what a launcher says of the jobs that it starts.
 #include "services/railweave/command_line/command_tree.h"
-#include "services/railweave/commands/commands.h"
-#include "services/railweave/commands/resource.h"
+#include "services/railweave/command_line/resource.h"
+#include "services/railweave/commands/jobs/job_commands.h"
 #include "services/railweave/views/job.h"
 
 namespace railweave::cli {

@@ -1,4 +1,4 @@
-#include "services/railweave/commands/resource.h"
+#include "services/railweave/command_line/resource.h"
 
 #include <memory>
 #include <utility>

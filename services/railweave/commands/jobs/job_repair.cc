@@ -2,7 +2,7 @@
 #include <charconv>
 
 #include "services/railweave/command_line/command_tree.h"
-#include "services/railweave/commands/commands.h"
+#include "services/railweave/commands/jobs/job_commands.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/views/job.h"
 #include "services/railweave/views/placement.h"

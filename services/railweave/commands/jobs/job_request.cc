@@ -1,4 +1,4 @@
-#include "services/railweave/commands/job_request.h"
+#include "services/railweave/commands/jobs/job_request.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "services/railweave/commands/job_batch.h"
+#include "services/railweave/commands/jobs/job_batch.h"
 
 #include <algorithm>
 #include <random>

@@ -1,6 +1,6 @@
 // railweave jobs list|show|ranks|cancel|complete; submit is in job_submit.cc, the other changes in job_adopt.cc, job_change.cc, job_repair.cc.
-#include "services/railweave/commands/commands.h"
-#include "services/railweave/commands/resource.h"
+#include "services/railweave/command_line/resource.h"
+#include "services/railweave/commands/jobs/job_commands.h"
 #include "services/railweave/terminal/printable.h"
 #include "services/railweave/views/job.h"
 #include "services/railweave/views/placement.h"
