@@ -1,5 +1,6 @@
 #include "db/postgres/append_statement.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -10,12 +11,6 @@
 
 namespace railweave::db::postgres {
 namespace {
-
-constexpr const char* kLeaseHeld =
-    "WITH held AS MATERIALIZED (SELECT 1 FROM lease WHERE id = 1 AND holder = $1::text AND term = $2::bigint"
-    " AND expires > clock_timestamp()"
-    // A server that lacks the record before was failed over from, and lives on.
-    " AND ($3::bigint = 0 OR EXISTS (SELECT FROM journal WHERE seq = $3::bigint AND term = $4::bigint)) FOR SHARE)";
 
 using Row = std::map<std::string, const Value*, std::less<>>;
 
@@ -62,27 +57,41 @@ class MergedReports {
 
 class StatementBuilder {
  public:
-  explicit StatementBuilder(const Fence& fence) {
-    statement_.sql = kLeaseHeld;
-    statement_.parameters = {binary(fence.holder), binary(static_cast<std::int64_t>(fence.term)),
-                             binary(static_cast<std::int64_t>(fence.after_seq)),
-                             binary(static_cast<std::int64_t>(fence.after_term))};
+  // tells: others are told when the transaction commits. single: of each table there is one row at most.
+  StatementBuilder(const Fence& fence, bool tells, bool single) : single_(single) {
+    statement_.sql = "WITH held AS MATERIALIZED (SELECT ";
+    statement_.sql += tells ? "pg_notify('railweave', '')" : "1";
+    statement_.sql += " FROM lease WHERE id = 1 AND holder = " + placeholder(binary(fence.holder), "text") +
+                      " AND term = " + number(fence.term) + " AND expires > clock_timestamp()";
+    if (fence.after_seq != 0) {
+      statement_.sql += " AND EXISTS (SELECT FROM journal WHERE seq = " + number(fence.after_seq) +
+                        " AND term = " + number(fence.after_term) + ")";
+    }
+    statement_.sql += " FOR SHARE)";
   }
 
   void add_records(const Batch& batch, const PackedBatch& packed, std::int64_t nonce);
   void add_reports(const RowGroup& group, const ReportColumns& columns, std::size_t number);
-  AppendStatement finish(bool has_records) {
-    statement_.sql += std::string(" SELECT (SELECT count(*) FROM held), ") +
-                      (has_records ? "(SELECT count(*) FROM stored), pg_notify('railweave', '')" : "0");
+  AppendStatement finish() {
+    statement_.sql += " SELECT count(*) FROM held";
     return std::move(statement_);
   }
 
  private:
-  std::string placeholder(std::string bytes, const std::string& type) {
+  std::string placeholder(std::string bytes, std::string_view type) {
     statement_.parameters.push_back(std::move(bytes));
-    return "$" + std::to_string(statement_.parameters.size()) + "::" + type;
+    return "$" + std::to_string(statement_.parameters.size()) + "::" + std::string(type);
+  }
+  std::string number(std::uint64_t value) { return placeholder(binary(static_cast<std::int64_t>(value)), "bigint"); }
+  static std::string null_of(const BinaryArray& column) { return "NULL::" + std::string(type_name(column.type())); }
+  // In the target list: in FROM, arrays would be written to a temporary store first. A single value is sent as it is.
+  std::string values(BinaryArray column) {
+    const std::string type(type_name(column.type()));
+    if (!single_) return "unnest(" + placeholder(std::move(column).bytes(), type + "[]") + ")";
+    return column.has_only_nulls() ? null_of(column) : placeholder(std::move(column).single(), type);
   }
 
+  const bool single_;
   AppendStatement statement_;
 };
 
@@ -92,6 +101,11 @@ void StatementBuilder::add_records(const Batch& batch, const PackedBatch& packed
                                          BinaryArray(text),   BinaryArray(text),   BinaryArray(bigint),
                                          BinaryArray(text),   BinaryArray(text),   BinaryArray(bigint),
                                          BinaryArray(bigint), BinaryArray(text),   BinaryArray(bytea)};
+  std::size_t payload_bytes = 0;
+  for (const PackedText& payload : packed.payloads) payload_bytes += payload.bytes().size() + 8;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    columns[i].reserve(i == 10 ? payload_bytes : 24 * batch.records.size());
+  }
   for (std::size_t i = 0; i < batch.records.size(); ++i) {
     const Record& record = batch.records[i];
     const PackedText& payload = packed.payloads[i];
@@ -110,22 +124,20 @@ void StatementBuilder::add_records(const Batch& batch, const PackedBatch& packed
     present.add(payload.bytes());
     absent.add_null();
   }
-  static constexpr std::array kTypes = {"bigint[]", "bigint[]", "bigint[]", "text[]",   "text[]", "bigint[]",
-                                        "text[]",   "text[]",   "bigint[]", "bigint[]", "text[]", "bytea[]"};
-  const std::string written = placeholder(binary(nonce), "bigint");
-  std::string arrays;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    arrays += (i == 0 ? "" : ", ") + placeholder(columns[i].bytes(), kTypes[i]);
-  }
   statement_.sql +=
-      ", stored AS (INSERT INTO journal (seq, term, time_us, actor, kind, version, subject_kind, subject_id, crc32,"
-      " payload_bytes, payload, packed, nonce) SELECT u.*, " +
-      written + " FROM unnest(" + arrays + ") u WHERE EXISTS (SELECT FROM held) RETURNING 1)";
+      ", stored AS (INSERT INTO journal (nonce, seq, term, time_us, actor, kind, version, subject_kind, subject_id, "
+      "crc32,"
+      " payload_bytes, payload, packed) SELECT " +
+      placeholder(binary(nonce), "bigint");
+  for (BinaryArray& column : columns) {
+    statement_.sql += ", " + (column.has_only_nulls() ? null_of(column) : values(std::move(column)));
+  }
+  statement_.sql += " FROM held)";
 }
 
 void StatementBuilder::add_reports(const RowGroup& group, const ReportColumns& columns, std::size_t number) {
   std::string names;
-  std::string arrays;
+  std::string row_values;
   std::string keys;
   std::string changes;
   for (const std::string& name : group.columns) {
@@ -134,45 +146,45 @@ void StatementBuilder::add_reports(const RowGroup& group, const ReportColumns& c
     const auto element = column.type == Type::integer ? ElementType::bigint
                          : column.type == Type::real  ? ElementType::real
                                                       : ElementType::text;
-    BinaryArray values(element);
+    BinaryArray cells(element);
     for (const Row* row : group.rows) {
       const Value& value = *row->find(name)->second;
       if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-        column.type == Type::real ? values.add(static_cast<double>(*integer)) : values.add(*integer);
+        column.type == Type::real ? cells.add(static_cast<double>(*integer)) : cells.add(*integer);
       } else if (const auto* number_value = std::get_if<double>(&value)) {
-        values.add(*number_value);
+        cells.add(*number_value);
       } else if (const auto* text = std::get_if<std::string>(&value)) {
-        values.add(std::string_view(*text));
+        cells.add(std::string_view(*text));
       } else {
-        values.add_null();
+        cells.add_null();
       }
     }
-    const char* type = element == ElementType::bigint ? "bigint[]"
-                       : element == ElementType::real ? "double precision[]"
-                                                      : "text[]";
     const std::string identifier = sql_name(name);
     const char* comma = names.empty() ? "" : ", ";
     names += comma + identifier;
-    arrays += comma + placeholder(values.bytes(), type);
+    row_values += comma + values(std::move(cells));
     std::string& list = column.primary_key ? keys : changes;
     list += list.empty() ? "" : ", ";
     list += column.primary_key ? identifier : identifier + " = excluded." + identifier;
   }
   statement_.sql += ", reported" + std::to_string(number) + " AS (INSERT INTO " + sql_name(group.table) + " (" + names +
-                    ") SELECT u.* FROM unnest(" + arrays + ") u WHERE EXISTS (SELECT FROM held) ON CONFLICT (" + keys +
-                    ") DO " + (changes.empty() ? "NOTHING" : "UPDATE SET " + changes) + ")";
+                    ") SELECT " + row_values + " FROM held ON CONFLICT (" + keys + ") DO " +
+                    (changes.empty() ? "NOTHING" : "UPDATE SET " + changes) + ")";
 }
 
 }  // namespace
 
 AppendStatement append_statement(const Batch& batch, const PackedBatch& packed, std::int64_t nonce, const Fence& fence,
                                  const ReportSchema& schema) {
-  StatementBuilder builder(fence);
-  if (!batch.records.empty()) builder.add_records(batch, packed, nonce);
   const MergedReports reports(batch.reports, schema);
+  const auto groups = reports.groups();
+  const bool single = batch.records.size() <= 1 &&
+                      std::ranges::all_of(groups, [](const auto& group) { return group.rows.size() == 1; });
+  StatementBuilder builder(fence, !batch.records.empty(), single);
+  if (!batch.records.empty()) builder.add_records(batch, packed, nonce);
   std::size_t number = 0;
-  for (const RowGroup& group : reports.groups()) builder.add_reports(group, schema.columns(group.table), number++);
-  return builder.finish(!batch.records.empty());
+  for (const RowGroup& group : groups) builder.add_reports(group, schema.columns(group.table), number++);
+  return builder.finish();
 }
 
 }  // namespace railweave::db::postgres

@@ -101,8 +101,8 @@ class PostgresJournal final : public SharedJournal {
   Result<void> lead(std::chrono::milliseconds patience);
 
  private:
-  [[nodiscard]] postgres::SessionOptions limits() const {
-    return {.statement_patience = options_.patience, .newest_timeline = newest_timeline_};
+  [[nodiscard]] postgres::SessionOptions limits(bool appends = false) const {
+    return {.statement_patience = options_.patience, .appends = appends, .newest_timeline = newest_timeline_};
   }
   void make_visible(std::uint64_t seq);
   std::unexpected<Error> deposed() const;
@@ -123,11 +123,12 @@ class PostgresJournal final : public SharedJournal {
   // The records up to this one were removed behind snapshots, in the store that this one is a copy of.
   const std::uint64_t floor_seq_;
 
-  std::mutex write_mutex_;  // guards the next seven
+  std::mutex write_mutex_;  // guards the next eight
   std::unique_ptr<postgres::Lease> lease_;
   postgres::Fence fence_;  // of the lease
   std::unique_ptr<Session> writer_;
   Tail tail_;
+  bool continues_ = false;                // writer_ has appended: its server has the journal up to tail_
   std::optional<postgres::Doubt> doubt_;  // of the batch after tail_
   Tail doubtful_tail_;                    // with that batch
   std::mt19937_64 nonces_{std::random_device{}()};
@@ -182,17 +183,21 @@ Result<void> PostgresJournal::be_ready() {
   }
   if (is_deposed_) return deposed();
   if (writer_ == nullptr || writer_->lost()) {
-    auto connected = Session::connect(url_, limits());
+    auto connected = Session::connect(url_, limits(true));
     if (!connected) return std::unexpected(connected.error());
     writer_ = std::move(*connected);
+    continues_ = false;
   }
   return resolve_doubt();
 }
 
 Result<void> PostgresJournal::store(const Batch& batch, const PackedBatch& packed, std::int64_t nonce) {
   auto fence = fence_;
-  fence.after_seq = tail_.seq;
-  fence.after_term = tail_.term;
+  // A server that lacks the record before was failed over from, and lives on. A session's server stays the same.
+  if (!continues_) {
+    fence.after_seq = tail_.seq;
+    fence.after_term = tail_.term;
+  }
   const auto statement = postgres::append_statement(batch, packed, nonce, fence, report_schema_);
   const auto append = [&]() -> Result<bool> {
     auto done = writer_->run(statement.sql, statement.parameters,
@@ -231,6 +236,7 @@ Result<void> PostgresJournal::store(const Batch& batch, const PackedBatch& packe
     }
   }
   if (!held) return std::unexpected(held.error());
+  continues_ = true;
   return {};
 }
 
@@ -429,7 +435,8 @@ Result<std::optional<std::string>> PostgresJournal::blob(const std::string& dige
 
 Result<std::unique_ptr<PostgresJournal>> connect(const std::string& url, PostgresOptions options) {
   auto newest = std::make_shared<postgres::Timeline>(0);
-  const postgres::SessionOptions limits{.statement_patience = options.patience, .newest_timeline = newest};
+  const postgres::SessionOptions limits{
+      .statement_patience = options.patience, .appends = true, .newest_timeline = newest};
   auto session = Session::connect(url, limits);
   if (!session) return std::unexpected(session.error());
   if (auto migrated = postgres::migrate(**session, postgres::embedded_migrations()); !migrated) {

@@ -156,6 +156,10 @@ Result<void> Session::introduce() {
                          "; SET extra_float_digits = 3; SET client_min_messages = 'error'",
                      "configure the session");
   if (!set) return set;
+  if (options_.appends) {
+    if (auto planned = execute("SET plan_cache_mode = force_generic_plan", "configure the session"); !planned)
+      return planned;
+  }
   auto who = run(
       "SELECT pg_backend_pid(), (SELECT backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()),"
       " pg_postmaster_start_time()::text, current_setting('server_encoding'), current_setting('synchronous_commit'),"

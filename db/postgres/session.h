@@ -27,6 +27,7 @@ using Timeline = std::atomic<std::int64_t>;
 struct SessionOptions {
   std::chrono::milliseconds connect_patience{5'000};
   std::chrono::milliseconds statement_patience{10'000};  // client side; the server gives up a second earlier
+  bool appends = false;                       // its statements are planned once, whatever their parameters are
   std::shared_ptr<Timeline> newest_timeline;  // that this process has seen: no session has an older one; null: any may
 };
 

@@ -1,5 +1,8 @@
 // Ends a connection whose server does not answer in time: a stopped server, or a synchronous standby that is gone, would
 // keep a call waiting for ever, and statement_timeout cannot help there. The call then ends as if the connection was lost.
+//
+// Its thread sleeps through the calls of a busy session: it wakes at the first deadline that it was told, looks at the present
+// one and sleeps on.
 #pragma once
 
 #include <chrono>
@@ -32,8 +35,9 @@ class Watchdog {
   using Clock = std::chrono::steady_clock;
   void watch(const std::stop_token& stop);
 
-  std::mutex mutex_;  // guards the next two
-  std::optional<Clock::time_point> deadline_;
+  std::mutex mutex_;                           // guards the next three
+  std::optional<Clock::time_point> deadline_;  // of the guard that there is
+  Clock::time_point wakes_ = Clock::time_point::max();
   int socket_ = -1;
   std::condition_variable_any changed_;
   std::jthread thread_;  // last: uses all of the above

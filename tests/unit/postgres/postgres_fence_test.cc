@@ -127,6 +127,23 @@ TEST(PostgresFence, ATakeOverWaitsForTheAppendUnderWayAndThenDeposes) {
   EXPECT_EQ(code_of(journal->append(sample_batch(1, 1))), "db.deposed");
 }
 
+// As on a primary that was failed over from and started again: it is writable, has the lease as it was, and lacks records.
+TEST(PostgresFence, AServerThatLacksTheLastRecordIsNotContinued) {
+  const TestDatabase database;
+  const auto journal = take(open_postgres_journal(database.url(), options_of("first")));
+  take(journal->append(sample_batch(1, 2)));
+  take(journal->append(sample_batch(3, 1)));
+  database.run("ALTER TABLE journal DISABLE TRIGGER ALL");
+  database.run("DELETE FROM journal WHERE seq = 3");
+  database.run(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'railweaved' AND datname = '" +
+      database.name() + "'");
+  auto appended = journal->append(sample_batch(4, 1));
+  if (!appended && appended.error().code == "db.connectionLost") appended = journal->append(sample_batch(4, 1));
+  EXPECT_EQ(code_of(appended), "db.deposed");
+  EXPECT_EQ(database.run("SELECT 1 FROM journal").size(), 2U);
+}
+
 TEST(PostgresFence, AnEndedSessionIsReplacedAndNothingIsLost) {
   const TestDatabase database;
   const auto journal = take(open_postgres_journal(database.url(), options_of("first")));
