@@ -26,7 +26,7 @@ browser() {
     { echo "there is no railweaved in $RAILWEAVE_BIN: make build TARGETS=\"railweaved railweave\"" >&2; exit 1; }
   # A file whose tests were all skipped says why, and that it was skipped.
   local said status=0
-  said=$(npx --no-install playwright test "$@" 2>&1 | tee /dev/stderr) || status=$?
+  said=$(npx --no-install playwright test "$@" 2>&1 | tee >(cat >&2)) || status=$?
   [ $status -eq 0 ] || exit $status
   grep -q ' passed' <<< "$said" || exit 77
 }

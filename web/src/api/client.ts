@@ -99,6 +99,14 @@ export async function body<T>(answer: Promise<Answer<T>>): Promise<NonNullable<T
   throw new ProblemError(response.status, typeof error === 'object' && error !== null ? (error as Partial<Problem>) : {});
 }
 
+// The same with its ETag, for a change that is refused if someone else changed it since.
+export async function tagged<T>(answer: Promise<Answer<T>>): Promise<{ value: NonNullable<T>; tag: string | null }> {
+  const tag = (await answer).response.headers.get('ETag');
+  return { value: await body(answer), tag };
+}
+export const ifMatch = (tag: string | null): Record<string, string> => (tag === null ? {} : { 'If-Match': tag });
+export const ifNew = { 'If-None-Match': '*' };
+
 // A text that is no JSON, to be saved as a file: with the token, which a link would not send.
 export async function textOf(path: string): Promise<string> {
   const response = await fetch(path, { headers: requestHeaders() });

@@ -14,6 +14,8 @@ export interface JobRequest {
   expectedDuration?: string;
   excludeNodes?: string[];
   queue?: boolean;
+  launcher?: Schema['LauncherRequest'];
+  adopt?: { nodes: string[]; gpus?: number[] };
 }
 
 export interface JobForm {
@@ -33,11 +35,14 @@ export interface JobForm {
   duration: string; // hours
   exclude: string; // nodes, by commas
   queue: boolean;
+  launcher: boolean; // acknowledges each step
+  on: string; // nodes that it runs on already, in the order of ranks; empty: it is placed
+  onGpus: string; // the same ones of each; empty: all
 }
 
 export const EMPTY_FORM: JobForm = {
   name: '', tenant: '', priority: 'normal', tensor: '8', pipeline: '1', data: '1', context: '1', expert: '1',
-  within: '', stage: '', model: '', guaranteed: '', survive: false, duration: '', exclude: '', queue: false,
+  within: '', stage: '', model: '', guaranteed: '', survive: false, duration: '', exclude: '', queue: false, launcher: false, on: '', onGpus: '',
 };
 
 export const MODELS: Record<string, { name: string; model: Schema['Model'] }> = {
@@ -71,7 +76,15 @@ export function formErrors(form: JobForm): Partial<Record<keyof JobForm, string>
   }
   if (form.guaranteed && !(Number(form.guaranteed) >= 0)) errors.guaranteed = 'a rate in Gb/s';
   if (form.duration && !(Number(form.duration) > 0)) errors.duration = 'a number of hours';
+  if (form.onGpus && !/^[\s,\d]+$/.test(form.onGpus)) errors.onGpus = 'numbers of GPUs, like 0, 1, 2, 3';
   return errors;
+}
+
+const adoptedNodes = (form: JobForm) => form.on.split(/[\s,]+/).filter(Boolean);
+// What is asked of a placement: not how it is started.
+export function questionOf(form: JobForm): JobRequest {
+  const { queue: _queue, launcher: _launcher, adopt: _adopt, ...question } = requestOf(form);
+  return question;
 }
 
 export function requestOf(form: JobForm): JobRequest {
@@ -89,13 +102,17 @@ export function requestOf(form: JobForm): JobRequest {
   if (form.guaranteed !== '') request.bandwidth = { guaranteedGbpsPerPort: Number(form.guaranteed), surviveLinkFailure: form.survive };
   if (form.duration) request.expectedDuration = `PT${Math.round(Number(form.duration) * 3600)}S`;
   if (exclude.length > 0) request.excludeNodes = exclude;
-  if (form.queue) request.queue = true;
+  const on = adoptedNodes(form);
+  if (form.queue && on.length === 0) request.queue = true;
+  if (form.launcher) request.launcher = { acknowledges: true };
+  if (on.length > 0) request.adopt = { nodes: on, ...(form.onGpus.trim() ? { gpus: form.onGpus.split(/[\s,]+/).filter(Boolean).map(Number) } : {}) };
   return request;
 }
 
 export function commandOf(form: JobForm, what: 'place' | 'submit'): string {
   const request = requestOf(form);
-  const verb = what === 'place' ? ['place'] : ['jobs', 'submit'];
+  const on = what === 'submit' ? adoptedNodes(form) : [];
+  const verb = what === 'place' ? ['place'] : ['jobs', on.length > 0 ? 'adopt' : 'submit'];
   const option = (name: string, value: string) => (value && value !== '1' ? [name, value] : []);
   return command(
     ...verb,
@@ -111,6 +128,7 @@ export function commandOf(form: JobForm, what: 'place' | 'submit'): string {
     ...(request.bandwidth ? ['--bandwidth', JSON.stringify(request.bandwidth)] : []),
     ...(request.expectedDuration ? ['--duration', request.expectedDuration] : []),
     ...(request.excludeNodes ?? []).flatMap((node) => ['--exclude', node]),
-    what === 'submit' && form.queue && '--queue',
+    what === 'submit' && on.length === 0 && form.queue && '--queue',
+    ...on.flatMap((node) => ['--on', form.onGpus.trim() ? `${node}:${form.onGpus.split(/[\s,]+/).filter(Boolean).join(',')}` : node]),
   );
 }

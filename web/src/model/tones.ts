@@ -8,6 +8,7 @@ const TONES: Record<string, Tone> = {
   up: 'ok', degraded: 'warn', down: 'bad',
   // jobs
   placed: 'ok', queued: 'info', completed: 'none', cancelled: 'none', lost: 'bad', notNow: 'warn', never: 'bad',
+  offered: 'warn', accepted: 'info', releasing: 'warn', held: 'warn',
   // drains
   requested: 'warn', rerouting: 'info', drained: 'drain',
   // alarms and events

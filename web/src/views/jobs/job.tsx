@@ -1,22 +1,26 @@
 // One job: why it waits or where it runs, its ranks, what it costs and is promised, its history.
 import { Button, Modal, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { body, client, textOf, type Schema } from '../../api/client';
-import { guaranteesQuery, jobQuery, RANK_LIMIT, ranksQuery } from '../../api/queries';
+import { guaranteesQuery, jobQuery, policyQuery, RANK_LIMIT, ranksQuery } from '../../api/queries';
 import { useParam } from '../../app/params';
 import { command } from '../../model/cli';
-import { count, duration, parseDuration, rate, words } from '../../model/format';
+import { count, duration, milliseconds, parseDuration, rate, words } from '../../model/format';
 import { tone } from '../../model/tones';
-import { Badge, Cli, Copyable, Empty, Facts, Panel, ProblemBox, Shown, Title, When } from '../../parts/basics';
+import { Badge, Cli, Copyable, Empty, Facts, Panel, ProblemBox, Shown, SubjectLink, Title, When } from '../../parts/basics';
+import { EditButton } from '../../parts/edit';
 import { May } from '../../parts/may';
 import { DataTable, saveFile } from '../../parts/table';
 import { Tabs } from '../../parts/tabs';
 import { GuaranteePanel } from '../tenants/guarantee';
 import { Groups, Times, Wait } from './answer';
+import { editJob } from './edit';
+import { JobState } from './jobs';
 import { PlacementDrawing } from './placement';
+import { useChange } from './waiting';
 
 function EndJob({ job, close }: { job: Schema['Job']; close: () => void }) {
   const [reason, setReason] = useState('');
@@ -79,6 +83,76 @@ function Ranks({ job }: { job: Schema['Job'] }) {
   );
 }
 
+// A job with a launcher: how far it is, until when it has to be further, and what the launcher would say.
+function Launch({ job }: { job: Schema['Job'] }) {
+  const queries = useQueryClient();
+  const said = useMutation({
+    mutationFn: (what: 'accept' | 'running' | 'freed') =>
+      body(what === 'accept' ? client.POST('/v1/jobs/{id}/accept', { params: { path: { id: job.id } } }) : what === 'running' ? client.POST('/v1/jobs/{id}/running', { params: { path: { id: job.id } } }) : client.POST('/v1/jobs/{id}/freed', { params: { path: { id: job.id } } })),
+    onSettled: () => void queries.invalidateQueries({ queryKey: ['jobs'] }),
+  });
+  const { launcher, phase } = job;
+  if (!launcher) return null;
+  const says: Record<string, ['accept' | 'running' | 'freed', string]> = { offered: ['accept', 'Accept'], accepted: ['running', 'It runs'], releasing: ['freed', 'Its nodes are free'] };
+  const next = phase ? says[phase] : undefined;
+  const span = (text: string) => { const ms = parseDuration(text); return ms === undefined ? text : duration(ms); };
+  return (
+    <Panel title="Launcher" actions={phase ? <Badge tone={tone(phase)}>{words(phase)}</Badge> : undefined}>
+      <div className="stack" data-testid="launch">
+        <Facts
+          items={[
+            ['Deadline', launcher.deadline ? <><When key="d" at={launcher.deadline} relative /> <span className="dim">({phase === 'offered' ? 'then it is offered again later' : phase === 'accepted' ? 'then it waits again' : 'then an alarm is raised'})</span></> : '–'],
+            ['Accepts within', span(launcher.acceptWithin)],
+            ['Runs within', span(launcher.runWithin)],
+            ['Notice, release', `${span(launcher.notice)}, ${span(launcher.releaseWithin)}`],
+            ...(launcher.expiredOffers > 0 ? ([['Offers that expired', count(launcher.expiredOffers)]] as [string, string][]) : []),
+          ]}
+        />
+        {launcher.release && (
+          <div className={`problem ${launcher.release.overdue ? '' : 'warn'}`}>
+            <b>{launcher.release.overdue ? 'Not freed in time' : 'Being freed'}, then {words(launcher.release.becomes)}</b>
+            <div>{launcher.release.reason}</div>
+            {launcher.release.inFavourOf && <div>For <SubjectLink kind="job" id={launcher.release.inFavourOf} /></div>}
+            <div className="dim">{launcher.release.freedNodes.length} of {job.nodes} nodes are free</div>
+          </div>
+        )}
+        {said.error && <ProblemBox error={said.error} />}
+        {next && <May call={`POST /v1/jobs/{id}/${next[0]}`}><div className="row"><Button size="xs" variant="default" loading={said.isPending} onClick={() => said.mutate(next[0])}>{next[1]}</Button><span className="dim">in place of the launcher</span><Cli line={command('jobs', next[0], job.id)} /></div></May>}
+      </div>
+    </Panel>
+  );
+}
+
+function Expected({ start }: { start: Schema['ExpectedStart'] }) {
+  return (
+    <Panel title="Expected start">
+      <div className="stack" data-testid="expected">
+        {start.at ? <p><b><When at={start.at} /></b> <span className="dim">(<When at={start.at} relative />)</span></p> : <p>Not known: {start.unknown}</p>}
+        {start.ends.length > 0 && (
+          <ul className="list" style={{ margin: '0 -12px' }}>
+            {start.ends.map((end) => (
+              <li key={end.job}><span className="what"><SubjectLink kind="job" id={end.job} /> has to end</span><span className="dim">{end.assumed && 'assumed '}<When at={end.at} relative /></span></li>
+            ))}
+          </ul>
+        )}
+        <p className="dim">{start.otherEnds > 0 && `${count(start.otherEnds)} others have to end before. `}{start.assumedEnds > 0 ? `${count(start.assumedEnds)} of these ends are assumed: the jobs do not say how long they run.` : 'If all jobs end when they are expected to, and no other comes.'}</p>
+      </div>
+    </Panel>
+  );
+}
+
+function AdoptedFacts({ adopted }: { adopted: Schema['Adopted'] }) {
+  return (
+    <Panel title="Adopted where it ran">
+      <div className="stack" data-testid="adopted">
+        {adopted.findings.length === 0 ? <p>A placement might have chosen the same.</p> : <ul>{adopted.findings.map((finding) => <li key={finding}>{finding}</li>)}</ul>}
+        {adopted.order && <Facts items={[[`${words(adopted.order.of)} in its order`, milliseconds(adopted.order.predictedMs)], ['In the best order', milliseconds(adopted.order.bestMs)]]} />}
+        {adopted.order?.ranks && <Copyable text={JSON.stringify(adopted.order.ranks)}><span className="dim">Copy the best order of ranks</span></Copyable>}
+      </div>
+    </Panel>
+  );
+}
+
 function Drawn({ job }: { job: Schema['Job'] }) {
   const query = useQuery(ranksQuery(job.id));
   return <Shown query={query}>{(page) => (page.items.length > 0 ? <PlacementDrawing ranks={page.items} /> : null)}</Shown>;
@@ -95,6 +169,9 @@ export function JobView() {
   const [tab] = useParam('tab', 'placement');
   const [ending, setEnding] = useState(false);
   const query = useQuery(jobQuery(id));
+  const policy = useQuery(policyQuery());
+  const change = useChange(id);
+  const classes = (policy.data?.priorityClasses ?? []).map((item) => item.name);
   return (
     <Shown query={query}>
       {(job) => {
@@ -103,10 +180,11 @@ export function JobView() {
         const active = job.state === 'placed' || job.state === 'queued';
         return (
           <>
-            <Title badge={<Badge tone={tone(job.state)}>{words(job.state)}</Badge>} actions={<><Cli line={command('jobs', 'show', job.id)} />{active && <May call="DELETE /v1/jobs/{id}"><Button size="xs" variant="default" onClick={() => setEnding(true)}>Cancel</Button></May>}</>}>
+            <Title badge={<><JobState job={job} />{job.hold && <Badge tone="warn">held</Badge>}</>} actions={<><Cli line={command('jobs', 'show', job.id)} />{active && <May call="PATCH /v1/jobs/{id}">{job.state === 'queued' && <Button size="xs" variant="default" loading={change.isPending} onClick={() => change.mutate({ hold: job.hold === null })}>{job.hold ? 'Release' : 'Hold'}</Button>}<EditButton label="Change" editing={editJob(job, classes)} /></May>}{active && <May call="DELETE /v1/jobs/{id}"><Button size="xs" variant="default" onClick={() => setEnding(true)}>Cancel</Button></May>}</>}>
               {job.name || job.id}
             </Title>
             {ending && <EndJob job={job} close={() => setEnding(false)} />}
+            {job.hold && <div className="problem warn" style={{ marginBottom: 12 }} data-testid="hold"><b>Held by {job.hold.by}{job.hold.byOperator && ', an operator'}</b><div>{job.hold.reason}</div><div className="dim">Since <When at={job.hold.since} /></div></div>}
             {job.waits && <div style={{ marginBottom: 12 }}><Wait waits={job.waits} /></div>}
             {job.damage && <div className="problem" style={{ marginBottom: 12 }}><b>Damaged</b><div>{job.damage}</div><Cli line={command('jobs', 'repair', job.id, '--dry-run')} /></div>}
             <Tabs name="tab" tabs={[['placement', 'Placement'], ['ranks', 'Ranks'], ['spec', 'Specification'], ['history', 'History']]} />
@@ -134,6 +212,7 @@ export function JobView() {
                         ['Nodes', job.nodes > 0 ? count(job.nodes) : '–'],
                         ['Priority', job.priority],
                         ['Submitted', <When key="s" at={job.submittedAt} />],
+                        ...(job.notBefore ? ([['Not before', <When key="nb" at={job.notBefore} />]] as [string, React.ReactNode][]) : []),
                         ['Started', <When key="st" at={job.startedAt} />],
                         ...(job.endedAt ? ([['Ended', <When key="e" at={job.endedAt} />]] as [string, React.ReactNode][]) : []),
                         ['Expected to run', expected ? duration(expected) : 'not said'],
@@ -143,6 +222,9 @@ export function JobView() {
                       ]}
                     />
                   </Panel>
+                  <Launch job={job} />
+                  {job.expectedStart && <Expected start={job.expectedStart} />}
+                  {job.adopted && <AdoptedFacts adopted={job.adopted} />}
                   {job.predicted && <Panel title="A step takes"><Times predicted={job.predicted} contention={job.withContention} /></Panel>}
                 </div>
                 <div className="s8 stack">

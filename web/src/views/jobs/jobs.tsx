@@ -11,11 +11,17 @@ import { Badge, Cli, Empty, Panel, Shown, Title, When } from '../../parts/basics
 import { May } from '../../parts/may';
 import { DataTable, type Column } from '../../parts/table';
 
+// Of a job with a launcher the phase says more: offered, accepted, running, releasing.
+export function JobState({ job }: { job: { state: string; phase: string | null } }) {
+  const launched = job.phase !== null && job.phase !== 'running';
+  return <Badge tone={tone(launched ? job.phase! : job.state)}>{launched ? words(job.phase!) : words(job.state)}</Badge>;
+}
+
 export const jobColumns: Column<Schema['JobLine']>[] = [
   { id: 'id', name: 'Job', value: (job) => job.id, cell: (job) => <Link to="/jobs/$id" params={{ id: job.id }}>{job.id}</Link> },
   { id: 'name', name: 'Name', value: (job) => job.name || null },
   { id: 'tenant', name: 'Tenant', value: (job) => job.tenant, cell: (job) => (job.tenant ? <Link to="/tenants/$id" params={{ id: job.tenant }}>{job.tenant}</Link> : '–') },
-  { id: 'state', name: 'State', value: (job) => job.state, cell: (job) => <Badge tone={tone(job.state)}>{words(job.state)}</Badge> },
+  { id: 'state', name: 'State', value: (job) => job.state, cell: (job) => <JobState job={job} /> },
   { id: 'priority', name: 'Priority', value: (job) => job.priority },
   { id: 'gpus', name: 'GPUs', value: (job) => job.gpus, num: true },
   { id: 'nodes', name: 'Nodes', value: (job) => job.nodes || null, num: true },

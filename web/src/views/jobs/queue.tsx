@@ -11,8 +11,12 @@ import { count, duration, microseconds, parseDuration, percent, time, words } fr
 import { spanOf, ticks } from '../../model/calendar';
 import { strandedGpus } from '../../model/health';
 import { Badge, Bar, Cli, Empty, Facts, Figure, Panel, Shown, SubjectLink, Title, useNow, When } from '../../parts/basics';
+import { EditButton } from '../../parts/edit';
+import { May } from '../../parts/may';
 import { DataTable } from '../../parts/table';
 import { Tabs } from '../../parts/tabs';
+import { editPolicy, editReservation, newReservation } from './edit';
+import { WaitingActions } from './waiting';
 
 function Waiting() {
   const query = useQuery(waitingQuery());
@@ -36,6 +40,7 @@ function Waiting() {
               { id: 'reason', name: 'Reason', value: (job) => job.waits?.reason, wrap: true, cell: (job) => <>{job.waits?.reason}{job.waits?.job && <> (<SubjectLink kind="job" id={job.waits.job} />)</>}</> },
               { id: 'expected', name: 'Expected', value: (job) => job.waits?.expectedAt, cell: (job) => <When at={job.waits?.expectedAt} relative /> },
               { id: 'submitted', name: 'Submitted', value: (job) => job.submittedAt, cell: (job) => <When at={job.submittedAt} relative /> },
+              { id: 'change', name: '', value: () => null, cell: (job) => <WaitingActions job={job} all={items} /> },
             ]}
           />
         )}
@@ -113,7 +118,7 @@ function Reservations() {
         {({ items }) => (
           <>
             {items.length > 0 && <Panel title="Calendar" flush><Calendar reservations={items} /></Panel>}
-            <Panel title="Reservations and maintenance" flush actions={<Cli line={command('reservations', 'list')} />}>
+            <Panel title="Reservations and maintenance" flush actions={<><Cli line={command('reservations', 'list')} /><May call="PUT /v1/reservations/{name}"><EditButton label="Set GPUs aside" editing={newReservation} /></May></>}>
               <DataTable
                 name="reservations"
                 rows={items}
@@ -127,6 +132,7 @@ function Reservations() {
                   { id: 'gpus', name: 'GPUs', value: (item) => item.gpus, num: true },
                   { id: 'tenant', name: 'Tenant', value: (item) => item.tenant },
                   { id: 'reason', name: 'Reason', value: (item) => item.reason || null, wrap: true },
+                  { id: 'change', name: '', value: () => null, cell: (item) => <May call="PUT /v1/reservations/{name}"><EditButton label="Change" editing={editReservation(item.id)} /></May> },
                 ]}
               />
             </Panel>
@@ -143,7 +149,7 @@ function Policy() {
   const span = (text: string) => { const ms = parseDuration(text); return ms === undefined ? text : duration(ms); };
   return (
     <div className="grid">
-      <Panel title="Rules" className="s6" actions={<Cli line={command('queue', 'policy')} />}>
+      <Panel title="Rules" className="s6" actions={<><Cli line={command('queue', 'policy')} /><May call="PUT /v1/queue/policy"><EditButton label="Change" editing={editPolicy} /></May></>}>
         <Shown query={policy}>
           {(rules) => (
             <Facts

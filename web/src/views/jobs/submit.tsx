@@ -7,7 +7,7 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { body, client } from '../../api/client';
 import { fabricQuery, policyQuery, tenantsQuery } from '../../api/queries';
 import { useParams_, type Search } from '../../app/params';
-import { commandOf, EMPTY_FORM, formErrors, gpusOf, MODELS, requestOf, type JobForm } from '../../model/job_form';
+import { commandOf, EMPTY_FORM, formErrors, gpusOf, MODELS, questionOf, requestOf, type JobForm } from '../../model/job_form';
 import { count } from '../../model/format';
 import { Cli, Empty, Loading, Panel, ProblemBox, Title } from '../../parts/basics';
 import { May } from '../../parts/may';
@@ -29,7 +29,7 @@ function useLater<T>(value: T, ms: number): T {
 
 function formOf(search: Search): JobForm {
   const from = Object.fromEntries(Object.entries(search).filter(([name, value]) => name in EMPTY_FORM && value !== undefined));
-  return { ...EMPTY_FORM, ...from, survive: search.survive === 'true', queue: search.queue === 'true' } as JobForm;
+  return { ...EMPTY_FORM, ...from, survive: search.survive === 'true', queue: search.queue === 'true', launcher: search.launcher === 'true' } as JobForm;
 }
 
 export function Submit() {
@@ -56,7 +56,7 @@ export function Submit() {
   const fabric = useQuery(fabricQuery());
   const errors = formErrors(form);
   const ok = Object.keys(errors).length === 0;
-  const asked = useLater(useMemo(() => JSON.stringify({ ...requestOf(form), queue: undefined }), [form]), 300);
+  const asked = useLater(useMemo(() => JSON.stringify(questionOf(form)), [form]), 300);
   const answer = useQuery({
     queryKey: ['jobs', 'what-if', asked, fabric.data?.freeGpus],
     queryFn: () => body(client.POST('/v1/placements/query', { params: { query: { ranks: true } }, body: JSON.parse(asked) as never })),
@@ -116,10 +116,17 @@ export function Submit() {
             <TextInput label="Nodes to leave out" placeholder="dgx-044, dgx-045" value={form.exclude} onChange={(event) => set('exclude', event.currentTarget.value)} />
             <Checkbox label="Also after any single link failure" checked={form.survive} disabled={form.guaranteed === ''} onChange={(event) => set('survive', event.currentTarget.checked)} />
             <Checkbox label="Wait in the queue, if it cannot start now" checked={form.queue} onChange={(event) => set('queue', event.currentTarget.checked)} />
+            <Checkbox label="Its launcher accepts it, says when it runs and when its nodes are free" checked={form.launcher} onChange={(event) => set('launcher', event.currentTarget.checked)} />
+            <May call="PUT /v1/reservations/{name}">
+              <div className="two">
+                <TextInput label="It runs already, on these nodes" description="In the order of its ranks: taken over as it is" placeholder="dgx-001, dgx-002" value={form.on} onChange={(event) => set('on', event.currentTarget.value)} />
+                <TextInput label="On these GPUs of each" placeholder="All" value={form.onGpus} error={errors.onGpus} disabled={form.on === ''} onChange={(event) => set('onGpus', event.currentTarget.value)} />
+              </div>
+            </May>
             {submit.error && <ProblemBox error={submit.error} />}
             <div className="send">
               <Cli line={commandOf(form, 'submit')} />
-              <May call="POST /v1/jobs"><Button type="submit" loading={submit.isPending} disabled={!ok || form.tenant === ''} title={form.tenant === '' ? 'Choose a tenant first' : undefined}>Submit</Button></May>
+              <May call="POST /v1/jobs"><Button type="submit" loading={submit.isPending} disabled={!ok || form.tenant === ''} title={form.tenant === '' ? 'Choose a tenant first' : undefined}>{form.on ? 'Adopt' : 'Submit'}</Button></May>
             </div>
           </form>
         </Panel>

@@ -6,8 +6,11 @@ import { contractsQuery, guaranteesQuery, jobsQuery, sharesQuery, tenantsQuery }
 import { command } from '../../model/cli';
 import { count, percent, rate } from '../../model/format';
 import { Badge, Bar, Cli, Copyable, Empty, Facts, Figure, Panel, Shown, Title } from '../../parts/basics';
+import { EditButton } from '../../parts/edit';
+import { May } from '../../parts/may';
 import { DataTable } from '../../parts/table';
 import { jobColumns } from '../jobs/jobs';
+import { editContract, editTenant, newTenant } from './edit';
 import { GuaranteePanel } from './guarantee';
 
 function promise(contract: Schema['Contract'] | undefined): string {
@@ -21,7 +24,7 @@ export function Tenants() {
   const guarantees = useQuery(guaranteesQuery());
   return (
     <>
-      <Title actions={<Cli line={command('tenants', 'list')} />}>Tenants</Title>
+      <Title actions={<><Cli line={command('tenants', 'list')} /><May call="PUT /v1/tenants/{name}"><EditButton label="New tenant" editing={newTenant} /></May></>}>Tenants</Title>
       <Panel title="Tenants" flush>
         <Shown query={tenants}>
           {({ items }) => {
@@ -72,7 +75,7 @@ export function TenantView() {
         const limit = tenant.quotaGpus ?? tenant.maxGpus;
         return (
           <>
-            <Title actions={<Cli line={command('tenants', 'show', id)} />}>{id}</Title>
+            <Title actions={<><Cli line={command('tenants', 'show', id)} /><May call="PUT /v1/tenants/{name}"><EditButton label="Change" editing={editTenant(id)} /></May></>}>{id}</Title>
             <div className="grid">
               <div className="s4 stack">
                 <Panel title="GPUs">
@@ -86,7 +89,7 @@ export function TenantView() {
                     <Facts items={[['Description', tenant.description || '–'], ['Quota', tenant.quotaGpus ?? 'none'], ['At most', tenant.maxGpus ?? 'no limit'], ['Cohort', tenant.cohort || '–'], ['Weight', tenant.weight], ['When links fail', tenant.repair === 'apply' ? 'its jobs are moved' : 'a repair is proposed']]} />
                   </div>
                 </Panel>
-                <Panel title="Contract">
+                <Panel title="Contract" actions={<May call="PUT /v1/contracts/{tenant}"><EditButton label={contract ? 'Change the contract' : 'Give it one'} editing={editContract(id, contract !== undefined)} /></May>}>
                   {contract ? (
                     <Facts
                       items={[

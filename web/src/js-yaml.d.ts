@@ -1,0 +1,1 @@
+declare module 'js-yaml' { export function load(text: string): unknown; }
