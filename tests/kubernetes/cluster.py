@@ -38,9 +38,7 @@ class Cluster:
         subprocess.run([self.bin / "railweave", "lab", "generate", "rail-optimized", "--hosts", str(len(self.names)), "-O", self.folder / "fabric.json"],
                        check=True, capture_output=True)
         self.service.start()
-        assert self.service.request("PUT", "/v1/fabric/topology", (self.folder / "fabric.json").read_text())[0] == 200
-        for tenant in ("research", "physics"):
-            assert self.service.request("PUT", f"/v1/tenants/{tenant}", "{}")[0] == 200
+        self.fill_service()
         self.kubernetes.begin()
         self.api = self.kubernetes.api()
         known = {one["id"] for one in self.service.request("GET", "/v1/nodes?limit=1000")[2]["items"]}
@@ -54,20 +52,24 @@ class Cluster:
         self.kubernetes.end()
         self.service.__exit__()
 
-    def restart_service(self, port):
-        self.service.start(port=port)
+    def fill_service(self):
+        """The fabric and two tenants."""
+        assert self.service.request("PUT", "/v1/fabric/topology", (self.folder / "fabric.json").read_text())[0] == 200
+        for tenant in ("research", "physics"):
+            assert self.service.request("PUT", f"/v1/tenants/{tenant}", "{}")[0] == 200
 
     # Objects of users.
 
-    def template(self, gpus=8, annotations=None, labels=None, gate=True, **spec):
-        return {"metadata": {"annotations": annotations or {}, "labels": labels or {}},
+    def template(self, gpus=8, annotations=None, labels=None, gate=True, finalizers=None, cpu=None):
+        resources = {"limits": {"nvidia.com/gpu": str(gpus)}, **({"requests": {"cpu": cpu}} if cpu else {})}
+        return {"metadata": {"annotations": annotations or {}, "labels": labels or {}, "finalizers": finalizers or []},
                 "spec": {"restartPolicy": "Never", **({"schedulingGates": GATE} if gate else {}),
-                         "containers": [{"name": "train", "image": "train", "resources": {"limits": {"nvidia.com/gpu": str(gpus)}}}], **spec}}
+                         "containers": [{"name": "train", "image": "train", "resources": resources}]}}
 
-    def job(self, name, pods, namespace="default", gpus=8, annotations=None, gate=True, **spec):
+    def job(self, name, pods, namespace="default", gpus=8, annotations=None, **template):
         return self.api.create(f"/apis/batch/v1/namespaces/{namespace}/jobs", {
             "metadata": {"name": name}, "spec": {"completions": pods, "parallelism": pods, "completionMode": "Indexed", "backoffLimit": 100,
-                                                 "template": self.template(gpus, annotations, gate=gate, **spec)}})
+                                                 "template": self.template(gpus, annotations, **template)}})
 
     def end_job(self, name, namespace="default"):
         self.api.request("DELETE", f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}?propagationPolicy=Background")

@@ -159,8 +159,7 @@ class Kubernetes:
             config = folder / f"{name}.config"
             self.launch(name, self.binaries / f"kube-{'controller-manager' if name == 'manager' else name}", f"--kubeconfig={config}",
                         f"--authentication-kubeconfig={config}", f"--authorization-kubeconfig={config}", f"--secure-port={port}", *common, *more)
-        stages = [one for one in (self.binaries / "stages.yaml").read_text().split("\n---\n") if "name: pod-complete" not in one]
-        (folder / "stages.yaml").write_text("\n---\n".join(stages))
+        (folder / "stages.yaml").write_text(yaml.safe_dump_all(stages(self.binaries)))
         self.launch("kwok", self.binaries / "kwok", "--kubeconfig", folder / "kwok.config", "--config", folder / "stages.yaml",
                     "--manage-nodes-with-label-selector=type=kwok", "--node-lease-duration-seconds=40", f"--server-address=127.0.0.1:{kwok}")
         until("service accounts", lambda: api.find("/api/v1/namespaces/default/serviceaccounts/default"), 120)
@@ -224,6 +223,24 @@ class Kubernetes:
         self.api().patch(f"/api/v1/nodes/{name}/status", {"status": {"conditions": [
             {"type": "Ready", "status": status, "reason": reason, "message": message, "lastTransitionTime": stamp(),
              "lastHeartbeatTime": stamp()}]}}, "strategic-merge")
+
+
+def stages(binaries):
+    """What kwok does to pods: it runs them until they are deleted. As a kubelet would, it ends a deleted pod's containers first: a Job
+    with a podFailurePolicy waits for that."""
+    found = {one["metadata"]["name"]: one for one in yaml.safe_load_all((binaries / "stages.yaml").read_text()) if one}
+    new = found["node-initialize"]["spec"]["next"]  # nodes have the size that add_node() gives them
+    assert new["statusTemplate"].count("cpu: 1k") == 2, new
+    new["statusTemplate"] = new["statusTemplate"].replace("cpu: 1k", "cpu: 128").replace("pods: 1M", "pods: 110")
+    ending, deleting = found["pod-complete"], found["pod-delete"]
+    ending["metadata"]["name"] = "pod-terminate"
+    ending["spec"]["selector"]["matchExpressions"] = [{"key": ".metadata.deletionTimestamp", "operator": "Exists"},
+                                                      {"key": ".status.phase", "operator": "In", "values": ["Running"]}]
+    template = ending["spec"]["next"]["statusTemplate"]
+    ending["spec"]["next"]["statusTemplate"] = template.replace("exitCode: 0", "exitCode: 143").replace("phase: Succeeded", "phase: Failed")
+    assert template.count("exitCode: 0") == template.count("phase: Succeeded") == 1, template
+    deleting["spec"]["selector"]["matchExpressions"].append({"key": ".status.phase", "operator": "NotIn", "values": ["Running"]})
+    return list(found.values())
 
 
 def stamp():

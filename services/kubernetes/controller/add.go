@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"golang.org/x/time/rate"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"railweave.dev/kubernetes/group"
+	"railweave.dev/kubernetes/names"
 	"railweave.dev/kubernetes/placement"
 )
 
@@ -122,6 +124,43 @@ func (r *Reconciler) wakeAll(wake func(group.Key)) {
 	for _, key := range r.keysWith(func(*corev1.Pod) bool { return true }) {
 		wake(key)
 	}
+	r.wakeSuspended(wake)
+}
+
+// wakeSuspended wakes groups of which nothing may be left but their Job.
+func (r *Reconciler) wakeSuspended(wake func(group.Key)) {
+	var jobs batchv1.JobList
+	if r.Client.List(context.Background(), &jobs, client.UnsafeDisableDeepCopy) != nil {
+		return
+	}
+	for i := range jobs.Items {
+		if jobs.Items[i].Annotations[names.Suspended] != "" {
+			wake(group.KeyOfJob(&jobs.Items[i]))
+		}
+	}
+}
+
+// prune forgets groups of which nothing is left once nothing of them needs to be avoided any more.
+func (r *Reconciler) prune() {
+	present := map[group.Key]bool{}
+	for _, key := range r.keysWith(func(*corev1.Pod) bool { return true }) {
+		present[key] = true
+	}
+	held := map[string]bool{}
+	for _, name := range r.Book.Names() {
+		held[name] = true
+	}
+	r.mutex.Lock()
+	var gone []group.Key
+	for key, remembered := range r.memories {
+		if !present[key] && !held[remembered.name] && len(remembered.failed) > 0 {
+			gone = append(gone, key)
+		}
+	}
+	r.mutex.Unlock()
+	for _, key := range gone {
+		r.forget(key)
+	}
 }
 
 func (r *Reconciler) keyOfName(name string) (group.Key, bool) {
@@ -152,6 +191,8 @@ func (s sweeper) Start(ctx context.Context) error {
 }
 
 func (s sweeper) sweep(ctx context.Context, absent map[string]time.Time) {
+	s.r.wakeSuspended(s.wake)
+	s.r.prune()
 	present := map[string]bool{}
 	for _, key := range s.r.keysWith(func(*corev1.Pod) bool { return true }) {
 		present[key.JobName(s.r.Options.Cluster)] = true

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,6 +63,11 @@ func (r *Reconciler) carryOut(ctx context.Context, key group.Key, v *view, decid
 	}
 	if err := r.remove(ctx, v, decided); err != nil {
 		return err
+	}
+	if decided.Suspend != "" || decided.Resume {
+		if err := r.suspend(ctx, key, v, decided.Suspend); err != nil {
+			return err
+		}
 	}
 	if decided.Release != "" {
 		return r.release(ctx, key, v, decided, remembered)
@@ -146,11 +152,46 @@ func (r *Reconciler) remove(ctx context.Context, v *view, decided *plan.Plan) er
 	})
 }
 
+// suspend has all pods of a Job deleted; without a reason it is resumed, and has new ones.
+func (r *Reconciler) suspend(ctx context.Context, key group.Key, v *view, why string) error {
+	job := &batchv1.Job{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, job); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if string(job.UID) != key.UID || job.DeletionTimestamp != nil || (job.Annotations[names.Suspended] != "") == (why != "") {
+		return nil
+	}
+	changed := job.DeepCopy()
+	suspended := why != ""
+	changed.Spec.Suspend = &suspended
+	if changed.Annotations == nil {
+		changed.Annotations = map[string]string{}
+	}
+	if suspended {
+		changed.Annotations[names.Suspended] = why
+	} else {
+		delete(changed.Annotations, names.Suspended)
+	}
+	if err := r.Client.Patch(ctx, changed, client.MergeFromWithOptions(job, client.MergeFromWithOptimisticLock{})); err != nil {
+		return err
+	}
+	r.Log.Info("Job suspended or resumed, so that all of its pods are made again", "group", key.String(), "suspended", suspended, "reason", why)
+	if suspended {
+		r.Recorder.Eventf(job, nil, corev1.EventTypeWarning, "PlacedAgain", "Placing", "suspended until its pods are gone: %s", clipped(why))
+		for i, member := range v.situation.Members {
+			if !member.Gated && !member.Ended && !member.Leaving {
+				r.event(v.pods[i], corev1.EventTypeWarning, "Replaced", "its Job is suspended, so that all of its pods are placed again: "+why)
+			}
+		}
+	}
+	return nil
+}
+
 func (r *Reconciler) release(ctx context.Context, key group.Key, v *view, decided *plan.Plan, remembered *memory) error {
 	for _, member := range v.situation.Members {
 		// Where a pod could not begin, its group does not go again at once.
 		if member.Stuck != "" && member.Pinned != "" {
-			remembered.failed[member.Pinned] = true
+			remembered.failed[member.Pinned] = time.Now()
 		}
 	}
 	freed := true
@@ -217,9 +258,13 @@ func (r *Reconciler) ask(ctx context.Context, key group.Key, v *view, decided *p
 	sort.Strings(nodes)
 	var body *contract.JobRequest
 	if decided.Adopt {
-		body = placement.Adoption(r.Options.Cluster, key, v.demand, nodes)
+		body = r.adoption(key, v, nodes)
 	} else {
-		site, err := r.Site.Of(ctx, first, v.demand.Gpus, remembered.failed)
+		if !r.adoptedFirst() {
+			v.after(200 * time.Millisecond)
+			return nil
+		}
+		site, err := r.Site.Of(ctx, first, v.demand.Gpus, remembered.avoided())
 		if err != nil {
 			return err
 		}
@@ -245,6 +290,40 @@ func (r *Reconciler) ask(ctx context.Context, key group.Key, v *view, decided *p
 	}
 	r.Book.Changed(remembered.name)
 	return nil
+}
+
+// adoptedFirst says that what runs is known to Railweave, which may have come back without its jobs. What cannot be adopted is not
+// waited for for long: its nodes are busy, and the scheduler knows that.
+func (r *Reconciler) adoptedFirst() bool {
+	const adopting = 5 * time.Second
+	if time.Since(r.Book.Reached()) > adopting {
+		return true
+	}
+	for _, key := range r.keysWith(func(pod *corev1.Pod) bool {
+		return pod.Spec.NodeName != "" && pod.DeletionTimestamp == nil && !group.Finished(pod) && (r.Options.AdoptOthers || group.Managed(pod))
+	}) {
+		if !r.Book.Has(key.JobName(r.Options.Cluster)) {
+			return false
+		}
+	}
+	return true
+}
+
+// adoption is exact where the pods say which GPUs they were given; elsewhere only their nodes are known.
+func (r *Reconciler) adoption(key group.Key, v *view, nodes []string) *contract.JobRequest {
+	var told []placement.Told
+	for i, member := range v.situation.Members {
+		if !member.Leaving && !member.Ended {
+			notes := v.pods[i].Annotations
+			told = append(told, placement.Told{Node: member.Node, Ranks: placement.Numbers(notes[names.Ranks]), Gpus: placement.Numbers(notes[names.Gpus])})
+		}
+	}
+	if places, err := placement.Places(told); err == nil && len(told) == v.situation.Size {
+		if body, err := placement.Readoption(r.Options.Cluster, key, v.demand, v.situation.Size, places); err == nil {
+			return body
+		}
+	}
+	return placement.Adoption(r.Options.Cluster, key, v.demand, nodes)
 }
 
 // refusal is the reason with what would help.

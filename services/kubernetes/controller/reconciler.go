@@ -64,12 +64,13 @@ type Reconciler struct {
 
 // memory is what is known of a group beside what the API server and Railweave hold; nothing is lost with it but patience.
 type memory struct {
-	missing      time.Time       // since when pods are missing
-	failed       map[string]bool // nodes on which a pod of it could not begin
-	cannotRepair string          // the job that could not be repaired
+	missing      time.Time            // since when pods are missing
+	failed       map[string]time.Time // nodes on which a pod of it could not begin, and when
+	cannotRepair string               // the job that could not be repaired
 	refused      string
 	retry        time.Time // when a refused request is tried again
-	told         string
+	told         string    // the reason that its pods were told, without what would help
+	text         string    // and with it
 	toldAt       time.Time
 	tellAfter    time.Duration // until a reason that has changed is told
 	name         string
@@ -82,15 +83,32 @@ func (r *Reconciler) memory(key group.Key) *memory {
 		r.memories, r.keys = map[group.Key]*memory{}, map[string]group.Key{}
 	}
 	if r.memories[key] == nil {
-		r.memories[key] = &memory{failed: map[string]bool{}, name: key.JobName(r.Options.Cluster)}
+		r.memories[key] = &memory{failed: map[string]time.Time{}, name: key.JobName(r.Options.Cluster)}
 		r.keys[r.memories[key].name] = key
 	}
 	return r.memories[key]
 }
 
+// avoidedFor is for how long a group does not go again where a pod of it could not begin.
+const avoidedFor = 10 * time.Minute
+
+func (m *memory) avoided() map[string]bool {
+	nodes := map[string]bool{}
+	for node, at := range m.failed {
+		if time.Since(at) < avoidedFor {
+			nodes[node] = true
+		}
+	}
+	return nodes
+}
+
+// forget is called when no trace of the group is left; where its pods could not begin is remembered, as they may come back.
 func (r *Reconciler) forget(key group.Key) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
+	if held := r.memories[key]; held != nil && len(held.avoided()) > 0 {
+		return
+	}
 	delete(r.memories, key)
 	delete(r.keys, key.JobName(r.Options.Cluster))
 }
@@ -149,7 +167,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key group.Key) (time.Duratio
 	if err := r.carryOut(ctx, key, view, &decided, remembered); err != nil {
 		return 0, err
 	}
-	if len(pods) == 0 && view.situation.Placement == nil {
+	if len(pods) == 0 && view.situation.Placement == nil && !view.situation.Suspended {
 		r.forget(key)
 		return 0, nil
 	}
@@ -180,6 +198,7 @@ func (v *view) after(wait time.Duration) {
 func (r *Reconciler) look(ctx context.Context, key group.Key, pods []*corev1.Pod, layout group.Layout, remembered *memory) *view {
 	v := &view{}
 	v.situation = plan.Situation{Size: layout.Size, Unknown: layout.Unknown, Ended: layout.Ended, Patience: r.Options.Patience,
+		Suspendable: layout.Suspendable && key.Kind == group.IndexedJob, Suspended: layout.Suspended,
 		Lost: map[string]string{}, Closed: map[string]string{}}
 	var present []*corev1.Pod
 	for _, pod := range pods {

@@ -24,14 +24,13 @@ const (
 )
 
 func (r *Reconciler) event(pod *corev1.Pod, kind, reason, text string) {
-	if len(text) > mostReason {
-		text = text[:mostReason]
-	}
-	r.Recorder.Eventf(pod, nil, kind, reason, "Placing", "%s", text)
+	r.Recorder.Eventf(pod, nil, kind, reason, "Placing", "%s", clipped(text))
 }
 
+func clipped(text string) string { return text[:min(len(text), mostReason)] }
+
 func (r *Reconciler) tellPlaced(v *view, members []int, remembered *memory) {
-	remembered.told, remembered.toldAt, remembered.tellAfter = "", time.Time{}, 0
+	remembered.told, remembered.text, remembered.toldAt, remembered.tellAfter = "", "", time.Time{}, 0
 	first := members[0]
 	for _, i := range members {
 		if v.situation.Members[i].Position < v.situation.Members[first].Position {
@@ -55,15 +54,41 @@ func (r *Reconciler) tellPlacedPod(ctx context.Context, pod *corev1.Pod, job, no
 
 // tellWaits writes why the group waits: a condition of each of its pods that are gated, and an event of the first.
 func (r *Reconciler) tellWaits(ctx context.Context, key group.Key, v *view, reason string, remembered *memory) error {
-	if reason == "" || reason == remembered.told {
+	first, gated := v.waiting()
+	if reason == "" || first < 0 {
 		return nil
 	}
-	if left := remembered.tellAfter - time.Since(remembered.toldAt); left > 0 && remembered.told != "" {
-		v.after(left)
+	left := remembered.tellAfter - time.Since(remembered.toldAt)
+	if reason == remembered.told || left > 0 && remembered.told != "" {
+		if reason != remembered.told {
+			v.after(left)
+		}
+		// Pods that came since are told what the others were.
+		reason, gated = remembered.text, v.untold(gated)
+		if len(gated) == 0 {
+			return nil
+		}
+	}
+	if !r.telling.AllowN(time.Now(), min(len(gated), toldAtOnce)) {
+		v.after(time.Second + rand.N(2*time.Second))
 		return nil
 	}
-	var gated []int
-	first := -1
+	again := reason != "" && reason == remembered.text
+	if !again {
+		reason = clipped(r.withHelp(ctx, key, v, reason))
+	}
+	err := each(gated, func(i int) error { return r.condition(ctx, v.pods[i], reason) })
+	if err == nil && !again {
+		r.event(v.pods[first], corev1.EventTypeNormal, "WaitsForPlacement", reason)
+		remembered.told, remembered.text, remembered.toldAt = v.waits(reason), reason, time.Now()
+		remembered.tellAfter = min(max(2*remembered.tellAfter, tellAgain), tellAtLast)
+	}
+	return err
+}
+
+// waiting is the first pod of the group, -1 where it has none, and those that are gated.
+func (v *view) waiting() (first int, gated []int) {
+	first = -1
 	for i, member := range v.situation.Members {
 		if member.Leaving || member.Ended {
 			continue
@@ -75,24 +100,21 @@ func (r *Reconciler) tellWaits(ctx context.Context, key group.Key, v *view, reas
 			gated = append(gated, i)
 		}
 	}
-	if first < 0 {
-		return nil
+	return first, gated
+}
+
+// untold is those of the pods that have no reason yet.
+func (v *view) untold(pods []int) (untold []int) {
+	for _, i := range pods {
+		told := false
+		for _, one := range v.pods[i].Status.Conditions {
+			told = told || one.Type == names.PlacedCondition
+		}
+		if !told {
+			untold = append(untold, i)
+		}
 	}
-	if !r.telling.AllowN(time.Now(), min(len(gated), toldAtOnce)) {
-		v.after(time.Second + rand.N(2*time.Second))
-		return nil
-	}
-	reason = r.withHelp(ctx, key, v, reason)
-	if len(reason) > mostReason {
-		reason = reason[:mostReason]
-	}
-	err := each(gated, func(i int) error { return r.condition(ctx, v.pods[i], reason) })
-	if err == nil {
-		r.event(v.pods[first], corev1.EventTypeNormal, "WaitsForPlacement", reason)
-		remembered.told, remembered.toldAt = v.waits(reason), time.Now()
-		remembered.tellAfter = min(max(2*remembered.tellAfter, tellAgain), tellAtLast)
-	}
-	return err
+	return untold
 }
 
 // waits is the reason without what would help, which is asked for once.
@@ -125,9 +147,7 @@ func (r *Reconciler) condition(ctx context.Context, pod *corev1.Pod, reason stri
 }
 
 func (r *Reconciler) setCondition(ctx context.Context, pod *corev1.Pod, wanted corev1.PodCondition) error {
-	if len(wanted.Message) > mostReason {
-		wanted.Message = wanted.Message[:mostReason]
-	}
+	wanted.Message = clipped(wanted.Message)
 	changed := pod.DeepCopy()
 	wanted.LastTransitionTime = metav1.Now()
 	found := false

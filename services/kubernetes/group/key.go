@@ -39,6 +39,7 @@ const (
 	rayType         = "ray.io/node-type"
 	coschedulingPod = "scheduling.x-k8s.io/pod-group"
 	statefulIndex   = "apps.kubernetes.io/pod-index"
+	kueueQueue      = "kueue.x-k8s.io/queue-name"
 )
 
 // Key names a group. Two objects of one name that exist one after the other have different keys.
@@ -47,6 +48,11 @@ type Key struct {
 }
 
 func (k Key) String() string { return k.Namespace + "/" + k.Kind + "/" + k.Name }
+
+// KeyOfJob is the group of a Job's pods.
+func KeyOfJob(job metav1.Object) Key {
+	return Key{job.GetNamespace(), IndexedJob, job.GetName(), string(job.GetUID())}
+}
 
 // JobName is the name of its job in Railweave.
 func (k Key) JobName(cluster string) string {

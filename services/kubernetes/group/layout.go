@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,10 +19,14 @@ import (
 
 // Layout is what the owner of a group says of it.
 type Layout struct {
-	Size     int              // number of pods that ask for GPUs; 0 where it is not known
-	Unknown  string           // why it is not known, and what to do
-	Ended    bool             // the owner has finished or is gone: no pod comes any more
-	Replicas map[string]Slice // of a JobSet: the pods of each replicated job
+	Size    int    // number of pods that ask for GPUs; 0 where it is not known
+	Unknown string // why it is not known, and what to do
+	Ended   bool   // the owner has finished or is gone: no pod comes any more
+	// A Job that nothing else suspends: so all of its pods are made again at once, where deleted ones would come back after up to ten
+	// minutes, because it counts them as failures.
+	Suspendable bool
+	Suspended   bool             // by the controller
+	Replicas    map[string]Slice // of a JobSet: the pods of each replicated job
 }
 
 // Slice is pods of consecutive positions.
@@ -94,8 +99,13 @@ func (o *Owners) ofJob(ctx context.Context, at client.ObjectKey, uid string) (La
 	if job.Spec.Completions != nil && int(*job.Spec.Completions) < layout.Size {
 		layout.Size = int(*job.Spec.Completions)
 	}
+	layout.Suspended = !layout.Ended && job.Annotations[names.Suspended] != ""
+	if job.Spec.Suspend != nil && *job.Spec.Suspend && !layout.Suspended {
+		layout.Ended = true // by its user
+	}
+	layout.Suspendable = metav1.GetControllerOf(job) == nil && job.Labels[kueueQueue] == ""
 	for _, condition := range job.Status.Conditions {
-		ended := condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed || condition.Type == batchv1.JobSuspended
+		ended := condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed
 		layout.Ended = layout.Ended || ended && condition.Status == corev1.ConditionTrue
 	}
 	return layout, nil

@@ -23,18 +23,19 @@ const (
 	EnrolledName = Prefix + "enabled"       // label of namespaces whose pods are gated
 
 	// What the controller writes on pods.
-	Job      = Prefix + "job"
-	Node     = Prefix + "node"
-	Ranks    = Prefix + "ranks"
-	Gpus     = Prefix + "gpus"
-	Rails    = Prefix + "rails"
-	Hca      = Prefix + "nccl-ib-hca"
-	Sl       = Prefix + "nccl-ib-sl"
-	Tc       = Prefix + "nccl-ib-tc"
-	Pkey     = Prefix + "nccl-ib-pkey"
-	Lifted   = Prefix + "lifted"
-	Hosts    = Prefix + "hosts" // number of nodes of the group
-	Replaced = Prefix + "replaced"
+	Job    = Prefix + "job"
+	Node   = Prefix + "node"
+	Ranks  = Prefix + "ranks"
+	Gpus   = Prefix + "gpus"
+	Rails  = Prefix + "rails"
+	Hca    = Prefix + "nccl-ib-hca"
+	Sl     = Prefix + "nccl-ib-sl"
+	Tc     = Prefix + "nccl-ib-tc"
+	Pkey   = Prefix + "nccl-ib-pkey"
+	Lifted = Prefix + "lifted"
+	Hosts  = Prefix + "hosts" // number of nodes of the group
+	// Suspended is why the controller suspended a Job: all of its pods go, and new ones come at once.
+	Suspended = Prefix + "suspended"
 
 	// PlacedCondition is the condition of pods that says why they wait.
 	PlacedCondition = Prefix + "Placed"

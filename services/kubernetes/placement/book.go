@@ -52,6 +52,7 @@ type Book struct {
 	byName    map[string]*entry
 	nameOf    map[string]string
 	ready     bool
+	since     time.Time // when it became ready
 	awaySince time.Time
 	unknown   map[string]int64 // job -> newest event of it that came before the job itself was known
 }
@@ -114,6 +115,7 @@ func (b *Book) read(ctx context.Context) error {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	b.byName, b.nameOf, b.ready, b.awaySince, b.unknown = byName, nameOf, true, time.Time{}, map[string]int64{}
+	b.since = time.Now()
 	return nil
 }
 
@@ -155,6 +157,20 @@ var (
 	ErrAway    error = &contract.Unreached{Cause: errors.New("Railweave cannot be reached")}
 	ErrChanged       = errors.New("the job was changed while it was read")
 )
+
+// Reached is when the jobs were last read as a whole.
+func (b *Book) Reached() time.Time {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.since
+}
+
+// Has says that there is a job of that name.
+func (b *Book) Has(name string) bool {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.byName[name] != nil
+}
 
 // Names is the names of all jobs that are held.
 func (b *Book) Names() []string {

@@ -79,6 +79,26 @@ func (c Chunk) Hca() string {
 	return "=" + strings.Join(c.Devices, ",")
 }
 
+// Numbers reads what Runs has written; nil where it is none.
+func Numbers(runs string) []int {
+	var numbers []int
+	for _, word := range strings.Split(runs, ",") {
+		from, to, found := strings.Cut(word, "-")
+		first, err := strconv.Atoi(from)
+		last := first
+		if err == nil && found {
+			last, err = strconv.Atoi(to)
+		}
+		if err != nil || first < 0 || last < first || last-first > 1<<20 {
+			return nil
+		}
+		for number := first; number <= last; number++ {
+			numbers = append(numbers, number)
+		}
+	}
+	return numbers
+}
+
 // Runs writes numbers as "0-7,16".
 func Runs(numbers []int) string {
 	var words []string

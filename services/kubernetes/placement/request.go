@@ -3,6 +3,8 @@ package placement
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"sort"
 	"strconv"
 	"strings"
@@ -92,6 +94,55 @@ func Adoption(cluster string, key group.Key, demand group.Demand, nodes []string
 	}
 	sort.Strings(body.Nodes)
 	return body
+}
+
+// Told is where a pod was told to run, as it says itself.
+type Told struct {
+	Node        string
+	Ranks, Gpus []int
+}
+
+// Places is the GPUs of a group in the order of its ranks; the error says that the pods do not tell all of it.
+func Places(told []Told) ([]contract.RankPlace, error) {
+	type gpu struct {
+		node  string
+		index int
+	}
+	ranks := map[int]gpu{}
+	count := 0
+	for _, one := range told {
+		if one.Node == "" || len(one.Ranks) == 0 || len(one.Ranks) != len(one.Gpus) {
+			return nil, errors.New("not all of its pods say which GPUs they have")
+		}
+		for i, rank := range one.Ranks {
+			ranks[rank] = gpu{one.Node, one.Gpus[i]}
+		}
+		count += len(one.Ranks)
+	}
+	var places []contract.RankPlace
+	for rank := 0; rank < count; rank++ {
+		at, found := ranks[rank]
+		if !found {
+			return nil, fmt.Errorf("none of its pods has rank %d", rank)
+		}
+		if last := len(places) - 1; last >= 0 && places[last].Node == at.node {
+			places[last].Gpus = append(places[last].Gpus, at.index)
+		} else {
+			places = append(places, contract.RankPlace{Node: at.node, Gpus: []int{at.index}})
+		}
+	}
+	return places, nil
+}
+
+// Readoption is the job of a group that Railweave has placed and does not know any more: exactly where it runs.
+func Readoption(cluster string, key group.Key, demand group.Demand, pods int, places []contract.RankPlace) (*contract.JobRequest, error) {
+	body, err := Request(cluster, key, demand, pods, Site{})
+	if err != nil {
+		return nil, err
+	}
+	body.Queue, body.GpusPerNode, body.Topology = false, 0, nil
+	body.Adopt = &contract.AdoptedPlace{Ranks: places}
+	return body, nil
 }
 
 // IdempotencyKey is the same for the same pods: a request that is repeated after a restart makes no second job.

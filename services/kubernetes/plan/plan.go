@@ -48,6 +48,8 @@ type Situation struct {
 	// How long pods have been missing, and how long that may last.
 	Missing, Patience time.Duration
 	CannotRepair      bool // the placement could not be repaired; it is made from scratch
+	// Whether the owner can be suspended, so that all pods of the group go and come back, and whether the controller has done so.
+	Suspendable, Suspended bool
 }
 
 // settle is how long the pods of a group take to be created, before it is said that some are missing.
@@ -67,6 +69,8 @@ type Plan struct {
 	Mark    []int // belong to the placement but do not say so
 	Delete  []Removal
 	Repair  []string // lost nodes
+	Suspend string   // why: all pods go
+	Resume  bool     // new pods come
 	Release string   // why
 	Report  string   // a step of the acknowledged lifecycle: accept, running or freed
 	Waits   string   // said to the pods that wait
@@ -83,10 +87,17 @@ func (p *Plan) again(after time.Duration) {
 // Make decides. Members are indices into the situation's.
 func Make(s *Situation) Plan {
 	if s.Placement == nil {
+		if live, leaving := count(s); s.Suspended {
+			return Plan{Resume: live+leaving == 0 && !s.Away}
+		}
 		return unplaced(s)
 	}
 	var plan Plan
 	live, leaving := count(s)
+	if s.Suspended && s.Placement.Phase != "releasing" {
+		plan.Resume = live+leaving == 0
+		return plan
+	}
 	if live == 0 {
 		empty(s, leaving, &plan)
 		return plan
@@ -128,6 +139,9 @@ func empty(s *Situation, leaving int, plan *Plan) {
 		plan.again(time.Second)
 	case releasing:
 		plan.Report = "freed"
+	case (!s.Placement.Placed || s.Placement.Phase == "offered") && !s.Ended && s.Size > 0 && !allEnded(s):
+		// It holds nothing for long, and its owner takes its time to bring its pods back.
+		plan.again(s.Patience)
 	case s.Ended || allEnded(s):
 		plan.Release = "its pods have ended"
 	case s.Missing >= s.Patience:
@@ -166,6 +180,10 @@ func remove(s *Situation, plan *Plan, member int, why string) {
 
 // restart begins from scratch: all pods that are not gated go, and the GPUs with them.
 func restart(s *Situation, plan *Plan, why string) {
+	if s.Suspendable && begun(s) {
+		plan.Suspend, plan.Release = why, why
+		return
+	}
 	for i, member := range s.Members {
 		if !member.Gated && !member.Ended && !member.Leaving {
 			remove(s, plan, i, why)
@@ -188,6 +206,12 @@ func target(s *Situation, member Member) string {
 
 func placed(s *Situation, plan *Plan) {
 	if s.Placement.Phase == "releasing" {
+		if begun(s) && s.Suspendable {
+			if !s.Suspended {
+				plan.Suspend = takenBack(s)
+			}
+			return
+		}
 		for i, member := range s.Members {
 			if !member.Gated && !member.Ended && !member.Leaving {
 				remove(s, plan, i, takenBack(s))
@@ -202,6 +226,16 @@ func placed(s *Situation, plan *Plan) {
 		return
 	}
 	begin(s, plan)
+}
+
+// begun says that some pod is not gated, and has neither ended nor been deleted.
+func begun(s *Situation) bool {
+	for _, member := range s.Members {
+		if !member.Gated && !member.Ended && !member.Leaving {
+			return true
+		}
+	}
+	return false
 }
 
 func takenBack(s *Situation) string {
@@ -405,6 +439,8 @@ func unplaced(s *Situation) Plan {
 		plan.Adopt = bound == len(free)
 	case len(free) > 0 && lifted:
 		plan.Lift = gated // what was begun without Railweave is finished without it
+	case len(free) > 0 && s.Suspendable:
+		plan.Suspend = "its group is placed again as a whole"
 	case len(free) > 0:
 		for _, i := range free {
 			remove(s, &plan, i, "its group is placed again as a whole")
