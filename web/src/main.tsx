@@ -26,7 +26,7 @@ liveConnection.start(queries);
 const theme = createTheme({
   cursorType: 'pointer',
   defaultRadius: 'sm',
-  components: Object.fromEntries(['TextInput', 'Select', 'Textarea', 'Checkbox', 'Button'].map((name) => [name, { defaultProps: { size: 'xs' } }])),
+  components: Object.fromEntries(['TextInput', 'Select', 'Textarea', 'Checkbox', 'Button', 'NativeSelect'].map((name) => [name, { defaultProps: { size: 'xs' } }])),
 });
 
 createRoot(document.getElementById('root')!).render(

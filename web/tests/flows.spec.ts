@@ -124,6 +124,34 @@ test('a drain that objects needs force and a reason', async () => {
   await expect(button).toBeEnabled();
 });
 
+test('several are one maintenance window, with what they cost together', async () => {
+  // Either leaf of a rail alone leaves nodes connected; the spines together do not.
+  await open('/drain?kind=switch&id=spine-1,spine-2,node:node-15');
+  await expect(page.getByTestId('together')).toContainText('table entries change');
+  await expect(main()).toContainText('What these 3 would do, each alone');
+  await page.getByLabel('Switches, by name').fill('spine-1\nspine-2\nspine-3\nspine-4\nnode:node-15');
+  await page.getByRole('button', { name: 'Preview', exact: true }).click();
+  await expect(page.getByTestId('together')).toContainText('ports cut off');
+  await page.getByLabel('Reason').fill('all of them');
+  await expect(page.getByRole('button', { name: 'Drain these 5' })).toBeDisabled(); // though each alone is harmless
+  await page.screenshot({ path: 'screenshots/drain-window.png', animations: 'disabled' });
+  // Drained one after the other: the spine and the node.
+  await page.getByLabel('Switches, by name').fill('spine-1\nnode:node-15');
+  await page.getByRole('button', { name: 'Preview', exact: true }).click();
+  await page.getByLabel('Reason').fill('window 7');
+  const force = page.getByLabel('Force it');
+  await expect(page.getByTestId('preview')).toBeVisible();
+  if (await force.count()) await force.check();
+  await page.getByRole('button', { name: 'Drain these 2' }).click();
+  await expect(page.getByTestId('progress')).toHaveCount(2);
+  expect(service.json<{ items: object[] }>('drains').items).toMatchObject([{ kind: 'switch', name: 'spine-1', reason: 'window 7' }, { kind: 'node', name: 'node-15' }]);
+  for (let left = 2; left > 0; left -= 1) {
+    await page.getByRole('button', { name: 'Take it back into use' }).first().click();
+    await expect(page.getByTestId('progress')).toHaveCount(left - 1);
+  }
+  expect(service.json<{ items: unknown[] }>('drains').items).toEqual([]);
+});
+
 test('the map shows a drained node and opens what is clicked', async () => {
   await open('/fabric');
   const map = page.getByTestId('map');

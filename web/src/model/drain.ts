@@ -9,13 +9,27 @@ export interface Target {
   id: string;
 }
 
-// One line each, or by commas: "a link has two ports", so it is told by "--".
+// One line each, or by commas. "switch:leaf-1" is of another kind than the others.
 export function parseTargets(kind: DrainKind, text: string): Target[] {
-  const seen = new Set<string>();
-  return text
-    .split(/[\s,]+/)
-    .filter((id) => id !== '' && !seen.has(id) && seen.add(id))
-    .map((id) => ({ kind, id }));
+  const seen = new Map<string, Target>();
+  for (const item of text.split(/[\s,]+/).filter(Boolean)) {
+    const [, other, rest] = /^(link|switch|node):(.+)$/.exec(item) ?? [];
+    const target = { kind: (other as DrainKind | undefined) ?? kind, id: rest ?? item };
+    seen.set(`${target.kind}:${target.id}`, target);
+  }
+  return [...seen.values()];
+}
+
+// As they are written again: without the kind where it is the ordinary one.
+export function targetTexts(kind: DrainKind, targets: Target[]): string[] {
+  return targets.map((target) => (target.kind === kind ? target.id : `${target.kind}:${target.id}`));
+}
+
+// What a drain of all of them at once changes of the routes; undefined: nodes alone.
+export function routeChange(targets: Target[]): { drainLinks?: string[]; drainSwitches?: string[] } | undefined {
+  const of = (kind: DrainKind) => targets.filter((target) => target.kind === kind).map((target) => target.id);
+  const change = { ...(of('link').length > 0 ? { drainLinks: of('link') } : {}), ...(of('switch').length > 0 ? { drainSwitches: of('switch') } : {}) };
+  return Object.keys(change).length > 0 ? change : undefined;
 }
 
 export function drainCommand({ kind, id }: Target, how: { dryRun?: boolean; force?: boolean; reason?: string; undo?: boolean }): string {

@@ -49,7 +49,7 @@ function scene(map: FabricMap, zoom = 1): Scene {
   return {
     map, layout, width: 1280, height: 700, colouring: 'state', font: 'sans', color: (ink) => ink,
     camera: { scale, x: fit.x + 640 / fit.scale - 640 / scale, y: fit.y + 350 / fit.scale - 350 / scale },
-    context: { alarmed: new Map(), reserved: new Map(), tenants: [] }, selection: { hovered: null, found: '' },
+    context: { alarmed: new Map(), failing: new Map(), reserved: new Map(), tenants: [] }, selection: { hovered: null, found: '' },
   };
 }
 
@@ -127,7 +127,7 @@ describe('the drawing', () => {
 });
 
 describe('the colours', () => {
-  const context = { alarmed: new Map([['leaf-1', 'critical'], ['0--2', 'warning']] as const), reserved: new Map([['0--1', 0.97]]), tenants: ['b', 'a'] };
+  const context = { alarmed: new Map([['leaf-1', 'critical'], ['0--2', 'warning']] as const), failing: new Map([['0', 'warning'], ['2', 'critical']] as const), reserved: new Map([['0--1', { fullest: 0.97, ofLink: 0.5 }]]), tenants: ['b', 'a'] };
   const map = smallMap();
   it('show bands of load', () => {
     expect([0, 0.59, 0.6, 0.8, 0.81, 0.95, 0.96].map(band)).toEqual(['ok', 'ok', 'accent', 'accent', 'warn', 'warn', 'bad']);
@@ -139,6 +139,14 @@ describe('the colours', () => {
     expect(bundleInk({ ...map.bundles[0]!, drained: 1 }, 'state', context)).toBe('drain');
     expect(bundleInk(map.bundles[0]!, 'reserved', context)).toBe('bad');
     expect(bundleInk(map.bundles[0]!, 'load', context)).toBe('line');
+  });
+  it('show errors at either end, and what is used beside what is reserved', () => {
+    expect(bundleInk({ ...map.bundles[0]!, link: '0--1' }, 'errors', context)).toBe('warn');
+    expect(bundleInk({ ...map.bundles[0]!, link: '0--2' }, 'errors', context)).toBe('bad');
+    expect(bundleInk({ ...map.bundles[0]!, link: '1--3' }, 'errors', context)).toBe('line');
+    const used = (utilisation: number | null, link = '0--1') => bundleInk({ ...map.bundles[0]!, down: 0, drained: 0, degraded: 0, link, utilisation }, 'against', context);
+    expect([null, 0.2, 0.45, 0.6].map((share) => used(share))).toEqual(['line', 'ok', 'warn', 'bad']);
+    expect([used(0.3, '1--3'), used(0, '1--3')]).toEqual(['dim', 'line']);
   });
   it('give a tenant one colour', () => {
     const held = (tenant: string) => groupInk({ ...map.groups[3]!, tenants: [{ tenant, gpus: 4 }] }, 'tenant', context);

@@ -1,11 +1,13 @@
 // Colours of the map, by what the user wants to see.
 import type { MapBundle, MapGroup } from './map_layout';
 
-export type Colouring = 'state' | 'load' | 'gpus' | 'tenant' | 'reserved';
+export type Colouring = 'state' | 'load' | 'errors' | 'gpus' | 'tenant' | 'reserved' | 'against';
 export const COLOURINGS: [Colouring, string][] = [
   ['state', 'State and drains'],
   ['load', 'Load'],
+  ['errors', 'Errors'],
   ['reserved', 'Reserved'],
+  ['against', 'Used against reserved'],
   ['gpus', 'GPUs used'],
   ['tenant', 'Tenant'],
 ];
@@ -22,7 +24,8 @@ export function band(share: number): Ink {
 
 export interface PaintContext {
   alarmed: Map<string, 'warning' | 'critical'>; // device name or link id
-  reserved: Map<string, number>; // link id -> fullest share
+  reserved: Map<string, { fullest: number; ofLink: number }>; // link id -> of its class, and of the whole link
+  failing: Map<string, 'warning' | 'critical'>; // port id -> alarms about its error counters
   tenants: string[];
 }
 
@@ -34,6 +37,7 @@ export function groupInk(group: MapGroup, colouring: Colouring, context: PaintCo
     if (alarm === 'warning' || group.linksDown > 0) return 'warn';
     return 'dim';
   }
+  if (colouring === 'errors') return 'dim';
   if (colouring === 'gpus') return group.gpus === 0 ? 'dim' : group.freeGpus === group.gpus ? 'line' : band(1 - group.freeGpus / group.gpus);
   if (colouring === 'tenant') {
     const most = [...group.tenants].sort((a, b) => b.gpus - a.gpus)[0];
@@ -46,8 +50,19 @@ export function groupInk(group: MapGroup, colouring: Colouring, context: PaintCo
 export function bundleInk(bundle: MapBundle, colouring: Colouring, context: PaintContext): Ink {
   if (colouring === 'load') return bundle.utilisation === null ? 'line' : band(bundle.utilisation);
   if (colouring === 'reserved') {
-    const share = bundle.link ? context.reserved.get(bundle.link) : undefined;
+    const share = bundle.link ? context.reserved.get(bundle.link)?.fullest : undefined;
     return share === undefined ? 'line' : band(share);
+  }
+  if (colouring === 'against') {
+    // What is measured of a link beside what all guarantees reserve of it: more is used than was promised, or less.
+    const share = bundle.link ? context.reserved.get(bundle.link)?.ofLink : undefined;
+    if (bundle.utilisation === null || (share === undefined && bundle.utilisation === 0)) return 'line';
+    if (share === undefined || share === 0) return 'dim';
+    return bundle.utilisation > share ? 'bad' : bundle.utilisation > 0.8 * share ? 'warn' : 'ok';
+  }
+  if (colouring === 'errors') {
+    const levels = (bundle.link ?? '').split('--').map((port) => context.failing.get(port));
+    return levels.includes('critical') ? 'bad' : levels.includes('warning') ? 'warn' : 'line';
   }
   if (bundle.down > 0) return 'bad';
   if (bundle.drained > 0) return 'drain';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Schema } from '../api/client';
 import { spanOf, ticks } from './calendar';
 import { checkCertificate } from './certificate';
-import { parseTargets, drainCommand, stepOf, together } from './drain';
+import { parseTargets, drainCommand, routeChange, stepOf, targetTexts, together } from './drain';
 import { byType, needs, strandedGpus, type Facts } from './health';
 import { remember, remembered } from './history';
 import { commandOf, EMPTY_FORM, formErrors, gpusOf, requestOf } from './job_form';
@@ -52,6 +52,11 @@ describe('the job form', () => {
 describe('drains', () => {
   const answer = (more: Partial<Schema['DrainAnswer']>): Schema['DrainAnswer'] => ({ kind: 'link', id: 'x', name: 'x', allowed: true, safe: true, objections: [], cutsOff: [], cutsOffCount: 0, jobsAffected: [], jobsAffectedCount: 0, guaranteesAtRisk: [], changedEntries: 0, changedSwitches: 0, maxLinkLoadBefore: null, maxLinkLoadAfter: null, residualCapacity: null, state: null, waitsFor: null, ...more });
   it('reads several targets once each', () => {
+    const mixed = parseTargets('link', 'a/1--b/2 switch:leaf-1, node:n1\nlink:c/1--d/2');
+    expect(mixed).toEqual([{ kind: 'link', id: 'a/1--b/2' }, { kind: 'switch', id: 'leaf-1' }, { kind: 'node', id: 'n1' }, { kind: 'link', id: 'c/1--d/2' }]);
+    expect(parseTargets('link', targetTexts('link', mixed).join(','))).toEqual(mixed);
+    expect(routeChange(mixed)).toEqual({ drainLinks: ['a/1--b/2', 'c/1--d/2'], drainSwitches: ['leaf-1'] });
+    expect(routeChange([{ kind: 'node', id: 'n1' }])).toBeUndefined();
     expect(parseTargets('link', ' a/1--b/2\nc/1--d/2, a/1--b/2 ')).toEqual([{ kind: 'link', id: 'a/1--b/2' }, { kind: 'link', id: 'c/1--d/2' }]);
   });
   it('knows its step', () => {

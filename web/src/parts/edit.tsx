@@ -30,7 +30,7 @@ function Rows({ field, rows, set }: { field: Field; rows: Row[]; set: (rows: Row
     <fieldset className="rows">
       <legend>{field.label}</legend>
       <table className="data">
-        <thead><tr>{field.columns!.map((column) => <th key={column.name}>{column.label}</th>)}<th><span className="visually-hidden">Remove</span></th></tr></thead>
+        <thead><tr>{field.columns!.map((column) => <th key={column.name}>{column.label}</th>)}<th aria-label="Remove" /></tr></thead>
         <tbody>
           {rows.map((row, i) => (
             <tr key={i}>

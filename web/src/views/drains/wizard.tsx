@@ -7,7 +7,7 @@ import { useState } from 'react';
 import { body, client, type Schema } from '../../api/client';
 import { drainsQuery, linkQuery, nodeQuery, switchQuery } from '../../api/queries';
 import { useParam } from '../../app/params';
-import { drainCommand, parseTargets, stepOf, together, type DrainKind, type Target } from '../../model/drain';
+import { drainCommand, parseTargets, routeChange, stepOf, targetTexts, together, type DrainKind, type Target } from '../../model/drain';
 import { count, percent, words } from '../../model/format';
 import { tone } from '../../model/tones';
 import { Badge, Cli, Empty, Facts, Figure, Loading, Panel, ProblemBox, SubjectLink, Title, When } from '../../parts/basics';
@@ -45,6 +45,32 @@ function Preview({ answers }: { answers: Schema['DrainAnswer'][] }) {
         <div className="problem" key={item.job}><b><SubjectLink kind="job" id={item.job} /> would lose its guarantee</b><div>{item.reason}</div></div>
       ))}
     </div>
+  );
+}
+
+// Several at once cost more than each alone: the routes with all of them out of use.
+function useTogether(targets: Target[]) {
+  const change = targets.length > 1 ? routeChange(targets) : undefined;
+  return useQuery({ queryKey: ['routes', 'diff', 'drains', targetTexts('link', targets).join(',')], queryFn: () => body(client.POST('/v1/routes/diff', { body: change! })), enabled: change !== undefined, retry: false });
+}
+
+function Together({ targets }: { targets: Target[] }) {
+  const diff = useTogether(targets);
+  if (routeChange(targets) === undefined) return null;
+  return (
+    <Panel title="All of them together">
+      {diff.error ? <ProblemBox error={diff.error} retry={() => void diff.refetch()} /> : !diff.data ? <Loading lines={2} /> : (
+        <div className="stack" data-testid="together">
+          <div className="figures">
+            <Figure value={count(diff.data.cutsOffCount)} label="ports cut off" tone={diff.data.cutsOffCount > 0 ? 'bad' : 'none'} />
+            <Figure value={count(diff.data.changedEntries)} label="table entries change" />
+            <Figure value={`${count(diff.data.before.maxLinkLoad)} → ${count(diff.data.after.maxLinkLoad)}`} label="pairs on the fullest link" tone={diff.data.after.maxLinkLoad > 1.5 * diff.data.before.maxLinkLoad ? 'warn' : 'none'} />
+            <Figure value={diff.data.stages} label="stages" />
+          </div>
+          {diff.data.cutsOff.length > 0 && <div className="problem"><b>Together they cut off</b><div>{diff.data.cutsOff.slice(0, 20).map((port) => port.device).join(', ')}{diff.data.cutsOffCount > 20 && ' …'}</div></div>}
+        </div>
+      )}
+    </Panel>
   );
 }
 
@@ -93,7 +119,7 @@ export function DrainWizard() {
   const found = targets.map((target, i) => drains.data?.items.find((item) => (item.kind === 'siteLink' ? 'link' : item.kind) === target.kind && names[i]!.includes(item.id)));
   const open = targets.filter((_, i) => !found[i]);
   const preview = useQuery({
-    queryKey: ['drains', 'preview', kind, open.map((target) => target.id).join(',')],
+    queryKey: ['drains', 'preview', targetTexts('link', open).join(',')],
     queryFn: () => Promise.all(open.map((target) => drain(target, true, { reason: '', force: false }))),
     enabled: open.length > 0 && drains.data !== undefined,
     retry: false,
@@ -108,7 +134,8 @@ export function DrainWizard() {
   const states = found.map((item) => item?.state);
   const slowest = states.length === 0 ? undefined : states.includes(undefined) ? undefined : states.every((state) => state === 'drained') ? 'drained' : (states.find((state) => state !== 'drained') ?? undefined);
   const step = targets.length === 0 ? 0 : stepOf(slowest, true);
-  const safe = preview.data ? together(preview.data).safe : false;
+  const all = useTogether(open);
+  const safe = (preview.data ? together(preview.data).safe : false) && (all.data?.cutsOffCount ?? 0) === 0;
   return (
     <>
       <Title badge={slowest ? <Badge tone={tone(slowest)}>{slowest === 'drained' ? 'safe to unplug' : words(slowest)}</Badge> : undefined} actions={<Link to="/drains">All drains</Link>}>Drain</Title>
@@ -123,18 +150,19 @@ export function DrainWizard() {
         </Panel>
         <div className="grid">
           <Panel title="What" className="s4">
-            <form className="form" onSubmit={(event) => { event.preventDefault(); setIds(parseTargets(kind as DrainKind, typed).map((target) => target.id).join(',')); }}>
+            <form className="form" onSubmit={(event) => { event.preventDefault(); setIds(targetTexts(kind as DrainKind, parseTargets(kind as DrainKind, typed)).join(',')); }}>
               <label className="row"><span className="dim">Kind</span>
                 <select className="select" value={kind} onChange={(event) => setKind(event.target.value)}>
                   <option value="link">Link</option><option value="switch">Switch</option><option value="node">Node</option>
                 </select>
               </label>
-              <Textarea label={kind === 'link' ? 'Links, by their ids' : kind === 'switch' ? 'Switches, by name, GUID or LID' : 'Nodes, by name'} description="Several lines are one maintenance window" autosize minRows={2} maxRows={8} value={typed} onChange={(event) => setTyped(event.currentTarget.value)} />
+              <Textarea label={kind === 'link' ? 'Links, by their ids' : kind === 'switch' ? 'Switches, by name, GUID or LID' : 'Nodes, by name'} description="Several lines are one maintenance window; others as switch:leaf-1, node:dgx-1, link:…" autosize minRows={2} maxRows={8} value={typed} onChange={(event) => setTyped(event.currentTarget.value)} />
               <div><Button type="submit" size="xs" variant="default">Preview</Button></div>
             </form>
           </Panel>
           <div className="s8 stack">
             {targets.length === 0 && <Panel title="Preview"><Empty title="Name what is to be taken out of use"><p>Every link, switch and node has a Drain link in its view.</p></Empty></Panel>}
+            {open.length > 1 && <Together targets={open} />}
             {open.length > 0 && (
               <Panel title={open.length === 1 ? 'What it would do' : `What these ${open.length} would do, each alone`}>
                 <div className="stack">

@@ -143,6 +143,37 @@ function Subnets() {
   const query = useQuery({ ...subnetsQuery(), refetchInterval: 10_000 });
   return <Shown query={query}>{({ items }) => (items.length === 0 ? <Empty title="No subnet is known" /> : <div className="grid">{items.map((subnet) => <SubnetPanel key={subnet.id} subnet={subnet} />)}</div>)}</Shown>;
 }
+// What was found beside what was accepted, of all live subnets.
+function Differences() {
+  const query = useQuery({ ...subnetsQuery(), refetchInterval: 10_000 });
+  return (
+    <Panel title="Differences from the accepted cabling" flush actions={<Cli line={command('fabric', 'sync')} />}>
+      <Shown query={query}>
+        {({ items }) => {
+          const live = items.filter((subnet) => subnet.live);
+          const rows = live.flatMap((subnet) => subnet.live!.differences.map((difference) => ({ subnet: subnet.id, ...difference })));
+          const more = live.reduce((sum, subnet) => sum + subnet.live!.differenceCount, 0) - rows.length;
+          return (
+            <DataTable
+              name="differences"
+              rows={rows}
+              rowKey={(row) => `${row.subnet} ${row.kind} ${row.subject}`}
+              note={more > 0 ? ` (the first; ${count(more)} more)` : undefined}
+              empty={<Empty title={live.length === 0 ? 'No subnet is live: what is cabled is not seen' : 'It is cabled as it was accepted'}>{live.length > 0 && <p>Where something differs, <code>railweave fabric discover --accept</code> accepts it as it is.</p>}</Empty>}
+              columns={[
+                { id: 'subnet', name: 'Subnet', value: (row) => row.subnet },
+                { id: 'kind', name: 'Kind', value: (row) => row.kind, cell: (row) => <Badge plain tone={row.kind.startsWith('missing') ? 'bad' : 'warn'}>{words(row.kind)}</Badge> },
+                { id: 'subject', name: 'About', value: (row) => row.subject, cell: (row) => <Copyable text={row.subject} /> },
+                { id: 'text', name: 'What', value: (row) => row.text, wrap: true },
+              ]}
+            />
+          );
+        }}
+      </Shown>
+    </Panel>
+  );
+}
+
 function Findings() {
   const query = useQuery(findingsQuery());
   return (
@@ -172,8 +203,8 @@ export function Fabric() {
   return (
     <>
       <Title actions={<Cli line={command('fabric', 'show')} />}>Fabric</Title>
-      <Tabs name="view" tabs={[['map', 'Map'], ['switches', 'Switches'], ['nodes', 'Nodes'], ['links', 'Links'], ['domains', 'NVLink domains'], ['subnets', 'Subnets'], ['findings', 'Findings']]} />
-      {at === 'switches' ? <Switches /> : at === 'nodes' ? <Nodes /> : at === 'links' ? <Links /> : at === 'domains' ? <Domains /> : at === 'subnets' ? <Subnets /> : at === 'findings' ? <Findings /> : <MapPanel />}
+      <Tabs name="view" tabs={[['map', 'Map'], ['switches', 'Switches'], ['nodes', 'Nodes'], ['links', 'Links'], ['domains', 'NVLink domains'], ['subnets', 'Subnets'], ['differences', 'Differences'], ['findings', 'Findings']]} />
+      {at === 'switches' ? <Switches /> : at === 'nodes' ? <Nodes /> : at === 'links' ? <Links /> : at === 'domains' ? <Domains /> : at === 'subnets' ? <Subnets /> : at === 'differences' ? <Differences /> : at === 'findings' ? <Findings /> : <MapPanel />}
     </>
   );
 }

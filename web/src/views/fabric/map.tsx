@@ -20,10 +20,15 @@ import { Badge, Cli, Empty, Legend, Panel, Shown } from '../../parts/basics';
 // What the time slider stops at.
 const FABRIC_EVENTS = { types: ['link.down', 'link.up', 'link.changed', 'route.programmed'] };
 
+// Alarms about counters of errors.
+const ERRORS = new Set(['link.symbolErrors', 'link.recoveries', 'link.downed', 'link.receiveErrors', 'link.discards', 'link.vl15Dropped']);
+
 const LEGENDS: Record<Colouring, [string, string][]> = {
   state: [['var(--bad)', 'down or critical'], ['var(--warn)', 'degraded or alarm'], ['var(--drain)', 'drained'], ['var(--dim)', 'in order']],
   load: [['var(--ok)', 'below 60%'], ['var(--accent)', '60 to 80%'], ['var(--warn)', '80 to 95%'], ['var(--bad)', 'above 95%'], ['var(--line)', 'not known']],
   reserved: [['var(--ok)', 'below 60%'], ['var(--accent)', '60 to 80%'], ['var(--warn)', '80 to 95%'], ['var(--bad)', 'above 95%'], ['var(--line)', 'nothing reserved']],
+  errors: [['var(--bad)', 'critical: symbols, recoveries, discards'], ['var(--warn)', 'above the warning level'], ['var(--line)', 'below']],
+  against: [['var(--bad)', 'more is used than reserved'], ['var(--warn)', 'above 80% of it'], ['var(--ok)', 'below'], ['var(--dim)', 'used, nothing reserved'], ['var(--line)', 'not known']],
   gpus: [['var(--line)', 'free'], ['var(--ok)', 'below 60% used'], ['var(--accent)', '60 to 80%'], ['var(--warn)', '80 to 95%'], ['var(--bad)', 'above 95%']],
   tenant: [],
 };
@@ -43,12 +48,18 @@ function usePaint(): PaintContext {
     for (const alarm of alarms.data?.items ?? []) {
       if (alarmed.get(alarm.subject.id) !== 'critical') alarmed.set(alarm.subject.id, alarm.severity);
     }
+    const failing: PaintContext['failing'] = new Map();
+    for (const alarm of alarms.data?.items ?? []) {
+      if (alarm.subject.kind === 'port' && ERRORS.has(alarm.kind) && failing.get(alarm.subject.id) !== 'critical') failing.set(alarm.subject.id, alarm.severity);
+    }
     const reserved: PaintContext['reserved'] = new Map();
     for (const link of links.data?.items ?? []) {
       const id = undirected(link.link);
-      reserved.set(id, Math.max(reserved.get(id) ?? 0, link.fullest));
+      const ofLink = link.capacityGbps > 0 ? link.classes.reduce((sum, item) => sum + item.reservedGbps, 0) / link.capacityGbps : 0;
+      const before = reserved.get(id);
+      reserved.set(id, { fullest: Math.max(before?.fullest ?? 0, link.fullest), ofLink: Math.max(before?.ofLink ?? 0, ofLink) });
     }
-    return { alarmed, reserved, tenants: (tenants.data?.items ?? []).map((tenant) => tenant.id) };
+    return { alarmed, failing, reserved, tenants: (tenants.data?.items ?? []).map((tenant) => tenant.id) };
   }, [alarms.data, links.data, tenants.data]);
 }
 
@@ -205,6 +216,17 @@ function Tip({ group, map, index, at, width }: { group: MapGroup; map: FabricMap
       {group.tenants.map((tenant) => <div key={tenant.tenant}>{tenant.tenant}: {count(tenant.gpus)}</div>)}
       {group.drained > 0 && <div>{group.drained} drained</div>}
     </div>
+  );
+}
+
+// The map of a fabric that is only planned.
+export function PlanMap({ map, title, onSwitch }: { map: FabricMap; title: string; onSwitch: (name: string) => void }) {
+  const context = useMemo((): PaintContext => ({ alarmed: new Map(), failing: new Map(), reserved: new Map(), tenants: [] }), []);
+  return (
+    <Panel title={title} flush>
+      <Canvas map={map} colouring="state" context={context} found="" onOpen={(group) => { if (group.kind === 'switch') onSwitch(group.name); }} />
+      <div className="map-key"><Legend items={LEGENDS.state} /></div>
+    </Panel>
   );
 }
 
