@@ -199,6 +199,12 @@ func (c *Client) Submit(ctx context.Context, key string, body *JobRequest) (*Job
 	return job, c.do(request, job)
 }
 
+// Change changes a job that waits.
+func (c *Client) Change(ctx context.Context, id string, body *JobChange) (*Job, error) {
+	job := &Job{}
+	return job, c.call(ctx, http.MethodPatch, jobPath(id, ""), nil, body, job)
+}
+
 // Query asks what would become of the request; it changes nothing.
 func (c *Client) Query(ctx context.Context, body *JobRequest) (*PlacementAnswer, error) {
 	asked := *body

@@ -105,7 +105,15 @@ type Release struct {
 
 // StoredSpec is what of a job's specification is read back.
 type StoredSpec struct {
-	External *External `json:"external,omitempty"`
+	External     *External `json:"external,omitempty"`
+	ExcludeNodes []string  `json:"excludeNodes,omitempty"`
+	Nodes        []string  `json:"nodes,omitempty"`
+}
+
+// JobChange is what is to change of a job that waits.
+type JobChange struct {
+	ExcludeNodes []string `json:"excludeNodes"`
+	Reason       string   `json:"reason,omitempty"`
 }
 
 type Nic struct {

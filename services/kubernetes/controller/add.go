@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"golang.org/x/time/rate"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,7 +38,8 @@ func Add(mgr manager.Manager, book *placement.Book, site Site, poke func(), opti
 	}
 	r := &Reconciler{Client: mgr.GetClient(), Book: book, Site: site, Options: options, Log: log.WithName("groups"),
 		Recorder: mgr.GetEventRecorder("railweave"), telling: rate.NewLimiter(toldPerSecond, toldAtOnce), helping: rate.NewLimiter(2, 10),
-		Owners: &group.Owners{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), GpuResource: options.GpuResource}}
+		resited: make(chan struct{}, 1),
+		Owners:  &group.Owners{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), GpuResource: options.GpuResource}}
 	woken := make(chan event.TypedGenericEvent[group.Key], 1024)
 	wake := func(key group.Key) { woken <- event.TypedGenericEvent[group.Key]{Object: key} }
 	book.Changed = func(name string) {
@@ -50,10 +53,7 @@ func Add(mgr manager.Manager, book *placement.Book, site Site, poke func(), opti
 	}
 	return builder.TypedControllerManagedBy[group.Key](mgr).Named("groups").
 		Watches(&corev1.Pod{}, podHandler(options.GpuResource)).
-		Watches(&corev1.Node{}, handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []group.Key {
-			poke()
-			return r.onNode(object.(*corev1.Node))
-		})).
+		Watches(&corev1.Node{}, r.nodeHandler(poke)).
 		WatchesRawSource(source.TypedChannel(woken, handler.TypedFuncs[group.Key, group.Key]{GenericFunc: func(_ context.Context,
 			one event.TypedGenericEvent[group.Key], queue workqueue.TypedRateLimitingInterface[group.Key]) {
 			queue.Add(one.Object)
@@ -93,14 +93,50 @@ func podHandler(resource string) handler.TypedEventHandler[client.Object, group.
 	}
 }
 
-// onNode wakes the groups of a node that is not well: those are the ones that may have to move.
-func (r *Reconciler) onNode(node *corev1.Node) []group.Key {
-	if why, _ := NotReady(node); why == "" && !node.Spec.Unschedulable && node.DeletionTimestamp == nil {
-		return nil
+// nodeHandler wakes the groups of a node that is not well or gone, which may have to move, and those that wait for nodes.
+func (r *Reconciler) nodeHandler(poke func()) handler.TypedEventHandler[client.Object, group.Key] {
+	type queue = workqueue.TypedRateLimitingInterface[group.Key]
+	wake := func(node client.Object, hurt, changed bool, queue queue) {
+		if changed {
+			r.nodesChanged.Add(1)
+			select {
+			case r.resited <- struct{}{}:
+			default:
+			}
+		}
+		poke()
+		if !hurt {
+			return
+		}
+		for _, key := range r.keysWith(func(pod *corev1.Pod) bool {
+			return pod.Spec.NodeName == node.GetName() || pod.Spec.NodeName == "" && !group.Gated(pod)
+		}) {
+			queue.Add(key)
+		}
 	}
-	return r.keysWith(func(pod *corev1.Pod) bool {
-		return pod.Spec.NodeName == node.Name || pod.Spec.NodeName == "" && !group.Gated(pod)
-	})
+	return handler.TypedFuncs[client.Object, group.Key]{
+		CreateFunc: func(_ context.Context, one event.TypedCreateEvent[client.Object], queue queue) {
+			wake(one.Object, hurt(one.Object.(*corev1.Node)), true, queue)
+		},
+		UpdateFunc: func(_ context.Context, one event.TypedUpdateEvent[client.Object], queue queue) {
+			before, after := one.ObjectOld.(*corev1.Node), one.ObjectNew.(*corev1.Node)
+			wake(after, hurt(after), differ(before, after), queue)
+		},
+		DeleteFunc: func(_ context.Context, one event.TypedDeleteEvent[client.Object], queue queue) {
+			wake(one.Object, true, true, queue)
+		},
+	}
+}
+
+func hurt(node *corev1.Node) bool {
+	why, _ := NotReady(node)
+	return why != "" || node.Spec.Unschedulable || node.DeletionTimestamp != nil
+}
+
+// differ says that other pods may run on the node than before, apart from cordons and failures, which are carried over as drains.
+func differ(before, after *corev1.Node) bool {
+	return !maps.Equal(before.Labels, after.Labels) || !equality.Semantic.DeepEqual(before.Spec.Taints, after.Spec.Taints) ||
+		!equality.Semantic.DeepEqual(before.Status.Allocatable, after.Status.Allocatable) || before.Spec.Unschedulable != after.Spec.Unschedulable
 }
 
 func (r *Reconciler) keysWith(relevant func(*corev1.Pod) bool) []group.Key {
@@ -170,7 +206,8 @@ func (r *Reconciler) keyOfName(name string) (group.Key, bool) {
 	return key, known
 }
 
-// sweeper ends jobs of groups that are gone without a trace, which only happens while no controller runs.
+// sweeper ends jobs of groups that are gone without a trace, which only happens while no controller runs, and wakes those that wait
+// when nodes come or go.
 type sweeper struct {
 	r    *Reconciler
 	wake func(group.Key)
@@ -180,13 +217,24 @@ func (s sweeper) NeedLeaderElection() bool { return true }
 
 func (s sweeper) Start(ctx context.Context) error {
 	absent := map[string]time.Time{}
+	sweeping := time.NewTicker(min(10*time.Second, s.r.Options.Patience))
+	defer sweeping.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(min(10*time.Second, s.r.Options.Patience)):
+		case <-sweeping.C:
+			s.sweep(ctx, absent)
+		case <-s.r.resited:
+			// Nodes come and go by the dozen: those that wait are told once.
+			select {
+			case <-ctx.Done():
+			case <-time.After(500 * time.Millisecond):
+			}
+			for _, key := range s.r.keysWith(group.Gated) {
+				s.wake(key)
+			}
 		}
-		s.sweep(ctx, absent)
 	}
 }
 

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -76,6 +77,9 @@ func (r *Reconciler) carryOut(ctx context.Context, key group.Key, v *view, decid
 		if err := r.report(ctx, v, decided.Report, remembered.name); err != nil {
 			return err
 		}
+	}
+	if err := r.resite(ctx, v, remembered); err != nil {
+		return err
 	}
 	if err := each(decided.Ungate, func(i int) error { return r.ungate(ctx, v, i) }); err != nil {
 		return err
@@ -289,6 +293,33 @@ func (r *Reconciler) ask(ctx context.Context, key group.Key, v *view, decided *p
 		return nil
 	}
 	r.Book.Changed(remembered.name)
+	return nil
+}
+
+// resite tells a job that waits of nodes that came and went since it was asked for.
+func (r *Reconciler) resite(ctx context.Context, v *view, remembered *memory) error {
+	first, gated := v.waiting()
+	nodes := r.nodesChanged.Load()
+	if v.held == nil || v.held.Job.State != "queued" || len(gated) == 0 || remembered.sited == nodes || len(v.held.Job.Spec.Nodes) > 0 {
+		return nil
+	}
+	site, err := r.Site.Of(ctx, v.pods[first], v.demand.Gpus, remembered.avoided())
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(site.Unusable, v.held.Job.Spec.ExcludeNodes) && len(site.Unusable) <= placement.MostNodes {
+		job, err := r.Book.Client.Change(ctx, v.held.Job.ID, &contract.JobChange{ExcludeNodes: site.Unusable, Reason: "nodes of the cluster have changed"})
+		if contract.Away(err) {
+			return err
+		}
+		if err != nil {
+			r.Log.Info("job not told of other nodes", "job", v.held.Job.ID, "reason", err.Error())
+		} else {
+			r.Book.Put(job)
+			r.Book.Changed(remembered.name)
+		}
+	}
+	remembered.sited = nodes
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -54,6 +55,9 @@ type Reconciler struct {
 	Log      logr.Logger
 	Options  Options
 
+	nodesChanged atomic.Int64 // how often what pods choose nodes by has changed
+	resited      chan struct{}
+
 	telling *rate.Limiter // conditions of pods that are written per second
 	helping *rate.Limiter // what-ifs per second, asked for what would help
 
@@ -68,6 +72,7 @@ type memory struct {
 	failed       map[string]time.Time // nodes on which a pod of it could not begin, and when
 	cannotRepair string               // the job that could not be repaired
 	refused      string
+	sited        int64     // number of changes of nodes that its job knows
 	retry        time.Time // when a refused request is tried again
 	told         string    // the reason that its pods were told, without what would help
 	text         string    // and with it

@@ -70,7 +70,7 @@ func (o *Owners) ofOwner(ctx context.Context, key Key, pods []*corev1.Pod) (Layo
 	case SinglePod:
 		return Layout{Size: 1, Ended: len(pods) == 0}, nil
 	case IndexedJob:
-		return o.ofJob(ctx, at, key.UID)
+		return o.ofJob(ctx, at, key.UID, len(pods) > 0)
 	case JobSet:
 		return o.ofJobSet(ctx, at, key.UID)
 	case LeaderWorker:
@@ -85,9 +85,13 @@ func (o *Owners) ofOwner(ctx context.Context, key Key, pods []*corev1.Pod) (Layo
 	return Layout{}, nil
 }
 
-func (o *Owners) ofJob(ctx context.Context, at client.ObjectKey, uid string) (Layout, error) {
+func (o *Owners) ofJob(ctx context.Context, at client.ObjectKey, uid string, pods bool) (Layout, error) {
 	job := &batchv1.Job{}
-	if err := o.Cached.Get(ctx, at, job); apierrors.IsNotFound(err) {
+	err := o.Cached.Get(ctx, at, job)
+	if apierrors.IsNotFound(err) && pods {
+		err = o.Live.Get(ctx, at, job) // its pods may be seen before it is
+	}
+	if apierrors.IsNotFound(err) {
 		return Layout{Ended: true}, nil
 	} else if err != nil {
 		return Layout{}, err

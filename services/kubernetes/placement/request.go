@@ -13,7 +13,8 @@ import (
 	"railweave.dev/kubernetes/group"
 )
 
-const mostNodes = 4096 // of the contract
+// MostNodes is how many nodes a request may name.
+const MostNodes = 4096
 
 // Site is what of the cluster a request depends on.
 type Site struct {
@@ -47,9 +48,9 @@ func Request(cluster string, key group.Key, demand group.Demand, pods int, site 
 	}
 	switch {
 	case len(site.Unusable) == 0:
-	case len(site.Unusable) <= mostNodes:
+	case len(site.Unusable) <= MostNodes:
 		body.ExcludeNodes = site.Unusable
-	case len(site.Usable) <= mostNodes:
+	case len(site.Usable) <= MostNodes:
 		body.Nodes = site.Usable
 	}
 	return body, nil

@@ -286,41 +286,38 @@ func hasPlace(s *Situation, member Member) bool {
 	return false
 }
 
+// lost is about nodes that are gone: the ranks on them are moved, and pods that run there, or are to, are made again elsewhere.
 func lost(s *Situation, plan *Plan) bool {
 	nodes := map[string]bool{}
 	for i, member := range s.Members {
 		if member.Ended || member.Leaving {
 			continue
 		}
-		node := member.Node
-		if node == "" {
-			node = member.Pinned
+		at, to := member.Node, target(s, member)
+		if at == "" {
+			at = member.Pinned
 		}
-		if node == "" {
-			node = target(s, member)
+		if s.Placement.Adopted {
+			to = at
 		}
-		why, gone := s.Lost[node]
-		if !gone {
-			continue
+		if why, gone := s.Lost[at]; gone && !member.Gated {
+			remove(s, plan, i, fmt.Sprintf("node %s is lost: %s", at, why))
 		}
-		nodes[node] = true
-		if !member.Gated {
-			remove(s, plan, i, fmt.Sprintf("node %s is lost: %s", node, why))
+		if _, gone := s.Lost[to]; gone {
+			nodes[to] = true
 		}
-	}
-	if len(nodes) == 0 {
-		return false
 	}
 	for node := range nodes {
 		plan.Repair = append(plan.Repair, node)
 	}
 	sort.Strings(plan.Repair)
-	if s.CannotRepair || s.Placement.Adopted {
+	if len(nodes) > 0 && (s.CannotRepair || s.Placement.Adopted) {
 		why := fmt.Sprintf("node %s is lost: %s", plan.Repair[0], s.Lost[plan.Repair[0]])
 		*plan = Plan{}
 		restart(s, plan, why)
+		return true
 	}
-	return true
+	return len(plan.Repair) > 0 || len(plan.Delete) > 0 || plan.Owners
 }
 
 // stuck is about pods that cannot begin where they are pinned. A pin cannot be moved.
@@ -451,6 +448,7 @@ func unplaced(s *Situation) Plan {
 		}
 	case s.Size == 0:
 		plan.Waits = s.Unknown
+		plan.again(5 * time.Second)
 	case complete(s) > 0 && s.Missing < settle:
 		plan.again(settle - s.Missing)
 	case complete(s) > 0:
