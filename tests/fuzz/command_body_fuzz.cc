@@ -7,6 +7,7 @@
 
 #include "fabric/base/check.h"
 #include "services/rest/handlers/node_facts.h"
+#include "services/rest/handlers/topology_import.h"
 #include "services/rest/json/contract.h"
 #include "services/rest/json/drain.h"
 #include "services/rest/json/job_batch.h"
@@ -65,6 +66,7 @@ constexpr std::array kReaders{
     Reader{[](std::string_view body) { return judged(api::read_tenant("t", body)); }},
     Reader{[](std::string_view body) { return judged(api::read_node_facts("n", body)); }},
     Reader{[](std::string_view body) { return judged(api::read_inventory(body)); }},
+    Reader{[](std::string_view body) { return judged(api::read_file_bundle(body)); }},
 };
 
 }  // namespace
