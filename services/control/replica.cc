@@ -60,7 +60,6 @@ bool Replica::take_over() {
     options_.on_failed(led.error());
     return true;
   }
-  loop_.start();
   if (const auto outside = options_.on_lead(); !outside) {
     options_.on_failed(outside.error());
     return true;

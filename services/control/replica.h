@@ -17,7 +17,7 @@ namespace railweave::control {
 
 struct ReplicaOptions {
   std::chrono::milliseconds poll{500};  // how long a notification that was lost may keep a record from being seen
-  // The loop leads and has started: what acts outside may start. On the replica's thread. An error ends the process.
+  // The loop leads: it may start, then what acts outside. On the replica's thread. An error ends the process.
   std::function<Result<void>()> on_lead;
   std::function<void(const Error&)> on_failed;  // this process cannot go on; it has to start again
   std::function<void(const std::string&)> warn;
@@ -33,6 +33,8 @@ class Replica {
 
   void start();
   void stop();
+  // Instead of start(), on the caller's thread: what is new, and the lead where it is free. True: it is done, for good.
+  bool step();
 
   // False once this process leads, or has led.
   [[nodiscard]] bool follows() const { return follows_; }
@@ -42,8 +44,6 @@ class Replica {
  private:
   using Clock = std::chrono::steady_clock;
   void run(const std::stop_token& stop);
-  // True: it is done, for good.
-  bool step();
   bool take_over();
   void pause(const std::stop_token& stop);
 

@@ -183,6 +183,9 @@ void read_replica(ConfigFile& entry, ReplicaConfig& replica) {
   entry.read("name", replica.name);
   entry.read("url", replica.url);
   entry.read("ca_file", replica.ca_file);
+  entry.read("certificate_file", replica.certificate_file);
+  entry.read("key_file", replica.key_file);
+  entry.read("peers", replica.peers);
   entry.read("lease_seconds", replica.lease_seconds, 1, 60);
 }
 
@@ -329,6 +332,14 @@ Result<void> check_together(const Config& config) {
   if (!config.access.certificates.empty() && config.access.tls_client_ca.empty()) {
     return fail(ErrorKind::invalid, "config.tls", "no certificate is asked for without tls_client_ca",
                 "[[access.certificate]]", "name the authorities of clients");
+  }
+  const ReplicaConfig& replica = config.replica;
+  const bool any = !replica.certificate_file.empty() || !replica.key_file.empty() || !replica.peers.empty();
+  const bool all = !replica.certificate_file.empty() && !replica.key_file.empty() && !replica.peers.empty();
+  if (any && (!all || config.access.tls_client_ca.empty())) {
+    return fail(ErrorKind::invalid, "config.replica",
+                "certificate_file, key_file and peers of replicas go together, with tls_client_ca", "[replica]",
+                "each replica shows its certificate to the one that leads, and any of them may lead");
   }
   return {};
 }

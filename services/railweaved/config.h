@@ -52,7 +52,9 @@ struct ReplicaConfig {
   std::string name;     // differs between them; empty: host name and listen_port, or process
   std::string url;      // where the others reach this one; empty: where it listens
   std::string ca_file;  // certificates that are trusted for https of the others, in PEM; empty: the system's
-  std::uint64_t lease_seconds = 3;  // how long a leader that is gone keeps the others waiting
+  std::string certificate_file, key_file;  // by which the leader knows this one, in PEM; empty: not at all
+  std::vector<std::string> peers;          // names in such certificates: of all replicas
+  std::uint64_t lease_seconds = 3;         // how long a leader that is gone keeps the others waiting
 };
 
 // Events sent to users' addresses: [webhooks] in the file.

@@ -62,7 +62,8 @@ api::ServerOptions http_options(const Config& config) {
 }
 
 api::KnownCallers known_callers(const Config& config) {
-  api::KnownCallers known{static_cast<std::uint32_t>(::geteuid()), config.access.certificates, nullptr};
+  api::KnownCallers known{static_cast<std::uint32_t>(::geteuid()), config.access.certificates, config.replica.peers,
+                          nullptr};
   if (!config.access.oidc) return known;
   api::Oidc::Options options = *config.access.oidc;
   options.log = [](const std::string& text) { spdlog::info("{}", text); };
@@ -197,14 +198,18 @@ void Service::follow() {
   spdlog::info("{} follows{}", replica_name_, leader.empty() ? "" : " " + leader);
   control::ReplicaOptions options;
   options.on_lead = [this] {
+    loop_->start();
     announce();
     return lead();
   };
   options.on_failed = [this](const Error& error) { restart(error.text()); };
   options.warn = [](const std::string& text) { spdlog::warn("{}", text); };
   replica_ = std::make_unique<control::Replica>(*store_.shared, *loop_, std::move(options));
-  forwarder_ = std::make_unique<api::Forwarder>(
-      api::ForwarderOptions{.name = replica_name_, .ca_file = config_.replica.ca_file});
+  forwarder_ =
+      std::make_unique<api::Forwarder>(api::ForwarderOptions{.name = replica_name_,
+                                                             .ca_file = config_.replica.ca_file,
+                                                             .certificate_file = config_.replica.certificate_file,
+                                                             .key_file = config_.replica.key_file});
 }
 
 Result<void> Service::prepare_server() {

@@ -110,6 +110,11 @@ def bad_tokens(service, contract):
         answer = stranger.call("listJobs", 401, code, headers=headers)
         assert answer.header("WWW-Authenticate") == "Bearer", answer.headers
         stranger.call("putTenant", 401, code, path={"name": "c"}, body={}, headers=headers)
+    # Only a replica says for whom it asks (tests/integration/replicas_callers_test.py has those).
+    for headers in ({"Railweave-On-Behalf": "socket root"}, {"Railweave-On-Behalf": ""},
+                    {"Railweave-On-Behalf": "certificate administrator", **bearer(admin.token)}):
+        stranger.call("listJobs", 403, "auth.onBehalf", headers=headers)
+        stranger.call("putTenant", 403, "auth.onBehalf", path={"name": "c"}, body={}, headers=headers)
     # The scheme's case does not matter, and blanks before the token are none of it.
     stranger.call("getCaller", 200, headers={"Authorization": f"bearer   {admin.token}"})
     assert admin.call("getCaller", 200).json == {"name": "administrator", "role": "administrator", "tenant": None,

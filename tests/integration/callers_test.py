@@ -3,10 +3,8 @@
 
 callers_test.py BIN_FOLDER
 """
-import http.client
 import os
 import shutil
-import ssl
 import subprocess
 import sys
 import tempfile
@@ -16,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import stories  # noqa: E402
 from authority import Authority, openssl  # noqa: E402
+from secure_service import SecureService  # noqa: E402
 from service import AtSocket, Service  # noqa: E402
 
 BIN = Path(sys.argv[1]).resolve()
@@ -112,39 +111,6 @@ class UnixStream:
 # --- certificates
 
 
-class SecureService(Service):
-    """With TLS; config: more lines of its configuration."""
-
-    def start(self, config):
-        file = self.folder / "railweaved.toml"
-        file.write_text(f'tls_certificate = "{self.folder}/server.pem"\ntls_key = "{self.folder}/server.key"\n{config}')
-        self.log = open(self.folder / "railweaved.log", "ab")
-        self.process = subprocess.Popen([self.binary, "--config", file, "--listen", "127.0.0.1:0", "--store", self.folder / "store.db"],
-                                        stdout=subprocess.PIPE, stderr=self.log, text=True)
-        line = self.process.stdout.readline()
-        assert "listens at https://" in line, line + self.log_text()
-        self.port = int(line.rsplit(":", 1)[1])
-        self.token = (self.folder / "store.db.admin-token").read_text().strip()
-        return self
-
-    def ask(self, method, path, body=None, shown=None, token=None):
-        context = ssl.create_default_context(cafile=self.folder / "servers.pem")
-        if shown:
-            context.load_cert_chain(*shown)
-        connection = http.client.HTTPSConnection("localhost", self.port, timeout=30, context=context)
-        try:
-            return self.request(method, path, body, {"Authorization": f"Bearer {token}"} if token else {}, connection)
-        finally:
-            connection.close()
-
-    def refused_at_handshake(self, shown):
-        try:
-            answer = self.ask("GET", "/v1/whoami", shown=shown)
-        except (ssl.SSLError, ConnectionError, http.client.RemoteDisconnected):
-            return True
-        raise AssertionError(answer)
-
-
 def certificates():
     with tempfile.TemporaryDirectory(prefix="railweave-certificates-") as name:
         folder = Path(name)
@@ -168,7 +134,7 @@ tenant = "research"
 name = "not-this"
 role = "administrator"
 '''
-        with SecureService(BIN / "railweaved", folder, authentication="tokens") as service:
+        with SecureService(BIN / "railweaved", folder) as service:
             service.start(config)
 
             def who(shown=None, token=None):

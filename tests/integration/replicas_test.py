@@ -15,23 +15,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import replicas  # noqa: E402
-from postgres_server import Server  # noqa: E402
+from postgres_server import server_of  # noqa: E402
 from service import AtSocket, Service  # noqa: E402
 
 TO_RESTART = 75
 TAKE_OVER_S = 5.0  # at the default lease
-
-
-@contextlib.contextmanager
-def server_of(*settings, **where):
-    server = Server.make(["shared_buffers = 64MB", *settings], **where)
-    try:
-        server.start()
-        yield server
-    finally:
-        with contextlib.suppress(subprocess.CalledProcessError):
-            server.stop("immediate")
-        server.remove()
 
 
 @contextlib.contextmanager
@@ -123,7 +111,8 @@ def callers(binary):
             assert [entry["actor"] for entry in trail] == ["administrator"], trail
             at_follower = AtSocket(sockets[1])
             status, _, problem = follower.request("PUT", "/v1/tenants/other", {}, connection=at_follower)
-            assert status == 409 and problem["code"] == "service.notLeader" and str(leader.port) in problem["hint"], problem
+            assert status == 409 and problem["code"] == "service.notLeader", problem
+            assert str(leader.port) in problem["hint"] and "certificate_file" in problem["hint"], problem
             assert follower.request("GET", "/v1/tenants", connection=AtSocket(sockets[1]))[0] == 200, "reads are not forwarded"
             assert leader.request("PUT", "/v1/tenants/other", {}, connection=AtSocket(sockets[0]))[0] == 200
             assert follower.request("DELETE", f"/v1/tokens/{made['id']}", None, admin)[0] == 204

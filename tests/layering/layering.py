@@ -133,9 +133,9 @@ MAY_INCLUDE = {
     "services/rest": ["db", "services/control", "services/control/events", "services/control/views", "services/control/live/status",
                       "services/rest/replication"],
     # A request that this replica cannot answer goes to the one that leads.
-    "services/rest/replication": ["fabric/base", "fabric/base/text", "api/http/message", "api/http/dispatch", "api/client"],
+    "services/rest/replication": ["fabric/base", "fabric/base/text", "api/http/message", "api/http/dispatch", "api/client", "services/rest/access"],
     # Who a caller is and what it may call.
-    "services/rest/access": ["fabric/base", "db", "services/json", "services/control/state", "services/control/codec", "api/http/message",
+    "services/rest/access": ["fabric/base", "fabric/base/text", "db", "services/json", "services/control/state", "services/control/codec", "api/http/message",
                              "api/http/dispatch", "api/client"],
     # Events sent to users' addresses.
     "services/webhooks": ["fabric/base", "db", "api/client", "services/control", "services/control/events", "services/control/codec",

@@ -5,6 +5,7 @@ postgres_server.py start FOLDER    makes and starts it; FOLDER/url is then its c
 postgres_server.py stop FOLDER     stops it and removes its data
 Exit code 77 where PostgreSQL is not installed. As root it runs as the user postgres, who must exist: Debian's package makes it.
 """
+import contextlib
 import glob
 import os
 import pathlib
@@ -104,6 +105,19 @@ class Server:
 
     def remove(self):
         shutil.rmtree(self.data.parent, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def server_of(*settings, **where):
+    """One that runs, and is gone afterwards."""
+    server = Server.make(["shared_buffers = 64MB", *settings], **where)
+    try:
+        server.start()
+        yield server
+    finally:
+        with contextlib.suppress(subprocess.CalledProcessError):
+            server.stop("immediate")
+        server.remove()
 
 
 def stop(folder):

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "services/json/digest.h"
+#include "services/rest/access/on_behalf.h"
 #include "services/rest/access/token_text.h"
 
 namespace railweave::api {
@@ -63,6 +64,47 @@ Known by_provider(Oidc& oidc, std::string_view text, const Peer& peer, std::int6
   return within_limit(std::move(caller), "oidc " + user->subject, limit);
 }
 
+std::unexpected<Problem> unknown_certificate(const std::string& name) {
+  return refuse("auth.unknownCertificate", "no account is for the certificate of " + name,
+                "the configuration names the accounts: [[access.certificate]]");
+}
+
+std::unexpected<Problem> cannot_speak(std::string detail, std::string hint) {
+  auto refusal = refuse("auth.onBehalf", std::move(detail), std::move(hint));
+  refusal.error().status = 403;
+  return refusal;
+}
+
+// Of a request that another replica sends on. What its caller may do is decided here: the replica says who it is.
+Known by_replica(const Headers& headers, const Peer& peer, const KnownCallers& known, std::int64_t now_us,
+                 RateLimit& limit) {
+  const auto replica = std::ranges::find_first_of(peer.names, known.replicas);
+  if (replica == peer.names.end()) {
+    return cannot_speak(
+        (peer.names.empty() ? "who sends this" : peer.names.front()) + " is no replica, and speaks for no other caller",
+        std::string("leave ") + kOnBehalf +
+            " out; of replicas, peers of [replica] in the configuration lists the names");
+  }
+  if (peer.certificate_expires_us <= now_us) {
+    return cannot_speak("the certificate of the replica " + *replica + " has expired", "give it a new one");
+  }
+  const auto vouched = headers.count(kOnBehalf) == 1 && !headers.contains("Authorization")
+                           ? parse_on_behalf(headers.value(kOnBehalf))
+                           : std::nullopt;
+  if (!vouched) {
+    return cannot_speak("the replica " + *replica + " does not say for whom it speaks",
+                        std::string("one ") + kOnBehalf + ", and no Authorization; replicas are of one release");
+  }
+  if (vouched->known_by == KnownBy::socket) {
+    Caller caller{vouched->name, control::Role::administrator, {}, "socket", 0, KnownBy::socket};
+    return within_limit(std::move(caller), vouched->name + " of " + *replica, limit);
+  }
+  const auto account = std::ranges::find(known.certificates, vouched->name, &CertificateAccount::name);
+  if (account == known.certificates.end()) return unknown_certificate(vouched->name);
+  return within_limit({account->name, account->role, account->tenant, "certificate", 0, KnownBy::certificate},
+                      "certificate " + account->name, limit);
+}
+
 Known by_connection(const Peer& peer, const KnownCallers& known, std::int64_t now_us, RateLimit& limit) {
   if (peer.uid && (*peer.uid == 0 || *peer.uid == known.own_uid)) {
     Caller caller{*peer.uid == 0 ? "root" : "uid-" + std::to_string(*peer.uid),
@@ -77,10 +119,7 @@ Known by_connection(const Peer& peer, const KnownCallers& known, std::int64_t no
     const auto account = std::ranges::find_if(known.certificates, [&](const CertificateAccount& one) {
       return std::ranges::find(peer.names, one.name) != peer.names.end();
     });
-    if (account == known.certificates.end()) {
-      return refuse("auth.unknownCertificate", "no account is for the certificate of " + peer.names.front(),
-                    "the configuration names the accounts: [[access.certificate]]");
-    }
+    if (account == known.certificates.end()) return unknown_certificate(peer.names.front());
     // A connection may last for longer than its certificate.
     if (peer.certificate_expires_us <= now_us) {
       return refuse("auth.expired", "the certificate of " + account->name + " has expired", "connect with a new one");
@@ -97,6 +136,7 @@ Known by_connection(const Peer& peer, const KnownCallers& known, std::int64_t no
 
 Known authenticate(const Headers& headers, const Peer& peer, const control::AccessTokenTable& tokens,
                    const KnownCallers& known, std::int64_t now_us, RateLimit& limit) {
+  if (headers.contains(kOnBehalf)) return by_replica(headers, peer, known, now_us, limit);
   const auto* header = headers.find("Authorization");
   if (header == nullptr) return by_connection(peer, known, now_us, limit);
   std::string_view text = *header;

@@ -1,5 +1,6 @@
 // Who a request is from: by the token that its Authorization shows (of this service, or of an OpenID Connect provider), else
-// by its connection: the user at the other end of a Unix socket, or the certificate that a client showed. Called on I/O threads.
+// by its connection: the user at the other end of a Unix socket, or the certificate that a client showed. A request that
+// another replica sends on is from whom that replica says (on_behalf.h). Called on I/O threads.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,8 @@ struct CertificateAccount {
 struct KnownCallers {
   std::uint32_t own_uid = 0;  // of the service: it and root are administrators on the Unix socket
   std::vector<CertificateAccount> certificates;
-  std::shared_ptr<Oidc> oidc;  // null: no provider
+  std::vector<std::string> replicas;  // names in the certificates of replicas, which alone may speak for others
+  std::shared_ptr<Oidc> oidc;         // null: no provider
 };
 
 // A token that never was, one that was revoked and a wrong secret are one answer. 429 beyond the limit of requests, which each

@@ -96,20 +96,6 @@ bool only_leader_answers(const Call& call) {
   return call.request.method != Method::get;
 }
 
-// The leader can check what the caller shows: a token does, a socket's peer or a client certificate ends here.
-bool can_be_sent_on(const Request& request) {
-  return request.caller == nullptr || request.caller->known_by == KnownBy::token ||
-         request.caller->known_by == KnownBy::oidc;
-}
-
-Error known_here_only(const std::string& leader) {
-  return {ErrorKind::conflict,
-          "service.notLeader",
-          "another process leads, and the caller is known to this one only, by its socket or certificate",
-          {},
-          leader.empty() ? "try again: a leader is being found" : "send it to " + leader + ", or show a token"};
-}
-
 // Says of the answer to a change which event to wait for, to read it elsewhere.
 Responder numbered(const Responder& respond, const ControlPlane& plane) {
   const auto outer = std::make_shared<const Responder>(respond);
@@ -241,9 +227,7 @@ void RouteTable::add(Method method, std::string_view path, RouteRules rules, Rou
         const bool behind = *seq > plane.loop.state()->seq;
         const bool follows = plane.replica != nullptr && plane.replica->follows();
         if (follows && (behind || only_leader_answers(call))) {
-          const std::string& leader = plane.loop.state()->leader.url;
-          if (!can_be_sent_on(request)) return void(respond(known_here_only(leader)));
-          return plane.forwarder->forward(leader, respond);
+          return plane.forwarder->forward(plane.loop.state()->leader.url, respond);
         }
         if (behind) return void(respond(not_yet(*seq)));
         const Responder own = own_tenant(request) == nullptr ? respond : to_member(respond, plane);

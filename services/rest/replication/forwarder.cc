@@ -7,6 +7,7 @@
 #include "api/http/message/problem.h"
 #include "fabric/base/lower_case.h"
 #include "fabric/base/text/percent.h"
+#include "services/rest/access/on_behalf.h"
 
 namespace railweave::api {
 namespace {
@@ -51,6 +52,22 @@ Problem no_leader(const std::string& detail, std::string hint) {
   return problem;
 }
 
+Error cannot_vouch(const std::string& url, bool no_certificate) {
+  return {ErrorKind::conflict,
+          "service.notLeader",
+          "another process leads, and the caller is known to this one only, by its socket or certificate",
+          {},
+          "send it to " + url + ", or show a token; replicas speak for such callers where " +
+              (no_certificate ? "they have certificates: set certificate_file, key_file and peers of [replica]"
+                              : "the leader is reached over https: set url of [replica] there")};
+}
+
+// Without an answer: whether the request can have reached the leader.
+bool was_sent(const Error& error) {
+  return error.code == "client.timeout" || error.code == "client.broken" || error.code == "client.badAnswer" ||
+         error.code == "client.tooLarge";
+}
+
 ClientRequest as_sent(const Request& request, const std::string& by) {
   ClientRequest sent;
   sent.method = request.method;
@@ -60,6 +77,9 @@ ClientRequest as_sent(const Request& request, const std::string& by) {
   }
   sent.headers.set("X-Request-Id", request.id);
   sent.headers.set(kForwardedBy, by);
+  if (request.caller != nullptr) {
+    if (auto caller = on_behalf(*request.caller); !caller.empty()) sent.headers.set(kOnBehalf, std::move(caller));
+  }
   sent.content_type = request.headers.value("Content-Type");
   sent.body = request.body;
   return sent;
@@ -100,6 +120,10 @@ void Forwarder::forward(const std::string& url, const Responder& respond) {
                                   "try again: a leader is being found")));
   }
   if (url.empty()) return void(respond(no_leader("no replica leads", "try again: a leader is being found")));
+  const bool vouches = request.caller != nullptr && !on_behalf(*request.caller).empty();
+  if (vouches && (options_.certificate_file.empty() || !url.starts_with("https://"))) {
+    return void(respond(cannot_vouch(url, options_.certificate_file.empty())));
+  }
   const bool queued =
       pool_.try_run(request.remote_address, Work::quick, [this, url, respond] { answer(url, respond); });
   if (queued) return;
@@ -119,15 +143,17 @@ void Forwarder::answer(const std::string& url, const Responder& respond) {
     options.service = "the leader";
     options.user_agent = options_.name;
     options.ca_file = options_.ca_file;
+    options.certificate_file = options_.certificate_file;
+    options.key_file = options_.key_file;
     options.timeout = options_.timeout;
     connection = std::make_unique<Client>(std::move(*parsed), std::move(options));
   }
   auto answered = connection->request(as_sent(request, options_.name));
   if (!answered) {
-    const bool unsent = answered.error().code == "client.cannotConnect";
+    const bool sent = was_sent(answered.error());
     return void(respond(no_leader(
-        "the leader, " + url + ", does not answer" + (unsent ? "" : ": the outcome is unknown"),
-        unsent ? "try again: another leader is being found" : "repeat the request with the same Idempotency-Key")));
+        sent ? "the leader, " + url + ", does not answer: the outcome is unknown" : answered.error().message,
+        sent ? "repeat the request with the same Idempotency-Key" : "try again: another leader is being found")));
   }
   give_back(url, std::move(connection));
   Response response;

@@ -1,5 +1,6 @@
-// Sends a request on to the replica that leads, as its caller sent it, and answers with the leader's answer. Threads of its
-// own wait for the leader. Thread-safe.
+// Sends a request on to the replica that leads, as its caller sent it, and answers with the leader's answer. Of callers that
+// are known by their connection to this replica it says who they are, where it can show that it is one. Threads of its own
+// wait for the leader. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -16,8 +17,9 @@
 namespace railweave::api {
 
 struct ForwarderOptions {
-  std::string name;     // of this replica, as the leader is told
-  std::string ca_file;  // certificates that are trusted for https, in PEM; "": those of the system
+  std::string name;                        // of this replica, as the leader is told
+  std::string ca_file;                     // certificates that are trusted for https, in PEM; "": those of the system
+  std::string certificate_file, key_file;  // of this replica, shown to the leader, in PEM; "": it has none
   std::size_t threads = 16;
   std::size_t max_waiting = 256;               // requests; further ones are answered 429
   std::chrono::milliseconds timeout{120'000};  // for one answer

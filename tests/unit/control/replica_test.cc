@@ -101,6 +101,7 @@ TEST_F(ReplicaTest, ItTakesOverWithATermOfItsOwnWhenNoneLeads) {
   std::promise<void> leads;
   ReplicaOptions options{.poll = std::chrono::milliseconds(1)};
   options.on_lead = [&]() -> Result<void> {
+    follower_->start();
     leads.set_value();
     return {};
   };
