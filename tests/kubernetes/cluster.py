@@ -1,10 +1,13 @@
 """A cluster of 16 nodes with 8 GPUs each beside a real railweaved that knows the same nodes, for the tests of this folder."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,6 +55,9 @@ class Cluster:
         self.kubernetes.end()
         self.service.__exit__()
 
+    def second_controller(self):
+        return Controller(self.kubernetes, self.controller.binary, self.controller.url, "controller-2")
+
     def fill_service(self):
         """The fabric and two tenants."""
         assert self.service.request("PUT", "/v1/fabric/topology", (self.folder / "fabric.json").read_text())[0] == 200
@@ -61,7 +67,7 @@ class Cluster:
     # Objects of users.
 
     def template(self, gpus=8, annotations=None, labels=None, gate=True, finalizers=None, cpu=None):
-        resources = {"limits": {"nvidia.com/gpu": str(gpus)}, **({"requests": {"cpu": cpu}} if cpu else {})}
+        resources = {"limits": {"nvidia.com/gpu": str(gpus)} if gpus else {}, **({"requests": {"cpu": cpu}} if cpu else {})}
         return {"metadata": {"annotations": annotations or {}, "labels": labels or {}, "finalizers": finalizers or []},
                 "spec": {"restartPolicy": "Never", **({"schedulingGates": GATE} if gate else {}),
                          "containers": [{"name": "train", "image": "train", "resources": resources}]}}
@@ -177,6 +183,23 @@ class Cluster:
                 print({key: job[key] for key in ("id", "name", "state", "phase", "gpus")})
         for event in self.service.request("GET", "/v1/events?limit=1000")[2]["items"][-40:]:
             print(event["seq"], event["time"], event["type"], event["subject"]["id"], event["summary"])
+
+    @contextmanager
+    def watch_bound(self, bound):
+        """Meanwhile, when each pod was seen bound is written into `bound`."""
+        version = self.api.get("/api/v1/namespaces/default/pods?limit=1")["metadata"]["resourceVersion"]
+        stop = threading.Event()
+
+        def follow():
+            for line in self.api.watch("/api/v1/namespaces/default/pods?watch=1", version, stop):
+                if '"nodeName":"' in line:
+                    bound.setdefault(re.search('"metadata":{"name":"([^"]+)"', line)[1], time.monotonic())
+        thread = threading.Thread(target=follow, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
 
     def no_overlap(self):
         """No GPU is used twice: pods of each node ask for no more than it has, and Railweave holds as much."""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Nodes of a real Kubernetes and of Railweave are kept in step: lost ones, drains and cordons in both directions, and labels.
 
-nodes_test.py BIN_FOLDER lost|drains|labels
+nodes_test.py BIN_FOLDER lost|drains|node_labels
 """
 import json
 import sys
@@ -151,4 +151,4 @@ def labels(cluster):
 __all__ = ["until"]
 
 if __name__ == "__main__":
-    sys.exit(main({"lost": lost, "drains": carried, "labels": labels}, *sys.argv[1:]))
+    sys.exit(main({"lost": lost, "drains": carried, "node_labels": labels}, *sys.argv[1:]))

@@ -4,6 +4,7 @@ import base64
 import http.client
 import json
 import os
+import re
 import shutil
 import ssl
 import subprocess
@@ -75,6 +76,19 @@ class Api:
         if status >= 400:
             raise ApiError(status, parsed.get("message", parsed) if isinstance(parsed, dict) else parsed)
         return parsed
+
+    def watch(self, path, version, stop):
+        """Events after a resource version as they come, each as its line of JSON: one that is read slowly is ended by the API server, and
+        taken up again."""
+        while not stop.is_set():
+            connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=self.context, timeout=600)
+            connection.request("GET", f"{path}&resourceVersion={version}", headers={"Authorization": f"Bearer {self.token}", "Accept": "application/json"})
+            answer = connection.getresponse()
+            assert answer.status == 200, answer.read()
+            while not stop.is_set() and (line := answer.readline().decode()):
+                version = re.search('"resourceVersion":"([0-9]+)"', line)[1]
+                yield line
+            connection.close()
 
     def get(self, path):
         return self.request("GET", path)
@@ -264,10 +278,9 @@ def with_url(document, port):
 class Controller:
     """railweave-kubernetes as its own user, with the rights of deploy/kubernetes/rbac.yaml and no others."""
 
-    def __init__(self, cluster, binary, url):
-        self.cluster, self.binary, self.url = cluster, binary, url
+    def __init__(self, cluster, binary, url, name="controller"):
+        self.cluster, self.binary, self.url, self.name = cluster, binary, url, name
         self.webhook = free_ports(1)[0]
-        self.number = 0
 
     def install(self):
         api = self.cluster.api()
@@ -280,21 +293,20 @@ class Controller:
         return self
 
     def start(self, *arguments, webhook=True):
-        self.number += 1
         environment = dict(os.environ, KUBECONFIG=str(self.cluster.folder / "railweave.config"), RAILWEAVE_URL=self.url)
         environment.pop("RAILWEAVE_TOKEN", None)
         serving = [f"--webhook-address=127.0.0.1:{self.webhook}", "--webhook-hosts=127.0.0.1"] if webhook else ["--webhook=false"]
-        self.cluster.launch("controller", self.binary, "--tenant=research", "--cluster=test", "--health-address=0", "--lease=2s", "--patience=8s",
+        self.cluster.launch(self.name, self.binary, "--tenant=research", "--cluster=test", "--health-address=0", "--lease=2s", "--patience=8s",
                             "--node-lost=2s", "--calm=3s", *serving, *arguments, environment=environment)
 
     def kill(self):
-        self.cluster.end_one("controller", kill=True)
+        self.cluster.end_one(self.name, kill=True)
 
     def stop(self):
-        self.cluster.end_one("controller")
+        self.cluster.end_one(self.name)
 
     def log(self):
-        return self.cluster.tail("controller", 60)
+        return self.cluster.tail(self.name, 60)
 
 
 def build_controller(folder):

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""What needs no scheduler and no nodes that run: an API server and etcd, with railweave-kubernetes beside a real railweaved.
+
+api_test.py BIN_FOLDER labels|admission|leader
+"""
+import sys
+
+from cluster import expand, gated, main, note
+from kubernetes import ApiError
+
+ENVIRONMENT = {"RAILWEAVE_JOB": "job", "RAILWEAVE_POD_INDEX": "pod-index", "RAILWEAVE_RANKS": "ranks", "RAILWEAVE_NODES": "hosts",
+               "NCCL_IB_HCA": "nccl-ib-hca", "NCCL_IB_SL": "nccl-ib-sl", "NCCL_IB_TC": "nccl-ib-tc", "NCCL_IB_PKEY": "nccl-ib-pkey"}
+PINNED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def pod(cluster, name, namespace="default", labels=None, annotations=None, gpus=8, gate=True, owner=None):
+    made = cluster.template(gpus, annotations, labels, gate)
+    made["metadata"].update(name=name, **({"ownerReferences": [owner]} if owner else {}))
+    return cluster.api.create(f"/api/v1/namespaces/{namespace}/pods", made)
+
+
+def pinned_to(found):
+    terms = found["spec"]["affinity"]["nodeAffinity"][PINNED]["nodeSelectorTerms"]
+    assert len(terms) == 1 and len(terms[0]["matchFields"]) == 1, terms
+    field = terms[0]["matchFields"][0]
+    assert field["key"] == "metadata.name" and field["operator"] == "In" and len(field["values"]) == 1, field
+    return field["values"][0]
+
+
+def told(cluster, group, names, gpus=8):
+    """The pods, in this order, are pinned to the nodes of their ranks, all of one job."""
+    def read():
+        found = [cluster.api.get(f"/api/v1/namespaces/default/pods/{name}") for name in names]
+        return not any(gated(one) for one in found) and found
+    found = cluster.until(f"{group} is placed", read)
+    job = cluster.job_of(f"default/{group}")
+    ranks = sorted(cluster.ranks(job), key=lambda rank: rank["rank"])
+    assert len(ranks) == len(names) * gpus, (group, len(ranks))
+    for place, one in enumerate(found):
+        own = ranks[place * gpus:(place + 1) * gpus]
+        assert {rank["node"] for rank in own} == {pinned_to(one)} == {note(one, "node")}, (group, place, own)
+        assert expand(note(one, "ranks")) == [rank["rank"] for rank in own] and note(one, "pod-index") == str(place)
+        assert note(one, "job") == job
+    return found
+
+
+def define(cluster, group, version, kind):
+    """A kind of which only the objects are there, not its controller."""
+    plural = kind.lower() + "s"
+    cluster.api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+        "metadata": {"name": f"{plural}.{group}"}, "spec": {"group": group, "scope": "Namespaced", "names": {"kind": kind, "plural": plural}, "versions": [
+            {"name": version, "served": True, "storage": True,
+             "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}})
+    path = f"/apis/{group}/{version}/namespaces/default/{plural}"
+    cluster.until(f"{kind} is served", lambda: cluster.api.find(path))
+
+    def make(name, spec):
+        made = cluster.api.create(path, {"apiVersion": f"{group}/{version}", "kind": kind, "metadata": {"name": name}, "spec": spec})
+        return {"apiVersion": f"{group}/{version}", "kind": kind, "name": name, "uid": made["metadata"]["uid"], "controller": True}
+    return make
+
+
+def labels(cluster):
+    """Pods as the controllers of each kind make them: sizes come from the owner, the order from labels, and nothing begins in part."""
+    template = {"spec": {"containers": [{"name": "train", "resources": {"limits": {"nvidia.com/gpu": 8}}}]}}
+    plain = {"spec": {"containers": [{"name": "other"}]}}
+    make = {"JobSet": define(cluster, "jobset.x-k8s.io", "v1alpha2", "JobSet"), "PyTorchJob": define(cluster, "kubeflow.org", "v1", "PyTorchJob"),
+            "RayCluster": define(cluster, "ray.io", "v1", "RayCluster"), "PodGroup": define(cluster, "scheduling.x-k8s.io", "v1alpha1", "PodGroup")}
+    cluster.controller.start()
+    # JobSet: two kinds of replicas with GPUs and one without, which is not counted.
+    owner = make["JobSet"]("llm", {"replicatedJobs": [
+        {"name": "driver", "template": {"spec": {"template": plain}}},
+        {"name": "workers", "replicas": 2, "template": {"spec": {"parallelism": 2, "completions": 2, "template": template}}},
+        {"name": "evals", "replicas": 1, "template": {"spec": {"template": template}}}]})
+    order = [("workers", job, index) for job in range(2) for index in range(2)] + [("evals", 0, 0)]
+    def of_jobset(replica, job, index):
+        pod(cluster, f"llm-{replica}-{job}-{index}", labels={
+            "jobset.sigs.k8s.io/jobset-name": "llm", "jobset.sigs.k8s.io/jobset-uid": owner["uid"], "jobset.sigs.k8s.io/replicatedjob-name": replica,
+            "jobset.sigs.k8s.io/job-index": str(job), "batch.kubernetes.io/job-completion-index": str(index),
+            "batch.kubernetes.io/job-name": f"llm-{replica}-{job}"})
+    for one in reversed(order[1:]):
+        of_jobset(*one)
+    cluster.until("four of five wait", lambda: "waits for 1 of its 5 pods" in cluster.reason(cluster.api.get("/api/v1/namespaces/default/pods/llm-evals-0-0")))
+    assert cluster.free_gpus() == 128
+    of_jobset(*order[0])
+    told(cluster, "jobset/llm", [f"llm-{replica}-{job}-{index}" for replica, job, index in order])
+    # LeaderWorkerSet: one group for each replica.
+    for group in ("0", "1"):
+        for worker in ("1", "0"):
+            pod(cluster, f"serve-{group}-{worker}", annotations={"leaderworkerset.sigs.k8s.io/size": "2"}, labels={
+                "leaderworkerset.sigs.k8s.io/name": "serve", "leaderworkerset.sigs.k8s.io/group-index": group,
+                "leaderworkerset.sigs.k8s.io/worker-index": worker})
+    for group in ("0", "1"):
+        told(cluster, f"lws/serve.{group}", [f"serve-{group}-0", f"serve-{group}-1"])
+    assert cluster.job_of("default/lws/serve.0") != cluster.job_of("default/lws/serve.1")
+    # PyTorchJob: the master first.
+    owner = make["PyTorchJob"]("tune", {"pytorchReplicaSpecs": {"Master": {"replicas": 1, "template": template}, "Worker": {"replicas": 2, "template": template}}})
+    for replica, index in (("worker", 1), ("worker", 0), ("master", 0)):
+        pod(cluster, f"tune-{replica}-{index}", owner=owner, labels={"training.kubeflow.org/job-name": "tune", "training.kubeflow.org/replica-type": replica,
+                                                                     "training.kubeflow.org/replica-index": str(index)})
+    told(cluster, "pytorchjob/tune", ["tune-master-0", "tune-worker-0", "tune-worker-1"])
+    # RayCluster: a head without GPUs, and workers that have no order of their own.
+    owner = make["RayCluster"]("ray", {"headGroupSpec": {"template": plain}, "workerGroupSpecs": [{"replicas": 2, "template": template}]})
+    for number in range(2):
+        pod(cluster, f"ray-worker-{number}", owner=owner, labels={"ray.io/cluster": "ray", "ray.io/node-type": "worker"})
+    cluster.until("both are placed", lambda: not any(gated(cluster.api.get(f"/api/v1/namespaces/default/pods/ray-worker-{n}")) for n in range(2)))
+    told(cluster, "raycluster/ray", sorted((f"ray-worker-{n}" for n in range(2)), key=lambda name: int(note(
+        cluster.api.get(f"/api/v1/namespaces/default/pods/{name}"), "pod-index"))))
+    # A PodGroup of the coscheduling plugin.
+    make["PodGroup"]("pair", {"minMember": 2})
+    for number in range(2):
+        pod(cluster, f"pair-{number}", gpus=4, labels={"scheduling.x-k8s.io/pod-group": "pair"}, annotations={"railweave.dev/pod-index": str(1 - number)})
+    told(cluster, "podgroup/pair", ["pair-1", "pair-0"], gpus=4)
+    # A pod of its own.
+    pod(cluster, "alone", gpus=4)
+    told(cluster, "pod/alone", ["alone"], gpus=4)
+
+
+def admission(cluster):
+    """What is written wrongly is refused with what to write; pods of enrolled namespaces get the gate and their environment."""
+    cluster.controller.start()
+    refused = {
+        "parallelism": ({"railweave.dev/parallelism": "tp=8 xx=2"}, 'has "xx", which is none of tp, pp, dp, cp and ep'),
+        "number": ({"railweave.dev/parallelism": "tp=many"}, "no number from 1 on"),
+        "level": ({"railweave.dev/level": "moon"}, "one of nvlinkDomain, node, rack"),
+        "guarantee": ({"railweave.dev/guarantee": "fast"}, "write Gb/s of each port"),
+        "duration": ({"railweave.dev/duration": "2 hours"}, "ISO 8601"),
+        "size": ({"railweave.dev/group": "g"}, "say it in annotation railweave.dev/group-size"),
+        "size-number": ({"railweave.dev/group": "g", "railweave.dev/group-size": "few"}, "no number from 1 on"),
+        "product": ({"railweave.dev/group": "g", "railweave.dev/group-size": "3", "railweave.dev/parallelism": "tp=5"}, "3 pods of 8 GPUs are 24 ranks"),
+        "shared": ({"railweave.dev/pods-per-node": "99"}, "how many pods of 8 GPUs share a node")}
+
+    def refusal(name, annotations, **more):
+        try:
+            made = pod(cluster, name, annotations=annotations, **more)
+        except ApiError as error:
+            assert error.status == 403, error
+            return error.message
+        cluster.api.delete(f"/api/v1/namespaces/default/pods/{made['metadata']['name']}")
+        return ""
+    cluster.until("the webhooks answer", lambda: refusal("first", {"railweave.dev/level": "moon"}))
+    for name, (annotations, text) in refused.items():
+        message = refusal(name, annotations)
+        assert text in message and f"railweave: pod default/{name}:" in message, (name, message)
+    try:
+        pod(cluster, "none", gpus=0)
+        raise AssertionError("a gated pod without GPUs was taken")
+    except ApiError as error:
+        assert "no container asks for nvidia.com/gpu" in error.message, error
+    # What is not gated is not looked at.
+    pod(cluster, "free", annotations={"railweave.dev/level": "moon"}, gate=False)
+    # An enrolled namespace.
+    made = pod(cluster, "enrolled", namespace="team", gate=False)
+    assert [one["name"] for one in made["spec"]["schedulingGates"]] == ["railweave.dev/placement"], made["spec"]
+    env = {one["name"]: one["valueFrom"]["fieldRef"]["fieldPath"] for one in made["spec"]["containers"][0]["env"]}
+    assert env == {name: f"metadata.annotations['railweave.dev/{value}']" for name, value in ENVIRONMENT.items()}, env
+    left = pod(cluster, "skipped", namespace="team", gate=False, annotations={"railweave.dev/skip": "true"})
+    assert not gated(left) and "env" not in left["spec"]["containers"][0]
+    without = pod(cluster, "without", namespace="team", gate=False, gpus=0)
+    assert not gated(without)
+    own = cluster.template(gate=False)
+    own["metadata"]["name"] = "own"
+    own["spec"]["containers"][0]["env"] = [{"name": "NCCL_IB_HCA", "value": "mlx5_9"}]
+    own["spec"]["containers"].append({"name": "log", "image": "log"})
+    own = cluster.api.create("/api/v1/namespaces/team/pods", own)
+    env = {one["name"]: one for one in own["spec"]["containers"][0]["env"]}
+    assert env["NCCL_IB_HCA"] == {"name": "NCCL_IB_HCA", "value": "mlx5_9"} and len(env) == len(ENVIRONMENT), "a user's own value stays"
+    assert "env" not in own["spec"]["containers"][1]
+    cluster.until("it is placed", lambda: not gated(cluster.api.get("/api/v1/namespaces/team/pods/enrolled")))
+    # Without the controller, pods are made as they are written: Railweave stops no one else's work.
+    cluster.controller.kill()
+    assert not gated(pod(cluster, "later", namespace="team", gate=False))
+
+
+def leader(cluster):
+    """Two replicas: one acts, and the other goes on when it is killed."""
+    first = cluster.controller
+    first.start()
+    second = cluster.second_controller()
+    second.start()
+    pod(cluster, "one")
+    told(cluster, "pod/one", ["one"])
+    lease = cluster.api.get("/apis/coordination.k8s.io/v1/namespaces/railweave/leases/railweave-kubernetes")["spec"]
+    active, other = (first, second) if '"reached Railweave"' in first.log() else (second, first)
+    assert '"reached Railweave"' not in other.log(), "both act"
+    active.kill()
+    pod(cluster, "two", annotations={"railweave.dev/group": "g", "railweave.dev/group-size": "1"})
+    told(cluster, "group/g", ["two"])
+    after = cluster.api.get("/apis/coordination.k8s.io/v1/namespaces/railweave/leases/railweave-kubernetes")["spec"]
+    assert after["holderIdentity"] != lease["holderIdentity"] and after["leaseTransitions"] == lease["leaseTransitions"] + 1
+    assert len(cluster.held()) == 2
+
+
+if __name__ == "__main__":
+    sys.exit(main({"labels": labels, "admission": admission, "leader": leader}, *sys.argv[1:], scheduling=False))
