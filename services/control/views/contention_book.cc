@@ -46,6 +46,7 @@ void ContentionBook::bring_to(const ClusterState& state) {
     placed_.reset();
     entries_.clear();
     flows_ = 0;
+    large_ = 0;
     routes_ = nullptr;
     view_version_ = UINT64_MAX;
     reload = true;
@@ -67,6 +68,7 @@ void ContentionBook::bring_to(const ClusterState& state) {
       [&](JobId id) {
         const auto entry = entries_.find(id.number());
         flows_ -= entry->second.flows;
+        if (entry->second.flows > kMaxFlowsOfJob) --large_;
         senders_.remove(id.number());
         entries_.erase(entry);
       },
@@ -74,10 +76,10 @@ void ContentionBook::bring_to(const ClusterState& state) {
         const double flows = flows_of(job->spec);
         entries_[job->id.number()] = {job, {}, flows};
         flows_ += flows;
+        if (flows > kMaxFlowsOfJob) ++large_;
         added.push_back(job->id.number());
       });
-  const auto few = [](const auto& entry) { return entry.second.flows <= kMaxFlowsOfJob; };
-  const bool routed = routes_ != nullptr && flows_ <= kMaxFlows && std::ranges::all_of(entries_, few);
+  const bool routed = routes_ != nullptr && flows_ <= kMaxFlows && large_ == 0;
   const ContentionBasis basis = routed ? ContentionBasis::routes : ContentionBasis::bundles;
   if (reload || basis != basis_) {
     basis_ = basis;

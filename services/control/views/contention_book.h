@@ -88,7 +88,8 @@ class ContentionBook {
   std::uint64_t view_version_ = 0;
   PlacedJobs placed_;
   std::map<std::uint64_t, Entry> entries_;
-  double flows_ = 0;  // of all entries
+  double flows_ = 0;       // of all entries
+  std::size_t large_ = 0;  // entries with more than kMaxFlowsOfJob
   scheduler::ContentionBasis basis_ = scheduler::ContentionBasis::bundles;
   std::vector<double> capacity_mbps_;  // by link of the basis
   scheduler::LinkSenders senders_;

@@ -198,6 +198,42 @@ TEST(ContentionBook, AnUpdatedBookEqualsANewOne) {
   }
 }
 
+TEST(ContentionBook, AJobWithTooManyFlowsPutsAllOnBundlesUntilItEnds) {
+  ClusterState state = state_of({.hosts_per_leaf = 16,
+                                 .leaves_per_pod = 12,
+                                 .spines_per_pod = 2,
+                                 .pods = 1,
+                                 .cores_per_spine = 0,
+                                 .gpus_per_host = 8});
+  const auto gpus = [](std::uint32_t first, std::uint32_t count) {
+    std::vector<GpuId> list;
+    for (std::uint32_t g = first; g < first + count; ++g) list.emplace_back(g);
+    return list;
+  };
+  scheduler::JobSpec large;
+  large.name = "experts";
+  large.tenant = "research";
+  large.parallelism.expert = 1'504;
+  large.traffic = scheduler::TrafficSpec{.expert = {.bytes = kBytes, .calls = 1}};
+  ContentionBook book;
+  const auto basis_now = [&] {
+    book.bring_to(state);
+    ContentionBook fresh;
+    fresh.bring_to(state);
+    EXPECT_EQ(book.basis(), fresh.basis());
+    EXPECT_EQ(text(*book.of(JobId(1))), text(*fresh.of(JobId(1))));
+    return book.basis();
+  };
+  put(state, 1, ring_of(16), gpus(0, 16));
+  EXPECT_EQ(basis_now(), ContentionBasis::routes);
+  put(state, 2, large, gpus(16, 1'504));
+  EXPECT_EQ(basis_now(), ContentionBasis::bundles);
+  put(state, 3, ring_of(8), gpus(1'520, 8));
+  EXPECT_EQ(basis_now(), ContentionBasis::bundles);
+  end(state, 2);
+  EXPECT_EQ(basis_now(), ContentionBasis::routes);
+}
+
 TEST(ContentionBook, OneMoreJobMakesNoJobFaster) {
   ClusterState state = state_of({.hosts_per_leaf = 4,
                                  .leaves_per_pod = 4,
