@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Unit tests of railweave-kubernetes, and `go vet`; skipped (77) where there is no Go.
+set -euo pipefail
+cd "$(dirname "$0")/../../services/kubernetes"
+command -v go > /dev/null || { echo "go is not installed"; exit 77; }
+unformatted=$(gofmt -l .)
+[[ -z $unformatted ]] || { echo "gofmt would change: $unformatted"; exit 1; }
+go vet ./...
+go test ./...
