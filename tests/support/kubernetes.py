@@ -115,14 +115,14 @@ class Api:
         path = f"/api/v1/namespaces/{namespace}/pods" + (f"?labelSelector={selector}" if selector else "")
         return self.get(path)["items"]
 
-    def apply(self, document):
-        """Creates an object of a manifest."""
+    def apply(self, document, strict=False):
+        """Creates an object of a manifest; strict: fields that the API server does not know are an error."""
         plural = {"NetworkPolicy": "networkpolicies"}.get(document["kind"], document["kind"].lower() + "s")
         version = document["apiVersion"]
         path = ("/api/" if "/" not in version else "/apis/") + version
         if "namespace" in document["metadata"]:
             path += f"/namespaces/{document['metadata']['namespace']}"
-        return self.create(f"{path}/{plural}", document)
+        return self.create(f"{path}/{plural}" + ("?fieldValidation=Strict" if strict else ""), document)
 
 
 def gated(pod):
