@@ -61,7 +61,7 @@ def lost(cluster):
 
 
 def carried(cluster):
-    """Drains and cordons are carried over both ways, and undone by who made them, once that has held for a while."""
+    """Drains and cordons are carried over in both directions, and undone by who made them, once that has held for a while."""
     cluster.controller.start()
     one, two, three = cluster.names[:3]
     cluster.until("both sides are compared", lambda: "nvidia.com/gpu.product" in str(node(cluster, one)["metadata"]["labels"]))
