@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -27,6 +28,7 @@ import (
 	placing "railweave.dev/kubernetes/admission"
 	"railweave.dev/kubernetes/contract"
 	"railweave.dev/kubernetes/controller"
+	"railweave.dev/kubernetes/extender"
 	"railweave.dev/kubernetes/names"
 	"railweave.dev/kubernetes/nodes"
 	"railweave.dev/kubernetes/placement"
@@ -37,7 +39,9 @@ type options struct {
 	server, tokenFile, caFile     string
 	namespace, health, metrics    string
 	webhook, labels, drains, lead bool
+	hyperNodes                    bool
 	webhookAddress, webhookHosts  string
+	serve                         string
 	workers                       int
 	calm, lease                   time.Duration
 	whenAway                      string
@@ -59,6 +63,7 @@ func read() (*options, error) {
 	flag.DurationVar(&o.calm, "calm", time.Minute, "how long a node has to be well before a drain or cordon that was carried over is undone")
 	flag.BoolVar(&o.AdoptOthers, "adopt-others", true, "Railweave holds the GPUs of pods that never were gated, too")
 	flag.BoolVar(&o.labels, "labels", true, "write topology labels of nodes, and tell Railweave of those of others")
+	flag.BoolVar(&o.hyperNodes, "hypernodes", false, "write Volcano's HyperNodes from the accepted fabric")
 	flag.BoolVar(&o.drains, "drains", true, "carry drains and cordons over in both directions")
 	flag.BoolVar(&o.webhook, "webhook", true, "serve the admission webhooks")
 	flag.StringVar(&o.webhookAddress, "webhook-address", ":9443", "where the webhooks listen")
@@ -67,6 +72,7 @@ func read() (*options, error) {
 	flag.BoolVar(&o.lead, "leader-elect", true, "only one of several replicas acts")
 	flag.DurationVar(&o.lease, "lease", 15*time.Second, "how long a leader that is gone is waited for")
 	flag.StringVar(&o.health, "health-address", ":8081", "where /healthz and /readyz are; 0 for nowhere")
+	flag.StringVar(&o.serve, "serve-address", "0", "where the scheduler extender (/v1/kubernetes) and UFM's list of ports (/ufmRest/resources/ports) are; 0 for nowhere")
 	flag.StringVar(&o.metrics, "metrics-address", "0", "where /metrics is; 0 for nowhere")
 	flag.IntVar(&o.workers, "workers", 8, "groups that are worked on at a time")
 	flag.Float64Var(&o.qps, "qps", 200, "requests per second to the API server, at most")
@@ -153,6 +159,21 @@ func (o *options) webhooks(ctx context.Context, config *rest.Config) (webhook.Se
 	}}}), nil
 }
 
+// listener runs on every replica: it answers from what it is asked, and from the fabric.
+func (o *options) listener(service *contract.Client) manager.Runnable {
+	mux := http.NewServeMux()
+	extender.Register(mux)
+	nodes.RegisterPorts(mux, service)
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, Addr: o.serve}
+	return everywhere{func(ctx context.Context) error {
+		context.AfterFunc(ctx, func() { server.Close() })
+		if err := server.ListenAndServe(); err != http.ErrServerClosed {
+			return fmt.Errorf("--serve-address: %w", err)
+		}
+		return nil
+	}}
+}
+
 func run() error {
 	o, err := read()
 	if err != nil {
@@ -174,7 +195,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	syncer := &nodes.Syncer{Client: mgr.GetClient(), Contract: service, Log: log.WithName("nodes"), NotReady: controller.NotReady, Every: 10 * time.Second,
+	syncer := &nodes.Syncer{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), HyperNodes: o.hyperNodes, Contract: service, Log: log.WithName("nodes"), NotReady: controller.NotReady, Every: 10 * time.Second,
 		NodeLost: o.NodeLost, Calm: o.calm, Labels: o.labels, Drains: o.drains, GpuResource: o.GpuResource}
 	book := &placement.Book{Client: service, Cluster: o.Cluster, Log: log.WithName("jobs"), Event: syncer.Seen}
 	if err := controller.Add(mgr, book, syncer, syncer.Poke, o.Options, o.workers, log); err != nil {
@@ -182,6 +203,11 @@ func run() error {
 	}
 	for _, one := range []manager.Runnable{leading{book.Start}, leading{syncer.Start}} {
 		if err := mgr.Add(one); err != nil {
+			return err
+		}
+	}
+	if o.serve != "0" {
+		if err := mgr.Add(o.listener(service)); err != nil {
 			return err
 		}
 	}
@@ -204,6 +230,12 @@ type leading struct{ start func(context.Context) error }
 
 func (l leading) Start(ctx context.Context) error { return l.start(ctx) }
 func (l leading) NeedLeaderElection() bool        { return true }
+
+// everywhere runs on every replica.
+type everywhere struct{ start func(context.Context) error }
+
+func (e everywhere) Start(ctx context.Context) error { return e.start(ctx) }
+func (e everywhere) NeedLeaderElection() bool        { return false }
 
 func main() {
 	if err := run(); err != nil {

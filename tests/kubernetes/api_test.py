@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """What needs no scheduler and no nodes that run: an API server and etcd, with railweave-kubernetes beside a real railweaved.
 
-api_test.py BIN_FOLDER labels|admission|leader
+api_test.py BIN_FOLDER labels|admission|leader|hypernodes
 """
+import json
 import sys
 
 from cluster import expand, gated, main, note
@@ -44,14 +45,14 @@ def told(cluster, group, names, gpus=8):
     return found
 
 
-def define(cluster, group, version, kind):
+def define(cluster, group, version, kind, namespaced=True):
     """A kind of which only the objects are there, not its controller."""
     plural = kind.lower() + "s"
     cluster.api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
-        "metadata": {"name": f"{plural}.{group}"}, "spec": {"group": group, "scope": "Namespaced", "names": {"kind": kind, "plural": plural}, "versions": [
+        "metadata": {"name": f"{plural}.{group}"}, "spec": {"group": group, "scope": "Namespaced" if namespaced else "Cluster", "names": {"kind": kind, "plural": plural}, "versions": [
             {"name": version, "served": True, "storage": True,
              "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}})
-    path = f"/apis/{group}/{version}/namespaces/default/{plural}"
+    path = f"/apis/{group}/{version}/{'namespaces/default/' if namespaced else ''}{plural}"
     cluster.until(f"{kind} is served", lambda: cluster.api.find(path))
 
     def make(name, spec):
@@ -172,6 +173,44 @@ def admission(cluster):
     assert not gated(pod(cluster, "later", namespace="team", gate=False))
 
 
+def hypernodes(cluster):
+    """Volcano's groups of nodes follow the fabric and the cluster's nodes; those of its users stay."""
+    make = define(cluster, "topology.volcano.sh", "v1alpha1", "HyperNode", namespaced=False)
+    make("by-hand", {"tier": 1, "members": []})
+    cluster.controller.start("--hypernodes")
+    path = "/apis/topology.volcano.sh/v1alpha1/hypernodes"
+    fabric = json.loads((cluster.folder / "fabric.json").read_text())
+    adapters = [host["name"] for host in fabric["hosts"] for _ in host["adapters"]]
+    first = len(fabric["switches"])
+    group = {name: name for name in cluster.names}  # the oracle: nodes that share a leaf, joined until nothing changes
+    leaves = {}
+    for a, _, b, _, *_ in fabric["links"]:
+        a, b = min(a, b), max(a, b)
+        if a < first <= b:
+            leaves.setdefault(a, set()).add(adapters[b - first])
+    for _ in cluster.names:
+        for nodes in leaves.values():
+            lowest = min(group[node] for node in nodes)
+            for node in nodes:
+                group[node] = lowest
+
+    def expected(present):
+        return sorted(sorted(node for node in present if group[node] == one) for one in {group[node] for node in present})
+
+    def written(tier):
+        return [one for one in cluster.api.get(path)["items"] if one["metadata"]["name"] != "by-hand" and one["spec"]["tier"] == tier]
+
+    def members(one, kind):
+        assert all(member["type"] == kind for member in one["spec"]["members"])
+        return sorted(member["selector"]["exactMatch"]["name"] for member in one["spec"]["members"])
+    cluster.until("groups of nodes", lambda: sorted(members(one, "Node") for one in written(1)) == expected(cluster.names))
+    if len(written(1)) > 1:
+        cluster.until("one above them", lambda: [members(one, "HyperNode") for one in written(2)] == [sorted(one["metadata"]["name"] for one in written(1))])
+    cluster.api.delete(f"/api/v1/nodes/{cluster.names[0]}")
+    cluster.until("without the node that is gone", lambda: sorted(members(one, "Node") for one in written(1)) == expected(cluster.names[1:]))
+    assert cluster.api.find(f"{path}/by-hand")["spec"] == {"tier": 1, "members": []}
+
+
 def leader(cluster):
     """Two replicas: one acts, and the other goes on when it is killed."""
     first = cluster.controller
@@ -192,4 +231,4 @@ def leader(cluster):
 
 
 if __name__ == "__main__":
-    sys.exit(main({"labels": labels, "admission": admission, "leader": leader}, *sys.argv[1:], scheduling=False))
+    sys.exit(main({"labels": labels, "admission": admission, "leader": leader, "hypernodes": hypernodes}, *sys.argv[1:], scheduling=False))

@@ -21,10 +21,10 @@ GATE = [{"name": "railweave.dev/placement"}]
 
 
 class Cluster:
-    def __init__(self, folder, bin_folder, nodes=16, gang=False, scheduling=True):
+    def __init__(self, folder, bin_folder, nodes=16, gang=False, scheduling=True, extender=None):
         self.folder, self.bin = Path(folder), Path(bin_folder)
         self.names = NODES[:nodes] if nodes <= 16 else [f"node-{n:0{len(str(nodes))}}" for n in range(1, nodes + 1)]
-        self.kubernetes = Kubernetes(self.folder, scheduling, gang)
+        self.kubernetes = Kubernetes(self.folder, scheduling, gang, extender)
         self.service = Service(self.bin / "railweaved")
         self.controller = None
         self.api = None

@@ -136,8 +136,8 @@ def note(pod, name):
 class Kubernetes:
     """begin() starts it. `scheduling` False leaves API server and etcd alone."""
 
-    def __init__(self, folder, scheduling=True, gang=False):
-        self.folder, self.scheduling, self.gang = folder, scheduling, gang
+    def __init__(self, folder, scheduling=True, gang=False, extender=None):
+        self.folder, self.scheduling, self.gang, self.extender = folder, scheduling, gang, extender
         self.binaries = folder_of_binaries()
         self.processes, self.logs = {}, {}
         self.port = None
@@ -171,6 +171,9 @@ class Kubernetes:
                                  ("manager", manager, [f"--service-account-private-key-file={folder}/sa.key", "--use-service-account-credentials",
                                                        "--controllers=*,-nodeipam,-cloud-node-lifecycle"])):
             config = folder / f"{name}.config"
+            if name == "scheduler" and self.extender:
+                self.write_scheduling(config)
+                more = [f"--config={folder}/scheduling.yaml"]
             self.launch(name, self.binaries / f"kube-{'controller-manager' if name == 'manager' else name}", f"--kubeconfig={config}",
                         f"--authentication-kubeconfig={config}", f"--authorization-kubeconfig={config}", f"--secure-port={port}", *common, *more)
         (folder / "stages.yaml").write_text(yaml.safe_dump_all(stages(self.binaries)))
@@ -191,6 +194,14 @@ class Kubernetes:
             "apiVersion": "v1", "kind": "Config", "current-context": "it",
             "clusters": [{"name": "it", "cluster": {"server": f"https://127.0.0.1:{self.port}", "insecure-skip-tls-verify": True}}],
             "users": [{"name": "it", "user": {"token": user}}], "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}]}))
+
+    def write_scheduling(self, config):
+        """A scheduler that asks the extender of that URL about pods with GPUs."""
+        (self.folder / "scheduling.yaml").write_text(yaml.safe_dump({
+            "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "leaderElection": {"leaderElect": False},
+            "clientConnection": {"kubeconfig": str(config)}, "extenders": [{
+                "urlPrefix": f"{self.extender}/v1/kubernetes", "filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 1, "nodeCacheCapable": True,
+                "managedResources": [{"name": "nvidia.com/gpu", "ignoredByScheduler": False}]}]}))
 
     def api(self, user="admin"):
         return Api(self.port, user)

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strconv"
@@ -444,8 +445,16 @@ func (r *Reconciler) ungate(ctx context.Context, v *view, i int) error {
 		hosts[one.Node] = true
 	}
 	changed := pod.DeepCopy()
-	changed.Spec.Affinity = pinned(pod.Spec.Affinity, chunk.Node)
-	withoutGate(changed)
+	if group.Extended(pod) {
+		// Nothing else of it can be changed; a label has the scheduler try it again.
+		if changed.Labels == nil {
+			changed.Labels = map[string]string{}
+		}
+		changed.Labels[names.Job] = v.held.Job.ID
+	} else {
+		changed.Spec.Affinity = pinned(pod.Spec.Affinity, chunk.Node)
+		withoutGate(changed)
+	}
 	put(changed, map[string]string{names.Job: v.held.Job.ID, names.Node: chunk.Node, names.PodIndex: strconv.Itoa(member.Position),
 		names.Ranks: placement.Runs(chunk.Ranks), names.Gpus: placement.Runs(chunk.Gpus), names.Rails: placement.Runs(chunk.Rails),
 		names.Hosts: strconv.Itoa(len(hosts)), names.Hca: chunk.Hca(), names.Sl: chunk.Env["NCCL_IB_SL"], names.Tc: chunk.Env["NCCL_IB_TC"],
@@ -459,6 +468,10 @@ func (r *Reconciler) ungate(ctx context.Context, v *view, i int) error {
 func (r *Reconciler) lift(ctx context.Context, pod *corev1.Pod) error {
 	changed := pod.DeepCopy()
 	withoutGate(changed)
+	if group.Extended(pod) {
+		changed.Labels = map[string]string{names.Lifted: "true"}
+		maps.Copy(changed.Labels, pod.Labels)
+	}
 	put(changed, map[string]string{names.Lifted: time.Now().UTC().Format(time.RFC3339)})
 	return r.patch(ctx, pod, changed)
 }

@@ -80,11 +80,17 @@ func shorten(name, uid string) string {
 
 // Managed says that the pod waits, or has waited, for Railweave. Other pods are only known by the GPUs that they hold.
 func Managed(pod *corev1.Pod) bool {
-	return Gated(pod) || pod.Annotations[names.Job] != "" && pod.Annotations[names.Ranks] != "" || pod.Annotations[names.Lifted] != ""
+	return Gated(pod) || Extended(pod) || pod.Annotations[names.Job] != "" && pod.Annotations[names.Ranks] != "" || pod.Annotations[names.Lifted] != ""
 }
 
-// Gated says that the pod waits behind Railweave's gate.
+// Extended says that the scheduler extender keeps the pod from starting, in the place of a gate.
+func Extended(pod *corev1.Pod) bool { return pod.Annotations[names.Extender] == "true" }
+
+// Gated says that the pod waits behind Railweave's gate, or what is in its place.
 func Gated(pod *corev1.Pod) bool {
+	if Extended(pod) && pod.Spec.NodeName == "" && pod.Annotations[names.Job] == "" && pod.Annotations[names.Lifted] == "" {
+		return true
+	}
 	for _, gate := range pod.Spec.SchedulingGates {
 		if gate.Name == names.Gate {
 			return true

@@ -19,6 +19,7 @@ const (
 	QosClass     = Prefix + "class"         // class of traffic
 	Duration     = Prefix + "duration"      // how long it will run, ISO 8601
 	PodsPerNode  = Prefix + "pods-per-node" // how many share a node
+	Extender     = Prefix + "extender"      // "true": not gated, but held by the scheduler extender
 	Skip         = Prefix + "skip"          // "true": left to the scheduler alone
 	EnrolledName = Prefix + "enabled"       // label of namespaces whose pods are gated
 
@@ -44,6 +45,9 @@ const (
 	Cordoned     = Prefix + "cordoned"       // cordoned because Railweave drains it: the drain's reason
 	LabelsOfOurs = Prefix + "written-labels" // names of labels that the controller wrote
 	RailsLabel   = Prefix + "rails"
+
+	// WrittenLabel is of objects that the controller wrote for other schedulers.
+	WrittenLabel = Prefix + "written"
 )
 
 // DefaultGpuResource is what pods ask GPUs by.

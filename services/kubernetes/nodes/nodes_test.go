@@ -152,3 +152,56 @@ func TestTiers(t *testing.T) {
 		t.Errorf("domains of several nodes are labelled, and no others: %v", labels)
 	}
 }
+
+// Groups of a fabric of random leaves and spines: each node is in one group of tier 1, each group in one of the tier above, and two nodes
+// are in one group exactly where their labels say so.
+func TestHyperNodesAreATree(t *testing.T) {
+	for seed := range uint64(100) {
+		random := rand.New(rand.NewPCG(seed, 11))
+		fabric := &contract.Fabric{Subnets: []contract.FabricSubnet{{Name: "c", Kind: "compute"}}}
+		leaves, spines, hosts := 1+random.IntN(8), 1+random.IntN(4), 1+random.IntN(20)
+		for i := range leaves + spines {
+			fabric.Switches = append(fabric.Switches, contract.FabricSwitch{Name: fmt.Sprintf("Switch %d", i), Subnet: "c"})
+		}
+		present := map[string]bool{}
+		for i := range hosts {
+			name := fmt.Sprintf("h%d", i)
+			fabric.Hosts = append(fabric.Hosts, contract.FabricHost{Name: name, Adapters: []contract.FabricAdapter{{}}, Gpus: []contract.FabricGpu{{}}})
+			fabric.Links = append(fabric.Links, []int{leaves + spines + i, 1, random.IntN(leaves), i})
+			present[name] = random.IntN(10) > 0
+		}
+		for leaf := range leaves {
+			fabric.Links = append(fabric.Links, []int{leaf, 99, leaves + random.IntN(spines), leaf})
+		}
+		checkTree(t, seed, fabric, present)
+	}
+}
+
+func checkTree(t *testing.T, seed uint64, fabric *contract.Fabric, present map[string]bool) {
+	t.Helper()
+	parent := map[string]string{}
+	tiers := map[string]int{}
+	for _, one := range HyperNodes(fabric, present) {
+		tiers[one.Name] = one.Tier
+		for _, member := range one.Members {
+			if parent[member] != "" || one.Nodes != (one.Tier == 1) || !one.Nodes && tiers[member] != one.Tier-1 {
+				t.Fatalf("seed %d: %s of %s and %s, tier %d", seed, member, parent[member], one.Name, one.Tier)
+			}
+			parent[member] = one.Name
+		}
+	}
+	labels := Topology(fabric)
+	for a := range present {
+		if present[a] != (parent[a] != "") {
+			t.Fatalf("seed %d: node %s, present %t, is in %q", seed, a, present[a], parent[a])
+		}
+		for b := range present {
+			if !present[a] || !present[b] {
+				continue
+			}
+			if (parent[a] == parent[b]) != (labels[a][TierLabel+"0"] == labels[b][TierLabel+"0"]) {
+				t.Fatalf("seed %d: %s and %s", seed, a, b)
+			}
+		}
+	}
+}

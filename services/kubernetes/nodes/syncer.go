@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sort"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"railweave.dev/kubernetes/contract"
@@ -18,6 +21,8 @@ import (
 // Syncer compares both sides every few seconds, and at once when a drain or a node has changed.
 type Syncer struct {
 	Client      client.Client
+	Live        client.Reader // of kinds that are not watched
+	Mapper      meta.RESTMapper
 	Contract    *contract.Client
 	Log         logr.Logger
 	NotReady    func(*corev1.Node) (string, time.Time)
@@ -27,6 +32,7 @@ type Syncer struct {
 	GpuResource string
 	Labels      bool // topology labels are written
 	Drains      bool // drains and cordons are carried over
+	HyperNodes  bool // Volcano's groups of nodes are written
 
 	poke      chan struct{}
 	once      sync.Once
@@ -35,7 +41,9 @@ type Syncer struct {
 	drained   map[string]bool
 	calmSince map[string]time.Time
 	topology  map[string]map[string]string
-	fabric    bool // the topology is to be read again
+	accepted  *contract.Fabric
+	grouped   string // the nodes that Volcano's groups were written for
+	fabric    bool   // the topology is to be read again
 }
 
 func (s *Syncer) init() {
@@ -119,13 +127,41 @@ func (s *Syncer) cycle(ctx context.Context) error {
 			}
 		}
 	}
-	if !s.Labels {
+	if !s.Labels && !s.HyperNodes {
 		return nil
 	}
 	if err := s.readTopology(ctx); err != nil {
 		return err
 	}
+	if s.HyperNodes {
+		if err := s.groups(ctx, nodes.Items); err != nil {
+			return err
+		}
+	}
+	if !s.Labels {
+		return nil
+	}
 	return s.labels(ctx, nodes.Items, known)
+}
+
+// groups writes Volcano's when the fabric or the cluster's nodes have changed.
+func (s *Syncer) groups(ctx context.Context, nodes []corev1.Node) error {
+	present := map[string]bool{}
+	var sorted []string
+	for i := range nodes {
+		present[nodes[i].Name] = true
+		sorted = append(sorted, nodes[i].Name)
+	}
+	sort.Strings(sorted)
+	grouped := strings.Join(sorted, " ")
+	if grouped == s.grouped {
+		return nil
+	}
+	if err := s.writeHyperNodes(ctx, present); err != nil {
+		return err
+	}
+	s.grouped = grouped
+	return nil
 }
 
 func (s *Syncer) drain(ctx context.Context, node *corev1.Node, drained map[string]bool, reasons map[string]string) {
@@ -217,7 +253,7 @@ func (s *Syncer) readTopology(ctx context.Context) error {
 		s.mutex.Unlock()
 		return err
 	}
-	s.topology = Topology(fabric)
+	s.topology, s.accepted, s.grouped = Topology(fabric), fabric, ""
 	return nil
 }
 
