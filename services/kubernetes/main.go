@@ -29,6 +29,7 @@ import (
 	"railweave.dev/kubernetes/contract"
 	"railweave.dev/kubernetes/controller"
 	"railweave.dev/kubernetes/extender"
+	"railweave.dev/kubernetes/kueue"
 	"railweave.dev/kubernetes/names"
 	"railweave.dev/kubernetes/nodes"
 	"railweave.dev/kubernetes/placement"
@@ -39,7 +40,7 @@ type options struct {
 	server, tokenFile, caFile     string
 	namespace, health, metrics    string
 	webhook, labels, drains, lead bool
-	hyperNodes                    bool
+	hyperNodes, kueue             bool
 	webhookAddress, webhookHosts  string
 	serve                         string
 	workers                       int
@@ -64,6 +65,7 @@ func read() (*options, error) {
 	flag.BoolVar(&o.AdoptOthers, "adopt-others", true, "Railweave holds the GPUs of pods that never were gated, too")
 	flag.BoolVar(&o.labels, "labels", true, "write topology labels of nodes, and tell Railweave of those of others")
 	flag.BoolVar(&o.hyperNodes, "hypernodes", false, "write Volcano's HyperNodes from the accepted fabric")
+	flag.BoolVar(&o.kueue, "kueue", false, "answer Kueue's AdmissionChecks of controller "+kueue.ControllerName)
 	flag.BoolVar(&o.drains, "drains", true, "carry drains and cordons over in both directions")
 	flag.BoolVar(&o.webhook, "webhook", true, "serve the admission webhooks")
 	flag.StringVar(&o.webhookAddress, "webhook-address", ":9443", "where the webhooks listen")
@@ -203,6 +205,13 @@ func run() error {
 	}
 	for _, one := range []manager.Runnable{leading{book.Start}, leading{syncer.Start}} {
 		if err := mgr.Add(one); err != nil {
+			return err
+		}
+	}
+	if o.kueue {
+		checks := &kueue.Checks{Client: mgr.GetClient(), Contract: service, Site: syncer, Log: log.WithName("kueue"), Cluster: o.Cluster, Tenant: o.Tenant,
+			GpuResource: o.GpuResource}
+		if err := checks.Add(mgr); err != nil {
 			return err
 		}
 	}

@@ -229,7 +229,8 @@ def main(parts, bin_folder, part, **settings):
         return 77
     with tempfile.TemporaryDirectory(prefix="railweave-kubernetes-") as folder, Cluster(folder, bin_folder, **settings) as cluster:
         try:
-            parts[part](cluster)
+            if code := parts[part](cluster):
+                return code
         except BaseException:
             cluster.tell()
             raise

@@ -172,7 +172,8 @@ class Kubernetes:
                                                        "--controllers=*,-nodeipam,-cloud-node-lifecycle"])):
             config = folder / f"{name}.config"
             if name == "scheduler" and self.extender:
-                self.write_scheduling(config)
+                settings = {**scheduling(self.extender), "leaderElection": {"leaderElect": False}, "clientConnection": {"kubeconfig": str(config)}}
+                (folder / "scheduling.yaml").write_text(yaml.safe_dump(settings))
                 more = [f"--config={folder}/scheduling.yaml"]
             self.launch(name, self.binaries / f"kube-{'controller-manager' if name == 'manager' else name}", f"--kubeconfig={config}",
                         f"--authentication-kubeconfig={config}", f"--authorization-kubeconfig={config}", f"--secure-port={port}", *common, *more)
@@ -194,14 +195,6 @@ class Kubernetes:
             "apiVersion": "v1", "kind": "Config", "current-context": "it",
             "clusters": [{"name": "it", "cluster": {"server": f"https://127.0.0.1:{self.port}", "insecure-skip-tls-verify": True}}],
             "users": [{"name": "it", "user": {"token": user}}], "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}]}))
-
-    def write_scheduling(self, config):
-        """A scheduler that asks the extender of that URL about pods with GPUs."""
-        (self.folder / "scheduling.yaml").write_text(yaml.safe_dump({
-            "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "leaderElection": {"leaderElect": False},
-            "clientConnection": {"kubeconfig": str(config)}, "extenders": [{
-                "urlPrefix": f"{self.extender}/v1/kubernetes", "filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 1, "nodeCacheCapable": True,
-                "managedResources": [{"name": "nvidia.com/gpu", "ignoredByScheduler": False}]}]}))
 
     def api(self, user="admin"):
         return Api(self.port, user)
@@ -248,6 +241,13 @@ class Kubernetes:
         self.api().patch(f"/api/v1/nodes/{name}/status", {"status": {"conditions": [
             {"type": "Ready", "status": status, "reason": reason, "message": message, "lastTransitionTime": stamp(),
              "lastHeartbeatTime": stamp()}]}}, "strategic-merge")
+
+
+def scheduling(extender):
+    """Configuration of a scheduler that asks the extender of that URL about pods with GPUs."""
+    return {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "extenders": [{
+        "urlPrefix": f"{extender}/v1/kubernetes", "filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 1, "nodeCacheCapable": True,
+        "managedResources": [{"name": "nvidia.com/gpu", "ignoredByScheduler": False}]}]}
 
 
 def stages(binaries):

@@ -205,12 +205,12 @@ func (c *Client) Change(ctx context.Context, id string, body *JobChange) (*Job, 
 	return job, c.call(ctx, http.MethodPatch, jobPath(id, ""), nil, body, job)
 }
 
-// Query asks what would become of the request; it changes nothing.
-func (c *Client) Query(ctx context.Context, body *JobRequest) (*PlacementAnswer, error) {
+// QueryRanks asks with the ranks of what would be placed.
+func (c *Client) QueryRanks(ctx context.Context, body *JobRequest) (*PlacementAnswer, error) {
 	asked := *body
 	asked.Queue, asked.Launcher, asked.Adopt = false, nil, nil
 	answer := &PlacementAnswer{}
-	return answer, c.call(ctx, http.MethodPost, "/v1/placements/query", nil, &asked, answer)
+	return answer, c.call(ctx, http.MethodPost, "/v1/placements/query", url.Values{"ranks": {"true"}}, &asked, answer)
 }
 
 func (c *Client) Ranks(ctx context.Context, id string) ([]Rank, error) {

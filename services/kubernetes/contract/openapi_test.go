@@ -184,7 +184,7 @@ func TestRequestsAreThoseOfTheContract(t *testing.T) {
 		"jobs":     func() error { _, err := client.Jobs(ctx, "placed"); return err },
 		"job":      func() error { _, err := client.Job(ctx, "job-000001"); return err },
 		"submit":   func() error { _, err := client.Submit(ctx, "key", body); return err },
-		"query":    func() error { _, err := client.Query(ctx, body); return err },
+		"query":    func() error { _, err := client.QueryRanks(ctx, body); return err },
 		"ranks":    func() error { _, err := client.Ranks(ctx, "job-000001"); return err },
 		"complete": func() error { return client.Complete(ctx, "job-000001", "why", true) },
 		"cancel":   func() error { return client.Cancel(ctx, "job-000001", "why") },

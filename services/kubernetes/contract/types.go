@@ -2,6 +2,8 @@
 // against it.
 package contract
 
+import "strings"
+
 // Parallelism is the factors of a job's number of ranks.
 type Parallelism struct {
 	Tensor   int `json:"tensor,omitempty"`
@@ -139,7 +141,30 @@ type Explanation struct {
 	Counterfactuals []Counterfactual `json:"counterfactuals"`
 }
 
+// Help says what would have the job placed now, "" where nothing small would.
+func (e *Explanation) Help() string {
+	if e == nil {
+		return ""
+	}
+	var changes []string
+	for _, one := range e.Counterfactuals {
+		if one.Outcome == "placed" && len(changes) < 3 {
+			changes = append(changes, one.Change)
+		}
+	}
+	if len(changes) == 0 {
+		return ""
+	}
+	return "; it would be placed with " + strings.Join(changes, " or with ")
+}
+
+// PlacedRanks is the rank map of a what-if that was asked with it.
+type PlacedRanks struct {
+	Items []Rank `json:"items"`
+}
+
 type PlacementAnswer struct {
+	Ranks       PlacedRanks  `json:"ranks"`
 	Outcome     string       `json:"outcome"`
 	Reason      string       `json:"reason"`
 	Explanation *Explanation `json:"explanation"`

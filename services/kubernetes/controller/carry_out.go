@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sort"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -362,25 +361,9 @@ func (r *Reconciler) adoption(key group.Key, v *view, nodes []string) *contract.
 func refusal(err error) string {
 	text := err.Error()
 	if problem, ok := err.(*contract.Problem); ok {
-		text += help(problem.Explanation)
+		text += problem.Explanation.Help()
 	}
 	return text
-}
-
-func help(explanation *contract.Explanation) string {
-	if explanation == nil {
-		return ""
-	}
-	var changes []string
-	for _, one := range explanation.Counterfactuals {
-		if one.Outcome == "placed" && len(changes) < 3 {
-			changes = append(changes, one.Change)
-		}
-	}
-	if len(changes) == 0 {
-		return ""
-	}
-	return "; it would be placed with " + strings.Join(changes, " or with ")
 }
 
 // pinned is the affinity that lets the pod run on that node alone. What the pod says itself stays: a gated pod's affinity may

@@ -135,11 +135,11 @@ func (r *Reconciler) withHelp(ctx context.Context, key group.Key, v *view, reaso
 		return reason
 	}
 	body := r.Book.WhatIf(key, v.demand, parallelism)
-	answer, err := r.Book.Client.Query(ctx, body)
+	answer, err := r.Book.Client.QueryRanks(ctx, body)
 	if err != nil {
 		return reason
 	}
-	return reason + help(answer.Explanation)
+	return reason + answer.Explanation.Help()
 }
 
 func (r *Reconciler) condition(ctx context.Context, pod *corev1.Pod, reason string) error {
