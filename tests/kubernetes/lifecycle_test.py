@@ -2,7 +2,7 @@
 """Groups of pods through their lives on a real Kubernetes: they wait whole, hand their GPUs on only when their pods are gone, and are
 neither lost nor started twice when the controller or Railweave is killed.
 
-lifecycle_test.py BIN_FOLDER waiting|evicted|killed|forgotten|away
+lifecycle_test.py BIN_FOLDER waiting|evicted|killed|forgotten|away|native
 """
 import sys
 import time
@@ -232,5 +232,35 @@ def away(cluster):
     cluster.placed_job("held", 2)
 
 
+def native(cluster):
+    """Kubernetes' own gangs, where the API server has them: a placed group of which one pod cannot begin holds no node, as none is bound."""
+    cluster.controller.start()
+    cluster.job("first", 3)
+    cluster.placed_job("first", 3)
+    pod = cluster.pods("first")[0]
+    named = pod["spec"]["schedulingGroup"]["podGroupName"]
+    assert cluster.api.find(f"/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups/{named}"), "its Job has a gang"
+    hog = cluster.template(gpus=0, gate=False, cpu="100")
+    hog["metadata"]["name"] = "hog"
+    hog["spec"]["nodeSelector"] = {"kubernetes.io/hostname": cluster.names[4]}
+    cluster.api.create("/api/v1/namespaces/default/pods", hog)
+    cluster.until("the scheduler knows it", lambda: cluster.api.get("/api/v1/namespaces/default/pods/hog")["spec"].get("nodeName"))
+    cluster.job("stuck", 4, cpu="64")
+    bound = []
+
+    def elsewhere():
+        pods = cluster.pods("stuck")
+        bound.append({note(one, "job"): sum("nodeName" in other["spec"] and note(other, "job") == note(one, "job") for other in pods) for one in pods})
+        return len(pods) == 4 and all(one["status"].get("phase") == "Running" for one in pods) and pods
+    pods = cluster.until("it runs on other nodes", elsewhere, 120)
+    jobs = {job for seen in bound for job in seen if job}
+    assert len(jobs) == 2, f"it was placed twice: {jobs}"
+    first = min(jobs)
+    assert max(seen.get(first, 0) for seen in bound) == 0, "a part of the gang was bound"
+    assert cluster.names[4] not in [one["spec"]["nodeName"] for one in pods]
+    cluster.placed_job("stuck", 4)
+
+
 if __name__ == "__main__":
-    sys.exit(main({"waiting": waiting, "evicted": evicted, "killed": killed, "forgotten": forgotten, "away": away}, *sys.argv[1:]))
+    sys.exit(main({"waiting": waiting, "evicted": evicted, "killed": killed, "forgotten": forgotten, "away": away, "native": native}, *sys.argv[1:],
+                  gang=sys.argv[2] == "native"))
