@@ -346,7 +346,11 @@ func (r *Reconciler) adoption(key group.Key, v *view, nodes []string) *contract.
 	for i, member := range v.situation.Members {
 		if !member.Leaving && !member.Ended {
 			notes := v.pods[i].Annotations
-			told = append(told, placement.Told{Node: member.Node, Ranks: placement.Numbers(notes[names.Ranks]), Gpus: placement.Numbers(notes[names.Gpus])})
+			node := member.Node
+			if node == "" {
+				node = member.Pinned
+			}
+			told = append(told, placement.Told{Node: node, Ranks: placement.Numbers(notes[names.Ranks]), Gpus: placement.Numbers(notes[names.Gpus])})
 		}
 	}
 	if places, err := placement.Places(told); err == nil && len(told) == v.situation.Size {

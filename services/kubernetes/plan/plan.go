@@ -270,7 +270,7 @@ func elsewhere(s *Situation, plan *Plan) bool {
 			return true
 		}
 	}
-	return len(plan.Delete) > 0 || plan.Owners
+	return len(plan.Mark) > 0 || len(plan.Delete) > 0 || plan.Owners
 }
 
 // hasPlace says that the pod is where the placement has it. Adopted pods have no order of their own.
@@ -406,6 +406,32 @@ func waitForPods(s *Situation, plan *Plan, missing, ungated int) {
 	}
 }
 
+// forgotten is about a group whose pods have begun, and of which Railweave knows nothing: it is told, also of a part of a group, as what
+// that uses is not to be given to others. What cannot begin by now is placed from scratch.
+func forgotten(s *Situation, plan *Plan, free []int, bound int) {
+	told := 0
+	why := ""
+	for _, i := range free {
+		member := s.Members[i]
+		if member.Pinned != "" || member.Lifted {
+			told++
+		}
+		if member.Stuck != "" && (member.Pinned != "" || member.Lifted) { // not a pod of others
+			why = fmt.Sprintf("pod %s could not begin: %s", member.Name, member.Stuck)
+		}
+	}
+	switch {
+	case why == "":
+		plan.Adopt = bound == len(free) || told == len(free) && bound > 0
+	case s.Suspendable:
+		plan.Suspend = why
+	default:
+		for _, i := range free {
+			remove(s, plan, i, why)
+		}
+	}
+}
+
 func unplaced(s *Situation) Plan {
 	var plan Plan
 	var gated, free []int
@@ -433,7 +459,7 @@ func unplaced(s *Situation) Plan {
 			plan.Waits = "Railweave cannot be asked where to run; it is asked again"
 		}
 	case len(gated) == 0:
-		plan.Adopt = bound == len(free)
+		forgotten(s, &plan, free, bound)
 	case len(free) > 0 && lifted:
 		plan.Lift = gated // what was begun without Railweave is finished without it
 	case len(free) > 0 && s.Suspendable:
