@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What needs no scheduler and no nodes that run: an API server and etcd, with railweave-kubernetes beside a real railweaved.
 
-api_test.py BIN_FOLDER labels|admission|leader|hypernodes
+api_test.py BIN_FOLDER labels|admission|leader|hypernodes|compute_domains
 """
 import json
 import sys
@@ -173,6 +173,27 @@ def admission(cluster):
     assert not gated(pod(cluster, "later", namespace="team", gate=False))
 
 
+def compute_domains(cluster):
+    """A ComputeDomain for the nodes of a group, from whose template its pods claim a channel."""
+    cluster.controller.start()
+    job = {"railweave.dev/group": "Nvl_72", "railweave.dev/group-size": "2", "railweave.dev/compute-domain": "true"}
+    cluster.until("the webhooks answer", lambda: cluster.api.get("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/railweave-webhook")[
+        "webhooks"][0]["clientConfig"].get("caBundle"))
+    made = [pod(cluster, f"rank-{n}", namespace="team", annotations={**job, "railweave.dev/pod-index": str(n)}, gate=False) for n in range(2)]
+    templates = {one["resourceClaimTemplateName"] for two in made for one in two["spec"]["resourceClaims"]}
+    assert len(templates) == 1 and all(one["spec"]["containers"][0]["resources"]["claims"] == [{"name": "railweave-compute-domain"}] for one in made)
+    read = lambda: [cluster.api.get(f"/api/v1/namespaces/team/pods/rank-{n}") for n in range(2)]  # noqa: E731
+    cluster.until("what is missing is said", lambda: all("install NVIDIA's DRA driver" in cluster.reason(one) for one in read()))
+    assert all(gated(one) for one in read())
+    define(cluster, "resource.nvidia.com", "v1beta1", "ComputeDomain")
+    cluster.until("both begin", lambda: not any(gated(one) for one in read()), 90)
+    domains = cluster.api.get("/apis/resource.nvidia.com/v1beta1/namespaces/team/computedomains")["items"]
+    assert len(domains) == 1 and domains[0]["spec"] == {"numNodes": 2, "channel": {"resourceClaimTemplate": {"name": templates.pop()}}}, domains
+    assert domains[0]["metadata"]["ownerReferences"][0]["name"] == "rank-0"
+    plain = pod(cluster, "plain", namespace="team", gate=False)
+    assert "resourceClaims" not in plain["spec"]
+
+
 def hypernodes(cluster):
     """Volcano's groups of nodes follow the fabric and the cluster's nodes; those of its users stay."""
     make = define(cluster, "topology.volcano.sh", "v1alpha1", "HyperNode", namespaced=False)
@@ -231,4 +252,4 @@ def leader(cluster):
 
 
 if __name__ == "__main__":
-    sys.exit(main({"labels": labels, "admission": admission, "leader": leader, "hypernodes": hypernodes}, *sys.argv[1:], scheduling=False))
+    sys.exit(main({"labels": labels, "admission": admission, "leader": leader, "hypernodes": hypernodes, "compute_domains": compute_domains}, *sys.argv[1:], scheduling=False))

@@ -224,7 +224,7 @@ def expand(text):
 def main(parts, bin_folder, part, **settings):
     """Runs one part of a test in a cluster of its own."""
     from kubernetes import missing
-    if why := missing():
+    if why := missing(settings.get("scheduling", True)):
         print(f"skipped: {why}")
         return 77
     with tempfile.TemporaryDirectory(prefix="railweave-kubernetes-") as folder, Cluster(folder, bin_folder, **settings) as cluster:

@@ -28,17 +28,17 @@ USERS = {"admin": ("admin", "system:masters"), "scheduler": ("system:kube-schedu
          "railweave": ("system:serviceaccount:railweave:railweave-kubernetes", "system:serviceaccounts,system:serviceaccounts:railweave")}
 
 
-def missing():
+def missing(scheduling=True):
     """What is not there, "" where everything is."""
     for tool in ("etcd", "go", "openssl"):
         if not shutil.which(tool):
             return f"{tool} is not installed"
-    done = subprocess.run([BINARIES, "--where"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([BINARIES, "--where", *([] if scheduling else ["kube-apiserver"])], capture_output=True, text=True, timeout=60)
     return "" if done.returncode == 0 else f"Kubernetes is not built; {BINARIES.relative_to(ROOT)} builds it into {done.stdout.strip()}"
 
 
 def folder_of_binaries():
-    return Path(subprocess.run([BINARIES, "--where"], capture_output=True, text=True, timeout=60, check=True).stdout.strip())
+    return Path(subprocess.run([BINARIES, "--where", "kube-apiserver"], capture_output=True, text=True, timeout=60, check=True).stdout.strip())
 
 
 class ApiError(AssertionError):

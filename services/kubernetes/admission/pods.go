@@ -45,6 +45,9 @@ func (p *Pods) Mutate(_ context.Context, request admission.Request) admission.Re
 	return admission.PatchResponseFromRaw(request.Object.Raw, changed)
 }
 
+// imexClaim is the channel of a ComputeDomain, whose template the controller has made when the pod begins.
+const imexClaim = "railweave-compute-domain"
+
 // Change does to a new pod what the webhook does; false where that is nothing.
 func Change(pod *corev1.Pod, resource string) bool {
 	if group.Gpus(pod, resource) == 0 || pod.Annotations[names.Skip] == "true" || pod.Spec.NodeName != "" {
@@ -53,10 +56,18 @@ func Change(pod *corev1.Pod, resource string) bool {
 	if !group.Gated(pod) {
 		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: names.Gate})
 	}
+	claim := ""
+	if key := group.KeyOfTemplate(pod); pod.Annotations[names.Imex] == "true" && key.Kind != group.SinglePod {
+		claim = key.ObjectName()
+		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, corev1.PodResourceClaim{Name: imexClaim, ResourceClaimTemplateName: &claim})
+	}
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
 		if _, found := container.Resources.Limits[corev1.ResourceName(resource)]; found {
 			container.Env = withPlacement(container.Env)
+			if claim != "" {
+				container.Resources.Claims = append(container.Resources.Claims, corev1.ResourceClaim{Name: imexClaim})
+			}
 		}
 	}
 	return true

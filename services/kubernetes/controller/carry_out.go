@@ -81,6 +81,14 @@ func (r *Reconciler) carryOut(ctx context.Context, key group.Key, v *view, decid
 	if err := r.resite(ctx, v, remembered); err != nil {
 		return err
 	}
+	if len(decided.Ungate) > 0 && v.demand.Imex {
+		if why, err := r.computeDomain(ctx, key, v); err != nil {
+			return err
+		} else if why != "" {
+			decided.Ungate, decided.Waits = nil, why
+			v.after(retryAfter)
+		}
+	}
 	if err := each(decided.Ungate, func(i int) error { return r.ungate(ctx, v, i) }); err != nil {
 		return err
 	}

@@ -22,7 +22,8 @@ type Demand struct {
 	Guarantee   float64
 	QosClass    string
 	Duration    string
-	PodsPerNode int // 0: as many as there is room for
+	PodsPerNode int  // 0: as many as there is room for
+	Imex        bool // a ComputeDomain is made for it
 }
 
 // Gpus is the number of GPUs that the pod asks for.
@@ -55,6 +56,7 @@ func DemandOf(pod *corev1.Pod, resource, tenant string) (Demand, error) {
 	if demand.Gpus == 0 {
 		return demand, fmt.Errorf("no container asks for %s; only pods with GPUs are placed: remove the gate %s or set a limit", resource, names.Gate)
 	}
+	demand.Imex = pod.Annotations[names.Imex] == "true"
 	demand.Priority = pod.Annotations[names.Priority]
 	demand.QosClass = pod.Annotations[names.QosClass]
 	var err error

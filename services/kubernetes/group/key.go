@@ -2,6 +2,7 @@
 package group
 
 import (
+	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -62,6 +63,14 @@ func (k Key) JobName(cluster string) string {
 	}
 	return shorten(Prefix(cluster)+k.Namespace+"/"+k.Kind+"/"+k.Name, uid)
 }
+
+// ObjectName is one for objects that belong to the group.
+func (k Key) ObjectName() string {
+	name := strings.ToLower(strings.Trim(notInNames.ReplaceAllString(k.Name, "-"), "-"))
+	return strings.Trim("railweave-"+name[:min(len(name), 40)], "-") + "-" + strings.ToLower(hash(k.String() + "/" + k.UID)[:8])
+}
+
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9-]+`)
 
 // Prefix is what the names of all jobs of a cluster begin with.
 func Prefix(cluster string) string { return "kubernetes/" + cluster + "/" }

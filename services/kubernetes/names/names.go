@@ -8,20 +8,21 @@ const (
 	Gate = Prefix + "placement"
 
 	// What users write on pods.
-	Group        = Prefix + "group"         // pods of one value are one group
-	GroupSize    = Prefix + "group-size"    // its number of pods, where the owner does not say
-	PodIndex     = Prefix + "pod-index"     // position in the group, where the owner does not say
-	Tenant       = Prefix + "tenant"        // owner in Railweave
-	Parallelism  = Prefix + "parallelism"   // "tp=8 pp=2"
-	Level        = Prefix + "level"         // which one group of must hold the whole job
-	Priority     = Prefix + "priority"      // class of the queue
-	Guarantee    = Prefix + "guarantee"     // Gb/s of each port
-	QosClass     = Prefix + "class"         // class of traffic
-	Duration     = Prefix + "duration"      // how long it will run, ISO 8601
-	PodsPerNode  = Prefix + "pods-per-node" // how many share a node
-	Extender     = Prefix + "extender"      // "true": not gated, but held by the scheduler extender
-	Skip         = Prefix + "skip"          // "true": left to the scheduler alone
-	EnrolledName = Prefix + "enabled"       // label of namespaces whose pods are gated
+	Group        = Prefix + "group"          // pods of one value are one group
+	GroupSize    = Prefix + "group-size"     // its number of pods, where the owner does not say
+	PodIndex     = Prefix + "pod-index"      // position in the group, where the owner does not say
+	Tenant       = Prefix + "tenant"         // owner in Railweave
+	Parallelism  = Prefix + "parallelism"    // "tp=8 pp=2"
+	Level        = Prefix + "level"          // which one group of must hold the whole job
+	Priority     = Prefix + "priority"       // class of the queue
+	Guarantee    = Prefix + "guarantee"      // Gb/s of each port
+	QosClass     = Prefix + "class"          // class of traffic
+	Duration     = Prefix + "duration"       // how long it will run, ISO 8601
+	PodsPerNode  = Prefix + "pods-per-node"  // how many share a node
+	Imex         = Prefix + "compute-domain" // "true": its nodes share memory over NVLink by a ComputeDomain
+	Extender     = Prefix + "extender"       // "true": not gated, but held by the scheduler extender
+	Skip         = Prefix + "skip"           // "true": left to the scheduler alone
+	EnrolledName = Prefix + "enabled"        // label of namespaces whose pods are gated
 
 	// What the controller writes on pods.
 	Job    = Prefix + "job"

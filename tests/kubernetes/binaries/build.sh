@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds kube-apiserver, kube-scheduler, kube-controller-manager and kwok from the Go module proxy into a folder of the cache
 # that is named by what they are built of, and prints that folder. Does nothing where they are there already: about 7 minutes of two
-# cores otherwise. `build.sh --where` only prints the folder, with exit code 77 where something is missing in it.
+# cores otherwise. `build.sh --where` only prints the folder, with exit code 77 where something is missing in it. Names of binaries after
+# that: only these.
 set -euo pipefail
 cd "$(dirname "$0")"
 if ! command -v go > /dev/null; then
@@ -11,8 +12,14 @@ fi
 hash=$(cat go.mod go.sum <(go env GOVERSION GOARCH) | sha256sum | cut -c1-16)
 folder=${XDG_CACHE_HOME:-$HOME/.cache}/railweave/kubernetes/$hash
 version=$(sed -nE 's/^\t?(require )?k8s.io\/kubernetes (v[0-9.]+).*/\2/p' go.mod)
-names=(kube-apiserver kube-scheduler kube-controller-manager kwok)
+where=no
 if [[ ${1:-} == --where ]]; then
+  where=yes
+  shift
+fi
+names=("$@")
+[[ $# -gt 0 ]] || names=(kube-apiserver kube-scheduler kube-controller-manager kwok)
+if [[ $where == yes ]]; then
   echo "$folder"
   for name in "${names[@]}"; do [[ -x $folder/$name ]] || exit 77; done
   exit 0
@@ -33,7 +40,7 @@ for name in "${names[@]}"; do
   fi
 done
 # kwok without stages does nothing, and its stages are in its module.
-if [[ ! -s $folder/stages.yaml ]]; then
+if [[ " ${names[*]} " == *" kwok "* && ! -s $folder/stages.yaml ]]; then
   kwok=$(go list -m -f '{{.Dir}}' sigs.k8s.io/kwok)
   for file in "$kwok"/kustomize/stage/{node,pod}/fast/*.yaml; do
     [[ $file == */kustomization.yaml ]] || { cat "$file"; echo "---"; }
