@@ -99,7 +99,7 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
     }
     named.insert(topology.gpus(*host)[local]);
   }
-  repair.lost = placers.rank_reach(state).cut_off(*job);
+  repair.lost = placers.rank_reach(state).cut_off(job->placement.gpu_of_rank);
   for (const auto gpu : job->placement.gpu_of_rank) {
     if (named.contains(gpu)) repair.lost.push_back(gpu);
   }
@@ -174,11 +174,13 @@ std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& place
   RankReach& reach = placers.rank_reach(state);
   std::vector<EventBody> events = cleared_damage_alarms(state);
   if (!events.empty()) return events;
-  state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
-    if (!job->holds_gpus()) return true;
-    const auto lost = reach.cut_off(*job);
+  const auto look_at = [&](const JobPtr& job) {
+    const auto lost = reach.cut_off(job->placement.gpu_of_rank);
     if (lost.empty()) {
-      if (job->damage.empty()) return true;
+      if (job->damage.empty()) {
+        reach.note_whole(job->id);
+        return true;
+      }
       if (job_violations(state, *job).empty()) {
         events.emplace_back(JobDamaged{job->id, ""});
       } else {  // by an import, which says why
@@ -209,7 +211,10 @@ std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& place
     if (damage != job->damage) events.emplace_back(JobDamaged{job->id, damage});
     raise_damage_alarm(state, *job, damage, events);
     return events.empty();
-  });
+  };
+  for (const JobPtr& job : reach.to_look_at(state.jobs)) {
+    if (!look_at(job)) break;
+  }
   return events;
 }
 

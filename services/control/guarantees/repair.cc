@@ -31,7 +31,7 @@ bool would_hold(const Job& job, GuaranteeBook& book) {
 
 // What to do about a guarantee that no move away from full links restores: where ports are cut off, a repair of the job.
 std::string without_move(const ClusterState& state, const Job& job, PlacerCache& placers, std::int64_t now_us) {
-  const auto lost = placers.rank_reach(state).cut_off(job);
+  const auto lost = placers.rank_reach(state).cut_off(job.placement.gpu_of_rank);
   if (lost.empty()) return "no other nodes are known on which it would hold";
   const auto plan = plan_job_repair(state, job, lost, placers, now_us);
   if (!plan) return "its ranks cannot leave " + loss_text(state.topology(), lost) + ": " + plan.error().message;

@@ -126,12 +126,19 @@ void RankReach::add_apart(std::vector<SiteRanks> sites, std::vector<GpuId>& lost
   }
 }
 
-std::vector<GpuId> RankReach::cut_off(const Job& job) {
-  const auto known = whole_.find(job.id.number());
-  if (known != whole_.end() && known->second == job.version) return {};
-  auto lost = cut_off(job.placement.gpu_of_rank);
-  if (lost.empty()) whole_.insert_or_assign(job.id.number(), job.version);
-  return lost;
+std::vector<JobPtr> RankReach::to_look_at(const JobTable& jobs) {
+  jobs.visit_changed(seen_, [&](const JobPtr& was, const JobPtr& is) {
+    if (is != nullptr && is->holds_gpus()) {
+      open_.insert(is->id.number());
+    } else if (was != nullptr) {
+      open_.erase(was->id.number());
+    }
+  });
+  seen_ = jobs;
+  std::vector<JobPtr> list;
+  list.reserve(open_.size());
+  for (const std::uint64_t number : open_) list.push_back(jobs.find(JobId(number)));
+  return list;
 }
 
 }  // namespace railweave::control

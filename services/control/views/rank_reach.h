@@ -1,16 +1,16 @@
 // Which ranks of a job can send to each other at all, whatever the routes are: over live cables and the links between sites
-// that are in use, directly or through a GPU of the same host or NVLink domain. Used by repair and by the guarantee book, so that both call the same jobs
-// damaged. Constant after construction but for the jobs noted as whole; not thread-safe.
+// that are in use, directly or through a GPU of the same host or NVLink domain. Used by repair and by the guarantee book, so
+// that both call the same jobs damaged. Constant after construction but for the jobs noted as whole; not thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "fabric/topology/joined_switches.h"
 #include "scheduler/placement/fit/placement_fabric.h"
-#include "services/control/state/job.h"
+#include "services/control/state/job_table.h"
 
 namespace railweave::control {
 
@@ -22,8 +22,10 @@ class RankReach {
   // The GPUs that have no live cable, and those in hosts and NVLink domains that cannot send to all others: all but the
   // largest part. Ascending. Empty: every rank reaches every other. O(GPUs).
   [[nodiscard]] std::vector<fabric::GpuId> cut_off(std::span<const fabric::GpuId> gpu_of_rank) const;
-  // The same of a placed job; jobs found whole are remembered until they change.
-  [[nodiscard]] std::vector<fabric::GpuId> cut_off(const Job& job);
+
+  // The jobs that hold GPUs, without those that have not changed since they were noted as whole. Ascending. O(changes).
+  [[nodiscard]] std::vector<JobPtr> to_look_at(const JobTable& jobs);
+  void note_whole(JobId id) { open_.erase(id.number()); }
 
  private:
   using Parts = std::vector<std::uint32_t>;  // ascending
@@ -40,8 +42,9 @@ class RankReach {
 
   fabric::FabricView view_;
   scheduler::PlacementFabricPtr fabric_;
-  mutable fabric::DisjointSets joined_;                     // switches, by links that carry transit
-  std::unordered_map<std::uint64_t, std::uint64_t> whole_;  // job number -> its version
+  mutable fabric::DisjointSets joined_;  // switches, by links that carry transit
+  JobTable seen_;                        // of the last to_look_at()
+  std::set<std::uint64_t> open_;         // numbers of its jobs that hold GPUs and are not noted as whole
 };
 
 }  // namespace railweave::control
