@@ -18,7 +18,7 @@ class Load(threading.Thread):
         super().__init__(daemon=True)
         self.replicas, self.prefix = replicas, prefix
         self.acknowledged = {}  # id -> name
-        self.times = []         # of acknowledgements
+        self.times = []         # of requests that were acknowledged: (when sent, when acknowledged)
         self.refused = 0
         self.wrong = []
         self.halt = threading.Event()
@@ -31,10 +31,11 @@ class Load(threading.Thread):
             while not self.halt.is_set():
                 turn += 1
                 service = self.replicas[turn % len(self.replicas)]
+                sent = time.monotonic()
                 status, answer = self.submit(service, name)
                 if status in (200, 201):
                     self.acknowledged[answer["id"]] = name
-                    self.times.append(time.monotonic())
+                    self.times.append((sent, time.monotonic()))
                     break
                 if status not in (0, 429, 503):
                     self.wrong.append((service.port, status, answer))
@@ -54,10 +55,11 @@ class Load(threading.Thread):
             return 0, {}
 
     def gap_after(self, moment, seconds):
-        """Until the first acknowledgement after the moment, which must come in time."""
+        """Until the first acknowledgement of a request that was sent after the moment, which must come in time. One that was
+        sent before may have been acknowledged before as well, and be read only now."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            after = [at for at in self.times if at > moment]
+            after = [acknowledged for sent, acknowledged in self.times if sent > moment]
             if after:
                 return after[0] - moment
             assert not self.wrong, self.wrong
