@@ -107,5 +107,25 @@ TEST_F(LiveTest, AnAuditOfOtherRoutesIsNotTakenForOneOfThese) {
   }
 }
 
+// What a controller holds of another subnet's switches is not known: it reads none of them.
+TEST_F(LiveTest, ACableOfAnotherSubnetThatStaysCutSaysNothingOfThisOne) {
+  start_live({.planes = 2});
+  settle();
+  for (int i = 0; i < 8; ++i) step(10'000);
+  ASSERT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
+  const std::uint64_t pairs = status()->discovery.walk.pairs;
+  ASSERT_GT(pairs, 0U);
+  fabric::LinkId last;
+  for (const auto link : topology_->links()) last = topology_->joins_switches(link) ? link : last;
+  const auto other = topology_->switch_of(topology_->a(last));
+  ASSERT_NE(topology_->subnet(other), topology_->subnet(topology_->switches()[0]));
+  const LinkReport report{.link = topology_->link_text(last), .state = fabric::LinkState::down};
+  must(ReportLinks{.subnet = "plane-1", .links = {report}, .reason = {}});
+  for (int i = 0; i < 16; ++i) step(10'000);
+  EXPECT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
+  EXPECT_EQ(alarms("routes.blackHole"), 0U);
+  EXPECT_EQ(status()->discovery.walk.pairs, pairs);
+}
+
 }  // namespace
 }  // namespace railweave::control

@@ -27,7 +27,7 @@ class RouteAudit {
   explicit RouteAudit(std::launch policy) : policy_(policy) {}
 
   [[nodiscard]] bool is_running() const { return running_.valid(); }
-  // `version` is the caller's name for these routes; the digest is of those planes.
+  // `version` is the caller's name for these routes; report and digest are of those planes.
   void start(const fabric::FabricView& view, const fabric::Routing& routing, std::vector<fabric::PlaneId> planes,
              std::uint64_t version, const fabric::AuditOptions& options = {});
   // A name that was not given out before, for callers that have none; never 0.
