@@ -112,23 +112,34 @@ std::string Auditor::check_alarms() const {
 }
 
 std::string Auditor::check_fabric(SimulatedFabric& fabric) {
-  if (walked_changes_ == fabric.changes && walked_seq_ == state_.seq) return {};
-  walked_changes_ = fabric.changes;
-  walked_seq_ = state_.seq;
-  const Walked walked = walk_tables(fabric);
+  for (const auto& network : fabric.subnets()) {
+    if (auto fault = check_subnet(*network); !fault.empty()) return fault;
+  }
+  return {};
+}
+
+std::string Auditor::check_subnet(SimulatedSubnet& network) {
+  const std::pair<std::uint64_t, std::uint64_t> now{network.changes, state_.seq};
+  if (auto& last = walked_[network.name()]; last == now) {
+    return {};
+  } else {
+    last = now;
+  }
+  const Walked walked = walk_tables(network);
   if (!walked.loop.empty()) return "packets loop: " + walked.loop;
+  loops_[network.name()] = walked.silent_loop;
   for (const auto& [target, drain] : *state_.drains) {
     if (drain.state != DrainState::drained) continue;
     for (const auto& [cable, pair] : walked.carried) {
-      if (target.kind != DrainKind::link || fabric.link_text(*cable) != target.id) continue;
-      return to_string(target) + " is drained and carries " + fabric.name(pair.first) + " to " +
-             fabric.name(pair.second);
+      if (target.kind != DrainKind::link || network.link_text(*cable) != target.id) continue;
+      return to_string(target) + " is drained and carries " + network.name(pair.first) + " to " +
+             network.name(pair.second);
     }
     for (const auto& [sw, pair] : walked.through) {
-      if (target.kind != DrainKind::network_switch || to_string(Guid(fabric.subnet.node(sw).guid)) != target.id)
+      if (target.kind != DrainKind::network_switch || to_string(Guid(network.subnet.node(sw).guid)) != target.id)
         continue;
-      return to_string(target) + " is drained and carries " + fabric.name(pair.first) + " to " +
-             fabric.name(pair.second);
+      return to_string(target) + " is drained and carries " + network.name(pair.first) + " to " +
+             network.name(pair.second);
     }
   }
   return {};

@@ -9,6 +9,7 @@
 #include "services/control/codec/journal_codec.h"
 #include "services/control/state/cluster_state.h"
 #include "services/control/views/guarantee_book.h"
+#include "tests/simulation/simulated_fabric.h"
 #include "tests/simulation/simulated_store.h"
 #include "tests/simulation/table_walk.h"
 #include "tests/simulation/trace.h"
@@ -25,8 +26,10 @@ class Auditor {
   [[nodiscard]] std::string compare(const control::ClusterState& published, const char* whose) const;
   // GPUs have one owner; the ledger is the sum of what jobs reserve; guarantees at risk have an alarm.
   std::string check_state();
-  // No packet loops, and what is called drained carries none.
+  // No packet loops, and what is called drained carries none. Subnets that must not be called synced: packets loop there
+  // through a switch that cannot be told so.
   [[nodiscard]] std::string check_fabric(SimulatedFabric& fabric);
+  [[nodiscard]] const std::map<std::string, std::string>& loops() const { return loops_; }  // by subnet
 
   [[nodiscard]] const control::ClusterState& state() const { return state_; }
   [[nodiscard]] std::string state_text() const { return codec_.encode_state(state_); }
@@ -37,6 +40,7 @@ class Auditor {
   [[nodiscard]] std::string check_gpus() const;
   std::string check_ledger();
   [[nodiscard]] std::string check_alarms() const;
+  [[nodiscard]] std::string check_subnet(SimulatedSubnet& network);
 
   const SimulatedStore& store_;
   Trace& trace_;
@@ -44,9 +48,10 @@ class Auditor {
   control::ClusterState state_;
   control::GuaranteeBook book_;
   std::map<std::string, std::set<control::JobId>> jobs_by_name_;
-  std::uint64_t checked_seq_ = 0;     // the state as of which everything was found in order
-  std::uint64_t walked_changes_ = 0;  // of the fabric, and drains as of walked_seq_
-  std::uint64_t walked_seq_ = 0;
+  std::uint64_t checked_seq_ = 0;  // the state as of which everything was found in order
+  // By subnet: changes of the fabric, and records (of drains), as of the last walk.
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> walked_;
+  std::map<std::string, std::string> loops_;
 };
 
 }  // namespace railweave::simulation

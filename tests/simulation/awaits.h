@@ -19,12 +19,15 @@ class Awaits {
     appended,        // after it has, before the service knows
     snapshot,        // before the store has it
     snapshot_saved,  // after it has
-    read_store,      // replay at a start, or after a failure
+    read_store,      // replay at a start, or after a failure; of a follower, what is new
+    take_lease,      // before it has the lease,
+    lease_taken,     // and after, before anyone knows
     read_fabric,     // a datagram that reads
     write_fabric,    // a datagram that writes: a table, a LID, the state of a port
   };
-  static constexpr std::array<const char*, 7> kNames{
-      "append", "appended", "snapshot", "snapshot saved", "read of store", "read of fabric", "write of fabric"};
+  static constexpr std::array<const char*, 9> kNames{"append",         "appended",       "snapshot",
+                                                     "snapshot saved", "read of store",  "take lease",
+                                                     "lease taken",    "read of fabric", "write of fabric"};
 
   // At the n-th visit of the place from now on, counted from 0.
   void crash_at(Place place, unsigned n) { crash_ = Armed{place, n}; }

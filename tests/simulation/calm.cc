@@ -11,18 +11,24 @@ using namespace control;  // NOLINT: this file is about its types
 
 void Simulation::calm_down(Random& random) {
   if (!fault_.empty()) return;
-  leader_->awaits.disarm();
-  fabric_.lose(0, 1);
-  fabric_.delay_us.clear();
-  fabric_.broken_until_us = 0;
-  store_.faults_left = 0;
-  for (const int sw : fabric_.switches()) fabric_.subnet.node(sw).silent = false;
-  const bool joins = !random.one_in(3);
-  for (auto& cable : fabric_.cables) {
-    if (joins) fabric_.set(cable, true, !random.one_in(3));
+  for (auto& machine : machines_) {
+    if (!machine.service) continue;
+    machine.service->awaits.disarm();
+    machine.service->journal().reconnect();
   }
+  fabric_.heal();
+  store_.faults_left = 0;
+  const bool joins = !random.one_in(3);
+  for (const auto& network : fabric_.subnets()) {
+    for (auto& cable : network->cables) {
+      if (joins) network->set(cable, true, !random.one_in(3));
+    }
+  }
+  await_leader();
   retry_submissions();
-  (void)ask(SetSubnetMode{SimulatedFabric::kSubnet, SubnetMode::direct, "", {}});
+  for (const auto& network : fabric_.subnets()) {
+    (void)ask(SetSubnetMode{network->name(), SubnetMode::direct, "", {}});
+  }
   std::string wrong = "it was not calm";
   constexpr unsigned kPatience = 150;  // a look at every switch, and the longest backoff, several times
   unsigned extra = random.one_in(6) ? 40 : 0;
@@ -34,24 +40,33 @@ void Simulation::calm_down(Random& random) {
     if (extra > 40) extra = 0;
   }
   if (!wrong.empty()) fail(wrong);
-  fabric_.unheard.clear();
-  if (fault_.empty()) fail(auditor_.compare(*leader_->loop().state(), "the published state"));
+  for (const auto& network : fabric_.subnets()) network->unheard.clear();
+  for (const auto& machine : machines_) {
+    if (fault_.empty()) fail(auditor_.compare(*machine.service->loop().state(), "the published state"));
+  }
   trace_.note("calm");
 }
 
 std::string Simulation::judge() {
-  if (leader_->loop().phase() != Phase::ready) return "the service is not ready";
-  if (auto fault = judge_fabric(); !fault.empty()) return fault;
-  return judge_queue();
+  Service* const service = leader();
+  if (service == nullptr) return "none leads";
+  if (service->loop().phase() != Phase::ready) return "the service is not ready";
+  for (const auto& machine : machines_) {
+    if (!machine.service) return "a machine has no service";
+    if (machine.service->loop().state()->seq != auditor_.state().seq) return "a published state is not the newest";
+  }
+  for (const auto& network : fabric_.subnets()) {
+    if (auto fault = judge_subnet(*service, *network); !fault.empty()) return network->name() + ": " + fault;
+  }
+  return judge_queue(*service);
 }
 
 // The first cycle of a queue that remembers nothing starts no job that the service's own has left waiting.
-std::string Simulation::judge_queue() {
+std::string Simulation::judge_queue(Service& service) {
   const ClusterState& state = auditor_.state();
-  if (state.seq != leader_->loop().state()->seq) return "the published state is not the newest";
   PlacerCache placers;
   QueueRunner fresh(placers, 0);
-  for (const auto& event : fresh.run(state, leader_->unix_us())) {
+  for (const auto& event : fresh.run(state, service.unix_us())) {
     if (const auto* placed = std::get_if<JobPlaced>(&event)) {
       return to_string(placed->job->id) + " waits although it could run";
     }
@@ -64,7 +79,7 @@ std::string Simulation::judge_queue() {
   });
   if (first == nullptr || state.jobs.queued() != 1 || !state.reservations->empty()) return {};
   const auto& tenant = state.tenants->at(first->spec.tenant);
-  if (rank_count(first->spec.parallelism) != 1 || first->not_before_us > leader_->unix_us()) return {};
+  if (rank_count(first->spec.parallelism) != 1 || first->not_before_us > service.unix_us()) return {};
   if (tenant.quota_gpus || state.contracts->contains(tenant.name)) return {};
   for (const auto gpu : state.topology().gpus()) {
     const auto& host = state.allocations[state.topology().host(gpu).index()];
@@ -75,50 +90,52 @@ std::string Simulation::judge_queue() {
   return {};
 }
 
-std::string Simulation::judge_fabric() {
-  const auto status = leader_->subnet();
+std::string Simulation::judge_subnet(Service& service, SimulatedSubnet& network) {
+  const auto status = service.subnet(network);
+  const int station = service.station(network);
   const ClusterState& state = auditor_.state();
   const std::string phase(to_string(status->phase));
-  const auto reached = fabric_.reached_from(leader_->station());
+  const auto reached = network.reached_from(station);
   std::string alarms;
   for (const auto& [id, alarm] : *state.alarms) alarms += "\n  " + alarm.kind + ": " + alarm.text;
-  if (fabric_.subnet.node(leader_->station()).ports[1].peer < 0) {
+  if (network.subnet.node(station).ports[1].peer < 0) {
     return status->phase == SubnetPhase::blind ? "" : "the subnet cannot be seen and is called " + phase;
   }
-  for (const int sw : fabric_.switches()) {
-    if (!reached.contains(sw) && alarms.find(fabric_.name(sw)) == std::string::npos) {
-      return fabric_.name(sw) + " is away and not named" + alarms;
+  for (const int sw : network.switches()) {
+    if (!reached.contains(sw) && alarms.find(network.name(sw)) == std::string::npos) {
+      return network.name(sw) + " is away and not named" + alarms;
     }
   }
-  const Walked walked = walk_tables(fabric_);
+  const Walked walked = walk_tables(network);
   if (!walked.silent_loop.empty()) return "packets loop: " + walked.silent_loop;
   if (!walked.credits.empty()) return "links wait for each other: " + walked.credits;
-  std::set<const SimulatedFabric::Cable*> unused;
-  for (const auto& cable : fabric_.cables) {
+  std::set<const SimulatedSubnet::Cable*> unused;
+  for (const auto& cable : network.cables) {
     const bool is_drained = std::ranges::any_of(*state.drains, [&](const auto& entry) {
       const auto& [target, drain] = entry;
-      if (target.kind == DrainKind::link) return target.id == fabric_.link_text(cable);
+      if (target.kind == DrainKind::link) return target.id == network.link_text(cable);
       if (target.kind != DrainKind::network_switch) return false;
-      return target.id == to_string(Guid(fabric_.subnet.node(cable.a).guid)) ||
-             target.id == to_string(Guid(fabric_.subnet.node(cable.b).guid));
+      return target.id == to_string(Guid(network.subnet.node(cable.a).guid)) ||
+             target.id == to_string(Guid(network.subnet.node(cable.b).guid));
     });
     if (is_drained) unused.insert(&cable);
-    const bool is_seen = reached.contains(cable.a) || (fabric_.is_switch(cable.b) && reached.contains(cable.b));
-    const auto link = state.topology().find_link(fabric_.link_text(cable));
+    const bool is_seen = reached.contains(cable.a) || (network.is_switch(cable.b) && reached.contains(cable.b));
+    const auto link = state.topology().find_link(network.link_text(cable));
     if (is_seen && cable.is_up != (state.view.state(link) == fabric::LinkState::up)) {
-      return fabric_.link_text(cable) + " is not known as it is";
+      return network.link_text(cable) + " is not known as it is";
     }
   }
   if (status->phase != SubnetPhase::synced) return "not synced but " + phase + ": " + status->problem + alarms;
-  for (const auto& pair : joined_pairs(fabric_, unused)) {
+  for (const auto& pair : joined_pairs(network, unused)) {
     if (walked.delivered.contains(pair) || !reached.contains(pair.first) || !reached.contains(pair.second)) continue;
-    return fabric_.name(pair.first) + " does not reach " + fabric_.name(pair.second) +
+    return network.name(pair.first) + " does not reach " + network.name(pair.second) +
            ", and the subnet is called synced" + alarms;
   }
   // What a switch holds that is away is not known.
-  const bool all_are_there = std::ranges::all_of(fabric_.switches(), [&](int sw) { return reached.contains(sw); });
+  const bool all_are_there = std::ranges::all_of(network.switches(), [&](int sw) { return reached.contains(sw); });
   for (const auto& [target, drain] : *state.drains) {
     if (!all_are_there) break;
+    if (!network.has(target)) continue;
     if (!changes_routes(target.kind) || drain.state == DrainState::drained) continue;
     // That of a switch waits for the jobs on its hosts as well.
     if (target.kind == DrainKind::network_switch && state.free_gpus != state.topology().gpus().size()) continue;

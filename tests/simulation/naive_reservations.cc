@@ -68,7 +68,7 @@ NaiveReservations naive_reservations(const control::ClusterState& state, const c
     }
     const auto at = std::ranges::find(*state.qos_classes, job->guarantee->qos_class, &QosClass::name);
     const auto qos_class = static_cast<std::uint8_t>(at - state.qos_classes->begin());
-    std::set<PortId> ports;  // each host of these fabrics has one adapter of one port
+    std::set<PortId> ports;  // each GPU of these fabrics has one adapter of one port
     for (const GpuId gpu : job->placement.gpu_of_rank) ports.insert(*t.ports(t.nics(gpu).front()).begin());
     std::map<DirectedLink, std::map<PortId, std::set<PortId>>> across;
     for (const PortId from : ports) {

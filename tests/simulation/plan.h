@@ -34,14 +34,15 @@ struct Act {
     crash,
     restart,
     suspend,
+    partition,
     jump_clock,
     calm,
   };
-  static constexpr std::array<const char*, 25> kNames{
+  static constexpr std::array<const char*, 26> kNames{
       "submit",      "end job",       "tenant",         "contract",    "drain link", "drain switch", "drain node",
       "clear drain", "reservation",   "mode",           "checkpoint",  "cut",        "join",         "isolate switch",
       "silence",     "forget tables", "lose datagrams", "slow switch", "break port", "store fault",  "crash",
-      "restart",     "suspend",       "jump clock",     "calm"};
+      "restart",     "suspend",       "partition",      "jump clock",  "calm"};
   Kind kind = Kind::submit;
   std::uint64_t salt = 0;
   unsigned steps = 0, wait_ms = 0;  // of the service afterwards

@@ -16,11 +16,20 @@ SEEDS = 2000
 PLANTED = {
     "answer before the append": [
         ("services/control/control_loop.cc",
-         "    if (auto appended = append(outcome.writes); !appended) return refuse_all(batch, appended.error());\n"
-         "    // 3. Publish.\n    publish(working);\n",
-         "    publish(working);\n    const db::Batch writes = outcome.writes;\n    answer(batch, std::move(outcome));\n"
-         "    batch.clear();\n    outcome = {};\n"
-         "    if (auto appended = append(writes); !appended) return refuse_all(batch, appended.error());\n")],
+         "  if (next.state == nullptr) return true;\n  const auto appended = append(next);\n  settle(std::move(next), appended, none);\n",
+         "  if (next.state == nullptr) return true;\n  const db::Batch writes = next.writes;\n  publish(next.state, next.view);\n"
+         "  answer(std::move(next));\n  (void)append(writes);\n  (void)none;\n")],
+    "the store does not ask who leads": [
+        ("tests/simulation/simulated_store.cc", "  if (!has_successor()) return {};\n", "  return {};\n")],
+    "the lease of another is not waited for": [
+        ("tests/simulation/simulated_store.cc", "  if (store_.time.now_us() < store_.lease_until_us) return false;\n", "")],
+    "datagrams are sent without a look at the lease": [
+        ("fabric/drivers/infiniband/fenced_port.h", "MadMethod::set && !leads_()", "MadMethod::set && false && !leads_()")],
+    "a drained link stays in use": [
+        ("fabric/routing/plane/live_plane.cc", "  if (state == LinkState::down || input.view.drained(link)) return {};\n",
+         "  if (state == LinkState::down) return {};\n")],
+    "tables of one subnet are written to the other": [
+        ("services/control/live/routes/subnet_routes.cc", "    if (t.subnet(block.sw) != links_.subnet()) return true;\n", "")],
     "a lost datagram leaves old tables": [
         ("services/control/live/routes/subnet_routes.cc",
          "    if (report->blocks[i] != WriteOutcome::applied) applied_.doubt(delta.blocks[i].sw);\n", ""),

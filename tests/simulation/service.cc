@@ -8,21 +8,22 @@ namespace {
 
 using std::chrono::milliseconds;
 
-fabric::infiniband::InfinibandOptions driver_options(control::SubnetMode mode, std::function<bool()> leads) {
+fabric::infiniband::InfinibandOptions driver_options(control::SubnetMode mode, const std::string& subnet,
+                                                     std::function<bool()> leads) {
   fabric::infiniband::InfinibandOptions options{.mode = mode == control::SubnetMode::direct
                                                             ? fabric::infiniband::SubnetMode::direct
                                                             : fabric::infiniband::SubnetMode::observe};
-  options.naming.subnet = SimulatedFabric::kSubnet;
+  options.naming.subnet = subnet;
   options.leads = std::move(leads);
   return options;
 }
 
 }  // namespace
 
-Service::Service(const World& world, std::int64_t ahead_us)
+Service::Service(const World& world, unsigned number, std::int64_t ahead_us)
     : clock_ahead_us(ahead_us),
       world_(world),
-      station_(world.store.term % 2 == 0 ? world.fabric.adapters().front() : world.fabric.adapters().back()),
+      number_(number),
       journal_(world.store, awaits),
       loop_(journal_, codec_, control_options()),
       live_(loop_, subnets(), [this](const std::string& text) { world_.trace.note("warning: " + text); }, clocks()) {}
@@ -47,28 +48,66 @@ control::LiveSubnets::Clocks Service::clocks() {
 }
 
 std::vector<control::LiveSubnets::Subnet> Service::subnets() {
-  control::SubnetOptions options{.subnet = SimulatedFabric::kSubnet, .port = "memory"};
-  options.audits = std::launch::deferred;
-  options.damping.penalty = 1e-6;  // nothing is left out because it flaps
-  options.look_every = std::chrono::seconds(30);
-  const auto connect = [this](control::SubnetMode mode) -> Result<std::unique_ptr<fabric::FabricDriver>> {
-    SimulatedPort::Owner owner{.awaits = awaits,
-                               .blocked = [this] { (void)step_control(); },
-                               .wrote = [this](bool suspended) { note_write(suspended); }};
-    return std::make_unique<fabric::infiniband::InfinibandDriver>(
-        std::make_unique<SimulatedPort>(world_.fabric, world_.time, station_, std::move(owner)),
-        driver_options(mode, [this] { return loop_.leads(); }));
+  std::vector<control::LiveSubnets::Subnet> all;
+  for (const auto& one : world_.fabric.subnets()) {
+    control::SubnetOptions options{.subnet = one->name(), .port = "memory"};
+    options.audits = std::launch::deferred;
+    options.damping.penalty = 1e-6;  // nothing is left out because it flaps
+    options.look_every = std::chrono::seconds(30);
+    const auto connect =
+        [this, subnet = one.get()](control::SubnetMode mode) -> Result<std::unique_ptr<fabric::FabricDriver>> {
+      SimulatedPort::Owner owner{.awaits = awaits,
+                                 .blocked = [this] { (void)step_control(); },
+                                 .wrote = [this](bool suspended) { note_write(suspended); }};
+      return std::make_unique<fabric::infiniband::InfinibandDriver>(
+          std::make_unique<SimulatedPort>(*subnet, world_.time, station(*subnet), std::move(owner)),
+          driver_options(mode, subnet->name(), [this] { return loop_.leads(); }));
+    };
+    all.push_back({std::move(options), connect, ""});
+  }
+  return all;
+}
+
+Result<void> Service::open() {
+  if (auto led = journal_.try_lead(); !led) return std::unexpected(led.error());
+  if (auto recovered = loop_.recover(); !recovered) return recovered;
+  if (loop_.phase() != control::Phase::following) {
+    announce();
+    return {};
+  }
+  control::ReplicaOptions options;
+  options.on_lead = [this]() -> Result<void> {
+    announce();
+    return {};
   };
-  return {{std::move(options), connect, ""}};
+  options.on_failed = [this](const Error& error) {
+    world_.trace.note("it cannot go on: " + error.text());
+    cannot_go_on_ = true;
+  };
+  options.warn = [this](const std::string& text) { world_.trace.note("warning: " + text); };
+  replica_ = std::make_unique<control::Replica>(journal_, loop_, std::move(options));
+  return {};
+}
+
+void Service::announce() {
+  const std::string name = "replica-" + std::to_string(number_);
+  world_.trace.note(name + " leads, term " + std::to_string(journal_.term()));
+  (void)loop_.submit({"railweaved", control::BeginTerm{name, "https://" + name}}, [](const auto&) {});
 }
 
 // The one datagram that a service was sending when it was suspended is not to be held back by anything.
 void Service::note_write(bool suspended) {
-  if (suspended || !journal_.has_successor() || !world_.fault.empty()) return;
-  world_.fault = "a deposed leader writes to the fabric";
+  if (suspended || journal_.leads() || !world_.fault.empty()) return;
+  world_.fault = std::string(journal_.has_successor() ? "a deposed leader" : "a leader whose lease has expired") +
+                 " writes to the fabric";
 }
 
 void Service::step(milliseconds wait) {
+  if (cannot_go_on_) return;
+  if (follows()) {
+    (void)replica_->step();
+    return;
+  }
   while (step_control()) {
   }
   loop_.save_snapshot();

@@ -1,5 +1,5 @@
-// One railweaved: the real control loop, codec, live subnets, controllers and InfiniBand driver on a simulated store,
-// time and subnet, all on the caller's thread.
+// One railweaved: the real control loop, replica, codec, live subnets, controllers and InfiniBand driver on a simulated
+// store, time and fabric, all on the caller's thread. It leads where the lease is free, else it follows.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 #include "services/control/codec/journal_codec.h"
 #include "services/control/control_loop.h"
 #include "services/control/live/live_subnets.h"
+#include "services/control/replica.h"
 #include "tests/simulation/simulated_fabric.h"
 #include "tests/simulation/simulated_store.h"
 #include "tests/simulation/trace.h"
@@ -24,24 +25,31 @@ class Service {
     std::string& fault;  // the first one that was seen
   };
 
-  // Takes the lease: no other service may hold one that has not expired.
-  Service(const World& world, std::int64_t clock_ahead_us);
+  // number: of its machine, which says where it is in each subnet.
+  Service(const World& world, unsigned number, std::int64_t clock_ahead_us);
   ~Service();
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  [[nodiscard]] Result<void> recover() { return loop_.recover(); }
-  // Each thread for a moment.
+  // As a start does: reads the store, and leads or follows.
+  [[nodiscard]] Result<void> open();
+  // Each thread for a moment. Only one that leads, or has led, lets time pass.
   void step(std::chrono::milliseconds wait);
   bool step_control();  // false: it had nothing to do
   void crash();         // nothing that it still does has an effect, nothing it says is received
   void stop();          // in order
 
   [[nodiscard]] control::ControlLoop& loop() { return loop_; }
-  [[nodiscard]] control::SubnetStatusPtr subnet() const { return live_.subnet(SimulatedFabric::kSubnet); }
+  [[nodiscard]] control::SubnetStatusPtr subnet(const SimulatedSubnet& one) const { return live_.subnet(one.name()); }
   [[nodiscard]] SimulatedJournal& journal() { return journal_; }
   [[nodiscard]] bool is_dead() const { return is_dead_; }
-  [[nodiscard]] int station() const { return station_; }
+  [[nodiscard]] bool follows() const { return replica_ != nullptr && replica_->follows(); }
+  [[nodiscard]] bool leads() const { return !is_dead_ && !follows() && journal_.leads(); }
+  // Another has taken over, or it cannot go on: a supervisor starts it again.
+  [[nodiscard]] bool is_to_restart() const { return cannot_go_on_ || journal_.is_deposed(); }
+  [[nodiscard]] int station(const SimulatedSubnet& one) const {
+    return one.adapters()[number_ % one.adapters().size()];
+  }
   [[nodiscard]] std::int64_t unix_us() const { return kStartUs + world_.time.now_us() + clock_ahead_us; }
 
   Awaits awaits;
@@ -55,13 +63,16 @@ class Service {
   [[nodiscard]] control::LiveSubnets::Clocks clocks();
   void note_write(bool suspended);
 
+  void announce();
+
   const World world_;
-  const int station_;
-  bool is_dead_ = false, in_control_ = false;
+  const unsigned number_;
+  bool is_dead_ = false, in_control_ = false, cannot_go_on_ = false;
   SimulatedJournal journal_;
   api::JournalCodec codec_;
   control::ControlLoop loop_;
   control::LiveSubnets live_;
+  std::unique_ptr<control::Replica> replica_;  // where it began as a follower
 };
 
 }  // namespace railweave::simulation

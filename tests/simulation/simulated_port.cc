@@ -12,21 +12,21 @@ Result<void> SimulatedPort::send(const MadAddress& to, const Mad& mad, Milliseco
   auto* bytes = const_cast<std::uint8_t*>(mad.data());
   const bool writes = mad_get_field(bytes, 0, IB_MAD_METHOD_F) == IB_MAD_METHOD_SET;
   const bool suspended = owner_.awaits.at(writes ? Awaits::Place::write_fabric : Awaits::Place::read_fabric);
-  if (time_.now_us() < fabric_.broken_until_us) return fail(ErrorKind::unavailable, "sim.broken", "the port is gone");
+  if (time_.now_us() < subnet_.broken_until_us) return fail(ErrorKind::unavailable, "sim.broken", "the port is gone");
   if (writes) {
     owner_.wrote(suspended);
-    ++fabric_.changes;
+    ++subnet_.changes;
   }
-  fabric_.subnet.asked.clear();
-  fabric_.subnet.place_at(station_, 1);
-  if (auto sent = fabric_.subnet.send(to, mad, answer_within); !sent) return sent;
+  subnet_.subnet.asked.clear();
+  subnet_.subnet.place_at(station_, 1);
+  if (auto sent = subnet_.subnet.send(to, mad, answer_within); !sent) return sent;
   std::int64_t delay_us = 0;
-  if (!fabric_.subnet.asked.empty()) {
-    const auto late = fabric_.delay_us.find(fabric_.subnet.asked.back().node);
-    if (late != fabric_.delay_us.end()) delay_us = late->second;
+  if (!subnet_.subnet.asked.empty()) {
+    const auto late = subnet_.delay_us.find(subnet_.subnet.asked.back().node);
+    if (late != subnet_.delay_us.end()) delay_us = late->second;
   }
   const std::int64_t patience_us = std::chrono::duration_cast<std::chrono::microseconds>(answer_within).count();
-  for (auto& [at, answer] : fabric_.subnet.take_arrivals()) {
+  for (auto& [at, answer] : subnet_.subnet.take_arrivals()) {
     const auto after_us = std::chrono::duration_cast<std::chrono::microseconds>(at.time_since_epoch()).count();
     // What answers too late was done all the same.
     if (answer.timed_out || after_us + delay_us > patience_us) {
@@ -39,7 +39,7 @@ Result<void> SimulatedPort::send(const MadAddress& to, const Mad& mad, Milliseco
 }
 
 Result<std::optional<ReceivedMad>> SimulatedPort::receive(Milliseconds wait) {
-  if (time_.now_us() < fabric_.broken_until_us) return fail(ErrorKind::unavailable, "sim.broken", "the port is gone");
+  if (time_.now_us() < subnet_.broken_until_us) return fail(ErrorKind::unavailable, "sim.broken", "the port is gone");
   const std::int64_t until_us = time_.now_us() + std::max<std::int64_t>(1, wait.count() * 1000);
   const bool is_long = wait.count() > 0 && (arrivals_.empty() || arrivals_.begin()->first > time_.now_us() + 1000);
   if (is_long) owner_.blocked();

@@ -7,7 +7,7 @@
 
 #include "fabric/drivers/infiniband/mad_port.h"
 #include "tests/simulation/awaits.h"
-#include "tests/simulation/simulated_fabric.h"
+#include "tests/simulation/simulated_subnet.h"
 
 namespace railweave::simulation {
 
@@ -19,11 +19,11 @@ class SimulatedPort final : public fabric::infiniband::MadPort {
     // A datagram that writes was sent; suspended: the service slept while it was sending it.
     std::function<void(bool suspended)> wrote;
   };
-  SimulatedPort(SimulatedFabric& fabric, SimulatedTime& time, int station, Owner owner)
-      : fabric_(fabric), time_(time), station_(station), owner_(std::move(owner)) {
-    fabric_.open_ports_.insert(this);
+  SimulatedPort(SimulatedSubnet& subnet, SimulatedTime& time, int station, Owner owner)
+      : subnet_(subnet), time_(time), station_(station), owner_(std::move(owner)) {
+    subnet_.open_ports_.insert(this);
   }
-  ~SimulatedPort() override { fabric_.open_ports_.erase(this); }
+  ~SimulatedPort() override { subnet_.open_ports_.erase(this); }
 
   Result<void> send(const fabric::infiniband::MadAddress& to, const fabric::infiniband::Mad& mad,
                     fabric::infiniband::Milliseconds answer_within) override;
@@ -36,7 +36,7 @@ class SimulatedPort final : public fabric::infiniband::MadPort {
   void arrive(std::int64_t at_us, const fabric::infiniband::ReceivedMad& mad) { arrivals_.emplace(at_us, mad); }
 
  private:
-  SimulatedFabric& fabric_;
+  SimulatedSubnet& subnet_;
   SimulatedTime& time_;
   const int station_;
   const Owner owner_;

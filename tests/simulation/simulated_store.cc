@@ -14,16 +14,34 @@ Error gone(const char* what) { return {ErrorKind::unavailable, "db.cannotConnect
 SimulatedStore::Fault SimulatedStore::take_fault() {
   if (faults_left == 0) return Fault::none;
   --faults_left;
-  return fault;
+  return fault_now;
 }
 
-SimulatedJournal::SimulatedJournal(SimulatedStore& store, Awaits& awaits)
-    : store_(store), awaits_(awaits), term_(++store.term) {
+Result<void> SimulatedJournal::reach() const {
+  if (is_dead_) return std::unexpected(gone("the service is dead"));
+  if (!store_.is_reachable || store_.time.now_us() < cut_off_until_us_) {
+    return std::unexpected(gone("the store cannot be reached"));
+  }
+  return {};
+}
+
+Result<bool> SimulatedJournal::try_lead() {
+  awaits_.at(Awaits::Place::take_lease);
+  if (auto reached = reach(); !reached) return std::unexpected(reached.error());
+  if (store_.time.now_us() < store_.lease_until_us) return false;
+  term_ = ++store_.term;
   store_.lease_until_us = until_us_ = store_.time.now_us() + SimulatedStore::kLeaseUs;
+  awaits_.at(Awaits::Place::lease_taken);
+  return true;
+}
+
+Result<bool> SimulatedJournal::wait_for_news(std::chrono::milliseconds /*at_most*/) {
+  if (auto reached = reach(); !reached) return std::unexpected(reached.error());
+  return store_.time.now_us() >= store_.lease_until_us;
 }
 
 void SimulatedJournal::renew() {
-  if (is_dead_ || is_deposed_ || !store_.is_reachable) return;
+  if (term_ == 0 || is_deposed_ || !reach()) return;
   if (until_us_ - store_.time.now_us() > SimulatedStore::kLeaseUs * 2 / 3) return;
   if (has_successor()) {
     is_deposed_ = true;
@@ -33,17 +51,21 @@ void SimulatedJournal::renew() {
 }
 
 void SimulatedJournal::give_back() {
-  if (!is_dead_ && !has_successor()) store_.lease_until_us = 0;
+  if (term_ != 0 && reach() && !has_successor()) store_.lease_until_us = 0;
 }
 
 Result<void> SimulatedJournal::hold_lease() {
-  if (is_dead_) return std::unexpected(gone("the service is dead"));
+  if (auto reached = reach(); !reached) return reached;
+  if (term_ == 0) return fail(ErrorKind::unavailable, "db.notLeader", "another process leads");
   if (!has_successor()) return {};
   is_deposed_ = true;
   return fail(ErrorKind::unavailable, "db.deposed", "another writer has taken over");
 }
 
 void SimulatedJournal::keep(const db::Batch& batch) {
+  if (has_successor())
+    store_.fault = "records of term " + std::to_string(term_) + " are stored in " + std::to_string(store_.term) +
+                   ", which another leads";
   store_.records.insert(store_.records.end(), batch.records.begin(), batch.records.end());
   for (const auto& blob : batch.blobs) store_.blobs.emplace(blob.digest, blob.bytes);
 }
@@ -74,7 +96,7 @@ Result<void> SimulatedJournal::append(const db::Batch& batch) {
 
 Result<std::vector<db::Record>> SimulatedJournal::read(const db::ReadFilter& filter) {
   awaits_.at(Awaits::Place::read_store);
-  if (is_dead_) return std::unexpected(gone("the service is dead"));
+  if (auto reached = reach(); !reached) return std::unexpected(reached.error());
   std::vector<db::Record> found;
   for (std::uint64_t seq = filter.after_seq; seq < store_.records.size() && found.size() < filter.limit; ++seq) {
     found.push_back(store_.records[seq]);
@@ -83,7 +105,7 @@ Result<std::vector<db::Record>> SimulatedJournal::read(const db::ReadFilter& fil
 }
 
 Result<std::uint64_t> SimulatedJournal::last_seq() {
-  if (is_dead_) return std::unexpected(gone("the service is dead"));
+  if (auto reached = reach(); !reached) return std::unexpected(reached.error());
   return store_.records.size();
 }
 
@@ -100,6 +122,7 @@ Result<void> SimulatedJournal::save_snapshot(const db::Snapshot& snapshot) {
 
 Result<std::optional<db::Snapshot>> SimulatedJournal::latest_snapshot() {
   awaits_.at(Awaits::Place::read_store);
+  if (auto reached = reach(); !reached) return std::unexpected(reached.error());
   if (store_.snapshots.empty()) return std::nullopt;
   return store_.snapshots.back();
 }

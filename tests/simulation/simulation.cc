@@ -16,9 +16,11 @@ Simulation::Simulation(const Plan& plan, bool keeps_trace)
       fabric_(time_, plan.seed + 2),
       auditor_(store_, trace_),
       random_(plan.seed + 3) {
+  machines_.resize(random_.one_in(4) ? 1 : 2 + random_.pick(2));
+  for (unsigned n = 0; n < machines_.size(); ++n) machines_[n].number = n;
   time_.on_passed = [this] {
-    for (auto* service : {leader_.get(), successor_.get(), deposed_.get()}) {
-      if (service != nullptr && !service->is_suspended) service->journal().renew();
+    for (auto& machine : machines_) {
+      if (machine.service && !machine.service->is_suspended) machine.service->journal().renew();
     }
   };
 }
@@ -36,9 +38,7 @@ Outcome Simulation::run() {
   counts_["records"] = store_.records.size();
   for (const auto& record : store_.records) ++counts_["record " + record.kind];
   Outcome outcome{fault_, trace_.digest(), trace_.lines(), trace_.take(), counts_};
-  deposed_.reset();
-  successor_.reset();
-  leader_.reset();
+  for (auto& machine : machines_) machine.service.reset();
   return outcome;
 }
 
@@ -49,43 +49,42 @@ void Simulation::fail(const std::string& what) {
 }
 
 void Simulation::begin() {
-  leader_ = start_service();
+  for (auto& machine : machines_) start(machine);
   auto document = std::make_shared<const std::string>(fabric::write_native_json(*fabric_.topology()));
   const std::string digest = api::sha256_hex(*document);
-  (void)ask(AcceptTopology{fabric_.topology(), document, digest, "simulation", false, std::nullopt});
+  establish(AcceptTopology{fabric_.topology(), document, digest, "simulation", false, std::nullopt});
   for (const char* name : {"gold", "silver"}) {
-    (void)ask(PutTenant{{.name = name, .description = {}, .max_gpus = {}}, {}});
+    establish(PutTenant{{.name = name, .description = {}, .max_gpus = {}}, {}});
   }
   scheduler::Contract contract{.tenant = "gold", .guaranteed = RateMbps(8'000)};
   if (!random_.one_in(3)) (void)ask(PutContract{contract, {}});
-  (void)ask(SetSubnetMode{SimulatedFabric::kSubnet, SubnetMode::direct, "", {}});
+  for (const auto& subnet : fabric_.subnets()) {
+    (void)ask(SetSubnetMode{subnet->name(), SubnetMode::direct, "", {}});
+  }
   for (int i = 0; i < 8; ++i) step(300);
+}
+
+// What everything else needs: asked for until it is accepted.
+void Simulation::establish(decltype(Command::body) body) {
+  for (unsigned n = 0; n < 20 && fault_.empty(); ++n) {
+    await_leader();
+    const RequestPtr request = ask(body);
+    for (unsigned steps = 0; steps < 4 && !request->is_accepted; ++steps) step(100);
+    if (request->is_accepted) return;
+  }
+  fail("what the simulation needs was not accepted");
 }
 
 void Simulation::step(unsigned wait_ms) {
   if (!fault_.empty()) return;
-  try {
-    leader_->step(std::chrono::milliseconds(wait_ms));
-  } catch (const Crash&) {
-    crash_leader();
-  }
-  if (successor_) {
-    deposed_ = std::move(leader_);
-    leader_ = std::move(successor_);
-    deposed_steps_ = 6;
-  }
-  if (deposed_) {
-    try {
-      deposed_->step(std::chrono::milliseconds(50));
-    } catch (const Crash&) {
-      deposed_steps_ = 1;
-    }
-    if (--deposed_steps_ == 0) deposed_.reset();
-  }
+  const std::int64_t before_us = time_.now_us();
+  for (auto& machine : machines_) run(machine, std::chrono::milliseconds(wait_ms));
+  if (time_.now_us() == before_us) time_.pass(wait_ms * 1'000);  // no one led
   check();
 }
 
 void Simulation::check() {
+  if (fault_.empty()) fault_ = store_.fault;
   if (!fault_.empty()) {
     trace_.note("FAULT: " + fault_);
     return;
@@ -93,11 +92,7 @@ void Simulation::check() {
   fail(auditor_.follow());
   if (fault_.empty()) fail(auditor_.check_fabric(fabric_));
   if (fault_.empty()) check_requests();
-  if (fault_.empty() && random_.one_in(8)) fail(auditor_.compare(*leader_->loop().state(), "the published state"));
-  const auto status = leader_->subnet();
-  trace_.note(std::string("subnet ") + std::string(to_string(status->phase)) + ", " + std::to_string(status->links_up) +
-              " links up, " + std::to_string(status->repairs_total) + " repairs, record " +
-              std::to_string(auditor_.state().seq));
+  if (fault_.empty()) check_services();
 }
 
 void Simulation::check_requests() {
@@ -115,69 +110,6 @@ void Simulation::check_requests() {
   }
 }
 
-Service::World Simulation::world() { return {time_, store_, fabric_, trace_, fault_}; }
-
-std::unique_ptr<Service> Simulation::start_service() {
-  for (;;) {
-    time_.pass_until(store_.lease_until_us);
-    auto service = std::make_unique<Service>(world(), clock_ahead_us_);
-    if (random_.one_in(8)) service->awaits.crash_at(Awaits::Place::read_store, random_.pick(3));
-    trace_.note("a service starts with term " + std::to_string(service->journal().term()));
-    try {
-      const auto recovered = service->recover();
-      if (!recovered) fail("a start fails: " + recovered.error().text());
-    } catch (const Crash&) {
-      trace_.note("it crashes while it starts");
-      ++counts_["crash at " + std::string("read of store")];
-      continue;
-    }
-    service->awaits.disarm();
-    if (fault_.empty()) fail(auditor_.follow());
-    if (fault_.empty()) fail(auditor_.compare(*service->loop().state(), "the state after a start"));
-    if (service->loop().state()->seq != auditor_.state().seq) fail("a start does not read the whole journal");
-    return service;
-  }
-}
-
-void Simulation::crash_leader() {
-  trace_.note("the service crashes");
-  ++counts_["crashes"];
-  leader_->crash();
-  leader_.reset();
-  if (successor_) {
-    leader_ = std::move(successor_);
-  } else {
-    leader_ = start_service();
-  }
-}
-
-void Simulation::restart() {
-  leader_->stop();
-  leader_.reset();
-  leader_ = start_service();
-}
-
-// It sleeps where it waits: its lease may expire, and another service leads when it wakes.
-void Simulation::suspended(Service& who, std::uint64_t salt) {
-  Random random(salt);
-  who.is_suspended = true;
-  trace_.note("the service is suspended");
-  if (random.one_in(4) || successor_) {
-    time_.pass(random.pick(4'000'000));
-  } else {
-    time_.pass(random.pick(20'000'000));
-    ++counts_["successions"];
-    successor_ = start_service();
-    for (unsigned n = random.pick(4); n > 0; --n) {
-      if (random.one_in(2)) submit_job(*successor_, random);
-      if (random.one_in(3)) disturb_fabric({Act::Kind::cut, random.next(), 0, 0}, random);
-      successor_->step(std::chrono::milliseconds(1 + random.pick(1'000)));
-    }
-  }
-  who.is_suspended = false;
-  trace_.note("it goes on");
-}
-
 void Simulation::ask(Service& service, const RequestPtr& request) {
   ++request->attempts;
   (void)service.loop().submit({"client", request->body}, [this, &service, request](const CommandResult& result) {
@@ -185,15 +117,27 @@ void Simulation::ask(Service& service, const RequestPtr& request) {
   });
 }
 
+// A follower sends on what it is asked: a request goes to the leader, wherever its client is. While none leads it is lost.
+void Simulation::ask_leader(const RequestPtr& request) {
+  Service* const service = leader();
+  if (service != nullptr) ask(*service, request);
+  if (!random_.one_in(8)) return;
+  // What is asked of a follower's own loop is refused, and has no effect.
+  for (auto& machine : machines_) {
+    if (machine.service && machine.service->follows() && !machine.is_busy) return ask(*machine.service, request);
+  }
+}
+
 Simulation::RequestPtr Simulation::ask(decltype(Command::body) body) {
   auto request = std::make_shared<Request>(Request{std::move(body), {}, {}, 0, false, false, {}});
   requests_.push_back(request);
-  ask(*leader_, request);
+  ask_leader(request);
   return request;
 }
 
 void Simulation::answered(Service& service, Request& request, const CommandResult& result) {
   if (result) {
+    if (service.follows()) fail("a follower accepts a command");
     if (result->state->seq > store_.records.size()) {
       fail("a command was acknowledged with record " + std::to_string(result->state->seq) + ", the store has " +
            std::to_string(store_.records.size()));
@@ -209,7 +153,6 @@ void Simulation::answered(Service& service, Request& request, const CommandResul
   ++counts_["refused " + error.code];
   // Of these the outcome is not known.
   request.is_answered = error.code != "service.storeFailed" && error.code != "service.notReady";
-  (void)service;
 }
 
 // Clients whose job may have been submitted or not ask again, with the same key.
@@ -218,11 +161,11 @@ void Simulation::retry_submissions() {
     const RequestPtr request = requests_[i];
     if (request->name.empty() || request->is_answered || request->attempts > 6 || random_.one_in(2)) continue;
     ++counts_["retries"];
-    ask(*leader_, request);
+    ask_leader(request);
   }
 }
 
-void Simulation::submit_job(Service& service, Random& random) {
+void Simulation::submit_job(Random& random) {
   SubmitJob command;
   command.spec.name = "job-" + std::to_string(++names_);
   command.spec.tenant = random.one_in(2) ? "gold" : "silver";
@@ -232,12 +175,14 @@ void Simulation::submit_job(Service& service, Random& random) {
   command.spec.parallelism.data = 1 + random.pick(4);
   command.spec.expected_duration_s = 10 + random.pick(200);
   command.queue = !random.one_in(4);
-  if (random.one_in(5)) command.not_before_us = service.unix_us() + random.pick(30'000'000);
+  if (const Service* const service = leader(); service != nullptr && random.one_in(5)) {
+    command.not_before_us = service->unix_us() + random.pick(30'000'000);
+  }
   command.idempotency_key = command.spec.name;
   command.request_digest = command.spec.name;
   auto request = std::make_shared<Request>(Request{command, command.spec.name, {}, 0, false, false, {}});
   requests_.push_back(request);
-  ask(service, request);
+  ask_leader(request);
 }
 
 Outcome simulate(const Plan& plan, bool keeps_trace) { return Simulation(plan, keeps_trace).run(); }

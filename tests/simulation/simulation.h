@@ -1,5 +1,5 @@
-// One run of a plan: a service that leads, its clients, its store and its fabric, and what goes wrong with each. After
-// every step what must hold always is checked, and after every calm what must hold in the end.
+// One run of a plan: one to three services on a store, of which one leads, their clients and their fabric, and what goes
+// wrong with each. After every step what must hold always is checked, and after every calm what must hold in the end.
 #pragma once
 
 #include <map>
@@ -42,24 +42,41 @@ class Simulation {
   using RequestPtr = std::shared_ptr<Request>;
 
   void begin();
+  void establish(decltype(control::Command::body) body);
   void step(unsigned wait_ms);
   void check();
   void check_requests();
   void fail(const std::string& what);
 
-  // Services.
+  // A machine, on which a supervisor starts the service again when it ends.
+  struct Machine {
+    unsigned number = 0;
+    std::unique_ptr<Service> service;  // null: it is not started again yet
+    bool is_busy = false;              // it waits while others run
+    unsigned down_steps = 0, deposed_steps = 0;
+    std::uint64_t seq = 0;  // of the state that this run of it published last
+    std::int64_t clock_ahead_us = 0;
+  };
+
+  // Services (machines.cc).
   [[nodiscard]] Service::World world();
-  std::unique_ptr<Service> start_service();
-  void restart();
+  [[nodiscard]] Service* leader();
+  [[nodiscard]] Service& anyone();  // the leader, or who may become one
+  Machine& machine_of(const Service& service);
+  void run(Machine& machine, std::chrono::milliseconds wait);
+  void start(Machine& machine);
+  void end(Machine& machine, const std::string& why, unsigned down_steps);
   void suspended(Service& who, std::uint64_t salt);
-  void crash_leader();
+  void await_leader();
+  void check_services();
 
   // Clients.
   void ask(Service& service, const RequestPtr& request);
+  void ask_leader(const RequestPtr& request);
   RequestPtr ask(decltype(control::Command::body) body);
   void answered(Service& service, Request& request, const control::CommandResult& result);
   void retry_submissions();
-  void submit_job(Service& service, Random& random);
+  void submit_job(Random& random);
 
   // Acts.
   void act(const Act& act);
@@ -72,8 +89,8 @@ class Simulation {
 
   // After a calm: "" or what is still wrong.
   [[nodiscard]] std::string judge();
-  [[nodiscard]] std::string judge_queue();
-  [[nodiscard]] std::string judge_fabric();
+  [[nodiscard]] std::string judge_queue(Service& service);
+  [[nodiscard]] std::string judge_subnet(Service& service, SimulatedSubnet& network);
 
   const Plan& plan_;
   SimulatedTime time_;
@@ -83,12 +100,10 @@ class Simulation {
   SimulatedFabric fabric_;
   Auditor auditor_;
   Random random_;
-  std::int64_t clock_ahead_us_ = 0;
   std::vector<RequestPtr> requests_;
   std::uint64_t names_ = 0;
   std::map<std::string, std::uint64_t> counts_;
-  std::unique_ptr<Service> leader_, successor_, deposed_;
-  unsigned deposed_steps_ = 0;
+  std::vector<Machine> machines_;
 };
 
 }  // namespace railweave::simulation

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/simulation/simulated_fabric.h"
+#include "tests/simulation/simulated_subnet.h"
 
 namespace railweave::simulation {
 
@@ -18,14 +18,14 @@ struct Walked {
   std::string loop;                                       // "" or a packet that never ends
   std::string silent_loop;                                // the same, through a switch that did not answer
   std::string credits;                                    // "" or links that wait for each other
-  std::map<const SimulatedFabric::Cable*, Pair> carried;  // by cable between switches: some pair across it
+  std::map<const SimulatedSubnet::Cable*, Pair> carried;  // by cable between switches: some pair across it
   std::map<int, Pair> through;                            // by switch: some pair of adapters elsewhere through it
 };
 
 // By LIDs as the adapters have them.
-Walked walk_tables(SimulatedFabric& fabric);
+Walked walk_tables(SimulatedSubnet& network);
 
 // Pairs of adapters that cables join, without those left out.
-std::set<Walked::Pair> joined_pairs(SimulatedFabric& fabric, const std::set<const SimulatedFabric::Cable*>& without);
+std::set<Walked::Pair> joined_pairs(SimulatedSubnet& network, const std::set<const SimulatedSubnet::Cable*>& without);
 
 }  // namespace railweave::simulation
