@@ -2,10 +2,11 @@
 """Groups of pods through their lives on a real Kubernetes: they wait whole, hand their GPUs on only when their pods are gone, and are
 neither lost nor started twice when the controller or Railweave is killed.
 
-lifecycle_test.py BIN_FOLDER waiting|evicted|killed|forgotten|away|native
+lifecycle_test.py BIN_FOLDER waiting|evicted|killed|chaos|forgotten|away|native
 """
 import sys
 import time
+from random import Random
 
 from cluster import gated, main, note
 
@@ -163,6 +164,57 @@ def killed(cluster):
             assert {pod["metadata"]["uid"]: pod["spec"]["nodeName"] for pod in cluster.pods(name)} == before[name], f"{name} was touched"
 
 
+def chaos(cluster):
+    """More groups than fit, of which some end, while controller and Railweave are killed again and again: each runs as a whole, on GPUs
+    that no other pod has, once; and none is left behind."""
+    seed = int(time.time())
+    print(f"seed {seed}", flush=True)
+    random = Random(seed)
+    service, controller = cluster.service, cluster.controller
+    controller.start()
+    sizes = {f"group-{n:02}": random.randint(1, 6) for n in range(30)}
+    seen, finished = {}, set()  # pod -> node; groups that were told to end
+    port = service.port
+
+    def look():
+        whole = {name: [] for name in sizes}
+        for pod in cluster.api.pods():
+            node, name = pod["spec"].get("nodeName"), pod["metadata"]["labels"].get("batch.kubernetes.io/job-name")
+            if node:
+                assert seen.setdefault(pod["metadata"]["uid"], node) == node
+            if pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]:
+                whole[name].append(pod)
+        used = cluster.no_overlap()
+        assert len(used) <= len(cluster.names)
+        for name, pods in whole.items():
+            if name not in finished and len(pods) == sizes[name] and random.random() < 0.3:
+                finished.add(name)
+                for pod in pods:
+                    cluster.finish(pod)
+        return len(finished) == len(sizes)
+    for number, (name, size) in enumerate(sizes.items()):
+        cluster.job(name, size)
+        if number % 3 == 2:
+            look()
+            victim = random.choice(["controller", "service"])
+            if victim == "controller":
+                controller.kill()
+                controller.start()
+            else:
+                service.kill()
+                service.start(port=port)
+    cluster.until("all have run", look, 240)
+    cluster.until("everything is free", lambda: cluster.free_gpus() == 128 and not cluster.held())
+    # Each index of each group was bound once: no pod was deleted and made again, as nothing but the two was killed.
+    started = {}
+    for pod in cluster.api.pods():
+        labels = pod["metadata"]["labels"]
+        at = (labels["batch.kubernetes.io/job-name"], labels["batch.kubernetes.io/job-completion-index"])
+        started.setdefault(at, []).append(pod["metadata"]["uid"])
+    assert len(started) == sum(sizes.values()) and all(len(uids) == 1 for uids in started.values()), "some ran twice"
+    assert len(seen) == sum(sizes.values())
+
+
 def forgotten(cluster):
     """Railweave with an empty store: groups that run are adopted exactly, in the order of their ranks."""
     cluster.controller.start()
@@ -262,5 +314,5 @@ def native(cluster):
 
 
 if __name__ == "__main__":
-    sys.exit(main({"waiting": waiting, "evicted": evicted, "killed": killed, "forgotten": forgotten, "away": away, "native": native}, *sys.argv[1:],
+    sys.exit(main({"waiting": waiting, "evicted": evicted, "killed": killed, "chaos": chaos, "forgotten": forgotten, "away": away, "native": native}, *sys.argv[1:],
                   gang=sys.argv[2] == "native"))

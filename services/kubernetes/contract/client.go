@@ -70,6 +70,10 @@ func (u *Unreached) Unwrap() error { return u.Cause }
 func Away(err error) bool {
 	var problem *Problem
 	if errors.As(err, &problem) {
+		switch problem.Code {
+		case "service.notLeader", "service.behind":
+			return true
+		}
 		return problem.Status >= 500 || problem.Status == 429 || problem.Status == 401 || problem.Status == 408
 	}
 	var unreached *Unreached
@@ -233,8 +237,8 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 }
 
 func ended(err error) error {
-	var problem *Problem
-	if errors.As(err, &problem) && (problem.Status == 404 || problem.Status == 409) {
+	switch CodeOf(err) {
+	case "jobs.notFound", "jobs.notRunning", "jobs.ended":
 		return nil
 	}
 	return err

@@ -265,7 +265,8 @@ func matches(template, path string) bool {
 // Codes that decide what is done are written in the sources as the contract has them.
 func TestCodesAreThoseOfTheContract(t *testing.T) {
 	d := read(t)
-	for _, code := range []string{"query.cursorExpired", "idempotency.jobEnded", "idempotency.keyReused", "jobs.notFound"} {
+	for _, code := range []string{"query.cursorExpired", "idempotency.jobEnded", "idempotency.keyReused", "jobs.notFound", "jobs.notRunning",
+		"jobs.ended", "service.notLeader", "service.behind"} {
 		if !strings.Contains(d.text, code) {
 			t.Errorf("the contract has no code %s", code)
 		}
