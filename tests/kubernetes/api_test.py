@@ -112,6 +112,9 @@ def labels(cluster):
     for number in range(2):
         pod(cluster, f"pair-{number}", gpus=4, labels={"scheduling.x-k8s.io/pod-group": "pair"}, annotations={"railweave.dev/pod-index": str(1 - number)})
     told(cluster, "podgroup/pair", ["pair-1", "pair-0"], gpus=4)
+    # A guarantee that is refused: the pods say why, and what to do.
+    pod(cluster, "fast", annotations={"railweave.dev/guarantee": "9000"})
+    cluster.until("the reason", lambda: "tenant research has no contract, so no bandwidth can be guaranteed" in cluster.reason(cluster.api.get("/api/v1/namespaces/default/pods/fast")))
     # A pod of its own.
     pod(cluster, "alone", gpus=4)
     told(cluster, "pod/alone", ["alone"], gpus=4)

@@ -21,13 +21,14 @@ GATE = [{"name": "railweave.dev/placement"}]
 
 
 class Cluster:
-    def __init__(self, folder, bin_folder, nodes=16, gang=False, scheduling=True, extender=None):
+    def __init__(self, folder, bin_folder, nodes=16, gang=False, scheduling=True, extender=None, authentication="none"):
         self.folder, self.bin = Path(folder), Path(bin_folder)
         self.names = NODES[:nodes] if nodes <= 16 else [f"node-{n:0{len(str(nodes))}}" for n in range(1, nodes + 1)]
         self.kubernetes = Kubernetes(self.folder, scheduling, gang, extender)
-        self.service = Service(self.bin / "railweaved")
+        self.service = Service(self.bin / "railweaved", authentication=authentication)
         self.controller = None
         self.api = None
+        self.token = None
 
     def __enter__(self):
         try:
@@ -41,6 +42,8 @@ class Cluster:
         subprocess.run([self.bin / "railweave", "lab", "generate", "rail-optimized", "--hosts", str(len(self.names)), "-O", self.folder / "fabric.json"],
                        check=True, capture_output=True)
         self.service.start()
+        if self.service.authentication == "tokens":
+            self.administer()
         self.fill_service()
         self.kubernetes.begin()
         self.api = self.kubernetes.api()
@@ -54,6 +57,15 @@ class Cluster:
     def __exit__(self, *_):
         self.kubernetes.end()
         self.service.__exit__()
+
+    def administer(self):
+        """The test's own requests have the first administrator's token."""
+        self.token = (self.service.folder / "store.db.admin-token").read_text().strip()
+        plain = self.service.request
+
+        def request(method, path, body=None, headers=None, connection=None):
+            return plain(method, path, body, {**(headers or {}), "Authorization": f"Bearer {self.token}"}, connection)
+        self.service.request = request
 
     def second_controller(self):
         return Controller(self.kubernetes, self.controller.binary, self.controller.url, "controller-2")

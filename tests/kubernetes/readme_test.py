@@ -23,11 +23,11 @@ def blocks(kind):
 
 
 def readme(cluster):
-    environment = {"PATH": os.environ["PATH"], "RAILWEAVE_URL": f"http://127.0.0.1:{cluster.service.port}", "HOME": str(cluster.folder)}
+    environment = {"PATH": os.environ["PATH"], "RAILWEAVE_URL": f"http://127.0.0.1:{cluster.service.port}", "HOME": str(cluster.folder), "RAILWEAVE_TOKEN": cluster.token}
     commands = [line for block in blocks("") for line in block.splitlines() if line.startswith("railweave ")]
     assert len(commands) == 2, commands
     for command in commands:
-        done = subprocess.run([cluster.bin / "railweave", *command.split()[1:]], env=environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([cluster.bin / "railweave", *command.split()[1:]], env=environment, cwd=cluster.folder, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, (command, done.stderr)
     named = re.findall(r"deploy/kubernetes/(\w+\.yaml)", README)
     assert sorted(named) == sorted(os.listdir(ROOT / "deploy" / "kubernetes")), named
@@ -42,7 +42,7 @@ def readme(cluster):
     names = (ROOT / "services" / "kubernetes" / "names" / "names.go").read_text()
     for name in set(re.findall(r"railweave\.dev/([a-z-]+)", README)):
         assert f'"{name}"' in names, f"railweave.dev/{name} is no annotation"
-    cluster.controller.start()
+    cluster.controller.start(f"--token-file={cluster.folder}/kubernetes.token")  # an operator's: all that it needs
     cluster.until("the webhooks answer", lambda: cluster.api.get("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/railweave-webhook")[
         "webhooks"][0]["clientConfig"].get("caBundle"))
     documents = [yaml.safe_load(block) for block in blocks("yaml")]
@@ -63,4 +63,4 @@ def readme(cluster):
 
 
 if __name__ == "__main__":
-    sys.exit(main({"readme": readme}, *sys.argv[1:]))
+    sys.exit(main({"readme": readme}, *sys.argv[1:], authentication="tokens"))

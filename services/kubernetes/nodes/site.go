@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"railweave.dev/kubernetes/placement"
 )
@@ -14,7 +15,7 @@ import (
 // Cordons and failures are not among that where they are carried over as drains, because those hold for jobs that wait, too.
 func (s *Syncer) Of(ctx context.Context, pod *corev1.Pod, gpus int, without map[string]bool) (placement.Site, error) {
 	var list corev1.NodeList
-	if err := s.Client.List(ctx, &list); err != nil {
+	if err := s.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return placement.Site{}, err
 	}
 	s.mutex.Lock()

@@ -117,7 +117,7 @@ func (s *Syncer) cycle(ctx context.Context) error {
 	s.known, s.drained = known, drained
 	s.mutex.Unlock()
 	var nodes corev1.NodeList
-	if err := s.Client.List(ctx, &nodes); err != nil {
+	if err := s.Client.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil { // copied where they are changed
 		return err
 	}
 	if s.Drains {
