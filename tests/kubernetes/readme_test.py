@@ -11,7 +11,7 @@ import sys
 import yaml
 
 from cluster import ROOT, main
-from kubernetes import manifests, scheduling
+from kubernetes import WITH_PLUGIN, manifests, scheduling
 
 README = (ROOT / "services" / "kubernetes" / "README.md").read_text()
 
@@ -46,10 +46,9 @@ def readme(cluster):
     cluster.until("the webhooks answer", lambda: cluster.api.get("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/railweave-webhook")[
         "webhooks"][0]["clientConfig"].get("caBundle"))
     documents = [yaml.safe_load(block) for block in blocks("yaml")]
-    # What extender_test.py and kueue_test.py run with.
-    scheduler, check = documents.pop(), documents.pop()
-    if "extenders" in check:
-        scheduler, check = check, scheduler
+    # What scheduler_test.py, extender_test.py and kueue_test.py run with.
+    plugin, scheduler, check = documents.pop(), documents.pop(), documents.pop()
+    assert plugin == WITH_PLUGIN, plugin
     ours = scheduling("http://railweave-kubernetes.railweave.svc:8090")
     assert scheduler["extenders"] == ours["extenders"] and scheduler["kind"] == ours["kind"], (scheduler, ours)
     assert check["spec"]["controllerName"] == "railweave.dev/placement" and check["apiVersion"] == "kueue.x-k8s.io/v1beta2"

@@ -136,8 +136,8 @@ def note(pod, name):
 class Kubernetes:
     """begin() starts it. `scheduling` False leaves API server and etcd alone."""
 
-    def __init__(self, folder, scheduling=True, gang=False, extender=None):
-        self.folder, self.scheduling, self.gang, self.extender = folder, scheduling, gang, extender
+    def __init__(self, folder, scheduling=True, gang=False, extender=None, plugin=None):
+        self.folder, self.scheduling, self.gang, self.extender, self.plugin = folder, scheduling, gang, extender, plugin
         self.binaries = folder_of_binaries()
         self.processes, self.logs = {}, {}
         self.port = None
@@ -175,8 +175,14 @@ class Kubernetes:
                 settings = {**scheduling(self.extender), "leaderElection": {"leaderElect": False}, "clientConnection": {"kubeconfig": str(config)}}
                 (folder / "scheduling.yaml").write_text(yaml.safe_dump(settings))
                 more = [f"--config={folder}/scheduling.yaml"]
-            self.launch(name, self.binaries / f"kube-{'controller-manager' if name == 'manager' else name}", f"--kubeconfig={config}",
-                        f"--authentication-kubeconfig={config}", f"--authorization-kubeconfig={config}", f"--secure-port={port}", *common, *more)
+            binary, environment = self.binaries / f"kube-{'controller-manager' if name == 'manager' else name}", None
+            if name == "scheduler" and self.plugin:
+                binary, environment = os.environ.get("RAILWEAVE_SCHEDULER") or build_scheduler(folder), dict(os.environ, **self.plugin)
+                (folder / "scheduling.yaml").write_text(yaml.safe_dump(
+                    {**WITH_PLUGIN, "leaderElection": {"leaderElect": False}, "clientConnection": {"kubeconfig": str(config)}}))
+                more = [f"--config={folder}/scheduling.yaml"]
+            self.launch(name, binary, f"--kubeconfig={config}",
+                        f"--authentication-kubeconfig={config}", f"--authorization-kubeconfig={config}", f"--secure-port={port}", *common, *more, environment=environment)
         (folder / "stages.yaml").write_text(yaml.safe_dump_all(stages(self.binaries)))
         self.launch("kwok", self.binaries / "kwok", "--kubeconfig", folder / "kwok.config", "--config", folder / "stages.yaml",
                     "--manage-nodes-with-label-selector=type=kwok", "--node-lease-duration-seconds=40", f"--server-address=127.0.0.1:{kwok}")
@@ -241,6 +247,11 @@ class Kubernetes:
         self.api().patch(f"/api/v1/nodes/{name}/status", {"status": {"conditions": [
             {"type": "Ready", "status": status, "reason": reason, "message": message, "lastTransitionTime": stamp(),
              "lastHeartbeatTime": stamp()}]}}, "strategic-merge")
+
+
+# A scheduler of which Railweave's plugin generates the placements of gangs.
+WITH_PLUGIN = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": [
+    {"schedulerName": "default-scheduler", "plugins": {"placementGenerate": {"enabled": [{"name": "Railweave"}], "disabled": [{"name": "*"}]}}}]}
 
 
 def scheduling(extender):
@@ -318,6 +329,15 @@ class Controller:
 
     def log(self):
         return self.cluster.tail(self.name, 60)
+
+
+def build_scheduler(folder):
+    """The scheduler with Railweave's plugin; minutes where Go's cache has nothing of Kubernetes."""
+    binary = folder / "railweave-scheduler"
+    version = "-X k8s.io/component-base/version.gitVersion=v1.36.3 -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"
+    subprocess.run(["go", "build", "-trimpath", "-ldflags", f"-s -w {version}", "-o", binary, "."], cwd=ROOT / "services" / "kubernetes" / "scheduler", check=True,
+                   timeout=1500, env=dict(os.environ, CGO_ENABLED="0"))
+    return binary
 
 
 def build_controller(folder):
