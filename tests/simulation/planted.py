@@ -28,6 +28,9 @@ PLANTED = {
     "a drained link stays in use": [
         ("fabric/routing/plane/live_plane.cc", "  if (state == LinkState::down || input.view.drained(link)) return {};\n",
          "  if (state == LinkState::down) return {};\n")],
+    "a subnet's walk takes in the tables of the other": [
+        ("services/control/live/routes/route_audit.cc",
+         "planes().size(), std::make_shared<const fabric::PlaneReport>());", "planes().size());")],
     "tables of one subnet are written to the other": [
         ("services/control/live/routes/subnet_routes.cc", "    if (t.subnet(block.sw) != links_.subnet()) return true;\n", "")],
     "a lost datagram leaves old tables": [
