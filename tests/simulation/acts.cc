@@ -194,7 +194,8 @@ void Simulation::disturb_service(const Act& act, Random& random) {
       return submit_job(random);
     case Act::Kind::jump_clock: {
       constexpr std::int64_t kSpans[] = {1'000'000, 60'000'000, 3'600'000'000};
-      const std::int64_t by = (1 + random.pick(kSpans[random.pick(3)])) * (random.one_in(2) ? 1 : -1);
+      const std::int64_t span = 1 + random.pick(kSpans[random.pick(3)]);
+      const std::int64_t by = random.one_in(2) ? span : -span;
       // Of all machines, by what sets them, or of one.
       const bool of_all = random.one_in(2);
       for (auto& one : machines_) {
