@@ -74,8 +74,8 @@ Result<void> fill_data(const SlurmJob& job, Json& body) {
 
 }  // namespace
 
-std::string placement_name(const std::string& cluster, const SlurmJob& job) {
-  return "slurm/" + cluster + "/" + job.key();
+std::string placement_name(const std::string& cluster, const std::string& key) {
+  return "slurm/" + cluster + "/" + key;
 }
 
 std::string key_of_placement(const std::string& cluster, const std::string& name) {
@@ -83,22 +83,41 @@ std::string key_of_placement(const std::string& cluster, const std::string& name
   return name.starts_with(prefix) ? name.substr(prefix.size()) : std::string();
 }
 
-Result<Json> job_body(const Owner& owner, const SlurmJob& job, std::span<const std::string> only,
+Result<Json> job_body(const Owner& owner, const SlurmJob& job, const Running* running,
                       std::span<const std::string> excluded) {
+  const bool exact = running != nullptr && !running->ranks.empty();
   if (job.nodes == 0) return refuse("its number of nodes is a range");
   if (job.gpus == 0) return refuse("it asks for no GPUs");
-  if (job.gpus % job.nodes != 0) return refuse("its GPUs are not the same number on each node");
+  if (!exact && job.gpus % job.nodes != 0) return refuse("its GPUs are not the same number on each node");
   Json body;
-  body["name"] = placement_name(owner.cluster, job);
+  body["name"] = placement_name(owner.cluster, job.key());
   body["tenant"] = job.account.empty() ? owner.tenant : job.account;
   body["parallelism"] = Json::object();
-  if (const auto done = read_comment(job.comment, body); !done) return std::unexpected(done.error());
-  if (const auto done = fill_data(job, body); !done) return std::unexpected(done.error());
-  body["gpusPerNode"] = job.gpus / job.nodes;
+  auto asked = read_comment(job.comment, body);
+  if (asked) asked = fill_data(job, body);
+  if (!asked && running == nullptr) return std::unexpected(asked.error());
+  if (!asked) {  // it runs, whatever its comment says
+    body.erase("bandwidth");
+    body.erase("topology");
+    body.erase("priority");
+    body["parallelism"] = {{"data", job.gpus}};
+  }
   body["external"] = {{"scheduler", "slurm"}, {"id", job.id}};
   if (job.time_limit_s > 0) body["expectedDuration"] = "PT" + std::to_string(job.time_limit_s) + "S";
-  if (!only.empty()) body["nodes"] = only;
-  if (only.empty() && !excluded.empty())
+  const auto seconds = [](std::int64_t s) { return "PT" + std::to_string(s) + "S"; };
+  body["launcher"] = {{"acceptWithin", seconds(owner.accept_s)},
+                      {"notice", seconds(owner.notice_s)},
+                      {"releaseWithin", seconds(owner.release_s)}};
+  if (job.exclusive && running == nullptr) body["topology"]["exclusive"] = "node";
+  if (exact) {
+    for (const RankRun& run : running->ranks)
+      body["adopt"]["ranks"].push_back({{"node", run.node}, {"gpus", run.gpus}});
+    return body;
+  }
+  body["gpusPerNode"] = job.gpus / job.nodes;
+  if (running != nullptr)
+    body["nodes"] = running->nodes;
+  else if (!excluded.empty())
     body["excludeNodes"] = excluded.first(std::min(excluded.size(), kMostExcluded));
   return body;
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "services/railweave/terminal/json.h"
+#include "services/slurm/job_detail.h"
 #include "services/slurm/slurm_job.h"
 
 namespace railweave::slurm {
@@ -14,15 +15,17 @@ namespace railweave::slurm {
 struct Owner {
   std::string cluster;  // Slurm's name of itself
   std::string tenant;   // of jobs without an account
+  // How long an offer stands that is not accepted, a job may stay that has to leave, and Slurm may take to clear its nodes.
+  std::int64_t accept_s = 120, notice_s = 60, release_s = 600;
 };
 
-// "slurm/CLUSTER/17_3.0", by which Railweave's list of jobs names the job.
-std::string placement_name(const std::string& cluster, const SlurmJob& job);
+// "slurm/CLUSTER/17_3.0", by which Railweave's list of jobs names the job with that key().
+std::string placement_name(const std::string& cluster, const std::string& key);
 // The key() of the job that a placement's name is of; "": of no job of this cluster.
 std::string key_of_placement(const std::string& cluster, const std::string& name);
 
-// only: the nodes that it runs on; empty: any but `excluded`. The error is a reason to show.
-Result<cli::Json> job_body(const Owner& owner, const SlurmJob& job, std::span<const std::string> only,
+// running: where it is taken over; null: it is to be placed on any nodes but `excluded`. The error is a reason to show.
+Result<cli::Json> job_body(const Owner& owner, const SlurmJob& job, const Running* running,
                            std::span<const std::string> excluded);
 
 }  // namespace railweave::slurm

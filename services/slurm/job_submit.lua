@@ -25,14 +25,20 @@ local function take_options(job)
   end
 end
 
+-- A part of a heterogeneous job is placed together with the others, of one node or of more.
+local function is_part_with_gpus(job)
+  local is_part = job.het_job_offset ~= nil and job.het_job_offset ~= slurm.NO_VAL
+  return is_part and string.find(job.tres_per_node or job.gres or "", "gpu", 1, true) ~= nil
+end
+
 function slurm_job_submit(job, partitions, uid)
   take_options(job)
-  -- Who named nodes, a reservation or a time, or holds the job, has decided.
-  if set(job.req_nodes) or set(job.reservation) or set(job.begin_time) or job.priority == 0 then
+  -- Who named nodes, or those not to have, a reservation or a time, or holds the job, has decided.
+  if set(job.req_nodes) or set(job.exc_nodes) or set(job.reservation) or set(job.begin_time) or job.priority == 0 then
     return slurm.SUCCESS
   end
   local nodes = job.min_nodes
-  if not set(nodes) or nodes < 2 then
+  if (not set(nodes) or nodes < 2) and not is_part_with_gpus(job) then
     return slurm.SUCCESS
   end
   job.admin_comment = "railweave: waits to be placed"

@@ -1,4 +1,5 @@
 // railweave-slurm: places Slurm's pending jobs with Railweave; README.md. Runs until it is told to end.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -8,10 +9,12 @@
 #include <string>
 
 #include <CLI/CLI.hpp>
+#include <syslog.h>
 #include <unistd.h>
 
 #include "services/railweave/connection/session.h"
 #include "services/railweave/terminal/command_failure.h"
+#include "services/slurm/hooks.h"
 #include "services/slurm/node_sync.h"
 #include "services/slurm/operator.h"
 
@@ -22,12 +25,15 @@ using namespace railweave::slurm;
 
 struct Options {
   OperatorOptions of_cycle;
-  std::string server, profile, tenant, cluster;
+  std::string server, profile;
+  Owner owner;
   double interval_s = 2, timeout_s = 30;
   std::uint64_t gpus_per_node = 0;
   bool once = false;
   NodePatience of_nodes;
   bool no_drains = false;
+  bool is_prolog = false, is_epilog = false;
+  double wait_s = 30;
 };
 
 constexpr double kLongestPause_s = 60;
@@ -40,9 +46,10 @@ void add_options(CLI::App& app, Options& options) {
       ->type_name("URL");
   app.add_option("--profile", options.profile, "Saved login (railweave login); else RAILWEAVE_PROFILE, RAILWEAVE_TOKEN")
       ->type_name("NAME");
-  app.add_option("--tenant", options.tenant, "Tenant of jobs without an account; other jobs' tenant is their account")
+  app.add_option("--tenant", options.owner.tenant,
+                 "Tenant of jobs without an account; other jobs' tenant is their account")
       ->type_name("TENANT");
-  app.add_option("--cluster", options.cluster, "Name of this cluster; by default ClusterName of slurm.conf")
+  app.add_option("--cluster", options.owner.cluster, "Name of this cluster; by default ClusterName of slurm.conf")
       ->type_name("NAME");
   app.add_option("--interval", options.interval_s, "Seconds between two cycles")
       ->check(CLI::Range(0.1, 60.0))
@@ -60,6 +67,22 @@ void add_options(CLI::App& app, Options& options) {
       ->capture_default_str();
   app.add_option("--pass", options.of_cycle.pass_s, "Seconds of waiting after which no job of lower priority passes")
       ->check(CLI::Range(0, 31'536'000))
+      ->capture_default_str();
+  app.add_option("--accept", options.owner.accept_s,
+                 "Seconds that an offer stands which railweave-slurm has not accepted, as it was ended")
+      ->check(CLI::Range(1, 86'400))
+      ->capture_default_str();
+  app.add_option("--notice", options.owner.notice_s, "Seconds that a job may stay which Railweave evicts")
+      ->check(CLI::Range(1, 86'400))
+      ->capture_default_str();
+  app.add_option("--notice-signal", options.of_cycle.notice_signal,
+                 "Signal that such a job is sent, as USR1; none by default")
+      ->type_name("SIGNAL");
+  app.add_flag("--cancel-evicted", options.of_cycle.cancel_evicted,
+               "Cancel such a job; by default it is requeued, where Slurm can");
+  app.add_option("--release", options.owner.release_s,
+                 "Seconds that Slurm may take to clear the nodes of a job, before an alarm")
+      ->check(CLI::Range(1, 86'400))
       ->capture_default_str();
   app.add_option("--batch", options.of_cycle.most_placed, "Most jobs to ask for in a cycle")
       ->check(CLI::Range(1, 10'000))
@@ -79,6 +102,41 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag("--once", options.once, "One cycle only");
 }
 
+void add_hooks(CLI::App& app, Options& options) {
+  auto* prolog =
+      app.add_subcommand("prolog", "For PrologSlurmctld: waits until Railweave has set up what the job needs");
+  prolog->add_option("--wait", options.wait_s, "Most seconds; then the job starts all the same")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  prolog->callback([&options] { options.is_prolog = true; });
+  auto* epilog = app.add_subcommand("epilog", "For Epilog: tells Railweave that this node has cleared the job");
+  epilog->callback([&options] { options.is_epilog = true; });
+  for (auto* hook : {prolog, epilog}) hook->fallthrough();
+}
+
+// A script that fails would requeue jobs or drain nodes, so this always succeeds.
+int run_hook(const Options& options) {
+  const auto log = [](const std::string& line) {
+    say(line);
+    ::syslog(LOG_WARNING, "railweave-slurm: %s", line.c_str());
+  };
+  try {
+    cli::Session session(cli::Terminal::of(STDOUT_FILENO), cli::Terminal::of(STDERR_FILENO));
+    if (!options.server.empty()) session.options.server = options.server;
+    if (!options.profile.empty()) session.options.profile = options.profile;
+    session.options.timeout_s = std::min(options.timeout_s, std::max(1.0, options.wait_s));
+    SlurmCluster slurm(std::chrono::milliseconds(static_cast<long>(session.options.timeout_s * 1000)),
+                       options.gpus_per_node);
+    Hooks hooks(slurm, session.service(), log);
+    HookJob job = read_hook_job([](const char* name) { return std::getenv(name); });  // NOLINT(concurrency-mt-unsafe)
+    if (!options.owner.cluster.empty()) job.cluster = options.owner.cluster;
+    options.is_prolog ? hooks.prolog(job, options.wait_s) : hooks.epilog(job);
+  } catch (const cli::CommandFailure& failure) {
+    log(failure.error().text());
+  }
+  return 0;
+}
+
 // Waits, unless it is told to end. SIGTERM and SIGINT are blocked, so that a cycle is not cut in two.
 bool told_to_end(double seconds) {
   sigset_t set;
@@ -91,12 +149,12 @@ bool told_to_end(double seconds) {
 }
 
 void report_cycle(const CycleReport& did, double ms, std::uint64_t slurm_calls, std::uint64_t railweave_calls) {
-  if (did.placed + did.ended + did.adopted + did.repinned + did.left == 0) return;
+  if (did.placed + did.ended + did.adopted + did.repinned + did.evicted + did.left == 0) return;
   say(std::to_string(did.jobs) + " jobs: " + std::to_string(did.placed) + " placed, " + std::to_string(did.waiting) +
       " wait, " + std::to_string(did.ended) + " ended, " + std::to_string(did.adopted) + " adopted, " +
-      std::to_string(did.repinned) + " unpinned, " + std::to_string(did.left) + " left to Slurm, in " +
-      std::to_string(static_cast<long>(ms)) + " ms with " + std::to_string(slurm_calls) + " commands and " +
-      std::to_string(railweave_calls) + " requests");
+      std::to_string(did.repinned) + " unpinned, " + std::to_string(did.evicted) + " evicted, " +
+      std::to_string(did.left) + " left to Slurm, in " + std::to_string(static_cast<long>(ms)) + " ms with " +
+      std::to_string(slurm_calls) + " commands and " + std::to_string(railweave_calls) + " requests");
 }
 
 int run(const Options& options) {
@@ -116,8 +174,9 @@ int run(const Options& options) {
     const auto began = Clock::now();
     try {
       if (!cycles) {
-        const std::string cluster = options.cluster.empty() ? cli::value_or_fail(slurm.name()) : options.cluster;
-        placements.emplace(session.service(), Owner{cluster, options.tenant});
+        Owner owner = options.owner;
+        if (owner.cluster.empty()) owner.cluster = cli::value_or_fail(slurm.name());
+        placements.emplace(session.service(), std::move(owner));
         cycles.emplace(slurm, *placements, options.of_cycle, say);
         if (!options.no_drains) nodes.emplace(slurm, session.service(), options.of_nodes, say);
       }
@@ -151,6 +210,7 @@ int main(int argc, char** argv) {
   CLI::App app("Places Slurm's pending jobs with Railweave", "railweave-slurm");
   Options options;
   add_options(app, options);
+  add_hooks(app, options);
   CLI11_PARSE(app, argc, argv);
   sigset_t set;
   sigemptyset(&set);
@@ -160,7 +220,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);           // NOLINT(cert-err33-c)
   ::setenv("SLURM_TIME_FORMAT", "%s", 1);  // NOLINT(concurrency-mt-unsafe): before any thread
   try {
-    return run(options);
+    return options.is_prolog || options.is_epilog ? run_hook(options) : run(options);
   } catch (const std::exception& error) {
     say(std::string("internal error: ") + error.what());
     return 1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "fabric/base/text/time_text.h"
 #include "fabric/formats/slurm/hostlist.h"
 #include "services/railweave/terminal/command_failure.h"
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr const char* kTurn =
     "waits for its turn";  // seen in the log; to tell each job would take as long as to place it
+const std::string kMustLeave = "must leave";
 constexpr std::size_t kMostSaid = 10'000;
 constexpr std::size_t kMostReason = 240;  // characters; squeue_format() reads 320
 
@@ -32,11 +34,13 @@ std::vector<std::string> sorted(std::vector<std::string> names) {
 
 CycleReport Operator::cycle(std::int64_t now_s) {
   // Railweave first: a job that ends in between is seen to have ended in the next cycle, and none is ended too soon.
-  Situation situation{.placements = placements_.active(), .now_s = now_s, .patience_s = options_.patience_s};
+  Placements::Active active = placements_.active();
+  Situation situation{.placements = std::move(active.by_key), .now_s = now_s, .patience_s = options_.patience_s};
   SlurmNodes nodes = cli::value_or_fail(slurm_.nodes());
   const SlurmJobs read = cli::value_or_fail(slurm_.jobs());
   situation.jobs = &read.jobs;
   situation.unavailable = std::move(nodes.unavailable);
+  all_nodes_ = std::move(nodes.all);
   // Jobs without GPUs are none that Railweave knows of; a node that they fill is of no use to others.
   for (const SlurmJob& job : read.jobs) {
     if (job.pending() || job.gpus > 0) continue;
@@ -52,8 +56,10 @@ CycleReport Operator::cycle(std::int64_t now_s) {
   }
   Plan plan = make_plan(situation);
   if (read.unreadable > 0) plan.end.clear();
+  std::ranges::move(active.doubles, std::back_inserter(plan.end));
   end(plan, report);
   adopt(plan, situation, report);
+  evict(plan, situation, report);
   repin(plan, situation, report);
   leave(plan, report);
   place(plan, situation, report);
@@ -61,46 +67,95 @@ CycleReport Operator::cycle(std::int64_t now_s) {
 }
 
 void Operator::end(const Plan& plan, CycleReport& report) {
-  for (const std::string& placement : plan.end) {
-    placements_.end(placement, "its Slurm job has ended");
+  for (const Held& held : plan.end) {
+    placements_.end(held, "its Slurm job has ended");
     ++report.ended;
   }
+  for (const Held& held : plan.release) placements_.release(held.id, "its Slurm job ends");
 }
 
-void Operator::adopt(const Plan& plan, const Situation& situation, CycleReport& report) {
+void Operator::adopt(const Plan& plan, Situation& situation, CycleReport& report) {
+  for (const SlurmJob* job : plan.began) placements_.running(situation.placements.at(job->key()).id);
   std::vector<const SlurmJob*> wanted = plan.adopt;
   for (const SlurmJob* job : plan.verify) {
-    const std::string& held = situation.placements.at(job->key());
-    const std::vector<std::string> nodes = placements_.nodes(held);
+    const Held& held = situation.placements.at(job->key());
+    const std::vector<std::string> nodes = placements_.nodes(held.id);
     if (sorted(nodes) == sorted(job->running)) {
-      update(job->id, {placed_mark({held, nodes, {}}, "")});
+      update(job->target(), {placed_mark({held.id, nodes, {}}, "")});
+      if (!job->configuring()) placements_.running(held.id);
     } else {
       placements_.end(held, "its Slurm job began elsewhere");
       ++report.ended;
       wanted.push_back(job);
     }
   }
+  const auto is_in_the_way = [&](const SlurmJob& job) {
+    std::ranges::copy(job.running, std::back_inserter(situation.unavailable));
+  };
+  for (std::size_t i = options_.most_placed; i < wanted.size(); ++i) is_in_the_way(*wanted[i]);
   if (wanted.size() > options_.most_placed) wanted.resize(options_.most_placed);
+  std::vector<Running> running;
   std::vector<Placements::Ask> asks;
-  for (const SlurmJob* job : wanted) asks.push_back({job, job->running});
+  for (const SlurmJob* job : wanted) {
+    const auto detail = slurm_.detail(job->target());
+    running.push_back(running_of(*job, detail ? *detail : JobDetail()));
+  }
+  for (std::size_t i = 0; i < wanted.size(); ++i) asks.push_back({wanted[i], &running[i]});
   const std::vector<Placed> answers = placements_.place(asks, {});
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const SlurmJob* job = wanted[i];
     const Placed& placed = answers[i];
     if (placed.id.empty()) {
+      is_in_the_way(*job);
       say_once("job " + job->id + " runs on GPUs that Railweave cannot hold for it: " + placed.reason);
       continue;
     }
     ++report.adopted;
-    update({job->id}, {placed_mark(placed, "where Slurm began it")});
+    if (running[i].ranks.empty()) placements_.running(placed.id);  // placed by their nodes, not adopted
+    update(job->target(), {placed_mark(placed, "where Slurm began it")});
+  }
+  std::ranges::sort(situation.unavailable);
+}
+
+// A job that has to leave is told once, and ends when its notice is over.
+void Operator::evict(const Plan& plan, const Situation& situation, CycleReport& report) {
+  for (std::size_t i = 0; i < std::min(plan.evict.size(), options_.most_placed); ++i) {
+    const SlurmJob* job = plan.evict[i];
+    const Held& held = situation.placements.at(job->key());
+    const auto leave = placements_.leave(held.id);
+    if (!leave) continue;
+    if (!job->mark.contains(kMustLeave)) {
+      const std::string when = leave->at_s > situation.now_s ? " at " + whole_second_text(leave->at_s * 1'000'000) : "";
+      const std::string whom = leave->in_favour_of.empty() ? "" : " for " + leave->in_favour_of;
+      update(job->target(), {placed_mark({held.id, job->running, {}}, kMustLeave + when + whom)});
+      if (!options_.notice_signal.empty()) {
+        if (const auto sent = slurm_.signal(job->target(), options_.notice_signal); !sent)
+          say_once(sent.error().text());
+      }
+      say_("job " + job->id + " " + kMustLeave + when + whom);
+    }
+    if (situation.now_s < leave->at_s) continue;
+    const auto detail = slurm_.detail(job->target());
+    if (!detail) continue;
+    const bool again = leave->to_queue && detail->requeues && !options_.cancel_evicted;
+    const auto done = again ? slurm_.requeue(job->target()) : slurm_.cancel(job->target());
+    if (!done) say_once(done.error().text());
+    ++report.evicted;
   }
 }
 
 void Operator::repin(const Plan& plan, const Situation& situation, CycleReport& report) {
   for (const SlurmJob* job : plan.repin) {
-    // Unpinned first: a job that is not placed must not wait for nodes.
-    update({job->id},
-           {"ReqNodeList=", "StartTime=now+" + std::to_string(options_.grace_s), mark_of("waits to be placed again")});
+    std::string words = "waits to be placed again";
+    if (job->is_over_limit()) {
+      const auto running = std::ranges::count_if(
+          *situation.jobs, [&](const SlurmJob& other) { return other.array() == job->array() && !other.pending(); });
+      words = array_limit_words(static_cast<std::size_t>(running));
+    }
+    // Unpinned first: a job that is not placed must not wait for nodes, and one that began just now keeps its placement.
+    if (!update(job->target(),
+                {pin_text(*job, {}), "StartTime=now+" + std::to_string(options_.grace_s), mark_of(words)}))
+      continue;
     placements_.end(situation.placements.at(job->key()), "its Slurm job could not begin: " + job->reason);
     ++report.repinned;
     say_("job " + job->id + " could not begin on " + fabric::compress_hostlist(job->pinned) + " (" + job->reason +
@@ -110,62 +165,90 @@ void Operator::repin(const Plan& plan, const Situation& situation, CycleReport& 
 
 void Operator::leave(const Plan& plan, CycleReport& report) {
   for (const SlurmJob* job : plan.leave) {
-    const char* why = job->het ? "a heterogeneous job" : "not the same number of GPUs on a given number of nodes";
+    const char* why = "not the same number of GPUs on a given number of nodes";
     if (job->mark.contains("left to Slurm")) continue;
-    update(job->id, {"StartTime=now", mark_of(std::string("left to Slurm: ") + why)});
+    update(job->target(), {"StartTime=now", mark_of(std::string("left to Slurm: ") + why)});
     say_("job " + job->id + " is left to Slurm: " + why);
     ++report.left;
   }
 }
 
-void Operator::pin(const SlurmJob& job, const Placed& placed) {
-  update(job.id,
-         {"ReqNodeList=" + fabric::compress_hostlist(sorted(placed.nodes)), "StartTime=now", placed_mark(placed, "")});
+bool Operator::pin(const SlurmJob& job, const Placed& placed) {
+  return placements_.accept(placed.id) &&
+         update(job.target(), {pin_text(job, sorted(placed.nodes)), "StartTime=now", placed_mark(placed, "")});
+}
+
+std::string Operator::pin_text(const SlurmJob& job, const std::vector<std::string>& nodes) const {
+  if (!job.leads_parts()) return "ReqNodeList=" + fabric::compress_hostlist(nodes);
+  std::vector<std::string> others;
+  if (!nodes.empty()) std::ranges::set_difference(all_nodes_, nodes, std::back_inserter(others));
+  return "ExcNodeList=" + fabric::compress_hostlist(others);
 }
 
 std::string Operator::placed_mark(const Placed& placed, const std::string& remark) {
   return mark_of(write_job_ranks(placements_.ranks(placed), remark, kMostRanks), kMostRanks);
 }
 
-void Operator::place(const Plan& plan, const Situation& situation, CycleReport& report) {
-  for (const SlurmJob* job : plan.pin) {
-    const std::string& id = situation.placements.at(job->key());
-    pin(*job, {id, placements_.nodes(id), {}});
-    ++report.placed;
-  }
-  std::map<std::string, std::vector<const SlurmJob*>> reasons;
-  const auto overdue = [&](const SlurmJob* job) {
-    return job->submitted_s > 0 && situation.now_s - job->submitted_s > options_.pass_s;
-  };
-  std::string before;  // the job that none passes
-  const std::size_t most = std::min(plan.place.size(), options_.most_placed);
-  std::size_t asked = 0;
-  while (asked < most && before.empty()) {
-    // What may not pass a job is asked for when that job has its answer.
-    std::vector<Placements::Ask> asks;
-    do {
-      asks.push_back({plan.place[asked + asks.size()], {}});
-    } while (asked + asks.size() < most && !overdue(asks.back().job));
-    const std::vector<Placed> answers = placements_.place(asks, situation.unavailable);
-    for (std::size_t i = 0; i < asks.size(); ++i) {
-      const SlurmJob* job = asks[i].job;
-      if (!answers[i].id.empty()) {
-        pin(*job, answers[i]);
-        ++report.placed;
+bool Operator::is_overdue(const SlurmJob& job, std::int64_t now_s) const {
+  return job.submitted_s > 0 && now_s - job.submitted_s > options_.pass_s;
+}
+
+const SlurmJob* Operator::ask(std::span<const SlurmJob* const> jobs, const Situation& situation, Reasons& reasons,
+                              CycleReport& report) {
+  std::vector<Placements::Ask> asks;
+  for (const SlurmJob* job : jobs) asks.push_back({job});
+  const std::vector<Placed> answers = placements_.place(asks, situation.unavailable);
+  const SlurmJob* before = nullptr;
+  for (std::size_t begin = 0, end = 0; begin < jobs.size(); begin = end) {
+    // Parts of a heterogeneous job begin together or not at all.
+    do ++end;
+    while (end < jobs.size() && jobs[end]->het != 0 && jobs[end]->het == jobs[begin]->het);
+    std::string reason;
+    for (std::size_t i = begin; i < end && reason.empty(); ++i) {
+      if (answers[i].id.empty()) reason = "waits: " + answers[i].reason;
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      const SlurmJob* job = jobs[i];
+      if (reason.empty()) {
+        if (pin(*job, answers[i])) ++report.placed;
         continue;
       }
-      reasons["waits: " + answers[i].reason].push_back(job);
-      if (overdue(job)) before = job->id;
+      if (!answers[i].id.empty())
+        placements_.end({answers[i].id, Held::Phase::offered}, "another part of its Slurm job does not fit");
+      reasons[reason].push_back(job);
+      if (is_overdue(*job, situation.now_s)) before = job;
     }
-    asked += asks.size();
   }
-  for (; asked < plan.place.size(); ++asked)
-    reasons[before.empty() ? kTurn : "waits behind job " + before].push_back(plan.place[asked]);
+  return before;
+}
+
+void Operator::place(const Plan& plan, const Situation& situation, CycleReport& report) {
+  for (const SlurmJob* job : plan.pin) {
+    const std::string& id = situation.placements.at(job->key()).id;
+    if (pin(*job, {id, placements_.nodes(id), {}})) ++report.placed;
+  }
+  Reasons reasons;
+  const std::span<const SlurmJob* const> all(plan.place);
+  const SlurmJob* before = nullptr;  // the job that none passes
+  const std::size_t most = std::min(all.size(), options_.most_placed);
+  std::size_t asked = 0;
+  while (asked < most && before == nullptr) {
+    // What may not pass a job is asked for when that job has its answer.
+    std::size_t end = asked + 1;
+    while (end < all.size() && ((end < most && !is_overdue(*all[end - 1], situation.now_s)) ||
+                                (all[end]->het != 0 && all[end]->het == all[end - 1]->het)))
+      ++end;
+    before = ask(all.subspan(asked, end - asked), situation, reasons, report);
+    asked = end;
+  }
+  for (; asked < all.size(); ++asked)
+    reasons[before == nullptr ? kTurn : "waits behind job " + before->id].push_back(all[asked]);
+  if (!plan.later.empty()) std::ranges::copy(plan.later, std::back_inserter(reasons[kTurn]));
   for (const auto& [reason, jobs] : reasons) report.waiting += jobs.size();
   keep_waiting(reasons, situation.now_s);
 }
 
-void Operator::keep_waiting(const std::map<std::string, std::vector<const SlurmJob*>>& reasons, std::int64_t now_s) {
+void Operator::keep_waiting(const Reasons& reasons, std::int64_t now_s) {
   std::vector<std::string> later;
   std::size_t told = 0;
   for (const auto& [reason, jobs] : reasons) {
@@ -176,9 +259,9 @@ void Operator::keep_waiting(const std::map<std::string, std::vector<const SlurmJ
       const bool tell = reason != kTurn && (job->mark != shown || !job->pinned.empty());
       if (tell && told < options_.most_placed) {
         ++told;
-        update(job->id, {"ReqNodeList=", "StartTime=now+" + std::to_string(options_.grace_s), mark});
+        update(job->target(), {pin_text(*job, {}), "StartTime=now+" + std::to_string(options_.grace_s), mark});
       } else if (job->eligible_s - now_s < options_.grace_s / 2) {
-        later.push_back(job->id);
+        later.push_back(job->target());
       }
     }
   }
@@ -186,8 +269,10 @@ void Operator::keep_waiting(const std::map<std::string, std::vector<const SlurmJ
 }
 
 // A job that Slurm does not change any more, as it has just begun or ended, is seen so in the next cycle.
-void Operator::update(const std::string& job, const std::vector<std::string>& changes) {
-  if (const auto done = slurm_.update(job, changes); !done) say_once("job " + job + ": " + done.error().text());
+bool Operator::update(const std::string& job, const std::vector<std::string>& changes) {
+  const auto done = slurm_.update(job, changes);
+  if (!done) say_once("job " + job + ": " + done.error().text());
+  return done.has_value();
 }
 
 void Operator::say_once(const std::string& line) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 
 #include "services/slurm/placements.h"
@@ -19,11 +20,13 @@ struct OperatorOptions {
   std::int64_t patience_s = 60;   // a job that is pinned and has not begun is placed again
   std::int64_t pass_s = 3600;     // after waiting for that long, no job of lower priority passes
   std::size_t most_placed = 100;  // requests of a cycle
+  bool cancel_evicted = false;    // jobs that Railweave evicts are cancelled; else requeued, where Slurm can
+  std::string notice_signal;      // that a job is sent which is to leave; "" for none
 };
 
 // What a cycle did.
 struct CycleReport {
-  std::size_t jobs = 0, placed = 0, waiting = 0, ended = 0, adopted = 0, repinned = 0, left = 0;
+  std::size_t jobs = 0, placed = 0, waiting = 0, ended = 0, adopted = 0, repinned = 0, evicted = 0, left = 0;
 };
 
 class Operator {
@@ -37,22 +40,33 @@ class Operator {
 
  private:
   void end(const Plan& plan, CycleReport& report);
-  void adopt(const Plan& plan, const Situation& situation, CycleReport& report);
+  // Nodes of jobs that are not held are left out of requests: they become unavailable.
+  void adopt(const Plan& plan, Situation& situation, CycleReport& report);
+  void evict(const Plan& plan, const Situation& situation, CycleReport& report);
   void repin(const Plan& plan, const Situation& situation, CycleReport& report);
   void place(const Plan& plan, const Situation& situation, CycleReport& report);
+  using Reasons = std::map<std::string, std::vector<const SlurmJob*>>;
+  // Asks for these and pins them. The answer is the one that none passes any more; null: there is none.
+  const SlurmJob* ask(std::span<const SlurmJob* const> jobs, const Situation& situation, Reasons& reasons,
+                      CycleReport& report);
+  [[nodiscard]] bool is_overdue(const SlurmJob& job, std::int64_t now_s) const;
   void leave(const Plan& plan, CycleReport& report);
-  void pin(const SlurmJob& job, const Placed& placed);
+  // False: it was not accepted in time, or Slurm does not take it.
+  bool pin(const SlurmJob& job, const Placed& placed);
   // Says where it is placed, and what its tasks need. remark: for people.
   std::string placed_mark(const Placed& placed, const std::string& remark);
   // Shows reasons that have changed, a bounded number of them, and moves times on.
-  void keep_waiting(const std::map<std::string, std::vector<const SlurmJob*>>& reasons, std::int64_t now_s);
-  void update(const std::string& job, const std::vector<std::string>& changes);
+  void keep_waiting(const Reasons& reasons, std::int64_t now_s);
+  // Of scontrol. nodes: sorted; empty: it may begin anywhere.
+  [[nodiscard]] std::string pin_text(const SlurmJob& job, const std::vector<std::string>& nodes) const;
+  bool update(const std::string& job, const std::vector<std::string>& changes);
   void say_once(const std::string& line);
 
   SlurmCluster& slurm_;
   Placements& placements_;
   const OperatorOptions options_;
   const Say say_;
+  std::vector<std::string> all_nodes_;  // as of this cycle, sorted
   std::set<std::string> said_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fabric/base/text/time_text.h"
 #include "services/railweave/connection/target.h"
 #include "services/railweave/terminal/command_failure.h"
 
@@ -23,21 +24,30 @@ std::vector<std::string> nodes_of(const Json& job) {
   return nodes;
 }
 
+Held::Phase phase_of(const Json& job) {
+  const std::string phase = cli::text_of(job, "phase");
+  if (phase == "offered") return Held::Phase::offered;
+  if (phase == "accepted") return Held::Phase::accepted;
+  return phase == "releasing" ? Held::Phase::releasing : Held::Phase::running;
+}
+
 // What the job is refused for, as opposed to a service that cannot decide now.
 bool is_refusal(int status) { return status == 400 || status == 403 || status == 409 || status == 422; }
 
 }  // namespace
 
-std::map<std::string, std::string> Placements::active() {
-  std::map<std::string, std::string> active;
+Placements::Active Placements::active() {
+  Active active;
   ++calls_;
   service_.each_item(
-      Target("/v1/jobs").query("state", "placed"), 0,
+      Target("/v1/jobs").query("state", "placed").query("fields", "id,name,phase"), 0,
       [&](const Json& job) {
         const std::string key = key_of_placement(owner_.cluster, cli::text_of(job, "name"));
-        if (!key.empty()) active[key] = cli::text_of(job, "id");
+        if (key.empty()) return;
+        const Held held{cli::text_of(job, "id"), phase_of(job)};
+        if (!active.by_key.try_emplace(key, held).second) active.doubles.push_back(held);
       },
-      [&] { active.clear(); });
+      [&] { active = {}; });
   return active;
 }
 
@@ -54,9 +64,12 @@ std::vector<Placed> Placements::place(std::span<const Ask> asks, std::span<const
   std::vector<Open> open;
   for (std::size_t i = 0; i < asks.size(); ++i) {
     const SlurmJob& job = *asks[i].job;
-    auto body = job_body(owner_, job, asks[i].only, excluded);
+    auto body = job_body(owner_, job, asks[i].running, excluded);
     if (body)
-      open.push_back({i, "slurm:" + owner_.cluster + ":" + job.key() + ":" + std::to_string(job.submitted_s), *body});
+      open.push_back({i,
+                      "slurm:" + owner_.cluster + ":" + job.key() + ":" + std::to_string(job.submitted_s) +
+                          (asks[i].running == nullptr ? "" : ":runs"),
+                      *body});
     else
       placed[i].reason = body.error().message;
   }
@@ -87,7 +100,10 @@ void Placements::submit(std::span<Open> batch, int attempt, std::vector<Placed>&
     Placed& into = placed[batch[i].at];
     const Json& job = cli::field(answers[i], "job");
     if (!job.is_null()) {
-      batch[i].done = cli::text_of(job, "state") == "placed";  // else an earlier one, which has ended
+      const std::string state = cli::text_of(job, "state");
+      batch[i].done = state == "placed" && cli::text_of(job, "phase") != "releasing";  // else an earlier one
+      // One that was evicted before it was accepted waits in Railweave: Slurm's queue is the one that counts.
+      if (state == "queued") say(Target("/v1/jobs").segment(cli::text_of(job, "id")), api::Method::del);
       if (batch[i].done) into = {cli::text_of(job, "id"), nodes_of(job), {}};
       continue;
     }
@@ -114,12 +130,45 @@ JobRanks Placements::ranks(const Placed& placed) {
   return {.placement = placed.id, .nodes = placed.nodes};
 }
 
-void Placements::end(const std::string& id, const std::string& reason) {
+bool Placements::say(const Target& target, api::Method method) {
   api::ClientRequest request;
-  request.method = api::Method::post;
-  request.target = Target("/v1/jobs").segment(id).path("/complete").query("reason", reason).text();
+  request.method = method;
+  request.target = target.text();
   ++calls_;
-  service_.send(std::move(request), [](int status) { return status == 404 || status == 409; });
+  return service_.send(std::move(request), [](int status) { return status == 404 || status == 409; }).status < 300;
+}
+
+bool Placements::accept(const std::string& id) { return say(Target("/v1/jobs").segment(id).path("/accept")); }
+
+void Placements::running(const std::string& id) { say(Target("/v1/jobs").segment(id).path("/running")); }
+
+void Placements::release(const std::string& id, const std::string& reason) {
+  say(Target("/v1/jobs").segment(id).path("/complete").query("reason", reason));
+}
+
+void Placements::end(const Held& held, const std::string& reason) {
+  const bool ran = held.phase == Held::Phase::running || held.phase == Held::Phase::releasing;
+  const Target job = Target("/v1/jobs").segment(held.id);
+  if (ran) {
+    say(Target(job).path("/complete").query("freed", "true").query("reason", reason));
+  } else {
+    say(Target(job).query("freed", "true").query("reason", reason), api::Method::del);
+  }
+}
+
+std::optional<Leave> Placements::leave(const std::string& id) {
+  ++calls_;
+  const Json job = service_.get(Target("/v1/jobs").segment(id));
+  if (phase_of(job) != Held::Phase::releasing) return std::nullopt;
+  const Json& launcher = cli::field(job, "launcher");
+  const Json& release = cli::field(launcher, "release");
+  Leave leave{.to_queue = cli::text_of(release, "becomes") == "queued",
+              .in_favour_of = cli::field(release, "inFavourOf").is_null() ? "" : cli::text_of(release, "inFavourOf")};
+  // The notice is what comes before the time to free the GPUs; an eviction alone has one.
+  const auto deadline_us = parse_time_us(cli::text_of(launcher, "deadline"));
+  const auto release_s = parse_duration_s(cli::text_of(launcher, "releaseWithin"));
+  if (leave.to_queue && deadline_us && release_s) leave.at_s = *deadline_us / 1'000'000 - *release_s;
+  return leave;
 }
 
 }  // namespace railweave::slurm

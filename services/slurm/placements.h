@@ -2,12 +2,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "services/railweave/connection/service.h"
 #include "services/slurm/job_body.h"
+#include "services/slurm/plan.h"
 #include "services/slurm/ranks/rank_text.h"
 
 namespace railweave::slurm {
@@ -18,29 +20,50 @@ struct Placed {
   std::string reason;              // why it is not
 };
 
+// Why a placement is to be given back, and until when its job may stay.
+struct Leave {
+  bool to_queue = false;     // evicted; else it was ended by hand
+  std::int64_t at_s = 0;     // since 1970
+  std::string in_favour_of;  // "job-000007"; "" for none
+};
+
 class Placements {
  public:
   Placements(cli::Service& service, Owner owner) : service_(service), owner_(std::move(owner)) {}
 
-  // Key of a job of Slurm -> the job that holds its GPUs.
-  std::map<std::string, std::string> active();
+  // Key of a job of Slurm -> the job that holds its GPUs. Where two were made for one, `doubles` has the other.
+  struct Active {
+    std::map<std::string, Held> by_key;
+    std::vector<Held> doubles;
+  };
+  Active active();
   // Asking again for a job that was placed answers the same placement. All in one request, in that order, as long as it is
   // no larger than the service takes.
   struct Ask {
     const SlurmJob* job;
-    std::span<const std::string> only;  // nodes that it runs on already; empty: any
+    const Running* running = nullptr;  // where it runs already; null: it waits
   };
   std::vector<Placed> place(std::span<const Ask> asks, std::span<const std::string> excluded);
   std::vector<std::string> nodes(const std::string& id);
   // What its tasks need. An answer that is not as expected leaves the nodes alone.
   JobRanks ranks(const Placed& placed);
-  void end(const std::string& id, const std::string& reason);
+  // Says that its job starts now: no other job has these GPUs. False: the offer is over.
+  bool accept(const std::string& id);
+  void running(const std::string& id);
+  // Its job ends; it holds its GPUs until end().
+  void release(const std::string& id, const std::string& reason);
+  // Slurm has left its nodes, or never began.
+  void end(const Held& held, const std::string& reason);
+  // none: it is not to be given back any more.
+  std::optional<Leave> leave(const std::string& id);
 
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
 
  private:
   struct Open;
   void submit(std::span<Open> batch, int attempt, std::vector<Placed>& placed);
+  // False where the job is not in the state for it.
+  bool say(const cli::Target& target, api::Method method = api::Method::post);
 
   cli::Service& service_;
   const Owner owner_;

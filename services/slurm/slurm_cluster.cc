@@ -41,6 +41,14 @@ Result<SlurmJobs> SlurmCluster::jobs() {
   return read_squeue(*text, gpus_per_node_);
 }
 
+Result<std::optional<SlurmJob>> SlurmCluster::job(const std::string& number) {
+  const auto text = run({"squeue", "-a", "-r", "-h", "-j", number, "-O", squeue_format()});
+  if (!text) return std::unexpected(text.error());
+  SlurmJobs read = read_squeue(*text, gpus_per_node_);
+  if (read.jobs.empty()) return std::nullopt;
+  return std::move(read.jobs.front());
+}
+
 Result<SlurmNodes> SlurmCluster::nodes() {
   const auto text = run({"sinfo", "-a", "-h", "-N", "-O", "NodeList:256,StateLong:64"});
   if (!text) return std::unexpected(text.error());
@@ -52,11 +60,15 @@ Result<SlurmNodes> SlurmCluster::nodes() {
     if (line.size() < 256) continue;
     const std::string_view name = line.substr(0, line.find(' '));
     const std::string_view state = line.substr(256, line.find(' ', 256) - 256);
+    nodes.all.emplace_back(name);
     if (is_unavailable(state)) nodes.unavailable.emplace_back(name);
     if (state.starts_with("alloc")) nodes.full.emplace_back(name);
   }
   std::ranges::sort(nodes.unavailable);
   std::ranges::sort(nodes.full);
+  std::ranges::sort(nodes.all);
+  nodes.all.erase(std::ranges::unique(nodes.all).begin(),
+                  nodes.all.end());  // one in several partitions has several lines
   return nodes;
 }
 
@@ -82,18 +94,35 @@ Result<std::vector<SlurmNodeState>> SlurmCluster::node_states() {
   return nodes;
 }
 
+Result<JobDetail> SlurmCluster::detail(const std::string& job) {
+  const auto text = run({"scontrol", "-d", "show", "job", job});
+  if (!text) return std::unexpected(text.error());
+  return read_job_detail(*text);
+}
+
+Result<void> SlurmCluster::order(const std::vector<std::string>& arguments, const std::string& input) {
+  if (const auto done = run(arguments, input); !done) return std::unexpected(done.error());
+  return {};
+}
+
 Result<void> SlurmCluster::set_node(const std::string& node, const std::string& state, const std::string& reason) {
   std::vector<std::string> arguments{"scontrol", "update", "nodename=" + node, "state=" + state};
   if (!reason.empty()) arguments.push_back("reason=" + reason);
-  if (const auto done = run(arguments); !done) return std::unexpected(done.error());
-  return {};
+  return order(arguments);
 }
 
 Result<void> SlurmCluster::update(const std::string& job, const std::vector<std::string>& changes) {
   std::vector<std::string> arguments{"scontrol", "update", "jobid=" + job};
   arguments.insert(arguments.end(), changes.begin(), changes.end());
-  if (const auto done = run(arguments); !done) return std::unexpected(done.error());
-  return {};
+  return order(arguments);
+}
+
+Result<void> SlurmCluster::requeue(const std::string& job) { return order({"scontrol", "requeue", job}); }
+
+Result<void> SlurmCluster::cancel(const std::string& job) { return order({"scancel", job}); }
+
+Result<void> SlurmCluster::signal(const std::string& job, const std::string& signal) {
+  return order({"scancel", "--full", "--signal=" + signal, job});
 }
 
 Result<void> SlurmCluster::delay(std::span<const std::string> jobs, std::int64_t seconds) {
@@ -101,7 +130,7 @@ Result<void> SlurmCluster::delay(std::span<const std::string> jobs, std::int64_t
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     lines += "update jobid=" + jobs[i] + " StartTime=now+" + std::to_string(seconds) + "\n";
     if (lines.size() + 200 < kMostInput && i + 1 < jobs.size()) continue;
-    if (const auto done = run({"scontrol"}, lines); !done) return std::unexpected(done.error());
+    if (const auto done = order({"scontrol"}, lines); !done) return done;
     lines.clear();
   }
   return {};

@@ -3,11 +3,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "fabric/base/error.h"
+#include "services/slurm/job_detail.h"
 #include "services/slurm/slurm_job.h"
 
 namespace railweave::slurm {
@@ -15,6 +17,7 @@ namespace railweave::slurm {
 struct SlurmNodes {
   std::vector<std::string> unavailable;  // that no job can begin on: down, drained, rebooting; sorted
   std::vector<std::string> full;         // all of whose processors are in use; sorted
+  std::vector<std::string> all;          // sorted
 };
 
 struct SlurmNodeState {
@@ -31,18 +34,26 @@ class SlurmCluster {
   Result<std::string> name();
   // All jobs that wait, run or end, by priority.
   Result<SlurmJobs> jobs();
+  // One job, by its number; none: Slurm does not know it any more.
+  Result<std::optional<SlurmJob>> job(const std::string& number);
   Result<SlurmNodes> nodes();
+  Result<JobDetail> detail(const std::string& job);
   Result<std::vector<SlurmNodeState>> node_states();
   // state: "DRAIN" or "RESUME".
   Result<void> set_node(const std::string& node, const std::string& state, const std::string& reason);
   // `scontrol update` of one job: "StartTime=now", "AdminComment=...".
   Result<void> update(const std::string& job, const std::vector<std::string>& changes);
+  // Ends its processes; it waits again. Only of jobs that may be requeued.
+  Result<void> requeue(const std::string& job);
+  Result<void> cancel(const std::string& job);
+  Result<void> signal(const std::string& job, const std::string& signal);
   // Moves the times of many jobs on, about a thousand with one command.
   Result<void> delay(std::span<const std::string> jobs, std::int64_t seconds);
 
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
 
  private:
+  Result<void> order(const std::vector<std::string>& arguments, const std::string& input = {});
   Result<std::string> run(const std::vector<std::string>& arguments, const std::string& input = {});
 
   const std::chrono::milliseconds timeout_;

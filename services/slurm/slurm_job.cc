@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "fabric/formats/slurm/hostlist.h"
+#include "services/slurm/ranks/rank_text.h"
 
 namespace railweave::slurm {
 namespace {
@@ -14,9 +15,12 @@ struct Field {
 };
 enum At {
   kId,
+  kNumber,
   kState,
   kRestarts,
   kHet,
+  kPriority,
+  kShares,
   kNodes,
   kPerNode,
   kPerJob,
@@ -33,24 +37,13 @@ enum At {
   kComment,
   kFields
 };
-constexpr std::array<Field, kFields> kColumns{{{"JobArrayID", 32},
-                                               {"StateCompact", 8},
-                                               {"RestartCnt", 8},
-                                               {"HetJobID", 16},
-                                               {"NumNodes", 16},
-                                               {"tres-per-node", 64},
-                                               {"tres-per-job", 64},
-                                               {"tres-alloc", 256},
-                                               {"Account", 64},
-                                               {"TimeLimit", 16},
-                                               {"SubmitTime", 24},
-                                               {"EligibleTime", 24},
-                                               {"Reason", 64},
-                                               {"ReqNodes", 4096},
-                                               {"NodeList", 4096},
-                                               {"Name", 128},
-                                               {"admin_comment", 320},
-                                               {"Comment", 512}}};
+constexpr auto kColumns = std::to_array<Field>(
+    {{"JobArrayID", 32},   {"JobID", 16},        {"StateCompact", 8}, {"RestartCnt", 8},     {"HetJobID", 16},
+     {"PriorityLong", 24}, {"OverSubscribe", 8}, {"NumNodes", 16},    {"tres-per-node", 64}, {"tres-per-job", 64},
+     {"tres-alloc", 256},  {"Account", 64},      {"TimeLimit", 16},   {"SubmitTime", 24},    {"EligibleTime", 24},
+     {"Reason", 64},       {"ReqNodes", 4096},   {"NodeList", 4096},  {"Name", 128},         {"admin_comment", 320},
+     {"Comment", 512}});
+static_assert(kColumns.size() == kFields);
 
 std::string_view trimmed(std::string_view text) {
   while (text.ends_with(' ')) text.remove_suffix(1);
@@ -119,6 +112,19 @@ std::vector<std::string> nodes_of(std::string_view text) {
 
 }  // namespace
 
+std::vector<std::string> SlurmJob::marked_nodes() const {
+  auto ranks = read_job_ranks(mark.substr(0, mark.find(';')));
+  return ranks ? std::move(ranks->nodes) : std::vector<std::string>();
+}
+
+bool SlurmJob::runs_where_marked() const {
+  auto wanted = marked_nodes();
+  auto given = running;
+  std::ranges::sort(wanted);
+  std::ranges::sort(given);
+  return !wanted.empty() && wanted == given;
+}
+
 std::string squeue_format() {
   std::string format;
   for (const Field& column : kColumns)
@@ -146,9 +152,12 @@ SlurmJobs read_squeue(std::string_view text, std::uint64_t gpus_per_node) {
     }
     SlurmJob job;
     job.id = text_of_field(at[kId]);
+    job.number = text_of_field(at[kNumber]);
     job.state = text_of_field(at[kState]);
     job.restarts = number_of<unsigned>(at[kRestarts]);
-    job.het = number_of<unsigned>(at[kHet]) != 0;
+    job.het = number_of<unsigned>(at[kHet]);
+    job.exclusive = trimmed(at[kShares]) == "NO";
+    job.held = trimmed(at[kPriority]) == "0";
     job.nodes = number_of<unsigned>(at[kNodes]);
     job.gpus = gpus_of_tres(at[kTres]);
     if (job.gpus == 0) job.gpus = gpus_of(at[kPerNode]) * job.nodes;
@@ -163,6 +172,7 @@ SlurmJobs read_squeue(std::string_view text, std::uint64_t gpus_per_node) {
     job.pinned = nodes_of(at[kPinned]);
     job.running = nodes_of(at[kRunning]);
     job.mark = text_of_field(at[kMark]);
+    if (job.leads_parts()) job.pinned = job.marked_nodes();  // squeue does not tell which nodes it must not have
     job.comment = text_of_field(at[kComment]);
     read.jobs.push_back(std::move(job));
   }

@@ -13,10 +13,13 @@
 namespace railweave::slurm {
 
 struct SlurmJob {
-  std::string id;          // "17", "17_3"
+  std::string id;          // "17", "17_3", "17+1"
+  std::string number;      // of its own; of tasks that wait that of their array
   std::string state;       // "PD", "R", "CG", ...
   unsigned restarts = 0;   // how often it was requeued
-  bool het = false;        // part of a heterogeneous job
+  unsigned het = 0;        // number of the heterogeneous job that it is part of; 0: of none
+  bool exclusive = false;  // shares its nodes with no other job
+  bool held = false;       // by its user, or by an administrator
   unsigned nodes = 0;      // 0: a range
   std::uint64_t gpus = 0;  // of the whole job; 0: none, or not known
   std::string name, account;
@@ -29,6 +32,19 @@ struct SlurmJob {
 
   [[nodiscard]] bool pending() const { return state == "PD"; }
   [[nodiscard]] bool ending() const { return state == "CG"; }
+  [[nodiscard]] bool configuring() const { return state == "CF"; }  // PrologSlurmctld runs, or nodes boot
+  // Held, or waits for another job: no GPUs are held for it meanwhile.
+  [[nodiscard]] bool waits_for_itself() const { return held || reason.starts_with("Dependency") || is_over_limit(); }
+  // By which scontrol changes it. It refuses ReqNodeList for "17+1", which has a number of its own, and for "17+0" in any way:
+  // that one is pinned by leaving out all other nodes.
+  [[nodiscard]] bool leads_parts() const { return het != 0 && std::to_string(het) == number; }
+  [[nodiscard]] const std::string& target() const { return het == 0 || leads_parts() ? id : number; }
+  // Its array's; "" where it is no task of one.
+  [[nodiscard]] std::string array() const {
+    const std::size_t at = id.find('_');
+    return at == std::string::npos ? std::string() : id.substr(0, at);
+  }
+  [[nodiscard]] bool is_over_limit() const { return reason == "JobArrayTaskLimit"; }
   // Set by job_submit.lua, and by railweave-slurm.
   [[nodiscard]] bool marked() const { return mark.starts_with("railweave:"); }
   // Whether its mark says that this job of Railweave placed it.
@@ -37,6 +53,9 @@ struct SlurmJob {
     const std::string_view rest = std::string_view(mark).substr(std::min(mark.size(), words.size()));
     return mark.starts_with(words) && rest.starts_with(placement) && rest.substr(placement.size()).starts_with(" on ");
   }
+  // Whether it has the nodes that its mark names. False where the list is longer than what is read of it.
+  [[nodiscard]] bool runs_where_marked() const;
+  [[nodiscard]] std::vector<std::string> marked_nodes() const;
   // The same for all of its life on one allocation, other after a requeue.
   [[nodiscard]] std::string key() const { return key_of_start(restarts); }
   [[nodiscard]] std::string key_of_start(unsigned start) const { return id + "." + std::to_string(start); }

@@ -2,7 +2,7 @@
 """railweave-slurm beside Debian's own Slurm: a slurmctld and 16 slurmds on loopback, jobs submitted with sbatch. What Slurm
 did is asked of Slurm, and of the ranks themselves; what Railweave holds is asked of Railweave.
 
-slurm_test.py BIN_FOLDER topology|placing|failing|ranks|drains
+slurm_test.py BIN_FOLDER topology|marker|placing|failing|ranks|drains
 """
 import json
 import os
@@ -11,20 +11,13 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "support"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from service import Service  # noqa: E402
-from slurm import Slurm, missing, wait_for  # noqa: E402
-
-BIN = Path(sys.argv[1]).resolve()
-LUA = ROOT / "services" / "slurm" / "job_submit.lua"
-NODES = [f"node-{n:02}" for n in range(1, 17)]
-GRACE = 12
-PLUGIN = BIN.parent / "lib" / "railweave_spank.so"
+from slurm import wait_for  # noqa: E402
+from slurm_cluster import BEGAN, BIN, GRACE, MARKER, NODES, PLUGIN, agrees, begin_slurm, railweave, run  # noqa: E402
 
 # Each rank in turn of its number: where it runs and what it was given.
 JOB = """#!/bin/sh
@@ -35,101 +28,6 @@ railweave jobs ranks "$id" --format script > ranks.$SLURM_JOB_ID
 SLURM_HOSTFILE=hosts.$SLURM_JOB_ID srun --distribution=arbitrary -n {ranks} --overlap --gres=none sh ranks.$SLURM_JOB_ID sh -c \\
   'echo "GOT $SLURM_PROCID $SLURMD_NODENAME $SLURM_LOCALID gpus=$CUDA_VISIBLE_DEVICES hca=$NCCL_IB_HCA"'
 """
-
-
-def railweave(service, *arguments, code=0):
-    environment = dict(os.environ, RAILWEAVE_URL=f"http://127.0.0.1:{service.port}" if service else "", NO_COLOR="1")
-    done = subprocess.run([BIN / "railweave", *arguments], env=environment, capture_output=True, text=True, timeout=120)
-    assert done.returncode == code, f"railweave {' '.join(arguments)}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
-
-
-def begin_slurm(folder, settings=()):
-    (folder / "dev").mkdir()
-    for gpu in range(8):
-        os.mknod(folder / "dev" / f"gpu{gpu}", 0o20666, os.makedev(1, 3))
-    (folder / "gres.conf").write_text(f"Name=gpu File={folder}/dev/gpu[0-7]\n")
-    lua = LUA.read_text()
-    assert "grace_seconds = 120" in lua
-    (folder / "job_submit.lua").write_text(lua.replace("grace_seconds = 120", f"grace_seconds = {GRACE}"))
-    if PLUGIN.exists():
-        (folder / "plugstack.conf").write_text(f"required {PLUGIN}\n")
-        settings = [f"PlugStackConfig={folder}/plugstack.conf", *settings]
-    slurm = Slurm(folder, NODES, "CPUs=64 RealMemory=1000 Gres=gpu:8",
-                  ["SelectType=select/cons_tres", "GresTypes=gpu", "JobSubmitPlugins=lua", "SlurmdTimeout=5", "KillWait=1",
-                   "SchedulerParameters=sched_min_interval=10000,bf_interval=1,sched_interval=1,requeue_delay=1", *settings])
-    slurm.begin()
-    return slurm
-
-
-class Cluster:
-    """Slurm, Railweave and railweave-slurm, which is started and ended by the tests."""
-
-    def __init__(self, folder, service):
-        self.folder, self.service, self.operator = folder, service, None
-        self.slurm = begin_slurm(folder)
-        self.environment = dict(self.slurm.environment, RAILWEAVE_URL=f"http://127.0.0.1:{service.port}", NO_COLOR="1",
-                                PATH=f"{BIN}:{os.environ['PATH']}")
-
-    def start(self, *options):
-        with open(self.folder / "operator.log", "a") as log:
-            self.operator = subprocess.Popen([BIN / "railweave-slurm", "--interval", "0.3", "--grace", str(GRACE), "--patience", "8", "--tenant",
-                                              "research", *options], env=self.environment, stdout=log, stderr=log)
-
-    def end(self, how=signal.SIGTERM):
-        if self.operator:
-            self.operator.send_signal(how)
-            self.operator.wait(timeout=60)
-            self.operator = None
-
-    def submit(self, *options, script="#!/bin/sh\nsleep 600\n"):
-        path = self.folder / "job.sh"
-        path.write_text(script)
-        done = subprocess.run(["sbatch", "--parsable", "-o", f"{self.folder}/out.%A.%a", *options, str(path)], env=self.environment, cwd=self.folder,
-                              capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
-
-    def job(self, job):
-        text = self.slurm.run("scontrol", "-o", "show", "job", job, code=None)
-        fields = dict(re.findall(r"(\w+)=(\S*)", text))
-        mark = re.search(r"AdminComment=(.*?) (?:Comment|StdErr|StdIn|StdOut|Power)=", text)
-        return dict(fields, mark=mark[1].strip() if mark else "", text=text)
-
-    def state(self, job):
-        return self.job(job).get("JobState", "gone")
-
-    def wait(self, job, state, seconds=30):
-        return wait_for(lambda: (one := self.job(job)).get("JobState") == state and one, f"job {job} is {state}\n{self.log()}", seconds)
-
-    def nodes(self, hostlist):
-        return self.slurm.run("scontrol", "show", "hostnames", hostlist).split()
-
-    def held(self):
-        """Slurm's key -> Railweave's job, of all that hold GPUs."""
-        items = self.service.request("GET", "/v1/jobs?state=placed&limit=1000")[2]["items"]
-        names = [item["name"] for item in items]
-        assert len(set(names)) == len(names), f"held twice: {names}"
-        return {item["name"].removeprefix("slurm/test/"): item["id"] for item in items}
-
-    def placement(self, key):
-        return self.service.request("GET", f"/v1/jobs/{self.held()[key]}")[2]["nodeList"]
-
-    def log(self):
-        return (self.folder / "operator.log").read_text() if (self.folder / "operator.log").exists() else ""
-
-    def cancel(self, *jobs):
-        self.slurm.run("scancel", *jobs)
-        wait_for(lambda: not self.held(), "cancelled jobs hold nothing")
-
-
-def agrees(cluster, job, restarts=0):
-    """Slurm runs the job where Railweave placed it, and says so."""
-    one = cluster.wait(job, "RUNNING")
-    wanted = cluster.placement(f"{job}.{restarts}")
-    assert sorted(cluster.nodes(one["NodeList"])) == sorted(wanted), (one, wanted)
-    assert one["mark"].startswith(f"railweave: {cluster.held()[f'{job}.{restarts}']} on "), one
-    return wanted
 
 
 def test_topology(folder):
@@ -166,9 +64,58 @@ def test_topology(folder):
         for names in (["n9", "n010"], ["a1", "b1", "b2", "login", "a2"], ["n8", "n9", "n10"], ["n08", "n09", "n10"], NODES):
             written = slurm.run("scontrol", "show", "hostlist", ",".join(names)).strip()
             assert slurm.run("scontrol", "show", "hostnames", written).split() == names
+        slurm.processes[NODES[3]].send_signal(signal.SIGSTOP)  # one that does not end when it is told
+    finally:
+        began, processes = time.monotonic(), list(slurm.processes.values())
+        slurm.end(5)
+    assert time.monotonic() - began < 40 and len(processes) == 18 and all(process.poll() is not None for process in processes)
+    print(f"Slurm reads {len(told)} switches as the fabric has them")
+
+
+def test_marker(folder):
+    """The plugin marks the jobs that the Lua file marks, with the same grace period and the same options in their comments."""
+    submissions = [["-N2"], ["-N1"], [], ["-N2-4"], ["-N3", "-w", NODES[0]], ["-N3", "-x", NODES[0]], ["-N2", "--begin=now+1hour"], ["-N2", "-H"], ["-N2", "--comment", "mine"],
+                   ["-N2", "--railweave-tp=8"], ["-N2", "--railweave-tp=8", "--railweave-qos=gold", "--comment", "mine"],
+                   ["-N2", "--railweave-pp=2", "--comment", "railweave: tp=4"], ["-N1", "--railweave-tp=8"],
+                   ["-N1", "--gres=gpu:8", ":", "-N2", "--gres=gpu:8"], ["-N1", ":", "-N1", "--gres=gpu:1"]]
+    os.environ["RAILWEAVE_GRACE"] = str(GRACE)
+    slurm = begin_slurm(folder)
+    where = slurm.run("sinfo", "--version").strip()
+    own = re.search(r"PluginDir\s*= (\S+)", slurm.run("scontrol", "show", "config"))[1]
+    (folder / "job.sh").write_text("#!/bin/sh\nsleep 600\n")
+
+    def marks():
+        found = []
+        for options in submissions:
+            job = slurm.run("sbatch", "--parsable", "-o", "/dev/null", *options, str(folder / "job.sh")).strip()
+            text = slurm.run("scontrol", "show", "job", job)
+            times = [dict(re.findall(r"(SubmitTime|EligibleTime)=(\S+)", part)) for part in text.split("\n\n") if "JobId=" in part]
+            parse = lambda text: time.mktime(time.strptime(text, "%Y-%m-%dT%H:%M:%S"))
+            waits = [round(parse(one["EligibleTime"]) - parse(one["SubmitTime"])) if one["EligibleTime"] != "Unknown" else None for one in times]
+            found.append((options, re.findall(r"^ +AdminComment=(.*?) *$", text, re.MULTILINE), re.findall(r"^ +Comment=(.*?) *$", text, re.MULTILINE), waits))
+            slurm.run("scancel", job)
+        return found
+
+    try:
+        by_lua = marks()
+        controller = slurm.processes.pop("slurmctld")
+        controller.terminate()
+        controller.wait(timeout=60)
+        conf = folder / "slurm.conf"
+        conf.write_text(conf.read_text().replace("JobSubmitPlugins=lua", f"JobSubmitPlugins=railweave\nPluginDir={own}:{MARKER.parent}"))
+        slurm.launch("slurmctld", "slurmctld", "-D")
+        wait_for(lambda: slurm.run("sinfo", "-h", code=None), "slurmctld answers")
+        assert "job_submit/railweave" in slurm.run("scontrol", "show", "config") or "= railweave" in slurm.run("scontrol", "show", "config")
+        by_plugin = marks()
     finally:
         slurm.end()
-    print(f"Slurm reads {len(told)} switches as the fabric has them")
+        del os.environ["RAILWEAVE_GRACE"]
+    for lua, plugin in zip(by_lua, by_plugin, strict=True):
+        assert lua == plugin, (lua, plugin)
+    marked = [options for options, mark, _, _ in by_lua if mark]
+    assert len(marked) == 8, marked
+    assert by_lua[10][2] == ["mine railweave: tp=8 class=gold"] and by_lua[0][3] == [GRACE], by_lua
+    print(f"{where}: the plugin marks {len(submissions)} kinds of submissions as the Lua file does, {len(marked)} of them for Railweave")
 
 
 def test_placing(cluster):
@@ -235,7 +182,7 @@ def test_placing(cluster):
     # Who names nodes or a time is not marked; what cannot be placed is left to Slurm and begins at once.
     own = [cluster.submit("-N", "2", "--gres=gpu:8", *option) for option in (["-w", ",".join(third[:2])], ["--begin=now+1hour"], ["-H"])]
     assert [cluster.job(job)["mark"] for job in own] == ["", "", ""]
-    left = [cluster.submit("-N", "2", "--gpus=3"), cluster.submit("-N", "2", "--gres=gpu:8", ":", "-N", "2", "--gres=gpu:8")]
+    left = [cluster.submit("-N", "2", "--gpus=3")]
     began = time.monotonic()
     for job in left:
         # Where Slurm began it before it was looked at, it is adopted.
@@ -386,7 +333,7 @@ def test_failing(cluster):
     # railweave-slurm killed again and again while jobs come: each begins once, where it is held, and none is lost.
     jobs = []
     for round_ in range(6):
-        jobs.append(cluster.submit("-N", "2", "--gres=gpu:8", "--account=research", script="#!/bin/sh\necho BEGAN\nsleep 600\n"))
+        jobs.append(cluster.submit("-N", "2", "--gres=gpu:8", "--account=research", script=BEGAN))
         # At once; when Railweave holds the job, which Slurm may not know yet; when it is pinned.
         key = f"{jobs[-1]}.0"
         wait_for([lambda: True, lambda: key in cluster.held(), lambda: " on " in cluster.job(jobs[-1])["mark"]][round_ % 3], "a moment", every=0.001)
@@ -400,9 +347,9 @@ def test_failing(cluster):
         assert cluster.job(job)["Restarts"] == "0"
     cluster.cancel(*jobs)
     # slurmctld restarted while jobs come, run and wait: railweave-slurm waits for it, and no job begins twice or elsewhere.
-    first = cluster.submit("-N", "2", "--gres=gpu:8", "--account=research", script="#!/bin/sh\necho BEGAN\nsleep 600\n")
+    first = cluster.submit("-N", "2", "--gres=gpu:8", "--account=research", script=BEGAN)
     agrees(cluster, first)
-    jobs = [cluster.submit("-N", "5", "--gres=gpu:8", "--account=research", script="#!/bin/sh\necho BEGAN\nsleep 600\n") for _ in range(3)]
+    jobs = [cluster.submit("-N", "5", "--gres=gpu:8", "--account=research", script=BEGAN) for _ in range(3)]
     controller = cluster.slurm.processes.pop("slurmctld")
     controller.terminate()
     controller.wait(timeout=60)
@@ -445,41 +392,18 @@ def test_failing(cluster):
 
 
 def main():
-    if lacking := missing():
-        print(f"skipped: {', '.join(lacking)} not installed; deploy/install-dependencies.sh --with-slurm installs them")
-        return 77
-    if os.geteuid() != 0:
-        print("skipped: device nodes for Slurm's GPUs need root")
-        return 77
-    if sys.argv[2] == "ranks" and not PLUGIN.exists():
+    part = sys.argv[2]
+    if part == "ranks" and not PLUGIN.exists():
         print("skipped: the SPANK plugin is not built: no headers of Slurm (libslurm-dev)")
         return 77
-    with tempfile.TemporaryDirectory(prefix="railweave-slurm-") as name:
-        folder = Path(name)
-        if sys.argv[2] == "topology":
-            test_topology(folder)
-            return 0
-        with Service(BIN / "railweaved") as service:
-            kind = ["fat-tree", "--radix", "8", "--nics-per-host", "1"] if sys.argv[2] == "ranks" else ["rail-optimized"]
-            railweave(None, "lab", "generate", *kind, "--hosts", "16", "-O", str(folder / "fabric.json"))
-            if sys.argv[2] == "ranks":
-                rename(folder / "fabric.json")
-            service.start()
-            railweave(service, "fabric", "import", str(folder / "fabric.json"))
-            for tenant in ("research", "physics"):
-                railweave(service, "tenants", "put", tenant)
-            cluster = Cluster(folder, service)
-            try:
-                cluster.start()
-                {"placing": test_placing, "failing": test_failing, "ranks": test_ranks, "drains": test_drains}[sys.argv[2]](cluster)
-            except BaseException:
-                print(cluster.log(), *[f"{out.name}: {out.read_text()[-2000:]}" for out in folder.glob("out.*")], sep="\n")
-                raise
-            finally:
-                cluster.end()
-                cluster.slurm.end()
-    print(f"{sys.argv[2]}: Slurm and Railweave agree")
-    return 0
+    if part == "marker" and not (MARKER.exists() and PLUGIN.exists()):
+        print("skipped: the plugins are not built: no headers of Slurm (libslurm-dev)")
+        return 77
+    if part in ("topology", "marker"):
+        return run(part, None, plain={"topology": test_topology, "marker": test_marker}[part])
+    if part == "ranks":
+        return run(part, test_ranks, ("fat-tree", "--radix", "8", "--nics-per-host", "1"), rename)
+    return run(part, {"placing": test_placing, "failing": test_failing, "drains": test_drains}[part])
 
 
 if __name__ == "__main__":

@@ -160,8 +160,9 @@ MAY_INCLUDE = {
     # Joins Slurm to the contract, as the CLI joins people to it.
     "services/slurm/ranks": ["fabric/base", "fabric/formats/slurm"],
     # Loaded by Slurm's programs on every node: knows nothing of REST.
+    "services/slurm/job_submit": [],
     "services/slurm/spank": ["fabric/formats/slurm", "services/slurm/ranks"],
-    "services/slurm": ["fabric/base", "fabric/formats/slurm", "services/slurm/ranks", "api/client", "api/http/message", "services/railweave/terminal",
+    "services/slurm": ["fabric/base", "fabric/base/text", "fabric/formats/slurm", "services/slurm/ranks", "api/client", "api/http/message", "services/railweave/terminal",
                        "services/railweave/connection"],
     # Checks certificates and must not trust our code: it has none of it.
     "services/verify": [],
@@ -205,7 +206,7 @@ ONLY_IN = [
     (re.compile(r"^sqlite3\.h$"), ["db/sqlite"]),
     (re.compile(r"^boost/(asio|beast)"), ["api/http/connection", "api/client"]),
     (re.compile(r"^(infiniband/|opensm/|complib/|iba/)"), ["fabric/drivers/infiniband", "fabric/drivers/opensm/plugin"]),
-    (re.compile(r"^slurm/"), ["services/slurm/spank"]),
+    (re.compile(r"^slurm/"), ["services/slurm/spank", "services/slurm/job_submit"]),
     (re.compile(r"^pugixml"), ["fabric/formats/gpu"]),
     (re.compile(r"^cjose/"), ["services/rest/access"]),
     (re.compile(r"^spdlog/"), ["services/railweaved"]),

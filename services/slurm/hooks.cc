@@ -1,0 +1,122 @@
+#include "services/slurm/hooks.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "fabric/formats/slurm/hostlist.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/slurm/job_body.h"
+
+namespace railweave::slurm {
+namespace {
+
+using cli::Json;
+using cli::Target;
+using Clock = std::chrono::steady_clock;
+
+std::vector<std::string> in_order(std::vector<std::string> names) {
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string placement_of(cli::Service& service, const std::string& cluster, const std::string& key) {
+  std::string id;
+  service.each_item(
+      Target("/v1/jobs").query("state", "placed").query("fields", "id").query("name", placement_name(cluster, key)), 0,
+      [&](const Json& job) { id = cli::text_of(job, "id"); }, [&] { id.clear(); });
+  return id;
+}
+
+// What the ports of live subnets lack. Keys and classes follow the state within one step of its controller, milliseconds.
+std::string missing_on_ports(cli::Service& service) {
+  std::string lacks;
+  service.each_item(
+      Target("/v1/subnets").query("fields", "id,mode,live"), 0,
+      [&](const Json& subnet) {
+        const Json& live = cli::field(subnet, "live");
+        const Json& qos = live.is_null() ? live : cli::field(live, "qos");
+        if (cli::text_of(subnet, "mode") != "direct" || qos.is_null()) return;
+        if (const std::uint64_t pending = cli::count_of(qos, "portsPending"); pending > 0)
+          lacks = std::to_string(pending) + " ports of subnet " + cli::text_of(subnet, "id") +
+                  " do not have their classes and keys yet";
+      },
+      [&] { lacks.clear(); });
+  return lacks;
+}
+
+}  // namespace
+
+HookJob read_hook_job(const std::function<const char*(const char* name)>& environment) {
+  const auto text = [&](const char* name) {
+    const char* value = environment(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  HookJob job{.cluster = text("SLURM_CLUSTER_NAME"),
+              .number = text("SLURM_JOB_ID"),
+              .restarts = static_cast<unsigned>(std::strtoul(text("SLURM_JOB_RESTART_COUNT").c_str(), nullptr, 10)),
+              .node = text("SLURMD_NODENAME"),
+              .has_gpus = !text("SLURM_JOB_GPUS").empty()};
+  if (auto nodes = fabric::expand_hostlist(text("SLURM_JOB_NODELIST"))) job.nodes = in_order(std::move(*nodes));
+  return job;
+}
+
+std::string Hooks::missing(const HookJob& job, const std::string& name) {
+  try {
+    if (!is_held_) {
+      const std::string id = placement_of(service_, job.cluster, name);
+      if (id.empty()) return "Railweave does not hold its GPUs";
+      const Json held = service_.get(Target("/v1/jobs").segment(id));
+      std::vector<std::string> nodes;
+      for (const Json& node : cli::list(held, "nodeList")) nodes.push_back(cli::text_of(node));
+      if (in_order(std::move(nodes)) != job.nodes) return "Railweave holds GPUs of other nodes for it";
+      is_held_ = true;
+      return "its ports were not looked at";
+    }
+    return missing_on_ports(service_);
+  } catch (const cli::CommandFailure& failure) {
+    return failure.error().text();
+  }
+}
+
+void Hooks::prolog(const HookJob& job, double within_s) {
+  const auto deadline = Clock::now() + std::chrono::duration<double>(within_s);
+  const auto known = slurm_.job(job.number);
+  if (!known) return say_("job " + job.number + " starts unseen: " + known.error().text());
+  if (!*known || (*known)->gpus == 0) return;
+  auto pause = std::chrono::milliseconds(100);
+  while (true) {
+    const std::string lacks = missing(job, (*known)->key());
+    if (lacks.empty()) return;
+    if (Clock::now() + pause >= deadline) return say_("job " + job.number + " starts all the same: " + lacks);
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, std::chrono::milliseconds(1000));
+  }
+}
+
+void Hooks::epilog(const HookJob& job) {
+  if (!job.has_gpus || job.node.empty()) return;
+  const auto held = [&](const std::string& number) {
+    for (const unsigned back : {0U, 1U}) {
+      if (back > job.restarts) break;
+      std::string id = placement_of(service_, job.cluster, number + "." + std::to_string(job.restarts - back));
+      if (!id.empty()) return id;
+    }
+    return std::string();
+  };
+  std::string id = held(job.number);
+  if (id.empty()) {  // a task of an array, or a part of a heterogeneous job: its placement has another number
+    const auto known = slurm_.job(job.number);
+    if (known && *known && (*known)->id != job.number) id = held((*known)->id);
+  }
+  if (id.empty()) return;
+  const auto post = [&](const char* what, const Json& body) {
+    service_.send(cli::json_request(api::Method::post, Target("/v1/jobs").segment(id).path(what), body),
+                  [](int status) { return status == 404 || status == 409 || status == 422; });
+  };
+  post("/complete", Json::object());
+  post("/freed", {{"nodes", {job.node}}});
+}
+
+}  // namespace railweave::slurm
