@@ -177,13 +177,13 @@ def forged():
                 pass
         # A replica itself is believed for whom it names, in the one form there is, and is no one without the header.
         of_replica = two.of_replica[1]
-        for text in ("", "socket", "socket ", "socket nobody", "socket uid-", "socket uid-1x", "socket  root", "Socket root",
+        for text in ("", "socket", "socket ", "socket alice", "socket uid-", "socket uid-1x", "socket  root", "Socket root",
                      "certificate", "certificate ", "token root", "oidc alice", "certificate robot%2", "certificate robot%2Eexample",
                      "certificate " + "a" * 2000):
             refused(leader.ask("PUT", "/v1/tenants/forged", {}, of_replica, headers={ON_BEHALF: text}), "for whom")
         refused(leader.ask("PUT", "/v1/tenants/forged", {}, of_replica, token=two.token(), headers=root), "for whom")
         assert code(leader.ask("PUT", "/v1/tenants/forged", {}, of_replica)) == (401, "auth.unknownCertificate")
-        for name in ("nobody.example", "fabric-1.example", "robot"):
+        for name in ("stranger.example", "fabric-1.example", "robot"):
             answer = leader.ask("PUT", "/v1/tenants/forged", {}, of_replica, headers={ON_BEHALF: f"certificate {name}"})
             assert code(answer) == (401, "auth.unknownCertificate"), answer
         assert len(two.trail()) == before and leader.ask("GET", "/v1/tenants/forged", token=two.token())[0] == 404
