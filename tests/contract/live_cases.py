@@ -348,8 +348,40 @@ def what_happens(session):
     for query, code in (({"severity": "info"}, "query.invalidSeverity"), ({"limit": "0"}, "query.invalidNumber"),
                         ({"text": "x"}, "query.unknownParameter")):
         session.call("listAlarms", 400, code, query=query)
+    acknowledged_alarms(session, ids)
     session.call("getAlarm", 404, "alarms.notFound", path={"id": "link.down:a/1--b/2"})
     session.call("getAlarm", 400, "query.unknownParameter", path={"id": ids[0]}, query={"jobs": ""})
+
+
+def acknowledged_alarms(session, ids):
+    """For everybody, in the journal, and for as long as it does not get worse."""
+    def ask(operation, status, code=None, alarm=ids[0], **more):
+        return session.call(operation, status, code, path={"id": alarm}, **more).json
+
+    before = session.call("getAlarm", 200, path={"id": ids[0]}).json
+    assert before["acknowledged"] is None, before
+    now = ask("acknowledgeAlarm", 200, body={"note": "INC-42"})
+    assert now["acknowledged"]["note"] == "INC-42" and now["acknowledged"]["by"], now
+    assert now["version"] > before["version"] and now["raisedAt"] == before["raisedAt"], now
+    assert ask("acknowledgeAlarm", 200, body={"note": "INC-42"}) == now, "repeated: nothing may change"
+    assert session.call("getAlarm", 200, path={"id": ids[0]}).json == now
+    for flag, there in (("true", ids[:1]), ("false", ids[1:])):
+        listed = session.call("listAlarms", 200, query={"acknowledged": flag}).json["items"]
+        assert [item["id"] for item in listed] == there, (flag, listed)
+    assert ask("acknowledgeAlarm", 200)["acknowledged"]["note"] == "", "an empty body has no note"
+    assert ask("unacknowledgeAlarm", 200)["acknowledged"] is None
+    assert ask("unacknowledgeAlarm", 200)["acknowledged"] is None, "repeated"
+    told = session.call("listEvents", 200, query={"subject": f"alarm/{ids[0]}"}).json["items"]
+    assert [event["type"] for event in told] == ["alarm.acknowledged", "alarm.acknowledged", "alarm.reopened"], told
+    for operation in ("acknowledgeAlarm", "unacknowledgeAlarm"):
+        ask(operation, 404, "alarms.notFound", alarm="link.down:a/1--b/2")
+        ask(operation, 400, "query.unknownParameter", query={"force": "1"})
+        for code, body in (("body.notJson", "{"), ("body.tooDeep", "[" * 100 + "]" * 100), ("body.wrongType", "[]"),
+                           ("body.duplicateField", '{"note": "a", "note": "b"}'), ("body.unknownField", {"reason": "x"}),
+                           ("body.invalidField", {"note": "n" * 501})):
+            ask(operation, 400, code, body=body)
+        ask(operation, 413, "http.bodyTooLarge", body=b"{}" + b" " * (2 << 20), valid=True)
+        ask(operation, 415, "http.contentEncoding", body={}, headers={"Content-Encoding": "deflate"})
 
 
 def metrics(session):

@@ -8,10 +8,12 @@
 #include "fabric/base/check.h"
 #include "services/rest/handlers/node_facts.h"
 #include "services/rest/handlers/topology_import.h"
+#include "services/rest/json/alarm.h"
 #include "services/rest/json/contract.h"
 #include "services/rest/json/drain.h"
 #include "services/rest/json/job_batch.h"
 #include "services/rest/json/job_change.h"
+#include "services/rest/json/lab.h"
 #include "services/rest/json/launch.h"
 #include "services/rest/json/queue.h"
 #include "services/rest/json/queue_policy.h"
@@ -67,6 +69,8 @@ constexpr std::array kReaders{
     Reader{[](std::string_view body) { return judged(api::read_node_facts("n", body)); }},
     Reader{[](std::string_view body) { return judged(api::read_inventory(body)); }},
     Reader{[](std::string_view body) { return judged(api::read_file_bundle(body)); }},
+    Reader{[](std::string_view body) { return judged(api::read_note(body)); }},
+    Reader{[](std::string_view body) { return judged(api::read_lab_request(body)); }},
 };
 
 }  // namespace

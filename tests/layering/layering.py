@@ -147,7 +147,7 @@ MAY_INCLUDE = {
                            "scheduler/queue/cycle", "scheduler/queue/policy", "scheduler/queue/repair", "scheduler/admission", "db", "api/operations",
                            "services/json", "services/control/state", "services/control/events", "services/control/views",
                            "services/control/guarantees", "services/control/decide", "services/control/codec", "services/control/live/status"],
-    "services/rest/handlers": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/formats", "fabric/formats/gpu", "fabric/formats/native",
+    "services/rest/handlers": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/generate", "fabric/formats", "fabric/formats/gpu", "fabric/formats/native",
                                "fabric/routing/opensm", "scheduler/placement", "scheduler/queue/cycle", "db", "api", "api/http/message",
                                "api/http/dispatch", "api/operations", "services/json", "services/control/state", "services/control/events", "services/control/views", "services/control/guarantees",
                                "services/control/decide", "services/control/codec", "services/rest", "services/rest/access", "services/rest/json",

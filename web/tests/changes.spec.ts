@@ -192,7 +192,7 @@ test('waiting jobs are held, released, reordered and changed', async () => {
 test('a job that runs already is taken over', async () => {
   const nodes = service.json<{ items: { id: string }[] }>('nodes', 'list').items.map((item) => item.id);
   await open('/submit?tensor=8&data=2&tenant=research&name=taken-over');
-  await page.getByLabel('It runs already, on these nodes').fill(`${nodes[0]}, ${nodes[9]}`);
+  await page.getByLabel('Runs already on').fill(`${nodes[0]}, ${nodes[9]}`);
   await expect(main().locator('.send .cli')).toContainText(`jobs adopt --tenant research --name taken-over --tp 8 --dp 2 --on ${nodes[0]} --on ${nodes[9]}`);
   await main().getByRole('button', { name: 'Adopt' }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'taken-over' })).toBeVisible();

@@ -50,6 +50,24 @@ test('a cable is cut and plugged in again; another is drained', async ({ page })
     await page.goto(`${service.url}/console/alarms`);
     await expect(page.locator('#main')).toContainText(cut.id);
     await page.screenshot({ path: 'screenshots/live-alarms.png' });
+    // Acknowledged for everybody: the command line and another browser see who looks after it.
+    const alarm = () => service.json<{ items: { id: string; acknowledged: { by: string; note: string } | null }[] }>('alarms', '--kind', 'link.down').items[0]!;
+    await page.locator('tr', { hasText: cut.id }).getByRole('button', { name: 'Acknowledge' }).click();
+    await page.getByRole('dialog').getByLabel('Note').fill('INC-42');
+    await page.screenshot({ path: 'screenshots/live-acknowledge.png', animations: 'disabled' });
+    await page.getByRole('dialog').getByRole('button', { name: 'Acknowledge' }).click();
+    await expect(page.locator('tr', { hasText: cut.id })).toHaveCount(0);
+    expect(alarm().acknowledged).toMatchObject({ note: 'INC-42' });
+    await expect(page.getByRole('link', { name: 'Alarms' })).not.toContainText(/[1-9]/);
+    const other_ = await (await page.context().browser()!.newContext()).newPage();
+    await other_.goto(`${service.url}/console/alarms?acknowledged=shown`);
+    await expect(other_.locator('tr', { hasText: cut.id })).toContainText('INC-42');
+    await other_.getByRole('button', { name: 'Take back' }).click();
+    await expect(page.locator('tr', { hasText: cut.id })).toBeVisible(); // the first browser follows by itself
+    expect(alarm().acknowledged).toBeNull();
+    service.cli('alarms', 'acknowledge', alarm().id, '--note', 'INC-43');
+    await expect(other_.locator('tr', { hasText: cut.id })).toContainText('INC-43');
+    await other_.context().close();
     await page.goto(`${service.url}/console/links/${cut.id}`);
     await expect(page.locator('.title')).toContainText('down');
     await expect(page.locator('#main')).toContainText('Sent'); // its counters are read
@@ -73,11 +91,27 @@ test('a cable is cut and plugged in again; another is drained', async ({ page })
     await page.goto(`${service.url}/console/fabric?at=${moment.seq}`);
     await expect(slider).toHaveAttribute('aria-valuetext', /is down|link/);
     await page.waitForFunction(() => Number(document.querySelector<HTMLElement>('[data-testid=map]')?.dataset.rendered) > 0);
+    await expect(page.getByTestId('jobs-then')).toHaveText('1 job on 128 GPUs');
     await page.screenshot({ path: 'screenshots/live-map-then.png' });
     await page.getByRole('button', { name: 'Back to now' }).click();
     await expect(slider).toHaveAttribute('aria-valuetext', 'now');
 
+    // Which jobs send over a link, promised or not, and which pairs cross it.
+    // The job's data rings leave the leaf once for each rail: by one of its uplinks, as the tables say.
     const other = uplinks[1]!;
+    const carrying = [];
+    for (const uplink of uplinks) {
+      const { directions } = (await (await fetch(`${service.url}/v1/links/${uplink.id}/traffic`)).json()) as { directions: { traffic: { jobs: { job: string }[] } }[] };
+      if (directions.some((direction) => direction.traffic.jobs.some((job) => job.job === 'job-000001'))) carrying.push(uplink.id);
+    }
+    expect(carrying.length).toBeGreaterThan(0);
+    expect(carrying.length).toBeLessThan(uplinks.length);
+    await page.goto(`${service.url}/console/links/${carrying[0]}`);
+    await expect(page.getByTestId('crossing')).toHaveCount(2);
+    await expect(page.getByTestId('crossing').first()).toContainText('pairs cross it');
+    await expect(page.getByTestId('crossing').filter({ hasText: 'job-000001' })).not.toHaveCount(0);
+    await page.screenshot({ path: 'screenshots/live-link-routes.png' });
+
     await page.goto(`${service.url}/console/drain?kind=link&id=${other.id}`);
     await expect(page.getByTestId('preview')).toContainText('rerouted');
     await page.getByLabel('Reason').fill('replace the cable');

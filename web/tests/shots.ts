@@ -21,8 +21,11 @@ export function shots(service: Service): Shot[] {
     { name: 'fabric-links', path: '/fabric?view=links', shows: '96' },
     { name: 'fabric-nodes', path: '/fabric?view=nodes', shows: nodes[0]! },
     { name: 'fabric-subnets', path: '/fabric?view=subnets', shows: 'observe' },
+    { name: 'fabric-map-errors', path: '/fabric?color=errors', shows: 'above the warning level' },
+    { name: 'fabric-map-against', path: '/fabric?color=against', shows: 'more is used than reserved' },
+    { name: 'fabric-differences', path: '/fabric?view=differences', shows: 'No subnet is live' },
     { name: 'switch', path: `/switches/${leaf}`, shows: 'Cabling' },
-    { name: 'link', path: `/links/${link}`, shows: 'Reserved on it' },
+    { name: 'link', path: `/links/${link}`, shows: 'pairs cross it' },
     { name: 'node', path: `/nodes/${nodes[0]}`, shows: 'llama-70b' },
     { name: 'path', path: `/path?from=${nodes[0]}&to=${nodes[12]}`, shows: 'arrived' },
     { name: 'jobs', path: '/jobs', shows: 'llama-70b' },
@@ -32,6 +35,7 @@ export function shots(service: Service): Shot[] {
     { name: 'queue', path: '/queue', shows: 'greedy' },
     { name: 'queue-shares', path: '/queue?tab=shares', shows: 'research' },
     { name: 'queue-reservations', path: '/queue?tab=reservations', shows: 'firmware' },
+    { name: 'queue-rules', path: '/queue?tab=policy', shows: 'Half-life' },
     { name: 'submit', path: '/submit?tensor=8&data=2&tenant=research', shows: 'It fits' },
     { name: 'submit-refused', path: '/submit?tensor=8&data=15&tenant=research', shows: /Not now/ },
     { name: 'tenants', path: '/tenants', shows: 'product' },
@@ -39,9 +43,11 @@ export function shots(service: Service): Shot[] {
     { name: 'guarantees', path: '/guarantees', shows: 'all-reduce' },
     { name: 'drains', path: '/drains', shows: 'power supply' },
     { name: 'drain', path: `/drain?kind=switch&id=${leaf}`, shows: 'table entries change' },
+    { name: 'drain-window', path: `/drain?kind=switch&id=${leaf},node:${nodes[1]}`, shows: 'All of them together' },
     { name: 'alarms', path: '/alarms', shows: 'Nothing is wrong' },
     { name: 'events', path: '/events', shows: 'llama-70b' },
     { name: 'planning', path: `/planning?switches=${service.json<{ items: { id: string; tier: number }[] }>('switches', 'list').items.find((sw) => sw.tier === 1)!.id}`, shows: 'entries change' },
+    { name: 'planning-lab', path: '/planning?tab=lab', shows: 'Nothing is planned yet' },
   ];
 }
 

@@ -90,6 +90,9 @@ constexpr std::tuple kAlarmFields{field("kind", &Alarm::kind),
                                   field("text", &Alarm::text),
                                   field("jobs", &Alarm::jobs, Strings{Alarm::kMaxJobs})};
 constexpr std::tuple kAlarmClearedFields{field("alarm", &AlarmCleared::id)};
+constexpr std::tuple kAcknowledgedFields{field("alarm", &AlarmAcknowledged::id),
+                                         field("acknowledged", &AlarmAcknowledged::acknowledged),
+                                         optional_field("note", &AlarmAcknowledged::note)};
 constexpr std::tuple kQosFields{
     field("subnet", &QosProgrammed::subnet),   field("where", &QosProgrammed::where, OneOf{kPlaces, "place"}),
     field("classes", &QosProgrammed::classes), field("partitions", &QosProgrammed::partitions),
@@ -119,7 +122,10 @@ constexpr std::tuple kDrainFields{required_field("kind", kTargetKind, kDrainKind
                                   field("version", &Drain::version),
                                   optional_field("follows", &Drain::follows)};
 constexpr std::tuple kKeptAlarmFields =
-    std::tuple_cat(kAlarmFields, std::tuple{field("raisedUs", &Alarm::raised_us), field("version", &Alarm::version)});
+    std::tuple_cat(kAlarmFields, std::tuple{field("raisedUs", &Alarm::raised_us), field("version", &Alarm::version),
+                                            optional_field("acknowledgedUs", &Alarm::acknowledged_us),
+                                            optional_field("acknowledgedBy", &Alarm::acknowledged_by),
+                                            optional_field("acknowledgedNote", &Alarm::acknowledged_note)});
 constexpr std::tuple kKeptCostsFields{field("costs", &LinkCosts::by_link, CostList{}),
                                       field("reason", &LinkCosts::reason), field("actor", &LinkCosts::actor),
                                       field("sinceUs", &LinkCosts::since_us), field("version", &LinkCosts::version)};
@@ -229,6 +235,7 @@ Out to_json(const LinkCostsSet& event) { return fields_json(event, kCostsFields)
 Out to_json(const LinksChanged& event) { return fields_json(event, kLinksFields); }
 Out to_json(const AlarmRaised& event) { return fields_json(event.alarm, kAlarmFields); }
 Out to_json(const AlarmCleared& event) { return fields_json(event, kAlarmClearedFields); }
+Out to_json(const AlarmAcknowledged& event) { return fields_json(event, kAcknowledgedFields); }
 Out to_json(const QosProgrammed& event) { return fields_json(event, kQosFields); }
 Out to_json(const PortLimitsRead& event) {
   Out value{{"subnet", event.subnet}};
@@ -255,6 +262,9 @@ std::optional<Result<EventBody>> fabric_event_from_json(std::string_view kind, c
     return AlarmRaised{std::move(*alarm)};
   }
   if (kind == "alarm.cleared") return body_of<AlarmCleared>(data, kAlarmClearedFields);
+  if (kind == "alarm.acknowledged" || kind == "alarm.reopened") {
+    return body_of<AlarmAcknowledged>(data, kAcknowledgedFields);
+  }
   if (kind == "route.programmed") return read_programmed(data);
   if (kind == "qos.limits") return read_limits(data);
   if (kind == "qos.programmed" || kind == "qos.offered") return body_of<QosProgrammed>(data, kQosFields);

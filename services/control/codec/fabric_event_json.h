@@ -21,6 +21,7 @@ Out to_json(const control::LinkCostsSet& event);
 Out to_json(const control::LinksChanged& event);
 Out to_json(const control::AlarmRaised& event);
 Out to_json(const control::AlarmCleared& event);
+Out to_json(const control::AlarmAcknowledged& event);
 Out to_json(const control::RoutesProgrammed& event);
 Out to_json(const control::QosProgrammed& event);
 Out to_json(const control::PortLimitsRead& event);

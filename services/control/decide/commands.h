@@ -69,6 +69,7 @@ DecisionResult decide_command(const DecisionInput& in, const SetLinkCosts& comma
 DecisionResult decide_command(const DecisionInput& in, const ReportLinks& command);
 DecisionResult decide_command(const DecisionInput& in, const ReportDrains& command);
 DecisionResult decide_command(const DecisionInput& in, const ReportAlarms& command);
+DecisionResult decide_command(const DecisionInput& in, const AcknowledgeAlarm& command);
 DecisionResult decide_command(const DecisionInput& in, const ReportProgramming& command);
 DecisionResult decide_command(const DecisionInput& in, const ReportPortLimits& command);
 DecisionResult decide_command(const DecisionInput& in, const ReportQos& command);

@@ -2,6 +2,7 @@
 
 #include "fabric/topology/site_link_name.h"
 #include "services/control/decide/commands.h"
+#include "services/control/decide/refusal.h"
 
 namespace railweave::control {
 
@@ -47,6 +48,19 @@ DecisionResult decide_command(const DecisionInput& in, const ReportAlarms& comma
     if (state.alarms->contains(id)) events.emplace_back(AlarmCleared{id});
   }
   return Decision{std::move(events), {}, false};
+}
+
+DecisionResult decide_command(const DecisionInput& in, const AcknowledgeAlarm& command) {
+  const auto present = in.state.alarms->find(command.id);
+  if (present == in.state.alarms->end()) {
+    return refuse(ErrorKind::notFound, "alarms.notFound", "there is no alarm '" + command.id + "'",
+                  "it may be over: GET /v1/alarms lists present alarms, GET /v1/events past ones");
+  }
+  const Alarm& alarm = present->second;
+  const bool same = alarm.acknowledged() == command.acknowledged &&
+                    (!command.acknowledged || alarm.acknowledged_note == command.note);
+  if (same) return Decision{};
+  return Decision{{AlarmAcknowledged{command.id, command.acknowledged, command.note}}, {}, false};
 }
 
 DecisionResult decide_command(const DecisionInput& /*in*/, const ReportProgramming& command) {

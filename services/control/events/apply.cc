@@ -255,7 +255,7 @@ struct Apply {
     change_job(body.id, [&](Job& job) { job.saved_us = body.saved_us; });
   }
 
-  // job_changes.h, webhook_events.h
+  // alarm_events.h, job_changes.h, webhook_events.h
   template <class Body>
     requires requires(ClusterState& any, const Body& body, const Event& with) { apply_change(any, body, with); }
   void operator()(const Body& body) const {
@@ -364,21 +364,6 @@ struct Apply {
     }
     state.rejoin_sites();
     state.view_version = state.queue_version = event.seq;
-  }
-
-  void operator()(const AlarmRaised& body) const {
-    change(state.alarms, [&](auto& alarms) {
-      const auto present = alarms.find(body.alarm.id());
-      if (present == alarms.end() && alarms.size() >= kMaxAlarms) return;
-      Alarm alarm = body.alarm;
-      alarm.raised_us = present == alarms.end() ? event.time_us : present->second.raised_us;
-      alarm.version = event.seq;
-      alarms.insert_or_assign(alarm.id(), std::move(alarm));
-    });
-  }
-
-  void operator()(const AlarmCleared& body) const {
-    change(state.alarms, [&](auto& alarms) { alarms.erase(body.id); });
   }
 
   void enter(JobId id, LaunchPhase phase, const char* text) const {

@@ -169,6 +169,11 @@ struct ReportAlarms {
   std::vector<Alarm> raised;
   std::vector<std::string> cleared;  // ids
 };
+struct AcknowledgeAlarm {
+  std::string id;
+  bool acknowledged = true;
+  std::string note;
+};
 struct ReportProgramming {
   RoutesProgrammed report;
 };
@@ -188,9 +193,9 @@ struct Command {
   std::string actor;
   std::variant<SubmitJob, SubmitJobs, ChangeJob, EndJob, AdvanceLaunch, FreeJob, RepairJob, CheckpointJob,
                PutQueueRules, PutReservation, RemoveReservation, PutTenant, RemoveTenant, AcceptTopology, SetSubnetMode,
-               RequestDrain, ClearDrain, SetLinkCosts, ReportLinks, ReportDrains, ReportAlarms, ReportProgramming,
-               ReportPortLimits, ReportQos, PutContract, RemoveContract, PutQosClasses, IssueToken, RevokeToken,
-               BeginTerm, PutWebhook, RemoveWebhook, ReportWebhook>
+               RequestDrain, ClearDrain, SetLinkCosts, ReportLinks, ReportDrains, ReportAlarms, AcknowledgeAlarm,
+               ReportProgramming, ReportPortLimits, ReportQos, PutContract, RemoveContract, PutQosClasses, IssueToken,
+               RevokeToken, BeginTerm, PutWebhook, RemoveWebhook, ReportWebhook>
       body;
   RequestOrigin origin = {};
 };

@@ -229,6 +229,14 @@ struct MakeHeading {
   EventHeading operator()(const AlarmCleared& event) const {
     return {"alarm.cleared", "alarm", event.id, EventSeverity::info, event.id + " is cleared"};
   }
+  EventHeading operator()(const AlarmAcknowledged& event) const {
+    const std::string note = event.note.empty() ? "" : ": " + event.note;
+    if (event.acknowledged) {
+      return {"alarm.acknowledged", "alarm", event.id, EventSeverity::info, event.id + " is acknowledged" + note};
+    }
+    return {"alarm.reopened", "alarm", event.id, EventSeverity::info,
+            event.id + " is not acknowledged any more" + note};
+  }
   EventHeading operator()(const QosProgrammed& event) const {
     const std::string what =
         std::to_string(event.classes) + " classes and " + std::to_string(event.partitions) + " partitions: ";

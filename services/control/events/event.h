@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "fabric/topology/host_match.h"
+#include "services/control/events/alarm_events.h"
 #include "services/control/events/job_changes.h"
 #include "services/control/events/webhook_events.h"
 #include "services/control/state/cluster_state.h"
@@ -167,12 +168,6 @@ struct LinksChanged {
   std::vector<LinkReport> links;
   std::string reason;  // who reported it by hand says why; none of live subnets
 };
-struct AlarmRaised {
-  Alarm alarm;
-};
-struct AlarmCleared {
-  std::string id;
-};
 // What the ports of a subnet can hold is known, or has changed.
 struct PortLimitsRead {
   std::string subnet;
@@ -221,14 +216,14 @@ struct GuaranteeChanged {
   std::int64_t for_us = 0;  // for `restored`: how long it was at risk
 };
 
-using EventBody =
-    std::variant<TopologyAccepted, TopologyDiffers, TenantPut, TenantRemoved, JobQueued, JobPlaced, JobWaits,
-                 JobEvicted, JobAccepted, JobRunning, JobReleasing, JobFreed, JobOverdue, OfferExpired, JobMoved,
-                 JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut, ReservationPut, MaintenanceBegan,
-                 ReservationRemoved, SubnetModeSet, DrainRequested, DrainAdvanced, DrainCleared, LinkCostsSet,
-                 LinksChanged, AlarmRaised, AlarmCleared, RoutesProgrammed, QosProgrammed, PortLimitsRead, ContractPut,
-                 ContractRemoved, QosClassesPut, GuaranteeChanged, TokenIssued, TokenRevoked, LeaderBegan, JobChanged,
-                 JobReordered, JobHeld, WebhookPut, WebhookRemoved, WebhookAdvanced>;
+using EventBody = std::variant<TopologyAccepted, TopologyDiffers, TenantPut, TenantRemoved, JobQueued, JobPlaced,
+                               JobWaits, JobEvicted, JobAccepted, JobRunning, JobReleasing, JobFreed, JobOverdue,
+                               OfferExpired, JobMoved, JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut,
+                               ReservationPut, MaintenanceBegan, ReservationRemoved, SubnetModeSet, DrainRequested,
+                               DrainAdvanced, DrainCleared, LinkCostsSet, LinksChanged, AlarmRaised, AlarmCleared,
+                               AlarmAcknowledged, RoutesProgrammed, QosProgrammed, PortLimitsRead, ContractPut,
+                               ContractRemoved, QosClassesPut, GuaranteeChanged, TokenIssued, TokenRevoked, LeaderBegan,
+                               JobChanged, JobReordered, JobHeld, WebhookPut, WebhookRemoved, WebhookAdvanced>;
 
 // Who asked for a change besides the actor's name, and by which request: for the audit trail alone, no part of the journal.
 struct RequestOrigin {

@@ -24,8 +24,13 @@ struct Alarm {
   std::vector<std::string> jobs;  // affected when the alarm was raised; at most kMaxJobs
   std::int64_t raised_us = 0;
   std::uint64_t version = 0;  // seq of the event that raised or last changed it
+  // A person looks after it, until it is raised again with a higher severity.
+  std::string acknowledged_by, acknowledged_note;
+  std::int64_t acknowledged_us = 0;  // 0: not acknowledged
 
   static constexpr std::size_t kMaxJobs = 100;
+  static constexpr std::size_t kMaxNote = 500;  // bytes
+  [[nodiscard]] bool acknowledged() const { return acknowledged_us != 0; }
   [[nodiscard]] std::string id() const { return kind + ":" + subject_id; }
 };
 

@@ -224,6 +224,26 @@ JobContention ContentionBook::what_if(const scheduler::JobSpec& spec, std::span<
   return result;
 }
 
+ContentionBook::OnLink ContentionBook::on(fabric::DirectedLink link) const {
+  OnLink found;
+  std::uint32_t number = link;
+  if (basis_ == ContentionBasis::bundles) {
+    const FabricBundles& bundles = fabric_->bundles();
+    for (number = 0; number < capacity_mbps_.size(); ++number) {
+      const auto links = bundles.links(number);
+      if (std::ranges::find(links, link) == links.end()) continue;
+      found.links = links.size();
+      break;
+    }
+  }
+  if (number >= capacity_mbps_.size()) return found;
+  found.capacity_mbps = capacity_mbps_[number];
+  const auto senders = senders_.on(number);
+  found.senders.assign(senders.begin(), senders.end());
+  std::ranges::stable_sort(found.senders, std::ranges::greater{}, &scheduler::LinkSenders::Sender::kbps);
+  return found;
+}
+
 std::string ContentionBook::wan_text(std::uint32_t bundle) const {
   const fabric::Topology& topology = fabric_->topology();
   for (const auto from : topology.sites()) {

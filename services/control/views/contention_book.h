@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "fabric/flow/directed_link.h"
 #include "fabric/flow/flow_paths.h"
 #include "scheduler/placement/score/bundle_traffic.h"
 #include "scheduler/placement/score/contention.h"
@@ -56,6 +57,14 @@ class ContentionBook {
   // Only its own part of that, for comparing placements of one job.
   [[nodiscard]] scheduler::Contention compared(const scheduler::JobSpec& spec,
                                                std::span<const fabric::GpuId> gpu_of_rank);
+
+  // What jobs send over a directed link, most first. Where bundles are compared, over the whole bundle that it is one of.
+  struct OnLink {
+    std::vector<scheduler::LinkSenders::Sender> senders;
+    double capacity_mbps = 0;
+    std::size_t links = 1;  // of the bundle
+  };
+  [[nodiscard]] OnLink on(fabric::DirectedLink link) const;
 
   [[nodiscard]] scheduler::ContentionBasis basis() const { return basis_; }
   [[nodiscard]] std::uint64_t computed() const { return computed_; }  // loads of jobs computed since construction

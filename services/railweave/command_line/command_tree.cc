@@ -101,7 +101,10 @@ CLI::App& add_command(CLI::App& parent, const std::string& name, const std::stri
 }
 
 void on_run(CLI::App& command, Session& session, std::function<void()> run) {
-  command.callback([&session, run = std::move(run)] { session.command = run; });
+  // Called for `alarms` too where the line goes on to `alarms acknowledge`, and after it.
+  command.callback([&command, &session, run = std::move(run)] {
+    if (command.get_subcommands().empty()) session.command = run;
+  });
 }
 
 void finish_tree(CLI::App& root, Session& session) { finish(root, session, false); }

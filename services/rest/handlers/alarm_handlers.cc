@@ -36,7 +36,14 @@ Result<Response> list_alarms(const Call& call) {
   const auto* kind = call.request.query("kind");
   const auto* subnet = call.request.query("subnet");
   const auto* subject = call.request.query("subject");
+  std::optional<bool> acknowledged;
+  if (call.request.query("acknowledged") != nullptr) {
+    const auto flag = read_flag(call, "acknowledged");
+    if (!flag) return std::unexpected(flag.error());
+    acknowledged = *flag;
+  }
   const auto wants = [&](const control::Alarm& alarm) {
+    if (acknowledged && alarm.acknowledged() != *acknowledged) return false;
     if (severity && alarm.severity != *severity) return false;
     if (kind != nullptr && alarm.kind != *kind) return false;
     if (subnet != nullptr && alarm.subnet != *subnet) return false;
@@ -72,17 +79,36 @@ Result<Response> get_alarm(const Call& call) {
   return Response::json(write_alarm(state->topology(), *shown));
 }
 
+// An acknowledgement, or taking it back.
+Result<Submission> acknowledge(const Call& call, bool acknowledged) {
+  auto note = read_note(call.request.body);
+  if (!note) return std::unexpected(note.error());
+  const std::string& id = call.request.param("id");
+  return Submission{control::AcknowledgeAlarm{id, acknowledged, std::move(*note)},
+                    [id](const control::Accepted& accepted) {
+                      // It may be over by the time its acknowledgement is durable.
+                      const auto& alarms = *accepted.state->alarms;
+                      const auto alarm = alarms.find(id);
+                      if (alarm == alarms.end()) return Response::empty();
+                      return Response::json(write_alarm(accepted.state->topology(), alarm->second));
+                    }};
+}
+
 }  // namespace
 
 void add_alarm_routes(RouteTable& routes) {
   routes.get("/v1/alarms",
              {.access = kViewersAndMembers,
-              .query = {"severity", "kind", "subnet", "subject"},
-              .page = PageLimits{.fields = {"id", "jobs", "kind", "raisedAt", "severity", "subject", "subnet", "text",
-                                            "version"}},
+              .query = {"severity", "kind", "subnet", "subject", "acknowledged"},
+              .page = PageLimits{.fields = {"acknowledged", "id", "jobs", "kind", "raisedAt", "severity", "subject",
+                                            "subnet", "text", "version"}},
               .http = {.compute = true}},
              list_alarms);
   routes.get("/v1/alarms/{id...}", {.access = kViewersAndMembers}, get_alarm);
+  for (const bool acknowledged : {true, false}) {
+    routes.post(std::string("/v1/alarms/{id...}/") + (acknowledged ? "acknowledge" : "unacknowledge"),
+                {.access = kOperators}, [acknowledged](const Call& call) { return acknowledge(call, acknowledged); });
+  }
 }
 
 }  // namespace railweave::api

@@ -10,6 +10,7 @@
 #include "services/rest/handlers/job_submission.h"
 #include "services/rest/handlers/list_query.h"
 #include "services/rest/handlers/packet_marks.h"
+#include "services/rest/handlers/placed_what_if.h"
 #include "services/rest/handlers/routes.h"
 #include "services/rest/handlers/worker_placers.h"
 #include "services/rest/json/job_batch.h"
@@ -20,41 +21,9 @@ namespace {
 
 using control::ClusterState;
 using scheduler::JobSpec;
-using Tried = std::expected<control::AdmittedPlacement, control::Rejection>;
-
-constexpr int kMaxPlacementAttempts = 200;
-constexpr std::string_view kFailuresUnknown = "admission.tooManyFailures";
-
-// As a submission would be answered; a what-if may leave its tenant out.
-Result<void> check_query(const ClusterState& state, const JobSpec& spec) {
-  if (!spec.tenant.empty() && !state.tenants->contains(spec.tenant)) {
-    return std::unexpected(control::unknown_tenant(spec.tenant));
-  }
-  if (auto unknown = control::unknown_priority(*state.queue_rules, spec.priority)) return std::unexpected(*unknown);
-  return {};
-}
-
-Tried try_placement(const ControlPlane& plane, const ClusterState& state, const JobSpec& spec, bool with_alternatives) {
-  auto& placers = worker_placers(plane);
-  const auto attempt = [&] {
-    return control::admitted_placement(state, spec, placers, plane.loop.now_us(), with_alternatives);
-  };
-  auto placed = attempt();
-  // On this thread there is time to compute every failure that the placement has to survive, some at each attempt.
-  for (int attempts = 0; attempts < kMaxPlacementAttempts && !placed && placed.error().error.code == kFailuresUnknown;
-       ++attempts) {
-    placed = attempt();
-  }
-  if (const auto tenant = state.tenants->find(spec.tenant); placed && tenant != state.tenants->end()) {
-    auto over = control::over_gpu_limit(state, tenant->second, placed->result.placement.held_gpus().size());
-    if (over) placed = std::unexpected(control::as_answer(state, {std::move(*over), nullptr, {}}));
-  }
-  return placed;
-}
-
 // The network part of the answer. Borrows `tried`.
 PlacementPromise promise_of(const ControlPlane& plane, const ClusterState& state, const JobSpec& spec,
-                            const Tried& tried) {
+                            const TriedPlacement& tried) {
   PlacementPromise promise;
   if (!tried) promise.blocked = &tried.error().links;
   if (!tried || !tried->guarantee) return promise;
@@ -74,7 +43,7 @@ Result<Response> query_placement(const Call& call) {
   if (!ranks) return std::unexpected(ranks.error());
   const auto state = call.plane.loop.state();
   if (auto checked = check_query(*state, *spec); !checked) return std::unexpected(checked.error());
-  auto placed = try_placement(call.plane, *state, *spec, true);
+  auto placed = try_placement(worker_placers(call.plane), call.plane.loop.now_us(), *state, *spec, true);
   const std::string* own = own_tenant(call.request);
   if (own != nullptr && !placed) leave_own_tenant(*state, *own, placed.error().links);
   if (!placed && placed.error().placement == nullptr) return rejected(call, placed.error());
@@ -90,18 +59,6 @@ Result<Response> query_placement(const Call& call) {
   if (start && own != nullptr) leave_own_tenant(*own, *start);
   return Response::json(write_placement(*spec, result, *state->placement_fabric, *ranks, promise,
                                         contention ? &*contention : nullptr, compared, start ? &*start : nullptr));
-}
-
-// The state with the job on these GPUs, as if it had been submitted.
-void place_on(ClusterState& state, const JobSpec& spec, control::AdmittedPlacement placed, std::int64_t now_us) {
-  auto job = std::make_shared<control::Job>();
-  job->id = state.jobs.next_id();
-  job->spec = spec;
-  job->submitted_us = now_us;
-  job->placement = std::move(placed.result.placement);
-  job->nodes = control::node_names(state.topology(), job->placement.gpu_of_rank);
-  job->guarantee = std::move(placed.guarantee);
-  control::apply(state, {state.seq + 1, state.term, now_us, {}, control::JobPlaced{std::move(job), ""}});
 }
 
 // Each item on what the ones before it leave.
@@ -129,7 +86,7 @@ Result<Response> query_placements(const Call& call) {
       refuse(to_problem(item.located(checked.error())));
       continue;
     }
-    auto placed = try_placement(call.plane, state, spec, false);
+    auto placed = try_placement(worker_placers(call.plane), now_us, state, spec, false);
     if (own != nullptr && !placed) leave_own_tenant(state, *own, placed.error().links);
     if (!placed && placed.error().placement == nullptr) {
       placed.error().error = item.located(std::move(placed.error().error));

@@ -1,15 +1,19 @@
 #include <algorithm>
+#include <chrono>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "fabric/routing/opensm/fdbs_text.h"
 #include "services/json/digest.h"
+#include "services/rest/handlers/changed_view.h"
 #include "services/rest/handlers/end_ports.h"
 #include "services/rest/handlers/fabric_lists.h"
 #include "services/rest/handlers/list_query.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
+#include "services/rest/json/link_traffic.h"
 #include "services/rest/json/routes.h"
 
 namespace railweave::api {
@@ -66,42 +70,6 @@ Result<Response> get_path(const Call& call) {
                 {});
   }
   return Response::json(write_paths(state->topology(), *call.request.query("from"), *call.request.query("to"), traces));
-}
-
-// The state's view with the change made to it.
-Result<fabric::FabricView> changed_view(const control::ClusterState& state, const RouteChange& change) {
-  const auto& topology = state.topology();
-  fabric::FabricView view = state.view;
-  for (const auto* names : {&change.fail_links, &change.drain_links}) {
-    for (const auto& name : *names) {
-      const auto link = topology.find_link(name);
-      if (!link) {
-        return fail(ErrorKind::notFound, "links.notFound", "there is no link '" + name + "'", {},
-                    "<guid>/<port>--<guid>/<port>; GET /v1/links lists them");
-      }
-      if (names == &change.fail_links) {
-        view.set_state(link, fabric::LinkState::down);
-      } else {
-        view.set_drained(link, true);
-      }
-    }
-  }
-  for (const auto* names : {&change.fail_switches, &change.drain_switches}) {
-    for (const auto& name : *names) {
-      const auto sw = find_switch(topology, name);
-      if (!sw) {
-        return std::unexpected(no_switch(name));
-      }
-      if (names == &change.drain_switches) {
-        view.set_drained(sw, true);
-        continue;
-      }
-      for (const PortId port : topology.ports(sw)) {
-        if (const auto link = topology.link(port)) view.set_state(link, fabric::LinkState::down);
-      }
-    }
-  }
-  return view;
 }
 
 // The end ports of nodes that jobs run on: what changes for them is written first.
@@ -179,12 +147,38 @@ Result<Response> get_audit(const Call& call) {
   return Response::json(write_routes_audit(**routes)).with("ETag", etag);
 }
 
+// What the job's own document waits for its book, at most.
+constexpr std::chrono::milliseconds kPatienceForJobs{500};
+
+Result<Response> get_link_traffic(const Call& call) {
+  const auto state = call.plane.loop.state();
+  const auto link = state->topology().find_link(call.request.param("id"));
+  if (!link) {
+    return fail(ErrorKind::notFound, "links.notFound", "there is no link '" + call.request.param("id") + "'", {},
+                "<guid>/<port>--<guid>/<port>; GET /v1/links lists them");
+  }
+  const auto routes = call.plane.routes->at(*state);
+  LinkTraffic traffic;
+  const auto first = static_cast<fabric::DirectedLink>(link.index() * 2);
+  for (fabric::DirectedLink i = 0; routes && i < 2; ++i) {
+    traffic.directions[i].crossings = control::crossings(**routes, first + i);
+  }
+  if (const std::unique_lock lock(call.plane.contention->mutex, kPatienceForJobs); lock) {
+    call.plane.contention->book.bring_to(*state);
+    for (fabric::DirectedLink i = 0; i < 2; ++i) {
+      traffic.directions[i].jobs = call.plane.contention->book.on(first + i);
+    }
+  }
+  return Response::json(write_link_traffic(*state, link, traffic, routes ? routes->get() : nullptr));
+}
+
 }  // namespace
 
 void add_routing_routes(RouteTable& routes) {
   const RouteOptions compute{.compute = true}, heavy{.compute = true, .heavy = true};
   routes.get("/v1/routes", {.access = kViewers, .http = heavy}, get_routes);
   routes.get("/v1/routes/audit", {.access = kViewers, .http = heavy}, get_audit);
+  routes.get("/v1/links/{id...}/traffic", {.access = kViewers, .http = heavy}, get_link_traffic);
   routes.get("/v1/routes/path", {.access = kViewers, .query = {"from", "to"}, .http = compute}, get_path);
   routes.get("/v1/routes/fdbs", {.access = kViewers, .query = {"failLink"}, .http = heavy}, get_fdbs);
   routes.post("/v1/routes/diff",

@@ -1,6 +1,8 @@
 #include "services/rest/json/alarm.h"
 
 #include "fabric/base/text/time_text.h"
+#include "fabric/base/text/utf8.h"
+#include "services/json/strict_json.h"
 #include "services/rest/json/alarm_value.h"
 #include "services/rest/json/link_value.h"
 
@@ -19,6 +21,21 @@ std::optional<AlarmSeverity> parse_alarm_severity(std::string_view text) {
   return std::nullopt;
 }
 
+Result<std::string> read_note(std::string_view body) {
+  std::string note;
+  if (body.empty()) return note;
+  auto value = parse_json(body);
+  if (!value) return std::unexpected(value.error());
+  ObjectReader reader(*value, "");
+  reader.read("note", note);
+  if (note.size() > control::Alarm::kMaxNote || !is_printable_utf8(note)) {
+    reader.set_error("note",
+                     "must be printable UTF-8 of at most " + std::to_string(control::Alarm::kMaxNote) + " bytes");
+  }
+  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+  return note;
+}
+
 namespace {
 
 // By the names of devices, where it is one of the fabric; else its id.
@@ -33,6 +50,11 @@ std::string subject_name(const fabric::Topology& topology, const control::Alarm&
   return alarm.subject_id;
 }
 
+Out acknowledgement_json(const control::Alarm& alarm) {
+  if (!alarm.acknowledged()) return nullptr;
+  return {{"by", alarm.acknowledged_by}, {"at", time_text(alarm.acknowledged_us)}, {"note", alarm.acknowledged_note}};
+}
+
 }  // namespace
 
 Out shown_alarm_json(const fabric::Topology& topology, const control::Alarm& alarm) {
@@ -45,6 +67,7 @@ Out shown_alarm_json(const fabric::Topology& topology, const control::Alarm& ala
       {"text", alarm.text},
       {"jobs", alarm.jobs},
       {"raisedAt", time_text(alarm.raised_us)},
+      {"acknowledged", acknowledgement_json(alarm)},
       {"version", alarm.version}};
 }
 

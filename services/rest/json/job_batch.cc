@@ -50,15 +50,20 @@ Result<std::vector<BatchItem>> read_batch(std::string_view body, bool needs_keys
   reader.require("items");
   const Json* list = reader.take("items");
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-  if (!list->is_array() || list->empty() || list->size() > kMaxBatchItems) {
+  return read_batch_items(*list, "/items", kMaxBatchItems, needs_keys);
+}
+
+Result<std::vector<BatchItem>> read_batch_items(const Json& list, const std::string& pointer, std::size_t max_items,
+                                                bool needs_keys) {
+  if (!list.is_array() || list.empty() || list.size() > max_items) {
     return fail(ErrorKind::invalid, "body.invalidField",
-                "a list of 1 to " + std::to_string(kMaxBatchItems) + " jobs is wanted", "/items");
+                "a list of 1 to " + std::to_string(max_items) + " jobs is wanted", pointer);
   }
   std::vector<BatchItem> items;
-  items.reserve(list->size());
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    BatchItem item{{}, {}, "/items/" + std::to_string(i), JobRequest()};
-    item.request = read_item((*list)[i], needs_keys, item);
+  items.reserve(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    BatchItem item{{}, {}, pointer + "/" + std::to_string(i), JobRequest()};
+    item.request = read_item(list[i], needs_keys, item);
     items.push_back(std::move(item));
   }
   return items;

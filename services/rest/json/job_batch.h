@@ -31,6 +31,9 @@ struct BatchItem {
 };
 // needs_keys: an item without a key cannot be read.
 Result<std::vector<BatchItem>> read_batch(std::string_view body, bool needs_keys);
+// The list alone, where it is a part of a body. pointer: to it.
+Result<std::vector<BatchItem>> read_batch_items(const Json& list, const std::string& pointer, std::size_t max_items,
+                                                bool needs_keys);
 
 // {"items": [...], "seq"}: one item for each of the request, in its order.
 class BatchAnswer {
@@ -39,6 +42,7 @@ class BatchAnswer {
   void add_job(const std::string& key, int status, const std::string& job_json);
   void add_placement(const std::string& key, const std::string& answer_json);
   [[nodiscard]] std::string finish(std::uint64_t seq) &&;
+  [[nodiscard]] std::string items() const { return "[" + items_ + "]"; }
 
  private:
   void add(const std::string& item_json);

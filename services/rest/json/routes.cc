@@ -111,15 +111,19 @@ Out trace_json(const Topology& topology, const NamedTrace& named) {
 Result<RouteChange> read_route_change(std::string_view body) {
   auto value = parse_json(body);
   if (!value) return std::unexpected(value.error());
+  return read_route_change(*value, "");
+}
+
+Result<RouteChange> read_route_change(const Json& value, const std::string& pointer) {
   RouteChange change;
-  ObjectReader reader(*value, "");
+  ObjectReader reader(value, pointer);
   reader.read("failLinks", change.fail_links, kMaxChanged);
   reader.read("failSwitches", change.fail_switches, kMaxChanged);
   reader.read("drainLinks", change.drain_links, kMaxChanged);
   reader.read("drainSwitches", change.drain_switches, kMaxChanged);
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-  if (value->empty()) {
-    return fail(ErrorKind::invalid, "body.missingField", "the request changes no link and no switch", {},
+  if (value.empty()) {
+    return fail(ErrorKind::invalid, "body.missingField", "the request changes no link and no switch", pointer,
                 "name links or switches in failLinks, failSwitches, drainLinks or drainSwitches");
   }
   return change;

@@ -9,6 +9,7 @@
 #include "fabric/routing/delta/forwarding_delta.h"
 #include "fabric/routing/plane/route_trace.h"
 #include "services/control/views/routing_cache.h"
+#include "services/json/strict_json.h"
 
 namespace railweave::api {
 
@@ -17,6 +18,7 @@ struct RouteChange {
   std::vector<std::string> fail_links, fail_switches, drain_links, drain_switches;
 };
 Result<RouteChange> read_route_change(std::string_view body);
+Result<RouteChange> read_route_change(const Json& value, const std::string& pointer);
 
 struct NamedTrace {
   fabric::PortId from, to;

@@ -171,5 +171,38 @@ TEST_F(DrainTest, ModesAndAlarmsSurviveSnapshots) {
   EXPECT_TRUE(loop_->state()->alarms->empty());
 }
 
+TEST_F(DrainTest, AnAcknowledgementStandsUntilTheAlarmGetsWorseOrIsOver) {
+  start_with_hosts(1);
+  Alarm alarm{.kind = "link.symbolErrors",
+              .subject_kind = "port",
+              .subject_id = "a/1",
+              .severity = AlarmSeverity::warning,
+              .text = "more than 10 an hour"};
+  const auto present = [&]() -> const Alarm& { return loop_->state()->alarms->at(alarm.id()); };
+  EXPECT_FALSE(ask(AcknowledgeAlarm{alarm.id(), true, ""})) << "there is none";
+  ASSERT_TRUE(ask(ReportAlarms{{alarm}, {}}));
+  EXPECT_FALSE(present().acknowledged());
+  ASSERT_TRUE(ask(AcknowledgeAlarm{alarm.id(), true, "INC-42"}));
+  EXPECT_EQ(present().acknowledged_note, "INC-42");
+  const auto seq = loop_->state()->seq;
+  ASSERT_TRUE(ask(AcknowledgeAlarm{alarm.id(), true, "INC-42"}));
+  EXPECT_EQ(loop_->state()->seq, seq) << "repeated: no event";
+  alarm.text = "more than 20 an hour";
+  ASSERT_TRUE(ask(ReportAlarms{{alarm}, {}}));
+  EXPECT_TRUE(present().acknowledged()) << "another text of the same severity";
+  restart();
+  EXPECT_EQ(present().acknowledged_note, "INC-42");
+  alarm.severity = AlarmSeverity::critical;
+  ASSERT_TRUE(ask(ReportAlarms{{alarm}, {}}));
+  EXPECT_FALSE(present().acknowledged()) << "worse";
+  ASSERT_TRUE(ask(AcknowledgeAlarm{alarm.id(), true, ""}));
+  ASSERT_TRUE(ask(AcknowledgeAlarm{alarm.id(), false, ""}));
+  EXPECT_FALSE(present().acknowledged());
+  ASSERT_TRUE(ask(AcknowledgeAlarm{alarm.id(), true, ""}));
+  ASSERT_TRUE(ask(ReportAlarms{{}, {alarm.id()}}));
+  ASSERT_TRUE(ask(ReportAlarms{{alarm}, {}}));
+  EXPECT_FALSE(present().acknowledged()) << "over, and raised again";
+}
+
 }  // namespace
 }  // namespace railweave::control

@@ -74,6 +74,9 @@ export const linkQuery = (id: string) =>
     queryFn: () => body(client.GET('/v1/links/{id}', { params: { path: { id } } })),
     refetchInterval: 5000, // counters have no events
   });
+// Which routes cross it, and which jobs send over it: computed when the link's view asks.
+export const linkTrafficQuery = (id: string) =>
+  queryOptions({ queryKey: ['links', id, 'traffic'], queryFn: () => body(client.GET('/v1/links/{id}/traffic', { params: { path: { id } } })), retry: false });
 export const syncQuery = () =>
   queryOptions({
     queryKey: ['subnets', 'sync'],

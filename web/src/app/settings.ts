@@ -4,7 +4,6 @@ import type { Zone } from '../model/format';
 
 export interface Settings {
   zone: Zone;
-  acknowledged: string[]; // alarms, as "<id>@<version>": a new cause is a new alarm to acknowledge
 }
 
 const KEY = 'railweave.settings';
@@ -15,10 +14,9 @@ function read(): Settings {
     const stored = JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Settings>;
     return {
       zone: stored.zone === 'local' ? 'local' : 'utc',
-      acknowledged: Array.isArray(stored.acknowledged) ? stored.acknowledged.slice(-1000) : [],
     };
   } catch {
-    return { zone: 'utc', acknowledged: [] };
+    return { zone: 'utc' };
   }
 }
 

@@ -129,9 +129,10 @@ function NavCount({ to }: { to: string }) {
   const queue = useQuery({ ...queueQuery(), enabled: to === '/queue' });
   const may = useMay();
   const drains = useQuery({ ...drainsQuery(), enabled: to === '/drains' && may('GET /v1/drains') });
-  if (to === '/alarms' && alarms.data && alarms.data.items.length > 0) {
-    const critical = alarms.data.items.some((alarm) => alarm.severity === 'critical');
-    return <span className="n"><Badge plain tone={critical ? 'bad' : 'warn'}>{alarms.data.items.length}</Badge></span>;
+  const open = (alarms.data?.items ?? []).filter((alarm) => !alarm.acknowledged);
+  if (to === '/alarms' && open.length > 0) {
+    const critical = open.some((alarm) => alarm.severity === 'critical');
+    return <span className="n"><Badge plain tone={critical ? 'bad' : 'warn'}>{open.length}</Badge></span>;
   }
   if (to === '/queue' && queue.data && queue.data.waiting > 0) return <span className="n"><Badge plain>{queue.data.waiting}</Badge></span>;
   if (to === '/drains' && drains.data && drains.data.items.length > 0) return <span className="n"><Badge plain tone="drain">{drains.data.items.length}</Badge></span>;

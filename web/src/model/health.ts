@@ -21,6 +21,7 @@ const QUIET_PHASES = new Set(['synced', 'watching', 'programming', 'discovering'
 export function needs({ alarms, subnets, guarantees, drains, waiting }: Facts): Need[] {
   const found: Need[] = [];
   for (const alarm of alarms) {
+    if (alarm.acknowledged) continue; // someone looks after it
     found.push({ tone: alarm.severity === 'critical' ? 'bad' : 'warn', text: alarm.text, detail: alarm.kind, subject: alarm.subject });
   }
   const alarmed = new Set(alarms.map((alarm) => `${alarm.subject.kind}/${alarm.subject.id}`));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mapAt, statesAt, type PastState, type TimelineEvent } from './timeline';
+import { jobsAt, mapAt, statesAt, type PastState, type TimelineEvent } from './timeline';
 
 const event = (seq: number, ...links: [string, PastState][]): TimelineEvent => ({ seq, time: '', type: links[0]?.[1] === 'down' ? 'link.down' : 'link.up', summary: '', data: { links: links.map(([link, state]) => ({ link, state })) } });
 
@@ -31,5 +31,14 @@ describe('the past', () => {
   it('changes the bundles of single links alone', () => {
     const map = { bundles: [{ link: 'a', down: 0, degraded: 0 }, { link: null, down: 3, degraded: 0 }, { link: 'b', down: 1, degraded: 0 }] };
     expect(mapAt(map, new Map([['a', 'down']])).bundles.map((bundle) => bundle.down)).toEqual([1, 3, 1]);
+  });
+});
+
+describe('the jobs at an earlier moment', () => {
+  const job = (startedAt: string | null, endedAt: string | null, gpus: number) => ({ startedAt, endedAt, gpus });
+  it('are those that had started and not ended', () => {
+    const jobs = [job('2026-11-22T10:00:00Z', '2026-11-22T12:00:00Z', 8), job('2026-11-22T11:00:00Z', null, 16), job(null, null, 32), job('2026-11-22T12:00:00Z', null, 64)];
+    const gpus = (time: string) => jobsAt(jobs, Date.parse(time)).gpus;
+    expect(['2026-11-22T09:59:59Z', '2026-11-22T10:00:00Z', '2026-11-22T11:30:00Z', '2026-11-22T12:00:00Z'].map(gpus)).toEqual([0, 8, 24, 80]);
   });
 });

@@ -1,4 +1,4 @@
-// The states of links at an earlier moment, from the events that changed them. Nothing else is kept of the past.
+// An earlier moment: the states of links, from the events that changed them, and the jobs that ran, from their times.
 
 export interface TimelineEvent {
   seq: number;
@@ -48,4 +48,10 @@ export function mapAt<Map_ extends { bundles: { link: string | null; down: numbe
       return state === undefined ? bundle : { ...bundle, down: state === 'down' ? 1 : 0, degraded: state === 'degraded' ? 1 : 0 };
     }),
   };
+}
+
+// The jobs that held GPUs then: by their last start, as the service keeps it. It forgets the oldest of 2,000 ended ones.
+export function jobsAt<Job extends { startedAt: string | null; endedAt: string | null; gpus: number }>(jobs: Job[], at: number): { jobs: Job[]; gpus: number } {
+  const held = jobs.filter((job) => job.startedAt !== null && Date.parse(job.startedAt) <= at && (job.endedAt === null || Date.parse(job.endedAt) > at));
+  return { jobs: held, gpus: held.reduce((sum, job) => sum + job.gpus, 0) };
 }

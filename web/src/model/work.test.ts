@@ -76,8 +76,9 @@ describe('drains', () => {
 
 describe('what needs a person', () => {
   const nothing: Facts = { alarms: [], subnets: [], guarantees: [], drains: [], waiting: [] };
-  const alarm = (severity: 'warning' | 'critical', id: string): Schema['Alarm'] => ({ id, kind: 'link.down', severity, subject: { kind: 'link', id, name: id }, subnet: null, text: `${id} is down`, jobs: [], raisedAt: '2026-11-22T12:00:00Z', version: 1 });
+  const alarm = (severity: 'warning' | 'critical', id: string): Schema['Alarm'] => ({ id, kind: 'link.down', severity, subject: { kind: 'link', id, name: id }, subnet: null, text: `${id} is down`, jobs: [], raisedAt: '2026-11-22T12:00:00Z', acknowledged: null, version: 1 });
   it('is nothing when nothing is wrong', () => expect(needs(nothing)).toEqual([]));
+  it('is no alarm that is looked after', () => expect(needs({ ...nothing, alarms: [{ ...alarm('critical', 'a'), acknowledged: { by: 'ana', at: '2026-11-22T12:01:00Z', note: '' } }] })).toEqual([]));
   it('puts critical first', () => {
     expect(needs({ ...nothing, alarms: [alarm('warning', 'a'), alarm('critical', 'b')] }).map((need) => need.text)).toEqual(['b is down', 'a is down']);
   });

@@ -35,6 +35,7 @@ export function AlarmList({ alarms }: { alarms: Schema['Alarm'][] }) {
             <Badge tone={tone(alarm.severity)}>{alarm.severity}</Badge>
             <span className="what">
               {alarm.text}
+              {alarm.acknowledged && <div className="dim">Looked after by {alarm.acknowledged.by}{alarm.acknowledged.note && `: ${alarm.acknowledged.note}`}</div>}
               {alarm.jobs.length > 0 && <div className="dim">Affects {alarm.jobs.slice(0, 6).map((job, i) => <span key={job}>{i > 0 && ', '}<SubjectLink kind="job" id={job} /></span>)}</div>}
             </span>
             <span className="when"><When at={alarm.raisedAt} relative /></span>

@@ -2,14 +2,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { Link, useParams } from '@tanstack/react-router';
-import { guaranteedLinksQuery, linkQuery } from '../../api/queries';
+import { guaranteedLinksQuery, linkQuery, linkTrafficQuery } from '../../api/queries';
 import type { Schema } from '../../api/client';
 import { useRecent } from '../../api/recent';
 import { command } from '../../model/cli';
 import { bytes, count, percent, rate } from '../../model/format';
 import { remember, remembered } from '../../model/history';
 import { tone } from '../../model/tones';
-import { Badge, Bar, Cli, Copyable, Empty, Facts, Panel, Shown, SubjectLink, Title, When } from '../../parts/basics';
+import { Badge, Bar, Cli, Copyable, Empty, Facts, Figure, Panel, Shown, SubjectLink, Title, When } from '../../parts/basics';
 import { May } from '../../parts/may';
 import { Spark } from '../../parts/spark';
 import { AlarmList, DrainState } from './about';
@@ -44,7 +44,56 @@ function Counters({ end, counters, name }: { end: Schema['LinkEnd']; counters: S
   );
 }
 
-function Reserved({ id }: { id: string }) {
+function Devices({ what, ports }: { what: string; ports: Schema['CrossingPorts'] }) {
+  return (
+    <details>
+      <summary>{what}: {count(ports.count)} ports of {count(ports.deviceCount)} devices</summary>
+      <p className="break">{ports.devices.map((item, i) => <span key={item.device}>{i > 0 && ', '}{item.device.includes('/') ? item.device : <Link to="/nodes/$id" params={{ id: item.device }}>{item.device}</Link>}{item.ports > 1 && <span className="dim"> ({item.ports})</span>}</span>)}{ports.deviceCount > ports.devices.length && ` and ${count(ports.deviceCount - ports.devices.length)} more`}</p>
+    </details>
+  );
+}
+
+// Of each direction: the pairs whose packets cross it by the tables, and the jobs that send over it, promised or not.
+function Crossing({ id }: { id: string }) {
+  const query = useQuery(linkTrafficQuery(id));
+  return (
+    <Shown query={query}>
+      {({ directions }) => (
+        <>
+          {directions.map(({ from, fromName, toName, routes, traffic }) => (
+            <Panel key={from} className="s6" title={<>{fromName} <span className="dim">to</span> {toName}</>}>
+              <div className="stack" data-testid="crossing">
+                {routes ? (
+                  <>
+                    <div className="figures"><Figure value={count(routes.pairs)} label="pairs cross it" />{traffic && <Figure value={rate(traffic.gbps)} label={`sent by ${count(traffic.jobCount)} jobs, in the mean`} />}</div>
+                    {routes.pairs > 0 && <div><Devices what="From" ports={routes.sources} /><Devices what="To" ports={routes.destinations} /></div>}
+                  </>
+                ) : <Empty title="It is not routed" />}
+                {traffic && traffic.links > 1 && <p className="dim">Of {count(traffic.links)} links side by side: with this number of flows, bundles of links are compared.</p>}
+                {traffic && traffic.jobs.length > 0 && (
+                  <ul className="list" style={{ margin: '0 -12px' }}>
+                    {traffic.jobs.map((job) => (
+                      <li key={job.job}>
+                        <span className="what"><SubjectLink kind="job" id={job.job} /> {job.name} <span className="dim">{job.tenant}</span><Bar thin label={`${job.job} sends ${rate(job.gbps)}`} total={Math.max(traffic.capacityGbps, traffic.gbps)} parts={[{ value: job.gbps, color: traffic.gbps > 0.95 * traffic.capacityGbps ? 'var(--bad)' : 'var(--accent)' }]} /></span>
+                        <span className="nowrap">{rate(job.gbps)}</span>
+                      </li>
+                    ))}
+                  </ul>
+                )}
+                {traffic && traffic.jobs.length === 0 && <p className="dim">No job sends over it.</p>}
+              </div>
+            </Panel>
+          ))}
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function Reserved({ link }: { link: Schema['Link'] }) {
+  const { id } = link;
+  // What the port that sends has measured.
+  const measured = (directed: string) => link.counters[link.ends.findIndex((end) => end.port === directed.split('->')[0])]?.sentGbps ?? null;
   const links = useQuery(guaranteedLinksQuery(1000));
   const here = (links.data?.items ?? []).filter((item) => undirected(item.link) === id);
   return (
@@ -61,7 +110,7 @@ function Reserved({ id }: { id: string }) {
                   <Bar thin label={`${reserved.reservedGbps} of ${reserved.limitGbps} Gb/s reserved`} total={reserved.limitGbps} parts={[{ value: reserved.reservedGbps, color: reserved.reservedGbps > 0.95 * reserved.limitGbps ? 'var(--bad)' : 'var(--accent)' }]} />
                   <div className="dim">{reserved.holders.map((holder, i) => <span key={holder.job}>{i > 0 && ', '}<SubjectLink kind="job" id={holder.job} /> {rate(holder.gbps)}</span>)}</div>
                 </span>
-                <span className="nowrap">{rate(reserved.reservedGbps)} of {rate(reserved.limitGbps)}</span>
+                <span className="nowrap">{rate(reserved.reservedGbps)} of {rate(reserved.limitGbps)}{measured(item.link) !== null && <div className="dim">{rate(measured(item.link)!)} measured, all classes</div>}</span>
               </li>
             )),
           )}
@@ -120,8 +169,9 @@ export function LinkView() {
               <DrainState drain={link.drain} kind="link" id={link.id} />
               <div style={{ marginTop: 10 }}><Cli line={command('links', 'show', link.id)} /></div>
             </Panel>
-            <Reserved id={link.id} />
+            <Reserved link={link} />
             {link.alarms.length > 0 && <div className="s12"><AlarmList alarms={link.alarms} /></div>}
+            <Crossing id={link.id} />
             <Counters end={link.ends[0]!} counters={link.counters[0] ?? null} name={`${link.id}/0`} />
             <Counters end={link.ends[1]!} counters={link.counters[1] ?? null} name={`${link.id}/1`} />
             <History subject={`link/${link.id}`} className="s12" />

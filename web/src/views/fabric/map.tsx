@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useComputedColorScheme } from '@mantine/core';
 import { useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent, type PointerEvent } from 'react';
 import { useRecent } from '../../api/recent';
-import { alarmsQuery, guaranteedLinksQuery, mapQuery, tenantsQuery } from '../../api/queries';
+import { alarmsQuery, guaranteedLinksQuery, jobsQuery, mapQuery, tenantsQuery } from '../../api/queries';
 import { Icon } from '../../app/icons';
 import { useParam } from '../../app/params';
 import { useSettings } from '../../app/settings';
@@ -14,7 +14,7 @@ import { count, percent, rate, time } from '../../model/format';
 import { drawMap, fitCamera, groupAt, type Camera, type Pen } from '../../model/map_draw';
 import { layoutMap, type FabricMap, type MapGroup } from '../../model/map_layout';
 import { COLOURINGS, type Colouring, type Ink, type PaintContext } from '../../model/map_paint';
-import { mapAt, statesAt, type TimelineEvent } from '../../model/timeline';
+import { jobsAt, mapAt, statesAt, type TimelineEvent } from '../../model/timeline';
 import { Badge, Cli, Empty, Legend, Panel, Shown } from '../../parts/basics';
 
 // What the time slider stops at.
@@ -235,7 +235,9 @@ function TimeSlider({ events, at, onChange }: { events: TimelineEvent[]; at: num
   const { zone } = useSettings();
   const index = at === undefined ? events.length : events.findIndex((event) => event.seq === at);
   const event = events[index];
+  const jobs = useQuery({ ...jobsQuery(), enabled: event !== undefined });
   if (events.length === 0) return null;
+  const then = event && jobs.data ? jobsAt(jobs.data.items, Date.parse(event.time)) : undefined;
   return (
     <div className="map-key time-slider">
       <label className="row" style={{ flex: 1, flexWrap: 'nowrap' }}>
@@ -243,6 +245,7 @@ function TimeSlider({ events, at, onChange }: { events: TimelineEvent[]; at: num
         <input type="range" min={0} max={events.length} value={index < 0 ? events.length : index} onChange={(change) => onChange(events[Number(change.target.value)]?.seq)} aria-label="Time of the map" aria-valuetext={event ? `${time(event.time, zone)}: ${event.summary}` : 'now'} />
       </label>
       <span className="nowrap">{event ? <><Badge tone="warn">{time(event.time, zone)}</Badge> {event.summary.length > 70 ? `${event.summary.slice(0, 70)}…` : event.summary}</> : <Badge tone="ok">now</Badge>}</span>
+      {then && <span className="dim nowrap" data-testid="jobs-then" title={then.jobs.slice(0, 30).map((job) => `${job.id} ${job.name}`).join('\n')}>{then.jobs.length === 1 ? '1 job' : `${count(then.jobs.length)} jobs`} on {count(then.gpus)} GPUs</span>}
       {event && <button type="button" className="link-button" onClick={() => onChange(undefined)}>Back to now</button>}
     </div>
   );

@@ -31,8 +31,8 @@ function Waiting() {
             empty={<Empty title="No job waits" />}
             columns={[
               { id: 'place', name: 'Place', value: (job) => job.place, num: true },
-              { id: 'id', name: 'Job', value: (job) => job.id, cell: (job) => <Link to="/jobs/$id" params={{ id: job.id }}>{job.id}</Link> },
-              { id: 'name', name: 'Name', value: (job) => job.name || null },
+              { id: 'change', name: '', value: () => null, cell: (job) => <WaitingActions job={job} all={items} /> },
+              { id: 'id', name: 'Job', value: (job) => job.id, cell: (job) => <><Link to="/jobs/$id" params={{ id: job.id }}>{job.id}</Link>{job.name && <div className="dim">{job.name}</div>}</> },
               { id: 'tenant', name: 'Tenant', value: (job) => job.tenant },
               { id: 'priority', name: 'Priority', value: (job) => job.priority },
               { id: 'gpus', name: 'GPUs', value: (job) => job.gpus, num: true },
@@ -40,7 +40,6 @@ function Waiting() {
               { id: 'reason', name: 'Reason', value: (job) => job.waits?.reason, wrap: true, cell: (job) => <>{job.waits?.reason}{job.waits?.job && <> (<SubjectLink kind="job" id={job.waits.job} />)</>}</> },
               { id: 'expected', name: 'Expected', value: (job) => job.waits?.expectedAt, cell: (job) => <When at={job.waits?.expectedAt} relative /> },
               { id: 'submitted', name: 'Submitted', value: (job) => job.submittedAt, cell: (job) => <When at={job.submittedAt} relative /> },
-              { id: 'change', name: '', value: () => null, cell: (job) => <WaitingActions job={job} all={items} /> },
             ]}
           />
         )}

@@ -110,17 +110,17 @@ export function Submit() {
               <Select label="Priority" description="Class of the queue" data={[...new Set([...(policy.data?.priorityClasses ?? []).map((item) => item.name), form.priority || 'normal'])]} value={form.priority} onChange={(value) => set('priority', value ?? 'normal')} allowDeselect={false} />
             </div>
             <div className="two">
-              <TextInput label="Gb/s guaranteed at each port" placeholder="As its contract says" value={form.guaranteed} error={errors.guaranteed} onChange={(event) => set('guaranteed', event.currentTarget.value)} />
+              <TextInput label="Gb/s at each port" placeholder="As its contract says" value={form.guaranteed} error={errors.guaranteed} onChange={(event) => set('guaranteed', event.currentTarget.value)} />
               <TextInput label="Expected hours" value={form.duration} error={errors.duration} onChange={(event) => set('duration', event.currentTarget.value)} />
             </div>
             <TextInput label="Nodes to leave out" placeholder="dgx-044, dgx-045" value={form.exclude} onChange={(event) => set('exclude', event.currentTarget.value)} />
             <Checkbox label="Also after any single link failure" checked={form.survive} disabled={form.guaranteed === ''} onChange={(event) => set('survive', event.currentTarget.checked)} />
             <Checkbox label="Wait in the queue, if it cannot start now" checked={form.queue} onChange={(event) => set('queue', event.currentTarget.checked)} />
-            <Checkbox label="Its launcher accepts it, says when it runs and when its nodes are free" checked={form.launcher} onChange={(event) => set('launcher', event.currentTarget.checked)} />
+            <Checkbox label="Its launcher says when it runs and when it is gone" checked={form.launcher} onChange={(event) => set('launcher', event.currentTarget.checked)} />
             <May call="PUT /v1/reservations/{name}">
               <div className="two">
-                <TextInput label="It runs already, on these nodes" description="In the order of its ranks: taken over as it is" placeholder="dgx-001, dgx-002" value={form.on} onChange={(event) => set('on', event.currentTarget.value)} />
-                <TextInput label="On these GPUs of each" placeholder="All" value={form.onGpus} error={errors.onGpus} disabled={form.on === ''} onChange={(event) => set('onGpus', event.currentTarget.value)} />
+                <TextInput label="Runs already on" placeholder="dgx-001, dgx-002" title="Nodes in the order of its ranks: it is taken over as it is" value={form.on} onChange={(event) => set('on', event.currentTarget.value)} />
+                <TextInput label="GPUs of each" placeholder="All" value={form.onGpus} error={errors.onGpus} disabled={form.on === ''} onChange={(event) => set('onGpus', event.currentTarget.value)} />
               </div>
             </May>
             {submit.error && <ProblemBox error={submit.error} />}

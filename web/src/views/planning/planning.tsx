@@ -3,7 +3,7 @@ import { Button, Textarea } from '@mantine/core';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { body, client, isVerified, type Schema } from '../../api/client';
+import { body, client } from '../../api/client';
 import { fabricQuery } from '../../api/queries';
 import { useParam } from '../../app/params';
 import { command } from '../../model/cli';
@@ -11,30 +11,11 @@ import { count, milliseconds, words } from '../../model/format';
 import { tone } from '../../model/tones';
 import { Badge, Cli, Empty, Figure, Panel, Shown, Title } from '../../parts/basics';
 import { DataTable } from '../../parts/table';
+import { Tabs } from '../../parts/tabs';
+import { Compared } from './compared';
+import { Lab } from './lab';
 
 const names = (text: string) => [...new Set(text.split(/[\s,]+/).filter(Boolean))];
-
-function Compared({ before, after }: { before: Schema['RoutesAudit']; after: Schema['RoutesAudit'] }) {
-  const lines: [string, string | number, string | number, boolean][] = [
-    ['Verdict', isVerified(before) ? 'verified' : 'not verified', isVerified(after) ? 'verified' : 'not verified', !isVerified(after) && isVerified(before)],
-    ['Unreachable pairs', before.unreachablePairs, after.unreachablePairs, after.unreachablePairs > before.unreachablePairs],
-    ['Pairs cut off', before.cutOffPairs, after.cutOffPairs, after.cutOffPairs > before.cutOffPairs],
-    ['Credit cycles', before.creditLoops, after.creditLoops, after.creditLoops > before.creditLoops],
-    ['Longest route', before.longestRoute, after.longestRoute, after.longestRoute > before.longestRoute],
-    ['Pairs on the fullest link', before.maxLinkLoad, after.maxLinkLoad, after.maxLinkLoad > before.maxLinkLoad * 1.1],
-    ['Worst shift load', before.worstShiftLoad, after.worstShiftLoad, after.worstShiftLoad > before.worstShiftLoad],
-  ];
-  return (
-    <table className="data">
-      <thead><tr><th>Audit over every pair</th><th className="num">Now</th><th className="num">Then</th></tr></thead>
-      <tbody>
-        {lines.map(([name, a, b, worse]) => (
-          <tr key={name}><td>{name}</td><td className="num">{typeof a === 'number' ? count(a) : a}</td><td className="num">{worse ? <Badge tone="bad">{typeof b === 'number' ? count(b) : b}</Badge> : typeof b === 'number' ? count(b) : b}</td></tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
 
 function Failures() {
   const [links, setLinks] = useParam('links');
@@ -146,21 +127,12 @@ function Shapes() {
 }
 
 export function Planning() {
+  const [tab] = useParam('tab', 'present');
   return (
     <>
       <Title badge={<Badge tone="info">on a snapshot: nothing is changed</Badge>}>Planning</Title>
-      <div className="stack">
-        <Failures />
-        <Shapes />
-        <Panel title="Fabrics that do not exist yet">
-          <div className="stack">
-            <p>Other fabrics are generated, routed, failed and compared offline, on a file:</p>
-            <Cli line={command('lab', 'generate', 'rail-optimized', '--hosts', 128, '-O', 'fabric.json')} />
-            <Cli line={command('lab', 'route', 'fabric.json', '--fail-random', '1%', '--seed', 7)} />
-            <Cli line={command('lab', 'place', 'fabric.json', '--tp', 8, '--pp', 4, '--dp', 3)} />
-          </div>
-        </Panel>
-      </div>
+      <Tabs name="tab" tabs={[['present', 'The present fabric'], ['lab', 'Other fabrics']]} />
+      {tab === 'lab' ? <Lab /> : <div className="stack"><Failures /><Shapes /></div>}
     </>
   );
 }

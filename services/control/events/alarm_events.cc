@@ -1,0 +1,49 @@
+#include "services/control/events/alarm_events.h"
+
+#include <memory>
+#include <utility>
+
+#include "services/control/events/event.h"
+
+namespace railweave::control {
+
+void apply_change(ClusterState& state, const AlarmRaised& body, const Event& event) {
+  auto alarms = std::make_shared<AlarmTable>(*state.alarms);
+  const auto present = alarms->find(body.alarm.id());
+  if (present == alarms->end() && alarms->size() >= kMaxAlarms) return;
+  Alarm alarm = body.alarm;
+  alarm.raised_us = event.time_us;
+  alarm.version = event.seq;
+  if (present != alarms->end()) {
+    const Alarm& before = present->second;
+    alarm.raised_us = before.raised_us;
+    if (alarm.severity <= before.severity) {
+      alarm.acknowledged_us = before.acknowledged_us;
+      alarm.acknowledged_by = before.acknowledged_by;
+      alarm.acknowledged_note = before.acknowledged_note;
+    }
+  }
+  std::string id = alarm.id();
+  alarms->insert_or_assign(std::move(id), std::move(alarm));
+  state.alarms = std::move(alarms);
+}
+
+void apply_change(ClusterState& state, const AlarmCleared& body, const Event&) {
+  auto alarms = std::make_shared<AlarmTable>(*state.alarms);
+  alarms->erase(body.id);
+  state.alarms = std::move(alarms);
+}
+
+void apply_change(ClusterState& state, const AlarmAcknowledged& body, const Event& event) {
+  auto alarms = std::make_shared<AlarmTable>(*state.alarms);
+  const auto present = alarms->find(body.id);
+  if (present == alarms->end()) return;
+  Alarm& alarm = present->second;
+  alarm.acknowledged_us = body.acknowledged ? event.time_us : 0;
+  alarm.acknowledged_by = body.acknowledged ? event.actor : "";
+  alarm.acknowledged_note = body.acknowledged ? body.note : "";
+  alarm.version = event.seq;
+  state.alarms = std::move(alarms);
+}
+
+}  // namespace railweave::control
