@@ -211,7 +211,7 @@ func run() error {
 	if o.kueue {
 		checks := &kueue.Checks{Client: mgr.GetClient(), Contract: service, Site: syncer, Log: log.WithName("kueue"), Cluster: o.Cluster, Tenant: o.Tenant,
 			GpuResource: o.GpuResource}
-		if err := checks.Add(mgr); err != nil {
+		if err := checks.Add(ctx, mgr); err != nil {
 			return err
 		}
 	}

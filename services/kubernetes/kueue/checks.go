@@ -47,9 +47,17 @@ type Checks struct {
 }
 
 // Add puts it into the manager; the error says where Kueue is not installed.
-func (c *Checks) Add(mgr manager.Manager) error {
+func (c *Checks) Add(ctx context.Context, mgr manager.Manager) error {
 	for kind, into := range map[string]*schema.GroupVersionKind{"Workload": &c.workload, "AdmissionCheck": &c.check} {
 		mapping, err := mgr.GetRESTMapper().RESTMapping(schema.GroupKind{Group: "kueue.x-k8s.io", Kind: kind})
+		// Kinds that were just installed take the API server some seconds to list.
+		for tries := 0; tries < 20 && meta.IsNoMatchError(err) && ctx.Err() == nil; tries++ {
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+			mapping, err = mgr.GetRESTMapper().RESTMapping(schema.GroupKind{Group: "kueue.x-k8s.io", Kind: kind})
+		}
 		if meta.IsNoMatchError(err) {
 			return fmt.Errorf("--kueue: the API server has no %s of kueue.x-k8s.io; install Kueue, or start without", kind)
 		} else if err != nil {
