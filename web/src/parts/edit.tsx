@@ -142,11 +142,11 @@ export function EditDialog({ editing, close }: { editing: Editing; close: () => 
 }
 
 // A button that opens the dialog.
-export function EditButton({ label, editing }: { label: string; editing: Editing }) {
+export function EditButton({ label, editing, plain }: { label: string; editing: Editing; plain?: boolean }) {
   const [open, setOpen] = useState(false);
   return (
     <>
-      <Button size="xs" variant="default" onClick={() => setOpen(true)}>{label}</Button>
+      {plain ? <button type="button" className="link-button" onClick={() => setOpen(true)}>{label}</button> : <Button size="xs" variant="default" onClick={() => setOpen(true)}>{label}</Button>}
       {open && <EditDialog editing={editing} close={() => setOpen(false)} />}
     </>
   );

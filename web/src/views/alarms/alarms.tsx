@@ -70,21 +70,21 @@ export function Alarms() {
                 }
                 columns={[
                   { id: 'severity', name: 'Severity', value: (alarm) => alarm.severity, cell: (alarm) => <Badge tone={tone(alarm.severity)}>{alarm.severity}</Badge> },
+                  {
+                    id: 'do', name: '', value: () => null,
+                    cell: (alarm) => (
+                      <span style={{ display: 'grid', justifyItems: 'start' }}>
+                        {failing(alarm) && <Link to="/planning" search={{ [alarm.subject.kind === 'link' ? 'links' : 'switches']: alarm.subject.id } as never}>What if it fails</Link>}
+                        <May call="POST /v1/alarms/{id}/acknowledge">{alarm.acknowledged ? <TakeBack alarm={alarm} /> : <EditButton plain label="Acknowledge" editing={acknowledge(alarm)} />}</May>
+                      </span>
+                    ),
+                  },
                   { id: 'kind', name: 'Kind', value: (alarm) => alarm.kind, cell: (alarm) => words(alarm.kind) },
                   { id: 'text', name: 'What is wrong, and what to do', value: (alarm) => alarm.text, wrap: true },
                   { id: 'subject', name: 'About', value: (alarm) => alarm.subject.id, cell: (alarm) => <SubjectLink kind={alarm.subject.kind} id={alarm.subject.id} /> },
                   { id: 'jobs', name: 'Affects', value: (alarm) => alarm.jobs.length, cell: (alarm) => (alarm.jobs.length > 0 ? <span title={alarm.jobs.join(', ')}>{alarm.jobs.slice(0, 2).map((job, i) => <span key={job}>{i > 0 && ', '}<SubjectLink kind="job" id={job} /></span>)}{alarm.jobs.length > 2 && ` and ${alarm.jobs.length - 2} more`}</span> : <span className="dim">no job</span>) },
                   { id: 'raised', name: 'Raised', value: (alarm) => alarm.raisedAt, cell: (alarm) => <When at={alarm.raisedAt} relative /> },
                   ...(all === 'shown' ? [{ id: 'who', name: 'Looked after by', value: (alarm: Schema['Alarm']) => alarm.acknowledged?.by ?? null, cell: (alarm: Schema['Alarm']) => (alarm.acknowledged ? <>{alarm.acknowledged.by} <span className="dim">{alarm.acknowledged.note} <When at={alarm.acknowledged.at} relative /></span></> : '–') }] : []),
-                  {
-                    id: 'do', name: '', value: () => null,
-                    cell: (alarm) => (
-                      <span className="row" style={{ flexWrap: 'nowrap' }}>
-                        {failing(alarm) && <Link to="/planning" search={{ [alarm.subject.kind === 'link' ? 'links' : 'switches']: alarm.subject.id } as never}>What if it fails</Link>}
-                        <May call="POST /v1/alarms/{id}/acknowledge">{alarm.acknowledged ? <TakeBack alarm={alarm} /> : <EditButton label="Acknowledge" editing={acknowledge(alarm)} />}</May>
-                      </span>
-                    ),
-                  },
                 ]}
               />
             );

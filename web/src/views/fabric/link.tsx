@@ -65,7 +65,7 @@ function Crossing({ id }: { id: string }) {
               <div className="stack" data-testid="crossing">
                 {routes ? (
                   <>
-                    <div className="figures"><Figure value={count(routes.pairs)} label="pairs cross it" />{traffic && <Figure value={rate(traffic.gbps)} label={`sent by ${count(traffic.jobCount)} jobs, in the mean`} />}</div>
+                    <div className="figures"><Figure value={count(routes.pairs)} label="pairs cross it" />{traffic && <Figure value={rate(traffic.gbps)} label={`sent by ${traffic.jobCount === 1 ? '1 job' : `${count(traffic.jobCount)} jobs`}, in the mean`} />}</div>
                     {routes.pairs > 0 && <div><Devices what="From" ports={routes.sources} /><Devices what="To" ports={routes.destinations} /></div>}
                   </>
                 ) : <Empty title="It is not routed" />}

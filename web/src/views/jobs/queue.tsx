@@ -131,7 +131,7 @@ function Reservations() {
                   { id: 'gpus', name: 'GPUs', value: (item) => item.gpus, num: true },
                   { id: 'tenant', name: 'Tenant', value: (item) => item.tenant },
                   { id: 'reason', name: 'Reason', value: (item) => item.reason || null, wrap: true },
-                  { id: 'change', name: '', value: () => null, cell: (item) => <May call="PUT /v1/reservations/{name}"><EditButton label="Change" editing={editReservation(item.id)} /></May> },
+                  { id: 'change', name: '', value: () => null, cell: (item) => <May call="PUT /v1/reservations/{name}"><EditButton plain label="Change" editing={editReservation(item.id)} /></May> },
                 ]}
               />
             </Panel>
