@@ -9,7 +9,8 @@ namespace railweave::fabric {
 Ledger::Ledger(std::vector<std::int64_t> capacity_mbps, CapacityRules rules)
     : capacity_(std::make_shared<const std::vector<std::int64_t>>(std::move(capacity_mbps))),
       rules_(std::move(rules)),
-      reserved_(capacity_->size() * rules_.class_permille.size()) {}
+      reserved_(capacity_->size() * rules_.class_permille.size()),
+      lanes_(capacity_->size()) {}
 
 std::int64_t Ledger::limit_mbps(DirectedLink link, std::uint8_t qos_class) const {
   return (*capacity_)[link] * rules_.usable_permille / 1000 * rules_.class_permille[qos_class] / 1000;
@@ -39,6 +40,13 @@ void Ledger::add(const Reservation& reservation, std::int64_t sign) {
     std::int64_t& sum = reserved_.write(load.link * classes() + reservation.qos_class);
     sum += sign * load.mbps;
     RAILWEAVE_CHECK(sum >= 0, "no more is released than was reserved");
+  }
+  if (!reservation.lane) return;
+  const auto bit = static_cast<std::uint16_t>(1U << *reservation.lane);
+  for (const LinkLoad& load : reservation.loads) {
+    std::uint16_t& lanes = lanes_.write(load.link);
+    RAILWEAVE_CHECK(((lanes & bit) == 0) == (sign > 0), "a lane has one owner on a link");
+    lanes = static_cast<std::uint16_t>(lanes ^ bit);
   }
 }
 

@@ -52,11 +52,14 @@ class Ledger {
   [[nodiscard]] std::int64_t reserved_mbps(DirectedLink link, std::uint8_t qos_class) const {
     return reserved_[link * classes() + qos_class];
   }
+  // The lanes of their own that jobs have on the link, a bit each.
+  [[nodiscard]] std::uint16_t lanes_on(DirectedLink link) const { return lanes_[link]; }
 
   // Links on which the load does not fit in addition to what is reserved; empty: it fits. O(entries).
   [[nodiscard]] std::vector<FullLink> full_links(const LoadVector& loads, std::uint8_t qos_class,
                                                  std::size_t at_most = 16) const;
-  // Does not check whether it fits: callers check full_links() before. The job must have no reservation in that class.
+  // Does not check whether it fits: callers check full_links() before. The job must have no reservation in that class, and
+  // no other job its lane on one of its links.
   void reserve(ReservationPtr reservation);
   ReservationPtr release(std::string_view job, std::uint8_t qos_class);  // null: the job has none
   [[nodiscard]] ReservationPtr find(std::string_view job, std::uint8_t qos_class) const;
@@ -98,6 +101,7 @@ class Ledger {
   std::shared_ptr<const std::vector<std::int64_t>> capacity_;
   CapacityRules rules_;
   ChunkedVector<std::int64_t, 1024> reserved_;  // links x classes
+  ChunkedVector<std::uint16_t, 1024> lanes_;    // by link
   SharedTable table_;
 };
 

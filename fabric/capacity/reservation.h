@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct Reservation {
   bool survives_link_failure = false;
   std::uint32_t reserved_permille = 1000;  // of the load; less is over-commitment: no guarantee under full load
   std::uint64_t order = 0;                 // of admission: the earlier keeps its guarantee when not all fit
+  // A lane of its own on every link of the loads, which no other job has on any of them (lane_owners.h).
+  std::optional<std::uint8_t> lane;
   LoadVector loads;
 };
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "fabric/base/check.h"
+#include "fabric/capacity/lane_owners.h"
 #include "fabric/qos/port_promises.h"
 
 namespace railweave::fabric {
@@ -51,7 +52,12 @@ constexpr std::uint32_t kShareStep = 10;        // permille of a share
 
 class PortPlanner {
  public:
-  PortPlanner(const InfinibandPlanInput& input, const InfinibandPlan& plan) : input_(input), plan_(plan) {}
+  PortPlanner(const InfinibandPlanInput& input, const InfinibandPlan& plan) : input_(input), plan_(plan) {
+    if (plan.owned_lanes == 0) return;
+    owned_ = owned_loads(*input.ledger);
+    // What ports do not have is traffic of its owner's class.
+    std::erase_if(owned_, [&](const OwnedLoad& one) { return one.lane >= plan.owned_lanes; });
+  }
 
   // The same for all ports, or by what is reserved on the link.
   Result<VlArbitration> arbitration(DirectedLink link) {
@@ -59,7 +65,25 @@ class PortPlanner {
       if (!uniform_) uniform_ = input_.ledger == nullptr ? by_shares() : by_fullest();
       return *uniform_;
     }
-    return table(reserved_permille(*input_.ledger, link));
+    return table(reserved_permille(*input_.ledger, link, owned_on(owned_, link)));
+  }
+  // VL by SL of the port, for the routing lane of each routing level.
+  [[nodiscard]] std::array<std::uint8_t, 16> level_map(DirectedLink link, const std::vector<unsigned>& lanes) const {
+    std::array<std::uint8_t, 16> map;
+    map.fill(15);  // packets of unused levels are dropped
+    unsigned present = 0;
+    for (const OwnedLoad& one : owned_on(owned_, link)) present |= 1U << one.lane;
+    for (unsigned level = 0; level < plan_.routing_levels; ++level) {
+      for (unsigned c = 0; c < plan_.classes(); ++c) {
+        map[plan_.service_level(c, level)] = plan_.lane(c, lanes[level]);
+      }
+      for (unsigned o = 0; o < plan_.owned_lanes; ++o) {
+        map[plan_.owned_level(o, level)] = (present >> o & 1U) != 0
+                                               ? plan_.owned_lane(o, lanes[level])
+                                               : plan_.lane(lowest_class(*input_.classes), lanes[level]);
+      }
+    }
+    return map;
   }
   // Of the shares that admission may reserve, what one table can promise to all classes; 0: by reservations.
   [[nodiscard]] std::uint32_t share_permille() const { return share_permille_; }
@@ -96,21 +120,11 @@ class PortPlanner {
 
   const InfinibandPlanInput& input_;
   const InfinibandPlan& plan_;
+  std::vector<OwnedLoad> owned_;
   std::optional<Result<VlArbitration>> uniform_;
   std::uint32_t share_permille_ = 0;
   std::map<std::vector<std::uint32_t>, VlArbitration> tables_;
 };
-
-std::array<std::uint8_t, 16> level_map(const InfinibandPlan& plan, const std::vector<unsigned>& lanes) {
-  std::array<std::uint8_t, 16> map;
-  map.fill(15);  // packets of unused levels are dropped
-  for (unsigned c = 0; c < plan.classes(); ++c) {
-    for (unsigned level = 0; level < plan.routing_levels; ++level) {
-      map[plan.service_level(c, level)] = plan.lane(c, lanes[level]);
-    }
-  }
-  return map;
-}
 
 Result<void> put_key(std::vector<std::uint16_t>& keys, std::uint16_t key, std::size_t index) {
   if (index == 0) {
@@ -176,6 +190,19 @@ std::uint32_t InfinibandPlan::promised_permille(const VlArbitration& table, unsi
   return least;
 }
 
+std::uint32_t InfinibandPlan::promised_to_owner(const VlArbitration& table, unsigned lane) const {
+  std::uint32_t least = 1000;
+  for (unsigned l = 0; l < routing_lanes; ++l) {
+    least = std::min(least, fabric::promised_permille(table, owned_lane(lane, l), mtu_bytes));
+  }
+  return least;
+}
+
+unsigned owned_lanes(std::size_t classes, RoutingLanes routing, unsigned data_lanes) {
+  const unsigned all = std::min(data_lanes / routing.lanes, kMaxServiceLevels / routing.levels);
+  return all <= classes ? 0 : std::min(all - static_cast<unsigned>(classes), kMostOwnedLanes);
+}
+
 RoutingLanes routing_lanes(const FabricView& view, const RoutingScope& scope, const Lanes& lanes, SubnetId subnet) {
   RoutingLanes needed;
   std::set<PlaneId> planes;
@@ -216,6 +243,13 @@ std::vector<LaneDemand> lane_demands(const QosClasses& classes, unsigned routing
                          classes[c].share_permille / routing_lanes, classes[c].bound == ClassBound::latency});
     }
   }
+  for (std::size_t slot = classes.size(); slot < min_permille.size(); ++slot) {
+    if (min_permille[slot] == 0) continue;
+    for (unsigned lane = 0; lane < routing_lanes; ++lane) {
+      demands.push_back({static_cast<std::uint8_t>(slot * routing_lanes + lane), min_permille[slot],
+                         min_permille[slot] / routing_lanes, false});
+    }
+  }
   return demands;
 }
 
@@ -244,6 +278,9 @@ Result<InfinibandPlan> plan_infiniband(const InfinibandPlanInput& input) {
   plan.routing_lanes = needed.lanes;
   plan.routing_levels = needed.levels;
   for (std::size_t c = 0; c < input.classes->size(); ++c) plan.numbers.push_back(class_number(*input.classes, c));
+  if (input.owned_lanes && input.ledger != nullptr && !input.uniform) {
+    plan.owned_lanes = owned_lanes(input.classes->size(), needed, input.data_lanes);
+  }
   const auto keys = partition_keys(input);
   if (!keys) return std::unexpected(keys.error());
   const Topology& t = input.view.topology();
@@ -258,7 +295,7 @@ Result<InfinibandPlan> plan_infiniband(const InfinibandPlanInput& input) {
     }
     const auto out = lanes_out(lanes, out_class, plan.routing_levels);
     if (!out) return std::unexpected(out.error());
-    tables.sl_to_vl = level_map(plan, *out);
+    tables.sl_to_vl = planner.level_map(directed_link(t, port), *out);
     tables.arbitration = std::move(*arbitration);
     if (const auto at = keys->find(port); at != keys->end()) tables.pkeys = at->second;
     plan.ports.push_back(std::move(tables));

@@ -5,6 +5,12 @@
 // and routing lane l on VL n x R + l, service level n x L + routing level, where n is class_number(): the
 // lowest class has the first, which unmarked packets use. With 8 lanes that is 8 classes on a fat tree, 4 on a dragonfly
 // with two lanes, and so on; classes that do not fit are refused.
+//
+// What is left are lanes that jobs may have of their own (Reservation::lane): the o-th behind c classes is on VL
+// (c + o) x R + l, service level (c + o) x L + routing level. A port gives it what its owner has reserved there, and the
+// owner's class that much less. Where no job has it, its packets are in the lowest class, on the same routing lane: none is
+// dropped while tables change or a guarantee is at risk, and as every packet keeps its routing lane, no credits can wait
+// for each other that would not on the routing's lanes alone.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +51,9 @@ struct InfinibandPlanInput {
   RoutingScopePtr scope;
   const Lanes* lanes = nullptr;    // of the routing
   const Ledger* ledger = nullptr;  // null: weights by the shares of the classes alone
-  bool uniform = false;     // the same weights at every port: by what is reserved on the fullest link of each class
-  unsigned data_lanes = 8;  // of the port with the fewest
+  bool uniform = false;      // the same weights at every port: by what is reserved on the fullest link of each class
+  bool owned_lanes = false;  // jobs may have lanes of their own; never with the same weights at every port
+  unsigned data_lanes = 8;   // of the port with the fewest
   ArbitrationLimits arbitration;  // of the port with the fewest entries
   std::vector<TenantPartition> tenants;
   // Ports with index 0 of the default partition, and which of them are limited members: they reach full members only.
@@ -56,6 +63,7 @@ struct InfinibandPlanInput {
 
 struct InfinibandPlan {
   unsigned routing_lanes = 1, routing_levels = 1;
+  unsigned owned_lanes = 0;               // that jobs may have of their own
   std::vector<std::uint8_t> numbers;      // of classes: class_number()
   unsigned mtu_bytes = kLargestMtuBytes;  // that the promises are made for
   bool uniform = true;                    // every port has the same arbitration
@@ -69,8 +77,15 @@ struct InfinibandPlan {
   [[nodiscard]] std::uint8_t service_level(unsigned qos_class, unsigned routing_level) const {
     return static_cast<std::uint8_t>(numbers[qos_class] * routing_levels + routing_level);
   }
-  // What a port's table promises to a class, whichever of its lanes traffic is on.
+  [[nodiscard]] std::uint8_t owned_lane(unsigned lane, unsigned routing_lane) const {
+    return static_cast<std::uint8_t>((classes() + lane) * routing_lanes + routing_lane);
+  }
+  [[nodiscard]] std::uint8_t owned_level(unsigned lane, unsigned routing_level) const {
+    return static_cast<std::uint8_t>((classes() + lane) * routing_levels + routing_level);
+  }
+  // What a port's table promises to a class, or to a lane's owner, whichever of its lanes traffic is on.
   [[nodiscard]] std::uint32_t promised_permille(const VlArbitration& table, unsigned qos_class) const;
+  [[nodiscard]] std::uint32_t promised_to_owner(const VlArbitration& table, unsigned lane) const;
 };
 
 // The lanes and service levels that routes need for each class, as plan_infiniband() counts them.
@@ -83,7 +98,11 @@ RoutingLanes routing_lanes(const FabricView& view, const RoutingScope& scope, co
 // "qos.levelsDoNotSuffice".
 Result<void> check_lanes(const QosClasses& classes, RoutingLanes routing, unsigned data_lanes);
 
-// What has to be promised to each class, in permille of a link, as lanes.
+// The number of lanes that jobs may have of their own beside that many classes.
+unsigned owned_lanes(std::size_t classes, RoutingLanes routing, unsigned data_lanes);
+
+// What has to be promised to each class, in permille of a link, as lanes; behind the classes, to the owner of each lane: 0
+// where there is none.
 std::vector<LaneDemand> lane_demands(const QosClasses& classes, unsigned routing_lanes,
                                      std::span<const std::uint32_t> min_permille);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fabric/base/rate_text.h"
+#include "fabric/capacity/lane_owners.h"
 
 namespace railweave::scheduler {
 namespace {
@@ -56,6 +57,34 @@ Rejected BandwidthAdmission::full(const Contract& contract, const fabric::Reserv
              {},
              "ask for at most " + gbps(std::max<std::int64_t>(0, first.limit_mbps - first.reserved_mbps)) +
                  " on that link, for the pattern instead of the hose, or for other ports");
+  for (fabric::FullLink& link : links) rejected.links.push_back({directed_link_text(t, link.link), std::move(link)});
+  return rejected;
+}
+
+std::optional<Rejected> BandwidthAdmission::take_lane(const BandwidthRequest& request,
+                                                      fabric::Reservation& wanted) const {
+  const fabric::Topology& t = loads_.view().topology();
+  const bool crosses = std::ranges::any_of(wanted.loads, [&](const fabric::LinkLoad& load) {
+    return t.kind(fabric::link_of(load.link)) == fabric::LinkKind::infiniband;
+  });
+  if (!crosses) return std::nullopt;
+  if (owned_lanes_ == 0) {
+    return reject(ErrorKind::impossible, "admission.noLanes",
+                  "ports have no lane left that " + wanted.job + " of " + wanted.tenant +
+                      " could have of its own: classes, each with the lanes that the routing needs, take all",
+                  {}, "use fewer classes, or set isolation to planned in the contract");
+  }
+  wanted.lane = fabric::free_lane(ledger_, wanted.loads, owned_lanes_, request.lane);
+  if (wanted.lane) return std::nullopt;
+  auto links = fabric::crowded_links(ledger_, wanted.loads, wanted.qos_class);
+  std::string holders;
+  for (const auto& holder : links.front().holders) holders += (holders.empty() ? "" : ", ") + holder.job;
+  Rejected rejected =
+      reject(ErrorKind::conflict, "admission.lanesTaken",
+             "each of the " + std::to_string(owned_lanes_) +
+                 " lanes that jobs may have of their own is taken on some link of " + wanted.job + " of " +
+                 wanted.tenant + ", most on " + directed_link_text(t, links.front().link) + " by " + holders,
+             {}, "wait for one of these jobs to end, or ask for other nodes");
   for (fabric::FullLink& link : links) rejected.links.push_back({directed_link_text(t, link.link), std::move(link)});
   return rejected;
 }
@@ -115,7 +144,12 @@ AdmissionResult BandwidthAdmission::admit(const Contract& contract, const Bandwi
   }
   wanted->loads = std::move(load.loads);
   auto links = ledger_.full_links(wanted->loads, *qos_class);
-  if (links.empty()) links = promises_.full_links(loads_.view().topology(), ledger_, wanted->loads, *qos_class);
+  if (links.empty() && contract.isolation == Isolation::lane) {
+    if (auto refused = take_lane(request, *wanted)) return std::move(*refused);
+  }
+  if (links.empty()) {
+    links = promises_.full_links(loads_.view().topology(), ledger_, {wanted->loads, *qos_class, wanted->lane});
+  }
   if (!links.empty()) return full(contract, *wanted, std::move(links));
 
   const std::int64_t most = contract.most ? contract.most->value() / share : 0;

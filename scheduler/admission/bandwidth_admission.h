@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -26,6 +27,7 @@ struct BandwidthRequest {
   std::vector<fabric::PortId> ports;       // adapters' ports of the job
   std::vector<fabric::PatternFlow> flows;  // of a pattern; rates are the flows' own
   std::uint64_t order = 0;                 // of admission: the event's number
+  std::optional<std::uint8_t> lane;        // of its own that it has now, and keeps where it can
 };
 
 struct Admitted {
@@ -36,7 +38,7 @@ struct Admitted {
 };
 
 struct Rejected {
-  Error reason;  // admission.linksFull, .classNotAllowed, .unknownClass, .notConnected, .overMaximum, .nothingPromised
+  Error reason;  // admission.linksFull, .lanesTaken, .noLanes, .classNotAllowed, .unknownClass, .notConnected, ...
   struct Where {
     std::string link;  // "<port>-><port>"
     fabric::FullLink full;
@@ -48,15 +50,17 @@ using AdmissionResult = std::variant<Admitted, Rejected>;
 
 class BandwidthAdmission {
  public:
-  // Borrows all three. surviving: for contracts that survive a link failure. promises: of the ports' arbitration.
+  // Borrows all three. surviving: for contracts that survive a link failure. limits: of the ports' arbitration.
+  // owned_lanes: the number of lanes that jobs may have of their own.
   BandwidthAdmission(const fabric::QosClasses& classes, const fabric::Ledger& ledger, fabric::HoseLoads& loads,
                      fabric::SurvivingLoadOf surviving = {}, fabric::ArbitrationLimits limits = {},
-                     unsigned routing_lanes = 1)
+                     unsigned routing_lanes = 1, unsigned owned_lanes = 0)
       : classes_(classes),
         ledger_(ledger),
         loads_(loads),
         surviving_(std::move(surviving)),
-        promises_(classes, limits, routing_lanes) {}
+        promises_(classes, limits, routing_lanes),
+        owned_lanes_(owned_lanes) {}
 
   [[nodiscard]] AdmissionResult admit(const Contract& contract, const BandwidthRequest& request);
 
@@ -64,12 +68,15 @@ class BandwidthAdmission {
   [[nodiscard]] Result<std::uint8_t> class_of(const Contract& contract, const BandwidthRequest& request) const;
   [[nodiscard]] Rejected full(const Contract& contract, const fabric::Reservation& wanted,
                               std::vector<fabric::FullLink> links) const;
+  // Gives it a lane that no other job has on its links, where it crosses InfiniBand. A refusal: there is none.
+  [[nodiscard]] std::optional<Rejected> take_lane(const BandwidthRequest& request, fabric::Reservation& wanted) const;
 
   const fabric::QosClasses& classes_;
   const fabric::Ledger& ledger_;
   fabric::HoseLoads& loads_;
   fabric::SurvivingLoadOf surviving_;
   fabric::PortPromises promises_;
+  unsigned owned_lanes_;
 };
 
 std::string directed_link_text(const fabric::Topology& topology, fabric::DirectedLink link);

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "fabric/base/enum_text.h"
 #include "fabric/base/error.h"
 #include "fabric/base/units.h"
 #include "fabric/capacity/reservation.h"
@@ -17,6 +19,17 @@ enum class RateBasis : std::uint8_t {
   per_job,   // each rate is divided over the job's ports
 };
 
+// What keeps a job's bandwidth from its neighbours; what of it is in force is another question (inForce in the API).
+enum class Isolation : std::uint8_t {
+  planned,       // the shares of classes alone
+  within_class,  // agents on the nodes limit both sides inside the class; none exists yet
+  lane,          // each job has a lane of its own on every link that it crosses
+};
+BOOST_DESCRIBE_ENUM(Isolation, planned, within_class, lane)
+constexpr std::optional<std::string_view> enum_exception(Isolation isolation) {
+  return isolation == Isolation::within_class ? std::optional<std::string_view>("class") : std::nullopt;
+}
+
 struct Contract {
   std::string tenant;
   RateMbps guaranteed;           // in each direction; 0: best effort only
@@ -26,6 +39,7 @@ struct Contract {
   bool survives_link_failure = false;
   // Its jobs' adapter ports are limited members of the default partition: they reach each other in the tenant's own.
   bool isolated = false;
+  Isolation isolation = Isolation::planned;
   std::vector<std::string> classes;  // allowed, the first by default; empty: all
   std::optional<std::uint64_t> max_gpus;
   std::optional<std::uint64_t> max_nvlink_domains;  // partitions held at one time

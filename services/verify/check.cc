@@ -34,6 +34,7 @@ Check::Check(const Network& network, const Json& certificate, Verdict& verdict)
       throw std::runtime_error(text_of(directed_link(link)) + ": reservedMbps needs one value per class");
     }
   }
+  lanes_ = std::make_unique<Lanes>(certificate, classes_, verdict);
 }
 
 void Check::links() {
@@ -133,12 +134,32 @@ void Check::link(const Json& link) {
     if (reserved * 1'000'000 > capacity * usable * share) {
       verdict_.fault(name + ": " + classes_[c] + " has " + std::to_string(reserved) + " Mb/s reserved, over its share");
     }
-    const auto [own, all] = promise(link, c);
-    if (reserved > 0 && (all == 0 || own * capacity < reserved * all)) {
-      verdict_.fault(name + ": the weight of " + classes_[c] + " is below what is reserved");
+    if (lanes_->reserved_in(directed, c) > reserved) {
+      verdict_.fault(name + ": owners of lanes have more than is reserved in " + classes_[c]);
     }
   }
+  promises(link, directed, capacity);
   if (sum > capacity) verdict_.fault(name + ": more is reserved than its capacity");
+}
+
+void Check::promises(const Json& link, const DirectedLink& directed, std::int64_t capacity) {
+  const bool has_lanes = !link.contains("weights");
+  const auto below = [&](std::int64_t reserved, std::size_t slot) {
+    const auto [own, all] = promise(link, slot);
+    return reserved > 0 && (all == 0 || own * capacity < reserved * all);
+  };
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    if (below(reserved_[directed][c] - (has_lanes ? lanes_->reserved_in(directed, c) : 0), c)) {
+      verdict_.fault(text_of(directed) + ": the weight of " + classes_[c] + " is below what is reserved");
+    }
+  }
+  if (!has_lanes) return;
+  for (const auto& [lane, owner] : lanes_->owners(directed)) {
+    if (below(owner.reserved_mbps, classes_.size() + static_cast<std::size_t>(lane))) {
+      verdict_.fault(text_of(directed) + ": the weight of lane " + std::to_string(lane) +
+                     " is below what is reserved for " + owner.job);
+    }
+  }
 }
 
 void Check::jobs(const Routes& routes) {
@@ -148,6 +169,7 @@ void Check::jobs(const Routes& routes) {
   cabled_ = parts_of(cabled);
   // 1. The worst load of each link, summed over jobs.
   Loads loads;
+  lanes_->begin_routes();
   std::set<std::size_t> survivors;  // classes with jobs for which more is reserved than these routes need
   for (const Json& job : certificate_.at("jobs")) {
     damage(job);
@@ -158,6 +180,7 @@ void Check::jobs(const Routes& routes) {
   }
   // 2. Against what is reserved: exactly that, where no job reserves for failures.
   within_reserved(loads, "");
+  lanes_->unused(certificate_.at("jobs"));
   for (const auto& [link, reserved] : reserved_) {
     for (std::size_t c = 0; c < classes_.size(); ++c) {
       const auto load = loads.find(link);
@@ -172,6 +195,7 @@ void Check::jobs_after(const std::string& link, const Routes& routes) {
   const std::string when = " after " + link + " failed";
   const Parts without = parts_of(network_, first_end(link));
   Loads loads;
+  lanes_->begin_routes();
   for (const Json& job : certificate_.at("jobs")) {
     if (survives(job, link, without)) add_load({job, routes, when}, loads);
   }
@@ -182,10 +206,13 @@ void Check::add_load(const JobCheck& check, Loads& loads) {
   const auto at = std::ranges::find(classes_, check.job.at("class").get<std::string>());
   if (at == classes_.end()) throw std::runtime_error("the certificate does not list the class of a job");
   const auto permille = check.job.at("reservedPermille").get<std::int64_t>();
+  const auto name = check.job.at("job").get<std::string>();
   for (const auto& [link, mbps] : check.job.at("promise") == "pattern" ? pattern_load(check) : hose_load(check)) {
     auto& load = loads[link];
     load.resize(classes_.size(), 0);
-    load[static_cast<std::size_t>(at - classes_.begin())] += (mbps * permille + 999) / 1000;
+    const std::int64_t reserved = (mbps * permille + 999) / 1000;
+    load[static_cast<std::size_t>(at - classes_.begin())] += reserved;
+    lanes_->use(name, link, reserved, check.when);
   }
 }
 

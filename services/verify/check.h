@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "services/verify/hose.h"
+#include "services/verify/lanes.h"
 #include "services/verify/network.h"
 
 namespace railweave::verify {
@@ -51,11 +53,13 @@ class Check {
   };
 
   void link(const Json& link);
+  // What the port promises to a class beside the owners of lanes, and to each of them.
+  void promises(const Json& link, const DirectedLink& directed, std::int64_t capacity);
   void add_load(const JobCheck& check, Loads& loads);
   void within_reserved(const Loads& loads, const std::string& when);
   [[nodiscard]] bool survives(const Json& job, const std::string& link, const Parts& without) const;
   [[nodiscard]] std::set<PortName> ports_of(const Json& job) const;
-  // What each class is served by: the port's arbitration table, or its weights.
+  // What each class is served by: the port's arbitration table, or its weights. Owners of lanes follow the classes.
   void turns(const Json& link, const std::string& name);
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> promise(const Json& link, std::size_t of_class) const;
   [[nodiscard]] std::map<DirectedLink, std::int64_t> pattern_load(const JobCheck& check);
@@ -71,6 +75,7 @@ class Check {
   Verdict& verdict_;
   std::vector<std::string> classes_;
   std::map<DirectedLink, std::vector<std::int64_t>> reserved_;  // Mb/s by class
+  std::unique_ptr<Lanes> lanes_;                                // not null
   Parts cabled_, parts_;                                        // by all cables, by live ones
 };
 

@@ -93,6 +93,7 @@ void Promises::read_job(const Json& job, const Network& network, Verdict& verdic
     }
     for (const Json& nic : rank.at("nics")) {
       const auto port = nic.at("port").get<std::string>();
+      if (terms.value("isolation", "") == "lane" && network.infiniband.contains(port)) promise.lane = true;
       const auto host = network.host.find(port);
       if (host == network.host.end() || host->second != node) verdict.fault(port + ": is no port of " + node);
       promise.ports.insert(port);
@@ -150,6 +151,10 @@ void Promises::compare_job(const Promise& promise, const Json& job, Verdict& ver
   if (job.at("survivesLinkFailure") != promise.covered) {
     differs(promise.covered ? "its contract covers link failures, and the certificate does not"
                             : "no reservation for link failures is promised to it at present");
+  }
+  if (job.contains("lane") != promise.lane) {
+    differs(promise.lane ? "its contract gives it a lane of its own, and the certificate does not"
+                         : "has a lane of its own, which its contract does not say");
   }
   if (!promise.pattern) {
     std::set<PortName> ports;

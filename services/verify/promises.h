@@ -32,6 +32,7 @@ struct Promise {
   bool survives = false;   // by the contract
   bool covered = false;    // and the service says that it is reserved at present
   bool at_risk = false;    // the service says that it does not hold
+  bool lane = false;       // of its own, by the contract, as some of its ports are InfiniBand's
   bool on_network = true;  // false: all its ranks are in one host or NVLink domain, so that a pattern needs nothing
   std::int64_t rate_mbps = 0, reserved_permille = 1000;
   std::set<PortName> ports;

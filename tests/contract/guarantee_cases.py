@@ -30,8 +30,9 @@ def contracts(session):
     session.call("getTenantContract", 400, "query.unknownParameter", path={"tenant": TENANT}, query={"a": ""})
     refuse("precondition.versionDiffers", TERMS, 412, headers={"If-Match": '"bound.0"'})
     every = {**TERMS, "maxGbps": 100.5, "basis": "perPort", "model": "hose", "surviveLinkFailure": False, "isolated": True,
-             "reservedPermille": 1000, "maxGpus": 16, "maxNvlinkDomains": 4}
+             "isolation": "class", "reservedPermille": 1000, "maxGpus": 16, "maxNvlinkDomains": 4}
     changed = session.call("putContract", 200, path={"tenant": TENANT}, body=every, headers={"If-Match": shown.header("ETag")})
+    assert changed.json["isolation"] == "class" and made.json["isolation"] == "planned", changed.json
     assert changed.json["isolated"] is True and made.json["isolated"] is False, changed.json
     assert changed.json["maxGbps"] == 100.5 and changed.json["pkey"] == "0x0001", changed.json
     session.call("putContract", 200, path={"tenant": TENANT}, body=TERMS)
@@ -42,7 +43,7 @@ def contracts(session):
     refuse("body.wrongType", "[]")
     refuse("body.unknownField", {"guaranteedMbps": 1})
     for wrong in ({"guaranteedGbps": -1}, {"guaranteedGbps": "1"}, {"maxGbps": 0}, {"guaranteedGbps": 10, "maxGbps": 9},
-                  {"basis": "perNode"}, {"model": "star"}, {"reservedPermille": 0}, {"classes": "all"}, {"guaranteedGbps": 1e7}):
+                  {"basis": "perNode"}, {"model": "star"}, {"isolation": "wall"}, {"reservedPermille": 0}, {"classes": "all"}, {"guaranteedGbps": 1e7}):
         refuse("body.invalidField", wrong)
     refuse("tenants.badName", {}, name="a b")
     refuse("query.unknownParameter", {}, query={"force": "true"})
@@ -161,6 +162,28 @@ def admission(session):
     session.call("putContract", 200, path={"tenant": TENANT}, body=TERMS)
 
 
+def lanes(session):
+    """Lanes of jobs' own: what is left of 15 behind the classes. Nothing here is programmed, so all of it is planned."""
+    session.call("putContract", 200, path={"tenant": TENANT}, body={**TERMS, "guaranteedGbps": 10, "isolation": "lane"})
+    items = session.call("getQosClasses", 200).json["items"]
+    more = [{"name": f"more-{number}", "sharePermille": 1, "priority": 0, "dscp": 50 + number} for number in range(8)]
+    session.call("putQosClasses", 200, body={"items": more + items})
+    first = session.call("submitJob", 201, body=job()).json
+    assert first["guarantee"]["isolation"] == "lane" and first["guarantee"]["lane"] == 0, first
+    refused = session.call("submitJob", 409, "admission.lanesTaken", body=job()).json
+    assert refused["outcome"] == "notNow" and refused["links"][0]["holders"][0]["job"] == first["id"], refused
+    listed = session.call("listGuarantees", 200).json["items"][0]
+    assert listed["isolation"] == "lane" and listed["lane"] == 0 and listed["inForce"]["isolation"] == "planned", listed
+    assert "planned only" in listed["inForce"]["statement"], listed
+    session.call("putQosClasses", 409, "qosClasses.jobsDoNotFit", body={"items": [dict(more[0], name="more", dscp=60)] + more + items})
+    session.call("cancelJob", 200, path={"id": first["id"]})
+    session.call("putQosClasses", 200, body={"items": [dict(more[0], name="more", dscp=60)] + more + items})
+    problem = session.call("submitJob", 422, "admission.noLanes", body=job()).json
+    assert problem["outcome"] == "never", problem
+    session.call("putQosClasses", 200, body={"items": items})
+    session.call("putContract", 200, path={"tenant": TENANT}, body=TERMS)
+
+
 def guarantees(session):
     hose = session.call("submitJob", 201, body=job()).json["id"]
     pattern = {"model": "pattern", "guaranteedGbpsPerPort": 10, "qosClass": "all-to-all"}
@@ -248,4 +271,4 @@ def guarantees(session):
     assert {"contract.put", "contract.removed", "qosClasses.put", "guarantee.atRisk", "guarantee.restored", "guarantee.amended"} <= kinds, kinds
 
 
-CASES = [contracts, classes, admission, guarantees]
+CASES = [contracts, classes, admission, lanes, guarantees]

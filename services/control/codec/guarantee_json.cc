@@ -17,13 +17,14 @@ using control::ViewBasis;
 using fabric::QosClass;
 using fabric::TrafficPromise;
 using scheduler::Contract;
+using scheduler::Isolation;
 using scheduler::RateBasis;
 
 constexpr std::size_t kMaxClasses = 15;
 
 std::optional<GuaranteeChange> change_of(std::string_view kind) {
-  for (const auto change :
-       {GuaranteeChange::at_risk, GuaranteeChange::restored, GuaranteeChange::covered, GuaranteeChange::amended}) {
+  for (const auto change : {GuaranteeChange::at_risk, GuaranteeChange::restored, GuaranteeChange::covered,
+                            GuaranteeChange::lane_changed, GuaranteeChange::amended}) {
     if (kind == "guarantee." + std::string(to_string(change))) return change;
   }
   return std::nullopt;
@@ -33,6 +34,9 @@ constexpr ByText kPromise{[](TrafficPromise promise) { return to_text(promise); 
                           [](std::string_view text) { return parse_promise(text); }, "model", "hose or pattern"};
 constexpr ByText kBasis{[](RateBasis basis) { return to_text(basis); },
                         [](std::string_view text) { return parse_basis(text); }, "basis", "perPort or perJob"};
+constexpr ByText kIsolation{[](Isolation isolation) { return railweave::to_text(isolation); },
+                            [](std::string_view text) { return parse_enum<Isolation>(text); }, "isolation",
+                            "planned, class or lane"};
 constexpr Names<fabric::ClassBound, 2> kBounds{
     {{"latency", fabric::ClassBound::latency}, {"bandwidth", fabric::ClassBound::bandwidth}}};
 
@@ -44,6 +48,7 @@ constexpr std::tuple kContractFields{field("tenant", &Contract::tenant),
                                      field("classes", &Contract::classes, Strings{kMaxClasses}),
                                      field("reservedPermille", &Contract::reserved_permille),
                                      optional_field("isolated", &Contract::isolated),
+                                     optional_field("isolation", &Contract::isolation, kIsolation),
                                      optional_field("maxMbps", &Contract::most),
                                      optional_field("maxGpus", &Contract::max_gpus),
                                      optional_field("maxNvlinkDomains", &Contract::max_nvlink_domains)};
@@ -75,8 +80,19 @@ constexpr std::tuple kGuaranteeFields{field("class", &JobGuarantee::qos_class),
 constexpr std::tuple kViewFields{field("down", &ViewBasis::down_links, Strings{}),
                                  field("drainedLinks", &ViewBasis::drained_links, Strings{}),
                                  field("drainedSwitches", &ViewBasis::drained_switches, Strings{})};
+struct OwnLane {
+  static void read(ObjectReader& reader, std::string_view name, std::optional<std::uint8_t>& into) {
+    if (!reader.has(name)) return;
+    std::uint8_t lane = 0;
+    UpTo{JobGuarantee::kMostLanes - 1}.read(reader, name, lane);
+    into = lane;
+  }
+  static Out write(const std::optional<std::uint8_t>& value) { return value ? Out(*value) : Out(nullptr); }
+};
 // After coveredOn, which is there only for guarantees that are covered.
-constexpr std::tuple kRiskFields{optional_field("reason", &JobGuarantee::reason),
+constexpr std::tuple kRiskFields{optional_field("isolation", &JobGuarantee::isolation, kIsolation),
+                                 optional_field("lane", &JobGuarantee::lane, OwnLane{}),
+                                 optional_field("reason", &JobGuarantee::reason),
                                  optional_field("links", &JobGuarantee::links, Strings{JobGuarantee::kMaxLinks})};
 constexpr std::tuple kGuaranteeChangeFields{
     field("number", &GuaranteeChanged::job, JobNumber{}), field("tenant", &GuaranteeChanged::tenant),

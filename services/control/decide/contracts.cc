@@ -48,7 +48,8 @@ struct Misfits {
 
 bool same_terms(const JobGuarantee& a, const JobGuarantee& b) {
   return a.qos_class == b.qos_class && a.promise == b.promise && a.rate == b.rate && a.most == b.most &&
-         a.reserved_permille == b.reserved_permille && a.survives_link_failure == b.survives_link_failure;
+         a.reserved_permille == b.reserved_permille && a.survives_link_failure == b.survives_link_failure &&
+         a.isolation == b.isolation && a.lane == b.lane;
 }
 
 // Amends the guarantees of the tenant's jobs to the new contract, in guarantee_order().
@@ -93,7 +94,8 @@ std::optional<Rejection> amend_jobs(const ClusterState& state, const scheduler::
   for (const auto& [job, own] : changed) {
     GuaranteeChanged event{job->id, terms.tenant, GuaranteeChange::amended, {}, 0};
     if (own) {
-      auto granted = grant(after, {to_string(job->id), job->spec, job->placement, *own}, ledger, book);
+      const auto lane = job->guarantee ? job->guarantee->lane : std::nullopt;
+      auto granted = grant(after, {to_string(job->id), job->spec, job->placement, *own, lane}, ledger, book);
       if (!granted) {
         if (granted.error().error.code == "admission.tooManyFailures") return std::move(granted.error());
         refuse_job(job->id, granted.error());
@@ -124,6 +126,7 @@ std::optional<Rejection> refit(const ClusterState& state, const fabric::QosClass
     return Rejection{std::move(error), nullptr};
   }
   fabric::PortPromises promises(classes, rules->arbitration, rules->routing.lanes);
+  const unsigned lanes = owned_lanes(state, classes, book);
   Misfits misfits;
   fabric::Ledger ledger(fabric::whole_capacities_mbps(state.view), fabric::capacity_rules(classes));
   for (const JobId id : *state.guaranteed) {
@@ -138,11 +141,15 @@ std::optional<Rejection> refit(const ClusterState& state, const fabric::QosClass
       moved->qos_class = static_cast<std::uint8_t>(at - classes.begin());
       std::vector<scheduler::Rejected::Where> full;
       auto links = ledger.full_links(moved->loads, moved->qos_class);
-      if (links.empty()) links = promises.full_links(state.topology(), ledger, moved->loads, moved->qos_class);
+      if (links.empty()) {
+        links = promises.full_links(state.topology(), ledger, {moved->loads, moved->qos_class, moved->lane});
+      }
       for (auto& link : links) {
         full.push_back({scheduler::directed_link_text(state.topology(), link.link), std::move(link)});
       }
-      if (!full.empty()) misfits.add(id, blocked_links(full));
+      // A lane of its own that the classes would take.
+      const bool loses_lane = moved->lane && *moved->lane >= lanes;
+      if (!full.empty() || loses_lane) misfits.add(id, blocked_links(full));
       ledger.reserve(std::move(moved));
     }
   }

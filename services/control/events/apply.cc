@@ -456,6 +456,9 @@ struct Apply {
     } else if (body.change == GuaranteeChange::restored) {
       job->note({event.time_us, event.seq, job->state,
                  "guarantee holds again, after " + std::to_string(body.for_us / 1'000'000) + " s", event.actor});
+    } else if (body.change == GuaranteeChange::lane_changed) {
+      job->note({event.time_us, event.seq, job->state,
+                 "has another lane of its own: " + std::to_string(body.guarantee->lane.value_or(0)), event.actor});
     }
     job->version = event.seq;
     state.jobs.put(std::move(job));

@@ -289,13 +289,22 @@ struct MakeHeading {
         return {"guarantee.atRisk", "job", id, EventSeverity::error,
                 whose + " does not hold: " + event.guarantee->reason};
       case GuaranteeChange::restored:
-        return {"guarantee.restored", "job", id, EventSeverity::info,
-                whose + " holds again after " + std::to_string(event.for_us / 1000) + " ms"};
+        return {
+            "guarantee.restored", "job", id, EventSeverity::info,
+            whose + " holds again after " + std::to_string(event.for_us / 1000) + " ms" +
+                (event.guarantee->lane ? ", on lane " + std::to_string(*event.guarantee->lane) + " of its own" : "")};
       case GuaranteeChange::covered:
         return {"guarantee.coverage", "job", id,
                 event.guarantee->covered ? EventSeverity::info : EventSeverity::warning,
                 whose + (event.guarantee->covered ? " holds after any single link failure again"
                                                   : " holds, but what a link failure would need is used up")};
+      case GuaranteeChange::lane_changed:
+        return {
+            "guarantee.laneChanged", "job", id, EventSeverity::warning,
+            whose + " has another lane of its own, " + std::to_string(event.guarantee->lane.value_or(0)) +
+                ", because routes changed: its ranks have to be started again with the service level that railweave "
+                "jobs ranks " +
+                id + " says"};
       case GuaranteeChange::amended:
         break;
     }

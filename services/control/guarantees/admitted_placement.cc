@@ -168,6 +168,7 @@ std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequ
   guarantee.promise = terms.promise;
   guarantee.survives_link_failure = terms.survives_link_failure;
   guarantee.reserved_permille = terms.reserved_permille;
+  guarantee.isolation = terms.isolation;
   guarantee.rate = RateMbps(terms.guaranteed.value() / share);
   guarantee.most = terms.most ? RateMbps(terms.most->value() / share) : RateMbps(0);
   if (guarantee.rate.value() == 0) {
@@ -189,8 +190,10 @@ std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequ
   }
   const auto held = ports_hold(state, book.classes(), book);
   if (!held) return std::unexpected(refusal(held.error()));
+  request.lane = wanted.lane;
+  const unsigned lanes = terms.isolation == scheduler::Isolation::lane ? owned_lanes(state, book.classes(), book) : 0;
   scheduler::BandwidthAdmission admission(book.classes(), ledger, book.loads(), book.surviving_load(),
-                                          held->arbitration, held->routing.lanes);
+                                          held->arbitration, held->routing.lanes, lanes);
   auto result = admission.admit(terms, request);
   if (auto* rejected = std::get_if<scheduler::Rejected>(&result)) {
     Rejection rejection{std::move(rejected->reason), nullptr, blocked_links(rejected->links)};
@@ -206,6 +209,7 @@ std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequ
                                     {},
                                     "require one leafGroup for the job, or set bandwidth.guaranteedGbpsPerPort to 0"}));
   }
+  guarantee.lane = admitted.reservation->lane;
   if (guarantee.survives_link_failure) {
     auto basis = basis_of(state.view);
     guarantee.covered = basis.has_value();
@@ -339,7 +343,8 @@ std::expected<AdmittedPlacement, Rejection> PlacementTries::place_anywhere(const
   auto placed = place(spec, terms, kPlacementTries);
   if (placed || spec.job.required || spec.across_sites) return placed;
   const std::string& code = placed.error().error.code;
-  if (code != "admission.linksFull" && code != "admission.hashedRoutes") return placed;
+  if (code != "admission.linksFull" && code != "admission.lanesTaken" && code != "admission.hashedRoutes")
+    return placed;
   for (const auto level : {fabric::LevelKind::leaf_group, fabric::LevelKind::rack, fabric::LevelKind::pod}) {
     JobSpec nearer = spec;
     nearer.job.required = level;
@@ -358,7 +363,10 @@ std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterStat
   }
   PlacementTries tries(state, placers, now_us, with_alternatives);
   auto placed = tries.place_anywhere(spec, *terms);
-  if (placed || placed.error().error.code != "admission.linksFull") return placed;
+  if (placed) return placed;
+  if (placed.error().error.code != "admission.linksFull") {
+    return std::unexpected(as_answer(state, std::move(placed.error())));
+  }
   Rejection refused = std::move(placed.error());
   if (fits_on_no_cable(state, spec, **terms)) {
     refused.error.kind = ErrorKind::impossible;

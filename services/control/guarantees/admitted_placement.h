@@ -30,8 +30,8 @@ std::optional<Rejection> over_quota(const ClusterState& state, const scheduler::
                                     const scheduler::Placement& placement);
 
 // The guarantee for a chosen placement; none: the job is best effort. Brings the book to the state. Refused: conflict
-// "admission.linksFull" with the links and the jobs that hold them; "admission.notConnected"; "contracts.gpuLimit";
-// "nvlink.overQuota"; as job_terms().
+// "admission.linksFull" and "admission.lanesTaken" with the links and the jobs that hold them; impossible
+// "admission.noLanes"; "admission.notConnected"; "contracts.gpuLimit"; "nvlink.overQuota"; as job_terms().
 std::expected<std::optional<JobGuarantee>, Rejection> admit(const ClusterState& state, const scheduler::JobSpec& spec,
                                                             const scheduler::Placement& placement, GuaranteeBook& book);
 
@@ -64,6 +64,7 @@ struct GrantRequest {
   const scheduler::JobSpec& spec;
   const scheduler::Placement& placement;
   const scheduler::Contract& terms;  // of job_terms()
+  std::optional<std::uint8_t> lane;  // of its own that it has now
 };
 struct Grant {
   std::optional<JobGuarantee> guarantee;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "fabric/capacity/lane_owners.h"
+
 namespace railweave::control {
 
 CoverageStep next_coverage(const ClusterState& state, GuaranteeBook& book) {
@@ -29,6 +31,7 @@ CoverageStep next_coverage(const ClusterState& state, GuaranteeBook& book) {
     fabric::Ledger ledger = book.ledger();
     (void)ledger.release(to_string(job->id), wanted->reservation->qos_class);
     if (!ledger.full_links(wanted->reservation->loads, wanted->reservation->qos_class, 1).empty()) continue;
+    if (!fabric::lane_is_free(ledger, *wanted->reservation)) continue;
     JobGuarantee now = *job->guarantee;
     now.covered = true;
     now.basis = *basis;

@@ -19,6 +19,14 @@ PortRules port_rules(const ClusterState& state) {
   return rules;
 }
 
+unsigned owned_lanes(const ClusterState& state, const fabric::QosClasses& classes, const GuaranteeBook& book) {
+  const auto& routes = *book.routes();
+  return fabric::owned_lanes(
+      classes.size(),
+      fabric::routing_lanes(routes.input.view, *routes.input.scope, routes.routing.lanes, fabric::SubnetId()),
+      port_rules(state).data_lanes);
+}
+
 Result<PortRules> ports_hold(const ClusterState& state, const fabric::QosClasses& classes, const GuaranteeBook& book) {
   PortRules rules = port_rules(state);
   if (!rules.known) return rules;

@@ -4,12 +4,14 @@
 #include <set>
 #include <utility>
 
+#include "fabric/capacity/lane_owners.h"
 #include "fabric/topology/site_link_name.h"
 #include "scheduler/admission/bandwidth_admission.h"
 #include "services/control/events/apply.h"
 #include "services/control/guarantees/alarms.h"
 #include "services/control/guarantees/coverage.h"
 #include "services/control/guarantees/job_repair.h"
+#include "services/control/guarantees/port_rules.h"
 #include "services/control/views/site_link_jobs.h"
 
 namespace railweave::control {
@@ -34,6 +36,7 @@ class Recheck {
     for (const JobId id : *after.guaranteed) {
       Standing standing{after.jobs.find(id), nullptr, false, {}, {}};
       const JobGuarantee& guarantee = *standing.job->guarantee;
+      if (guarantee.lane && !owned_lanes_) owned_lanes_ = owned_lanes(after, book.classes(), book);
       const auto held = ledger_.reservations_of(to_string(id));
       if (!held.empty()) standing.reservation = held.front();
       standing.covered = guarantee.covered;
@@ -55,8 +58,7 @@ class Recheck {
         (void)ledger_.release(at->second.reservation->job, at->second.reservation->qos_class);
         at->second.reservation = nullptr;
         if (wanted.complete) {
-          ledger_.reserve(wanted.reservation);
-          at->second.reservation = std::move(wanted.reservation);
+          at->second.reservation = fabric::reserve_beside(ledger_, wanted.reservation);
         } else {
           lapse_cut(at->second);
         }
@@ -101,14 +103,45 @@ class Recheck {
     }
   }
 
-  // 3. Guarantees at risk are reserved again, in order, where they fit.
+  // 3. Where routes have changed so that two jobs have one lane on a link, or ports have fewer lanes, the first in order
+  // keeps its own, and the others get another one or are at risk.
+  void separate_lanes() {
+    std::set<JobId> concerned;
+    for (const auto& [id, standing] : standings_) {
+      const auto lane = standing.job->guarantee->lane;
+      if (!lane || standing.reservation == nullptr) continue;
+      if (standing.reservation->lane == lane && *lane < *owned_lanes_) continue;
+      concerned.insert(id);
+      for (const fabric::OwnedLoad& one : fabric::owned_loads(ledger_, standing.reservation->loads)) {
+        if (one.lane == *lane) concerned.insert(job_of(*one.owner));
+      }
+    }
+    std::vector<JobPtr> ordered;
+    for (const JobId id : concerned) {
+      const auto& reservation = *standings_.at(id).reservation;
+      (void)ledger_.release(reservation.job, reservation.qos_class);
+      ordered.push_back(standings_.at(id).job);
+    }
+    sort_by_order(ordered);
+    for (const JobPtr& job : ordered) {
+      Standing& standing = standings_.at(job->id);
+      const ReservationPtr reservation = std::exchange(standing.reservation, nullptr);
+      const auto lane = fabric::free_lane(ledger_, reservation->loads, *owned_lanes_, job->guarantee->lane);
+      if (!lane) {
+        lapse_lanes(standing, *reservation);
+        at_risk_.insert(job->id);
+        continue;
+      }
+      standing.reservation = fabric::with_lane(reservation, lane);
+      ledger_.reserve(standing.reservation);
+    }
+  }
+
+  // 4. Guarantees at risk are reserved again, in order, where they fit.
   void restore() {
     std::vector<JobPtr> waiting;
     for (const JobId id : at_risk_) waiting.push_back(standings_.at(id).job);
-    std::ranges::sort(waiting, [&](const JobPtr& a, const JobPtr& b) {
-      const auto& rules = *after_.queue_rules;
-      return std::pair(guarantee_order(rules, *a), a->id) < std::pair(guarantee_order(rules, *b), b->id);
-    });
+    sort_by_order(waiting);
     for (const auto& job : waiting) {
       Standing& standing = standings_.at(job->id);
       standing.covered = false;
@@ -122,13 +155,21 @@ class Recheck {
         lapse_full(standing, full);
         continue;
       }
+      if (const auto own = job->guarantee->lane) {
+        const auto lane = fabric::free_lane(ledger_, wanted.reservation->loads, *owned_lanes_, own);
+        if (!lane) {
+          lapse_lanes(standing, *wanted.reservation);
+          continue;
+        }
+        wanted.reservation = fabric::with_lane(wanted.reservation, lane);
+      }
       ledger_.reserve(wanted.reservation);
       standing.reservation = std::move(wanted.reservation);
       at_risk_.erase(job->id);
     }
   }
 
-  // 4. Covers failures again if few of them are unknown; the other jobs are left to coverage.h.
+  // 5. Covers failures again if few of them are unknown; the other jobs are left to coverage.h.
   void cover_again() {
     const auto basis = basis_of(after_.view);
     if (!basis) return;
@@ -145,7 +186,9 @@ class Recheck {
       auto wanted = book_.surviving(*standing.job);
       if (!wanted || !wanted->complete || wanted->reservation == nullptr) continue;
       (void)ledger_.release(standing.reservation->job, standing.reservation->qos_class);
-      if (ledger_.full_links(wanted->reservation->loads, wanted->reservation->qos_class, 1).empty()) {
+      wanted->reservation = fabric::with_lane(wanted->reservation, standing.reservation->lane);
+      if (ledger_.full_links(wanted->reservation->loads, wanted->reservation->qos_class, 1).empty() &&
+          fabric::lane_is_free(ledger_, *wanted->reservation)) {
         standing.reservation = std::move(wanted->reservation);
         standing.covered = true;
         basis_[id] = *basis;
@@ -154,7 +197,7 @@ class Recheck {
     }
   }
 
-  // 5. What differs from the state, as events.
+  // 6. What differs from the state, as events.
   std::vector<EventBody> changes(std::int64_t now_us) {
     std::vector<EventBody> events;
     for (auto& [id, standing] : standings_) {
@@ -164,6 +207,10 @@ class Recheck {
       if (standing.covered != now.covered || basis_.contains(id)) {
         now.covered = standing.covered;
         now.basis = basis_.contains(id) ? basis_[id] : ViewBasis{};
+      }
+      if (!lost && standing.reservation->lane != now.lane) {
+        now.lane = standing.reservation->lane;
+        event.change = GuaranteeChange::lane_changed;
       }
       if (lost) {
         now.reason = standing.reason;
@@ -191,6 +238,27 @@ class Recheck {
  private:
   [[nodiscard]] bool is_full(fabric::DirectedLink link, std::uint8_t qos_class) const {
     return ledger_.reserved_mbps(link, qos_class) > ledger_.limit_mbps(link, qos_class);
+  }
+
+  void sort_by_order(std::vector<JobPtr>& jobs) const {
+    std::ranges::sort(
+        jobs, {}, [&](const JobPtr& job) { return std::pair(guarantee_order(*after_.queue_rules, *job), job->id); });
+  }
+
+  void lapse_lanes(Standing& standing, const fabric::Reservation& reservation) {
+    const auto& t = after_.topology();
+    standing.links.clear();
+    std::string holders;
+    for (const FullLink& one :
+         fabric::crowded_links(ledger_, reservation.loads, reservation.qos_class, JobGuarantee::kMaxLinks)) {
+      if (standing.links.empty()) {
+        for (const auto& holder : one.holders) holders += (holders.empty() ? "" : ", ") + holder.job;
+      }
+      standing.links.push_back(scheduler::directed_link_text(t, one.link));
+    }
+    standing.reason = standing.links.empty() ? std::string("ports have no lanes left that a job could have of its own")
+                                             : "no lane of its own is free on its routes: on " +
+                                                   standing.links.front() + " they are of " + holders;
   }
 
   void lapse_cut(Standing& standing) {
@@ -234,6 +302,7 @@ class Recheck {
   const ClusterState& after_;
   GuaranteeBook& book_;
   Ledger ledger_;
+  std::optional<unsigned> owned_lanes_;  // set where a job has a lane
   std::map<JobId, Standing> standings_;
   std::set<JobId> at_risk_;
   std::map<JobId, ViewBasis> basis_;
@@ -274,7 +343,7 @@ std::vector<EventBody> all_at_risk(const ClusterState& after, const Error& error
 // Whether anything differs that guarantees depend on, other than new jobs.
 bool differs(const ClusterState& before, const ClusterState& after) {
   if (before.view_version != after.view_version || before.placement_fabric != after.placement_fabric ||
-      before.qos_classes != after.qos_classes) {
+      before.qos_classes != after.qos_classes || before.port_limits != after.port_limits) {
     return true;
   }
   return std::ranges::any_of(*before.guaranteed, [&](JobId id) {
@@ -298,6 +367,7 @@ std::vector<EventBody> guarantee_changes(const ClusterState& before, const Clust
   Recheck recheck(after, book);
   recheck.use_up_coverage(book.routes() != routes_before);
   recheck.shed();
+  recheck.separate_lanes();
   recheck.restore();
   if (freed || links_returned(before, after)) recheck.cover_again();
   return recheck.changes(now_us);

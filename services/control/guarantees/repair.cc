@@ -5,9 +5,11 @@
 #include <string>
 #include <utility>
 
+#include "fabric/capacity/lane_owners.h"
 #include "services/control/guarantees/admitted_placement.h"
 #include "services/control/guarantees/alarms.h"
 #include "services/control/guarantees/job_repair.h"
+#include "services/control/guarantees/port_rules.h"
 #include "services/control/views/job_ports.h"
 
 namespace railweave::control {
@@ -16,17 +18,29 @@ namespace {
 using fabric::GpuId;
 using fabric::HostId;
 
-// The full links of the job at this placement; empty: the guarantee fits, or ports are cut off.
-std::vector<fabric::FullLink> full_links(const Job& job, GuaranteeBook& book) {
-  const auto wanted = book.plain(job);
-  if (!wanted.complete || wanted.reservation == nullptr) return {};
-  return book.ledger().full_links(wanted.reservation->loads, wanted.reservation->qos_class);
+// Whether a lane of its own is left on the reservation's links, or it has none.
+bool has_lane(const ClusterState& state, const fabric::Reservation& reservation, const GuaranteeBook& book) {
+  return !reservation.lane ||
+         fabric::free_lane(book.ledger(), reservation.loads, owned_lanes(state, book.classes(), book));
 }
 
-bool would_hold(const Job& job, GuaranteeBook& book) {
+// The links of the job at this placement that are full, or on which the lanes are taken; empty: the guarantee fits, or
+// ports are cut off.
+std::vector<fabric::FullLink> full_links(const ClusterState& state, const Job& job, GuaranteeBook& book) {
+  const auto wanted = book.plain(job);
+  if (!wanted.complete || wanted.reservation == nullptr) return {};
+  auto full = book.ledger().full_links(wanted.reservation->loads, wanted.reservation->qos_class);
+  if (full.empty() && !has_lane(state, *wanted.reservation, book)) {
+    full = fabric::crowded_links(book.ledger(), wanted.reservation->loads, wanted.reservation->qos_class);
+  }
+  return full;
+}
+
+bool would_hold(const ClusterState& state, const Job& job, GuaranteeBook& book) {
   const auto wanted = book.plain(job);
   return wanted.complete && wanted.reservation != nullptr &&
-         book.ledger().full_links(wanted.reservation->loads, wanted.reservation->qos_class, 1).empty();
+         book.ledger().full_links(wanted.reservation->loads, wanted.reservation->qos_class, 1).empty() &&
+         has_lane(state, *wanted.reservation, book);
 }
 
 // What to do about a guarantee that no move away from full links restores: where ports are cut off, a repair of the job.
@@ -50,7 +64,7 @@ std::optional<GuaranteeMove> plan_guarantee_move(const ClusterState& state, cons
   std::set<HostId> avoided;
   Job tried = job;
   for (unsigned attempt = 0; attempt < kGuaranteeMoveTries; ++attempt) {
-    const auto full = full_links(tried, book);
+    const auto full = full_links(state, tried, book);
     if (full.empty()) return std::nullopt;
     std::vector<scheduler::Rejected::Where> where;
     for (const auto& link : full) where.push_back({scheduler::directed_link_text(t, link.link), link});
@@ -66,7 +80,7 @@ std::optional<GuaranteeMove> plan_guarantee_move(const ClusterState& state, cons
     if (!plan) return std::nullopt;
     tried.placement.gpu_of_rank = plan->gpu_of_rank;
     tried.placement.idle_gpus = plan->idle_gpus;
-    if (!would_hold(tried, book)) continue;
+    if (!would_hold(state, tried, book)) continue;
     GuaranteeMove move{{}, *plan};
     for (const auto& one : plan->moves) move.vacated.push_back(one.from);
     std::ranges::sort(move.vacated);

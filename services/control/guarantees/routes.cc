@@ -5,8 +5,10 @@
 #include <tuple>
 #include <utility>
 
+#include "fabric/capacity/lane_owners.h"
 #include "fabric/capacity/route_changes.h"
 #include "fabric/routing/plane/live_plane.h"
+#include "services/control/guarantees/port_rules.h"
 
 namespace railweave::control {
 namespace {
@@ -20,6 +22,11 @@ struct Promise {
   bool at_risk = false;
 };
 
+struct PromiseRules {
+  fabric::CapacityRules capacity;
+  unsigned owned_lanes = 0;
+};
+
 // The guarantees on some tables.
 struct RoutesOutcome {
   std::vector<JobId> lapse;  // hold now and would be at risk
@@ -28,18 +35,20 @@ struct RoutesOutcome {
 };
 
 RoutesOutcome outcome_on(const fabric::FabricView& view, const fabric::ForwardingTables& tables,
-                         const std::vector<Promise>& promises, const fabric::CapacityRules& rules) {
+                         const std::vector<Promise>& promises, const PromiseRules& given) {
   RoutesOutcome outcome;
-  fabric::Ledger ledger(fabric::whole_capacities_mbps(view), rules), all = ledger;
+  fabric::Ledger ledger(fabric::whole_capacities_mbps(view), given.capacity), all = ledger;
   fabric::HoseLoads loads(view, tables);
   const fabric::PathWalker walker(view, tables);
   for (const Promise& promise : promises) {
     auto now = std::make_shared<fabric::Reservation>(*promise.wanted);
     auto load = load_of_promise(*now, loads, walker);
     now->loads = std::move(load.loads);
-    const bool fits = load.complete && ledger.full_links(now->loads, now->qos_class, 1).empty();
+    const auto own = std::exchange(now->lane, std::nullopt);
+    const auto lane = own ? fabric::free_lane(ledger, now->loads, given.owned_lanes, own) : own;
+    const bool fits = load.complete && ledger.full_links(now->loads, now->qos_class, 1).empty() && (!own || lane);
     if (load.complete) all.reserve(now);
-    if (fits) ledger.reserve(now);
+    if (fits) ledger.reserve(fabric::with_lane(now, lane));
     if (!promise.at_risk) {
       if (!fits) outcome.lapse.push_back(promise.job);
     } else {
@@ -91,7 +100,7 @@ Result<RouteProposal> plan_guarantee_routes(const ClusterState& state, Guarantee
   }
   if (best.still_at_risk.empty()) return best;
 
-  const auto rules = fabric::capacity_rules(book.classes());
+  const PromiseRules rules{fabric::capacity_rules(book.classes()), owned_lanes(state, book.classes(), book)};
   fabric::FabricView view = state.view;
   RoutesOutcome at = outcome_on(routes->input.view, routes->routing.tables, promises, rules);
   for (unsigned tried = 1; tried <= kMaxRouteTries && !best.still_at_risk.empty() && !at.overfull.empty(); ++tried) {
@@ -132,8 +141,8 @@ Result<std::vector<JobId>> lapse_without_costs(const ClusterState& state, Guaran
   }
   const auto routes = reroute(*book.routes(), view);
   if (!routes) return std::unexpected(routes.error());
-  return outcome_on(view, (*routes)->routing.tables, promises_of(state, book), fabric::capacity_rules(book.classes()))
-      .lapse;
+  const PromiseRules rules{fabric::capacity_rules(book.classes()), owned_lanes(state, book.classes(), book)};
+  return outcome_on(view, (*routes)->routing.tables, promises_of(state, book), rules).lapse;
 }
 
 std::optional<LinkCostsSet> GuaranteeReroute::next(const ClusterState& state, GuaranteeBook& book) {

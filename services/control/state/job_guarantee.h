@@ -12,6 +12,7 @@
 #include "fabric/base/enum_text.h"
 #include "fabric/base/units.h"
 #include "fabric/capacity/reservation.h"
+#include "scheduler/admission/contract.h"
 
 namespace railweave::control {
 
@@ -24,13 +25,18 @@ struct ViewBasis {
 
 struct JobGuarantee {
   static constexpr std::size_t kMaxLinks = 16;
+  static constexpr std::uint8_t kMostLanes = 15;  // of jobs' own
 
   std::string qos_class;
   fabric::TrafficPromise promise = fabric::TrafficPromise::hose;
   RateMbps rate;  // in each direction, at each port of the job
   RateMbps most;  // in each direction, to be enforced at the source; at least `rate`, or 0: none
   std::uint32_t reserved_permille = 1000;
-  bool survives_link_failure = false;  // as promised
+  bool survives_link_failure = false;                              // as promised
+  scheduler::Isolation isolation = scheduler::Isolation::planned;  // as asked for in the contract
+  // Its own on every link of its routes, from 0. None: not asked for, or it crosses no InfiniBand. Kept while the job runs,
+  // unless routes change so that another job has it; while the guarantee is at risk, other jobs may be given it.
+  std::optional<std::uint8_t> lane;
   // The loads after any single link failure are reserved too, as computed with `basis` out of use. Ends when a failure
   // uses that reservation up.
   bool covered = false;
@@ -54,9 +60,10 @@ enum class GuaranteeChange : std::uint8_t {
   at_risk,   // the present routes cannot hold it
   restored,  // it holds again
   covered,   // what a single link failure needs is reserved again (covered) or was used up by a failure (not covered)
-  amended,   // granted, changed or withdrawn with the contract or the classes
+  lane_changed,  // it has another lane of its own: its ranks have to send with another service level
+  amended,       // granted, changed or withdrawn with the contract or the classes
 };
-BOOST_DESCRIBE_ENUM(GuaranteeChange, at_risk, restored, covered, amended)
+BOOST_DESCRIBE_ENUM(GuaranteeChange, at_risk, restored, covered, lane_changed, amended)
 constexpr std::optional<std::string_view> enum_exception(GuaranteeChange change) {
   return change == GuaranteeChange::covered ? std::optional<std::string_view>("coverage") : std::nullopt;
 }

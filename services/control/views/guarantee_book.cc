@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "fabric/capacity/lane_owners.h"
 #include "fabric/capacity/reroute.h"
 #include "services/control/views/job_ports.h"
 
@@ -20,7 +21,7 @@ bool same_reservation(const Job& a, const Job& b) {
   return x.qos_class == y.qos_class && x.promise == y.promise && x.rate == y.rate &&
          x.reserved_permille == y.reserved_permille && x.survives_link_failure == y.survives_link_failure &&
          x.covered == y.covered && x.basis == y.basis && x.at_risk() == y.at_risk() &&
-         x.admitted_seq == y.admitted_seq && a.placement.gpu_of_rank == b.placement.gpu_of_rank;
+         x.admitted_seq == y.admitted_seq && x.lane == y.lane && a.placement.gpu_of_rank == b.placement.gpu_of_rank;
 }
 
 FabricView view_on(const fabric::TopologyPtr& topology, const ViewBasis& basis) {
@@ -78,8 +79,10 @@ Result<void> GuaranteeBook::bring_to(const ClusterState& state) {
     std::vector<JobId> gone;
     for (auto& [id, entry] : entries_) {
       const JobPtr now = state.guaranteed->contains(id) ? state.jobs.find(id) : nullptr;
-      if (now == entry.job) continue;
-      if (now != nullptr && same_reservation(*now, *entry.job)) {
+      // Another job had its lane on a link when it was added, and may have left it since.
+      const bool lacks_lane = entry.reservation != nullptr && entry.reservation->lane != entry.job->guarantee->lane;
+      if (now == entry.job && !lacks_lane) continue;
+      if (now != nullptr && same_reservation(*now, *entry.job) && !lacks_lane) {
         entry.job = now;
         continue;
       }
@@ -119,15 +122,17 @@ void GuaranteeBook::follow_view(FabricRoutesPtr routes) {
   loads_ = std::make_unique<fabric::HoseLoads>(routes_->input.view, routes_->routing.tables);
   reach_ = std::make_unique<RankReach>(routes_->input.view, fabric_);
   ++version_;
+  // All leave their links before the first is added again: a lane is free where its owner was before.
+  std::vector<JobPtr> again;
   for (const auto& reservation : crossing) {
     Entry& entry = entries_.at(job_of(*reservation));
     crossing_.push_back(entry.job->id);
     // Reservations for failures were computed on another view and stay until the state says that they are used up.
     if (entry.job->guarantee->covered) continue;
-    const JobPtr job = entry.job;
+    again.push_back(entry.job);
     drop(entry);
-    add(job);
   }
+  for (const JobPtr& job : again) add(job);
 }
 
 void GuaranteeBook::add(const JobPtr& job) {
@@ -137,8 +142,7 @@ void GuaranteeBook::add(const JobPtr& job) {
   Wanted wanted = compute(job);
   entry.complete = wanted.complete;
   if (wanted.reservation == nullptr) return;
-  entry.reservation = std::move(wanted.reservation);
-  ledger_.reserve(entry.reservation);
+  entry.reservation = fabric::reserve_beside(ledger_, wanted.reservation);
   ++version_;
 }
 
@@ -165,6 +169,7 @@ std::optional<Reservation> GuaranteeBook::without_loads(const Job& job, const fa
   made.promise = guarantee.promise;
   made.survives_link_failure = guarantee.covered;
   made.reserved_permille = guarantee.reserved_permille;
+  made.lane = guarantee.lane;
   made.order = guarantee_order(*rules_, job);
   if (guarantee.promise == fabric::TrafficPromise::hose) {
     for (const auto port : job_ports(*fabric_, job.placement.gpu_of_rank)) {

@@ -3,7 +3,8 @@
 // nothing.
 //
 // bring_to() recomputes only what differs: jobs that started, ended or changed, and jobs whose packets cross a table
-// entry or a link that changed. Not thread-safe: one book per thread.
+// entry or a link that changed. Where routes have changed so that two jobs would have one lane on a link, one of them is
+// reserved without it until an event says what follows. Not thread-safe: one book per thread.
 #pragma once
 
 #include <cstdint>

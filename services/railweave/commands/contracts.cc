@@ -37,6 +37,7 @@ void print_contract(Output& output, const Json& contract) {
   sheet.add("Model", text_of(contract, "model"));
   sheet.add("Survives failure", text_of(contract, "surviveLinkFailure"));
   sheet.add("Isolated", text_of(contract, "isolated"));
+  sheet.add("Isolation", text_of(contract, "isolation"));
   sheet.add("Classes", list(contract, "classes").empty() ? "all" : joined(list(contract, "classes")));
   sheet.add("Reserved", text_of(contract, "reservedPermille") + " of 1000");
   sheet.add("Max GPUs", number_cell(contract, "maxGpus"));
@@ -48,7 +49,7 @@ void print_contract(Output& output, const Json& contract) {
 constexpr ResourceKind kContract{"/v1/contracts", "contract of", "TENANT", "The tenant's name", print_contract};
 
 struct ContractOptions {
-  std::string basis, model;
+  std::string basis, model, isolation;
   std::optional<double> guaranteed, most;
   std::vector<std::string> classes;
   bool survive = false, not_survive = false, all_classes = false, isolate = false, not_isolate = false;
@@ -62,6 +63,7 @@ void change_contract(Json& body, const ContractOptions& options) {
   if (!options.model.empty()) body["model"] = options.model;
   if (options.survive || options.not_survive) body["surviveLinkFailure"] = options.survive;
   if (options.isolate || options.not_isolate) body["isolated"] = options.isolate;
+  if (!options.isolation.empty()) body["isolation"] = options.isolation;
   if (!options.classes.empty()) body["classes"] = options.classes;
   if (options.all_classes) body["classes"] = Json::array();
   if (options.reserved) body["reservedPermille"] = *options.reserved;
@@ -75,9 +77,10 @@ void add_set_contract_command(CLI::App& contracts, Session& session) {
       contracts, session, kContract,
       "Create a tenant's contract or change it; options not given keep their value, running jobs follow",
       {"railweave contracts set research --guaranteed 100 --class all-reduce --survive",
+       "railweave contracts set training --guaranteed 50 --isolation lane",
        "railweave contracts set guests --guaranteed 0"},
-      {{"guaranteedGbps", "maxGbps", "basis", "model", "surviveLinkFailure", "isolated", "classes", "reservedPermille",
-        "maxGpus", "maxNvlinkDomains"},
+      {{"guaranteedGbps", "maxGbps", "basis", "model", "surviveLinkFailure", "isolated", "isolation", "classes",
+        "reservedPermille", "maxGpus", "maxNvlinkDomains"},
        [options](Json& body) { change_contract(body, *options); }});
   const auto rate = CLI::Range(0.0, 1e6);
   command
@@ -101,6 +104,12 @@ void add_set_contract_command(CLI::App& contracts, Session& session) {
                        "job on a node on; ranks need NCCL_IB_PKEY of `jobs ranks`");
   command.add_flag("--no-isolate", options->not_isolate, "Its jobs are in the default partition, too")
       ->excludes(isolate);
+  add_choice_option(
+      command, "--isolation", options->isolation,
+      "What keeps the bandwidth of its jobs from their neighbours: the shares of classes (planned), agents "
+      "on the nodes (class: none exists yet, so planned), or for each job a lane of its own on every "
+      "InfiniBand link that it crosses, where Railweave programs the subnet",
+      "planned|class|lane");
   CLI::Option* classes =
       command
           .add_option("--class", options->classes, "A traffic class its jobs may use, the first by default; repeatable")

@@ -35,6 +35,15 @@ Cell enforced_cell(const Json& item) {
   return Cell(text);
 }
 
+// What was asked for, and whether it is in force.
+Cell isolation_cell(const Json& item) {
+  const std::string asked = text_of(item, "isolation");
+  if (asked != "class" && asked != "lane") return Cell("-");
+  const std::string lane = field(item, "lane").is_number() ? " " + text_of(item, "lane") : "";
+  if (text_of(field(item, "inForce"), "isolation") == asked) return {asked + lane, Tone::good};
+  return {asked + lane + " (planned)", Tone::warning};
+}
+
 ListView guarantees_view() {
   return {{text_column("JOB", "job"),
            text_column("TENANT", "tenant"),
@@ -54,6 +63,7 @@ ListView guarantees_view() {
               const std::string level = text_of(field(item, "inForce"), "level");
               return Cell(level, level == "planned" ? Tone::warning : Tone::good);
             }},
+           {"ISOLATION", isolation_cell},
            {"ENFORCED BY", enforced_cell, Align::left, true},
            text_column("REASON", "reason", true)},
           "no guarantees (railweave contracts set TENANT --guaranteed GBPS creates one)"};

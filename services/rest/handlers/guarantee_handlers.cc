@@ -166,21 +166,36 @@ Result<Response> get_partition(const Call& call) {
 
 void add_guarantee_routes(RouteTable& routes) {
   const RouteOptions compute{.compute = true}, heavy{.compute = true, .heavy = true};
-  routes.get(
-      "/v1/guarantees",
-      {.access = kViewers,
-       .query = {"tenant", "state"},
-       .page =
-           PageLimits{
-               .fields =
-                   {"admittedSeq", "atRiskBeforeMs", "atRiskSince",           "atRiskTotalMs", "class",
-                    "covered",     "enforcement",    "guaranteedGbpsPerPort", "inForce",       "job",
-                    "links",       "linksReserved",  "maxGbpsPerPort",        "model",         "name",
-                    "ports",       "reason",         "reservedPermille",      "state",         "surviveLinkFailure",
-                    "tenant",      "tightestLink"}},
-       .by = AnsweredBy::leader,
-       .http = compute},
-      list_guarantees);
+  routes.get("/v1/guarantees",
+             {.access = kViewers,
+              .query = {"tenant", "state"},
+              .page = PageLimits{.fields = {"admittedSeq",
+                                            "atRiskBeforeMs",
+                                            "atRiskSince",
+                                            "atRiskTotalMs",
+                                            "class",
+                                            "covered",
+                                            "enforcement",
+                                            "guaranteedGbpsPerPort",
+                                            "inForce",
+                                            "isolation",
+                                            "job",
+                                            "lane",
+                                            "links",
+                                            "linksReserved",
+                                            "maxGbpsPerPort",
+                                            "model",
+                                            "name",
+                                            "ports",
+                                            "reason",
+                                            "reservedPermille",
+                                            "state",
+                                            "surviveLinkFailure",
+                                            "tenant",
+                                            "tightestLink"}},
+              .by = AnsweredBy::leader,
+              .http = compute},
+             list_guarantees);
   routes.get("/v1/guarantees/reroute", {.access = kViewers, .by = AnsweredBy::leader, .http = heavy}, get_reroute);
   routes.post("/v1/guarantees/reroute", {.access = kOperators, .http = heavy}, post_reroute);
   routes.del("/v1/guarantees/reroute", {.access = kOperators, .query = {"force"}, .http = heavy}, delete_reroute);

@@ -111,7 +111,7 @@ Result<Response> get_job(const Call& call) {
 // What its packets are marked with; asks for routes only where the job has a class.
 RankMarks rank_marks(const ControlPlane& plane, const control::ClusterStatePtr& state, const control::Job& job) {
   RankMarks marks{.of_class = {}, .pkey_index = pkey_indices(state, job)};
-  if (job.guarantee) marks.of_class = marks_of(plane, *state, job.guarantee->qos_class);
+  if (job.guarantee) marks.of_class = marks_of(plane, *state, *job.guarantee, job.placement.gpu_of_rank);
   return marks;
 }
 

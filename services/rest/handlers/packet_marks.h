@@ -1,8 +1,8 @@
-// What the packets of a class are marked with on the routes of a state.
+// What the packets of a job with a guarantee are marked with on the routes of a state.
 #pragma once
 
 #include <optional>
-#include <string>
+#include <span>
 
 #include "services/rest/control_plane.h"
 #include "services/rest/json/guarantee.h"
@@ -11,9 +11,9 @@ namespace railweave::api {
 
 // On a worker thread only.
 inline std::optional<ClassMarks> marks_of(const ControlPlane& plane, const control::ClusterState& state,
-                                          const std::string& qos_class) {
+                                          const control::JobGuarantee& guarantee, std::span<const fabric::GpuId> gpus) {
   const auto routes = plane.routes->at(state);
-  return routes ? class_marks(state, qos_class, (*routes)->routing.lanes) : std::nullopt;
+  return routes ? class_marks(state, guarantee, gpus, (*routes)->routing.lanes) : std::nullopt;
 }
 
 }  // namespace railweave::api

@@ -29,7 +29,7 @@ PlacementPromise promise_of(const ControlPlane& plane, const ClusterState& state
   if (!tried || !tried->guarantee) return promise;
   promise.guarantee = &*tried->guarantee;
   promise.reservation = tried->reservation.get();
-  promise.marks = marks_of(plane, state, tried->guarantee->qos_class);
+  promise.marks = marks_of(plane, state, *tried->guarantee, tried->result.placement.gpu_of_rank);
   const auto contract = state.contracts->find(spec.tenant);
   if (contract != state.contracts->end()) promise.pkey = contract->second.pkey | 0x8000U;
   return promise;

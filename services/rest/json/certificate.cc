@@ -4,6 +4,7 @@
 #include <map>
 
 #include "fabric/base/text/json_string.h"
+#include "fabric/capacity/lane_owners.h"
 
 namespace railweave::api {
 namespace {
@@ -34,6 +35,7 @@ void append_job(std::string& out, const CertificateInput& input, const Reservati
   number(out, "reservedPermille", job.reserved_permille);
   member(out, "survivesLinkFailure");
   out += job.survives_link_failure ? "true" : "false";
+  if (job.lane) number(out, "lane", *job.lane);
   const auto port_with_lid = [&](std::string_view name, PortId port, bool comma) {
     text(out, name, t.port_text(port), comma);
     const DestinationId id = input.tables->scope().find(port);
@@ -64,17 +66,37 @@ void append_job(std::string& out, const CertificateInput& input, const Reservati
   out += "]}";
 }
 
-// The port's arbitration table: class, lane and weight of each entry.
+// The port's arbitration table: class, lane and weight of each entry; for the owner of a lane the number of classes and
+// the lane's own in the place of the class.
 void append_turns(std::string& out, const InfinibandPlan& plan, const VlArbitration& table) {
   JsonCommas turns;
   for (const VlWeight entry : table.low) {
     turns(out);
-    const auto of_class = std::ranges::find(plan.numbers, entry.vl / plan.routing_lanes);
-    append_json_number(out += '[', static_cast<std::uint64_t>(of_class - plan.numbers.begin()));
+    const unsigned slot = entry.vl / plan.routing_lanes;
+    const auto of_class = std::ranges::find(plan.numbers, slot);
+    append_json_number(out += '[', of_class == plan.numbers.end()
+                                       ? slot
+                                       : static_cast<std::uint64_t>(of_class - plan.numbers.begin()));
     append_json_number(out += ',', entry.vl);
     append_json_number(out += ',', entry.weight);
     out += ']';
   }
+}
+
+// What the owners of lanes have reserved on a link, as a part of their classes'.
+void append_owners(std::string& out, std::span<const OwnedLoad> owned) {
+  if (owned.empty()) return;
+  member(out, "lanes");
+  JsonCommas owners;
+  out += '[';
+  for (const OwnedLoad& one : owned) {
+    owners(out);
+    number(out += '{', "lane", one.lane, false);
+    text(out, "job", one.owner->job);
+    number(out, "reservedMbps", one.mbps);
+    out += '}';
+  }
+  out += ']';
 }
 
 }  // namespace
@@ -122,6 +144,7 @@ std::string write_certificate(const CertificateInput& input) {
   }
   out += "\n],\n\"links\":[";
   const auto classes = static_cast<std::uint8_t>(ledger.classes());
+  const auto owned = owned_loads(ledger);
   JsonCommas links;
   for (DirectedLink link = 0; link < ledger.links(); ++link) {
     std::int64_t any = 0;
@@ -137,6 +160,7 @@ std::string write_certificate(const CertificateInput& input) {
       append_json_number(out += c == 0 ? "[" : ",", static_cast<std::uint64_t>(ledger.reserved_mbps(link, c)));
     }
     out += ']';
+    append_owners(out, owned_on(owned, link));
     const Guid device = t.is_switch_port(from) ? t.guid(t.switch_of(from))
                         : t.is_hca_port(from)  ? t.guid(t.hca_of(from))
                                                : Guid();

@@ -31,6 +31,7 @@ Result<scheduler::Contract> read_contract(const std::string& tenant, std::string
   ObjectReader reader(*value, "");
   std::optional<std::string> basis;
   std::optional<std::string> model;
+  std::optional<std::string> isolation;
   terms.guaranteed = read_gbps(reader, "guaranteedGbps").value_or(RateMbps(0));
   if (value->is_object() && value->contains("maxGbps") && (*value)["maxGbps"].is_null()) {
     (void)reader.take("maxGbps");
@@ -41,6 +42,7 @@ Result<scheduler::Contract> read_contract(const std::string& tenant, std::string
   reader.read("model", model);
   reader.read("surviveLinkFailure", terms.survives_link_failure);
   reader.read("isolated", terms.isolated);
+  reader.read("isolation", isolation);
   reader.read("classes", terms.classes, 15);
   reader.read("reservedPermille", terms.reserved_permille);
   reader.read("maxGpus", terms.max_gpus);
@@ -54,6 +56,11 @@ Result<scheduler::Contract> read_contract(const std::string& tenant, std::string
     const auto parsed = parse_promise(*model);
     if (!parsed) reader.set_error("model", "there is no model " + shown(*model), "hose or pattern");
     terms.promise = parsed.value_or(fabric::TrafficPromise::hose);
+  }
+  if (isolation) {
+    const auto parsed = parse_enum<scheduler::Isolation>(*isolation);
+    if (!parsed) reader.set_error("isolation", "there is no isolation " + shown(*isolation), "planned, class or lane");
+    terms.isolation = parsed.value_or(scheduler::Isolation::planned);
   }
   if (terms.most && (terms.most->value() == 0 || *terms.most < terms.guaranteed)) {
     reader.set_error("maxGbps", "must be above 0 and at least what is guaranteed");
@@ -74,6 +81,7 @@ std::string write_contract(const control::TenantContract& contract) {
                   {"model", to_text(terms.promise)},
                   {"surviveLinkFailure", terms.survives_link_failure},
                   {"isolated", terms.isolated},
+                  {"isolation", railweave::to_text(terms.isolation)},
                   {"classes", terms.classes},
                   {"reservedPermille", terms.reserved_permille},
                   {"maxGpus", terms.max_gpus ? Out(*terms.max_gpus) : Out(nullptr)},

@@ -79,40 +79,89 @@ Out tightest_link(const ClusterState& state, const GuaranteeBook& book, const fa
   return link;
 }
 
+// Whether Railweave writes the tables of the port's subnet.
+bool is_written(const ClusterState& state, fabric::PortId port) {
+  const auto subnet = state.topology().subnet(port);
+  return subnet && state.mode(state.topology().name(subnet)) == control::SubnetMode::direct;
+}
+
+struct LaneGrade {
+  bool in_force = false;
+  std::string statement;
+};
+
+// Whether the job's own lane is in the tables of all its subnets, where their ports have the tables that are wanted. Of
+// subnets: those that the job's ports are in; is_missing: some do not have its class either.
+LaneGrade lane_grade(const Job& job, const GuaranteeBook& book, const std::vector<control::SubnetStatusPtr>& subnets,
+                     bool is_missing) {
+  const JobGuarantee& guarantee = *job.guarantee;
+  if (guarantee.isolation == scheduler::Isolation::planned) return {};
+  if (guarantee.isolation == scheduler::Isolation::within_class) {
+    return {false,
+            "Isolation inside the class is planned only: no agent on the nodes limits what is sent and received."};
+  }
+  if (!guarantee.lane) return {false, "It crosses no InfiniBand, so that it has no lane of its own."};
+  const std::string lane = "Lane " + std::to_string(*guarantee.lane) + " of its own";
+  const auto held = book.ledger().reservations_of(control::to_string(job.id));
+  if (held.empty()) return {false, lane + " is not its own while the guarantee is at risk."};
+  if (is_missing) return {false, lane + " is planned only."};
+  for (const auto& status : subnets) {
+    const control::LaneInTables wanted{held.front()->job, *guarantee.lane, held.front()->order};
+    if (std::ranges::find(status->qos->lanes, wanted) == status->qos->lanes.end()) {
+      return {false, lane + " is not in the tables of subnet " + status->subnet + " yet."};
+    }
+  }
+  return {true, lane +
+                    ": every port on its routes promises it there what is reserved, written and read back. Which "
+                    "service levels hosts send with is not filtered: others that use its own are not held back."};
+}
+
 // How the guarantee is enforced: "hardware" where every subnet that the job's ports are in has its class on
 // all its ports, written and read back; otherwise "planned". Nothing reports the caps at the sources yet, so that
 // "host" is never used.
-Out in_force_json(const ClusterState& state, std::span<const fabric::PortId> ports, const std::string& qos_class,
-                  std::span<const control::SubnetStatusPtr> live) {
+Out in_force_json(const ClusterState& state, const GuaranteeBook& book, const Job& job,
+                  std::span<const fabric::PortId> ports, std::span<const control::SubnetStatusPtr> live) {
   std::set<std::string> subnets;
   for (const auto port : ports) {
     if (const auto subnet = state.topology().subnet(port)) subnets.emplace(state.topology().name(subnet));
   }
+  std::vector<control::SubnetStatusPtr> written;
   std::uint64_t programmed = 0;
   std::string missing;
   for (const auto& name : subnets) {
     const auto at = std::ranges::find_if(live, [&](const auto& status) { return status->subnet == name; });
     if (at == live.end()) {
       missing = "subnet " + name + " is not live: nothing is written to it";
-    } else if ((*at)->mode != control::SubnetMode::direct) {
-      missing =
-          "subnet " + name + " is in " + std::string(to_string((*at)->mode)) + " mode: what its ports do is not known";
+    } else if (const auto mode = state.mode(name) == control::SubnetMode::direct ? (*at)->mode : state.mode(name);
+               mode != control::SubnetMode::direct) {
+      missing = "subnet " + name + " is in " + std::string(to_string(mode)) + " mode: what its ports do is not known";
     } else if (!(*at)->qos || (*at)->qos->classes == 0) {
       missing = "no classes are programmed on subnet " + name;
     } else if ((*at)->qos->ports_pending != 0 || !(*at)->qos->problem.empty()) {
       missing = std::to_string((*at)->qos->ports_pending) + " ports of subnet " + name + " do not have the classes yet";
     } else {
       programmed += (*at)->qos->ports_programmed;
+      written.push_back(*at);
       continue;
     }
     break;
   }
   if (subnets.empty()) missing = "it has no ports on the network";
-  if (!missing.empty()) return {{"level", "planned"}, {"statement", missing}};
-  return {{"level", "hardware"},
-          {"statement", "Class " + qos_class + " has its share on " + std::to_string(programmed) +
-                            " ports, written and read back. No limit at the job's own ports is reported as set: inside "
-                            "the class it holds while every tenant keeps to its caps."}};
+  const LaneGrade lane = lane_grade(job, book, written, !missing.empty());
+  std::string statement = missing;
+  if (missing.empty()) {
+    statement = "Class " + job.guarantee->qos_class + " has its share on " + std::to_string(programmed) +
+                " ports, written and read back.";
+    if (!lane.in_force) {
+      statement +=
+          " No limit at the job's own ports is reported as set: inside the class it holds while every tenant keeps to "
+          "its caps.";
+    }
+  }
+  if (!lane.statement.empty()) statement += (missing.empty() ? " " : ". ") + lane.statement;
+  return {{"level", missing.empty() ? "hardware" : "planned"},
+          {"isolation", railweave::to_text(lane.in_force ? scheduler::Isolation::lane : scheduler::Isolation::planned)},
+          {"statement", std::move(statement)}};
 }
 
 }  // namespace
@@ -133,6 +182,8 @@ Out guarantee_out(const JobGuarantee& guarantee) {
           {"reservedPermille", guarantee.reserved_permille},
           {"surviveLinkFailure", guarantee.survives_link_failure},
           {"covered", guarantee.covered},
+          {"isolation", railweave::to_text(guarantee.isolation)},
+          {"lane", guarantee.lane ? Out(*guarantee.lane) : Out(nullptr)},
           {"state", guarantee.at_risk() ? "atRisk" : "holds"},
           {"atRiskSince", guarantee.at_risk() ? Out(time_text(guarantee.at_risk_since_us)) : Out(nullptr)},
           {"atRiskBeforeMs", static_cast<double>(guarantee.at_risk_total_us) / 1000},
@@ -153,7 +204,7 @@ std::string write_guarantee(const ClusterState& state, const GuaranteeBook& book
   value["tightestLink"] = held.empty() ? Out(nullptr) : tightest_link(state, book, *held.front());
   value["enforcement"] =
       enforcement_json(scheduler::source_cap(fabric::PortId(), job.guarantee->rate, job.guarantee->most));
-  value["inForce"] = in_force_json(state, ports, job.guarantee->qos_class, live);
+  value["inForce"] = in_force_json(state, book, job, ports, live);
   return dump(value);
 }
 
@@ -260,17 +311,25 @@ std::function<std::uint16_t(fabric::HostId)> pkey_indices(const control::Cluster
   };
 }
 
-std::optional<ClassMarks> class_marks(const ClusterState& state, std::string_view qos_class,
-                                      const fabric::Lanes& lanes) {
+std::optional<ClassMarks> class_marks(const ClusterState& state, const JobGuarantee& guarantee,
+                                      std::span<const fabric::GpuId> gpus, const fabric::Lanes& lanes) {
   const auto& classes = *state.qos_classes;
-  const auto at = std::ranges::find(classes, qos_class, &fabric::QosClass::name);
+  const auto at = std::ranges::find(classes, guarantee.qos_class, &fabric::QosClass::name);
   if (at == classes.end()) return std::nullopt;
   unsigned levels = 1;  // as plan_infiniband() counts them
   for (const auto& plane : lanes.planes) {
     levels = std::max<unsigned>(levels, std::max(plane.levels, plane.arc_class.empty() ? plane.lanes : plane.levels));
   }
-  const unsigned level = fabric::class_number(classes, static_cast<std::size_t>(at - classes.begin())) * levels;
-  if (level > 15) return std::nullopt;  // the plan is refused
+  constexpr unsigned kLastLevel = 15;
+  unsigned level = fabric::class_number(classes, static_cast<std::size_t>(at - classes.begin())) * levels;
+  if (level > kLastLevel) return std::nullopt;  // the plan is refused
+  if (guarantee.lane && !guarantee.at_risk()) {
+    const auto ports = control::job_ports(*state.placement_fabric, gpus);
+    const auto own = static_cast<unsigned>(classes.size() + *guarantee.lane) * levels;
+    if (own <= kLastLevel && std::ranges::all_of(ports, [&](fabric::PortId port) { return is_written(state, port); })) {
+      level = own;
+    }
+  }
   return ClassMarks{level, static_cast<unsigned>(at->dscp) << 2U};
 }
 
@@ -282,6 +341,7 @@ std::string write_guarantee_certificate(const ClusterState& state, const Guarant
                                              .scope = routes.input.scope,
                                              .lanes = &routes.routing.lanes,
                                              .ledger = &book.ledger(),
+                                             .owned_lanes = true,
                                              .data_lanes = rules.data_lanes,
                                              .arbitration = rules.arbitration});
   return write_certificate({.view = &routes.input.view,

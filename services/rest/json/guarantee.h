@@ -45,9 +45,10 @@ std::string write_blocked_links(const std::vector<control::BlockedLink>& links);
 std::function<std::uint16_t(fabric::HostId)> pkey_indices(const control::ClusterStatePtr& state,
                                                           const control::Job& job);
 
-// Marks of the class of that name; nullopt: no such class, or more classes than service levels.
-std::optional<ClassMarks> class_marks(const control::ClusterState& state, std::string_view qos_class,
-                                      const fabric::Lanes& lanes);
+// Marks of a job's packets: of its own lane where all of its subnets are in direct mode, as ports have no such lanes
+// elsewhere; else of its class. nullopt: no such class, or more classes than service levels.
+std::optional<ClassMarks> class_marks(const control::ClusterState& state, const control::JobGuarantee& guarantee,
+                                      std::span<const fabric::GpuId> gpus, const fabric::Lanes& lanes);
 
 // The certificate of the guarantees that hold, for `railweave-verify`.
 std::string write_guarantee_certificate(const control::ClusterState& state, const control::GuaranteeBook& book);

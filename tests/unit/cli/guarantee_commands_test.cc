@@ -88,17 +88,19 @@ TEST(Guarantees, ListTellsWhatHoldsAndWhatDoesNot) {
       "/v1/guarantees",
       R"({"items":[{"job":"job-000001",)" + terms +
           R"("state":"holds","surviveLinkFailure":true,"covered":false,"atRiskTotalMs":61000,"reason":"",)"
-          R"("tightestLink":{"link":"a/1->b/2","name":"leaf-1/1->spine-1/2","reservedGbps":120,"limitGbps":133},"enforcement":[)"
+          R"("tightestLink":{"link":"a/1->b/2","name":"leaf-1/1->spine-1/2","reservedGbps":120,"limitGbps":133},"isolation":"lane","lane":1,"enforcement":[)"
           R"({"by":"functionRate","strength":"planned","statement":"Nothing sets it."}]},)"
           R"({"job":"job-000002",)" +
           terms +
           R"("state":"atRisk","surviveLinkFailure":false,"covered":false,"atRiskTotalMs":0,"reason":"2 links",)"
-          R"("tightestLink":null,"enforcement":[],"inForce":{"level":"hardware","statement":""}}],)"
+          R"("tightestLink":null,"isolation":"lane","lane":2,"enforcement":[],)"
+          R"("inForce":{"level":"hardware","isolation":"lane","statement":""}}],)"
           R"("nextCursor":null,"seq":3})");
   const Finished listed = service.run({"guarantees", "list"});
-  EXPECT_THAT(listed.out,
-              AllOf(HasSubstr("120 of 133 Gb/s, leaf-1/1->spine-1/2"), HasSubstr("used up"), HasSubstr("61 s"),
-                    HasSubstr("at risk"), HasSubstr("hardware"), Not(HasSubstr("functionRate"))));
+  EXPECT_THAT(listed.out, AllOf(HasSubstr("120 of 133 Gb/s, leaf-1/1->spine-1/2"), HasSubstr("used up"),
+                                HasSubstr("61 s"), HasSubstr("at risk"), HasSubstr("hardware"),
+                                Not(HasSubstr("functionRate")), HasSubstr("lane 1 (planned)"), HasSubstr("lane 2")));
+  EXPECT_THAT(listed.out, Not(HasSubstr("lane 2 (planned)")));
   EXPECT_THAT(service.run({"guarantees", "list", "-o", "wide"}).out, HasSubstr("functionRate (planned)"));
   (void)service.run({"guarantees", "list", "--at-risk", "--tenant", "t"});
   EXPECT_THAT(service.asked().back().target, AllOf(HasSubstr("state=atRisk"), HasSubstr("tenant=t")));

@@ -31,7 +31,7 @@ struct Site {
   std::string fdbs, certificate;
   bool planned = false;
 
-  Site(std::uint64_t seed, Health health, bool surviving, unsigned data_lanes = 15)
+  Site(std::uint64_t seed, Health health, bool surviving, unsigned data_lanes = 15, bool with_lanes = false)
       : fabric(fabric::testing::random_fabric(seed, health)) {
     ledger = Ledger(whole_capacities_mbps(fabric.view), capacity_rules(classes));
     HoseLoads loads(fabric.view, fabric.routing.tables);
@@ -40,7 +40,8 @@ struct Site {
     const auto surviving_load = [&](const Reservation& wanted) {
       return load_surviving_failures(wanted, loads, fabric::testing::failure_routes(fabric));
     };
-    BandwidthAdmission admission(classes, ledger, loads, surviving_load, limits, lanes.lanes);
+    BandwidthAdmission admission(classes, ledger, loads, surviving_load, limits, lanes.lanes,
+                                 owned_lanes(classes.size(), lanes, data_lanes));
     std::mt19937_64 random(seed);
     for (int job = 0; job < 10; ++job) {
       std::vector<PortId> ends = fabric.ends;
@@ -50,6 +51,7 @@ struct Site {
       BandwidthRequest request{.job = "job-" + std::to_string(job), .ports = ends};
       request.qos_class = job % 2 == 0 ? "all-reduce" : "latency";
       contract.survives_link_failure = surviving;
+      if (with_lanes && job % 4 != 0) contract.isolation = Isolation::lane;
       if (job % 3 == 2 && !surviving) {
         contract.promise = TrafficPromise::pattern;
         for (std::size_t i = 0; i + 1 < ends.size(); ++i) request.flows.push_back({{ends[i], ends[i + 1]}, 500});
@@ -62,6 +64,7 @@ struct Site {
                                        .scope = fabric.scope,
                                        .lanes = &fabric.routing.lanes,
                                        .ledger = &ledger,
+                                       .owned_lanes = with_lanes,
                                        .data_lanes = data_lanes,
                                        .arbitration = limits});
     planned = plan.has_value();
@@ -197,6 +200,75 @@ TEST(Certificate, DoesNotHoldWhereAnythingIsSpoiled) {
   EXPECT_EQ(site.verify(), 1);
   site.fdbs = "nothing";
   EXPECT_EQ(site.verify(), 2);
+}
+
+// Jobs with lanes of their own: each has one owner on a link, and its port promises it what is reserved.
+TEST(Certificate, LanesHaveOneOwnerOnALinkAndWhatIsReserved) {
+  std::size_t lanes = 0;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Site site(seed, seed % 2 == 0 ? Health::uneven : Health::even, false, 15, true);
+    if (!site.planned) continue;
+    EXPECT_EQ(site.verify(), kUncompared) << site.said();
+    for (const auto& one : site.ledger.reservations()) lanes += one->lane ? 1U : 0U;
+  }
+  EXPECT_GT(lanes, 10U);
+
+  Site site(4, Health::even, false, 15, true);
+  ASSERT_EQ(site.verify(), kUncompared) << site.said();
+  const std::string good = site.certificate;
+  const auto refused = [&](const std::string& what, const std::string& by, const std::string& why) {
+    site.certificate = good;
+    std::size_t places = 0;
+    for (auto at = site.certificate.find(what); at != std::string::npos;
+         at = site.certificate.find(what, at + by.size())) {
+      site.certificate.replace(at, what.size(), by);
+      ++places;
+    }
+    EXPECT_GT(places, 0U) << what;
+    EXPECT_EQ(site.verify(), 1) << what << " -> " << by;
+    EXPECT_NE(site.said().find(why), std::string::npos) << why << " is not said:\n" << site.said();
+  };
+  // A link with two lanes: the owner of one of them is said to have the other's, in its job and on every link.
+  const auto two = good.find("},{\"lane\":");
+  ASSERT_NE(two, std::string::npos) << "no link has two owners";
+  const auto first = good.rfind("\"lanes\":[{\"lane\":", two);
+  const std::string lane_of_first = good.substr(first + 17, good.find(',', first) - first - 17);
+  const std::string lane_of_second = good.substr(two + 10, good.find(',', two + 1) - two - 10);
+  const auto named = good.find("\"job\":\"", two) + 7;
+  const std::string second = good.substr(named, good.find('"', named) - named);
+  ASSERT_NE(lane_of_first, lane_of_second);
+  site.certificate = good;
+  const auto replace_all = [&](const std::string& what, const std::string& by) {
+    for (auto at = site.certificate.find(what); at != std::string::npos;
+         at = site.certificate.find(what, at + by.size())) {
+      site.certificate.replace(at, what.size(), by);
+    }
+  };
+  replace_all("\"lane\":" + lane_of_second + ",\"job\":\"" + second + "\"",
+              "\"lane\":" + lane_of_first + ",\"job\":\"" + second + "\"");
+  const auto own = site.certificate.find("{\"job\":\"" + second + "\"");
+  const auto own_lane = site.certificate.find("\"lane\":", own) + 7;
+  site.certificate.replace(own_lane, site.certificate.find(',', own_lane) - own_lane, lane_of_first);
+  EXPECT_EQ(site.verify(), 1);
+  EXPECT_NE(site.said().find(" and of " + second), std::string::npos) << site.said();
+
+  // A table that promises the owner less than is reserved: its turns are of weight 1.
+  const auto slot = "[" + std::to_string(site.classes.size() + std::stoul(lane_of_second)) + ",";
+  const auto turn = good.find(slot, two);
+  ASSERT_NE(turn, std::string::npos);
+  const std::string entry = good.substr(turn, good.find(']', turn) + 1 - turn);
+  refused(entry, entry.substr(0, entry.rfind(',')) + ",1]", "is below what is reserved for " + second);
+  refused(entry, entry.substr(0, entry.rfind(',')) + ",0]", "is below what is reserved for " + second);
+  // Less is said to be reserved for the owner than it can send; a lane that no job has; a job that is not on the link.
+  const auto mbps = good.find("\"reservedMbps\":", two);
+  refused(good.substr(two + 2, good.find('}', two + 2) - two - 2), good.substr(two + 2, mbps + 15 - two - 2) + "1",
+          "are reserved for it");
+  refused("\"lanes\":[", "\"lanes\":[{\"lane\":14,\"job\":\"" + second + "\",\"reservedMbps\":1},", "is not that of");
+  const auto entry_of = good.find("{\"job\":\"" + second + "\"");
+  const auto lane_at = good.find("\"lane\":", entry_of);
+  refused(good.substr(entry_of, good.find(',', lane_at) + 1 - entry_of), good.substr(entry_of, lane_at - entry_of),
+          "is not that of " + second);
 }
 
 // The verifier reads the rates of speeds by itself: data rates, as the model has them.

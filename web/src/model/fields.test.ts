@@ -22,7 +22,7 @@ describe('the fields of forms', () => {
   it('are read and written without loss', () => {
     const tenant = { description: 'pretraining', maxGpus: 512, quotaGpus: null, cohort: '', borrowGpus: null, weight: 2.5, repair: 'apply', repairAfterSeconds: 30 };
     expect(bodyOf(TENANT, valuesOf(TENANT, { ...tenant, gpusHeld: 7, version: 3 }, 'utc'), 'utc')).toEqual(tenant);
-    const contract = { guaranteedGbps: 100, maxGbps: null, basis: 'perJob', model: 'pattern', surviveLinkFailure: true, isolated: false, classes: ['all-reduce', 'bulk'], reservedPermille: 900, maxGpus: null, maxNvlinkDomains: 4 };
+    const contract = { guaranteedGbps: 100, maxGbps: null, basis: 'perJob', model: 'pattern', surviveLinkFailure: true, isolated: false, isolation: 'lane', classes: ['all-reduce', 'bulk'], reservedPermille: 900, maxGpus: null, maxNvlinkDomains: 4 };
     expect(bodyOf(CONTRACT, valuesOf(CONTRACT, contract, 'utc'), 'utc')).toEqual(contract);
     const policy = { priorityClasses: [{ name: 'high', value: 10, mayPreempt: true, preemptible: false }], backfill: 'none', fairShare: 'decayed', halfLife: 'PT168H', defaultDuration: 'PT24H', overrun: 'PT5M', starvationBound: 'PT24H', minRuntime: 'PT1M', reclaimAnyPriority: false, reservedJobs: 8, preemptionPlans: 4 };
     expect(bodyOf(POLICY, valuesOf(POLICY, policy, 'utc'), 'utc')).toEqual(policy);
@@ -63,7 +63,7 @@ describe('the fields of forms', () => {
 
   it('name the command that does the same', () => {
     expect(tenantCommand('research', { maxGpus: null, weight: 1, repair: 'propose' })).toBe('railweave tenants set research --no-limit --weight 1 --repair propose');
-    expect(contractCommand('research', { guaranteedGbps: 100, basis: 'perPort', surviveLinkFailure: true, classes: ['a'] })).toBe('railweave contracts set research --guaranteed 100 --per port --survive --no-isolate --class a');
+    expect(contractCommand('research', { guaranteedGbps: 100, basis: 'perPort', surviveLinkFailure: true, isolation: 'lane', classes: ['a'] })).toBe('railweave contracts set research --guaranteed 100 --per port --survive --no-isolate --isolation lane --class a');
   });
 });
 

@@ -20,6 +20,7 @@ export const CONTRACT: Field[] = [
   { name: 'model', label: 'Model', kind: 'choice', options: ['hose', 'pattern'], hint: 'Any traffic, or that of the parallelism' },
   { name: 'surviveLinkFailure', label: 'Also after any single link failure', kind: 'flag' },
   { name: 'isolated', label: 'Isolated: its jobs reach each other by its own key alone', kind: 'flag' },
+  { name: 'isolation', label: 'Kept from neighbours by', kind: 'choice', options: ['planned', 'class', 'lane'], hint: 'Shares of classes, agents on the nodes (none yet), or a lane for each job' },
   { name: 'classes', label: 'Classes', kind: 'list', hint: 'The first by default; empty: all' },
   { name: 'reservedPermille', label: 'Reserved per mille', kind: 'integer', hint: 'Of the promise; below 1000: over-committed' },
   { name: 'maxGpus', label: 'GPUs at most', kind: 'integer', nullable: true },
@@ -85,7 +86,7 @@ const each = (name: string, list: unknown) => ((list as string[] | null | undefi
 export const tenantCommand = (name: string, body: Record<string, unknown>) =>
   command('tenants', 'set', name, ...option('--description', body.description), ...option('--quota', body.quotaGpus), ...option('--max-gpus', body.maxGpus), body.maxGpus === null && '--no-limit', ...option('--cohort', body.cohort), ...option('--borrow', body.borrowGpus), ...option('--weight', body.weight), ...option('--repair', body.repair), ...option('--repair-after', body.repairAfterSeconds));
 export const contractCommand = (tenant: string, body: Record<string, unknown>) =>
-  command('contracts', 'set', tenant, ...option('--guaranteed', body.guaranteedGbps), ...option('--max', body.maxGbps), '--per', body.basis === 'perJob' ? 'job' : 'port', ...option('--model', body.model), body.surviveLinkFailure ? '--survive' : '--no-survive', body.isolated ? '--isolate' : '--no-isolate', ...each('--class', body.classes), ...option('--reserved-permille', body.reservedPermille), ...option('--max-gpus', body.maxGpus), ...option('--max-nvlink-domains', body.maxNvlinkDomains));
+  command('contracts', 'set', tenant, ...option('--guaranteed', body.guaranteedGbps), ...option('--max', body.maxGbps), '--per', body.basis === 'perJob' ? 'job' : 'port', ...option('--model', body.model), body.surviveLinkFailure ? '--survive' : '--no-survive', body.isolated ? '--isolate' : '--no-isolate', ...option('--isolation', body.isolation), ...each('--class', body.classes), ...option('--reserved-permille', body.reservedPermille), ...option('--max-gpus', body.maxGpus), ...option('--max-nvlink-domains', body.maxNvlinkDomains));
 export const reservationCommand = (name: string, body: Record<string, unknown>) =>
   command('reservations', 'set', name, ...option('--from', body.from), ...option('--to', body.to), ...option('--reason', body.reason), ...each('--node', body.nodes), ...option('--tenant', body.tenant), ...option('--tp', body.tensor), ...option('--dp', body.data));
 export const jobChangeCommand = (id: string, body: Record<string, unknown>) => {

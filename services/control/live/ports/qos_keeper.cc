@@ -115,6 +115,7 @@ void QosKeeper::show() {
     shown.problem = qos_.error()->text();
   } else {
     shown.classes = qos_.made().classes();
+    shown.lanes = qos_.lanes();
     shown.problem = context_.mode() == SubnetMode::direct ? text_of(ports.failure()) : offer_problem_;
   }
   if (before == shown) return;

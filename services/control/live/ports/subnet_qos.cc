@@ -42,6 +42,7 @@ InfinibandPlanInput SubnetQos::input_of(const Basis& basis) const {
           .lanes = &basis.routing.lanes,
           .ledger = basis.reserved.ledger,
           .uniform = from_->is_opensm,
+          .owned_lanes = from_->owned_lanes,
           .data_lanes = from_->limits.data_lanes,
           .arbitration = from_->limits.arbitration,
           .tenants = from_->partitions.tenants,
@@ -60,7 +61,11 @@ bool SubnetQos::plan(const Basis& basis) {
             .routing_version = basis.routing.lanes.used() > 1 ? basis.routing_version : 0,
             .reserved_version = basis.reserved.version,
             .has_reserved = basis.reserved.ledger != nullptr,
-            .is_opensm = basis.is_opensm};
+            .is_opensm = basis.is_opensm,
+            // One table for all ports has no room for lanes that differ from link to link.
+            .owned_lanes = !basis.is_opensm && std::ranges::any_of(*state.contracts, [](const auto& one) {
+              return one.second.terms.isolation == scheduler::Isolation::lane;
+            })};
   if (from_ && *from_ == from) return false;
   from_ = std::move(from);
   auto made = plan_infiniband(input_of(basis));
@@ -73,6 +78,12 @@ bool SubnetQos::plan(const Basis& basis) {
   }
   error_.reset();
   plan_ = std::move(*made);
+  lanes_.clear();
+  if (plan_.owned_lanes > 0) {
+    for (const ReservationPtr& one : basis.reserved.ledger->reservations()) {
+      if (one->lane && *one->lane < plan_.owned_lanes) lanes_.push_back({one->job, *one->lane, one->order});
+    }
+  }
   ports_.want(plan_.ports);
   return true;
 }

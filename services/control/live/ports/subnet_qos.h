@@ -14,6 +14,7 @@
 #include "services/control/live/links/subnet_links.h"
 #include "services/control/live/ports/port_keeper.h"
 #include "services/control/live/ports/subnet_partitions.h"
+#include "services/control/live/status/subnet_status.h"
 #include "services/control/state/port_limits.h"
 
 namespace railweave::control {
@@ -42,6 +43,8 @@ class SubnetQos {
   [[nodiscard]] bool is_asked() const { return asked_; }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }  // why there is no plan
   [[nodiscard]] const fabric::InfinibandPlan& made() const { return plan_; }
+  // Jobs whose lanes of their own are in the plan.
+  [[nodiscard]] const std::vector<LaneInTables>& lanes() const { return lanes_; }
   [[nodiscard]] std::size_t partitions() const { return from_ ? from_->partitions.tenants.size() : 0; }
   // What ports can hold; none: not asked, or no port was read.
   [[nodiscard]] std::optional<PortLimits> limits() const;
@@ -62,7 +65,7 @@ class SubnetQos {
     SubnetPartitions partitions;
     Limits limits;
     std::uint64_t routing_version = 0, reserved_version = 0;
-    bool has_reserved = false, is_opensm = false;
+    bool has_reserved = false, is_opensm = false, owned_lanes = false;
     friend bool operator==(const From&, const From&) = default;
   };
   [[nodiscard]] static Limits limits_of(const Basis& basis);
@@ -73,6 +76,7 @@ class SubnetQos {
   std::optional<From> from_;
   std::optional<Error> error_;
   fabric::InfinibandPlan plan_;
+  std::vector<LaneInTables> lanes_;
   PortKeeper ports_;
 };
 

@@ -73,11 +73,20 @@ struct Repair {
 };
 
 // Classes of traffic and partitions on its ports.
+// A job with a lane of its own in the tables of ports.
+struct LaneInTables {
+  std::string job;
+  std::uint8_t lane = 0;
+  std::uint64_t order = 0;  // of its reservation
+  friend bool operator==(const LaneInTables&, const LaneInTables&) = default;
+};
+
 struct QosStatus {
   std::uint64_t classes = 0;  // 0: there is no plan
   std::uint64_t partitions = 0;
   std::uint64_t ports_programmed = 0, ports_pending = 0;
   std::int64_t files_written_us = 0;  // unix; 0: no files of OpenSM's were written
+  std::vector<LaneInTables> lanes;    // that tables are planned with; written where no port is pending
   std::string problem;                // for people; "" none
   friend bool operator==(const QosStatus&, const QosStatus&) = default;
 };

@@ -20,6 +20,7 @@ export function GuaranteePanel({ guarantee }: { guarantee: Schema['Guarantee'] }
             ['Class', guarantee.class],
             ['Reserved', `${count(guarantee.linksReserved)} links${guarantee.reservedPermille < 1000 ? `, ${guarantee.reservedPermille / 10}% of the promise: over-committed` : ''}`],
             ['After a link failure', guarantee.surviveLinkFailure ? (guarantee.covered ? 'covered' : 'promised, but used up') : 'not promised'],
+            ['Isolation', guarantee.isolation === 'planned' ? 'shares of classes' : `${guarantee.isolation}${guarantee.lane === null ? '' : ` ${guarantee.lane}`}, ${guarantee.inForce.isolation === guarantee.isolation ? 'in force' : 'planned only'}`],
             ['At risk so far', guarantee.atRiskTotalMs > 0 ? duration(guarantee.atRiskTotalMs) : 'never'],
           ]}
         />
