@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 
 .DEFAULT_GOAL := help
-.PHONY: help chaos schemathesis demo console test-console stop test build deps check bench bench-moment bench-opensm bench-repair bench-postgres lint rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service simulate tsan fuzz clean configure
+.PHONY: help chaos schemathesis demo console test-console stop test kubernetes test-extended build deps check bench bench-moment bench-opensm bench-repair bench-postgres lint rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service simulate tsan fuzz clean configure
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -15,7 +15,7 @@ demo: deps  ## build, start railweaved, place jobs, ask what-ifs, restart: the w
 	@web/build.sh
 	@deploy/demo.sh $(BUILD)/bin
 
-console:  ## build the operator's console into web/dist (Node 20.19 or newer): railweaved --console web/dist
+console: deps  ## build the operator's console into web/dist: railweaved --console web/dist
 	@web/build.sh
 
 test-console:  ## the console's tests, in Chromium against a real railweaved
@@ -25,8 +25,14 @@ test-console:  ## the console's tests, in Chromium against a real railweaved
 stop:  ## stop the railweaved that `make demo` left running
 	@deploy/demo.sh --stop
 
-test: deps build  ## install, build, run all tests
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+test: deps build  ## install, build, run all tests but the extended ones
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -LE '^extended$$'
+
+kubernetes:  ## build Kubernetes for its tests, once: about 15 minutes of processor time (Go 1.26)
+	@tests/kubernetes/binaries/build.sh
+
+test-extended: deps build  ## whole clusters of Kubernetes (make kubernetes), long runs of Slurm (PARTS=3 PART=1: one in three)
+	@ctest --test-dir $(BUILD) --output-on-failure -L '^extended$$' -I $(or $(PART),1),,$(or $(PARTS),1)
 
 build: configure  ## build everything (PRESET=release, debug, tsan, tidy or fuzz; TARGETS=... for some)
 	@cmake --build $(BUILD) -j $(JOBS) $(if $(TARGETS),--target $(TARGETS)) 

@@ -86,6 +86,7 @@ std::optional<Rejection> cut_off(const ClusterState& state, const JobSpec& spec,
 }
 
 Rejection as_answer(const ClusterState& state, Rejection rejection) {
+  if (rejection.placement != nullptr) return rejection;  // the search's own explanation says more
   const bool never = rejection.error.kind == ErrorKind::impossible;
   if (!never && rejection.error.kind != ErrorKind::conflict) return rejection;
   scheduler::PlacementResult why;

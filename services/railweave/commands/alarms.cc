@@ -21,7 +21,8 @@ ListView alarms_view() {
            {"SUBJECT", [](const Json& alarm) { return Cell(subject_of_alarm(alarm)); }},
            text_column("SUBNET", "subnet"),
            time_column("SINCE", "raisedAt"),
-           {"ACKNOWLEDGED", [](const Json& alarm) { return Cell(text_of(field(alarm, "acknowledged"), "by")); }},
+           {"ACKNOWLEDGED", [](const Json& alarm) { return Cell(text_of(field(alarm, "acknowledged"), "by")); },
+            Align::left, true},
            {"JOBS", [](const Json& alarm) { return Cell(joined(list(alarm, "jobs"), 3)); }},
            text_column("TEXT", "text")},
           "no alarms"};
