@@ -177,11 +177,7 @@ def forged():
                 pass
         # A replica itself is believed for whom it names, in the one form there is, and is no one without the header.
         of_replica = two.of_replica[1]
-<<<<<<< HEAD
         for text in ("", "socket", "socket ", "socket alice", "socket uid-", "socket uid-1x", "socket  root", "Socket root",
-=======
-        for text in ("", "socket", "socket ", "socket daemon", "socket uid-", "socket uid-1x", "socket  root", "Socket root",
->>>>>>> e95e21d8 (Names of strangers in a test)
                      "certificate", "certificate ", "token root", "oidc alice", "certificate robot%2", "certificate robot%2Eexample",
                      "certificate " + "a" * 2000):
             refused(leader.ask("PUT", "/v1/tenants/forged", {}, of_replica, headers={ON_BEHALF: text}), "for whom")

@@ -106,9 +106,9 @@ void add_contract_routes(RouteTable& routes) {
   const RouteOptions json{.consumes = {"application/json"}};
   routes.get("/v1/contracts",
              {.access = kViewersAndMembers,
-              .page = PageLimits{.fields = {"basis", "classes", "guaranteedGbps", "id", "isolated", "maxGbps",
-                                            "maxGpus", "maxNvlinkDomains", "model", "pkey", "reservedPermille",
-                                            "surviveLinkFailure", "version"}}},
+              .page = PageLimits{.fields = {"basis", "classes", "guaranteedGbps", "id", "isolated", "isolation",
+                                            "maxGbps", "maxGpus", "maxNvlinkDomains", "model", "pkey",
+                                            "reservedPermille", "surviveLinkFailure", "version"}}},
              list_contracts);
   routes.get("/v1/contracts/{tenant}", {.access = kViewersAndMembers}, get_contract);
   routes.put("/v1/contracts/{tenant}", {.access = kAdministrators, .http = compute, .present = present_contract},
