@@ -17,6 +17,7 @@ OTHER_LINK = f"{guid(1)}/4--{guid(0x140)}/1"  # leaf-1 to node-4
 # With a link between sites.
 FABRIC = {**fabric(), "sites": ["east", "west"], "siteLinks": [{"a": "east", "b": "west", "rateMbps": 100000}]}
 WAN = {"id": "east--west"}
+ALARM = {"id": "link.down:east--west"}
 
 # Every operation that changes something, as a request that could succeed.
 WRITES = {
@@ -41,7 +42,9 @@ WRITES = {
     "putReservation": {"path": {"name": "r"}, "body": {"kind": "maintenance", "nodes": ["node-1"], "from": "2099-01-01T00:00:00Z",
                                                       "to": "2099-01-02T00:00:00Z"}},
     "removeReservation": {"path": {"name": "kept"}},
-    "reportLink": {"path": WAN, "body": {"state": "down"}},
+    "reportLink": {"path": WAN, "body": {"state": "up"}},
+    "acknowledgeAlarm": {"path": ALARM, "body": {"note": "another"}},
+    "unacknowledgeAlarm": {"path": ALARM},
     "drainLink": {"path": {"id": LINK}, "body": {"force": True}},
     "drainSwitch": {"path": {"id": "spine-1"}, "body": {"force": True}},
     "drainNode": {"path": {"id": "node-3"}},
@@ -56,7 +59,7 @@ COMPUTED = {
     "getFabric": {}, "getFabricMap": {}, "getFindings": {}, "getTopology": {}, "putTopology": {"body": FABRIC}, "listNodes": {},
     "getNode": {"path": {"id": "node-1"}}, "patchNode": {"path": {"id": "node-1"}, "body": {"labels": {"a": "b"}}},
     "patchNodes": {"body": {"nodes": []}}, "listSwitches": {}, "getSwitch": {"path": {"id": "leaf-1"}}, "listLinks": {},
-    "getLink": {"path": {"id": "a/1--b/1"}}, "listNvlinkDomains": {}, "getNvlinkDomain": {"path": {"id": "nv-1"}},
+    "getLink": {"path": {"id": "a/1--b/1"}}, "getLinkTraffic": {"path": {"id": LINK}}, "planInLab": {"body": {}}, "listNvlinkDomains": {}, "getNvlinkDomain": {"path": {"id": "nv-1"}},
     "listRails": {}, "listRacks": {}, "listSubnets": {}, "queryPlacement": {"body": {"gpus": 1}},
     "queryPlacements": {"body": {"items": [{"gpus": 1}]}}, "submitJobs": {"body": {"items": [{"key": "k", "gpus": 1, "tenant": "a"}]}}, "listJobs": {},
     "getJob": {"path": {"id": "job-000001"}}, "listWaiting": {}, "listShares": {}, "getStranded": {}, "getDefragmentation": {},
@@ -109,6 +112,8 @@ def fill(session):
     session.call("putWebhook", 200, path={"name": "kept"}, body={**WRITES["putWebhook"]["body"], "types": ["no.such"]})
     session.call("putReservation", 200, path={"name": "kept"}, body={"kind": "maintenance", "nodes": ["node-2"],
                                                                      "from": "2098-01-01T00:00:00Z", "to": "2098-01-02T00:00:00Z"})
+    session.call("reportLink", 200, path=WAN, body={"state": "down"})
+    session.call("acknowledgeAlarm", 200, path=ALARM)
     for operation, thing in (("drainLink", OTHER_LINK), ("drainSwitch", "leaf-2"), ("drainNode", "node-4")):
         session.call(operation, 200, path={"id": thing}, body={"force": True})
 
