@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "services/slurm/placements.h"
 #include "services/slurm/plan.h"
@@ -33,7 +34,7 @@ class Operator {
  public:
   using Say = std::function<void(const std::string&)>;
   Operator(SlurmCluster& slurm, Placements& placements, OperatorOptions options, Say say)
-      : slurm_(slurm), placements_(placements), options_(options), say_(std::move(say)) {}
+      : slurm_(slurm), placements_(placements), options_(std::move(options)), say_(std::move(say)) {}
 
   // Throws cli::CommandFailure when Railweave or Slurm does not answer.
   CycleReport cycle(std::int64_t now_s);

@@ -60,7 +60,8 @@ RoutesOutcome outcome_on(const fabric::FabricView& view, const fabric::Forwardin
     if (!t.joins_switches(link)) continue;
     double worst = 0;
     for (const DirectedLink directed : {link.index() * 2, link.index() * 2 + 1}) {
-      for (std::uint8_t c = 0; c < all.classes(); ++c) {
+      for (std::size_t at = 0; at < all.classes(); ++at) {
+        const auto c = static_cast<std::uint8_t>(at);
         const auto limit = static_cast<double>(std::max<std::int64_t>(1, all.limit_mbps(directed, c)));
         worst = std::max(worst, static_cast<double>(all.reserved_mbps(directed, c)) / limit);
       }
