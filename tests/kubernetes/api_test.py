@@ -66,7 +66,8 @@ def labels(cluster):
     template = {"spec": {"containers": [{"name": "train", "resources": {"limits": {"nvidia.com/gpu": 8}}}]}}
     plain = {"spec": {"containers": [{"name": "other"}]}}
     make = {"JobSet": define(cluster, "jobset.x-k8s.io", "v1alpha2", "JobSet"), "PyTorchJob": define(cluster, "kubeflow.org", "v1", "PyTorchJob"),
-            "RayCluster": define(cluster, "ray.io", "v1", "RayCluster"), "PodGroup": define(cluster, "scheduling.x-k8s.io", "v1alpha1", "PodGroup")}
+            "RayCluster": define(cluster, "ray.io", "v1", "RayCluster"), "PodGroup": define(cluster, "scheduling.x-k8s.io", "v1alpha1", "PodGroup"),
+            "LeaderWorkerSet": define(cluster, "leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet")}
     cluster.controller.start()
     # JobSet: two kinds of replicas with GPUs and one without, which is not counted.
     owner = make["JobSet"]("llm", {"replicatedJobs": [
@@ -112,12 +113,31 @@ def labels(cluster):
     for number in range(2):
         pod(cluster, f"pair-{number}", gpus=4, labels={"scheduling.x-k8s.io/pod-group": "pair"}, annotations={"railweave.dev/pod-index": str(1 - number)})
     told(cluster, "podgroup/pair", ["pair-1", "pair-0"], gpus=4)
+    one_by_one(cluster, make, template)
     # A guarantee that is refused: the pods say why, and what to do.
     pod(cluster, "fast", annotations={"railweave.dev/guarantee": "9000"})
     cluster.until("the reason", lambda: "tenant research has no contract, so no bandwidth can be guaranteed" in cluster.reason(cluster.api.get("/api/v1/namespaces/default/pods/fast")))
     # A pod of its own.
     pod(cluster, "alone", gpus=4)
     told(cluster, "pod/alone", ["alone"], gpus=4)
+
+
+def one_by_one(cluster, make, template):
+    """Pods that are made only when others of their group run could never be placed with them: that is said."""
+    def waits(name, text):
+        cluster.until(f"{name} says what to write", lambda: text in cluster.reason(cluster.api.get(f"/api/v1/namespaces/default/pods/{name}")))
+    make["LeaderWorkerSet"]("late", {"replicas": 1, "startupPolicy": "LeaderReady"})
+    pod(cluster, "late-0", annotations={"leaderworkerset.sigs.k8s.io/size": "2"}, labels={
+        "leaderworkerset.sigs.k8s.io/name": "late", "leaderworkerset.sigs.k8s.io/group-index": "0", "leaderworkerset.sigs.k8s.io/worker-index": "0"})
+    waits("late-0", "LeaderCreated")
+    jobs = [{"name": name, "template": {"spec": {"template": template}}} for name in ("first", "second")]
+    for name, text, spec in (("ordered", "startupPolicy InOrder", {"startupPolicy": {"startupPolicyOrder": "InOrder"}, "replicatedJobs": jobs}),
+                             ("dependent", "dependsOn", {"replicatedJobs": [jobs[0], {**jobs[1], "dependsOn": [{"name": "first", "status": "Ready"}]}]})):
+        owner = make["JobSet"](name, spec)
+        pod(cluster, f"{name}-first-0-0", labels={
+            "jobset.sigs.k8s.io/jobset-name": name, "jobset.sigs.k8s.io/jobset-uid": owner["uid"], "jobset.sigs.k8s.io/replicatedjob-name": "first",
+            "jobset.sigs.k8s.io/job-index": "0", "batch.kubernetes.io/job-completion-index": "0"})
+        waits(f"{name}-first-0-0", text)
 
 
 def admission(cluster):

@@ -21,12 +21,11 @@ GATE = [{"name": "railweave.dev/placement"}]
 
 
 class Cluster:
-    def __init__(self, folder, bin_folder, nodes=16, gang=False, scheduling=True, extender=None, plugin=False, authentication="none"):
+    def __init__(self, folder, bin_folder, nodes=16, gang=False, scheduling=True, extender=None, plugin=None, authentication="none"):
         self.folder, self.bin = Path(folder), Path(bin_folder)
         self.names = NODES[:nodes] if nodes <= 16 else [f"node-{n:0{len(str(nodes))}}" for n in range(1, nodes + 1)]
-        self.kubernetes = Kubernetes(self.folder, scheduling, gang, extender)
+        self.kubernetes = Kubernetes(self.folder, scheduling, gang, extender, plugin)
         self.service = Service(self.bin / "railweaved", authentication=authentication)
-        self.plugin = plugin
         self.controller = None
         self.api = None
         self.token = None
@@ -46,8 +45,7 @@ class Cluster:
         if self.service.authentication == "tokens":
             self.administer()
         self.fill_service()
-        if self.plugin:
-            self.kubernetes.plugin = {"RAILWEAVE_URL": f"http://127.0.0.1:{self.service.port}", "RAILWEAVE_TENANT": "research"}
+        self.kubernetes.plugin_environment = {"RAILWEAVE_URL": f"http://127.0.0.1:{self.service.port}", "RAILWEAVE_TENANT": "research"}
         self.kubernetes.begin()
         self.api = self.kubernetes.api()
         known = {one["id"] for one in self.service.request("GET", "/v1/nodes?limit=1000")[2]["items"]}

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Kueue's AdmissionCheck with Kueue's own definitions on a real API server: workloads are admitted when Railweave can place them, and
-narrowed to where. Kueue's manager is not run: the test reserves quota, and checks what is written.
+narrowed to where. The test reserves quota in the manager's place, and checks what is written; managers_test.py has the manager.
 
-kueue_test.py BIN_FOLDER kueue
+kueue_test.py BIN_FOLDER admission_checks
 """
 import json
 import subprocess
@@ -98,4 +98,4 @@ def kueue(cluster):
 
 
 if __name__ == "__main__":
-    sys.exit(main({"kueue": kueue}, *sys.argv[1:], scheduling=False))
+    sys.exit(main({"admission_checks": kueue}, *sys.argv[1:], scheduling=False))

@@ -11,7 +11,7 @@ import sys
 import yaml
 
 from cluster import ROOT, main
-from kubernetes import WITH_PLUGIN, manifests, scheduling
+from kubernetes import WITH_PLUGIN, manifests, scheduling, with_url
 
 README = (ROOT / "services" / "kubernetes" / "README.md").read_text()
 
@@ -22,18 +22,33 @@ def blocks(kind):
     return found
 
 
+def run(cluster, block, environment):
+    """The lines of a block in a shell, as they are written."""
+    done = subprocess.run(["bash", "-euo", "pipefail", "-c", block], env=environment, cwd=cluster.folder / "checkout", capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, (block, done.stderr)
+    return done.stdout
+
+
 def readme(cluster):
-    environment = {"PATH": os.environ["PATH"], "RAILWEAVE_URL": f"http://127.0.0.1:{cluster.service.port}", "HOME": str(cluster.folder), "RAILWEAVE_TOKEN": cluster.token}
-    commands = [line for block in blocks("") for line in block.splitlines() if line.startswith("railweave ")]
-    assert len(commands) == 2, commands
-    for command in commands:
-        done = subprocess.run([cluster.bin / "railweave", *command.split()[1:]], env=environment, cwd=cluster.folder, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, (command, done.stderr)
+    (cluster.folder / "checkout").mkdir()
+    (cluster.folder / "checkout" / "deploy").symlink_to(ROOT / "deploy")
+    environment = {"PATH": f"{cluster.bin}:{cluster.kubernetes.binaries}:{os.environ['PATH']}", "RAILWEAVE_URL": f"http://127.0.0.1:{cluster.service.port}",
+                   "HOME": str(cluster.folder), "RAILWEAVE_TOKEN": cluster.token, "KUBECONFIG": str(cluster.folder / "admin.config")}
     named = re.findall(r"deploy/kubernetes/(\w+\.yaml)", README)
     assert sorted(named) == sorted(os.listdir(ROOT / "deploy" / "kubernetes")), named
-    # rbac.yaml and webhook.yaml are what the controller of all tests runs with; the rest is taken by the API server as it is.
-    for document in [*manifests("deployment.yaml"), *[one for one in manifests("webhook.yaml") if one["kind"] == "Service"]]:
-        cluster.api.apply(document, strict=True)
+    # On a cluster that has nothing of it.
+    for kind in ("mutating", "validating"):
+        cluster.api.delete(f"/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/railweave-webhook")
+    setting_up, looking, testing = blocks("")
+    assert testing.startswith("deploy/install-dependencies.sh")
+    run(cluster, setting_up, environment)
+    assert cluster.api.find("/apis/apps/v1/namespaces/railweave/deployments/railweave-kubernetes")
+    assert cluster.api.find("/api/v1/namespaces/railweave/secrets/railweave-token")["data"]["token"]
+    # The Deployment is a process of this test, with the account and the rights of the files; the API server reaches it on the loopback.
+    for document in manifests("webhook.yaml"):
+        if document["kind"] != "Service":
+            cluster.api.delete(f"/apis/admissionregistration.k8s.io/v1/{document['kind'].lower()}s/railweave-webhook")
+            cluster.api.apply(with_url(document, cluster.controller.webhook))
     arguments = manifests("deployment.yaml")[0]["spec"]["template"]["spec"]["containers"][0]["args"]
     help_text = subprocess.run([cluster.controller.binary, "--help"], capture_output=True, text=True, timeout=60).stderr
     options = set(re.findall(r"^  -([a-z-]+)", help_text, re.MULTILINE))
@@ -42,23 +57,28 @@ def readme(cluster):
     names = (ROOT / "services" / "kubernetes" / "names" / "names.go").read_text()
     for name in set(re.findall(r"railweave\.dev/([a-z-]+)", README)):
         assert f'"{name}"' in names, f"railweave.dev/{name} is no annotation"
-    cluster.controller.start(f"--token-file={cluster.folder}/kubernetes.token")  # an operator's: all that it needs
+    cluster.controller.start(f"--token-file={cluster.folder}/checkout/kubernetes.token")  # an operator's: all that it needs
     cluster.until("the webhooks answer", lambda: cluster.api.get("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/railweave-webhook")[
         "webhooks"][0]["clientConfig"].get("caBundle"))
     documents = [yaml.safe_load(block) for block in blocks("yaml")]
     # What scheduler_test.py, extender_test.py and kueue_test.py run with.
-    plugin, scheduler, check = documents.pop(), documents.pop(), documents.pop()
-    assert plugin == WITH_PLUGIN, plugin
+    score, generate, scheduler, check = (documents.pop() for _ in range(4))
+    assert {"generate": generate, "score": score} == WITH_PLUGIN
     ours = scheduling("http://railweave-kubernetes.railweave.svc:8090")
     assert scheduler["extenders"] == ours["extenders"] and scheduler["kind"] == ours["kind"], (scheduler, ours)
     assert check["spec"]["controllerName"] == "railweave.dev/placement" and check["apiVersion"] == "kueue.x-k8s.io/v1beta2"
     assert [document["kind"] for document in documents] == ["Namespace", "Job", "Job"]
     for document in documents:
-        cluster.api.apply(document, strict=True)
+        cluster.kubernetes.kubectl("apply", "--validate=strict", "-f", "-", text=yaml.safe_dump(document))
         if document["kind"] == "Namespace":
             cluster.until("its service account", lambda name=document["metadata"]["name"]: cluster.api.find(f"/api/v1/namespaces/{name}/serviceaccounts/default"))
         else:
             cluster.placed_job(document["metadata"]["name"], document["spec"]["completions"], namespace=document["metadata"]["namespace"])
+    cluster.job("large", 16, namespace="training", gate=False, annotations={"railweave.dev/tenant": "research"})
+    cluster.until("it waits", lambda: (pods := cluster.pods("large", "training")) and all(cluster.reason(pod) for pod in pods) and cluster.events(pods[0]))
+    shown = run(cluster, looking, environment)
+    assert re.search(r"llama-0-\w+ +node-\d\d +0-7 ", shown) and re.search(r"large-0-\w+ +<none> +<none> +\S.*GPUs", shown), shown
+    assert "WaitsForPlacement" in shown, shown
 
 
 if __name__ == "__main__":

@@ -138,6 +138,7 @@ class Kubernetes:
 
     def __init__(self, folder, scheduling=True, gang=False, extender=None, plugin=None):
         self.folder, self.scheduling, self.gang, self.extender, self.plugin = folder, scheduling, gang, extender, plugin
+        self.plugin_environment = {}
         self.binaries = folder_of_binaries()
         self.processes, self.logs = {}, {}
         self.port = None
@@ -177,9 +178,9 @@ class Kubernetes:
                 more = [f"--config={folder}/scheduling.yaml"]
             binary, environment = self.binaries / f"kube-{'controller-manager' if name == 'manager' else name}", None
             if name == "scheduler" and self.plugin:
-                binary, environment = os.environ.get("RAILWEAVE_SCHEDULER") or build_scheduler(folder), dict(os.environ, **self.plugin)
+                binary, environment = os.environ.get("RAILWEAVE_SCHEDULER") or build_scheduler(folder), dict(os.environ, **self.plugin_environment)
                 (folder / "scheduling.yaml").write_text(yaml.safe_dump(
-                    {**WITH_PLUGIN, "leaderElection": {"leaderElect": False}, "clientConnection": {"kubeconfig": str(config)}}))
+                    {**WITH_PLUGIN[self.plugin], "leaderElection": {"leaderElect": False}, "clientConnection": {"kubeconfig": str(config)}}))
                 more = [f"--config={folder}/scheduling.yaml"]
             self.launch(name, binary, f"--kubeconfig={config}",
                         f"--authentication-kubeconfig={config}", f"--authorization-kubeconfig={config}", f"--secure-port={port}", *common, *more, environment=environment)
@@ -204,6 +205,13 @@ class Kubernetes:
 
     def api(self, user="admin"):
         return Api(self.port, user)
+
+    def kubectl(self, *arguments, user="admin", text=None):
+        """What it prints."""
+        done = subprocess.run([self.binaries / "kubectl", "--kubeconfig", self.folder / f"{user}.config", *arguments], input=text, cwd=ROOT, capture_output=True,
+                              text=True, timeout=120)
+        assert done.returncode == 0, (arguments, done.stderr[-2000:])
+        return done.stdout
 
     def launch(self, name, *command, environment=None):
         log = self.folder / f"{name}.log"
@@ -249,9 +257,11 @@ class Kubernetes:
              "lastHeartbeatTime": stamp()}]}}, "strategic-merge")
 
 
-# A scheduler of which Railweave's plugin generates the placements of gangs.
-WITH_PLUGIN = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": [
-    {"schedulerName": "default-scheduler", "plugins": {"placementGenerate": {"enabled": [{"name": "Railweave"}], "disabled": [{"name": "*"}]}}}]}
+# A scheduler of which Railweave's plugin generates the placements of gangs, and one of which it scores those of others.
+WITH_PLUGIN = {mode: {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": [
+    {"schedulerName": "default-scheduler", "plugins": plugins}]} for mode, plugins in {
+        "generate": {"placementGenerate": {"enabled": [{"name": "Railweave"}], "disabled": [{"name": "*"}]}},
+        "score": {"placementScore": {"enabled": [{"name": "Railweave", "weight": 10}]}}}.items()}
 
 
 def scheduling(extender):

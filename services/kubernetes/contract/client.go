@@ -28,6 +28,7 @@ type Client struct {
 	http     *http.Client
 	stream   *http.Client
 	requests atomic.Int64
+	batches  batches
 }
 
 // New makes a client; caFile may be empty, and the token too.
@@ -190,17 +191,6 @@ func jobPath(id, rest string) string { return "/v1/jobs/" + url.PathEscape(id) +
 func (c *Client) Job(ctx context.Context, id string) (*Job, error) {
 	job := &Job{}
 	return job, c.call(ctx, http.MethodGet, jobPath(id, ""), nil, nil, job)
-}
-
-// Submit is safe to repeat with its key.
-func (c *Client) Submit(ctx context.Context, key string, body *JobRequest) (*Job, error) {
-	request, err := c.request(ctx, http.MethodPost, "/v1/jobs", nil, body)
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Idempotency-Key", key)
-	job := &Job{}
-	return job, c.do(request, job)
 }
 
 // Change changes a job that waits.

@@ -139,6 +139,10 @@ func (d *document) check(t *testing.T, where string, of reflect.Type, schema map
 		t.Errorf("%s has no fields in the contract", where)
 	}
 	for i := range of.NumField() {
+		if of.Field(i).Anonymous {
+			checked += d.check(t, where, of.Field(i).Type, schema)
+			continue
+		}
 		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
 		field, found := fields[name]
 		if !found {
@@ -154,7 +158,7 @@ func TestTypesAreThoseOfTheContract(t *testing.T) {
 	d := read(t)
 	for name, of := range map[string]any{"JobSubmission": JobRequest{}, "Job": Job{}, "Rank": Rank{}, "JobChange": JobChange{}, "RepairRequest": RepairRequest{},
 		"Inventory": Inventory{}, "Problem": Problem{}, "Event": Event{}, "DrainRequest": DrainRequest{}, "NodeLine": NodeLine{}, "Drain": Drain{},
-		"PlacementAnswer": PlacementAnswer{}} {
+		"PlacementAnswer": PlacementAnswer{}, "BatchSubmission": KeyedRequest{}} {
 		schema := d.Components.Schemas[name]
 		if schema == nil {
 			t.Errorf("the contract has no schema %s", name)

@@ -76,6 +76,28 @@ type JobRequest struct {
 	Queue            bool          `json:"queue,omitempty"`
 }
 
+// KeyedRequest is a job of a batch, with what alone is the header Idempotency-Key.
+type KeyedRequest struct {
+	Key string `json:"key"`
+	JobRequest
+}
+
+type JobBatch struct {
+	Items []KeyedRequest `json:"items"`
+}
+
+// BatchedJob is what became of one of them: a job, or a problem.
+type BatchedJob struct {
+	Key     string   `json:"key"`
+	Status  int      `json:"status"`
+	Job     *Job     `json:"job,omitempty"`
+	Problem *Problem `json:"problem,omitempty"`
+}
+
+type JobBatchAnswer struct {
+	Items []BatchedJob `json:"items"`
+}
+
 type WaitReason struct {
 	Code   string `json:"code"`
 	Reason string `json:"reason"`
@@ -163,8 +185,14 @@ type PlacedRanks struct {
 	Items []Rank `json:"items"`
 }
 
+// Predicted is the cost that places are compared by.
+type Predicted struct {
+	CommunicationMs *float64 `json:"communicationMs"`
+}
+
 type PlacementAnswer struct {
 	Ranks       PlacedRanks  `json:"ranks"`
+	Predicted   *Predicted   `json:"predicted"`
 	Outcome     string       `json:"outcome"`
 	Reason      string       `json:"reason"`
 	Explanation *Explanation `json:"explanation"`

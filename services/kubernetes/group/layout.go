@@ -74,7 +74,7 @@ func (o *Owners) ofOwner(ctx context.Context, key Key, pods []*corev1.Pod) (Layo
 	case JobSet:
 		return o.ofJobSet(ctx, at, key.UID)
 	case LeaderWorker:
-		return ofLeaderWorker(pods), nil
+		return o.ofLeaderWorker(ctx, at, pods)
 	case PyTorchJob:
 		return o.ofPyTorchJob(ctx, at, key.UID)
 	case RayCluster:
@@ -190,18 +190,61 @@ func (o *Owners) ofJobSet(ctx context.Context, at client.ObjectKey, uid string) 
 		layout.Replicas[name] = Slice{First: layout.Size, PerJob: perJob}
 		layout.Size += number(replicated, 1, "replicas") * perJob
 	}
+	if oneByOne(object, jobs, layout.Replicas) {
+		layout.Size, layout.Unknown = 0, "its JobSet makes some pods with GPUs only when others run, and a group is placed as a whole: leave out dependsOn and startupPolicy InOrder between them"
+	}
 	return layout, nil
 }
 
-func ofLeaderWorker(pods []*corev1.Pod) Layout {
-	for _, pod := range pods {
-		for _, text := range []string{pod.Annotations[lwsSize], pod.Labels[lwsSize]} {
-			if size, err := strconv.Atoi(text); err == nil && size > 0 {
-				return Layout{Size: size}
+// oneByOne says that a JobSet makes pods with GPUs only when others with GPUs run.
+func oneByOne(object *unstructured.Unstructured, jobs []any, replicas map[string]Slice) bool {
+	order, _, _ := unstructured.NestedString(object.Object, "spec", "startupPolicy", "startupPolicyOrder")
+	if order == "InOrder" {
+		return len(replicas) > 1
+	}
+	for _, one := range jobs {
+		replicated, _ := one.(map[string]any)
+		name, _ := replicated["name"].(string)
+		if _, asks := replicas[name]; !asks {
+			continue
+		}
+		dependencies, _, _ := unstructured.NestedSlice(replicated, "dependsOn")
+		for _, each := range dependencies {
+			dependency, _ := each.(map[string]any)
+			on, _ := dependency["name"].(string)
+			if _, asks := replicas[on]; asks {
+				return true
 			}
 		}
 	}
-	return Layout{Ended: len(pods) == 0}
+	return false
+}
+
+// ofLeaderWorker is the pods of one replica, as they say themselves.
+func (o *Owners) ofLeaderWorker(ctx context.Context, at client.ObjectKey, pods []*corev1.Pod) (Layout, error) {
+	if len(pods) == 0 {
+		return Layout{Ended: true}, nil
+	}
+	layout := Layout{}
+	for _, pod := range pods {
+		for _, text := range []string{pod.Annotations[lwsSize], pod.Labels[lwsSize]} {
+			if size, err := strconv.Atoi(text); err == nil && size > 0 {
+				layout.Size = size
+			}
+		}
+	}
+	if layout.Size <= len(pods) {
+		return layout, nil
+	}
+	at.Name = pods[0].Labels[lwsName]
+	object, err := o.object(ctx, schema.GroupKind{Group: "leaderworkerset.x-k8s.io", Kind: "LeaderWorkerSet"}, at, "")
+	if object == nil {
+		return layout, err
+	}
+	if policy, _, _ := unstructured.NestedString(object.Object, "spec", "startupPolicy"); policy == "LeaderReady" {
+		layout.Size, layout.Unknown = 0, "startupPolicy LeaderReady makes the workers only when the leader runs, and a group is placed as a whole: write LeaderCreated"
+	}
+	return layout, nil
 }
 
 func (o *Owners) ofPyTorchJob(ctx context.Context, at client.ObjectKey, uid string) (Layout, error) {

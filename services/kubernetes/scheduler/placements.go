@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,10 +26,28 @@ const Name = "Railweave"
 // A cycle of the scheduler waits no longer for Railweave than this; the gang is then placed without it.
 const patience = 2 * time.Second
 
-// Placements generates the placements of PodGroups (KEP-5732): one, of the nodes that Railweave would choose now.
+// A service that did not answer is not asked again for so long: gangs do not wait for it one after the other.
+const rest = 10 * time.Second
+
+// Placements takes part in where PodGroups run (KEP-5732): it generates one placement, of the nodes that Railweave would choose now, or
+// scores those that other plugins generate.
 type Placements struct {
 	service *contract.Client
 	tenant  string
+	away    atomic.Int64 // when it did not answer, in Unix nanoseconds
+}
+
+func (p *Placements) resting() bool { return time.Since(time.Unix(0, p.away.Load())) < rest }
+
+// ask waits for the service no longer than a cycle of the scheduler may.
+func (p *Placements) ask(ctx context.Context, body *contract.JobRequest) (*contract.PlacementAnswer, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	answer, err := p.service.QueryRanks(ctx, body)
+	if contract.Away(err) {
+		p.away.Store(time.Now().UnixNano())
+	}
+	return answer, err
 }
 
 var _ framework.PlacementGeneratePlugin = &Placements{}
@@ -58,7 +77,7 @@ func (p *Placements) GeneratePlacements(ctx context.Context, _ framework.PodGrou
 	parent *framework.Placement) (*framework.GeneratePlacementsResult, *framework.Status) {
 	anywhere := &framework.GeneratePlacementsResult{Placements: []*framework.Placement{parent}}
 	pods := gang.GetUnscheduledPods()
-	if len(pods) == 0 || group.Gpus(pods[0], names.DefaultGpuResource) == 0 || group.Managed(pods[0]) {
+	if len(pods) == 0 || group.Gpus(pods[0], names.DefaultGpuResource) == 0 || group.Managed(pods[0]) || p.resting() {
 		return anywhere, nil // also those that the controller has placed already
 	}
 	demand, err := group.DemandOf(pods[0], names.DefaultGpuResource, p.tenant)
@@ -71,9 +90,7 @@ func (p *Placements) GeneratePlacements(ctx context.Context, _ framework.PodGrou
 	if err != nil {
 		return nil, framework.NewStatus(framework.UnschedulableAndUnresolvable, "railweave: "+err.Error())
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	answer, err := p.service.QueryRanks(ctx, body)
+	answer, err := p.ask(ctx, body)
 	if contract.Away(err) {
 		klog.FromContext(ctx).Info("Railweave cannot be asked; the gang is placed without it", "podGroup", key.String(), "error", err.Error())
 		return anywhere, nil

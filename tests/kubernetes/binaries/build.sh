@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds kube-apiserver, kube-scheduler, kube-controller-manager and kwok from the Go module proxy into a folder of the cache
+# Builds kube-apiserver, kube-scheduler, kube-controller-manager, kubectl and kwok from the Go module proxy into a folder of the cache
 # that is named by what they are built of, and prints that folder. Does nothing where they are there already: about 7 minutes of two
 # cores otherwise. `build.sh --where` only prints the folder, with exit code 77 where something is missing in it. Names of binaries after
 # that: only these.
@@ -18,13 +18,15 @@ if [[ ${1:-} == --where ]]; then
   shift
 fi
 names=("$@")
-[[ $# -gt 0 ]] || names=(kube-apiserver kube-scheduler kube-controller-manager kwok)
+[[ $# -gt 0 ]] || names=(kube-apiserver kube-scheduler kube-controller-manager kubectl kwok)
 if [[ $where == yes ]]; then
   echo "$folder"
   for name in "${names[@]}"; do [[ -x $folder/$name ]] || exit 77; done
   exit 0
 fi
 mkdir -p "$folder"
+polite=
+[[ $(nice) -gt 0 ]] || polite=nice
 exec 9> "$folder/lock"
 flock 9
 minor=${version#v1.}
@@ -35,7 +37,7 @@ for name in "${names[@]}"; do
     package=k8s.io/kubernetes/cmd/$name
     [[ $name == kwok ]] && package=sigs.k8s.io/kwok/cmd/kwok
     echo "building $name $version" >&2
-    CGO_ENABLED=0 nice go build -trimpath -mod=readonly -ldflags "$flags" -o "$folder/$name.new" "$package"
+    CGO_ENABLED=0 $polite go build -trimpath -mod=readonly -ldflags "$flags" -o "$folder/$name.new" "$package"
     mv "$folder/$name.new" "$folder/$name"
   fi
 done
