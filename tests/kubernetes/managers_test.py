@@ -53,7 +53,7 @@ def jobset(cluster, manager):
             kinds.index(labels[f"{label}replicatedjob-name"]), int(labels[f"{label}job-index"]), int(labels["batch.kubernetes.io/job-completion-index"])))
     cluster.placed("team/jobset/llm", pods, 5)
     begun_gated(cluster, before := pods())
-    # One fails: JobSet begins all of its Jobs anew, and they are placed as a whole again.
+    # One fails: JobSet begins all of its Jobs again, and they are placed as a whole.
     cluster.finish(before[2], "Failed")
     old = {pod["metadata"]["uid"] for pod in before}
     cluster.until("all of its pods are new", lambda: len(found := pods()) == 5 and not old & {pod["metadata"]["uid"] for pod in found}, 120)
