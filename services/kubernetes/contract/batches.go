@@ -53,7 +53,7 @@ func (c *Client) Submit(ctx context.Context, key string, body *JobRequest) (*Job
 	}
 }
 
-// next is what is sent now; nobody sends any more where it is empty.
+// next is what is sent now; the sender ends where it is empty.
 func (b *batches) next() []*submission {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
