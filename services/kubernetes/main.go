@@ -40,7 +40,7 @@ type options struct {
 	server, tokenFile, caFile     string
 	namespace, health, metrics    string
 	webhook, labels, drains, lead bool
-	hyperNodes, kueue             bool
+	hyperNodes, kueue, gangs      bool
 	webhookAddress, webhookHosts  string
 	serve                         string
 	workers                       int
@@ -65,6 +65,7 @@ func read() (*options, error) {
 	flag.BoolVar(&o.AdoptOthers, "adopt-others", true, "Railweave holds the GPUs of pods that never were gated, too")
 	flag.BoolVar(&o.labels, "labels", true, "write topology labels of nodes, and tell Railweave of those of others")
 	flag.BoolVar(&o.hyperNodes, "hypernodes", false, "write Volcano's HyperNodes from the accepted fabric")
+	flag.BoolVar(&o.gangs, "gangs", false, "groups are PodGroups of Kubernetes, too, where the API server has them: the scheduler binds all of their pods or none")
 	flag.BoolVar(&o.kueue, "kueue", false, "answer Kueue's AdmissionChecks of controller "+kueue.ControllerName)
 	flag.BoolVar(&o.drains, "drains", true, "carry drains and cordons over in both directions")
 	flag.BoolVar(&o.webhook, "webhook", true, "serve the admission webhooks")
@@ -76,7 +77,7 @@ func read() (*options, error) {
 	flag.StringVar(&o.health, "health-address", ":8081", "where /healthz and /readyz are; 0 for nowhere")
 	flag.StringVar(&o.serve, "serve-address", "0", "where the scheduler extender (/v1/kubernetes) and UFM's list of ports (/ufmRest/resources/ports) are; 0 for nowhere")
 	flag.StringVar(&o.metrics, "metrics-address", "0", "where /metrics is; 0 for nowhere")
-	flag.IntVar(&o.workers, "workers", 8, "groups that are worked on at a time")
+	flag.IntVar(&o.workers, "workers", 32, "groups that are worked on at a time")
 	flag.Float64Var(&o.qps, "qps", 200, "requests per second to the API server, at most")
 	flag.Parse()
 	switch {
@@ -222,6 +223,12 @@ func run() error {
 	}
 	if o.webhook {
 		pods := &placing.Pods{GpuResource: o.GpuResource, Tenant: o.Tenant}
+		if o.gangs {
+			_, err := mgr.GetRESTMapper().RESTMapping(controller.GangKind)
+			if pods.Gangs = err == nil; !pods.Gangs {
+				log.Info("--gangs: the API server has no PodGroups; groups are ungated as wholes instead", "reason", err.Error())
+			}
+		}
 		mgr.GetWebhookServer().Register("/mutate-pods", &admission.Webhook{Handler: admission.HandlerFunc(pods.Mutate)})
 		mgr.GetWebhookServer().Register("/validate-pods", &admission.Webhook{Handler: admission.HandlerFunc(pods.Validate)})
 	}

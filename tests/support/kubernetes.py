@@ -308,7 +308,8 @@ def with_url(document, port):
 
 
 class Controller:
-    """railweave-kubernetes as its own user, with the rights of deploy/kubernetes/rbac.yaml and no others."""
+    """railweave-kubernetes as its own user, with the rights of deploy/kubernetes/rbac.yaml and no others. As kubelet would, the test starts it
+    again where it ends by itself, which it does when a busy API server has it lose its lease."""
 
     def __init__(self, cluster, binary, url, name="controller"):
         self.cluster, self.binary, self.url, self.name = cluster, binary, url, name
@@ -328,8 +329,18 @@ class Controller:
         environment = dict(os.environ, KUBECONFIG=str(self.cluster.folder / "railweave.config"), RAILWEAVE_URL=self.url)
         environment.pop("RAILWEAVE_TOKEN", None)
         serving = [f"--webhook-address=127.0.0.1:{self.webhook}", "--webhook-hosts=127.0.0.1"] if webhook else ["--webhook=false"]
-        self.cluster.launch(self.name, self.binary, "--tenant=research", "--cluster=test", "--health-address=0", "--lease=2s", "--patience=8s",
-                            "--node-lost=2s", "--calm=3s", *serving, *arguments, environment=environment)
+        command = [self.binary, "--tenant=research", "--cluster=test", "--health-address=0", "--lease=2s", "--patience=8s", "--node-lost=2s", "--calm=3s",
+                   *serving, *arguments]
+        self.cluster.launch(self.name, *command, environment=environment)
+        threading.Thread(target=self.keep, args=(command, environment), daemon=True).start()
+
+    def keep(self, command, environment):
+        process = self.cluster.processes[self.name]
+        while self.cluster.processes.get(self.name) is process:
+            if process.poll() is not None and "leader election lost" in self.cluster.tail(self.name, 3):
+                self.cluster.launch(self.name, *command, environment=environment)
+                process = self.cluster.processes[self.name]
+            time.sleep(0.2)
 
     def kill(self):
         self.cluster.end_one(self.name, kill=True)

@@ -27,6 +27,7 @@ var Environment = [][2]string{
 type Pods struct {
 	GpuResource string
 	Tenant      string
+	Gangs       bool // groups are gangs of Kubernetes' own, which pods can only be made members of now
 }
 
 // Mutate gates a pod that asks for GPUs. One that was gated by its author gets the environment alone.
@@ -35,7 +36,7 @@ func (p *Pods) Mutate(_ context.Context, request admission.Request) admission.Re
 	if err := json.Unmarshal(request.Object.Raw, pod); err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
 	}
-	if request.Operation != admissionv1.Create || !Change(pod, p.GpuResource) {
+	if request.Operation != admissionv1.Create || !Change(pod, p.GpuResource, p.Gangs) {
 		return admission.Allowed("")
 	}
 	changed, err := json.Marshal(pod)
@@ -49,15 +50,18 @@ func (p *Pods) Mutate(_ context.Context, request admission.Request) admission.Re
 const imexClaim = "railweave-compute-domain"
 
 // Change does to a new pod what the webhook does; false where that is nothing.
-func Change(pod *corev1.Pod, resource string) bool {
+func Change(pod *corev1.Pod, resource string, gangs bool) bool {
 	if group.Gpus(pod, resource) == 0 || pod.Annotations[names.Skip] == "true" || pod.Spec.NodeName != "" {
 		return false
 	}
 	if !group.Gated(pod) {
 		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: names.Gate})
 	}
-	claim := ""
-	if key := group.KeyOfTemplate(pod); pod.Annotations[names.Imex] == "true" && key.Kind != group.SinglePod {
+	key, claim := group.KeyOfTemplate(pod), ""
+	if name := key.ObjectName(); gangs && pod.Spec.SchedulingGroup == nil && group.Steady(key.Kind) {
+		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name}
+	}
+	if pod.Annotations[names.Imex] == "true" && key.Kind != group.SinglePod {
 		claim = key.ObjectName()
 		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, corev1.PodResourceClaim{Name: imexClaim, ResourceClaimTemplateName: &claim})
 	}

@@ -89,6 +89,17 @@ func (r *Reconciler) carryOut(ctx context.Context, key group.Key, v *view, decid
 			v.after(retryAfter)
 		}
 	}
+	for _, begin := range []*[]int{&decided.Ungate, &decided.Lift} {
+		if len(*begin) == 0 {
+			continue
+		}
+		if why, err := r.gang(ctx, key, v, *begin); err != nil {
+			return err
+		} else if why != "" {
+			*begin, decided.Waits = nil, why
+			v.after(2 * time.Second)
+		}
+	}
 	if err := each(decided.Ungate, func(i int) error { return r.ungate(ctx, v, i) }); err != nil {
 		return err
 	}
@@ -241,7 +252,7 @@ func (r *Reconciler) report(ctx context.Context, v *view, step, name string) err
 	if job.State != "placed" && job.State != "queued" {
 		r.Book.Forget(name)
 	} else {
-		r.Book.Put(job)
+		r.Book.Reported(job)
 	}
 	r.Book.Changed(name)
 	return nil

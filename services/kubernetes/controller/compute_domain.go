@@ -32,12 +32,7 @@ func (r *Reconciler) computeDomain(ctx context.Context, key group.Key, v *view) 
 	wanted.SetNamespace(key.Namespace)
 	wanted.SetName(key.ObjectName())
 	first, _ := v.waiting()
-	pod := v.pods[first]
-	owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID}
-	if above := metav1.GetControllerOf(pod); above != nil {
-		owner = metav1.OwnerReference{APIVersion: above.APIVersion, Kind: above.Kind, Name: above.Name, UID: above.UID}
-	}
-	wanted.SetOwnerReferences([]metav1.OwnerReference{owner})
+	wanted.SetOwnerReferences([]metav1.OwnerReference{ownerOf(v.pods[first])})
 	held := wanted.DeepCopy()
 	err = r.Owners.Live.Get(ctx, client.ObjectKeyFromObject(wanted), held)
 	if apierrors.IsNotFound(err) {

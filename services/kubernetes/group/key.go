@@ -141,6 +141,15 @@ func KeyOfTemplate(pod *corev1.Pod) Key {
 	return key(SinglePod, pod.Name, string(pod.UID))
 }
 
+// Steady says that groups of the kind keep their number of pods, and are no gangs already.
+func Steady(kind string) bool {
+	switch kind {
+	case SinglePod, PodGroup, RayCluster:
+		return false
+	}
+	return true
+}
+
 func podGroupName(pod *corev1.Pod) string {
 	if pod.Spec.SchedulingGroup != nil && pod.Spec.SchedulingGroup.PodGroupName != nil {
 		return *pod.Spec.SchedulingGroup.PodGroupName

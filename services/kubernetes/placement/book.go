@@ -35,9 +35,17 @@ type entry struct {
 	newest  int64 // sequence number of the newest event of it
 	covered int64 // of the newest event that what is held includes
 	chunks  int   // GPUs of a pod that the chunks were made for
+	moved   int64 // of the newest event that may have moved ranks
+	ranked  int64 // of the newest event that the chunks include
 }
 
 func (e *entry) stale() bool { return e.newest > e.covered }
+
+// current says that the chunks are still where the job's ranks are.
+func (e *entry) current(gpus int) bool { return e.chunks == gpus && e.moved <= e.ranked }
+
+// stays are events of a job after which its ranks are where they were.
+var stays = map[string]bool{"job.accepted": true, "job.running": true, "job.checkpointed": true}
 
 // Book is Railweave's jobs of this cluster that wait or hold GPUs, kept up to date by the stream of events.
 type Book struct {
@@ -130,6 +138,9 @@ func (b *Book) seen(event contract.Event) {
 	name, known := b.nameOf[event.Subject.ID]
 	if known && b.byName[name] != nil {
 		b.byName[name].newest = event.Seq
+		if !stays[event.Type] {
+			b.byName[name].moved = event.Seq
+		}
 	} else if b.unknown != nil {
 		if len(b.unknown) > mostUnknown {
 			clear(b.unknown)
@@ -195,12 +206,12 @@ func (b *Book) Held(ctx context.Context, name string, gpus int) (*Held, error) {
 		b.mutex.Unlock()
 		return nil, nil
 	}
-	held, stale, newest, chunks := one.held, one.stale(), one.newest, one.chunks
+	held, stale, newest, moved, current := one.held, one.stale(), one.newest, one.moved, one.current(gpus)
 	b.mutex.Unlock()
-	if !stale && (held.Job.State != "placed" || chunks == gpus || gpus == 0) {
+	if !stale && (held.Job.State != "placed" || current || gpus == 0) {
 		return &held, nil
 	}
-	err := b.refresh(ctx, &held, stale, gpus)
+	err := b.refresh(ctx, &held, stale, current, gpus)
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	if b.byName[name] != one {
@@ -216,11 +227,18 @@ func (b *Book) Held(ctx context.Context, name string, gpus int) (*Held, error) {
 		b.forget(name)
 		return nil, nil
 	}
+	if !current {
+		one.ranked = max(moved, held.Job.Version)
+	}
 	one.held, one.chunks = held, gpus
+	if held.Job.State != "placed" {
+		one.chunks = 0
+	}
 	return &held, nil
 }
 
-func (b *Book) refresh(ctx context.Context, held *Held, stale bool, gpus int) error {
+// refresh reads the job where it is stale, and its ranks where the chunks are not current.
+func (b *Book) refresh(ctx context.Context, held *Held, stale, current bool, gpus int) error {
 	if stale {
 		job, err := b.Client.Job(ctx, held.Job.ID)
 		if err != nil {
@@ -234,6 +252,9 @@ func (b *Book) refresh(ctx context.Context, held *Held, stale bool, gpus int) er
 	}
 	if held.Job.State != "placed" || gpus == 0 {
 		held.Chunks = nil
+		return nil
+	}
+	if current && held.Chunks != nil {
 		return nil
 	}
 	if held.Adopted() {
@@ -283,21 +304,30 @@ func (b *Book) WhatIf(key group.Key, demand group.Demand, parallelism contract.P
 	return body
 }
 
-// Put keeps what the service has just answered.
-func (b *Book) Put(job *contract.Job) {
+// Put keeps what the service has just answered to what may have moved ranks, and Reported what it answered to what cannot.
+func (b *Book) Put(job *contract.Job) { b.put(job, false) }
+
+// Reported is Put() where ranks stay.
+func (b *Book) Reported(job *contract.Job) { b.put(job, true) }
+
+func (b *Book) put(job *contract.Job, stay bool) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	if b.byName == nil {
 		return
 	}
-	newest := b.unknown[job.ID]
+	next := &entry{held: Held{Job: *job}, newest: b.unknown[job.ID], covered: job.Version}
+	next.moved = next.newest
 	if one := b.byName[job.Name]; one != nil && one.held.Job.ID == job.ID {
 		if one.held.Job.Version > job.Version {
 			return
 		}
-		newest = one.newest
+		next.newest, next.moved = one.newest, one.moved
+		if stay {
+			next.held.Chunks, next.chunks, next.ranked = one.held.Chunks, one.chunks, one.ranked
+		}
 	}
-	b.byName[job.Name] = &entry{held: Held{Job: *job}, newest: newest, covered: job.Version}
+	b.byName[job.Name] = next
 	b.nameOf[job.ID] = job.Name
 }
 
