@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 
 .DEFAULT_GOAL := help
-.PHONY: help chaos schemathesis demo console test-console stop test kubernetes kube-apiserver test-kubernetes test-extended build deps check bench bench-moment bench-opensm bench-repair bench-postgres lint rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service simulate tsan fuzz clean configure
+.PHONY: help chaos schemathesis demo console test-console stop test kubernetes kube-apiserver test-kubernetes slurm-current test-extended build deps check bench bench-moment bench-opensm bench-repair bench-postgres lint rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service simulate tsan fuzz clean configure
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -39,7 +39,10 @@ kube-apiserver:  ## build its API server alone, for at most BUILD_SECONDS: enoug
 test-kubernetes: deps build kubernetes  ## all tests on Kubernetes, whole clusters too (etcd: deploy/install-dependencies.sh --with-kubernetes)
 	@ctest --test-dir $(BUILD) --output-on-failure -L kubernetes
 
-test-extended: deps build  ## whole clusters of Kubernetes (make kubernetes), long runs of Slurm (PARTS=3 PART=1: one in three)
+slurm-current:  ## build a current Slurm for its tests, once: about 10 minutes of one processor
+	@tests/slurm/build.sh
+
+test-extended: deps build  ## whole clusters of Kubernetes (make kubernetes), long runs of Slurm (make slurm-current) (PARTS=3 PART=1: one in three)
 	@ctest --test-dir $(BUILD) --output-on-failure -L '^extended$$' -I $(or $(PART),1),,$(or $(PARTS),1)
 
 build: configure  ## build everything (PRESET=release, debug, tsan, tidy or fuzz; TARGETS=... for some)

@@ -5,7 +5,8 @@
 #                   default: on a machine with an InfiniBand adapter Debian's package starts a subnet manager.
 #   --with-launchers  Open MPI, Slurm and PyTorch's torchrun; some tests start ranks with them. Not by default: 150 MB,
 #                   and Debian's packages may start Slurm's and munge's daemons.
-#   --with-slurm    Slurm with its plugins; tests of railweave-slurm run a cluster of it on loopback. Not by default, as
+#   --with-slurm    Slurm with its plugins, and what a newer one is built with (make slurm-current); tests of
+#                   railweave-slurm run clusters of it on loopback. Not by default, as
 #                   above; here Debian's packages start nothing on this machine.
 #   --with-postgresql  PostgreSQL's server; tests of that store start their own. Not by default: Debian's package makes a
 #                   cluster and starts it, unless /etc/postgresql-common/createcluster.conf says otherwise, as here.
@@ -53,7 +54,7 @@ for option in "$@"; do
       ;;
     --with-opensm) packages+=(opensm libopensm-dev) ;;
     --with-slurm)
-      packages+=(slurm-client slurmctld slurmd slurm-wlm-basic-plugins libslurm-dev munge)
+      packages+=(slurm-client slurmctld slurmd slurm-wlm-basic-plugins libslurm-dev munge libmunge-dev liblua5.1-0-dev)
       slurm=yes
       ;;
     --with-kubernetes)

@@ -84,6 +84,9 @@ void add_options(CLI::App& app, Options& options) {
                  "Seconds that Slurm may take to clear the nodes of a job, before an alarm")
       ->check(CLI::Range(1, 86'400))
       ->capture_default_str();
+  app.add_option("--block-level", options.of_cycle.block_level,
+                 "Level whose groups the blocks of topology/block are; by default that of the exported topology")
+      ->type_name("nvlinkDomain|rack|leafGroup|pod");
   app.add_option("--batch", options.of_cycle.most_placed, "Most jobs to ask for in a cycle")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();

@@ -16,6 +16,7 @@ const std::string kMustLeave = "must leave";
 constexpr std::size_t kMostSaid = 10'000;
 constexpr std::size_t kMostReason = 240;  // characters; squeue_format() reads 320
 
+constexpr std::int64_t kBlocksEvery_s = 60;
 constexpr std::size_t kMostRanks = 60'000;  // characters; what a job's tasks are told
 
 std::string mark_of(const std::string& words, std::size_t most = kMostReason) {
@@ -36,8 +37,13 @@ CycleReport Operator::cycle(std::int64_t now_s) {
   // Railweave first: a job that ends in between is seen to have ended in the next cycle, and none is ended too soon.
   Placements::Active active = placements_.active();
   Situation situation{.placements = std::move(active.by_key), .now_s = now_s, .patience_s = options_.patience_s};
+  read_blocks(now_s);
+  situation.has_blocks = blocks_.exist();
   SlurmNodes nodes = cli::value_or_fail(slurm_.nodes());
-  const SlurmJobs read = cli::value_or_fail(slurm_.jobs());
+  SlurmJobs read = cli::value_or_fail(slurm_.jobs());
+  for (SlurmJob& job : read.jobs) {
+    if (blocks_.exist() && job.pending() && job.marked()) job.set_pinned_by_others();
+  }
   situation.jobs = &read.jobs;
   situation.unavailable = std::move(nodes.unavailable);
   all_nodes_ = std::move(nodes.all);
@@ -61,7 +67,10 @@ CycleReport Operator::cycle(std::int64_t now_s) {
   adopt(plan, situation, report);
   evict(plan, situation, report);
   repin(plan, situation, report);
-  leave(plan, report);
+  for (const auto& [job, why] : plan.leave) {
+    const auto held = situation.placements.find(job->key());
+    leave(*job, held == situation.placements.end() ? nullptr : &held->second, why, report);
+  }
   place(plan, situation, report);
   return report;
 }
@@ -101,7 +110,7 @@ void Operator::adopt(const Plan& plan, Situation& situation, CycleReport& report
     running.push_back(running_of(*job, detail ? *detail : JobDetail()));
   }
   for (std::size_t i = 0; i < wanted.size(); ++i) asks.push_back({wanted[i], &running[i]});
-  const std::vector<Placed> answers = placements_.place(asks, {});
+  const std::vector<Placed> answers = placements_.place(asks, {}, nullptr);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const SlurmJob* job = wanted[i];
     const Placed& placed = answers[i];
@@ -163,14 +172,23 @@ void Operator::repin(const Plan& plan, const Situation& situation, CycleReport& 
   }
 }
 
-void Operator::leave(const Plan& plan, CycleReport& report) {
-  for (const SlurmJob* job : plan.leave) {
-    const char* why = "not the same number of GPUs on a given number of nodes";
-    if (job->mark.contains("left to Slurm")) continue;
-    update(job->target(), {"StartTime=now", mark_of(std::string("left to Slurm: ") + why)});
-    say_("job " + job->id + " is left to Slurm: " + why);
-    ++report.left;
-  }
+void Operator::read_blocks(std::int64_t now_s) {
+  if (now_s < blocks_due_s_) return;
+  Blocks read = cli::value_or_fail(slurm_.blocks());
+  if (read.exist()) read.level = options_.block_level.empty() ? placements_.block_level() : options_.block_level;
+  if (read.exist() && read.size != blocks_.size)
+    say_("Slurm has blocks of " + std::to_string(read.size) + " nodes: Railweave places by " + read.level +
+         ", and pins by leaving other nodes out");
+  blocks_ = std::move(read);
+  blocks_due_s_ = now_s + kBlocksEvery_s;
+}
+
+// Unpinned first, as in repin().
+void Operator::leave(const SlurmJob& job, const Held* held, const std::string& why, CycleReport& report) {
+  if (!update(job.target(), {pin_text(job, {}), "StartTime=now", mark_of("left to Slurm: " + why)})) return;
+  if (held != nullptr) placements_.end(*held, "its Slurm job is left to Slurm: " + why);
+  say_("job " + job.id + " is left to Slurm: " + why);
+  ++report.left;
 }
 
 bool Operator::pin(const SlurmJob& job, const Placed& placed) {
@@ -179,7 +197,7 @@ bool Operator::pin(const SlurmJob& job, const Placed& placed) {
 }
 
 std::string Operator::pin_text(const SlurmJob& job, const std::vector<std::string>& nodes) const {
-  if (!job.leads_parts()) return "ReqNodeList=" + fabric::compress_hostlist(nodes);
+  if (!job.leads_parts() && !blocks_.exist()) return "ReqNodeList=" + fabric::compress_hostlist(nodes);
   std::vector<std::string> others;
   if (!nodes.empty()) std::ranges::set_difference(all_nodes_, nodes, std::back_inserter(others));
   return "ExcNodeList=" + fabric::compress_hostlist(others);
@@ -193,11 +211,20 @@ bool Operator::is_overdue(const SlurmJob& job, std::int64_t now_s) const {
   return job.submitted_s > 0 && now_s - job.submitted_s > options_.pass_s;
 }
 
+std::string Operator::why_left(std::span<const Placed> parts, bool all_placed) const {
+  for (const Placed& part : parts) {
+    if (part.gave_up) return part.reason;
+    if (all_placed && !blocks_.allow(part.nodes))
+      return "its blocks of " + std::to_string(blocks_.size) + " nodes do not allow what Railweave chose";
+  }
+  return {};
+}
+
 const SlurmJob* Operator::ask(std::span<const SlurmJob* const> jobs, const Situation& situation, Reasons& reasons,
                               CycleReport& report) {
   std::vector<Placements::Ask> asks;
   for (const SlurmJob* job : jobs) asks.push_back({job});
-  const std::vector<Placed> answers = placements_.place(asks, situation.unavailable);
+  const std::vector<Placed> answers = placements_.place(asks, situation.unavailable, &blocks_);
   const SlurmJob* before = nullptr;
   for (std::size_t begin = 0, end = 0; begin < jobs.size(); begin = end) {
     // Parts of a heterogeneous job begin together or not at all.
@@ -206,6 +233,14 @@ const SlurmJob* Operator::ask(std::span<const SlurmJob* const> jobs, const Situa
     std::string reason;
     for (std::size_t i = begin; i < end && reason.empty(); ++i) {
       if (answers[i].id.empty()) reason = "waits: " + answers[i].reason;
+    }
+    const std::string left = why_left(std::span(answers).subspan(begin, end - begin), reason.empty());
+    if (!left.empty()) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const Held held{answers[i].id, Held::Phase::offered};
+        leave(*jobs[i], answers[i].id.empty() ? nullptr : &held, left, report);
+      }
+      continue;
     }
     for (std::size_t i = begin; i < end; ++i) {
       const SlurmJob* job = jobs[i];
@@ -256,7 +291,7 @@ void Operator::keep_waiting(const Reasons& reasons, std::int64_t now_s) {
     while (mark.ends_with(' ')) mark.pop_back();
     const std::string_view shown = std::string_view(mark).substr(mark.find('=') + 1);
     for (const SlurmJob* job : jobs) {
-      const bool tell = reason != kTurn && (job->mark != shown || !job->pinned.empty());
+      const bool tell = reason != kTurn && (job->mark != shown || job->is_pinned());
       if (tell && told < options_.most_placed) {
         ++told;
         update(job->target(), {pin_text(*job, {}), "StartTime=now+" + std::to_string(options_.grace_s), mark});

@@ -23,6 +23,7 @@ struct OperatorOptions {
   std::size_t most_placed = 100;  // requests of a cycle
   bool cancel_evicted = false;    // jobs that Railweave evicts are cancelled; else requeued, where Slurm can
   std::string notice_signal;      // that a job is sent which is to leave; "" for none
+  std::string block_level;        // whose groups Slurm's blocks are; "": those that the exported topology has
 };
 
 // What a cycle did.
@@ -51,7 +52,11 @@ class Operator {
   const SlurmJob* ask(std::span<const SlurmJob* const> jobs, const Situation& situation, Reasons& reasons,
                       CycleReport& report);
   [[nodiscard]] bool is_overdue(const SlurmJob& job, std::int64_t now_s) const;
-  void leave(const Plan& plan, CycleReport& report);
+  void read_blocks(std::int64_t now_s);
+  // held: what holds its GPUs; null: nothing.
+  // Of a job, or of the parts of one; "": it is not.
+  [[nodiscard]] std::string why_left(std::span<const Placed> parts, bool all_placed) const;
+  void leave(const SlurmJob& job, const Held* held, const std::string& why, CycleReport& report);
   // False: it was not accepted in time, or Slurm does not take it.
   bool pin(const SlurmJob& job, const Placed& placed);
   // Says where it is placed, and what its tasks need. remark: for people.
@@ -68,6 +73,8 @@ class Operator {
   const OperatorOptions options_;
   const Say say_;
   std::vector<std::string> all_nodes_;  // as of this cycle, sorted
+  Blocks blocks_;
+  std::int64_t blocks_due_s_ = 0;
   std::set<std::string> said_;
 };
 

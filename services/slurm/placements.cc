@@ -59,12 +59,21 @@ struct Placements::Open {
   bool done = false;
 };
 
-std::vector<Placed> Placements::place(std::span<const Ask> asks, std::span<const std::string> excluded) {
+std::string Placements::block_level() {
+  ++calls_;
+  const Json answer = service_.get(Target("/v1/nvlink-domains").query("limit", "1"));
+  const Json& domains = cli::list(answer, "items");
+  return !domains.empty() && cli::list(domains.front(), "nodes").size() > 1 ? "nvlinkDomain" : "leafGroup";
+}
+
+std::vector<Placed> Placements::place(std::span<const Ask> asks, std::span<const std::string> excluded,
+                                      const Blocks* blocks) {
   std::vector<Placed> placed(asks.size());
   std::vector<Open> open;
   for (std::size_t i = 0; i < asks.size(); ++i) {
     const SlurmJob& job = *asks[i].job;
     auto body = job_body(owner_, job, asks[i].running, excluded);
+    if (body && blocks != nullptr) keep_in_blocks(*blocks, job.nodes, job.gpus / std::max(1U, job.nodes), *body);
     if (body)
       open.push_back({i,
                       "slurm:" + owner_.cluster + ":" + job.key() + ":" + std::to_string(job.submitted_s) +
@@ -82,8 +91,10 @@ std::vector<Placed> Placements::place(std::span<const Ask> asks, std::span<const
     }
     std::erase_if(open, [](const Open& one) { return one.done; });
   }
-  for (const Open& one : open)
+  for (const Open& one : open) {
     placed[one.at].reason = "it was placed " + std::to_string(kMostAttempts) + " times and could not begin";
+    placed[one.at].gave_up = true;
+  }
   return placed;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "services/railweave/connection/service.h"
+#include "services/slurm/blocks.h"
 #include "services/slurm/job_body.h"
 #include "services/slurm/plan.h"
 #include "services/slurm/ranks/rank_text.h"
@@ -18,6 +19,7 @@ struct Placed {
   std::string id;                  // "job-000012"; "": not placed
   std::vector<std::string> nodes;  // in the order of their first ranks
   std::string reason;              // why it is not
+  bool gave_up = false;            // it was placed too often and could not begin
 };
 
 // Why a placement is to be given back, and until when its job may stay.
@@ -43,7 +45,10 @@ class Placements {
     const SlurmJob* job;
     const Running* running = nullptr;  // where it runs already; null: it waits
   };
-  std::vector<Placed> place(std::span<const Ask> asks, std::span<const std::string> excluded);
+  // blocks: that Slurm has; null: jobs are where they are.
+  std::vector<Placed> place(std::span<const Ask> asks, std::span<const std::string> excluded, const Blocks* blocks);
+  // Whose groups are the blocks of the exported topology.
+  std::string block_level();
   std::vector<std::string> nodes(const std::string& id);
   // What its tasks need. An answer that is not as expected leaves the nodes alone.
   JobRanks ranks(const Placed& placed);

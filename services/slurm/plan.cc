@@ -45,9 +45,13 @@ bool takes_turn(Arrays& arrays, const SlurmJob& job) {
 
 void plan_pending(const Situation& situation, const SlurmJob& job, const Held* held, Arrays& arrays, Plan& plan) {
   if (!job.marked()) return;
-  if (held != nullptr) {
-    const bool pinned = !job.pinned.empty() && job.placed_by(held->id) && held->phase != Held::Phase::offered;
-    if (held->phase == Held::Phase::releasing || job.waits_for_itself()) {
+  if (job.is_left()) {
+    if (held != nullptr) plan.end.push_back(*held);
+  } else if (held != nullptr) {
+    const bool pinned = job.is_pinned() && job.placed_by(held->id) && held->phase != Held::Phase::offered;
+    if (pinned && situation.has_blocks && job.reason == "BadConstraints") {
+      plan.leave.push_back({&job, "its blocks, or the job's segments, do not allow the nodes that Railweave chose"});
+    } else if (held->phase == Held::Phase::releasing || job.waits_for_itself()) {
       plan.repin.push_back(&job);
     } else if (!pinned) {
       plan.pin.push_back(&job);
@@ -55,7 +59,7 @@ void plan_pending(const Situation& situation, const SlurmJob& job, const Held* h
       plan.repin.push_back(&job);
     }
   } else if (job.nodes == 0 || job.gpus == 0 || job.gpus % job.nodes != 0) {
-    plan.leave.push_back(&job);
+    plan.leave.push_back({&job, "not the same number of GPUs on a given number of nodes"});
   } else if (job.waits_for_itself() || !takes_turn(arrays, job)) {
     plan.later.push_back(&job);
   } else {

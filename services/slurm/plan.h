@@ -24,6 +24,12 @@ struct Situation {
   std::vector<std::string> unavailable;         // nodes that are down or drained, sorted
   std::int64_t now_s = 0;
   std::int64_t patience_s = 0;  // how long a pinned job may wait for its nodes
+  bool has_blocks = false;      // Slurm's topology/block decides with
+};
+
+struct Left {
+  const SlurmJob* job;
+  std::string why;
 };
 
 // Pointers into the situation's jobs.
@@ -38,7 +44,7 @@ struct Plan {
   std::vector<const SlurmJob*> pin;     // placed, but not pinned yet
   std::vector<const SlurmJob*> place;   // by priority, parts of a heterogeneous job together
   std::vector<const SlurmJob*> later;   // waits for something of Slurm's own: held, or for another job
-  std::vector<const SlurmJob*> leave;   // marked, but of a kind that Slurm places itself
+  std::vector<Left> leave;              // marked, but Slurm places it itself
 };
 
 // How many tasks of an array run at a time is known once Slurm has refused one more; the task's mark says it from then on.

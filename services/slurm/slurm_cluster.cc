@@ -72,6 +72,12 @@ Result<SlurmNodes> SlurmCluster::nodes() {
   return nodes;
 }
 
+Result<Blocks> SlurmCluster::blocks() {
+  const auto text = run({"scontrol", "show", "topology"});
+  if (!text) return std::unexpected(text.error());
+  return read_blocks(*text);
+}
+
 Result<std::vector<SlurmNodeState>> SlurmCluster::node_states() {
   constexpr std::size_t kName = 256;
   constexpr std::size_t kState = 64;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fabric/base/error.h"
+#include "services/slurm/blocks.h"
 #include "services/slurm/job_detail.h"
 #include "services/slurm/slurm_job.h"
 
@@ -37,6 +38,8 @@ class SlurmCluster {
   // One job, by its number; none: Slurm does not know it any more.
   Result<std::optional<SlurmJob>> job(const std::string& number);
   Result<SlurmNodes> nodes();
+  // Without their level.
+  Result<Blocks> blocks();
   Result<JobDetail> detail(const std::string& job);
   Result<std::vector<SlurmNodeState>> node_states();
   // state: "DRAIN" or "RESUME".

@@ -117,6 +117,12 @@ std::vector<std::string> SlurmJob::marked_nodes() const {
   return ranks ? std::move(ranks->nodes) : std::vector<std::string>();
 }
 
+// squeue does not tell which nodes it must not have.
+void SlurmJob::set_pinned_by_others() {
+  pinned_by_others = true;
+  pinned = marked_nodes();
+}
+
 bool SlurmJob::runs_where_marked() const {
   auto wanted = marked_nodes();
   auto given = running;
@@ -172,7 +178,7 @@ SlurmJobs read_squeue(std::string_view text, std::uint64_t gpus_per_node) {
     job.pinned = nodes_of(at[kPinned]);
     job.running = nodes_of(at[kRunning]);
     job.mark = text_of_field(at[kMark]);
-    if (job.leads_parts()) job.pinned = job.marked_nodes();  // squeue does not tell which nodes it must not have
+    if (job.leads_parts()) job.set_pinned_by_others();
     job.comment = text_of_field(at[kComment]);
     read.jobs.push_back(std::move(job));
   }

@@ -27,6 +27,7 @@ struct SlurmJob {
   std::int64_t submitted_s = 0, eligible_s = 0;  // since 1970; 0: not known
   std::string reason;
   std::vector<std::string> pinned, running;  // nodes that it must have; that it has
+  bool pinned_by_others = false;             // by leaving out all other nodes: its mark says which it must have
   std::string mark;                          // its AdminComment
   std::string comment;
 
@@ -45,6 +46,13 @@ struct SlurmJob {
     return at == std::string::npos ? std::string() : id.substr(0, at);
   }
   [[nodiscard]] bool is_over_limit() const { return reason == "JobArrayTaskLimit"; }
+  [[nodiscard]] bool is_pinned() const {
+    return pinned_by_others ? mark.starts_with("railweave: job-") : !pinned.empty();
+  }
+  void set_pinned_by_others();
+  // It is not placed any more: what it asks for is not for Railweave to decide.
+  [[nodiscard]] bool is_left() const { return mark.starts_with(kLeft); }
+  static constexpr std::string_view kLeft = "railweave: left to Slurm";
   // Set by job_submit.lua, and by railweave-slurm.
   [[nodiscard]] bool marked() const { return mark.starts_with("railweave:"); }
   // Whether its mark says that this job of Railweave placed it.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kinds of jobs of Slurm: heterogeneous ones, GPUs below a node, --exclusive, arrays with a limit, preemption by Slurm, requeue,
+"""Kinds of jobs of Slurm: heterogeneous ones, GPUs below a node, --exclusive, arrays with a limit, priorities, preemption by Slurm, requeue,
 cancellation. Where Slurm began them is asked of Slurm, and of it which GPUs they have.
 
 slurm_kinds_test.py BIN_FOLDER
@@ -109,6 +109,25 @@ def arrays(cluster):
     cluster.cancel(array)
 
 
+def priorities(cluster):
+    """Slurm's priority is the order in which jobs are placed, also when it is changed while they wait."""
+    first = cluster.submit("-N", "16", *RESEARCH)
+    agrees(cluster, first)
+    jobs = [cluster.submit("-N", "10", *RESEARCH) for _ in range(3)]
+    for job in jobs:
+        wait_for(lambda: "waits: " in cluster.job(job)["mark"], f"a reason of job {job}\n{cluster.log()}")
+    order = [jobs[1], jobs[2], jobs[0]]
+    for place, job in enumerate(order):
+        cluster.slurm.run("scontrol", "update", f"jobid={job}", f"Priority={1000 - place}")
+    before = first
+    for job in order:
+        cluster.slurm.run("scancel", before)
+        agrees(cluster, job)
+        assert all(cluster.state(other) == "PENDING" for other in order[order.index(job) + 1:]), "none passed it"
+        before = job
+    cluster.cancel(before)
+
+
 def preempted(cluster):
     """Slurm's own preemption: the job that makes way is placed again, and neither has a node of the other."""
     jobs = [cluster.submit("-N", "8", *RESEARCH, "-p", "all", "--open-mode=append", script=BEGAN) for _ in range(2)]
@@ -134,7 +153,7 @@ def test(cluster):
     cluster.slurm.launch("slurmctld", "slurmctld", "-D")
     wait_for(lambda: "urgent" in cluster.slurm.run("sinfo", "-h", code=None), "the partition")
     cluster.slurm.run("scontrol", "reconfigure")
-    for kind in (het, below_a_node, exclusive, arrays, preempted):
+    for kind in (het, below_a_node, exclusive, arrays, priorities, preempted):
         kind(cluster)
         assert cluster.held() == {}
         print(f"{kind.__name__}: as expected")

@@ -19,6 +19,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from slurm import wait_for  # noqa: E402
 from slurm_cluster import BEGAN, GRACE, NODES, agrees, run  # noqa: E402
 
+JUDGED = ["submitJobs", "listJobs", "getJob", "listRanks", "acceptJob", "runningJob", "completeJob", "cancelJob", "listNodes", "listDrains"]
+
 # Notes a node that has two jobs at once, by what the jobs themselves see.
 LOCKED = """#!/bin/sh
 echo BEGAN $SLURM_JOB_ID.$SLURM_RESTART_COUNT >> {folder}/began
@@ -356,7 +358,9 @@ def main():
     options = ("--notice", "4", "--notice-signal", "USR1") if part == "phases" else ()
     if part in ("before", "after"):
         return run(part, lambda cluster: test_steps(cluster, part))
-    return run(part, {"phases": test_phases, "kill": test_kill}[part], options=options)
+    if part == "phases":
+        return run(part, test_phases, options=options, judged=JUDGED)
+    return run(part, test_kill, options=options)
 
 
 if __name__ == "__main__":

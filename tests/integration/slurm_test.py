@@ -403,7 +403,9 @@ def main():
         return run(part, None, plain={"topology": test_topology, "marker": test_marker}[part])
     if part == "ranks":
         return run(part, test_ranks, ("fat-tree", "--radix", "8", "--nics-per-host", "1"), rename)
-    return run(part, {"placing": test_placing, "failing": test_failing, "drains": test_drains}[part])
+    if part == "drains":
+        return run(part, test_drains, judged=["listNodes", "listDrains", "drainNode", "undrainNode"])
+    return run(part, {"placing": test_placing, "failing": test_failing}[part])
 
 
 if __name__ == "__main__":

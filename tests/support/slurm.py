@@ -1,4 +1,4 @@
-"""Debian's Slurm on loopback: munged, slurmctld and a slurmd per node, all of them on this machine, in a folder of their own."""
+"""Slurm on loopback, that of PATH: munged, slurmctld and a slurmd per node, all of them on this machine, in a folder of their own."""
 import os
 import shutil
 import signal
@@ -79,7 +79,7 @@ class Slurm:
 
     def launch(self, name, *command):
         with open(self.folder / f"{name}.out", "a") as out:
-            self.processes[name] = subprocess.Popen(command, env=self.environment, stdout=out, stderr=out)
+            self.processes[name] = subprocess.Popen(command, env=self.environment, cwd=self.folder, stdout=out, stderr=out)
 
     def end_one(self, name):
         process = self.processes.pop(name)
@@ -87,7 +87,7 @@ class Slurm:
         process.wait(timeout=60)
 
     def run(self, *command, code=0, **variables):
-        done = subprocess.run(command, env=dict(self.environment, **variables), capture_output=True, text=True, timeout=200)
+        done = subprocess.run(command, env=dict(self.environment, **variables), cwd=self.folder, capture_output=True, text=True, timeout=200)
         assert code is None or done.returncode == code, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 

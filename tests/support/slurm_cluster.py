@@ -1,5 +1,6 @@
-"""A cluster of Debian's Slurm with Railweave beside it, as tests of railweave-slurm use it: slurmctld and 16 slurmds on
+"""A cluster of Slurm with Railweave beside it, as tests of railweave-slurm use it: slurmctld and 16 slurmds on
 loopback, railweaved, railweave-slurm."""
+import contextlib
 import os
 import re
 import signal
@@ -8,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from judged import Judged
 from service import Service
 from slurm import Slurm, missing, wait_for
 
@@ -16,8 +18,10 @@ BIN = Path(sys.argv[1]).resolve()
 LUA = ROOT / "services" / "slurm" / "job_submit.lua"
 NODES = [f"node-{n:02}" for n in range(1, 17)]
 GRACE = 12
-PLUGIN = BIN.parent / "lib" / "railweave_spank.so"
-MARKER = BIN.parent / "lib" / "job_submit_railweave.so"
+# Of the release of Slurm on the PATH; tests/slurm/with_current.sh names those of another than Debian's.
+PLUGINS = Path(os.environ.get("RAILWEAVE_SLURM_PLUGINS", BIN.parent / "lib"))
+PLUGIN = PLUGINS / "railweave_spank.so"
+MARKER = PLUGINS / "job_submit_railweave.so"
 BEGAN = "#!/bin/sh\necho BEGAN\nsleep 600\n"
 
 
@@ -119,8 +123,10 @@ def agrees(cluster, job, restarts=0):
     return wanted
 
 
-def run(part, test, generator=("rail-optimized",), rename=None, plain=None, options=()):
-    """Runs a test on a cluster of its own; plain: without one. The answer is main()'s."""
+def run(part, test, generator=("rail-optimized",), rename=None, plain=None, options=(), settings=(), judged=()):
+    """Runs a test on a cluster of its own; plain: without one. rename: is called with the fabric's file before anything has it. settings:
+    lines of slurm.conf. judged: operations that railweave-slurm has to use; all its requests and answers are then held to the contract.
+    The answer is main()'s."""
     if lacking := missing():
         print(f"skipped: {', '.join(lacking)} not installed; deploy/install-dependencies.sh --with-slurm installs them")
         return 77
@@ -140,10 +146,19 @@ def run(part, test, generator=("rail-optimized",), rename=None, plain=None, opti
             railweave(service, "fabric", "import", str(folder / "fabric.json"))
             for tenant in ("research", "physics"):
                 railweave(service, "tenants", "put", tenant)
-            cluster = Cluster(folder, service)
+            cluster = Cluster(folder, service, settings)
+            judge = Judged(service) if judged else contextlib.nullcontext()
             try:
-                cluster.start(*options)
-                test(cluster)
+                with judge:
+                    if judged:
+                        cluster.environment["RAILWEAVE_URL"] = judge.url
+                    cluster.start(*options)
+                    test(cluster)
+                    cluster.end()
+                if judged:
+                    assert judge.broken == [], judge.broken[:5]
+                    assert set(judged) <= set(judge.seen), set(judged) - set(judge.seen)
+                    print(f"{sum(judge.seen.values())} requests of {len(judge.seen)} operations are as the contract says: {judge.seen}")
             except BaseException:
                 print(cluster.log(), *[f"{out.name}: {out.read_text()[-2000:]}" for out in folder.glob("out.*")], sep="\n")
                 raise

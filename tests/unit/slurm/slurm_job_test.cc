@@ -137,7 +137,7 @@ struct Names {
 };
 // held: "job-000001", or "job-000001 accepted".
 Names planned(const std::vector<SlurmJob>& jobs, const std::map<std::string, std::string>& held,
-              std::vector<std::string> unavailable = {}) {
+              std::vector<std::string> unavailable = {}, bool has_blocks = false) {
   std::map<std::string, Held> placements;
   for (const auto& [key, text] : held) {
     std::istringstream words(text);
@@ -149,12 +149,14 @@ Names planned(const std::vector<SlurmJob>& jobs, const std::map<std::string, std
                            : phase == "releasing" ? Held::Phase::releasing
                                                   : Held::Phase::running};
   }
-  const Plan plan = make_plan({&jobs, std::move(placements), std::move(unavailable), 1000, 60});
+  const Plan plan = make_plan({&jobs, std::move(placements), std::move(unavailable), 1000, 60, has_blocks});
   const auto ids = [](const std::vector<const SlurmJob*>& list) {
     std::vector<std::string> names;
     for (const SlurmJob* job : list) names.push_back(job->id);
     return names;
   };
+  std::vector<std::string> left;
+  for (const Left& one : plan.leave) left.push_back(one.job->id);
   const auto of_held = [](const std::vector<Held>& list) {
     std::vector<std::string> names;
     for (const Held& one : list) names.push_back(one.id);
@@ -168,7 +170,7 @@ Names planned(const std::vector<SlurmJob>& jobs, const std::map<std::string, std
           .began = ids(plan.began),
           .evict = ids(plan.evict),
           .later = ids(plan.later),
-          .leave = ids(plan.leave),
+          .leave = std::move(left),
           .end = of_held(plan.end),
           .release = of_held(plan.release)};
 }
@@ -189,6 +191,31 @@ TEST(Plan, PlacesMarkedJobsInOrderAndLeavesOthers) {
   const Names plan = planned({own, uneven, job_of(waiting("4")), job_of(waiting("3"))}, {});
   EXPECT_THAT(plan.place, ElementsAre("4", "3"));
   EXPECT_THAT(plan.leave, ElementsAre("2"));
+}
+
+TEST(Plan, WhatSlurmsBlocksRefuseIsLeftToSlurmOnce) {
+  SlurmJob job = pinned("2", "job-000002");
+  job.set_pinned_by_others();
+  job.reason = "BadConstraints";
+  job.held = true;  // as Slurm says of such a job
+  EXPECT_THAT(planned({job}, {{"2.0", "job-000002 accepted"}}, {}, true).leave, ElementsAre("2"));
+  EXPECT_THAT(planned({job}, {{"2.0", "job-000002 accepted"}}, {}, false).repin, ElementsAre("2"));
+  job.mark = "railweave: left to Slurm: its blocks";
+  job.held = false;
+  const Names plan = planned({job}, {{"2.0", "job-000002 accepted"}}, {}, true);
+  EXPECT_TRUE(plan.leave.empty() && plan.place.empty() && plan.pin.empty() && plan.repin.empty());
+  EXPECT_THAT(plan.end, ElementsAre("job-000002")) << "its placement was not ended before railweave-slurm was";
+  EXPECT_TRUE(planned({job}, {}, {}, true).place.empty());
+}
+
+TEST(Plan, APinByLeavingOthersOutIsSaidByTheMark) {
+  SlurmJob job = pinned("2", "job-000002");
+  job.pinned.clear();  // squeue does not tell
+  EXPECT_THAT(planned({job}, {{"2.0", "job-000002 accepted"}}).pin, ElementsAre("2"));
+  job.set_pinned_by_others();
+  EXPECT_THAT(job.pinned, ElementsAre("n1", "n2"));
+  EXPECT_TRUE(planned({job}, {{"2.0", "job-000002 accepted"}}).pin.empty());
+  EXPECT_THAT(planned({job}, {{"2.0", "job-000002 accepted"}}, {"n2"}).repin, ElementsAre("2"));
 }
 
 TEST(Plan, PartsOfAHeterogeneousJobAreAskedForTogether) {
