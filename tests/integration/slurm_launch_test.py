@@ -331,7 +331,9 @@ def test_kill(cluster, seed=None):
             time.sleep(draw.random())
             cluster.start()
         elif what == "slurmctld":
-            # It is told to end: one that is killed forgets what it did last and begins jobs again by itself, with and without Railweave.
+            # It is told to end: one that is killed forgets what it did last and begins jobs again by itself, with and without Railweave. 24.11
+            # does not end when it is told so before it is up.
+            wait_for(lambda: "UP" in cluster.slurm.run("scontrol", "ping", code=None), "slurmctld answers")
             controller = cluster.slurm.processes.pop("slurmctld")
             controller.terminate()
             controller.wait(timeout=60)

@@ -173,7 +173,7 @@ def test_placing(cluster):
     cluster.slurm.run("scontrol", "update", f"nodename={again[0]}", "state=down", "reason=test")
     wait_for(lambda: f"{job}.2" in cluster.held(), f"placed again after a node failed\n{cluster.log()}", 60)
     third = agrees(cluster, job, 2)
-    assert not {nodes[0], again[0]} & set(third), third
+    assert not {nodes[0], again[0]} & set(third), (nodes, again, third, cluster.slurm.run("sinfo", "-h", "-N", "-O", "NodeList:12,StateLong:20,Reason:20"), cluster.job(job)["text"])
     # Jobs of one node are Slurm's, and their GPUs are no longer free for others.
     single = cluster.submit("-N", "1", "--gres=gpu:8")
     wait_for(lambda: f"{single}.0" in cluster.held(), f"a job that Slurm placed is adopted\n{cluster.log()}")
