@@ -61,17 +61,17 @@ bool is_overdue(const ClusterState& state, const std::string& job_id) {
 }
 
 // Alarms are at most kMaxAlarms: one that has no room is raised when there is.
-std::vector<EventBody> alarm_changes(const ClusterState& state, const std::vector<JobPtr>& overdue) {
+std::vector<EventBody> alarm_changes(const ClusterState& state, const std::set<JobId>& overdue) {
   std::vector<EventBody> events;
   const std::string prefix = std::string(LaunchDeadlines::kAlarm) + ":";
   for (auto at = state.alarms->lower_bound(prefix); at != state.alarms->end() && at->first.starts_with(prefix); ++at) {
     if (!is_overdue(state, at->second.subject_id)) events.emplace_back(AlarmCleared{at->first});
   }
   std::size_t room = kMaxAlarms - std::min(kMaxAlarms, state.alarms->size());
-  for (const auto& job : overdue) {
+  for (const JobId id : overdue) {
     if (room == 0) break;
-    if (state.alarms->contains(prefix + to_string(job->id))) continue;
-    events.emplace_back(not_freed(*job));
+    if (state.alarms->contains(prefix + to_string(id))) continue;
+    events.emplace_back(not_freed(*state.jobs.find(id)));
     --room;
   }
   return events;
@@ -79,34 +79,46 @@ std::vector<EventBody> alarm_changes(const ClusterState& state, const std::vecto
 
 }  // namespace
 
-std::vector<EventBody> LaunchDeadlines::next(const ClusterState& state, std::int64_t now_us) {
-  if (checked_ == state.queue_version && (due_us_ == 0 || due_us_ > now_us)) return {};
-  std::vector<EventBody> events;
-  std::vector<JobPtr> overdue;
-  std::int64_t first_us = 0;
-  state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
-    if (!job->holds_gpus() || !job->launch) return true;
-    if (job->launch->overdue) overdue.push_back(job);
-    const std::int64_t at_us = job->launch->deadline_us;
-    if (at_us == 0) return true;
-    if (at_us <= now_us) {
-      events.push_back(overdue_step(*job, now_us));
-    } else if (first_us == 0 || at_us < first_us) {
-      first_us = at_us;
+// What was, in the state before, comes out; what is comes in. A state that is not a later one than the last, as after a store that
+// did not take it, differs like any other.
+void LaunchDeadlines::follow(const JobTable& jobs) {
+  const auto waits = [](const JobPtr& job) { return job != nullptr && job->holds_gpus() && job->launch; };
+  jobs.visit_changed(jobs_, [&](const JobPtr& was, const JobPtr& is) {
+    if (waits(was)) {
+      by_deadline_.erase({was->launch->deadline_us, was->id});
+      overdue_.erase(was->id);
     }
-    return events.size() < kMostAtOnce;
+    if (!waits(is)) return;
+    if (is->launch->deadline_us != 0) by_deadline_.emplace(is->launch->deadline_us, is->id);
+    if (is->launch->overdue) overdue_.insert(is->id);
   });
-  if (!events.empty()) return events;
-  events = alarm_changes(state, overdue);
-  if (!events.empty()) return events;
-  checked_ = state.queue_version;
-  due_us_ = first_us;
-  return {};
+  jobs_ = jobs;
+}
+
+std::vector<EventBody> LaunchDeadlines::due(const ClusterState& state, std::int64_t now_us) const {
+  std::vector<JobId> ids;
+  for (const auto& [at_us, id] : by_deadline_) {
+    if (at_us > now_us || ids.size() == kMostAtOnce) break;
+    ids.push_back(id);
+  }
+  std::ranges::sort(ids);
+  std::vector<EventBody> events;
+  for (const JobId id : ids) events.push_back(overdue_step(*state.jobs.find(id), now_us));
+  return events;
+}
+
+std::vector<EventBody> LaunchDeadlines::next(const ClusterState& state, std::int64_t now_us) {
+  if (checked_ == state.queue_version && due_in_us(now_us).value_or(1) > 0) return {};
+  follow(state.jobs);
+  std::vector<EventBody> events = due(state, now_us);
+  if (events.empty()) events = alarm_changes(state, overdue_);
+  if (events.empty()) checked_ = state.queue_version;
+  return events;
 }
 
 std::optional<std::int64_t> LaunchDeadlines::due_in_us(std::int64_t now_us) const {
-  if (due_us_ == 0) return std::nullopt;
-  return due_us_ - now_us;
+  if (by_deadline_.empty()) return std::nullopt;
+  return by_deadline_.begin()->first - now_us;
 }
 
 }  // namespace railweave::control

@@ -4,9 +4,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "services/control/events/event.h"
+#include "services/control/state/job_table.h"
 
 namespace railweave::control {
 
@@ -17,14 +20,20 @@ class LaunchDeadlines {
   static constexpr const char* kAlarm = "job.notFreed";
 
   // The events of what is due; empty: nothing is.
+  // O(blocks of the job table + jobs that changed + jobs that are due).
   std::vector<EventBody> next(const ClusterState& state, std::int64_t now_us);
   // How long until next() may have events without a further change; none: never.
   [[nodiscard]] std::optional<std::int64_t> due_in_us(std::int64_t now_us) const;
   void reset() { checked_.reset(); }
 
  private:
-  std::optional<std::uint64_t> checked_;  // queue_version of due_us_
-  std::int64_t due_us_ = 0;               // the first deadline; 0: there is none
+  void follow(const JobTable& jobs);
+  [[nodiscard]] std::vector<EventBody> due(const ClusterState& state, std::int64_t now_us) const;
+
+  std::optional<std::uint64_t> checked_;                  // queue_version at which nothing was due
+  JobTable jobs_;                                         // that the sets are of
+  std::set<std::pair<std::int64_t, JobId>> by_deadline_;  // placed jobs whose phase has one
+  std::set<JobId> overdue_;
 };
 
 }  // namespace railweave::control

@@ -43,6 +43,31 @@ class LaunchTest : public ControlTest {
   }
   [[nodiscard]] JobPtr job(JobId id) const { return loop_->state()->jobs.find(id); }
   [[nodiscard]] LaunchPhase phase(JobId id) const { return job(id)->launch->phase; }
+  // Held to a look at every job: what is due then, and when something is.
+  void expect_followed(LaunchDeadlines& deadlines, std::int64_t now_us, const std::string& when) const {
+    const auto state = loop_->state();
+    std::set<JobId> due;
+    std::optional<std::int64_t> first_us;
+    state->jobs.visit_after(JobId(0), [&](const JobPtr& one) {
+      if (!one->holds_gpus() || !one->launch || one->launch->deadline_us == 0) return true;
+      if (one->launch->deadline_us <= now_us) due.insert(one->id);
+      first_us = std::min(first_us.value_or(INT64_MAX), one->launch->deadline_us);
+      return true;
+    });
+    std::set<JobId> told;
+    for (const EventBody& event : deadlines.next(*state, now_us)) {
+      if (const auto* offer = std::get_if<OfferExpired>(&event)) told.insert(offer->id);
+      if (const auto* leaves = std::get_if<JobReleasing>(&event)) told.insert(leaves->id);
+      if (const auto* late = std::get_if<JobOverdue>(&event)) told.insert(late->id);
+      if (const auto* ended = std::get_if<JobEnded>(&event)) told.insert(ended->id);
+    }
+    ASSERT_EQ(told, due) << when;
+    const auto due_in_us = deadlines.due_in_us(now_us);
+    ASSERT_EQ(due_in_us.has_value(), first_us.has_value()) << when;
+    if (first_us) {
+      ASSERT_EQ(*due_in_us, *first_us - now_us) << when;
+    }
+  }
   [[nodiscard]] bool has_alarm(JobId id) const {
     return loop_->state()->alarms->contains(std::string(LaunchDeadlines::kAlarm) + ":" + to_string(id));
   }
@@ -168,6 +193,9 @@ TEST_F(LaunchTest, NoGpuHasProcessesOfTwoJobs) {
   std::mt19937_64 random(7);
   std::vector<JobId> jobs;
   std::map<JobId, std::vector<fabric::GpuId>> processes;  // as the launcher knows them: from accepted to freed
+  LaunchDeadlines deadlines;                              // follows all states, asked for another time at each
+  std::mt19937_64 later(11);
+  std::uint64_t late = 0;
   for (int step = 0; step < 1'500; ++step) {
     if (jobs.size() < 12 && random() % 2 == 0) {
       const char* priorities[] = {"low", "normal", "high"};
@@ -197,6 +225,10 @@ TEST_F(LaunchTest, NoGpuHasProcessesOfTwoJobs) {
       default:
         pass(static_cast<std::int64_t>(random() % 200) * kSecond);
     }
+    const std::int64_t later_us = static_cast<std::int64_t>(later() % 1'000) * kSecond;
+    expect_followed(deadlines, clock_us_ + later_us, "step " + std::to_string(step));
+    if (HasFatalFailure()) return;
+    late += deadlines.due_in_us(clock_us_ + later_us).value_or(1) <= 0 ? 1 : 0;
     std::set<fabric::GpuId> used;
     for (const auto& [owner, gpus] : processes) {
       for (const auto gpu : gpus) ASSERT_TRUE(used.insert(gpu).second) << "step " << step << ", " << to_string(owner);
@@ -211,6 +243,7 @@ TEST_F(LaunchTest, NoGpuHasProcessesOfTwoJobs) {
   EXPECT_GT(evicted, 20U);
   EXPECT_GT(expired, 20U);
   EXPECT_GT(freed, 20U);
+  EXPECT_GT(late, 100U);
   restart();
 }
 
