@@ -29,21 +29,18 @@ std::string placement_of(cli::Service& service, const std::string& cluster, cons
   return id;
 }
 
-// What the ports of live subnets lack. Keys and classes follow the state within one step of its controller, milliseconds.
-std::string missing_on_ports(cli::Service& service) {
-  std::string lacks;
-  service.each_item(
-      Target("/v1/subnets").query("fields", "id,mode,live"), 0,
-      [&](const Json& subnet) {
-        const Json& live = cli::field(subnet, "live");
-        const Json& qos = live.is_null() ? live : cli::field(live, "qos");
-        if (cli::text_of(subnet, "mode") != "direct" || qos.is_null()) return;
-        if (const std::uint64_t pending = cli::count_of(qos, "portsPending"); pending > 0)
-          lacks = std::to_string(pending) + " ports of subnet " + cli::text_of(subnet, "id") +
-                  " do not have their classes and keys yet";
-      },
-      [&] { lacks.clear(); });
-  return lacks;
+// What the job's ports lack. Keys and classes follow the state within one step of a subnet's controller, milliseconds.
+std::string missing_on_ports(cli::Service& service, const std::string& id) {
+  const Json answer = service.get(Target("/v1/jobs").segment(id).path("/ports"));
+  if (cli::flag_of(answer, "ready")) return {};
+  for (const Json& port : cli::list(answer, "pending"))
+    return "port " + cli::text_of(port, "port") + " of " + cli::text_of(port, "device") +
+           " does not have its class and keys: " + cli::text_of(port, "reason");
+  for (const Json& subnet : cli::list(answer, "subnets")) {
+    if (!cli::text_of(subnet, "problem").empty())
+      return "subnet " + cli::text_of(subnet, "subnet") + ": " + cli::text_of(subnet, "problem");
+  }
+  return "its ports are not ready";
 }
 
 }  // namespace
@@ -64,17 +61,16 @@ HookJob read_hook_job(const std::function<const char*(const char* name)>& enviro
 
 std::string Hooks::missing(const HookJob& job, const std::string& name) {
   try {
-    if (!is_held_) {
-      const std::string id = placement_of(service_, job.cluster, name);
+    if (held_.empty()) {
+      std::string id = placement_of(service_, job.cluster, name);
       if (id.empty()) return "Railweave does not hold its GPUs";
       const Json held = service_.get(Target("/v1/jobs").segment(id));
       std::vector<std::string> nodes;
       for (const Json& node : cli::list(held, "nodeList")) nodes.push_back(cli::text_of(node));
       if (in_order(std::move(nodes)) != job.nodes) return "Railweave holds GPUs of other nodes for it";
-      is_held_ = true;
-      return "its ports were not looked at";
+      held_ = std::move(id);
     }
-    return missing_on_ports(service_);
+    return missing_on_ports(service_, held_);
   } catch (const cli::CommandFailure& failure) {
     return failure.error().text();
   }

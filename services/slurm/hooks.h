@@ -27,7 +27,8 @@ class Hooks {
   using Say = std::function<void(const std::string&)>;
   Hooks(SlurmCluster& slurm, cli::Service& service, Say say) : slurm_(slurm), service_(service), say_(std::move(say)) {}
 
-  // PrologSlurmctld: returns when Railweave holds the job where it is about to run and every port has what belongs to it, or after that time, and says then what was missing.
+  // PrologSlurmctld: returns when Railweave holds the job where it is about to run and its own ports have what belongs to them,
+  // whatever others wait for; or after that time, and says then what was missing.
   void prolog(const HookJob& job, double within_s);
   // Epilog, on a node: no process of the job is left there.
   void epilog(const HookJob& job);
@@ -39,7 +40,7 @@ class Hooks {
   SlurmCluster& slurm_;
   cli::Service& service_;
   const Say say_;
-  bool is_held_ = false;  // where it is about to run; ports are looked at later than that
+  std::string held_;  // the job of Railweave that holds it where it is about to run; "": none was seen
 };
 
 }  // namespace railweave::slurm

@@ -62,7 +62,7 @@ COMPUTED = {
     "getLink": {"path": {"id": "a/1--b/1"}}, "getLinkTraffic": {"path": {"id": LINK}}, "planInLab": {"body": {}}, "listNvlinkDomains": {}, "getNvlinkDomain": {"path": {"id": "nv-1"}},
     "listRails": {}, "listRacks": {}, "listSubnets": {}, "queryPlacement": {"body": {"gpus": 1}},
     "queryPlacements": {"body": {"items": [{"gpus": 1}]}}, "submitJobs": {"body": {"items": [{"key": "k", "gpus": 1, "tenant": "a"}]}}, "listJobs": {},
-    "getJob": {"path": {"id": "job-000001"}}, "listWaiting": {}, "listShares": {}, "getStranded": {}, "getDefragmentation": {},
+    "getJob": {"path": {"id": "job-000001"}}, "getJobPorts": {"path": {"id": "job-000001"}}, "listWaiting": {}, "listShares": {}, "getStranded": {}, "getDefragmentation": {},
     "repairJob": {"path": {"id": "job-000001"}, "body": {}}, "putContract": {"path": {"tenant": "a"}, "body": {}},
     "getSubnet": {"path": {"id": "compute"}}, "getSync": {}, "getForwardingTable": {"path": {"id": "leaf-1"}}, "listAlarms": {},
     "reportLink": {"path": WAN, "body": {"state": "down"}}, "listDrains": {}, "drainLink": {"path": {"id": LINK}}, "drainSwitch": {"path": {"id": "leaf-1"}},

@@ -110,6 +110,35 @@ def sync(session):
     session.call("syncFabric", 409, "subnets.notLive", query={"subnet": "storage"})
 
 
+def job_ports(session):
+    """What a job waits for on its own ports: of two that are pending on the subnet, each job has one or none."""
+    def ports(name, **more):
+        return session.call("getJobPorts", 200, path={"id": name}, **more).json
+
+    node = lambda number: {"tenant": "research", "gpus": 4, "nodes": [f"node-{number}"]}
+    jobs = [session.call("submitJob", 201, body=node(number)).json["id"] for number in (1, 2, 3)]
+    seen = ports(jobs[0])
+    assert seen["ready"] and [(one["subnet"], one["plannedSeq"]) for one in seen["subnets"]] == [("compute", None)], seen
+    session.call("putSubnetMode", 200, path={"id": "compute"}, body={"mode": "direct"})
+    early = ports(jobs[0])
+    assert not early["ready"] and early["subnets"][0]["plannedSeq"] < early["subnets"][0]["wantedSeq"], early
+    assert early["subnets"][0]["problem"] == "its tables are not planned yet" and early["pending"] == [], early
+    finished(session, session.call("syncFabric", 202, query={"subnet": "compute"}).json["operation"])
+    first, second, third = (ports(name) for name in jobs)
+    assert third["ready"] and third["pending"] == [] and third["subnets"][0]["ports"] == 4, third
+    assert not first["ready"] and [(one["port"], one["device"], one["reason"]) for one in first["pending"]] == [
+        (guid(0x110) + "/1", "node-1", "does not answer")], first
+    assert not second["ready"] and [(one["port"], one["device"], one["reason"]) for one in second["pending"]] == [
+        (guid(2) + "/2", "leaf-2", "is not written yet")], second
+    assert first["subnets"][0]["portsPending"] == 1 and first["subnets"][0]["problem"] == "lanes do not suffice", first
+    for name in jobs:
+        session.call("cancelJob", 200, path={"id": name})
+    assert not ports(jobs[2])["ready"] and ports(jobs[2])["subnets"] == [], "it holds no GPUs"
+    session.call("putSubnetMode", 200, path={"id": "compute"}, body={"mode": "observe"})
+    session.call("getJobPorts", 404, "jobs.notFound", path={"id": "job-999999"})
+    session.call("getJobPorts", 400, "query.unknownParameter", path={"id": jobs[0]}, query={"all": ""})
+
+
 def discovery(session):
     def find(nodes):
         assert session.exchange("POST", f"/test/find/{nodes}", {}, None).status == 204

@@ -59,7 +59,7 @@ def nothing_of_others_is_read(service, contract):
     two = Two(service, contract)
     own, alarm = two.own, next(alarm["id"] for alarm in two.alarms if {two.own, two.theirs} <= set(alarm["jobs"]))
     paths = {"getJob": {"id": own}, "listRanks": {"id": own}, "getTenant": {"name": "a"}, "getTenantContract": {"tenant": "a"},
-             "getJobCaps": {"id": own}, "getJobPartition": {"id": own}, "getAlarm": {"id": alarm}, "checkpointJob": {"id": own},
+             "getJobCaps": {"id": own}, "getJobPartition": {"id": own}, "getJobPorts": {"id": own}, "getAlarm": {"id": alarm}, "checkpointJob": {"id": own},
              "repairJob": {"id": own}, "changeJob": {"id": two.patient}, "getWebhook": {"name": "our-hook"},
              "putWebhook": {"name": "our-hook"}, "removeWebhook": {"name": "our-hook"}, "completeJob": {"id": own}, "cancelJob": {"id": two.patient}}
     bodies = {"submitJob": two.wide, "queryPlacement": two.wide, "repairJob": {"nodes": ["node-4"]},
@@ -84,7 +84,7 @@ def nothing_of_others_is_read(service, contract):
                                   ("getTenantContract", {"tenant": "zebra-corp"}, "contracts.notFound"),
                                   ("getWebhook", {"name": "zebra-hook"}, "webhooks.notFound"),
                                   ("removeWebhook", {"name": "zebra-hook"}, "webhooks.notFound"),
-                                  ("getJobCaps", {"id": two.theirs}, "jobs.notFound"), ("getJobPartition", {"id": two.theirs}, "jobs.notFound")):
+                                  ("getJobCaps", {"id": two.theirs}, "jobs.notFound"), ("getJobPorts", {"id": two.theirs}, "jobs.notFound"), ("getJobPartition", {"id": two.theirs}, "jobs.notFound")):
         two.ours.call(operation, 404, code, path=path)
     two.ours.call("getMetrics", 403, "auth.forbidden")
 

@@ -21,7 +21,7 @@ from slurm import wait_for  # noqa: E402
 from slurm_cluster import BIN, NODES, ROOT, Cluster, agrees  # noqa: E402
 
 SHAPE = ["fat-tree", "--radix", "8", "--hosts", "16", "--nics-per-host", "1", "--speed", "EDR"]
-WAIT = 8  # seconds that a prolog may take
+WAIT, LONG_WAIT = 8, 25  # seconds that a prolog may take
 
 # Its ports' tables of partition keys, then what Railweave says of the job, before anything else.
 FIRST = """#!/bin/sh
@@ -142,6 +142,27 @@ def test(cluster, sim):
     cluster.cancel(job)
     sim.console(f'ReLink "{host}"[1]')
     wait_for(lambda: cluster.slurm.run("sinfo", "-h", "-N", "-n", lost, "-O", "StateLong:20").strip() == "idle", f"in use again\n{cluster.log()}", 60)
+    # An adapter that answers nothing about its table of keys (attribute 22) delays its own job, for the time of a prolog, and no other.
+    hangs, well = [node for node in NODES if device(node) != sim.host][:2]
+    sim.console(f'Error "{device(hangs)}"[1] 100 22')
+    settings = cluster.folder / "slurm.env"
+    settings.write_text(settings.read_text().replace(f"RAILWEAVE_PROLOG_WAIT={WAIT}", f"RAILWEAVE_PROLOG_WAIT={LONG_WAIT}"))
+    delayed = cluster.submit("-N", "1", "--gres=gpu:8", "--account=research", "-w", hangs)
+    wait_for(lambda: cluster.state(delayed) == "CONFIGURING" and f"{delayed}.0" in cluster.held(), f"its prolog waits\n{cluster.log()}")
+    ports = lambda job: service.get(f"/v1/jobs/{cluster.held()[f'{job}.0']}/ports")
+    wait_for(lambda: any(one["reason"] == "does not answer" for one in ports(delayed)["pending"]), lambda: f"its port is named: {ports(delayed)}")
+    began = time.monotonic()
+    job = cluster.submit("-N", "1", "--gres=gpu:8", "--account=research", "-w", well, script=look.format(lids=lids[well]))
+    cluster.wait(job, "RUNNING")
+    took = time.monotonic() - began
+    assert cluster.state(delayed) == "CONFIGURING", f"after {took} s: {cluster.job(delayed)['text']}"
+    assert ports(job)["ready"] and not ports(delayed)["ready"], (ports(job), ports(delayed))
+    assert key in {one & 0x7fff for one in first_look(cluster, job)[0][lids[well]]}, "its own key is there when it begins"
+    shown = service.cli("jobs", "ports", cluster.held()[f"{delayed}.0"]).stdout
+    assert "does not answer" in shown and hangs in shown, shown
+    cluster.wait(delayed, "RUNNING", LONG_WAIT + 20)
+    print(f"beside a port that hangs a job began after {took:.1f} s; the prolog of the port's own job took its {LONG_WAIT} s")
+    cluster.cancel(job, delayed)
 
 
 def main():

@@ -28,6 +28,10 @@ class MemoryLiveFabric final : public LiveFabric {
     const std::lock_guard lock(mutex_);
     publish_locked(std::move(status));
   }
+  void publish_ports(const std::string& subnet, PortProgress progress) {
+    const std::lock_guard lock(mutex_);
+    ports_[subnet] = std::move(progress);
+  }
   void answer_with(Answerer answerer) { answerer_ = std::move(answerer); }  // before the first request
   void count_with(Counting counting) { counting_ = std::move(counting); }
 
@@ -41,6 +45,12 @@ class MemoryLiveFabric final : public LiveFabric {
     const std::lock_guard lock(mutex_);
     const auto found = subnets_.find(name);
     return found == subnets_.end() ? nullptr : found->second;
+  }
+  [[nodiscard]] std::optional<PortProgress> port_progress(std::string_view name) const override {
+    const std::lock_guard lock(mutex_);
+    if (!subnets_.contains(name)) return std::nullopt;
+    const auto found = ports_.find(name);
+    return found == ports_.end() ? PortProgress() : found->second;
   }
   void ask(std::string_view name, Request request, Completion done) override {
     const auto present = subnet(name);
@@ -81,6 +91,7 @@ class MemoryLiveFabric final : public LiveFabric {
   Counting counting_;
   mutable std::mutex mutex_;
   std::map<std::string, SubnetStatusPtr, std::less<>> subnets_;  // guarded by mutex_
+  std::map<std::string, PortProgress, std::less<>> ports_;       // guarded by mutex_
   std::mutex threads_mutex_;
   std::vector<std::thread> threads_;  // guarded by threads_mutex_
 };

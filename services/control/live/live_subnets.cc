@@ -114,6 +114,11 @@ SubnetStatusPtr LiveSubnets::subnet(std::string_view name) const {
   return found == running_.end() ? nullptr : found->controller->status();
 }
 
+std::optional<PortProgress> LiveSubnets::port_progress(std::string_view name) const {
+  const auto found = std::ranges::find(running_, name, &Running::name);
+  return found == running_.end() ? std::nullopt : std::optional(found->controller->port_progress());
+}
+
 void LiveSubnets::ask(std::string_view subnet, Request request, Completion done) {
   const auto found = std::ranges::find(running_, subnet, &Running::name);
   if (found != running_.end()) return found->controller->ask(request, std::move(done));

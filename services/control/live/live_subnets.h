@@ -48,6 +48,7 @@ class LiveSubnets final : public LiveFabric {
 
   [[nodiscard]] std::vector<SubnetStatusPtr> subnets() const override;
   [[nodiscard]] SubnetStatusPtr subnet(std::string_view name) const override;
+  [[nodiscard]] std::optional<PortProgress> port_progress(std::string_view name) const override;
   void ask(std::string_view subnet, Request request, Completion done) override;
   [[nodiscard]] std::optional<PortCounters> counters(const fabric::Topology& topology,
                                                      fabric::PortId port) const override;

@@ -134,6 +134,7 @@ Result<void> SubnetController::follow_topology(const ClusterState& state) {
   followed_ =
       std::make_unique<Followed>(context_, state, SubnetRoutes::Audits{audit_, walks_}, watch_, followed_.get());
   board_.status().qos.reset();
+  board_.publish_ports({});
   {
     const std::lock_guard lock(health_mutex_);
     health_ = followed_->health;

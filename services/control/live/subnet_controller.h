@@ -39,6 +39,7 @@ class SubnetController {
   void step(const ClusterStatePtr& state, std::chrono::milliseconds wait);
 
   [[nodiscard]] SubnetStatusPtr status() const { return board_.published(); }
+  [[nodiscard]] PortProgress port_progress() const { return board_.ports(); }
   // None: not read, or of another topology.
   [[nodiscard]] std::optional<PortCounters> counters(const fabric::Topology& topology, fabric::PortId port) const;
   // See LiveFabric::ask.

@@ -264,6 +264,7 @@ void add_job_routes(RouteTable& routes) {
   add_launch_routes(routes, answers);
   add_job_change_routes(routes, answers);
   add_job_batch_routes(routes);
+  add_job_ports_routes(routes);
   add_placement_query_routes(routes);
   add_lab_routes(routes);
 }

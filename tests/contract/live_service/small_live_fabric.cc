@@ -100,7 +100,7 @@ SmallLiveFabric::SmallLiveFabric(const control::ControlLoop& loop) : loop_(loop)
   fabric.publish(std::move(edge));
 }
 
-Result<SubnetStatus> SmallLiveFabric::answer(const SubnetStatus& present, LiveFabric::Request request) const {
+Result<SubnetStatus> SmallLiveFabric::answer(const SubnetStatus& present, LiveFabric::Request request) {
   if (present.subnet == "edge") {
     return fail(ErrorKind::unavailable, "subnets.offline", "mlx5_1/1 is down", {}, "cable it");
   }
@@ -133,6 +133,10 @@ Result<SubnetStatus> SmallLiveFabric::answer(const SubnetStatus& present, LiveFa
       .classes = 6, .partitions = 2, .ports_programmed = 9, .ports_pending = 3, .problem = "3 ports: leaf-2 is silent"};
   if (request == LiveFabric::Request::sync) {
     status.qos->files_written_us = kSomeTimeUs;
+    // Of node-1's first adapter and of leaf-2's port to node-2.
+    const auto pending = std::make_shared<const std::vector<control::PendingPort>>(
+        std::vector<control::PendingPort>{{guid(2), 2, ""}, {guid(0x110), 1, "does not answer"}});
+    fabric.publish_ports(status.subnet, {.seq = state->seq, .problem = "lanes do not suffice", .pending = pending});
     status.discovery.walk = {.at_us = kSomeTimeUs + 9, .seen_since_us = kSomeTimeUs, .pairs = 56, .lost_pairs = 3};
     for (auto& repair : status.repairs) repair.unreachable_pairs = 0;  // audited meanwhile
     status.repairs.push_back({.cause = "sync was asked for",

@@ -19,7 +19,7 @@ class SmallLiveFabric {
 
  private:
   [[nodiscard]] Result<control::SubnetStatus> answer(const control::SubnetStatus& present,
-                                                     control::LiveFabric::Request request) const;
+                                                     control::LiveFabric::Request request);
 
   const control::ControlLoop& loop_;
   std::atomic<unsigned> nodes_ = 4;

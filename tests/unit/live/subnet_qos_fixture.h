@@ -53,13 +53,13 @@ class SubnetQosTest : public LiveTest {
     const auto readings = switches_->read_port_tables(std::vector<fabric::PortRef>{ref});
     return (*readings)[0].tables;
   }
-  // The keys of every adapter port, by the jobs of the state.
-  void expect_keys(const std::string& when) const {
+  // The keys of every adapter port, or of one host's, by the jobs of the state.
+  void expect_keys(const std::string& when, fabric::HostId only = {}) const {
     const auto state = loop_->state();
     const auto& t = *topology_;
     ASSERT_FALSE(cabled_ports().empty());
     for (const Place& at : cabled_ports()) {
-      if (!at.host) continue;
+      if (!at.host || (only && at.host != only)) continue;
       std::set<std::uint16_t> keys;
       bool limited = false;
       state->jobs.visit_after(JobId(0), [&](const JobPtr& job) {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "services/control/live/ports/subnet_partitions.h"
+#include "services/rest/json/job_ports.h"
 #include "tests/unit/live/subnet_qos_fixture.h"
 
 namespace railweave::control {
@@ -280,6 +281,57 @@ TEST_F(SubnetQosTest, ADeviceThatIsSilentOrKeepsNothingDelaysNoOther) {
   settle_ports();
   expect_done(6, "when both are well");
   EXPECT_EQ(alarms("qos.notWritten"), 0U);
+}
+
+TEST_F(SubnetQosTest, AJobIsReadyWhenItsOwnPortsAre) {
+  start_live(kTree);
+  put_tenant("red", true, true);
+  settle();
+  settle_ports();
+  const auto on_host = [&](std::size_t host) {
+    auto job = submit_job("red", 2, 2);
+    job.spec.only_nodes = {std::string(topology_->name(topology_->hosts()[host]))};
+    const auto placed = ask(job);
+    EXPECT_TRUE(placed) << placed.error().error.text();
+    return placed ? placed->job : JobId();
+  };
+  const auto ports_of = [&](JobId id) {
+    const auto state = loop_->state();
+    return api::write_job_ports(*state, *state->jobs.find(id), [&](const std::string& subnet) {
+      EXPECT_EQ(subnet, "plane-0");
+      return api::LivePorts{status(), controller_->port_progress()};
+    });
+  };
+  const auto is_ready = [&](JobId id) { return ports_of(id).contains("\"ready\":true"); };
+  const JobId first = on_host(0);
+  EXPECT_FALSE(is_ready(first));
+  EXPECT_TRUE(ports_of(first).contains("not planned yet")) << ports_of(first);
+  settle_ports();
+  EXPECT_TRUE(is_ready(first)) << ports_of(first);
+  switches_->silence(topology_->guid(topology_->hcas()[1]));
+  const JobId second = on_host(1);
+  for (int i = 0; i < 30; ++i) step(400);
+  EXPECT_FALSE(is_ready(second));
+  EXPECT_TRUE(ports_of(second).contains("\"portsPending\":1")) << ports_of(second);
+  EXPECT_TRUE(ports_of(second).contains("\"reason\":\"does not answer\"")) << ports_of(second);
+  // Another job waits for none but its own.
+  const JobId third = on_host(2);
+  EXPECT_FALSE(is_ready(third));
+  for (int i = 0; i < 10 && !is_ready(third); ++i) step(1);
+  EXPECT_TRUE(is_ready(third)) << ports_of(third);
+  expect_keys("third", topology_->hosts()[2]);
+  EXPECT_GT(status()->qos->ports_pending, 0U);
+  EXPECT_TRUE(is_ready(first)) << ports_of(first);
+  // A change of its contract is one more thing to write.
+  must(PutContract{{.tenant = "red", .isolated = false}, {}});
+  EXPECT_FALSE(is_ready(first));
+  switches_->silence(topology_->guid(topology_->hcas()[1]), false);
+  for (int i = 0; i < 10; ++i) step(30'000);
+  settle_ports();
+  for (const JobId id : {first, second, third}) EXPECT_TRUE(is_ready(id)) << ports_of(id);
+  must(EndJob{first, JobState::completed, "", {}});
+  settle_ports();
+  EXPECT_FALSE(is_ready(first)) << "it holds no GPUs";
 }
 
 TEST_F(SubnetQosTest, AnObserverWritesNoTables) {

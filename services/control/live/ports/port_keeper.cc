@@ -18,6 +18,7 @@ constexpr std::int64_t kFirstWaitUs = 30'000'000, kLongestWaitUs = 600'000'000;
 void PortKeeper::set_written(Entry& entry, bool is_written) {
   if (entry.is_written == is_written) return;
   entry.is_written = is_written;
+  ++revision_;
   is_written ? ++written_ : --written_;
 }
 
@@ -47,6 +48,7 @@ void PortKeeper::want(std::vector<PortTables> ports) {
   std::ranges::sort(ports, {}, &PortTables::port);
   std::vector<Entry> before = std::exchange(entries_, {});
   written_ = 0;
+  ++revision_;
   for (auto& due : due_) due.clear();
   later_.clear();
   entries_.reserve(ports.size());
@@ -103,6 +105,7 @@ bool PortKeeper::is_due(std::int64_t now_us) const {
 void PortKeeper::postpone(std::uint32_t index, std::int64_t now_us, std::string reason) {
   Entry& entry = entries_[index];
   entry.failure = std::move(reason);
+  ++revision_;
   entry.wait_us = std::clamp(entry.wait_us * 2, kFirstWaitUs, kLongestWaitUs);
   ++entry.ticket;
   set_written(entry, false);
@@ -186,6 +189,15 @@ PortKeeper::Failure PortKeeper::failure() const {
     }
   }
   return failure;
+}
+
+std::vector<PendingPort> PortKeeper::pending() const {
+  std::vector<PendingPort> pending;
+  if (written_ == entries_.size()) return pending;
+  for (const Entry& entry : entries_) {
+    if (!entry.is_written) pending.push_back({entry.wanted.port.device, entry.wanted.port.port, entry.failure});
+  }
+  return pending;
 }
 
 PortKeeper::Written PortKeeper::take_written() { return std::exchange(since_, {}); }

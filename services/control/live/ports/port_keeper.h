@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fabric/drivers/fabric_driver.h"
+#include "services/control/live/status/port_progress.h"
 
 namespace railweave::control {
 
@@ -43,6 +44,10 @@ class PortKeeper {
     std::size_t ports = 0;
   };
   [[nodiscard]] Failure failure() const;
+  // The ports that are not written, by port. O(ports).
+  [[nodiscard]] std::vector<PendingPort> pending() const;
+  // Another number whenever pending() may differ.
+  [[nodiscard]] std::uint64_t revision() const { return revision_; }
   // Blocks written and ports they were written to since this was last asked.
   struct Written {
     std::uint64_t blocks = 0, ports = 0, asked = 0;
@@ -75,6 +80,7 @@ class PortKeeper {
   std::array<std::deque<Place>, 3> due_;
   std::multimap<std::int64_t, Place> later_;
   std::size_t written_ = 0, slice_ = 4;
+  std::uint64_t revision_ = 0;
   Written since_;
 };
 

@@ -21,7 +21,11 @@ void QosKeeper::forget(const SubnetLinks::Cable& cable) {
 }
 
 void QosKeeper::plan(const ClusterState& state, const Routes& routes) {
-  if (seq_ == state.seq && routing_version_ == routes.version) return;
+  if (seq_ != state.seq || routing_version_ != routes.version) plan_again(state, routes);
+  show_progress();
+}
+
+void QosKeeper::plan_again(const ClusterState& state, const Routes& routes) {
   seq_ = state.seq;
   routing_version_ = routes.version;
   const bool is_opensm = context_.mode() == SubnetMode::opensm;
@@ -73,7 +77,30 @@ Result<void> QosKeeper::write_some(const std::function<bool(Guid)>& is_silent) {
     return {};
   }
   show();
+  show_progress();
   return {};
+}
+
+// A list of all that is pending takes a pass over all ports, so while many are written it is made a few times a second.
+void QosKeeper::show_progress() {
+  if (context_.mode() != SubnetMode::direct) return;
+  const PortKeeper& ports = qos_.ports();
+  const bool is_new_state = progress_seq_ != seq_;
+  if (!is_new_state && progress_revision_ == ports.revision()) return;
+  PortProgress progress{.seq = seq_, .problem = qos_.error() ? qos_.error()->text() : std::string(), .pending = {}};
+  if (progress_revision_ == ports.revision()) {
+    progress.pending = pending_;
+  } else if (is_new_state || !is_due() || context_.now() - progress_us_ >= kShowEveryUs) {
+    auto pending = ports.pending();
+    if (!pending.empty()) progress.pending = std::make_shared<const std::vector<PendingPort>>(std::move(pending));
+    progress_us_ = context_.now();
+  } else {
+    return;
+  }
+  progress_seq_ = seq_;
+  progress_revision_ = ports.revision();
+  pending_ = progress.pending;
+  context_.board.publish_ports(std::move(progress));
 }
 
 void QosKeeper::report_written() {

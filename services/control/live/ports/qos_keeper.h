@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "services/control/live/links/subnet_context.h"
 #include "services/control/live/ports/subnet_qos.h"
@@ -43,6 +45,8 @@ class QosKeeper {
   void offer(const SubnetQos::Basis& basis);
   void report_written();
   void show();
+  void show_progress();
+  void plan_again(const ClusterState& state, const Routes& routes);
   [[nodiscard]] std::string text_of(const PortKeeper::Failure& failure) const;
 
   const SubnetContext& context_;
@@ -50,6 +54,10 @@ class QosKeeper {
   SubnetQos qos_;
   std::uint64_t seq_ = UINT64_MAX, routing_version_ = 0;  // of the state and the routes that the plan is for
   std::int64_t shown_us_ = 0;
+  // What was shown of ports, and when.
+  std::uint64_t progress_seq_ = UINT64_MAX, progress_revision_ = 0;
+  std::int64_t progress_us_ = 0;
+  std::shared_ptr<const std::vector<PendingPort>> pending_;
   std::string offer_problem_;
 };
 

@@ -10,6 +10,7 @@
 
 #include "fabric/base/error.h"
 #include "fabric/topology/topology.h"
+#include "services/control/live/status/port_progress.h"
 #include "services/control/live/status/subnet_status.h"
 
 namespace railweave::control {
@@ -34,6 +35,9 @@ class LiveFabric {
   // Subnets that have a connection configured, by name.
   [[nodiscard]] virtual std::vector<SubnetStatusPtr> subnets() const = 0;
   [[nodiscard]] virtual SubnetStatusPtr subnet(std::string_view name) const = 0;  // null: not configured
+
+  // Which of its ports do not have their tables yet. None: not configured.
+  [[nodiscard]] virtual std::optional<PortProgress> port_progress(std::string_view name) const = 0;
 
   enum class Request : std::uint8_t {
     discover,  // read everything again, links and devices

@@ -23,4 +23,14 @@ SubnetStatusPtr StatusBoard::published() const {
   return published_;
 }
 
+void StatusBoard::publish_ports(PortProgress progress) {
+  const std::lock_guard lock(mutex_);
+  ports_ = std::move(progress);
+}
+
+PortProgress StatusBoard::ports() const {
+  const std::lock_guard lock(mutex_);
+  return ports_;
+}
+
 }  // namespace railweave::control

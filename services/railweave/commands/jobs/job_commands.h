@@ -11,11 +11,12 @@ namespace railweave::cli {
 void add_job_commands(CLI::App& root, Session& session);
 
 // Below `railweave jobs`: job_submit.cc, job_adopt.cc, job_change.cc (hold, release, change, move), job_repair.cc (repair,
-// checkpoint).
+// checkpoint), job_launch.cc (accept, running, freed), job_ports.cc.
 void add_job_adopt_command(CLI::App& jobs, Session& session);
 void add_job_change_commands(CLI::App& jobs, Session& session);
 void add_job_submit_command(CLI::App& jobs, Session& session);
 void add_job_repair_commands(CLI::App& jobs, Session& session);
 void add_job_launch_commands(CLI::App& jobs, Session& session);
+void add_job_ports_command(CLI::App& jobs, Session& session);
 
 }  // namespace railweave::cli

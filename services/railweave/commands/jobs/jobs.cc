@@ -140,6 +140,7 @@ void add_job_commands(CLI::App& root, Session& session) {
   add_show_command(jobs, session, kJob, "Show a job: its placement, prediction and history",
                    {"railweave jobs show job-000001"});
   add_ranks_command(jobs, session);
+  add_job_ports_command(jobs, session);
   add_end_command(jobs, session, true);
   add_end_command(jobs, session, false);
 }
