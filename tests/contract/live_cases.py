@@ -375,7 +375,7 @@ def what_happens(session):
     assert [alarm["id"] for alarm in shown["alarms"]] == ids[:1] and shown["utilisation"] == 0.25, shown
     assert shown["counters"][0]["sentGbps"] == 100 and shown["counters"][1]["utilisation"] is None, shown["counters"]
     for query, code in (({"severity": "info"}, "query.invalidSeverity"), ({"limit": "0"}, "query.invalidNumber"),
-                        ({"text": "x"}, "query.unknownParameter")):
+                        ({"acknowledged": "perhaps"}, "query.invalidFlag"), ({"text": "x"}, "query.unknownParameter")):
         session.call("listAlarms", 400, code, query=query)
     acknowledged_alarms(session, ids)
     session.call("getAlarm", 404, "alarms.notFound", path={"id": "link.down:a/1--b/2"})
