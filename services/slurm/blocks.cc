@@ -40,8 +40,9 @@ Blocks read_blocks(std::string_view text) {
     const std::string_view size_text = word_of(line, "BlockSize=");
     const auto nodes = fabric::expand_hostlist(word_of(line, "Nodes="));
     std::size_t size = 0;
-    const char* const end = size_text.data() + size_text.size();
-    if (name.empty() || !nodes || nodes->empty() || std::from_chars(size_text.data(), end, size).ptr != end ||
+    if (name.empty() || !nodes || nodes->empty() ||
+        std::from_chars(size_text.data(), size_text.data() + size_text.size(), size).ptr !=
+            size_text.data() + size_text.size() ||
         size == 0)
       continue;
     // Blocks of blocks follow, whose sizes are larger.

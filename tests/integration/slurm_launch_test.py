@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from slurm import wait_for  # noqa: E402
 from slurm_cluster import BEGAN, GRACE, NODES, agrees, run  # noqa: E402
 
-JUDGED = ["submitJobs", "listJobs", "getJob", "listRanks", "acceptJob", "runningJob", "completeJob", "cancelJob", "listNodes", "listDrains"]
+JUDGED = ["submitJobs", "listJobs", "getJob", "listRanks", "acceptJob", "runningJob", "completeJob", "listNodes", "listDrains"]
 
 # Notes a node that has two jobs at once, by what the jobs themselves see.
 LOCKED = """#!/bin/sh

@@ -173,7 +173,7 @@ def test_placing(cluster):
     cluster.slurm.run("scontrol", "update", f"nodename={again[0]}", "state=down", "reason=test")
     wait_for(lambda: f"{job}.2" in cluster.held(), f"placed again after a node failed\n{cluster.log()}", 60)
     third = agrees(cluster, job, 2)
-    assert not {nodes[0], again[0]} & set(third), (nodes, again, third, cluster.slurm.run("sinfo", "-h", "-N", "-O", "NodeList:12,StateLong:20,Reason:20"), cluster.job(job)["text"])
+    assert not {nodes[0], again[0]} & set(third), third
     # Jobs of one node are Slurm's, and their GPUs are no longer free for others.
     single = cluster.submit("-N", "1", "--gres=gpu:8")
     wait_for(lambda: f"{single}.0" in cluster.held(), f"a job that Slurm placed is adopted\n{cluster.log()}")
@@ -405,7 +405,10 @@ def main():
         return run(part, test_ranks, ("fat-tree", "--radix", "8", "--nics-per-host", "1"), rename)
     if part == "drains":
         return run(part, test_drains, judged=["listNodes", "listDrains", "drainNode", "undrainNode"])
-    return run(part, {"placing": test_placing, "failing": test_failing}[part])
+    if part == "placing":
+        # A node that was taken down stays down: with 2, 24.11 takes back one whose slurmd is dead and whose last step still speaks.
+        return run(part, test_placing, settings=["ReturnToService=1"])
+    return run(part, test_failing)
 
 
 if __name__ == "__main__":
