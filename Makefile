@@ -28,7 +28,7 @@ stop:  ## stop the railweaved that `make demo` left running
 test: deps build  ## install, build, run all tests but the extended ones
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -LE '^extended$$'
 
-kubernetes:  ## build Kubernetes and the managers of its tests, once: about 25 minutes of processor time (Go 1.26)
+kubernetes:  ## build Kubernetes and JobSet's manager for the tests, once: about 18 minutes of processor time (Go 1.26)
 	@tests/kubernetes/binaries/build.sh && tests/kubernetes/managers/build.sh
 
 kube-apiserver:  ## build its API server alone, for at most BUILD_SECONDS: enough for ctest -L kubernetes-api

@@ -18,7 +18,7 @@ from waiting import until
 BUILD = ROOT / "tests" / "kubernetes" / "managers" / "build.sh"
 # Where some wait for their certificates, whatever their configuration says.
 FIXED = Path("/tmp/k8s-webhook-server/serving-certs")
-FIXED_OF = ("jobset", "training-operator")
+FIXED_OF = ("jobset",)
 
 
 def missing(name):
@@ -46,10 +46,7 @@ class Manager:
     def __enter__(self):
         self.certificates.mkdir(parents=True)
         self.install()
-        arguments = {"kuberay": ["--enable-leader-election=false", "--metrics-addr=0", f"--health-probe-bind-address=127.0.0.1:{self.health}"],
-                     "training-operator": ["--enable-scheme=pytorchjob", f"--webhook-server-port={self.webhooks}", "--metrics-bind-address=0",
-                                           f"--health-probe-bind-address=127.0.0.1:{self.health}"]}.get(self.name) or self.configured()
-        self.kubernetes.launch(self.name, self.binary, *arguments, environment=dict(os.environ, KUBECONFIG=str(self.kubernetes.folder / "admin.config")))
+        self.kubernetes.launch(self.name, self.binary, *self.configured(), environment=dict(os.environ, KUBECONFIG=str(self.kubernetes.folder / "admin.config")))
         for secret in self.of("Secret"):
             self.mount(secret["metadata"])
         until(lambda: f"{self.name} is ready\n{self.kubernetes.tail(self.name)}", self.ready, 120)

@@ -29,7 +29,7 @@ func (m *moving) ServeHTTP(answer http.ResponseWriter, request *http.Request) {
 	fmt.Fprintf(answer, `{"id":"job-1","name":"kubernetes/c/n/job/a","state":"placed","version":%d}`, m.version)
 }
 
-// Ranks are read once while they stay, and again whenever they may have moved, also where that is only heard of after a later report.
+// Ranks are read once while they stay, and again whenever they may have moved, also where the event comes after a later report.
 func TestRanksAreReadAgainWhenTheyMove(t *testing.T) {
 	service := &moving{version: 5, node: "a"}
 	server := httptest.NewServer(service)
@@ -67,7 +67,7 @@ func TestRanksAreReadAgainWhenTheyMove(t *testing.T) {
 	service.version = 9
 	event(9, "job.running")
 	read("running by another report", "a", 1, 1)
-	// Moved before the report was answered, and heard of afterwards.
+	// Moved before the report was answered, and told of afterwards.
 	service.version, service.node = 11, "b"
 	book.Reported(job())
 	event(10, "job.moved")
