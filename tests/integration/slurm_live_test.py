@@ -6,6 +6,7 @@ slurm_live_test.py BIN_FOLDER
 """
 import os
 import re
+import shutil
 import signal
 import sys
 import tempfile
@@ -57,7 +58,7 @@ class Live(LiveService):
 
 def hooks(folder, service):
     """Settings of slurm.conf for the scripts as they are installed."""
-    (folder / "slurm.env").write_text(f"export RAILWEAVE_URL={service.url} SLURM_CONF={folder}/slurm.conf RAILWEAVE_PROLOG_WAIT={WAIT}\nPATH={BIN}:$PATH\n")
+    (folder / "slurm.env").write_text(f"export RAILWEAVE_URL={service.url} SLURM_CONF={folder}/slurm.conf RAILWEAVE_PROLOG_WAIT={WAIT}\nPATH={BIN}:{Path(shutil.which('squeue')).parent}:$PATH\n")
     lines = []
     for setting, name in (("PrologSlurmctld", "prolog.sh"), ("Epilog", "epilog.sh")):
         text = (ROOT / "services" / "slurm" / name).read_text()
