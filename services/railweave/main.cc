@@ -1,5 +1,5 @@
 // railweave: the command line of Railweave. Commands use the service's REST contract only, except `railweave lab`, which
-// works offline on files, and `railweave admin`, which works on stores. Exit codes: terminal/exit_code.h; how to add a command: ADDING_A_COMMAND.md.
+// works offline on files, `railweave admin`, which works on stores, and `railweave guarantees collect`, which asks the subnet. Exit codes: terminal/exit_code.h; how to add a command: ADDING_A_COMMAND.md.
 #include <csignal>
 #include <exception>
 #include <string>
@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "services/railweave/admin/admin.h"
+#include "services/railweave/collect/collect.h"
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/completion.h"
 #include "services/railweave/command_line/help_text.h"
@@ -47,6 +48,7 @@ void build_tree(CLI::App& root, Session& session) {
   add_contract_commands(root, session);
   add_qos_commands(root, session);
   add_guarantee_commands(root, session);
+  add_collect_command(*root.get_subcommand("guarantees"), session);
   add_status_command(root, session);
   add_event_commands(root, session);
   add_webhook_commands(root, session);

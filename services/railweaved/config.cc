@@ -250,10 +250,13 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   });
   keys.read("requests_per_second", config.access.requests_per_second, 0, 1'000'000);
   keys.read("requests_at_once", config.access.requests_at_once, 1, 1'000'000);
+  std::string certificate_key;
+  keys.read("certificate_key", certificate_key);
+  config.guarantees.certificate_key = certificate_key;
   keys.read("host_names", config.access.host_names);
   keys.read("log_level", config.log_level);
   keys.read("log_requests", config.log_requests);
-  keys.read("reroute_for_guarantees", config.reroute_for_guarantees);
+  keys.read("reroute_for_guarantees", config.guarantees.reroute);
   keys.read("queue_limit", config.queue_limit, 1, 1'000'000);
   keys.read("snapshot_every", config.snapshot_every, 1, 100'000'000);
   keys.read("keep_events", config.keep_events, 0, INT64_MAX);
@@ -358,6 +361,7 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   std::optional<std::string> level;
   std::optional<std::string> authentication;
   std::optional<std::string> admin_token_file;
+  std::optional<std::string> certificate_key;
   std::optional<std::string> replica_name;
   std::optional<std::string> replica_url;
   std::optional<std::string> socket;
@@ -374,6 +378,8 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
                  "tokens, or none: whoever reaches the address may do everything [tokens]");
   app.add_option("--admin-token-file", admin_token_file,
                  "Where an administrator's token is written when no valid one exists [beside the store]");
+  app.add_option("--certificate-key", certificate_key,
+                 "Ed25519 private key in PEM, mode 0600, that signs certificates of guarantees [not signed]");
   app.add_option("--replica-name", replica_name, "Among several processes on a PostgreSQL store [host name and port]");
   app.add_option("--replica-url", replica_url, "Where the others reach this one [where it listens]");
   app.add_option("--log-level", level, "trace, debug, info, warn or error [info]");
@@ -398,6 +404,7 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   if (replica_url) line.config.replica.url = *replica_url;
   if (socket) line.config.socket = *socket;
   if (admin_token_file) line.config.access.admin_token_file = *admin_token_file;
+  if (certificate_key) line.config.guarantees.certificate_key = *certificate_key;
   if (authentication) {
     if (auto set = set_authentication(line.config, *authentication, "--authentication"); !set) {
       return std::unexpected(set.error());

@@ -68,6 +68,12 @@ struct WebhookConfig {
   std::uint64_t report_seconds = 30;       // least time between events about progress alone
 };
 
+// Guarantees of bandwidth.
+struct GuaranteeConfig {
+  bool reroute = true;                    // set costs of links automatically for those at risk; else only on request
+  std::filesystem::path certificate_key;  // Ed25519 private key in PEM that signs certificates; empty: not signed
+};
+
 struct Config {
   std::string listen_address = "127.0.0.1";  // others than loopback with TLS and tokens only
   std::uint16_t listen_port = 7470;          // 0: any free port, which is printed
@@ -80,7 +86,7 @@ struct Config {
   bool log_requests = false;
   std::uint64_t queue_limit = 1024;      // changes that wait; further ones are answered 429
   std::uint64_t snapshot_every = 5'000;  // events
-  bool reroute_for_guarantees = true;  // set costs of links automatically for guarantees at risk; else only on request
+  GuaranteeConfig guarantees;
   std::uint64_t keep_events = 1'000'000;    // older ones are removed from the store behind snapshots; 0: all are kept
   std::uint64_t max_waiting_jobs = 10'000;  // of a tenant; further ones are answered 429
   std::uint64_t max_connections = 1024;

@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include "services/railweaved/administrator.h"
+#include "services/railweaved/certificate_key.h"
 #include "services/railweaved/descriptors.h"
 #include "services/railweaved/live_subnet.h"
 #include "services/railweaved/store.h"
 #include "services/rest/access/authentication.h"
 #include "services/rest/access/refusal_log.h"
+#include "services/rest/certificates/certificate_routes.h"
 #include "services/rest/console/console_routes.h"
 #include "services/rest/handlers/routes.h"
 #include "services/rest/handlers/worker_placers.h"
@@ -148,7 +150,7 @@ Result<void> Service::open() {
   control_options.queue_limit = config_.queue_limit;
   control_options.snapshot_every = config_.snapshot_every;
   control_options.max_waiting_of_tenant = config_.max_waiting_jobs;
-  control_options.reroute_for_guarantees = config_.reroute_for_guarantees;
+  control_options.reroute_for_guarantees = config_.guarantees.reroute;
   control_options.now_us = now_us;
   control_options.warn = [](const std::string& text) { spdlog::warn("{}", text); };
   control_options.on_published = [this](const std::vector<db::Record>& records) { feed_.publish(records); };
@@ -242,6 +244,9 @@ Result<void> Service::prepare_server() {
   api::add_token_routes(routes);
   api::add_contract_routes(routes);
   api::add_guarantee_routes(routes);
+  auto certificate_key = read_certificate_key(config_.guarantees.certificate_key);
+  if (!certificate_key) return std::unexpected(certificate_key.error());
+  api::add_certificate_routes(routes, std::move(*certificate_key));
   api::add_event_routes(routes);
   api::add_webhook_routes(routes, address_rules(config_.webhooks));
   api::add_audit_routes(routes);

@@ -1,7 +1,6 @@
 #include "services/verify/check.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <stdexcept>
 
 namespace railweave::verify {
@@ -19,13 +18,8 @@ std::string text_of(const DirectedLink& link) { return link.first + "->" + link.
 
 }  // namespace
 
-void Verdict::fault(const std::string& text) {
-  constexpr std::size_t kMaxPrinted = 50;
-  if (++faults <= kMaxPrinted) std::printf("FAULT %s\n", text.c_str());
-}
-
 Check::Check(const Network& network, const Json& certificate, Verdict& verdict)
-    : network_(network), certificate_(certificate), verdict_(verdict) {
+    : network_(network), cabling_(network), certificate_(certificate), verdict_(verdict) {
   for (const Json& one : certificate.at("classes")) classes_.push_back(one.at("name").get<std::string>());
   for (const Json& link : certificate.at("links")) {
     auto& reserved = reserved_[directed_link(link)];
@@ -164,16 +158,15 @@ void Check::promises(const Json& link, const DirectedLink& directed, std::int64_
 
 void Check::jobs(const Routes& routes) {
   parts_ = parts_of(network_);
-  Network cabled = network_;
-  cabled.dead.clear();
-  cabled_ = parts_of(cabled);
+  cabled_ = cabled_parts_of(network_);
   // 1. The worst load of each link, summed over jobs.
   Loads loads;
+  const Walker walker(cabling_, routes, network_.dead);
   lanes_->begin_routes();
   std::set<std::size_t> survivors;  // classes with jobs for which more is reserved than these routes need
   for (const Json& job : certificate_.at("jobs")) {
     damage(job);
-    add_load({job, routes, ""}, loads);
+    add_load({job, walker, ""}, loads);
     if (!job.at("survivesLinkFailure").get<bool>()) continue;
     survivors.insert(
         static_cast<std::size_t>(std::ranges::find(classes_, job.at("class").get<std::string>()) - classes_.begin()));
@@ -183,7 +176,7 @@ void Check::jobs(const Routes& routes) {
   lanes_->unused(certificate_.at("jobs"));
   for (const auto& [link, reserved] : reserved_) {
     for (std::size_t c = 0; c < classes_.size(); ++c) {
-      const auto load = loads.find(link);
+      const auto load = loads.find(cabling_.find(link.first));
       if (survivors.contains(c) || reserved[c] <= (load == loads.end() ? 0 : load->second[c])) continue;
       verdict_.fault(text_of(link) + ": " + classes_[c] + " has " + std::to_string(reserved[c]) +
                      " Mb/s reserved, more than its jobs need");
@@ -195,9 +188,10 @@ void Check::jobs_after(const std::string& link, const Routes& routes) {
   const std::string when = " after " + link + " failed";
   const Parts without = parts_of(network_, first_end(link));
   Loads loads;
+  const Walker walker(cabling_, routes, network_.dead);
   lanes_->begin_routes();
   for (const Json& job : certificate_.at("jobs")) {
-    if (survives(job, link, without)) add_load({job, routes, when}, loads);
+    if (survives(job, link, without)) add_load({job, walker, when}, loads);
   }
   within_reserved(loads, when);
 }
@@ -207,17 +201,23 @@ void Check::add_load(const JobCheck& check, Loads& loads) {
   if (at == classes_.end()) throw std::runtime_error("the certificate does not list the class of a job");
   const auto permille = check.job.at("reservedPermille").get<std::int64_t>();
   const auto name = check.job.at("job").get<std::string>();
-  for (const auto& [link, mbps] : check.job.at("promise") == "pattern" ? pattern_load(check) : hose_load(check)) {
-    auto& load = loads[link];
+  const bool has_lane = check.job.contains("lane");
+  for (const auto& [port, mbps] : check.job.at("promise") == "pattern" ? pattern_load(check) : hose_load(check)) {
+    auto& load = loads[port];
     load.resize(classes_.size(), 0);
     const std::int64_t reserved = (mbps * permille + 999) / 1000;
     load[static_cast<std::size_t>(at - classes_.begin())] += reserved;
-    lanes_->use(name, link, reserved, check.when);
+    if (has_lane) lanes_->use(name, link_at(port), reserved, check.when);
   }
 }
 
 void Check::within_reserved(const Loads& loads, const std::string& when) {
-  for (const auto& [link, load] : loads) {
+  std::vector<PortNumber> ports;  // in the order of their names
+  for (const auto& [port, load] : loads) ports.push_back(port);
+  std::ranges::sort(ports);
+  for (const PortNumber port : ports) {
+    const auto& load = loads.at(port);
+    const DirectedLink link = link_at(port);
     const auto reserved = reserved_.find(link);
     for (std::size_t c = 0; c < classes_.size(); ++c) {
       const std::int64_t has = reserved == reserved_.end() ? 0 : reserved->second[c];
@@ -282,49 +282,54 @@ std::vector<std::string> Check::survived_failures() const {
   return links;
 }
 
-std::map<DirectedLink, std::int64_t> Check::pattern_load(const JobCheck& check) {
-  std::map<DirectedLink, std::int64_t> sum;
+Check::JobLoad Check::pattern_load(const JobCheck& check) {
+  JobLoad sum;
   for (const Json& flow : check.job.at("flows")) {
     const EndPort from = end_port(flow, "from"), to = end_port(flow, "to");
-    for (const DirectedLink& link : route(check, from, to)) sum[link] += flow.at("mbps").get<std::int64_t>();
+    route(check, from, to);
+    for (const PortNumber port : path_) sum[port] += flow.at("mbps").get<std::int64_t>();
   }
   return sum;
 }
 
-std::map<DirectedLink, std::int64_t> Check::hose_load(const JobCheck& check) {
+Check::JobLoad Check::hose_load(const JobCheck& check) {
   std::vector<EndPort> ports;
+  std::vector<std::size_t> parts;
   for (const Json& one : check.job.at("ports")) {
     ports.push_back(end_port(one, "port"));
     ports.back().send = one.at("sendMbps").get<std::int64_t>();
     ports.back().receive = one.at("receiveMbps").get<std::int64_t>();
+    parts.push_back(part(ports.back().name, cabled_));
   }
-  std::map<DirectedLink, std::vector<std::pair<std::size_t, std::size_t>>> crossing;
+  std::unordered_map<PortNumber, std::vector<std::pair<std::size_t, std::size_t>>> crossing;
   for (std::size_t s = 0; s < ports.size(); ++s) {
     for (std::size_t d = 0; d < ports.size(); ++d) {
-      if (s == d || part(ports[s].name, cabled_) != part(ports[d].name, cabled_)) continue;
-      for (const DirectedLink& link : route(check, ports[s], ports[d])) crossing[link].emplace_back(s, d);
+      if (s == d || parts[s] != parts[d]) continue;
+      route(check, ports[s], ports[d]);
+      for (const PortNumber port : path_) crossing[port].emplace_back(s, d);
     }
   }
-  std::map<DirectedLink, std::int64_t> largest;
-  for (const auto& [link, senders] : crossing) {
+  JobLoad largest;
+  for (const auto& [port, senders] : crossing) {
     ++matchings;
-    largest[link] = largest_load(ports, senders);
+    largest[port] = largest_load(ports, senders);
   }
   return largest;
 }
 
-// Empty, with a fault, if packets do not arrive.
-std::vector<DirectedLink> Check::route(const JobCheck& check, const EndPort& from, const EndPort& to) {
+DirectedLink Check::link_at(PortNumber port) const { return {cabling_.name(port), cabling_.name(cabling_.peer(port))}; }
+
+void Check::route(const JobCheck& check, const EndPort& from, const EndPort& to) {
   ++pairs;
-  auto path = walk(network_, check.routes, from.name, to.name, to.lid);
-  if (path) return std::move(*path);
+  if (from.number != kNoPort && check.walker.walk(from.number, to.number, to.lid, path_)) return;
+  path_.clear();
   verdict_.fault(check.job.at("job").get<std::string>() + check.when + ": packets from " + from.name + " to " +
                  to.name + " do not arrive");
-  return {};
 }
 
 EndPort Check::end_port(const Json& one, const char* name) {
-  EndPort port{one.at(name).get<std::string>(), one.at(std::string(name) + "Lid").get<std::uint64_t>(), 0, 0};
+  EndPort port{one.at(name).get<std::string>(), one.at(std::string(name) + "Lid").get<std::uint64_t>(), 0, 0, kNoPort};
+  port.number = cabling_.find(port.name);
   const auto known = network_.end_port_lid.find(port.name);
   if (known == network_.end_port_lid.end()) {
     verdict_.fault(port.name + ": the fabric has no such end port");

@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -15,14 +16,10 @@
 #include "services/verify/hose.h"
 #include "services/verify/lanes.h"
 #include "services/verify/network.h"
+#include "services/verify/verdict.h"
+#include "services/verify/walk.h"
 
 namespace railweave::verify {
-
-// Prints the first 50 faults and counts all.
-struct Verdict {
-  std::size_t faults = 0;
-  void fault(const std::string& text);
-};
 
 class Check {
  public:
@@ -43,12 +40,13 @@ class Check {
 
  private:
   using Json = nlohmann::json;
-  using Loads = std::map<DirectedLink, std::vector<std::int64_t>>;  // Mb/s by class
+  using Loads = std::unordered_map<PortNumber, std::vector<std::int64_t>>;  // by port that sends: Mb/s by class
+  using JobLoad = std::unordered_map<PortNumber, std::int64_t>;
 
   // One job on one set of routes.
   struct JobCheck {
     const Json& job;
-    const Routes& routes;
+    const Walker& walker;
     const std::string& when;
   };
 
@@ -62,17 +60,21 @@ class Check {
   // What each class is served by: the port's arbitration table, or its weights. Owners of lanes follow the classes.
   void turns(const Json& link, const std::string& name);
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> promise(const Json& link, std::size_t of_class) const;
-  [[nodiscard]] std::map<DirectedLink, std::int64_t> pattern_load(const JobCheck& check);
-  [[nodiscard]] std::map<DirectedLink, std::int64_t> hose_load(const JobCheck& check);
-  [[nodiscard]] std::vector<DirectedLink> route(const JobCheck& check, const EndPort& from, const EndPort& to);
+  [[nodiscard]] JobLoad pattern_load(const JobCheck& check);
+  [[nodiscard]] JobLoad hose_load(const JobCheck& check);
+  // Into path_; empty, with a fault, if packets do not arrive.
+  void route(const JobCheck& check, const EndPort& from, const EndPort& to);
+  [[nodiscard]] DirectedLink link_at(PortNumber port) const;
   [[nodiscard]] EndPort end_port(const Json& one, const char* name);
   // A cable is missing or down, or live cables no longer join ports that cables join.
   void damage(const Json& job);
   [[nodiscard]] std::size_t part(const PortName& port, const Parts& parts) const;
 
   const Network& network_;
+  const Cabling cabling_;
   const Json& certificate_;
   Verdict& verdict_;
+  std::vector<PortNumber> path_;  // of the last route
   std::vector<std::string> classes_;
   std::map<DirectedLink, std::vector<std::int64_t>> reserved_;  // Mb/s by class
   std::unique_ptr<Lanes> lanes_;                                // not null

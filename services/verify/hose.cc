@@ -1,47 +1,108 @@
 #include "services/verify/hose.h"
 
 #include <algorithm>
-#include <deque>
-#include <map>
+#include <unordered_map>
 
 namespace railweave::verify {
+namespace {
+
+// A bipartite graph of the ports that send and of those that receive, in numbers of their own.
+struct Matching {
+  std::vector<std::int64_t> from_left, to_left;
+  std::vector<std::vector<std::size_t>> to_of;                          // by sender
+  std::vector<std::vector<std::pair<std::size_t, std::int64_t>>> sent;  // by receiver: from whom how much
+
+  // A shortest path from a sender with something left to a receiver with room, back over what was sent; sends along it.
+  std::int64_t augment() {
+    constexpr std::size_t kNone = SIZE_MAX;
+    std::vector<std::size_t> sender_of(to_left.size(), kNone), receiver_of(from_left.size(), kNone);
+    std::vector<char> seen(from_left.size(), 0);
+    std::vector<std::size_t> open;
+    for (std::size_t s = 0; s < from_left.size(); ++s) {
+      if (from_left[s] <= 0) continue;
+      seen[s] = 1;
+      open.push_back(s);
+    }
+    for (std::size_t next = 0; next < open.size(); ++next) {
+      const std::size_t s = open[next];
+      for (const std::size_t d : to_of[s]) {
+        if (sender_of[d] != kNone) continue;
+        sender_of[d] = s;
+        if (to_left[d] > 0) return send(d, sender_of, receiver_of);
+        for (const auto& [other, mbps] : sent[d]) {
+          if (mbps <= 0 || seen[other] != 0) continue;
+          seen[other] = 1;
+          receiver_of[other] = d;
+          open.push_back(other);
+        }
+      }
+    }
+    return 0;
+  }
+
+ private:
+  std::int64_t& sent_by(std::size_t s, std::size_t d) {
+    for (auto& [other, mbps] : sent[d]) {
+      if (other == s) return mbps;
+    }
+    return sent[d].emplace_back(s, 0).second;
+  }
+
+  std::int64_t send(std::size_t last, const std::vector<std::size_t>& sender_of,
+                    const std::vector<std::size_t>& receiver_of) {
+    std::int64_t mbps = to_left[last];
+    for (std::size_t d = last;;) {
+      const std::size_t s = sender_of[d];
+      if (receiver_of[s] == SIZE_MAX) {
+        mbps = std::min(mbps, from_left[s]);
+        break;
+      }
+      d = receiver_of[s];
+      mbps = std::min(mbps, sent_by(s, d));
+    }
+    to_left[last] -= mbps;
+    for (std::size_t d = last;;) {
+      const std::size_t s = sender_of[d];
+      sent_by(s, d) += mbps;
+      if (receiver_of[s] == SIZE_MAX) {
+        from_left[s] -= mbps;
+        return mbps;
+      }
+      d = receiver_of[s];
+      sent_by(s, d) -= mbps;
+    }
+  }
+};
+
+}  // namespace
 
 std::int64_t largest_load(const std::vector<EndPort>& ports,
                           const std::vector<std::pair<std::size_t, std::size_t>>& pairs) {
-  const std::size_t n = ports.size(), from = 2 * n, to = 2 * n + 1;
-  std::map<std::pair<std::size_t, std::size_t>, std::int64_t> residual;
-  std::vector<std::vector<std::size_t>> neighbours(2 * n + 2);
-  const auto edge = [&](std::size_t a, std::size_t b, std::int64_t limit) {
-    residual[{a, b}] = limit;
-    residual.try_emplace({b, a}, 0);
-    neighbours[a].push_back(b);
-    neighbours[b].push_back(a);
-  };
-  for (std::size_t i = 0; i < n; ++i) edge(from, i, ports[i].send), edge(n + i, to, ports[i].receive);
-  for (const auto& [s, d] : pairs) edge(s, n + d, std::min(ports[s].send, ports[d].receive));
-  for (std::int64_t total = 0;;) {
-    std::vector<std::size_t> previous(2 * n + 2, SIZE_MAX);
-    std::deque<std::size_t> open{from};
-    previous[from] = from;
-    while (!open.empty() && previous[to] == SIZE_MAX) {
-      const std::size_t at = open.front();
-      open.pop_front();
-      for (const std::size_t next : neighbours[at]) {
-        if (previous[next] != SIZE_MAX || residual[{at, next}] <= 0) continue;
-        previous[next] = at;
-        open.push_back(next);
-      }
+  Matching graph;
+  std::unordered_map<std::size_t, std::size_t> senders, receivers;
+  for (const auto& [s, d] : pairs) {
+    const auto [from, is_sender] = senders.try_emplace(s, graph.from_left.size());
+    if (is_sender) {
+      graph.from_left.push_back(ports[s].send);
+      graph.to_of.emplace_back();
     }
-    if (previous[to] == SIZE_MAX) return total;
-    std::int64_t bottleneck = INT64_MAX;
-    for (std::size_t at = to; at != from; at = previous[at])
-      bottleneck = std::min(bottleneck, residual[{previous[at], at}]);
-    for (std::size_t at = to; at != from; at = previous[at]) {
-      residual[{previous[at], at}] -= bottleneck;
-      residual[{at, previous[at]}] += bottleneck;
+    const auto [to, is_receiver] = receivers.try_emplace(d, graph.to_left.size());
+    if (is_receiver) {
+      graph.to_left.push_back(ports[d].receive);
+      graph.sent.emplace_back();
     }
-    total += bottleneck;
+    graph.to_of[from->second].push_back(to->second);
   }
+  std::int64_t total = 0;
+  // One on a side exchanges with all others as much as it and they can.
+  if (graph.from_left.size() == 1 || graph.to_left.size() == 1) {
+    std::int64_t sends = 0, receives = 0;
+    for (const std::int64_t mbps : graph.from_left) sends += mbps;
+    for (const std::int64_t mbps : graph.to_left) receives += mbps;
+    return std::min(sends, receives);
+  }
+  for (std::int64_t more = graph.augment(); more > 0; more = graph.augment()) total += more;
+  return total;
 }
 
 }  // namespace railweave::verify

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "services/verify/network.h"
+#include "services/verify/walk.h"
 
 namespace railweave::verify {
 
@@ -13,10 +13,11 @@ struct EndPort {
   PortName name;
   std::uint64_t lid;
   std::int64_t send, receive;  // Mb/s
+  PortNumber number;           // kNoPort: without a cable
 };
 
 // The largest traffic that these pairs of ports (sender, receiver) can exchange at once, Mb/s: a maximum flow by
-// shortest augmenting paths (Edmonds-Karp).
+// shortest augmenting paths (Edmonds-Karp) on the ports that are concerned.
 std::int64_t largest_load(const std::vector<EndPort>& ports,
                           const std::vector<std::pair<std::size_t, std::size_t>>& pairs);
 

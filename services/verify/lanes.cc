@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "services/verify/check.h"
-
 namespace railweave::verify {
 namespace {
 

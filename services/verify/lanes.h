@@ -10,10 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "services/verify/network.h"
+#include "services/verify/verdict.h"
 
 namespace railweave::verify {
-
-struct Verdict;
 
 class Lanes {
  public:

@@ -1,17 +1,21 @@
-// railweave-verify FABRIC FDBS CERTIFICATE [--contracts F --classes F --jobs F --links-down F] [--after LINK=FDBS]...
-// checks a certificate of guarantees by brute force, against what was promised outside it. What it checks, and its exit
-// codes: certificate.md.
+// railweave-verify FABRIC TABLES CERTIFICATE [--journal F] [--public-key F] [--after LINK=FDBS]...
+// checks a certificate of guarantees by brute force, against what was promised outside it and what switches hold. What it
+// checks, and its exit codes: certificate.md.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <stdexcept>
 
 #include <nlohmann/json.hpp>
 
 #include "services/verify/check.h"
+#include "services/verify/journal.h"
 #include "services/verify/network.h"
 #include "services/verify/promises.h"
+#include "services/verify/signature.h"
+#include "services/verify/tables.h"
 
 namespace {
 
@@ -27,13 +31,15 @@ void take_down(Network& network, const std::string& link) {
 }
 
 constexpr const char* kUsage =
-    "usage: railweave-verify FABRIC FDBS CERTIFICATE [--contracts F --classes F --jobs F --links-down F] "
-    "[--after LINK=FDBS]... [--after-list F] [--list-failures]";
+    "usage: railweave-verify FABRIC TABLES CERTIFICATE [--journal F | --contracts F --classes F --jobs F --links-down "
+    "F] "
+    "[--tables F]... [--public-key F] [--after LINK=FDBS]... [--after-list F] [--list-failures]";
 
 struct Arguments {
   std::vector<std::string> files;
-  Outside outside;
-  std::vector<std::pair<std::string, std::string>> failures;  // link and file
+  std::string contracts, classes, jobs, links_down, journal, public_key;  // files; "": not given
+  std::vector<std::string> tables;                                        // of further subnets
+  std::vector<std::pair<std::string, std::string>> failures;              // link and file
   bool list_failures = false;
 };
 
@@ -64,13 +70,19 @@ Arguments read_arguments(const std::vector<std::string>& words) {
       if (!lines) throw std::runtime_error(value + ": cannot be read");
       for (std::string line; std::getline(lines, line);) add_failure(arguments, line);
     } else if (option == "--contracts") {
-      arguments.outside.contracts = value;
+      arguments.contracts = value;
     } else if (option == "--classes") {
-      arguments.outside.classes = value;
+      arguments.classes = value;
     } else if (option == "--jobs") {
-      arguments.outside.jobs = value;
+      arguments.jobs = value;
     } else if (option == "--links-down") {
-      arguments.outside.links_down = value;
+      arguments.links_down = value;
+    } else if (option == "--journal") {
+      arguments.journal = value;
+    } else if (option == "--tables") {
+      arguments.tables.push_back(value);
+    } else if (option == "--public-key") {
+      arguments.public_key = value;
     } else {
       throw std::runtime_error(kUsage);
     }
@@ -89,10 +101,12 @@ struct Gaps {
 std::size_t check_failures(const Arguments& arguments, Network& network, Check& check, Gaps& gaps) {
   const std::vector<std::string> claimed = check.survived_failures();
   std::size_t checked = 0;
+  std::set<std::string> given;  // the smaller end first, as claimed
   for (const auto& [link, path] : arguments.failures) {
     const auto cut = link.find("--");
     const std::string other = cut == std::string::npos ? link : link.substr(cut + 2) + "--" + link.substr(0, cut);
-    const bool is_claimed = std::ranges::binary_search(claimed, link) || std::ranges::binary_search(claimed, other);
+    const bool is_claimed = (std::ranges::binary_search(claimed, link) || std::ranges::binary_search(claimed, other)) &&
+                            given.insert(std::min(link, other)).second;
     const auto dead = network.dead;
     const Routes routes = read_routes(path);
     take_down(network, link);
@@ -102,8 +116,9 @@ std::size_t check_failures(const Arguments& arguments, Network& network, Check& 
   }
   std::printf("%zu of %zu failures that are claimed to be survived were checked\n", checked, claimed.size());
   if (checked < claimed.size()) {
+    const auto left_out = std::ranges::find_if(claimed, [&](const std::string& link) { return !given.contains(link); });
     gaps.add("the tables after " + std::to_string(claimed.size() - checked) + " of " + std::to_string(claimed.size()) +
-             " failures were not given");
+             " failures were not given" + (left_out == claimed.end() ? "" : ", the first of " + *left_out));
   }
   return checked;
 }
@@ -122,45 +137,92 @@ int verdict_of(const Verdict& verdict, const Gaps& gaps) {
   return 3;
 }
 
+Json items_of(const std::string& path) {
+  const Json file = Json::parse(file_text(path));
+  if (!file.is_object() || !file.contains("items")) throw std::runtime_error(path + ": has no items");
+  return file.at("items");
+}
+
+// From the journal, with the keys that ports have to have; or from what the REST API answered.
+Outside read_outside(const Arguments& arguments, const Json& certificate, const Network& network,
+                     const SubnetTables* tables, Verdict& verdict) {
+  if (!arguments.journal.empty()) {
+    const Journal journal(arguments.journal, certificate.at("seq").get<std::uint64_t>(), verdict);
+    if (tables != nullptr) check_keys(*tables, network, journal.pkeys(), journal.tenants_by_node(), verdict);
+    return journal.outside();
+  }
+  Outside outside;
+  const auto read = [](Json& into, const std::string& path) {
+    if (!path.empty()) into = items_of(path);
+  };
+  read(outside.contracts, arguments.contracts);
+  read(outside.classes, arguments.classes);
+  read(outside.jobs, arguments.jobs);
+  read(outside.links_down, arguments.links_down);
+  return outside;
+}
+
+void compare_promises(const Outside& outside, const Network& network, const Json& certificate, Verdict& verdict,
+                      Gaps& gaps) {
+  if (!outside.complete()) {
+    return gaps.add("contracts, classes, jobs and links that are down were not given from outside the certificate");
+  }
+  const Promises promises(outside, network, verdict);
+  promises.compare(certificate, verdict);
+  if (promises.at_risk() > 0) std::printf("%zu guarantees are at risk and not promised now\n", promises.at_risk());
+  for (const std::string& job : promises.not_covered()) {
+    gaps.add(job + " has a contract that survives failures, and nothing is reserved for them at present");
+  }
+  for (const std::string& job : promises.not_computed()) {
+    gaps.add("the flows of " + job +
+             " follow from what the files do not say: switches that reduce, or shared adapters");
+  }
+}
+
 int run(const std::vector<std::string>& words) {
   const Arguments arguments = read_arguments(words);
   const auto& files = arguments.files;
   Network network = read_network(files[0]);
-  const Routes routes = read_routes(files[1]);
-  const Json certificate = Json::parse(file_text(files[2]));
+  const std::string written = file_text(files[2]);
+  const Json certificate = Json::parse(written);
   if (certificate.value("railweave", "") != "certificate" || certificate.value("version", 0) != 1) {
     throw std::runtime_error(files[2] + ": not a certificate of version 1");
   }
   Verdict verdict;
   Gaps gaps;
+  if (!arguments.public_key.empty()) {
+    check_signature(written, arguments.public_key, verdict);
+  } else if (is_signed(written)) {
+    gaps.add("the certificate is signed, and no public key was given");
+  }
+  const bool whole = is_subnet_tables(files[1]);
+  SubnetTables tables = whole ? read_subnet_tables(files[1], verdict) : SubnetTables{read_routes(files[1]), {}};
+  for (const std::string& more : arguments.tables) add_tables(tables, read_subnet_tables(more, verdict), verdict);
+  const Routes& routes = tables.routes;
   if (certificate.at("routes").at("fnv1a64") != routes.digest) {
     verdict.fault("the certificate belongs to other routes: " +
                   certificate.at("routes").at("fnv1a64").get<std::string>() + ", these are " + routes.digest);
   }
   for (const Json& link : certificate.at("linksDown")) take_down(network, link.get<std::string>());
   Check check(network, certificate, verdict);
-  check.links();
-  check.jobs(routes);
   if (arguments.list_failures) {
+    check.jobs(routes);
     for (const std::string& link : check.survived_failures()) std::printf("%s\n", link.c_str());
     return 0;
   }
-  bool survivors = std::ranges::any_of(certificate.at("jobs"),
-                                       [](const Json& job) { return job.at("survivesLinkFailure").get<bool>(); });
-  if (arguments.outside.complete()) {
-    const Promises promises(arguments.outside, network, verdict);
-    promises.compare(certificate, verdict);
-    if (promises.at_risk() > 0) std::printf("%zu guarantees are at risk and not promised now\n", promises.at_risk());
-    for (const std::string& job : promises.not_covered()) {
-      gaps.add(job + " has a contract that survives failures, and nothing is reserved for them at present");
-    }
-    for (const std::string& job : promises.not_computed()) {
-      gaps.add("the flows of " + job +
-               " follow from what the files do not say: switches that reduce, or shared adapters");
-    }
-  } else {
-    gaps.add("contracts, classes, jobs and links that are down were not given from outside the certificate");
+  // 1. What was promised.
+  compare_promises(read_outside(arguments, certificate, network, whole ? &tables : nullptr, verdict), network,
+                   certificate, verdict, gaps);
+  // 2. What devices hold.
+  if (whole) {
+    check_devices(tables, network, verdict);
+    check_lanes(tables, network, certificate, verdict);
   }
+  // 3. Whether it suffices.
+  check.links();
+  check.jobs(routes);
+  const bool survivors = std::ranges::any_of(certificate.at("jobs"),
+                                             [](const Json& job) { return job.at("survivesLinkFailure").get<bool>(); });
   const std::size_t checked = check_failures(arguments, network, check, gaps);
   if (survivors && checked == 0) gaps.add("jobs survive failures by contract, and no failure was checked");
   std::printf("%zu jobs, %zu links, %zu pairs walked, %zu largest matchings, %zu failures checked\n",

@@ -1,6 +1,8 @@
 #include "services/verify/network.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <sstream>
@@ -19,21 +21,6 @@ std::string plain_guid(std::string text) {
   return std::string(text.size() < 16 ? 16 - text.size() : 0, '0') + text;
 }
 
-// As certificate.md defines it.
-std::string entries_digest(const Routes& routes) {
-  constexpr std::uint64_t kStart = 14695981039346656037U, kPrime = 1099511628211U;
-  std::uint64_t all = kStart;
-  for (const auto& [guid, table] : routes.port_of) {  // ascending: GUIDs are 16 digits
-    std::uint64_t entries = kStart;
-    for (const auto& [lid, port] : table) entries = (entries ^ (lid << 16U | port)) * kPrime;
-    all = (all ^ std::stoull(guid, nullptr, 16)) * kPrime;
-    all = (all ^ entries) * kPrime;
-  }
-  char digest[20];
-  std::snprintf(digest, sizeof digest, "%016llx", static_cast<unsigned long long>(all));
-  return digest;
-}
-
 // Data rates: of the signalling rate 8/10 up to QDR and 64/66 from FDR10 on.
 std::int64_t lane_mbps(const std::string& speed) {
   static const std::map<std::string, std::int64_t> known{{"SDR", 2'000},    {"DDR", 4'000},   {"QDR", 8'000},
@@ -44,6 +31,20 @@ std::int64_t lane_mbps(const std::string& speed) {
 }
 
 }  // namespace
+
+std::string entries_digest(const Routes& routes) {
+  constexpr std::uint64_t kStart = 14695981039346656037U, kPrime = 1099511628211U;
+  std::uint64_t all = kStart;
+  for (const auto& [guid, table] : routes.port_of) {  // ascending: GUIDs are 16 digits
+    std::uint64_t entries = kStart;
+    table.each([&](std::uint64_t lid, unsigned port) { entries = (entries ^ (lid << 16U | port)) * kPrime; });
+    all = (all ^ std::stoull(guid, nullptr, 16)) * kPrime;
+    all = (all ^ entries) * kPrime;
+  }
+  char digest[20];
+  std::snprintf(digest, sizeof digest, "%016llx", static_cast<unsigned long long>(all));
+  return digest;
+}
 
 std::string file_text(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -99,18 +100,40 @@ Network read_network(const std::string& path) {
   return network;
 }
 
+bool Entries::add(std::uint64_t lid, unsigned port) {
+  if (lid < port_of_.size() && port_of_[lid] != kNone) return false;
+  set(lid, port);
+  return true;
+}
+
+void Entries::set(std::uint64_t lid, unsigned port) {
+  if (lid == 0 || lid >= kLids || port > 255)
+    throw std::runtime_error("an entry of LID " + std::to_string(lid) + " to port " + std::to_string(port));
+  if (lid >= port_of_.size()) port_of_.resize(lid + 1, kNone);
+  if (port_of_[lid] == kNone) ++size_;
+  port_of_[lid] = static_cast<std::uint16_t>(port);
+}
+
 Routes read_routes(const std::string& path) {
-  const std::string text = file_text(path);
+  // A gigabyte on the largest fabrics: read line by line, entries without streams.
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error(path + ": cannot be read");
   Routes routes;
-  std::istringstream lines(text);
-  std::map<std::uint64_t, unsigned>* table = nullptr;
-  for (std::string line; std::getline(lines, line);) {
-    if (const auto at = line.find("Switch 0x"); at != std::string::npos) {
-      table = &routes.port_of[plain_guid(line.substr(at + 7, 18))];
-      continue;
+  Entries* table = nullptr;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("0x")) {
+      char* end = nullptr;
+      const std::uint64_t lid = std::strtoull(line.c_str() + 2, &end, 16);
+      if (table == nullptr || !line.substr(static_cast<std::size_t>(end - line.c_str()), 3).starts_with(" : "))
+        continue;
+      char* behind = nullptr;
+      const unsigned long port = std::strtoul(end + 3, &behind, 10);
+      if (behind != end + 3) table->set(lid, static_cast<unsigned>(port));
+    } else if (const auto at = line.find("Switch 0x"); at != std::string::npos) {
+      std::string guid = line.substr(at + 9, 16);
+      guid.resize(std::min(guid.size(), guid.find_first_not_of("0123456789abcdefABCDEF")));
+      table = &routes.port_of[plain_guid(std::move(guid))];
     }
-    unsigned lid = 0, port = 0;
-    if (table != nullptr && std::sscanf(line.c_str(), "0x%x : %u", &lid, &port) == 2) (*table)[lid] = port;
   }
   if (routes.port_of.empty()) throw std::runtime_error(path + ": has no forwarding tables");
   routes.digest = entries_digest(routes);
@@ -119,7 +142,9 @@ Routes read_routes(const std::string& path) {
 
 std::string switch_of(const PortName& port) { return port.substr(0, port.find('/')); }
 
-Parts parts_of(const Network& network, const PortName& without) {
+namespace {
+
+Parts joined(const Network& network, const std::set<PortName>& dead, const PortName& without) {
   std::map<std::string, std::string> root;
   const std::function<std::string(const std::string&)> find = [&](const std::string& guid) {
     auto at = root.try_emplace(guid, guid).first;
@@ -127,7 +152,7 @@ Parts parts_of(const Network& network, const PortName& without) {
   };
   for (const auto& [a, b] : network.peer) {
     const bool ends = network.end_port_lid.contains(a) || network.end_port_lid.contains(b);
-    if (ends || network.dead.contains(a) || a == without || b == without) continue;
+    if (ends || dead.contains(a) || a == without || b == without) continue;
     root[find(switch_of(a))] = find(switch_of(b));
   }
   Parts number, part;
@@ -137,6 +162,12 @@ Parts parts_of(const Network& network, const PortName& without) {
   return part;
 }
 
+}  // namespace
+
+Parts parts_of(const Network& network, const PortName& without) { return joined(network, network.dead, without); }
+
+Parts cabled_parts_of(const Network& network) { return joined(network, {}, {}); }
+
 std::vector<std::string> switch_links(const Network& network) {
   std::vector<std::string> links;
   for (const auto& [a, b] : network.peer) {
@@ -144,25 +175,6 @@ std::vector<std::string> switch_links(const Network& network) {
     if (a < b && switches && !network.dead.contains(a)) links.push_back(a + "--" + b);
   }
   return links;
-}
-
-std::optional<std::vector<DirectedLink>> walk(const Network& network, const Routes& routes, const PortName& from,
-                                              const PortName& to, std::uint64_t to_lid) {
-  std::vector<DirectedLink> links;
-  PortName out = from;
-  for (unsigned hop = 0; hop < 64; ++hop) {
-    const auto peer = network.peer.find(out);
-    if (peer == network.peer.end() || network.dead.contains(out)) return std::nullopt;
-    links.emplace_back(out, peer->second);
-    if (peer->second == to) return links;
-    const std::string guid = peer->second.substr(0, peer->second.find('/'));
-    const auto table = routes.port_of.find(guid);
-    if (table == routes.port_of.end()) return std::nullopt;
-    const auto entry = table->second.find(to_lid);
-    if (entry == table->second.end() || entry->second == 0) return std::nullopt;
-    out = guid + "/" + std::to_string(entry->second);
-  }
-  return std::nullopt;
 }
 
 }  // namespace railweave::verify

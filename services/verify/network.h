@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,6 +28,7 @@ struct Network {
 // By switch GUID: the same number for switches that live cables join.
 using Parts = std::map<std::string, std::size_t>;
 Parts parts_of(const Network& network, const PortName& without = {});  // without: the cable at that port
+Parts cabled_parts_of(const Network& network);                         // by all cables, up or not
 // "<guid>/<port>--<guid>/<port>" of each cable between two switches that is up, the smaller name first.
 std::vector<std::string> switch_links(const Network& network);
 std::string switch_of(const PortName& port);  // GUID
@@ -36,16 +36,36 @@ std::string switch_of(const PortName& port);  // GUID
 // Throws std::runtime_error that says what is wrong.
 Network read_network(const std::string& path);
 
+// The egress ports of a switch by LID; 0: the switch itself.
+class Entries {
+ public:
+  static constexpr std::uint64_t kLids = 0xc000;  // those of single ports
+  // False: the LID has one already. Throws where it is no LID of a single port, or this no port.
+  bool add(std::uint64_t lid, unsigned port);
+  void set(std::uint64_t lid, unsigned port);
+  [[nodiscard]] unsigned port(std::uint64_t lid) const {  // 0 where there is none
+    return lid < port_of_.size() && port_of_[lid] != kNone ? port_of_[lid] : 0U;
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  template <class Visit>
+  void each(const Visit& visit) const {  // ascending
+    for (std::uint64_t lid = 0; lid < port_of_.size(); ++lid) {
+      if (port_of_[lid] != kNone) visit(lid, static_cast<unsigned>(port_of_[lid]));
+    }
+  }
+
+ private:
+  static constexpr std::uint16_t kNone = 0xffff;
+  std::vector<std::uint16_t> port_of_;
+  std::size_t size_ = 0;
+};
+
 struct Routes {
-  std::map<std::string, std::map<std::uint64_t, unsigned>>
-      port_of;  // switch GUID -> LID -> egress port; 0: the switch itself
+  std::map<std::string, Entries> port_of;  // by switch GUID
   std::string digest;
 };
 Routes read_routes(const std::string& path);
-
-// The directed links of the route from one end port to another; none: packets do not arrive.
-std::optional<std::vector<DirectedLink>> walk(const Network& network, const Routes& routes, const PortName& from,
-                                              const PortName& to, std::uint64_t to_lid);
+std::string entries_digest(const Routes& routes);  // as certificate.md defines it
 
 std::string file_text(const std::string& path);
 

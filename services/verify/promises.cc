@@ -2,18 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 namespace railweave::verify {
 namespace {
 
 using Json = nlohmann::json;
-
-Json items_of(const std::string& path) {
-  const Json file = Json::parse(file_text(path));
-  if (!file.is_object() || !file.contains("items")) throw std::runtime_error(path + ": has no items");
-  return file.at("items");
-}
 
 std::int64_t mbps_of(const Json& gbps) { return std::llround(gbps.get<double>() * 1000); }
 
@@ -42,14 +35,11 @@ bool in_one_place(const Json& ranks, const Network& network) {
 
 }  // namespace
 
-Promises::Promises(const Outside& outside, const Network& network, Verdict& verdict)
-    : classes_(items_of(outside.classes)) {
-  Network whole = network;
-  whole.dead.clear();
-  cabled_ = parts_of(whole);
-  for (const Json& one : items_of(outside.contracts)) contracts_[one.at("id").get<std::string>()] = one;
-  for (const Json& one : items_of(outside.links_down)) links_down_.insert(in_order(one.at("id").get<std::string>()));
-  for (const Json& one : items_of(outside.jobs)) read_job(one, network, verdict);
+Promises::Promises(const Outside& outside, const Network& network, Verdict& verdict) : classes_(outside.classes) {
+  cabled_ = cabled_parts_of(network);
+  for (const Json& one : outside.contracts) contracts_[one.at("id").get<std::string>()] = one;
+  for (const Json& one : outside.links_down) links_down_.insert(in_order(one.at("id").get<std::string>()));
+  for (const Json& one : outside.jobs) read_job(one, network, verdict);
 }
 
 void Promises::read_job(const Json& job, const Network& network, Verdict& verdict) {

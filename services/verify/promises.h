@@ -13,17 +13,11 @@
 #include <nlohmann/json.hpp>
 
 #include "services/verify/check.h"
+#include "services/verify/journal.h"
 #include "services/verify/network.h"
 #include "services/verify/pattern.h"
 
 namespace railweave::verify {
-
-struct Outside {
-  std::string contracts, classes, jobs, links_down;  // files; "": not given
-  [[nodiscard]] bool complete() const {
-    return !contracts.empty() && !classes.empty() && !jobs.empty() && !links_down.empty();
-  }
-};
 
 // What a contract promises a running job.
 struct Promise {
@@ -41,7 +35,7 @@ struct Promise {
 
 class Promises {
  public:
-  // Reads the files; faults for jobs whose ranks have no port, or ports that are not their hosts'.
+  // Outside is complete. Faults for jobs whose ranks have no port, or ports that are not their hosts'.
   Promises(const Outside& outside, const Network& network, Verdict& verdict);
 
   // Every promise that holds is in the certificate with these terms, and nothing else is.

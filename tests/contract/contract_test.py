@@ -7,6 +7,7 @@ contract_test.py RAILWEAVED LIVE_SERVICE OPENAPI_YAML [--seed 1] [--hostile 1.0]
 """
 import argparse
 import fnmatch
+import subprocess
 import sys
 import tempfile
 import time
@@ -142,7 +143,10 @@ class Run:
                    job_change_cases, launch_cases, event_cases,
                    guarantee_cases, reroute_cases, webhook_cases, null_cases, service_cases, http_cases)
         with Service(self.options.railweaved) as service:
-            session = Session(service.start(), self.contract)
+            key = service.folder / "certificate.key"
+            subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", str(key)], check=True)
+            key.chmod(0o600)
+            session = Session(service.start("--certificate-key", str(key)), self.contract)
             for module in modules:
                 for case in module.CASES:
                     name = f"{module.__name__}.{case.__name__}"

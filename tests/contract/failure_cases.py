@@ -165,7 +165,8 @@ def full_queue(session):
 
 
 def what_exists(session):
-    """If-None-Match: * on what exists is 412, for everything that can be held to a version."""
+    """If-None-Match: * on what exists is 412, for everything that can be held to a version. This service has no key."""
+    session.call("getCertificateKey", 404, "certificate.notSigned")
     fill(session)
     requests = {**WRITES, "putTenant": {"path": {"name": "a"}, "body": {}},
                 "putContract": {"path": {"tenant": "spare-2"}, "body": {}},

@@ -215,6 +215,9 @@ def guarantees(session):
     certificate = answer.json
     assert {one["job"] for one in certificate["jobs"]} == {hose, ring} and certificate["linksDown"] == [], certificate
     session.call("getCertificate", 400, "query.unknownParameter", query={"format": "json"})
+    key = session.call("getCertificateKey", 200).json
+    assert certificate["signature"]["key"] == key["key"] and "BEGIN PUBLIC KEY" in key["publicKey"], key
+    session.call("getCertificateKey", 400, "query.unknownParameter", query={"format": "json"})
     assert "dump_ucast_routes: Switch 0x" + guid(1) in session.call("getFdbs", 200).body.decode()
     session.call("getFdbs", 404, "links.notFound", query={"failLink": "leaf-1/1"})
     session.call("getFdbs", 400, "query.unknownParameter", query={"switch": "leaf-1"})

@@ -152,11 +152,13 @@ MAY_INCLUDE = {
                                "api/http/dispatch", "api/operations", "services/json", "services/control/state", "services/control/events", "services/control/views", "services/control/guarantees",
                                "services/control/decide", "services/control/codec", "services/rest", "services/rest/access", "services/rest/json",
                                "services/webhooks"],
+    "services/rest/certificates": ["services/json", "services/control", "services/control/views", "services/rest", "services/rest/json",
+                                   "services/rest/handlers"],
     # The console's built files: knows nothing of what they show.
     "services/rest/console": ["fabric/base", "api/http/message", "api/http/dispatch"],
-    "services/railweaved": ["fabric/base", "fabric/drivers/infiniband", "db", "db/sqlite", "db/postgres", "api/http", "api/operations", "services/control",
+    "services/railweaved": ["fabric/base", "fabric/drivers/infiniband", "db", "db/sqlite", "db/postgres", "api/http", "api/operations", "services/json", "services/control",
                             "services/control/events", "services/control/codec", "services/control/live", "services/rest", "services/rest/access",
-                            "services/rest/handlers", "services/rest/replication", "services/rest/console", "services/webhooks"],
+                            "services/rest/handlers", "services/rest/replication", "services/rest/certificates", "services/rest/console", "services/webhooks"],
     # Joins Slurm to the contract, as the CLI joins people to it.
     "services/slurm/ranks": ["fabric/base", "fabric/formats/slurm"],
     # Loaded by Slurm's programs on every node: knows nothing of REST.
@@ -192,9 +194,11 @@ MAY_INCLUDE = {
                                "services/railweave/views", "services/railweave/commands", "services/railweave/commands/jobs", "services/railweave/lab/flows",
                                "services/railweave/lab/qos", "services/railweave/lab/replay"],
     # Stores themselves.
-    "services/railweave/admin": ["fabric/base", "db", "db/sqlite", "db/postgres", "services/control/codec", "services/control/events",
+    "services/railweave/admin": ["fabric/base", "fabric/topology", "scheduler/placement/fit", "db", "db/sqlite", "db/postgres", "services/json", "services/control/state", "services/control/codec", "services/control/events",
                                  "services/railweave/terminal", "services/railweave/connection", "services/railweave/command_line"],
-    "services/railweave": ["services/railweave/admin", "services/railweave/terminal", "services/railweave/connection", "services/railweave/command_line",
+    "services/railweave/collect": ["fabric/base", "fabric/topology", "fabric/drivers", "fabric/drivers/infiniband", "services/railweave/terminal",
+                                   "services/railweave/connection", "services/railweave/command_line"],
+    "services/railweave": ["services/railweave/admin", "services/railweave/collect", "services/railweave/terminal", "services/railweave/connection", "services/railweave/command_line",
                            "services/railweave/commands", "services/railweave/commands/jobs", "services/railweave/lab"],
 }
 
@@ -213,7 +217,7 @@ ONLY_IN = [
     (re.compile(r"^CLI/"), ["services/railweaved", "services/railweave", "services/slurm"]),
     (re.compile(r"^toml\+\+/"), ["services/railweaved"]),
     (re.compile(r"^yaml-cpp/"), ["services/railweave/terminal"]),
-    (re.compile(r"^openssl/"), ["services/json", "services/rest/access", "services/webhooks", "api/http/connection", "api/client"]),
+    (re.compile(r"^openssl/"), ["services/json", "services/rest/access", "services/webhooks", "services/verify", "api/http/connection", "api/client"]),
     (re.compile(r"^zlib\.h$"), ["api/http/message", "db"]),
 ]
 

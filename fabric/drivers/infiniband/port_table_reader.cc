@@ -64,6 +64,7 @@ void PortTableReader::take(const Job& job, AttributeBytes data) {
   switch (job.block.kind) {
     case TableKind::slToVl: {
       const SlToVl map = read_sl_to_vl(data);
+      maps_[job.port].emplace_back(job.block.number, map);
       std::uint16_t& lowest = ports_[job.port].lowest_in_port;
       if (lowest != UINT16_MAX && map != *reading.tables.sl_to_vl) reading.in_ports_differ = true;
       if (job.block.number < lowest) {

@@ -5,10 +5,12 @@
 #include <memory>
 #include <string>
 
+#include "services/railweave/admin/journal_export.h"
 #include "services/railweave/admin/snapshot_replay.h"
 #include "services/railweave/admin/store_name.h"
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/output_file.h"
 
 namespace railweave::cli {
 namespace {
@@ -83,7 +85,7 @@ void copy(Session& session, const StoreName& from, const StoreName& to) {
 }  // namespace
 
 void add_admin_commands(CLI::App& root, Session& session) {
-  CLI::App& admin = add_noun(root, "admin", "Stores themselves: examine, back up, restore, copy", "Offline");
+  CLI::App& admin = add_noun(root, "admin", "Stores themselves: examine, export, back up, restore, copy", "Offline");
   struct Stores {
     std::string from, to;
   };
@@ -114,6 +116,19 @@ void add_admin_commands(CLI::App& root, Session& session) {
     command.add_option("--to", stores->to, kStoreForm)->required();
     on_run(command, session,
            [&session, stores] { copy(session, StoreName("sqlite:" + stores->from), StoreName(stores->to)); });
+  }
+  {
+    auto stores = std::make_shared<Stores>();
+    CLI::App& command =
+        add_command(admin, "export", "Write the journal as text, for railweave-verify; a service may run",
+                    {"railweave admin export var/railweave.db -O journal.jsonl",
+                     "railweave-verify fabric.json tables.txt certificate.json --journal journal.jsonl"});
+    command.add_option("STORE", stores->from, kStoreForm)->required();
+    add_output_file_option(command, stores->to);
+    on_run(command, session, [&session, stores] {
+      const auto image = value_or_fail(StoreName(stores->from).image());
+      write_file_or_stdout(session.output, stores->to, value_or_fail(export_journal(*image, progress_of(session))));
+    });
   }
   auto stores = std::make_shared<Stores>();
   CLI::App& command = add_command(

@@ -1,4 +1,4 @@
-// railweave admin: stores themselves, without a service or beside one: examined, backed up, restored, copied.
+// railweave admin: stores themselves, without a service or beside one: examined, exported, backed up, restored, copied.
 #pragma once
 
 #include <CLI/CLI.hpp>

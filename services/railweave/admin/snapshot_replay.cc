@@ -57,6 +57,8 @@ class StoreReplay {
     return replayed_;
   }
 
+  [[nodiscard]] control::ClusterState&& state() && { return std::move(state_); }
+
  private:
   Result<control::ClusterState> decoded(std::uint64_t seq) {
     auto stored = image_.snapshot(seq);
@@ -117,6 +119,12 @@ class StoreReplay {
 
 Result<ReplayedStore> replay_store(db::StoreImage& image, const db::StoreProgress& progress) {
   return StoreReplay(image, progress).run();
+}
+
+Result<control::ClusterState> replay_state(db::StoreImage& image, const db::StoreProgress& progress) {
+  StoreReplay replay(image, progress);
+  if (auto ran = replay.run(); !ran) return std::unexpected(ran.error());
+  return std::move(replay).state();
 }
 
 }  // namespace railweave::cli

@@ -1,10 +1,11 @@
-// Whether the journal's records lead to the states that its snapshots hold.
+// What the journal's records lead to, and whether the journal's records lead to the states that its snapshots hold.
 #pragma once
 
 #include <cstdint>
 
 #include "db/store_copy.h"
 #include "db/store_image.h"
+#include "services/control/state/cluster_state.h"
 
 namespace railweave::cli {
 
@@ -16,5 +17,7 @@ struct ReplayedStore {
 // From the first record on, or, where the oldest were removed, from the oldest snapshot. Error: the first record that cannot be
 // read back, or db.snapshotDiffers, which names the snapshot.
 Result<ReplayedStore> replay_store(db::StoreImage& image, const db::StoreProgress& progress);
+// The state that they lead to. Errors: the same.
+Result<control::ClusterState> replay_state(db::StoreImage& image, const db::StoreProgress& progress);
 
 }  // namespace railweave::cli

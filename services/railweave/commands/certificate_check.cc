@@ -150,10 +150,15 @@ void verify_certificate(Session& session, const CertificateCheck& check) {
   const Folder folder(check.keep);
   auto& service = session.service();
   const auto fabric = folder.write("fabric.json", service.get_text(Target("/v1/fabric/topology")));
-  const auto certificate = folder.write("certificate.json", service.get_text(Target("/v1/guarantees/certificate")));
+  const std::string written = service.get_text(Target("/v1/guarantees/certificate"));
+  const auto certificate = folder.write("certificate.json", written);
   const auto fdbs = folder.write("opensm.fdbs", service.get_text(Target("/v1/routes/fdbs")));
   const Json contracts = whole_list(service, Target("/v1/contracts"));
   std::vector<std::string> words{fabric.string(), fdbs.string(), certificate.string()};
+  if (written.find("\n\"signature\":") != std::string::npos) {
+    const Json key = service.get(Target("/v1/guarantees/certificate/key"));
+    words.insert(words.end(), {"--public-key", folder.write("certificate.pub", text_of(key, "publicKey")).string()});
+  }
   const auto outside = [&](const char* option, const char* name, const std::string& text) {
     words.insert(words.end(), {option, folder.write(name, text).string()});
   };

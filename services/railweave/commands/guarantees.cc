@@ -1,4 +1,4 @@
-// railweave guarantees list|links|certificate|verify; reroute is in guarantee_reroute.cc, caps and partition are in
+// railweave guarantees list|links|certificate|key|verify; reroute is in guarantee_reroute.cc, caps and partition are in
 // guarantee_caps.cc.
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/command_line/resource.h"
@@ -117,6 +117,17 @@ void add_guarantee_commands(CLI::App& root, Session& session) {
   add_output_file_option(certificate_command, *path);
   on_run(certificate_command, session, [&session, path] {
     write_file_or_stdout(session.output, *path, session.service().get_text(Target("/v1/guarantees/certificate")));
+  });
+
+  auto key_path = std::make_shared<std::string>();
+  CLI::App& key_command =
+      add_command(guarantees, "key", "Write the public key that certificates are signed with, as PEM",
+                  {"railweave guarantees key -O certificate.pub",
+                   "railweave-verify fabric.json tables.txt certificate.json --public-key certificate.pub"});
+  add_output_file_option(key_command, *key_path);
+  on_run(key_command, session, [&session, key_path] {
+    const Json key = session.service().get(Target("/v1/guarantees/certificate/key"));
+    write_file_or_stdout(session.output, *key_path, text_of(key, "publicKey"));
   });
 
   auto check = std::make_shared<CertificateCheck>();

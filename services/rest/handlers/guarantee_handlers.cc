@@ -133,15 +133,6 @@ Result<Response> delete_reroute(const Call& call) {
   }
 }
 
-Result<Response> get_certificate(const Call& call) {
-  const auto state = call.plane.loop.state();
-  const std::string etag = run_etag("certificate", state->seq);
-  if (auto known = not_modified(call, etag)) return std::move(*known);
-  auto open = open_book(call.plane, *state);
-  if (!open) return std::unexpected(open.error());
-  return Response::json(write_guarantee_certificate(*state, open->book)).with("ETag", etag);
-}
-
 Result<Response> get_caps(const Call& call) {
   const auto state = call.plane.loop.state();
   auto job = find_job(*state, call.request);
@@ -200,8 +191,6 @@ void add_guarantee_routes(RouteTable& routes) {
   routes.post("/v1/guarantees/reroute", {.access = kOperators, .http = heavy}, post_reroute);
   routes.del("/v1/guarantees/reroute", {.access = kOperators, .query = {"force"}, .http = heavy}, delete_reroute);
   routes.get("/v1/guarantees/links", {.access = kViewers, .query = {"top"}, .http = compute}, list_guaranteed_links);
-  routes.get("/v1/guarantees/certificate", {.access = kViewers, .by = AnsweredBy::leader, .http = heavy},
-             get_certificate);
   routes.get("/v1/jobs/{id}/caps", {.access = kViewersAndMembers}, get_caps);
   routes.get("/v1/jobs/{id}/partition", {.access = kViewersAndMembers, .query = {"allowShared"}}, get_partition);
 }

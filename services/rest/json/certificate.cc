@@ -26,6 +26,20 @@ void number(std::string& out, std::string_view name, std::int64_t value, bool co
   append_json_number(out, static_cast<std::uint64_t>(value));
 }
 
+// What packets carry, by level of the routing; none where ports have no such plan.
+template <class LevelOf>
+void append_levels(std::string& out, const InfinibandPlan* plan, const LevelOf& level_of) {
+  if (plan == nullptr) return;
+  member(out, "serviceLevels");
+  JsonCommas levels;
+  out += '[';
+  for (unsigned level = 0; level < plan->routing_levels; ++level) {
+    levels(out);
+    append_json_number(out, level_of(level));
+  }
+  out += ']';
+}
+
 void append_job(std::string& out, const CertificateInput& input, const Reservation& job) {
   const Topology& t = input.view->topology();
   text(out += "{", "job", job.job, false);
@@ -35,7 +49,12 @@ void append_job(std::string& out, const CertificateInput& input, const Reservati
   number(out, "reservedPermille", job.reserved_permille);
   member(out, "survivesLinkFailure");
   out += job.survives_link_failure ? "true" : "false";
-  if (job.lane) number(out, "lane", *job.lane);
+  if (job.lane) {
+    number(out, "lane", *job.lane);
+    if (input.plan == nullptr || *job.lane < input.plan->owned_lanes) {
+      append_levels(out, input.plan, [&](unsigned level) { return input.plan->owned_level(*job.lane, level); });
+    }
+  }
   const auto port_with_lid = [&](std::string_view name, PortId port, bool comma) {
     text(out, name, t.port_text(port), comma);
     const DestinationId id = input.tables->scope().find(port);
@@ -99,16 +118,8 @@ void append_owners(std::string& out, std::span<const OwnedLoad> owned) {
   out += ']';
 }
 
-}  // namespace
-
-std::string write_certificate(const CertificateInput& input) {
-  const Topology& t = input.view->topology();
-  const Ledger& ledger = *input.ledger;
-  std::string out = "{\"railweave\":\"certificate\",\"version\":1,\n\"routes\":{\"format\":\"opensm.fdbs\"";
-  text(out, "fnv1a64", to_string(Guid(input.entries_digest)));
-  text(out, "tables", to_string(Guid(input.tables->digest())));
-  out += "}";
-  number(out, "usablePermille", ledger.rules().usable_permille);
+// What InfiniBand ports can hold.
+void append_port_limits(std::string& out, const CertificateInput& input) {
   member(out, "ports");
   out += '{';
   number(out, "arbitrationEntries", static_cast<std::int64_t>(input.arbitration.entries), false);
@@ -117,11 +128,28 @@ std::string write_certificate(const CertificateInput& input) {
   text(out, "from", input.limits_known ? "devices" : "specification");
   text(out, "refused", input.plan == nullptr ? input.refused : std::string_view());
   out += '}';
+}
+
+}  // namespace
+
+std::string write_certificate(const CertificateInput& input) {
+  const Topology& t = input.view->topology();
+  const Ledger& ledger = *input.ledger;
+  std::string out = "{\"railweave\":\"certificate\",\"version\":1";
+  number(out, "seq", static_cast<std::int64_t>(input.seq));
+  out += ",\n\"routes\":{\"format\":\"opensm.fdbs\"";
+  text(out, "fnv1a64", to_string(Guid(input.entries_digest)));
+  text(out, "tables", to_string(Guid(input.tables->digest())));
+  out += "}";
+  number(out, "usablePermille", ledger.rules().usable_permille);
+  append_port_limits(out, input);
   out += ",\n\"classes\":[";
   for (std::size_t c = 0; c < input.classes->size(); ++c) {
     const QosClass& one = (*input.classes)[c];
     text(out += c == 0 ? "{" : ",{", "name", one.name, false);
     number(out, "sharePermille", one.share_permille);
+    append_levels(out, input.plan,
+                  [&](unsigned level) { return input.plan->service_level(static_cast<unsigned>(c), level); });
     out += '}';
   }
   out += "],\n\"linksDown\":[";
@@ -180,6 +208,24 @@ std::string write_certificate(const CertificateInput& input) {
     out += "]}";
   }
   return out + "\n]}\n";
+}
+
+std::string signed_certificate(std::string certificate, const SigningKey& key) {
+  certificate.resize(certificate.rfind('}'));
+  certificate += ",\n";
+  std::string line = "\"signature\":{";
+  text(line, "algorithm", "ed25519", false);
+  text(line, "key", key.id());
+  text(line, "value", key.sign(certificate));
+  return certificate + line + "}}\n";
+}
+
+std::string write_certificate_key(const SigningKey& key) {
+  std::string out = "{";
+  text(out, "algorithm", "ed25519", false);
+  text(out, "key", key.id());
+  text(out, "publicKey", key.public_pem());
+  return out + "}";
 }
 
 }  // namespace railweave::api

@@ -9,10 +9,12 @@
 #include "fabric/capacity/ledger.h"
 #include "fabric/qos/infiniband_plan.h"
 #include "fabric/qos/qos_class.h"
+#include "services/json/signing_key.h"
 
 namespace railweave::api {
 
 struct CertificateInput {
+  std::uint64_t seq = 0;  // of the newest record of the journal that is in it
   const fabric::FabricView* view = nullptr;
   const fabric::ForwardingTables* tables = nullptr;
   const fabric::Ledger* ledger = nullptr;
@@ -24,7 +26,12 @@ struct CertificateInput {
   std::uint64_t entries_digest = 0;  // fabric::entries_digest(tables)
 };
 
-// One line for each link with a reservation.
+// One line for each link with a reservation. Not signed.
 std::string write_certificate(const CertificateInput& input);
+
+// The certificate with a last line for its signature, which is over all bytes before that line.
+std::string signed_certificate(std::string certificate, const SigningKey& key);
+// The public key, with its id as certificates name it.
+std::string write_certificate_key(const SigningKey& key);
 
 }  // namespace railweave::api

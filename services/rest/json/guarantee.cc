@@ -344,7 +344,8 @@ std::string write_guarantee_certificate(const ClusterState& state, const Guarant
                                              .owned_lanes = true,
                                              .data_lanes = rules.data_lanes,
                                              .arbitration = rules.arbitration});
-  return write_certificate({.view = &routes.input.view,
+  return write_certificate({.seq = state.seq,
+                            .view = &routes.input.view,
                             .tables = &routes.routing.tables,
                             .ledger = &book.ledger(),
                             .classes = state.qos_classes.get(),

@@ -1,0 +1,128 @@
+#include "services/railweave/collect/subnet_tables.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace railweave::cli {
+namespace {
+
+using namespace fabric;  // NOLINT
+
+std::unexpected<Error> silent(const std::string& who, const std::string& why) {
+  return fail(ErrorKind::unavailable, "collect.silent", who + " " + why, {},
+              "its tables would be missing: see that it answers, and run this again");
+}
+
+std::string port_name(PortRef port) { return to_string(port.device) + "/" + std::to_string(port.port); }
+
+// What is known of one subnet, line by line.
+class TablesText {
+ public:
+  void add_routes(const std::string& guid, const TableReading& reading) {
+    std::size_t entries = 0;
+    for (std::size_t lid = 1; lid < reading.ports.size(); ++lid) {
+      if (reading.ports[lid] == kNoPort) continue;
+      lines_.push_back("lft " + guid + " " + std::to_string(lid) + " " + std::to_string(reading.ports[lid]));
+      ++entries;
+    }
+    lines_.push_back("switch " + guid + " " + std::to_string(entries));
+  }
+
+  // cabled: the ports of its device by which packets come in; none: of an adapter.
+  void add_port(const PortTablesReading& reading, const infiniband::PortTableReader::LaneMaps& maps,
+                const std::set<std::uint8_t>* cabled) {
+    const std::string port = port_name(reading.tables.port);
+    for (const auto& [in, map] : maps) {
+      if (cabled != nullptr && !cabled->contains(static_cast<std::uint8_t>(in))) continue;
+      std::string line = "sl2vl " + port + " " + std::to_string(in);
+      for (const std::uint8_t vl : map) line += " " + std::to_string(vl);
+      lines_.push_back(std::move(line));
+    }
+    if (reading.tables.arbitration) {
+      add_weights("vlarb " + port + " high", reading.tables.arbitration->high);
+      add_weights("vlarb " + port + " low", reading.tables.arbitration->low);
+    }
+    if (cabled != nullptr || !reading.tables.pkeys) return;
+    std::string line = "pkeys " + port;
+    for (const std::uint16_t pkey : *reading.tables.pkeys) {
+      std::array<char, 8> text{};
+      std::snprintf(text.data(), text.size(), " 0x%04x", pkey);
+      line += text.data();
+    }
+    lines_.push_back(std::move(line));
+  }
+
+  [[nodiscard]] std::string text() && {
+    std::ranges::sort(lines_);
+    std::string text = "railweave-tables 1\n";
+    for (const std::string& line : lines_) text += line + "\n";
+    return text + "end " + std::to_string(lines_.size()) + "\n";
+  }
+
+ private:
+  void add_weights(std::string line, const std::vector<VlWeight>& entries) {
+    for (const VlWeight entry : entries) {
+      if (entry.weight != 0) line += " " + std::to_string(entry.vl) + ":" + std::to_string(entry.weight);
+    }
+    lines_.push_back(std::move(line));
+  }
+
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+Result<std::string> read_subnet_tables(infiniband::InfinibandDriver& driver) {
+  const auto found = driver.discover();
+  if (!found) return std::unexpected(found.error());
+  if (found->blind) return silent("nothing behind the local port", "answers");
+  if (!found->silent.empty()) return silent(to_string(found->silent.front()), "did not answer every question");
+  const Topology& t = *found->topology;
+  TablesText text;
+  // 1. Forwarding tables.
+  std::vector<SwitchId> switches;
+  Lid top = 0;
+  for (const SwitchId sw : t.switches()) {
+    const auto* node = driver.map().find(t.guid(sw));
+    if (node == nullptr) continue;
+    switches.push_back(sw);
+    top = std::max<Lid>(top, node->switch_info.linear_top);
+  }
+  const auto routes = driver.read_tables(t, switches, std::min<Lid>(top, 0xbfff));
+  if (!routes) return std::unexpected(routes.error());
+  for (const TableReading& one : *routes) {
+    if (!one.answered) return silent(to_string(t.guid(one.sw)), "did not answer for all of its forwarding table");
+    text.add_routes(to_string(t.guid(one.sw)), one);
+  }
+  // 2. The tables of cabled ports.
+  std::vector<PortRef> ports;
+  std::vector<std::set<std::uint8_t>> cabled;  // by switch
+  for (const SwitchId sw : switches) {
+    auto& of_switch = cabled.emplace_back();
+    for (const PortId port : t.ports(sw)) {
+      if (!t.peer(port)) continue;
+      of_switch.insert(static_cast<std::uint8_t>(t.number(port)));
+      ports.push_back({t.guid(sw), static_cast<std::uint8_t>(t.number(port))});
+    }
+  }
+  const std::size_t of_switches = ports.size();
+  for (const PortId port : t.hca_ports()) {
+    if (t.peer(port)) ports.push_back({t.guid(t.hca_of(port)), static_cast<std::uint8_t>(t.number(port))});
+  }
+  const auto read = driver.read_whole_port_tables(ports);
+  if (!read) return std::unexpected(read.error());
+  std::size_t sw = 0;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    const PortTablesReading& one = read->tables[i];
+    if (!one.answered) return silent(port_name(ports[i]), one.reason);
+    while (i < of_switches && t.guid(switches[sw]) != ports[i].device) ++sw;
+    text.add_port(one, read->lane_maps[i], i < of_switches ? &cabled[sw] : nullptr);
+  }
+  return std::move(text).text();
+}
+
+}  // namespace railweave::cli

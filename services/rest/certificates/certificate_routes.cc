@@ -1,0 +1,45 @@
+#include "services/rest/certificates/certificate_routes.h"
+
+#include <string>
+#include <utility>
+
+#include "services/rest/handlers/reply.h"
+#include "services/rest/json/certificate.h"
+#include "services/rest/json/guarantee.h"
+
+namespace railweave::api {
+namespace {
+
+Result<Response> get_certificate(const Call& call, const SigningKey* key) {
+  const auto state = call.plane.loop.state();
+  const std::string etag = run_etag("certificate", state->seq);
+  if (auto known = not_modified(call, etag)) return std::move(*known);
+  std::string certificate;
+  {
+    const std::lock_guard lock(call.plane.guarantees->mutex);
+    control::GuaranteeBook& book = call.plane.guarantees->book;
+    if (auto brought = book.bring_to(*state); !brought) return std::unexpected(brought.error());
+    certificate = write_guarantee_certificate(*state, book);
+  }
+  if (key != nullptr) certificate = signed_certificate(std::move(certificate), *key);
+  return Response::json(std::move(certificate)).with("ETag", etag);
+}
+
+Result<Response> get_key(const SigningKey* key) {
+  if (key != nullptr) return Response::json(write_certificate_key(*key));
+  return fail(ErrorKind::notFound, "certificate.notSigned", "this service signs no certificates", {},
+              "name a key as certificate_key in its configuration");
+}
+
+}  // namespace
+
+void add_certificate_routes(RouteTable& routes, std::shared_ptr<const SigningKey> key) {
+  const RouteOptions heavy{.compute = true, .heavy = true};
+  routes.get("/v1/guarantees/certificate", {.access = kViewers, .by = AnsweredBy::leader, .http = heavy},
+             [key](const Call& call) { return get_certificate(call, key.get()); });
+  // Each replica may have a key of its own: the one that signs is the leader's.
+  routes.get("/v1/guarantees/certificate/key", {.access = kViewers, .by = AnsweredBy::leader},
+             [key](const Call&) { return get_key(key.get()); });
+}
+
+}  // namespace railweave::api

@@ -1,0 +1,14 @@
+// Certificates of guarantees over REST, and the public key that they are signed with.
+#pragma once
+
+#include <memory>
+
+#include "services/json/signing_key.h"
+#include "services/rest/handlers/route_table.h"
+
+namespace railweave::api {
+
+// key: null where certificates are not signed.
+void add_certificate_routes(RouteTable& routes, std::shared_ptr<const SigningKey> key);
+
+}  // namespace railweave::api
