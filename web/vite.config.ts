@@ -14,5 +14,5 @@ export default defineConfig({
     chunkSizeWarningLimit: 1000,
   },
   server: { proxy: { '/v1': service, '/readyz': service, '/healthz': service, '/openapi.yaml': service } },
-  test: { include: ['src/**/*.test.ts'], environment: 'node' },
+  test: { include: ['src/**/*.test.ts'], environment: 'node', testTimeout: 60_000 }, // machines are shared
 });

@@ -1,5 +1,6 @@
 #include "fabric/health/thresholds.h"
 
+#include <algorithm>
 #include <string>
 
 namespace railweave::fabric::health {
@@ -53,6 +54,20 @@ Result<void> check(const Thresholds& thresholds) {
     return fail(ErrorKind::invalid, "health.thresholds", "a negative time");
   }
   return {};
+}
+
+ErrorGrade grade_of(const std::array<float, kErrorCounters>& errors_per_hour, const Thresholds& thresholds) {
+  constexpr float kOneInADay = 1.0F / 24;
+  ErrorGrade worst = ErrorGrade::none;
+  for (std::size_t kind = 0; kind < kErrorCounters; ++kind) {
+    const float rate = errors_per_hour[kind];
+    ErrorGrade grade = rate < kOneInADay ? ErrorGrade::none : ErrorGrade::some;
+    const auto& levels = thresholds[alarm_of(static_cast<ErrorCounter>(kind))].levels;
+    if (levels[0] && static_cast<double>(rate) >= levels[0]->raise_at) grade = ErrorGrade::warning;
+    if (levels[1] && static_cast<double>(rate) >= levels[1]->raise_at) grade = ErrorGrade::critical;
+    worst = std::max(worst, grade);
+  }
+  return worst;
 }
 
 }  // namespace railweave::fabric::health

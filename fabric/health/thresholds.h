@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "fabric/base/error.h"
 #include "fabric/topology/port_counts.h"
@@ -54,5 +55,18 @@ Thresholds default_thresholds();
 // "health.thresholds": a level that clears at or above where it is raised, a critical level below the warning, a
 // negative time.
 Result<void> check(const Thresholds& thresholds);
+
+// How bad error rates are: the worst kind of them, by the levels that raise alarms.
+enum class ErrorGrade : std::uint8_t {
+  none,  // less than one in a day
+  some,  // below every level
+  warning,
+  critical,
+};
+constexpr std::string_view to_string(ErrorGrade grade) {
+  constexpr std::string_view names[] = {"none", "some", "warning", "critical"};
+  return names[static_cast<std::size_t>(grade)];
+}
+ErrorGrade grade_of(const std::array<float, kErrorCounters>& errors_per_hour, const Thresholds& thresholds);
 
 }  // namespace railweave::fabric::health

@@ -209,6 +209,18 @@ void read_oidc(ConfigFile& entry, AccessConfig& access) {
   entry.read("name_claim", oidc.rules.name_claim);
   entry.read("role_claim", oidc.rules.role_claim);
   entry.read("tenant_claim", oidc.rules.tenant_claim);
+  api::OidcClient client{.issuer = oidc.rules.issuer};
+  entry.read("client_id", client.client_id);
+  entry.read("scope", client.scope);
+  entry.read("resource", client.resource);
+  client.shows_id_token = oidc.rules.audience == client.client_id;
+  if (!client.client_id.empty()) {
+    if (api::origin_of_issuer(client.issuer).empty()) {
+      entry.refuse("config.oidc", "with client_id, the issuer is an https URL, or an http one on a loopback address",
+                   "issuer = \"https://...\"");
+    }
+    access.console_client = std::move(client);
+  }
   entry.read_texts("roles", roles);
   for (const auto& [said, name] : roles) {
     if (const auto role = role_of(entry, name)) oidc.rules.roles[said] = *role;
@@ -269,6 +281,8 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   keys.read("answer_seconds", config.answer_seconds, 1, 86'400);
   keys.read("write_seconds", config.write_seconds, 1, 86'400);
   keys.read("stop_seconds", config.stop_seconds, 1, 86'400);
+  keys.read("counter_history_seconds", config.live.counter_history_seconds, 1, 3'600);
+  keys.read("counter_history_megabytes", config.live.counter_history_megabytes, 0, 1'000'000);
   keys.read("compute_threads", config.compute_threads, 1, 256);
   config.store = store;
   config.access.admin_token_file = admin_token_file;
@@ -288,11 +302,11 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
     entry.read("counter_seconds", subnet.counter_seconds, 1, 86'400);
     entry.read("window", subnet.window, 1, 64);
     entry.read("use_swapped_cables", subnet.use_swapped_cables);
-    config.subnets.push_back(std::move(subnet));
+    config.live.subnets.push_back(std::move(subnet));
   });
   if (auto done = keys.finish(); !done) return done;
   std::set<std::string> names;
-  for (const auto& subnet : config.subnets) {
+  for (const auto& subnet : config.live.subnets) {
     if (!subnet.name.empty() && names.insert(subnet.name).second) continue;
     return fail(
         ErrorKind::invalid, "config.subnetName",

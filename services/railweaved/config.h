@@ -10,6 +10,7 @@
 
 #include "fabric/base/error.h"
 #include "services/rest/access/authentication.h"
+#include "services/rest/access/sign_in.h"
 
 namespace railweave {
 
@@ -27,6 +28,13 @@ struct SubnetConfig {
   bool use_swapped_cables = true;      // cables that were exchanged are used as they are; else only reported
 };
 
+// Live subnets, and what is kept of their counters (fabric/health/counter_archive.h).
+struct LiveConfig {
+  std::vector<SubnetConfig> subnets;
+  std::uint64_t counter_history_seconds = 60;     // the shortest slot
+  std::uint64_t counter_history_megabytes = 512;  // at most, of all subnets together; 0: none is kept
+};
+
 // How callers are told apart.
 enum class Authentication : std::uint8_t {
   tokens,  // each request shows a token
@@ -42,6 +50,7 @@ struct AccessConfig {
   std::string tls_client_ca;               // authorities of clients' certificates; "": none is asked for
   std::vector<api::CertificateAccount> certificates;  // [[access.certificate]]
   std::optional<api::Oidc::Options> oidc;             // [access.oidc]
+  std::optional<api::OidcClient> console_client;      // of it: how the console signs its users in
   std::uint64_t requests_per_second = 1'000;          // of a token; further ones are answered 429. 0: no such limit
   std::uint64_t requests_at_once = 4'000;             // of a token, after a pause
   std::vector<std::string> host_names;                // by which callers may address the service, beside loopback names
@@ -99,7 +108,7 @@ struct Config {
   std::uint64_t stop_seconds = 10;                // for what runs when the service is told to stop
   std::uint64_t compute_threads = 2;              // for what-ifs, imports and large answers
   std::filesystem::path console;  // folder of the built console; empty: the one beside the program, if there is one
-  std::vector<SubnetConfig> subnets;
+  LiveConfig live;
 };
 
 struct CommandLine {

@@ -39,13 +39,15 @@ Result<std::unique_ptr<fabric::FabricDriver>> connect(const SubnetConfig& config
 
 }  // namespace
 
-control::LiveSubnets::Subnet live_subnet(const SubnetConfig& config, std::function<bool()> leads) {
+control::LiveSubnets::Subnet live_subnet(const SubnetConfig& config, const fabric::health::ArchiveOptions& archive,
+                                         std::function<bool()> leads) {
   control::SubnetOptions options{.subnet = config.name};
   options.port = config.adapter.empty() ? "first with a link" : config.adapter;
   if (config.port != 0) options.port += "/" + std::to_string(config.port);
   // Absolute: OpenSM's options name the folder, and OpenSM runs in another directory.
   if (!config.opensm_files.empty()) options.opensm_files = std::filesystem::absolute(config.opensm_files).string();
   options.counters_every = std::chrono::seconds(config.counter_seconds);
+  options.archive = archive;
   options.sweep_every = std::chrono::seconds(config.sweep_seconds);
   options.look_every = std::chrono::seconds(config.look_seconds);
   options.use_swapped_cables = config.use_swapped_cables;

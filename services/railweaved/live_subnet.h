@@ -8,6 +8,7 @@
 
 namespace railweave {
 
-control::LiveSubnets::Subnet live_subnet(const SubnetConfig& config, std::function<bool()> leads);
+control::LiveSubnets::Subnet live_subnet(const SubnetConfig& config, const fabric::health::ArchiveOptions& archive,
+                                         std::function<bool()> leads);
 
 }  // namespace railweave

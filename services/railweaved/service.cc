@@ -1,5 +1,6 @@
 #include "services/railweaved/service.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
@@ -88,6 +89,16 @@ webhooks::DeliveryOptions delivery_options(const WebhookConfig& config) {
   return options;
 }
 
+// Each subnet's part.
+fabric::health::ArchiveOptions archive_options(const Config& config) {
+  fabric::health::ArchiveOptions options;
+  const auto slot_us = static_cast<std::int64_t>(config.live.counter_history_seconds) * 1'000'000;
+  options.slot_us = {slot_us, 15 * slot_us};
+  options.max_bytes =
+      (config.live.counter_history_megabytes << 20U) / std::max<std::size_t>(config.live.subnets.size(), 1);
+  return options;
+}
+
 // The configured folder, else the installed one beside the program.
 std::filesystem::path console_folder(const Config& config) {
   if (!config.console.empty()) return config.console;
@@ -164,8 +175,8 @@ Result<void> Service::open() {
                std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started).count());
   catch_up_ = std::make_unique<control::EventCatchUp>(*store_.journal, feed_);
   std::vector<control::LiveSubnets::Subnet> subnets;
-  for (const auto& subnet : config_.subnets) {
-    subnets.push_back(live_subnet(subnet, [this] { return store_.journal->leads(); }));
+  for (const auto& subnet : config_.live.subnets) {
+    subnets.push_back(live_subnet(subnet, archive_options(config_), [this] { return store_.journal->leads(); }));
   }
   live_ = std::make_unique<control::LiveSubnets>(*loop_, std::move(subnets),
                                                  [](const std::string& text) { spdlog::warn("{}", text); });
@@ -256,7 +267,9 @@ Result<void> Service::prepare_server() {
   if (!console && !config_.console.empty()) return std::unexpected(console.error());
   spdlog::info("console: {}",
                console ? std::to_string(console->size()) + " files, at /console" : console.error().text());
-  api::add_console_routes(server_->router(), std::move(console));
+  const auto& client = config_.access.console_client;
+  api::add_sign_in_routes(routes, {config_.access.authentication == Authentication::tokens, client});
+  api::add_console_routes(server_->router(), std::move(console), client ? api::origin_of_issuer(client->issuer) : "");
   return {};
 }
 

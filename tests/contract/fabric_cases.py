@@ -268,6 +268,9 @@ def the_map(session):
     assert drawn == cables and cables, (drawn, cables)
     for bundle in shown["bundles"]:
         assert (bundle["link"] is None) == (bundle["links"] > 1), bundle
+        assert bundle["utilisation"] is None and bundle["errors"] is None, "no counters are read"
+    session.call("getFabricMap", 200, query={"at": "2026-01-01T00:00:00Z"})
+    session.call("getFabricMap", 400, "query.invalidTime", query={"at": "yesterday"})
     session.call("getFabricMap", 404, "fabric.noRegion", query={"within": "elsewhere"})
     session.call("getFabricMap", 400, "query.unknownParameter", query={"inside": "x"})
 

@@ -1,6 +1,7 @@
 """Live subnets: who programs them, what they hold, discovery, drains, alarms. On contract_live_service, whose subnets are in
 memory; `without_connections` on railweaved itself, where nothing is live.
 """
+import datetime
 import json
 
 from event_cases import Stream
@@ -35,6 +36,9 @@ def without_connections(session):
     assert len(table) >= 9 and all(entry["differs"] is None and entry["appliedPort"] is None for entry in table), table
     link = session.call("getLink", 200, path={"id": LINK}).json
     assert link["counters"] == [None, None] and link["utilisation"] is None and link["drain"] is None, link
+    for operation, thing in (("getLinkHistory", LINK), ("getSwitchHistory", "leaf-1")):
+        history = session.call(operation, 200, path={"id": thing}).json
+        assert history == {"detail": "fine", "from": None, "slotSeconds": None, "slots": 0, "ports": []}, history
     answer = session.call("drainLink", 200, path={"id": UPLINK}, query={"dryRun": "true"}).json
     assert answer["state"] is None and answer["cutsOffCount"] == 4 and not answer["allowed"], answer
 
@@ -428,6 +432,44 @@ def metrics(session):
     session.call("getMetrics", 400, "query.invalidFlag", query={"links": "all"})
 
 
+def history(session):
+    """Ten minutes that every switch port has behind it: a quarter of its rate, then half of it, at last with errors."""
+    answer = session.call("getLinkHistory", 200, path={"id": UPLINK}).json
+    assert answer["slots"] == 60 and answer["slotSeconds"] == 60 and len(answer["ports"]) == 2, answer
+    start = answer["from"]
+    for port in answer["ports"]:
+        assert port["link"] == UPLINK and [item["kind"] for item in port["errors"]] == ["symbolErrors"], port
+        known = [load for load in port["load"] if load is not None]
+        assert len(port["load"]) == 60 and 10 <= len(known) <= 11 and port["load"][0] is None, port["load"]
+        assert all(abs(load - 0.25) < 0.004 for load in known[:5]) and abs(known[-1] - 0.5) < 0.004, known
+        counts = [count for count in port["errors"][0]["counts"] if count]
+        assert len(counts) == 1 and abs(counts[0] - 200) <= 6, counts
+    coarse = session.call("getLinkHistory", 200, path={"id": UPLINK}, query={"detail": "coarse"}).json
+    assert coarse["slots"] == 96 and coarse["slotSeconds"] == 900 and coarse["from"] < start, coarse
+    switch = session.call("getSwitchHistory", 200, path={"id": "leaf-1"}).json
+    cabled = session.call("getSwitch", 200, path={"id": "leaf-1"}).json["cabledPorts"]
+    assert len(switch["ports"]) == cabled and len({port["port"] for port in switch["ports"]}) == cabled, switch["ports"]
+    assert len(session.call("getLinkHistory", 200, path={"id": LINK}).json["ports"]) == 1, "adapters have none here"
+    for operation, thing, missing, code in (("getLinkHistory", UPLINK, "a/1--b/2", "links.notFound"),
+                                            ("getSwitchHistory", "leaf-1", "leaf-99", "switches.notFound")):
+        session.call(operation, 400, "query.invalidDetail", path={"id": thing}, query={"detail": "best"})
+        session.call(operation, 400, "query.unknownParameter", path={"id": thing}, query={"span": "hour"})
+        session.call(operation, 404, code, path={"id": missing})
+
+    def loads(**query):
+        return {(bundle["utilisation"], (bundle["errors"] or {}).get("grade")) for bundle in
+                session.call("getFabricMap", 200, query=query).json["bundles"]}
+
+    assert loads() <= {(0.25, None), (None, None)} and (0.25, None) in loads(), loads()
+    last = datetime.datetime.fromisoformat(start.replace("Z", "+00:00")) + datetime.timedelta(minutes=59)
+    early = last - datetime.timedelta(minutes=8)
+    then = loads(at=f"{early:%Y-%m-%dT%H:%M:%SZ}")
+    assert any(use is not None and abs(use - 0.25) < 0.004 for use, _ in then), then
+    now = loads(at=f"{last:%Y-%m-%dT%H:%M:%SZ}")
+    assert any(use is not None and abs(use - 0.5) < 0.004 and grade == "warning" for use, grade in now), now
+    assert loads(at="2020-01-01T00:00:00Z") == {(None, None)}
+
+
 def undrains(session):
     for operation, thing in (("undrainLink", LINK), ("undrainSwitch", "spine-1"), ("undrainNode", "node-2")):
         session.call(operation, 204, path={"id": thing}, body={"reason": "repaired"})
@@ -478,4 +520,4 @@ def after_a_restart(session):
     assert subnet["mode"] == "opensm" and subnet["modeReason"] == "beside it", subnet
 
 
-CASES = [fill, subnets, modes, sync, discovery, exchanged_cables, tables, drains, what_happens, metrics, undrains, bad_requests, after_a_restart]
+CASES = [fill, subnets, modes, sync, discovery, exchanged_cables, tables, drains, what_happens, metrics, history, undrains, bad_requests, after_a_restart]

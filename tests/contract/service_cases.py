@@ -9,6 +9,7 @@ from job_cases import job
 
 def endpoints(session):
     session.call("getHealth", 200)
+    assert session.call("getSignIn", 200).json["oidc"] is None, "no provider is configured"
     assert session.call("getReadiness", 200).json["phase"] == "ready"
     metrics = session.call("getMetrics", 200)
     text = metrics.body.decode()

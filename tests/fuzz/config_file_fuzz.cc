@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       !line->exit && config.queue_limit >= 1 && config.replica.lease_seconds >= 1 && config.replica.lease_seconds <= 60,
       "limits");
   RAILWEAVE_CHECK(config.access.tls_certificate.empty() == config.access.tls_key.empty(), "a certificate has its key");
-  for (const auto& subnet : config.subnets)
+  for (const auto& subnet : config.live.subnets)
     RAILWEAVE_CHECK(!subnet.name.empty() && subnet.window >= 1 && subnet.window <= 64, "a subnet's limits");
   for (const auto& account : config.access.certificates) {
     RAILWEAVE_CHECK(!account.name.empty() && (account.role == control::Role::member) != account.tenant.empty(),

@@ -110,6 +110,8 @@ def web_tokens():
         with Service(BIN / "railweaved", folder, authentication="tokens") as service:
             service.start("--config", str(config))
 
+            assert service.request("GET", "/v1/sign-in")[2] == {"tokens": True, "oidc": None}, "no client of the provider is configured"
+
             def who(token):
                 status, headers, answer = service.request("GET", "/v1/whoami", headers={"Authorization": f"Bearer {token}"})
                 assert status == 200 or headers["WWW-Authenticate"] == "Bearer", (status, headers)
@@ -273,8 +275,25 @@ def published_keys():
             assert who(service, (folder / "store.db.admin-token").read_text().strip())[0] == 200
             assert service.stop() == 0
         provider.server.shutdown()
+        jwks_file = str(folder / "none.json")
+        console = folder / "console"
+        console.mkdir()
+        (console / "index.html").write_text("<!doctype html>")
+        with Service(BIN / "railweaved", folder, authentication="tokens") as service:
+            config.write_text(oidc_config(jwks_file)
+                              .replace('ca_file = ""', 'client_id = "console"\nresource = "urn:railweave"\nscope = "openid email"'))
+            service.start("--config", str(config), "--console", str(console))
+            assert service.request("GET", "/v1/sign-in")[2] == {"tokens": True, "oidc": {
+                "issuer": ISSUER, "clientId": "console", "scope": "openid email", "resource": "urn:railweave", "bearer": "accessToken"}}
+            policy = service.request("GET", "/console")[1]["Content-Security-Policy"]
+            origin = "/".join(ISSUER.split("/")[:3])
+            assert f"connect-src 'self' {origin};" in policy and policy.count(origin) == 1, policy
+            assert service.stop() == 0
+        with_client = oidc_config(jwks_file).replace('ca_file = ""', f'client_id = "{AUDIENCE}"')
         for lines, why in ((oidc_config("http://sign-in.example/keys"), "over https"), ('[access.oidc]\nissuer = "x"\n', "needs issuer"),
                            (oidc_config("jwks.json").replace('"viewer"', '"king"'), "no role 'king'"),
+                           (with_client.replace(ISSUER, "http://sign-in.example"), "the issuer is an https URL"),
+                           (with_client.replace(ISSUER, "https://a.example; script-src *"), "the issuer is an https URL"),
                            (oidc_config("jwks.json").replace("tenant_claim", "tenants_claim"), "no key 'tenants_claim'")):
             config.write_text(lines)
             done = subprocess.run([BIN / "railweaved", "--config", config], capture_output=True, text=True, timeout=60)

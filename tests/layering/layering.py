@@ -113,7 +113,7 @@ MAY_INCLUDE = {
                                "scheduler/placement/fit", "scheduler/placement/score", "scheduler/queue/policy", "services/json",
                                "services/control/state", "services/control/events"],
     # Live subnets: a connection, the links it finds, the tables of ports, the routes, and the controller that joins them.
-    "services/control/live/status": ["fabric/base", "fabric/topology", "fabric/routing/plane", "services/control/state", "services/control/events"],
+    "services/control/live/status": ["fabric/base", "fabric/topology", "fabric/health", "fabric/routing/plane", "services/control/state", "services/control/events"],
     "services/control/live/connection": ["fabric/base", "fabric/capacity", "fabric/health", "fabric/drivers", "services/control/state",
                                          "services/control/events", "services/control/views", "services/control/live/status"],
     "services/control/live/links": ["fabric/base", "fabric/topology", "fabric/health", "fabric/drivers", "services/control/state",
@@ -142,7 +142,7 @@ MAY_INCLUDE = {
                           "services/rest/access"],
     "services/rest/json": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/topology/checks", "fabric/formats/text",
                            "fabric/routing/plane", "fabric/routing/audit", "fabric/routing/delta", "fabric/routing/multipath",
-                           "fabric/routing/opensm", "fabric/capacity", "fabric/qos", "fabric/drivers/linux_tc", "scheduler/job",
+                           "fabric/routing/opensm", "fabric/health", "fabric/capacity", "fabric/qos", "fabric/drivers/linux_tc", "scheduler/job",
                            "scheduler/collective", "scheduler/placement", "scheduler/placement/fit", "scheduler/placement/score",
                            "scheduler/queue/cycle", "scheduler/queue/policy", "scheduler/queue/repair", "scheduler/admission", "db", "api/operations",
                            "services/json", "services/control/state", "services/control/events", "services/control/views",
@@ -176,7 +176,7 @@ MAY_INCLUDE = {
     # What the contract's native format becomes as a file of a scheduler.
     "services/railweave/commands/jobs": ["fabric/base", "services/railweave/terminal", "services/railweave/connection",
                                          "services/railweave/command_line", "services/railweave/views"],
-    "services/railweave/commands": ["services/railweave/commands/jobs", "fabric/base", "fabric/topology", "fabric/formats/text", "fabric/formats/native", "fabric/formats/slurm",
+    "services/railweave/commands": ["services/railweave/commands/jobs", "fabric/base", "fabric/base/text", "fabric/topology", "fabric/formats/text", "fabric/formats/native", "fabric/formats/slurm",
                                     "services/railweave/terminal", "services/railweave/connection",
                                     "services/railweave/command_line", "services/railweave/views"],
     "services/railweave/lab/flows": ["fabric/base", "fabric/flow", "fabric/qos", "scheduler/job", "scheduler/collective", "scheduler/placement",

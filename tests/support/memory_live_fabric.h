@@ -21,6 +21,9 @@ class MemoryLiveFabric final : public LiveFabric {
   using Answerer = std::function<Result<SubnetStatus>(const SubnetStatus& present, Request request)>;
   using Counting = std::function<std::optional<PortCounters>(const fabric::Topology&, fabric::PortId)>;
 
+  // What is archived of a port; null: nothing.
+  using Archive = std::function<const fabric::health::CounterArchive*(const fabric::Topology&, fabric::PortId)>;
+
   MemoryLiveFabric() = default;
   ~MemoryLiveFabric() override { finish(); }
 
@@ -34,6 +37,10 @@ class MemoryLiveFabric final : public LiveFabric {
   }
   void answer_with(Answerer answerer) { answerer_ = std::move(answerer); }  // before the first request
   void count_with(Counting counting) { counting_ = std::move(counting); }
+  void archive_with(Archive archive, std::function<std::int64_t()> now_us) {
+    archive_ = std::move(archive);
+    now_us_ = std::move(now_us);
+  }
 
   [[nodiscard]] std::vector<SubnetStatusPtr> subnets() const override {
     const std::lock_guard lock(mutex_);
@@ -70,6 +77,23 @@ class MemoryLiveFabric final : public LiveFabric {
                                                      fabric::PortId port) const override {
     return counting_ ? counting_(topology, port) : std::nullopt;
   }
+  [[nodiscard]] std::optional<PastCounters> counters_at(const fabric::Topology& topology, fabric::PortId port,
+                                                        std::int64_t at_us) const override {
+    const auto* known = archive_ ? archive_(topology, port) : nullptr;
+    if (known == nullptr) return std::nullopt;
+    const auto slot = known->at(0, at_us, now_us_());
+    if (!slot.is_read) return std::nullopt;
+    return PastCounters{slot.load, slot.peak, known->errors_per_hour(0, at_us, now_us_())};
+  }
+  [[nodiscard]] ArchivedPorts archive(const fabric::Topology& topology, std::span<const fabric::PortId> ports,
+                                      fabric::health::ArchiveRing ring) const override {
+    ArchivedPorts ranges;
+    for (const auto port : ports) {
+      const auto* known = archive_ ? archive_(topology, port) : nullptr;
+      ranges.push_back(known == nullptr ? std::nullopt : std::optional(known->range(0, ring, now_us_())));
+    }
+    return ranges;
+  }
 
   // Waits until every caller has its answer.
   void finish() {
@@ -89,6 +113,8 @@ class MemoryLiveFabric final : public LiveFabric {
 
   Answerer answerer_;
   Counting counting_;
+  Archive archive_;
+  std::function<std::int64_t()> now_us_;
   mutable std::mutex mutex_;
   std::map<std::string, SubnetStatusPtr, std::less<>> subnets_;  // guarded by mutex_
   std::map<std::string, PortProgress, std::less<>> ports_;       // guarded by mutex_

@@ -10,6 +10,7 @@ import { createRoot } from 'react-dom/client';
 import { ProblemError } from './api/client';
 import { liveConnection } from './api/events';
 import { router } from './app/router';
+import { finish, RETURN_PATH } from './api/oidc';
 import { SignIn } from './app/sign_in';
 
 const queries = new QueryClient({
@@ -21,24 +22,34 @@ const queries = new QueryClient({
     },
   },
 });
-liveConnection.start(queries);
-
 const theme = createTheme({
   cursorType: 'pointer',
   defaultRadius: 'sm',
   components: Object.fromEntries(['TextInput', 'Select', 'Textarea', 'Checkbox', 'Button', 'NativeSelect'].map((name) => [name, { defaultProps: { size: 'xs' } }])),
 });
 
-createRoot(document.getElementById('root')!).render(
+const root = createRoot(document.getElementById('root')!);
+const show = (refusal?: string) => root.render(
   <StrictMode>
     {/* The Content-Security-Policy allows no <style> elements: every variable is in styles.css. */}
     <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withStaticClasses={false} withGlobalClasses={false}>
       <QueryClientProvider client={queries}>
         <Notifications position="bottom-right" />
-        <SignIn>
+        <SignIn refusal={refusal}>
           <RouterProvider router={router} />
         </SignIn>
       </QueryClientProvider>
     </MantineProvider>
   </StrictMode>,
 );
+
+// Back from the identity provider: its answer is taken before anything is shown.
+async function start() {
+  let refusal: string | undefined;
+  if (window.location.pathname === RETURN_PATH) {
+    await finish().catch((error: unknown) => (refusal = `The identity provider did not sign you in: ${error instanceof Error ? error.message : String(error)}`));
+  }
+  liveConnection.start(queries);
+  show(refusal);
+}
+void start();

@@ -15,6 +15,7 @@ export class Service {
   private process: ChildProcess | undefined;
   private port = 0;
   authentication = 'none';
+  config = ''; // lines of its configuration
   store = join(this.folder, 'store.db'); // or a PostgreSQL database that several share
   replica: string | undefined; // its name among them
 
@@ -23,9 +24,14 @@ export class Service {
     const args = ['--authentication', this.authentication, '--listen', `127.0.0.1:${this.port}`, '--store', this.store, '--console', dist, ...(this.replica ? ['--replica-name', this.replica] : [])];
     let command = join(bin, 'railweaved');
     let env = process.env;
+    const file = join(this.folder, 'railweaved.toml');
+    const subnet = '[[subnet]]\nname = "compute"\nsweep_seconds = 1\ncounter_seconds = 1\n';
+    if (simulated || this.config) {
+      writeFileSync(file, this.config + (simulated ? subnet : ''));
+      args.unshift('--config', file);
+    }
     if (simulated) {
-      writeFileSync(join(this.folder, 'railweaved.toml'), '[[subnet]]\nname = "compute"\nsweep_seconds = 1\ncounter_seconds = 1\n');
-      args.unshift('-k', '2', '170', 'env', `LD_PRELOAD=${simulated.preload}`, command, '--config', join(this.folder, 'railweaved.toml'));
+      args.unshift('-k', '2', '170', 'env', `LD_PRELOAD=${simulated.preload}`, command);
       command = 'timeout'; // clients of the simulator may hang when they end
       env = { ...process.env, IBSIM_SOCKNAME: simulated.name, SIM_HOST: simulated.host };
     }

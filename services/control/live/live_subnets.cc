@@ -134,4 +134,19 @@ std::optional<PortCounters> LiveSubnets::counters(const fabric::Topology& topolo
   return std::nullopt;
 }
 
+std::optional<PastCounters> LiveSubnets::counters_at(const fabric::Topology& topology, fabric::PortId port,
+                                                     std::int64_t at_us) const {
+  for (const auto& running : running_) {
+    if (auto counters = running.controller->counters_at(topology, port, at_us)) return counters;
+  }
+  return std::nullopt;
+}
+
+ArchivedPorts LiveSubnets::archive(const fabric::Topology& topology, std::span<const fabric::PortId> ports,
+                                   fabric::health::ArchiveRing ring) const {
+  ArchivedPorts ranges(ports.size());
+  for (const auto& running : running_) running.controller->archive(topology, ports, ring, ranges);
+  return ranges;
+}
+
 }  // namespace railweave::control

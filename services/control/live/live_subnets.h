@@ -52,6 +52,10 @@ class LiveSubnets final : public LiveFabric {
   void ask(std::string_view subnet, Request request, Completion done) override;
   [[nodiscard]] std::optional<PortCounters> counters(const fabric::Topology& topology,
                                                      fabric::PortId port) const override;
+  [[nodiscard]] std::optional<PastCounters> counters_at(const fabric::Topology& topology, fabric::PortId port,
+                                                        std::int64_t at_us) const override;
+  [[nodiscard]] ArchivedPorts archive(const fabric::Topology& topology, std::span<const fabric::PortId> ports,
+                                      fabric::health::ArchiveRing ring) const override;
 
  private:
   struct Running {

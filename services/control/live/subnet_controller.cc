@@ -53,8 +53,9 @@ SubnetController::Followed::Followed(const SubnetContext& context, const Cluster
              before != nullptr ? before->routes.carried() : SubnetRoutes::Carried()),
       qos(context, links, before != nullptr && before->qos.is_asked()),
       health(before != nullptr && before->version == version ? before->health
-             : links.found()                                 ? std::make_shared<SubnetHealth>(links)
-                                                             : nullptr) {}
+             : links.found() ? std::make_shared<SubnetHealth>(links, context.options.archive,
+                                                              before != nullptr ? before->health.get() : nullptr)
+                             : nullptr) {}
 
 void SubnetController::step(const ClusterStatePtr& state, std::chrono::milliseconds wait) {
   // 1. The connection, in the mode that the state asks for.
@@ -359,13 +360,25 @@ Result<void> SubnetController::poll_counters(const ClusterState& state) {
   return {};
 }
 
+std::shared_ptr<const SubnetHealth> SubnetController::health() const {
+  const std::lock_guard lock(health_mutex_);
+  return health_;
+}
+
 std::optional<PortCounters> SubnetController::counters(const Topology& topology, PortId port) const {
-  std::shared_ptr<SubnetHealth> health;
-  {
-    const std::lock_guard lock(health_mutex_);
-    health = health_;
-  }
-  return health ? health->counters(topology, port) : std::nullopt;
+  const auto known = health();
+  return known ? known->counters(topology, port) : std::nullopt;
+}
+
+std::optional<PastCounters> SubnetController::counters_at(const Topology& topology, PortId port,
+                                                          std::int64_t at_us) const {
+  const auto known = health();
+  return known ? known->counters_at(topology, port, at_us, with_.unix_us()) : std::nullopt;
+}
+
+void SubnetController::archive(const Topology& topology, std::span<const PortId> ports, health::ArchiveRing ring,
+                               ArchivedPorts& ranges) const {
+  if (const auto known = health()) known->archive(topology, ports, ring, with_.unix_us(), ranges);
 }
 
 void SubnetController::ask(LiveFabric::Request request, LiveFabric::Completion done) {

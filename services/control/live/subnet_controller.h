@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,8 +41,12 @@ class SubnetController {
 
   [[nodiscard]] SubnetStatusPtr status() const { return board_.published(); }
   [[nodiscard]] PortProgress port_progress() const { return board_.ports(); }
-  // None: not read, or of another topology.
+  // See LiveFabric. None too: of another topology.
   [[nodiscard]] std::optional<PortCounters> counters(const fabric::Topology& topology, fabric::PortId port) const;
+  [[nodiscard]] std::optional<PastCounters> counters_at(const fabric::Topology& topology, fabric::PortId port,
+                                                        std::int64_t at_us) const;
+  void archive(const fabric::Topology& topology, std::span<const fabric::PortId> ports,
+               fabric::health::ArchiveRing ring, ArchivedPorts& ranges) const;
   // See LiveFabric::ask.
   void ask(LiveFabric::Request request, LiveFabric::Completion done);
   // After the last step(): waiting requests are answered with an error.
@@ -95,6 +100,8 @@ class SubnetController {
   void leave_blindness();
   void report_links(const ClusterState& state);
   void show_differences(const ClusterState& state);
+
+  [[nodiscard]] std::shared_ptr<const SubnetHealth> health() const;
 
   // For the whole life of the controller.
   const SubnetOptions options_;

@@ -1,4 +1,4 @@
-// railweave links list|show|report|drain|undrain.
+// railweave links list|show|history|report|drain|undrain.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -7,6 +7,7 @@
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
+#include "services/railweave/commands/counter_history.h"
 #include "services/railweave/commands/drains.h"
 #include "services/railweave/views/link_end.h"
 
@@ -152,6 +153,7 @@ void add_link_commands(CLI::App& root, Session& session) {
   add_show_command(
       links, session, kLink, "Show a link, its counters, drain and alarms",
       {"railweave links show leaf-07/1--spine-02/4", "railweave links show 0c42a10300280050/1--0c42a10300fe1200/4"});
+  add_history_command(links, session, {kLink.path, kLink.argument, kLink.meaning, "leaf-07/1--spine-02/4"});
   add_report_command(links, session);
   add_drain_commands(links, session, {"links", "link", kLink.argument, kLink.meaning, "leaf-07/1--spine-02/4"});
 }

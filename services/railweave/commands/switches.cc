@@ -1,9 +1,10 @@
-// railweave switches list|show|table|drain|undrain.
+// railweave switches list|show|history|table|drain|undrain.
 #include <optional>
 
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
+#include "services/railweave/commands/counter_history.h"
 #include "services/railweave/commands/drains.h"
 #include "services/railweave/views/link_end.h"
 
@@ -93,6 +94,7 @@ void add_switch_commands(CLI::App& root, Session& session) {
                    "Show a switch and the peers of its cabled ports (-o wide: of all ports)",
                    {"railweave switches show leaf-07", "railweave switches show lid:1380"});
 
+  add_history_command(switches, session, {kSwitch.path, kSwitch.argument, kSwitch.meaning, "leaf-07"});
   auto options = std::make_shared<TableOptions>();
   CLI::App& table_command = add_command(
       switches, "table", "Show a switch's forwarding table: the wanted port of each LID and the applied one",

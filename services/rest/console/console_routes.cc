@@ -8,14 +8,22 @@
 namespace railweave::api {
 namespace {
 
-// Scripts, styles and connections of this server alone; no inline script or style, no frame around it, no form that
-// leaves it.
-constexpr std::string_view kPolicy =
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
-    "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+// Scripts and styles of this server alone, connections to it and to where its users sign in; no inline script or style, no
+// frame around it, no form that leaves it.
+std::string policy_with(const std::string& provider) {
+  return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
+         "connect-src 'self'" +
+         (provider.empty() ? "" : " " + provider) +
+         "; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+}
 
-Response protected_page(Response response) {
-  response.headers.set("Content-Security-Policy", std::string(kPolicy));
+struct Console {
+  ConsoleFiles files;
+  std::string policy;
+};
+
+Response protected_page(Response response, const std::string& policy) {
+  response.headers.set("Content-Security-Policy", policy);
   response.headers.set("X-Content-Type-Options", "nosniff");
   response.headers.set("X-Frame-Options", "DENY");
   response.headers.set("Referrer-Policy", "no-referrer");
@@ -23,13 +31,13 @@ Response protected_page(Response response) {
   return response;
 }
 
-Response file_response(const ConsoleFile& file) {
+Response file_response(const ConsoleFile& file, const std::string& policy) {
   Response response;
   response.content_type = file.content_type;
   response.shared_body = file.body;
   response.headers.set("ETag", file.etag);
   response.headers.set("Cache-Control", file.immutable ? "public, max-age=31536000, immutable" : "no-cache");
-  return protected_page(std::move(response));
+  return protected_page(std::move(response), policy);
 }
 
 // An encoded "/" stays inside its segment, so ".." can still be hidden in one: "..%2f..".
@@ -42,21 +50,21 @@ bool climbs(std::string_view path) {
   }
 }
 
-Response page_or_file(const ConsoleFiles& files, std::string_view path) {
+Response page_or_file(const Console& console, std::string_view path) {
   if (climbs(path)) {
     return problem_response(400, "http.badTarget", "the path contains a \"..\" segment");
   }
-  if (const ConsoleFile* file = files.find(path)) return file_response(*file);
+  if (const ConsoleFile* file = console.files.find(path)) return file_response(*file, console.policy);
   if (path.starts_with("assets/")) {
     return problem_response(404, "console.noSuchFile", "the console has no file '" + std::string(path) + "'",
                             "reload the page: the console was built again since it was opened");
   }
-  return file_response(files.index());
+  return file_response(console.files.index(), console.policy);
 }
 
 }  // namespace
 
-void add_console_routes(Router& router, Result<ConsoleFiles> read) {
+void add_console_routes(Router& router, Result<ConsoleFiles> read, const std::string& provider) {
   const RouteOptions anonymous{.anonymous = true};  // the page asks for the token
   if (!read) {
     // The folder is a path of this machine: it is in the log, not in the answer.
@@ -68,7 +76,7 @@ void add_console_routes(Router& router, Result<ConsoleFiles> read) {
     router.get("/console/{path...}", refuse, anonymous);
     return;
   }
-  const auto files = std::make_shared<const ConsoleFiles>(std::move(*read));
+  const auto console = std::make_shared<const Console>(Console{std::move(*read), policy_with(provider)});
   router.get(
       "/",
       [](const Request&, const Responder& respond) {
@@ -76,12 +84,15 @@ void add_console_routes(Router& router, Result<ConsoleFiles> read) {
       },
       anonymous);
   router.get(
-      "/console", [files](const Request&, const Responder& respond) { respond(file_response(files->index())); },
+      "/console",
+      [console](const Request&, const Responder& respond) {
+        respond(file_response(console->files.index(), console->policy));
+      },
       anonymous);
   router.get(
       "/console/{path...}",
-      [files](const Request& request, const Responder& respond) {
-        respond(page_or_file(*files, request.param("path")));
+      [console](const Request& request, const Responder& respond) {
+        respond(page_or_file(*console, request.param("path")));
       },
       anonymous);
 }

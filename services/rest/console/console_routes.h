@@ -7,7 +7,8 @@
 
 namespace railweave::api {
 
-// Without files (it was not built), every path below /console answers with the reason.
-void add_console_routes(Router& router, Result<ConsoleFiles> read);
+// Without files (it was not built), every path below /console answers with the reason. provider: the origin where users
+// sign in, the only other one that the page may connect to; "": none.
+void add_console_routes(Router& router, Result<ConsoleFiles> read, const std::string& provider);
 
 }  // namespace railweave::api

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 
+#include "fabric/base/text/time_text.h"
 #include "fabric/formats/native/native_json.h"
 #include "fabric/topology/site_link_name.h"
 #include "services/rest/handlers/drain_state.h"
@@ -151,21 +153,42 @@ Result<Response> get_findings(const Call& call) {
   return Response::json(write_findings(fabric::check_fabric(call.plane.loop.state()->topology())));
 }
 
+// Counters of a link's ends, at present or as they were.
+MapCounters map_counters(const ControlPlane& plane, const fabric::Topology& topology, fabric::LinkId link,
+                         std::optional<std::int64_t> at_us) {
+  MapCounters out;
+  const auto add = [&](std::optional<double> load, const control::PortCounters::Errors* errors) {
+    if (load) out.use = std::max(out.use.value_or(0), *load);
+    if (errors == nullptr) return;
+    if (!out.errors_per_hour) out.errors_per_hour.emplace();
+    for (std::size_t i = 0; i < errors->size(); ++i) (*out.errors_per_hour)[i] += (*errors)[i];
+  };
+  for (const auto port : {topology.a(link), topology.b(link)}) {
+    if (at_us) {
+      if (const auto then = plane.live.counters_at(topology, port, *at_us)) add(then->load, &then->errors_per_hour);
+    } else if (const auto now = plane.live.counters(topology, port)) {
+      add(now->utilisation, now->errors_per_hour ? &*now->errors_per_hour : nullptr);
+    }
+  }
+  return out;
+}
+
 Result<Response> get_fabric_map(const Call& call) {
+  std::optional<std::int64_t> at_us;
+  if (const auto* text = call.request.query("at")) {
+    at_us = parse_time_us(*text);
+    if (!at_us) {
+      return fail(ErrorKind::invalid, "query.invalidTime", "'" + *text + "' is no time", {},
+                  "like 2026-11-21T09:00:00Z (RFC 3339)");
+    }
+  }
   const auto state = call.plane.loop.state();
-  const auto& topology = state->topology();
   const auto* within = call.request.query("within");
   const bool live = !call.plane.live.subnets().empty();
-  const LinkUse use = [&](fabric::LinkId link) -> std::optional<double> {
-    std::optional<double> fuller;
-    if (!live) return fuller;
-    for (const auto port : {topology.a(link), topology.b(link)}) {
-      const auto counters = call.plane.live.counters(topology, port);
-      if (counters && counters->utilisation) fuller = std::max(fuller.value_or(0), *counters->utilisation);
-    }
-    return fuller;
+  const LinkCounters counters = [&](fabric::LinkId link) {
+    return live ? map_counters(call.plane, state->topology(), link, at_us) : MapCounters();
   };
-  auto map = write_fabric_map(*state, within == nullptr ? std::string() : *within, use);
+  auto map = write_fabric_map(*state, within == nullptr ? std::string() : *within, counters);
   if (!map) return std::unexpected(map.error());
   return Response::json(std::move(*map));
 }
@@ -271,7 +294,7 @@ void add_fabric_routes(RouteTable& routes, Operations& operations) {
                       .http = compute};
   };
   routes.get("/v1/fabric", {.access = kViewersAndMembers, .http = compute}, get_fabric);
-  routes.get("/v1/fabric/map", {.access = kViewers, .query = {"within"}, .http = compute}, get_fabric_map);
+  routes.get("/v1/fabric/map", {.access = kViewers, .query = {"within", "at"}, .http = compute}, get_fabric_map);
   routes.get("/v1/fabric/findings", {.access = kViewers, .http = compute}, get_findings);
   routes.get("/v1/fabric/topology", {.access = kViewers, .http = compute}, get_topology);
   routes.put(
@@ -307,6 +330,7 @@ void add_fabric_routes(RouteTable& routes, Operations& operations) {
   routes.get("/v1/rails", page({}, {"confidence", "hostPorts", "id", "inferred"}), list_rails);
   routes.get("/v1/racks", page({}, {"id", "nodes"}), list_racks);
   add_live_routes(routes, operations);
+  add_counter_history_routes(routes);
   add_drain_routes(routes);
   add_alarm_routes(routes);
 }

@@ -149,7 +149,7 @@ void adopt_view(ClusterState& state, const fabric::FabricView& view) {
 }
 
 std::string map_of(const ClusterState& state) {
-  auto map = write_fabric_map(state, {}, [](fabric::LinkId) { return std::nullopt; });
+  auto map = write_fabric_map(state, {}, [](fabric::LinkId) { return MapCounters(); });
   return map ? std::move(*map) : std::string();
 }
 

@@ -7,14 +7,16 @@
 
 #include "api/http/dispatch/metrics.h"
 #include "api/operations/operations.h"
+#include "services/rest/access/sign_in.h"
 #include "services/rest/handlers/route_table.h"
 #include "services/webhooks/address_rules.h"
 
 namespace railweave::api {
 
 // Operations must outlive the server.
-void add_fabric_routes(RouteTable& routes, Operations& operations);  // with those of the next three
+void add_fabric_routes(RouteTable& routes, Operations& operations);  // with those of the next four
 void add_live_routes(RouteTable& routes, Operations& operations);    // subnets, sync, discovery
+void add_counter_history_routes(RouteTable& routes);
 void add_drain_routes(RouteTable& routes);
 void add_alarm_routes(RouteTable& routes);
 void add_routing_routes(RouteTable& routes);
@@ -29,7 +31,8 @@ void add_lab_routes(RouteTable& routes);  // planning on fabrics of a request's 
 void add_launch_routes(RouteTable& routes, const std::shared_ptr<JobAnswers>& answers);  // what launchers say
 void add_queue_routes(RouteTable& routes);                                               // with reservations
 void add_tenant_routes(RouteTable& routes);
-void add_token_routes(RouteTable& routes);      // with who the caller is
+void add_token_routes(RouteTable& routes);  // with who the caller is
+void add_sign_in_routes(RouteTable& routes, const SignIn& sign_in);
 void add_contract_routes(RouteTable& routes);   // with traffic classes
 void add_guarantee_routes(RouteTable& routes);  // with source caps and partitions of jobs
 void add_event_routes(RouteTable& routes);

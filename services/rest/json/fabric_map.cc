@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
+#include <numeric>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "fabric/health/thresholds.h"
 #include "scheduler/placement/fit/placement_fabric.h"
 #include "services/json/json_out.h"
 
@@ -31,6 +34,9 @@ struct MapBundle {
   std::uint64_t links = 0, down = 0, degraded = 0, drained = 0;
   double rate_gbps = 0;
   std::optional<double> use;
+  std::optional<health::ErrorGrade> errors;  // of its worst link; none: no link of it is read
+  double errors_per_hour = 0;
+  std::uint64_t with_errors = 0;
 };
 
 // Which region each device is in: leaf groups, where they are few enough, else what holds several of them.
@@ -107,7 +113,7 @@ class FabricMap {
     count_tenants();
   }
 
-  void add_links(const LinkUse& link_use) {
+  void add_links(const LinkCounters& counters) {
     for (const auto link : topology_.links()) {
       if (topology_.kind(link) == LinkKind::nvlink) continue;
       const auto a = group_at(topology_.a(link));
@@ -117,7 +123,7 @@ class FabricMap {
       groups_[*a].links_down += down ? 1 : 0;
       if (*a == *b || !(shown(*a) || shown(*b))) continue;
       groups_[*b].links_down += down ? 1 : 0;
-      count(bundle(*a, *b, link), link, link_use(link));
+      count(bundle(*a, *b, link), link, counters(link));
     }
   }
 
@@ -142,6 +148,7 @@ class FabricMap {
                          {"degraded", bundle.degraded},
                          {"drained", bundle.drained},
                          {"utilisation", bundle.use ? Out(*bundle.use) : Out(nullptr)},
+                         {"errors", errors_json(bundle)},
                          {"link", bundle.links == 1 ? Out(topology_.link_text(bundle.first)) : Out(nullptr)}});
     }
     return dump(Out{{"within", within_ == kNoRegion ? Out(nullptr) : Out(regions_.name(within_))},
@@ -253,18 +260,31 @@ class FabricMap {
   MapBundle& bundle(std::uint32_t a, std::uint32_t b, LinkId link) {
     const std::uint64_t key = std::uint64_t{std::min(a, b)} << 32U | std::max(a, b);
     const auto [found, is_new] = bundle_of_.try_emplace(key, bundles_.size());
-    if (is_new) bundles_.push_back({std::min(a, b), std::max(a, b), link, 0, 0, 0, 0, 0, std::nullopt});
+    if (is_new) bundles_.push_back({std::min(a, b), std::max(a, b), link, {}, {}, {}, {}, {}, {}, {}, {}, {}});
     return bundles_[found->second];
   }
 
-  void count(MapBundle& into, LinkId link, std::optional<double> use) const {
+  void count(MapBundle& into, LinkId link, const MapCounters& counters) const {
     const auto link_state = state_.view.state(link);
     ++into.links;
     into.down += link_state == LinkState::down ? 1 : 0;
     into.degraded += link_state == LinkState::degraded ? 1 : 0;
     into.drained += state_.view.drained(link) ? 1 : 0;
     into.rate_gbps += topology_.rate(link).gbps();
-    if (use) into.use = std::max(into.use.value_or(0), *use);
+    if (counters.use) into.use = std::max(into.use.value_or(0), *counters.use);
+    if (!counters.errors_per_hour) return;
+    const auto& rates = *counters.errors_per_hour;
+    const auto grade = health::grade_of(rates, thresholds_);
+    into.errors = std::max(into.errors.value_or(grade), grade);
+    into.errors_per_hour = std::max(into.errors_per_hour, std::accumulate(rates.begin(), rates.end(), 0.0));
+    into.with_errors += grade == health::ErrorGrade::none ? 0 : 1;
+  }
+
+  static Out errors_json(const MapBundle& bundle) {
+    if (!bundle.errors) return nullptr;
+    return {{"grade", health::to_string(*bundle.errors)},
+            {"perHour", std::round(bundle.errors_per_hour * 100) / 100},
+            {"links", bundle.with_errors}};
   }
 
   static Out group_json(const MapGroup& group) {
@@ -283,6 +303,7 @@ class FabricMap {
   const control::ClusterState& state_;
   const Topology& topology_;
   const Regions& regions_;
+  const health::Thresholds thresholds_ = health::default_thresholds();
   const std::uint32_t within_;  // kNoRegion: everywhere
   bool each_host_ = false, each_switch_ = false;
   std::vector<MapGroup> groups_;
@@ -296,7 +317,7 @@ class FabricMap {
 }  // namespace
 
 Result<std::string> write_fabric_map(const control::ClusterState& state, const std::string& within,
-                                     const LinkUse& link_use) {
+                                     const LinkCounters& counters) {
   const Regions regions(state.topology(), state.placement_fabric->locality());
   const auto region = within.empty() ? kNoRegion : regions.find(within);
   if (!within.empty() && region == kNoRegion) {
@@ -304,7 +325,7 @@ Result<std::string> write_fabric_map(const control::ClusterState& state, const s
                 "GET /v1/fabric/map names the regions of its groups");
   }
   FabricMap map(state, regions, region);
-  map.add_links(link_use);
+  map.add_links(counters);
   return map.write();
 }
 

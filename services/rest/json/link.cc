@@ -1,6 +1,7 @@
 #include "services/rest/json/link.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "fabric/base/text/time_text.h"
@@ -79,6 +80,18 @@ Out link_json(const control::ClusterState& state, LinkId link) {
 
 Out number_or_null(const std::optional<double>& number) { return number ? Out(*number) : Out(nullptr); }
 
+Out errors_json(const std::optional<PortCounters::Errors>& per_hour) {
+  if (!per_hour) return nullptr;
+  const auto rate = [&](ErrorCounter kind) {
+    return std::round((*per_hour)[static_cast<std::size_t>(kind)] * 100.0) / 100;
+  };
+  return {{"symbolErrors", rate(ErrorCounter::symbol_errors)},
+          {"linkRecoveries", rate(ErrorCounter::link_recoveries)},
+          {"linkDowned", rate(ErrorCounter::link_downed)},
+          {"receiveErrors", rate(ErrorCounter::receive_errors)},
+          {"discards", rate(ErrorCounter::transmit_discards)}};
+}
+
 Out counters_json(const std::optional<PortCounters>& read) {
   if (!read) return nullptr;
   const PortCounters& counters = *read;
@@ -97,7 +110,8 @@ Out counters_json(const std::optional<PortCounters>& read) {
           {"receivedGbps", number_or_null(counters.received_gbps)},
           {"utilisation", number_or_null(counters.utilisation)},
           {"averageUtilisation", number_or_null(counters.average_utilisation)},
-          {"peakUtilisation", number_or_null(counters.peak_utilisation)}};
+          {"peakUtilisation", number_or_null(counters.peak_utilisation)},
+          {"errorsPerHour", errors_json(counters.errors_per_hour)}};
 }
 
 }  // namespace

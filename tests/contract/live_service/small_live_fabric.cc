@@ -60,6 +60,21 @@ std::optional<control::PortCounters> count(const Topology& topology, fabric::Por
   return counters;
 }
 
+// Ten minutes before kSomeTimeUs a quarter of the rate, then for five minutes half of it, with 200 symbol errors in the last.
+fabric::health::CounterArchive ten_minutes() {
+  fabric::health::CounterArchive archive(1, {});
+  constexpr std::int64_t kMinuteUs = 60'000'000;
+  for (int minute = 10; minute > 0; --minute) {
+    const auto from = kSomeTimeUs - minute * kMinuteUs;
+    archive.add(0, {.from_us = from,
+                    .to_us = from + kMinuteUs,
+                    .load = minute > 5 ? 0.25F : 0.5F,
+                    .waiting = 0,
+                    .errors = {minute == 1 ? 200U : 0U}});
+  }
+  return archive;
+}
+
 }  // namespace
 
 fabric::TopologyPtr found_nodes(unsigned nodes) {
@@ -85,8 +100,11 @@ fabric::TopologyPtr found_nodes(unsigned nodes) {
   return std::make_shared<const Topology>(std::move(builder).build().value());
 }
 
-SmallLiveFabric::SmallLiveFabric(const control::ControlLoop& loop) : loop_(loop) {
+SmallLiveFabric::SmallLiveFabric(const control::ControlLoop& loop) : loop_(loop), archive_(ten_minutes()) {
   fabric.count_with(count);
+  fabric.archive_with([this](const Topology& topology,
+                             fabric::PortId port) { return topology.is_switch_port(port) ? &archive_ : nullptr; },
+                      [] { return kSomeTimeUs - 1; });
   fabric.answer_with(
       [this](const SubnetStatus& present, LiveFabric::Request request) { return answer(present, request); });
   SubnetStatus compute;

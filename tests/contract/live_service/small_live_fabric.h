@@ -22,6 +22,7 @@ class SmallLiveFabric {
                                                      control::LiveFabric::Request request);
 
   const control::ControlLoop& loop_;
+  const fabric::health::CounterArchive archive_;  // of every switch port
   std::atomic<unsigned> nodes_ = 4;
 };
 

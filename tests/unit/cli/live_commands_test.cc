@@ -220,5 +220,45 @@ TEST(Links, ShowPrintsCountersDrainAndAlarms) {
   EXPECT_THAT(finished.out, HasSubstr("COUNTERS OF  SENT Gb/s"));
 }
 
+constexpr const char* kHistory =
+    R"({"detail":"fine","from":"2026-11-21T09:00:00Z","slotSeconds":60,"slots":3,"ports":[)"
+    R"({"port":"a/1","portName":"leaf-1/1","link":"a/1--b/2","load":[null,0.5,0.25],"peak":[null,0.9,0.3],)"
+    R"("waiting":[null,0,0.1],"errors":[{"kind":"discards","counts":[null,3,4]}]}]})";
+
+TEST(Links, HistoryAddsUp) {
+  StubService service;
+  service.get("/v1/links/{id...}", kHistory);
+  const Finished finished = service.run({"links", "history", "a/1--b/2"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(finished.out,
+            "From:   2026-11-21T09:00:00Z\n"
+            "Slots:  3 of 60 s\n"
+            "\n"
+            "PORT      AVERAGE    PEAK  WAITING  ERRORS\n"
+            "leaf-1/1   37.5 %  90.0 %    5.0 %  discards 7\n");
+  EXPECT_EQ(service.asked().at(0).target, "/v1/links/a%2F1--b%2F2/history?detail=fine");
+}
+
+TEST(Links, HistoryOfEachSlot) {
+  StubService service;
+  service.get("/v1/switches/{id}/history", kHistory);
+  const Finished finished = service.run({"switches", "history", "leaf-1", "--each", "--detail", "coarse"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(finished.out,
+            "FROM                  PORT        LOAD    PEAK  WAITING  ERRORS\n"
+            "2026-11-21T09:01:00Z  leaf-1/1  50.0 %  90.0 %    0.0 %  discards 3\n"
+            "2026-11-21T09:02:00Z  leaf-1/1  25.0 %  30.0 %   10.0 %  discards 4\n");
+  EXPECT_EQ(service.asked().at(0).target, "/v1/switches/leaf-1/history?detail=coarse");
+}
+
+TEST(Links, HistoryThatIsEmptySaysWhy) {
+  StubService service;
+  service.get("/v1/links/{id...}", R"({"detail":"fine","from":null,"slotSeconds":null,"slots":0,"ports":[]})");
+  const Finished finished = service.run({"links", "history", "a/1--b/2"});
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_EQ(finished.out, "");
+  EXPECT_THAT(finished.err, HasSubstr("not read here"));
+}
+
 }  // namespace
 }  // namespace railweave::cli

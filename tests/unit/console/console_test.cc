@@ -42,7 +42,7 @@ class Console : public testing::Test {
 
   ClientResponse get(const std::string& target, Headers headers = {}) {
     if (!started_) {
-      add_console_routes(server_.router(), ConsoleFiles::read(dist()));
+      add_console_routes(server_.router(), ConsoleFiles::read(dist()), provider_);
       started_ = server_.start().has_value();
     }
     Client client(Url{"127.0.0.1", server_.port()});
@@ -56,6 +56,7 @@ class Console : public testing::Test {
 
   TemporaryFolder folder_;
   Server server_;
+  std::string provider_;
   bool started_ = false;
 };
 
@@ -100,6 +101,19 @@ TEST_F(Console, ProtectsEveryPage) {
     EXPECT_THAT(policy, HasSubstr("frame-ancestors 'none'")) << target;
     EXPECT_THAT(policy, Not(HasSubstr("unsafe"))) << target;
     EXPECT_EQ(answer.headers.value("X-Content-Type-Options"), "nosniff") << target;
+  }
+}
+
+TEST_F(Console, MayConnectToItsServerAlone) {
+  EXPECT_THAT(get("/console").headers.value("Content-Security-Policy"), HasSubstr("connect-src 'self';"));
+}
+
+TEST_F(Console, MayConnectToWhereItsUsersSignIn) {
+  provider_ = "https://sign-in.example:8443";
+  for (const char* target : {"/console", "/console/assets/index-3f2a.js", "/console/fabric"}) {
+    EXPECT_THAT(get(target).headers.value("Content-Security-Policy"),
+                HasSubstr("connect-src 'self' https://sign-in.example:8443;"))
+        << target;
   }
 }
 

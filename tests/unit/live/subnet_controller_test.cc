@@ -435,6 +435,58 @@ TEST_F(LiveTest, CountersBecomeRatesAndAlarmsThatNameTheJobs) {
   ASSERT_TRUE(read && read->utilisation);
   EXPECT_EQ(read->sent_bytes, counts.transmit_bytes);
   EXPECT_NEAR(*read->utilisation, 0.96, 0.01);
+  ASSERT_TRUE(read->errors_per_hour);
+  EXPECT_GT((*read->errors_per_hour)[0], 1000);
+}
+
+TEST_F(LiveTest, WhatWasCountedIsKeptOverAnImport) {
+  start_live({.hosts_per_leaf = 3, .leaves_per_pod = 3, .spines_per_pod = 3});
+  settle();
+  const auto cable = uplink(0);
+  const fabric::PortRef ref{cable.sw, static_cast<std::uint8_t>(cable.port)};
+  fabric::PortCounts counts;
+  const auto read = [&](int seconds, std::uint64_t bytes_per_s) {
+    counts.transmit_bytes += 10 * bytes_per_s;
+    counts[fabric::ErrorCounter::receive_errors] += 1;
+    switches_->set_counts(ref, counts);
+    switches_->set_time_us(1'000'000 + seconds * 1'000'000LL);
+    for (int slice = 0; slice < 3; ++slice) step(3'400);
+  };
+  const auto archived = [&] {
+    const auto state = loop_->state();
+    const auto& topology = *state->accepted.topology;
+    const auto link = topology.find_link(topology_->link_text(cable.link));
+    const std::array ports = {topology.a(link), topology.b(link)};
+    ArchivedPorts ranges(2);
+    controller_->archive(topology, ports, fabric::health::ArchiveRing::fine, ranges);
+    return ranges;
+  };
+  for (int i = 1; i <= 20; ++i) read(i * 10, 12'500'000'000);
+  const auto before = archived();
+  ASSERT_TRUE(before[0] && before[1]);
+  float peak = 0;
+  const auto count = [&](const ArchivedPorts& ranges) {
+    std::uint32_t errors = 0;
+    for (const auto& range : ranges) {
+      for (const auto& slot : range->slots) {
+        errors += slot.errors[static_cast<std::size_t>(fabric::ErrorCounter::receive_errors)];
+        peak = std::max(peak, slot.peak);
+      }
+    }
+    return errors;
+  };
+  EXPECT_GE(count(before), 18U);
+  EXPECT_NEAR(peak, 0.25, 0.02);
+  const auto version = loop_->state()->accepted.version;
+  auto again = accept(std::make_shared<const fabric::Topology>(*topology_));
+  again.document = std::make_shared<const std::string>(*again.document + "\n");  // else it is known already
+  again.digest = std::string(64, '0');
+  must(std::move(again));
+  settle();
+  ASSERT_NE(loop_->state()->accepted.version, version);
+  const auto after = archived();
+  ASSERT_TRUE(after[0] && after[1]);
+  EXPECT_EQ(count(after), count(before));
 }
 
 // Any mixture of faults, by seed: nothing wrong is ever programmed, and when they are over everything is as wanted.

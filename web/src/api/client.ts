@@ -38,9 +38,16 @@ export const signIn = {
   refused: () => refused,
   hasToken: () => token !== null,
   // Forgets the token, and asks for one.
-  out: () => {
+  out: (why: Partial<Problem> = { code: 'auth.missing' }) => {
     signIn.use(null);
-    refused = { code: 'auth.missing' };
+    refused = why;
+    tell();
+  },
+  // A newer token of the same user.
+  renew: (given: string) => {
+    token = given;
+    sessionStorage.setItem(KEY, given);
+    refused = null;
     tell();
   },
   use: (given: string | null) => {

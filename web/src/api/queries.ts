@@ -40,10 +40,11 @@ const list = <T>(key: readonly unknown[], read: (query: { limit: number; cursor?
 export const fabricQuery = () => queryOptions({ queryKey: ['fabric'], queryFn: () => body(client.GET('/v1/fabric')) });
 export const findingsQuery = () =>
   queryOptions({ queryKey: ['topology', 'findings'], queryFn: () => body(client.GET('/v1/fabric/findings')) });
-export const mapQuery = (within: string | undefined) =>
+// at: load and errors as they were then.
+export const mapQuery = (within: string | undefined, at?: string) =>
   queryOptions({
-    queryKey: ['map', within ?? null],
-    queryFn: () => body(client.GET('/v1/fabric/map', { params: { query: within ? { within } : {} } })),
+    queryKey: ['map', within ?? null, at ?? null],
+    queryFn: () => body(client.GET('/v1/fabric/map', { params: { query: { ...(within ? { within } : {}), ...(at ? { at } : {}) } } })),
     placeholderData: keepPreviousData,
   });
 export const nodesQuery = () => list(['nodes'], (query) => body(client.GET('/v1/nodes', { params: { query } })));
@@ -74,6 +75,14 @@ export const linkQuery = (id: string) =>
     queryFn: () => body(client.GET('/v1/links/{id}', { params: { path: { id } } })),
     refetchInterval: 5000, // counters have no events
   });
+// What ports carried and counted, in the slots that the service keeps. Read again as slots fill.
+export type Detail = 'fine' | 'coarse';
+const filling = { refetchInterval: 10_000, staleTime: 5_000 };
+export const linkHistoryQuery = (id: string, detail: Detail) =>
+  queryOptions({ queryKey: ['links', id, 'history', detail], queryFn: () => body(client.GET('/v1/links/{id}/history', { params: { path: { id }, query: { detail } } })), ...filling });
+export const switchHistoryQuery = (id: string, detail: Detail) =>
+  queryOptions({ queryKey: ['switches', id, 'history', detail], queryFn: () => body(client.GET('/v1/switches/{id}/history', { params: { path: { id }, query: { detail } } })), ...filling });
+
 // Which routes cross it, and which jobs send over it: computed when the link's view asks.
 export const linkTrafficQuery = (id: string) =>
   queryOptions({ queryKey: ['links', id, 'traffic'], queryFn: () => body(client.GET('/v1/links/{id}/traffic', { params: { path: { id } } })), retry: false });

@@ -5,6 +5,7 @@ import { Link, Outlet, useLocation, useNavigate, useRouterState } from '@tanstac
 import { useEffect, useRef, useState } from 'react';
 import { useCaller, useMay } from '../api/caller';
 import { signIn } from '../api/client';
+import { signOut } from '../api/oidc';
 import { alarmsQuery, drainsQuery, leaderQuery, queueQuery, readyQuery } from '../api/queries';
 import { liveConnection, useLive } from '../api/events';
 import { ago, words } from '../model/format';
@@ -63,7 +64,7 @@ function Account() {
     <span className="row account">
       <span className="dim" data-testid="caller" title={callerText(caller)}>{callerText(caller)}</span>
       {signIn.hasToken() && (
-        <button type="button" className="link-button" onClick={() => { signIn.out(); queries.removeQueries(); }}>
+        <button type="button" className="link-button" onClick={() => { void signOut(); queries.removeQueries(); }}>
           Sign out
         </button>
       )}

@@ -1,21 +1,73 @@
-// What was read while the page is open, bounded: the service keeps no history of counters yet.
-const KEPT = 240;
-const kept = new Map<string, Map<number, Record<string, number | null>>>();
-const OBJECTS = 200;
+// What the service keeps of counters, as lines to draw.
+import type { Schema } from '../api/client';
+import { count } from './format';
 
-// Readings of one object by their time in seconds; the same time is the same reading.
-export function remember(object: string, seconds: number, values: Record<string, number | null>) {
-  let readings = kept.get(object);
-  if (!readings) {
-    if (kept.size >= OBJECTS) kept.delete(kept.keys().next().value as string);
-    readings = new Map();
-    kept.set(object, readings);
-  }
-  readings.set(seconds, values);
-  if (readings.size > KEPT) readings.delete(readings.keys().next().value as number);
+export type CounterHistory = Schema['CounterHistory'];
+export type PortHistory = CounterHistory['ports'][number];
+
+export interface Line {
+  times: number[]; // seconds since 1970, the middle of each slot
+  values: (number | null)[];
 }
 
-export function remembered(object: string, name: string): { times: number[]; values: (number | null)[] } {
-  const readings = [...(kept.get(object) ?? [])].sort((a, b) => a[0] - b[0]);
-  return { times: readings.map(([at]) => at), values: readings.map(([, values]) => values[name] ?? null) };
+export function timesOf(history: CounterHistory): number[] {
+  if (history.from === null || history.slotSeconds === null) return [];
+  const width = history.slotSeconds;
+  const first = Date.parse(history.from) / 1000 + width / 2;
+  return Array.from({ length: history.slots }, (_, i) => first + i * width);
+}
+
+// A share of the rate, scaled: with the link's rate it is Gb/s.
+export const lineOf = (history: CounterHistory, values: (number | null)[] | undefined, scale = 1): Line => ({
+  times: timesOf(history),
+  values: timesOf(history).map((_, i) => (values?.[i] === null || values?.[i] === undefined ? null : values[i]! * scale)),
+});
+
+// Errors of all kinds in each slot; null where nothing was read.
+export function errorsOf(port: PortHistory): (number | null)[] {
+  return port.load.map((load, i) => (load === null ? null : port.errors.reduce((sum, kind) => sum + (kind.counts[i] ?? 0), 0)));
+}
+
+export interface PortSummary {
+  average: number | null;
+  peak: number | null;
+  waiting: number | null;
+  errors: number;
+  kinds: [string, number][];
+}
+
+const known = (values: (number | null)[]) => values.filter((value) => value !== null);
+const mean = (values: number[]) => (values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length);
+
+export function summaryOf(port: PortHistory): PortSummary {
+  const kinds = port.errors.map(({ kind, counts }): [string, number] => [kind, known(counts).reduce((sum, value) => sum + value, 0)]);
+  const peaks = known(port.peak);
+  return { average: mean(known(port.load)), peak: peaks.length === 0 ? null : Math.max(...peaks), waiting: mean(known(port.waiting)), errors: kinds.reduce((sum, [, value]) => sum + value, 0), kinds };
+}
+
+// Points of a polyline in a box; a slot that was not read is a gap.
+export function polylines(values: (number | null)[], width: number, height: number, most: number): string[] {
+  const lines: string[] = [];
+  let line: string[] = [];
+  values.forEach((value, i) => {
+    if (value !== null) {
+      const x = values.length < 2 ? 0 : (i * width) / (values.length - 1);
+      line.push(`${x.toFixed(1)},${(height - (Math.min(value, most) / (most || 1)) * height).toFixed(1)}`);
+    }
+    if ((value === null || i === values.length - 1) && line.length > 0) {
+      lines.push(line.join(' '));
+      line = [];
+    }
+  });
+  return lines;
+}
+
+// Errors of the past are kept within 3% above 32.
+export const about = (errors: number): string => (errors > 32 ? `about ${count(errors)}` : count(errors));
+
+// How long the history goes back: "an hour in 60 slots of 1 min".
+export function reachText(history: CounterHistory): string {
+  if (history.slotSeconds === null) return 'nothing yet';
+  const text = (seconds: number) => (seconds >= 5400 ? `${Math.round(seconds / 360) / 10} h` : seconds >= 90 ? `${Math.round(seconds / 6) / 10} min` : `${Math.round(seconds * 10) / 10} s`);
+  return `${text(history.slots * history.slotSeconds)} in slots of ${text(history.slotSeconds)}`;
 }

@@ -12,7 +12,7 @@ function group(kind: MapGroup['kind'], name: string, more: Partial<MapGroup> = {
 function bigMap(regions: number, planes: number): FabricMap {
   const groups: MapGroup[] = [];
   const bundles: FabricMap['bundles'] = [];
-  const bundle = (from: number, to: number) => bundles.push({ from, to, links: 256, rateGbps: 102_400, down: from % 97 === 0 ? 1 : 0, degraded: 0, drained: 0, utilisation: 0.5, link: null });
+  const bundle = (from: number, to: number) => bundles.push({ from, to, links: 256, rateGbps: 102_400, down: from % 97 === 0 ? 1 : 0, degraded: 0, drained: 0, utilisation: 0.5, errors: null, link: null });
   for (let plane = 0; plane < planes; plane += 1) groups.push(group('switches', '', { id: `core-${plane}`, subnet: `plane-${plane}`, tier: 2, members: 256 }));
   for (let region = 0; region < regions; region += 1) {
     const name = `pod-${region + 1}`;
@@ -30,7 +30,7 @@ function bigMap(regions: number, planes: number): FabricMap {
 
 function smallMap(): FabricMap {
   const groups = [group('switch', 'spine-1', { tier: 1 }), group('switch', 'leaf-1', { tier: 0, region: 'A' }), group('switch', 'leaf-2', { tier: 0, region: 'B' }), group('node', 'n1', { region: 'A', gpus: 8, freeGpus: 2 }), group('node', 'n2', { region: 'B', gpus: 8, freeGpus: 8 })];
-  const bundle = (from: number, to: number, more = {}) => ({ from, to, links: 1, rateGbps: 400, down: 0, degraded: 0, drained: 0, utilisation: null, link: `${from}--${to}`, ...more });
+  const bundle = (from: number, to: number, more = {}) => ({ from, to, links: 1, rateGbps: 400, down: 0, degraded: 0, drained: 0, utilisation: null, errors: null as FabricMap['bundles'][number]['errors'], link: `${from}--${to}`, ...more });
   return { within: null, detail: 'devices', groups, bundles: [bundle(0, 1), bundle(0, 2), bundle(1, 3), bundle(2, 4, { down: 1 })], topologyVersion: 1, seq: 1 };
 }
 
@@ -49,7 +49,7 @@ function scene(map: FabricMap, zoom = 1): Scene {
   return {
     map, layout, width: 1280, height: 700, colouring: 'state', font: 'sans', color: (ink) => ink,
     camera: { scale, x: fit.x + 640 / fit.scale - 640 / scale, y: fit.y + 350 / fit.scale - 350 / scale },
-    context: { alarmed: new Map(), failing: new Map(), reserved: new Map(), tenants: [] }, selection: { hovered: null, found: '' },
+    context: { alarmed: new Map(), reserved: new Map(), tenants: [] }, selection: { hovered: null, found: '' },
   };
 }
 
@@ -127,7 +127,7 @@ describe('the drawing', () => {
 });
 
 describe('the colours', () => {
-  const context = { alarmed: new Map([['leaf-1', 'critical'], ['0--2', 'warning']] as const), failing: new Map([['0', 'warning'], ['2', 'critical']] as const), reserved: new Map([['0--1', { fullest: 0.97, ofLink: 0.5 }]]), tenants: ['b', 'a'] };
+  const context = { alarmed: new Map([['leaf-1', 'critical'], ['0--2', 'warning']] as const), reserved: new Map([['0--1', { fullest: 0.97, ofLink: 0.5 }]]), tenants: ['b', 'a'] };
   const map = smallMap();
   it('show bands of load', () => {
     expect([0, 0.59, 0.6, 0.8, 0.81, 0.95, 0.96].map(band)).toEqual(['ok', 'ok', 'accent', 'accent', 'warn', 'warn', 'bad']);
@@ -140,10 +140,10 @@ describe('the colours', () => {
     expect(bundleInk(map.bundles[0]!, 'reserved', context)).toBe('bad');
     expect(bundleInk(map.bundles[0]!, 'load', context)).toBe('line');
   });
-  it('show errors at either end, and what is used beside what is reserved', () => {
-    expect(bundleInk({ ...map.bundles[0]!, link: '0--1' }, 'errors', context)).toBe('warn');
-    expect(bundleInk({ ...map.bundles[0]!, link: '0--2' }, 'errors', context)).toBe('bad');
-    expect(bundleInk({ ...map.bundles[0]!, link: '1--3' }, 'errors', context)).toBe('line');
+  it('show the worst errors of a bundle, and what is used beside what is reserved', () => {
+    const worst = (grade: 'none' | 'some' | 'warning' | 'critical') => bundleInk({ ...map.bundles[0]!, links: 64, link: null, errors: { grade, perHour: 1, links: 1 } }, 'errors', context);
+    expect((['none', 'some', 'warning', 'critical'] as const).map(worst)).toEqual(['ok', 'accent', 'warn', 'bad']);
+    expect(bundleInk(map.bundles[0]!, 'errors', context)).toBe('line'); // not read
     const used = (utilisation: number | null, link = '0--1') => bundleInk({ ...map.bundles[0]!, down: 0, drained: 0, degraded: 0, link, utilisation }, 'against', context);
     expect([null, 0.2, 0.45, 0.6].map((share) => used(share))).toEqual(['line', 'ok', 'warn', 'bad']);
     expect([used(0.3, '1--3'), used(0, '1--3')]).toEqual(['dim', 'line']);

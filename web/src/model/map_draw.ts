@@ -139,9 +139,10 @@ function drawBundles(pen: Pen, scene: Scene, drawn: Drawn) {
   const batches = [...byInk].sort(([ka, a], [kb, b]) => Number(ka.endsWith('true')) - Number(kb.endsWith('true')) || ORDER.indexOf(a.ink) - ORDER.indexOf(b.ink));
   for (const [key, { ink, wide, dashed, lines }] of batches) {
     const focused = key.endsWith('true');
-    pen.globalAlpha = focused ? 1 : selection.hovered !== null ? 0.18 : ink === 'line' ? quiet : 0.85;
+    const telling = ink === 'bad' || ink === 'warn'; // seen among many others
+    pen.globalAlpha = focused ? 1 : selection.hovered !== null ? 0.18 : ink === 'line' ? quiet : telling ? 1 : 0.85;
     pen.strokeStyle = scene.color(focused && ink === 'line' ? 'accent' : ink === 'line' ? 'dim' : ink);
-    pen.lineWidth = ink === 'line' && !focused ? wide * 0.6 : wide * 1.3;
+    pen.lineWidth = ink === 'line' && !focused ? wide * 0.6 : telling ? wide + 1.2 : wide * 1.3;
     pen.setLineDash(dashed ? [5, 4] : []);
     pen.beginPath();
     for (const [x1, y1, x2, y2] of lines) {

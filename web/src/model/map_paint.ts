@@ -25,7 +25,6 @@ export function band(share: number): Ink {
 export interface PaintContext {
   alarmed: Map<string, 'warning' | 'critical'>; // device name or link id
   reserved: Map<string, { fullest: number; ofLink: number }>; // link id -> of its class, and of the whole link
-  failing: Map<string, 'warning' | 'critical'>; // port id -> alarms about its error counters
   tenants: string[];
 }
 
@@ -47,6 +46,9 @@ export function groupInk(group: MapGroup, colouring: Colouring, context: PaintCo
   return 'dim';
 }
 
+// Rates of errors, by the levels at which alarms are raised.
+const GRADES: Record<NonNullable<MapBundle['errors']>['grade'], Ink> = { none: 'ok', some: 'accent', warning: 'warn', critical: 'bad' };
+
 export function bundleInk(bundle: MapBundle, colouring: Colouring, context: PaintContext): Ink {
   if (colouring === 'load') return bundle.utilisation === null ? 'line' : band(bundle.utilisation);
   if (colouring === 'reserved') {
@@ -60,10 +62,7 @@ export function bundleInk(bundle: MapBundle, colouring: Colouring, context: Pain
     if (share === undefined || share === 0) return 'dim';
     return bundle.utilisation > share ? 'bad' : bundle.utilisation > 0.8 * share ? 'warn' : 'ok';
   }
-  if (colouring === 'errors') {
-    const levels = (bundle.link ?? '').split('--').map((port) => context.failing.get(port));
-    return levels.includes('critical') ? 'bad' : levels.includes('warning') ? 'warn' : 'line';
-  }
+  if (colouring === 'errors') return bundle.errors ? GRADES[bundle.errors.grade] : 'line';
   if (bundle.down > 0) return 'bad';
   if (bundle.drained > 0) return 'drain';
   if (bundle.degraded > 0) return 'warn';

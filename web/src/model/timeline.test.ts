@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { jobsAt, mapAt, statesAt, type PastState, type TimelineEvent } from './timeline';
+import { jobsAt, mapAt, momentOf, statesAt, stopsOf, type PastState, type TimelineEvent } from './timeline';
 
 const event = (seq: number, ...links: [string, PastState][]): TimelineEvent => ({ seq, time: '', type: links[0]?.[1] === 'down' ? 'link.down' : 'link.up', summary: '', data: { links: links.map(([link, state]) => ({ link, state })) } });
 
@@ -40,5 +40,29 @@ describe('the jobs at an earlier moment', () => {
     const jobs = [job('2026-11-22T10:00:00Z', '2026-11-22T12:00:00Z', 8), job('2026-11-22T11:00:00Z', null, 16), job(null, null, 32), job('2026-11-22T12:00:00Z', null, 64)];
     const gpus = (time: string) => jobsAt(jobs, Date.parse(time)).gpus;
     expect(['2026-11-22T09:59:59Z', '2026-11-22T10:00:00Z', '2026-11-22T11:30:00Z', '2026-11-22T12:00:00Z'].map(gpus)).toEqual([0, 8, 24, 80]);
+  });
+});
+
+describe('moments of the slider', () => {
+  const at = (seq: number, minute: number) => ({ seq, time: new Date(Date.UTC(2026, 10, 21, 9, minute)).toISOString(), type: 'link.down', summary: '', data: {} });
+  const events = [at(7, 10), at(9, 20)];
+  const now = Date.UTC(2026, 10, 21, 10, 0);
+
+  it('are events by number, and times between them', () => {
+    expect(momentOf('', events)).toBeUndefined();
+    expect(momentOf('9', events)).toMatchObject({ seq: 9, event: events[1] });
+    expect(momentOf('8', events)).toBeUndefined();
+    expect(momentOf('2026-11-21T09:15:00Z', events)).toEqual({ time: '2026-11-21T09:15:00.000Z', seq: 7 });
+    expect(momentOf('2026-11-21T09:00:00Z', events)).toMatchObject({ seq: 0 });
+    expect(momentOf('soon', events)).toBeUndefined();
+  });
+
+  it('has stops for a day where counters are read, and for events alone where none are', () => {
+    expect(stopsOf(events, now, false).map((stop) => stop.at)).toEqual(['7', '9']);
+    const stops = stopsOf(events, now, true);
+    expect(stops.length).toBe(2 + 92 + 59);
+    expect(stops.map((stop) => Date.parse(stop.time))).toEqual([...stops.map((stop) => Date.parse(stop.time))].sort((a, b) => a - b));
+    expect(now - Date.parse(stops[0]!.time)).toBe(95 * 15 * 60_000);
+    expect(Date.parse(stops.at(-1)!.time)).toBe(now - 60_000);
   });
 });

@@ -39,6 +39,45 @@ export function statesAt(events: TimelineEvent[], seq: number): Map<string, Past
   return states;
 }
 
+// A moment as the URL names it: the number of an event, or a time.
+export interface Moment {
+  time: string;
+  seq: number; // of the last event until then
+  event?: TimelineEvent;
+}
+
+export function momentOf(at: string, events: TimelineEvent[]): Moment | undefined {
+  if (at === '') return undefined;
+  if (/^\d+$/.test(at)) {
+    const event = events.find((one) => one.seq === Number(at));
+    return event && { time: event.time, seq: event.seq, event };
+  }
+  const when = Date.parse(at);
+  if (Number.isNaN(when)) return undefined;
+  return { time: new Date(when).toISOString(), seq: Math.max(0, ...events.filter((event) => Date.parse(event.time) <= when).map((event) => event.seq)) };
+}
+
+export interface Stop {
+  at: string; // as the URL names it
+  time: string;
+  event?: TimelineEvent;
+}
+
+// What the slider stops at, oldest first: every event; and, where counters are read, every minute of the last hour and
+// every quarter of an hour of the last day, as the service keeps them unless it is configured otherwise.
+export function stopsOf(events: TimelineEvent[], now: number, read: boolean): Stop[] {
+  const stops: Stop[] = events.map((event) => ({ at: String(event.seq), time: event.time, event }));
+  const add = (when: number) => {
+    const time = new Date(when).toISOString();
+    stops.push({ at: time, time });
+  };
+  if (read) {
+    for (let quarter = 95; quarter >= 4; --quarter) add(now - quarter * 15 * 60_000);
+    for (let minute = 59; minute >= 1; --minute) add(now - minute * 60_000);
+  }
+  return stops.map((stop) => ({ stop, when: Date.parse(stop.time) })).sort((a, b) => a.when - b.when || (a.stop.event?.seq ?? 0) - (b.stop.event?.seq ?? 0)).map(({ stop }) => stop);
+}
+
 // The map as it was: bundles of one link are as the link was; others keep what they show, less what is known to differ.
 export function mapAt<Map_ extends { bundles: { link: string | null; down: number; degraded: number }[] }>(map: Map_, states: Map<string, PastState>): Map_ {
   return {

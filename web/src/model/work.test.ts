@@ -4,7 +4,6 @@ import { spanOf, ticks } from './calendar';
 import { checkCertificate } from './certificate';
 import { parseTargets, drainCommand, routeChange, stepOf, targetTexts, together } from './drain';
 import { byType, needs, strandedGpus, type Facts } from './health';
-import { remember, remembered } from './history';
 import { commandOf, EMPTY_FORM, formErrors, gpusOf, requestOf } from './job_form';
 import { arrange, byRail, telling, type Rank } from './placement';
 import { isAddress, rankMatches, type Found } from './search';
@@ -138,17 +137,5 @@ describe('a certificate', () => {
     const down = structuredClone(good);
     down.linksDown = ['x/1--y/1'];
     expect(checkCertificate(down).problems[0]).toContain('is down');
-  });
-});
-
-describe('readings', () => {
-  it('are kept in order, once each, to a bound', () => {
-    for (let i = 0; i < 300; i += 1) remember('link', i, { sent: i });
-    remember('link', 299, { sent: 299 });
-    const { times, values } = remembered('link', 'sent');
-    expect(times.length).toBe(240);
-    expect(times).toEqual([...times].sort((a, b) => a - b));
-    expect(values.at(-1)).toBe(299);
-    expect(remembered('other', 'sent').times).toEqual([]);
   });
 });

@@ -10,6 +10,7 @@
 
 #include "fabric/capacity/ledger.h"
 #include "fabric/drivers/fabric_driver.h"
+#include "fabric/health/counter_archive.h"
 #include "fabric/health/link_damping.h"
 #include "services/control/events/command.h"
 #include "services/control/state/cluster_state.h"
@@ -25,6 +26,7 @@ struct SubnetOptions {
   Milliseconds look_every{60'000};   // at every switch as it is: tables, in case another program wrote them, and ports
   Milliseconds check_ports_every{600'000};  // tables of ports, for the same reason
   Milliseconds counters_every{10'000};      // of every port, as fast as the driver's limit allows
+  fabric::health::ArchiveOptions archive;   // of what was read
   bool use_swapped_cables = true;           // else they are only reported
   fabric::health::DampingOptions damping;
   Milliseconds coalesce{1};  // after a trap, to handle those that follow with it

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <span>
 #include <utility>
@@ -37,7 +38,8 @@ std::string amount(double value, bool load) {
 
 }  // namespace
 
-SubnetHealth::SubnetHealth(const SubnetLinks& links) : topology_(links.topology()), history_(*links.topology()) {
+SubnetHealth::SubnetHealth(const SubnetLinks& links, const health::ArchiveOptions& archive, const SubnetHealth* before)
+    : topology_(links.topology()), history_(*links.topology()), archive_(2 * links.cables().size(), archive) {
   const Topology& t = *topology_;
   for (const auto& cable : links.cables()) {
     for (const PortId port : {t.a(cable.link), t.b(cable.link)}) {
@@ -48,6 +50,14 @@ SubnetHealth::SubnetHealth(const SubnetLinks& links) : topology_(links.topology(
   }
   // By device, as devices answer several requests at once.
   std::ranges::sort(ports_, {}, &Watched::ref);
+  position_of_.assign(t.switch_ports().size() + t.hca_ports().size(), kNotWatched);
+  for (std::uint32_t i = 0; i < ports_.size(); ++i) {
+    if (ports_[i].port.index() < position_of_.size()) position_of_[ports_[i].port.index()] = i;
+    if (before == nullptr) continue;
+    const auto was = std::ranges::lower_bound(before->ports_, ports_[i].ref, {}, &Watched::ref);
+    if (was == before->ports_.end() || was->ref != ports_[i].ref) continue;
+    archive_.take_over(i, before->archive_, static_cast<std::size_t>(was - before->ports_.begin()));
+  }
 }
 
 Result<bool> SubnetHealth::poll(FabricDriver& driver, std::int64_t now_us, std::int64_t unix_us,
@@ -116,9 +126,26 @@ void SubnetHealth::took(const Watched& watched, const CounterReading& reading, s
     out.utilisation = rates.transmit_utilisation;
     out.average_utilisation = trend.transmit_average;
     out.peak_utilisation = trend.transmit_peak;
+    out.errors_per_hour = trend.errors_per_hour;
+    archive_reading(static_cast<std::uint32_t>(&watched - ports_.data()), rates, unix_us);
   }
   const std::lock_guard lock(mutex_);
   latest_.insert_or_assign(watched.port, out);
+}
+
+// rates: of the interval that ended now.
+void SubnetHealth::archive_reading(std::uint32_t position, const health::PortRates& rates, std::int64_t unix_us) {
+  constexpr float kHourS = 3600;
+  health::ArchiveEntry entry{.from_us = std::max<std::int64_t>(unix_us - std::llround(rates.seconds * 1e6F), 0),
+                             .to_us = unix_us,
+                             .load = rates.transmit_utilisation,
+                             .waiting = rates.wait_fraction,
+                             .errors = {}};
+  std::ranges::transform(rates.errors_per_hour, entry.errors.begin(), [&](float per_hour) {
+    return static_cast<std::uint32_t>(std::lround(per_hour * rates.seconds / kHourS));
+  });
+  const std::lock_guard lock(mutex_);
+  archive_.add(position, entry);
 }
 
 std::map<std::string, std::vector<Alarm>> SubnetHealth::alarms(
@@ -145,6 +172,30 @@ std::optional<PortCounters> SubnetHealth::counters(const Topology& topology, Por
   const std::lock_guard lock(mutex_);
   const auto found = latest_.find(port);
   return found == latest_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<std::uint32_t> SubnetHealth::position(const Topology& topology, PortId port) const {
+  if (&topology != topology_.get() || port.index() >= position_of_.size()) return std::nullopt;
+  const auto found = position_of_[port.index()];
+  return found == kNotWatched ? std::nullopt : std::optional(found);
+}
+
+std::optional<PastCounters> SubnetHealth::counters_at(const Topology& topology, PortId port, std::int64_t at_us,
+                                                      std::int64_t now_us) const {
+  const auto watched = position(topology, port);
+  if (!watched) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  const auto slot = archive_.at(*watched, at_us, now_us);
+  if (!slot.is_read) return std::nullopt;
+  return PastCounters{slot.load, slot.peak, archive_.errors_per_hour(*watched, at_us, now_us)};
+}
+
+void SubnetHealth::archive(const Topology& topology, std::span<const PortId> ports, health::ArchiveRing ring,
+                           std::int64_t now_us, ArchivedPorts& ranges) const {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    if (const auto watched = position(topology, ports[i])) ranges[i] = archive_.range(*watched, ring, now_us);
+  }
 }
 
 }  // namespace railweave::control

@@ -1,5 +1,5 @@
 // Counters of a subnet's ports, read a few at a time so that a repair never waits for them; their rates, and the alarms
-// they raise. Used by the stepping thread, but for counters().
+// they raise. Used by the stepping thread, but for what says that it is thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,13 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "fabric/drivers/fabric_driver.h"
 #include "fabric/health/alarm_rules.h"
+#include "fabric/health/counter_archive.h"
 #include "fabric/health/counter_history.h"
 #include "services/control/live/links/subnet_links.h"
 #include "services/control/live/status/live_fabric.h"
@@ -23,7 +25,8 @@ class SubnetHealth {
  public:
   static constexpr std::size_t kSlice = 48;  // ports per poll: some milliseconds
 
-  explicit SubnetHealth(const SubnetLinks& links);
+  // before: of the topology that this one replaces, or null; what it archived is kept for the ports that are still there.
+  SubnetHealth(const SubnetLinks& links, const fabric::health::ArchiveOptions& archive, const SubnetHealth* before);
 
   // Reads the next ports of this round; a new round begins every `every_us`. Error: the driver's. True: alarms may have
   // changed.
@@ -33,8 +36,13 @@ class SubnetHealth {
   [[nodiscard]] std::map<std::string, std::vector<Alarm>> alarms(
       const std::function<std::vector<std::string>(fabric::LinkId)>& jobs) const;
 
-  // Thread-safe.
+  // See LiveFabric; thread-safe.
   [[nodiscard]] std::optional<PortCounters> counters(const fabric::Topology& topology, fabric::PortId port) const;
+  [[nodiscard]] std::optional<PastCounters> counters_at(const fabric::Topology& topology, fabric::PortId port,
+                                                        std::int64_t at_us, std::int64_t now_us) const;
+  // Puts the ranges of ports that are watched into `ranges`, by position.
+  void archive(const fabric::Topology& topology, std::span<const fabric::PortId> ports,
+               fabric::health::ArchiveRing ring, std::int64_t now_us, ArchivedPorts& ranges) const;
 
  private:
   struct Watched {
@@ -45,8 +53,14 @@ class SubnetHealth {
   void took(const Watched& watched, const fabric::CounterReading& reading, std::int64_t unix_us,
             std::vector<fabric::health::AlarmChange>& changes);
 
+  void archive_reading(std::uint32_t position, const fabric::health::PortRates& rates, std::int64_t unix_us);
+  // In ports_; none: not watched, or of another topology.
+  [[nodiscard]] std::optional<std::uint32_t> position(const fabric::Topology& topology, fabric::PortId port) const;
+
   fabric::TopologyPtr topology_;
   std::vector<Watched> ports_;
+  static constexpr std::uint32_t kNotWatched = UINT32_MAX;
+  std::vector<std::uint32_t> position_of_;  // in ports_, by PortId
   fabric::health::CounterHistory history_;
   fabric::health::AlarmRules rules_;
   std::size_t next_ = 0;
@@ -57,8 +71,9 @@ class SubnetHealth {
   };
   std::map<Guid, Absence> absent_;
 
-  mutable std::mutex mutex_;  // guards latest_
+  mutable std::mutex mutex_;  // guards the rest
   std::map<fabric::PortId, PortCounters> latest_;
+  fabric::health::CounterArchive archive_;
 };
 
 }  // namespace railweave::control

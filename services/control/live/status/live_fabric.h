@@ -1,14 +1,17 @@
 // The live subnets as REST handlers see them: their published status, and requests to them. Thread-safe.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "fabric/base/error.h"
+#include "fabric/health/counter_archive.h"
 #include "fabric/topology/topology.h"
 #include "services/control/live/status/port_progress.h"
 #include "services/control/live/status/subnet_status.h"
@@ -23,7 +26,17 @@ struct PortCounters {
   std::uint64_t wait_ticks = 0;
   // Of the last interval; none before the second reading.
   std::optional<double> sent_gbps, received_gbps, utilisation, average_utilisation, peak_utilisation;
+  using Errors = std::array<float, fabric::kErrorCounters>;  // by ErrorCounter
+  std::optional<Errors> errors_per_hour;                     // each error fades within about an hour
 };
+
+// Of one port at a time in the past.
+struct PastCounters {
+  double load = 0, peak = 0;  // share of the rate that it sent, in the slot of the archive that holds the time
+  PortCounters::Errors errors_per_hour{};
+};
+
+using ArchivedPorts = std::vector<std::optional<fabric::health::ArchiveRange>>;  // none: of no live subnet
 
 class LiveFabric {
  public:
@@ -51,6 +64,12 @@ class LiveFabric {
   // None: not read yet, or the port is of no live subnet. Of the accepted topology given.
   [[nodiscard]] virtual std::optional<PortCounters> counters(const fabric::Topology& topology,
                                                              fabric::PortId port) const = 0;
+  // None: not read then, or longer ago than the archive reaches.
+  [[nodiscard]] virtual std::optional<PastCounters> counters_at(const fabric::Topology& topology, fabric::PortId port,
+                                                                std::int64_t at_us) const = 0;
+  // Up to now, by position in `ports`. Those of one subnet have the same slots.
+  [[nodiscard]] virtual ArchivedPorts archive(const fabric::Topology& topology, std::span<const fabric::PortId> ports,
+                                              fabric::health::ArchiveRing ring) const = 0;
 };
 
 }  // namespace railweave::control

@@ -1,13 +1,14 @@
-// A link: its two ends, counters while the page is open, what is reserved of it, what happened to it.
+// A link: its two ends, what they carried and counted, what is reserved of it, what happened to it.
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { Link, useParams } from '@tanstack/react-router';
-import { guaranteedLinksQuery, linkQuery, linkTrafficQuery } from '../../api/queries';
+import { guaranteedLinksQuery, linkHistoryQuery, linkQuery, linkTrafficQuery, type Detail } from '../../api/queries';
 import type { Schema } from '../../api/client';
 import { useRecent } from '../../api/recent';
+import { useParam } from '../../app/params';
 import { command } from '../../model/cli';
 import { bytes, count, percent, rate } from '../../model/format';
-import { remember, remembered } from '../../model/history';
+import { about, errorsOf, lineOf, reachText, type CounterHistory } from '../../model/history';
 import { tone } from '../../model/tones';
 import { Badge, Bar, Cli, Copyable, Empty, Facts, Figure, Panel, Shown, SubjectLink, Title, When } from '../../parts/basics';
 import { May } from '../../parts/may';
@@ -16,26 +17,40 @@ import { AlarmList, DrainState } from './about';
 import { EndLink } from './fabric';
 import { undirected } from './map';
 
-function Counters({ end, counters, name }: { end: Schema['LinkEnd']; counters: Schema['PortCounters'] | null; name: string }) {
-  if (!counters) return <Panel title={<EndLink end={end} />} className="s6"><Empty title="Its counters are not read"><p>Counters are read of live subnets.</p></Empty></Panel>;
-  const seconds = Date.parse(counters.readAt) / 1000;
-  remember(name, seconds, { sent: counters.sentGbps, received: counters.receivedGbps, errors: counters.symbolErrors + counters.receiveErrors + counters.discards });
+const perHour = (rate_: number | undefined) => (rate_ === undefined || rate_ === 0 ? '' : `, ${rate_ < 10 ? rate_ : count(Math.round(rate_))} an hour`);
+
+// One end: what it sends over time, with what the other end sends to it, and its errors.
+function Counters({ link, end, history }: { link: Schema['Link']; end: 0 | 1; history: CounterHistory | undefined }) {
+  const at = link.ends[end]!;
+  const counters = link.counters[end] ?? null;
+  const port = (which: number) => history?.ports.find((one) => one.port === link.ends[which]!.port);
+  const own = port(end);
+  const other = port(1 - end);
+  const lines = useMemo(
+    () => history && { sent: lineOf(history, own?.load, link.rateGbps), peak: lineOf(history, own?.peak, link.rateGbps), received: lineOf(history, other?.load, link.rateGbps), errors: lineOf(history, own && errorsOf(own)) },
+    [history, own, other, link.rateGbps],
+  );
+  if (!counters) return <Panel title={<EndLink end={at} />} className="s6"><Empty title="Its counters are not read"><p>Counters are read of live subnets.</p></Empty></Panel>;
+  const rates = counters.errorsPerHour;
   return (
-    <Panel title={<EndLink end={end} />} className="s6" actions={<span className="dim">read <When at={counters.readAt} relative /></span>}>
-      <div className="stack">
-        <div className="sparks">
-        <Spark label="Sent" series={remembered(name, 'sent')} format={rate} />
-        <Spark label="Received" series={remembered(name, 'received')} format={rate} color="--ok" />
-        <Spark label="Errors" series={remembered(name, 'errors')} format={count} color="--bad" />
-        </div>
+    <Panel title={<EndLink end={at} />} className="s6" actions={<span className="dim">read <When at={counters.readAt} relative /></span>}>
+      <div className="stack" data-testid="counters">
+        {lines && (
+          <div className="sparks">
+            <Spark label="Sent" series={lines.sent} format={rate} most={link.rateGbps} />
+            <Spark label="Received" series={lines.received} format={rate} color="--ok" most={link.rateGbps} />
+            <Spark label="Errors" series={lines.errors} format={about} color="--bad" />
+          </div>
+        )}
         <Facts
           items={[
             ['Sent', `${bytes(counters.sentBytes)} in ${count(counters.sentPackets)} packets`],
             ['Received', `${bytes(counters.receivedBytes)} in ${count(counters.receivedPackets)} packets`],
-            ['Symbol errors', count(counters.symbolErrors)],
-            ['Receive errors', count(counters.receiveErrors)],
-            ['Discards', count(counters.discards)],
-            ['Recoveries, downs', `${count(counters.linkRecoveries)}, ${count(counters.linkDowned)}`],
+            ['Symbol errors', count(counters.symbolErrors) + perHour(rates?.symbolErrors)],
+            ['Receive errors', count(counters.receiveErrors) + perHour(rates?.receiveErrors)],
+            ['Discards', count(counters.discards) + perHour(rates?.discards)],
+            ['Recoveries', count(counters.linkRecoveries) + perHour(rates?.linkRecoveries)],
+            ['Times down', count(counters.linkDowned) + perHour(rates?.linkDowned)],
             ['Utilisation', `${counters.utilisation === null ? '–' : percent(counters.utilisation)} now, ${counters.peakUtilisation === null ? '–' : percent(counters.peakUtilisation)} at most`],
           ]}
         />
@@ -43,6 +58,21 @@ function Counters({ end, counters, name }: { end: Schema['LinkEnd']; counters: S
     </Panel>
   );
 }
+
+// How far back lines reach, chosen in the URL.
+export function DetailChoice({ history }: { history: CounterHistory | undefined }) {
+  const [detail, setDetail] = useParam('detail', 'fine');
+  return (
+    <label className="row">
+      <span className="dim">{history ? reachText(history) : ''}</span>
+      <select className="select" aria-label="History" value={detail} onChange={(event) => setDetail(event.target.value)}>
+        <option value="fine">Recent</option>
+        <option value="coarse">Longer ago</option>
+      </select>
+    </label>
+  );
+}
+export const useDetail = (): Detail => (useParam('detail', 'fine')[0] === 'coarse' ? 'coarse' : 'fine');
 
 function Devices({ what, ports }: { what: string; ports: Schema['CrossingPorts'] }) {
   return (
@@ -149,6 +179,8 @@ export function LinkView() {
   const { _splat } = useParams({ strict: false }) as { _splat: string };
   const id = _splat;
   const query = useQuery(linkQuery(id));
+  const wan = query.data?.kind === 'wan';
+  const history = useQuery({ ...linkHistoryQuery(id, useDetail()), enabled: query.data !== undefined && !wan });
   return (
     <Shown query={query}>
       {(link) => (
@@ -172,8 +204,9 @@ export function LinkView() {
             <Reserved link={link} />
             {link.alarms.length > 0 && <div className="s12"><AlarmList alarms={link.alarms} /></div>}
             <Crossing id={link.id} />
-            <Counters end={link.ends[0]!} counters={link.counters[0] ?? null} name={`${link.id}/0`} />
-            <Counters end={link.ends[1]!} counters={link.counters[1] ?? null} name={`${link.id}/1`} />
+            {link.counters.some((counters) => counters !== null) && <div className="s12 row"><h2 className="grow">Counters</h2><DetailChoice history={history.data} /></div>}
+            <Counters link={link} end={0} history={history.data} />
+            <Counters link={link} end={1} history={history.data} />
             <History subject={`link/${link.id}`} className="s12" />
           </div>
         </>

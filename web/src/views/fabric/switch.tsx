@@ -1,17 +1,20 @@
 // A switch: its ports as they are on its front, what hangs on them, its forwarding table.
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { alarmsQuery, linksAtQuery, switchQuery, tableQuery } from '../../api/queries';
+import { alarmsQuery, linksAtQuery, switchHistoryQuery, switchQuery, tableQuery } from '../../api/queries';
 import type { Schema } from '../../api/client';
 import { useParam } from '../../app/params';
 import { command } from '../../model/cli';
-import { rate } from '../../model/format';
+import { percent, rate, words } from '../../model/format';
+import { about, errorsOf, summaryOf } from '../../model/history';
 import { Badge, Cli, Copyable, Empty, Facts, Panel, Shown, Title } from '../../parts/basics';
 import { May } from '../../parts/may';
+import { RowSpark } from '../../parts/spark';
 import { DataTable } from '../../parts/table';
 import { Tabs } from '../../parts/tabs';
 import { AlarmList, DrainState } from './about';
 import { EndLink, endText, linkColumns } from './fabric';
+import { DetailChoice, useDetail } from './link';
 
 function Ports({ device, links }: { device: Schema['Switch']; links: Schema['LinkLine'][] }) {
   const byId = new Map(links.map((link) => [link.id, link]));
@@ -62,6 +65,36 @@ function Table({ id }: { id: string }) {
   );
 }
 
+// What its ports carried and counted: the fullest, or those with errors, first by a click on the heading.
+function PortHistory({ id }: { id: string }) {
+  const query = useQuery(switchHistoryQuery(id, useDetail()));
+  return (
+    <Panel title="What its ports carried and counted" flush actions={<><DetailChoice history={query.data} /><Cli line={command('switches', 'history', id)} /></>}>
+      <Shown query={query}>
+        {(history) => (
+          <DataTable
+            name="history"
+            rows={history.ports.map((port) => ({ ...port, ...summaryOf(port), counted: errorsOf(port) }))}
+            rowKey={(port) => port.port}
+            empty={<Empty title="Its counters are not read"><p>Counters are read of live subnets, and shown after two readings.</p></Empty>}
+            columns={[
+              { id: 'port', name: 'Port', value: (port) => Number(port.port.split('/').at(-1)), num: true },
+              { id: 'name', name: 'Name', value: (port) => port.portName, cell: (port) => <Link to="/links/$" params={{ _splat: port.link }}>{port.portName}</Link> },
+              { id: 'load', name: 'Sent', value: (port) => port.average, cell: (port) => <RowSpark values={port.load} most={1} label={port.average === null ? 'not read' : `${percent(port.average)} of its rate in the mean`} /> },
+              { id: 'average', name: 'Mean', value: (port) => port.average, cell: (port) => (port.average === null ? '–' : percent(port.average)), num: true },
+              { id: 'peak', name: 'Peak', value: (port) => port.peak, cell: (port) => (port.peak === null ? '–' : percent(port.peak)), num: true },
+              { id: 'waiting', name: 'Waiting', value: (port) => port.waiting, cell: (port) => (port.waiting === null ? '–' : percent(port.waiting)), num: true },
+              { id: 'errors', name: 'Errors', value: (port) => port.errors, cell: (port) => (port.errors === 0 ? '0' : <Badge tone="warn">{about(port.errors)}</Badge>), num: true },
+              { id: 'counted', name: 'When', value: (port) => port.errors, cell: (port) => (port.errors === 0 ? null : <RowSpark values={port.counted} most={Math.max(...port.counted.map((value) => value ?? 0))} label={`${about(port.errors)} errors`} color="var(--bad)" />) },
+              { id: 'kinds', name: 'Kinds', value: (port) => port.kinds.map(([kind, sum]) => `${words(kind)} ${about(sum)}`).join(', ') },
+            ]}
+          />
+        )}
+      </Shown>
+    </Panel>
+  );
+}
+
 export function SwitchView() {
   const { id } = useParams({ strict: false }) as { id: string };
   const [tab] = useParam('tab', 'ports');
@@ -81,8 +114,10 @@ export function SwitchView() {
             >
               {device.id}
             </Title>
-            <Tabs name="tab" tabs={[['ports', 'Ports'], ['links', 'Links'], ['table', 'Forwarding table']]} />
-            {tab === 'table' ? (
+            <Tabs name="tab" tabs={[['ports', 'Ports'], ['links', 'Links'], ['history', 'Load and errors'], ['table', 'Forwarding table']]} />
+            {tab === 'history' ? (
+              <PortHistory id={id} />
+            ) : tab === 'table' ? (
               <Table id={id} />
             ) : tab === 'links' ? (
               <Panel title="Links" flush><Shown query={links}>{(list) => <DataTable name="links" rows={list.items} columns={linkColumns} rowKey={(link) => link.id} />}</Shown></Panel>

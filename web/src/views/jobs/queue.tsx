@@ -36,8 +36,7 @@ function Waiting() {
               { id: 'tenant', name: 'Tenant', value: (job) => job.tenant },
               { id: 'priority', name: 'Priority', value: (job) => job.priority },
               { id: 'gpus', name: 'GPUs', value: (job) => job.gpus, num: true },
-              { id: 'code', name: 'Waits for', value: (job) => job.waits?.code, cell: (job) => (job.waits ? <Badge tone={job.waits.starving || job.waits.code === 'neverFits' ? 'bad' : 'warn'}>{words(job.waits.code)}</Badge> : '–') },
-              { id: 'reason', name: 'Reason', value: (job) => job.waits?.reason, wrap: true, cell: (job) => <>{job.waits?.reason}{job.waits?.job && <> (<SubjectLink kind="job" id={job.waits.job} />)</>}</> },
+              { id: 'code', name: 'Waits for', value: (job) => job.waits && `${job.waits.code}: ${job.waits.reason}`, wrap: true, cell: (job) => (job.waits ? <><Badge tone={job.waits.starving || job.waits.code === 'neverFits' ? 'bad' : 'warn'}>{words(job.waits.code)}</Badge><div>{job.waits.reason}{job.waits.job && <> (<SubjectLink kind="job" id={job.waits.job} />)</>}</div></> : '–') },
               { id: 'expected', name: 'Expected', value: (job) => job.waits?.expectedAt, cell: (job) => <When at={job.waits?.expectedAt} relative /> },
               { id: 'submitted', name: 'Submitted', value: (job) => job.submittedAt, cell: (job) => <When at={job.submittedAt} relative /> },
             ]}

@@ -187,8 +187,10 @@ function Attention() {
       }),
     [alarms.data, subnets.data, guarantees.data, drains.data, waiting.data],
   );
+  const open = (alarms.data?.items ?? []).filter((alarm) => !alarm.acknowledged);
+  const critical = open.filter((alarm) => alarm.severity === 'critical').length;
   return (
-    <Panel title="Needs a person" className="s6 fill" actions={<Badge plain tone={found.some((need) => need.tone === 'bad') ? 'bad' : found.length > 0 ? 'warn' : 'ok'}>{found.length}</Badge>} flush>
+    <Panel title="Needs a person" className="s6 fill" actions={<>{alarms.data && <Link to="/alarms" className="dim" data-testid="alarms-by-severity">{critical} critical alarms, {open.length - critical} warnings{alarms.data.items.length > open.length && `, ${alarms.data.items.length - open.length} acknowledged`}</Link>}<Badge plain tone={found.some((need) => need.tone === 'bad') ? 'bad' : found.length > 0 ? 'warn' : 'ok'}>{found.length}</Badge></>} flush>
       <Shown query={alarms}>
         {() =>
           found.length === 0 ? (

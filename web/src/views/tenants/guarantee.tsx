@@ -4,7 +4,7 @@ import type { Schema } from '../../api/client';
 import { count, duration, rate, words } from '../../model/format';
 import { tone } from '../../model/tones';
 import { Badge, Bar, Facts, Panel, SubjectLink, When } from '../../parts/basics';
-import { undirected } from '../fabric/map';
+import { arrow, undirected } from '../fabric/map';
 
 const STRENGTHS: Record<string, string> = { hardware: 'Enforced by hardware', host: 'Enforced by the host', cooperative: 'Holds if senders cooperate', planned: 'Planned only' };
 
@@ -33,7 +33,7 @@ export function GuaranteePanel({ guarantee }: { guarantee: Schema['Guarantee'] }
         )}
         {tightest && (
           <div>
-            <div className="row"><span className="dim">Tightest link</span><Link className="mono" to="/links/$" params={{ _splat: undirected(tightest.link) }}>{tightest.link}</Link></div>
+            <div className="row"><span className="dim">Tightest link</span><Link title={tightest.link} to="/links/$" params={{ _splat: undirected(tightest.link) }}>{arrow(tightest.name)}</Link></div>
             <Bar
               label={`${tightest.reservedGbps} of ${tightest.limitGbps} Gb/s of the class are reserved, ${tightest.jobGbps} by this job`}
               total={tightest.limitGbps}

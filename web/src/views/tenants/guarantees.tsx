@@ -10,7 +10,7 @@ import { count, percent, rate, words } from '../../model/format';
 import { tone } from '../../model/tones';
 import { Badge, Bar, Cli, Copyable, Empty, Panel, ProblemBox, Shown, SubjectLink, Title } from '../../parts/basics';
 import { DataTable, saveFile } from '../../parts/table';
-import { undirected } from '../fabric/map';
+import { arrow, undirected } from '../fabric/map';
 
 function Certificate() {
   const get = useMutation({ mutationFn: () => body(client.GET('/v1/guarantees/certificate')) });
@@ -88,7 +88,7 @@ export function Guarantees() {
                 rowKey={({ link, reserved }) => link.link + reserved.class}
                 empty={<Empty title="Nothing is reserved on any link" />}
                 columns={[
-                  { id: 'link', name: 'Link', value: ({ link }) => link.link, cell: ({ link }) => <Copyable text={link.link}><Link className="mono" to="/links/$" params={{ _splat: undirected(link.link) }}>{link.link}</Link></Copyable> },
+                  { id: 'link', name: 'Link', value: ({ link }) => `${link.name} ${link.link}`, cell: ({ link }) => <Copyable text={link.link}><Link title={link.link} to="/links/$" params={{ _splat: undirected(link.link) }}>{arrow(link.name)}</Link></Copyable> },
                   { id: 'class', name: 'Class', value: ({ reserved }) => reserved.class },
                   { id: 'full', name: 'Reserved', value: ({ reserved }) => reserved.reservedGbps / Math.max(reserved.limitGbps, 1e-9), cell: ({ reserved }) => <div className="row nowrap" style={{ flexWrap: 'nowrap' }}><div style={{ width: 90 }}><Bar thin label={`${reserved.reservedGbps} of ${reserved.limitGbps} Gb/s`} total={reserved.limitGbps} parts={[{ value: reserved.reservedGbps, color: reserved.reservedGbps > 0.95 * reserved.limitGbps ? 'var(--bad)' : 'var(--accent)' }]} /></div>{percent(reserved.reservedGbps / Math.max(reserved.limitGbps, 1e-9))}</div> },
                   { id: 'rate', name: 'Of the class', value: ({ reserved }) => reserved.limitGbps, cell: ({ reserved }) => `${rate(reserved.reservedGbps)} of ${rate(reserved.limitGbps)}`, num: true },
