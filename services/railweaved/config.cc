@@ -234,6 +234,11 @@ void read_oidc(ConfigFile& entry, AccessConfig& access) {
   }
 }
 
+void read_history(ConfigFile& keys, LiveConfig& live) {
+  keys.read("counter_history_seconds", live.counter_history_seconds, 1, 3'600);
+  keys.read("counter_history_megabytes", live.counter_history_megabytes, 0, 1'000'000);
+}
+
 Result<void> read_file(const std::filesystem::path& file, Config& config) {
   toml::table table;
   try {
@@ -281,8 +286,7 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   keys.read("answer_seconds", config.answer_seconds, 1, 86'400);
   keys.read("write_seconds", config.write_seconds, 1, 86'400);
   keys.read("stop_seconds", config.stop_seconds, 1, 86'400);
-  keys.read("counter_history_seconds", config.live.counter_history_seconds, 1, 3'600);
-  keys.read("counter_history_megabytes", config.live.counter_history_megabytes, 0, 1'000'000);
+  read_history(keys, config.live);
   keys.read("compute_threads", config.compute_threads, 1, 256);
   config.store = store;
   config.access.admin_token_file = admin_token_file;
