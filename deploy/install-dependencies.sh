@@ -24,7 +24,7 @@ packages=(
   libboost1.81-dev nlohmann-json3-dev libpqxx-dev libssl-dev libspdlog-dev libsqlite3-dev libcli11-dev
   libtomlplusplus-dev libcjose-dev libjansson-dev libpugixml-dev libyaml-cpp-dev zlib1g-dev
   # tests, benchmarks, static analysis, fuzzing
-  libgtest-dev libgmock-dev libbenchmark-dev iperf3 iproute2 clang-19 libclang-rt-19-dev clang-format-19 clang-tidy-19
+  libgtest-dev libgmock-dev libbenchmark-dev iperf3 iproute2 nftables clang-19 libclang-rt-19-dev clang-format-19 clang-tidy-19
   # simulated subnets
   ibsim-utils infiniband-diags ibutils libibumad-dev libibmad-dev
   # demo and checks of the contract

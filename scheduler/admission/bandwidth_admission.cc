@@ -64,10 +64,7 @@ Rejected BandwidthAdmission::full(const Contract& contract, const fabric::Reserv
 std::optional<Rejected> BandwidthAdmission::take_lane(const BandwidthRequest& request,
                                                       fabric::Reservation& wanted) const {
   const fabric::Topology& t = loads_.view().topology();
-  const bool crosses = std::ranges::any_of(wanted.loads, [&](const fabric::LinkLoad& load) {
-    return t.kind(fabric::link_of(load.link)) == fabric::LinkKind::infiniband;
-  });
-  if (!crosses) return std::nullopt;
+  if (wanted.loads.empty()) return std::nullopt;
   if (owned_lanes_ == 0) {
     return reject(ErrorKind::impossible, "admission.noLanes",
                   "ports have no lane left that " + wanted.job + " of " + wanted.tenant +

@@ -68,7 +68,7 @@ class BandwidthAdmission {
   [[nodiscard]] Result<std::uint8_t> class_of(const Contract& contract, const BandwidthRequest& request) const;
   [[nodiscard]] Rejected full(const Contract& contract, const fabric::Reservation& wanted,
                               std::vector<fabric::FullLink> links) const;
-  // Gives it a lane that no other job has on its links, where it crosses InfiniBand. A refusal: there is none.
+  // Gives it a lane that no other job has on its links, where it has any. A refusal: there is none.
   [[nodiscard]] std::optional<Rejected> take_lane(const BandwidthRequest& request, fabric::Reservation& wanted) const;
 
   const fabric::QosClasses& classes_;

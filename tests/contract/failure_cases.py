@@ -64,7 +64,7 @@ COMPUTED = {
     "queryPlacements": {"body": {"items": [{"gpus": 1}]}}, "submitJobs": {"body": {"items": [{"key": "k", "gpus": 1, "tenant": "a"}]}}, "listJobs": {},
     "getJob": {"path": {"id": "job-000001"}}, "getJobPorts": {"path": {"id": "job-000001"}}, "listWaiting": {}, "listShares": {}, "getStranded": {}, "getDefragmentation": {},
     "repairJob": {"path": {"id": "job-000001"}, "body": {}}, "putContract": {"path": {"tenant": "a"}, "body": {}},
-    "getSubnet": {"path": {"id": "compute"}}, "getSync": {}, "getForwardingTable": {"path": {"id": "leaf-1"}}, "listAlarms": {},
+    "getSubnet": {"path": {"id": "compute"}}, "getSync": {}, "getForwardingTable": {"path": {"id": "leaf-1"}}, "getSwitchQueues": {"path": {"id": "leaf-1"}}, "listAlarms": {},
     "reportLink": {"path": WAN, "body": {"state": "down"}}, "listDrains": {}, "drainLink": {"path": {"id": LINK}}, "drainSwitch": {"path": {"id": "leaf-1"}},
     "drainNode": {"path": {"id": "node-1"}},
     "listRanks": {"path": {"id": "job-000001"}}, "listEvents": {}, "listAudit": {}, "getRoutes": {}, "auditRoutes": {}, "getPath": {}, "getFdbs": {},

@@ -178,6 +178,10 @@ def lanes(session):
     session.call("putQosClasses", 409, "qosClasses.jobsDoNotFit", body={"items": [dict(more[0], name="more", dscp=60)] + more + items})
     session.call("cancelJob", 200, path={"id": first["id"]})
     session.call("putQosClasses", 200, body={"items": [dict(more[0], name="more", dscp=60)] + more + items})
+    session.call("getSwitchQueues", 404, "switches.notFound", path={"id": "leaf-9"})
+    session.call("getSwitchQueues", 400, "query.unknownParameter", path={"id": "leaf-1"}, query={"a": "1"})
+    queues = session.call("getSwitchQueues", 200, path={"id": "leaf-1"}).json
+    assert queues["switch"] == "leaf-1" and queues["ports"] == [] and queues["laneDscps"] == [], queues
     problem = session.call("submitJob", 422, "admission.noLanes", body=job()).json
     assert problem["outcome"] == "never", problem
     session.call("putQosClasses", 200, body={"items": items})

@@ -60,6 +60,7 @@ MAY_INCLUDE = {
                                      "fabric/drivers/opensm/protocol", "fabric/drivers/opensm/routing"],
     "fabric/drivers/simulated": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/qos", "fabric/drivers"],
     "fabric/drivers/linux_tc": ["fabric/base"],
+    "fabric/drivers/linux_routes": ["fabric/base", "fabric/drivers/linux_tc"],
     # scheduler: job < collective < placement < queue, admission.
     "scheduler/job": ["fabric/base", "fabric/base/text", "fabric/topology"],
     # The duration of a collective depends on the routes of its flows and on who else uses their links.
@@ -176,7 +177,10 @@ MAY_INCLUDE = {
     # What the contract's native format becomes as a file of a scheduler.
     "services/railweave/commands/jobs": ["fabric/base", "services/railweave/terminal", "services/railweave/connection",
                                          "services/railweave/command_line", "services/railweave/views"],
-    "services/railweave/commands": ["services/railweave/commands/jobs", "fabric/base", "fabric/base/text", "fabric/topology", "fabric/formats/text", "fabric/formats/native", "fabric/formats/slurm",
+    # What the service wants of an Ethernet switch as that switch's configuration.
+    "services/railweave/switch_config": ["fabric/base", "fabric/drivers/linux_routes", "fabric/drivers/linux_tc", "fabric/formats/sonic",
+                                         "services/railweave/terminal"],
+    "services/railweave/commands": ["services/railweave/commands/jobs", "services/railweave/switch_config", "fabric/base", "fabric/base/text", "fabric/topology", "fabric/formats/text", "fabric/formats/native", "fabric/formats/slurm",
                                     "services/railweave/terminal", "services/railweave/connection",
                                     "services/railweave/command_line", "services/railweave/views"],
     "services/railweave/lab/flows": ["fabric/base", "fabric/flow", "fabric/qos", "scheduler/job", "scheduler/collective", "scheduler/placement",

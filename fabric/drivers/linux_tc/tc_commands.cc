@@ -5,16 +5,14 @@
 #include <cstdio>
 #include <set>
 
+#include "fabric/drivers/linux_tc/interface_name.h"
+
 namespace railweave::fabric::linux_tc {
 namespace {
 
 Result<void> check_interface(std::string_view interface) {
   if (interface == kInterfaceVariable) return {};
-  const bool clean = !interface.empty() && interface.size() <= 15 && std::ranges::all_of(interface, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-           c == '.';
-  }) && interface.front() != '-';
-  if (clean) return {};
+  if (is_interface_name(interface)) return {};
   return fail(ErrorKind::invalid, "tc.invalid", "'" + std::string(interface) + "' is no name of an interface");
 }
 

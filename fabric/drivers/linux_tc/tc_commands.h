@@ -3,7 +3,7 @@
 //
 // HTB by DSCP: each class has a rate that it always gets and a ceiling up to which it borrows unused bandwidth. Where
 // the adapter has priorities of its own (DCB), dcb_commands() sets ETS bandwidths, PFC and the DSCP map by dcb(8)
-// instead; the caller knows which of the two the interface supports.
+// instead; the caller knows which of the two the interface supports. Packets' marks are taken as they are: mark_filter.h.
 #pragma once
 
 #include <cstdint>

@@ -98,11 +98,10 @@ struct MapRule {
   std::int64_t most_key = 7, most_value = 7;
 };
 const std::map<std::string, MapRule>& map_rules() {
-  static const std::map<std::string, MapRule> rules = {{"DSCP_TO_TC_MAP", {63, 7}},
-                                                       {"TC_TO_QUEUE_MAP", {7, 7}},
-                                                       {"TC_TO_PRIORITY_GROUP_MAP", {7, 7}},
-                                                       {"MAP_PFC_PRIORITY_TO_QUEUE", {7, 7}},
-                                                       {"PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", {7, 7}}};
+  static const std::map<std::string, MapRule> rules = {
+      {"DSCP_TO_TC_MAP", {63, 7}},           {"TC_TO_QUEUE_MAP", {7, 7}},
+      {"TC_TO_DSCP_MAP", {7, 63}},           {"TC_TO_PRIORITY_GROUP_MAP", {7, 7}},
+      {"MAP_PFC_PRIORITY_TO_QUEUE", {7, 7}}, {"PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", {7, 7}}};
   return rules;
 }
 

@@ -1,5 +1,5 @@
 // What SONiC's YANG models ask of the QoS and buffer tables of a config_db (sonic-buildimage, src/sonic-yang-models:
-// sonic-dscp-tc-map, -tc-queue-map, -tc-priority-group-map, -pfc-priority-queue-map, -scheduler, -wred-profile, -queue,
+// sonic-dscp-tc-map, -tc-dscp-map, -tc-queue-map, -tc-priority-group-map, -pfc-priority-queue-map, -scheduler, -wred-profile, -queue,
 // -port-qos-map, -buffer-pool, -buffer-profile, -buffer-pg, -buffer-queue): fields that exist, mandatory ones, ranges,
 // rules between fields, and references that lead somewhere. Other tables are not looked at.
 #pragma once

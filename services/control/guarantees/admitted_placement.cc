@@ -30,7 +30,7 @@ bool all_links_up(const ClusterState& state) {
 }
 
 // Loads are computed on one route for each pair of ports. Ethernet switches choose among several by a hash of each flow:
-// collisions make a link several times as full as that.
+// collisions make a link several times as full as that. A lane of its own comes with routes of Railweave's own.
 bool crosses_hashed_links(const fabric::Topology& t, const fabric::LoadVector& loads) {
   return std::ranges::any_of(loads, [&](const fabric::LinkLoad& load) {
     const auto link = fabric::link_of(load.link);
@@ -202,13 +202,16 @@ std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequ
     return std::unexpected(std::move(rejection));
   }
   auto& admitted = std::get<scheduler::Admitted>(result);
-  if (crosses_hashed_links(state.topology(), admitted.reservation->loads)) {
-    return std::unexpected(refusal({ErrorKind::conflict,
-                                    "admission.hashedRoutes",
-                                    "the job would cross Ethernet links between switches: they hash flows onto links, "
-                                    "so that what one link carries is not bounded by a single route of each pair",
-                                    {},
-                                    "require one leafGroup for the job, or set bandwidth.guaranteedGbpsPerPort to 0"}));
+  if (terms.isolation != scheduler::Isolation::lane &&
+      crosses_hashed_links(state.topology(), admitted.reservation->loads)) {
+    return std::unexpected(refusal(
+        {ErrorKind::conflict,
+         "admission.hashedRoutes",
+         "the job would cross Ethernet links between switches: they hash flows onto links, "
+         "so that what one link carries is not bounded by a single route of each pair",
+         {},
+         "require one leafGroup for the job, set bandwidth.guaranteedGbpsPerPort to 0, or set isolation to lane in "
+         "the contract and give switches the configuration that Railweave makes"}));
   }
   guarantee.lane = admitted.reservation->lane;
   if (guarantee.survives_link_failure) {

@@ -3,9 +3,33 @@
 #include <algorithm>
 #include <vector>
 
+#include "fabric/qos/ethernet_plan.h"
 #include "fabric/qos/port_promises.h"
 
 namespace railweave::control {
+namespace {
+
+// Whether switches have cables of these kinds. GPUs do not send over networks for storage and management.
+struct CableKinds {
+  bool infiniband = false, ethernet = false;
+};
+CableKinds cable_kinds(const fabric::Topology& t) {
+  CableKinds kinds;
+  for (const auto link : t.links()) {
+    const auto end = t.is_switch_port(t.a(link)) ? t.a(link) : t.b(link);
+    if (!t.is_switch_port(end)) continue;
+    const auto subnet = t.subnet(t.switch_of(end));
+    if (subnet && (t.kind(subnet) == fabric::SubnetKind::storage || t.kind(subnet) == fabric::SubnetKind::management)) {
+      continue;
+    }
+    kinds.infiniband = kinds.infiniband || t.kind(link) == fabric::LinkKind::infiniband;
+    kinds.ethernet = kinds.ethernet || t.kind(link) == fabric::LinkKind::ethernet;
+    if (kinds.infiniband && kinds.ethernet) break;
+  }
+  return kinds;
+}
+
+}  // namespace
 
 PortRules port_rules(const ClusterState& state) {
   PortRules rules;
@@ -21,10 +45,14 @@ PortRules port_rules(const ClusterState& state) {
 
 unsigned owned_lanes(const ClusterState& state, const fabric::QosClasses& classes, const GuaranteeBook& book) {
   const auto& routes = *book.routes();
-  return fabric::owned_lanes(
+  const CableKinds kinds = cable_kinds(state.topology());
+  const unsigned on_ethernet = fabric::ethernet_lanes(classes);
+  if (!kinds.infiniband) return on_ethernet;
+  const unsigned on_infiniband = fabric::owned_lanes(
       classes.size(),
       fabric::routing_lanes(routes.input.view, *routes.input.scope, routes.routing.lanes, fabric::SubnetId()),
       port_rules(state).data_lanes);
+  return kinds.ethernet ? std::min(on_ethernet, on_infiniband) : on_infiniband;
 }
 
 Result<PortRules> ports_hold(const ClusterState& state, const fabric::QosClasses& classes, const GuaranteeBook& book) {

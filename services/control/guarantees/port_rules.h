@@ -19,7 +19,8 @@ struct PortRules {
 Result<PortRules> ports_hold(const ClusterState& state, const fabric::QosClasses& classes, const GuaranteeBook& book);
 PortRules port_rules(const ClusterState& state);
 
-// The number of lanes that jobs may have of their own beside these classes. Precondition: the book is at the state.
+// The number of lanes that jobs may have of their own beside these classes; of a fabric with InfiniBand and Ethernet, the
+// smaller one. Precondition: the book is at the state.
 unsigned owned_lanes(const ClusterState& state, const fabric::QosClasses& classes, const GuaranteeBook& book);
 
 }  // namespace railweave::control

@@ -1,11 +1,16 @@
-// railweave switches list|show|history|table|drain|undrain.
+// railweave switches list|show|history|table|config|drain|undrain.
 #include <optional>
 
+#include "services/railweave/command_line/choice_option.h"
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/commands/counter_history.h"
 #include "services/railweave/commands/drains.h"
+#include "services/railweave/switch_config/switch_config.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_document.h"
+#include "services/railweave/terminal/output_file.h"
 #include "services/railweave/views/link_end.h"
 
 namespace railweave::cli {
@@ -77,7 +82,61 @@ struct TableOptions {
   ListOptions list;
 };
 
+struct ConfigOptions {
+  std::string id, to = "tc", names, path;
+  std::uint64_t port_step = 8;
+};
+
+constexpr std::size_t kNamesLimitBytes = 64U << 20U;
+
 constexpr ResourceKind kSwitch{"/v1/switches", "switch", "SWITCH", "Its name, its GUID, or lid:N", print_switch};
+
+void print_config(Session& session, const ConfigOptions& options) {
+  const Target target = Target(kSwitch.path).segment(options.id);
+  NetworkNames names;
+  if (!options.names.empty()) names = read_network_names(value_or_fail(read_document(options.names, kNamesLimitBytes)));
+  std::vector<std::string> notes;
+  std::string text;
+  if (options.to == "routes") {
+    Json table = Json::array();
+    session.service().each_item(
+        Target(target).path("/forwarding-table").query("limit", "1000"), 0,
+        [&](const Json& entry) { table.push_back(entry); }, [&] { table.clear(); });
+    text = route_script(table, names, notes);
+  } else {
+    const Json queues = session.service().get(Target(target).path("/queues"));
+    if (list(queues, "ports").empty()) fail_usage("switch '" + options.id + "' has no cabled Ethernet port");
+    text =
+        options.to == "sonic" ? sonic_lane_tables(queues, options.port_step, notes) : tc_script(queues, names, notes);
+  }
+  for (const std::string& note : notes) session.output.note("railweave: note: " + note);
+  if (session.output.is_document() && options.path.empty()) {
+    return session.output.document({{"format", options.to}, {"text", text}});
+  }
+  write_file_or_stdout(session.output, options.path, text);
+}
+
+void add_config_command(CLI::App& switches, Session& session) {
+  auto options = std::make_shared<ConfigOptions>();
+  CLI::App& command =
+      add_command(switches, "config",
+                  "Make the configuration of an Ethernet switch: queues of classes and of jobs' lanes, marks, routes",
+                  {"railweave switches config leaf-07 --to sonic -O lanes.json",
+                   "railweave switches config leaf-07 --to tc --names network.yaml",
+                   "railweave switches config leaf-07 --to routes --names network.yaml"});
+  command.add_option(kSwitch.argument, options->id, kSwitch.meaning)->required();
+  add_choice_option(command, "--to", options->to,
+                    "What to make: queues and filters of a Linux switch, its routes, or tables of SONiC",
+                    "tc|routes|sonic");
+  command
+      .add_option("--names", options->names,
+                  "JSON or YAML: addresses by device (an adapter, a switch), interfaces by number of the port")
+      ->type_name("FILE");
+  add_number_option(command, "--ethernet-step", options->port_step, "Step between the numbers of SONiC's ports",
+                    {1, 16});
+  add_output_file_option(command, options->path);
+  on_run(command, session, [&session, options] { print_config(session, *options); });
+}
 
 }  // namespace
 
@@ -107,6 +166,7 @@ void add_switch_commands(CLI::App& root, Session& session) {
     if (options->lid) target.query("lid", std::to_string(*options->lid));
     print_list(session, target, table_view(), options->list);
   });
+  add_config_command(switches, session);
   add_drain_commands(switches, session, {"switches", "switch", kSwitch.argument, kSwitch.meaning, "leaf-07"});
 }
 

@@ -1,3 +1,4 @@
+#include "services/rest/handlers/fabric_lists.h"
 #include "services/rest/handlers/job_lookup.h"
 #include "services/rest/handlers/list_query.h"
 #include "services/rest/handlers/reply.h"
@@ -6,6 +7,7 @@
 #include "services/rest/json/drain.h"
 #include "services/rest/json/guarantee.h"
 #include "services/rest/json/page.h"
+#include "services/rest/json/switch_queues.h"
 
 namespace railweave::api {
 namespace {
@@ -133,6 +135,15 @@ Result<Response> delete_reroute(const Call& call) {
   }
 }
 
+Result<Response> get_switch_queues(const Call& call) {
+  const auto state = call.plane.loop.state();
+  const auto sw = find_switch(state->topology(), call.request.param("id"));
+  if (!sw) return std::unexpected(no_switch(call.request.param("id")));
+  auto open = open_book(call.plane, *state);
+  if (!open) return std::unexpected(open.error());
+  return Response::json(write_switch_queues(*state, open->book, sw));
+}
+
 Result<Response> get_caps(const Call& call) {
   const auto state = call.plane.loop.state();
   auto job = find_job(*state, call.request);
@@ -191,6 +202,7 @@ void add_guarantee_routes(RouteTable& routes) {
   routes.post("/v1/guarantees/reroute", {.access = kOperators, .http = heavy}, post_reroute);
   routes.del("/v1/guarantees/reroute", {.access = kOperators, .query = {"force"}, .http = heavy}, delete_reroute);
   routes.get("/v1/guarantees/links", {.access = kViewers, .query = {"top"}, .http = compute}, list_guaranteed_links);
+  routes.get("/v1/switches/{id}/queues", {.access = kViewers, .http = compute}, get_switch_queues);
   routes.get("/v1/jobs/{id}/caps", {.access = kViewersAndMembers}, get_caps);
   routes.get("/v1/jobs/{id}/partition", {.access = kViewersAndMembers, .query = {"allowShared"}}, get_partition);
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "fabric/base/text/time_text.h"
+#include "fabric/qos/ethernet_plan.h"
 #include "fabric/routing/opensm/fdbs_text.h"
 #include "scheduler/admission/bandwidth_admission.h"
 #include "services/control/codec/fabric_event_json.h"
@@ -85,6 +86,11 @@ bool is_written(const ClusterState& state, fabric::PortId port) {
   return subnet && state.mode(state.topology().name(subnet)) == control::SubnetMode::direct;
 }
 
+bool is_ethernet(const ClusterState& state, fabric::PortId port) {
+  const auto& t = state.topology();
+  return t.peer(port) && t.kind(t.link(port)) == fabric::LinkKind::ethernet;
+}
+
 struct LaneGrade {
   bool in_force = false;
   std::string statement;
@@ -93,17 +99,23 @@ struct LaneGrade {
 // Whether the job's own lane is in the tables of all its subnets, where their ports have the tables that are wanted. Of
 // subnets: those that the job's ports are in; is_missing: some do not have its class either.
 LaneGrade lane_grade(const Job& job, const GuaranteeBook& book, const std::vector<control::SubnetStatusPtr>& subnets,
-                     bool is_missing) {
+                     bool is_missing, bool on_ethernet) {
   const JobGuarantee& guarantee = *job.guarantee;
   if (guarantee.isolation == scheduler::Isolation::planned) return {};
   if (guarantee.isolation == scheduler::Isolation::within_class) {
     return {false,
             "Isolation inside the class is planned only: no agent on the nodes limits what is sent and received."};
   }
-  if (!guarantee.lane) return {false, "It crosses no InfiniBand, so that it has no lane of its own."};
+  if (!guarantee.lane) return {false, "It crosses no link, so that it has no lane of its own."};
   const std::string lane = "Lane " + std::to_string(*guarantee.lane) + " of its own";
   const auto held = book.ledger().reservations_of(control::to_string(job.id));
   if (held.empty()) return {false, lane + " is not its own while the guarantee is at risk."};
+  if (on_ethernet) {
+    return {false,
+            lane +
+                " is planned only: on Ethernet it holds where every switch has the queues, marks and routes that "
+                "Railweave makes for it (railweave switches config), which nothing reads back."};
+  }
   if (is_missing) return {false, lane + " is planned only."};
   for (const auto& status : subnets) {
     const control::LaneInTables wanted{held.front()->job, *guarantee.lane, held.front()->order};
@@ -147,7 +159,8 @@ Out in_force_json(const ClusterState& state, const GuaranteeBook& book, const Jo
     break;
   }
   if (subnets.empty()) missing = "it has no ports on the network";
-  const LaneGrade lane = lane_grade(job, book, written, !missing.empty());
+  const bool on_ethernet = std::ranges::any_of(ports, [&](fabric::PortId port) { return is_ethernet(state, port); });
+  const LaneGrade lane = lane_grade(job, book, written, !missing.empty(), on_ethernet);
   std::string statement = missing;
   if (missing.empty()) {
     statement = "Class " + job.guarantee->qos_class + " has its share on " + std::to_string(programmed) +
@@ -311,6 +324,17 @@ std::function<std::uint16_t(fabric::HostId)> pkey_indices(const control::Cluster
   };
 }
 
+std::optional<std::uint8_t> job_dscp(const ClusterState& state, const JobGuarantee& guarantee,
+                                     std::span<const fabric::GpuId> gpus) {
+  const auto& classes = *state.qos_classes;
+  const auto at = std::ranges::find(classes, guarantee.qos_class, &fabric::QosClass::name);
+  if (at == classes.end()) return std::nullopt;
+  if (!guarantee.lane || guarantee.at_risk() || *guarantee.lane >= fabric::ethernet_lanes(classes)) return at->dscp;
+  const auto ports = control::job_ports(*state.placement_fabric, gpus);
+  const bool owns = std::ranges::any_of(ports, [&](fabric::PortId port) { return is_ethernet(state, port); });
+  return owns ? fabric::lane_dscp(classes, *guarantee.lane) : at->dscp;
+}
+
 std::optional<ClassMarks> class_marks(const ClusterState& state, const JobGuarantee& guarantee,
                                       std::span<const fabric::GpuId> gpus, const fabric::Lanes& lanes) {
   const auto& classes = *state.qos_classes;
@@ -330,7 +354,7 @@ std::optional<ClassMarks> class_marks(const ClusterState& state, const JobGuaran
       level = own;
     }
   }
-  return ClassMarks{level, static_cast<unsigned>(at->dscp) << 2U};
+  return ClassMarks{level, static_cast<unsigned>(job_dscp(state, guarantee, gpus).value_or(at->dscp)) << 2U};
 }
 
 std::string write_guarantee_certificate(const ClusterState& state, const GuaranteeBook& book) {

@@ -45,6 +45,11 @@ std::string write_blocked_links(const std::vector<control::BlockedLink>& links);
 std::function<std::uint16_t(fabric::HostId)> pkey_indices(const control::ClusterStatePtr& state,
                                                           const control::Job& job);
 
+// The DSCP of a job's packets on Ethernet: of its own lane where it has one, which switches without Railweave's configuration
+// take for best effort; else of its class. nullopt: no such class.
+std::optional<std::uint8_t> job_dscp(const control::ClusterState& state, const control::JobGuarantee& guarantee,
+                                     std::span<const fabric::GpuId> gpus);
+
 // Marks of a job's packets: of its own lane where all of its subnets are in direct mode, as ports have no such lanes
 // elsewhere; else of its class. nullopt: no such class, or more classes than service levels.
 std::optional<ClassMarks> class_marks(const control::ClusterState& state, const control::JobGuarantee& guarantee,

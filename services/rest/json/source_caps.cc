@@ -31,9 +31,10 @@ Out shaping(const ClusterState& state, const Job& job, std::string_view device, 
   if (own == classes.end() || cable.value() <= 0) return Out::array();
   const RateMbps most = job.guarantee->most.value() == 0 ? cable : std::min(job.guarantee->most, cable);
   std::vector<fabric::linux_tc::TcClass> wanted;
-  wanted.push_back({own->name, own->dscp, std::min(job.guarantee->rate, most), most, 0});
+  const std::uint8_t dscp = job_dscp(state, *job.guarantee, job.placement.gpu_of_rank).value_or(own->dscp);
+  wanted.push_back({own->name, dscp, std::min(job.guarantee->rate, most), most, 0});
   // Traffic of other classes gets the rest.
-  const std::uint8_t other = own->dscp == 0 ? 1 : 0;
+  const std::uint8_t other = dscp == 0 ? 1 : 0;
   const RateMbps rest(std::max<std::int64_t>(1, cable.value() - job.guarantee->rate.value()));
   wanted.push_back({"other", other, rest, RateMbps(0), 7});
   const auto commands = fabric::linux_tc::htb_commands(fabric::linux_tc::kInterfaceVariable, cable, wanted);

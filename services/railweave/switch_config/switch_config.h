@@ -1,0 +1,32 @@
+// What the service wants of an Ethernet switch, its queues and its routes, as that switch's configuration: commands of a Linux
+// switch, or tables of SONiC.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "services/railweave/terminal/json.h"
+
+namespace railweave::cli {
+
+// What the service does not know of a network.
+struct NetworkNames {
+  std::map<std::string, std::string> addresses;   // IPv4, of adapters ("dgx-017/mlx5_3") and of switches themselves
+  std::map<std::string, std::string> interfaces;  // of the switch's ports, by number; others are swp<number>
+};
+// {"addresses": {...}, "interfaces": {...}}. Throws CommandFailure.
+NetworkNames read_network_names(const Json& document);
+
+// HTB classes of every port, and the filter of marks on those that face a host, as a shell script. Destinations without an
+// address are admitted no mark, with a note. Throws CommandFailure.
+std::string tc_script(const Json& queues, const NetworkNames& names, std::vector<std::string>& notes);
+
+// A route for every adapter with an address, as a shell script. table: the items of the switch's forwarding table. Throws.
+std::string route_script(const Json& table, const NetworkNames& names, std::vector<std::string>& notes);
+
+// config_db.json of weights, trusted marks and re-marking. port_step: between the numbers of ports. Throws CommandFailure.
+std::string sonic_lane_tables(const Json& queues, std::uint64_t port_step, std::vector<std::string>& notes);
+
+}  // namespace railweave::cli
