@@ -1,0 +1,312 @@
+// How many lanes jobs of their own need while jobs come and go at 95 % fill, by how jobs are placed: the lowest colour that no
+// other job has on any directed link of the job's routes (fabric/capacity/lane_owners.h, here without its limit of 16). And what
+// a hose over all adapters can be sold per port on single paths, beside what it could be if packets were spread over all uplinks.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <random>
+#include <string>
+
+#include <benchmark/benchmark.h>
+
+#include "fabric/base/check.h"
+#include "fabric/capacity/hose_load.h"
+#include "fabric/capacity/ledger.h"
+#include "fabric/generate/generate.h"
+#include "fabric/routing/engine_registry.h"
+#include "scheduler/placement/fit/placement_transaction.h"
+#include "scheduler/placement/placer.h"
+#include "services/control/views/job_ports.h"
+
+namespace railweave::control {
+namespace {
+
+using fabric::GpuId;
+
+enum How : std::int64_t { ours, first_fit, at_random };
+enum Kind : std::int64_t { hosts_1024_2_tiers, hosts_512_8_rails, hosts_2048_3_tiers, hosts_12800_3_tiers };
+
+struct Site {
+  fabric::TopologyPtr topology;
+  scheduler::PlacementFabricPtr placement;
+  fabric::RoutingScopePtr scope;
+  fabric::Routing routing;
+};
+
+const Site& site_of(Kind kind) {
+  static std::map<Kind, Site> built;
+  const auto [at, is_new] = built.try_emplace(kind);
+  Site& site = at->second;
+  if (!is_new) return site;
+  const std::map<Kind, std::pair<const char*, fabric::GenerateParameters>> shapes = {
+      {hosts_1024_2_tiers, {"fat-tree", {{"hosts", "1024"}, {"tiers", "2"}, {"nics-per-host", "1"}, {"radix", "64"}}}},
+      {hosts_512_8_rails, {"rail-optimized", {{"hosts", "512"}, {"tiers", "2"}}}},
+      {hosts_2048_3_tiers, {"fat-tree", {{"hosts", "2048"}, {"tiers", "3"}, {"nics-per-host", "1"}, {"radix", "32"}}}},
+      {hosts_12800_3_tiers,
+       {"fat-tree", {{"hosts", "12800"}, {"tiers", "3"}, {"nics-per-host", "1"}, {"radix", "64"}}}}};
+  const auto& [name, parameters] = shapes.at(kind);
+  auto made = fabric::generate(name, parameters);
+  RAILWEAVE_CHECK(made.has_value(), made ? "" : made.error().text().c_str());
+  site.topology = std::make_shared<const fabric::Topology>(std::move(*made));
+  site.placement = std::make_shared<const scheduler::PlacementFabric>(site.topology);
+  site.scope = fabric::RoutingScope::make(site.topology).value();
+  site.routing = fabric::choose_engine(*site.scope)
+                     .engine->route({.view = fabric::FabricView(site.topology), .scope = site.scope})
+                     .value();
+  return site;
+}
+
+// Up to 128 colours.
+struct Colours {
+  std::array<std::uint64_t, 2> taken{};
+  [[nodiscard]] unsigned lowest_free() const {
+    const auto low = static_cast<unsigned>(std::countr_one(taken[0]));
+    return low < 64 ? low : 64 + static_cast<unsigned>(std::countr_one(taken[1]));
+  }
+};
+
+struct Running {
+  std::vector<GpuId> gpus;
+  fabric::LoadVector loads;
+  unsigned colour = 0;
+};
+
+class Stream {
+ public:
+  Stream(const Site& site, How how)
+      : site_(site),
+        how_(how),
+        placer_(site.placement),
+        loads_(fabric::FabricView(site.topology), site.routing.tables),
+        colours_(fabric::directed_link_count(*site.topology)),
+        free_(site.topology->hosts().size()) {
+    for (const auto host : site.topology->hosts()) {
+      free_[host.index()] = (std::uint64_t{1} << site.topology->gpus(host).size()) - 1;
+    }
+  }
+
+  // The next job of the stream, whatever was placed before: sizes are the same for each way of placing.
+  void next() {
+    static constexpr std::pair<std::uint32_t, unsigned> kSizes[] = {{1, 20},  {2, 15}, {4, 20}, {8, 26},
+                                                                    {16, 10}, {32, 6}, {64, 2}, {128, 1}};
+    unsigned drawn = static_cast<unsigned>(random_() % 100);
+    std::uint32_t size = 0;
+    for (const auto& [gpus, percent] : kSizes) {
+      size = gpus;
+      if (drawn < percent) break;
+      drawn -= percent;
+    }
+    const auto all = site_.topology->gpus().size();
+    while (!running_.empty() && (used_ + size) * 100 > all * 95) end(random_() % running_.size());
+    start(size);
+  }
+
+  [[nodiscard]] unsigned lanes() const {
+    unsigned most = 0;
+    for (const Running& job : running_) most = std::max(most, job.loads.empty() ? 0 : job.colour + 1);
+    return most;
+  }
+  [[nodiscard]] std::size_t jobs() const { return running_.size(); }
+  std::vector<double> ports, us;  // of every start with links: ports written, time to find its lane
+
+ private:
+  void start(std::uint32_t size) {
+    scheduler::JobSpec spec;
+    spec.parallelism.tensor = std::min<std::uint32_t>(8, size);
+    spec.parallelism.data = size / spec.parallelism.tensor;
+    Running job;
+    if (how_ == ours) {
+      const auto placed = placer_.try_place(spec);
+      if (!placed) return;
+      job.gpus = placed->gpu_of_rank;
+      scheduler::PlacementTransaction change(placer_.tree(), *site_.topology);
+      RAILWEAVE_CHECK(change.take(job.gpus), "the GPUs are free");
+      change.commit();
+    } else {
+      job.gpus = anywhere(size);
+    }
+    used_ += job.gpus.size();
+    const auto begin = std::chrono::steady_clock::now();
+    std::vector<fabric::HosePort> hose;
+    for (const auto port : job_ports(*site_.placement, job.gpus)) hose.push_back({port, 1'000, 1'000});
+    if (hose.size() > 1) job.loads = loads_.load(hose).loads;
+    Colours met;
+    for (const auto& load : job.loads) {
+      met.taken[0] |= colours_[load.link].taken[0];
+      met.taken[1] |= colours_[load.link].taken[1];
+    }
+    job.colour = met.lowest_free();
+    const auto spent = std::chrono::steady_clock::now() - begin;
+    RAILWEAVE_CHECK(job.colour < 128, "colours suffice");
+    for (const auto& load : job.loads)
+      colours_[load.link].taken[job.colour / 64] |= std::uint64_t{1} << job.colour % 64;
+    if (!job.loads.empty()) {
+      ports.push_back(static_cast<double>(job.loads.size()));
+      us.push_back(std::chrono::duration<double, std::micro>(spent).count());
+    }
+    running_.push_back(std::move(job));
+  }
+
+  // Free GPUs host by host, in order or at random.
+  std::vector<GpuId> anywhere(std::uint32_t size) {
+    std::vector<GpuId> gpus;
+    const std::size_t hosts = free_.size();
+    std::size_t at = how_ == first_fit ? 0 : random_places_() % hosts;
+    while (gpus.size() < size) {
+      const fabric::HostId host(static_cast<std::uint32_t>(at));
+      for (const GpuId gpu : site_.topology->gpus(host)) {
+        const std::uint64_t bit = std::uint64_t{1} << site_.topology->local_index(gpu);
+        if (gpus.size() == size || (free_[at] & bit) == 0) continue;
+        free_[at] &= ~bit;
+        gpus.push_back(gpu);
+      }
+      at = how_ == first_fit ? at + 1 : random_places_() % hosts;
+    }
+    return gpus;
+  }
+
+  void end(std::size_t at) {
+    Running& job = running_[at];
+    used_ -= job.gpus.size();
+    for (const auto& load : job.loads)
+      colours_[load.link].taken[job.colour / 64] &= ~(std::uint64_t{1} << job.colour % 64);
+    if (how_ == ours) {
+      scheduler::PlacementTransaction change(placer_.tree(), *site_.topology);
+      RAILWEAVE_CHECK(change.release(job.gpus), "the GPUs are taken");
+      change.commit();
+    }
+    for (const GpuId gpu : job.gpus) {
+      free_[site_.topology->host(gpu).index()] |= std::uint64_t{1} << site_.topology->local_index(gpu);
+    }
+    std::swap(running_[at], running_.back());
+    running_.pop_back();
+  }
+
+  const Site& site_;
+  How how_;
+  scheduler::Placer placer_;
+  fabric::HoseLoads loads_;
+  std::vector<Colours> colours_;     // by directed link
+  std::vector<std::uint64_t> free_;  // by host, a bit for each GPU
+  std::vector<Running> running_;
+  std::size_t used_ = 0;
+  std::mt19937_64 random_{1}, random_places_{2};
+};
+
+double quantile(std::vector<double> values, double part) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
+}
+
+void lanes_needed(benchmark::State& state) {
+  const Site& site = site_of(static_cast<Kind>(state.range(0)));
+  for (auto _ : state) {
+    Stream stream(site, static_cast<How>(state.range(1)));
+    const std::size_t gpus = site.topology->gpus().size();
+    for (std::size_t i = 0; i < gpus / 5; ++i) stream.next();  // to a steady state: each GPU was taken twice
+    std::vector<double> lanes, jobs;
+    stream.ports.clear();
+    stream.us.clear();
+    for (int i = 0; i < 2'000; ++i) {
+      stream.next();
+      if (i % 10 == 0) {
+        lanes.push_back(stream.lanes());
+        jobs.push_back(static_cast<double>(stream.jobs()));
+      }
+    }
+    state.counters["lanes_p50"] = quantile(lanes, 0.5);
+    state.counters["lanes_max"] = quantile(lanes, 1);
+    state.counters["jobs"] = quantile(jobs, 0.5);
+    state.counters["tables_p50"] = quantile(stream.ports, 0.5);
+    state.counters["tables_p99"] = quantile(stream.ports, 0.99);
+    state.counters["us_p99"] = quantile(stream.us, 0.99);
+  }
+}
+BENCHMARK(lanes_needed)
+    ->ArgNames({"fabric", "placed"})
+    ->ArgsProduct({{hosts_1024_2_tiers, hosts_512_8_rails, hosts_2048_3_tiers}, {ours, first_fit, at_random}})
+    ->Iterations(1)
+    ->Unit(benchmark::kSecond);
+
+// Fifty tenants, each with a job on 256 hosts of its own.
+void lanes_of_50_tenants(benchmark::State& state) {
+  const Site& site = site_of(hosts_12800_3_tiers);
+  fabric::HoseLoads hoses(fabric::FabricView(site.topology), site.routing.tables);
+  const bool scattered = state.range(0) != 0;
+  for (auto _ : state) {
+    std::vector<fabric::HostId> hosts(site.topology->hosts().begin(), site.topology->hosts().end());
+    std::mt19937_64 random(3);
+    if (scattered) std::ranges::shuffle(hosts, random);
+    std::vector<Colours> colours(fabric::directed_link_count(*site.topology));
+    unsigned lanes = 0;
+    for (std::size_t tenant = 0; tenant < 50; ++tenant) {
+      std::vector<GpuId> gpus;
+      for (std::size_t h = tenant * 256; h < (tenant + 1) * 256; ++h) {
+        for (const GpuId gpu : site.topology->gpus(hosts[h])) gpus.push_back(gpu);
+      }
+      std::vector<fabric::HosePort> hose;
+      for (const auto port : job_ports(*site.placement, gpus)) hose.push_back({port, 1'000, 1'000});
+      const auto load = hoses.load(hose);
+      Colours met;
+      for (const auto& one : load.loads) {
+        for (int word = 0; word < 2; ++word) met.taken[word] |= colours[one.link].taken[word];
+      }
+      const unsigned colour = met.lowest_free();
+      for (const auto& one : load.loads) colours[one.link].taken[colour / 64] |= std::uint64_t{1} << colour % 64;
+      lanes = std::max(lanes, colour + 1);
+    }
+    state.counters["lanes"] = lanes;
+  }
+}
+BENCHMARK(lanes_of_50_tenants)->ArgName("scattered")->Arg(0)->Arg(1)->Iterations(1)->Unit(benchmark::kSecond);
+
+// Of a port's rate, what a hose over all adapters of the fabric can be guaranteed: on the routes there are, and if every
+// leaf spread what it sends evenly over all of its uplinks.
+void hose_sold(benchmark::State& state) {
+  const Site& site = site_of(static_cast<Kind>(state.range(0)));
+  const fabric::Topology& t = *site.topology;
+  for (auto _ : state) {
+    constexpr std::int64_t kUnit = 1'000;
+    std::map<fabric::PlaneId, std::vector<fabric::HosePort>> planes;
+    std::map<fabric::SwitchId, std::int64_t> down, up;  // Mb/s of a leaf's ports
+    double port_mbps = 0;
+    for (const auto port : t.hca_ports()) {
+      if (!t.peer(port) || !t.is_switch_port(t.peer(port))) continue;
+      const auto leaf = t.switch_of(t.peer(port));
+      planes[site.scope->plane_of(leaf)].push_back({port, kUnit, kUnit});
+      port_mbps = static_cast<double>(t.rate(t.link(port)).value());
+      down[leaf] += t.rate(t.link(port)).value();
+    }
+    for (const auto& [leaf, mbps] : down) {
+      for (const auto port : t.ports(leaf)) {
+        if (t.peer(port) && t.is_switch_port(t.peer(port))) up[leaf] += t.rate(t.link(port)).value();
+      }
+    }
+    fabric::HoseLoads hoses(fabric::FabricView(site.topology), site.routing.tables);
+    const auto capacity = fabric::whole_capacities_mbps(fabric::FabricView(site.topology));
+    double single = port_mbps;
+    for (const auto& [plane, ports] : planes) {
+      for (const auto& one : hoses.load(ports).loads) {
+        single = std::min(single, static_cast<double>(capacity[one.link]) * kUnit / static_cast<double>(one.mbps));
+      }
+    }
+    double spread = port_mbps;
+    for (const auto& [leaf, mbps] : down) {
+      if (up[leaf] > 0)
+        spread = std::min(spread, port_mbps * static_cast<double>(up[leaf]) / static_cast<double>(mbps));
+    }
+    state.counters["port_gbps"] = port_mbps / 1'000;
+    state.counters["single_gbps"] = 0.95 * single / 1'000;
+    state.counters["spread_gbps"] = 0.95 * spread / 1'000;
+  }
+}
+BENCHMARK(hose_sold)
+    ->ArgName("fabric")
+    ->DenseRange(hosts_1024_2_tiers, hosts_2048_3_tiers)
+    ->Iterations(1)
+    ->Unit(benchmark::kSecond);
+
+}  // namespace
+}  // namespace railweave::control
