@@ -34,7 +34,7 @@ struct JobGuarantee {
   std::uint32_t reserved_permille = 1000;
   bool survives_link_failure = false;                              // as promised
   scheduler::Isolation isolation = scheduler::Isolation::planned;  // as asked for in the contract
-  // Its own on every link of its routes, from 0. None: not asked for, or it crosses no InfiniBand. Kept while the job runs,
+  // Its own on every link of its routes, from 0. None: not asked for, or it crosses no link. Kept while the job runs,
   // unless routes change so that another job has it; while the guarantee is at risk, other jobs may be given it.
   std::optional<std::uint8_t> lane;
   // The loads after any single link failure are reserved too, as computed with `basis` out of use. Ends when a failure

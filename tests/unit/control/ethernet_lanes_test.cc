@@ -24,7 +24,7 @@ SubmitJob on_nodes(const std::vector<unsigned>& nodes) {
   return job;
 }
 
-Cluster roce() { return Cluster(testing::leaves_and_spines(2, 4, 2, 2, {}, fabric::ethernet_link(from_gbps(400)))); }
+Cluster roce() { return Cluster(testing::leaves_and_spines(2, 4, 2, 4, {}, fabric::ethernet_link(from_gbps(400)))); }
 
 TEST(EthernetLanesOfJobs, AreGivenByLinksAndRefusedWithTheirOwners) {
   Cluster cluster = roce();
