@@ -2,7 +2,9 @@
 // values.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -65,10 +67,11 @@ struct PortTablesReport {
 };
 
 struct PortTablesReading {
-  PortTables tables;             // what the port has; without trailing PKeys of 0 and entries of weight 0
-  bool answered = false;         // everything was
-  bool in_ports_differ = false;  // of a switch: sl_to_vl is that of its lowest input port, others have another
-  std::string reason;            // why not everything was answered
+  PortTables tables;      // what the port has; without trailing PKeys of 0 and entries of weight 0
+  bool answered = false;  // everything was
+  // Of a switch: sl_to_vl is that of its lowest input port; those that have another.
+  std::map<std::uint8_t, std::array<std::uint8_t, 16>> other_in_ports;
+  std::string reason;  // why not everything was answered
 };
 
 struct CounterReading {

@@ -70,7 +70,7 @@ class PortPlanner {
   // VL by SL of the port, for the routing lane of each routing level.
   [[nodiscard]] std::array<std::uint8_t, 16> level_map(DirectedLink link, const std::vector<unsigned>& lanes) const {
     std::array<std::uint8_t, 16> map;
-    map.fill(15);  // packets of unused levels are dropped
+    map.fill(kDropLane);  // packets of unused levels
     unsigned present = 0;
     for (const OwnedLoad& one : owned_on(owned_, link)) present |= 1U << one.lane;
     for (unsigned level = 0; level < plan_.routing_levels; ++level) {
@@ -125,6 +125,33 @@ class PortPlanner {
   std::uint32_t share_permille_ = 0;
   std::map<std::vector<std::uint32_t>, VlArbitration> tables_;
 };
+
+// The levels of a class, or of a lane's owner, on all routing levels.
+std::uint16_t level_bits(unsigned first, unsigned levels) {
+  return static_cast<std::uint16_t>(((1U << levels) - 1U) << first);
+}
+
+std::uint16_t open_levels(const InfinibandPlan& plan, const QosClasses& classes) {
+  std::uint16_t open = level_bits(plan.service_level(lowest_class(classes), 0), plan.routing_levels);
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    if (classes[c].open) open |= level_bits(plan.service_level(static_cast<unsigned>(c), 0), plan.routing_levels);
+  }
+  return open;
+}
+
+std::vector<PassingLevels> passing_levels(const InfinibandPlan& plan, std::span<const IngressUser> users) {
+  std::vector<PassingLevels> levels;
+  for (const IngressUser& user : users) {
+    std::uint16_t bits = user.earlier_levels;
+    if (user.qos_class) bits |= level_bits(plan.service_level(*user.qos_class, 0), plan.routing_levels);
+    if (user.lane && *user.lane < plan.owned_lanes) {
+      bits |= level_bits(plan.owned_level(*user.lane, 0), plan.routing_levels);
+    }
+    levels.push_back({user.port, bits});
+  }
+  std::ranges::sort(levels, {}, &PassingLevels::port);
+  return levels;
+}
 
 Result<void> put_key(std::vector<std::uint16_t>& keys, std::uint16_t key, std::size_t index) {
   if (index == 0) {
@@ -285,7 +312,13 @@ Result<InfinibandPlan> plan_infiniband(const InfinibandPlanInput& input) {
   if (!keys) return std::unexpected(keys.error());
   const Topology& t = input.view.topology();
   PortPlanner planner(input, plan);
-  const auto add = [&](PortId port, const PlaneLanes& lanes, std::uint8_t out_class, Guid device) -> Result<void> {
+  std::vector<PassingLevels> passing;
+  if (input.users) {
+    plan.open_levels = open_levels(plan, *input.classes);
+    passing = passing_levels(plan, *input.users);
+  }
+  const auto add = [&](PortId port, const PlaneLanes& lanes, std::uint8_t out_class, Guid device,
+                       const IngressFilter& ingress) -> Result<void> {
     if (!t.peer(port) || t.kind(t.link(port)) != LinkKind::infiniband) return {};
     PortTables tables{.port = {device, static_cast<std::uint8_t>(t.number(port))}};
     auto arbitration = planner.arbitration(directed_link(t, port));
@@ -296,6 +329,7 @@ Result<InfinibandPlan> plan_infiniband(const InfinibandPlanInput& input) {
     const auto out = lanes_out(lanes, out_class, plan.routing_levels);
     if (!out) return std::unexpected(out.error());
     tables.sl_to_vl = planner.level_map(directed_link(t, port), *out);
+    tables.ingress = ingress;
     tables.arbitration = std::move(*arbitration);
     if (const auto at = keys->find(port); at != keys->end()) tables.pkeys = at->second;
     plan.ports.push_back(std::move(tables));
@@ -305,6 +339,7 @@ Result<InfinibandPlan> plan_infiniband(const InfinibandPlanInput& input) {
     if (!is_planned(input, sw)) continue;
     const PlaneId plane = input.scope->plane_of(sw);
     const PlaneLanes& lanes = input.lanes->planes[plane.index()];
+    const IngressFilter ingress = input.users ? ingress_filter(t, sw, passing, plan.open_levels) : IngressFilter();
     for (const PortId port : t.ports(sw)) {
       std::uint8_t out_class = 0;
       if (t.peer(port) && !lanes.arc_class.empty()) {
@@ -314,13 +349,17 @@ Result<InfinibandPlan> plan_infiniband(const InfinibandPlanInput& input) {
           out_class = lanes.arc_class[t.a(t.link(port)) == port ? arc : plane_arcs[arc].reverse];
         }
       }
-      if (const auto done = add(port, lanes, out_class, t.guid(sw)); !done) return std::unexpected(done.error());
+      if (const auto done = add(port, lanes, out_class, t.guid(sw), ingress); !done) {
+        return std::unexpected(done.error());
+      }
     }
   }
   for (const PortId port : t.hca_ports()) {
     if (!t.peer(port) || !t.is_switch_port(t.peer(port)) || !is_planned(input, t.switch_of(t.peer(port)))) continue;
     const PlaneLanes& lanes = input.lanes->planes[input.scope->plane_of(t.switch_of(t.peer(port))).index()];
-    if (const auto done = add(port, lanes, 0, t.guid(t.hca_of(port))); !done) return std::unexpected(done.error());
+    if (const auto done = add(port, lanes, 0, t.guid(t.hca_of(port)), {}); !done) {
+      return std::unexpected(done.error());
+    }
   }
   for (const PortTables& one : plan.ports) {
     plan.uniform =

@@ -53,7 +53,9 @@ struct InfinibandPlanInput {
   const Ledger* ledger = nullptr;  // null: weights by the shares of the classes alone
   bool uniform = false;      // the same weights at every port: by what is reserved on the fullest link of each class
   bool owned_lanes = false;  // jobs may have lanes of their own; never with the same weights at every port
-  unsigned data_lanes = 8;   // of the port with the fewest
+  // Switches drop service levels that no job at the host has (ingress_filter.h); none: they pass all.
+  std::optional<std::vector<IngressUser>> users;
+  unsigned data_lanes = 8;        // of the port with the fewest
   ArbitrationLimits arbitration;  // of the port with the fewest entries
   std::vector<TenantPartition> tenants;
   // Ports with index 0 of the default partition, and which of them are limited members: they reach full members only.
@@ -68,6 +70,7 @@ struct InfinibandPlan {
   unsigned mtu_bytes = kLargestMtuBytes;  // that the promises are made for
   bool uniform = true;                    // every port has the same arbitration
   std::vector<PortTables> ports;          // of switches, then adapters; only ports with a cable
+  std::uint16_t open_levels = 0xffff;     // that every host may send with, a bit each
   std::vector<std::string> not_as_asked;  // requirements that the plan does not meet, as sentences
 
   [[nodiscard]] unsigned classes() const { return static_cast<unsigned>(numbers.size()); }

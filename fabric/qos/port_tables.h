@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fabric/base/guid.h"
+#include "fabric/qos/ingress_filter.h"
 
 namespace railweave::fabric {
 
@@ -16,6 +17,8 @@ struct PortRef {
   std::uint8_t port = 0;  // 0: the management port of a switch
   friend auto operator<=>(PortRef, PortRef) = default;
 };
+
+inline constexpr std::uint8_t kDropLane = 15;  // where service levels lead whose packets are dropped
 
 struct VlWeight {
   std::uint8_t vl = 0;
@@ -33,11 +36,23 @@ struct VlArbitration {
 // Tables that are absent stay unchanged.
 struct PortTables {
   PortRef port;
-  std::optional<std::array<std::uint8_t, 16>> sl_to_vl;  // VL by SL; 15 drops. Of a switch: for every input port
+  std::optional<std::array<std::uint8_t, 16>> sl_to_vl;  // VL by SL; 15 drops. Of a switch: for every input port,
+  IngressFilter ingress;                                 // except what the filter drops
+  // Of a switch, for writing: the input ports whose maps may differ from these; none: all may.
+  std::optional<std::vector<std::uint8_t>> changed_in_ports;
   std::optional<VlArbitration> arbitration;
   std::optional<std::vector<std::uint16_t>> pkeys;  // the whole table, by index; bit 15: full member; 0: none
   // Without the default partition a device can no longer talk to the subnet's administration.
   bool may_remove_default_pkey = false;
+
+  // The map for packets that came in by a port.
+  [[nodiscard]] std::array<std::uint8_t, 16> sl_to_vl_from(unsigned in_port) const {
+    std::array<std::uint8_t, 16> map = *sl_to_vl;
+    for (unsigned level = 0; level < map.size(); ++level) {
+      if (!ingress.passes(in_port, level)) map[level] = kDropLane;
+    }
+    return map;
+  }
   friend bool operator==(const PortTables&, const PortTables&) = default;
 };
 

@@ -6,9 +6,12 @@ namespace railweave::fabric {
 
 QosClasses default_qos_classes() {
   return {
-      {"latency", 175, 0, ClassBound::latency, true, 46},      {"management", 50, 1, ClassBound::latency, false, 48},
-      {"all-reduce", 350, 2, ClassBound::bandwidth, true, 26}, {"all-to-all", 225, 3, ClassBound::bandwidth, true, 24},
-      {"storage", 115, 4, ClassBound::bandwidth, true, 10},    {"best-effort", 50, 5, ClassBound::bandwidth, false, 0},
+      {"latency", 175, 0, ClassBound::latency, true, 46},
+      {"management", 50, 1, ClassBound::latency, false, 48, true},
+      {"all-reduce", 350, 2, ClassBound::bandwidth, true, 26},
+      {"all-to-all", 225, 3, ClassBound::bandwidth, true, 24},
+      {"storage", 115, 4, ClassBound::bandwidth, true, 10, true},
+      {"best-effort", 50, 5, ClassBound::bandwidth, false, 0},
   };
 }
 

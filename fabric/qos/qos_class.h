@@ -21,6 +21,7 @@ struct QosClass {
   ClassBound bound = ClassBound::bandwidth;
   bool lossless = true;   // InfiniBand always is; Ethernet by PFC
   std::uint8_t dscp = 0;  // on Ethernet, 0 to 63, unique
+  bool open = false;      // every host may send in it, not only those of jobs that have it; the lowest always is
 };
 
 // The number of a class is its index in this list.

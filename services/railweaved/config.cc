@@ -10,6 +10,8 @@
 #include <CLI/CLI.hpp>
 #include <toml++/toml.h>
 
+#include "fabric/base/enum_text.h"
+
 namespace railweave {
 namespace {
 
@@ -41,6 +43,15 @@ class ConfigFile {
         wrong(key, *node, "true or false");
       }
     }
+  }
+  template <DescribedEnum Enum>
+  void read_enum(std::string_view key, Enum& into) {
+    const auto* node = find(key);
+    if (node == nullptr) return;
+    const auto text = node->value_exact<std::string>();
+    const auto value = text ? parse_enum<Enum>(*text) : std::nullopt;
+    if (!value) return wrong(key, *node, "one of " + std::string(enum_texts<Enum>()));
+    into = *value;
   }
   template <class Number>
   void read(std::string_view key, Number& into, std::int64_t min, std::int64_t max) {
@@ -306,6 +317,7 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
     entry.read("counter_seconds", subnet.counter_seconds, 1, 86'400);
     entry.read("window", subnet.window, 1, 64);
     entry.read("use_swapped_cables", subnet.use_swapped_cables);
+    entry.read_enum("ingress_filter", subnet.ingress_filter);
     config.live.subnets.push_back(std::move(subnet));
   });
   if (auto done = keys.finish(); !done) return done;

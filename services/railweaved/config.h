@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fabric/base/error.h"
+#include "services/control/live/connection/ingress_filtering.h"
 #include "services/rest/access/authentication.h"
 #include "services/rest/access/sign_in.h"
 
@@ -26,6 +27,7 @@ struct SubnetConfig {
   std::uint64_t counter_seconds = 10;  // between readings of a port's counters
   std::uint64_t window = 32;           // management datagrams in flight, at most 64
   bool use_swapped_cables = true;      // cables that were exchanged are used as they are; else only reported
+  control::IngressFiltering ingress_filter = control::IngressFiltering::lanes;
 };
 
 // Live subnets, and what is kept of their counters (fabric/health/counter_archive.h).

@@ -51,6 +51,7 @@ control::LiveSubnets::Subnet live_subnet(const SubnetConfig& config, const fabri
   options.sweep_every = std::chrono::seconds(config.sweep_seconds);
   options.look_every = std::chrono::seconds(config.look_seconds);
   options.use_swapped_cables = config.use_swapped_cables;
+  options.ingress = config.ingress_filter;
   return {std::move(options),
           [config, leads = std::move(leads)](control::SubnetMode mode) { return connect(config, mode, leads); },
           config.opensm_socket};

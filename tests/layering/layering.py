@@ -158,7 +158,7 @@ MAY_INCLUDE = {
     # The console's built files: knows nothing of what they show.
     "services/rest/console": ["fabric/base", "api/http/message", "api/http/dispatch"],
     "services/railweaved": ["fabric/base", "fabric/drivers/infiniband", "db", "db/sqlite", "db/postgres", "api/http", "api/operations", "services/json", "services/control",
-                            "services/control/events", "services/control/codec", "services/control/live", "services/rest", "services/rest/access",
+                            "services/control/events", "services/control/codec", "services/control/live", "services/control/live/connection", "services/rest", "services/rest/access",
                             "services/rest/handlers", "services/rest/replication", "services/rest/certificates", "services/rest/console", "services/webhooks"],
     # Joins Slurm to the contract, as the CLI joins people to it.
     "services/slurm/ranks": ["fabric/base", "fabric/formats/slurm"],

@@ -23,15 +23,15 @@ def generate(railweave, shape, folder):
 class LiveService:
     """railweaved, preloaded, attached to one host of the simulated subnet. The store outlives restarts."""
 
-    def __init__(self, sim, binaries, folder, subnet, keys="", store=None, replica="railweaved", host=None):
-        self.sim, self.binaries, self.folder, self.subnet, self.host = sim, Path(binaries), Path(folder), subnet, host
+    def __init__(self, sim, binaries, folder, subnet, keys="", store=None, replica="railweaved", host=None, seconds=280):
+        self.sim, self.binaries, self.folder, self.subnet, self.host, self.seconds = sim, Path(binaries), Path(folder), subnet, host, seconds
         self.config = self.folder / f"{replica}.toml"
         self.config.write_text(f'listen_port = 0\nauthentication = "none"\nstore = "{store or self.folder / "store.db"}"\n'
                                f'[replica]\nname = "{replica}"\n[[subnet]]\nname = "{subnet}"\n{keys}\n')
         self.process = self.url = None
 
     def start(self):
-        self.process = self.sim.open([str(self.binaries / "railweaved"), "--config", str(self.config)], seconds=280, host=self.host)
+        self.process = self.sim.open([str(self.binaries / "railweaved"), "--config", str(self.config)], seconds=self.seconds, host=self.host)
         line = self.process.stdout.readline()
         found = re.search(r"listens at (\S+)", line)
         if not found:

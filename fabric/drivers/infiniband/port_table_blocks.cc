@@ -117,8 +117,15 @@ std::vector<TableBlock> blocks_of(const PortTables& tables, const PortTableLimit
     const SubnetNode& node = map.nodes[place.node];
     // Port 0 sends only what it made itself.
     const bool external = place.is_switch && place.port != 0;
-    add(TableKind::slToVl, external ? node.ports.size() : 1,
-        external && !node.switch_info.enhanced_port_zero ? std::size_t{1} : std::size_t{0});
+    const std::size_t first = external && !node.switch_info.enhanced_port_zero ? 1 : 0;
+    const std::size_t count = external ? node.ports.size() : 1;
+    if (external && tables.changed_in_ports) {
+      for (const std::uint8_t in : *tables.changed_in_ports) {
+        if (in >= first && in < count) blocks.push_back({TableKind::slToVl, in});
+      }
+    } else {
+      add(TableKind::slToVl, count, first);
+    }
   }
   if (tables.arbitration) {
     const auto blocks_for = [](std::size_t entries) {
@@ -166,7 +173,7 @@ BlockBytes wanted_form(const TableBlock& block, const PortTableLimits& limits, c
   const AttributeSpace space(out);
   switch (block.kind) {
     case TableKind::slToVl:
-      write_sl_to_vl(space, *tables.sl_to_vl);
+      write_sl_to_vl(space, tables.sl_to_vl_from(block.number));
       break;
     case TableKind::arbitrationHigh:
     case TableKind::arbitrationLow: {

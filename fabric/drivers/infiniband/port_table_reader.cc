@@ -65,12 +65,7 @@ void PortTableReader::take(const Job& job, AttributeBytes data) {
     case TableKind::slToVl: {
       const SlToVl map = read_sl_to_vl(data);
       maps_[job.port].emplace_back(job.block.number, map);
-      std::uint16_t& lowest = ports_[job.port].lowest_in_port;
-      if (lowest != UINT16_MAX && map != *reading.tables.sl_to_vl) reading.in_ports_differ = true;
-      if (job.block.number < lowest) {
-        lowest = job.block.number;
-        reading.tables.sl_to_vl = map;
-      }
+      reading.other_in_ports[static_cast<std::uint8_t>(job.block.number)] = map;  // all, until trim()
       break;
     }
     case TableKind::arbitrationHigh:
@@ -104,6 +99,10 @@ void PortTableReader::failed(std::size_t index, const std::string& what, const M
 }
 
 void PortTableReader::trim(PortTablesReading& reading) const {
+  if (auto& maps = reading.other_in_ports; !maps.empty()) {
+    reading.tables.sl_to_vl = maps.begin()->second;
+    std::erase_if(maps, [&](const auto& one) { return one.second == *reading.tables.sl_to_vl; });
+  }
   if (auto& pkeys = reading.tables.pkeys) {
     while (!pkeys->empty() && pkeys->back() == 0) pkeys->pop_back();
   }

@@ -29,7 +29,6 @@ class PortTableReader {
   struct Port {
     PortPlace place;
     PortTableLimits limits;
-    std::uint16_t lowest_in_port = UINT16_MAX;
   };
   struct Job {
     std::uint32_t port = 0;

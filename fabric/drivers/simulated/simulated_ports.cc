@@ -10,6 +10,15 @@ namespace {
 
 constexpr PortTableLimits kLimits{.data_vls = 8, .possible_vls = 8, .high_entries = 8, .low_entries = 8, .pkeys = 32};
 
+// The filter where only what these input ports may send has been written.
+IngressFilter changed(const IngressFilter& from, const IngressFilter& to, std::span<const std::uint8_t> in_ports) {
+  std::vector<std::uint16_t> levels(std::max(from.ports(), to.ports()), IngressFilter::kAll);
+  for (unsigned in = 0; in < levels.size(); ++in) {
+    levels[in] = std::ranges::find(in_ports, in) != in_ports.end() ? to.from(in) : from.from(in);
+  }
+  return IngressFilter(std::move(levels));
+}
+
 }  // namespace
 
 std::string SimulatedDriver::absence(PortRef port) const {
@@ -85,7 +94,23 @@ void SimulatedDriver::write_tables(const PortTables& wanted, PortTablesReport& r
     note_outcome(outcome, kind, TableOutcome::applied);
   };
   if (wanted.pkeys) write(TableKind::pkeys, *present.pkeys, *wanted.pkeys);
-  if (wanted.sl_to_vl) write(TableKind::slToVl, *present.sl_to_vl, *wanted.sl_to_vl);
+  if (wanted.sl_to_vl) {
+    struct Maps {
+      std::array<std::uint8_t, 16> map;
+      IngressFilter ingress;
+      bool operator==(const Maps&) const = default;
+    };
+    Maps has{*present.sl_to_vl, present.ingress};
+    Maps wants{*wanted.sl_to_vl, wanted.ingress};
+    if (wanted.changed_in_ports) wants.ingress = changed(has.ingress, wanted.ingress, *wanted.changed_in_ports);
+    if (wanted.changed_in_ports && has.map != wants.map) {
+      note_outcome(outcome, TableKind::slToVl, TableOutcome::mismatch, "other input ports have another map");
+    } else {
+      write(TableKind::slToVl, has, wants);
+      present.sl_to_vl = has.map;
+      present.ingress = has.ingress;
+    }
+  }
   if (!wanted.arbitration) return;
   write(TableKind::arbitrationHigh, present.arbitration->high, wanted.arbitration->high);
   write(TableKind::arbitrationLow, present.arbitration->low, wanted.arbitration->low);

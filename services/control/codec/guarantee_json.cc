@@ -57,7 +57,8 @@ constexpr std::tuple kClassesFields{required_field("name", &QosClass::name),
                                     field("priority", &QosClass::priority, UpTo{255}),
                                     field("bound", &QosClass::bound, OneOf{kBounds, "bound"}),
                                     field("lossless", &QosClass::lossless),
-                                    required_field("dscp", &QosClass::dscp, UpTo{63})};
+                                    required_field("dscp", &QosClass::dscp, UpTo{63}),
+                                    optional_field("open", &QosClass::open)};
 // Earlier versions wrote negative ones where the time of day had been set back: read as 0.
 struct Duration {
   static void read(ObjectReader& reader, std::string_view name, std::int64_t& into) {

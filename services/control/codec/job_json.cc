@@ -72,6 +72,7 @@ auto job_fields(const fabric::Topology& topology) {
       required_field("history", &Job::history, list_of<JobChange>(kHistoryFields)),
       field("version", &Job::version),
       optional_field("damagedUs", &Job::damaged_us),
+      optional_field("earlierLevels", &Job::earlier_levels, UpTo{0xffff}),
       optional_field("idle", in_placement(&Placement::idle_gpus), GpusByNode{topology}),
       optional_field(
           "hold", [](auto& job) -> auto& { return job.queue.hold; }, object_of<JobHold>(kHoldFields)),

@@ -16,7 +16,7 @@ namespace {
 bool same_classes(const fabric::QosClasses& a, const fabric::QosClasses& b) {
   return std::ranges::equal(a, b, [](const fabric::QosClass& x, const fabric::QosClass& y) {
     return x.name == y.name && x.share_permille == y.share_permille && x.priority == y.priority && x.bound == y.bound &&
-           x.lossless == y.lossless && x.dscp == y.dscp;
+           x.lossless == y.lossless && x.dscp == y.dscp && x.open == y.open;
   });
 }
 

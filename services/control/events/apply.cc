@@ -6,6 +6,7 @@
 #include "fabric/base/check.h"
 #include "fabric/topology/site_link_name.h"
 #include "scheduler/placement/score/summary.h"
+#include "services/control/state/service_levels.h"
 
 namespace railweave::control {
 namespace {
@@ -374,6 +375,13 @@ struct Apply {
     state.queue_version = event.seq;
   }
 
+  // Ranks keep the service level that they were started with.
+  void keep_level(Job& job, std::uint16_t had) const {
+    const unsigned has = service_level_bit(*state.qos_classes, job.guarantee);
+    job.earlier_levels = static_cast<std::uint16_t>((job.earlier_levels | had) & ~has);
+    state.note_relabelled(job.id, job.earlier_levels != 0);
+  }
+
   void queue_again(Job& job, const std::string& reason) const {
     release_gpus(job);
     job.placement = {};
@@ -381,6 +389,7 @@ struct Apply {
     job.guarantee.reset();
     job.state = JobState::queued;
     job.started_us = job.saved_us = 0;
+    job.earlier_levels = 0;
     job.damage.clear();
     job.damaged_us = 0;
     if (job.launch) job.launch->deadline_us = 0;
@@ -441,8 +450,16 @@ struct Apply {
   }
 
   void operator()(const QosClassesPut& body) const {
-    state.qos_classes = std::make_shared<const fabric::QosClasses>(body.classes);
+    const auto before = std::exchange(state.qos_classes, std::make_shared<const fabric::QosClasses>(body.classes));
     state.qos_version = event.seq;
+    for (const JobId id : *state.guaranteed) {
+      const JobPtr job = state.jobs.find(id);
+      const std::uint16_t had = service_level_bit(*before, job->guarantee);
+      if (service_level_bit(*state.qos_classes, job->guarantee) == had) continue;
+      auto relabelled = std::make_shared<Job>(*job);
+      keep_level(*relabelled, had);
+      state.jobs.put(std::move(relabelled));
+    }
   }
 
   void operator()(const GuaranteeChanged& body) const {
@@ -450,6 +467,7 @@ struct Apply {
     RAILWEAVE_CHECK(before != nullptr && before->holds_gpus(), "only placed jobs have guarantees that change");
     auto job = std::make_shared<Job>(*before);
     job->guarantee = body.guarantee;
+    keep_level(*job, service_level_bit(*state.qos_classes, before->guarantee));
     if (job->guarantee && job->guarantee->admitted_seq == 0) job->guarantee->admitted_seq = event.seq;
     if (body.change == GuaranteeChange::at_risk) {
       job->note({event.time_us, event.seq, job->state, "guarantee at risk: " + body.guarantee->reason, event.actor});

@@ -16,6 +16,7 @@ ClusterState::ClusterState()
       qos_classes(std::make_shared<const fabric::QosClasses>(fabric::default_qos_classes())),
       port_limits(std::make_shared<const PortLimitsTable>()),
       guaranteed(std::make_shared<const std::set<JobId>>()),
+      relabelled(std::make_shared<const std::set<JobId>>()),
       subnet_policies(std::make_shared<const SubnetPolicyTable>()),
       drains(std::make_shared<const DrainTable>()),
       link_costs(std::make_shared<const LinkCosts>()),
@@ -50,6 +51,7 @@ void ClusterState::set_topology(fabric::TopologyPtr topology) {
   free_gpus = topology->gpus().size();
   gpus_held = std::make_shared<const std::map<std::string, std::uint64_t>>();
   if (!guaranteed->empty()) guaranteed = std::make_shared<const std::set<JobId>>();
+  if (!relabelled->empty()) relabelled = std::make_shared<const std::set<JobId>>();
   placement_fabric = std::make_shared<const scheduler::PlacementFabric>(topology);
   accepted.topology = std::move(topology);
   rejoin_sites();
@@ -140,6 +142,7 @@ void ClusterState::hold_gpus(const Job& job, bool hold) {
   gpus_held = std::move(held);
   if (!hold) drop_keys(job);
   if (job.guarantee) note_guarantee(job.id, hold);
+  if (job.earlier_levels != 0) note_relabelled(job.id, hold);
 }
 
 void ClusterState::move_gpus(const Job& from, const Job& to) {
@@ -182,16 +185,23 @@ void ClusterState::put_keys(std::string_view tenant, std::uint16_t pkey, bool ha
   });
 }
 
-void ClusterState::note_guarantee(JobId job, bool has) {
-  if (guaranteed->contains(job) == has) return;
-  auto noted = std::make_shared<std::set<JobId>>(*guaranteed);
-  if (has) {
+namespace {
+
+void note(std::shared_ptr<const std::set<JobId>>& jobs, JobId job, bool is_in) {
+  if (jobs->contains(job) == is_in) return;
+  auto noted = std::make_shared<std::set<JobId>>(*jobs);
+  if (is_in) {
     noted->insert(job);
   } else {
     noted->erase(job);
   }
-  guaranteed = std::move(noted);
+  jobs = std::move(noted);
 }
+
+}  // namespace
+
+void ClusterState::note_guarantee(JobId job, bool has) { note(guaranteed, job, has); }
+void ClusterState::note_relabelled(JobId job, bool is) { note(relabelled, job, is); }
 
 void ClusterState::restore(JobPtr job) {
   if (job->holds_gpus()) hold_gpus(*job, true);

@@ -67,6 +67,7 @@ struct ClusterState {
   ChunkedVector<HostKeys> host_keys;                      // of contracts with jobs, by HostId
   std::shared_ptr<const PortLimitsTable> port_limits;     // of subnets that were read
   std::shared_ptr<const std::set<JobId>> guaranteed;      // placed jobs that have a guarantee
+  std::shared_ptr<const std::set<JobId>> relabelled;      // placed jobs with earlier_levels
   JobTable jobs;
   IdempotencyTable idempotency;
   std::shared_ptr<const SubnetPolicyTable> subnet_policies;
@@ -93,6 +94,7 @@ struct ClusterState {
   // Keys of a tenant whose contract begins or ends while its jobs run.
   void put_keys(std::string_view tenant, std::uint16_t pkey, bool has);
   void note_guarantee(JobId job, bool has);
+  void note_relabelled(JobId job, bool is);
   void set_link(fabric::LinkId link, fabric::LinkState state);
   void rejoin_sites();  // after a change of links between sites: makes placement_fabric follow the view
   void mark(const DrainTarget& target, bool drained);  // no effect if the topology does not have the target

@@ -48,8 +48,11 @@ struct Job {
   QueueTerms queue;                       // while it waits
   std::optional<Adoption> adopted;        // none: Railweave chose its GPUs
   std::optional<JobGuarantee> guarantee;  // network bandwidth; none: best effort
-  std::optional<Launch> launch;           // none: it runs from the moment it is placed until it is said to have ended
-  std::uint64_t version = 0;              // seq of the event that last changed it: its ETag
+  // Service levels, a bit each, that its ranks may have been started with and that are not what they would be told now: its
+  // class, its lane or the classes have changed since (service_levels.h).
+  std::uint16_t earlier_levels = 0;
+  std::optional<Launch> launch;  // none: it runs from the moment it is placed until it is said to have ended
+  std::uint64_t version = 0;     // seq of the event that last changed it: its ETag
 
   [[nodiscard]] bool holds_gpus() const { return state == JobState::placed; }
   [[nodiscard]] bool has_ended() const { return state > JobState::placed; }

@@ -13,7 +13,7 @@ void print_classes(Session& session, const Json& answer) {
   if (output.is_document()) return output.document(answer);
   const ListView view{{text_column("CLASS", "name"), number_column("SHARE/1000", "sharePermille"),
                        number_column("PRIORITY", "priority"), text_column("BOUND BY", "bound"),
-                       text_column("LOSSLESS", "lossless"), number_column("DSCP", "dscp")},
+                       text_column("LOSSLESS", "lossless"), number_column("DSCP", "dscp"), text_column("OPEN", "open")},
                       {}};
   output.text(table_text(view, list(answer, "items"), output));
 }

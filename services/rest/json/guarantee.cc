@@ -117,15 +117,31 @@ LaneGrade lane_grade(const Job& job, const GuaranteeBook& book, const std::vecto
                 "Railweave makes for it (railweave switches config), which nothing reads back."};
   }
   if (is_missing) return {false, lane + " is planned only."};
+  if (job.earlier_levels != 0) {
+    return {false,
+            lane + " came after its ranks had started with another service level: it is used once they start again."};
+  }
   for (const auto& status : subnets) {
-    const control::LaneInTables wanted{held.front()->job, *guarantee.lane, held.front()->order};
-    if (std::ranges::find(status->qos->lanes, wanted) == status->qos->lanes.end()) {
+    const auto at = std::ranges::find_if(status->qos->lanes, [&](const control::LaneInTables& one) {
+      return one.job == held.front()->job && one.lane == *guarantee.lane && one.order == held.front()->order;
+    });
+    if (at == status->qos->lanes.end()) {
       return {false, lane + " is not in the tables of subnet " + status->subnet + " yet."};
     }
+    if (!status->qos->is_filtered) {
+      return {false,
+              lane + " is in the tables, but subnet " + status->subnet +
+                  " does not filter the service levels of hosts (ingress_filter): others may send with its own."};
+    }
+    if (!at->other_sender.empty()) {
+      return {false,
+              lane + " is in the tables, but ranks of " + at->other_sender + " may still send with its service level."};
+    }
   }
-  return {true, lane +
-                    ": every port on its routes promises it there what is reserved, written and read back. Which "
-                    "service levels hosts send with is not filtered: others that use its own are not held back."};
+  return {true,
+          lane +
+              ": every port on its routes promises it there what is reserved, and switches drop its service level "
+              "from ports of other hosts; written and read back."};
 }
 
 // How the guarantee is enforced: "hardware" where every subnet that the job's ports are in has its class on

@@ -88,7 +88,7 @@ void print_reading(const PortTablesReading& reading) {
   const PortTables& tables = reading.tables;
   std::printf("{\"guid\":\"%s\",\"port\":%u,\"answered\":%s,\"inPortsDiffer\":%s",
               to_string(tables.port.device).c_str(), tables.port.port, reading.answered ? "true" : "false",
-              reading.in_ports_differ ? "true" : "false");
+              !reading.other_in_ports.empty() ? "true" : "false");
   if (tables.sl_to_vl) print_list("slToVl", *tables.sl_to_vl, [](unsigned vl) { std::printf("%u", vl); });
   const auto weight = [](VlWeight entry) { std::printf("[%u,%u]", entry.vl, entry.weight); };
   if (tables.arbitration) {

@@ -24,7 +24,7 @@ const char* const kLive =
     R"("text":"n-1 was not found"}],"differenceCount":1,"repairs":[{"cause":"2 links down","at":"2026-11-21T09:00:01Z",)"
     R"("noticedUs":10,"sweptUs":2000,"computedUs":3000,"programmedUs":9040,"changedEntries":5,"blocks":2,"mads":4,)"
     R"("isolated":0,"unreachablePairs":null}],"repairsTotal":1,)"
-    R"("qos":{"classes":6,"partitions":2,"portsProgrammed":40,"portsPending":3,"filesWrittenAt":null,)"
+    R"("qos":{"classes":6,"partitions":2,"portsProgrammed":40,"portsPending":3,"ingressFilter":true,"filesWrittenAt":null,)"
     R"("problem":"2 ports: leaf-1/3 does not answer"}})";
 
 std::string subnet() {

@@ -98,6 +98,7 @@ class LiveTest : public ControlTest {
                             .report = [this](auto body) { reports_.push_back(std::move(body)); },
                             .routes = [this](const ClusterState& state) { return routes_of(state); },
                             .host_routes = [this](const ClusterState& state) { return routes_of(state); },
+                            .reserved = reserved_,
                             .mode_now = [this] { return loop_->state()->mode(subnet_); }};
     controller_ = std::make_unique<SubnetController>(options, with);
   }
@@ -176,7 +177,8 @@ class LiveTest : public ControlTest {
   std::string subnet_ = "plane-0";
   std::launch audits_ = std::launch::deferred;
   bool use_swapped_cables_ = true;
-  std::unique_ptr<fabric::RoutingEngine> engine_;  // none: the registry's
+  std::unique_ptr<fabric::RoutingEngine> engine_;                       // none: the registry's
+  std::function<Result<ReservedLoads>(const ClusterState&)> reserved_;  // none: ports are weighed by classes
   std::vector<decltype(Command::body)> reports_;
   std::optional<Error> refused_;
   std::size_t connections_ = 0;

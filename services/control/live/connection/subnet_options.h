@@ -13,6 +13,7 @@
 #include "fabric/health/counter_archive.h"
 #include "fabric/health/link_damping.h"
 #include "services/control/events/command.h"
+#include "services/control/live/connection/ingress_filtering.h"
 #include "services/control/state/cluster_state.h"
 #include "services/control/views/routing_cache.h"
 
@@ -28,6 +29,7 @@ struct SubnetOptions {
   Milliseconds counters_every{10'000};      // of every port, as fast as the driver's limit allows
   fabric::health::ArchiveOptions archive;   // of what was read
   bool use_swapped_cables = true;           // else they are only reported
+  IngressFiltering ingress = IngressFiltering::lanes;
   fabric::health::DampingOptions damping;
   Milliseconds coalesce{1};  // after a trap, to handle those that follow with it
   Milliseconds coalesce_most{20};

@@ -13,6 +13,13 @@ constexpr std::int64_t kSliceUs = 5'000;
 constexpr std::size_t kMostAtOnce = 64;
 constexpr std::int64_t kFirstWaitUs = 30'000'000, kLongestWaitUs = 600'000'000;
 
+// The input ports from which other service levels pass than before.
+void add_changed(std::vector<std::uint8_t>& in_ports, const IngressFilter& before, const IngressFilter& after) {
+  for (unsigned in = 0; in < std::max(before.ports(), after.ports()); ++in) {
+    if (before.from(in) != after.from(in)) in_ports.push_back(static_cast<std::uint8_t>(in));
+  }
+}
+
 }  // namespace
 
 void PortKeeper::set_written(Entry& entry, bool is_written) {
@@ -39,6 +46,7 @@ void PortKeeper::put(std::uint32_t index) {
 void PortKeeper::restart(std::uint32_t index, Stage stage, bool is_written) {
   Entry& entry = entries_[index];
   entry.next = std::min(entry.next, stage);
+  entry.changed_in_ports.reset();
   entry.failure.clear();
   set_written(entry, is_written);
   put(index);
@@ -63,7 +71,19 @@ void PortKeeper::want(std::vector<PortTables> ports) {
       stage = old->next;
       if (old->wanted.pkeys != entry.wanted.pkeys) stage = std::min(stage, Stage::pkeys);
       if (old->wanted.arbitration != entry.wanted.arbitration) stage = std::min(stage, Stage::arbitration);
-      if (old->wanted.sl_to_vl != entry.wanted.sl_to_vl) stage = Stage::sl_to_vl;
+      if (old->wanted.sl_to_vl != entry.wanted.sl_to_vl) {
+        stage = Stage::sl_to_vl;
+      } else if (old->wanted.ingress != entry.wanted.ingress) {
+        stage = Stage::sl_to_vl;
+        const bool is_known = old->next != Stage::sl_to_vl || old->changed_in_ports;
+        if (is_known) {
+          auto& in_ports = entry.changed_in_ports.emplace();
+          if (old->next == Stage::sl_to_vl) in_ports = *old->changed_in_ports;
+          add_changed(in_ports, old->wanted.ingress, entry.wanted.ingress);
+        }
+      } else {
+        entry.changed_in_ports = old->changed_in_ports;
+      }
       entry.wait_us = old->wait_us;
       if (stage == old->next && !old->failure.empty()) {  // other ports' changes do not shorten its wait
         entry.next = stage;
@@ -148,7 +168,11 @@ Result<void> PortKeeper::write_some(FabricDriver& driver, const Clock& now_us,
   for (const std::uint32_t index : slice) {
     const PortTables& wanted = entries_[index].wanted;
     PortTables& one = tables.emplace_back(PortTables{.port = wanted.port});
-    if (stage == Stage::sl_to_vl) one.sl_to_vl = wanted.sl_to_vl;
+    if (stage == Stage::sl_to_vl) {
+      one.sl_to_vl = wanted.sl_to_vl;
+      one.ingress = wanted.ingress;
+      one.changed_in_ports = entries_[index].changed_in_ports;
+    }
     if (stage == Stage::arbitration) one.arbitration = wanted.arbitration;
     if (stage == Stage::pkeys) one.pkeys = wanted.pkeys;
   }
@@ -170,6 +194,7 @@ Result<void> PortKeeper::write_some(FabricDriver& driver, const Clock& now_us,
     const auto is_new = [](TableOutcome table) { return table == TableOutcome::applied; };
     entry.differed = entry.differed || is_new(outcome.sl_to_vl) || is_new(outcome.arbitration) || is_new(outcome.pkeys);
     entry.next = static_cast<Stage>(static_cast<std::uint8_t>(stage) + 1);
+    entry.changed_in_ports.reset();
     entry.failure.clear();
     put(slice[i]);
     if (entry.next == Stage::done && std::exchange(entry.differed, false)) ++since_.ports;

@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,8 @@ class PortKeeper {
   struct Entry {
     fabric::PortTables wanted;
     Stage next = Stage::sl_to_vl;
+    // Of the map: nothing differs for packets from other input ports. None: it may for all.
+    std::optional<std::vector<std::uint8_t>> changed_in_ports{};
     bool is_written = false, differed = false;
     std::uint32_t ticket = 0;  // of its place in a queue; places with other tickets are void
     std::int64_t wait_us = 0, retry_us = 0;

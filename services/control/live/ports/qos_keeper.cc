@@ -40,6 +40,7 @@ void QosKeeper::plan_again(const ClusterState& state, const Routes& routes) {
                                .routing_version = routes.version,
                                .driver = context_.driver(),
                                .is_opensm = is_opensm,
+                               .filtering = context_.options.ingress,
                                .reserved = reserved};
   const bool is_new = qos_.plan(basis);
   report_limits(state);
@@ -143,6 +144,7 @@ void QosKeeper::show() {
   } else {
     shown.classes = qos_.made().classes();
     shown.lanes = qos_.lanes();
+    shown.is_filtered = qos_.is_filtered();
     shown.problem = context_.mode() == SubnetMode::direct ? text_of(ports.failure()) : offer_problem_;
   }
   if (before == shown) return;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "services/control/live/ports/ingress_users.h"
+
 namespace railweave::control {
 
 using namespace fabric;  // NOLINT: this file is about its types
@@ -43,6 +45,7 @@ InfinibandPlanInput SubnetQos::input_of(const Basis& basis) const {
           .ledger = basis.reserved.ledger,
           .uniform = from_->is_opensm,
           .owned_lanes = from_->owned_lanes,
+          .users = from_->users,
           .data_lanes = from_->limits.data_lanes,
           .arbitration = from_->limits.arbitration,
           .tenants = from_->partitions.tenants,
@@ -66,6 +69,10 @@ bool SubnetQos::plan(const Basis& basis) {
             .owned_lanes = !basis.is_opensm && std::ranges::any_of(*state.contracts, [](const auto& one) {
               return one.second.terms.isolation == scheduler::Isolation::lane;
             })};
+  if (!basis.is_opensm && (basis.filtering == IngressFiltering::always ||
+                           (basis.filtering == IngressFiltering::lanes && from.owned_lanes))) {
+    from.users = ingress_users(state);
+  }
   if (from_ && *from_ == from) return false;
   from_ = std::move(from);
   auto made = plan_infiniband(input_of(basis));
@@ -81,7 +88,10 @@ bool SubnetQos::plan(const Basis& basis) {
   lanes_.clear();
   if (plan_.owned_lanes > 0) {
     for (const ReservationPtr& one : basis.reserved.ledger->reservations()) {
-      if (one->lane && *one->lane < plan_.owned_lanes) lanes_.push_back({one->job, *one->lane, one->order});
+      if (!one->lane || *one->lane >= plan_.owned_lanes) continue;
+      const auto owner = parse_job_id(one->job);
+      const auto other = owner ? other_sender(state, *one->lane, *owner) : std::nullopt;
+      lanes_.push_back({one->job, *one->lane, one->order, other ? to_string(*other) : std::string()});
     }
   }
   ports_.want(plan_.ports);

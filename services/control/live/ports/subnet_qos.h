@@ -34,6 +34,7 @@ class SubnetQos {
     std::uint64_t routing_version = 0;
     const fabric::FabricDriver& driver;
     bool is_opensm = false;  // one table for all ports; the number of lanes is set as planned, else it is as found
+    IngressFiltering filtering = IngressFiltering::never;
     ReservedLoads reserved;
   };
   // Plans again where its input differs. True: there is another plan, or another reason why there is none.
@@ -45,6 +46,7 @@ class SubnetQos {
   [[nodiscard]] const fabric::InfinibandPlan& made() const { return plan_; }
   // Jobs whose lanes of their own are in the plan.
   [[nodiscard]] const std::vector<LaneInTables>& lanes() const { return lanes_; }
+  [[nodiscard]] bool is_filtered() const { return from_ && from_->users && !error_; }
   [[nodiscard]] std::size_t partitions() const { return from_ ? from_->partitions.tenants.size() : 0; }
   // What ports can hold; none: not asked, or no port was read.
   [[nodiscard]] std::optional<PortLimits> limits() const;
@@ -66,6 +68,7 @@ class SubnetQos {
     Limits limits;
     std::uint64_t routing_version = 0, reserved_version = 0;
     bool has_reserved = false, is_opensm = false, owned_lanes = false;
+    std::optional<std::vector<fabric::IngressUser>> users{};  // none: nothing is filtered
     friend bool operator==(const From&, const From&) = default;
   };
   [[nodiscard]] static Limits limits_of(const Basis& basis);

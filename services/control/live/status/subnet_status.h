@@ -72,21 +72,23 @@ struct Repair {
   std::optional<std::uint64_t> unreachable_pairs;
 };
 
-// Classes of traffic and partitions on its ports.
 // A job with a lane of its own in the tables of ports.
 struct LaneInTables {
   std::string job;
   std::uint8_t lane = 0;
-  std::uint64_t order = 0;  // of its reservation
+  std::uint64_t order = 0;     // of its reservation
+  std::string other_sender{};  // a job that may send with the lane's service level although it is not its own; "" none
   friend bool operator==(const LaneInTables&, const LaneInTables&) = default;
 };
 
+// Classes of traffic and partitions on its ports.
 struct QosStatus {
   std::uint64_t classes = 0;  // 0: there is no plan
   std::uint64_t partitions = 0;
   std::uint64_t ports_programmed = 0, ports_pending = 0;
   std::int64_t files_written_us = 0;  // unix; 0: no files of OpenSM's were written
   std::vector<LaneInTables> lanes;    // that tables are planned with; written where no port is pending
+  bool is_filtered = false;           // switches drop service levels that no job at the host has; written as the lanes
   std::string problem;                // for people; "" none
   friend bool operator==(const QosStatus&, const QosStatus&) = default;
 };

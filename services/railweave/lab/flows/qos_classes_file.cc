@@ -20,6 +20,7 @@ fabric::QosClasses read_qos_classes(const std::string& path) {
     one.priority = static_cast<std::uint8_t>(fields.number("priority", 0, 255, static_cast<double>(classes.size())));
     one.dscp = static_cast<std::uint8_t>(fields.number("dscp", 0, 63, 0));
     one.lossless = fields.flag("lossless", true);
+    one.open = fields.flag("open", false);
     const std::string bound = fields.text("bound", "bandwidth");
     if (bound != "latency" && bound != "bandwidth") fields.refuse("bound", "must be latency or bandwidth");
     one.bound = bound == "latency" ? fabric::ClassBound::latency : fabric::ClassBound::bandwidth;

@@ -1,0 +1,190 @@
+// What switches of a live subnet let in from adapters while jobs with lanes of their own come and go: read back from every
+// port and compared with what the ranks of the jobs there are told to send with, which is noted here when they start.
+#include <map>
+#include <random>
+#include <set>
+
+#include "services/control/views/guarantee_book.h"
+#include "tests/unit/live/subnet_qos_fixture.h"
+
+namespace railweave::control {
+namespace {
+
+class IngressFilterTest : public SubnetQosTest {
+ protected:
+  IngressFilterTest() {
+    reserved_ = [this](const ClusterState& state) -> Result<ReservedLoads> {
+      if (state.guaranteed->empty()) return ReservedLoads{};
+      if (auto brought = book_.bring_to(state); !brought) return std::unexpected(brought.error());
+      return ReservedLoads{&book_.ledger(), book_.version()};
+    };
+  }
+  void contract(const std::string& tenant, scheduler::Isolation isolation) {
+    must(PutTenant{{.name = tenant}, {}});
+    scheduler::Contract terms{.tenant = tenant, .guaranteed = RateMbps(1'000)};
+    terms.isolation = isolation;
+    must(PutContract{terms, {}});
+  }
+  // Places a job and notes the level that its ranks are told; none where there is no room.
+  JobId start(const std::string& tenant, std::uint32_t nodes) {
+    const auto placed = ask(submit_job(tenant, 2, nodes));
+    if (!placed) return {};
+    const JobPtr job = loop_->state()->jobs.find(placed->job);
+    told_[placed->job] = {level_of(*job)};
+    return placed->job;
+  }
+  void end(JobId job) {
+    must(EndJob{job, JobState::completed, "", {}});
+    told_.erase(job);
+  }
+  [[nodiscard]] unsigned level_of(const Job& job) const {
+    const auto state = loop_->state();
+    if (!job.guarantee) return 0;
+    if (job.guarantee->lane) return static_cast<unsigned>(state->qos_classes->size()) + *job.guarantee->lane;
+    for (unsigned c = 0; c + 1 < state->qos_classes->size(); ++c) {
+      if ((*state->qos_classes)[c].name == job.guarantee->qos_class) return c + 1;
+    }
+    return 0;
+  }
+  // The levels that may come in from an adapter, by the jobs there.
+  [[nodiscard]] std::set<unsigned> wanted(fabric::HostId host) const {
+    const auto state = loop_->state();
+    std::set<unsigned> levels{0, 2, 5};  // of unmarked packets, management and storage
+    for (const auto& [id, told] : told_) {
+      const JobPtr job = state->jobs.find(id);
+      const bool is_here = std::ranges::any_of(job->placement.gpu_of_rank,
+                                               [&](fabric::GpuId gpu) { return topology_->host(gpu) == host; });
+      if (is_here) levels.insert(told.begin(), told.end());
+    }
+    return levels;
+  }
+  void expect_filtered(const std::string& when) {
+    ASSERT_TRUE(status()->qos && status()->qos->is_filtered) << when;
+    ASSERT_EQ(status()->qos->ports_pending, 0U) << when;
+    const auto& t = *topology_;
+    for (const auto sw : t.switches()) {
+      for (const auto out : t.ports(sw)) {
+        if (!t.peer(out)) continue;
+        const auto tables = read({t.guid(sw), static_cast<std::uint8_t>(t.number(out))});
+        for (const auto in : t.ports(sw)) {
+          const auto peer = t.peer(in);
+          if (!peer || t.is_switch_port(peer)) {
+            continue;
+          }
+          const auto map = tables.sl_to_vl_from(static_cast<unsigned>(t.number(in)));
+          const auto levels = wanted(t.host(t.hca_of(peer)));
+          for (unsigned level = 0; level < 8; ++level) {  // of the lanes of the ports here
+            const bool enters = map[level] != fabric::kDropLane;
+            // The class of a job that has a lane is let in too: its own.
+            if (enters && !levels.contains(level) && level < 6 && is_class_of_job_at(t.host(t.hca_of(peer)), level))
+              continue;
+            ASSERT_EQ(enters, levels.contains(level)) << when << ": " << t.port_text(in) << " level " << level;
+          }
+        }
+      }
+    }
+  }
+  [[nodiscard]] bool is_class_of_job_at(fabric::HostId host, unsigned level) const {
+    const auto state = loop_->state();
+    return std::ranges::any_of(told_, [&](const auto& one) {
+      const JobPtr job = state->jobs.find(one.first);
+      if (!job->guarantee || (*state->qos_classes)[level - 1].name != job->guarantee->qos_class) return false;
+      return std::ranges::any_of(job->placement.gpu_of_rank,
+                                 [&](fabric::GpuId gpu) { return topology_->host(gpu) == host; });
+    });
+  }
+  GuaranteeBook book_;
+  std::map<JobId, std::set<unsigned>> told_;
+};
+
+TEST_F(IngressFilterTest, FollowsTheJobsThatAreThere) {
+  start_live(kTree);
+  contract("red", scheduler::Isolation::lane);
+  contract("blue", scheduler::Isolation::planned);
+  settle();
+  settle_ports();
+  expect_filtered("without jobs");
+  std::mt19937_64 random(3);
+  std::vector<JobId> running;
+  std::size_t placed = 0, moved = 0;
+  for (int round = 0; round < 25; ++round) {
+    if (running.size() < 2 || random() % 3 != 0) {
+      const JobId job = start(random() % 3 == 0 ? "blue" : "red", 1 + static_cast<std::uint32_t>(random() % 4));
+      if (job != JobId()) running.push_back(job), ++placed;
+    } else {
+      const auto at = static_cast<std::ptrdiff_t>(random() % running.size());
+      end(running[static_cast<std::size_t>(at)]);
+      running.erase(running.begin() + at);
+    }
+    const auto before = switches_->table_writes().size();
+    settle_ports();
+    expect_filtered("round " + std::to_string(round));
+    for (auto at = before; at < switches_->table_writes().size(); ++at)
+      moved += switches_->table_writes()[at].changed_in_ports ? 1 : 0;
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(placed, 8U);
+  EXPECT_GT(moved, 20U) << "ports of which only some input ports were written";
+  // What is written is what a controller that starts afresh wants.
+  const auto writes = switches_->table_writes().size();
+  make_controller();
+  settle();
+  settle_ports();
+  expect_filtered("after a restart");
+  EXPECT_EQ(switches_->table_writes().size(), writes);
+}
+
+// Ranks keep the level that they were started with, whatever becomes of their contract: nothing of theirs is dropped.
+TEST_F(IngressFilterTest, RunningRanksAreNotCutOffByANewContract) {
+  start_live(kTree);
+  contract("red", scheduler::Isolation::lane);
+  contract("other", scheduler::Isolation::lane);
+  settle();
+  const JobId job = start("red", 3);
+  ASSERT_NE(job, JobId());
+  settle_ports();
+  ASSERT_EQ(told_[job], std::set<unsigned>{6}) << "its first lane";
+  EXPECT_EQ(loop_->state()->jobs.find(job)->earlier_levels, 0U);
+  contract("red", scheduler::Isolation::planned);
+  settle_ports();
+  EXPECT_EQ(loop_->state()->jobs.find(job)->earlier_levels, 1U << 6U);
+  expect_filtered("as its ranks still send on the lane");
+  must(RemoveContract{"red", {}});
+  settle_ports();
+  EXPECT_FALSE(loop_->state()->jobs.find(job)->guarantee);
+  expect_filtered("without a contract");
+  // Whoever gets that lane does not have it alone.
+  const JobId next = start("other", 3);
+  ASSERT_NE(next, JobId());
+  settle_ports();
+  ASSERT_EQ(told_[next], std::set<unsigned>{6});
+  ASSERT_EQ(status()->qos->lanes.size(), 1U);
+  EXPECT_EQ(status()->qos->lanes[0].other_sender, to_string(job));
+  end(job);
+  settle_ports();
+  ASSERT_EQ(status()->qos->lanes.size(), 1U);
+  EXPECT_EQ(status()->qos->lanes[0].other_sender, "");
+  expect_filtered("in the end");
+}
+
+TEST_F(IngressFilterTest, IsThereWhileAContractAsksForLanes) {
+  start_live(kTree);
+  contract("blue", scheduler::Isolation::planned);
+  settle();
+  settle_ports();
+  ASSERT_TRUE(status()->qos);
+  EXPECT_FALSE(status()->qos->is_filtered);
+  contract("red", scheduler::Isolation::lane);
+  settle_ports();
+  expect_filtered("with a contract for lanes");
+  must(RemoveContract{"red", {}});
+  settle_ports();
+  EXPECT_FALSE(status()->qos->is_filtered);
+  for (const Place& at : cabled_ports()) {
+    const auto tables = read(at.ref);
+    for (unsigned in = 0; in < 40; ++in) EXPECT_EQ(tables.sl_to_vl_from(in), *tables.sl_to_vl);
+  }
+}
+
+}  // namespace
+}  // namespace railweave::control
