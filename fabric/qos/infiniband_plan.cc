@@ -50,6 +50,11 @@ Result<std::vector<unsigned>> lanes_out(const PlaneLanes& lanes, std::uint8_t ou
 constexpr std::uint32_t kUsablePermille = 950;  // as in CapacityRules: the rest is headroom
 constexpr std::uint32_t kShareStep = 10;        // permille of a share
 
+// The levels of a class, or of a lane's owner, on all routing levels.
+std::uint16_t level_bits(unsigned first, unsigned levels) {
+  return static_cast<std::uint16_t>(((1U << levels) - 1U) << first);
+}
+
 class PortPlanner {
  public:
   PortPlanner(const InfinibandPlanInput& input, const InfinibandPlan& plan) : input_(input), plan_(plan) {
@@ -84,6 +89,26 @@ class PortPlanner {
       }
     }
     return map;
+  }
+  // What may leave a switch by a link, by input port.
+  [[nodiscard]] IngressFilter closed_to_others(const IngressFilter& filter, SwitchId sw, DirectedLink out) const {
+    const auto owners = owned_on(owned_, out);
+    if (!filter.is_any() || owners.empty()) return filter;
+    const Topology& t = input_.view.topology();
+    std::vector<std::uint16_t> closed(filter.ports(), 0);
+    for (const PortId in : t.ports(sw)) {
+      const PortId peer = t.peer(in);
+      if (!peer || t.kind(t.link(in)) != LinkKind::infiniband) continue;
+      const auto before = owned_on(owned_, directed_link(t, peer));
+      for (const OwnedLoad& owner : owners) {
+        if ((input_.shared_lanes >> owner.lane & 1U) != 0) continue;
+        const auto same = std::ranges::find(before, owner.lane, &OwnedLoad::lane);
+        if (same == before.end() || same->owner == owner.owner) continue;
+        closed[static_cast<std::size_t>(t.number(in))] |=
+            level_bits(plan_.owned_level(owner.lane, 0), plan_.routing_levels);
+      }
+    }
+    return filter.without(closed);
   }
   // Of the shares that admission may reserve, what one table can promise to all classes; 0: by reservations.
   [[nodiscard]] std::uint32_t share_permille() const { return share_permille_; }
@@ -125,11 +150,6 @@ class PortPlanner {
   std::uint32_t share_permille_ = 0;
   std::map<std::vector<std::uint32_t>, VlArbitration> tables_;
 };
-
-// The levels of a class, or of a lane's owner, on all routing levels.
-std::uint16_t level_bits(unsigned first, unsigned levels) {
-  return static_cast<std::uint16_t>(((1U << levels) - 1U) << first);
-}
 
 std::uint16_t open_levels(const InfinibandPlan& plan, const QosClasses& classes) {
   std::uint16_t open = level_bits(plan.service_level(lowest_class(classes), 0), plan.routing_levels);
@@ -329,7 +349,8 @@ Result<InfinibandPlan> plan_infiniband(const InfinibandPlanInput& input) {
     const auto out = lanes_out(lanes, out_class, plan.routing_levels);
     if (!out) return std::unexpected(out.error());
     tables.sl_to_vl = planner.level_map(directed_link(t, port), *out);
-    tables.ingress = ingress;
+    const SwitchId sw = t.is_switch_port(port) ? t.switch_of(port) : SwitchId();
+    tables.ingress = sw ? planner.closed_to_others(ingress, sw, directed_link(t, port)) : ingress;
     tables.arbitration = std::move(*arbitration);
     if (const auto at = keys->find(port); at != keys->end()) tables.pkeys = at->second;
     plan.ports.push_back(std::move(tables));
@@ -361,10 +382,9 @@ Result<InfinibandPlan> plan_infiniband(const InfinibandPlanInput& input) {
       return std::unexpected(done.error());
     }
   }
-  for (const PortTables& one : plan.ports) {
-    plan.uniform =
-        plan.uniform && one.arbitration == plan.ports[0].arbitration && one.sl_to_vl == plan.ports[0].sl_to_vl;
-  }
+  plan.uniform = std::ranges::all_of(plan.ports, [&](const PortTables& one) {
+    return one.arbitration == plan.ports[0].arbitration && one.sl_to_vl == plan.ports[0].sl_to_vl;
+  });
   if (planner.share_permille() != 0 && planner.share_permille() < kUsablePermille) {
     plan.not_as_asked.push_back("packets are sent whole: with " + std::to_string(input.arbitration.entries) +
                                 " arbitration entries and an MTU of " + std::to_string(input.arbitration.mtu_bytes) +

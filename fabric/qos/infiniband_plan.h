@@ -55,8 +55,9 @@ struct InfinibandPlanInput {
   bool owned_lanes = false;  // jobs may have lanes of their own; never with the same weights at every port
   // Switches drop service levels that no job at the host has (ingress_filter.h); none: they pass all.
   std::optional<std::vector<IngressUser>> users;
-  unsigned data_lanes = 8;        // of the port with the fewest
-  ArbitrationLimits arbitration;  // of the port with the fewest entries
+  std::uint16_t shared_lanes = 0;  // a bit each: jobs that are not their owners may send on them, and are not cut off
+  unsigned data_lanes = 8;         // of the port with the fewest
+  ArbitrationLimits arbitration;   // of the port with the fewest entries
   std::vector<TenantPartition> tenants;
   // Ports with index 0 of the default partition, and which of them are limited members: they reach full members only.
   // Full members are where subnet managers run, shared services, and all ports that no tenant has asked to isolate.

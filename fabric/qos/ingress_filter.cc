@@ -5,6 +5,15 @@
 
 namespace railweave::fabric {
 
+IngressFilter IngressFilter::without(const std::vector<std::uint16_t>& closed) const {
+  if (std::ranges::all_of(closed, [](std::uint16_t levels) { return levels == 0; })) return *this;
+  std::vector<std::uint16_t> levels(std::max(ports(), closed.size()));
+  for (unsigned in = 0; in < levels.size(); ++in) {
+    levels[in] = static_cast<std::uint16_t>(from(in) & ~(in < closed.size() ? closed[in] : 0U));
+  }
+  return IngressFilter(std::move(levels));
+}
+
 IngressFilter ingress_filter(const Topology& topology, SwitchId sw, std::span<const PassingLevels> levels_of,
                              std::uint16_t open) {
   std::vector<std::uint16_t> levels{IngressFilter::kAll};

@@ -2,6 +2,10 @@
 // classes, and of unmarked packets. The switch drops the rest (VL 15), so that no host gives itself a class or a lane of
 // another job, whatever it writes into its packets. Ports towards switches pass all: what came so far was filtered. Pure.
 //
+// A lane that a job has on a link is closed there to packets that come from a link where another job has the same lane: lanes are
+// used again elsewhere in the fabric, and the level in a packet says the lane and not the job. Links that no job has the lane on
+// pass it on, as routes may change before tables do.
+//
 // Only jobs that have a port in common are told apart by their own hosts alone: a switch sees the port.
 #pragma once
 
@@ -35,6 +39,8 @@ class IngressFilter {
   [[nodiscard]] std::uint16_t from(unsigned in_port) const {
     return levels_ != nullptr && in_port < levels_->size() ? (*levels_)[in_port] : kAll;
   }
+  // Less what `closed` has, by input port.
+  [[nodiscard]] IngressFilter without(const std::vector<std::uint16_t>& closed) const;
   [[nodiscard]] bool passes(unsigned in_port, unsigned level) const { return (from(in_port) >> level & 1U) != 0; }
   [[nodiscard]] bool is_any() const { return levels_ != nullptr; }
   [[nodiscard]] std::size_t ports() const { return levels_ == nullptr ? 0 : levels_->size(); }

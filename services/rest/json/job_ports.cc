@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "services/control/views/job_ports.h"
@@ -43,7 +45,7 @@ class JobPortsWriter {
                                          : std::vector<fabric::PortId>();
     for (const fabric::PortId port : ports) {
       add(port);
-      if (const fabric::PortId peer = state_.topology().peer(port); peer) add(peer);
+      add_switch(state_.topology().peer(port));
     }
     Out subnets = Out::array();
     bool ready = job_.holds_gpus();
@@ -84,7 +86,23 @@ class JobPortsWriter {
     return of;
   }
 
+  // The switch's port to the adapter; where switches filter what comes in, all that it may leave by: the maps that let the
+  // job in are theirs.
+  void add_switch(fabric::PortId at) {
+    const auto& t = state_.topology();
+    if (!at) return;
+    add(at);
+    const auto subnet = t.subnet(at);
+    if (!subnet || !t.is_switch_port(at)) return;
+    const auto& live = known_.at(std::string(t.name(subnet)));
+    if (live.status == nullptr || !live.status->qos || !live.status->qos->is_filtered) return;
+    for (const fabric::PortId out : t.ports(t.switch_of(at))) {
+      if (t.peer(out)) add(out);
+    }
+  }
+
   void add(fabric::PortId port) {
+    if (!seen_.insert(port).second) return;
     const auto& t = state_.topology();
     const auto subnet = t.subnet(port);
     if (!subnet) return;
@@ -109,6 +127,7 @@ class JobPortsWriter {
   const FindLivePorts& live_;
   std::map<std::string, SubnetPorts> subnets_;
   std::map<std::string, LivePorts> known_;
+  std::set<fabric::PortId> seen_;
   Out pending_ = Out::array();
 };
 

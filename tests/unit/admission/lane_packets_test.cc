@@ -66,6 +66,17 @@ TEST(LanePackets, AFilterByHostDoesNotKeepOutOtherOwnersOfTheLane) {
   std::printf("... with SL to VL by owners of the links in and out: %zu of %zu flows below\n", kept_out.below,
               kept_out.flows);
   EXPECT_EQ(kept_out.below, 0U);
+  const Tally planned = simulate(1, 16, Planted::others_of_the_lane, Filter::as_planned);
+  std::printf(
+      "... with the maps as planned, which pass on from links without an owner: %zu of %zu flows below, worst %.3f\n",
+      planned.below, planned.flows, planned.worst);
+  EXPECT_LE(planned.below, tally.below);
+}
+
+TEST(LanePackets, MapsAsPlannedKeepOutHostsWithoutTheLane) {
+  const Tally tally = simulate(1, 40 / testing::kPacketFabricDivisor, Planted::nothing, Filter::as_planned);
+  EXPECT_EQ(tally.below, 0U);
+  EXPECT_GT(tally.discarded, 0);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ enum class Planted : std::uint8_t {
 // What ports do with a lane's level: as it comes from a host that has no job with that lane, nothing; or packets are on a lane
 // only where it has the same owner on the link that they came by, else discarded: in a lower class they would be back on the lane at
 // the next switch, which sees their level and not the lane that they came on.
-enum class Filter : std::uint8_t { by_host, by_owner };
+enum class Filter : std::uint8_t { by_host, by_owner, as_planned };
 
 struct Tally {
   std::size_t fabrics = 0, flows = 0, below = 0, floods = 0;
@@ -82,7 +82,8 @@ class LaneSite {
                                  .ledger = &ledger_,
                                  .owned_lanes = true,
                                  .data_lanes = data_lanes,
-                                 .arbitration = limits_});
+                                 .arbitration = limits_,
+                                 .users = users()});
     EXPECT_TRUE(plan) << plan.error().text();
     if (!plan || ledger_.reservations().empty()) return false;
     plan_ = std::move(*plan);
@@ -93,7 +94,8 @@ class LaneSite {
     planted_ = planted;
     LaneNetwork network(4 * std::int64_t{kMaxWeight} * 64, random_());
     for (const PortTables& port : plan_.ports) add_port(network, port);
-    if (planted != Planted::filter_left_out) add_host_filters(network);
+    if (planted != Planted::filter_left_out && filter != Filter::as_planned) add_host_filters(network);
+    if (planted != Planted::filter_left_out && filter == Filter::as_planned) add_planned_filters(network);
     if (filter == Filter::by_owner) add_owner_filters(network);
     add_jobs(network);
     const std::size_t promised = kept_.size();
@@ -150,6 +152,35 @@ class LaneSite {
       std::erase_if(port.low, [&](const auto& entry) { return entry.lane < first_own; });
     }
     network.add_port(link, std::move(port));
+  }
+
+  [[nodiscard]] std::vector<IngressUser> users() const {
+    std::vector<IngressUser> users;
+    for (const ReservationPtr& job : ledger_.reservations()) {
+      for (const HosePort& port : job->ports) {
+        users.push_back({.port = port.port, .qos_class = job->qos_class, .lane = job->lane, .earlier_levels = 0});
+      }
+    }
+    return users;
+  }
+
+  // As the tables of switches say for each input port; classes stay open, for the floods are in all of them.
+  void add_planned_filters(LaneNetwork& network) {
+    const Topology& t = fabric_.view.topology();
+    for (const PortTables& tables : plan_.ports) {
+      const SwitchId sw = t.find_switch(tables.port.device);
+      if (!sw) continue;
+      const PortId out = t.ports(sw)[tables.port.port - 1U];
+      for (const PortId in : t.ports(sw)) {
+        if (!t.peer(in) || in == out) continue;
+        const auto map = tables.sl_to_vl_from(static_cast<unsigned>(t.number(in)));
+        for (unsigned lane = 0; lane < plan_.owned_lanes; ++lane) {
+          const unsigned level = plan_.owned_level(lane, 0);
+          if (map[level] != 15) continue;
+          network.set_lane(directed_link(t, t.peer(in)), directed_link(t, out), level, kDiscarded);
+        }
+      }
+    }
   }
 
   // By the jobs alone: what they are, where they run and which lane they have.

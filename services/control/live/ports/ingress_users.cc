@@ -29,6 +29,16 @@ std::vector<fabric::IngressUser> ingress_users(const ClusterState& state) {
   return users;
 }
 
+std::uint16_t shared_lanes(const ClusterState& state) {
+  unsigned lanes = 0;
+  for (const JobId id : *state.relabelled) lanes |= state.jobs.find(id)->earlier_levels >> state.qos_classes->size();
+  for (const JobId id : *state.guaranteed) {
+    const JobGuarantee& guarantee = *state.jobs.find(id)->guarantee;
+    if (guarantee.at_risk() && guarantee.lane) lanes |= 1U << *guarantee.lane;
+  }
+  return static_cast<std::uint16_t>(lanes);
+}
+
 std::optional<JobId> other_sender(const ClusterState& state, std::uint8_t lane, JobId owner) {
   const std::size_t level = state.qos_classes->size() + lane;
   for (const JobId id : *state.relabelled) {

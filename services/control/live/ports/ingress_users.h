@@ -2,6 +2,7 @@
 // in there (fabric/qos/ingress_filter.h). Pure functions.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -16,5 +17,8 @@ std::vector<fabric::IngressUser> ingress_users(const ClusterState& state);
 // Another job whose ranks may send with the service level of that lane, although it is not its own: it had it when it
 // started, or its guarantee is at risk. None: there is no such job.
 std::optional<JobId> other_sender(const ClusterState& state, std::uint8_t lane, JobId owner);
+
+// The lanes, a bit each, whose service level jobs may send with that do not have them (other_sender()).
+std::uint16_t shared_lanes(const ClusterState& state);
 
 }  // namespace railweave::control

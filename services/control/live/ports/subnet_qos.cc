@@ -46,6 +46,7 @@ InfinibandPlanInput SubnetQos::input_of(const Basis& basis) const {
           .uniform = from_->is_opensm,
           .owned_lanes = from_->owned_lanes,
           .users = from_->users,
+          .shared_lanes = from_->shared_lanes,
           .data_lanes = from_->limits.data_lanes,
           .arbitration = from_->limits.arbitration,
           .tenants = from_->partitions.tenants,
@@ -72,6 +73,7 @@ bool SubnetQos::plan(const Basis& basis) {
   if (!basis.is_opensm && (basis.filtering == IngressFiltering::always ||
                            (basis.filtering == IngressFiltering::lanes && from.owned_lanes))) {
     from.users = ingress_users(state);
+    from.shared_lanes = shared_lanes(state);
   }
   if (from_ && *from_ == from) return false;
   from_ = std::move(from);
