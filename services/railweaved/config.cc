@@ -250,6 +250,22 @@ void read_history(ConfigFile& keys, LiveConfig& live) {
   keys.read("counter_history_megabytes", live.counter_history_megabytes, 0, 1'000'000);
 }
 
+void read_subnet(ConfigFile& entry, LiveConfig& live) {
+  SubnetConfig subnet;
+  entry.read("name", subnet.name);
+  entry.read("adapter", subnet.adapter);
+  entry.read("port", subnet.port, 0, 254);
+  entry.read("opensm_socket", subnet.opensm_socket);
+  entry.read("opensm_files", subnet.opensm_files);
+  entry.read("sweep_seconds", subnet.sweep_seconds, 1, 86'400);
+  entry.read("look_seconds", subnet.look_seconds, 1, 3'600);
+  entry.read("counter_seconds", subnet.counter_seconds, 1, 86'400);
+  entry.read("window", subnet.window, 1, 64);
+  entry.read("use_swapped_cables", subnet.use_swapped_cables);
+  entry.read_enum("ingress_filter", subnet.ingress_filter);
+  live.subnets.push_back(std::move(subnet));
+}
+
 Result<void> read_file(const std::filesystem::path& file, Config& config) {
   toml::table table;
   try {
@@ -305,21 +321,7 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   config.console = console;
   keys.read_table("replica", [&config](ConfigFile& entry) { read_replica(entry, config.replica); });
   keys.read_table("webhooks", [&config](ConfigFile& entry) { read_webhooks(entry, config.webhooks); });
-  keys.read_tables("subnet", 64, [&config](ConfigFile& entry) {
-    SubnetConfig subnet;
-    entry.read("name", subnet.name);
-    entry.read("adapter", subnet.adapter);
-    entry.read("port", subnet.port, 0, 254);
-    entry.read("opensm_socket", subnet.opensm_socket);
-    entry.read("opensm_files", subnet.opensm_files);
-    entry.read("sweep_seconds", subnet.sweep_seconds, 1, 86'400);
-    entry.read("look_seconds", subnet.look_seconds, 1, 3'600);
-    entry.read("counter_seconds", subnet.counter_seconds, 1, 86'400);
-    entry.read("window", subnet.window, 1, 64);
-    entry.read("use_swapped_cables", subnet.use_swapped_cables);
-    entry.read_enum("ingress_filter", subnet.ingress_filter);
-    config.live.subnets.push_back(std::move(subnet));
-  });
+  keys.read_tables("subnet", 64, [&config](ConfigFile& entry) { read_subnet(entry, config.live); });
   if (auto done = keys.finish(); !done) return done;
   std::set<std::string> names;
   for (const auto& subnet : config.live.subnets) {
