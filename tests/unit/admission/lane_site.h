@@ -81,9 +81,9 @@ class LaneSite {
                                  .lanes = &fabric_.routing.lanes,
                                  .ledger = &ledger_,
                                  .owned_lanes = true,
+                                 .users = users(),
                                  .data_lanes = data_lanes,
-                                 .arbitration = limits_,
-                                 .users = users()});
+                                 .arbitration = limits_});
     EXPECT_TRUE(plan) << plan.error().text();
     if (!plan || ledger_.reservations().empty()) return false;
     plan_ = std::move(*plan);

@@ -87,7 +87,9 @@ TEST(EthernetLanesOfJobs, PortsPromiseOwnersAndAdmitOnlyThem) {
       }
       EXPECT_LE(sum, port.link.value());
       EXPECT_EQ(port.faces_host, !t.is_switch_port(t.peer(port.port)));
-      if (!port.faces_host) EXPECT_TRUE(port.admitted.empty());
+      if (!port.faces_host) {
+        EXPECT_TRUE(port.admitted.empty());
+      }
       for (const auto& mark : port.admitted) {
         ++admitted;
         const auto reservation = book.ledger().reservations_of(mark.job).front();

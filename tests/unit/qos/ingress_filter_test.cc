@@ -40,9 +40,9 @@ struct Site {
                             .lanes = &fabric.routing.lanes,
                             .ledger = &ledger,
                             .owned_lanes = true,
+                            .users = filtered ? std::optional(users) : std::nullopt,
                             .data_lanes = 15,
-                            .arbitration = {.entries = kMaxArbitrationEntries},
-                            .users = filtered ? std::optional(users) : std::nullopt});
+                            .arbitration = {.entries = kMaxArbitrationEntries}});
   }
   // Whether a level is one of those that jobs at the port may send with, or open to all.
   [[nodiscard]] bool may_enter(const InfinibandPlan& plan, PortId adapter, unsigned level) const {
