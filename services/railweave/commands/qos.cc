@@ -15,7 +15,9 @@ void print_classes(Session& session, const Json& answer) {
                        number_column("PRIORITY", "priority"), text_column("BOUND BY", "bound"),
                        text_column("LOSSLESS", "lossless"), number_column("DSCP", "dscp"), text_column("OPEN", "open")},
                       {}};
-  output.text(table_text(view, list(answer, "items"), output));
+  Json items = list(answer, "items");
+  for (Json& one : items) one.emplace("open", false);  // where it is left out
+  output.text(table_text(view, items, output));
 }
 
 // A "version" in the file, as `qos classes -o json` prints it, makes the service refuse if the classes changed since.
