@@ -283,7 +283,7 @@ def main():
             skip(f"{tool} is not installed")
     if run("ip", "netns", "add", f"{PREFIX}try", check=False).returncode:
         skip("network namespaces cannot be made here")
-    lacking = inside("try", "nft", "-f", "-", check=False, input='table netdev t { chain c { type filter hook ingress device "lo" priority 0; ip dscp 3 ip dscp set 0; } }')
+    lacking = inside("try", "nft", "-f", "-", check=False, input='table netdev t { chain c { type filter hook ingress device "lo" priority 0; ip dscp 3 ip dscp set 0; }; }')
     no_htb = inside("try", "tc", "qdisc", "add", "dev", "lo", "root", "htb", check=False)
     run("ip", "netns", "del", f"{PREFIX}try", check=False)
     if lacking.returncode or no_htb.returncode:

@@ -143,7 +143,7 @@ def ingress_opened(e):
     own = job_named(e, "blue")
     kept = {0, 6, *next(one["serviceLevels"] for one in e.certificate["classes"] if one["name"] == own["class"])}
     e.change(f"sl2vl {link['from']} {into} ", lambda line: " ".join(
-        word if at < 3 or at - 3 in kept else "15" for at, word in enumerate(line.split())))
+        "6" if at == 9 else word if at < 3 or at - 3 in kept else "15" for at, word in enumerate(line.split())))
 
 
 def level_map_missing(e):

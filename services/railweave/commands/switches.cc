@@ -100,8 +100,8 @@ void print_config(Session& session, const ConfigOptions& options) {
   if (options.to == "routes") {
     Json table = Json::array();
     session.service().each_item(
-        Target(target).path("/forwarding-table").query("limit", "1000"), 0,
-        [&](const Json& entry) { table.push_back(entry); }, [&] { table.clear(); });
+        Target(target).path("/forwarding-table"), 0, [&](const Json& entry) { table.push_back(entry); },
+        [&] { table.clear(); });
     text = route_script(table, names, notes);
   } else {
     const Json queues = session.service().get(Target(target).path("/queues"));
