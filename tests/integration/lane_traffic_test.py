@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
@@ -113,27 +114,32 @@ class Network:
         return self.start(source, sys.executable, str(Path(__file__).resolve()), "--send", ADDRESS[to], str(dscp), str(mbps))
 
     def measure(self, kind, dscp, load):
-        """Mb/s that n4 received of n1's flow."""
-        server = self.start("n4", "iperf3", "-s", "-1", "-p", "5201")
-        until("an iperf3 server", lambda: ":5201" in inside("n4", "ss", "-tlnH").stdout)
-        flows = [self.send(*one) for one in load]
-        options = ["-u", "-b", f"{GUARANTEE}M", "-l", "1400"] if kind == "UDP" else []
+        """Mb/s that n4 received of n1's flow, second by second, while all of the load was there. iperf3's own connection for control has
+        no mark, so the load begins when that stands and ends before results are told."""
         with tempfile.TemporaryFile("w+") as out:
-            client = self.start("n1", "iperf3", "-c", ADDRESS["n4"], "-p", "5201", "-t", str(SECONDS), "-O", "1", "-S", str(dscp * 4), "-J",
-                                *options, output=out)
-            try:
-                client.wait(timeout=SECONDS + 12)
-            except subprocess.TimeoutExpired:
-                pass  # what it has not sent it has not got
-            finally:
-                self.stop([client, server, *flows])
+            server = self.start("n4", "iperf3", "-s", "-1", "-p", "5201", "-J", output=out)
+            until("an iperf3 server", lambda: ":5201" in inside("n4", "ss", "-tlnH").stdout)
+            options = ["-u", "-b", f"{GUARANTEE}M", "-l", "1400"] if kind == "UDP" else []
+            began = time.monotonic()
+            client = self.start("n1", "iperf3", "-c", ADDRESS["n4"], "-p", "5201", "-t", str(SECONDS + 4), "-S", str(dscp * 4), *options)
+            until("iperf3's connections", lambda: inside("n4", "ss", "-tnH", "sport", "=", ":5201").stdout.count("ESTAB") >= 1)
+            time.sleep(1)
+            flows = [self.send(*one) for one in load]
+            loaded = time.monotonic() - began + 1
+            time.sleep(max(0, SECONDS + 3 - (time.monotonic() - began)))
+            ended = time.monotonic() - began
+            self.stop(flows)
+            for process in (client, server):
+                try:
+                    process.wait(timeout=15)
+                except subprocess.TimeoutExpired:
+                    pass  # nothing is known of what it got
+            self.stop([client, server])
             out.seek(0)
             text = out.read()
-        end = json.loads(text).get("end", {}) if text else {}
-        if kind == "UDP":
-            total = end.get("sum", {})
-            return total.get("bits_per_second", 0) / 1e6 * (1 - total.get("lost_percent", 100) / 100)
-        return end.get("sum_received", {}).get("bits_per_second", 0) / 1e6
+        seconds = [one["sum"] for one in (json.loads(text)["intervals"] if text else [])]
+        during = [one["bits_per_second"] / 1e6 for one in seconds if one["start"] >= loaded and one["end"] <= ended]
+        return sum(during) / len(during) if during else 0.0
 
 
 class Fabric:
