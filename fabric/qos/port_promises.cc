@@ -108,8 +108,9 @@ std::vector<std::uint32_t> reserved_permille(const Ledger& ledger, DirectedLink 
   std::vector<std::uint32_t> permille(ledger.classes() + (owned.empty() ? 0 : kMostOwnedLanes), 0);
   const std::int64_t capacity = ledger.capacity_mbps(link);
   if (capacity <= 0) return permille;
-  for (std::uint8_t c = 0; c < ledger.classes(); ++c)
-    permille[c] = permille_of(in_class(ledger, link, c, owned), capacity);
+  for (std::size_t at = 0; at < ledger.classes(); ++at) {
+    permille[at] = permille_of(in_class(ledger, link, static_cast<std::uint8_t>(at), owned), capacity);
+  }
   for (const OwnedLoad& one : owned) permille[ledger.classes() + one.lane] = permille_of(one.mbps, capacity);
   return permille;
 }

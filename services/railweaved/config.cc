@@ -206,7 +206,7 @@ void read_webhooks(ConfigFile& entry, WebhookConfig& webhooks) {
   entry.read("ca_file", webhooks.ca_file);
   entry.read("timeout_seconds", webhooks.timeout_seconds, 1, 60);
   entry.read("retry_seconds", webhooks.retry_seconds, 1, 300);
-  entry.read("give_up_seconds", webhooks.give_up_seconds, 1, 30 * 86'400);
+  entry.read("give_up_seconds", webhooks.give_up_seconds, 1, std::int64_t{30} * 86'400);
   entry.read("report_seconds", webhooks.report_seconds, 1, 3'600);
 }
 

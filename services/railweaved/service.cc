@@ -257,7 +257,7 @@ Result<void> Service::prepare_server() {
   api::add_guarantee_routes(routes);
   auto certificate_key = read_certificate_key(config_.guarantees.certificate_key);
   if (!certificate_key) return std::unexpected(certificate_key.error());
-  api::add_certificate_routes(routes, std::move(*certificate_key));
+  api::add_certificate_routes(routes, *certificate_key);
   api::add_event_routes(routes);
   api::add_webhook_routes(routes, address_rules(config_.webhooks));
   api::add_audit_routes(routes);

@@ -118,7 +118,7 @@ SubnetTables read_subnet_tables(const std::string& path, Verdict& verdict) {
   return TablesReader(path, verdict).read();
 }
 
-void add_tables(SubnetTables& tables, SubnetTables more, Verdict& verdict) {
+void add_tables(SubnetTables& tables, SubnetTables&& more, Verdict& verdict) {
   for (auto& [guid, entries] : more.routes.port_of) {
     if (!tables.routes.port_of.try_emplace(guid, std::move(entries)).second) {
       verdict.fault("switch " + guid + ": is in the tables twice");

@@ -35,7 +35,7 @@ bool is_subnet_tables(const std::string& path);
 SubnetTables read_subnet_tables(const std::string& path, Verdict& verdict);
 
 // Those of another subnet. A fault where a switch or a port is in both.
-void add_tables(SubnetTables& tables, SubnetTables more, Verdict& verdict);
+void add_tables(SubnetTables& tables, SubnetTables&& more, Verdict& verdict);
 
 // Tables of switches and ports that the fabric does not have, or the other way round.
 void check_devices(const SubnetTables& tables, const Network& network, Verdict& verdict);

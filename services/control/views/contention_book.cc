@@ -273,7 +273,7 @@ std::string ContentionBook::link_text(std::uint32_t link) const {
   // The end that names a bundle: where an outward link leaves, where an inward link arrives.
   const fabric::PortId out = fabric::out_port_of(topology, links.front());
   const fabric::PortId own = up ? out : topology.peer(out);
-  const std::string end = end_text(topology, own);
+  std::string end = end_text(topology, own);
   switch (bundles.kind(link)) {
     case FabricBundles::Kind::nvlink:
       return "NVLink of a GPU";

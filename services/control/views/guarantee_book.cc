@@ -269,7 +269,9 @@ std::vector<double> GuaranteeBook::residual_mbps() const {
         continue;
       }
       std::int64_t reserved = 0;
-      for (std::uint8_t c = 0; c < ledger_.classes(); ++c) reserved += ledger_.reserved_mbps(directed, c);
+      for (std::size_t c = 0; c < ledger_.classes(); ++c) {
+        reserved += ledger_.reserved_mbps(directed, static_cast<std::uint8_t>(c));
+      }
       residual[directed] = std::max(0.0, residual[directed] - static_cast<double>(reserved));
     }
   }

@@ -11,6 +11,7 @@
 #include "fabric/base/text/time_text.h"
 #include "services/railweave/command_line/choice_option.h"
 #include "services/railweave/command_line/command_tree.h"
+#include "services/railweave/terminal/table.h"
 
 namespace railweave::cli {
 namespace {

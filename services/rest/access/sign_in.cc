@@ -9,7 +9,7 @@ std::string origin_of_issuer(const std::string& issuer) {
   const auto scheme = issuer.find("://");
   if (scheme == std::string::npos) return {};
   const auto host = scheme + 3;
-  const std::string origin = issuer.substr(0, issuer.find_first_of("/?#", host));
+  std::string origin = issuer.substr(0, issuer.find_first_of("/?#", host));
   const std::string_view authority = std::string_view(origin).substr(host);
   // It becomes part of a Content-Security-Policy: no list, no user, nothing that ends a directive.
   const bool plain = std::ranges::all_of(authority, [](char c) {

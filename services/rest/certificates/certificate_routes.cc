@@ -33,7 +33,7 @@ Result<Response> get_key(const SigningKey* key) {
 
 }  // namespace
 
-void add_certificate_routes(RouteTable& routes, std::shared_ptr<const SigningKey> key) {
+void add_certificate_routes(RouteTable& routes, const std::shared_ptr<const SigningKey>& key) {
   const RouteOptions heavy{.compute = true, .heavy = true};
   routes.get("/v1/guarantees/certificate", {.access = kViewers, .by = AnsweredBy::leader, .http = heavy},
              [key](const Call& call) { return get_certificate(call, key.get()); });

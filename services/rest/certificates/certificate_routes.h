@@ -9,6 +9,6 @@
 namespace railweave::api {
 
 // key: null where certificates are not signed.
-void add_certificate_routes(RouteTable& routes, std::shared_ptr<const SigningKey> key);
+void add_certificate_routes(RouteTable& routes, const std::shared_ptr<const SigningKey>& key);
 
 }  // namespace railweave::api

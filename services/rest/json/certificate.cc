@@ -124,7 +124,7 @@ void append_port_limits(std::string& out, const CertificateInput& input) {
   out += '{';
   number(out, "arbitrationEntries", static_cast<std::int64_t>(input.arbitration.entries), false);
   number(out, "mtuBytes", input.arbitration.mtu_bytes);
-  number(out, "largestPacketBytes", packet_units(input.arbitration.mtu_bytes) * kWeightUnitBytes);
+  number(out, "largestPacketBytes", std::int64_t{packet_units(input.arbitration.mtu_bytes)} * kWeightUnitBytes);
   text(out, "from", input.limits_known ? "devices" : "specification");
   text(out, "refused", input.plan == nullptr ? input.refused : std::string_view());
   out += '}';
