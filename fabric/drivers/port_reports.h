@@ -69,8 +69,8 @@ struct PortTablesReport {
 struct PortTablesReading {
   PortTables tables;      // what the port has; without trailing PKeys of 0 and entries of weight 0
   bool answered = false;  // everything was
-  // Of a switch: sl_to_vl is that of its lowest input port; those that have another.
-  std::map<std::uint8_t, std::array<std::uint8_t, 16>> other_in_ports;
+  // VL by SL for packets that come in by each port; of adapters 0 alone. sl_to_vl is that of the lowest.
+  std::map<std::uint8_t, std::array<std::uint8_t, 16>> lane_maps;
   std::string reason;  // why not everything was answered
 };
 

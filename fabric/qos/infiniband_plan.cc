@@ -88,6 +88,10 @@ class PortPlanner {
                                                : plan_.lane(lowest_class(*input_.classes), lanes[level]);
       }
     }
+    for (unsigned level = 0; level < map.size(); ++level) {
+      const bool is_kept = (input_.kept_levels >> level & 1U) != 0 && map[level] == kDropLane;
+      if (is_kept) map[level] = plan_.lane(lowest_class(*input_.classes), lanes[0]);
+    }
     return map;
   }
   // What may leave a switch by a link, by input port.

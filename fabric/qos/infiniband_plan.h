@@ -56,8 +56,10 @@ struct InfinibandPlanInput {
   // Switches drop service levels that no job at the host has (ingress_filter.h); none: they pass all.
   std::optional<std::vector<IngressUser>> users;
   std::uint16_t shared_lanes = 0;  // a bit each: jobs that are not their owners may send on them, and are not cut off
-  unsigned data_lanes = 8;         // of the port with the fewest
-  ArbitrationLimits arbitration;   // of the port with the fewest entries
+  // Levels that ranks still send with, a bit each: where nothing else uses them, they lead to the lowest class.
+  std::uint16_t kept_levels = 0;
+  unsigned data_lanes = 8;        // of the port with the fewest
+  ArbitrationLimits arbitration;  // of the port with the fewest entries
   std::vector<TenantPartition> tenants;
   // Ports with index 0 of the default partition, and which of them are limited members: they reach full members only.
   // Full members are where subnet managers run, shared services, and all ports that no tenant has asked to isolate.

@@ -321,15 +321,6 @@ Result<std::vector<PortTablesReading>> InfinibandDriver::read_port_tables(std::s
   return PortTableReader(exchange_, map_, ports).run();
 }
 
-Result<InfinibandDriver::WholePortTables> InfinibandDriver::read_whole_port_tables(std::span<const PortRef> ports) {
-  if (auto swept = ensure_swept(); !swept) return std::unexpected(swept.error());
-  forgive_all();
-  PortTableReader reader(exchange_, map_, ports);
-  auto tables = reader.run();
-  if (!tables) return std::unexpected(tables.error());
-  return WholePortTables{std::move(*tables), reader.take_lane_maps()};
-}
-
 Result<std::vector<CounterReading>> InfinibandDriver::read_counters(std::span<const PortRef> ports) {
   if (auto swept = ensure_swept(); !swept) return std::unexpected(swept.error());
   for (std::size_t n = 0; n < map_.nodes.size(); ++n) counter_exchange_.forgive(n + 1);

@@ -9,7 +9,6 @@
 #include "fabric/drivers/infiniband/counter_reader.h"
 #include "fabric/drivers/infiniband/lft_writer.h"
 #include "fabric/drivers/infiniband/mad_exchange.h"
-#include "fabric/drivers/infiniband/port_table_reader.h"
 #include "fabric/drivers/infiniband/port_table_writer.h"
 #include "fabric/drivers/infiniband/subnet_map.h"
 #include "fabric/drivers/infiniband/subnet_sweep.h"
@@ -61,12 +60,6 @@ class InfinibandDriver final : public FabricDriver {
   Result<PortTablesReport> program_ports(std::span<const PortTables> wanted) override;
 
   Result<std::vector<PortTablesReading>> read_port_tables(std::span<const PortRef> ports) override;
-  // The same with the maps for every port by which packets come in: all that the ports have.
-  struct WholePortTables {
-    std::vector<PortTablesReading> tables;
-    std::vector<PortTableReader::LaneMaps> lane_maps;
-  };
-  Result<WholePortTables> read_whole_port_tables(std::span<const PortRef> ports);
   Result<std::vector<CounterReading>> read_counters(std::span<const PortRef> ports) override;
 
   [[nodiscard]] const SubnetMap& map() const { return map_; }

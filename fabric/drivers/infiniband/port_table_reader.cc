@@ -63,9 +63,7 @@ void PortTableReader::take(const Job& job, AttributeBytes data) {
   PortTablesReading& reading = readings_[job.port];
   switch (job.block.kind) {
     case TableKind::slToVl: {
-      const SlToVl map = read_sl_to_vl(data);
-      maps_[job.port].emplace_back(job.block.number, map);
-      reading.other_in_ports[static_cast<std::uint8_t>(job.block.number)] = map;  // all, until trim()
+      reading.lane_maps[static_cast<std::uint8_t>(job.block.number)] = read_sl_to_vl(data);
       break;
     }
     case TableKind::arbitrationHigh:
@@ -99,10 +97,7 @@ void PortTableReader::failed(std::size_t index, const std::string& what, const M
 }
 
 void PortTableReader::trim(PortTablesReading& reading) const {
-  if (auto& maps = reading.other_in_ports; !maps.empty()) {
-    reading.tables.sl_to_vl = maps.begin()->second;
-    std::erase_if(maps, [&](const auto& one) { return one.second == *reading.tables.sl_to_vl; });
-  }
+  if (!reading.lane_maps.empty()) reading.tables.sl_to_vl = reading.lane_maps.begin()->second;
   if (auto& pkeys = reading.tables.pkeys) {
     while (!pkeys->empty() && pkeys->back() == 0) pkeys->pop_back();
   }

@@ -14,16 +14,8 @@ namespace railweave::fabric::infiniband {
 class PortTableReader {
  public:
   PortTableReader(MadExchange& exchange, const SubnetMap& map, std::span<const PortRef> ports)
-      : exchange_(exchange),
-        map_(map),
-        refs_(ports),
-        ports_(ports.size()),
-        readings_(ports.size()),
-        maps_(ports.size()) {}
+      : exchange_(exchange), map_(map), refs_(ports), ports_(ports.size()), readings_(ports.size()) {}
   Result<std::vector<PortTablesReading>> run();
-  // Of every port, after run(): the VL by SL for packets that come in by each port; of adapters 0 alone.
-  using LaneMaps = std::vector<std::pair<std::uint16_t, SlToVl>>;
-  [[nodiscard]] std::vector<LaneMaps> take_lane_maps() { return std::move(maps_); }
 
  private:
   struct Port {
@@ -45,7 +37,6 @@ class PortTableReader {
   std::span<const PortRef> refs_;
   std::vector<Port> ports_;
   std::vector<PortTablesReading> readings_;
-  std::vector<LaneMaps> maps_;
   DeviceJobs<Job> jobs_;
 };
 

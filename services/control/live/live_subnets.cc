@@ -21,7 +21,7 @@ std::int64_t clock_us() {
 // Each subnet's thread keeps a book of its own.
 std::function<Result<ReservedLoads>(const ClusterState&)> reserved_by(std::shared_ptr<GuaranteeBook> book) {
   return [book = std::move(book)](const ClusterState& state) -> Result<ReservedLoads> {
-    if (state.guaranteed->empty() && state.relabelled->empty()) return ReservedLoads{};
+    if (state.guaranteed->empty()) return ReservedLoads{};
     if (auto brought = book->bring_to(state); !brought) return std::unexpected(brought.error());
     return ReservedLoads{&book->ledger(), book->version()};
   };

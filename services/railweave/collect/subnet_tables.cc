@@ -33,11 +33,10 @@ class TablesText {
   }
 
   // cabled: the ports of its device by which packets come in; none: of an adapter.
-  void add_port(const PortTablesReading& reading, const infiniband::PortTableReader::LaneMaps& maps,
-                const std::set<std::uint8_t>* cabled) {
+  void add_port(const PortTablesReading& reading, const std::set<std::uint8_t>* cabled) {
     const std::string port = port_name(reading.tables.port);
-    for (const auto& [in, map] : maps) {
-      if (cabled != nullptr && !cabled->contains(static_cast<std::uint8_t>(in))) continue;
+    for (const auto& [in, map] : reading.lane_maps) {
+      if (cabled != nullptr && !cabled->contains(in)) continue;
       std::string line = "sl2vl " + port + " " + std::to_string(in);
       for (const std::uint8_t vl : map) line += " " + std::to_string(vl);
       lines_.push_back(std::move(line));
@@ -113,14 +112,14 @@ Result<std::string> read_subnet_tables(infiniband::InfinibandDriver& driver) {
   for (const PortId port : t.hca_ports()) {
     if (t.peer(port)) ports.push_back({t.guid(t.hca_of(port)), static_cast<std::uint8_t>(t.number(port))});
   }
-  const auto read = driver.read_whole_port_tables(ports);
+  const auto read = driver.read_port_tables(ports);
   if (!read) return std::unexpected(read.error());
   std::size_t sw = 0;
   for (std::size_t i = 0; i < ports.size(); ++i) {
-    const PortTablesReading& one = read->tables[i];
+    const PortTablesReading& one = (*read)[i];
     if (!one.answered) return silent(port_name(ports[i]), one.reason);
     while (i < of_switches && t.guid(switches[sw]) != ports[i].device) ++sw;
-    text.add_port(one, read->lane_maps[i], i < of_switches ? &cabled[sw] : nullptr);
+    text.add_port(one, i < of_switches ? &cabled[sw] : nullptr);
   }
   return std::move(text).text();
 }

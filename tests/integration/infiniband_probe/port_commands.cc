@@ -88,7 +88,9 @@ void print_reading(const PortTablesReading& reading) {
   const PortTables& tables = reading.tables;
   std::printf("{\"guid\":\"%s\",\"port\":%u,\"answered\":%s,\"inPortsDiffer\":%s",
               to_string(tables.port.device).c_str(), tables.port.port, reading.answered ? "true" : "false",
-              !reading.other_in_ports.empty() ? "true" : "false");
+              std::ranges::any_of(reading.lane_maps, [&](const auto& one) { return one.second != *tables.sl_to_vl; })
+                  ? "true"
+                  : "false");
   if (tables.sl_to_vl) print_list("slToVl", *tables.sl_to_vl, [](unsigned vl) { std::printf("%u", vl); });
   const auto weight = [](VlWeight entry) { std::printf("[%u,%u]", entry.vl, entry.weight); };
   if (tables.arbitration) {

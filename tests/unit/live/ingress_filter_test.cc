@@ -14,7 +14,7 @@ class IngressFilterTest : public SubnetQosTest {
  protected:
   IngressFilterTest() {
     reserved_ = [this](const ClusterState& state) -> Result<ReservedLoads> {
-      if (state.guaranteed->empty() && state.relabelled->empty()) return ReservedLoads{};
+      if (state.guaranteed->empty()) return ReservedLoads{};
       if (auto brought = book_.bring_to(state); !brought) return std::unexpected(brought.error());
       return ReservedLoads{&book_.ledger(), book_.version()};
     };
@@ -166,6 +166,36 @@ TEST_F(IngressFilterTest, RunningRanksAreNotCutOffByANewContract) {
   ASSERT_EQ(status()->qos->lanes.size(), 1U);
   EXPECT_EQ(status()->qos->lanes[0].other_sender, "");
   expect_filtered("in the end");
+}
+
+// Also where nothing is filtered any more, and where the classes are fewer than they were.
+TEST_F(IngressFilterTest, LevelsOfRunningRanksAreNotUnused) {
+  start_live(kTree);
+  contract("red", scheduler::Isolation::lane);
+  settle();
+  const JobId job = start("red", 3);
+  settle_ports();
+  ASSERT_EQ(told_[job], std::set<unsigned>{6});
+  const auto drops = [&](unsigned level) {
+    return std::ranges::any_of(cabled_ports(),
+                               [&](const Place& at) { return (*read(at.ref).sl_to_vl)[level] == fabric::kDropLane; });
+  };
+  contract("red", scheduler::Isolation::planned);
+  settle_ports();
+  ASSERT_FALSE(status()->qos->is_filtered);
+  EXPECT_FALSE(drops(6)) << "without a contract for lanes";
+  must(PutContract{{.tenant = "red"}, {}});
+  settle_ports();
+  EXPECT_FALSE(drops(6)) << "without guarantees";
+  auto classes = fabric::default_qos_classes();
+  classes.erase(classes.begin(), classes.begin() + 2);
+  must(PutQosClasses{classes, {}});
+  settle_ports();
+  EXPECT_FALSE(drops(6)) << "with other classes";
+  EXPECT_TRUE(drops(7)) << "which no rank was told";
+  end(job);
+  settle_ports();
+  EXPECT_TRUE(drops(6)) << "when they are gone";
 }
 
 TEST_F(IngressFilterTest, IsThereWhileAContractAsksForLanes) {

@@ -29,26 +29,25 @@ std::vector<fabric::IngressUser> ingress_users(const ClusterState& state) {
   return users;
 }
 
-std::uint16_t shared_lanes(const ClusterState& state) {
-  unsigned lanes = 0;
-  for (const JobId id : *state.relabelled) lanes |= state.jobs.find(id)->earlier_levels >> state.qos_classes->size();
+std::map<std::uint8_t, JobId> other_senders(const ClusterState& state) {
+  std::map<std::uint8_t, JobId> senders;
+  for (const JobId id : *state.relabelled) {
+    const unsigned lanes = static_cast<unsigned>(state.jobs.find(id)->earlier_levels) >> state.qos_classes->size();
+    for (std::uint8_t lane = 0; lanes >> lane != 0; ++lane) {
+      if ((lanes >> lane & 1U) != 0) senders.emplace(lane, id);
+    }
+  }
   for (const JobId id : *state.guaranteed) {
     const JobGuarantee& guarantee = *state.jobs.find(id)->guarantee;
-    if (guarantee.at_risk() && guarantee.lane) lanes |= 1U << *guarantee.lane;
+    if (guarantee.at_risk() && guarantee.lane) senders.emplace(*guarantee.lane, id);
   }
-  return static_cast<std::uint16_t>(lanes);
+  return senders;
 }
 
-std::optional<JobId> other_sender(const ClusterState& state, std::uint8_t lane, JobId owner) {
-  const std::size_t level = state.qos_classes->size() + lane;
-  for (const JobId id : *state.relabelled) {
-    if (id != owner && (state.jobs.find(id)->earlier_levels >> level & 1U) != 0) return id;
-  }
-  for (const JobId id : *state.guaranteed) {
-    const JobGuarantee& other = *state.jobs.find(id)->guarantee;
-    if (id != owner && other.at_risk() && other.lane == lane) return id;
-  }
-  return std::nullopt;
+std::uint16_t earlier_levels(const ClusterState& state) {
+  unsigned levels = 0;
+  for (const JobId id : *state.relabelled) levels |= state.jobs.find(id)->earlier_levels;
+  return static_cast<std::uint16_t>(levels);
 }
 
 }  // namespace railweave::control

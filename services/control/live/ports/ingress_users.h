@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <vector>
 
 #include "fabric/qos/ingress_filter.h"
@@ -14,11 +14,11 @@ namespace railweave::control {
 // Of all placed jobs that have or had a guarantee; ascending by port.
 std::vector<fabric::IngressUser> ingress_users(const ClusterState& state);
 
-// Another job whose ranks may send with the service level of that lane, although it is not its own: it had it when it
-// started, or its guarantee is at risk. None: there is no such job.
-std::optional<JobId> other_sender(const ClusterState& state, std::uint8_t lane, JobId owner);
+// By lane: a job whose ranks may send with its service level although the lane is not theirs: they had it when they started, or
+// their guarantee is at risk.
+std::map<std::uint8_t, JobId> other_senders(const ClusterState& state);
 
-// The lanes, a bit each, whose service level jobs may send with that do not have them (other_sender()).
-std::uint16_t shared_lanes(const ClusterState& state);
+// All service levels that ranks were started with and that are not what they would be told now, a bit each.
+std::uint16_t earlier_levels(const ClusterState& state);
 
 }  // namespace railweave::control

@@ -37,6 +37,8 @@ SubnetQos::Limits SubnetQos::limits_of(const Basis& basis) {
 }
 
 InfinibandPlanInput SubnetQos::input_of(const Basis& basis) const {
+  unsigned shared = 0;
+  for (const auto& [lane, job] : from_->other_senders) shared |= 1U << lane;
   return {.classes = from_->classes.get(),
           .subnet = basis.links.subnet(),
           .view = basis.routing_input.view,
@@ -46,7 +48,8 @@ InfinibandPlanInput SubnetQos::input_of(const Basis& basis) const {
           .uniform = from_->is_opensm,
           .owned_lanes = from_->owned_lanes,
           .users = from_->users,
-          .shared_lanes = from_->shared_lanes,
+          .shared_lanes = static_cast<std::uint16_t>(shared),
+          .kept_levels = from_->earlier_levels,
           .data_lanes = from_->limits.data_lanes,
           .arbitration = from_->limits.arbitration,
           .tenants = from_->partitions.tenants,
@@ -67,13 +70,16 @@ bool SubnetQos::plan(const Basis& basis) {
             .has_reserved = basis.reserved.ledger != nullptr,
             .is_opensm = basis.is_opensm,
             // One table for all ports has no room for lanes that differ from link to link.
-            .owned_lanes = !basis.is_opensm && std::ranges::any_of(*state.contracts, [](const auto& one) {
-              return one.second.terms.isolation == scheduler::Isolation::lane;
-            })};
+            .owned_lanes = !basis.is_opensm && std::ranges::any_of(*state.contracts,
+                                                                   [](const auto& one) {
+                                                                     return one.second.terms.isolation ==
+                                                                            scheduler::Isolation::lane;
+                                                                   }),
+            .other_senders = other_senders(state),
+            .earlier_levels = earlier_levels(state)};
   if (!basis.is_opensm && (basis.filtering == IngressFiltering::always ||
                            (basis.filtering == IngressFiltering::lanes && from.owned_lanes))) {
     from.users = ingress_users(state);
-    from.shared_lanes = shared_lanes(state);
   }
   if (from_ && *from_ == from) return false;
   from_ = std::move(from);
@@ -91,9 +97,9 @@ bool SubnetQos::plan(const Basis& basis) {
   if (plan_.owned_lanes > 0) {
     for (const ReservationPtr& one : basis.reserved.ledger->reservations()) {
       if (!one->lane || *one->lane >= plan_.owned_lanes) continue;
-      const auto owner = parse_job_id(one->job);
-      const auto other = owner ? other_sender(state, *one->lane, *owner) : std::nullopt;
-      lanes_.push_back({one->job, *one->lane, one->order, other ? to_string(*other) : std::string()});
+      const auto other = from_->other_senders.find(*one->lane);
+      lanes_.push_back({one->job, *one->lane, one->order,
+                        other == from_->other_senders.end() ? std::string() : to_string(other->second)});
     }
   }
   ports_.want(plan_.ports);

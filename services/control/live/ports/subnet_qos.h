@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,7 +70,8 @@ class SubnetQos {
     std::uint64_t routing_version = 0, reserved_version = 0;
     bool has_reserved = false, is_opensm = false, owned_lanes = false;
     std::optional<std::vector<fabric::IngressUser>> users{};  // none: nothing is filtered
-    std::uint16_t shared_lanes = 0;
+    std::map<std::uint8_t, JobId> other_senders{};
+    std::uint16_t earlier_levels = 0;
     friend bool operator==(const From&, const From&) = default;
   };
   [[nodiscard]] static Limits limits_of(const Basis& basis);
