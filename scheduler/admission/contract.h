@@ -22,7 +22,7 @@ enum class RateBasis : std::uint8_t {
 // What keeps a job's bandwidth from its neighbours; what of it is in force is another question (inForce in the API).
 enum class Isolation : std::uint8_t {
   planned,       // the shares of classes alone
-  within_class,  // agents on the nodes limit both sides inside the class; none exists yet
+  within_class,  // agents on the nodes limit both sides inside the class
   lane,          // each job has a lane of its own on every link that it crosses
 };
 BOOST_DESCRIBE_ENUM(Isolation, planned, within_class, lane)

@@ -255,6 +255,7 @@ Result<void> Service::prepare_server() {
   api::add_token_routes(routes);
   api::add_contract_routes(routes);
   api::add_guarantee_routes(routes);
+  api::add_agent_routes(routes);
   auto certificate_key = read_certificate_key(config_.guarantees.certificate_key);
   if (!certificate_key) return std::unexpected(certificate_key.error());
   api::add_certificate_routes(routes, *certificate_key);

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "db/journal.h"
+#include "services/control/agents/node_agents.h"
 #include "services/control/control_loop.h"
 #include "services/control/events/event_catch_up.h"
 #include "services/control/events/event_feed.h"
@@ -33,6 +34,8 @@ struct ControlPlane {
     control::GuaranteeBook book;
   };
   std::shared_ptr<Guarantees> guarantees = std::make_shared<Guarantees>(routes);
+  // What agents on the nodes report. Where its mutex and that of guarantees are held together, this one is locked last.
+  std::shared_ptr<control::NodeAgents> agents = std::make_shared<control::NodeAgents>();
   // How much placed jobs slow each other in the published state. The mutex guards the book.
   struct Contention {
     explicit Contention(std::shared_ptr<control::RoutingCache> routes) : book(std::move(routes)) {}

@@ -16,6 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import access_cases  # noqa: E402
+import agent_cases  # noqa: E402
 import event_cases  # noqa: E402
 import fabric_cases  # noqa: E402
 import failure_cases  # noqa: E402
@@ -141,7 +142,7 @@ class Run:
     def one_service(self):
         modules = (fabric_cases, route_cases, tenant_cases, job_cases, site_cases, path_cases, queue_cases,
                    job_change_cases, launch_cases, event_cases,
-                   guarantee_cases, reroute_cases, webhook_cases, null_cases, service_cases, http_cases)
+                   guarantee_cases, agent_cases, reroute_cases, webhook_cases, null_cases, service_cases, http_cases)
         with Service(self.options.railweaved) as service:
             key = service.folder / "certificate.key"
             subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", str(key)], check=True)

@@ -70,6 +70,7 @@ COMPUTED = {
     "listRanks": {"path": {"id": "job-000001"}}, "listEvents": {}, "listAudit": {}, "getRoutes": {}, "auditRoutes": {}, "getPath": {}, "getFdbs": {},
     "listGuarantees": {}, "listGuaranteedLinks": {}, "getCertificate": {}, "proposeReroute": {}, "setReroute": {"body": {}}, "resetReroute": {},
     "diffRoutes": {"body": {}},
+    "getNodeBudgets": {"path": {"id": "node-1"}}, "reportNodeBudgets": {"path": {"id": "node-1"}, "body": {}},
 }
 
 

@@ -38,7 +38,7 @@ SECONDS = 4  # of a measurement
 
 
 def skip(reason):
-    print(f"SKIPPED lane_traffic: {reason}")
+    print(f"SKIPPED {Path(sys.argv[0]).stem}: {reason}")
     sys.exit(77)
 
 
@@ -279,9 +279,8 @@ def send(address, dscp, mbps):
         time.sleep(0.002)
 
 
-def main():
-    if sys.argv[1] == "--send":
-        return send(*sys.argv[2:])
+def need_namespaces():
+    """Skips the test where they, or what is needed in them, are not here."""
     if os.geteuid() != 0:
         skip("not root")
     for tool in ("ip", "tc", "nft", "iperf3", "sysctl", "ss"):
@@ -294,6 +293,12 @@ def main():
     run("ip", "netns", "del", f"{PREFIX}try", check=False)
     if lacking.returncode or no_htb.returncode:
         skip(f"the kernel has no netdev filters or no HTB: {lacking.stderr.strip()} {no_htb.stderr.strip()}")
+
+
+def main():
+    if sys.argv[1] == "--send":
+        return send(*sys.argv[2:])
+    need_namespaces()
     binaries = Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory(prefix="railweave-lane-traffic-") as folder, Network() as network:
         network.build()

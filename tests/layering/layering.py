@@ -102,6 +102,8 @@ MAY_INCLUDE = {
     "services/control/views": ["fabric/base", "fabric/topology", "fabric/routing", "fabric/routing/plane", "fabric/routing/audit", "fabric/flow",
                                "fabric/capacity", "scheduler/job", "scheduler/collective", "scheduler/placement", "scheduler/placement/fit",
                                "scheduler/placement/score", "scheduler/admission", "services/control/state"],
+    # What agents on the nodes are to limit, and what they report.
+    "services/control/agents": ["fabric/base", "fabric/topology", "fabric/capacity", "services/control/state", "services/control/views"],
     "services/control/guarantees": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/capacity", "fabric/qos", "scheduler/placement/fit",
                                     "scheduler/queue/cycle", "scheduler/queue/repair", "scheduler/admission", "services/control/state", "services/control/events",
                                     "services/control/views"],
@@ -131,7 +133,7 @@ MAY_INCLUDE = {
                               "services/control/live/status", "services/control/live/connection", "services/control/live/links",
                               "services/control/live/cabling", "services/control/live/ports", "services/control/live/routes"],
     # services/rest: what the service answers.
-    "services/rest": ["db", "services/control", "services/control/events", "services/control/views", "services/control/live/status",
+    "services/rest": ["db", "services/control", "services/control/agents", "services/control/events", "services/control/views", "services/control/live/status",
                       "services/rest/replication"],
     # A request that this replica cannot answer goes to the one that leads.
     "services/rest/replication": ["fabric/base", "fabric/base/text", "api/http/message", "api/http/dispatch", "api/client", "services/rest/access"],
@@ -147,10 +149,10 @@ MAY_INCLUDE = {
                            "scheduler/collective", "scheduler/placement", "scheduler/placement/fit", "scheduler/placement/score",
                            "scheduler/queue/cycle", "scheduler/queue/policy", "scheduler/queue/repair", "scheduler/admission", "db", "api/operations",
                            "services/json", "services/control/state", "services/control/events", "services/control/views",
-                           "services/control/guarantees", "services/control/decide", "services/control/codec", "services/control/live/status"],
+                           "services/control/guarantees", "services/control/agents", "services/control/decide", "services/control/codec", "services/control/live/status"],
     "services/rest/handlers": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/generate", "fabric/formats", "fabric/formats/gpu", "fabric/formats/native",
                                "fabric/routing/opensm", "scheduler/placement", "scheduler/queue/cycle", "db", "api", "api/http/message",
-                               "api/http/dispatch", "api/operations", "services/json", "services/control/state", "services/control/events", "services/control/views", "services/control/guarantees",
+                               "api/http/dispatch", "api/operations", "services/json", "services/control/state", "services/control/events", "services/control/views", "services/control/guarantees", "services/control/agents",
                                "services/control/decide", "services/control/codec", "services/rest", "services/rest/access", "services/rest/json",
                                "services/webhooks"],
     "services/rest/certificates": ["services/json", "services/control", "services/control/views", "services/rest", "services/rest/json",

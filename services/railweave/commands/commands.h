@@ -11,6 +11,7 @@ namespace railweave::cli {
 // Below the root, called by main().
 void add_fabric_commands(CLI::App& root, Session& session);
 void add_node_set_command(CLI::App& nodes, Session& session);
+void add_node_budgets_command(CLI::App& nodes, Session& session);
 void add_node_commands(CLI::App& root, Session& session);
 void add_switch_commands(CLI::App& root, Session& session);
 void add_link_commands(CLI::App& root, Session& session);

@@ -1,4 +1,4 @@
-// railweave nodes list|show|set|drain|undrain.
+// railweave nodes list|show|set|drain|undrain; budgets is in node_budgets.cc.
 #include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/commands/drains.h"
@@ -86,6 +86,7 @@ void add_node_commands(CLI::App& root, Session& session) {
                      {"--name", "name", "TEXT", "Only hosts whose name contains this"}}});
   add_show_command(nodes, session, kNode, "Show a host with its GPUs and adapters", {"railweave nodes show dgx-017"});
   add_node_set_command(nodes, session);
+  add_node_budgets_command(nodes, session);
   add_drain_commands(nodes, session, {"nodes", "node", "NODE", "Its name", "dgx-017"});
 }
 

@@ -85,6 +85,10 @@ void print_job(Output& output, const Json& job) {
   }
   sheet.add("Submitted", time_of(job, "submittedAt"));
   if (field(job, "startedAt").is_string()) sheet.add("Started", time_of(job, "startedAt"));
+  if (!list(job, "earlierServiceLevels").empty()) {
+    sheet.add("Service levels",
+              {"its ranks may still send with " + joined(list(job, "earlierServiceLevels")), Tone::warning});
+  }
   if (field(job, "checkpointedAt").is_string()) sheet.add("Checkpoint", time_of(job, "checkpointedAt"));
   if (field(job, "endedAt").is_string()) sheet.add("Ended", time_of(job, "endedAt"));
   output.text(sheet.text(output.terminal()));

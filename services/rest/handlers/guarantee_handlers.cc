@@ -1,6 +1,8 @@
+#include "services/rest/handlers/agent_clock.h"
 #include "services/rest/handlers/fabric_lists.h"
 #include "services/rest/handlers/job_lookup.h"
 #include "services/rest/handlers/list_query.h"
+#include "services/rest/handlers/open_book.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
 #include "services/rest/handlers/worker_placers.h"
@@ -18,16 +20,22 @@ using control::JobPtr;
 
 constexpr std::uint64_t kTop = 20, kMaxTop = 10'000;
 
-// The shared book, brought to a state and locked while the answer is made.
-struct OpenBook {
-  std::unique_lock<std::mutex> lock;
-  control::GuaranteeBook& book;
+// Whether agents hold each job to its guarantee, where its contract asks for that. Locks the agents while it lives.
+class AgentGrades {
+ public:
+  AgentGrades(const ControlPlane& plane, const control::ClusterState& state, const control::GuaranteeBook& book)
+      : lock_(plane.agents->mutex), grades_(state, book, *plane.agents, agent_clock_ms()) {
+    plane.agents->versions.bring_to(state);
+  }
+  control::ClassGrade of(const control::Job& job) {
+    if (job.guarantee->isolation != scheduler::Isolation::within_class) return {};
+    return grades_.of(job);
+  }
+
+ private:
+  std::unique_lock<std::mutex> lock_;
+  control::ClassGrades grades_;
 };
-Result<OpenBook> open_book(const ControlPlane& plane, const control::ClusterState& state) {
-  OpenBook open{std::unique_lock(plane.guarantees->mutex), plane.guarantees->book};
-  if (auto brought = open.book.bring_to(state); !brought) return std::unexpected(brought.error());
-  return open;
-}
 
 Result<Response> list_guarantees(const Call& call) {
   const auto query = read_list_query(call);
@@ -50,6 +58,7 @@ Result<Response> list_guarantees(const Call& call) {
     auto open = open_book(call.plane, *state);
     if (!open) return std::unexpected(open.error());
     const auto live = call.plane.live.subnets();
+    AgentGrades grades(call.plane, *state, open->book);
     JobId last;
     for (auto id = state->guaranteed->upper_bound(after); id != state->guaranteed->end(); ++id) {
       const JobPtr job = state->jobs.find(*id);
@@ -59,7 +68,7 @@ Result<Response> list_guarantees(const Call& call) {
         next = control::to_string(last);
         break;
       }
-      page.add(write_guarantee(*state, open->book, *job, call.plane.loop.now_us(), live));
+      page.add(write_guarantee(*state, open->book, *job, call.plane.loop.now_us(), live, grades.of(*job)));
       last = *id;
     }
   }

@@ -35,6 +35,7 @@ void add_token_routes(RouteTable& routes);  // with who the caller is
 void add_sign_in_routes(RouteTable& routes, const SignIn& sign_in);
 void add_contract_routes(RouteTable& routes);   // with traffic classes
 void add_guarantee_routes(RouteTable& routes);  // with source caps and partitions of jobs
+void add_agent_routes(RouteTable& routes);      // budgets of nodes, and what their agents report
 void add_event_routes(RouteTable& routes);
 void add_webhook_routes(RouteTable& routes, const webhooks::AddressRules& rules);
 void add_audit_routes(RouteTable& routes);

@@ -12,6 +12,7 @@
 #include "services/control/codec/fabric_event_json.h"
 #include "services/control/codec/guarantee_json.h"
 #include "services/control/guarantees/port_rules.h"
+#include "services/control/state/service_levels.h"
 #include "services/control/views/job_ports.h"
 #include "services/rest/json/certificate.h"
 #include "services/rest/json/guarantee_value.h"
@@ -91,7 +92,7 @@ bool is_ethernet(const ClusterState& state, fabric::PortId port) {
   return t.peer(port) && t.kind(t.link(port)) == fabric::LinkKind::ethernet;
 }
 
-struct LaneGrade {
+struct LaneGrade {  // of what the contract asks for
   bool in_force = false;
   std::string statement;
 };
@@ -101,11 +102,6 @@ struct LaneGrade {
 LaneGrade lane_grade(const Job& job, const GuaranteeBook& book, const std::vector<control::SubnetStatusPtr>& subnets,
                      bool is_missing, bool on_ethernet) {
   const JobGuarantee& guarantee = *job.guarantee;
-  if (guarantee.isolation == scheduler::Isolation::planned) return {};
-  if (guarantee.isolation == scheduler::Isolation::within_class) {
-    return {false,
-            "Isolation inside the class is planned only: no agent on the nodes limits what is sent and received."};
-  }
   if (!guarantee.lane) return {false, "It crosses no link, so that it has no lane of its own."};
   const std::string lane = "Lane " + std::to_string(*guarantee.lane) + " of its own";
   const auto held = book.ledger().reservations_of(control::to_string(job.id));
@@ -144,11 +140,48 @@ LaneGrade lane_grade(const Job& job, const GuaranteeBook& book, const std::vecto
               "from ports of other hosts; written and read back."};
 }
 
+std::string class_statement(const Job& job, const control::ClassGrade& grade) {
+  if (job.guarantee->at_risk()) return "Nothing is isolated while the guarantee is at risk.";
+  if (job.earlier_levels != 0) {
+    return "Its ranks started with another service level than that of its class: it is isolated once they start again.";
+  }
+  std::string names;
+  for (const auto& node : grade.lacks) names += (names.empty() ? "" : ", ") + node;
+  if (grade.lacking > grade.lacks.size()) names += ", ...";
+  const std::string others = std::to_string(grade.neighbours) + " other " + (grade.neighbours == 1 ? "job" : "jobs");
+  if (grade.in_force) {
+    return "Agents on its " + std::to_string(grade.hosts) +
+           " hosts report that they limit what it sends and receives in its class to its guarantee" +
+           (grade.neighbours == 0 ? "" : ", as do those of " + others + " of its class on its links") +
+           "; the rest is best effort. It rests on their word, and on no other host sending in the class.";
+  }
+  return "Isolation inside the class is planned only: " + std::to_string(grade.lacking) +
+         (grade.lacking == 1 ? " host has" : " hosts have") +
+         " no agent that reports the present budgets as applied: " + names +
+         (grade.neighbour.empty() ? "" : " (of " + grade.neighbour + ", which shares links with it in its class)") +
+         ".";
+}
+
+LaneGrade isolation_grade(const Job& job, const GuaranteeBook& book,
+                          const std::vector<control::SubnetStatusPtr>& subnets, bool is_missing, bool on_ethernet,
+                          const control::ClassGrade& in_class) {
+  switch (job.guarantee->isolation) {
+    case scheduler::Isolation::planned:
+      return {};
+    case scheduler::Isolation::within_class:
+      return {in_class.in_force && !job.guarantee->at_risk() && job.earlier_levels == 0,
+              class_statement(job, in_class)};
+    case scheduler::Isolation::lane:
+      return lane_grade(job, book, subnets, is_missing, on_ethernet);
+  }
+  return {};
+}
+
 // How the guarantee is enforced: "hardware" where every subnet that the job's ports are in has its class on
-// all its ports, written and read back; otherwise "planned". Nothing reports the caps at the sources yet, so that
-// "host" is never used.
+// all its ports, written and read back; otherwise "planned". What agents on its hosts report is its isolation.
 Out in_force_json(const ClusterState& state, const GuaranteeBook& book, const Job& job,
-                  std::span<const fabric::PortId> ports, std::span<const control::SubnetStatusPtr> live) {
+                  std::span<const fabric::PortId> ports, std::span<const control::SubnetStatusPtr> live,
+                  const control::ClassGrade& in_class) {
   std::set<std::string> subnets;
   for (const auto port : ports) {
     if (const auto subnet = state.topology().subnet(port)) subnets.emplace(state.topology().name(subnet));
@@ -176,20 +209,22 @@ Out in_force_json(const ClusterState& state, const GuaranteeBook& book, const Jo
   }
   if (subnets.empty()) missing = "it has no ports on the network";
   const bool on_ethernet = std::ranges::any_of(ports, [&](fabric::PortId port) { return is_ethernet(state, port); });
-  const LaneGrade lane = lane_grade(job, book, written, !missing.empty(), on_ethernet);
+  const LaneGrade grade = isolation_grade(job, book, written, !missing.empty(), on_ethernet, in_class);
   std::string statement = missing;
   if (missing.empty()) {
     statement = "Class " + job.guarantee->qos_class + " has its share on " + std::to_string(programmed) +
                 " ports, written and read back.";
-    if (!lane.in_force) {
+    if (!grade.in_force) {
       statement +=
           " No limit at the job's own ports is reported as set: inside the class it holds while every tenant keeps to "
           "its caps.";
     }
   }
-  if (!lane.statement.empty()) statement += (missing.empty() ? " " : ". ") + lane.statement;
+  if (!grade.statement.empty()) statement += (missing.empty() ? " " : ". ") + grade.statement;
+  const bool by_agents = job.guarantee->isolation == scheduler::Isolation::within_class;
   return {{"level", missing.empty() ? "hardware" : "planned"},
-          {"isolation", railweave::to_text(lane.in_force ? scheduler::Isolation::lane : scheduler::Isolation::planned)},
+          {"isolation", railweave::to_text(grade.in_force ? job.guarantee->isolation : scheduler::Isolation::planned)},
+          {"unreportedNodes", by_agents ? Out(in_class.lacks) : Out::array()},
           {"statement", std::move(statement)}};
 }
 
@@ -221,7 +256,7 @@ Out guarantee_out(const JobGuarantee& guarantee) {
 }
 
 std::string write_guarantee(const ClusterState& state, const GuaranteeBook& book, const Job& job, std::int64_t now_us,
-                            std::span<const control::SubnetStatusPtr> live) {
+                            std::span<const control::SubnetStatusPtr> live, const control::ClassGrade& in_class) {
   Out value{{"job", control::to_string(job.id)}, {"name", job.spec.name}, {"tenant", job.spec.tenant}};
   value.update(guarantee_out(*job.guarantee));
   value["atRiskTotalMs"] = static_cast<double>(job.guarantee->at_risk_us(now_us)) / 1000;
@@ -233,7 +268,7 @@ std::string write_guarantee(const ClusterState& state, const GuaranteeBook& book
   value["tightestLink"] = held.empty() ? Out(nullptr) : tightest_link(state, book, *held.front());
   value["enforcement"] =
       enforcement_json(scheduler::source_cap(fabric::PortId(), job.guarantee->rate, job.guarantee->most));
-  value["inForce"] = in_force_json(state, book, job, ports, live);
+  value["inForce"] = in_force_json(state, book, job, ports, live, in_class);
   return dump(value);
 }
 
@@ -360,16 +395,16 @@ std::optional<ClassMarks> class_marks(const ClusterState& state, const JobGuaran
   for (const auto& plane : lanes.planes) {
     levels = std::max<unsigned>(levels, std::max(plane.levels, plane.arc_class.empty() ? plane.lanes : plane.levels));
   }
-  constexpr unsigned kLastLevel = 15;
-  unsigned level = fabric::class_number(classes, static_cast<std::size_t>(at - classes.begin())) * levels;
-  if (level > kLastLevel) return std::nullopt;  // the plan is refused
+  const auto of_class = control::service_level(classes, guarantee, false, levels);
+  if (!of_class) return std::nullopt;  // the plan is refused
+  std::optional<unsigned> own;
   if (guarantee.lane && !guarantee.at_risk()) {
     const auto ports = control::job_ports(*state.placement_fabric, gpus);
-    const auto own = static_cast<unsigned>(classes.size() + *guarantee.lane) * levels;
-    if (own <= kLastLevel && std::ranges::all_of(ports, [&](fabric::PortId port) { return is_written(state, port); })) {
-      level = own;
+    if (std::ranges::all_of(ports, [&](fabric::PortId port) { return is_written(state, port); })) {
+      own = control::service_level(classes, guarantee, true, levels);
     }
   }
+  const unsigned level = own.value_or(*of_class);
   return ClassMarks{level, static_cast<unsigned>(job_dscp(state, guarantee, gpus).value_or(at->dscp)) << 2U};
 }
 

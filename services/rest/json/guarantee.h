@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "services/control/agents/class_grade.h"
 #include "services/control/events/command.h"
 #include "services/control/guarantees/routes.h"
 #include "services/control/live/status/subnet_status.h"
@@ -15,10 +16,10 @@
 namespace railweave::api {
 
 // An item of GET /v1/guarantees. The book must be at the state. live: the live subnets; they tell which part of the
-// guarantee is enforced and which is only planned.
+// guarantee is enforced and which is only planned. in_class: what agents report, where the contract asks for isolation "class".
 std::string write_guarantee(const control::ClusterState& state, const control::GuaranteeBook& book,
                             const control::Job& job, std::int64_t now_us,
-                            std::span<const control::SubnetStatusPtr> live);
+                            std::span<const control::SubnetStatusPtr> live, const control::ClassGrade& in_class = {});
 
 // The `top` links with the largest reserved share, by class, with the jobs that reserve it.
 std::string write_guaranteed_links(const control::ClusterState& state, const control::GuaranteeBook& book,

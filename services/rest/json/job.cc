@@ -178,6 +178,11 @@ std::string write_job(const control::Job& job, const PlacementFabric& fabric, co
   value["checkpointedAt"] = time_or_null(job.saved_us);
   value["damage"] = job.damage.empty() ? Out(nullptr) : Out(job.damage);
   value["guarantee"] = job.guarantee ? guarantee_out(*job.guarantee) : Out(nullptr);
+  Out levels = Out::array();
+  for (unsigned level = 0; job.earlier_levels >> level != 0; ++level) {
+    if ((job.earlier_levels >> level & 1) != 0) levels.push_back(level);
+  }
+  value["earlierServiceLevels"] = std::move(levels);
   value["nodeList"] = job.nodes;
   value["ranks"] = {{"count", job.placement.gpu_of_rank.size()}, {"href", "/v1/jobs/" + id + "/ranks"}};
   Out history = Out::array();

@@ -20,7 +20,7 @@ export const CONTRACT: Field[] = [
   { name: 'model', label: 'Model', kind: 'choice', options: ['hose', 'pattern'], hint: 'Any traffic, or that of the parallelism' },
   { name: 'surviveLinkFailure', label: 'Also after any single link failure', kind: 'flag' },
   { name: 'isolated', label: 'Isolated: its jobs reach each other by its own key alone', kind: 'flag' },
-  { name: 'isolation', label: 'Kept from neighbours by', kind: 'choice', options: ['planned', 'class', 'lane'], hint: 'Shares of classes, agents on the nodes (none yet), or a lane for each job' },
+  { name: 'isolation', label: 'Kept from neighbours by', kind: 'choice', options: ['planned', 'class', 'lane'], hint: 'Shares of classes, agents on the nodes, or a lane for each job' },
   { name: 'classes', label: 'Classes', kind: 'list', hint: 'The first by default; empty: all' },
   { name: 'reservedPermille', label: 'Reserved per mille', kind: 'integer', hint: 'Of the promise; below 1000: over-committed' },
   { name: 'maxGpus', label: 'GPUs at most', kind: 'integer', nullable: true },

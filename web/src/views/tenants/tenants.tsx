@@ -97,7 +97,7 @@ export function TenantView() {
                         ['At most', contract.maxGbps === null ? 'what is guaranteed' : rate(contract.maxGbps)],
                         ['For', contract.model === 'hose' ? 'any traffic among its ports' : 'the flows of its parallelism'],
                         ['After a link failure', contract.surviveLinkFailure ? 'promised' : 'not promised'],
-                        ['Isolation', contract.isolation === 'lane' ? 'a lane for each job' : contract.isolation === 'class' ? 'inside its class, by agents: planned only' : 'shares of classes'],
+                        ['Isolation', contract.isolation === 'lane' ? 'a lane for each job' : contract.isolation === 'class' ? 'inside its class, by agents on the nodes' : 'shares of classes'],
                         ['Classes', contract.classes.join(', ') || 'all'],
                         ['Reserved', `${contract.reservedPermille / 10}% of the promise`],
                         ['Partition key', <Copyable key="p" text={contract.pkey} />],
