@@ -231,6 +231,7 @@ def guarantees(session):
     assert len(caps["items"]) == 2 and len(ports) == 4, caps
     assert ports[0]["maxGbps"] is None and ports[0]["queuePair"] is None, ("the contract has no maximum", ports[0])
     assert ports[0]["virtualFunction"] == [] == ports[0]["tc"], ("InfiniBand adapters have neither", ports[0])
+    session.call("getJobPorts", 400, "query.unknownParameter", path={"id": hose}, query={"a": "1"})
     session.call("getJobCaps", 404, "jobs.notFound", path={"id": "job-999999"})
     session.call("getJobCaps", 400, "query.unknownParameter", path={"id": hose}, query={"a": "1"})
     one, other = (session.call("getJobPartition", 200, path={"id": name}).json for name in (hose, ring))

@@ -47,7 +47,7 @@ void print_budgets(Session& session, const std::string& node) {
     table.add({text_of(item, "job"), text_of(item, "device"), text_of(item, "class"), text_of(item, "model"),
                text_of(item, "isolation"), mbps_text(item, "dscp"), mbps_text(item, "serviceLevel"),
                mbps_text(item, "sendMbps"), mbps_text(item, "receiveMbps"), mbps_text(item, "maxMbps"),
-               Cell("any of its ports")});
+               Cell(list(item, "flows").empty() ? "any of its ports" : "all together")});
     const Json& flows = list(item, "flows");
     for (const Json& flow : flows) {
       table.add({"", "", "", "", "", "", "", mbps_text(flow, "sendMbps"), mbps_text(flow, "receiveMbps"), "",
