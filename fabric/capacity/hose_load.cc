@@ -11,6 +11,7 @@
 #include "fabric/capacity/plane_hose.h"
 #include "fabric/capacity/set_members.h"
 #include "fabric/capacity/set_walk.h"
+#include "fabric/capacity/spread_load.h"
 #include "fabric/capacity/uneven_links.h"
 
 namespace railweave::fabric {
@@ -53,6 +54,7 @@ class HoseLoads::Impl {
  private:
   void find_targets(std::span<const HosePort> ports, std::vector<PortId>& cut_off);
   void load_plane(PlaneId plane, std::span<const HoseTarget> targets, HoseMethod method, HoseLoad& result);
+  void load_spread(PlaneId plane, std::span<const HoseTarget> targets, HoseLoad& result) const;
   void note_losses();
 
   FabricView view_;
@@ -76,7 +78,11 @@ HoseLoad HoseLoads::Impl::load(std::span<const HosePort> ports, HoseMethod metho
     const PlaneId plane = scope.plane_of(first->id);
     auto end = first;
     while (end != targets_.end() && scope.plane_of(end->id) == plane) ++end;
-    load_plane(plane, {first, end}, method, result);
+    if (spread_of(view_, scope, plane) == PathSpread::single) {
+      load_plane(plane, {first, end}, method, result);
+    } else {
+      load_spread(plane, {first, end}, result);
+    }
     first = end;
   }
   sort_by_link(result.loads);
@@ -133,6 +139,14 @@ void HoseLoads::Impl::load_plane(PlaneId plane, std::span<const HoseTarget> targ
   }
   if (!uneven.empty()) uneven.solve(set_walk_, method, result);
   result.unrouted += hose_.unrouted();
+}
+
+void HoseLoads::Impl::load_spread(PlaneId plane, std::span<const HoseTarget> targets, HoseLoad& result) const {
+  std::vector<HosePort> ports;
+  for (const HoseTarget& one : targets) ports.push_back({one.port, one.send_mbps, one.receive_mbps});
+  const SpreadLoad load = SpreadLoads(view_, tables_, plane).hose(ports);
+  result.loads.insert(result.loads.end(), load.loads.begin(), load.loads.end());
+  result.unrouted += load.unrouted;
 }
 
 void HoseLoads::Impl::note_losses() {

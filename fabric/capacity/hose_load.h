@@ -7,6 +7,8 @@
 // sets of sources target by target; only the other links, after failures, take a maximum flow. Sources on one switch
 // share all routes and count as one, and switches that forward alike are followed together (first_hops.h).
 //
+// Of planes whose subnet spreads packets over several paths it is the bound of spread_load.h.
+//
 // The parts: EgressMap (the cabling), PlaneHose (the job), DigestWalk (its packets, recorded in LinkUses), EntryLoads
 // and UnevenLinks (loads). Targets are destinations of LID offset 0. Ports in different planes never meet.
 #pragma once

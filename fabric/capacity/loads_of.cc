@@ -1,15 +1,65 @@
 #include "fabric/capacity/loads_of.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "fabric/capacity/hose_routes.h"
 #include "fabric/capacity/pattern_routes.h"
+#include "fabric/capacity/spread_load.h"
 
 namespace railweave::fabric {
 namespace {
+
+// The flows to each plane.
+std::map<PlaneId, std::vector<PatternFlow>> flows_by_plane(const RoutingScope& scope,
+                                                           std::span<const PatternFlow> flows) {
+  std::map<PlaneId, std::vector<PatternFlow>> by_plane;
+  for (const PatternFlow& flow : flows) {
+    const DestinationId to = scope.find(flow.ports.to);
+    by_plane[to ? scope.plane_of(to) : PlaneId()].push_back(flow);
+  }
+  return by_plane;
+}
+
+// Whether the flow's ports are joined to the plane by cables that work, so that only its switches are left to ask.
+bool is_attached(const FabricView& view, const ForwardingTables& tables, PlaneId plane, EndPortPair pair) {
+  const Topology& t = view.topology();
+  const RoutingScope& scope = tables.scope();
+  return std::ranges::all_of(std::array{pair.from, pair.to}, [&](PortId port) {
+    const DestinationId id = scope.find(port);
+    return id && scope.plane_of(id) == plane && view.alive(t.link(port)) &&
+           tables.out_port(scope.destination(id).home, id) == scope.destination(id).out_port;
+  });
+}
+
+PatternLoad spread_pattern(const FabricView& view, const ForwardingTables& tables, PlaneId plane,
+                           std::vector<PatternFlow> flows) {
+  const std::size_t all = flows.size();
+  std::erase_if(flows, [&](const PatternFlow& one) { return !is_attached(view, tables, plane, one.ports); });
+  SpreadLoad load = SpreadLoads(view, tables, plane).pattern(flows);
+  return {std::move(load.loads), all - flows.size() + load.unrouted};
+}
+
+PatternLoad whole_pattern(const Reservation& reservation, const HoseLoads& loads, const PathWalker& walker) {
+  const RoutingScope& scope = loads.tables().scope();
+  const auto is_single = [&](PlaneId plane) {
+    return !plane || spread_of(loads.view(), scope, plane) == PathSpread::single;
+  };
+  if (std::ranges::all_of(scope.planes(), is_single)) return pattern_load(walker, reservation.flows);
+  PatternLoad sum;
+  for (auto& [plane, flows] : flows_by_plane(scope, reservation.flows)) {
+    PatternLoad one = is_single(plane) ? pattern_load(walker, flows)
+                                       : spread_pattern(loads.view(), loads.tables(), plane, std::move(flows));
+    sum.loads.insert(sum.loads.end(), one.loads.begin(), one.loads.end());
+    sum.unrouted += one.unrouted;
+  }
+  // A flow that does not arrive loads nothing, so the planes' loads are of different links.
+  sort_by_link(sum.loads);
+  return sum;
+}
 
 PromisedLoad whole_load(const Reservation& reservation, HoseLoads& loads, const PathWalker& walker) {
   if (reservation.promise == TrafficPromise::hose) {
@@ -17,7 +67,7 @@ PromisedLoad whole_load(const Reservation& reservation, HoseLoads& loads, const 
     const bool complete = hose.complete();
     return {std::move(hose.loads), complete, hose.flow_links};
   }
-  PatternLoad pattern = pattern_load(walker, reservation.flows);
+  PatternLoad pattern = whole_pattern(reservation, loads, walker);
   return {std::move(pattern.loads), pattern.unrouted == 0, 0};
 }
 
@@ -51,6 +101,50 @@ class Worst {
 
  private:
   std::vector<std::int64_t> mbps_;
+};
+
+// The loads of a reservation after failures of links of one plane.
+struct AfterFailures {
+  const Reservation& reservation;
+  const HoseLoads& loads;
+  const FailureRoutes& failures;
+
+  Result<void> single(PlaneId plane, const std::vector<LinkId>& links, Worst& worst, SurvivingLoad& result) const {
+    const auto& tables = loads.tables();
+    std::optional<HoseRoutes> hose;
+    std::optional<PatternRoutes> pattern;
+    if (reservation.promise == TrafficPromise::pattern) {
+      const auto flows = flows_by_plane(tables.scope(), reservation.flows);
+      pattern.emplace(loads.view(), tables, flows.contains(plane) ? flows.at(plane) : std::vector<PatternFlow>());
+    } else {
+      hose.emplace(loads.view(), tables, plane, ports_in(tables.scope(), plane, reservation.ports));
+    }
+    for (const LinkId link : links) {
+      const auto changes = failures.changes_without(link);
+      if (!changes) return std::unexpected(changes.error());
+      const auto after = pattern ? pattern->loads_without(link, **changes) : hose->loads_without(link, **changes);
+      (after ? result.covered : result.not_covered).push_back(link);
+      if (after) worst.include(*after);
+    }
+    return {};
+  }
+
+  Result<void> spread(PlaneId plane, const std::vector<LinkId>& links, Worst& worst, SurvivingLoad& result) const {
+    const auto& tables = loads.tables();
+    SpreadLoads routes(loads.view(), tables, plane);
+    const bool is_pattern = reservation.promise == TrafficPromise::pattern;
+    const auto ports = is_pattern ? std::vector<HosePort>() : ports_in(tables.scope(), plane, reservation.ports);
+    auto flows = flows_by_plane(tables.scope(), reservation.flows);
+    for (const LinkId link : links) {
+      const auto changes = failures.changes_without(link);
+      if (!changes) return std::unexpected(changes.error());
+      routes.fail(link, changes->get());
+      const SpreadLoad after = is_pattern ? routes.pattern(flows[plane]) : routes.hose(ports);
+      (after.unrouted == 0 ? result.covered : result.not_covered).push_back(link);
+      if (after.unrouted == 0) worst.include(after.loads);
+    }
+    return {};
+  }
 };
 
 }  // namespace
@@ -103,20 +197,11 @@ Result<SurvivingLoad> load_surviving_failures(const Reservation& reservation, Ho
     }
   }
   Worst worst(view.topology(), result.worst.loads);
-  std::optional<PatternRoutes> pattern;
-  if (reservation.promise == TrafficPromise::pattern && !by_plane.empty()) {
-    pattern.emplace(view, tables, reservation.flows);
-  }
+  const AfterFailures after{reservation, loads, failures};
   for (const auto& [plane, links] : by_plane) {
-    std::optional<HoseRoutes> hose;
-    if (!pattern) hose.emplace(view, tables, plane, ports_in(scope, plane, reservation.ports));
-    for (const LinkId link : links) {
-      const auto changes = failures.changes_without(link);
-      if (!changes) return std::unexpected(changes.error());
-      const auto after = pattern ? pattern->loads_without(link, **changes) : hose->loads_without(link, **changes);
-      (after ? result.covered : result.not_covered).push_back(link);
-      if (after) worst.include(*after);
-    }
+    const bool is_single = spread_of(view, scope, plane) == PathSpread::single;
+    const auto added = is_single ? after.single(plane, links, worst, result) : after.spread(plane, links, worst, result);
+    if (!added) return std::unexpected(added.error());
   }
   std::ranges::sort(result.covered);
   std::ranges::sort(result.not_covered);

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "fabric/capacity/loads_of.h"
+#include "fabric/capacity/spread_paths.h"
 
 namespace railweave::fabric {
 namespace {
@@ -24,6 +25,32 @@ std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> by_destination(con
     for (const PatternFlow& flow : all[i]->flows) add(flow.ports.to, i);
   }
   return users;
+}
+
+// Planes in which packets are, or were, spread over paths that table entries alone do not tell, and where anything
+// differs. By PlaneId.
+std::vector<std::uint8_t> spread_otherwise(const FabricView& view_before, const ForwardingTables& before,
+                                           const FabricView& view_after, const ForwardingTables& after) {
+  const RoutingScope& scope = after.scope();
+  std::vector<std::uint8_t> is_spread(scope.planes().size()), differs(is_spread.size());
+  for (const PlaneId plane : scope.planes()) {
+    const PathSpread was = spread_of(view_before, scope, plane), is = spread_of(view_after, scope, plane);
+    is_spread[plane.index()] = was == PathSpread::single && is == PathSpread::single ? 0 : 1;
+    differs[plane.index()] = is_spread[plane.index()] != 0 && (was != is || !after.shares_plane(before, plane)) ? 1 : 0;
+  }
+  const auto changed = [&](LinkId link) {
+    const PlaneId plane = scope.arc_of(link).plane;
+    if (plane && is_spread[plane.index()] != 0) differs[plane.index()] = 1;
+  };
+  view_after.for_each_touched_link(view_before, [&](LinkId link) {
+    if (view_before.carries_transit(link) != view_after.carries_transit(link)) changed(link);
+  });
+  view_after.for_each_touched_switch(view_before, [&](SwitchId sw) {
+    if (view_before.drained(sw) == view_after.drained(sw)) return;
+    const PlaneId plane = scope.plane_of(sw);
+    if (is_spread[plane.index()] != 0) differs[plane.index()] = 1;
+  });
+  return differs;
 }
 
 }  // namespace
@@ -57,6 +84,11 @@ std::vector<ReservationPtr> crossing_changes(const Ledger& ledger, const FabricV
         }
       }
     }
+  }
+  const auto otherwise = spread_otherwise(view_before, before, view_after, after);
+  for (const auto& [destination, list] : users) {
+    if (otherwise[scope.plane_of(DestinationId(destination)).index()] == 0) continue;
+    for (const std::uint32_t i : list) crosses[i] = 1;
   }
   // Reservations over links whose state changed, and those that the change may have connected or cut off.
   view_after.for_each_touched_link(view_before, [&](LinkId link) {

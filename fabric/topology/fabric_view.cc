@@ -58,6 +58,20 @@ void FabricView::write(SiteLinkId link, const SiteLinkOverlay& overlay) {
   site_links_ = any ? std::move(changed) : nullptr;
 }
 
+bool FabricView::is_spread_alike(const FabricView& other) const {
+  if (spreads_ == other.spreads_) return true;
+  return std::ranges::all_of(topology_->subnets(), [&](SubnetId one) { return spread(one) == other.spread(one); });
+}
+
+void FabricView::set_spread(SubnetId subnet, PathSpread spread) {
+  if (this->spread(subnet) == spread) return;
+  auto changed = spreads_ == nullptr ? std::make_shared<std::vector<PathSpread>>(topology_->subnets().size())
+                                     : std::make_shared<std::vector<PathSpread>>(*spreads_);
+  changed->at(subnet.index()) = spread;
+  const bool any = std::ranges::any_of(*changed, [](PathSpread one) { return one != PathSpread::single; });
+  spreads_ = any ? std::move(changed) : nullptr;
+}
+
 void FabricView::set_state(LinkId link, LinkState state) {
   links_.write(link.index()).state = static_cast<std::uint8_t>(state);
 }

@@ -9,6 +9,7 @@
 
 #include "fabric/base/chunked_vector.h"
 #include "fabric/base/enum_text.h"
+#include "fabric/topology/path_spread.h"
 #include "fabric/topology/topology.h"
 
 namespace railweave::fabric {
@@ -48,6 +49,14 @@ class FabricView {
   void set_drained(SiteLinkId link, bool drained);
   // Of a degraded link as it was set.
   [[nodiscard]] std::uint32_t links_up(SiteLinkId link) const { return site_overlay(link).links_up; }
+
+  // How the subnet's packets are spread over paths; single until it is set.
+  [[nodiscard]] PathSpread spread(SubnetId subnet) const {
+    return spreads_ == nullptr ? PathSpread::single : (*spreads_)[subnet.index()];
+  }
+  [[nodiscard]] bool is_spread_alike(const FabricView& other) const;  // another view of the same topology
+  void set_spread(SubnetId subnet, PathSpread spread);
+  void set_spreads(const FabricView& other) { spreads_ = other.spreads_; }  // of the same topology
 
   void set_state(LinkId link, LinkState state);
   void set_drained(LinkId link, bool drained);
@@ -89,6 +98,7 @@ class FabricView {
   ChunkedVector<LinkOverlay> links_;
   ChunkedVector<std::uint8_t> switch_drained_;
   ChunkedVector<std::uint8_t> host_drained_;
+  std::shared_ptr<const std::vector<PathSpread>> spreads_;  // by SubnetId; null: all single
   std::shared_ptr<const SiteLinkOverlays> site_links_;  // null: all are up and none is drained
 };
 

@@ -199,4 +199,21 @@ DestinationId RoutingScope::find(PortId end_port) const {
   return destination_of_port_[end_port.index() - ports.front().index()];
 }
 
+DestinationId RoutingScope::find(PortId end_port, unsigned lid_offset) const {
+  const DestinationId first = find(end_port);
+  if (!first || lid_offset == 0) return first;
+  const Destination& d = destination(first);
+  const Plane& plane = planes_[plane_of(first).index()];
+  for (const Segment& segment : plane.segments_of(plane.homes[plane.destination_home[local(first)]])) {
+    if (segment.kind != d.kind || segment.lid_offset != lid_offset) continue;
+    const auto ports = std::span(plane.destination_port).subspan(segment.first, segment.count);
+    const auto at = std::ranges::lower_bound(ports, d.out_port);
+    if (at == ports.end() || *at != d.out_port) break;
+    return plane.destination(segment.first + static_cast<std::size_t>(at - ports.begin()));
+  }
+  return {};
+}
+
+unsigned RoutingScope::lid_count(PortId end_port) const { return 1U << std::min(lmc(end_port), kMaxLmc); }
+
 }  // namespace railweave::fabric

@@ -57,6 +57,9 @@ class RoutingScope {
 
   // The first destination of an end port (LID offset 0); none: it is not routed to.
   [[nodiscard]] DestinationId find(PortId end_port) const;
+  // Of a LID of it, 0 to lid_count() - 1 from its first. O(log ports of a switch).
+  [[nodiscard]] DestinationId find(PortId end_port, unsigned lid_offset) const;
+  [[nodiscard]] unsigned lid_count(PortId end_port) const;  // 2^LMC
 
   // The LID of a destination: the topology's where it has one, else the lowest free one, in order of destinations. 0:
   // the subnet has more end ports than unicast LIDs, which a finding reports.

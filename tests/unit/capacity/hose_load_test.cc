@@ -23,12 +23,6 @@ std::vector<NaivePort> random_ports(const testing::Routed& fabric, std::mt19937_
   return ports;
 }
 
-std::vector<HosePort> as_hose(const std::vector<NaivePort>& ports) {
-  std::vector<HosePort> hose;
-  for (const NaivePort& port : ports) hose.push_back({port.port, port.send, port.receive});
-  return hose;
-}
-
 struct Compared {
   std::size_t links = 0, differ = 0, flow_links = 0, above_exact = 0, below_exact = 0;
 };
@@ -40,8 +34,8 @@ void compare(std::uint64_t seed, testing::Health health, Compared& sum) {
   HoseLoads loads(fabric.view, fabric.routing.tables);
   for (int job = 0; job < 3; ++job) {
     const auto ports = random_ports(fabric, random, job == 0);
-    const HoseLoad exact = loads.load(as_hose(ports));
-    const HoseLoad bound = loads.load(as_hose(ports), HoseMethod::bound);
+    const HoseLoad exact = loads.load(testing::as_hose(ports));
+    const HoseLoad bound = loads.load(testing::as_hose(ports), HoseMethod::bound);
     sum.flow_links += exact.flow_links;
     std::size_t loaded = 0;
     for (const auto& [way, pairs] : testing::crossing_pairs(fabric.view, fabric.routing.tables, ports)) {
@@ -111,11 +105,11 @@ TEST(HoseLoad, NamesPortsThatAreCutOff) {
 TEST(HoseLoad, DoesNotDependOnTheOrderOfPortsOrOnEarlierJobs) {
   const testing::Routed fabric = testing::random_fabric(5, testing::Health::failures);
   std::mt19937_64 random(9);
-  auto ports = as_hose(random_ports(fabric, random, false));
+  auto ports = testing::as_hose(random_ports(fabric, random, false));
   HoseLoads first(fabric.view, fabric.routing.tables), second(fabric.view, fabric.routing.tables);
   const LoadVector expected = first.load(ports).loads;
   for (int i = 0; i < 5; ++i) {
-    (void)second.load(as_hose(random_ports(fabric, random, true)));
+    (void)second.load(testing::as_hose(random_ports(fabric, random, true)));
     std::ranges::shuffle(ports, random);
     EXPECT_EQ(second.load(ports).loads, expected);
   }

@@ -1,5 +1,5 @@
 // Hose loads by definition: every pair is traced hop by hop, and on every link the largest b-matching of
-// the pairs that cross it is found by augmenting paths, port by port. Shares no code with fabric/capacity.
+// the pairs that cross it is found by augmenting paths, port by port. Shares no code with fabric/capacity but its HosePort.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "fabric/capacity/hose_load.h"
 #include "fabric/routing/plane/route_trace.h"
 
 namespace railweave::fabric::testing {
@@ -18,6 +19,12 @@ struct NaivePort {
   PortId port;
   std::int64_t send, receive;
 };
+
+inline std::vector<HosePort> as_hose(const std::vector<NaivePort>& ports) {
+  std::vector<HosePort> hose;
+  for (const NaivePort& port : ports) hose.push_back({port.port, port.send, port.receive});
+  return hose;
+}
 
 using LinkWay = std::pair<std::uint32_t, bool>;  // link, out of its port a
 using CrossingPairs = std::map<LinkWay, std::vector<std::pair<std::size_t, std::size_t>>>;
